@@ -1,0 +1,34 @@
+# One library per folder. Every rule about include roots, warnings, header sets and export lives here once.
+include(GNUInstallDirs)
+
+add_library(msc_options INTERFACE)
+target_compile_features(msc_options INTERFACE cxx_std_20)
+target_compile_options(msc_options INTERFACE
+  $<BUILD_INTERFACE:-Wall;-Wextra;-Wpedantic;-Wshadow;-Wconversion;-Wnon-virtual-dtor;-Woverloaded-virtual;-Wnull-dereference>)
+# GCC 12 reports -Wrestrict inside std::string where there is nothing to report (GCC bug 105651).
+target_compile_options(msc_options INTERFACE
+  $<BUILD_INTERFACE:$<$<AND:$<CXX_COMPILER_ID:GNU>,$<VERSION_LESS:$<CXX_COMPILER_VERSION>,13>>:-Wno-restrict>>)
+install(TARGETS msc_options EXPORT mscTargets)
+
+# msc_library(NAME compiler_ir SOURCES a.cc HEADERS a.h DEPS compiler_base [PRIVATE_DEPS ...]
+#             [EXTERNAL Eigen3::Eigen])
+# DEPS and PRIVATE_DEPS are libraries of ours, without "msc::". EXTERNAL are imported targets that only
+# the .cc files see.
+function(msc_library)
+  cmake_parse_arguments(arg "" "NAME" "SOURCES;HEADERS;DEPS;PRIVATE_DEPS;EXTERNAL" ${ARGN})
+  if(arg_UNPARSED_ARGUMENTS)
+    message(FATAL_ERROR "msc_library: unknown arguments ${arg_UNPARSED_ARGUMENTS}")
+  endif()
+  add_library(${arg_NAME} STATIC)
+  add_library(msc::${arg_NAME} ALIAS ${arg_NAME})
+  target_sources(${arg_NAME} PRIVATE ${arg_SOURCES}
+    PUBLIC FILE_SET HEADERS BASE_DIRS ${PROJECT_SOURCE_DIR} FILES ${arg_HEADERS})
+  list(TRANSFORM arg_DEPS PREPEND msc::)
+  list(TRANSFORM arg_PRIVATE_DEPS PREPEND msc::)
+  target_link_libraries(${arg_NAME}
+    PUBLIC msc_options ${arg_DEPS}
+    PRIVATE ${arg_PRIVATE_DEPS} ${arg_EXTERNAL})
+  set_target_properties(${arg_NAME} PROPERTIES CXX_EXTENSIONS OFF VERIFY_INTERFACE_HEADER_SETS ON)
+  install(TARGETS ${arg_NAME} EXPORT mscTargets
+    FILE_SET HEADERS DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/msc)
+endfunction()

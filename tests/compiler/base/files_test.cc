@@ -1,0 +1,197 @@
+#include <cerrno>
+#include <csignal>
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <ostream>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "compiler/base/error.h"
+#include "compiler/base/fields.h"
+#include "compiler/base/file.h"
+
+namespace msc {
+namespace {
+
+class Files : public testing::Test {
+ protected:
+  // Tests run side by side, each in a process of its own.
+  Files() : folder_(testing::TempDir() + "/msc_files_test_" + std::to_string(::getpid())) {
+    std::filesystem::remove_all(folder_);
+    MakeFolders(folder_);
+  }
+  ~Files() override { std::filesystem::remove_all(folder_); }
+
+  [[nodiscard]] std::string Path(const std::string& name) const { return folder_ + "/" + name; }
+  [[nodiscard]] std::size_t Entries() const {
+    std::size_t count = 0;
+    for ([[maybe_unused]] const auto& entry : std::filesystem::directory_iterator(folder_)) ++count;
+    return count;
+  }
+
+ private:
+  std::string folder_;
+};
+
+template <class Action>
+std::string UserErrorOf(Action action) {
+  try {
+    action();
+  } catch (const UserError& error) {
+    return error.what();
+  }
+  return "no UserError";
+}
+
+TEST_F(Files, AreReadAsTheyWereWritten) {
+  const std::string bytes("a\0b\n\xff", 5);
+  WriteFileAtomic(Path("a"), "old");
+  WriteFileAtomic(Path("a"), bytes);
+  EXPECT_EQ(ReadFile(Path("a")), bytes);
+  EXPECT_EQ(Entries(), 1U);
+}
+
+TEST_F(Files, KeepTheirOldBytesWhenTheDiskIsFull) {
+  WriteFileAtomic(Path("a"), "old");
+  // A limit on the size of files acts as a full disk does: write fails half way.
+  rlimit before{};
+  ASSERT_EQ(::getrlimit(RLIMIT_FSIZE, &before), 0);
+  auto* const handler = std::signal(SIGXFSZ, SIG_IGN);
+  rlimit small = before;
+  small.rlim_cur = 1000;
+  ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &small), 0);
+  std::string message;
+  try {
+    WriteFileAtomic(Path("a"), std::string(100000, 'x'));
+  } catch (const SystemError& error) {
+    message = error.what();
+  }
+  ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &before), 0);
+  (void)std::signal(SIGXFSZ, handler);
+  EXPECT_EQ(message, "cannot write '" + Path("a") + "': File too large");
+  EXPECT_EQ(ReadFile(Path("a")), "old");
+  EXPECT_EQ(Entries(), 1U);
+}
+
+TEST_F(Files, AreNotWrittenOverDevicesPipesOrFolders) {
+  ASSERT_EQ(::mkfifo(Path("pipe").c_str(), 0600), 0);
+  EXPECT_THROW(WriteFileAtomic(Path("pipe"), "x"), SystemError);
+  EXPECT_TRUE(std::filesystem::is_fifo(Path("pipe")));
+  EXPECT_THROW(WriteFileAtomic("/dev/null", "x"), SystemError);
+  MakeFolders(Path("folder"));
+  EXPECT_THROW(WriteFileAtomic(Path("folder"), "x"), SystemError);
+  EXPECT_THROW(WriteFileAtomic(Path("none/a"), "x"), SystemError);
+  EXPECT_EQ(Entries(), 2U);
+}
+
+TEST_F(Files, AreRefusedWhenMissingSpecialOrLarge) {
+  EXPECT_EQ(UserErrorOf([&] { (void)ReadFile(Path("a")); }),
+            "cannot read '" + Path("a") + "': No such file or directory");
+  ASSERT_EQ(::mkfifo(Path("pipe").c_str(), 0600), 0);
+  EXPECT_EQ(UserErrorOf([&] { (void)ReadFile(Path("pipe")); }),
+            "'" + Path("pipe") + "' is not a regular file");
+  WriteFileAtomic(Path("a"), "12345");
+  EXPECT_EQ(UserErrorOf([&] { (void)ReadFile(Path("a"), 4); }),
+            "'" + Path("a") + "' has 5 bytes; the limit is 4");
+}
+
+struct Inner {
+  std::string word = "b";
+  float ratio = 0.5F;
+  template <class Self, class Visit>
+  static void Fields(Self& self, Visit& visit) {
+    visit("word", self.word, "a word", Within::OneOf({"a", "b"}));
+    visit("ratio", self.ratio, "a ratio");
+  }
+};
+
+struct Config {
+  int rounds = 30;
+  std::uint8_t small = 1;
+  double share = 0.25;
+  bool on = true;
+  std::optional<std::int64_t> limit;
+  std::vector<Inner> inner;
+  std::map<std::string, double> scales;
+  template <class Self, class Visit>
+  static void Fields(Self& self, Visit& visit) {
+    visit("rounds", self.rounds, "rounds", Within{1, 100});
+    visit("small", self.small, "small");
+    visit("share", self.share, "share", Within{0, 1});
+    visit("on", self.on, "on");
+    visit("limit", self.limit, "limit");
+    visit("inner", self.inner, "inner");
+    visit("scales", self.scales, "scales");
+  }
+};
+
+TEST(Fields, RoundTrip) {
+  const std::string text =
+      R"({"inner":[{"ratio":0.125,"word":"a"}],"limit":7,"on":false,"rounds":100,)"
+      R"("scales":{"x":0.1},"share":1.0,"small":255})";
+  EXPECT_EQ(ToJsonText(FromJsonText<Config>(text, "c")), text);
+  EXPECT_EQ(FromJsonText<Config>("{}", "c").rounds, 30);
+  EXPECT_EQ(FromJsonText<Config>(R"({"limit":null})", "c").limit, std::nullopt);
+}
+
+TEST(Fields, RefuseToWriteTextThatIsNotUtf8) {
+  Config config;
+  config.scales["\xff"] = 1;
+  EXPECT_THROW((void)ToJsonText(config), UserError);
+}
+
+struct BadConfig {
+  std::string label;
+  std::string text;
+  std::string message;
+};
+
+void PrintTo(const BadConfig& bad, std::ostream* out) {
+  *out << bad.label;
+}
+
+class BadConfigs : public testing::TestWithParam<BadConfig> {};
+
+TEST_P(BadConfigs, AreRefusedByName) {
+  EXPECT_EQ(UserErrorOf([] { (void)FromJsonText<Config>(GetParam().text, "c"); }),
+            GetParam().message);
+}
+
+const std::vector<BadConfig>& Bad() {
+  static const std::vector<BadConfig> kBad = {
+      {"UnknownKey", R"({"round":1})",
+       "unknown key 'round'; known here: rounds, small, share, on, limit, inner, scales"},
+      {"UnknownInnerKey", R"({"inner":[{"x":1}]})",
+       "unknown key 'inner[0].x'; known here: word, ratio"},
+      {"BelowBound", R"({"rounds":0})", "'rounds' must be between 1 and 100, not 0"},
+      {"AboveBound", R"({"rounds":101})", "'rounds' must be between 1 and 100, not 101"},
+      {"DoesNotFit", R"({"small":256})", "'small' must be an integer that fits, not 256"},
+      {"Negative", R"({"small":-1})", "'small' must be an integer that fits, not -1"},
+      {"Fraction", R"({"rounds":1.5})", "'rounds' must be an integer, not 1.5"},
+      {"TooMuch", R"({"share":1.01})", "'share' must be between 0 and 1, not 1.01"},
+      {"TooWideForFloat", R"({"inner":[{"ratio":1e300}]})",
+       "'inner[0].ratio' must be finite, not 1e+300"},
+      {"NotBool", R"({"on":1})", "'on' must be true or false, not 1"},
+      {"NotWord", R"({"inner":[{"word":"c"}]})", "'inner[0].word' must be one of a, b, not \"c\""},
+      {"NotList", R"({"inner":{}})", "'inner' must be a list, not {}"},
+      {"NotObject", R"({"scales":[]})", "'scales' must be an object, not []"},
+      {"NotNumber", R"({"scales":{"x":"1"}})", "'scales.x' must be a number, not \"1\""},
+      {"NotJson", "{", "c is not valid JSON at byte 2"},
+      {"HugeNumber", R"({"share":1e999})", "c holds a number that is out of range"},
+      {"Deep", std::string(100, '['), "c: JSON nested deeper than 64 levels"},
+  };
+  return kBad;
+}
+
+INSTANTIATE_TEST_SUITE_P(All, BadConfigs, testing::ValuesIn(Bad()),
+                         [](const auto& bad) { return bad.param.label; });
+
+}  // namespace
+}  // namespace msc
