@@ -1,0 +1,38 @@
+#pragma once
+
+#include <string>
+
+#include "compiler/ir/graph.h"
+
+namespace msc {
+
+/// A graph as two files: structure in JSON, weights as raw bytes.
+///
+/// The JSON lists the tensors with type, dims, offset in the weights, bytes and SHA-256; the
+/// weights follow each other in that order, little-endian, each at the next multiple of 64 bytes,
+/// equal ones once. Texts that are not UTF-8 are {"hex": "..."}; floats are texts, so that every
+/// bit survives.
+struct GraphFiles {
+  std::string json;
+  std::string weights;
+};
+
+/// The graph must be one that Verify accepts.
+[[nodiscard]] GraphFiles ToFiles(const Graph& graph);
+/// Checks everything, ending with Verify: FromFiles(ToFiles(graph)) is the SameGraph. Throws
+/// UserError that starts with `what` and names the place in the JSON. Memory stays in proportion to
+/// the files.
+[[nodiscard]] Graph FromFiles(const GraphFiles& files, const std::string& what = "graph");
+
+/// Writes <stem>.weights, then <stem>.json, each atomically. If the machine dies between the two,
+/// LoadGraph refuses the pair. Throws SystemError.
+void SaveGraph(const Graph& graph, const std::string& stem);
+/// Throws UserError if a file is missing or wrong.
+[[nodiscard]] Graph LoadGraph(const std::string& stem);
+
+/// SHA-256 (64 hex digits) of structure, names, types, attributes and weights, whatever the ids and
+/// the order in which constants were made. The graph's own name and metadata do not count: they
+/// tell where it came from.
+[[nodiscard]] std::string GraphHash(const Graph& graph);
+
+}  // namespace msc

@@ -1,0 +1,214 @@
+#include <algorithm>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+#include "compiler/base/error.h"
+#include "compiler/base/hash.h"
+#include "compiler/ir/element.h"
+#include "compiler/ir/hex.h"
+#include "compiler/ir/serialize.h"
+#include "compiler/ir/serialize_format.h"
+
+namespace msc {
+namespace {
+
+using nlohmann::json;
+
+/// JSON strings are UTF-8; names and attributes may hold any bytes.
+json Text(const std::string& text) {
+  json value = text;
+  try {
+    (void)value.dump();
+    return value;
+  } catch (const json::type_error&) {
+    return {{"hex", detail::HexOf(std::as_bytes(std::span(text)))}};
+  }
+}
+
+json TypeJson(const ValueType& type) {
+  json written = {{"dtype", Name(type.dtype)}, {"shape", nullptr}};
+  if (type.shape) {
+    json& dims = written["shape"] = json::array();
+    for (const Dim& dim : *type.shape) {
+      if (dim.known()) {
+        dims.push_back(dim.size());
+      } else {
+        dims.push_back(dim.symbol().empty() ? json() : Text(dim.symbol()));
+      }
+    }
+  }
+  if (!type.layout.empty()) written["layout"] = Text(type.layout);
+  if (type.container != Container::kTensor) {
+    written["container"] = detail::kContainers.at(static_cast<std::size_t>(type.container));
+  }
+  return written;
+}
+
+std::string TensorDigest(const Tensor& tensor) {
+  Sha256 hash;
+  if (tensor.dtype() == DType::kString) {
+    for (const std::string& text : tensor.strings()) {
+      hash.Add(std::to_string(text.size()) + ":");
+      hash.Add(text);
+    }
+  } else {
+    hash.Add(tensor.Raw());
+  }
+  return hash.Hex();
+}
+
+/// How a graph's JSON names a tensor.
+using TensorRef = std::function<json(const Tensor&)>;
+
+enum class Purpose : std::uint8_t { kStore, kHash };
+
+class GraphWriter {
+ public:
+  GraphWriter(TensorRef tensor_ref, Purpose purpose)
+      : tensor_ref_(std::move(tensor_ref)), purpose_(purpose) {}
+
+  [[nodiscard]] json Write(const Graph& graph) const {
+    json written = {{"inputs", json::array()},
+                    {"captured", json::array()},
+                    {"constants", json::array()},
+                    {"nodes", json::array()},
+                    {"outputs", Names(graph, graph.outputs())}};
+    if (purpose_ == Purpose::kStore) {
+      written["name"] = Text(graph.name());
+      json& metadata = written["metadata"] = json::array();
+      for (const auto& [key, value] : graph.metadata()) {
+        metadata.push_back({Text(key), Text(value)});
+      }
+    }
+    for (const ValueId id : graph.inputs()) written["inputs"].push_back(Typed(graph, id));
+    for (const ValueId id : graph.captured()) written["captured"].push_back(Typed(graph, id));
+    std::vector<ValueId> constants = graph.constants();
+    if (purpose_ == Purpose::kHash) {
+      std::sort(constants.begin(), constants.end(),
+                [&](ValueId a, ValueId b) { return graph.value(a).name < graph.value(b).name; });
+    }
+    for (const ValueId id : constants) {
+      json constant = {{"name", Text(graph.value(id).name)},
+                       {"tensor", tensor_ref_(*graph.constant(id))}};
+      if (!graph.type(id).layout.empty()) constant["layout"] = Text(graph.type(id).layout);
+      written["constants"].push_back(std::move(constant));
+    }
+    for (const NodeId id : graph.order()) written["nodes"].push_back(WriteNode(graph, id));
+    return written;
+  }
+
+  // Attributes, by kind.
+  json operator()(std::int64_t value) const { return value; }
+  json operator()(float value) const { return detail::FloatText(value); }
+  json operator()(const std::string& value) const { return Text(value); }
+  json operator()(const TensorPtr& tensor) const {
+    Check(tensor != nullptr, "a stored graph is verified");
+    return tensor_ref_(*tensor);
+  }
+  json operator()(const GraphPtr& graph) const {
+    Check(graph != nullptr, "a stored graph is verified");
+    return Write(*graph);
+  }
+  template <class T>
+  json operator()(const std::vector<T>& list) const {
+    json written = json::array();
+    for (const T& item : list) written.push_back((*this)(item));
+    return written;
+  }
+
+ private:
+  static json Names(const Graph& graph, const std::vector<ValueId>& ids) {
+    json names = json::array();
+    for (const ValueId id : ids) {
+      names.push_back(id == kNoValue ? json() : Text(graph.value(id).name));
+    }
+    return names;
+  }
+
+  static json Typed(const Graph& graph, ValueId id) {
+    if (id == kNoValue) return nullptr;
+    return {{"name", Text(graph.value(id).name)}, {"type", TypeJson(graph.type(id))}};
+  }
+
+  [[nodiscard]] json WriteNode(const Graph& graph, NodeId id) const {
+    const Node& node = graph.node(id);
+    json written = {{"name", Text(node.name)},
+                    {"op", Text(node.op)},
+                    {"domain", Text(node.domain)},
+                    {"inputs", Names(graph, node.inputs)},
+                    {"captures", Names(graph, node.captures)},
+                    {"outputs", json::array()},
+                    {"attrs", json::array()}};
+    for (const ValueId output : node.outputs) written["outputs"].push_back(Typed(graph, output));
+    for (const auto& [name, attr] : node.attrs) {
+      written["attrs"].push_back({{"name", Text(name)},
+                                  {"kind", detail::kAttrKinds.at(attr.index())},
+                                  {"value", std::visit(*this, attr)}});
+    }
+    return written;
+  }
+
+  TensorRef tensor_ref_;
+  Purpose purpose_;
+};
+
+/// Collects tensors, equal ones once.
+class TensorTable {
+ public:
+  std::size_t Add(const Tensor& tensor) {
+    const std::string digest = TensorDigest(tensor);
+    const auto [it, is_new] = known_.emplace(
+        std::string(Name(tensor.dtype())) + ToString(tensor.dims()) + digest, list_.size());
+    if (!is_new) return it->second;
+    json entry = {{"dtype", Name(tensor.dtype())}, {"dims", tensor.dims()}};
+    if (tensor.dtype() == DType::kString) {
+      json& strings = entry["strings"] = json::array();
+      for (const std::string& text : tensor.strings()) strings.push_back(Text(text));
+    } else {
+      const auto raw = tensor.Raw();
+      weights_.resize(detail::AlignUp(weights_.size()), '\0');
+      entry["offset"] = weights_.size();
+      entry["bytes"] = raw.size();
+      entry["sha256"] = digest;
+      weights_.append(reinterpret_cast<const char*>(raw.data()), raw.size());
+    }
+    list_.push_back(std::move(entry));
+    return it->second;
+  }
+
+  [[nodiscard]] json TakeList() { return std::move(list_); }
+  [[nodiscard]] std::string TakeWeights() { return std::move(weights_); }
+
+ private:
+  std::map<std::string, std::size_t> known_;
+  json list_ = json::array();
+  std::string weights_;
+};
+
+}  // namespace
+
+GraphFiles ToFiles(const Graph& graph) {
+  TensorTable tensors;
+  const GraphWriter writer([&](const Tensor& tensor) { return tensors.Add(tensor); },
+                           Purpose::kStore);
+  json root = {{"format", detail::kGraphFormat}, {"graph", writer.Write(graph)}};
+  root["tensors"] = tensors.TakeList();
+  return {.json = root.dump(1) + "\n", .weights = tensors.TakeWeights()};
+}
+
+std::string GraphHash(const Graph& graph) {
+  const GraphWriter writer(
+      [](const Tensor& tensor) {
+        return std::string(Name(tensor.dtype())) + ToString(tensor.dims()) + TensorDigest(tensor);
+      },
+      Purpose::kHash);
+  return Sha256Hex(writer.Write(graph).dump());
+}
+
+}  // namespace msc

@@ -1,0 +1,118 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "compiler/base/dtype.h"
+#include "compiler/base/error.h"
+#include "compiler/base/shape.h"
+
+namespace msc {
+
+/// The C++ type that holds one element: what Tensor::Values<T> may be called with.
+/// f16 and bf16 are read as std::uint16_t, bool as std::uint8_t.
+template <class T>
+[[nodiscard]] bool Holds(DType dtype);
+
+/// Dense row-major values, 64-byte aligned. Movable and copyable by value; shared as
+/// std::shared_ptr<const Tensor> once it is a weight.
+class Tensor {
+ public:
+  Tensor() = default;
+  /// All zeros (or empty strings). Throws UserError for an undefined type or an impossible size.
+  Tensor(DType dtype, Dims dims);
+  Tensor(const Tensor& other);
+  Tensor& operator=(const Tensor& other);
+  /// A tensor moved from is as one default-constructed.
+  Tensor(Tensor&& other) noexcept;
+  Tensor& operator=(Tensor&& other) noexcept;
+  ~Tensor() = default;
+  /// One element per value, in order. Throws UserError if the counts differ.
+  template <class T>
+  [[nodiscard]] static Tensor From(DType dtype, Dims dims, std::span<const T> values);
+
+  [[nodiscard]] DType dtype() const noexcept { return dtype_; }
+  [[nodiscard]] const Dims& dims() const noexcept { return dims_; }
+  [[nodiscard]] std::int64_t size() const noexcept { return size_; }  ///< elements
+  [[nodiscard]] std::size_t bytes() const noexcept;
+
+  /// The elements. T must match the type (see Holds), else InternalError.
+  template <class T>
+  [[nodiscard]] std::span<const T> Values() const;
+  template <class T>
+  [[nodiscard]] std::span<T> MutableValues();
+  /// Raw bytes; empty for strings.
+  [[nodiscard]] std::span<const std::byte> Raw() const noexcept;
+  [[nodiscard]] std::span<std::byte> MutableRaw() noexcept;
+  [[nodiscard]] const std::vector<std::string>& strings() const noexcept { return strings_; }
+  [[nodiscard]] std::vector<std::string>& mutable_strings() noexcept { return strings_; }
+
+  /// The same elements under other dims of equal count; UserError otherwise.
+  [[nodiscard]] Tensor Reshaped(Dims dims) const;
+  /// Bit for bit: type, dims and bytes.
+  bool operator==(const Tensor& other) const;
+
+ private:
+  struct Free {
+    void operator()(std::byte* bytes) const noexcept;
+  };
+  using Buffer = std::unique_ptr<std::byte[], Free>;  // NOLINT(modernize-avoid-c-arrays)
+
+  void Allocate();
+
+  DType dtype_ = DType::kUndefined;
+  Dims dims_;
+  std::int64_t size_ = 0;
+  Buffer buffer_;
+  std::vector<std::string> strings_;
+};
+
+template <class T>
+bool Holds(DType dtype) {
+  if constexpr (std::is_same_v<T, float>) return dtype == DType::kF32;
+  if constexpr (std::is_same_v<T, double>) return dtype == DType::kF64;
+  if constexpr (std::is_same_v<T, std::int8_t>) return dtype == DType::kI8;
+  if constexpr (std::is_same_v<T, std::uint8_t>)
+    return dtype == DType::kU8 || dtype == DType::kBool;
+  if constexpr (std::is_same_v<T, std::int16_t>) return dtype == DType::kI16;
+  if constexpr (std::is_same_v<T, std::uint16_t>) {
+    return dtype == DType::kU16 || dtype == DType::kF16 || dtype == DType::kBF16;
+  }
+  if constexpr (std::is_same_v<T, std::int32_t>) return dtype == DType::kI32;
+  if constexpr (std::is_same_v<T, std::uint32_t>) return dtype == DType::kU32;
+  if constexpr (std::is_same_v<T, std::int64_t>) return dtype == DType::kI64;
+  if constexpr (std::is_same_v<T, std::uint64_t>) return dtype == DType::kU64;
+  return false;
+}
+
+template <class T>
+std::span<const T> Tensor::Values() const {
+  Check(Holds<T>(dtype_), "Tensor::Values is asked for the type the tensor has");
+  return {reinterpret_cast<const T*>(buffer_.get()), static_cast<std::size_t>(size_)};
+}
+
+template <class T>
+std::span<T> Tensor::MutableValues() {
+  Check(Holds<T>(dtype_), "Tensor::MutableValues is asked for the type the tensor has");
+  return {reinterpret_cast<T*>(buffer_.get()), static_cast<std::size_t>(size_)};
+}
+
+template <class T>
+Tensor Tensor::From(DType dtype, Dims dims, std::span<const T> values) {
+  Tensor tensor(dtype, std::move(dims));
+  if (static_cast<std::size_t>(tensor.size()) != values.size()) {
+    throw UserError("a tensor of shape " + ToString(tensor.dims()) + " was given " +
+                    std::to_string(values.size()) + " values");
+  }
+  const std::span<T> out = tensor.MutableValues<T>();
+  for (std::size_t i = 0; i < values.size(); ++i) out[i] = values[i];
+  return tensor;
+}
+
+}  // namespace msc
