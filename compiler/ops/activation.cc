@@ -1,0 +1,278 @@
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <type_traits>
+#include <utility>
+
+#include "compiler/ops/elementwise.h"
+#include "compiler/ops/register.h"
+
+// Functions of one element, Clip and PRelu. Source: ONNX operator pages at opset 17.
+
+namespace msc {
+namespace {
+
+/// Attributes alpha and beta as the operator wants them.
+struct Params {
+  float alpha = 0.0F;
+  float beta = 0.0F;
+};
+
+template <class T>
+using Unary = T (*)(T x, const Params& params);
+
+std::vector<ValueType> InferFloat(const InferInput& in) {
+  RequireType(in, 0, {DType::kF32, DType::kF64, DType::kF16, DType::kBF16});
+  return SameAsFirst(in);
+}
+
+std::vector<ValueType> InferNumber(const InferInput& in) {
+  const DType dtype = TypeOf(in, 0);
+  if (dtype == DType::kBool || dtype == DType::kString || dtype == DType::kC64 ||
+      dtype == DType::kC128) {
+    RefuseNode(*in.node, "cannot compute with type " + std::string(Name(dtype)));
+  }
+  return SameAsFirst(in);
+}
+
+struct UnaryOp {
+  std::string name;
+  Unary<float> f32;
+  Unary<double> f64;
+  std::vector<AttrSpec> attrs = {};
+  Params otherwise = {};  ///< values of absent alpha and beta
+  double flops = 1.0;     ///< an element; a transcendental function counts 10
+};
+
+/// Instantiates a generic function for both types.
+template <class Fn>
+UnaryOp Make(std::string name, Fn /*fn*/, double flops) {
+  return {.name = std::move(name),
+          .f32 = [](float x, const Params& p) { return Fn{}(x, p); },
+          .f64 = [](double x, const Params& p) { return Fn{}(x, p); },
+          .flops = flops};
+}
+
+UnaryOp WithAttrs(UnaryOp op, std::vector<std::string> names, Params otherwise) {
+  op.otherwise = otherwise;
+  for (std::string& name : names) {
+    const float value = name == "alpha" ? otherwise.alpha : otherwise.beta;
+    op.attrs.push_back({.name = std::move(name), .otherwise = value});
+  }
+  return op;
+}
+
+OpDef DefOf(UnaryOp op) {
+  OpDef def{.name = op.name,
+            .min_inputs = 1,
+            .max_inputs = 1,
+            .attrs = op.attrs,
+            .infer = {},
+            .eval = {}};
+  def.infer = InferFloat;
+  def.flops = [flops = op.flops](const Node& /*node*/, std::span<const ValueType> /*in*/,
+                                 std::span<const ValueType> out) {
+    return flops * ElementsOf(out[0]);
+  };
+  def.eval = ViaF32([op = std::move(op)](const Node& node, EvalInputs inputs) {
+    std::vector<Tensor> outputs = NewOutputs(InferFloat, node, inputs);
+    const Params params{.alpha = AttrOr(node, "alpha", op.otherwise.alpha),
+                        .beta = AttrOr(node, "beta", op.otherwise.beta)};
+    WithFloat(node, inputs[0]->dtype(), [&](auto type) {
+      using T = typename decltype(type)::type;
+      const auto from = inputs[0]->Values<T>();
+      const auto to = outputs[0].template MutableValues<T>();
+      Unary<T> fn = nullptr;
+      if constexpr (std::is_same_v<T, float>) {
+        fn = op.f32;
+      } else {
+        fn = op.f64;
+      }
+      for (std::size_t i = 0; i < to.size(); ++i) to[i] = fn(from[i], params);
+    });
+    return outputs;
+  });
+  return def;
+}
+
+/// Relu, Abs, Neg and Sign take integers too.
+template <class Fn>
+OpDef NumberDef(std::string name, Fn fn) {
+  return {.name = std::move(name),
+          .min_inputs = 1,
+          .max_inputs = 1,
+          .infer = InferNumber,
+          .eval = ViaF32([fn](const Node& node, EvalInputs inputs) {
+            std::vector<Tensor> outputs = NewOutputs(InferNumber, node, inputs);
+            WithNumber(node, inputs[0]->dtype(), [&](auto type) {
+              using T = typename decltype(type)::type;
+              const auto from = inputs[0]->Values<T>();
+              const auto to = outputs[0].template MutableValues<T>();
+              for (std::size_t i = 0; i < to.size(); ++i) to[i] = static_cast<T>(fn(from[i]));
+            });
+            return outputs;
+          }),
+          .flops = OneFlopEach};
+}
+
+std::vector<ValueType> InferClip(const InferInput& in) {
+  for (const std::size_t bound : {std::size_t{1}, std::size_t{2}}) {
+    if (!HasInput(in, bound)) continue;
+    RequireSameType(in, 0, bound);
+    const Shape* shape = ShapeOf(in, bound);
+    if (shape != nullptr && !shape->empty() && *shape != Shape{1}) {
+      RefuseNode(*in.node, "input " + std::to_string(bound) + " must be a single number, not " +
+                               ToString(*shape));
+    }
+  }
+  return InferNumber(in);
+}
+
+std::vector<Tensor> EvalClip(const Node& node, EvalInputs inputs) {
+  std::vector<Tensor> outputs = NewOutputs(InferClip, node, inputs);
+  WithNumber(node, inputs[0]->dtype(), [&](auto type) {
+    using T = typename decltype(type)::type;
+    const Tensor* low = InputAt(inputs, 1);
+    const Tensor* high = InputAt(inputs, 2);
+    const auto from = inputs[0]->Values<T>();
+    const auto to = outputs[0].template MutableValues<T>();
+    for (std::size_t i = 0; i < to.size(); ++i) {
+      T x = from[i];
+      // Comparisons this way round let NaN through; the upper bound is applied last and wins.
+      if (low != nullptr && x < low->Values<T>()[0]) x = low->Values<T>()[0];
+      if (high != nullptr && x > high->Values<T>()[0]) x = high->Values<T>()[0];
+      to[i] = x;
+    }
+  });
+  return outputs;
+}
+
+std::vector<ValueType> InferPRelu(const InferInput& in) {
+  RequireType(in, 0, {DType::kF32, DType::kF64, DType::kF16, DType::kBF16});
+  const DType dtype = RequireSameType(in, 0, 1);
+  const Shape* x = ShapeOf(in, 0);
+  const Shape* slope = ShapeOf(in, 1);
+  if (x == nullptr || slope == nullptr) return SameAsFirst(in);
+  // One way: the slope stretches to X, never X to the slope.
+  const Shape y = BroadcastShapes(*in.node, *x, *slope);
+  const auto stretched = [](const Dim& from, const Dim& to) {
+    return from.known() && to.known() && from.size() != to.size();
+  };
+  if (y.size() != x->size() ||
+      !std::equal(x->begin(), x->end(), y.begin(),
+                  [&](const Dim& a, const Dim& b) { return !stretched(a, b); })) {
+    RefuseNode(*in.node, "slope " + ToString(*slope) + " does not stretch to " + ToString(*x));
+  }
+  return OneOutput(dtype, *x);
+}
+
+std::vector<Tensor> EvalPRelu(const Node& node, EvalInputs inputs) {
+  std::vector<Tensor> outputs = NewOutputs(InferPRelu, node, inputs);
+  WithFloat(node, inputs[0]->dtype(), [&](auto type) {
+    using T = typename decltype(type)::type;
+    BroadcastInto<T, T, T>(*inputs[0], *inputs[1], outputs[0],
+                           [](T x, T slope) { return x < T{0} ? x * slope : x; });
+  });
+  return outputs;
+}
+
+void RegisterUnary(OpRegistry& ops) {
+  using P = const Params&;
+  const auto add = [&](UnaryOp op) { ops.Add(DefOf(std::move(op))); };
+  // Written over exp of a negative number, so that it never overflows.
+  const auto sigmoid = [](auto x, P) {
+    using T = decltype(x);
+    const T e = std::exp(-std::abs(x));
+    return x >= T{0} ? T{1} / (T{1} + e) : e / (T{1} + e);
+  };
+  const auto hard_sigmoid = [](auto x, P p) {
+    using T = decltype(x);
+    const T y = static_cast<T>(p.alpha) * x + static_cast<T>(p.beta);
+    return y < T{0} ? T{0} : y > T{1} ? T{1} : y;
+  };
+  const auto hard_swish = [](auto x, P) {
+    using T = decltype(x);
+    const T gate = x / T{6} + T{0.5};
+    return x * (gate < T{0} ? T{0} : gate > T{1} ? T{1} : gate);
+  };
+  const auto leaky = [](auto x, P p) {
+    using T = decltype(x);
+    return x < T{0} ? static_cast<T>(p.alpha) * x : x;
+  };
+  const auto elu = [](auto x, P p) {
+    using T = decltype(x);
+    return x < T{0} ? static_cast<T>(p.alpha) * std::expm1(x) : x;
+  };
+  const auto softplus = [](auto x, P) {
+    using T = decltype(x);
+    return std::max(x, T{0}) + std::log1p(std::exp(-std::abs(x)));
+  };
+  add(Make("Sigmoid", sigmoid, 12));
+  add(WithAttrs(Make("HardSigmoid", hard_sigmoid, 4), {"alpha", "beta"},
+                {.alpha = 0.2F, .beta = 0.5F}));
+  add(Make("HardSwish", hard_swish, 5));
+  add(WithAttrs(Make("LeakyRelu", leaky, 2), {"alpha"}, {.alpha = 0.01F}));
+  add(WithAttrs(Make("Elu", elu, 12), {"alpha"}, {.alpha = 1.0F}));
+  add(Make("Softplus", softplus, 22));
+  add(Make(
+      "Softsign", [](auto x, P) { return x / (decltype(x){1} + std::abs(x)); }, 3));
+  add(Make(
+      "Tanh", [](auto x, P) { return std::tanh(x); }, 10));
+  add(Make(
+      "Exp", [](auto x, P) { return std::exp(x); }, 10));
+  add(Make(
+      "Log", [](auto x, P) { return std::log(x); }, 10));
+  add(Make(
+      "Sqrt", [](auto x, P) { return std::sqrt(x); }, 1));
+  add(Make(
+      "Erf", [](auto x, P) { return std::erf(x); }, 10));
+  add(Make(
+      "Reciprocal", [](auto x, P) { return decltype(x){1} / x; }, 1));
+  add(Make(
+      "Floor", [](auto x, P) { return std::floor(x); }, 1));
+  add(Make(
+      "Ceil", [](auto x, P) { return std::ceil(x); }, 1));
+  // Ties to even: the rounding mode of the process is never changed.
+  add(Make(
+      "Round", [](auto x, P) { return std::nearbyint(x); }, 1));
+}
+
+}  // namespace
+
+void RegisterActivationOps(OpRegistry& ops) {
+  RegisterUnary(ops);
+  ops.Add(NumberDef("Relu", [](auto x) { return x < decltype(x){0} ? decltype(x){0} : x; }));
+  ops.Add(NumberDef("Abs", [](auto x) {
+    if constexpr (std::is_unsigned_v<decltype(x)>) {
+      return x;
+    } else if constexpr (std::is_floating_point_v<decltype(x)>) {
+      return std::abs(x);
+    } else {
+      using U = std::make_unsigned_t<decltype(x)>;
+      return static_cast<decltype(x)>(x < 0 ? U{0} - static_cast<U>(x) : static_cast<U>(x));
+    }
+  }));
+  ops.Add(NumberDef("Neg", [](auto x) {
+    if constexpr (std::is_floating_point_v<decltype(x)>) {
+      return -x;
+    } else {
+      using U = std::make_unsigned_t<decltype(x)>;
+      return static_cast<decltype(x)>(U{0} - static_cast<U>(x));
+    }
+  }));
+  ops.Add({.name = "Clip",
+           .min_inputs = 1,
+           .max_inputs = 3,
+           .infer = InferClip,
+           .eval = ViaF32(EvalClip),
+           .flops = [](const Node& /*node*/, std::span<const ValueType> /*in*/,
+                       std::span<const ValueType> out) { return 2.0 * ElementsOf(out[0]); }});
+  ops.Add({.name = "PRelu",
+           .min_inputs = 2,
+           .max_inputs = 2,
+           .infer = InferPRelu,
+           .eval = ViaF32(EvalPRelu),
+           .flops = OneFlopEach});
+}
+
+}  // namespace msc

@@ -1,0 +1,280 @@
+#include "compiler/ops/elementwise.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <type_traits>
+#include <utility>
+
+#include "compiler/ops/register.h"
+
+// Binary and logical operators with numpy broadcasting. Integers wrap around as in two's
+// complement. Source: ONNX operator pages at opset 17.
+
+namespace msc {
+
+namespace {
+
+/// Arithmetic type: unsigned for integers, so that overflow is defined.
+template <class T>
+using Wrapping = typename std::conditional_t<std::is_integral_v<T>, std::make_unsigned<T>,
+                                             std::type_identity<T>>::type;
+
+struct AddFn {
+  template <class T>
+  static T Apply(T a, T b) {
+    return static_cast<T>(static_cast<Wrapping<T>>(a) + static_cast<Wrapping<T>>(b));
+  }
+};
+struct SubFn {
+  template <class T>
+  static T Apply(T a, T b) {
+    return static_cast<T>(static_cast<Wrapping<T>>(a) - static_cast<Wrapping<T>>(b));
+  }
+};
+struct MulFn {
+  template <class T>
+  static T Apply(T a, T b) {
+    if constexpr (std::is_integral_v<T>) {
+      return static_cast<T>(static_cast<std::uint64_t>(a) * static_cast<std::uint64_t>(b));
+    } else {
+      return a * b;
+    }
+  }
+};
+struct DivFn {
+  /// Towards zero for integers; the caller has refused zero divisors.
+  template <class T>
+  static T Apply(T a, T b) {
+    if constexpr (std::is_integral_v<T> && std::is_signed_v<T>) {
+      // The lowest number has no positive counterpart; its quotient wraps to itself.
+      if (b == T{-1}) return SubFn::Apply(T{0}, a);
+    }
+    return static_cast<T>(a / b);
+  }
+};
+struct MaxFn {
+  template <class T>
+  static T Apply(T a, T b) {
+    if constexpr (std::is_floating_point_v<T>) {
+      if (std::isnan(a)) return a;
+      if (std::isnan(b)) return b;
+    }
+    return std::max(a, b);
+  }
+};
+struct MinFn {
+  template <class T>
+  static T Apply(T a, T b) {
+    if constexpr (std::is_floating_point_v<T>) {
+      if (std::isnan(a)) return a;
+      if (std::isnan(b)) return b;
+    }
+    return std::min(a, b);
+  }
+};
+
+std::vector<ValueType> InferArithmetic(const InferInput& in) {
+  const DType dtype = in.types.size() == 1 ? TypeOf(in, 0) : RequireSameType(in, 0, 1);
+  for (std::size_t i = 2; i < in.types.size(); ++i) RequireSameType(in, 0, i);
+  if (dtype == DType::kBool || dtype == DType::kString || dtype == DType::kC64 ||
+      dtype == DType::kC128) {
+    RefuseNode(*in.node, "cannot compute with type " + std::string(Name(dtype)));
+  }
+  return OneOutput(dtype, BroadcastInputs(in));
+}
+
+void RefuseZeroDivisors(const Node& node, const Tensor& divisor) {
+  if (IsFloat(divisor.dtype())) return;
+  WithNumber(node, divisor.dtype(), [&](auto type) {
+    using T = typename decltype(type)::type;
+    const auto values = divisor.Values<T>();
+    if (std::find(values.begin(), values.end(), T{0}) != values.end()) {
+      RefuseNode(node, "divides an integer by zero");
+    }
+  });
+}
+
+template <class Fn>
+std::vector<Tensor> EvalBinary(const Node& node, EvalInputs inputs) {
+  std::vector<Tensor> outputs = NewOutputs(InferArithmetic, node, inputs);
+  if constexpr (std::is_same_v<Fn, DivFn>) RefuseZeroDivisors(node, *inputs[1]);
+  WithNumber(node, outputs[0].dtype(), [&](auto type) {
+    using T = typename decltype(type)::type;
+    BroadcastInto<T, T, T>(*inputs[0], *inputs[1], outputs[0],
+                           [](T a, T b) { return Fn::template Apply<T>(a, b); });
+  });
+  return outputs;
+}
+
+/// Max, Min, Sum of any number of inputs: folds from the left.
+template <class Fn>
+std::vector<Tensor> EvalFold(const Node& node, EvalInputs inputs) {
+  if (inputs.size() == 1) return {*inputs[0]};
+  std::vector<Tensor> running;
+  running.reserve(inputs.size());
+  const Tensor* left = inputs[0];
+  for (std::size_t i = 1; i < inputs.size(); ++i) {
+    const std::vector<const Tensor*> pair{left, inputs[i]};
+    running.push_back(std::move(EvalBinary<Fn>(node, pair).front()));
+    left = &running.back();
+  }
+  return {std::move(running.back())};
+}
+
+struct LessFn {
+  template <class T>
+  static bool Apply(T a, T b) {
+    return a < b;
+  }
+};
+struct LessOrEqualFn {
+  template <class T>
+  static bool Apply(T a, T b) {
+    return a <= b;
+  }
+};
+struct GreaterFn {
+  template <class T>
+  static bool Apply(T a, T b) {
+    return a > b;
+  }
+};
+struct GreaterOrEqualFn {
+  template <class T>
+  static bool Apply(T a, T b) {
+    return a >= b;
+  }
+};
+struct EqualFn {
+  template <class T>
+  static bool Apply(T a, T b) {
+    return a == b;
+  }
+};
+struct AndFn {
+  static bool Apply(std::uint8_t a, std::uint8_t b) { return a != 0 && b != 0; }
+};
+struct OrFn {
+  static bool Apply(std::uint8_t a, std::uint8_t b) { return a != 0 || b != 0; }
+};
+struct XorFn {
+  static bool Apply(std::uint8_t a, std::uint8_t b) { return (a != 0) != (b != 0); }
+};
+
+std::vector<ValueType> InferCompare(const InferInput& in) {
+  RequireSameType(in, 0, 1);
+  return OneOutput(DType::kBool, BroadcastInputs(in));
+}
+
+template <class Fn>
+std::vector<Tensor> EvalCompare(const Node& node, EvalInputs inputs) {
+  std::vector<Tensor> outputs = NewOutputs(InferCompare, node, inputs);
+  const DType dtype = inputs[0]->dtype();
+  WithNumber(node, dtype == DType::kBool ? DType::kU8 : dtype, [&](auto type) {
+    using T = typename decltype(type)::type;
+    BroadcastInto<T, T, std::uint8_t>(*inputs[0], *inputs[1], outputs[0],
+                                      [](T a, T b) { return Fn::template Apply<T>(a, b); });
+  });
+  return outputs;
+}
+
+std::vector<ValueType> InferLogical(const InferInput& in) {
+  for (std::size_t i = 0; i < in.types.size(); ++i) RequireType(in, i, {DType::kBool});
+  return OneOutput(DType::kBool, BroadcastInputs(in));
+}
+
+template <class Fn>
+std::vector<Tensor> EvalLogical(const Node& node, EvalInputs inputs) {
+  std::vector<Tensor> outputs = NewOutputs(InferLogical, node, inputs);
+  BroadcastInto<std::uint8_t, std::uint8_t, std::uint8_t>(*inputs[0], *inputs[1], outputs[0],
+                                                          Fn::Apply);
+  return outputs;
+}
+
+std::vector<Tensor> EvalNot(const Node& node, EvalInputs inputs) {
+  std::vector<Tensor> outputs = NewOutputs(InferLogical, node, inputs);
+  const auto from = inputs[0]->Values<std::uint8_t>();
+  const auto to = outputs[0].MutableValues<std::uint8_t>();
+  for (std::size_t i = 0; i < to.size(); ++i) to[i] = from[i] == 0 ? 1 : 0;
+  return outputs;
+}
+
+std::vector<ValueType> InferPow(const InferInput& in) {
+  RequireType(in, 0,
+              {DType::kF32, DType::kF64, DType::kF16, DType::kBF16, DType::kI32, DType::kI64});
+  return OneOutput(TypeOf(in, 0), BroadcastInputs(in));
+}
+
+std::vector<Tensor> EvalPow(const Node& node, EvalInputs inputs) {
+  std::vector<Tensor> outputs = NewOutputs(InferPow, node, inputs);
+  Tensor exponents(DType::kF64, inputs[1]->dims());
+  const auto wide = exponents.MutableValues<double>();
+  for (std::size_t i = 0; i < wide.size(); ++i) {
+    wide[i] = NumberAt(*inputs[1], static_cast<std::int64_t>(i));
+  }
+  WithNumber(node, outputs[0].dtype(), [&](auto type) {
+    using T = typename decltype(type)::type;
+    BroadcastInto<T, double, T>(*inputs[0], exponents, outputs[0], [](T a, double b) {
+      const double power = std::pow(static_cast<double>(a), b);
+      if constexpr (std::is_integral_v<T>) {
+        // Past the end the conversion would be undefined.
+        const auto least = static_cast<double>(std::numeric_limits<T>::min());
+        if (std::isnan(power)) return T{0};
+        if (power >= -least) return std::numeric_limits<T>::max();
+        if (power <= least) return std::numeric_limits<T>::min();
+      }
+      return static_cast<T>(power);
+    });
+  });
+  return outputs;
+}
+
+OpDef Binary(std::string name, InferFn infer, EvalFn eval) {
+  return {.name = std::move(name),
+          .min_inputs = 2,
+          .max_inputs = 2,
+          .infer = std::move(infer),
+          .eval = ViaF32(std::move(eval)),
+          .flops = OneFlopEach};
+}
+
+OpDef Fold(std::string name, EvalFn eval) {
+  OpDef op = Binary(std::move(name), InferArithmetic, std::move(eval));
+  op.min_inputs = 1;
+  op.max_inputs = OpDef::kVariadic;
+  op.flops = [](const Node& node, std::span<const ValueType> /*in*/,
+                std::span<const ValueType> out) {
+    return ElementsOf(out[0]) * static_cast<double>(node.inputs.size() - 1);
+  };
+  return op;
+}
+
+}  // namespace
+
+void RegisterElementwiseOps(OpRegistry& ops) {
+  ops.Add(Binary("Add", InferArithmetic, EvalBinary<AddFn>));
+  ops.Add(Binary("Sub", InferArithmetic, EvalBinary<SubFn>));
+  ops.Add(Binary("Mul", InferArithmetic, EvalBinary<MulFn>));
+  ops.Add(Binary("Div", InferArithmetic, EvalBinary<DivFn>));
+  ops.Add(Binary("Pow", InferPow, EvalPow));
+  ops.Add(Fold("Max", EvalFold<MaxFn>));
+  ops.Add(Fold("Min", EvalFold<MinFn>));
+  ops.Add(Fold("Sum", EvalFold<AddFn>));
+  ops.Add(Binary("Equal", InferCompare, EvalCompare<EqualFn>));
+  ops.Add(Binary("Less", InferCompare, EvalCompare<LessFn>));
+  ops.Add(Binary("LessOrEqual", InferCompare, EvalCompare<LessOrEqualFn>));
+  ops.Add(Binary("Greater", InferCompare, EvalCompare<GreaterFn>));
+  ops.Add(Binary("GreaterOrEqual", InferCompare, EvalCompare<GreaterOrEqualFn>));
+  ops.Add(Binary("And", InferLogical, EvalLogical<AndFn>));
+  ops.Add(Binary("Or", InferLogical, EvalLogical<OrFn>));
+  ops.Add(Binary("Xor", InferLogical, EvalLogical<XorFn>));
+  ops.Add({.name = "Not",
+           .min_inputs = 1,
+           .max_inputs = 1,
+           .infer = InferLogical,
+           .eval = EvalNot,
+           .flops = OneFlopEach});
+}
+
+}  // namespace msc

@@ -1,0 +1,134 @@
+#include <cstdint>
+#include <utility>
+
+#include "compiler/ops/eval.h"
+#include "compiler/ops/pool_kernel.h"
+#include "compiler/ops/register.h"
+#include "compiler/ops/window_infer.h"
+
+// Source: ONNX operator pages MaxPool-12, AveragePool-11, GlobalAveragePool-1, GlobalMaxPool-1.
+
+namespace msc {
+namespace {
+
+Dims Tail(const Dims& dims) {
+  return {dims.begin() + 2, dims.end()};
+}
+
+PoolProblem ProblemOf(const Node& node, PoolKind kind, const Tensor& x, const Tensor& y) {
+  return {.kind = kind,
+          .planes = x.dims()[0] * x.dims()[1],
+          .in = Tail(x.dims()),
+          .out = Tail(y.dims()),
+          .window = ReadWindow(node, Tail(x.dims()), {})};
+}
+
+std::vector<ValueType> InferMaxPool(const InferInput& in) {
+  RequireType(in, 0, {DType::kF32, DType::kF64, DType::kF16, DType::kBF16, DType::kI8, DType::kU8});
+  const std::optional<Shape> shape = PoolOutputShape(in);
+  if (AttrOr(*in.node, "storage_order", std::int64_t{0}) != 0) {
+    RefuseNode(*in.node, "storage_order 1 (column major indices) is not supported");
+  }
+  return {{.dtype = TypeOf(in, 0), .shape = shape, .layout = ""},
+          {.dtype = DType::kI64, .shape = shape, .layout = ""}};
+}
+
+std::vector<Tensor> EvalMaxPool(const Node& node, EvalInputs inputs) {
+  std::vector<Tensor> outputs = NewOutputs(InferMaxPool, node, inputs);
+  const PoolProblem problem = ProblemOf(node, PoolKind::kMax, *inputs[0], outputs[0]);
+  WithNumber(node, inputs[0]->dtype(), [&](auto type) {
+    using T = typename decltype(type)::type;
+    if constexpr (std::is_floating_point_v<T> || sizeof(T) == 1) {
+      const std::span<std::int64_t> argmax = outputs[1].MutableValues<std::int64_t>();
+      Pool(problem, inputs[0]->Values<T>().data(), outputs[0].template MutableValues<T>().data(),
+           argmax.data());
+      // Indices count over the whole tensor, not over one plane.
+      std::int64_t in_plane = 1;
+      for (const std::int64_t size : problem.in) in_plane *= size;
+      const std::size_t out_plane =
+          argmax.size() / static_cast<std::size_t>(std::max<std::int64_t>(problem.planes, 1));
+      for (std::size_t i = 0; i < argmax.size(); ++i) {
+        argmax[i] += static_cast<std::int64_t>(i / out_plane) * in_plane;
+      }
+    } else {
+      RefuseType(node, inputs[0]->dtype());
+    }
+  });
+  return outputs;
+}
+
+std::vector<ValueType> InferAveragePool(const InferInput& in) {
+  RequireType(in, 0, {DType::kF32, DType::kF64, DType::kF16, DType::kBF16});
+  return OneOutput(TypeOf(in, 0), PoolOutputShape(in));
+}
+
+std::vector<Tensor> EvalAveragePool(const Node& node, EvalInputs inputs) {
+  std::vector<Tensor> outputs = NewOutputs(InferAveragePool, node, inputs);
+  const bool with_padding = AttrOr(node, "count_include_pad", std::int64_t{0}) != 0;
+  const PoolProblem problem =
+      ProblemOf(node, with_padding ? PoolKind::kAverageWithPadding : PoolKind::kAverage, *inputs[0],
+                outputs[0]);
+  WithFloat(node, inputs[0]->dtype(), [&](auto type) {
+    using T = typename decltype(type)::type;
+    Pool<T>(problem, inputs[0]->Values<T>().data(), outputs[0].template MutableValues<T>().data(),
+            nullptr);
+  });
+  return outputs;
+}
+
+std::vector<ValueType> InferGlobalPool(const InferInput& in) {
+  RequireType(in, 0, {DType::kF32, DType::kF64, DType::kF16, DType::kBF16});
+  return OneOutput(TypeOf(in, 0), GlobalPoolOutputShape(in));
+}
+
+template <PoolKind kKind>
+std::vector<Tensor> EvalGlobalPool(const Node& node, EvalInputs inputs) {
+  std::vector<Tensor> outputs = NewOutputs(InferGlobalPool, node, inputs);
+  const Dims& dims = inputs[0]->dims();
+  const std::int64_t plane = ElementCount(Tail(dims));
+  const PoolProblem problem{.kind = kKind,
+                            .planes = dims[0] * dims[1],
+                            .in = {plane},
+                            .out = {1},
+                            .window = WholeWindow(plane)};
+  WithFloat(node, inputs[0]->dtype(), [&](auto type) {
+    using T = typename decltype(type)::type;
+    Pool<T>(problem, inputs[0]->Values<T>().data(), outputs[0].template MutableValues<T>().data(),
+            nullptr);
+  });
+  return outputs;
+}
+
+}  // namespace
+
+void RegisterPoolOps(OpRegistry& ops) {
+  ops.Add({.name = "MaxPool",
+           .min_inputs = 1,
+           .max_inputs = 1,
+           .max_outputs = 2,
+           .attrs = WindowAttrs(WindowKind::kMaxPool),
+           .infer = InferMaxPool,
+           .eval = ViaF32(EvalMaxPool),
+           .flops = PoolFlops});
+  ops.Add({.name = "AveragePool",
+           .min_inputs = 1,
+           .max_inputs = 1,
+           .attrs = WindowAttrs(WindowKind::kAveragePool),
+           .infer = InferAveragePool,
+           .eval = ViaF32(EvalAveragePool),
+           .flops = PoolFlops});
+  ops.Add({.name = "GlobalAveragePool",
+           .min_inputs = 1,
+           .max_inputs = 1,
+           .infer = InferGlobalPool,
+           .eval = ViaF32(EvalGlobalPool<PoolKind::kAverage>),
+           .flops = PoolFlops});
+  ops.Add({.name = "GlobalMaxPool",
+           .min_inputs = 1,
+           .max_inputs = 1,
+           .infer = InferGlobalPool,
+           .eval = ViaF32(EvalGlobalPool<PoolKind::kMax>),
+           .flops = PoolFlops});
+}
+
+}  // namespace msc

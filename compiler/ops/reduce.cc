@@ -1,0 +1,249 @@
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <numeric>
+#include <string>
+#include <utility>
+
+#include "compiler/ops/eval.h"
+#include "compiler/ops/register.h"
+
+// Source: ONNX operator pages ReduceSum-13 (axes are an input), ReduceMean-13, ReduceMax-13,
+// ReduceMin-13, ReduceProd-13 (axes are an attribute), Softmax-13, LogSoftmax-13.
+
+namespace msc {
+namespace {
+
+/// The axes to reduce, ascending; nullopt where they are not constant.
+std::optional<std::vector<std::size_t>> AxesOf(const InferInput& in, std::size_t rank) {
+  const Node& node = *in.node;
+  if (HasInput(in, 1) && in.constants[1] == nullptr) return std::nullopt;
+  const auto axes =
+      HasInput(in, 1) ? *ConstantInts(in, 1) : AttrOr(node, "axes", std::vector<std::int64_t>{});
+  if (!axes.empty()) return NormalAxes(node, axes, rank);
+  std::vector<std::size_t> all(rank);
+  std::iota(all.begin(), all.end(), std::size_t{0});
+  if (AttrOr(node, "noop_with_empty_axes", std::int64_t{0}) != 0) all.clear();
+  return all;
+}
+
+bool KeepsDims(const Node& node) {
+  return AttrOr(node, "keepdims", std::int64_t{1}) != 0;
+}
+
+std::vector<ValueType> InferReduce(const InferInput& in) {
+  RequireType(in, 0,
+              {DType::kF32, DType::kF64, DType::kF16, DType::kBF16, DType::kI32, DType::kI64});
+  const Shape* x = ShapeOf(in, 0);
+  if (x == nullptr) return OneOutput(TypeOf(in, 0), std::nullopt);
+  const auto axes = AxesOf(in, x->size());
+  if (!axes) {
+    return OneOutput(TypeOf(in, 0),
+                     KeepsDims(*in.node) ? std::optional(Shape(x->size())) : std::nullopt);
+  }
+  Shape y;
+  for (std::size_t i = 0; i < x->size(); ++i) {
+    if (!std::binary_search(axes->begin(), axes->end(), i)) {
+      y.push_back((*x)[i]);
+    } else if (KeepsDims(*in.node)) {
+      y.emplace_back(1);
+    }
+  }
+  return OneOutput(TypeOf(in, 0), std::move(y));
+}
+
+struct SumStep {
+  static constexpr double kStart = 0.0;
+  template <class T>
+  static T Apply(T a, T b) {
+    if constexpr (std::is_floating_point_v<T>) {
+      return a + b;
+    } else {
+      return static_cast<T>(static_cast<std::uint64_t>(a) + static_cast<std::uint64_t>(b));
+    }
+  }
+};
+struct ProdStep {
+  static constexpr double kStart = 1.0;
+  template <class T>
+  static T Apply(T a, T b) {
+    if constexpr (std::is_floating_point_v<T>) {
+      return a * b;
+    } else {
+      return static_cast<T>(static_cast<std::uint64_t>(a) * static_cast<std::uint64_t>(b));
+    }
+  }
+};
+struct MaxStep {
+  template <class T>
+  static T Apply(T a, T b) {
+    return a > b || a != a ? a : b;  // NOLINT(misc-redundant-expression): a != a is a NaN
+  }
+};
+struct MinStep {
+  template <class T>
+  static T Apply(T a, T b) {
+    return a < b || a != a ? a : b;  // NOLINT(misc-redundant-expression): a != a is a NaN
+  }
+};
+
+/// Folds every element of x into its place; floats in double, integers in their own type.
+template <class Step, class T>
+void ReduceInto(const Node& node, const Tensor& x, const Dims& kept, Tensor& y) {
+  using Sum = std::conditional_t<std::is_floating_point_v<T>, double, T>;
+  const auto from = x.Values<T>();
+  const auto to = y.MutableValues<T>();
+  constexpr bool kHasStart = requires {
+    Step::kStart;
+  };
+  std::vector<Sum> sums(to.size());
+  std::vector<bool> begun(to.size(), kHasStart);
+  if constexpr (kHasStart) std::fill(sums.begin(), sums.end(), static_cast<Sum>(Step::kStart));
+  if (!kHasStart && from.empty() && !to.empty()) {
+    RefuseNode(node, "cannot reduce the empty tensor " + ToString(x.dims()));
+  }
+  const Dims strides = BroadcastStrides(kept, x.dims());
+  const std::int64_t row = x.dims().empty() ? 1 : x.dims().back();
+  const std::int64_t step = x.dims().empty() ? 0 : strides.back();
+  std::size_t at = 0;
+  ForEachRow(x.dims(), {strides}, [&](std::span<const std::int64_t> offsets) {
+    for (std::int64_t i = 0; i < row; ++i, ++at) {
+      const auto place = static_cast<std::size_t>(offsets[0] + i * step);
+      const auto value = static_cast<Sum>(from[at]);
+      sums[place] = begun[place] ? Step::template Apply<Sum>(sums[place], value) : value;
+      begun[place] = true;
+    }
+  });
+  const double each =
+      to.empty() ? 1.0 : static_cast<double>(from.size()) / static_cast<double>(to.size());
+  for (std::size_t i = 0; i < to.size(); ++i) {
+    if (node.op == "ReduceMean") {
+      to[i] = static_cast<T>(static_cast<double>(sums[i]) / each);
+    } else {
+      to[i] = static_cast<T>(sums[i]);
+    }
+  }
+}
+
+template <class Step>
+std::vector<Tensor> EvalReduce(const Node& node, EvalInputs inputs) {
+  std::vector<Tensor> outputs = NewOutputs(InferReduce, node, inputs);
+  const Tensor& x = *inputs[0];
+  Dims kept = x.dims();
+  const auto axes = AxesOf(InferInputOf(node, inputs), kept.size());
+  for (const std::size_t axis : *axes) kept[axis] = 1;
+  switch (x.dtype()) {
+    case DType::kF32:
+      ReduceInto<Step, float>(node, x, kept, outputs[0]);
+      break;
+    case DType::kF64:
+      ReduceInto<Step, double>(node, x, kept, outputs[0]);
+      break;
+    case DType::kI32:
+      ReduceInto<Step, std::int32_t>(node, x, kept, outputs[0]);
+      break;
+    case DType::kI64:
+      ReduceInto<Step, std::int64_t>(node, x, kept, outputs[0]);
+      break;
+    default:
+      RefuseType(node, x.dtype());
+  }
+  return outputs;
+}
+
+double OneFlopAnInput(const Node& /*node*/, std::span<const ValueType> in,
+                      std::span<const ValueType> /*out*/) {
+  return ElementsOf(in[0]);
+}
+
+OpDef ReduceDef(std::string name, EvalFn eval) {
+  return {.name = std::move(name),
+          .min_inputs = 1,
+          .max_inputs = 1,
+          .attrs = {{.name = "axes", .otherwise = std::vector<std::int64_t>{}},
+                    {.name = "keepdims", .otherwise = std::int64_t{1}}},
+          .infer = InferReduce,
+          .eval = ViaF32(std::move(eval)),
+          .flops = OneFlopAnInput};
+}
+
+std::vector<ValueType> InferSoftmax(const InferInput& in) {
+  RequireType(in, 0, {DType::kF32, DType::kF64, DType::kF16, DType::kBF16});
+  const Shape* x = ShapeOf(in, 0);
+  if (x != nullptr) {
+    (void)NormalAxis(*in.node, AttrOr(*in.node, "axis", std::int64_t{-1}), x->size());
+  }
+  return SameAsFirst(in);
+}
+
+enum class Form : std::uint8_t { kPlain, kLog };
+
+/// One line of `count` values, `stride` apart. Subtracting the greatest keeps exp from overflowing.
+template <class T>
+void SoftmaxLine(const T* x, T* y, std::pair<std::int64_t, std::int64_t> count_stride, Form form) {
+  const auto [count, stride] = count_stride;
+  double greatest = -std::numeric_limits<double>::infinity();
+  for (std::int64_t i = 0; i < count; ++i) {
+    greatest = std::max(greatest, static_cast<double>(x[i * stride]));
+  }
+  double sum = 0.0;
+  for (std::int64_t i = 0; i < count; ++i) {
+    sum += std::exp(static_cast<double>(x[i * stride]) - greatest);
+  }
+  for (std::int64_t i = 0; i < count; ++i) {
+    const double shifted = static_cast<double>(x[i * stride]) - greatest;
+    y[i * stride] =
+        static_cast<T>(form == Form::kLog ? shifted - std::log(sum) : std::exp(shifted) / sum);
+  }
+}
+
+template <Form kForm>
+std::vector<Tensor> EvalSoftmax(const Node& node, EvalInputs inputs) {
+  std::vector<Tensor> outputs = NewOutputs(InferSoftmax, node, inputs);
+  const Tensor& x = *inputs[0];
+  const std::size_t axis =
+      NormalAxis(node, AttrOr(node, "axis", std::int64_t{-1}), x.dims().size());
+  const std::int64_t count = x.dims()[axis];
+  const std::int64_t stride = StridesOf(x.dims())[axis];
+  if (x.size() == 0) return outputs;
+  WithFloat(node, x.dtype(), [&](auto type) {
+    using T = typename decltype(type)::type;
+    const T* from = x.Values<T>().data();
+    T* to = outputs[0].template MutableValues<T>().data();
+    for (std::int64_t line = 0; line < x.size() / count; ++line) {
+      const std::int64_t begin = line / stride * stride * count + line % stride;
+      SoftmaxLine(from + begin, to + begin, {count, stride}, kForm);
+    }
+  });
+  return outputs;
+}
+
+OpDef SoftmaxDef(std::string name, EvalFn eval) {
+  return {.name = std::move(name),
+          .min_inputs = 1,
+          .max_inputs = 1,
+          .attrs = {{.name = "axis", .otherwise = std::int64_t{-1}}},
+          .infer = InferSoftmax,
+          .eval = ViaF32(std::move(eval)),
+          .flops = [](const Node& /*node*/, std::span<const ValueType> /*in*/,
+                      std::span<const ValueType> out) { return 13.0 * ElementsOf(out[0]); }};
+}
+
+}  // namespace
+
+void RegisterReduceOps(OpRegistry& ops) {
+  ops.Add(ReduceDef("ReduceMean", EvalReduce<SumStep>));
+  ops.Add(ReduceDef("ReduceMax", EvalReduce<MaxStep>));
+  ops.Add(ReduceDef("ReduceMin", EvalReduce<MinStep>));
+  ops.Add(ReduceDef("ReduceProd", EvalReduce<ProdStep>));
+  OpDef sum = ReduceDef("ReduceSum", EvalReduce<SumStep>);
+  sum.max_inputs = 2;
+  sum.attrs = {{.name = "keepdims", .otherwise = std::int64_t{1}},
+               {.name = "noop_with_empty_axes", .otherwise = std::int64_t{0}}};
+  ops.Add(std::move(sum));
+  ops.Add(SoftmaxDef("Softmax", EvalSoftmax<Form::kPlain>));
+  ops.Add(SoftmaxDef("LogSoftmax", EvalSoftmax<Form::kLog>));
+}
+
+}  // namespace msc

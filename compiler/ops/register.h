@@ -1,0 +1,25 @@
+#pragma once
+
+#include "compiler/ops/op.h"
+
+namespace msc {
+
+/// Adds every operator of this folder: one line a family, in register.cc.
+void RegisterAllOps(OpRegistry& ops);
+
+// One function a family file.
+void RegisterActivationOps(OpRegistry& ops);
+void RegisterArrangeOps(OpRegistry& ops);
+void RegisterConvOps(OpRegistry& ops);
+void RegisterElementwiseOps(OpRegistry& ops);
+void RegisterFusedOps(OpRegistry& ops);
+void RegisterJoinOps(OpRegistry& ops);
+void RegisterMatMulOps(OpRegistry& ops);
+void RegisterNormOps(OpRegistry& ops);
+void RegisterPoolOps(OpRegistry& ops);
+void RegisterQuantizeOps(OpRegistry& ops);
+void RegisterReduceOps(OpRegistry& ops);
+void RegisterReshapeOps(OpRegistry& ops);
+void RegisterShapeOps(OpRegistry& ops);
+
+}  // namespace msc

@@ -1,0 +1,56 @@
+#include "compiler/strategy/strategy.h"
+
+#include <array>
+
+#include "compiler/base/error.h"
+#include "compiler/base/fields.h"
+#include "compiler/base/hash.h"
+
+namespace msc {
+namespace {
+
+constexpr std::array<std::string_view, 3> kPrecisions = {"f32", "bf16", "int8"};
+
+void CheckMeaning(const Strategy& strategy, const std::string& what) {
+  for (const auto& [layer, precision] : strategy.quantize.layers) {
+    if (std::find(kPrecisions.begin(), kPrecisions.end(), precision) == kPrecisions.end()) {
+      throw UserError(what + ": quantize.layers." + layer + " must be f32, bf16 or int8, not '" +
+                      precision + "'");
+    }
+  }
+  for (const auto& [tensor, scale] : strategy.quantize.activations) {
+    if (!(scale.scale > 0) || static_cast<double>(static_cast<float>(scale.scale)) != scale.scale) {
+      throw UserError(what + ": quantize.activations." + tensor +
+                      ".scale must be a positive number that a 32-bit float holds exactly");
+    }
+  }
+}
+
+}  // namespace
+
+std::string_view Name(Precision precision) {
+  return kPrecisions.at(static_cast<std::size_t>(precision));
+}
+
+Precision ParsePrecision(std::string_view name) {
+  for (std::size_t i = 0; i < kPrecisions.size(); ++i) {
+    if (kPrecisions.at(i) == name) return static_cast<Precision>(i);
+  }
+  throw UserError("unknown precision '" + std::string(name) + "'; known: f32, bf16, int8");
+}
+
+std::string ToJson(const Strategy& strategy, int indent) {
+  return ToJsonText(strategy, indent);
+}
+
+Strategy StrategyFromJson(std::string_view text, const std::string& what) {
+  auto strategy = FromJsonText<Strategy>(text, what);
+  CheckMeaning(strategy, what);
+  return strategy;
+}
+
+std::string StrategyHash(const Strategy& strategy) {
+  return Sha256Hex(ToJson(strategy));
+}
+
+}  // namespace msc

@@ -1,0 +1,71 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "compiler/base/dtype.h"
+#include "compiler/base/within.h"
+
+namespace msc {
+
+/// In what arithmetic a layer runs.
+enum class Precision : std::uint8_t { kF32, kBF16, kInt8 };
+[[nodiscard]] std::string_view Name(Precision precision);  ///< "f32", "bf16", "int8"
+/// UserError listing the words if `name` is none of them.
+[[nodiscard]] Precision ParsePrecision(std::string_view name);
+
+/// How one activation tensor becomes 8-bit integers: q = saturate(round(x / scale) + zero_point).
+struct TensorScale {
+  std::string dtype = "i8";  ///< "i8" or "u8"
+  double scale = 1.0;        ///< > 0, exactly a float
+  std::int64_t zero_point = 0;
+  bool operator==(const TensorScale&) const = default;
+  template <class Self, class Visit>
+  static void Fields(Self& self, Visit& visit) {
+    visit("dtype", self.dtype, "i8 or u8", Within::OneOf({"i8", "u8"}));
+    visit("scale", self.scale, "real value of one step", Within{0, 1e30});
+    visit("zero_point", self.zero_point, "integer that stands for 0", Within{-128, 255});
+  }
+};
+
+/// What quantization decided. Layers and tensors by the names of the canonical graph. Weight scales
+/// are not stored: they are absolute maximum / 127 per output channel, a function of the weights.
+struct QuantizePlan {
+  std::map<std::string, std::string> layers;       ///< node name -> "f32" | "bf16" | "int8"
+  std::map<std::string, TensorScale> activations;  ///< every tensor an int8 layer reads or writes
+  bool operator==(const QuantizePlan&) const = default;
+  template <class Self, class Visit>
+  static void Fields(Self& self, Visit& visit) {
+    visit("layers", self.layers, "precision by node name");
+    visit("activations", self.activations, "scales by tensor name");
+  }
+};
+
+/// Every decision taken about a model: what a search finds, what is exported, all that a replay
+/// needs. Later tools add their parts (densities, placement, schedules, distillation) as fields of
+/// their own, each empty by default, so that old files stay readable.
+struct Strategy {
+  std::string format = "msc-strategy-1";
+  std::string model_hash;  ///< GraphHash of the canonical graph; empty = any
+  std::string target = "onednn";
+  QuantizePlan quantize;
+  bool operator==(const Strategy&) const = default;
+  template <class Self, class Visit>
+  static void Fields(Self& self, Visit& visit) {
+    visit("format", self.format, "version of this file's form", Within::OneOf({"msc-strategy-1"}));
+    visit("model_hash", self.model_hash, "hash of the graph the names refer to");
+    visit("target", self.target, "target that runs the graph");
+    visit("quantize", self.quantize, "precision of every layer");
+  }
+};
+
+[[nodiscard]] std::string ToJson(const Strategy& strategy, int indent = -1);
+/// UserError naming `what` and the key at fault.
+[[nodiscard]] Strategy StrategyFromJson(std::string_view text, const std::string& what);
+/// SHA-256 of the canonical JSON: equal strategies have equal hashes.
+[[nodiscard]] std::string StrategyHash(const Strategy& strategy);
+
+}  // namespace msc
