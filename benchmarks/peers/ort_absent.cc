@@ -1,0 +1,49 @@
+// Stands in for ort_session.cc where the C headers of ONNX Runtime were not found.
+#include "benchmarks/peers/ort_session.h"
+
+#include "compiler/base/error.h"
+
+namespace msc {
+namespace {
+
+[[noreturn]] void Refuse() {
+  throw UserError(OrtAbsence());
+}
+
+}  // namespace
+
+struct OrtSession::State {};
+
+std::string OrtAbsence() {
+  return "ONNX Runtime is absent: its header onnxruntime_c_api.h was not there when this was built";
+}
+
+std::string OrtVersion() {
+  Refuse();
+}
+
+OrtSession::OrtSession(std::string_view /*model*/, int /*threads*/) {
+  Refuse();
+}
+
+OrtSession OrtSession::FromFile(const std::string& /*path*/, int /*threads*/) {
+  Refuse();
+}
+
+OrtSession::OrtSession(OrtSession&& other) noexcept = default;
+OrtSession& OrtSession::operator=(OrtSession&& other) noexcept = default;
+OrtSession::~OrtSession() = default;
+
+const std::vector<std::string>& OrtSession::inputs() const {
+  Refuse();
+}
+
+const std::vector<std::string>& OrtSession::outputs() const {
+  Refuse();
+}
+
+std::vector<Tensor> OrtSession::Run(std::span<const Tensor> /*inputs*/) {
+  Refuse();
+}
+
+}  // namespace msc

@@ -1,0 +1,220 @@
+#include "compiler/codegen/onnx/export.h"
+
+#include <cstring>
+#include <limits>
+#include <set>
+#include <variant>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+#include <onnx/onnx_pb.h>
+
+#include "compiler/base/error.h"
+#include "compiler/base/file.h"
+#include "compiler/codegen/onnx/lower.h"
+#include "compiler/codegen/onnx/widen.h"
+
+namespace msc {
+namespace {
+
+constexpr std::string_view kReserved = "onnx.";
+
+/// The IR version that came with an operator set. At least 4: before, weights had to be inputs.
+std::int64_t IrVersion(std::int64_t opset) {
+  if (opset <= 9) return 4;
+  if (opset == 10) return 5;
+  if (opset == 11) return 6;
+  return opset <= 14 ? 7 : 8;
+}
+
+void WriteTensor(const Tensor& tensor, onnx::TensorProto& proto) {
+  // DType counts as TensorProto.DataType does.
+  proto.set_data_type(static_cast<std::int32_t>(tensor.dtype()));
+  for (const std::int64_t size : tensor.dims()) proto.add_dims(size);
+  if (tensor.dtype() == DType::kString) {
+    for (const std::string& text : tensor.strings()) proto.add_string_data(text);
+    return;
+  }
+  const auto bytes = tensor.Raw();
+  proto.set_raw_data(bytes.data(), bytes.size());
+}
+
+struct AttrWriter {
+  const detail::OutNode& node;
+  onnx::AttributeProto& proto;
+
+  void operator()(std::int64_t value) const {
+    proto.set_type(onnx::AttributeProto::INT);
+    proto.set_i(value);
+  }
+  void operator()(float value) const {
+    proto.set_type(onnx::AttributeProto::FLOAT);
+    proto.set_f(value);
+  }
+  void operator()(const std::string& value) const {
+    proto.set_type(onnx::AttributeProto::STRING);
+    proto.set_s(value);
+  }
+  void operator()(const std::vector<std::int64_t>& list) const {
+    proto.set_type(onnx::AttributeProto::INTS);
+    for (const std::int64_t value : list) proto.add_ints(value);
+  }
+  void operator()(const std::vector<float>& list) const {
+    proto.set_type(onnx::AttributeProto::FLOATS);
+    for (const float value : list) proto.add_floats(value);
+  }
+  void operator()(const std::vector<std::string>& list) const {
+    proto.set_type(onnx::AttributeProto::STRINGS);
+    for (const std::string& value : list) proto.add_strings(value);
+  }
+  void operator()(const TensorPtr& value) const {
+    proto.set_type(onnx::AttributeProto::TENSOR);
+    WriteTensor(*value, *proto.mutable_t());
+  }
+  void operator()(const std::vector<TensorPtr>& list) const {
+    proto.set_type(onnx::AttributeProto::TENSORS);
+    for (const TensorPtr& value : list) WriteTensor(*value, *proto.add_tensors());
+  }
+  void operator()(const GraphPtr& /*graph*/) const {
+    node.Refuse("nested graphs are not written yet");
+  }
+  void operator()(const std::vector<GraphPtr>& /*graphs*/) const {
+    node.Refuse("nested graphs are not written yet");
+  }
+};
+
+void WriteType(const ValueType& type, onnx::TypeProto& proto) {
+  onnx::TypeProto* inner = &proto;
+  const bool optional =
+      type.container == Container::kOptional || type.container == Container::kOptionalSequence;
+  const bool sequence =
+      type.container == Container::kSequence || type.container == Container::kOptionalSequence;
+  if (optional) inner = inner->mutable_optional_type()->mutable_elem_type();
+  if (sequence) inner = inner->mutable_sequence_type()->mutable_elem_type();
+  onnx::TypeProto::Tensor& tensor = *inner->mutable_tensor_type();
+  tensor.set_elem_type(static_cast<std::int32_t>(type.dtype));
+  if (!type.shape) return;
+  onnx::TensorShapeProto& shape = *tensor.mutable_shape();
+  for (const Dim& dim : *type.shape) {
+    auto& written = *shape.add_dim();
+    if (dim.known()) written.set_dim_value(dim.size());
+    if (!dim.symbol().empty()) written.set_dim_param(dim.symbol());
+  }
+}
+
+void WriteValue(const Graph& graph, ValueId id, onnx::ValueInfoProto& proto) {
+  proto.set_name(graph.value(id).name);
+  WriteType(graph.type(id), *proto.mutable_type());
+}
+
+class GraphWriter {
+ public:
+  GraphWriter(const Graph& graph, std::int64_t opset, onnx::GraphProto& proto)
+      : graph_(graph), opset_(opset), proto_(proto) {}
+
+  void Run() {
+    proto_.set_name(graph_.name());
+    for (const ValueId id : graph_.inputs()) WriteValue(graph_, id, *proto_.add_input());
+    for (const ValueId id : graph_.outputs()) WriteValue(graph_, id, *proto_.add_output());
+    for (const NodeId id : graph_.order()) WriteNode(id);
+    for (const ValueId id : graph_.constants()) WriteConstant(id);
+  }
+
+ private:
+  void WriteNode(NodeId id) {
+    detail::OutNode node = detail::MakeOutNode(graph_, id, opset_);
+    if (!node.node().domain.empty()) {
+      node.Refuse("operators of domain '" + node.node().domain +
+                  "' are not ONNX; export the graph from before fusion");
+    }
+    detail::LowerNode(node);
+    detail::CheckSchema(node);
+    onnx::NodeProto& written = *proto_.add_node();
+    written.set_name(node.node().name);
+    written.set_op_type(node.node().op);
+    for (const std::string& name : node.inputs) {
+      written.add_input(name);
+      read_.insert(name);
+    }
+    for (const std::string& name : node.outputs) written.add_output(name);
+    for (const auto& [name, attr] : node.attrs) {
+      onnx::AttributeProto& attribute = *written.add_attribute();
+      attribute.set_name(name);
+      std::visit(AttrWriter{node, attribute}, attr);
+    }
+    for (const ValueId made : node.node().outputs) {
+      if (made == kNoValue || graph_.IsOutput(made)) continue;
+      if (graph_.type(made).dtype != DType::kUndefined) {
+        WriteValue(graph_, made, *proto_.add_value_info());
+      }
+    }
+  }
+
+  /// Leaves out what only became an attribute.
+  void WriteConstant(ValueId id) {
+    const std::string& name = graph_.value(id).name;
+    if (!graph_.uses(id).empty() && !read_.contains(name) && !graph_.IsOutput(id)) return;
+    onnx::TensorProto& tensor = *proto_.add_initializer();
+    WriteTensor(*graph_.constant(id), tensor);
+    tensor.set_name(name);
+  }
+
+  const Graph& graph_;
+  std::int64_t opset_;
+  onnx::GraphProto& proto_;
+  std::set<std::string> read_;
+};
+
+std::string MetadataOr(const Graph& graph, const std::string& key, const std::string& otherwise) {
+  const auto it = graph.metadata().find(key);
+  return it == graph.metadata().end() ? otherwise : it->second;
+}
+
+void WriteMetadata(const Graph& graph, onnx::ModelProto& model) {
+  model.set_producer_name("mscgym");
+  model.set_domain(MetadataOr(graph, "onnx.domain", ""));
+  for (const auto& [key, value] : graph.metadata()) {
+    if (key.starts_with(kReserved)) continue;
+    onnx::StringStringEntryProto& property = *model.add_metadata_props();
+    property.set_key(key);
+    property.set_value(value);
+  }
+}
+
+std::string ToJson(const std::vector<std::string>& names) {
+  return nlohmann::json(names).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+}  // namespace
+
+std::string ExportOnnxBytes(const Graph& graph, const ExportOptions& options) {
+  if (options.opset < 7 || options.opset > 17) {
+    throw UserError("cannot export operator set " + std::to_string(options.opset) +
+                    "; sets 7 to 17 are written");
+  }
+  Graph written = graph;
+  if (options.bf16 == Bf16Export::kAsF32) {
+    const std::vector<std::string> layers = detail::WidenBf16(written);
+    if (!layers.empty()) written.SetMetadata("msc.bf16_layers", ToJson(layers));
+  }
+  onnx::ModelProto model;
+  model.set_ir_version(IrVersion(options.opset));
+  onnx::OperatorSetIdProto& set = *model.add_opset_import();
+  set.set_domain("");
+  set.set_version(options.opset);
+  WriteMetadata(written, model);
+  GraphWriter(written, options.opset, *model.mutable_graph()).Run();
+  if (model.ByteSizeLong() > static_cast<std::size_t>(std::numeric_limits<int>::max())) {
+    throw UserError("the model has " + std::to_string(model.ByteSizeLong()) +
+                    " bytes; ONNX files hold less than 2 GiB");
+  }
+  std::string bytes;
+  Check(model.SerializeToString(&bytes), "a complete message can be written");
+  return bytes;
+}
+
+void ExportOnnx(const Graph& graph, const std::string& path, const ExportOptions& options) {
+  WriteFileAtomic(path, ExportOnnxBytes(graph, options));
+}
+
+}  // namespace msc

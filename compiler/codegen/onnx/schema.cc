@@ -1,0 +1,115 @@
+#include <algorithm>
+#include <string_view>
+
+#include <onnx/defs/schema.h>
+
+#include "compiler/base/error.h"
+#include "compiler/codegen/onnx/lower.h"
+#include "compiler/ops/op.h"
+
+namespace msc::detail {
+namespace {
+
+std::string_view OnnxName(DType dtype) {
+  switch (dtype) {
+    case DType::kF32:
+      return "tensor(float)";
+    case DType::kU8:
+      return "tensor(uint8)";
+    case DType::kI8:
+      return "tensor(int8)";
+    case DType::kU16:
+      return "tensor(uint16)";
+    case DType::kI16:
+      return "tensor(int16)";
+    case DType::kI32:
+      return "tensor(int32)";
+    case DType::kI64:
+      return "tensor(int64)";
+    case DType::kString:
+      return "tensor(string)";
+    case DType::kBool:
+      return "tensor(bool)";
+    case DType::kF16:
+      return "tensor(float16)";
+    case DType::kF64:
+      return "tensor(double)";
+    case DType::kU32:
+      return "tensor(uint32)";
+    case DType::kU64:
+      return "tensor(uint64)";
+    case DType::kC64:
+      return "tensor(complex64)";
+    case DType::kC128:
+      return "tensor(complex128)";
+    case DType::kBF16:
+      return "tensor(bfloat16)";
+    case DType::kUndefined:
+      break;
+  }
+  return "";
+}
+
+/// Whether an absent attribute means the same, by our own table of operators.
+bool IsOtherwise(const Node& node, const std::string& name, const Attr& attr) {
+  const OpDef* op = Ops().Find(node.domain, node.op);
+  if (op == nullptr) return false;
+  const auto spec = std::find_if(op->attrs.begin(), op->attrs.end(),
+                                 [&](const AttrSpec& known) { return known.name == name; });
+  return spec != op->attrs.end() && !spec->required && SameAttr(spec->otherwise, attr);
+}
+
+void CheckAttrs(OutNode& node, const onnx::OpSchema& schema) {
+  for (auto it = node.attrs.begin(); it != node.attrs.end();) {
+    if (schema.attributes().count(it->first) > 0) {
+      ++it;
+    } else if (IsOtherwise(node.node(), it->first, it->second)) {
+      it = node.attrs.erase(it);
+    } else {
+      node.Refuse("attribute '" + it->first + "' does not exist there");
+    }
+  }
+  for (const auto& [name, attribute] : schema.attributes()) {
+    if (attribute.required && !node.attrs.contains(name)) {
+      node.Refuse("attribute '" + name + "' is needed there");
+    }
+  }
+}
+
+void CheckCount(const OutNode& node, std::string_view what, std::size_t count, int least,
+                int most) {
+  const auto n = static_cast<std::int64_t>(count);
+  if (n >= least && n <= most) return;
+  node.Refuse(std::to_string(count) + " " + std::string(what) + " do not exist there");
+}
+
+void CheckTypes(const OutNode& node, const std::vector<onnx::OpSchema::FormalParameter>& formal,
+                const std::vector<std::string>& names) {
+  if (formal.empty()) return;
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    if (names[i].empty()) continue;
+    const ValueType& type = node.graph.type(node.graph.FindValue(names[i]));
+    if (type.dtype == DType::kUndefined || type.container != Container::kTensor) continue;
+    const auto& allowed = formal[std::min(i, formal.size() - 1)].GetTypes();
+    const std::string_view wanted = OnnxName(type.dtype);
+    if (std::none_of(allowed.begin(), allowed.end(),
+                     [&](const std::string* name) { return *name == wanted; })) {
+      node.Refuse("'" + names[i] + "' cannot be " + std::string(Name(type.dtype)) + " there");
+    }
+  }
+}
+
+}  // namespace
+
+void CheckSchema(OutNode& node) {
+  const onnx::OpSchema* schema =
+      onnx::OpSchemaRegistry::Schema(node.node().op, static_cast<int>(node.opset), "");
+  if (schema == nullptr || schema->Deprecated()) node.Refuse("the operator does not exist there");
+  CheckAttrs(node, *schema);
+  CheckCount(node, "inputs", node.inputs.size(), schema->min_input(), schema->max_input());
+  CheckCount(node, "outputs", node.outputs.size(), schema->min_output(), schema->max_output());
+  CheckTypes(node, schema->inputs(), node.inputs);
+  CheckTypes(node, schema->outputs(), node.outputs);
+}
+
+}  // namespace msc::detail

@@ -1,0 +1,119 @@
+#include "compiler/import/onnx/import.h"
+
+#include <filesystem>
+#include <limits>
+#include <optional>
+
+#include <onnx/onnx_pb.h>
+
+#include "compiler/base/error.h"
+#include "compiler/base/file.h"
+#include "compiler/import/onnx/graph_reader.h"
+#include "compiler/import/onnx/text.h"
+#include "compiler/import/onnx/wire_scan.h"
+#include "compiler/ir/verifier.h"
+#include "compiler/ops/op.h"
+
+namespace msc {
+namespace {
+
+constexpr std::int64_t kOldestIr = 3;  // the first with operator sets
+constexpr std::int64_t kNewestIr = 8;
+constexpr std::int64_t kOldestOpset = 7;
+constexpr std::int64_t kNewestOpset = 17;
+/// Keys of Graph::metadata that are ours; a model's own properties cannot set them.
+constexpr std::string_view kReserved = "onnx.";
+
+std::string Range(std::int64_t least, std::int64_t most) {
+  return std::to_string(least) + " to " + std::to_string(most);
+}
+
+void CheckIrVersion(const onnx::ModelProto& model) {
+  if (!model.has_graph()) throw UserError("is not an ONNX model: it has no graph");
+  if (model.ir_version() < kOldestIr || model.ir_version() > kNewestIr) {
+    throw UserError("has ONNX IR version " + std::to_string(model.ir_version()) + "; versions " +
+                    Range(kOldestIr, kNewestIr) + " are read");
+  }
+}
+
+std::int64_t ReadOpset(const onnx::ModelProto& model) {
+  std::optional<std::int64_t> found;
+  for (const auto& set : model.opset_import()) {
+    if (!set.domain().empty() && set.domain() != "ai.onnx") continue;
+    if (found && *found != set.version()) throw UserError("names two ONNX operator sets");
+    found = set.version();
+  }
+  if (!found) throw UserError("does not say its ONNX operator set");
+  if (*found < kOldestOpset || *found > kNewestOpset) {
+    throw UserError("uses ONNX operator set " + std::to_string(*found) + "; sets " +
+                    Range(kOldestOpset, kNewestOpset) +
+                    " are read: export the model again with one of them");
+  }
+  return *found;
+}
+
+void ReadMetadata(const onnx::ModelProto& model, std::int64_t opset, const ImportLimits& limits,
+                  Graph& graph) {
+  const auto keep = [&](const std::string& key, const std::string& text) {
+    detail::CheckForeignText(text, key, limits.name_bytes);
+    if (!text.empty()) graph.SetMetadata(key, text);
+  };
+  graph.SetMetadata("onnx.ir_version", std::to_string(model.ir_version()));
+  graph.SetMetadata("onnx.opset", std::to_string(opset));
+  keep("onnx.producer_name", model.producer_name());
+  keep("onnx.producer_version", model.producer_version());
+  keep("onnx.domain", model.domain());
+  if (model.model_version() != 0) {
+    graph.SetMetadata("onnx.model_version", std::to_string(model.model_version()));
+  }
+  for (const auto& property : model.metadata_props()) {
+    detail::CheckForeignText(property.key(), "metadata key", limits.name_bytes);
+    if (property.key().empty() || property.key().starts_with(kReserved)) continue;
+    detail::CheckForeignText(property.value(), "metadata value", limits.file_bytes);
+    graph.SetMetadata(property.key(), property.value());
+  }
+}
+
+Graph Read(std::string_view bytes, const ImportOptions& options) {
+  if (bytes.empty()) throw UserError("is empty");
+  if (bytes.size() > options.limits.file_bytes ||
+      bytes.size() > static_cast<std::size_t>(std::numeric_limits<int>::max())) {
+    throw UserError("is larger than " + std::to_string(options.limits.file_bytes) + " bytes");
+  }
+  detail::ScanModelWire(bytes, options.limits);
+  onnx::ModelProto model;
+  if (!model.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) {
+    throw UserError("is not an ONNX model, or was cut short");
+  }
+  CheckIrVersion(model);
+  const std::int64_t opset = ReadOpset(model);
+  Graph graph = detail::ReadGraphProto(model.graph(), {.opset = opset, .options = options}, Ops());
+  ReadMetadata(model, opset, options.limits, graph);
+  InferTypes(graph);
+  Verify(graph);
+  return graph;
+}
+
+Graph ReadNamed(std::string_view bytes, const std::string& source, const ImportOptions& options) {
+  try {
+    return Read(bytes, options);
+  } catch (const UserError& error) {
+    throw UserError(source + ": " + error.what());
+  }
+}
+
+}  // namespace
+
+Graph ImportOnnx(const std::string& path, const ImportOptions& options) {
+  const std::string bytes = ReadFile(path, options.limits.file_bytes);
+  ImportOptions here = options;
+  here.external_folder = std::filesystem::path(path).parent_path().string();
+  if (here.external_folder.empty()) here.external_folder = ".";
+  return ReadNamed(bytes, "model " + detail::QuoteForeign(path), here);
+}
+
+Graph ImportOnnxBytes(std::string_view bytes, const ImportOptions& options) {
+  return ReadNamed(bytes, "model", options);
+}
+
+}  // namespace msc

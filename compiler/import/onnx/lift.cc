@@ -1,0 +1,82 @@
+#include "compiler/import/onnx/lift.h"
+
+#include <utility>
+
+#include "compiler/base/error.h"
+#include "compiler/import/onnx/text.h"
+
+namespace msc::detail {
+
+void Lift::Refuse(const std::string& why) const {
+  throw UserError("node " + std::to_string(node.position) + " " + QuoteForeign(node.name) + " (" +
+                  node.op + ", operator set " + std::to_string(opset) + "): " + why);
+}
+
+bool Lift::HasInput(std::size_t index) const {
+  return index < node.inputs.size() && !node.inputs[index].empty();
+}
+
+ValueType Lift::InputType(std::size_t index) const {
+  if (!HasInput(index)) return {};
+  return graph.type(graph.FindValue(node.inputs[index]));
+}
+
+TensorPtr Lift::InputConstant(std::size_t index) const {
+  return HasInput(index) ? graph.constant(graph.FindValue(node.inputs[index])) : nullptr;
+}
+
+bool Lift::IsRead(std::size_t output) const {
+  return output < node.outputs.size() && !node.outputs[output].empty() &&
+         reads.contains(node.outputs[output]);
+}
+
+template <class T>
+T Lift::Take(std::string_view attr, T otherwise) {
+  const auto it = node.attrs.find(attr);
+  if (it == node.attrs.end()) return otherwise;
+  T* value = std::get_if<T>(&it->second);
+  if (value == nullptr) Refuse("attribute '" + std::string(attr) + "' has the wrong type");
+  T taken = std::move(*value);
+  node.attrs.erase(it);
+  return taken;
+}
+
+template std::int64_t Lift::Take(std::string_view, std::int64_t);
+template float Lift::Take(std::string_view, float);
+template std::string Lift::Take(std::string_view, std::string);
+template std::vector<std::int64_t> Lift::Take(std::string_view, std::vector<std::int64_t>);
+template std::vector<float> Lift::Take(std::string_view, std::vector<float>);
+
+void Lift::SetConstantInput(std::size_t index, std::string_view what, Tensor tensor) {
+  if (HasInput(index)) Refuse("gives '" + std::string(what) + "' as attribute and as input");
+  if (node.inputs.size() <= index) node.inputs.resize(index + 1);
+  std::string name = graph.FreeValueName(node.name + "." + std::string(what));
+  graph.AddConstant(name, std::move(tensor));
+  node.inputs[index] = std::move(name);
+}
+
+void Lift::ListToInput(std::string_view attr, std::size_t index) {
+  if (!node.attrs.contains(attr)) return;
+  const auto list = Take(attr, std::vector<std::int64_t>{});
+  SetConstantInput(
+      index, attr,
+      Tensor::From<std::int64_t>(DType::kI64, {static_cast<std::int64_t>(list.size())}, list));
+}
+
+std::string Lift::NewValue(std::string_view what) {
+  std::string name = graph.FreeValueName(node.name + "." + std::string(what));
+  graph.AddValue(name, {});
+  return name;
+}
+
+void LiftNode(Lift& lift) {
+  if (!lift.node.domain.empty()) return;
+  const std::string op = lift.node.op;
+  for (const auto family : {ElementwiseLifts(), NormLifts(), ShapeLifts()}) {
+    for (const LiftRule& rule : family) {
+      if (rule.op == op && lift.opset < rule.until) rule.apply(lift);
+    }
+  }
+}
+
+}  // namespace msc::detail

@@ -1,0 +1,64 @@
+#include <array>
+#include <limits>
+
+#include "compiler/base/error.h"
+#include "compiler/import/onnx/lift.h"
+
+namespace msc::detail {
+namespace {
+
+/// A bound as a scalar of the type that the node clips. The old form is for floats only.
+Tensor Bound(const Lift& lift, float value) {
+  const DType dtype = lift.InputType(0).dtype;
+  if (dtype == DType::kF64) {
+    const std::array<double, 1> wide = {value};
+    return Tensor::From<double>(dtype, {}, wide);
+  }
+  if (dtype != DType::kF32 && dtype != DType::kUndefined) {
+    lift.Refuse("bounds are read for f32 and f64, not for " + std::string(Name(dtype)));
+  }
+  const std::array<float, 1> one = {value};
+  return Tensor::From<float>(DType::kF32, {}, one);
+}
+
+/// Clip-6: bounds are attributes.
+void LiftClip(Lift& lift) {
+  if (lift.node.inputs.size() > 1) lift.Refuse("has bounds as inputs, which came with set 11");
+  if (lift.node.attrs.contains("min")) {
+    lift.SetConstantInput(1, "min", Bound(lift, lift.Take("min", 0.0F)));
+  }
+  if (lift.node.attrs.contains("max")) {
+    lift.SetConstantInput(2, "max", Bound(lift, lift.Take("max", 0.0F)));
+  }
+}
+
+/// Dropout passes its input through unless it trains. Dropout-7 and -10 have a ratio attribute,
+/// Dropout-12 ratio and training_mode inputs.
+void LiftDropout(Lift& lift) {
+  if (lift.IsRead(1)) lift.Refuse("the mask is used, which only training does");
+  if (lift.HasInput(2)) {
+    const TensorPtr training = lift.InputConstant(2);
+    if (training == nullptr || training->dtype() != DType::kBool || training->size() != 1 ||
+        training->Values<std::uint8_t>()[0] != 0) {
+      lift.Refuse("training_mode must be absent or a constant false");
+    }
+  }
+  lift.node.op = "Identity";
+  if (lift.node.inputs.empty() || lift.node.outputs.empty()) lift.Refuse("has no input or output");
+  lift.node.inputs.resize(1);
+  lift.node.outputs.resize(1);
+  lift.node.attrs.clear();
+}
+
+constexpr std::array<LiftRule, 2> kRules = {{
+    {"Clip", 11, LiftClip},
+    {"Dropout", 18, LiftDropout},
+}};
+
+}  // namespace
+
+std::span<const LiftRule> ElementwiseLifts() {
+  return kRules;
+}
+
+}  // namespace msc::detail

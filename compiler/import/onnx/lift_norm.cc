@@ -1,0 +1,72 @@
+#include <array>
+
+#include "compiler/base/error.h"
+#include "compiler/import/onnx/lift.h"
+
+namespace msc::detail {
+namespace {
+
+/// BatchNormalization-7 has `spatial`, 14 and later `training_mode`; outputs after the first are
+/// made by training only.
+void LiftBatchNormalization(Lift& lift) {
+  if (lift.opset < 9 && lift.Take("spatial", std::int64_t{1}) != 1) {
+    lift.Refuse("spatial = 0 is not supported");
+  }
+  if (lift.Take("training_mode", std::int64_t{0}) != 0) {
+    lift.Refuse("is in training mode; export the model for inference");
+  }
+  for (std::size_t i = 1; i < lift.node.outputs.size(); ++i) {
+    if (lift.IsRead(i)) lift.Refuse("more than one output is used, which only training does");
+  }
+  if (lift.node.outputs.size() > 1) lift.node.outputs.resize(1);
+}
+
+PendingNode Step(const Lift& lift, std::string op, std::string_view what) {
+  PendingNode step;
+  step.position = lift.node.position;
+  step.name = lift.node.name + "." + std::string(what);
+  step.op = std::move(op);
+  return step;
+}
+
+/// Before set 13 these normalize over all axes from `axis` (default 1) on, as if flattened to two
+/// dimensions; since then over one axis (default -1). The same thing if `axis` is the last.
+void LiftSoftmax(Lift& lift) {
+  const std::int64_t axis = lift.Take("axis", std::int64_t{1});
+  const ValueType type = lift.InputType(0);
+  lift.node.attrs["axis"] = std::int64_t{-1};
+  if (axis == -1) return;
+  if (type.shape && (axis + 1 == static_cast<std::int64_t>(type.shape->size()))) return;
+  if (lift.node.inputs.size() != 1 || lift.node.outputs.size() != 1) {
+    lift.Refuse("needs one input and one output");
+  }
+  PendingNode shape = Step(lift, "Shape", "shape");
+  shape.inputs = {lift.node.inputs[0]};
+  shape.outputs = {lift.NewValue("shape")};
+  PendingNode flatten = Step(lift, "Flatten", "flatten");
+  flatten.inputs = {lift.node.inputs[0]};
+  flatten.outputs = {lift.NewValue("flat")};
+  flatten.attrs["axis"] = axis;
+  PendingNode reshape = Step(lift, "Reshape", "reshape");
+  reshape.inputs = {lift.NewValue("normalized"), shape.outputs[0]};
+  reshape.outputs = {lift.node.outputs[0]};
+  lift.node.inputs[0] = flatten.outputs[0];
+  lift.node.outputs[0] = reshape.inputs[0];
+  lift.before = {std::move(shape), std::move(flatten)};
+  lift.after = {std::move(reshape)};
+}
+
+constexpr std::array<LiftRule, 4> kRules = {{
+    {"BatchNormalization", 18, LiftBatchNormalization},
+    {"Hardmax", 13, LiftSoftmax},
+    {"LogSoftmax", 13, LiftSoftmax},
+    {"Softmax", 13, LiftSoftmax},
+}};
+
+}  // namespace
+
+std::span<const LiftRule> NormLifts() {
+  return kRules;
+}
+
+}  // namespace msc::detail

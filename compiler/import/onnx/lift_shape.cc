@@ -1,0 +1,129 @@
+#include <algorithm>
+#include <array>
+#include <numeric>
+
+#include "compiler/base/error.h"
+#include "compiler/import/onnx/lift.h"
+
+namespace msc::detail {
+namespace {
+
+/// Squeeze-1, Unsqueeze-1, ReduceSum-1: axes are an attribute.
+void LiftAxes(Lift& lift) {
+  lift.ListToInput("axes", 1);
+}
+
+/// Split-2: sizes are an attribute.
+void LiftSplit(Lift& lift) {
+  lift.ListToInput("split", 1);
+}
+
+/// Slice-1: everything is an attribute; absent axes count from 0.
+void LiftSlice(Lift& lift) {
+  if (!lift.node.attrs.contains("starts") || !lift.node.attrs.contains("ends")) {
+    lift.Refuse("needs attributes 'starts' and 'ends'");
+  }
+  lift.ListToInput("starts", 1);
+  lift.ListToInput("ends", 2);
+  lift.ListToInput("axes", 3);
+}
+
+/// Pad-2: pads and value are attributes.
+void LiftPad(Lift& lift) {
+  if (!lift.node.attrs.contains("pads")) lift.Refuse("needs attribute 'pads'");
+  lift.ListToInput("pads", 1);
+  const float value = lift.Take("value", 0.0F);
+  if (value == 0.0F) return;
+  const DType dtype = lift.InputType(0).dtype;
+  if (dtype != DType::kF32 && dtype != DType::kUndefined) {
+    lift.Refuse("a value other than 0 is read for f32, not for " + std::string(Name(dtype)));
+  }
+  const std::array<float, 1> one = {value};
+  lift.SetConstantInput(2, "value", Tensor::From<float>(DType::kF32, {}, one));
+}
+
+/// TopK-1: k is an attribute.
+void LiftTopK(Lift& lift) {
+  if (!lift.node.attrs.contains("k")) lift.Refuse("needs attribute 'k'");
+  const std::array<std::int64_t, 1> k = {lift.Take("k", std::int64_t{0})};
+  lift.SetConstantInput(1, "k", Tensor::From<std::int64_t>(DType::kI64, {1}, k));
+}
+
+/// Resize-10 and Upsample read pixel floor(i / scale), or interpolate at i / scale.
+void MakeAsymmetricResize(Lift& lift) {
+  lift.node.op = "Resize";
+  lift.node.attrs["coordinate_transformation_mode"] = std::string("asymmetric");
+  if (AttrOr(Node{.name = lift.node.name,
+                  .op = {},
+                  .domain = {},
+                  .inputs = {},
+                  .outputs = {},
+                  .captures = {},
+                  .attrs = lift.node.attrs},
+             "mode", std::string("nearest")) == "nearest") {
+    lift.node.attrs["nearest_mode"] = std::string("floor");
+  }
+  lift.node.inputs.insert(lift.node.inputs.begin() + 1, std::string());
+}
+
+void CheckScalesGrow(const Lift& lift, std::span<const float> scales) {
+  if (std::any_of(scales.begin(), scales.end(), [](float s) { return !(s >= 1.0F); })) {
+    lift.Refuse("shrinks its input, for which set 10 does not say which pixel is read");
+  }
+}
+
+/// Upsample-7: scales are an attribute; Upsample-9: an input.
+void LiftUpsample(Lift& lift) {
+  if (lift.node.attrs.contains("scales")) {
+    const auto scales = lift.Take("scales", std::vector<float>{});
+    lift.SetConstantInput(
+        1, "scales",
+        Tensor::From<float>(DType::kF32, {static_cast<std::int64_t>(scales.size())}, scales));
+  }
+  if (lift.node.inputs.size() != 2) lift.Refuse("needs an input and scales");
+  MakeAsymmetricResize(lift);
+}
+
+void LiftResize10(Lift& lift) {
+  const TensorPtr scales = lift.InputConstant(1);
+  if (lift.node.inputs.size() != 2 || scales == nullptr || scales->dtype() != DType::kF32) {
+    lift.Refuse("needs an input and constant scales");
+  }
+  CheckScalesGrow(lift, scales->Values<float>());
+  MakeAsymmetricResize(lift);
+}
+
+/// Resize-11 takes empty tensors for what is not given.
+void LiftResize(Lift& lift) {
+  if (lift.opset < 11) return LiftResize10(lift);
+  for (std::size_t i = 1; i < lift.node.inputs.size(); ++i) {
+    const TensorPtr given = lift.InputConstant(i);
+    if (given != nullptr && given->size() == 0) lift.node.inputs[i].clear();
+  }
+}
+
+/// Scatter was renamed in set 11.
+void LiftScatter(Lift& lift) {
+  lift.node.op = "ScatterElements";
+}
+
+constexpr std::array<LiftRule, 10> kRules = {{
+    {"Pad", 11, LiftPad},
+    {"ReduceSum", 13, LiftAxes},
+    {"Resize", 18, LiftResize},
+    {"Scatter", 11, LiftScatter},
+    {"Slice", 10, LiftSlice},
+    {"Split", 13, LiftSplit},
+    {"Squeeze", 13, LiftAxes},
+    {"TopK", 10, LiftTopK},
+    {"Unsqueeze", 13, LiftAxes},
+    {"Upsample", 10, LiftUpsample},
+}};
+
+}  // namespace
+
+std::span<const LiftRule> ShapeLifts() {
+  return kRules;
+}
+
+}  // namespace msc::detail

@@ -1,0 +1,322 @@
+#include "compiler/import/onnx/tensor_proto.h"
+
+#include <algorithm>
+#include <bit>
+#include <charconv>
+#include <cstring>
+#include <limits>
+#include <utility>
+
+#include <onnx/onnx_pb.h>
+
+#include "compiler/base/error.h"
+#include "compiler/import/onnx/external_data.h"
+#include "compiler/import/onnx/text.h"
+
+namespace msc::detail {
+namespace {
+
+static_assert(std::endian::native == std::endian::little, "raw_data is little-endian");
+
+[[noreturn]] void Refuse(const std::string& what, const std::string& why) {
+  throw UserError(what + " " + why);
+}
+
+Dims ReadDims(const onnx::TensorProto& proto, const std::string& what, const ImportLimits& limits) {
+  const auto& sizes = proto.dims();
+  if (static_cast<std::uint64_t>(sizes.size()) > limits.rank) {
+    Refuse(what, "has " + std::to_string(sizes.size()) + " dimensions; at most " +
+                     std::to_string(limits.rank) + " are read");
+  }
+  std::int64_t count = 1;
+  for (const std::int64_t size : sizes) {
+    if (size < 0) Refuse(what, "has a negative size " + std::to_string(size));
+    if (size > limits.dim || __builtin_mul_overflow(count, size, &count) ||
+        count > limits.elements) {
+      Refuse(what, "is too large: size " + std::to_string(size));
+    }
+  }
+  return {sizes.begin(), sizes.end()};
+}
+
+void CheckPayload(const std::string& what, std::uint64_t found, std::uint64_t wanted,
+                  std::string_view unit) {
+  if (found == wanted) return;
+  Refuse(what, "holds " + std::to_string(found) + " " + std::string(unit) +
+                   " where its shape and type need " + std::to_string(wanted));
+}
+
+std::uint64_t ReadCount(const std::string& text, const std::string& what, const std::string& key) {
+  std::uint64_t value = 0;
+  const char* end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, value);
+  if (error != std::errc() || stop != end) {
+    Refuse(what, "has an external data " + key + " that is no number: " + QuoteForeign(text));
+  }
+  return value;
+}
+
+ExternalPlace ReadPlace(const onnx::TensorProto& proto, const std::string& what,
+                        std::uint64_t bytes) {
+  ExternalPlace place{.location = "", .offset = 0, .length = bytes};
+  for (const auto& entry : proto.external_data()) {
+    if (entry.key() == "location") place.location = entry.value();
+    if (entry.key() == "offset") place.offset = ReadCount(entry.value(), what, "offset");
+    if (entry.key() == "length") {
+      CheckPayload(what, ReadCount(entry.value(), what, "length"), bytes, "bytes");
+    }
+  }
+  return place;
+}
+
+Tensor ReadExternal(const onnx::TensorProto& proto, const std::string& what,
+                    const std::string& folder, std::pair<DType, Dims> type) {
+  if (folder.empty()) {
+    Refuse(what, "lies in an external file, which is not read here: import the model by its path");
+  }
+  if (type.first == DType::kString) Refuse(what, "cannot keep strings in an external file");
+  const auto bytes = static_cast<std::uint64_t>(ElementCount(type.second)) * ByteSize(type.first);
+  ExternalPlace place = ReadPlace(proto, what, bytes);
+  try {
+    const ExternalFile file(folder, std::move(place));
+    Tensor tensor(type.first, std::move(type.second));
+    file.Read(tensor.MutableRaw());
+    return tensor;
+  } catch (const UserError& error) {
+    throw UserError(what + ": " + error.what());
+  }
+}
+
+/// Values of a typed field into elements of a type that the field may hold in a wider one.
+template <class T, class Field>
+void CopyField(const Field& field, const std::string& what, Tensor& tensor) {
+  const std::span<T> out = tensor.MutableValues<T>();
+  for (std::size_t i = 0; i < out.size(); ++i) {
+    const auto value = field.Get(static_cast<int>(i));
+    if constexpr (std::is_integral_v<T>) {
+      if (!std::in_range<T>(value)) {
+        Refuse(what, "holds " + std::to_string(value) + ", which does not fit " +
+                         std::string(Name(tensor.dtype())));
+      }
+    }
+    out[i] = static_cast<T>(value);
+  }
+}
+
+template <class Field>
+void CopyComplex(const Field& field, Tensor& tensor) {
+  if (tensor.bytes() > 0) std::memcpy(tensor.MutableRaw().data(), field.data(), tensor.bytes());
+}
+
+/// The one typed field that the element type may use (ONNX IR, TensorProto): how many entries it
+/// has.
+int FieldSize(const onnx::TensorProto& proto, DType dtype) {
+  switch (dtype) {
+    case DType::kF32:
+    case DType::kC64:
+      return proto.float_data_size();
+    case DType::kF64:
+    case DType::kC128:
+      return proto.double_data_size();
+    case DType::kI64:
+      return proto.int64_data_size();
+    case DType::kU32:
+    case DType::kU64:
+      return proto.uint64_data_size();
+    case DType::kString:
+      return proto.string_data_size();
+    default:
+      return proto.int32_data_size();
+  }
+}
+
+int AllFieldSizes(const onnx::TensorProto& proto) {
+  return proto.float_data_size() + proto.double_data_size() + proto.int32_data_size() +
+         proto.int64_data_size() + proto.uint64_data_size() + proto.string_data_size();
+}
+
+void ReadField(const onnx::TensorProto& proto, const std::string& what, Tensor& tensor) {
+  switch (tensor.dtype()) {
+    case DType::kF32:
+      return CopyField<float>(proto.float_data(), what, tensor);
+    case DType::kF64:
+      return CopyField<double>(proto.double_data(), what, tensor);
+    case DType::kC64:
+      return CopyComplex(proto.float_data(), tensor);
+    case DType::kC128:
+      return CopyComplex(proto.double_data(), tensor);
+    case DType::kI64:
+      return CopyField<std::int64_t>(proto.int64_data(), what, tensor);
+    case DType::kU64:
+      return CopyField<std::uint64_t>(proto.uint64_data(), what, tensor);
+    case DType::kU32:
+      return CopyField<std::uint32_t>(proto.uint64_data(), what, tensor);
+    case DType::kI32:
+      return CopyField<std::int32_t>(proto.int32_data(), what, tensor);
+    case DType::kI16:
+      return CopyField<std::int16_t>(proto.int32_data(), what, tensor);
+    case DType::kI8:
+      return CopyField<std::int8_t>(proto.int32_data(), what, tensor);
+    case DType::kU16:
+    case DType::kF16:
+    case DType::kBF16:
+      return CopyField<std::uint16_t>(proto.int32_data(), what, tensor);
+    case DType::kU8:
+    case DType::kBool:
+      return CopyField<std::uint8_t>(proto.int32_data(), what, tensor);
+    case DType::kString:
+      tensor.mutable_strings().assign(proto.string_data().begin(), proto.string_data().end());
+      return;
+    case DType::kUndefined:
+      break;
+  }
+  Check(false, "the element type of a tensor is defined");
+}
+
+void CheckBools(const Tensor& tensor, const std::string& what) {
+  if (tensor.dtype() != DType::kBool) return;
+  const auto values = tensor.Values<std::uint8_t>();
+  if (std::any_of(values.begin(), values.end(), [](std::uint8_t v) { return v > 1; })) {
+    Refuse(what, "holds a bool that is neither 0 nor 1");
+  }
+}
+
+Shape ReadShape(const onnx::TensorShapeProto& proto, const std::string& what,
+                const ImportLimits& limits) {
+  if (static_cast<std::uint64_t>(proto.dim_size()) > limits.rank) {
+    Refuse(what, "has " + std::to_string(proto.dim_size()) + " dimensions; at most " +
+                     std::to_string(limits.rank) + " are read");
+  }
+  Shape shape;
+  for (const auto& dim : proto.dim()) {
+    if (dim.has_dim_value()) {
+      // Exporters write -1 (and the specification once allowed it) for a size that is not known.
+      if (dim.dim_value() > limits.dim) {
+        Refuse(what, "is too large: size " + std::to_string(dim.dim_value()));
+      }
+      if (dim.dim_value() < -1) {
+        Refuse(what, "has a negative size " + std::to_string(dim.dim_value()));
+      }
+      shape.push_back(dim.dim_value() < 0 ? Dim() : Dim(dim.dim_value()));
+    } else if (!dim.dim_param().empty()) {
+      CheckForeignText(dim.dim_param(), what + ": dimension", limits.name_bytes);
+      shape.push_back(Dim::Symbol(dim.dim_param()));
+    } else {
+      shape.emplace_back();
+    }
+  }
+  return shape;
+}
+
+}  // namespace
+
+std::optional<DType> FromOnnxType(std::int64_t number) {
+  switch (number) {
+    case onnx::TensorProto::FLOAT:
+      return DType::kF32;
+    case onnx::TensorProto::UINT8:
+      return DType::kU8;
+    case onnx::TensorProto::INT8:
+      return DType::kI8;
+    case onnx::TensorProto::UINT16:
+      return DType::kU16;
+    case onnx::TensorProto::INT16:
+      return DType::kI16;
+    case onnx::TensorProto::INT32:
+      return DType::kI32;
+    case onnx::TensorProto::INT64:
+      return DType::kI64;
+    case onnx::TensorProto::STRING:
+      return DType::kString;
+    case onnx::TensorProto::BOOL:
+      return DType::kBool;
+    case onnx::TensorProto::FLOAT16:
+      return DType::kF16;
+    case onnx::TensorProto::DOUBLE:
+      return DType::kF64;
+    case onnx::TensorProto::UINT32:
+      return DType::kU32;
+    case onnx::TensorProto::UINT64:
+      return DType::kU64;
+    case onnx::TensorProto::COMPLEX64:
+      return DType::kC64;
+    case onnx::TensorProto::COMPLEX128:
+      return DType::kC128;
+    case onnx::TensorProto::BFLOAT16:
+      return DType::kBF16;
+    default:
+      return std::nullopt;
+  }
+}
+
+Tensor ReadTensorProto(const onnx::TensorProto& proto, const std::string& what,
+                       const ImportOptions& options) {
+  const auto dtype = FromOnnxType(proto.data_type());
+  if (!dtype) Refuse(what, "has unknown element type " + std::to_string(proto.data_type()));
+  if (proto.has_segment()) Refuse(what, "is split into segments, which are not supported");
+  Dims dims = ReadDims(proto, what, options.limits);
+  const auto count = static_cast<std::uint64_t>(ElementCount(dims));
+  const std::uint64_t bytes = count * ByteSize(*dtype);
+  if (bytes > options.limits.tensor_bytes) {
+    Refuse(what, "is too large: " + std::to_string(bytes) + " bytes");
+  }
+  const bool external = proto.data_location() == onnx::TensorProto::EXTERNAL;
+  const bool complex = *dtype == DType::kC64 || *dtype == DType::kC128;
+  const int typed = FieldSize(proto, *dtype);
+  if (typed != AllFieldSizes(proto) || (proto.has_raw_data() && typed > 0) ||
+      (external && (typed > 0 || proto.has_raw_data()))) {
+    Refuse(what, "holds its values in several or in the wrong fields");
+  }
+  if (external) {
+    Tensor tensor = ReadExternal(proto, what, options.external_folder, {*dtype, std::move(dims)});
+    CheckBools(tensor, what);
+    return tensor;
+  }
+  // Compared before memory is taken: sizes are the file's claim, not a fact.
+  if (proto.has_raw_data()) {
+    if (*dtype == DType::kString) Refuse(what, "cannot keep strings as raw bytes");
+    CheckPayload(what, proto.raw_data().size(), bytes, "bytes");
+  } else {
+    CheckPayload(what, static_cast<std::uint64_t>(typed), count * (complex ? 2 : 1), "values");
+  }
+  Tensor tensor(*dtype, std::move(dims));
+  if (!proto.has_raw_data()) {
+    ReadField(proto, what, tensor);
+  } else if (bytes > 0) {
+    std::memcpy(tensor.MutableRaw().data(), proto.raw_data().data(), bytes);
+  }
+  CheckBools(tensor, what);
+  return tensor;
+}
+
+ValueType ReadTypeProto(const onnx::TypeProto& proto, const std::string& what,
+                        const ImportLimits& limits) {
+  ValueType type;
+  const onnx::TypeProto* inner = &proto;
+  bool optional = false;
+  bool sequence = false;
+  if (inner->has_optional_type()) {
+    optional = true;
+    inner = &inner->optional_type().elem_type();
+  }
+  if (inner->has_sequence_type()) {
+    sequence = true;
+    inner = &inner->sequence_type().elem_type();
+  }
+  type.container = optional && sequence ? Container::kOptionalSequence
+                   : optional           ? Container::kOptional
+                   : sequence           ? Container::kSequence
+                                        : Container::kTensor;
+  if (inner->value_case() == onnx::TypeProto::VALUE_NOT_SET && !optional && !sequence) return type;
+  if (!inner->has_tensor_type()) Refuse(what, "has a type that is not supported (map or sparse)");
+  const auto& tensor = inner->tensor_type();
+  if (tensor.elem_type() != onnx::TensorProto::UNDEFINED) {
+    const auto dtype = FromOnnxType(tensor.elem_type());
+    if (!dtype) Refuse(what, "has unknown element type " + std::to_string(tensor.elem_type()));
+    type.dtype = *dtype;
+  }
+  if (tensor.has_shape()) type.shape = ReadShape(tensor.shape(), what, limits);
+  return type;
+}
+
+}  // namespace msc::detail

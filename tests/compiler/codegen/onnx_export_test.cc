@@ -1,0 +1,350 @@
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "benchmarks/peers/ort_session.h"
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include "compiler/base/error.h"
+#include "compiler/base/rng.h"
+#include "compiler/codegen/onnx/export.h"
+#include "compiler/import/onnx/import.h"
+#include "compiler/ops/op.h"
+#include "tests/compiler/import/onnx_text.h"
+
+namespace msc {
+namespace {
+
+/// The graph without metadata, which an exported model replaces by its own.
+Graph Bare(const Graph& graph) {
+  Graph bare(graph.name());
+  std::map<ValueId, ValueId> ids;
+  const auto map = [&](const std::vector<ValueId>& list) {
+    std::vector<ValueId> mapped;
+    for (const ValueId id : list) mapped.push_back(id == kNoValue ? id : ids.at(id));
+    return mapped;
+  };
+  for (const ValueId id : graph.inputs()) {
+    ids[id] = bare.AddInput(graph.value(id).name, graph.type(id));
+  }
+  for (const ValueId id : graph.constants()) {
+    ids[id] = bare.AddConstant(graph.value(id).name, graph.constant(id));
+  }
+  for (const NodeId id : graph.order()) {
+    Node node = graph.node(id);
+    for (const ValueId made : node.outputs) {
+      if (made != kNoValue) ids[made] = bare.AddValue(graph.value(made).name, graph.type(made));
+    }
+    node.inputs = map(node.inputs);
+    node.outputs = map(node.outputs);
+    bare.AddNode(std::move(node));
+  }
+  bare.SetOutputs(map(graph.outputs()));
+  return bare;
+}
+
+Tensor RandomTensor(const Dims& dims) {
+  Tensor tensor(DType::kF32, dims);
+  Rng rng(5);
+  for (float& value : tensor.MutableValues<float>()) value = static_cast<float>(3 * rng.Normal());
+  return tensor;
+}
+
+double LargestDifference(const Tensor& a, const Tensor& b) {
+  EXPECT_EQ(a.dims(), b.dims());
+  double largest = 0;
+  for (std::size_t i = 0; i < a.Values<float>().size(); ++i) {
+    largest = std::max<double>(largest, std::abs(a.Values<float>()[i] - b.Values<float>()[i]));
+  }
+  return largest;
+}
+
+std::string ErrorOf(const Graph& graph, const ExportOptions& options = {}) {
+  try {
+    static_cast<void>(ExportOnnxBytes(graph, options));
+  } catch (const UserError& error) {
+    return error.what();
+  }
+  return "no error";
+}
+
+Graph FromText(const std::string& text, std::int64_t opset = 17) {
+  return ImportOnnxBytes(ModelBytes(text, opset));
+}
+
+// --- round trips ---------------------------------------------------------------------------------
+
+TEST(OnnxExport, OfTheShippedModelReadsBackTheSame) {
+  const Graph graph = ImportOnnx("experiments/models/fashion_resnet.onnx");
+  const Graph back = ImportOnnxBytes(ExportOnnxBytes(graph));
+  EXPECT_TRUE(SameGraph(Bare(graph), Bare(back)));
+}
+
+TEST(OnnxExport, OfTheSameGraphIsTheSameBytes) {
+  const Graph graph = ImportOnnx("experiments/models/fashion_resnet.onnx");
+  EXPECT_EQ(ExportOnnxBytes(graph), ExportOnnxBytes(graph));
+}
+
+/// A random chain of elementwise nodes with skips, several types of constants, absent inputs.
+Graph RandomGraph(std::uint64_t seed) {
+  Rng rng(seed);
+  Graph graph("random");
+  std::vector<ValueId> values = {graph.AddInput(
+      "x", {.dtype = DType::kF32, .shape = Shape{Dim::Symbol("n"), 3}, .layout = ""})};
+  const std::array<std::string, 5> unary = {"Relu", "Sigmoid", "Neg", "Identity", "HardSwish"};
+  for (std::uint64_t i = 0; i < 3 + rng.Below(20); ++i) {
+    Node node;
+    node.name = "node/" + std::to_string(i);
+    const ValueId a = values[rng.Below(values.size())];
+    const std::string made = "value:" + std::to_string(i);
+    switch (rng.Below(3)) {
+      case 0:
+        node.op = unary[rng.Below(unary.size())];
+        node.inputs = {a};
+        break;
+      case 1:
+        node.op = rng.Below(2) == 0 ? "Add" : "Mul";
+        node.inputs = {a, values[rng.Below(values.size())]};
+        break;
+      default: {
+        const std::array<float, 1> bound = {static_cast<float>(rng.Normal())};
+        node.op = "Clip";
+        node.inputs = {a, kNoValue,
+                       graph.AddConstant("bound" + std::to_string(i),
+                                         Tensor::From<float>(DType::kF32, {}, bound))};
+      }
+    }
+    values.push_back(graph.AddValue(made, graph.type(a)));
+    node.outputs = {values.back()};
+    graph.AddNode(std::move(node));
+  }
+  graph.AddOutput(values.back());
+  InferTypes(graph);
+  return graph;
+}
+
+TEST(OnnxExport, OfRandomGraphsReadsBackTheSame) {
+  for (std::uint64_t seed = 0; seed < 200; ++seed) {
+    const Graph graph = RandomGraph(seed);
+    const Graph back = ImportOnnxBytes(ExportOnnxBytes(graph));
+    ASSERT_TRUE(SameGraph(graph, Bare(back))) << "seed " << seed;
+  }
+}
+
+TEST(OnnxExport, KeepsPropertiesAndNamesTheProducer) {
+  Graph graph = FromText("(float[2] x) => (float[2] y) { y = Relu(x) }");
+  graph.SetMetadata("author", "somebody");
+  const Graph back = ImportOnnxBytes(ExportOnnxBytes(graph));
+  EXPECT_EQ(back.metadata().at("author"), "somebody");
+  EXPECT_EQ(back.metadata().at("onnx.producer_name"), "mscgym");
+}
+
+// --- older operator sets -------------------------------------------------------------------------
+
+struct Lowering {
+  std::string label;
+  std::string graph;
+  std::int64_t opset;
+  Dims input;
+};
+
+void PrintTo(const Lowering& one, std::ostream* out) {
+  *out << one.label;
+}
+
+class OnnxLowering : public testing::TestWithParam<Lowering> {};
+
+TEST_P(OnnxLowering, KeepsTheNumbers) {
+  const Graph graph = FromText(GetParam().graph);
+  const std::string bytes = ExportOnnxBytes(graph, {.opset = GetParam().opset});
+  const Graph back = ImportOnnxBytes(bytes);
+  EXPECT_EQ(back.metadata().at("onnx.opset"), std::to_string(GetParam().opset));
+  const std::vector<Tensor> inputs = {RandomTensor(GetParam().input)};
+  const auto expected = Interpret(graph, inputs);
+  EXPECT_EQ(Interpret(back, inputs), expected);
+}
+
+TEST_P(OnnxLowering, RunsInOnnxRuntime) {
+  if (const std::string absence = OrtAbsence(); !absence.empty()) GTEST_SKIP() << absence;
+  const Graph graph = FromText(GetParam().graph);
+  const std::vector<Tensor> inputs = {RandomTensor(GetParam().input)};
+  OrtSession session(ExportOnnxBytes(graph, {.opset = GetParam().opset}), 1);
+  EXPECT_LT(LargestDifference(session.Run(inputs)[0], Interpret(graph, inputs)[0]), 1e-5);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Forms, OnnxLowering,
+    testing::Values(
+        Lowering{"Clip7",
+                 "(float[2,3] x) => (float[2,3] y) { a = Constant<value = float {-1.0}>() b = "
+                 "Constant<value = float {2.0}>() y = Clip(x, a, b) }",
+                 7,
+                 {2, 3}},
+        Lowering{"ClipWithoutMin9",
+                 "(float[2,3] x) => (float[2,3] y) { b = Constant<value = float {0.5}>() y = "
+                 "Clip(x, , b) }",
+                 9,
+                 {2, 3}},
+        Lowering{"Unsqueeze11",
+                 "(float[2,3] x) => (float[2,1,3] y) { a = Constant<value = int64[1] {1}>() y = "
+                 "Unsqueeze(x, a) }",
+                 11,
+                 {2, 3}},
+        Lowering{"UnsqueezeFromTheEnd9",
+                 "(float[2,3] x) => (float[2,3,1] y) { a = Constant<value = int64[1] {-1}>() y = "
+                 "Unsqueeze(x, a) }",
+                 9,
+                 {2, 3}},
+        Lowering{"Squeeze7",
+                 "(float[2,1,3] x) => (float[2,3] y) { a = Constant<value = int64[1] {1}>() y = "
+                 "Squeeze(x, a) }",
+                 7,
+                 {2, 1, 3}},
+        Lowering{
+            "BatchNormalization8",
+            "(float[2,2] x) => (float[2,2] y) { s = Constant<value = float[2] {1.0, 2.0}>() b "
+            "= Constant<value = float[2] {0.5, 0.25}>() y = BatchNormalization(x, s, b, b, s) }",
+            8,
+            {2, 2}},
+        Lowering{"Flatten9",
+                 "(float[2,3,4] x) => (float[6,4] y) { y = Flatten<axis=-1>(x) }",
+                 9,
+                 {2, 3, 4}}),
+    [](const auto& param) { return param.param.label; });
+
+TEST(OnnxExport, AtAnOlderSetDropsConstantsThatBecameAttributes) {
+  const Graph graph = FromText(
+      "(float[2] x) => (float[2] y) { b = Constant<value = float {0.5}>() y = Clip(x, b) }");
+  const Graph back = ImportOnnxBytes(ExportOnnxBytes(graph, {.opset = 9}));
+  EXPECT_EQ(back.FindValue("b"), kNoValue);
+}
+
+TEST(OnnxExport, RefusesAnOperatorThatAnOlderSetLacks) {
+  EXPECT_EQ(
+      ErrorOf(FromText("(float[2] x) => (float[2] y) { y = HardSwish(x) }"), {.opset = 13}),
+      "node 'HardSwish_0' (HardSwish) cannot be exported at operator set 13: the operator does "
+      "not exist there");
+}
+
+TEST(OnnxExport, RefusesAComputedBoundThatWasAnAttribute) {
+  EXPECT_EQ(
+      ErrorOf(FromText("(float[2] x, float b) => (float[2] y) { y = Clip(x, b) }"), {.opset = 10}),
+      "node 'Clip_0' (Clip) cannot be exported at operator set 10: input 1 must be a constant "
+      "before it can be written");
+}
+
+TEST(OnnxExport, RefusesAnOperatorSetItDoesNotKnow) {
+  EXPECT_EQ(ErrorOf(Graph(), {.opset = 18}),
+            "cannot export operator set 18; sets 7 to 17 are written");
+}
+
+TEST(OnnxExport, RefusesFusedOperators) {
+  Graph graph;
+  const ValueId x = graph.AddInput("x", {.dtype = DType::kF32, .shape = Shape{2}, .layout = ""});
+  const ValueId y = graph.AddValue("y", graph.type(x));
+  Node node;
+  node.name = "fused";
+  node.op = "Binary";
+  node.domain = "msc";
+  node.inputs = {x, x};
+  node.outputs = {y};
+  graph.AddNode(std::move(node));
+  graph.AddOutput(y);
+  EXPECT_EQ(
+      ErrorOf(graph),
+      "node 'fused' (Binary) cannot be exported at operator set 17: operators of domain 'msc' "
+      "are not ONNX; export the graph from before fusion");
+}
+
+// --- reduced precision ---------------------------------------------------------------------------
+
+/// Conv between QuantizeLinear / DequantizeLinear pairs with per-channel i8 weights.
+constexpr const char* kQdq = R"((float[1,1,4,4] x) => (float[1,2,2,2] y) {
+  s = Constant<value = float {0.05}>()
+  z = Constant<value = int8 {0}>()
+  w = Constant<value = int8[2,1,3,3] {1,2,3,4,5,6,7,8,9,-1,-2,-3,-4,-5,-6,-7,-8,-9}>()
+  ws = Constant<value = float[2] {0.01, 0.02}>()
+  wz = Constant<value = int8[2] {0, 0}>()
+  q = QuantizeLinear(x, s, z)
+  d = DequantizeLinear(q, s, z)
+  wd = DequantizeLinear<axis=0>(w, ws, wz)
+  y = Conv(d, wd)
+})";
+
+TEST(OnnxExport, OfQuantizedGraphsAgreesWithOnnxRuntime) {
+  if (const std::string absence = OrtAbsence(); !absence.empty()) GTEST_SKIP() << absence;
+  const Graph graph = FromText(kQdq);
+  const std::vector<Tensor> inputs = {RandomTensor({1, 1, 4, 4})};
+  OrtSession session(ExportOnnxBytes(graph), 1);
+  EXPECT_LT(LargestDifference(session.Run(inputs)[0], Interpret(graph, inputs)[0]), 1e-5);
+}
+
+TEST(OnnxExport, KeepsQuantizedWeightsAsIntegers) {
+  const Graph back = ImportOnnxBytes(ExportOnnxBytes(FromText(kQdq)));
+  EXPECT_EQ(back.constant(back.FindValue("w"))->dtype(), DType::kI8);
+}
+
+TEST(OnnxExport, RefusesPerChannelScalesBeforeSet13) {
+  EXPECT_EQ(ErrorOf(FromText(kQdq), {.opset = 12}),
+            "node 'DequantizeLinear_7' (DequantizeLinear) cannot be exported at operator set 12: "
+            "attribute 'axis' does not exist there");
+}
+
+/// x -> Cast bf16 -> Cast f32 -> Mul with bf16 weights {1, 1, 2, 2} -> y
+Graph Bf16Graph() {
+  Graph graph = FromText(R"((float[4] x) => (float[4] y) {
+    w = Constant<value = float[4] {0, 0, 0, 0}>()
+    n = Cast<to=16>(x)
+    a = Cast<to=1>(n)
+    b = Cast<to=1>(w)
+    y = Mul(a, b)
+  })");
+  const std::array<std::uint16_t, 4> bits = {0x3F80, 0x3F80, 0x4000, 0x4000};
+  graph.SetConstant(
+      graph.FindValue("w"),
+      std::make_shared<const Tensor>(Tensor::From<std::uint16_t>(DType::kBF16, {4}, bits)));
+  return graph;
+}
+
+TEST(OnnxExport, WritesBf16LayersInF32AndNamesThem) {
+  const Graph back = ImportOnnxBytes(ExportOnnxBytes(Bf16Graph()));
+  EXPECT_EQ(Count(back).nodes, (std::map<std::string, std::int64_t>{{"Mul", 1}}));
+  EXPECT_EQ(back.metadata().at("msc.bf16_layers"), "[\"Mul_4\"]");
+  const std::array<float, 4> x = {1, 2, 3, 4};
+  const std::vector<Tensor> inputs = {Tensor::From<float>(DType::kF32, {4}, x)};
+  const auto y = Interpret(back, inputs)[0];
+  EXPECT_EQ(std::vector<float>(y.Values<float>().begin(), y.Values<float>().end()),
+            (std::vector<float>{1, 2, 6, 8}));
+}
+
+TEST(OnnxExport, KeepsBf16WhenAsked) {
+  const Graph graph = Bf16Graph();
+  const Graph back = ImportOnnxBytes(ExportOnnxBytes(graph, {.bf16 = Bf16Export::kKeep}));
+  EXPECT_TRUE(SameGraph(Bare(graph), Bare(back)));
+}
+
+// --- files ---------------------------------------------------------------------------------------
+
+TEST(OnnxExport, LeavesNoFileWhereItCannotWrite) {
+  const std::string folder =
+      testing::TempDir() + "/onnx_export_" + std::to_string(getpid()) + "/missing";
+  EXPECT_THROW(ExportOnnx(Bf16Graph(), folder + "/model.onnx"), SystemError);
+  EXPECT_FALSE(std::filesystem::exists(folder));
+}
+
+TEST(OnnxExport, WritesAFileThatReadsBack) {
+  const std::string path =
+      testing::TempDir() + "/onnx_export_" + std::to_string(getpid()) + ".onnx";
+  ExportOnnx(FromText(kQdq), path);
+  EXPECT_TRUE(SameGraph(Bare(FromText(kQdq)), Bare(ImportOnnx(path))));
+  std::filesystem::remove(path);
+}
+
+}  // namespace
+}  // namespace msc

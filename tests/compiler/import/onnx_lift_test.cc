@@ -1,0 +1,315 @@
+// Old forms of operators: what they become, and that ONNX Runtime sees no difference. Operators
+// that compiler/ops does not have yet are declared here, without kernels, so that their rules are
+// tested too.
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "benchmarks/peers/ort_session.h"
+#include <gtest/gtest.h>
+
+#include "compiler/base/error.h"
+#include "compiler/base/rng.h"
+#include "compiler/codegen/onnx/export.h"
+#include "compiler/import/onnx/graph_reader.h"
+#include "compiler/import/onnx/import.h"
+#include "compiler/import/onnx/lift.h"
+#include "compiler/ops/op.h"
+#include "compiler/ops/register.h"
+#include "tests/compiler/import/onnx_text.h"
+
+namespace msc {
+namespace {
+
+/// An operator whose outputs have the type of its first input and no known shape.
+OpDef Declared(std::string name, std::vector<AttrSpec> attrs, std::size_t outputs = 1) {
+  OpDef op;
+  op.name = std::move(name);
+  op.min_inputs = 1;
+  op.max_inputs = OpDef::kVariadic;
+  op.max_outputs = outputs;
+  op.attrs = std::move(attrs);
+  op.infer = [](const InferInput& in) {
+    const ValueType type{.dtype = in.types[0].dtype, .shape = std::nullopt, .layout = ""};
+    return std::vector<ValueType>(in.node->outputs.size(), type);
+  };
+  op.eval = [](const Node&, std::span<const Tensor* const>) { return std::vector<Tensor>(); };
+  return op;
+}
+
+OpDef Sizes() {
+  OpDef op = Declared("Shape", {});
+  op.infer = [](const InferInput&) {
+    return std::vector<ValueType>{{.dtype = DType::kI64, .shape = std::nullopt, .layout = ""}};
+  };
+  return op;
+}
+
+OpRegistry WiderOps() {
+  OpRegistry ops;
+  RegisterAllOps(ops);
+  const auto integer = Attr(std::int64_t{0});
+  const auto text = Attr(std::string());
+  const std::vector<OpDef> more = {
+      Declared("Hardmax", {{"axis", integer}}),
+      Declared("LogSoftmax", {{"axis", integer}}),
+      Declared("Pad", {{"mode", text}}),
+      Declared("ReduceSum", {{"keepdims", integer}, {"noop_with_empty_axes", integer}}),
+      Declared("Resize",
+               {{"mode", text}, {"coordinate_transformation_mode", text}, {"nearest_mode", text}}),
+      Declared("ScatterElements", {{"axis", integer}}),
+      Sizes(),
+      Declared("Slice", {}),
+      Declared("Softmax", {{"axis", integer}}),
+      Declared("Split", {{"axis", integer}}, 8),
+      Declared("TopK", {{"axis", integer}, {"largest", integer}, {"sorted", integer}}, 2),
+  };
+  for (const OpDef& op : more) {
+    if (ops.Find("", op.name) == nullptr) ops.Add(op);
+  }
+  return ops;
+}
+
+Graph Lifted(const std::string& text, std::int64_t opset) {
+  const onnx::ModelProto model = ModelFromText(text, opset);
+  return detail::ReadGraphProto(model.graph(), {.opset = opset, .options = {}}, WiderOps());
+}
+
+struct Case {
+  std::string label;
+  std::string graph;
+  std::int64_t opset;
+  Dims input;
+  std::string ops;  ///< after the import, in order
+};
+
+void PrintTo(const Case& one, std::ostream* out) {
+  *out << one.label;
+}
+
+std::string OpsOf(const Graph& graph) {
+  std::string ops;
+  for (const NodeId id : graph.order()) ops += (ops.empty() ? "" : " ") + graph.node(id).op;
+  return ops;
+}
+
+Tensor RandomTensor(const Dims& dims) {
+  Tensor tensor(DType::kF32, dims);
+  Rng rng(9);
+  for (float& value : tensor.MutableValues<float>()) value = static_cast<float>(4 * rng.Normal());
+  return tensor;
+}
+
+class OnnxLift : public testing::TestWithParam<Case> {};
+
+TEST_P(OnnxLift, GivesTheFormOfSet17) {
+  EXPECT_EQ(OpsOf(Lifted(GetParam().graph, GetParam().opset)), GetParam().ops);
+}
+
+TEST_P(OnnxLift, MeansTheSameToOnnxRuntime) {
+  if (const std::string absence = OrtAbsence(); !absence.empty()) GTEST_SKIP() << absence;
+  const std::vector<Tensor> inputs = {RandomTensor(GetParam().input)};
+  const auto expected = OrtSession(ModelBytes(GetParam().graph, GetParam().opset), 1).Run(inputs);
+  const std::string lifted = ExportOnnxBytes(Lifted(GetParam().graph, GetParam().opset));
+  const auto found = OrtSession(lifted, 1).Run(inputs);
+  ASSERT_EQ(found.size(), expected.size());
+  for (std::size_t i = 0; i < found.size(); ++i) {
+    ASSERT_EQ(found[i].dims(), expected[i].dims());
+    if (found[i].dtype() != DType::kF32) {
+      EXPECT_EQ(found[i], expected[i]);
+      continue;
+    }
+    for (std::size_t k = 0; k < found[i].Values<float>().size(); ++k) {
+      EXPECT_NEAR(found[i].Values<float>()[k], expected[i].Values<float>()[k], 1e-6);
+    }
+  }
+}
+
+std::vector<Case> Cases() {
+  return {
+      {"Clip6",
+       "(float[2,3] x) => (float[2,3] y) { y = Clip<min=-1.0, max=2.0>(x) }",
+       7,
+       {2, 3},
+       "Clip"},
+      {"Clip6WithoutMax",
+       "(float[2,3] x) => (float[2,3] y) { y = Clip<min=-1.0>(x) }",
+       10,
+       {2, 3},
+       "Clip"},
+      {"Dropout7",
+       "(float[2,3] x) => (float[2,3] y) { y = Dropout<ratio=0.5>(x) }",
+       7,
+       {2, 3},
+       "Identity"},
+      {"Dropout12",
+       "(float[2,3] x) => (float[2,3] y) { r = Constant<value = float {0.5}>() y = Dropout(x, r) }",
+       12,
+       {2, 3},
+       "Identity"},
+      {"BatchNormalization7",
+       "(float[2,2] x) => (float[2,2] y) { s = Constant<value = float[2] {1.0, 2.0}>() "
+       "y = BatchNormalization<epsilon=0.01>(x, s, s, s, s) }",
+       7,
+       {2, 2},
+       "BatchNormalization"},
+      {"SoftmaxOfTheLastAxis",
+       "(float[2,3] x) => (float[2,3] y) { y = Softmax(x) }",
+       9,
+       {2, 3},
+       "Softmax"},
+      {"SoftmaxOfSeveralAxes",
+       "(float[2,3,4] x) => (float[2,3,4] y) { y = Softmax(x) }",
+       9,
+       {2, 3, 4},
+       "Shape Flatten Softmax Reshape"},
+      {"LogSoftmaxOfAllAxes",
+       "(float[2,3] x) => (float[2,3] y) { y = LogSoftmax<axis=0>(x) }",
+       11,
+       {2, 3},
+       "Shape Flatten LogSoftmax Reshape"},
+      {"Hardmax1",
+       "(float[2,3] x) => (float[2,3] y) { y = Hardmax<axis=1>(x) }",
+       9,
+       {2, 3},
+       "Hardmax"},
+      {"Squeeze1",
+       "(float[2,1,3] x) => (float[2,3] y) { y = Squeeze<axes=[1]>(x) }",
+       9,
+       {2, 1, 3},
+       "Squeeze"},
+      {"SqueezeAll",
+       "(float[2,1,3] x) => (float[2,3] y) { y = Squeeze(x) }",
+       11,
+       {2, 1, 3},
+       "Squeeze"},
+      {"Unsqueeze1",
+       "(float[2,3] x) => (float[1,2,3] y) { y = Unsqueeze<axes=[0]>(x) }",
+       9,
+       {2, 3},
+       "Unsqueeze"},
+      {"ReduceSum1",
+       "(float[2,3] x) => (float[2] y) { y = ReduceSum<axes=[1], keepdims=0>(x) }",
+       11,
+       {2, 3},
+       "ReduceSum"},
+      {"Slice1",
+       "(float[4,5] x) => (float[2,4] y) { y = Slice<starts=[1,1], ends=[3,5]>(x) }",
+       9,
+       {4, 5},
+       "Slice"},
+      {"SliceAxis1",
+       "(float[4,5] x) => (float[4,2] y) { y = Slice<starts=[-3], ends=[-1], axes=[1]>(x) }",
+       9,
+       {4, 5},
+       "Slice"},
+      {"Split2",
+       "(float[4,5] x) => (float[1,5] y, float[3,5] z) { y, z = Split<axis=0, split=[1,3]>(x) }",
+       11,
+       {4, 5},
+       "Split"},
+      {"Pad2",
+       "(float[2,2] x) => (float[4,3] y) { y = Pad<mode=\"constant\", pads=[1,0,1,1], "
+       "value=2.5>(x) "
+       "}",
+       9,
+       {2, 2},
+       "Pad"},
+      {"PadReflect2",
+       "(float[3,3] x) => (float[5,3] y) { y = Pad<mode=\"reflect\", pads=[1,0,1,0]>(x) }",
+       9,
+       {3, 3},
+       "Pad"},
+      {"TopK1",
+       "(float[2,5] x) => (float[2,2] y, int64[2,2] i) { y, i = TopK<k=2>(x) }",
+       9,
+       {2, 5},
+       "TopK"},
+      {"Upsample7",
+       "(float[1,1,2,3] x) => (float[1,1,4,9] y) { y = Upsample<mode=\"nearest\", "
+       "scales=[1.0,1.0,2.0,3.0]>(x) }",
+       7,
+       {1, 1, 2, 3},
+       "Resize"},
+      {"UpsampleLinear9",
+       "(float[1,1,2,3] x) => (float[1,1,4,6] y) { s = Constant<value = float[4] "
+       "{1.0,1.0,2.0,2.0}>() y = Upsample<mode=\"linear\">(x, s) }",
+       9,
+       {1, 1, 2, 3},
+       "Resize"},
+      {"Resize10",
+       "(float[1,1,2,3] x) => (float[1,1,5,7] y) { s = Constant<value = float[4] "
+       "{1.0,1.0,2.5,2.34}>() y = Resize(x, s) }",
+       10,
+       {1, 1, 2, 3},
+       "Resize"},
+  };
+}
+
+INSTANTIATE_TEST_SUITE_P(Forms, OnnxLift, testing::ValuesIn(Cases()),
+                         [](const auto& param) { return param.param.label; });
+
+// --- what cannot be lifted -----------------------------------------------------------------------
+
+struct Refusal {
+  std::string label;
+  std::string graph;
+  std::int64_t opset;
+  std::string message;
+};
+
+void PrintTo(const Refusal& one, std::ostream* out) {
+  *out << one.label;
+}
+
+class OnnxLiftRefuses : public testing::TestWithParam<Refusal> {};
+
+TEST_P(OnnxLiftRefuses, WithAClearMessage) {
+  try {
+    static_cast<void>(Lifted(GetParam().graph, GetParam().opset));
+    FAIL() << "no error";
+  } catch (const UserError& error) {
+    EXPECT_EQ(std::string(error.what()), GetParam().message);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Forms, OnnxLiftRefuses,
+    testing::Values(
+        Refusal{"TrainingBatchNormalization",
+                "(float[2,2] x) => (float[2,2] y) { s = Constant<value = float[2] {1.0, 2.0}>() "
+                "y = BatchNormalization<training_mode=1>(x, s, s, s, s) }",
+                14,
+                "node 1 'BatchNormalization_1' (BatchNormalization, operator set 14): is in "
+                "training mode; export the model for inference"},
+        Refusal{
+            "ReadRunningMean",
+            "(float[2,2] x) => (float[2,2] y, float[2] m) { s = Constant<value = float[2] {1.0, "
+            "2.0}>() y, m = BatchNormalization(x, s, s, s, s) }",
+            9,
+            "node 1 'BatchNormalization_1' (BatchNormalization, operator set 9): more than one "
+            "output is used, which only training does"},
+        Refusal{
+            "SpatialBatchNormalization",
+            "(float[2,2] x) => (float[2,2] y) { s = Constant<value = float[2] {1.0, 2.0}>() "
+            "y = BatchNormalization<spatial=0>(x, s, s, s, s) }",
+            7,
+            "node 1 'BatchNormalization_1' (BatchNormalization, operator set 7): spatial = 0 is "
+            "not supported"},
+        Refusal{"DropoutMask", "(float[2] x) => (float[2] y, bool[2] m) { y, m = Dropout(x) }", 10,
+                "node 0 'Dropout_0' (Dropout, operator set 10): the mask is used, which only "
+                "training does"},
+        Refusal{"PadWithoutPads", "(float[2] x) => (float[2] y) { y = Pad(x) }", 9,
+                "node 0 'Pad_0' (Pad, operator set 9): needs attribute 'pads'"},
+        Refusal{"ShrinkingResize",
+                "(float[1,1,4,4] x) => (float[1,1,2,2] y) { s = Constant<value = float[4] "
+                "{1.0,1.0,0.5,0.5}>() y = Resize(x, s) }",
+                10,
+                "node 1 'Resize_1' (Resize, operator set 10): shrinks its input, for which set 10 "
+                "does not say which pixel is read"}),
+    [](const auto& param) { return param.param.label; });
+
+}  // namespace
+}  // namespace msc

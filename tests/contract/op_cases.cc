@@ -1,0 +1,303 @@
+#include "tests/contract/op_cases.h"
+
+#include <cstdint>
+#include <ostream>
+#include <utility>
+
+#include "compiler/base/rng.h"
+#include "compiler/ops/fused.h"
+
+namespace msc {
+namespace {
+
+using Ints = std::vector<std::int64_t>;
+using Inputs = std::vector<std::optional<Tensor>>;
+
+/// Values of -2 to 2 in steps of 1/8, the same in every run.
+Tensor F32(Dims dims, std::uint64_t seed = 1) {
+  Tensor tensor(DType::kF32, std::move(dims));
+  Rng rng(seed);
+  for (float& value : tensor.MutableValues<float>()) {
+    value = (static_cast<float>(rng.Below(33)) - 16.0F) / 8.0F;
+  }
+  return tensor;
+}
+
+/// Values of 1/8 to 4.
+Tensor Positive(Dims dims) {
+  Tensor tensor = F32(std::move(dims));
+  for (float& value : tensor.MutableValues<float>()) value = value + 2.125F;
+  return tensor;
+}
+
+Tensor BF16(Dims dims) {
+  const Tensor wide = F32(std::move(dims));
+  Tensor tensor(DType::kBF16, wide.dims());
+  const auto to = tensor.MutableValues<std::uint16_t>();
+  for (std::size_t i = 0; i < to.size(); ++i) to[i] = ToBF16(wide.Values<float>()[i]);
+  return tensor;
+}
+
+Tensor I8(Dims dims) {
+  Tensor tensor(DType::kI8, std::move(dims));
+  Rng rng(2);
+  for (std::int8_t& value : tensor.MutableValues<std::int8_t>()) {
+    value = static_cast<std::int8_t>(static_cast<int>(rng.Below(256)) - 128);
+  }
+  return tensor;
+}
+
+Tensor U8(Dims dims) {
+  Tensor tensor(DType::kU8, std::move(dims));
+  Rng rng(3);
+  for (std::uint8_t& value : tensor.MutableValues<std::uint8_t>()) {
+    value = static_cast<std::uint8_t>(rng.Below(256));
+  }
+  return tensor;
+}
+
+Tensor Bool(Dims dims) {
+  Tensor tensor(DType::kBool, std::move(dims));
+  Rng rng(4);
+  for (std::uint8_t& value : tensor.MutableValues<std::uint8_t>()) {
+    value = static_cast<std::uint8_t>(rng.Below(2));
+  }
+  return tensor;
+}
+
+Tensor I64(const Ints& values) {
+  return Tensor::From<std::int64_t>(DType::kI64, {static_cast<std::int64_t>(values.size())},
+                                    values);
+}
+
+Tensor Scalar(std::int64_t value) {
+  return I64({value}).Reshaped({});
+}
+
+Tensor Scalar(float value) {
+  return Tensor::From<float>(DType::kF32, {}, std::vector<float>{value});
+}
+
+AttrMap Fused(AttrMap attrs, const FusedAttrs& shared) {
+  WriteFusedAttrs(shared, attrs);
+  return attrs;
+}
+
+void AddFloatFunctions(std::vector<OpCase>& cases) {
+  for (const char* op : {"Abs", "Ceil", "Elu", "Erf", "Exp", "Floor", "HardSigmoid", "HardSwish",
+                         "LeakyRelu", "Neg", "Relu", "Round", "Sigmoid", "Softplus", "Softsign",
+                         "Tanh", "Softmax", "LogSoftmax", "Identity"}) {
+    cases.push_back({.label = std::string(op) + "F32", .op = op, .inputs = {F32({2, 3})}});
+    cases.push_back({.label = std::string(op) + "Bf16", .op = op, .inputs = {BF16({2, 3})}});
+  }
+  for (const char* op : {"Log", "Sqrt", "Reciprocal"}) {
+    cases.push_back({.label = op, .op = op, .inputs = {Positive({2, 3})}});
+  }
+  cases.push_back({.label = "ReluIntegers", .op = "Relu", .inputs = {I64({-3, 0, 4})}});
+  cases.push_back(
+      {.label = "ClipBoth", .op = "Clip", .inputs = {F32({4}), Scalar(-1.0F), Scalar(1.0F)}});
+  cases.push_back(
+      {.label = "ClipAbove", .op = "Clip", .inputs = {F32({4}), std::nullopt, Scalar(1.0F)}});
+  cases.push_back({.label = "PRelu", .op = "PRelu", .inputs = {F32({2, 3, 4}), F32({3, 1})}});
+}
+
+void AddBinaries(std::vector<OpCase>& cases) {
+  for (const char* op : {"Add", "Sub", "Mul", "Max", "Min", "Sum", "Equal", "Less", "LessOrEqual",
+                         "Greater", "GreaterOrEqual"}) {
+    cases.push_back({.label = std::string(op) + "Broadcast",
+                     .op = op,
+                     .inputs = {F32({2, 3, 1}), F32({4}, 2)}});
+    cases.push_back({.label = std::string(op) + "Integers",
+                     .op = op,
+                     .inputs = {I64({1, -2, 3}), Scalar(std::int64_t{2})}});
+  }
+  cases.push_back({.label = "Div", .op = "Div", .inputs = {F32({2, 3}), Positive({3})}});
+  cases.push_back({.label = "DivIntegers", .op = "Div", .inputs = {I64({7, -7}), I64({2, 2})}});
+  cases.push_back({.label = "Pow", .op = "Pow", .inputs = {Positive({2, 3}), F32({3})}});
+  for (const char* op : {"And", "Or", "Xor"}) {
+    cases.push_back({.label = op, .op = op, .inputs = {Bool({2, 3}), Bool({3})}});
+  }
+  cases.push_back({.label = "Not", .op = "Not", .inputs = {Bool({2, 3})}});
+  cases.push_back(
+      {.label = "Where", .op = "Where", .inputs = {Bool({2, 1}), F32({3}), F32({2, 3}, 2)}});
+}
+
+void AddLayers(std::vector<OpCase>& cases) {
+  const AttrMap padded{{"pads", Ints{1, 0, 1, 2}}, {"strides", Ints{2, 1}}};
+  cases.push_back(
+      {.label = "Conv2d",
+       .op = "Conv",
+       .inputs = {F32({2, 4, 5, 6}), F32({6, 2, 3, 3}), F32({6})},
+       .attrs = {{"pads", Ints{1, 0, 1, 2}}, {"strides", Ints{2, 1}}, {"group", std::int64_t{2}}}});
+  cases.push_back({.label = "Conv1dSame",
+                   .op = "Conv",
+                   .inputs = {F32({1, 2, 7}), F32({3, 2, 4})},
+                   .attrs = {{"auto_pad", std::string("SAME_LOWER")}}});
+  cases.push_back({.label = "Conv3dBf16",
+                   .op = "Conv",
+                   .inputs = {BF16({1, 2, 3, 4, 5}), BF16({2, 2, 2, 2, 2})}});
+  const AttrMap pool{{"kernel_shape", Ints{3, 2}},
+                     {"strides", Ints{2, 2}},
+                     {"ceil_mode", std::int64_t{1}},
+                     {"pads", Ints{1, 0, 1, 1}}};
+  cases.push_back(
+      {.label = "MaxPool", .op = "MaxPool", .inputs = {F32({2, 3, 6, 7})}, .attrs = pool});
+  cases.push_back({.label = "MaxPoolIndices",
+                   .op = "MaxPool",
+                   .inputs = {U8({1, 2, 6, 7})},
+                   .attrs = pool,
+                   .outputs = 2});
+  cases.push_back(
+      {.label = "AveragePool", .op = "AveragePool", .inputs = {F32({2, 3, 6, 7})}, .attrs = pool});
+  for (const char* op : {"GlobalAveragePool", "GlobalMaxPool"}) {
+    cases.push_back({.label = op, .op = op, .inputs = {F32({2, 3, 4, 5})}});
+  }
+  cases.push_back({.label = "BatchNormalization",
+                   .op = "BatchNormalization",
+                   .inputs = {F32({2, 3, 4, 4}), F32({3}), F32({3}), F32({3}), Positive({3})}});
+  cases.push_back(
+      {.label = "MatMulBatches", .op = "MatMul", .inputs = {F32({2, 1, 3, 4}), F32({5, 4, 2})}});
+  cases.push_back({.label = "MatMulLists", .op = "MatMul", .inputs = {F32({4}), F32({4}, 2)}});
+  cases.push_back({.label = "Gemm",
+                   .op = "Gemm",
+                   .inputs = {F32({4, 2}), F32({3, 4}), F32({3})},
+                   .attrs = {{"transA", std::int64_t{1}},
+                             {"transB", std::int64_t{1}},
+                             {"alpha", 0.5F},
+                             {"beta", 2.0F}}});
+  for (const char* op : {"ReduceMean", "ReduceMax", "ReduceMin", "ReduceProd"}) {
+    cases.push_back({.label = std::string(op) + "Axes",
+                     .op = op,
+                     .inputs = {F32({2, 3, 4})},
+                     .attrs = {{"axes", Ints{-1, 0}}, {"keepdims", std::int64_t{0}}}});
+    cases.push_back({.label = std::string(op) + "All", .op = op, .inputs = {F32({2, 3})}});
+  }
+  cases.push_back({.label = "ReduceSum", .op = "ReduceSum", .inputs = {F32({2, 3, 4}), I64({1})}});
+}
+
+void AddShapeOps(std::vector<OpCase>& cases) {
+  cases.push_back(
+      {.label = "Reshape", .op = "Reshape", .inputs = {F32({2, 3, 4}), I64({0, -1, 2})}});
+  cases.push_back({.label = "Flatten", .op = "Flatten", .inputs = {F32({2, 3, 4})}});
+  cases.push_back({.label = "Squeeze", .op = "Squeeze", .inputs = {F32({2, 1, 4}), I64({-2})}});
+  cases.push_back({.label = "SqueezeAll", .op = "Squeeze", .inputs = {F32({2, 1, 1})}});
+  cases.push_back({.label = "Unsqueeze", .op = "Unsqueeze", .inputs = {F32({2, 3}), I64({0, -1})}});
+  cases.push_back({.label = "Dropout", .op = "Dropout", .inputs = {F32({2, 3})}, .outputs = 2});
+  cases.push_back({.label = "Transpose",
+                   .op = "Transpose",
+                   .inputs = {I8({2, 3, 4})},
+                   .attrs = {{"perm", Ints{2, 0, 1}}}});
+  cases.push_back(
+      {.label = "Slice",
+       .op = "Slice",
+       .inputs = {F32({4, 5}), I64({-1, 1}), I64({-100, 4}), I64({1, 0}), I64({-2, 1})}});
+  cases.push_back({.label = "Split",
+                   .op = "Split",
+                   .inputs = {F32({2, 6}), I64({1, 2, 3})},
+                   .attrs = {{"axis", std::int64_t{1}}},
+                   .outputs = 3});
+  cases.push_back({.label = "Expand", .op = "Expand", .inputs = {F32({2, 1}), I64({3, 1, 4})}});
+  cases.push_back({.label = "Tile", .op = "Tile", .inputs = {F32({2, 3}), I64({2, 1})}});
+  cases.push_back({.label = "Concat",
+                   .op = "Concat",
+                   .inputs = {F32({2, 3}), F32({2, 1})},
+                   .attrs = {{"axis", std::int64_t{-1}}}});
+  cases.push_back({.label = "Gather",
+                   .op = "Gather",
+                   .inputs = {F32({2, 3}), I64({2, -1})},
+                   .attrs = {{"axis", std::int64_t{1}}}});
+  cases.push_back(
+      {.label = "Pad", .op = "Pad", .inputs = {F32({2, 3}), I64({0, 1, 1, -1}), Scalar(9.0F)}});
+  cases.push_back({.label = "PadReflect",
+                   .op = "Pad",
+                   .inputs = {F32({2, 3}), I64({1, 2, 0, 1})},
+                   .attrs = {{"mode", std::string("reflect")}}});
+  cases.push_back({.label = "Shape",
+                   .op = "Shape",
+                   .inputs = {F32({2, 3, 4})},
+                   .attrs = {{"start", std::int64_t{-2}}}});
+  cases.push_back({.label = "Size", .op = "Size", .inputs = {F32({2, 3, 4})}});
+  cases.push_back({.label = "ConstantOfShape",
+                   .op = "ConstantOfShape",
+                   .inputs = {I64({2, 3})},
+                   .attrs = {{"value", std::make_shared<const Tensor>(I64({7}))}}});
+  cases.push_back(
+      {.label = "Range",
+       .op = "Range",
+       .inputs = {Scalar(std::int64_t{10}), Scalar(std::int64_t{1}), Scalar(std::int64_t{-4})}});
+  for (const DType to : {DType::kF16, DType::kBF16, DType::kI8, DType::kBool, DType::kI64}) {
+    cases.push_back({.label = "CastTo" + std::string(Name(to)),
+                     .op = "Cast",
+                     .inputs = {F32({2, 3})},
+                     .attrs = {{"to", static_cast<std::int64_t>(to)}}});
+  }
+}
+
+void AddQuantized(std::vector<OpCase>& cases) {
+  cases.push_back(
+      {.label = "QuantizeLinear", .op = "QuantizeLinear", .inputs = {F32({2, 3}), Scalar(0.05F)}});
+  cases.push_back({.label = "QuantizeLinearAxis",
+                   .op = "QuantizeLinear",
+                   .inputs = {F32({2, 3}), Positive({3}), I8({3})}});
+  cases.push_back({.label = "DequantizeLinear",
+                   .op = "DequantizeLinear",
+                   .inputs = {U8({2, 3}), Positive({2}), U8({2})},
+                   .attrs = {{"axis", std::int64_t{0}}}});
+  const AttrMap window{{"kernel_shape", Ints{3, 3}},
+                       {"strides", Ints{1, 1}},
+                       {"pads", Ints{1, 1, 1, 1}},
+                       {"dilations", Ints{1, 1}},
+                       {"group", std::int64_t{1}}};
+  const FusedAttrs quantized{.x = {.scale = 0.02F, .zero_point = 7},
+                             .r = {.scale = 0.5F, .zero_point = -3},
+                             .y = {.scale = 0.75F, .zero_point = 4},
+                             .activation = {.op = "Relu"},
+                             .y_type = DType::kU8};
+  FusedAttrs floats;
+  floats.activation.op = "PRelu";
+  cases.push_back(
+      {.label = "FusedConvInt8",
+       .op = "Conv",
+       .inputs = {U8({1, 2, 4, 4}), I8({3, 2, 3, 3}), F32({3}), I8({1, 3, 4, 4}), Positive({3})},
+       .attrs = Fused(window, quantized),
+       .domain = "msc"});
+  cases.push_back({.label = "FusedConvF32",
+                   .op = "Conv",
+                   .inputs = {F32({1, 2, 4, 4}), F32({3, 2, 3, 3}), std::nullopt, std::nullopt,
+                              std::nullopt, F32({3})},
+                   .attrs = Fused(window, floats),
+                   .domain = "msc"});
+  cases.push_back({.label = "FusedGemm",
+                   .op = "Gemm",
+                   .inputs = {U8({2, 5}), I8({3, 5}), F32({3}), std::nullopt, Positive({1})},
+                   .attrs = Fused({}, quantized),
+                   .domain = "msc"});
+  cases.push_back({.label = "FusedBinary",
+                   .op = "Binary",
+                   .inputs = {U8({2, 3}), I8({3})},
+                   .attrs = Fused({{"op", std::string("Mul")}}, quantized),
+                   .domain = "msc"});
+  cases.push_back({.label = "FusedPool",
+                   .op = "Pool",
+                   .inputs = {U8({1, 2, 4, 4})},
+                   .attrs = Fused({{"op", std::string("GlobalAveragePool")}}, quantized),
+                   .domain = "msc"});
+}
+
+}  // namespace
+
+void PrintTo(const OpCase& op_case, std::ostream* out) {
+  *out << op_case.label;
+}
+
+std::vector<OpCase> OpCases() {
+  std::vector<OpCase> cases;
+  AddFloatFunctions(cases);
+  AddBinaries(cases);
+  AddLayers(cases);
+  AddShapeOps(cases);
+  AddQuantized(cases);
+  return cases;
+}
+
+}  // namespace msc
