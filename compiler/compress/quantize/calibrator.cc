@@ -1,0 +1,117 @@
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <set>
+#include <utility>
+
+#include "compiler/base/error.h"
+#include "compiler/compress/quantize/quantize.h"
+#include "compiler/compress/quantize/storage.h"
+
+namespace msc {
+namespace {
+
+// Groups of names; each is represented by its first member.
+class Groups {
+ public:
+  std::string Find(const std::string& name) const {
+    const auto it = above_.find(name);
+    return it == above_.end() ? name : Find(it->second);
+  }
+  void Join(const std::string& a, const std::string& b) {
+    const std::string first = Find(a);
+    const std::string second = Find(b);
+    if (first != second) above_.emplace(second, first);
+  }
+
+ private:
+  std::map<std::string, std::string> above_;
+};
+
+Groups RangeGroups(const Graph& graph) {
+  Groups groups;
+  for (const NodeId id : graph.order()) {
+    const Node& node = graph.node(id);
+    if (!KeepsRange(node)) continue;
+    const std::string& output = graph.value(node.outputs.front()).name;
+    const std::size_t count = node.Is("Concat") ? node.inputs.size() : 1;
+    for (std::size_t i = 0; i < count; ++i) {
+      groups.Join(graph.value(node.inputs[i]).name, output);
+    }
+  }
+  return groups;
+}
+
+TensorScale ScaleOf(const StreamingHistogram& histogram, const CalibrationOptions& options) {
+  const float largest = std::max(std::abs(histogram.min()), std::abs(histogram.max()));
+  float kept = largest;
+  if (options.method == "percentile") {
+    kept = std::min(largest, histogram.Percentile(options.percentile / 100.0));
+  }
+  const bool is_signed = histogram.min() < 0.0F;
+  float scale = kept / (is_signed ? 127.0F : 255.0F);
+  if (largest == 0.0F) scale = 1.0F;
+  // A subnormal scale would lose bits, and flushing it to zero would divide by zero.
+  scale = std::max(scale, std::numeric_limits<float>::min());
+  return {.dtype = is_signed ? "i8" : "u8", .scale = scale, .zero_point = 0};
+}
+
+void CheckObserved(const std::string& name, const StreamingHistogram& histogram) {
+  if (histogram.not_finite() > 0) {
+    throw UserError("calibration: tensor '" + name + "' held " +
+                    std::to_string(histogram.not_finite()) +
+                    " values that are not finite; check the model and the calibration inputs");
+  }
+  if (histogram.count() == 0) {
+    throw UserError("calibration: tensor '" + name +
+                    "' was never observed; run at least one batch through the model first");
+  }
+}
+
+}  // namespace
+
+Calibrator::Calibrator(const Graph& graph) {
+  std::set<std::string, std::less<>> wanted;
+  for (const QuantizableLayer& layer : FindQuantizableLayers(graph)) {
+    wanted.insert({layer.input, layer.output});
+    if (!layer.residual.empty()) wanted.insert(layer.residual);
+  }
+  const Groups groups = RangeGroups(graph);
+  const auto take = [&](ValueId value) {
+    if (value == kNoValue || !wanted.contains(graph.value(value).name)) return;
+    const std::string& name = graph.value(value).name;
+    names_.push_back(name);
+    histograms_.emplace(name, StreamingHistogram());
+    range_of_.emplace(name, groups.Find(name));
+  };
+  for (const ValueId input : graph.inputs()) take(input);
+  for (const NodeId id : graph.order()) {
+    for (const ValueId output : graph.node(id).outputs) take(output);
+  }
+}
+
+void Calibrator::Observe(std::string_view tensor, std::span<const float> values) {
+  const auto it = histograms_.find(tensor);
+  if (it == histograms_.end()) {
+    throw UserError("calibration: '" + std::string(tensor) +
+                    "' is not a tensor that a quantizable layer reads or writes");
+  }
+  it->second.Add(values);
+}
+
+std::map<std::string, TensorScale> Calibrator::Scales(const CalibrationOptions& options) const {
+  std::map<std::string, StreamingHistogram> ranges;
+  for (const std::string& name : names_) {
+    const StreamingHistogram& histogram = histograms_.find(name)->second;
+    CheckObserved(name, histogram);
+    const auto [it, is_new] = ranges.emplace(range_of_.find(name)->second, histogram);
+    if (!is_new) it->second.Merge(histogram);
+  }
+  std::map<std::string, TensorScale> scales;
+  for (const std::string& name : names_) {
+    scales.emplace(name, ScaleOf(ranges.at(range_of_.find(name)->second), options));
+  }
+  return scales;
+}
+
+}  // namespace msc

@@ -1,0 +1,47 @@
+#include <utility>
+
+#include "compiler/compress/quantize/quantize.h"
+#include "compiler/compress/quantize/storage.h"
+#include "compiler/passes/chain.h"
+
+namespace msc {
+
+std::vector<QuantizableLayer> FindQuantizableLayers(const Graph& graph) {
+  std::vector<QuantizableLayer> layers;
+  for (const LayerChain& chain : FloatLayerChains(graph)) {
+    const Node& node = graph.node(chain.producer);
+    QuantizableLayer layer;
+    layer.name = node.name;
+    layer.op = node.op;
+    layer.input = graph.value(node.inputs[0]).name;
+    layer.output = graph.value(chain.output).name;
+    if (chain.residual_add != kNoNode) {
+      const ValueId residual = graph.node(chain.residual_add).inputs[chain.residual_input];
+      layer.residual = graph.value(residual).name;
+    }
+    layer.allowed = {Precision::kF32, Precision::kBF16, Precision::kInt8};
+    layers.push_back(std::move(layer));
+  }
+  return layers;
+}
+
+std::vector<LayerChain> FloatLayerChains(const Graph& graph) {
+  std::vector<LayerChain> chains = FindLayerChains(graph);
+  std::erase_if(chains, [&](const LayerChain& chain) {
+    // Weights behind DequantizeLinear or Cast: the model was quantized before it came here.
+    return graph.constant(graph.node(chain.producer).inputs[1]) == nullptr;
+  });
+  return chains;
+}
+
+Graph WithOutputs(const Graph& graph, std::span<const std::string> tensors) {
+  Graph copy = graph;
+  for (const std::string& name : tensors) {
+    const ValueId id = copy.FindValue(name);
+    if (id == kNoValue) throw UserError("graph '" + graph.name() + "' has no value '" + name + "'");
+    if (!copy.IsOutput(id)) copy.AddOutput(id);
+  }
+  return copy;
+}
+
+}  // namespace msc

@@ -1,0 +1,163 @@
+#include "compiler/compress/quantize/weights.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <utility>
+#include <vector>
+
+#include "compiler/compress/quantize/quantize.h"
+#include "compiler/passes/rewrite.h"
+
+namespace msc {
+namespace {
+
+constexpr float kLeastScale = std::numeric_limits<float>::min();
+constexpr float kMostWeight = 127.0F;
+
+// Elements behind one channel, and channel of an element, of a row-major tensor.
+std::int64_t InnerSize(const Tensor& tensor, std::size_t channel_axis) {
+  return ElementCount(std::span<const std::int64_t>(tensor.dims()).subspan(channel_axis + 1));
+}
+
+std::size_t ChannelOf(std::size_t element, std::int64_t inner, std::int64_t channels) {
+  return static_cast<std::size_t>(static_cast<std::int64_t>(element) / inner % channels);
+}
+
+Tensor QuantizedWeights(const Tensor& weights, std::size_t axis, const std::vector<float>& scales) {
+  Tensor quantized(DType::kI8, weights.dims());
+  const std::int64_t inner = InnerSize(weights, axis);
+  const auto in = weights.Values<float>();
+  const auto out = quantized.MutableValues<std::int8_t>();
+  for (std::size_t i = 0; i < in.size(); ++i) {
+    const float scale = scales[ChannelOf(i, inner, weights.dims()[axis])];
+    // nearbyint rounds half to even in the default rounding mode, as QuantizeLinear does.
+    const float steps = std::clamp(std::nearbyint(in[i] / scale), -kMostWeight, kMostWeight);
+    out[i] = static_cast<std::int8_t>(steps);
+  }
+  return quantized;
+}
+
+// A node of one output right in front of the layer's producer, and its output.
+ValueId AddBefore(Graph& graph, NodeId producer, Node node, ValueType type) {
+  const ValueId made = graph.AddValue(graph.FreeValueName(node.name), std::move(type));
+  node.name = graph.FreeNodeName(node.name);
+  node.outputs = {made};
+  graph.AddNode(std::move(node), producer);
+  return made;
+}
+
+struct Biases {
+  std::vector<float> scales;
+  std::vector<std::int32_t> values;
+};
+
+std::optional<Biases> QuantizedBias(const std::vector<float>& bias, float x_scale,
+                                    const std::vector<float>& w_scales) {
+  Biases result;
+  for (std::size_t c = 0; c < bias.size(); ++c) {
+    const float scale = x_scale * w_scales[c];
+    if (!(scale >= kLeastScale) || !std::isfinite(scale)) return std::nullopt;
+    const double steps = std::nearbyint(static_cast<double>(bias[c]) / scale);
+    if (!(std::abs(steps) <= std::numeric_limits<std::int32_t>::max())) return std::nullopt;
+    result.scales.push_back(scale);
+    result.values.push_back(static_cast<std::int32_t>(steps));
+  }
+  return result;
+}
+
+void QuantizeBias(Graph& graph, const LayerChain& chain, float x_scale,
+                  const std::vector<float>& w_scales) {
+  const Node node = graph.node(chain.producer);
+  const TensorPtr tensor = node.inputs.size() > 2 ? graph.constant(node.inputs[2]) : nullptr;
+  if (!tensor) return;
+  const auto channels = static_cast<std::int64_t>(w_scales.size());
+  const std::size_t rank = node.Is("Gemm") ? 2 : 1;
+  const auto bias = PerChannel(*tensor, rank, rank - 1, channels);
+  const auto quantized = bias ? QuantizedBias(*bias, x_scale, w_scales) : std::nullopt;
+  if (!quantized) return;
+  const std::string stem = graph.value(node.inputs[2]).name;
+  const ValueId q =
+      AddNamedConstant(graph, stem, "_quantized",
+                       Tensor::From<std::int32_t>(DType::kI32, {channels}, quantized->values));
+  const ValueId scale = AddNamedConstant(graph, stem, "_scale", Vector(quantized->scales));
+  Node widening{.name = stem + "_dequantized",
+                .op = "DequantizeLinear",
+                .domain = "",
+                .inputs = {q, scale},
+                .outputs = {},
+                .captures = {},
+                .attrs = {{"axis", std::int64_t{0}}}};
+  ValueType type{.dtype = DType::kF32, .shape = Shape{channels}, .layout = "", .container = {}};
+  graph.SetInput(chain.producer, 2,
+                 AddBefore(graph, chain.producer, std::move(widening), std::move(type)));
+}
+
+}  // namespace
+
+std::vector<float> WeightScales(const Tensor& weights, std::size_t channel_axis) {
+  const std::int64_t channels = weights.dims().at(channel_axis);
+  const std::int64_t inner = InnerSize(weights, channel_axis);
+  std::vector<float> largest(static_cast<std::size_t>(channels), 0.0F);
+  const auto values = weights.Values<float>();
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    if (!std::isfinite(values[i])) {
+      throw UserError("weights that are not finite cannot be quantized");
+    }
+    float& most = largest[ChannelOf(i, inner, channels)];
+    most = std::max(most, std::abs(values[i]));
+  }
+  for (float& most : largest)
+    most = most == 0.0F ? 1.0F : std::max(most / kMostWeight, kLeastScale);
+  return largest;
+}
+
+ValueId AddNamedConstant(Graph& graph, const std::string& stem, const std::string& suffix,
+                         Tensor tensor) {
+  return graph.AddConstant(graph.FreeValueName(stem + suffix), std::move(tensor));
+}
+
+void QuantizeWeights(Graph& graph, const LayerChain& chain, float x_scale) {
+  const Node node = graph.node(chain.producer);
+  const TensorPtr weights = graph.constant(node.inputs[1]);
+  const std::size_t axis = ChannelAxis(node);
+  const std::vector<float> scales = WeightScales(*weights, axis);
+  const std::string stem = graph.value(node.inputs[1]).name;
+  const ValueId q =
+      AddNamedConstant(graph, stem, "_quantized", QuantizedWeights(*weights, axis, scales));
+  const ValueId scale = AddNamedConstant(graph, stem, "_scale", Vector(scales));
+  const ValueId zero_point = AddNamedConstant(
+      graph, stem, "_zero_point", Tensor(DType::kI8, {static_cast<std::int64_t>(scales.size())}));
+  Node widening{.name = stem + "_dequantized",
+                .op = "DequantizeLinear",
+                .domain = "",
+                .inputs = {q, scale, zero_point},
+                .outputs = {},
+                .captures = {},
+                .attrs = {{"axis", static_cast<std::int64_t>(axis)}}};
+  graph.SetInput(chain.producer, 1,
+                 AddBefore(graph, chain.producer, std::move(widening), graph.type(node.inputs[1])));
+  QuantizeBias(graph, chain, x_scale, scales);
+}
+
+void NarrowWeights(Graph& graph, const LayerChain& chain) {
+  const Node node = graph.node(chain.producer);
+  const TensorPtr weights = graph.constant(node.inputs[1]);
+  Tensor narrow(DType::kBF16, weights->dims());
+  std::transform(weights->Values<float>().begin(), weights->Values<float>().end(),
+                 narrow.MutableValues<std::uint16_t>().begin(), ToBF16);
+  const std::string stem = graph.value(node.inputs[1]).name;
+  const ValueId stored = AddNamedConstant(graph, stem, "_bf16", std::move(narrow));
+  Node widening{.name = stem + "_f32",
+                .op = "Cast",
+                .domain = "",
+                .inputs = {stored},
+                .outputs = {},
+                .captures = {},
+                .attrs = {{"to", static_cast<std::int64_t>(DType::kF32)}}};
+  graph.SetInput(chain.producer, 1,
+                 AddBefore(graph, chain.producer, std::move(widening), graph.type(node.inputs[1])));
+}
+
+}  // namespace msc

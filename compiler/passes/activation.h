@@ -1,0 +1,21 @@
+#pragma once
+
+#include <vector>
+
+#include "compiler/ir/graph.h"
+#include "compiler/ops/fused.h"
+
+namespace msc {
+
+/// Nodes behind a value that together are one Activation of it.
+struct ActivationMatch {
+  Activation activation;
+  std::vector<NodeId> nodes;  ///< empty if there is none; Swish written as x * Sigmoid(x) has two
+  ValueId slope = kNoValue;   ///< of PRelu, as the node reads it
+};
+
+/// The activation that alone reads `value`, if there is one. Bounds of Clip must be constants.
+/// Source: ONNX operator pages Clip-13, HardSigmoid-6, HardSwish-14, LeakyRelu-16, PRelu-16.
+[[nodiscard]] ActivationMatch FindActivation(const Graph& graph, ValueId value);
+
+}  // namespace msc

@@ -1,0 +1,35 @@
+#pragma once
+
+#include <optional>
+
+#include "compiler/ir/graph.h"
+#include "compiler/passes/chain.h"
+
+namespace msc {
+
+// The parts of FuseOps. Each returns whether it changed the graph.
+
+/// Makes one msc.Conv or msc.Gemm of a chain, with the widening nodes in front of it and the
+/// narrowing node behind it where the whole then runs on integers, or in bf16.
+bool FuseLayer(Graph& graph, const LayerChain& chain);
+
+/// AveragePool and GlobalAveragePool of a widened value, with a narrowing node behind: msc.Pool.
+bool FusePools(Graph& graph);
+
+/// Add and Mul of two widened values, with an activation and a narrowing node behind: msc.Binary.
+bool FuseBinaries(Graph& graph);
+
+/// MaxPool, AveragePool or GlobalAveragePool as msc.Pool without inputs and quantization
+/// attributes. None where its window is not known yet (auto_pad with unknown dimensions).
+[[nodiscard]] std::optional<Node> FusedPool(const Graph& graph, NodeId id);
+
+/// Writes kernel_shape, strides, dilations, pads, and clears auto_pad. Conv has a group as well.
+void WriteWindow(const Window& window, AttrMap& attrs);
+
+/// The window of a Conv or pool, if what it depends on is known. `kernel` is empty for pools.
+[[nodiscard]] std::optional<Window> KnownWindow(const Graph& graph, NodeId id, const Dims& kernel);
+
+/// Where the value after a chain is only read by one narrowing node: that node.
+[[nodiscard]] NodeId OnlyNarrowing(const Graph& graph, ValueId value);
+
+}  // namespace msc

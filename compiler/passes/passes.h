@@ -1,0 +1,54 @@
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "compiler/ir/graph.h"
+#include "compiler/passes/pass.h"
+
+namespace msc {
+
+// The passes, each in its own .cc of the same name. A header of one line for each would say no more
+// (docs/decisions/0003-one-pass-header.md).
+
+/// Evaluates nodes whose inputs are all constants with the reference kernels. Leaves results over
+/// 64 MiB, and DequantizeLinear of weights (folding those would lose the quantization). Shape of a
+/// value with a static type counts as constant.
+bool FoldConstants(Graph& graph);
+
+/// Conv, or Gemm or MatMul of a matrix, followed by BatchNormalization (inference) or by Mul or Add
+/// of a constant per channel: scales weights and bias, removes the follower. A MatMul becomes a
+/// Gemm of the same name. Computed in double, rounded once. Only where nothing else reads the
+/// layer. ONNX operator page BatchNormalization-15.
+bool FoldBatchNorm(Graph& graph);
+
+/// Removes nodes and constants that no graph output depends on. Keeps graph inputs.
+bool RemoveDeadCode(Graph& graph);
+
+/// Removes Identity, Dropout in inference, Cast to the same type, Concat of one value, Pad by
+/// nothing, and Transpose, Reshape, Flatten, Squeeze and Unsqueeze that change nothing; merges
+/// Transpose of Transpose and Reshape of Reshape.
+bool RemoveIdentities(Graph& graph);
+
+/// Makes the operators of ops/fused.h. A layer chain (see chain.h: Conv, or Gemm or MatMul of a
+/// matrix, with constant weights; bias, residual Add, activation) becomes one msc.Conv or msc.Gemm.
+/// It takes the DequantizeLinear of its input, weights and residual and the QuantizeLinear of its
+/// output with it where input and weights are both 8-bit integers; the Casts where both are bf16.
+/// AveragePool, GlobalAveragePool, Add and Mul between Q/DQ or Casts become msc.Pool and
+/// msc.Binary; MaxPool and operators that only move values run on the narrow type. Values that are
+/// read or returned in f32 as well stay f32. A bias behind DequantizeLinear becomes f32.
+bool FuseOps(Graph& graph);
+
+/// DequantizeLinear directly followed by QuantizeLinear with the same parameters, and Cast
+/// bf16->f32 followed by Cast f32->bf16: removes the pair. Exact.
+bool CancelRequantization(Graph& graph);
+
+/// What Canonicalize runs, in this order.
+[[nodiscard]] std::vector<Pass> CanonicalPasses();
+
+/// Canonical form: what strategies refer to and tools work on. Fixpoint of the passes above that
+/// keep ONNX operators (all but FuseOps). `log`, where given, hears "pass: changed|unchanged, ms".
+void Canonicalize(Graph& graph, const std::function<void(const std::string&)>& log = {});
+
+}  // namespace msc

@@ -1,0 +1,50 @@
+#include <array>
+#include <chrono>
+#include <cstdio>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "compiler/ops/op.h"
+#include "compiler/passes/passes.h"
+
+namespace msc {
+namespace {
+
+// Rounds of a model seen so far: 2 to 4. A graph that needs more stays correct, only less folded.
+constexpr int kMaxRounds = 16;
+
+bool RunLogged(const Pass& pass, Graph& graph, const std::function<void(const std::string&)>& log) {
+  const auto start = std::chrono::steady_clock::now();
+  const bool changed = pass.run(graph);
+  if (log) {
+    const std::chrono::duration<double, std::milli> took = std::chrono::steady_clock::now() - start;
+    std::array<char, 32> ms{};
+    std::snprintf(ms.data(), ms.size(), "%.1f ms", took.count());  // NOLINT: no locale
+    log(pass.name + ": " + (changed ? "changed" : "unchanged") + ", " + ms.data());
+  }
+  return changed;
+}
+
+}  // namespace
+
+std::vector<Pass> CanonicalPasses() {
+  return {
+      {"remove_identities", RemoveIdentities}, {"fold_constants", FoldConstants},
+      {"fold_batch_norm", FoldBatchNorm},      {"cancel_requantization", CancelRequantization},
+      {"remove_dead_code", RemoveDeadCode},
+  };
+}
+
+void Canonicalize(Graph& graph, const std::function<void(const std::string&)>& log) {
+  const std::vector<Pass> passes = CanonicalPasses();
+  bool changed = true;
+  for (int round = 0; round < kMaxRounds && changed; ++round) {
+    changed = false;
+    for (const Pass& pass : passes) changed |= RunLogged(pass, graph, log);
+    // Folded nodes say more about the values behind them.
+    if (changed) InferTypes(graph);
+  }
+}
+
+}  // namespace msc

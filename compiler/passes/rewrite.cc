@@ -1,0 +1,119 @@
+#include "compiler/passes/rewrite.h"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "compiler/base/error.h"
+
+namespace msc {
+
+std::optional<Use> OnlyReader(const Graph& graph, ValueId value) {
+  const std::vector<Use>& uses = graph.uses(value);
+  if (uses.size() != 1 || graph.IsOutput(value) || IsCaptured(graph, value)) return std::nullopt;
+  return uses.front();
+}
+
+bool IsCaptured(const Graph& graph, ValueId value) {
+  const std::vector<Use>& uses = graph.uses(value);
+  return std::any_of(uses.begin(), uses.end(), [&](const Use& use) {
+    return use.index >= graph.node(use.node).inputs.size();
+  });
+}
+
+bool Bypass(Graph& graph, NodeId node, ValueId value) {
+  const ValueId made = graph.node(node).outputs.front();
+  if (IsCaptured(graph, made)) return false;
+  const std::string name = graph.value(made).name;
+  const bool is_output = graph.IsOutput(made);
+  if (is_output) {
+    const bool renamable =
+        graph.producer(value) != kNoNode && !graph.IsOutput(value) && !IsCaptured(graph, value);
+    if (!renamable) return false;
+  }
+  graph.ReplaceUses(made, value);
+  graph.RemoveNode(node);
+  if (is_output) graph.RenameValue(value, name);
+  return true;
+}
+
+NodeId ReplaceChain(Graph& graph, std::span<const NodeId> nodes, Node with, ValueType type) {
+  Check(!nodes.empty(), "a chain has nodes");
+  const std::string node_name = graph.node(nodes.front()).name;
+  const ValueId old = graph.node(nodes.back()).outputs.front();
+  const std::string value_name = graph.value(old).name;
+  const ValueId made = graph.AddValue(graph.FreeValueName(value_name), std::move(type));
+  with.name = graph.FreeNodeName(node_name);
+  with.outputs = {made};
+  const NodeId id = graph.AddNode(std::move(with), nodes.back());
+  graph.ReplaceUses(old, made);
+  for (std::size_t i = nodes.size(); i > 0; --i) graph.RemoveNode(nodes[i - 1]);
+  graph.RenameValue(made, value_name);
+  graph.RenameNode(id, node_name);
+  return id;
+}
+
+NodeId ReplaceChain(Graph& graph, std::span<const NodeId> nodes, Node with) {
+  ValueType type = graph.type(graph.node(nodes.back()).outputs.front());
+  return ReplaceChain(graph, nodes, std::move(with), std::move(type));
+}
+
+void ReplaceConstant(Graph& graph, NodeId node, std::size_t index, Tensor tensor) {
+  const ValueId old = graph.node(node).inputs.at(index);
+  auto shared = std::make_shared<const Tensor>(std::move(tensor));
+  if (OnlyReader(graph, old)) {
+    graph.SetConstant(old, std::move(shared));
+    return;
+  }
+  const std::string name = graph.FreeValueName(graph.value(old).name);
+  graph.SetInput(node, index, graph.AddConstant(name, std::move(shared)));
+}
+
+bool Sweep(Graph& graph, const std::function<bool(NodeId)>& step) {
+  bool changed = false;
+  // A copy: steps change the order.
+  std::vector<NodeId> before = graph.order();
+  for (const NodeId id : before) {
+    const auto& order = graph.order();
+    if (std::find(order.begin(), order.end(), id) != order.end() && step(id)) changed = true;
+  }
+  return changed;
+}
+
+std::optional<std::size_t> Rank(const ValueType& type) {
+  if (!type.shape) return std::nullopt;
+  return type.shape->size();
+}
+
+bool SurelySameShape(const ValueType& a, const ValueType& b) {
+  if (!a.shape || !b.shape || a.shape->size() != b.shape->size()) return false;
+  for (std::size_t i = 0; i < a.shape->size(); ++i) {
+    const Dim& dim = (*a.shape)[i];
+    if (!dim.known() && dim.symbol().empty()) return false;
+    if (!(dim == (*b.shape)[i])) return false;
+  }
+  return true;
+}
+
+std::optional<std::vector<float>> PerChannel(const Tensor& tensor, std::size_t rank,
+                                             std::size_t axis, std::int64_t channels) {
+  const Dims& dims = tensor.dims();
+  if (tensor.dtype() != DType::kF32 || dims.size() > rank) return std::nullopt;
+  // Numpy broadcasting aligns the last axes.
+  const std::size_t skipped = rank - dims.size();
+  for (std::size_t i = 0; i < dims.size(); ++i) {
+    const bool fits = dims[i] == 1 || (i + skipped == axis && dims[i] == channels);
+    if (!fits) return std::nullopt;
+  }
+  const auto values = tensor.Values<float>();
+  if (values.size() == 1) {
+    return std::vector<float>(static_cast<std::size_t>(channels), values.front());
+  }
+  return std::vector<float>(values.begin(), values.end());
+}
+
+Tensor Vector(std::span<const float> values) {
+  return Tensor::From<float>(DType::kF32, {static_cast<std::int64_t>(values.size())}, values);
+}
+
+}  // namespace msc
