@@ -1,0 +1,71 @@
+#include "compiler/pipeline/artefact.h"
+
+#include <utility>
+
+#include "compiler/base/error.h"
+#include "compiler/base/fields.h"
+#include "compiler/base/file.h"
+#include "compiler/base/hash.h"
+#include "compiler/ir/serialize.h"
+
+namespace msc {
+namespace {
+
+constexpr const char* kFiles[] = {"graph.json", "graph.weights", "strategy.json"};
+
+std::string Path(const std::string& folder, const std::string& file) {
+  return folder + "/" + file;
+}
+
+}  // namespace
+
+ArtefactManifest WriteArtefact(const std::string& folder, const Graph& canonical,
+                               const Strategy& strategy, const TargetRegistry& registry,
+                               const CompileOptions& options) {
+  const Target& target = registry.Get(strategy.target);
+  const Graph lowered = Lower(ApplyStrategy(canonical, strategy), target, options);
+  // Built once here, so that what is written is known to build.
+  const Result<Executable> built = BuildExecutable(lowered, target, registry, options);
+  if (!built.ok()) throw UserError("the model does not compile: " + built.failure().detail);
+
+  MakeFolders(folder);
+  SaveGraph(lowered, Path(folder, "graph"));
+  WriteFileAtomic(Path(folder, "strategy.json"), ToJson(strategy, 2) + "\n");
+  ArtefactManifest manifest;
+  manifest.target = strategy.target;
+  manifest.target_version = target.facts().version;
+  manifest.threads = options.threads;
+  manifest.bindings = options.bindings;
+  manifest.model_hash = GraphHash(canonical);
+  manifest.strategy_hash = StrategyHash(strategy);
+  for (const char* file : kFiles) {
+    manifest.files[file] = Sha256Hex(ReadFile(Path(folder, file), std::uint64_t{1} << 34U));
+  }
+  WriteFileAtomic(Path(folder, "manifest.json"), ToJsonText(manifest, 2) + "\n");
+  return manifest;
+}
+
+Result<Artefact> LoadArtefact(const std::string& folder, const TargetRegistry& registry) {
+  const std::string manifest_path = Path(folder, "manifest.json");
+  auto manifest =
+      FromJsonText<ArtefactManifest>(ReadFile(manifest_path), "'" + manifest_path + "'");
+  for (const char* file : kFiles) {
+    const auto it = manifest.files.find(file);
+    const std::string path = Path(folder, file);
+    if (it == manifest.files.end()) {
+      throw UserError("'" + manifest_path + "' does not list " + file);
+    }
+    if (Sha256Hex(ReadFile(path, std::uint64_t{1} << 34U)) != it->second) {
+      throw UserError("'" + path + "' is not the file that '" + manifest_path +
+                      "' lists; compile the model again");
+    }
+  }
+  const Graph lowered = LoadGraph(Path(folder, "graph"));
+  const CompileOptions options{.threads = manifest.threads, .bindings = {}};
+  Result<Executable> executable =
+      BuildExecutable(lowered, registry.Get(manifest.target), registry, options);
+  if (!executable.ok()) return executable.failure();
+  return Artefact{.manifest = std::move(manifest), .executable = std::move(executable).value()};
+}
+
+}  // namespace msc

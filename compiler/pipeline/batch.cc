@@ -1,0 +1,48 @@
+#include "compiler/pipeline/batch.h"
+
+#include <algorithm>
+#include <cstring>
+#include <string>
+
+#include "compiler/base/error.h"
+
+namespace msc {
+
+Tensor Rows(const Tensor& tensor, std::int64_t first, std::int64_t count) {
+  const bool fits = !tensor.dims().empty() && first >= 0 && count >= 0 &&
+                    first <= tensor.dims()[0] && count <= tensor.dims()[0] - first;
+  if (!fits) {
+    throw UserError("samples " + std::to_string(first) + " to " + std::to_string(first + count) +
+                    " are not all in a tensor of shape " + ToString(tensor.dims()));
+  }
+  Dims dims = tensor.dims();
+  const std::size_t row_bytes =
+      dims[0] == 0 ? 0 : tensor.bytes() / static_cast<std::size_t>(dims[0]);
+  dims[0] = count;
+  Tensor rows(tensor.dtype(), dims);
+  if (rows.bytes() > 0) {
+    std::memcpy(rows.MutableRaw().data(),
+                tensor.Raw().data() + static_cast<std::size_t>(first) * row_bytes, rows.bytes());
+  }
+  return rows;
+}
+
+std::int64_t BatchSize(const Graph& graph, std::int64_t wanted) {
+  if (graph.inputs().empty()) throw UserError("the model has no input");
+  const auto& shape = graph.type(graph.inputs()[0]).shape;
+  const bool fixed = shape && !shape->empty() && (*shape)[0].known();
+  return fixed ? (*shape)[0].size() : wanted;
+}
+
+ShapeBindings BatchBindings(const Graph& graph, std::int64_t batch) {
+  ShapeBindings bindings;
+  for (const ValueId id : graph.inputs()) {
+    const auto& shape = graph.type(id).shape;
+    if (shape && !shape->empty() && !(*shape)[0].symbol().empty()) {
+      bindings[(*shape)[0].symbol()] = batch;
+    }
+  }
+  return bindings;
+}
+
+}  // namespace msc

@@ -1,0 +1,157 @@
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "compiler/ir/graph.h"
+#include "compiler/ir/tensor.h"
+
+namespace msc {
+
+/// One memory area that steps read and write. Ids are dense, from 0.
+enum class BufferId : std::uint32_t {};
+
+/// What a step sees while it runs: the addresses of the buffers, valid for this run only.
+class StepContext {
+ public:
+  explicit StepContext(std::span<std::byte* const> addresses) : addresses_(addresses) {}
+  [[nodiscard]] std::byte* At(BufferId id) const {
+    return addresses_[static_cast<std::size_t>(id)];
+  }
+
+ private:
+  std::span<std::byte* const> addresses_;
+};
+
+/// One call into a kernel or a library.
+struct Step {
+  std::string name;                ///< for profiles: "conv1+relu"
+  std::string target;              ///< who made it
+  std::vector<std::string> nodes;  ///< names of the graph nodes it computes; empty for a reorder
+  std::string precision;  ///< what really runs: "f32", "bf16", "int8", "" for data movement
+  std::vector<BufferId> reads;
+  std::vector<BufferId> writes;
+  std::function<void(const StepContext&)> run;
+};
+
+/// Where the memory of an executable goes. Inputs and outputs are the caller's and not counted:
+/// kernels read and write them in place.
+struct MemoryUse {
+  std::size_t arena_bytes = 0;      ///< the one arena for all activations and scratch space
+  std::size_t unplanned_bytes = 0;  ///< what the same buffers would take without sharing
+  std::size_t constant_bytes = 0;   ///< weights as the kernels want them
+};
+
+struct StepTime {
+  std::string name;
+  std::string target;
+  std::string precision;
+  std::vector<std::string> nodes;
+  std::chrono::nanoseconds time{};
+};
+
+/// A compiled graph, ready to run: steps over one arena. One Run at a time; movable.
+class Executable {
+ public:
+  /// Inputs and outputs in the graph's order, dense row-major, types and dims as compiled.
+  /// UserError if an input does not fit.
+  [[nodiscard]] std::vector<Tensor> Run(std::span<const Tensor> inputs);
+  /// As Run, into `outputs` made by an earlier Run: no allocation, what latency is measured on.
+  void RunInto(std::span<const Tensor> inputs, std::span<Tensor> outputs);
+  /// As Run, timing every step.
+  [[nodiscard]] std::vector<Tensor> Profile(std::span<const Tensor> inputs,
+                                            std::vector<StepTime>& times);
+
+  [[nodiscard]] const MemoryUse& memory() const noexcept { return memory_; }
+  [[nodiscard]] const std::vector<Step>& steps() const noexcept { return steps_; }
+  [[nodiscard]] const std::vector<ValueType>& input_types() const noexcept { return input_types_; }
+  [[nodiscard]] const std::vector<ValueType>& output_types() const noexcept {
+    return output_types_;
+  }
+
+ private:
+  friend class ExecutableBuilder;
+  struct Free {
+    void operator()(std::byte* bytes) const noexcept;
+  };
+  /// A buffer in memory of the caller: `tensor` is a position among inputs or outputs.
+  struct Bound {
+    BufferId buffer{};
+    std::size_t tensor = 0;
+  };
+  /// An output that cannot be written in place: it is an input, a constant, or given twice.
+  struct Copy {
+    BufferId from{};
+    std::size_t output = 0;
+    std::size_t bytes = 0;
+  };
+
+  void Bind(std::span<const Tensor> inputs, std::span<Tensor> outputs);
+  void CopyOutputs(std::span<Tensor> outputs) const;
+  [[nodiscard]] std::vector<Tensor> NewOutputs() const;
+
+  std::vector<Step> steps_;
+  std::vector<std::shared_ptr<const void>> keep_alive_;
+  std::vector<std::byte*> addresses_;
+  std::vector<Bound> inputs_;
+  std::vector<Bound> outputs_;
+  std::vector<Copy> copies_;
+  std::vector<ValueType> input_types_;
+  std::vector<ValueType> output_types_;
+  std::vector<Dims> input_dims_;
+  std::vector<Dims> output_dims_;
+  std::unique_ptr<std::byte[], Free> arena_;  // NOLINT(modernize-avoid-c-arrays)
+  MemoryUse memory_;
+};
+
+/// Collects steps from targets, then plans memory. Every value of the graph that crosses from one
+/// target to another lives in a dense row-major buffer; inside its region a target makes buffers of
+/// whatever layout it likes.
+class ExecutableBuilder {
+ public:
+  /// `graph` must have static types throughout and outlive the builder.
+  explicit ExecutableBuilder(const Graph& graph);
+  ExecutableBuilder(const ExecutableBuilder&) = delete;
+  ExecutableBuilder& operator=(const ExecutableBuilder&) = delete;
+  ~ExecutableBuilder();
+
+  /// The dense buffer of a value: graph input, constant, or made on first request.
+  [[nodiscard]] BufferId BufferOf(ValueId value);
+  /// A private buffer (blocked activations, scratch). Its lifetime is from the first step that
+  /// writes it to the last that reads it; nothing is zeroed.
+  [[nodiscard]] BufferId AddBuffer(std::size_t bytes);
+  /// Bytes that never change and live outside the arena, such as packed weights.
+  [[nodiscard]] BufferId AddConstant(std::shared_ptr<const void> owner, const void* data,
+                                     std::size_t bytes);
+  /// Makes `view` share the memory of `of` (Reshape and friends cost nothing, a sum is done in
+  /// place). Both live as long as either is used. `view` is neither input nor constant and fits
+  /// into `of`. Steps must not write into the memory of an input or a constant.
+  void Alias(BufferId view, BufferId of);
+  /// Steps run in the order in which they were added.
+  void AddStep(Step step);
+
+  /// Plans the arena and hands the executable over. The builder is spent.
+  [[nodiscard]] Executable Build() &&;
+
+ private:
+  struct Buffer;
+  [[nodiscard]] Buffer& At(BufferId id);
+  [[nodiscard]] std::size_t Root(std::size_t buffer) const;
+  void PlaceOutputs(Executable& executable);
+  void PlaceArena(Executable& executable);
+  void PlaceRest(Executable& executable);
+
+  const Graph* graph_;
+  std::vector<Buffer> buffers_;
+  std::vector<BufferId> value_buffers_;
+  std::vector<Step> steps_;
+  std::vector<std::shared_ptr<const void>> keep_alive_;
+};
+
+}  // namespace msc

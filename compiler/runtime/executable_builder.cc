@@ -1,0 +1,216 @@
+#include <algorithm>
+#include <cstdlib>
+#include <limits>
+#include <new>
+#include <optional>
+#include <set>
+#include <utility>
+
+#include "compiler/base/error.h"
+#include "compiler/runtime/executable.h"
+#include "compiler/runtime/memory_plan.h"
+
+namespace msc {
+namespace {
+
+constexpr std::size_t kAlignment = 64;
+constexpr std::size_t kNever = std::numeric_limits<std::size_t>::max();
+constexpr BufferId kNoBuffer{std::numeric_limits<std::uint32_t>::max()};
+
+std::size_t Index(BufferId id) {
+  return static_cast<std::size_t>(id);
+}
+
+std::size_t RoundUp(std::size_t bytes) {
+  return (bytes + kAlignment - 1) / kAlignment * kAlignment;
+}
+
+Dims DimsOf(const Graph& graph, ValueId id) {
+  const ValueType& type = graph.type(id);
+  std::optional<Dims> dims;
+  if (type.shape) dims = StaticDims(*type.shape);
+  if (!dims || type.container != Container::kTensor) {
+    throw UserError("value '" + graph.value(id).name + "' has the type " + ToString(type) +
+                    "; to be compiled it must be a tensor of known shape");
+  }
+  return *dims;
+}
+
+}  // namespace
+
+// A buffer is memory of the caller (input, output), of someone else (constant), or of the arena.
+struct ExecutableBuilder::Buffer {
+  enum class Place : std::uint8_t { kArena, kInput, kConstant, kOutput };
+  std::size_t bytes = 0;
+  Place place = Place::kArena;
+  std::size_t tensor = 0;           // among inputs or outputs
+  const std::byte* data = nullptr;  // of a constant
+  std::size_t parent = kNever;      // set by Alias
+  std::size_t first = kNever;       // steps that use it or an alias of it; of the root only
+  std::size_t last = 0;
+};
+
+ExecutableBuilder::ExecutableBuilder(const Graph& graph) : graph_(&graph) {
+  for (std::size_t i = 0; i < graph.inputs().size(); ++i) {
+    Buffer& buffer = At(BufferOf(graph.inputs()[i]));
+    buffer.place = Buffer::Place::kInput;
+    buffer.tensor = i;
+  }
+}
+
+ExecutableBuilder::~ExecutableBuilder() = default;
+
+ExecutableBuilder::Buffer& ExecutableBuilder::At(BufferId id) {
+  Check(Index(id) < buffers_.size(), "a BufferId belongs to its builder");
+  return buffers_[Index(id)];
+}
+
+std::size_t ExecutableBuilder::Root(std::size_t buffer) const {
+  while (buffers_[buffer].parent != kNever) buffer = buffers_[buffer].parent;
+  return buffer;
+}
+
+BufferId ExecutableBuilder::BufferOf(ValueId value) {
+  const auto index = static_cast<std::size_t>(value);
+  if (index >= value_buffers_.size()) value_buffers_.resize(index + 1, kNoBuffer);
+  if (value_buffers_[index] != kNoBuffer) return value_buffers_[index];
+  BufferId id{};
+  if (const TensorPtr tensor = graph_->constant(value)) {
+    id = AddConstant(tensor, tensor->Raw().data(), tensor->bytes());
+  } else {
+    const Dims dims = DimsOf(*graph_, value);
+    const std::size_t width = ByteSize(graph_->type(value).dtype);
+    if (width == 0) {
+      throw UserError("value '" + graph_->value(value).name + "' has the type " +
+                      ToString(graph_->type(value)) + ", which no buffer can hold");
+    }
+    id = AddBuffer(static_cast<std::size_t>(ElementCount(dims)) * width);
+  }
+  value_buffers_[index] = id;
+  return id;
+}
+
+BufferId ExecutableBuilder::AddBuffer(std::size_t bytes) {
+  Check(buffers_.size() < Index(kNoBuffer), "there are fewer buffers than ids");
+  const auto id = static_cast<BufferId>(buffers_.size());
+  buffers_.push_back({.bytes = bytes});
+  return id;
+}
+
+BufferId ExecutableBuilder::AddConstant(std::shared_ptr<const void> owner, const void* data,
+                                        std::size_t bytes) {
+  const BufferId id = AddBuffer(bytes);
+  At(id).place = Buffer::Place::kConstant;
+  At(id).data = static_cast<const std::byte*>(data);
+  keep_alive_.push_back(std::move(owner));
+  return id;
+}
+
+void ExecutableBuilder::Alias(BufferId view, BufferId of) {
+  Check(At(view).bytes <= At(of).bytes, "a view fits into the buffer it shares");
+  const std::size_t child = Root(Index(view));
+  const std::size_t root = Root(Index(of));
+  if (child == root) return;
+  Check(buffers_[child].place == Buffer::Place::kArena, "a view is neither input nor constant");
+  buffers_[child].parent = root;
+}
+
+void ExecutableBuilder::AddStep(Step step) {
+  Check(step.run != nullptr, "a step can be run");
+  steps_.push_back(std::move(step));
+}
+
+// An output is written in place, in the caller's tensor, unless that memory is fixed already.
+void ExecutableBuilder::PlaceOutputs(Executable& executable) {
+  for (std::size_t i = 0; i < graph_->outputs().size(); ++i) {
+    const ValueId value = graph_->outputs()[i];
+    const BufferId id = BufferOf(value);
+    executable.output_types_.push_back(graph_->type(value));
+    executable.output_dims_.push_back(DimsOf(*graph_, value));
+    Buffer& root = buffers_[Root(Index(id))];
+    // A buffer that is larger than the output cannot be replaced by it.
+    if (root.place == Buffer::Place::kArena && root.bytes == At(id).bytes) {
+      root.place = Buffer::Place::kOutput;
+      root.tensor = i;
+    } else {
+      executable.copies_.push_back({.from = id, .output = i, .bytes = At(id).bytes});
+      root.first = std::min(root.first, steps_.size());
+      root.last = steps_.size();
+    }
+  }
+}
+
+void ExecutableBuilder::PlaceArena(Executable& executable) {
+  std::vector<Lifetime> lifetimes;
+  std::vector<std::size_t> planned;
+  for (std::size_t i = 0; i < buffers_.size(); ++i) {
+    const Buffer& buffer = buffers_[i];
+    const bool used = buffer.first != kNever;
+    if (buffer.parent != kNever || buffer.place != Buffer::Place::kArena || !used) continue;
+    lifetimes.push_back({.bytes = buffer.bytes, .first = buffer.first, .last = buffer.last});
+    planned.push_back(i);
+    executable.memory_.unplanned_bytes += RoundUp(buffer.bytes);
+  }
+  const MemoryPlan plan = PlanMemory(lifetimes, kAlignment);
+  executable.memory_.arena_bytes = plan.bytes;
+  // One line more than nothing, so that addresses of empty buffers are valid too.
+  auto* arena =
+      static_cast<std::byte*>(std::aligned_alloc(kAlignment, RoundUp(plan.bytes) + kAlignment));
+  if (arena == nullptr) throw std::bad_alloc();
+  executable.arena_.reset(arena);
+  for (std::size_t i = 0; i < planned.size(); ++i) {
+    executable.addresses_[planned[i]] = arena + plan.offsets[i];
+  }
+}
+
+// Constants, then every alias from its root; and the buffers that each run binds anew.
+void ExecutableBuilder::PlaceRest(Executable& executable) {
+  std::set<const std::byte*> counted;
+  for (std::size_t i = 0; i < buffers_.size(); ++i) {
+    const Buffer& root = buffers_[Root(i)];
+    const auto id = static_cast<BufferId>(i);
+    switch (root.place) {
+      case Buffer::Place::kArena:
+        executable.addresses_[i] = executable.addresses_[Root(i)];
+        break;
+      case Buffer::Place::kConstant:
+        // Steps only read constants: the builder's contract.
+        executable.addresses_[i] = const_cast<std::byte*>(root.data);
+        if (counted.insert(root.data).second) executable.memory_.constant_bytes += root.bytes;
+        break;
+      case Buffer::Place::kInput:
+        executable.inputs_.push_back({.buffer = id, .tensor = root.tensor});
+        break;
+      case Buffer::Place::kOutput:
+        executable.outputs_.push_back({.buffer = id, .tensor = root.tensor});
+        break;
+    }
+  }
+}
+
+Executable ExecutableBuilder::Build() && {
+  // A view may be the larger part only by a mistake that Alias refuses, so a root holds them all.
+  for (std::size_t i = 0; i < steps_.size(); ++i) {
+    for (const auto* list : {&steps_[i].reads, &steps_[i].writes}) {
+      for (const BufferId id : *list) {
+        Buffer& root = buffers_[Root(Index(id))];
+        root.first = std::min(root.first, i);
+        root.last = std::max(root.last, i);
+      }
+    }
+  }
+  Executable executable;
+  for (const ValueId input : graph_->inputs()) {
+    executable.input_types_.push_back(graph_->type(input));
+    executable.input_dims_.push_back(DimsOf(*graph_, input));
+  }
+  PlaceOutputs(executable);
+  executable.addresses_.resize(buffers_.size(), nullptr);
+  PlaceArena(executable);
+  PlaceRest(executable);
+  executable.steps_ = std::move(steps_);
+  executable.keep_alive_ = std::move(keep_alive_);
+  return executable;
+}
+
+}  // namespace msc

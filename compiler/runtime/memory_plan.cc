@@ -1,0 +1,95 @@
+#include "compiler/runtime/memory_plan.h"
+
+#include <algorithm>
+#include <bit>
+#include <limits>
+#include <numeric>
+#include <utility>
+
+#include "compiler/base/error.h"
+
+namespace msc {
+namespace {
+
+bool Meet(const Lifetime& a, const Lifetime& b) {
+  return a.first <= b.last && b.first <= a.last;
+}
+
+// The smallest gap that fits between the buffers placed so far that live at the same time as
+// `buffer`; behind the last of them where no gap fits. `placed` is sorted by offset.
+std::size_t FindOffset(std::span<const Lifetime> buffers, const MemoryPlan& plan,
+                       std::span<const std::size_t> placed, std::size_t buffer) {
+  std::size_t end = 0;
+  std::size_t best = 0;
+  std::size_t best_gap = std::numeric_limits<std::size_t>::max();
+  for (const std::size_t other : placed) {
+    if (!Meet(buffers[buffer], buffers[other])) continue;
+    if (plan.offsets[other] > end) {
+      const std::size_t gap = plan.offsets[other] - end;
+      if (gap >= buffers[buffer].bytes && gap < best_gap) {
+        best = end;
+        best_gap = gap;
+      }
+    }
+    end = std::max(end, plan.offsets[other] + buffers[other].bytes);
+  }
+  return best_gap == std::numeric_limits<std::size_t>::max() ? end : best;
+}
+
+// Places buffers one by one, those of the greatest `weight` first.
+template <class Weight>
+MemoryPlan PlaceInOrder(std::span<const Lifetime> buffers, const Weight& weight) {
+  std::vector<std::size_t> order(buffers.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+    return weight(buffers[a]) > weight(buffers[b]);
+  });
+  MemoryPlan plan{.offsets = std::vector<std::size_t>(buffers.size(), 0), .bytes = 0};
+  std::vector<std::size_t> placed;  // sorted by offset
+  for (const std::size_t buffer : order) {
+    if (buffers[buffer].bytes == 0) continue;
+    const std::size_t offset = FindOffset(buffers, plan, placed, buffer);
+    plan.offsets[buffer] = offset;
+    plan.bytes = std::max(plan.bytes, offset + buffers[buffer].bytes);
+    const auto at = std::upper_bound(
+        placed.begin(), placed.end(), offset,
+        [&](std::size_t value, std::size_t other) { return value < plan.offsets[other]; });
+    placed.insert(at, buffer);
+  }
+  return plan;
+}
+
+}  // namespace
+
+MemoryPlan PlanMemory(std::span<const Lifetime> buffers, std::size_t alignment) {
+  Check(std::has_single_bit(alignment), "the alignment is a power of two");
+  // Rounded sizes keep every offset aligned.
+  std::vector<Lifetime> rounded(buffers.begin(), buffers.end());
+  for (Lifetime& buffer : rounded) {
+    Check(buffer.first <= buffer.last, "a lifetime ends after it starts");
+    buffer.bytes = (buffer.bytes + alignment - 1) & ~(alignment - 1);
+  }
+  const auto steps = [](const Lifetime& buffer) { return buffer.last - buffer.first + 1; };
+  MemoryPlan best = PlaceInOrder(rounded, [](const Lifetime& buffer) { return buffer.bytes; });
+  MemoryPlan other =
+      PlaceInOrder(rounded, [&](const Lifetime& buffer) { return buffer.bytes * steps(buffer); });
+  if (other.bytes < best.bytes) best = std::move(other);
+  other = PlaceInOrder(rounded, steps);
+  if (other.bytes < best.bytes) best = std::move(other);
+  return best;
+}
+
+std::size_t MemoryLowerBound(std::span<const Lifetime> buffers) {
+  std::size_t most = 0;
+  // The most is reached where some lifetime starts.
+  for (const Lifetime& start : buffers) {
+    std::size_t alive = 0;
+    for (const Lifetime& buffer : buffers) {
+      if (buffer.first <= start.first && start.first <= buffer.last) alive += buffer.bytes;
+    }
+    most = std::max(most, alive);
+  }
+  return most;
+}
+
+}  // namespace msc

@@ -1,0 +1,53 @@
+#include "compiler/runtime/threads.h"
+
+#include <cerrno>
+#include <string>
+
+#include <omp.h>
+#include <sched.h>
+
+#include "compiler/base/error.h"
+
+namespace msc {
+namespace {
+
+// Machines larger than CPU_SETSIZE (1024) cores need dynamic sets; we refuse to see those cores.
+constexpr int kMostCores = CPU_SETSIZE;
+
+}  // namespace
+
+void UseThreads(int count) {
+  if (count < 1) throw UserError("threads must be at least 1, not " + std::to_string(count));
+  // Changes the OpenMP setting of the calling thread only; asked first as it may be called a lot.
+  if (omp_get_max_threads() != count) omp_set_num_threads(count);
+}
+
+std::vector<int> AllowedCores() {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  if (sched_getaffinity(0, sizeof(set), &set) != 0) {
+    throw SystemError("cannot read the cores this process may run on", errno);
+  }
+  std::vector<int> cores;
+  for (int core = 0; core < kMostCores; ++core) {
+    if (CPU_ISSET(static_cast<std::size_t>(core), &set)) cores.push_back(core);
+  }
+  return cores;
+}
+
+void PinTo(const std::vector<int>& cores) {
+  if (cores.empty()) throw UserError("a process cannot be bound to no core");
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  for (const int core : cores) {
+    if (core < 0 || core >= kMostCores) {
+      throw UserError("there is no core " + std::to_string(core));
+    }
+    CPU_SET(static_cast<std::size_t>(core), &set);
+  }
+  if (sched_setaffinity(0, sizeof(set), &set) != 0) {
+    throw SystemError("cannot bind this process to the cores asked for", errno);
+  }
+}
+
+}  // namespace msc

@@ -1,0 +1,171 @@
+#include <algorithm>
+#include <map>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "compiler/targets/onednn/epilogue.h"
+#include "compiler/targets/onednn/rules.h"
+
+namespace msc::onednn {
+namespace {
+
+using dnnl::algorithm;
+using dnnl::binary;
+
+struct Binary {
+  algorithm kind = algorithm::binary_add;
+  FusedAttrs attrs;
+  std::size_t full = 0;  // the input that has the shape of the output; the other is broadcast
+  Desc a;                // dense, of the full one
+  Desc b;                // dense, in the rank of the output
+  Desc y;
+};
+
+std::optional<algorithm> AlgorithmOf(std::string_view op) {
+  static const std::map<std::string_view, algorithm> algorithms = {
+      {"Add", algorithm::binary_add}, {"Div", algorithm::binary_div},
+      {"Max", algorithm::binary_max}, {"Min", algorithm::binary_min},
+      {"Mul", algorithm::binary_mul}, {"Sub", algorithm::binary_sub}};
+  const auto it = algorithms.find(op);
+  if (it == algorithms.end()) return std::nullopt;
+  return it->second;
+}
+
+Desc InRank(const Desc& desc, std::size_t rank) {
+  Dims dims(rank - desc.dims().size(), 1);
+  const Dims own = desc.dims();
+  dims.insert(dims.end(), own.begin(), own.end());
+  return DenseDesc(dims, ElemOf(desc));
+}
+
+bool Commutes(algorithm kind) {
+  return kind != algorithm::binary_sub && kind != algorithm::binary_div;
+}
+
+bool ScalesFit(const Binary& binary) {
+  const bool zero_points = (IsInt8(ElemOf(binary.a)) && binary.attrs.x.zero_point != 0) ||
+                           (IsInt8(ElemOf(binary.b)) && binary.attrs.r.zero_point != 0);
+  return !zero_points || binary.kind == algorithm::binary_add;
+}
+
+std::optional<Binary> ReadBinary(const Lowering& lowering, NodeId id) {
+  const Graph& graph = lowering.graph();
+  const Node& node = lowering.node(id);
+  const bool fused = node.domain == "msc";
+  const auto kind = AlgorithmOf(fused ? AttrOr(node, "op", std::string()) : node.op);
+  if (!kind || node.inputs.size() != 2) return std::nullopt;
+  const auto a = DenseDescOf(graph, node.inputs[0]);
+  const auto b = DenseDescOf(graph, node.inputs[1]);
+  const auto y = DenseDescOf(graph, node.outputs[0]);
+  if (!a || !b || !y || (graph.constant(node.inputs[0]) && graph.constant(node.inputs[1]))) {
+    return std::nullopt;
+  }
+  if (!fused && (IsInt8(ElemOf(*a)) || IsInt8(ElemOf(*b)))) return std::nullopt;
+  const std::size_t rank = y->dims().size();
+  if (a->dims().size() > rank || b->dims().size() > rank) return std::nullopt;
+  Binary read{
+      .kind = *kind, .attrs = {}, .full = 0, .a = InRank(*a, rank), .b = InRank(*b, rank), .y = *y};
+  if (fused) read.attrs = ReadFusedAttrs(node);
+  if (read.a.dims() != y->dims()) {
+    if (!Commutes(*kind) || read.b.dims() != y->dims()) return std::nullopt;
+    std::swap(read.a, read.b);
+    std::swap(read.attrs.x, read.attrs.r);
+    read.full = 1;
+  }
+  if (!ScalesFit(read)) return std::nullopt;
+  return read;
+}
+
+// In real numbers: a -> sa (a - za), and so on; the zero points of a sum are moved behind it.
+std::optional<dnnl::primitive_attr> AttrOf(const Binary& binary) {
+  dnnl::primitive_attr attr = Lowering::NewAttr();
+  const FusedAttrs& attrs = binary.attrs;
+  const bool int_a = IsInt8(ElemOf(binary.a));
+  const bool int_b = IsInt8(ElemOf(binary.b));
+  const float a = int_a ? attrs.x.scale : 1.0F;
+  const float b = int_b ? attrs.r.scale : 1.0F;
+  const float unit = IsInt8(ElemOf(binary.y)) ? attrs.y.scale : 1.0F;
+  const float inner = CommutesWithScale(attrs.activation) ? unit : 1.0F;
+  const bool product = binary.kind == algorithm::binary_mul;
+  const float scale_a = product ? a * b / inner : a / inner;
+  const float scale_b = product ? 1.0F : b / inner;
+  if (scale_a != 1.0F) attr.set_scales(DNNL_ARG_SRC_0, 0, {scale_a});
+  if (scale_b != 1.0F) attr.set_scales(DNNL_ARG_SRC_1, 0, {scale_b});
+  dnnl::post_ops post_ops;
+  float shift = -((int_a ? a * static_cast<float>(attrs.x.zero_point) : 0.0F) +
+                  (int_b ? b * static_cast<float>(attrs.r.zero_point) : 0.0F)) /
+                inner;
+  float zero = IsInt8(ElemOf(binary.y)) ? static_cast<float>(attrs.y.zero_point) : 0.0F;
+  // oneDNN 2.6 computes wrongly where one primitive has two linear functions: at most one.
+  if (attrs.activation.op.empty()) shift += std::exchange(zero, 0.0F);
+  const bool has_linear = shift != 0.0F || attrs.activation.op == "HardSigmoid";
+  if ((has_linear && zero != 0.0F) || (shift != 0.0F && attrs.activation.op == "HardSigmoid")) {
+    return std::nullopt;
+  }
+  if (shift != 0.0F) post_ops.append_eltwise(1.0F, algorithm::eltwise_linear, 1.0F, shift);
+  if (!AppendActivation(attrs.activation, 1.0F / unit, post_ops)) return std::nullopt;
+  if (zero != 0.0F) post_ops.append_eltwise(1.0F, algorithm::eltwise_linear, 1.0F, zero);
+  attr.set_post_ops(post_ops);
+  return attr;
+}
+
+// The layout of the broadcast operand beside a full one in layout `a`.
+Desc Beside(const Binary& binary, const Desc& a) {
+  const Elem elem = ElemOf(binary.b);
+  if (binary.b.dims() == binary.a.dims()) return WithElem(a, elem);
+  const Dims dims = binary.b.dims();
+  const bool last = dims.size() >= 3 && SameBytes(a, ChannelsLastDesc(a.dims(), ElemOf(a)));
+  return last ? ChannelsLastDesc(dims, elem) : DenseDesc(dims, elem);
+}
+
+}  // namespace
+
+bool LowerBinary(Lowering& lowering, NodeId id) {
+  const auto read = ReadBinary(lowering, id);
+  if (!read) return false;
+  const auto attr = AttrOf(*read);
+  if (!attr) return false;
+  const Node& node = lowering.node(id);
+  const ValueId a = node.inputs[read->full];
+  const ValueId b = node.inputs[1 - read->full];
+
+  std::vector<Desc> layouts;
+  const bool a_is_constant = lowering.graph().constant(a) != nullptr;
+  if (!a_is_constant && lowering.Here(a).dims() == read->a.dims())
+    layouts.push_back(lowering.Here(a));
+  if (read->a.dims().size() >= 3) {
+    layouts.push_back(ChannelsLastDesc(read->a.dims(), ElemOf(read->a)));
+  }
+  layouts.push_back(read->a);
+  const auto pd = FirstFast(layouts, [&](const Desc& layout) {
+    const binary::desc desc(read->kind, layout, Beside(*read, layout),
+                            WithElem(layout, ElemOf(read->y)));
+    return binary::primitive_desc(desc, *attr, lowering.engine());
+  });
+  if (!pd) return false;
+  const auto in = [&](ValueId value, const Desc& wanted) {
+    const Desc own = *DenseDescOf(lowering.graph(), value);
+    // Of lower rank: dense, and seen with leading ones.
+    if (own.dims() != wanted.dims()) return lowering.In(value, own);
+    return lowering.In(value, wanted);
+  };
+  const BufferId from_a = in(a, pd->src0_desc());
+  const Desc b_desc =
+      DimsOf(lowering.graph(), b).size() == read->b.dims().size() ? pd->src1_desc() : read->b;
+  const BufferId from_b = in(b, b_desc);
+  const auto victim =
+      ElemOf(read->y) == ElemOf(read->a) ? lowering.Dying(a, id, pd->dst_desc()) : std::nullopt;
+  const BufferId to = victim ? lowering.OutOver(node.outputs[0], pd->dst_desc(), *victim)
+                             : lowering.Out(node.outputs[0], pd->dst_desc());
+  lowering.AddPrimitive<binary>(*pd,
+                                {{DNNL_ARG_SRC_0, pd->src0_desc(), from_a},
+                                 {DNNL_ARG_SRC_1, pd->src1_desc(), from_b},
+                                 {DNNL_ARG_DST, pd->dst_desc(), to}},
+                                lowering.LabelOf(id, ElemOf(read->a)));
+  lowering.Finish(node.outputs[0]);
+  return true;
+}
+
+}  // namespace msc::onednn

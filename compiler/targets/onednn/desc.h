@@ -1,0 +1,46 @@
+#pragma once
+
+// Of this folder only, and the one header that includes dnnl.hpp.
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include <dnnl.hpp>
+
+#include "compiler/base/dtype.h"
+#include "compiler/base/shape.h"
+#include "compiler/ir/graph.h"
+
+namespace msc::onednn {
+
+using Desc = dnnl::memory::desc;
+using Elem = dnnl::memory::data_type;
+
+/// The library's element type; none for types it does not compute with.
+[[nodiscard]] std::optional<Elem> ElemOf(DType dtype);
+[[nodiscard]] bool IsInt8(Elem elem);
+/// "f32", "bf16", "int8": how steps name what they compute in.
+[[nodiscard]] std::string PrecisionName(Elem elem);
+
+/// Row-major, without gaps. A scalar becomes [1].
+[[nodiscard]] Desc DenseDesc(const Dims& dims, Elem elem);
+/// Channels last: [N, spatial..., C] in memory, dims in the order of ONNX. Rank >= 3.
+[[nodiscard]] Desc ChannelsLastDesc(const Dims& dims, Elem elem);
+/// Any layout: the primitive chooses.
+[[nodiscard]] Desc AnyDesc(const Dims& dims, Elem elem);
+/// The same layout for another element type.
+[[nodiscard]] Desc WithElem(const Desc& desc, Elem elem);
+[[nodiscard]] Elem ElemOf(const Desc& desc);
+/// Whether the bytes of one are those of the other: strides of dims of size 1 do not count, nor how
+/// blocks are written down.
+[[nodiscard]] bool SameBytes(const Desc& a, const Desc& b);
+[[nodiscard]] bool IsDense(const Desc& desc);
+
+/// The static dims and type of a value as a dense desc; none for types the library does not know
+/// and for empty tensors.
+[[nodiscard]] std::optional<Desc> DenseDescOf(const Graph& graph, ValueId value);
+/// Static dims of a value.
+[[nodiscard]] Dims DimsOf(const Graph& graph, ValueId value);
+
+}  // namespace msc::onednn

@@ -1,0 +1,199 @@
+#include "compiler/targets/onednn/epilogue.h"
+
+#include <algorithm>
+#include <cmath>
+#include <span>
+#include <utility>
+
+namespace msc::onednn {
+namespace {
+
+constexpr int kPerChannel = 1 << 1;
+
+ValueId InputOf(const Node& node, std::size_t index) {
+  return index < node.inputs.size() ? node.inputs[index] : kNoValue;
+}
+
+bool FitsInt32(const QuantParams& params) {
+  return params.zero_point >= -128 && params.zero_point <= 255 && std::isfinite(params.scale) &&
+         params.scale > 0.0F;
+}
+
+// u8 with zero point 0 cuts off below 0 by itself.
+Activation WithoutCutOff(const Epilogue& epilogue, const Way& way) {
+  const bool cuts = way.dst == Elem::u8 && epilogue.attrs.y.zero_point == 0;
+  if (cuts && epilogue.attrs.activation.op == "Relu") return {};
+  return epilogue.attrs.activation;
+}
+
+}  // namespace
+
+std::optional<std::vector<float>> ConstantFloats(const Graph& graph, ValueId value) {
+  const TensorPtr tensor = graph.constant(value);
+  if (tensor == nullptr || tensor->dtype() != DType::kF32) return std::nullopt;
+  const std::span<const float> values = tensor->Values<float>();
+  return std::vector<float>(values.begin(), values.end());
+}
+
+std::optional<Epilogue> ReadEpilogue(const Lowering& lowering, NodeId id) {
+  const Graph& graph = lowering.graph();
+  const Node& node = lowering.node(id);
+  const auto x = DenseDescOf(graph, node.inputs[kFusedX]);
+  const auto y = DenseDescOf(graph, node.outputs[0]);
+  if (!x || !y) return std::nullopt;
+  Epilogue epilogue{.attrs = {},
+                    .x = ElemOf(*x),
+                    .y = ElemOf(*y),
+                    .bias = {},
+                    .w_scale = {},
+                    .residual = kNoValue,
+                    .r = std::nullopt,
+                    .slope = kNoValue};
+  if (const ValueId bias = InputOf(node, kFusedBias); bias != kNoValue) {
+    auto values = ConstantFloats(graph, bias);
+    if (!values) return std::nullopt;
+    epilogue.bias = std::move(*values);
+  }
+  if (node.domain != "msc") return epilogue;
+
+  epilogue.attrs = ReadFusedAttrs(node);
+  if (!FitsInt32(epilogue.attrs.x) || !FitsInt32(epilogue.attrs.y) ||
+      !FitsInt32(epilogue.attrs.r)) {
+    return std::nullopt;
+  }
+  epilogue.residual = InputOf(node, kFusedResidual);
+  if (epilogue.residual != kNoValue) {
+    const auto r = DenseDescOf(graph, epilogue.residual);
+    if (!r || graph.constant(epilogue.residual)) return std::nullopt;
+    epilogue.r = ElemOf(*r);
+  }
+  if (const ValueId scale = InputOf(node, kFusedWeightScale); scale != kNoValue) {
+    auto values = ConstantFloats(graph, scale);
+    const auto bad = [](float s) { return !std::isnormal(s) || s < 0.0F; };
+    if (!values || values->empty() || std::any_of(values->begin(), values->end(), bad)) {
+      return std::nullopt;
+    }
+    epilogue.w_scale = std::move(*values);
+  }
+  // Weights are s8 with scales exactly where the activations are integers.
+  if (IsInt8(epilogue.x) == epilogue.w_scale.empty()) return std::nullopt;
+  epilogue.slope = InputOf(node, kFusedSlope);
+  if (epilogue.is_prelu() && !graph.constant(epilogue.slope)) return std::nullopt;
+  return epilogue;
+}
+
+std::vector<Way> WaysOf(const Epilogue& epilogue) {
+  std::vector<Way> ways;
+  const bool residual = epilogue.has_residual();
+  const bool activate = !epilogue.is_prelu();
+  if (!residual) {
+    if (activate) ways.push_back({.add = AddBy::kNone, .dst = epilogue.y});
+    ways.push_back({.add = AddBy::kNone, .dst = Elem::f32, .sum = Elem::f32, .activate = activate});
+    return ways;
+  }
+  const Elem r = *epilogue.r;
+  const bool same_size = r == epilogue.y || (IsInt8(r) && IsInt8(epilogue.y));
+  if (activate) {
+    if (same_size) ways.push_back({.add = AddBy::kSum, .dst = epilogue.y, .sum = r});
+    // Float sums have no output scales that would bring them to the unit of an integer residual.
+    if (IsInt8(epilogue.x) || !IsInt8(r))
+      ways.push_back({.add = AddBy::kBinary, .dst = epilogue.y});
+    ways.push_back({.add = AddBy::kSum, .dst = Elem::f32, .sum = Elem::f32});
+  }
+  ways.push_back({.add = AddBy::kAfter, .dst = Elem::f32, .sum = Elem::f32, .activate = false});
+  return ways;
+}
+
+bool CommutesWithScale(const Activation& activation) {
+  return activation.op.empty() || activation.op == "Relu" || activation.op == "LeakyRelu" ||
+         activation.op == "Clip";
+}
+
+bool AppendActivation(const Activation& activation, float scale, dnnl::post_ops& post_ops) {
+  using dnnl::algorithm;
+  const std::string& op = activation.op;
+  if (op.empty()) return true;
+  if (op == "Relu") {
+    post_ops.append_eltwise(1.0F, algorithm::eltwise_relu, 0.0F, 0.0F);
+  } else if (op == "LeakyRelu") {
+    post_ops.append_eltwise(1.0F, algorithm::eltwise_relu, activation.alpha, 0.0F);
+  } else if (op == "Clip") {
+    post_ops.append_eltwise(1.0F, algorithm::eltwise_clip_v2, activation.alpha * scale,
+                            activation.beta * scale);
+  } else if (op == "Sigmoid") {
+    post_ops.append_eltwise(scale, algorithm::eltwise_logistic, 0.0F, 0.0F);
+  } else if (op == "Tanh") {
+    post_ops.append_eltwise(scale, algorithm::eltwise_tanh, 0.0F, 0.0F);
+  } else if (op == "HardSwish") {
+    post_ops.append_eltwise(scale, algorithm::eltwise_hardswish, 0.0F, 0.0F);
+  } else if (op == "Swish") {
+    post_ops.append_eltwise(scale, algorithm::eltwise_swish, 1.0F, 0.0F);
+  } else if (op == "HardSigmoid") {
+    post_ops.append_eltwise(1.0F, algorithm::eltwise_linear, activation.alpha, activation.beta);
+    post_ops.append_eltwise(scale, algorithm::eltwise_clip_v2, 0.0F, 1.0F);
+  } else {
+    return false;
+  }
+  return true;
+}
+
+dnnl::primitive_attr AttrOf(const Epilogue& epilogue, const Way& way, const Desc& residual) {
+  dnnl::primitive_attr attr = Lowering::NewAttr();
+  const Activation activation = way.activate ? WithoutCutOff(epilogue, way) : Activation{};
+  const QuantParams& r = epilogue.attrs.r;
+  const float unit = IsInt8(way.dst) ? epilogue.attrs.y.scale : 1.0F;
+  // The unit of what the primitive computes in before the activation; 1 is real numbers.
+  float inner = CommutesWithScale(activation) ? unit : 1.0F;
+  const bool binary = way.add == AddBy::kBinary;
+  if (binary) inner = IsInt8(*epilogue.r) ? r.scale : 1.0F;
+
+  if (IsInt8(epilogue.x)) {
+    std::vector<float> scales = epilogue.w_scale;
+    for (float& scale : scales) scale = scale * epilogue.attrs.x.scale / inner;
+    attr.set_output_scales(scales.size() == 1 ? 0 : kPerChannel, scales);
+    if (epilogue.attrs.x.zero_point != 0) {
+      attr.set_zero_points(DNNL_ARG_SRC, 0, {static_cast<int>(epilogue.attrs.x.zero_point)});
+    }
+  }
+  if (IsInt8(way.dst) && epilogue.attrs.y.zero_point != 0) {
+    attr.set_zero_points(DNNL_ARG_DST, 0, {static_cast<int>(epilogue.attrs.y.zero_point)});
+  }
+  dnnl::post_ops post_ops;
+  if (way.add == AddBy::kSum) {
+    const bool integer = IsInt8(way.sum);
+    post_ops.append_sum(integer ? r.scale / inner : 1.0F / inner,
+                        integer ? static_cast<std::int32_t>(r.zero_point) : 0, way.sum);
+  }
+  if (binary) {
+    post_ops.append_binary(dnnl::algorithm::binary_add, residual);
+    const float wanted = CommutesWithScale(activation) ? unit : 1.0F;
+    const float zero = IsInt8(*epilogue.r) ? static_cast<float>(r.zero_point) : 0.0F;
+    if (inner != wanted || zero != 0.0F) {
+      post_ops.append_eltwise(1.0F, dnnl::algorithm::eltwise_linear, inner / wanted,
+                              -zero * inner / wanted);
+    }
+  }
+  (void)AppendActivation(activation, 1.0F / unit, post_ops);
+  attr.set_post_ops(post_ops);
+  return attr;
+}
+
+std::vector<float> BiasOf(const Epilogue& epilogue, std::size_t channels) {
+  std::vector<float> bias = epilogue.bias;
+  bias.resize(channels, 0.0F);
+  if (!IsInt8(epilogue.x)) return bias;
+  for (std::size_t c = 0; c < channels; ++c) {
+    bias[c] /= epilogue.attrs.x.scale * epilogue.w_scale[epilogue.w_scale.size() == 1 ? 0 : c];
+  }
+  return bias;
+}
+
+dnnl::primitive_attr ScalingAttr(float scale, std::int64_t from_zero, std::int64_t to_zero) {
+  dnnl::primitive_attr attr = Lowering::NewAttr();
+  if (scale != 1.0F) attr.set_output_scales(0, {scale});
+  if (from_zero != 0) attr.set_zero_points(DNNL_ARG_SRC, 0, {static_cast<int>(from_zero)});
+  if (to_zero != 0) attr.set_zero_points(DNNL_ARG_DST, 0, {static_cast<int>(to_zero)});
+  return attr;
+}
+
+}  // namespace msc::onednn

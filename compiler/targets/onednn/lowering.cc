@@ -1,0 +1,233 @@
+#include "compiler/targets/onednn/lowering.h"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "compiler/base/error.h"
+
+namespace msc::onednn {
+namespace {
+
+Desc ViewOf(const Tensor& tensor) {
+  const std::optional<Elem> elem = ElemOf(tensor.dtype());
+  Check(elem.has_value(), "constants are read as types the library knows");
+  return DenseDesc(tensor.dims(), *elem);
+}
+
+}  // namespace
+
+bool IsSlow(const dnnl::primitive_desc_base& pd) {
+  const std::string_view name = pd.impl_info_str();
+  return name.starts_with("ref") || name.starts_with("simple:any");
+}
+
+Lowering::Lowering(const Graph& graph, std::span<const NodeId> nodes, const dnnl::engine& engine)
+    : graph_(graph), engine_(engine) {
+  for (std::size_t i = 0; i < nodes.size(); ++i) position_.emplace(nodes[i], i);
+}
+
+Lowering::Lowering(const Region& region, const dnnl::engine& engine, const TargetOptions& options,
+                   ExecutableBuilder& builder)
+    : Lowering(*region.graph, region.nodes, engine) {
+  builder_ = &builder;
+  threads_ = options.threads;
+  stream_ = std::make_shared<const dnnl::stream>(engine);
+}
+
+bool Lowering::LeavesRegion(ValueId value) const {
+  if (graph_.IsOutput(value)) return true;
+  const std::vector<Use>& uses = graph_.uses(value);
+  return std::any_of(uses.begin(), uses.end(),
+                     [&](const Use& use) { return !position_.contains(use.node); });
+}
+
+// Values not made in this region are dense, where the builder says.
+Lowering::Place& Lowering::At(ValueId value) {
+  const auto [it, is_new] = places_.try_emplace(value);
+  if (is_new) {
+    const std::optional<Desc> desc = DenseDescOf(graph_, value);
+    Check(desc.has_value(), "only values of types the library knows are read");
+    const BufferId buffer = builder_ != nullptr ? builder_->BufferOf(value) : BufferId{};
+    it->second.copies.push_back({*desc, buffer});
+    it->second.foreign = true;
+  }
+  return it->second;
+}
+
+Desc Lowering::Here(ValueId value) {
+  if (graph_.constant(value)) return ViewOf(*graph_.constant(value));
+  return At(value).copies.front().desc;
+}
+
+BufferId Lowering::In(ValueId value, const Desc& wanted) {
+  if (graph_.constant(value)) {
+    return PackedConstant(value, ViewOf(*graph_.constant(value)), wanted);
+  }
+  Place& place = At(value);
+  for (const Copy& copy : place.copies) {
+    if (SameBytes(copy.desc, wanted)) return copy.buffer;
+  }
+  const Copy& from = place.copies.front();
+  const BufferId to = Scratch(wanted);
+  const StepLabel label{
+      .name = "reorder " + graph_.value(value).name, .nodes = {}, .precision = ""};
+  const bool done = AddReorder({DNNL_ARG_FROM, from.desc, from.buffer}, {DNNL_ARG_TO, wanted, to},
+                               NewAttr(), label);
+  Check(done, "oneDNN reorders between any two layouts");
+  place.copies.push_back({wanted, to});
+  return to;
+}
+
+BufferId Lowering::PackedConstant(ValueId value, const Desc& source, const Desc& wanted) {
+  if (builder_ == nullptr) return {};
+  if (SameBytes(source, wanted)) return builder_->BufferOf(value);
+  const TensorPtr tensor = graph_.constant(value);
+  // The library takes memory it only reads as not const.
+  dnnl::memory from(source, engine_, const_cast<std::byte*>(tensor->Raw().data()));
+  auto packed =
+      std::make_shared<Tensor>(DType::kU8, Dims{static_cast<std::int64_t>(wanted.get_size())});
+  dnnl::memory to(wanted, engine_, packed->MutableRaw().data());
+  dnnl::stream stream(engine_);
+  dnnl::reorder(from, to).execute(stream, from, to);
+  stream.wait();
+  return builder_->AddConstant(packed, packed->Raw().data(), packed->bytes());
+}
+
+BufferId Lowering::Weights(ValueId value, const Desc& source, const Desc& wanted) {
+  if (graph_.constant(value)) return PackedConstant(value, source, wanted);
+  const BufferId dense = In(value, *DenseDescOf(graph_, value));
+  if (SameBytes(source, wanted)) return dense;
+  const BufferId packed = Scratch(wanted);
+  const StepLabel label{
+      .name = "reorder " + graph_.value(value).name, .nodes = {}, .precision = ""};
+  const bool done =
+      AddReorder({DNNL_ARG_FROM, source, dense}, {DNNL_ARG_TO, wanted, packed}, NewAttr(), label);
+  Check(done, "oneDNN reorders weights into the layouts it asks for");
+  return packed;
+}
+
+BufferId Lowering::NewConstant(const Dims& dims, std::span<const float> values) {
+  if (builder_ == nullptr) return {};
+  auto tensor = std::make_shared<const Tensor>(Tensor::From<float>(DType::kF32, dims, values));
+  return builder_->AddConstant(tensor, tensor->Raw().data(), tensor->bytes());
+}
+
+BufferId Lowering::Out(ValueId value, const Desc& made) {
+  const bool direct = LeavesRegion(value) && IsDense(made);
+  BufferId buffer{};
+  if (builder_ != nullptr) {
+    buffer = direct ? builder_->BufferOf(value) : builder_->AddBuffer(made.get_size());
+  }
+  places_[value] = {.copies = {{made, buffer}}, .foreign = direct};
+  return buffer;
+}
+
+BufferId Lowering::OutOver(ValueId value, const Desc& made, BufferId victim) {
+  BufferId buffer = victim;
+  const bool direct = LeavesRegion(value) && IsDense(made);
+  if (builder_ != nullptr && direct) {
+    buffer = builder_->BufferOf(value);
+    builder_->Alias(buffer, victim);
+  }
+  places_[value] = {.copies = {{made, buffer}}, .foreign = direct};
+  return buffer;
+}
+
+void Lowering::Same(ValueId value, ValueId of, const Desc& desc) {
+  const Place source = At(of);
+  BufferId buffer = source.copies.front().buffer;
+  if (builder_ != nullptr && LeavesRegion(value)) {
+    builder_->Alias(builder_->BufferOf(value), buffer);
+    buffer = builder_->BufferOf(value);
+  }
+  // Two values in one memory: neither may be overwritten.
+  places_[value] = {.copies = {{desc, buffer}}, .foreign = true};
+  At(of).foreign = true;
+}
+
+std::optional<BufferId> Lowering::Dying(ValueId value, NodeId at, const Desc& wanted) {
+  if (graph_.constant(value) || LeavesRegion(value)) return std::nullopt;
+  Place& place = At(value);
+  if (place.foreign) return std::nullopt;
+  std::size_t reads_here = 0;
+  for (const Use& use : graph_.uses(value)) {
+    if (position_.at(use.node) > position_.at(at)) return std::nullopt;
+    if (use.node == at) ++reads_here;
+  }
+  if (reads_here != 1) return std::nullopt;
+  for (const Copy& copy : place.copies) {
+    if (SameBytes(copy.desc, wanted)) return copy.buffer;
+  }
+  return std::nullopt;
+}
+
+void Lowering::Finish(ValueId value) {
+  if (!LeavesRegion(value) || IsDense(Here(value)) || builder_ == nullptr) return;
+  Place& place = At(value);
+  const Desc dense = *DenseDescOf(graph_, value);
+  const Copy from = place.copies.front();
+  const BufferId to = builder_->BufferOf(value);
+  const StepLabel label{
+      .name = "reorder " + graph_.value(value).name, .nodes = {}, .precision = ""};
+  const bool done = AddReorder({DNNL_ARG_FROM, from.desc, from.buffer}, {DNNL_ARG_TO, dense, to},
+                               NewAttr(), label);
+  Check(done, "oneDNN reorders between any two layouts");
+  place.copies.push_back({dense, to});
+}
+
+BufferId Lowering::Scratch(const Desc& desc) {
+  return builder_ != nullptr ? builder_->AddBuffer(desc.get_size()) : BufferId{};
+}
+
+bool Lowering::AddReorder(const Argument& from, const Argument& to,
+                          const dnnl::primitive_attr& attr, const StepLabel& label) {
+  const auto pd = TryMake(
+      [&] { return dnnl::reorder::primitive_desc(engine_, from.desc, engine_, to.desc, attr); });
+  if (!pd) return false;
+  AddPrimitive<dnnl::reorder>(*pd, {from, to}, label);
+  return true;
+}
+
+void Lowering::AddStep(dnnl::primitive primitive, const std::vector<Argument>& arguments,
+                       const StepLabel& label) {
+  Step step{.name = label.name,
+            .target = "onednn",
+            .nodes = label.nodes,
+            .precision = label.precision,
+            .reads = {},
+            .writes = {},
+            .run = {}};
+  for (const Argument& argument : arguments) {
+    const bool written = argument.index == DNNL_ARG_DST || argument.index == DNNL_ARG_SCRATCHPAD;
+    (written ? step.writes : step.reads).push_back(argument.buffer);
+  }
+  auto bound = std::make_shared<BoundPrimitive>(std::move(primitive), arguments, stream_, threads_);
+  step.run = [bound](const StepContext& context) { bound->Run(context); };
+  builder_->AddStep(std::move(step));
+}
+
+NodeId Lowering::ReaderAmong(ValueId value, std::span<const std::string_view> ops) const {
+  NodeId found = kNoNode;
+  std::size_t first = position_.size();
+  for (const Use& use : graph_.uses(value)) {
+    const auto it = position_.find(use.node);
+    if (it == position_.end() || it->second >= first || use.index != 0) continue;
+    if (std::find(ops.begin(), ops.end(), graph_.node(use.node).op) == ops.end()) continue;
+    first = it->second;
+    found = use.node;
+  }
+  return found;
+}
+
+dnnl::primitive_attr Lowering::NewAttr() {
+  dnnl::primitive_attr attr;
+  attr.set_scratchpad_mode(dnnl::scratchpad_mode::user);
+  return attr;
+}
+
+StepLabel Lowering::LabelOf(NodeId id, Elem elem) const {
+  return {.name = node(id).name, .nodes = {node(id).name}, .precision = PrecisionName(elem)};
+}
+
+}  // namespace msc::onednn

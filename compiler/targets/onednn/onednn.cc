@@ -1,0 +1,192 @@
+#include "compiler/targets/onednn/onednn.h"
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <map>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include <dnnl.hpp>
+
+#include "compiler/base/error.h"
+#include "compiler/runtime/threads.h"
+#include "compiler/targets/onednn/lowering.h"
+#include "compiler/targets/onednn/rules.h"
+
+namespace msc {
+namespace onednn {
+namespace {
+
+struct Rule {
+  bool (*lower)(Lowering&, NodeId) = nullptr;
+  std::size_t inputs = 1;  // those that must be there
+};
+
+const std::map<std::string_view, Rule>& PlainRules() {
+  static const std::map<std::string_view, Rule> rules = {
+      {"Abs", {LowerActivation, 1}},
+      {"Add", {LowerBinary, 2}},
+      {"AveragePool", {LowerPool, 1}},
+      {"BatchNormalization", {LowerNorm, 1}},
+      {"Cast", {LowerCast, 1}},
+      {"Clip", {LowerActivation, 1}},
+      {"Concat", {LowerConcat, 1}},
+      {"Conv", {LowerConv, 2}},
+      {"DequantizeLinear", {LowerDequantize, 2}},
+      {"Div", {LowerBinary, 2}},
+      {"Exp", {LowerActivation, 1}},
+      {"Flatten", {LowerReshape, 1}},
+      {"Gemm", {LowerGemm, 2}},
+      {"GlobalAveragePool", {LowerPool, 1}},
+      {"HardSigmoid", {LowerActivation, 1}},
+      {"HardSwish", {LowerActivation, 1}},
+      {"Identity", {LowerReshape, 1}},
+      {"LeakyRelu", {LowerActivation, 1}},
+      {"MatMul", {LowerMatMul, 2}},
+      {"Max", {LowerBinary, 2}},
+      {"MaxPool", {LowerPool, 1}},
+      {"Min", {LowerBinary, 2}},
+      {"Mul", {LowerBinary, 2}},
+      {"PRelu", {LowerPRelu, 2}},
+      {"QuantizeLinear", {LowerQuantize, 2}},
+      {"Relu", {LowerActivation, 1}},
+      {"Reshape", {LowerReshape, 1}},
+      {"Sigmoid", {LowerActivation, 1}},
+      {"Softmax", {LowerSoftmax, 1}},
+      {"Sqrt", {LowerActivation, 1}},
+      {"Squeeze", {LowerReshape, 1}},
+      {"Sub", {LowerBinary, 2}},
+      {"Tanh", {LowerActivation, 1}},
+      {"Transpose", {LowerTranspose, 1}},
+      {"Unsqueeze", {LowerReshape, 1}},
+  };
+  return rules;
+}
+
+const std::map<std::string_view, Rule>& FusedRules() {
+  static const std::map<std::string_view, Rule> rules = {{"Binary", {LowerBinary, 2}},
+                                                         {"Conv", {LowerConv, 2}},
+                                                         {"Gemm", {LowerGemm, 2}},
+                                                         {"Pool", {LowerPool, 1}}};
+  return rules;
+}
+
+}  // namespace
+
+bool LowerNode(Lowering& lowering, NodeId id) {
+  const Node& node = lowering.node(id);
+  if (!node.domain.empty() && node.domain != "msc") return false;
+  const auto& rules = node.domain.empty() ? PlainRules() : FusedRules();
+  const auto it = rules.find(node.op);
+  if (it == rules.end() || node.inputs.size() < it->second.inputs) return false;
+  const auto needed = std::span(node.inputs).first(it->second.inputs);
+  if (std::find(needed.begin(), needed.end(), kNoValue) != needed.end()) return false;
+  if (node.outputs.empty() || node.outputs[0] == kNoValue) return false;
+  return it->second.lower(lowering, id);
+}
+
+namespace {
+
+std::string_view IsaName(dnnl::cpu_isa isa) {
+  using dnnl::cpu_isa;
+  switch (isa) {
+    case cpu_isa::sse41:
+      return "sse41";
+    case cpu_isa::avx:
+      return "avx";
+    case cpu_isa::avx2:
+      return "avx2";
+    case cpu_isa::avx2_vnni:
+      return "avx2_vnni";
+    case cpu_isa::avx512_core:
+      return "avx512_core";
+    case cpu_isa::avx512_core_vnni:
+      return "avx512_core_vnni";
+    case cpu_isa::avx512_core_bf16:
+      return "avx512_core_bf16";
+    case cpu_isa::avx512_core_amx:
+      return "avx512_core_amx";
+    case cpu_isa::all:
+      // What the library answers where the CPU has all it knows.
+      return "all";
+    default:
+      return "other";
+  }
+}
+
+TargetFacts FactsOfThisMachine() {
+  const dnnl_version_t& version = *dnnl_version();
+  std::string text = std::to_string(version.major) + "." + std::to_string(version.minor) + "." +
+                     std::to_string(version.patch) + " ";
+  text += IsaName(dnnl::get_effective_cpu_isa());
+  return {.name = "onednn", .device = "cpu", .version = std::move(text)};
+}
+
+bool MultipliesInt8Exactly(dnnl::cpu_isa isa) {
+  using dnnl::cpu_isa;
+  static constexpr std::array<cpu_isa, 5> kWith = {cpu_isa::avx2_vnni, cpu_isa::avx512_core_vnni,
+                                                   cpu_isa::avx512_core_bf16,
+                                                   cpu_isa::avx512_core_amx, cpu_isa::all};
+  return std::find(kWith.begin(), kWith.end(), isa) != kWith.end();
+}
+
+class OneDnnTarget final : public Target {
+ public:
+  OneDnnTarget()
+      : facts_(FactsOfThisMachine()),
+        exact_int8_(MultipliesInt8Exactly(dnnl::get_effective_cpu_isa())),
+        engine_(dnnl::engine::kind::cpu, 0) {}
+
+ private:
+  [[nodiscard]] const TargetFacts& DoFacts() const noexcept override { return facts_; }
+  [[nodiscard]] bool DoWantsFusedOps() const override { return true; }
+  [[nodiscard]] bool DoSupports(const Graph& graph, NodeId node) const override;
+  [[nodiscard]] std::optional<Failure> DoGraphToRuntime(const Region& region,
+                                                        const TargetOptions& options,
+                                                        ExecutableBuilder& builder) const override;
+
+  TargetFacts facts_;
+  bool exact_int8_;
+  dnnl::engine engine_;
+};
+
+bool OneDnnTarget::DoSupports(const Graph& graph, NodeId id) const {
+  const Node& node = graph.node(id);
+  const bool sums = node.op == "Conv" || node.op == "Gemm";
+  if (sums && !exact_int8_ && !node.inputs.empty() && node.inputs[0] != kNoValue) {
+    const DType x = graph.type(node.inputs[0]).dtype;
+    if (x == DType::kI8 || x == DType::kU8) return false;
+  }
+  const std::array<NodeId, 1> nodes = {id};
+  Lowering lowering(graph, nodes, engine_);
+  return LowerNode(lowering, id);
+}
+
+std::optional<Failure> OneDnnTarget::DoGraphToRuntime(const Region& region,
+                                                      const TargetOptions& options,
+                                                      ExecutableBuilder& builder) const {
+  UseThreads(options.threads);
+  Lowering lowering(region, engine_, options, builder);
+  try {
+    for (const NodeId id : region.nodes) {
+      if (!LowerNode(lowering, id)) {
+        return Failure{FailureKind::kCompile,
+                       "onednn cannot build node '" + region.graph->node(id).name + "'"};
+      }
+    }
+  } catch (const dnnl::error& error) {
+    return Failure{FailureKind::kCompile, std::string("onednn: ") + error.what()};
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+}  // namespace onednn
+
+std::unique_ptr<Target> MakeOneDnnTarget() {
+  return std::make_unique<onednn::OneDnnTarget>();
+}
+
+}  // namespace msc

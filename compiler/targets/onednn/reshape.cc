@@ -1,0 +1,102 @@
+#include <vector>
+
+#include "compiler/targets/onednn/epilogue.h"
+#include "compiler/targets/onednn/rules.h"
+
+namespace msc::onednn {
+
+bool LowerReshape(Lowering& lowering, NodeId id) {
+  const Node& node = lowering.node(id);
+  const Graph& graph = lowering.graph();
+  const ValueId x = node.inputs[0];
+  const ValueId y = node.outputs[0];
+  const auto from = DenseDescOf(graph, x);
+  const auto to = DenseDescOf(graph, y);
+  if (!from || !to || graph.constant(x) || ElemOf(*from) != ElemOf(*to)) return false;
+  if (node.outputs.size() > 1 && node.outputs[1] != kNoValue) return false;
+  const Desc here = lowering.Here(x);
+  if (IsDense(here)) {
+    lowering.Same(y, x, *to);
+    return true;
+  }
+  StepLabel label = lowering.LabelOf(id, ElemOf(*to));
+  label.precision = "";
+  const BufferId source = lowering.In(x, here);
+  return lowering.AddReorder({DNNL_ARG_FROM, here, source},
+                             {DNNL_ARG_TO, *from, lowering.Out(y, *to)}, Lowering::NewAttr(),
+                             label);
+}
+
+bool LowerTranspose(Lowering& lowering, NodeId id) {
+  const Node& node = lowering.node(id);
+  const Graph& graph = lowering.graph();
+  const ValueId x = node.inputs[0];
+  const ValueId y = node.outputs[0];
+  const auto from = DenseDescOf(graph, x);
+  const auto to = DenseDescOf(graph, y);
+  if (!from || !to || graph.constant(x)) return false;
+  const std::size_t rank = DimsOf(graph, x).size();
+  std::vector<std::int64_t> perm = AttrOr(node, "perm", std::vector<std::int64_t>());
+  if (perm.empty()) {
+    for (std::size_t i = rank; i-- > 0;) perm.push_back(static_cast<std::int64_t>(i));
+  }
+  if (perm.size() != rank || rank == 0) return false;
+  std::vector<int> moved(rank, 0);  // axis i of x becomes axis moved[i] of y
+  for (std::size_t i = 0; i < rank; ++i) {
+    moved[static_cast<std::size_t>(perm[i])] = static_cast<int>(i);
+  }
+  const Desc here = lowering.Here(x);
+  const auto seen = TryMake([&] { return here.permute_axes(moved); });
+  if (!seen) return false;
+  StepLabel label = lowering.LabelOf(id, ElemOf(*to));
+  label.precision = "";
+  const BufferId source = lowering.In(x, here);
+  return lowering.AddReorder({DNNL_ARG_FROM, *seen, source},
+                             {DNNL_ARG_TO, *to, lowering.Out(y, *to)}, Lowering::NewAttr(), label);
+}
+
+bool LowerConcat(Lowering& lowering, NodeId id) {
+  const Node& node = lowering.node(id);
+  const Graph& graph = lowering.graph();
+  const auto y = DenseDescOf(graph, node.outputs[0]);
+  if (!y || node.inputs.empty()) return false;
+  const auto rank = static_cast<std::int64_t>(y->dims().size());
+  auto axis = AttrOr<std::int64_t>(node, "axis", 0);
+  if (axis < 0) axis += rank;
+  if (axis < 0 || axis >= rank) return false;
+
+  std::vector<Desc> here;
+  std::vector<Desc> last;
+  std::vector<Desc> dense;
+  for (const ValueId input : node.inputs) {
+    const auto desc = DenseDescOf(graph, input);
+    if (!desc || ElemOf(*desc) != ElemOf(*y) || graph.constant(input)) return false;
+    here.push_back(lowering.Here(input));
+    if (rank >= 3) last.push_back(ChannelsLastDesc(desc->dims(), ElemOf(*desc)));
+    dense.push_back(*desc);
+  }
+  std::vector<std::vector<Desc>> layouts = {here};
+  if (rank >= 3) layouts.push_back(last);
+  layouts.push_back(dense);
+  const auto pd = FirstFast(layouts, [&](const std::vector<Desc>& sources) {
+    return dnnl::concat::primitive_desc(static_cast<int>(axis), sources, lowering.engine(),
+                                        Lowering::NewAttr());
+  });
+  if (!pd) return false;
+  std::vector<Argument> arguments;
+  for (std::size_t i = 0; i < node.inputs.size(); ++i) {
+    const auto index = static_cast<int>(i);
+    const Desc wanted = pd->src_desc(index);
+    arguments.push_back(
+        {DNNL_ARG_MULTIPLE_SRC + index, wanted, lowering.In(node.inputs[i], wanted)});
+  }
+  arguments.push_back(
+      {DNNL_ARG_DST, pd->dst_desc(), lowering.Out(node.outputs[0], pd->dst_desc())});
+  StepLabel label = lowering.LabelOf(id, ElemOf(*y));
+  label.precision = "";
+  lowering.AddPrimitive<dnnl::concat>(*pd, std::move(arguments), label);
+  lowering.Finish(node.outputs[0]);
+  return true;
+}
+
+}  // namespace msc::onednn

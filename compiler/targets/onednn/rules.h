@@ -1,0 +1,33 @@
+#pragma once
+
+// Of this folder only: brings dnnl.hpp (by desc.h).
+
+#include <optional>
+
+#include "compiler/targets/onednn/lowering.h"
+
+namespace msc::onednn {
+
+// One function a kind of operator, each in the .cc file of its family. False where the library
+// cannot do the node.
+
+[[nodiscard]] bool LowerConv(Lowering& lowering, NodeId id);        // conv.cc
+[[nodiscard]] bool LowerGemm(Lowering& lowering, NodeId id);        // gemm.cc
+[[nodiscard]] bool LowerMatMul(Lowering& lowering, NodeId id);      // gemm.cc
+[[nodiscard]] bool LowerPool(Lowering& lowering, NodeId id);        // pool.cc
+[[nodiscard]] bool LowerBinary(Lowering& lowering, NodeId id);      // binary.cc
+[[nodiscard]] bool LowerActivation(Lowering& lowering, NodeId id);  // elementwise.cc
+[[nodiscard]] bool LowerPRelu(Lowering& lowering, NodeId id);       // elementwise.cc
+[[nodiscard]] bool LowerSoftmax(Lowering& lowering, NodeId id);     // elementwise.cc
+[[nodiscard]] bool LowerNorm(Lowering& lowering, NodeId id);        // elementwise.cc
+[[nodiscard]] bool LowerQuantize(Lowering& lowering, NodeId id);    // convert.cc
+[[nodiscard]] bool LowerDequantize(Lowering& lowering, NodeId id);  // convert.cc
+[[nodiscard]] bool LowerCast(Lowering& lowering, NodeId id);        // convert.cc
+[[nodiscard]] bool LowerReshape(Lowering& lowering, NodeId id);     // reshape.cc
+[[nodiscard]] bool LowerTranspose(Lowering& lowering, NodeId id);   // reshape.cc
+[[nodiscard]] bool LowerConcat(Lowering& lowering, NodeId id);      // reshape.cc
+
+/// The layout a convolution would like `value` to be in, if one in this region reads it.
+[[nodiscard]] std::optional<Desc> LayoutWanted(const Lowering& lowering, ValueId value);
+
+}  // namespace msc::onednn

@@ -1,0 +1,137 @@
+#include "compiler/targets/reference/reference.h"
+
+#include <cstring>
+#include <utility>
+
+#include "compiler/base/error.h"
+#include "compiler/ops/op.h"
+
+namespace msc {
+namespace {
+
+// What one step needs: the node, its kernel, and a tensor for every input that is not a constant.
+struct NodeCall {
+  Node node;
+  const OpDef* op = nullptr;
+  std::vector<TensorPtr> constants;  // keeps the weights alive; nullptr where not a constant
+  std::vector<Tensor> inputs;
+  std::vector<const Tensor*> arguments;
+  std::vector<std::pair<std::size_t, BufferId>> reads;   // input position, where from
+  std::vector<std::pair<std::size_t, BufferId>> writes;  // output position, where to
+  std::vector<Tensor> expected;                          // types and dims of the outputs
+};
+
+void RunNode(NodeCall& call, const StepContext& context) {
+  for (const auto& [i, buffer] : call.reads) {
+    const std::span<std::byte> to = call.inputs[i].MutableRaw();
+    if (!to.empty()) std::memcpy(to.data(), context.At(buffer), to.size());
+  }
+  const std::vector<Tensor> outputs = call.op->eval(call.node, call.arguments);
+  for (const auto& [i, buffer] : call.writes) {
+    Check(i < outputs.size() && outputs[i].dtype() == call.expected[i].dtype() &&
+              outputs[i].dims() == call.expected[i].dims(),
+          "a reference kernel gives what shape inference promised");
+    const std::span<const std::byte> from = outputs[i].Raw();
+    if (!from.empty()) std::memcpy(context.At(buffer), from.data(), from.size());
+  }
+}
+
+// By the type of the data a kernel reads; sums inside it are wider.
+std::string PrecisionOf(const Graph& graph, const Node& node) {
+  if (node.inputs.empty() || node.inputs[0] == kNoValue) return "";
+  const DType dtype = graph.type(node.inputs[0]).dtype;
+  if (dtype == DType::kI8 || dtype == DType::kU8) return "int8";
+  return std::string(Name(dtype));
+}
+
+bool HasStaticTensorType(const ValueType& type) {
+  return type.container == Container::kTensor && type.shape && StaticDims(*type.shape) &&
+         type.dtype != DType::kUndefined;
+}
+
+Tensor NewTensor(const ValueType& type) {
+  return {type.dtype, *StaticDims(*type.shape)};
+}
+
+Step NewStep(const Graph& graph, NodeId id, ExecutableBuilder& builder) {
+  auto call = std::make_shared<NodeCall>();
+  call->node = graph.node(id);
+  call->op = &Ops().Get(call->node);
+  const Node& node = call->node;
+  Step step{.name = node.name,
+            .target = "reference",
+            .nodes = {node.name},
+            .precision = PrecisionOf(graph, node),
+            .reads = {},
+            .writes = {},
+            .run = {}};
+  call->inputs.resize(node.inputs.size());
+  call->arguments.resize(node.inputs.size(), nullptr);
+  for (std::size_t i = 0; i < node.inputs.size(); ++i) {
+    const ValueId value = node.inputs[i];
+    call->constants.push_back(graph.constant(value));
+    if (value == kNoValue) continue;
+    if (call->constants.back()) {
+      call->arguments[i] = call->constants.back().get();
+      // Counted among the constants of the executable, used where it is.
+      if (call->constants.back()->dtype() != DType::kString) (void)builder.BufferOf(value);
+      continue;
+    }
+    call->inputs[i] = NewTensor(graph.type(value));
+    call->arguments[i] = &call->inputs[i];
+    call->reads.emplace_back(i, builder.BufferOf(value));
+    step.reads.push_back(call->reads.back().second);
+  }
+  call->expected.resize(node.outputs.size());
+  for (std::size_t i = 0; i < node.outputs.size(); ++i) {
+    if (node.outputs[i] == kNoValue) continue;
+    call->expected[i] = NewTensor(graph.type(node.outputs[i]));
+    call->writes.emplace_back(i, builder.BufferOf(node.outputs[i]));
+    step.writes.push_back(call->writes.back().second);
+  }
+  step.run = [call](const StepContext& context) { RunNode(*call, context); };
+  return step;
+}
+
+class ReferenceTarget final : public Target {
+ private:
+  [[nodiscard]] const TargetFacts& DoFacts() const noexcept override { return facts_; }
+  [[nodiscard]] bool DoSupports(const Graph& graph, NodeId node) const override;
+  [[nodiscard]] std::optional<Failure> DoGraphToRuntime(const Region& region,
+                                                        const TargetOptions& options,
+                                                        ExecutableBuilder& builder) const override;
+
+  TargetFacts facts_{.name = "reference", .device = "cpu", .version = "1"};
+};
+
+bool ReferenceTarget::DoSupports(const Graph& graph, NodeId id) const {
+  const Node& node = graph.node(id);
+  const OpDef* op = Ops().Find(node.domain, node.op);
+  if (op == nullptr || !op->eval || !node.captures.empty()) return false;
+  for (const ValueId input : node.inputs) {
+    if (input == kNoValue || graph.constant(input)) continue;
+    const ValueType& type = graph.type(input);
+    if (!HasStaticTensorType(type) || type.dtype == DType::kString) return false;
+  }
+  for (const ValueId output : node.outputs) {
+    if (output == kNoValue) continue;
+    const ValueType& type = graph.type(output);
+    if (!HasStaticTensorType(type) || type.dtype == DType::kString) return false;
+  }
+  return true;
+}
+
+std::optional<Failure> ReferenceTarget::DoGraphToRuntime(const Region& region,
+                                                         const TargetOptions& /*options*/,
+                                                         ExecutableBuilder& builder) const {
+  for (const NodeId id : region.nodes) builder.AddStep(NewStep(*region.graph, id, builder));
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::unique_ptr<Target> MakeReferenceTarget() {
+  return std::make_unique<ReferenceTarget>();
+}
+
+}  // namespace msc

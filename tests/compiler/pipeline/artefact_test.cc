@@ -1,0 +1,86 @@
+#include "compiler/pipeline/artefact.h"
+
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "compiler/base/error.h"
+#include "compiler/base/file.h"
+#include "compiler/base/rng.h"
+#include "compiler/ir/text.h"
+#include "compiler/ops/op.h"
+#include "compiler/targets/register.h"
+
+namespace msc {
+namespace {
+
+Graph Net() {
+  Graph graph = ParseGraph(R"(graph net {
+    input %x : f32[batch,4]
+    const %w : f32[3,4] = random 1
+    const %b : f32[3] = [1, 2, 3]
+    %y = Gemm(%x, %w, %b) @fc {transB = 1}
+    %z = Relu(%y) @relu
+    output %z
+  })");
+  InferTypes(graph);
+  return graph;
+}
+
+class Artefacts : public testing::Test {
+ protected:
+  void SetUp() override {
+    RegisterAllTargets(targets_);
+    folder_ = testing::TempDir() + "artefact_" +
+              testing::UnitTest::GetInstance()->current_test_info()->name();
+    strategy_.target = "reference";
+  }
+
+  TargetRegistry targets_;
+  std::string folder_;
+  Strategy strategy_;
+};
+
+TEST_F(Artefacts, ComputeWhatTheModelComputes) {
+  const CompileOptions options{.threads = 1, .bindings = {{"batch", 2}}};
+  const Graph graph = Net();
+  WriteArtefact(folder_, graph, strategy_, targets_, options);
+  Result<Artefact> artefact = LoadArtefact(folder_, targets_);
+  ASSERT_TRUE(artefact.ok()) << artefact.failure().detail;
+  Result<Executable> direct = Compile(graph, strategy_, targets_, options);
+  ASSERT_TRUE(direct.ok());
+  Tensor input(DType::kF32, {2, 4});
+  Rng rng(1);
+  for (float& x : input.MutableValues<float>()) x = static_cast<float>(rng.Normal());
+  const std::vector<Tensor> inputs = {input};
+  EXPECT_EQ(artefact.value().executable.Run(inputs), direct.value().Run(inputs));
+}
+
+TEST_F(Artefacts, HaveTheSameBytesWhenWrittenAgain) {
+  WriteArtefact(folder_ + "/a", Net(), strategy_, targets_, {});
+  WriteArtefact(folder_ + "/b", Net(), strategy_, targets_, {});
+  for (const char* file : {"manifest.json", "graph.json", "graph.weights", "strategy.json"}) {
+    EXPECT_EQ(ReadFile(folder_ + "/a/" + file), ReadFile(folder_ + "/b/" + file)) << file;
+  }
+}
+
+TEST_F(Artefacts, WithOneByteChangedAreRefused) {
+  WriteArtefact(folder_, Net(), strategy_, targets_, {});
+  const std::string path = folder_ + "/graph.weights";
+  std::string bytes = ReadFile(path);
+  ASSERT_FALSE(bytes.empty());
+  bytes[0] = static_cast<char>(bytes[0] ^ 1);
+  WriteFileAtomic(path, bytes);
+  try {
+    [[maybe_unused]] const auto artefact = LoadArtefact(folder_, targets_);
+    FAIL() << "accepted";
+  } catch (const UserError& error) {
+    EXPECT_EQ(std::string(error.what()), "'" + path + "' is not the file that '" + folder_ +
+                                             "/manifest.json' lists; compile the model again");
+  }
+}
+
+}  // namespace
+}  // namespace msc

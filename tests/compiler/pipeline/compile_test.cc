@@ -1,0 +1,203 @@
+#include "compiler/pipeline/compile.h"
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "compiler/base/error.h"
+#include "compiler/base/rng.h"
+#include "compiler/ir/text.h"
+#include "compiler/ops/op.h"
+#include "compiler/pipeline/batch.h"
+#include "compiler/pipeline/calibrate.h"
+#include "compiler/targets/register.h"
+
+namespace msc {
+namespace {
+
+constexpr const char* kNet = R"(graph net {
+  input %x : f32[batch,3,6,6]
+  const %w1 : f32[4,3,3,3] = random 1
+  const %b1 : f32[4] = [0.1, -0.2, 0.3, 0]
+  const %w2 : f32[4,4,3,3] = random 2
+  const %w3 : f32[5,4] = random 3
+  %c1 = Conv(%x, %w1, %b1) @conv1 {kernel_shape = [3, 3], pads = [1, 1, 1, 1]}
+  %r1 = Relu(%c1) @relu1
+  %c2 = Conv(%r1, %w2) @conv2 {kernel_shape = [3, 3], pads = [1, 1, 1, 1]}
+  %s = Add(%c2, %r1) @add
+  %r2 = Relu(%s) @relu2
+  %p = GlobalAveragePool(%r2) @pool
+  %f = Flatten(%p) @flatten
+  %y = Gemm(%f, %w3) @fc {transB = 1}
+  output %y
+})";
+
+Graph Net() {
+  Graph graph = ParseGraph(kNet);
+  InferTypes(graph);
+  return graph;
+}
+
+TargetRegistry Targets() {
+  TargetRegistry registry;
+  RegisterAllTargets(registry);
+  return registry;
+}
+
+Tensor RandomTensor(const Dims& dims, std::uint64_t seed) {
+  Tensor tensor(DType::kF32, dims);
+  Rng rng(seed);
+  for (float& x : tensor.MutableValues<float>()) x = static_cast<float>(rng.Normal());
+  return tensor;
+}
+
+/// Largest difference relative to the largest magnitude of `wanted`.
+double Error(const Tensor& got, const Tensor& wanted) {
+  EXPECT_EQ(got.dims(), wanted.dims());
+  double largest = 1e-9;
+  double difference = 0;
+  const auto a = got.Values<float>();
+  const auto b = wanted.Values<float>();
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    largest = std::max(largest, std::abs(static_cast<double>(b[i])));
+    difference = std::max(difference, std::abs(static_cast<double>(a[i]) - b[i]));
+  }
+  return difference / largest;
+}
+
+Strategy PlanFor(const Graph& graph, const std::string& precision, const std::string& target) {
+  const TargetRegistry targets = Targets();
+  const std::vector<Tensor> samples = {RandomTensor({64, 3, 6, 6}, 5)};
+  const Calibrator calibrator =
+      ObserveActivations(graph, samples, {.target = "reference", .batch = 16}, targets);
+  Strategy strategy;
+  strategy.target = target;
+  strategy.quantize.activations = calibrator.Scales({.method = "minmax"});
+  for (const QuantizableLayer& layer : FindQuantizableLayers(graph)) {
+    strategy.quantize.layers[layer.name] = precision;
+  }
+  return strategy;
+}
+
+struct Case {
+  std::string precision;
+  double tolerance;
+  friend void PrintTo(const Case& c, std::ostream* out) { *out << c.precision; }
+};
+
+class Precisions : public testing::TestWithParam<Case> {};
+
+TEST_P(Precisions, StayCloseToTheInterpreterOnEveryTarget) {
+  const Graph graph = Net();
+  const TargetRegistry targets = Targets();
+  const std::vector<Tensor> inputs = {RandomTensor({2, 3, 6, 6}, 9)};
+  Graph bound = graph;
+  InferTypes(bound, {{"batch", 2}});
+  const std::vector<Tensor> wanted = Interpret(bound, inputs);
+  for (const Target* target : targets.All()) {
+    const Strategy strategy = PlanFor(graph, GetParam().precision, target->facts().name);
+    Result<Executable> built =
+        Compile(graph, strategy, targets, {.threads = 1, .bindings = {{"batch", 2}}});
+    ASSERT_TRUE(built.ok()) << target->facts().name << ": " << built.failure().detail;
+    const std::vector<Tensor> got = built.value().Run(inputs);
+    ASSERT_EQ(got.size(), 1U);
+    EXPECT_LT(Error(got[0], wanted[0]), GetParam().tolerance) << target->facts().name;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(, Precisions,
+                         testing::Values(Case{"f32", 1e-4}, Case{"bf16", 0.03}, Case{"int8", 0.08}),
+                         [](const auto& param_info) { return param_info.param.precision; });
+
+TEST(Compile, LeavesNoDoubtThatInt8RunsAsIntegers) {
+  const Graph graph = Net();
+  const TargetRegistry targets = Targets();
+  if (targets.absent().contains("onednn")) GTEST_SKIP() << "this build has no onednn target";
+  const Strategy strategy = PlanFor(graph, "int8", "onednn");
+  Result<Executable> built = Compile(graph, strategy, targets, {.threads = 1, .bindings = {}});
+  ASSERT_TRUE(built.ok()) << built.failure().detail;
+  int int8_steps = 0;
+  for (const Step& step : built.value().steps()) int8_steps += step.precision == "int8" ? 1 : 0;
+  EXPECT_GE(int8_steps, 3) << "two convolutions and a matrix product";
+}
+
+TEST(Compile, BindsAnUnnamedSymbolToOne) {
+  const Graph graph = Net();
+  const TargetRegistry targets = Targets();
+  Strategy strategy;
+  strategy.target = "reference";
+  Result<Executable> built = Compile(graph, strategy, targets, {});
+  ASSERT_TRUE(built.ok());
+  EXPECT_EQ(ToString(built.value().input_types()[0]), "f32[1,3,6,6]");
+}
+
+std::string Refusal(const std::function<void()>& call) {
+  try {
+    call();
+  } catch (const UserError& error) {
+    return error.what();
+  }
+  return "accepted";
+}
+
+TEST(Compile, RefusesASymbolThatNoInputHas) {
+  const Graph graph = Net();
+  const TargetRegistry targets = Targets();
+  Strategy strategy;
+  strategy.target = "reference";
+  EXPECT_EQ(Refusal([&] {
+              [[maybe_unused]] const auto built =
+                  Compile(graph, strategy, targets, {.threads = 1, .bindings = {{"length", 4}}});
+            }),
+            "no input has a dimension named 'length'");
+}
+
+TEST(Compile, RefusesAStrategyOfAnotherModel) {
+  Strategy strategy;
+  strategy.model_hash = std::string(64, '0');
+  const std::string refusal =
+      Refusal([&] { [[maybe_unused]] const Graph g = ApplyStrategy(Net(), strategy); });
+  EXPECT_TRUE(refusal.starts_with(
+      "the strategy was made for another model (graph 000000000000..., this one is "))
+      << refusal;
+}
+
+TEST(Compile, RefusesATargetThatIsNotThere) {
+  Strategy strategy;
+  strategy.target = "abacus";
+  const TargetRegistry targets = Targets();
+  const std::string refusal =
+      Refusal([&] { [[maybe_unused]] const auto built = Compile(Net(), strategy, targets, {}); });
+  EXPECT_NE(refusal.find("abacus"), std::string::npos) << refusal;
+  EXPECT_NE(refusal.find("reference"), std::string::npos) << refusal;
+}
+
+TEST(Calibration, RefusesSamplesThatAreTooFewForAFixedBatch) {
+  Graph graph = ParseGraph(R"(graph g {
+    input %x : f32[8,3]
+    const %w : f32[2,3] = random 1
+    %y = Gemm(%x, %w) {transB = 1}
+    output %y
+  })");
+  InferTypes(graph);
+  const std::vector<Tensor> samples = {RandomTensor({3, 3}, 1)};
+  const TargetRegistry targets = Targets();
+  EXPECT_EQ(Refusal([&] {
+              [[maybe_unused]] const auto c = ObserveActivations(graph, samples, {}, targets);
+            }),
+            "the model takes 8 samples at a time; only 3 are given for calibration");
+}
+
+TEST(Batch, RowsAreCopiedAndBoundsKept) {
+  const std::vector<float> values = {0, 1, 2, 3, 4, 5};
+  const Tensor tensor = Tensor::From<float>(DType::kF32, {3, 2}, values);
+  const std::vector<float> wanted = {2, 3, 4, 5};
+  EXPECT_EQ(Rows(tensor, 1, 2), Tensor::From<float>(DType::kF32, {2, 2}, wanted));
+  EXPECT_EQ(Refusal([&] { [[maybe_unused]] const Tensor t = Rows(tensor, 2, 2); }),
+            "samples 2 to 4 are not all in a tensor of shape [3,2]");
+}
+
+}  // namespace
+}  // namespace msc
