@@ -1,0 +1,113 @@
+#include "cost/cache/caching_evaluator.h"
+
+#include <utility>
+#include <vector>
+
+#include "compiler/base/error.h"
+#include "compiler/base/hash.h"
+
+namespace msc::cost {
+namespace {
+
+/// Whether trying again would give the same.
+bool IsLasting(const Result<Outcome>& result) {
+  if (result.ok()) return true;
+  switch (result.failure().kind) {
+    case FailureKind::kUnsupported:
+    case FailureKind::kCompile:
+    case FailureKind::kWrongOutput:
+    case FailureKind::kOutOfMemory:
+      return true;
+    case FailureKind::kTimeout:
+    case FailureKind::kCrash:
+    case FailureKind::kLost:
+      return false;
+  }
+  return false;
+}
+
+}  // namespace
+
+std::string CacheKey(const CacheContext& context, const Candidate& candidate) {
+  const auto version = context.targets.find(candidate.strategy.target);
+  Check(version != context.targets.end(), "the version of every target in use is known");
+  Sha256 hash;
+  // Each part with its length in front: no two lists of parts give the same bytes.
+  for (const std::string& part :
+       {std::string("msc-outcome-1"), context.graph_hash, context.samples_hash, context.cpu,
+        context.settings, context.program, version->first, version->second,
+        StrategyHash(candidate.strategy),
+        std::string(candidate.measure == Measure::kQuality ? "quality" : "quality+latency")}) {
+    hash.Add(std::to_string(part.size()) + ":" + part);
+  }
+  return hash.Hex();
+}
+
+CachingEvaluator::CachingEvaluator(Evaluator& inner, const std::string& folder,
+                                   CacheContext context, Warn warn)
+    : inner_(inner), store_(folder), context_(std::move(context)), warn_(std::move(warn)) {}
+
+std::optional<Result<Outcome>> CachingEvaluator::Read(const std::string& key) {
+  const OutcomeStore::Answer answer = store_.Get(key);
+  if (answer.found == OutcomeStore::Found::kNothing) return std::nullopt;
+  if (answer.found == OutcomeStore::Found::kValue) {
+    try {
+      return OutcomeFromJson(answer.value);
+    } catch (const UserError&) {
+      // Sound bytes of another version of this program: as good as damaged.
+    }
+  }
+  ++counts_.damaged;
+  if (warn_) warn_("the cache entry '" + store_.PathOf(key) + "' is damaged; measuring again");
+  return std::nullopt;
+}
+
+std::optional<Result<Outcome>> CachingEvaluator::Find(const Candidate& candidate) {
+  auto found = Read(CacheKey(context_, candidate));
+  if (found || candidate.measure != Measure::kQuality) return found;
+  found = Read(CacheKey(context_, {candidate.strategy, Measure::kQualityAndLatency}));
+  if (found && found->ok()) found->value().latency.reset();
+  return found;
+}
+
+void CachingEvaluator::Store(const Candidate& candidate, const Result<Outcome>& result) {
+  if (!IsLasting(result)) return;
+  try {
+    store_.Put(CacheKey(context_, candidate), ToJson(result));
+  } catch (const SystemError& error) {
+    // What was measured is not lost for want of a place to keep it.
+    if (warn_) warn_(std::string("cannot keep an outcome: ") + error.what());
+  }
+}
+
+void CachingEvaluator::DoEvaluate(std::span<const Candidate> batch, const Done& done,
+                                  const std::function<bool()>& stop) {
+  std::vector<Candidate> missing;
+  std::map<std::string, std::size_t> place_of;   // key -> index into missing
+  std::vector<std::vector<std::size_t>> askers;  // by index into missing: indices into batch
+  for (std::size_t i = 0; i < batch.size(); ++i) {
+    if (stop && stop()) return;
+    if (const auto found = Find(batch[i])) {
+      ++counts_.hits;
+      done(i, *found);
+      continue;
+    }
+    ++counts_.misses;
+    const auto [at, fresh] = place_of.emplace(CacheKey(context_, batch[i]), missing.size());
+    if (fresh) {
+      missing.push_back(batch[i]);
+      askers.emplace_back();
+    }
+    askers[at->second].push_back(i);
+  }
+  if (missing.empty()) return;
+  inner_.Evaluate(
+      missing,
+      [&](std::size_t index, const Result<Outcome>& result) {
+        Store(missing[index], result);
+        for (const std::size_t asker : askers[index]) done(asker, result);
+      },
+      stop);
+}
+
+}  // namespace msc::cost

@@ -1,0 +1,72 @@
+#include "cost/cache/store.h"
+
+#include <filesystem>
+#include <utility>
+
+#include "compiler/base/error.h"
+#include "compiler/base/fields.h"
+#include "compiler/base/file.h"
+#include "compiler/base/hash.h"
+
+namespace msc::cost {
+namespace {
+
+/// One file. The checksum covers the key too: an entry that was moved is not another's value.
+struct Entry {
+  std::string format = "msc-outcome-1";
+  std::string key;
+  std::string value;
+  std::string sha256;
+  template <class Self, class Visit>
+  static void Fields(Self& self, Visit& visit) {
+    visit("format", self.format, "version of this file's form", Within::OneOf({"msc-outcome-1"}));
+    visit("key", self.key, "what it is the value of");
+    visit("value", self.value, "JSON text of an outcome");
+    visit("sha256", self.sha256, "of key and value");
+  }
+};
+
+std::string Checksum(const Entry& entry) {
+  return Sha256Hex(entry.key + "\n" + entry.value);
+}
+
+}  // namespace
+
+OutcomeStore::OutcomeStore(std::string folder) : folder_(std::move(folder)) {
+  MakeFolders(folder_);
+}
+
+std::string OutcomeStore::PathOf(const std::string& key) const {
+  constexpr std::size_t kDigits = 64;
+  Check(key.size() == kDigits && key.find_first_not_of("0123456789abcdef") == std::string::npos,
+        "a cache key is 64 hexadecimal digits");
+  return folder_ + "/" + key.substr(0, 2) + "/" + key.substr(2) + ".json";
+}
+
+OutcomeStore::Answer OutcomeStore::Get(const std::string& key) const {
+  const std::string path = PathOf(key);
+  std::error_code error;
+  if (!std::filesystem::exists(path, error)) return {};
+  constexpr std::uint64_t kLimit = 1U << 20U;
+  try {
+    auto entry = FromJsonText<Entry>(ReadFile(path, kLimit), "'" + path + "'");
+    if (entry.key != key || entry.sha256 != Checksum(entry)) return {Found::kDamage, ""};
+    return {Found::kValue, std::move(entry.value)};
+  } catch (const UserError&) {
+    return {Found::kDamage, ""};
+  } catch (const SystemError&) {
+    return {Found::kDamage, ""};
+  }
+}
+
+void OutcomeStore::Put(const std::string& key, std::string_view value) const {
+  const std::string path = PathOf(key);
+  Entry entry;
+  entry.key = key;
+  entry.value = value;
+  entry.sha256 = Checksum(entry);
+  MakeFolders(std::filesystem::path(path).parent_path().string());
+  WriteFileAtomic(path, ToJsonText(entry) + "\n");
+}
+
+}  // namespace msc::cost

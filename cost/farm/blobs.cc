@@ -1,0 +1,84 @@
+#include "cost/farm/blobs.h"
+
+#include <cerrno>
+#include <cstdlib>
+#include <filesystem>
+#include <utility>
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include "compiler/base/error.h"
+#include "compiler/base/file.h"
+#include "compiler/base/hash.h"
+
+namespace msc::cost {
+namespace {
+
+constexpr std::size_t kDigits = 64;
+
+bool IsName(std::string_view name) {
+  return name.size() == kDigits && name.find_first_not_of("0123456789abcdef") == name.npos;
+}
+
+/// In one step for readers, but not synced to disk: a blob is worth nothing after a power cut,
+/// which ends the run, and its reader checks it anyway.
+void Replace(const std::string& folder, const std::string& path, std::string_view bytes) {
+  std::string temporary = folder + "/.blob-XXXXXX";
+  const int fd = ::mkostemp(temporary.data(), O_CLOEXEC);
+  if (fd < 0) throw SystemError("cannot create a file in '" + folder + "'", errno);
+  int error = 0;
+  while (!bytes.empty() && error == 0) {
+    const ssize_t done = ::write(fd, bytes.data(), bytes.size());
+    if (done < 0 && errno != EINTR) error = errno;
+    if (done > 0) bytes.remove_prefix(static_cast<std::size_t>(done));
+  }
+  if (::close(fd) != 0 && error == 0) error = errno;
+  if (error == 0 && ::rename(temporary.c_str(), path.c_str()) != 0) error = errno;
+  if (error == 0) return;
+  ::unlink(temporary.c_str());
+  throw SystemError("cannot write '" + path + "'", error);
+}
+
+}  // namespace
+
+BlobFolder::BlobFolder(std::string path) : path_(std::move(path)) {
+  MakeFolders(path_);
+}
+
+std::string BlobFolder::PathOf(const std::string& name) const {
+  Check(IsName(name), "a blob is named by its hash");  // and so stays in its folder
+  return path_ + "/" + name;
+}
+
+std::string BlobFolder::Put(std::string_view bytes) const {
+  std::string name = Sha256Hex(bytes);
+  const std::string path = PathOf(name);
+  std::error_code ignored;
+  // A file of another size is not ours to trust: replace it.
+  if (std::filesystem::file_size(path, ignored) != bytes.size()) Replace(path_, path, bytes);
+  return name;
+}
+
+std::string BlobFolder::Get(const std::string& name) const {
+  const std::string path = PathOf(name);
+  std::string bytes;
+  try {
+    bytes = ReadFile(path);
+  } catch (const UserError& error) {
+    throw SystemError(error.what());  // nobody but the farm itself names blobs
+  }
+  if (Sha256Hex(bytes) != name) throw SystemError("'" + path + "' is damaged");
+  return bytes;
+}
+
+void BlobFolder::Clear() const {
+  std::error_code error;
+  for (std::filesystem::directory_iterator it(path_, error), end; !error && it != end;
+       it.increment(error)) {
+    std::error_code ignored;
+    if (IsName(it->path().filename().string())) std::filesystem::remove(it->path(), ignored);
+  }
+}
+
+}  // namespace msc::cost

@@ -1,0 +1,268 @@
+#include "cost/farm/coordinator.h"
+
+#include <algorithm>
+#include <condition_variable>
+#include <exception>
+#include <map>
+#include <mutex>
+#include <thread>
+#include <utility>
+
+#include "compiler/base/error.h"
+#include "cost/farm/blobs.h"
+
+namespace msc::cost {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+/// How long the service thread listens before it looks whether there is something to send.
+constexpr std::chrono::milliseconds kListen{2};
+/// How often Evaluate asks its caller whether to stop.
+constexpr std::chrono::milliseconds kAskStop{20};
+/// For the last packets to leave this process.
+constexpr std::chrono::milliseconds kDrain{50};
+
+[[noreturn]] void Throw(RemoteError error, const std::string& text) {
+  if (error == RemoteError::kUser) throw UserError(text);
+  if (error == RemoteError::kInternal) throw InternalError(text, __FILE__, __LINE__);
+  throw SystemError(text);
+}
+
+}  // namespace
+
+std::string BlobFolderOf(const std::string& run_folder) {
+  return run_folder + "/blobs";
+}
+
+struct FarmEvaluator::State {
+  State(Transport& farm, const FarmOptions& farm_options)
+      : transport(farm),
+        options(farm_options),
+        dispatcher(farm_options, farm.size() - 1, Clock::now()) {}
+
+  Transport& transport;  // the service thread's
+  const FarmOptions options;
+
+  std::mutex mutex;  // guards all below
+  std::condition_variable changed;
+  Dispatcher dispatcher;
+  std::map<std::uint64_t, FinishedTask> finished;
+  std::exception_ptr trouble;  // the service thread ended with it
+  bool quit = false;
+
+  std::unique_ptr<BlobFolder> blobs;
+  std::optional<FarmEnd> end;
+  std::thread service;
+
+  void Serve();
+  void ServeOnce();
+  void PostAll();
+};
+
+/// One thread owns the transport, so that leases hold while the caller thinks.
+void FarmEvaluator::State::Serve() {
+  try {
+    while (true) {
+      {
+        const std::lock_guard lock(mutex);
+        if (quit) return;
+      }
+      ServeOnce();
+    }
+  } catch (...) {  // for the thread that waits for results
+    const std::lock_guard lock(mutex);
+    trouble = std::current_exception();
+    changed.notify_all();
+  }
+}
+
+void FarmEvaluator::State::ServeOnce() {
+  std::optional<Packet> packet = transport.Poll(kListen);
+  const std::vector<int> dead = transport.dead_peers();
+  std::vector<Dispatcher::Outgoing> outgoing;
+  {
+    const std::lock_guard lock(mutex);
+    const auto now = Clock::now();
+    if (packet) {
+      const auto message = Decode(packet->bytes);
+      if (message) {
+        dispatcher.Receive(packet->from, *message, now);
+      } else {
+        dispatcher.ReceiveMalformed();
+      }
+    }
+    // What a rank said before it died counts: only when nothing more is there, it is lost.
+    if (!packet) {
+      for (const int rank : dead) dispatcher.Lose(rank, "its process is gone");
+    }
+    dispatcher.Tick(now);
+    for (auto& task : dispatcher.TakeFinished()) finished[task.task] = std::move(task);
+    outgoing = dispatcher.TakeOutgoing();
+    changed.notify_all();
+  }
+  for (const auto& [to, message] : outgoing) transport.Post(to, Encode(message));
+}
+
+FarmEvaluator::FarmEvaluator(Transport& transport, const FarmOptions& options) {
+  Check(transport.rank() == 0 && transport.size() >= 2, "rank 0 of at least two coordinates");
+  state_ = std::make_unique<State>(transport, options);
+  state_->service = std::thread([state = state_.get()] { state->Serve(); });
+}
+
+FarmEvaluator::~FarmEvaluator() {
+  Finish();
+}
+
+void FarmEvaluator::Open(const std::string& run_folder) {
+  if (run_folder.size() > kMaxText) {
+    throw UserError("the path of the run folder has " + std::to_string(run_folder.size()) +
+                    " bytes; a farm allows " + std::to_string(kMaxText));
+  }
+  Check(state_->blobs == nullptr, "a farm is opened once");
+  state_->blobs = std::make_unique<BlobFolder>(BlobFolderOf(run_folder));
+  state_->blobs->Clear();  // of a run that was killed
+  const std::lock_guard lock(state_->mutex);
+  state_->dispatcher.Open(run_folder);
+}
+
+FarmEnd FarmEvaluator::Finish() {
+  if (state_->end) return *state_->end;
+  {
+    std::unique_lock lock(state_->mutex);
+    const auto wait_for = [&](auto duration, const auto& condition) {
+      return state_->changed.wait_for(lock, duration,
+                                      [&] { return state_->trouble != nullptr || condition(); });
+    };
+    state_->dispatcher.Stop();
+    wait_for(std::chrono::duration<double>(state_->options.stop_seconds),
+             [&] { return state_->dispatcher.AllGone(); });
+    const bool clean =
+        state_->trouble == nullptr && state_->dispatcher.AllGone() && state_->dispatcher.clean();
+    for (int rank = 1; !state_->dispatcher.AllGone() && rank < state_->transport.size(); ++rank) {
+      state_->dispatcher.Lose(rank, "did not stop in time");
+    }
+    state_->dispatcher.Leave();
+    state_->end = clean ? FarmEnd::kClean : FarmEnd::kAfterLoss;
+    wait_for(kDrain, [] { return false; });
+    state_->quit = true;
+  }
+  state_->service.join();
+  if (*state_->end == FarmEnd::kClean && state_->blobs) state_->blobs->Clear();
+  return *state_->end;
+}
+
+FarmStats FarmEvaluator::stats() const {
+  const std::lock_guard lock(state_->mutex);
+  return state_->dispatcher.stats();
+}
+
+std::size_t FarmEvaluator::DoParallelism() const {
+  const std::lock_guard lock(state_->mutex);
+  return std::max<std::size_t>(1, state_->dispatcher.live());
+}
+
+/// The tasks of one Evaluate. Whatever ends it, nobody works on them afterwards.
+class FarmEvaluator::Call {
+ public:
+  Call(State& state, std::span<const Candidate> batch) : state_(state), batch_(batch) {}
+  Call(const Call&) = delete;
+  Call& operator=(const Call&) = delete;
+  ~Call() {
+    const std::lock_guard lock(state_.mutex);
+    for (const auto& [task, index] : open_) {
+      state_.dispatcher.Forget(task);
+      state_.finished.erase(task);
+    }
+  }
+
+  [[nodiscard]] bool finished() const { return open_.empty() && next_ == batch_.size(); }
+
+  /// Submits as many as keep every worker busy and its next task at hand: writing thousands of
+  /// strategies first would keep all of them waiting.
+  void Feed() {
+    while (next_ < batch_.size() && open_.size() < 2 * Live() + 1) {
+      const Candidate& candidate = batch_[next_];
+      const std::string blob = state_.blobs->Put(ToJson(candidate.strategy));
+      const std::lock_guard lock(state_.mutex);
+      const auto measure = static_cast<std::uint8_t>(candidate.measure);
+      open_[state_.dispatcher.Submit(blob, measure)] = next_++;
+    }
+  }
+
+  /// Tasks that finished; waits a moment if there are none.
+  std::vector<FinishedTask> Wait() {
+    std::unique_lock lock(state_.mutex);
+    state_.changed.wait_for(lock, kAskStop,
+                            [&] { return !state_.finished.empty() || state_.trouble != nullptr; });
+    if (state_.trouble) std::rethrow_exception(state_.trouble);
+    std::vector<FinishedTask> tasks;
+    for (auto& [number, task] : state_.finished) tasks.push_back(std::move(task));
+    state_.finished.clear();
+    if (tasks.empty() && state_.dispatcher.live() == 0) {
+      throw SystemError("no worker of the farm is left: " + state_.dispatcher.Losses());
+    }
+    return tasks;
+  }
+
+  /// Reports a finished task, or has it tried again.
+  void Close(const FinishedTask& task, const Done& done) {
+    const auto it = open_.find(task.task);
+    if (it == open_.end()) return;
+    if (task.error != RemoteError::kNone) Throw(task.error, task.text);
+    std::optional<Result<Outcome>> result;
+    if (task.failure) {
+      result = *task.failure;
+    } else {
+      result = Read(task);
+    }
+    if (!result) return;
+    const std::size_t index = it->second;
+    {
+      const std::lock_guard lock(state_.mutex);
+      state_.dispatcher.Forget(task.task);
+    }
+    open_.erase(it);
+    done(index, *result);
+  }
+
+ private:
+  /// Nothing if the result cannot be read, as after a worker's disk trouble.
+  std::optional<Result<Outcome>> Read(const FinishedTask& task) {
+    std::string why;
+    try {
+      return OutcomeFromJson(state_.blobs->Get(task.blob));
+    } catch (const SystemError& error) {
+      why = error.what();
+    } catch (const UserError& error) {
+      why = error.what();
+    }
+    const std::lock_guard lock(state_.mutex);
+    state_.dispatcher.Retry(task.task, why);
+    return std::nullopt;
+  }
+
+  std::size_t Live() {
+    const std::lock_guard lock(state_.mutex);
+    return state_.dispatcher.live();
+  }
+
+  State& state_;
+  std::span<const Candidate> batch_;
+  std::size_t next_ = 0;                       // of the batch, not submitted yet
+  std::map<std::uint64_t, std::size_t> open_;  // task to index in the batch
+};
+
+void FarmEvaluator::DoEvaluate(std::span<const Candidate> batch, const Done& done,
+                               const std::function<bool()>& stop) {
+  Check(state_->blobs != nullptr, "a farm is opened before it evaluates");
+  if (batch.empty() || (stop && stop())) return;
+  Call call(*state_, batch);
+  while (!call.finished()) {
+    call.Feed();
+    for (const auto& task : call.Wait()) call.Close(task, done);
+    if (!call.finished() && stop && stop()) return;
+  }
+}
+
+}  // namespace msc::cost

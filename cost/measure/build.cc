@@ -1,0 +1,80 @@
+#include "cost/measure/build.h"
+
+#include <algorithm>
+#include <cstring>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "compiler/base/error.h"
+#include "compiler/pipeline/batch.h"
+#include "compiler/pipeline/compile.h"
+
+namespace msc::cost {
+namespace {
+
+/// `count` samples from `first` on, and the last of them again until there are `batch`.
+Tensor TakeBatch(const Tensor& samples, std::int64_t first, std::int64_t batch) {
+  const std::int64_t count = std::min(batch, samples.dims()[0] - first);
+  Tensor rows = Rows(samples, first, count);
+  if (count == batch) return rows;
+  Dims dims = rows.dims();
+  dims[0] = batch;
+  Tensor filled(rows.dtype(), std::move(dims));
+  const std::size_t row = rows.bytes() / static_cast<std::size_t>(count);
+  for (std::int64_t i = 0; i < batch; ++i) {
+    const auto from = static_cast<std::size_t>(std::min(i, count - 1));
+    std::memcpy(filled.MutableRaw().data() + static_cast<std::size_t>(i) * row,
+                rows.Raw().data() + from * row, row);
+  }
+  return filled;
+}
+
+void CheckBatch(const Tensor& output, std::size_t index, std::int64_t batch) {
+  if (!output.dims().empty() && output.dims()[0] == batch) return;
+  throw UserError("output " + std::to_string(index) + " has shape " + ToString(output.dims()) +
+                  "; its outermost dimension must be that of the samples, " +
+                  std::to_string(batch));
+}
+
+}  // namespace
+
+Result<BuiltCandidate> BuildCandidate(const Graph& canonical, const Strategy& strategy,
+                                      const TargetRegistry& targets, const BuildOptions& options) {
+  if (canonical.inputs().size() != 1) {
+    throw UserError("the model has " + std::to_string(canonical.inputs().size()) +
+                    " inputs; samples feed models of one");
+  }
+  const std::int64_t batch = BatchSize(canonical, options.batch);
+  const CompileOptions compile{options.threads, BatchBindings(canonical, batch)};
+  const Target& target = targets.Get(strategy.target);
+  const Graph lowered = Lower(ApplyStrategy(canonical, strategy), target, compile);
+  auto executable = BuildExecutable(lowered, target, targets, compile);
+  if (!executable.ok()) return executable.failure();
+  return BuiltCandidate{std::move(executable).value(), batch, Count(lowered).weight_bytes};
+}
+
+void ForEachBatch(BuiltCandidate& candidate, const Tensor& samples, const OnBatch& on_batch) {
+  const std::int64_t total = samples.dims().at(0);
+  std::vector<Tensor> outputs;
+  for (std::int64_t first = 0; first < total; first += candidate.batch) {
+    const Tensor input = TakeBatch(samples, first, candidate.batch);
+    if (outputs.empty()) {
+      outputs = candidate.executable.Run({&input, 1});
+      for (std::size_t i = 0; i < outputs.size(); ++i) CheckBatch(outputs[i], i, candidate.batch);
+    } else {
+      candidate.executable.RunInto({&input, 1}, outputs);
+    }
+    const std::int64_t count = std::min(candidate.batch, total - first);
+    if (count == candidate.batch) {
+      if (on_batch(first, outputs) == BatchVerdict::kStop) return;
+      continue;
+    }
+    std::vector<Tensor> cut;
+    cut.reserve(outputs.size());
+    for (const Tensor& output : outputs) cut.push_back(Rows(output, 0, count));
+    on_batch(first, cut);
+  }
+}
+
+}  // namespace msc::cost

@@ -1,0 +1,80 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "compiler/base/within.h"
+#include "compiler/strategy/strategy.h"
+
+namespace msc::cost {
+
+/// What a measuring child is asked: a JSON file.
+struct ChildRequest {
+  std::string folder;                ///< a prepared one
+  std::string mode = "quality";      ///< "quality", "latency" or "profile"
+  std::vector<Strategy> strategies;  ///< candidates; of quality exactly one
+  std::int64_t samples = 0;          ///< for quality: how many from the first on; 0 = all
+  std::int64_t repeats = 1;          ///< of the whole latency measurement; of profiled runs
+  template <class Self, class Visit>
+  static void Fields(Self& self, Visit& visit) {
+    visit("folder", self.folder, "prepared folder");
+    visit("mode", self.mode, "what to find out", Within::OneOf({"quality", "latency", "profile"}));
+    visit("strategies", self.strategies, "candidates");
+    visit("samples", self.samples, "samples to judge by; 0 = all", Within{0, 1e9});
+    visit("repeats", self.repeats, "how often all is measured", Within{1, 1e6});
+  }
+};
+
+/// Time of one step of an executable.
+struct StepProfile {
+  std::string name;
+  std::string target;
+  std::string precision;           ///< what it really ran in; "" for data movement
+  std::vector<std::string> nodes;  ///< graph nodes it computed; empty for a reorder
+  double median_ns = 0;
+  bool operator==(const StepProfile&) const = default;
+  template <class Self, class Visit>
+  static void Fields(Self& self, Visit& visit) {
+    visit("name", self.name, "step");
+    visit("target", self.target, "who made it");
+    visit("precision", self.precision, "arithmetic it ran in");
+    visit("nodes", self.nodes, "graph nodes it computed");
+    visit("median_ns", self.median_ns, "nanoseconds");
+  }
+};
+
+/// Steps of one executable in the order in which they run.
+struct Profile {
+  std::vector<StepProfile> steps;
+  std::optional<std::string> failure;  ///< why there are none
+  bool operator==(const Profile&) const = default;
+  template <class Self, class Visit>
+  static void Fields(Self& self, Visit& visit) {
+    visit("steps", self.steps, "steps in order");
+    visit("failure", self.failure, "why there are none");
+  }
+};
+[[nodiscard]] std::string ToJson(const Profile& profile, int indent = -1);
+
+/// What a measuring child answers: one record.
+struct ChildAnswer {
+  std::vector<std::string> outcomes;      ///< JSON of a Result<Outcome> for each strategy
+  std::vector<Profile> profiles;          ///< of the reference, then of each strategy
+  std::optional<std::string> user_error;  ///< the request makes no sense
+  template <class Self, class Visit>
+  static void Fields(Self& self, Visit& visit) {
+    visit("outcomes", self.outcomes, "what measuring gave");
+    visit("profiles", self.profiles, "times of steps");
+    visit("user_error", self.user_error, "why the request makes no sense");
+  }
+};
+
+[[nodiscard]] std::string ToJson(const ChildRequest& request);
+[[nodiscard]] std::string ToJson(const ChildAnswer& answer);
+/// UserError naming the key at fault.
+[[nodiscard]] ChildRequest RequestFromJson(std::string_view text, const std::string& what);
+[[nodiscard]] ChildAnswer AnswerFromJson(std::string_view text);
+
+}  // namespace msc::cost

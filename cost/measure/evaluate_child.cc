@@ -1,0 +1,259 @@
+#include "cost/measure/evaluate_child.h"
+
+#include <algorithm>
+#include <exception>
+#include <iostream>
+#include <memory>
+#include <new>
+#include <optional>
+#include <span>
+#include <utility>
+
+#include "compiler/base/error.h"
+#include "compiler/base/file.h"
+#include "compiler/pipeline/batch.h"
+#include "compiler/runtime/threads.h"
+#include "cost/measure/build.h"
+#include "cost/measure/child.h"
+#include "cost/measure/folder.h"
+#include "cost/measure/latency.h"
+#include "cost/measure/record.h"
+#include "cost/measure/statistics.h"
+#include "cost/quality/quality.h"
+
+namespace msc::cost {
+namespace {
+
+/// All that the modes share.
+struct Context {
+  PreparedFolder folder;
+  Graph graph;
+  const TargetRegistry* targets = nullptr;
+};
+
+Result<BuiltCandidate> Build(const Context& context, Strategy strategy, std::int64_t batch) {
+  // The hash of this very graph is in the folder; to hash all weights at every build is slow.
+  if (strategy.model_hash == context.folder.graph_hash) strategy.model_hash.clear();
+  return BuildCandidate(context.graph, strategy, *context.targets,
+                        {context.folder.settings.threads, batch});
+}
+
+Strategy Uncompressed(const Context& context) {
+  Strategy strategy;
+  strategy.target = context.folder.settings.target;
+  return strategy;
+}
+
+/// Largest relative error that the precisions of the strategy excuse; none for 8-bit integers,
+/// whose error is what the search weighs.
+std::optional<double> Tolerance(const Strategy& strategy, const EvaluationSettings& settings) {
+  double tolerance = settings.f32_tolerance;
+  for (const auto& [layer, precision] : strategy.quantize.layers) {
+    switch (ParsePrecision(precision)) {
+      case Precision::kF32:
+        break;
+      case Precision::kBF16:
+        tolerance = settings.bf16_tolerance;
+        break;
+      case Precision::kInt8:
+        return std::nullopt;
+    }
+  }
+  return tolerance;
+}
+
+std::optional<Failure> JudgeOutputs(const QualityMeter& meter, const Strategy& strategy,
+                                    const EvaluationSettings& settings) {
+  if (meter.Constant()) return Failure{FailureKind::kWrongOutput, "an output never changes"};
+  const auto tolerance = Tolerance(strategy, settings);
+  const double error = meter.LargestError();
+  if (tolerance && !(error <= *tolerance)) {
+    return Failure{FailureKind::kWrongOutput, "an output is off by " + std::to_string(error) +
+                                                  " of its range; its precision excuses " +
+                                                  std::to_string(*tolerance)};
+  }
+  return std::nullopt;
+}
+
+Result<Outcome> MeasureQuality(const Context& context, const Strategy& strategy,
+                               const RowRange& rows) {
+  const EvaluationSettings& settings = context.folder.settings;
+  auto built = Build(context, strategy, settings.batch);
+  if (!built.ok()) return built.failure();
+  const Tensor inputs = LoadInputs(context.folder, rows);
+  const std::vector<Tensor> reference = LoadReference(context.folder, rows);
+  const std::vector<std::int32_t> labels = LoadLabels(context.folder, rows);
+
+  QualityMeter meter;
+  std::optional<Failure> failure;
+  ForEachBatch(built.value(), inputs, [&](std::int64_t first, std::span<const Tensor> outputs) {
+    const std::int64_t count = outputs.front().dims()[0];
+    std::vector<Tensor> wanted;
+    wanted.reserve(reference.size());
+    for (const Tensor& output : reference) wanted.push_back(Rows(output, first, count));
+    const auto offset = static_cast<std::size_t>(first);
+    failure = meter.Add(wanted, outputs,
+                        labels.empty()
+                            ? std::span<const std::int32_t>()
+                            : std::span(labels).subspan(offset, static_cast<std::size_t>(count)));
+    return failure ? BatchVerdict::kStop : BatchVerdict::kGoOn;
+  });
+  if (!failure) failure = JudgeOutputs(meter, strategy, settings);
+  if (failure) return *std::move(failure);
+
+  // The arena that matters is the one of a single sample.
+  auto single = Build(context, strategy, 1);
+  if (!single.ok()) return single.failure();
+  Outcome outcome;
+  outcome.quality = meter.Total();
+  outcome.weight_bytes = single.value().weight_bytes;
+  outcome.peak_bytes = static_cast<std::int64_t>(single.value().executable.memory().arena_bytes);
+  return outcome;
+}
+
+/// A built candidate with what its calls read and write.
+struct Runner {
+  BuiltCandidate built;
+  Tensor input;
+  std::vector<Tensor> outputs;
+
+  void Run() { built.executable.RunInto({&input, 1}, outputs); }
+};
+
+/// Ready to be timed on the first sample, its answer to which was looked at.
+Result<std::shared_ptr<Runner>> MakeRunner(const Context& context, const Strategy& strategy) {
+  auto built = Build(context, strategy, 1);
+  if (!built.ok()) return built.failure();
+  auto runner = std::make_shared<Runner>();
+  runner->built = std::move(built).value();
+  const RowRange rows{0, runner->built.batch};
+  runner->input = LoadInputs(context.folder, rows);
+  runner->outputs = runner->built.executable.Run({&runner->input, 1});
+  QualityMeter meter;
+  auto failure = meter.Add(LoadReference(context.folder, rows), runner->outputs, {});
+  if (!failure) failure = JudgeOutputs(meter, strategy, context.folder.settings);
+  if (failure) return *std::move(failure);
+  return runner;
+}
+
+std::vector<Result<Outcome>> MeasureLatencies(const Context& context, const ChildRequest& request) {
+  auto reference = MakeRunner(context, Uncompressed(context));
+  if (!reference.ok()) {
+    throw UserError("the uncompressed model cannot be timed: " + reference.failure().detail);
+  }
+  std::vector<Result<Outcome>> outcomes;
+  std::vector<std::size_t> running;  // indices into outcomes
+  std::vector<std::shared_ptr<Runner>> runners;
+  std::vector<Call> calls;
+  for (const Strategy& strategy : request.strategies) {
+    auto runner = MakeRunner(context, strategy);
+    if (!runner.ok()) {
+      outcomes.emplace_back(runner.failure());
+      continue;
+    }
+    running.push_back(outcomes.size());
+    outcomes.emplace_back(Outcome{});
+    runners.push_back(std::move(runner).value());
+    calls.emplace_back([&r = *runners.back()] { r.Run(); });
+  }
+  if (calls.empty()) return outcomes;
+
+  std::vector<std::vector<Latency>> repeats(calls.size());
+  const Call run_reference = [&r = *reference.value()] { r.Run(); };
+  for (std::int64_t repeat = 0; repeat < request.repeats; ++repeat) {
+    const auto latencies =
+        MeasureTogether(run_reference, calls, context.folder.settings.latency, SystemProbe());
+    for (std::size_t i = 0; i < calls.size(); ++i) repeats[i].push_back(latencies[i]);
+  }
+  for (std::size_t i = 0; i < calls.size(); ++i) {
+    Outcome& outcome = outcomes[running[i]].value();
+    outcome.latency = Combine(repeats[i]);
+    outcome.weight_bytes = runners[i]->built.weight_bytes;
+    outcome.peak_bytes =
+        static_cast<std::int64_t>(runners[i]->built.executable.memory().arena_bytes);
+  }
+  return outcomes;
+}
+
+Profile ProfileSteps(const Context& context, const Strategy& strategy, std::int64_t repeats) {
+  Profile profile;
+  auto runner = MakeRunner(context, strategy);
+  if (!runner.ok()) {
+    profile.failure = runner.failure().detail;
+    return profile;
+  }
+  std::vector<std::vector<double>> times;
+  std::vector<StepTime> steps;
+  // The first run finds cold caches and does not count.
+  for (std::int64_t run = 0; run <= repeats; ++run) {
+    steps.clear();
+    (void)runner.value()->built.executable.Profile({&runner.value()->input, 1}, steps);
+    times.resize(steps.size());
+    if (run == 0) continue;
+    for (std::size_t i = 0; i < steps.size(); ++i) {
+      times[i].push_back(static_cast<double>(steps[i].time.count()));
+    }
+  }
+  profile.steps.reserve(steps.size());
+  for (std::size_t i = 0; i < steps.size(); ++i) {
+    profile.steps.push_back(
+        {steps[i].name, steps[i].target, steps[i].precision, steps[i].nodes, Median(times[i])});
+  }
+  return profile;
+}
+
+/// A line for the caller's log, whatever went wrong.
+int Complain(const char* what) {
+  std::cerr << what << "\n";
+  return 1;
+}
+
+}  // namespace
+
+ChildAnswer AnswerRequest(const ChildRequest& request, const TargetRegistry& targets) {
+  Context context;
+  context.folder = OpenFolder(request.folder);
+  context.graph = LoadCanonical(context.folder);
+  context.targets = &targets;
+  UseThreads(context.folder.settings.threads);
+  ChildAnswer answer;
+  if (request.mode == "quality") {
+    if (request.strategies.size() != 1) throw UserError("quality is asked of one strategy");
+    const std::int64_t all = context.folder.samples;
+    const RowRange rows{0, request.samples == 0 ? all : std::min(request.samples, all)};
+    answer.outcomes.push_back(ToJson(MeasureQuality(context, request.strategies[0], rows)));
+  } else if (request.mode == "latency") {
+    answer.outcomes.reserve(request.strategies.size());
+    for (const auto& outcome : MeasureLatencies(context, request)) {
+      answer.outcomes.push_back(ToJson(outcome));
+    }
+  } else {
+    answer.profiles.reserve(request.strategies.size() + 1);
+    answer.profiles.push_back(ProfileSteps(context, Uncompressed(context), request.repeats));
+    for (const Strategy& strategy : request.strategies) {
+      answer.profiles.push_back(ProfileSteps(context, strategy, request.repeats));
+    }
+  }
+  return answer;
+}
+
+int MeasureChildMain(const std::string& request_path, const TargetRegistry& targets) {
+  // This is the seam between a child and its parent: whatever happens becomes a record or a status.
+  try {
+    ChildAnswer answer;
+    try {
+      answer =
+          AnswerRequest(RequestFromJson(ReadFile(request_path), "'" + request_path + "'"), targets);
+    } catch (const UserError& error) {
+      answer.user_error = error.what();
+    }
+    WriteRecord(kRecordFd, ToJson(answer));
+    return 0;
+  } catch (const std::bad_alloc&) {
+    return kExitOutOfMemory;
+  } catch (const std::exception& error) {
+    return Complain(error.what());
+  }
+}
+
+}  // namespace msc::cost

@@ -1,0 +1,27 @@
+#pragma once
+
+#include <string>
+
+#include "compiler/targets/target.h"
+#include "cost/measure/child_protocol.h"
+
+namespace msc::cost {
+
+/// The measuring child: what `mscgym measure-child REQUEST.json` is. Reads the request, does what
+/// it asks, writes one record to descriptor 3. Returns the exit status: 0 where a record was
+/// written (a UserError is one), 77 out of memory, 1 anything else, with a line on stderr.
+[[nodiscard]] int MeasureChildMain(const std::string& request_path, const TargetRegistry& targets);
+
+/// What the child does, without the process around it.
+///
+/// quality: one outcome without latency. The candidate's outputs over the samples are compared with
+/// the stored ones; it fails with kWrongOutput where they are not finite, or constant while the
+/// reference's vary, or further from the reference than its widest precision allows (settings).
+/// latency: an outcome with latency for each strategy, whose quality is empty; all are timed
+/// together against the uncompressed model, batch 1, and the whole `repeats` times (see Combine).
+/// Before that each must answer the first sample as above. A candidate that fails leaves the rest
+/// comparable.
+/// profile: median time of every step over `repeats` runs, of the uncompressed model and of each.
+[[nodiscard]] ChildAnswer AnswerRequest(const ChildRequest& request, const TargetRegistry& targets);
+
+}  // namespace msc::cost

@@ -1,0 +1,86 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "compiler/base/within.h"
+#include "compiler/ir/graph.h"
+#include "compiler/ir/tensor.h"
+#include "compiler/targets/target.h"
+#include "cost/measure/latency.h"
+#include "cost/quality/array_file.h"
+#include "cost/quality/dataset.h"
+
+namespace msc::cost {
+
+/// How every candidate of one study is judged: enters cache keys, so two outcomes with equal
+/// settings can be compared.
+struct EvaluationSettings {
+  std::string target = "onednn";      ///< who runs the uncompressed model that is compared with
+  int threads = 1;                    ///< a candidate runs on
+  std::int64_t samples = 1000;        ///< each trial is judged on; 0 = all
+  std::int64_t batch = 50;            ///< samples a call, for quality
+  double f32_tolerance = 1e-3;        ///< of the output's range, where every layer stays f32
+  double bf16_tolerance = 5e-2;       ///< likewise, where none is narrower than bf16
+  std::int64_t quality_ms = 300'000;  ///< after which the quality child counts as hung
+  std::int64_t latency_ms = 300'000;  ///< likewise; beyond the budgets in `latency`
+  std::int64_t memory_mb = 0;         ///< address space of a child; 0 = unlimited
+  LatencyOptions latency;
+  bool operator==(const EvaluationSettings&) const = default;
+  template <class Self, class Visit>
+  static void Fields(Self& self, Visit& visit) {
+    visit("target", self.target, "who runs the uncompressed model");
+    visit("threads", self.threads, "threads a candidate runs on", Within{1, 1024});
+    visit("samples", self.samples, "samples a trial; 0 = all", Within{0, 1e9});
+    visit("batch", self.batch, "samples a call, for quality", Within{1, 65536});
+    visit("f32_tolerance", self.f32_tolerance, "largest relative error in f32", Within{0, 1});
+    visit("bf16_tolerance", self.bf16_tolerance, "largest relative error in bf16", Within{0, 1});
+    visit("quality_ms", self.quality_ms, "patience with a quality child", Within{1, 1e8});
+    visit("latency_ms", self.latency_ms, "patience with a latency child", Within{1, 1e8});
+    visit("memory_mb", self.memory_mb, "memory of a child; 0 = unlimited", Within{0, 1e8});
+    visit("latency", self.latency, "how time is measured");
+  }
+};
+
+/// What a folder holds for measuring children, and where. They read it; nobody writes to it once it
+/// is there.
+struct PreparedFolder {
+  std::string path;
+  std::string graph_hash;    ///< GraphHash of the canonical graph
+  std::string samples_hash;  ///< SHA-256 over inputs and labels
+  std::int64_t samples = 0;
+  std::int64_t outputs = 0;  ///< of the graph
+  bool labelled = false;
+  EvaluationSettings settings;
+};
+
+/// What is prepared. The graph is canonical, has one input, and outlives the call.
+struct Preparation {
+  const Graph* graph = nullptr;
+  const Dataset* samples = nullptr;
+  EvaluationSettings settings;
+};
+
+/// Outputs of the uncompressed graph for all samples, in f32 by settings.target: for each output
+/// [N, ...]. UserError where the model takes no such samples, or the target does not take the
+/// model.
+[[nodiscard]] std::vector<Tensor> ReferenceOutputs(const Preparation& preparation,
+                                                   const TargetRegistry& targets);
+
+/// Writes graph.json and graph.weights, inputs.npy, labels.npy, reference_<i>.npy, and last
+/// evaluation.json, which marks the folder as complete. Computes the reference outputs.
+PreparedFolder PrepareFolder(const std::string& path, const Preparation& preparation,
+                             const TargetRegistry& targets);
+
+/// Reads evaluation.json only. UserError if it is not there or damaged.
+[[nodiscard]] PreparedFolder OpenFolder(const std::string& path);
+
+/// Parts of a prepared folder, read when needed; only the rows that are asked for.
+[[nodiscard]] Graph LoadCanonical(const PreparedFolder& folder);
+[[nodiscard]] Tensor LoadInputs(const PreparedFolder& folder, const RowRange& rows);
+[[nodiscard]] std::vector<std::int32_t> LoadLabels(const PreparedFolder& folder,
+                                                   const RowRange& rows);
+[[nodiscard]] std::vector<Tensor> LoadReference(const PreparedFolder& folder, const RowRange& rows);
+
+}  // namespace msc::cost

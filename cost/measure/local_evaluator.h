@@ -1,0 +1,70 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "cost/measure/child_protocol.h"
+#include "cost/measure/core_lock.h"
+#include "cost/measure/folder.h"
+#include "cost/model/evaluator.h"
+
+namespace msc::cost {
+
+/// Where and by what a LocalEvaluator measures.
+struct LocalOptions {
+  std::string folder;  ///< prepared, see folder.h
+  /// Start of the command line of a measuring child; the path of the request follows.
+  std::vector<std::string> child;        ///< {"/path/of/mscgym", "measure-child"}
+  std::vector<int> quality_cores;        ///< quality children are bound to these; empty = any
+  std::vector<int> latency_cores;        ///< latency children likewise; held exclusively
+  std::string lock_folder = "/tmp";      ///< the same for all who share the machine
+  std::string scratch = "/tmp";          ///< for request files, which do not stay
+  std::vector<std::string> environment;  ///< "NAME=value", added to what a child gets
+};
+
+/// Measures candidates on this machine, each in children of its own: no code made for a candidate
+/// ever runs in this process.
+///
+/// A quality child first; then, where time is wanted and the candidate is sound, a latency child,
+/// which holds its cores exclusively: at most one per core on this machine, across processes that
+/// agree on `lock_folder`, and no quality child beside it on the same cores. Failures are not tried
+/// again. Several evaluators may work in one process at a time; one is for one thread at a time.
+class LocalEvaluator final : public Evaluator {
+ public:
+  /// UserError if the folder is not a prepared one.
+  explicit LocalEvaluator(LocalOptions options);
+
+  [[nodiscard]] const PreparedFolder& folder() const noexcept { return folder_; }
+
+  /// Measures finalists under the same conditions: quality on all samples, then time, interleaved
+  /// in one child, three times over. Results in order; empty if stopped.
+  [[nodiscard]] std::vector<Result<Outcome>> MeasureFinalists(
+      std::span<const Strategy> strategies, const std::function<bool()>& stop = {});
+
+  /// Step times of the uncompressed model and of each strategy, `runs` of them. Empty if stopped.
+  [[nodiscard]] Result<std::vector<Profile>> ProfileSteps(std::span<const Strategy> strategies,
+                                                          std::int64_t runs,
+                                                          const std::function<bool()>& stop = {});
+
+ private:
+  using Stop = std::function<bool()>;
+  void DoEvaluate(std::span<const Candidate> batch, const Done& done, const Stop& stop) override;
+  [[nodiscard]] std::optional<Result<Outcome>> EvaluateOne(const Candidate& candidate,
+                                                           const Stop& stop);
+  /// nullopt if stopped. UserError if the child says that the request makes no sense.
+  [[nodiscard]] std::optional<Result<ChildAnswer>> Ask(const ChildRequest& request,
+                                                       const Stop& stop);
+  [[nodiscard]] std::optional<Result<Outcome>> AskQuality(const Strategy& strategy,
+                                                          std::int64_t samples, const Stop& stop);
+  [[nodiscard]] std::optional<std::vector<Result<Outcome>>> AskLatency(
+      std::vector<Strategy> strategies, std::int64_t repeats, const Stop& stop);
+
+  LocalOptions options_;
+  PreparedFolder folder_;
+};
+
+}  // namespace msc::cost

@@ -1,0 +1,108 @@
+#include "cost/model/outcome.h"
+
+#include <cmath>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "compiler/base/error.h"
+#include "compiler/base/fields.h"
+
+namespace msc::cost {
+namespace {
+
+struct StoredFailure {
+  std::string kind;
+  std::string detail;
+  template <class Self, class Visit>
+  static void Fields(Self& self, Visit& visit) {
+    visit("kind", self.kind, "one of the closed list of reasons");
+    visit("detail", self.detail, "one line for a person");
+  }
+};
+
+struct StoredResult {
+  std::optional<Outcome> outcome;
+  std::optional<StoredFailure> failure;
+  template <class Self, class Visit>
+  static void Fields(Self& self, Visit& visit) {
+    visit("outcome", self.outcome, "what measuring gave");
+    visit("failure", self.failure, "why it gave nothing");
+  }
+};
+
+/// A number of an outcome with its name and the largest value that makes sense.
+struct Number {
+  std::string_view name;
+  double value;
+  double most = INFINITY;
+};
+
+/// The first number that no measurement can give, or nullptr.
+const Number* FindImpossible(const std::vector<Number>& numbers) {
+  for (const Number& number : numbers) {
+    if (!std::isfinite(number.value) || number.value < 0 || number.value > number.most) {
+      return &number;
+    }
+  }
+  return nullptr;
+}
+
+std::vector<Number> Numbers(const Outcome& outcome) {
+  const Quality& quality = outcome.quality;
+  std::vector<Number> numbers = {
+      {"quality.kl", quality.kl},
+      {"quality.mse", quality.mse},
+      {"quality.agreement", quality.agreement, 1},
+      {"quality.accuracy", quality.accuracy.value_or(0), 1},
+      {"quality.reference_accuracy", quality.reference_accuracy.value_or(0), 1},
+      {"quality.samples", static_cast<double>(quality.samples)},
+      {"weight_bytes", static_cast<double>(outcome.weight_bytes)},
+      {"peak_bytes", static_cast<double>(outcome.peak_bytes)},
+  };
+  if (outcome.latency) {
+    const Latency& latency = *outcome.latency;
+    numbers.insert(numbers.end(), {{"latency.median_ns", latency.median_ns},
+                                   {"latency.reference_median_ns", latency.reference_median_ns},
+                                   {"latency.ratio", latency.ratio},
+                                   {"latency.ratio_low", latency.ratio_low},
+                                   {"latency.ratio_high", latency.ratio_high},
+                                   {"latency.rounds", static_cast<double>(latency.rounds)}});
+  }
+  return numbers;
+}
+
+}  // namespace
+
+std::string ToJson(const Result<Outcome>& result) {
+  nlohmann::json json;
+  if (result.ok()) {
+    Check(FindImpossible(Numbers(result.value())) == nullptr,
+          "every number of an outcome is finite and not negative");
+    json["outcome"] = WriteJson(result.value());
+  } else {
+    json["failure"] =
+        WriteJson(StoredFailure{std::string(Name(result.failure().kind)), result.failure().detail});
+  }
+  // A detail may quote what a dying child wrote, in whatever encoding.
+  return json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+Result<Outcome> OutcomeFromJson(std::string_view text) {
+  auto stored = FromJsonText<StoredResult>(text, "the outcome");
+  if (stored.outcome.has_value() == stored.failure.has_value()) {
+    throw UserError("the outcome must have either 'outcome' or 'failure'");
+  }
+  if (stored.failure) {
+    const auto kind = ParseFailureKind(stored.failure->kind);
+    if (!kind) throw UserError("'" + stored.failure->kind + "' is no kind of failure");
+    return Failure{*kind, std::move(stored.failure->detail)};
+  }
+  const auto numbers = Numbers(*stored.outcome);
+  if (const Number* bad = FindImpossible(numbers)) {
+    throw UserError("'outcome." + std::string(bad->name) + "' is out of range");
+  }
+  return *stored.outcome;
+}
+
+}  // namespace msc::cost

@@ -1,0 +1,79 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "compiler/base/result.h"
+#include "compiler/base/within.h"
+
+namespace msc::cost {
+
+/// Time of one whole call, measured interleaved with the reference in one process.
+struct Latency {
+  double median_ns = 0;
+  double reference_median_ns = 0;
+  /// Median over rounds of (candidate time / reference time) and a 95 % interval: the number to
+  /// compare candidates by, since it cancels what the machine does meanwhile.
+  double ratio = 1;
+  double ratio_low = 1;
+  double ratio_high = 1;
+  std::int64_t rounds = 0;
+  bool noisy = false;  ///< guards tripped to the end; the interval says how much
+  /// Whether the interval excludes 1: otherwise "difference not significant".
+  [[nodiscard]] bool significant() const { return ratio_high < 1 || ratio_low > 1; }
+  bool operator==(const Latency&) const = default;
+  template <class Self, class Visit>
+  static void Fields(Self& self, Visit& visit) {
+    visit("median_ns", self.median_ns, "nanoseconds a call");
+    visit("reference_median_ns", self.reference_median_ns, "of the uncompressed model");
+    visit("ratio", self.ratio, "median of candidate / reference");
+    visit("ratio_low", self.ratio_low, "lower end of the 95 % interval");
+    visit("ratio_high", self.ratio_high, "upper end");
+    visit("rounds", self.rounds, "interleaved rounds");
+    visit("noisy", self.noisy, "the machine disturbed the measurement");
+  }
+};
+
+/// How far outputs are from those of the uncompressed model, and from the labels.
+struct Quality {
+  double kl = 0;         ///< mean KL(softmax(reference) || softmax(candidate)), nats
+  double mse = 0;        ///< mean squared difference of outputs / variance of the reference's
+  double agreement = 1;  ///< share of samples with the same arg max
+  std::optional<double> accuracy;            ///< share of labels hit, in [0, 1]
+  std::optional<double> reference_accuracy;  ///< of the uncompressed model on the same samples
+  std::int64_t samples = 0;
+  bool operator==(const Quality&) const = default;
+  template <class Self, class Visit>
+  static void Fields(Self& self, Visit& visit) {
+    visit("kl", self.kl, "distillation loss in nats");
+    visit("mse", self.mse, "relative squared error");
+    visit("agreement", self.agreement, "share of equal arg max");
+    visit("accuracy", self.accuracy, "share of labels hit");
+    visit("reference_accuracy", self.reference_accuracy, "of the uncompressed model");
+    visit("samples", self.samples, "samples compared");
+  }
+};
+
+/// What measuring one candidate gave.
+struct Outcome {
+  std::optional<Latency> latency;  ///< absent where only quality was asked for
+  Quality quality;
+  std::int64_t weight_bytes = 0;  ///< of the compressed graph's constants
+  std::int64_t peak_bytes = 0;    ///< arena of the executable
+  bool operator==(const Outcome&) const = default;
+  template <class Self, class Visit>
+  static void Fields(Self& self, Visit& visit) {
+    visit("latency", self.latency, "time");
+    visit("quality", self.quality, "closeness");
+    visit("weight_bytes", self.weight_bytes, "size of the weights");
+    visit("peak_bytes", self.peak_bytes, "size of the arena");
+  }
+};
+
+/// {"outcome": {...}} or {"failure": {"kind": "...", "detail": "..."}}: how results travel and are
+/// stored. Reading throws UserError for anything else, a number that is not finite included.
+[[nodiscard]] std::string ToJson(const Result<Outcome>& result);
+[[nodiscard]] Result<Outcome> OutcomeFromJson(std::string_view text);
+
+}  // namespace msc::cost

@@ -1,0 +1,168 @@
+#include "cost/quality/dataset.h"
+
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <span>
+#include <utility>
+
+#include "compiler/base/error.h"
+#include "cost/quality/array_file.h"
+
+namespace msc::cost {
+namespace {
+
+Tensor ReadArray(const DataConfig& config, const std::string& path) {
+  const RowRange rows{config.first, config.count};
+  return config.format == "npy" ? ReadNpy(path, rows) : ReadIdx(path, rows);
+}
+
+/// Dims of one sample under `input`, whose symbolic dimensions past the first must not matter.
+Dims SampleDims(const Tensor& images, const Shape& input, const std::string& path) {
+  Dims own(images.dims().begin() + 1, images.dims().end());
+  if (input.empty()) throw UserError("the model's input is a scalar: it takes no samples");
+  const auto wanted = StaticDims(Shape(input.begin() + 1, input.end()));
+  if (!wanted) return own;
+  if (ElementCount(*wanted) != ElementCount(own)) {
+    throw UserError("one sample of '" + path + "' is " + ToString(own) +
+                    "; the model's input wants " + ToString(*wanted));
+  }
+  return *wanted;
+}
+
+/// What an element reads as before normalization.
+float Plain(float value) {
+  return value;
+}
+float Plain(std::uint8_t value) {
+  return static_cast<float>(value) / 255.0F;
+}
+float Plain(double value) {
+  return static_cast<float>(value);
+}
+
+template <class T>
+void Normalize(std::span<const T> from, const DataConfig& config, std::int64_t channels,
+               std::span<float> to) {
+  const std::size_t inner = to.empty() ? 1 : to.size() / static_cast<std::size_t>(channels);
+  for (std::size_t channel = 0; channel < static_cast<std::size_t>(channels); ++channel) {
+    const auto mean = static_cast<float>(config.mean[config.mean.size() == 1 ? 0 : channel]);
+    const auto std = static_cast<float>(config.std[config.std.size() == 1 ? 0 : channel]);
+    for (std::size_t i = channel * inner; i < (channel + 1) * inner; ++i) {
+      to[i] = (Plain(from[i]) - mean) / std;
+    }
+  }
+}
+
+void CheckChannels(const DataConfig& config, std::int64_t channels) {
+  for (const auto* list : {&config.mean, &config.std}) {
+    if (list->size() == 1 || static_cast<std::int64_t>(list->size()) == channels) continue;
+    throw UserError(std::string(list == &config.mean ? "'mean'" : "'std'") + " has " +
+                    std::to_string(list->size()) + " numbers; it needs one, or one for each of " +
+                    std::to_string(channels) + " channels");
+  }
+}
+
+template <class T>
+Tensor Convert(const Tensor& images, const DataConfig& config, Dims dims) {
+  Tensor out(DType::kF32, std::move(dims));
+  const std::int64_t channels = out.dims().size() > 1 ? out.dims()[1] : 1;
+  CheckChannels(config, channels);
+  const auto sample = static_cast<std::size_t>(out.size() / out.dims()[0]);
+  for (std::int64_t n = 0; n < out.dims()[0] && channels > 0; ++n) {
+    const std::size_t offset = static_cast<std::size_t>(n) * sample;
+    Normalize(images.Values<T>().subspan(offset, sample), config, channels,
+              out.MutableValues<float>().subspan(offset, sample));
+  }
+  return out;
+}
+
+template <class T>
+std::vector<std::int32_t> ToLabels(const Tensor& tensor, const std::string& path) {
+  std::vector<std::int32_t> labels;
+  labels.reserve(static_cast<std::size_t>(tensor.size()));
+  for (const T value : tensor.Values<T>()) {
+    const auto label = static_cast<std::int64_t>(value);
+    if (label < 0 || label > std::numeric_limits<std::int32_t>::max()) {
+      throw UserError("'" + path + "' holds " + std::to_string(label) +
+                      ", which is no class number");
+    }
+    labels.push_back(static_cast<std::int32_t>(label));
+  }
+  return labels;
+}
+
+std::vector<std::int32_t> LoadLabels(const DataConfig& config, std::int64_t samples) {
+  if (config.labels.empty()) return {};
+  const Tensor tensor = ReadArray(config, config.labels);
+  if (tensor.size() != samples || tensor.dims()[0] != samples) {
+    throw UserError("'" + config.labels + "' holds labels of shape " + ToString(tensor.dims()) +
+                    " for " + std::to_string(samples) + " samples");
+  }
+  switch (tensor.dtype()) {
+    case DType::kU8:
+      return ToLabels<std::uint8_t>(tensor, config.labels);
+    case DType::kI32:
+      return ToLabels<std::int32_t>(tensor, config.labels);
+    case DType::kI64:
+      return ToLabels<std::int64_t>(tensor, config.labels);
+    default:
+      throw UserError("'" + config.labels + "' holds labels that are not integers");
+  }
+}
+
+}  // namespace
+
+Dataset LoadDataset(const DataConfig& config, const Shape& input) {
+  if (config.images.empty()) throw UserError("'images' must name a file of samples");
+  const Tensor images = ReadArray(config, config.images);
+  if (images.dims()[0] == 0) throw UserError("'" + config.images + "' holds no samples");
+  const Dims sample = SampleDims(images, input, config.images);
+  Dims dims = {images.dims()[0]};
+  dims.insert(dims.end(), sample.begin(), sample.end());
+  Dataset dataset;
+  switch (images.dtype()) {
+    case DType::kU8:
+      dataset.inputs = Convert<std::uint8_t>(images, config, std::move(dims));
+      break;
+    case DType::kF32:
+      dataset.inputs = Convert<float>(images, config, std::move(dims));
+      break;
+    case DType::kF64:
+      dataset.inputs = Convert<double>(images, config, std::move(dims));
+      break;
+    default:
+      throw UserError("'" + config.images + "' holds " + std::string(Name(images.dtype())) +
+                      " samples; read are u8, f32 and f64");
+  }
+  for (const float value : dataset.inputs.Values<float>()) {
+    if (!std::isfinite(value)) {
+      throw UserError("'" + config.images + "' holds a sample that is not finite");
+    }
+  }
+  dataset.labels = LoadLabels(config, dataset.size());
+  return dataset;
+}
+
+Dataset Slice(const Dataset& dataset, std::int64_t first, std::int64_t count) {
+  if (first < 0 || count < 1 || first > dataset.size() || count > dataset.size() - first) {
+    throw UserError("there are " + std::to_string(dataset.size()) + " samples; " +
+                    std::to_string(count) + " from " + std::to_string(first) +
+                    " on were asked for");
+  }
+  Dims dims = dataset.inputs.dims();
+  dims[0] = count;
+  Dataset slice{Tensor(DType::kF32, std::move(dims)), {}};
+  const std::size_t row = dataset.inputs.bytes() / static_cast<std::size_t>(dataset.size());
+  if (slice.inputs.bytes() > 0) {
+    std::memcpy(slice.inputs.MutableRaw().data(),
+                dataset.inputs.Raw().data() + static_cast<std::size_t>(first) * row,
+                slice.inputs.bytes());
+  }
+  if (!dataset.labels.empty()) {
+    slice.labels.assign(dataset.labels.begin() + first, dataset.labels.begin() + first + count);
+  }
+  return slice;
+}
+
+}  // namespace msc::cost

@@ -1,0 +1,229 @@
+#include "cost/quality/quality.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <string>
+#include <utility>
+
+#include "compiler/base/error.h"
+
+namespace msc::cost {
+
+/// Sums over one output.
+struct QualityMeter::Totals {
+  double kl = 0;
+  double squared_error = 0;
+  // Welford's running mean and sum of squared deviations of the reference.
+  double mean = 0;
+  double deviation = 0;
+  double low = std::numeric_limits<double>::infinity();
+  double high = -std::numeric_limits<double>::infinity();
+  double candidate_low = std::numeric_limits<double>::infinity();
+  double candidate_high = -std::numeric_limits<double>::infinity();
+  double largest_error = 0;
+  std::int64_t values = 0;
+  std::int64_t rows = 0;
+  std::int64_t agreeing = 0;
+
+  void Add(std::span<const double> p, std::span<const double> q, std::size_t classes);
+};
+
+namespace {
+
+/// The values of any numeric output, as doubles.
+std::vector<double> ToDoubles(const Tensor& tensor) {
+  const auto copy = [](const auto values) {
+    return std::vector<double>(values.begin(), values.end());
+  };
+  switch (tensor.dtype()) {
+    case DType::kF32:
+      return copy(tensor.Values<float>());
+    case DType::kF64:
+      return copy(tensor.Values<double>());
+    case DType::kI32:
+      return copy(tensor.Values<std::int32_t>());
+    case DType::kI64:
+      return copy(tensor.Values<std::int64_t>());
+    default:
+      throw UserError("an output of type " + std::string(Name(tensor.dtype())) +
+                      " cannot be compared; f32, f64, i32 and i64 can");
+  }
+}
+
+bool AllFinite(std::span<const double> values) {
+  return std::all_of(values.begin(), values.end(),
+                     [](double value) { return std::isfinite(value); });
+}
+
+std::size_t ArgMax(std::span<const double> row) {
+  return static_cast<std::size_t>(std::max_element(row.begin(), row.end()) - row.begin());
+}
+
+/// log(softmax(row)[i]) = row[i] - most - log_sum: shifted by the maximum, so that nothing
+/// overflows, and the maximum apart, so that it costs no digits.
+struct LogSoftmax {
+  explicit LogSoftmax(std::span<const double> row)
+      : most(*std::max_element(row.begin(), row.end())) {
+    double sum = 0;
+    for (const double value : row) sum += std::exp(value - most);
+    log_sum = std::log(sum);
+  }
+  [[nodiscard]] double Of(double value) const { return value - most - log_sum; }
+
+  double most;
+  double log_sum;
+};
+
+/// KL(softmax(reference) || softmax(candidate)) of one row, in nats. Not negative in exact
+/// arithmetic, so what rounding leaves below 0 is 0.
+double Divergence(std::span<const double> reference, std::span<const double> candidate) {
+  const LogSoftmax log_softmax_p(reference);
+  const LogSoftmax log_softmax_q(candidate);
+  double sum = 0;
+  for (std::size_t i = 0; i < reference.size(); ++i) {
+    const double log_p = log_softmax_p.Of(reference[i]);
+    const double log_q = log_softmax_q.Of(candidate[i]);
+    sum += std::exp(log_p) * (log_p - log_q);
+  }
+  return std::max(sum, 0.0);
+}
+
+std::string Describe(const Tensor& tensor) {
+  return std::string(Name(tensor.dtype())) + ToString(tensor.dims());
+}
+
+std::int64_t CountHits(std::span<const double> values, std::size_t classes,
+                       std::span<const std::int32_t> labels) {
+  std::int64_t hits = 0;
+  for (std::size_t row = 0; row < labels.size(); ++row) {
+    const std::size_t best = ArgMax(values.subspan(row * classes, classes));
+    hits += best == static_cast<std::size_t>(labels[row]) ? 1 : 0;
+  }
+  return hits;
+}
+
+}  // namespace
+
+QualityMeter::QualityMeter() = default;
+QualityMeter::~QualityMeter() = default;
+
+std::optional<Failure> QualityMeter::Add(std::span<const Tensor> reference,
+                                         std::span<const Tensor> candidate,
+                                         std::span<const std::int32_t> labels) {
+  Check(!reference.empty() && reference.size() == candidate.size(),
+        "a candidate has as many outputs as the reference, at least one");
+  Check(outputs_.empty() || outputs_.size() == reference.size(),
+        "every batch has the same number of outputs");
+  outputs_.resize(reference.size());
+  for (std::size_t index = 0; index < reference.size(); ++index) {
+    const Tensor& wanted = reference[index];
+    const Tensor& got = candidate[index];
+    if (wanted.dtype() != got.dtype() || wanted.dims() != got.dims()) {
+      return Failure{FailureKind::kWrongOutput, "output " + std::to_string(index) + " is " +
+                                                    Describe(got) + " instead of " +
+                                                    Describe(wanted)};
+    }
+    if (wanted.dims().size() < 2 || wanted.size() == 0) {
+      throw UserError("an output of type " + Describe(wanted) +
+                      " cannot be compared: it needs rows of classes, [N, ..., C]");
+    }
+    const std::vector<double> p = ToDoubles(wanted);
+    const std::vector<double> q = ToDoubles(got);
+    if (!AllFinite(p)) {
+      throw UserError("output " + std::to_string(index) +
+                      " of the uncompressed model is not finite on these samples");
+    }
+    if (!AllFinite(q)) {
+      return Failure{FailureKind::kWrongOutput,
+                     "output " + std::to_string(index) + " is not finite"};
+    }
+    const auto classes = static_cast<std::size_t>(wanted.dims().back());
+    outputs_[index].Add(p, q, classes);
+    if (index > 0 || labels.empty()) continue;
+    if (labels.size() * classes != p.size()) {
+      throw UserError(std::to_string(labels.size()) + " labels do not fit an output of shape " +
+                      ToString(wanted.dims()));
+    }
+    hits_ += CountHits(q, classes, labels);
+    reference_hits_ += CountHits(p, classes, labels);
+    labelled_ += static_cast<std::int64_t>(labels.size());
+  }
+  samples_ += reference[0].dims()[0];
+  return std::nullopt;
+}
+
+void QualityMeter::Totals::Add(std::span<const double> p, std::span<const double> q,
+                               std::size_t classes) {
+  for (std::size_t i = 0; i < p.size(); ++i) {
+    const double error = std::abs(q[i] - p[i]);
+    squared_error += error * error;
+    largest_error = std::max(largest_error, error);
+    ++values;
+    const double delta = p[i] - mean;
+    mean += delta / static_cast<double>(values);
+    deviation += delta * (p[i] - mean);
+    low = std::min(low, p[i]);
+    high = std::max(high, p[i]);
+    candidate_low = std::min(candidate_low, q[i]);
+    candidate_high = std::max(candidate_high, q[i]);
+  }
+  for (std::size_t first = 0; first < p.size(); first += classes) {
+    const auto row_p = p.subspan(first, classes);
+    const auto row_q = q.subspan(first, classes);
+    kl += Divergence(row_p, row_q);
+    agreeing += ArgMax(row_p) == ArgMax(row_q) ? 1 : 0;
+    ++rows;
+  }
+}
+
+Quality QualityMeter::Total() const {
+  Check(samples_ > 0, "quality is asked for after at least one batch");
+  Quality total;
+  total.agreement = 0;
+  const auto count = static_cast<double>(outputs_.size());
+  for (const Totals& output : outputs_) {
+    const auto values = static_cast<double>(output.values);
+    const auto rows = static_cast<double>(output.rows);
+    const double variance = output.deviation / values;
+    const double error = output.squared_error / values;
+    // A constant reference has no scale of its own; the plain error is all there is to say.
+    total.mse += (variance > 0 ? error / variance : error) / count;
+    total.kl += output.kl / rows / count;
+    total.agreement += static_cast<double>(output.agreeing) / rows / count;
+  }
+  total.agreement = std::min(total.agreement, 1.0);
+  total.samples = samples_;
+  if (labelled_ > 0) {
+    total.accuracy = static_cast<double>(hits_) / static_cast<double>(labelled_);
+    total.reference_accuracy =
+        static_cast<double>(reference_hits_) / static_cast<double>(labelled_);
+  }
+  return total;
+}
+
+double QualityMeter::LargestError() const {
+  double largest = 0;
+  for (const Totals& output : outputs_) {
+    if (output.largest_error > 0) {
+      largest = std::max(largest, output.largest_error / (output.high - output.low));
+    }
+  }
+  return largest;
+}
+
+bool QualityMeter::Constant() const {
+  return std::any_of(outputs_.begin(), outputs_.end(), [](const Totals& output) {
+    return output.candidate_low == output.candidate_high && output.low < output.high;
+  });
+}
+
+Result<Quality> Compare(const Tensor& reference, const Tensor& candidate,
+                        std::span<const std::int32_t> labels) {
+  QualityMeter meter;
+  auto failure = meter.Add({&reference, 1}, {&candidate, 1}, labels);
+  if (failure) return *std::move(failure);
+  return meter.Total();
+}
+
+}  // namespace msc::cost

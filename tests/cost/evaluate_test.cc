@@ -1,0 +1,374 @@
+#include <atomic>
+#include <chrono>
+#include <filesystem>
+#include <map>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include "compiler/base/error.h"
+#include "compiler/base/file.h"
+#include "compiler/base/rng.h"
+#include "compiler/ir/serialize.h"
+#include "compiler/ir/text.h"
+#include "compiler/targets/register.h"
+#include "cost/measure/build.h"
+#include "cost/measure/evaluate_child.h"
+#include "cost/measure/local_evaluator.h"
+
+namespace msc::cost {
+namespace {
+
+constexpr const char* kModel = R"(graph tiny {
+  input %x : f32[batch,12]
+  const %w1 : f32[12,16] = random 1
+  const %b1 : f32[16] = random 2
+  const %w2 : f32[16,4] = random 3
+  const %b2 : f32[4] = random 4
+  %h = Gemm(%x, %w1, %b1) @hidden : f32[batch,16]
+  %r = Relu(%h) @relu : f32[batch,16]
+  %y = Gemm(%r, %w2, %b2) @logits : f32[batch,4]
+  output %y
+})";
+
+TargetRegistry Targets() {
+  TargetRegistry targets;
+  RegisterAllTargets(targets);
+  return targets;
+}
+
+Dataset Samples(std::int64_t count) {
+  Rng rng(3);
+  Dataset samples{Tensor(DType::kF32, {count, 12}), {}};
+  for (float& value : samples.inputs.MutableValues<float>()) {
+    value = static_cast<float>(rng.Normal());
+  }
+  for (std::int64_t i = 0; i < count; ++i) {
+    samples.labels.push_back(static_cast<std::int32_t>(rng.Below(4)));
+  }
+  return samples;
+}
+
+EvaluationSettings Settings() {
+  EvaluationSettings settings;
+  settings.target = "reference";
+  settings.samples = 10;
+  settings.batch = 4;
+  settings.quality_ms = 60'000;
+  settings.latency_ms = 60'000;
+  settings.latency.min_rounds = 3;
+  settings.latency.max_rounds = 5;
+  settings.latency.min_epoch_us = 100;
+  settings.latency.max_warmup_ms = 5;
+  settings.latency.max_ms = 200;
+  return settings;
+}
+
+Candidate On(const std::string& target, Measure measure = Measure::kQuality) {
+  Candidate candidate;
+  candidate.strategy.target = target;
+  candidate.measure = measure;
+  return candidate;
+}
+
+class Evaluate : public testing::Test {
+ protected:
+  void SetUp() override {
+    folder_ = testing::TempDir() + "cost_evaluate/" +
+              testing::UnitTest::GetInstance()->current_test_info()->name();
+    std::filesystem::remove_all(folder_);
+  }
+
+  PreparedFolder Prepare(const EvaluationSettings& settings = Settings()) {
+    const Graph graph = ParseGraph(kModel);
+    const Dataset samples = Samples(23);
+    return PrepareFolder(folder_ + "/prepared", {&graph, &samples, settings}, Targets());
+  }
+  [[nodiscard]] LocalOptions Options() const {
+    LocalOptions options;
+    options.folder = folder_ + "/prepared";
+    options.child = {MSC_MEASURE_CHILD, "measure-child"};
+    options.lock_folder = folder_;
+    options.scratch = folder_;
+    return options;
+  }
+  Result<Outcome> EvaluateOne(const Candidate& candidate) {
+    LocalEvaluator evaluator(Options());
+    std::vector<Result<Outcome>> results;
+    evaluator.Evaluate({&candidate, 1}, [&](std::size_t index, const Result<Outcome>& result) {
+      EXPECT_EQ(index, 0U);
+      results.push_back(result);
+    });
+    EXPECT_EQ(results.size(), 1U);
+    return results.at(0);
+  }
+  /// Files other than the prepared ones and the locks.
+  [[nodiscard]] std::vector<std::string> Leftovers() const {
+    std::vector<std::string> names;
+    for (const auto& entry : std::filesystem::directory_iterator(folder_)) {
+      const std::string name = entry.path().filename().string();
+      if (name != "prepared" && !name.ends_with(".lock")) names.push_back(name);
+    }
+    return names;
+  }
+
+  std::string folder_;
+};
+
+TEST_F(Evaluate, PreparesAFolderThatReadsBack) {
+  const PreparedFolder written = Prepare();
+  const PreparedFolder folder = OpenFolder(folder_ + "/prepared");
+  EXPECT_EQ(folder.samples, 23);
+  EXPECT_EQ(folder.outputs, 1);
+  EXPECT_TRUE(folder.labelled);
+  EXPECT_EQ(folder.settings, Settings());
+  EXPECT_EQ(folder.graph_hash, GraphHash(ParseGraph(kModel)));
+  EXPECT_EQ(folder.samples_hash, written.samples_hash);
+  EXPECT_TRUE(SameGraph(LoadCanonical(folder), ParseGraph(kModel)));
+  const Dataset samples = Samples(23);
+  EXPECT_EQ(LoadInputs(folder, {}), samples.inputs);
+  EXPECT_EQ(LoadLabels(folder, {20, 2}),
+            std::vector<std::int32_t>(samples.labels.begin() + 20, samples.labels.begin() + 22));
+}
+
+TEST_F(Evaluate, StoresReferenceOutputsThatDoNotDependOnTheBatch) {
+  const PreparedFolder folder = Prepare();
+  const Graph graph = ParseGraph(kModel);
+  const Dataset samples = Samples(23);
+  EvaluationSettings settings = Settings();
+  settings.batch = 23;
+  const auto whole = ReferenceOutputs({&graph, &samples, settings}, Targets());
+  const auto stored = LoadReference(folder, {});
+  ASSERT_EQ(stored.size(), 1U);
+  EXPECT_EQ(stored[0].dims(), (Dims{23, 4}));
+  for (std::size_t i = 0; i < 23 * 4; ++i) {
+    EXPECT_NEAR(stored[0].Values<float>()[i], whole[0].Values<float>()[i], 1e-4);
+  }
+}
+
+TEST_F(Evaluate, RefusesAFolderThatIsNotComplete) {
+  Prepare();
+  std::filesystem::remove(folder_ + "/prepared/evaluation.json");
+  EXPECT_THROW(LocalEvaluator{Options()}, UserError);
+}
+
+TEST_F(Evaluate, FindsTheUncompressedModelPerfect) {
+  Prepare();
+  const auto result = EvaluateOne(On("reference"));
+  ASSERT_TRUE(result.ok()) << result.failure().detail;
+  const Outcome& outcome = result.value();
+  EXPECT_NEAR(outcome.quality.kl, 0, 1e-9);
+  EXPECT_EQ(outcome.quality.agreement, 1);
+  EXPECT_EQ(outcome.quality.samples, 10);
+  EXPECT_EQ(outcome.quality.accuracy, outcome.quality.reference_accuracy);
+  EXPECT_FALSE(outcome.latency.has_value());
+  EXPECT_EQ(outcome.weight_bytes, 4 * (12 * 16 + 16 + 16 * 4 + 4));
+  EXPECT_GT(outcome.peak_bytes, 0);
+  EXPECT_TRUE(Leftovers().empty());
+}
+
+TEST_F(Evaluate, MeasuresTimeAgainstTheUncompressedModel) {
+  Candidate candidate = On("reference", Measure::kQualityAndLatency);
+  candidate.strategy.model_hash = Prepare().graph_hash;
+  const auto result = EvaluateOne(candidate);
+  ASSERT_TRUE(result.ok()) << result.failure().detail;
+  ASSERT_TRUE(result.value().latency.has_value());
+  EXPECT_GT(result.value().latency->median_ns, 0);
+  EXPECT_GT(result.value().latency->ratio, 0);
+  EXPECT_GE(result.value().latency->rounds, 3);
+  EXPECT_EQ(result.value().quality.samples, 10);
+}
+
+struct Harm {
+  std::string target;
+  FailureKind kind;
+  std::string detail;
+};
+void PrintTo(const Harm& harm, std::ostream* out) {
+  *out << harm.target;
+}
+class HarmfulCandidate : public Evaluate, public testing::WithParamInterface<Harm> {
+ protected:
+  void SetUp() override {
+    Evaluate::SetUp();
+    folder_ = testing::TempDir() + "cost_evaluate/harm_" + GetParam().target;
+    std::filesystem::remove_all(folder_);
+  }
+};
+
+TEST_P(HarmfulCandidate, IsAFailureAndNoMore) {
+  EvaluationSettings settings = Settings();
+  if (GetParam().target == "hangs") settings.quality_ms = 1000;
+  Prepare(settings);
+  const auto result = EvaluateOne(On(GetParam().target, Measure::kQualityAndLatency));
+  ASSERT_FALSE(result.ok());
+  EXPECT_EQ(result.failure().kind, GetParam().kind) << result.failure().detail;
+  EXPECT_TRUE(result.failure().detail.starts_with(GetParam().detail)) << result.failure().detail;
+  EXPECT_TRUE(Leftovers().empty());
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Kinds, HarmfulCandidate,
+    testing::Values(Harm{"refuses", FailureKind::kCompile, "not today"},
+                    Harm{"throws", FailureKind::kCompile, "a library lost its temper"},
+                    Harm{"crashes", FailureKind::kCrash, "died of SIGSEGV"},
+                    Harm{"hangs", FailureKind::kTimeout, "no answer within 1000 ms"},
+                    Harm{"nan", FailureKind::kWrongOutput, "output 0 is not finite"},
+                    Harm{"zero", FailureKind::kWrongOutput, "an output never changes"},
+                    Harm{"off", FailureKind::kWrongOutput, "an output is off by "}),
+    [](const auto& test) { return test.param.target; });
+
+TEST_F(Evaluate, ReportsEveryCandidateOfABatchInItsPlace) {
+  Prepare();
+  LocalEvaluator evaluator(Options());
+  const std::vector<Candidate> batch = {On("reference"), On("nan"), On("reference")};
+  std::vector<std::optional<Result<Outcome>>> results(3);
+  evaluator.Evaluate(
+      batch, [&](std::size_t index, const Result<Outcome>& result) { results[index] = result; });
+  EXPECT_TRUE(results[0]->ok());
+  EXPECT_FALSE(results[1]->ok());
+  EXPECT_TRUE(results[2]->ok());
+}
+
+TEST_F(Evaluate, ThrowsWhereTheStrategyIsForAnotherModel) {
+  Prepare();
+  Candidate candidate = On("reference");
+  candidate.strategy.model_hash = std::string(64, '0');
+  EXPECT_THROW((void)EvaluateOne(candidate), UserError);
+}
+
+TEST_F(Evaluate, ThrowsWhereTheTargetIsUnknown) {
+  Prepare();
+  EXPECT_THROW((void)EvaluateOne(On("abacus")), UserError);
+}
+
+TEST_F(Evaluate, StopsInTheMiddleOfACandidate) {
+  Prepare();
+  LocalEvaluator evaluator(Options());
+  const std::vector<Candidate> batch = {On("hangs"), On("reference")};
+  const auto start = std::chrono::steady_clock::now();
+  int reported = 0;
+  evaluator.Evaluate(
+      batch, [&](std::size_t, const Result<Outcome>&) { ++reported; },
+      [&] { return std::chrono::steady_clock::now() - start > std::chrono::milliseconds(300); });
+  EXPECT_EQ(reported, 0);
+  EXPECT_TRUE(Leftovers().empty());
+}
+
+TEST_F(Evaluate, StopsWhileItWaitsForCores) {
+  Prepare();
+  LocalOptions options = Options();
+  options.latency_cores = {0};
+  LocalEvaluator evaluator(options);
+  const auto held = LockCores(folder_, {0}, CoreUse::kShared);
+  std::atomic<bool> stop = false;
+  std::jthread later([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(400));
+    stop = true;
+  });
+  int reported = 0;
+  const Candidate candidate = On("reference", Measure::kQualityAndLatency);
+  evaluator.Evaluate(
+      {&candidate, 1}, [&](std::size_t, const Result<Outcome>&) { ++reported; },
+      [&] { return stop.load(); });
+  EXPECT_EQ(reported, 0);
+}
+
+TEST_F(Evaluate, MeasuresFinalistsOnAllSamplesAndTogether) {
+  Prepare();
+  LocalEvaluator evaluator(Options());
+  const std::vector<Strategy> strategies = {On("reference").strategy, On("nan").strategy,
+                                            On("reference").strategy};
+  const auto results = evaluator.MeasureFinalists(strategies);
+  ASSERT_EQ(results.size(), 3U);
+  EXPECT_EQ(results[1].failure().kind, FailureKind::kWrongOutput);
+  for (const std::size_t i : {std::size_t{0}, std::size_t{2}}) {
+    ASSERT_TRUE(results[i].ok()) << results[i].failure().detail;
+    EXPECT_EQ(results[i].value().quality.samples, 23);
+    // Three repeats of at least three rounds.
+    EXPECT_GE(results[i].value().latency.value().rounds, 9);
+  }
+  EXPECT_EQ(results[0].value().latency->reference_median_ns,
+            results[2].value().latency->reference_median_ns);
+}
+
+TEST_F(Evaluate, ProfilesEveryStep) {
+  Prepare();
+  LocalEvaluator evaluator(Options());
+  const std::vector<Strategy> strategies = {On("reference").strategy, On("nan").strategy};
+  const auto profiles = evaluator.ProfileSteps(strategies, 3);
+  ASSERT_TRUE(profiles.ok()) << profiles.failure().detail;
+  ASSERT_EQ(profiles.value().size(), 3U);
+  EXPECT_EQ(profiles.value()[2].failure, "output 0 is not finite");
+  for (const std::size_t i : {std::size_t{0}, std::size_t{1}}) {
+    std::vector<std::string> nodes;
+    for (const StepProfile& step : profiles.value()[i].steps) {
+      EXPECT_EQ(step.target, "reference");
+      EXPECT_GE(step.median_ns, 0);
+      nodes.insert(nodes.end(), step.nodes.begin(), step.nodes.end());
+    }
+    EXPECT_EQ(nodes, (std::vector<std::string>{"hidden", "relu", "logits"}));
+  }
+}
+
+TEST_F(Evaluate, LeavesNoTraceInTheResultOfHowTheSamplesAreCut) {
+  EvaluationSettings settings = Settings();
+  settings.samples = 0;
+  Prepare(settings);
+  const auto cut = EvaluateOne(On("reference"));
+  ASSERT_TRUE(cut.ok()) << cut.failure().detail;
+  EXPECT_EQ(cut.value().quality.samples, 23);
+}
+
+TEST_F(Evaluate, ComparesPrecisionsOnOnednn) {
+  const TargetRegistry targets = Targets();
+  if (targets.absent().contains("onednn")) GTEST_SKIP() << targets.absent().at("onednn");
+  EvaluationSettings settings = Settings();
+  settings.target = "onednn";
+  settings.samples = 0;
+  Prepare(settings);
+  std::map<std::string, Outcome> outcomes;
+  for (const std::string& precision :
+       {std::string("f32"), std::string("bf16"), std::string("int8")}) {
+    Candidate candidate = On("onednn", Measure::kQualityAndLatency);
+    candidate.strategy.quantize.layers["hidden"] = precision;
+    if (precision == "int8") {
+      candidate.strategy.quantize.activations["x"] = {"i8", 1.0 / 32, 0};
+      candidate.strategy.quantize.activations["r"] = {"u8", 1.0 / 16, 0};
+    }
+    const auto result = EvaluateOne(candidate);
+    ASSERT_TRUE(result.ok()) << precision << ": " << result.failure().detail;
+    EXPECT_TRUE(result.value().latency.has_value());
+    EXPECT_EQ(result.value().quality.samples, 23);
+    outcomes[precision] = result.value();
+  }
+  // One layer of 192 weights in 4, 2 and 1 byte.
+  EXPECT_EQ(outcomes["f32"].weight_bytes - outcomes["bf16"].weight_bytes, 2 * 192);
+  EXPECT_LT(outcomes["int8"].weight_bytes, outcomes["bf16"].weight_bytes);
+  EXPECT_LT(outcomes["f32"].quality.mse, 1e-9);
+  EXPECT_LT(outcomes["f32"].quality.mse, outcomes["bf16"].quality.mse);
+  EXPECT_LT(outcomes["bf16"].quality.mse, outcomes["int8"].quality.mse);
+  EXPECT_LT(outcomes["int8"].quality.mse, 1e-2);
+}
+
+TEST_F(Evaluate, RefusesAModelOfTwoInputs) {
+  const Graph graph = ParseGraph(R"(graph two {
+  input %a : f32[n,4]
+  input %b : f32[n,4]
+  %y = Add(%a, %b) @add : f32[n,4]
+  output %y
+})");
+  const Dataset samples = Samples(2);
+  try {
+    (void)ReferenceOutputs({&graph, &samples, Settings()}, Targets());
+    FAIL() << "it ran";
+  } catch (const UserError& error) {
+    EXPECT_STREQ(error.what(), "the model has 2 inputs; samples feed models of one");
+  }
+}
+
+}  // namespace
+}  // namespace msc::cost

@@ -1,0 +1,217 @@
+#include "cost/measure/latency.h"
+
+#include <cmath>
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "compiler/base/rng.h"
+#include "cost/measure/statistics.h"
+
+namespace msc::cost {
+namespace {
+
+using std::chrono::nanoseconds;
+
+TEST(Median, IsTheMiddleOrTheMeanOfTheTwoMiddleOnes) {
+  EXPECT_EQ(Median(std::vector<double>{3}), 3);
+  EXPECT_EQ(Median(std::vector<double>{3, 1, 2}), 2);
+  EXPECT_EQ(Median(std::vector<double>{4, 1, 3, 2}), 2.5);
+}
+
+TEST(MedianPercentageError, IgnoresOneOutlier) {
+  EXPECT_EQ(MedianPercentageError(std::vector<double>{10, 10, 10, 10, 1000}), 0);
+  EXPECT_DOUBLE_EQ(MedianPercentageError(std::vector<double>{8, 9, 10, 11, 12}), 0.1);
+}
+
+TEST(BootstrapMedian, GivesTheSameIntervalForTheSameSeed) {
+  const std::vector<double> values = {1, 2, 3, 4, 5, 6, 7};
+  const Interval a = BootstrapMedian(values, 5);
+  const Interval b = BootstrapMedian(values, 5);
+  EXPECT_EQ(a.low, b.low);
+  EXPECT_EQ(a.high, b.high);
+  EXPECT_LE(a.low, 4);
+  EXPECT_GE(a.high, 4);
+}
+
+TEST(BootstrapMedian, CoversTheTrueMedianNineteenTimesOutOfTwenty) {
+  // Samples of an exponential distribution, whose median is log 2. With 400 repeats the share
+  // covered has a deviation of 1.1 %; the bounds are 4 deviations around 95 %.
+  constexpr int kRepeats = 400;
+  Rng rng(11);
+  int covered = 0;
+  for (int repeat = 0; repeat < kRepeats; ++repeat) {
+    std::vector<double> values(31);
+    for (double& value : values) value = -std::log(1 - rng.Uniform());
+    const Interval interval = BootstrapMedian(values, static_cast<std::uint64_t>(repeat));
+    covered += interval.low <= std::log(2.0) && std::log(2.0) <= interval.high ? 1 : 0;
+  }
+  EXPECT_GE(covered, kRepeats * 0.905);
+  EXPECT_LE(covered, kRepeats * 0.995);
+}
+
+/// A machine that exists in numbers only.
+struct FakeMachine {
+  double now_ns = 0;
+  double speed = 1;  ///< time that a nanosecond of work takes
+  std::int64_t interruptions = 0;
+  double stolen_ns = 0;
+  Rng rng{7};
+  std::function<void(FakeMachine&)> each_call = [](FakeMachine&) {};
+
+  [[nodiscard]] Call Work(double ns, double noise = 0) {
+    return [this, ns, noise] {
+      each_call(*this);
+      now_ns += ns * speed * std::max(0.1, 1 + noise * rng.Normal());
+    };
+  }
+  [[nodiscard]] Probe MakeProbe() {
+    return {[this] { return nanoseconds(static_cast<std::int64_t>(now_ns)); },
+            [this] { return interruptions; },
+            [this] { return nanoseconds(static_cast<std::int64_t>(stolen_ns)); },
+            [this] { now_ns += 10'000 * speed; }};
+  }
+  Latency Compare(double reference_ns, double candidate_ns, double noise,
+                  const LatencyOptions& options = {}) {
+    const Call candidate = Work(candidate_ns, noise);
+    return MeasureTogether(Work(reference_ns, noise), {&candidate, 1}, options, MakeProbe())[0];
+  }
+};
+
+TEST(MeasureTogether, FindsTwiceSlowerSignificant) {
+  FakeMachine machine;
+  const Latency latency = machine.Compare(300'000, 600'000, 0.02);
+  EXPECT_TRUE(latency.significant());
+  EXPECT_NEAR(latency.ratio, 2, 0.05);
+  EXPECT_NEAR(latency.median_ns, 600'000, 15'000);
+  EXPECT_NEAR(latency.reference_median_ns, 300'000, 8'000);
+  EXPECT_FALSE(latency.noisy);
+}
+
+TEST(MeasureTogether, CallsADifferenceOfNothingInsignificant) {
+  // A thing is compared with itself 150 times. A 95 % interval misses 1 in 5 % of them, stopping by
+  // the interval adds 2 to 4 %: 10 to 13 are expected, with a deviation below 4.
+  int significant = 0;
+  LatencyOptions options;
+  options.max_rounds = 31;
+  for (std::uint64_t seed = 0; seed < 150; ++seed) {
+    FakeMachine machine;
+    machine.rng = Rng(seed);
+    significant += machine.Compare(2'000'000, 2'000'000, 0.01, options).significant() ? 1 : 0;
+  }
+  EXPECT_LE(significant, 25);
+}
+
+TEST(MeasureTogether, CancelsADriftOfTheMachine) {
+  FakeMachine machine;
+  // Every call is 0.1 % slower than the one before: at the end the machine has a fraction of its
+  // speed, and one after the other would be far apart.
+  machine.each_call = [](FakeMachine& m) { m.speed *= 1.001; };
+  const Latency latency = machine.Compare(2'000'000, 2'000'000, 0.001);
+  EXPECT_NEAR(latency.ratio, 1, 0.002);
+  EXPECT_FALSE(latency.significant());
+}
+
+TEST(MeasureTogether, RepeatsCallsUntilAnEpochIsLongEnough) {
+  FakeMachine machine;
+  std::int64_t calls = 0;
+  machine.each_call = [&calls](FakeMachine&) { ++calls; };
+  LatencyOptions options;
+  options.max_warmup_ms = 0;
+  options.min_rounds = options.max_rounds = 3;
+  const Latency latency = machine.Compare(1'000, 1'000, 0, options);
+  EXPECT_EQ(latency.median_ns, 1'000);
+  EXPECT_EQ(latency.rounds, 3);
+  EXPECT_GE(calls, 2 * 3 * 1000);
+}
+
+TEST(MeasureTogether, StopsAsSoonAsTheIntervalIsNarrow) {
+  FakeMachine machine;
+  LatencyOptions options;
+  options.target_width = 0.05;
+  EXPECT_EQ(machine.Compare(2'000'000, 1'000'000, 0.001, options).rounds, options.min_rounds + 5);
+  options.target_width = 0;
+  EXPECT_EQ(machine.Compare(2'000'000, 1'000'000, 0.001, options).rounds, options.max_rounds);
+}
+
+TEST(MeasureTogether, KeepsToItsBudgetOfTime) {
+  FakeMachine machine;
+  LatencyOptions options;
+  options.max_ms = 1000;
+  options.max_warmup_ms = 0;
+  const Latency latency = machine.Compare(50'000'000, 50'000'000, 0.1, options);
+  EXPECT_GE(latency.rounds, 3);
+  EXPECT_LE(machine.now_ns, 1.5e9);
+}
+
+TEST(MeasureTogether, MeasuresADisturbedRoundAgain) {
+  FakeMachine machine;
+  std::int64_t calls = 0;
+  machine.each_call = [&calls](FakeMachine& m) {
+    if (++calls % 17 != 0) return;
+    ++m.interruptions;
+    m.now_ns += 30'000'000;
+  };
+  const Latency latency = machine.Compare(2'000'000, 2'000'000, 0.001);
+  EXPECT_NEAR(latency.ratio, 1, 0.005);
+  EXPECT_FALSE(latency.noisy);
+}
+
+TEST(MeasureTogether, SaysThatAMachineWhichNeverRestsIsNoisy) {
+  FakeMachine machine;
+  machine.each_call = [](FakeMachine& m) { ++m.interruptions; };
+  const Latency latency = machine.Compare(2'000'000, 2'000'000, 0.001);
+  EXPECT_TRUE(latency.noisy);
+  EXPECT_GE(latency.rounds, 11);
+}
+
+TEST(MeasureTogether, SaysThatAWideSpreadIsNoisy) {
+  FakeMachine machine;
+  EXPECT_TRUE(machine.Compare(2'000'000, 2'000'000, 0.2).noisy);
+}
+
+TEST(MeasureTogether, SaysThatAMachineWhoseTimeIsStolenIsNoisy) {
+  FakeMachine machine;
+  machine.each_call = [](FakeMachine& m) { m.stolen_ns += 100'000; };
+  EXPECT_TRUE(machine.Compare(2'000'000, 2'000'000, 0.001).noisy);
+}
+
+TEST(MeasureTogether, ComparesSeveralCandidatesUnderTheSameDrift) {
+  FakeMachine machine;
+  machine.each_call = [](FakeMachine& m) { m.speed *= 1.0005; };
+  const std::vector<Call> candidates = {machine.Work(1'000'000), machine.Work(2'000'000),
+                                        machine.Work(4'000'000)};
+  const auto latencies =
+      MeasureTogether(machine.Work(2'000'000), candidates, {}, machine.MakeProbe());
+  ASSERT_EQ(latencies.size(), 3U);
+  EXPECT_NEAR(latencies[0].ratio, 0.5, 0.005);
+  EXPECT_NEAR(latencies[1].ratio, 1.0, 0.005);
+  EXPECT_NEAR(latencies[2].ratio, 2.0, 0.01);
+}
+
+TEST(MeasureLatency, RunsOnTheRealMachine) {
+  volatile double sink = 1;
+  const Call work = [&sink] {
+    for (int i = 0; i < 1000; ++i) sink = sink * 1.0000001;
+  };
+  LatencyOptions options;
+  options.min_rounds = options.max_rounds = 3;
+  options.min_epoch_us = 100;
+  options.max_warmup_ms = 5;
+  const Latency latency = MeasureLatency(work, work, options);
+  EXPECT_GT(latency.median_ns, 0);
+  EXPECT_GT(latency.ratio, 0);
+  EXPECT_GE(latency.rounds, 3);
+}
+
+TEST(Combine, TakesMediansAndTheHullOfIntervals) {
+  const std::vector<Latency> repeats = {{10, 20, 0.5, 0.45, 0.55, 11, false},
+                                        {12, 20, 0.6, 0.58, 0.62, 11, true},
+                                        {11, 22, 0.5, 0.40, 0.51, 31, false}};
+  EXPECT_EQ(Combine(repeats), (Latency{11, 20, 0.5, 0.40, 0.62, 53, true}));
+}
+
+}  // namespace
+}  // namespace msc::cost

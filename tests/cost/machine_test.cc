@@ -1,0 +1,121 @@
+#include "cost/measure/machine.h"
+
+#include <filesystem>
+#include <string>
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include "compiler/base/file.h"
+#include "cost/measure/core_lock.h"
+
+namespace msc::cost {
+namespace {
+
+/// A root with files of a machine that somebody else owns.
+std::string MakeRoot() {
+  std::string root = testing::TempDir() + "cost_machine/" +
+                     testing::UnitTest::GetInstance()->current_test_info()->name();
+  MakeFolders(root + "/proc");
+  MakeFolders(root + "/etc");
+  MakeFolders(root + "/sys/devices/system/cpu/cpu0/cpufreq");
+  WriteFileAtomic(root + "/proc/cpuinfo",
+                  "processor\t: 0\nmodel name\t: Fast: One (R)\nflags\t\t: sse2 avx2 hypervisor\n\n"
+                  "processor\t: 1\nmodel name\t: Slow\nflags\t\t: sse2\n");
+  WriteFileAtomic(root + "/proc/meminfo", "MemFree:  1 kB\nMemTotal:       2048 kB\n");
+  WriteFileAtomic(root + "/etc/os-release", "ID=x\nPRETTY_NAME=\"Some Linux 1\"\n");
+  WriteFileAtomic(root + "/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor", "powersave\n");
+  return root;
+}
+
+TEST(Machine, IsReadFromWhatTheKernelTells) {
+  const MachineFacts facts = ReadMachine(MakeRoot());
+  EXPECT_EQ(facts.cpu, "Fast: One (R)");
+  EXPECT_EQ(facts.cpu_flags, (std::vector<std::string>{"avx2", "hypervisor", "sse2"}));
+  EXPECT_TRUE(facts.virtual_machine);
+  EXPECT_EQ(facts.memory_bytes, 2048 * 1024);
+  EXPECT_EQ(facts.os, "Some Linux 1");
+  EXPECT_EQ(facts.governor, "powersave");
+  EXPECT_GE(facts.cores, 1);
+  EXPECT_FALSE(facts.kernel.empty());
+  EXPECT_TRUE(facts.libraries.at("libc").starts_with("glibc "));
+}
+
+TEST(Machine, LeavesEmptyWhatIsNotThere) {
+  const MachineFacts facts = ReadMachine("/no/such/root");
+  EXPECT_EQ(facts.cpu, "");
+  EXPECT_TRUE(facts.cpu_flags.empty());
+  EXPECT_EQ(facts.memory_bytes, 0);
+  EXPECT_EQ(facts.governor, "");
+}
+
+TEST(Machine, ReadsBackAsItWasWritten) {
+  const MachineFacts facts = ReadMachine(MakeRoot());
+  EXPECT_EQ(ToJson(MachineFromJson(ToJson(facts), "facts")), ToJson(facts));
+}
+
+TEST(CpuFingerprint, ChangesWithWhatDecidesSpeed) {
+  const MachineFacts facts = ReadMachine(MakeRoot());
+  const std::string print = CpuFingerprint(facts);
+  MachineFacts other = facts;
+  other.kernel = "another";
+  other.memory_bytes = 1;
+  EXPECT_EQ(CpuFingerprint(other), print);
+  other.governor = "performance";
+  EXPECT_NE(CpuFingerprint(other), print);
+  other = facts;
+  other.cpu_flags.emplace_back("avx512f");
+  EXPECT_NE(CpuFingerprint(other), print);
+  other = facts;
+  other.cores += 1;
+  EXPECT_NE(CpuFingerprint(other), print);
+}
+
+class CoreLocks : public testing::Test {
+ protected:
+  void SetUp() override {
+    folder_ = testing::TempDir() + "cost_locks/" +
+              testing::UnitTest::GetInstance()->current_test_info()->name();
+    MakeFolders(folder_);
+  }
+  /// Whether the cores can be had at once.
+  [[nodiscard]] bool Free(const std::vector<int>& cores, CoreUse use) const {
+    return LockCores(folder_, cores, use, [] { return true; }).has_value();
+  }
+  std::string folder_;
+};
+
+TEST_F(CoreLocks, ExcludeEachOtherWhereCoresOverlap) {
+  const auto held = LockCores(folder_, {2, 1}, CoreUse::kExclusive);
+  ASSERT_TRUE(held.has_value());
+  EXPECT_FALSE(Free({1}, CoreUse::kExclusive));
+  EXPECT_FALSE(Free({2, 3}, CoreUse::kExclusive));
+  EXPECT_FALSE(Free({1}, CoreUse::kShared));
+  EXPECT_TRUE(Free({3}, CoreUse::kExclusive));
+}
+
+TEST_F(CoreLocks, AreFreeAgainWhenTheHolderIsGone) {
+  { const auto held = LockCores(folder_, {1}, CoreUse::kExclusive); }
+  EXPECT_TRUE(Free({1}, CoreUse::kExclusive));
+}
+
+TEST_F(CoreLocks, KeepNothingOfASetThatCouldNotBeHad) {
+  const auto held = LockCores(folder_, {2}, CoreUse::kExclusive);
+  EXPECT_FALSE(Free({1, 2}, CoreUse::kExclusive));
+  EXPECT_TRUE(Free({1}, CoreUse::kExclusive));
+}
+
+TEST_F(CoreLocks, LetThoseShareWhoDoNotMeasureTime) {
+  const auto held = LockCores(folder_, {1}, CoreUse::kShared);
+  EXPECT_TRUE(Free({1}, CoreUse::kShared));
+  EXPECT_FALSE(Free({1}, CoreUse::kExclusive));
+}
+
+TEST_F(CoreLocks, WorkWhereTheFilesCannotBeWritten) {
+  { const auto held = LockCores(folder_, {1}, CoreUse::kExclusive); }
+  std::filesystem::permissions(folder_ + "/mscgym-core-1.lock", std::filesystem::perms(0444));
+  EXPECT_TRUE(Free({1}, CoreUse::kExclusive));
+}
+
+}  // namespace
+}  // namespace msc::cost

@@ -1,0 +1,73 @@
+// The measuring child for evaluate_test: real targets, and some that do a candidate harm.
+
+#include <csignal>
+#include <cstring>
+#include <iostream>
+#include <limits>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include <unistd.h>
+
+#include "compiler/targets/register.h"
+#include "cost/measure/evaluate_child.h"
+
+namespace msc::cost {
+namespace {
+
+/// Claims every node and does in each what `harm` says.
+class HarmfulTarget final : public Target {
+ public:
+  explicit HarmfulTarget(std::string harm) : facts_{std::move(harm), "cpu", "1"} {}
+
+ private:
+  [[nodiscard]] const TargetFacts& DoFacts() const noexcept override { return facts_; }
+  [[nodiscard]] bool DoSupports(const Graph& /*graph*/, NodeId /*node*/) const override {
+    return true;
+  }
+  [[nodiscard]] std::optional<Failure> DoGraphToRuntime(const Region& region,
+                                                        const TargetOptions& /*options*/,
+                                                        ExecutableBuilder& builder) const override {
+    const std::string& harm = facts_.name;
+    if (harm == "refuses") return Failure{FailureKind::kCompile, "not today"};
+    if (harm == "throws") throw std::runtime_error("a library lost its temper");
+    for (const NodeId id : region.nodes) {
+      const ValueId output = region.graph->node(id).outputs[0];
+      const auto size = ElementCount(*StaticDims(*region.graph->type(output).shape));
+      Step step;
+      step.name = region.graph->node(id).name;
+      step.target = harm;
+      step.writes = {builder.BufferOf(output)};
+      step.run = [buffer = step.writes[0], size, harm](const StepContext& context) {
+        auto* values = reinterpret_cast<float*>(context.At(buffer));
+        if (harm == "crashes") std::raise(SIGSEGV);
+        if (harm == "hangs") ::sleep(60);
+        for (std::int64_t i = 0; i < size; ++i) {
+          values[i] = harm == "nan" ? std::numeric_limits<float>::quiet_NaN() : 0.0F;
+          if (harm == "off") values[i] = static_cast<float>(i);
+        }
+      };
+      builder.AddStep(std::move(step));
+    }
+    return std::nullopt;
+  }
+
+  TargetFacts facts_;
+};
+
+}  // namespace
+}  // namespace msc::cost
+
+int main(int argc, char** argv) {
+  msc::TargetRegistry targets;
+  msc::RegisterAllTargets(targets);
+  for (const char* harm : {"refuses", "throws", "crashes", "hangs", "nan", "zero", "off"}) {
+    targets.Add(std::make_unique<msc::cost::HarmfulTarget>(harm));
+  }
+  if (argc != 3 || std::strcmp(argv[1], "measure-child") != 0) {
+    std::cerr << "usage: measure_child measure-child REQUEST.json\n";
+    return 2;
+  }
+  return msc::cost::MeasureChildMain(argv[2], targets);
+}

@@ -1,0 +1,215 @@
+#include "cost/quality/quality.h"
+
+#include <cmath>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "compiler/base/error.h"
+#include "compiler/base/rng.h"
+
+namespace msc::cost {
+namespace {
+
+Tensor Logits(Dims dims, const std::vector<float>& values) {
+  return Tensor::From<float>(DType::kF32, std::move(dims), values);
+}
+
+Tensor RandomLogits(Dims dims, std::uint64_t seed) {
+  Rng rng(seed);
+  Tensor tensor(DType::kF32, std::move(dims));
+  for (float& value : tensor.MutableValues<float>()) value = static_cast<float>(3 * rng.Normal());
+  return tensor;
+}
+
+/// The definition, term by term, in long double and without any shift.
+Quality BruteForce(const Tensor& p, const Tensor& q) {
+  const auto classes = static_cast<std::size_t>(p.dims().back());
+  const auto a = p.Values<float>();
+  const auto b = q.Values<float>();
+  Quality quality;
+  long double kl = 0;
+  long double error = 0;
+  long double mean = 0;
+  std::size_t agreeing = 0;
+  for (std::size_t row = 0; row < a.size(); row += classes) {
+    long double sum_a = 0;
+    long double sum_b = 0;
+    std::size_t best_a = 0;
+    std::size_t best_b = 0;
+    for (std::size_t c = 0; c < classes; ++c) {
+      sum_a += std::exp(static_cast<long double>(a[row + c]));
+      sum_b += std::exp(static_cast<long double>(b[row + c]));
+      if (a[row + c] > a[row + best_a]) best_a = c;
+      if (b[row + c] > b[row + best_b]) best_b = c;
+    }
+    for (std::size_t c = 0; c < classes; ++c) {
+      const long double pa = std::exp(static_cast<long double>(a[row + c])) / sum_a;
+      const long double pb = std::exp(static_cast<long double>(b[row + c])) / sum_b;
+      kl += pa * std::log(pa / pb);
+    }
+    agreeing += best_a == best_b ? 1 : 0;
+  }
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    mean += a[i];
+    error += (static_cast<long double>(b[i]) - a[i]) * (static_cast<long double>(b[i]) - a[i]);
+  }
+  mean /= static_cast<long double>(a.size());
+  long double variance = 0;
+  for (const float value : a) variance += (value - mean) * (value - mean);
+  const auto rows = static_cast<long double>(a.size() / classes);
+  quality.kl = static_cast<double>(kl / rows);
+  quality.mse = static_cast<double>(error / variance);
+  quality.agreement = static_cast<double>(static_cast<long double>(agreeing) / rows);
+  return quality;
+}
+
+TEST(Quality, OfEqualOutputsIsPerfect) {
+  const Tensor logits = RandomLogits({50, 10}, 1);
+  const auto quality = Compare(logits, logits, {});
+  ASSERT_TRUE(quality.ok());
+  EXPECT_EQ(quality.value(), (Quality{0, 0, 1, std::nullopt, std::nullopt, 50}));
+}
+
+TEST(Quality, EqualsTheDefinitionOnRandomOutputs) {
+  for (std::uint64_t seed = 0; seed < 20; ++seed) {
+    const Dims dims = seed % 2 == 0 ? Dims{17, 5} : Dims{3, 4, 2, 7};
+    const Tensor p = RandomLogits(dims, seed);
+    const Tensor q = RandomLogits(dims, seed + 100);
+    const auto quality = Compare(p, q, {});
+    ASSERT_TRUE(quality.ok());
+    const Quality wanted = BruteForce(p, q);
+    EXPECT_NEAR(quality.value().kl, wanted.kl, 1e-10);
+    EXPECT_NEAR(quality.value().mse, wanted.mse, 1e-10);
+    EXPECT_DOUBLE_EQ(quality.value().agreement, wanted.agreement);
+    EXPECT_EQ(quality.value().samples, dims[0]);
+  }
+}
+
+TEST(Quality, HoldsForLogitsWhoseExponentialsOverflow) {
+  const Tensor p = Logits({1, 2}, {10000, 10001});
+  const Tensor q = Logits({1, 2}, {-30000, -30000});
+  const auto quality = Compare(p, q, {});
+  ASSERT_TRUE(quality.ok());
+  const double a = 1 / (1 + std::exp(1.0));
+  EXPECT_NEAR(quality.value().kl, a * std::log(2 * a) + (1 - a) * std::log(2 * (1 - a)), 1e-12);
+}
+
+TEST(Quality, IsTheSameHoweverTheSamplesAreCut) {
+  const Tensor p = RandomLogits({12, 4}, 3);
+  const Tensor q = RandomLogits({12, 4}, 4);
+  const std::vector<std::int32_t> labels = {0, 1, 2, 3, 0, 1, 2, 3, 0, 1, 2, 3};
+  const auto whole = Compare(p, q, labels);
+  ASSERT_TRUE(whole.ok());
+  QualityMeter meter;
+  std::size_t first = 0;
+  for (const std::size_t count : {std::size_t{5}, std::size_t{1}, std::size_t{6}}) {
+    const auto cut = [&](const Tensor& t) {
+      return Tensor::From<float>(DType::kF32, {static_cast<std::int64_t>(count), 4},
+                                 t.Values<float>().subspan(first * 4, count * 4));
+    };
+    const Tensor a = cut(p);
+    const Tensor b = cut(q);
+    EXPECT_EQ(meter.Add({&a, 1}, {&b, 1}, std::span(labels).subspan(first, count)), std::nullopt);
+    first += count;
+  }
+  const Quality total = meter.Total();
+  EXPECT_NEAR(total.kl, whole.value().kl, 1e-12);
+  EXPECT_NEAR(total.mse, whole.value().mse, 1e-12);
+  EXPECT_EQ(total.agreement, whole.value().agreement);
+  EXPECT_EQ(total.accuracy, whole.value().accuracy);
+  EXPECT_EQ(total.samples, 12);
+}
+
+TEST(Quality, CountsLabelsHitByBoth) {
+  const Tensor p = Logits({4, 2}, {1, 0, 1, 0, 0, 1, 0, 1});
+  const Tensor q = Logits({4, 2}, {1, 0, 0, 1, 0, 1, 1, 0});
+  const std::vector<std::int32_t> labels = {0, 1, 1, 0};
+  const auto quality = Compare(p, q, labels);
+  ASSERT_TRUE(quality.ok());
+  EXPECT_EQ(quality.value().accuracy, 1.0);
+  EXPECT_EQ(quality.value().reference_accuracy, 0.5);
+  EXPECT_EQ(quality.value().agreement, 0.5);
+}
+
+TEST(Quality, TakesTheMeanOverSeveralOutputs) {
+  const std::vector<Tensor> p = {RandomLogits({6, 3}, 1), RandomLogits({6, 5}, 2)};
+  const std::vector<Tensor> q = {RandomLogits({6, 3}, 3), RandomLogits({6, 5}, 4)};
+  QualityMeter meter;
+  ASSERT_EQ(meter.Add(p, q, {}), std::nullopt);
+  const auto first = Compare(p[0], q[0], {});
+  const auto second = Compare(p[1], q[1], {});
+  EXPECT_NEAR(meter.Total().kl, (first.value().kl + second.value().kl) / 2, 1e-12);
+  EXPECT_NEAR(meter.Total().mse, (first.value().mse + second.value().mse) / 2, 1e-12);
+  EXPECT_EQ(meter.Total().samples, 6);
+}
+
+TEST(Quality, ComparesAConstantReferenceByThePlainError) {
+  const auto quality = Compare(Logits({1, 2}, {1, 1}), Logits({1, 2}, {1, 3}), {});
+  ASSERT_TRUE(quality.ok());
+  EXPECT_EQ(quality.value().mse, 2.0);
+}
+
+TEST(Quality, TakesIntegerOutputs) {
+  const std::vector<std::int64_t> values = {1, 5, 2, 2};
+  const Tensor classes = Tensor::From<std::int64_t>(DType::kI64, {2, 2}, values);
+  const auto quality = Compare(classes, classes, {});
+  ASSERT_TRUE(quality.ok());
+  EXPECT_EQ(quality.value().agreement, 1.0);
+}
+
+TEST(Quality, FailsACandidateThatIsNotFinite) {
+  for (const float bad : {std::numeric_limits<float>::infinity(), std::nanf("")}) {
+    const auto quality = Compare(Logits({1, 2}, {1, 2}), Logits({1, 2}, {1, bad}), {});
+    ASSERT_FALSE(quality.ok());
+    EXPECT_EQ(quality.failure(), (Failure{FailureKind::kWrongOutput, "output 0 is not finite"}));
+  }
+}
+
+TEST(Quality, FailsACandidateOfAnotherShapeOrType) {
+  const auto quality = Compare(Logits({1, 2}, {1, 2}), Logits({2, 1}, {1, 2}), {});
+  ASSERT_FALSE(quality.ok());
+  EXPECT_EQ(quality.failure(),
+            (Failure{FailureKind::kWrongOutput, "output 0 is f32[2,1] instead of f32[1,2]"}));
+}
+
+TEST(Quality, RefusesAReferenceThatIsNotFinite) {
+  try {
+    (void)Compare(Logits({1, 2}, {1, std::nanf("")}), Logits({1, 2}, {1, 1}), {});
+    FAIL() << "it was compared";
+  } catch (const UserError& error) {
+    EXPECT_STREQ(error.what(), "output 0 of the uncompressed model is not finite on these samples");
+  }
+}
+
+TEST(Quality, RefusesLabelsThatDoNotFit) {
+  const Tensor logits = Logits({2, 2}, {1, 2, 3, 4});
+  try {
+    (void)Compare(logits, logits, std::vector<std::int32_t>{1});
+    FAIL() << "it was compared";
+  } catch (const UserError& error) {
+    EXPECT_STREQ(error.what(), "1 labels do not fit an output of shape [2,2]");
+  }
+}
+
+TEST(QualityMeter, TellsTheLargestErrorRelativeToTheRange) {
+  const Tensor p = Logits({2, 2}, {0, 10, 5, 5});
+  const Tensor q = Logits({2, 2}, {0, 10, 5, 4.5F});
+  QualityMeter meter;
+  ASSERT_EQ(meter.Add({&p, 1}, {&q, 1}, {}), std::nullopt);
+  EXPECT_DOUBLE_EQ(meter.LargestError(), 0.05);
+  EXPECT_FALSE(meter.Constant());
+}
+
+TEST(QualityMeter, MistrustsAnOutputThatNeverChanges) {
+  const Tensor p = Logits({2, 2}, {0, 10, 5, 5});
+  const Tensor q = Logits({2, 2}, {0, 0, 0, 0});
+  QualityMeter meter;
+  ASSERT_EQ(meter.Add({&p, 1}, {&q, 1}, {}), std::nullopt);
+  EXPECT_TRUE(meter.Constant());
+}
+
+}  // namespace
+}  // namespace msc::cost
