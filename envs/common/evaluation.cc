@@ -1,0 +1,48 @@
+#include "envs/common/evaluation.h"
+
+#include <utility>
+
+namespace msc::envs {
+namespace {
+
+void AddMetrics(const cost::Outcome& outcome, std::map<std::string, double>& metrics) {
+  const auto set = [&](std::string_view name, double value) {
+    metrics.emplace(std::string(name), value);
+  };
+  if (outcome.latency) {
+    set(kLatency, outcome.latency->ratio);
+    set(kLatencyMs, outcome.latency->median_ns * 1e-6);
+  }
+  set(kDistillLoss, outcome.quality.kl);
+  if (outcome.quality.accuracy && outcome.quality.reference_accuracy) {
+    set(kAccuracyDrop, 100 * (*outcome.quality.reference_accuracy - *outcome.quality.accuracy));
+  }
+  set(kWeightBytes, static_cast<double>(outcome.weight_bytes));
+  set(kPeakBytes, static_cast<double>(outcome.peak_bytes));
+}
+
+}  // namespace
+
+std::vector<std::string> MetricNames(Labels labels) {
+  std::vector<std::string> names;
+  for (const std::string_view name : {kLatency, kLatencyMs, kDistillLoss}) names.emplace_back(name);
+  if (labels == Labels::kPresent) names.emplace_back(kAccuracyDrop);
+  for (const std::string_view name : {kWeightBytes, kPeakBytes}) names.emplace_back(name);
+  return names;
+}
+
+gym::Evaluation ToEvaluation(const Result<cost::Outcome>& result,
+                             const std::string& strategy_hash) {
+  gym::Evaluation evaluation;
+  if (result.ok()) {
+    AddMetrics(result.value(), evaluation.metrics);
+  } else {
+    evaluation.failure = result.failure();
+  }
+  // Both parts are JSON already; the hash is hexadecimal and needs no escaping.
+  evaluation.record =
+      R"({"strategy_hash":")" + strategy_hash + R"(","result":)" + cost::ToJson(result) + "}";
+  return evaluation;
+}
+
+}  // namespace msc::envs

@@ -1,0 +1,31 @@
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "compiler/compress/quantize/quantize.h"
+#include "compiler/strategy/strategy.h"
+#include "envs/register.h"
+#include "gym/core/env.h"
+
+namespace msc::envs {
+
+/// "Quantize-v0": the precision of every Conv, Gemm and MatMul with constant weights, in graph
+/// order.
+///
+/// One decision a layer, out of f32, bf16 and int8 as far as the layer allows; anchors all-int8,
+/// all-bf16, all-f32. Features of a layer, each in [0, 1]: place in the network, share of
+/// multiply-adds, share of weights, kernel size / 8, input and output channels / 4096. The reward
+/// of the last step is -(latency ratio) - distill_loss. UserError if the context lacks a model or
+/// an evaluator, or the model has no such layer.
+[[nodiscard]] std::unique_ptr<gym::Env> MakeQuantizeEnv(const EnvContext& context);
+
+/// The strategy that `choices` (a precision a layer, in the order of FindQuantizableLayers) stands
+/// for: of the context's scales, those that its int8 layers need.
+[[nodiscard]] Strategy MakeQuantizeStrategy(const EnvContext& context,
+                                            const std::vector<QuantizableLayer>& layers,
+                                            const std::vector<Precision>& choices,
+                                            const std::string& model_hash);
+
+}  // namespace msc::envs

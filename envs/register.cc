@@ -1,0 +1,24 @@
+#include "envs/register.h"
+
+#include "envs/quantize/quantize_env.h"
+#include "envs/toy/knapsack.h"
+#include "envs/toy/one_max.h"
+
+namespace msc::envs {
+
+void RegisterAll(EnvRegistry& registry) {
+  registry.Add({.id = "Quantize-v0",
+                .summary = "precision of every layer: f32, bf16 or int8, measured",
+                .nondeterministic = true},
+               [](const EnvContext& context) { return MakeQuantizeEnv(context); });
+  registry.Add({.id = "Toy/OneMax-v0",
+                .summary = "turn on as many of 10 switches as you can; optimum known",
+                .max_steps = kOneMaxBits},
+               [](const EnvContext&) { return MakeOneMaxEnv(); });
+  registry.Add({.id = "Toy/PrecisionKnapsack-v0",
+                .summary = "precisions of 6 layers with additive costs; optimum known",
+                .max_steps = static_cast<std::int64_t>(KnapsackLayers().size())},
+               [](const EnvContext&) { return MakeKnapsackEnv(); });
+}
+
+}  // namespace msc::envs

@@ -1,0 +1,125 @@
+#include "envs/toy/knapsack.h"
+
+#include <algorithm>
+
+#include <nlohmann/json.hpp>
+
+#include "compiler/base/hash.h"
+#include "gym/core/decision_env.h"
+
+namespace msc::envs {
+
+namespace {
+
+constexpr std::array<KnapsackLayer, 6> kLayers = {{
+    {"conv1", {90, 60, 50}, {0, 30, 400}},
+    {"conv2", {240, 130, 70}, {0, 10, 60}},
+    {"depthwise", {60, 45, 40}, {0, 20, 350}},
+    {"conv3", {310, 170, 90}, {0, 15, 120}},
+    {"down", {180, 95, 60}, {0, 25, 210}},
+    {"head", {120, 70, 30}, {0, 40, 260}},
+}};
+
+/// Sums of whole numbers: the same whatever the order of adding.
+struct Totals {
+  std::int64_t latency_us = 0;
+  std::int64_t drop_milli = 0;
+};
+
+Totals Sum(const gym::Assignment& assignment) {
+  Totals totals;
+  for (std::size_t i = 0; i < kLayers.size(); ++i) {
+    const auto choice = static_cast<std::size_t>(assignment[i]);
+    totals.latency_us += kLayers[i].latency_us[choice];
+    totals.drop_milli += kLayers[i].drop_milli[choice];
+  }
+  return totals;
+}
+
+class KnapsackProblem final : public gym::SearchProblem {
+ public:
+  KnapsackProblem() : reference_(Sum(gym::Assignment(kLayers.size(), 0))) {
+    for (const KnapsackLayer& layer : kLayers) {
+      decisions_.push_back(
+          {std::string(layer.name), {kKnapsackPrecisions.begin(), kKnapsackPrecisions.end()}});
+    }
+  }
+
+ private:
+  [[nodiscard]] const std::vector<gym::Decision>& DoDecisions() const override {
+    return decisions_;
+  }
+  [[nodiscard]] std::vector<std::string> DoMetrics() const override {
+    return {"latency_ratio", "accuracy_drop"};
+  }
+
+  void DoEvaluate(std::span<const gym::Assignment> batch, const Done& done,
+                  const std::function<bool()>& stop) override {
+    for (std::size_t i = 0; i < batch.size() && !stop(); ++i) done(i, Try(batch[i]));
+  }
+
+  [[nodiscard]] gym::Evaluation Try(const gym::Assignment& assignment) const {
+    const Totals totals = Sum(assignment);
+    const nlohmann::json record = {{"latency_us", totals.latency_us},
+                                   {"drop_milli", totals.drop_milli}};
+    return {.metrics = {{"latency_ratio", static_cast<double>(totals.latency_us) /
+                                              static_cast<double>(reference_.latency_us)},
+                        {"accuracy_drop", static_cast<double>(totals.drop_milli) / 1000}},
+            .failure = std::nullopt,
+            .record = record.dump()};
+  }
+
+  [[nodiscard]] std::vector<std::pair<std::string, gym::Assignment>> DoAnchors() const override {
+    std::vector<std::pair<std::string, gym::Assignment>> anchors;
+    for (std::size_t i = 0; i < kKnapsackPrecisions.size(); ++i) {
+      anchors.emplace_back(kKnapsackPrecisions[i],
+                           gym::Assignment(kLayers.size(), static_cast<std::int32_t>(i)));
+    }
+    return anchors;
+  }
+  [[nodiscard]] std::string DoDescribe(const gym::Assignment& assignment) const override {
+    return gym::ChoicesAsJson(decisions_, assignment);
+  }
+  [[nodiscard]] std::string DoHash() const override {
+    std::string text = "Toy/PrecisionKnapsack-v0";
+    for (const KnapsackLayer& layer : kLayers) {
+      text += " " + std::string(layer.name);
+      for (const std::int32_t cost : layer.latency_us) text += " " + std::to_string(cost);
+      for (const std::int32_t drop : layer.drop_milli) text += " " + std::to_string(drop);
+    }
+    return Sha256Hex(text);
+  }
+
+  std::vector<gym::Decision> decisions_;
+  Totals reference_;
+};
+
+double Reward(const gym::Evaluation& result) {
+  const double excess = std::max(0.0, result.metrics.at("accuracy_drop") - kKnapsackBudget);
+  return -result.metrics.at("latency_ratio") - 10 * excess;
+}
+
+/// Time and loss of each precision, as an agent that learns would want to see them.
+std::vector<std::vector<double>> Features() {
+  std::vector<std::vector<double>> rows;
+  for (const KnapsackLayer& layer : kLayers) {
+    std::vector<double>& row = rows.emplace_back();
+    row.insert(row.end(), layer.latency_us.begin(), layer.latency_us.end());
+    row.insert(row.end(), layer.drop_milli.begin(), layer.drop_milli.end());
+  }
+  return rows;
+}
+
+}  // namespace
+
+std::span<const KnapsackLayer> KnapsackLayers() {
+  return kLayers;
+}
+
+std::unique_ptr<gym::Env> MakeKnapsackEnv() {
+  return gym::MakeDecisionEnv(
+      std::make_unique<KnapsackProblem>(),
+      {.facts = {.id = "Toy/PrecisionKnapsack-v0"}, .reward = Reward, .features = Features()});
+}
+
+}  // namespace msc::envs

@@ -1,0 +1,67 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "gym/core/problem.h"
+
+namespace msc::gym {
+
+/// A finished trial as an agent sees it. `objectives` in the study's order, smaller is better,
+/// empty after a failure; `violation` > 0 says by how much constraints are missed.
+struct Told {
+  std::uint64_t trial = 0;
+  Assignment assignment;
+  std::vector<double> objectives;
+  double violation = 0;
+  bool failed = false;
+};
+
+/// What a study tells an agent at the start.
+struct AgentSetup {
+  std::vector<Decision> decisions;
+  std::size_t objectives = 1;  ///< >= 1
+  std::uint64_t seed = 0;
+  /// The first trial that will be asked of the agent; those before are the problem's anchors.
+  std::uint64_t first_trial = 0;
+};
+
+/// Proposes assignments and hears how they did: ask and tell, in batches.
+///
+/// What Ask returns is a function of the setup, the trial numbers and the trials told before, and
+/// of nothing else. So a parallel run takes the same decisions as a serial one: the study tells in
+/// order of trial number, and asks for no trial before round() says all it depends on was told.
+class Agent {
+ public:
+  /// UserError if the decisions are malformed (CheckDecisions) or there is no objective.
+  explicit Agent(AgentSetup setup);
+  Agent(const Agent&) = delete;
+  Agent& operator=(const Agent&) = delete;
+  virtual ~Agent() = default;
+
+  /// Proposals for trials first, first + 1, ..., at most `count`; fewer or none when the agent has
+  /// nothing left to try. Each has one choice per decision, in range. `first` >= first_trial.
+  [[nodiscard]] std::vector<Assignment> Ask(std::uint64_t first, std::size_t count);
+  /// Results in ascending trial number, each trial once over the agent's life; those of trials
+  /// before first_trial (anchors) too. InternalError otherwise, or if one does not fit the setup.
+  void Tell(std::span<const Told> results);
+  /// Trials asked between two tells; absent when proposals do not depend on results at all.
+  [[nodiscard]] std::optional<std::size_t> round() const { return DoRound(); }
+
+ protected:
+  [[nodiscard]] const AgentSetup& setup() const noexcept { return setup_; }
+
+ private:
+  [[nodiscard]] virtual std::vector<Assignment> DoAsk(std::uint64_t first, std::size_t count) = 0;
+  virtual void DoTell(std::span<const Told> /*results*/) {}
+  [[nodiscard]] virtual std::optional<std::size_t> DoRound() const { return std::nullopt; }
+
+  AgentSetup setup_;
+  std::optional<std::uint64_t> last_told_;
+};
+
+}  // namespace msc::gym

@@ -1,0 +1,36 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "gym/core/env.h"
+#include "gym/core/problem.h"
+
+namespace msc::gym {
+
+/// How a SearchProblem is walked as an Env.
+struct DecisionEnvSetup {
+  /// id and nondeterministic; max_steps becomes the number of decisions.
+  EnvFacts facts;
+  /// What the last step earns, larger is better, finite; it is given failures too. Steps before
+  /// earn 0.
+  std::function<double(const Evaluation&)> reward;
+  /// What an agent may know of each decision: one row each, all of one length, finite. May be
+  /// empty.
+  std::vector<std::vector<double>> features = {};
+};
+
+/// The env whose step i takes decision i of `problem`, and whose last step evaluates the whole
+/// assignment.
+///
+/// Action: Discrete(most choices of a decision); the mask rules out those that the decision at hand
+/// lacks. Observation: a Dict of "decision", the index of the decision at hand (after the end their
+/// number), "chosen", for each decision 0 while open, else 1 + the choice, and with features
+/// "features", the row of the decision at hand (after the end zeros). The info of the last step
+/// holds each metric under its name, or "failure". UserError if the setup or the decisions are
+/// malformed.
+[[nodiscard]] std::unique_ptr<Env> MakeDecisionEnv(std::unique_ptr<SearchProblem> problem,
+                                                   DecisionEnvSetup setup);
+
+}  // namespace msc::gym

@@ -1,0 +1,282 @@
+#include "gym/core/env_checker.h"
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+#include <utility>
+
+#include <nlohmann/json.hpp>
+
+#include "compiler/base/error.h"
+#include "gym/core/env_registry.h"
+#include "gym/core/playthrough.h"
+#include "gym/core/problem.h"
+
+namespace msc::gym {
+
+namespace {
+
+constexpr std::uint64_t kSeed = 20240229;
+constexpr int kTries = 3;
+constexpr int kSamples = 8;
+
+class Findings {
+ public:
+  void Expect(bool ok, const std::string& finding) {
+    if (!ok) list_.push_back(finding);
+  }
+  /// What throws is a finding, too: a check that cannot be made has not passed.
+  void Try(const std::string& part, const std::function<void()>& check) {
+    try {
+      check();
+    } catch (const std::exception& error) {
+      list_.push_back(part + ": " + error.what());
+    }
+  }
+  void ExpectRefused(const std::string& what, const std::function<void()>& act) {
+    try {
+      act();
+    } catch (const UserError&) {
+      return;
+    }
+    list_.push_back(what + " is not refused with a UserError");
+  }
+  [[nodiscard]] std::vector<std::string> Take() { return std::move(list_); }
+
+ private:
+  std::vector<std::string> list_;
+};
+
+/// Where two episodes part.
+std::string Difference(const std::vector<std::string>& a, const std::vector<std::string>& b) {
+  const auto [left, right] = std::mismatch(a.begin(), a.end(), b.begin(), b.end());
+  return "'" + (left == a.end() ? "" : *left) + "' and '" + (right == b.end() ? "" : *right) + "'";
+}
+
+bool Bounded(const Space& space) {
+  if (const auto* box = std::get_if<Box>(&space.kind())) {
+    const auto finite = [](double bound) { return std::isfinite(bound); };
+    return std::all_of(box->low.begin(), box->low.end(), finite) &&
+           std::all_of(box->high.begin(), box->high.end(), finite);
+  }
+  if (const auto* parts = std::get_if<std::shared_ptr<const Space::Parts>>(&space.kind())) {
+    return std::all_of((*parts)->begin(), (*parts)->end(),
+                       [](const auto& part) { return Bounded(part.second); });
+  }
+  return true;
+}
+
+void CheckFacts(const EnvMaker& make, Findings& findings) {
+  const auto env = make();
+  const EnvFacts& facts = env->facts();
+  CheckEnvId(facts.id);
+  findings.Expect(!facts.max_steps || *facts.max_steps >= 1, "facts: max_steps is below 1");
+  const std::set<std::string> options(facts.reset_options.begin(), facts.reset_options.end());
+  findings.Expect(options.size() == facts.reset_options.size(),
+                  "facts: a reset option is named twice");
+  findings.Expect(Bounded(env->action_space()),
+                  "action space: " + env->action_space().ToString() +
+                      " has infinite bounds; scale actions to finite ones");
+  const auto other = make();
+  findings.Expect(env->action_space() == other->action_space() &&
+                      env->observation_space() == other->observation_space(),
+                  "spaces differ between two envs from the same factory");
+}
+
+void CheckRefusals(const EnvMaker& make, Findings& findings) {
+  const auto env = make();
+  Rng rng(kSeed);
+  findings.ExpectRefused("a step before the first reset",
+                         [&] { env->Step(env->action_space().Sample(rng)); });
+  std::string unknown = "unknown";
+  const auto& known = env->facts().reset_options;
+  while (std::find(known.begin(), known.end(), unknown) != known.end()) unknown += "_";
+  findings.ExpectRefused("an unknown reset option", [&] { env->Reset(kSeed, {{unknown, 1.0}}); });
+
+  env->Reset(kSeed);
+  findings.ExpectRefused("an action outside the space", [&] {
+    env->Step(Point{std::make_shared<const PointMap>(PointMap{{"no such part", Point{}}})});
+  });
+  const std::vector<bool> mask = env->ActionMask();
+  if (const auto illegal = std::find(mask.begin(), mask.end(), false); illegal != mask.end()) {
+    const auto& space = std::get<Discrete>(env->action_space().kind());
+    findings.ExpectRefused("an action that is masked out",
+                           [&] { env->Step(Point{space.start + (illegal - mask.begin())}); });
+  }
+  const Point action = SampleAction(*env, rng);
+  StepResult last = env->Step(action);
+  for (int step = 0; step < 1000 && !last.terminated && !last.truncated; ++step) {
+    last = env->Step(SampleAction(*env, rng));
+  }
+  if (!last.terminated && !last.truncated) return;
+  findings.ExpectRefused("a step after the end", [&] { env->Step(action); });
+}
+
+void CheckSeeds(const EnvMaker& make, Findings& findings) {
+  const auto env = make();
+  const auto other = make();
+  const bool all = !env->facts().nondeterministic;
+  for (std::uint64_t i = 0; i < kTries; ++i) {
+    const EpisodeSetup setup{.seed = kSeed + i, .action_seed = kSeed + i};
+    auto first = PlayEpisode(*env, setup);
+    auto fresh = PlayEpisode(*other, setup);
+    auto again = PlayEpisode(*env, setup);
+    for (auto* lines : {&first, &fresh, &again}) {
+      if (!all) lines->resize(1);  // measurements differ; what a reset shows must not
+    }
+    findings.Expect(first == fresh, "two envs with one seed and the same actions differ: " +
+                                        Difference(first, fresh));
+    findings.Expect(
+        first == again,
+        "a second reset with the same seed gives another episode (is state left over?): " +
+            Difference(first, again));
+  }
+}
+
+/// Whether the generator matters is seen by trying seeds; if it does, resets without a seed must
+/// not all give the episode of the last seed again.
+void CheckGoingOn(const EnvMaker& make, Findings& findings) {
+  const auto env = make();
+  if (env->facts().nondeterministic) return;
+  const auto play = [&](std::optional<std::uint64_t> seed) {
+    return PlayEpisode(*env, {.seed = seed, .action_seed = kSeed});
+  };
+  const auto seeded = play(kSeed);
+  bool matters = false;
+  for (std::uint64_t i = 1; i <= kSamples; ++i) matters = matters || play(kSeed + i) != seeded;
+  if (!matters) return;
+  play(kSeed);
+  bool moved = false;
+  for (int i = 0; i < kSamples; ++i) moved = moved || play(std::nullopt) != seeded;
+  findings.Expect(moved, "resets without a seed start from the last seed again");
+}
+
+Assignment RandomAssignment(const std::vector<Decision>& decisions, Rng& rng) {
+  Assignment assignment;
+  for (const Decision& decision : decisions) {
+    assignment.push_back(static_cast<std::int32_t>(rng.Below(decision.choices.size())));
+  }
+  return assignment;
+}
+
+std::vector<Assignment> Samples(SearchProblem& problem) {
+  Rng rng(kSeed);
+  std::vector<Assignment> samples;
+  for (auto& [name, assignment] : problem.Anchors()) samples.push_back(std::move(assignment));
+  for (int i = 0; i < kTries; ++i) {
+    samples.push_back(RandomAssignment(problem.decisions(), rng));
+  }
+  return samples;
+}
+
+std::vector<Evaluation> EvaluateAll(SearchProblem& problem, std::span<const Assignment> batch) {
+  std::vector<Evaluation> evaluations(batch.size());
+  problem.Evaluate(batch,
+                   [&](std::size_t i, const Evaluation& result) { evaluations[i] = result; });
+  return evaluations;
+}
+
+void CheckProblemForm(const EnvMaker& make, Findings& findings) {
+  const auto env = make();
+  SearchProblem* problem = env->problem();
+  if (problem == nullptr) return;
+  CheckDecisions(problem->decisions());
+  const std::vector<std::string> metrics = problem->metrics();
+  const std::set<std::string> names(metrics.begin(), metrics.end());
+  findings.Expect(!metrics.empty() && names.size() == metrics.size() && !names.contains(""),
+                  "problem: metrics need names of their own, at least one");
+  findings.Expect(problem->parallelism() >= 1, "problem: parallelism is 0");
+  for (const Assignment& sample : Samples(*problem)) {
+    const std::string text = problem->Describe(sample);
+    findings.Expect(nlohmann::json::accept(text), "problem: Describe is no JSON: " + text);
+  }
+  findings.Expect(!problem->Hash().empty(), "problem: the hash is empty");
+  const auto other = make();
+  findings.Expect(other->problem() != nullptr && other->problem()->Hash() == problem->Hash(),
+                  "problem: two envs from the same factory have different hashes");
+}
+
+void CheckEvaluations(const EnvMaker& make, Findings& findings) {
+  const auto env = make();
+  SearchProblem* problem = env->problem();
+  if (problem == nullptr) return;
+  findings.ExpectRefused("an assignment that is too short", [&] {
+    static_cast<void>(EvaluateAll(*problem, std::vector<Assignment>{{}}));
+  });
+  const std::vector<Assignment> samples = Samples(*problem);
+  // The first twice in one batch: each place is reported, not each assignment.
+  std::vector<Assignment> batch = samples;
+  batch.push_back(samples.front());
+  const std::vector<Evaluation> evaluations = EvaluateAll(*problem, batch);
+  for (const Evaluation& evaluation : evaluations) {
+    findings.Expect(evaluation.record.empty() || nlohmann::json::accept(evaluation.record),
+                    "problem: a record is no JSON: " + evaluation.record);
+  }
+  problem->Evaluate(
+      batch, [](std::size_t, const Evaluation&) {}, [] { return true; });
+  if (env->facts().nondeterministic) return;
+  const auto other = make();
+  findings.Expect(evaluations == EvaluateAll(*problem, batch) &&
+                      evaluations == EvaluateAll(*other->problem(), batch) &&
+                      evaluations.front() == evaluations.back(),
+                  "problem: evaluating the same again gives something else");
+}
+
+/// Takes the choices one by one; the last step's info, or nothing if the episode was cut.
+std::optional<Notes> Walk(Env& env, const Assignment& assignment, Findings& findings) {
+  const auto* actions = std::get_if<Discrete>(&env.action_space().kind());
+  findings.Expect(actions != nullptr, "problem: its env needs a Discrete action space");
+  if (actions == nullptr) return std::nullopt;
+  env.Reset(kSeed);
+  StepResult result;
+  for (const std::int32_t choice : assignment) {
+    if (result.truncated) return std::nullopt;
+    findings.Expect(!result.terminated, "problem: the env ends before the last decision");
+    if (result.terminated) return std::nullopt;
+    result = env.Step(Point{actions->start + choice});
+  }
+  findings.Expect(result.terminated || result.truncated,
+                  "problem: the env does not end with the last decision");
+  return result.terminated ? std::optional(std::move(result.info)) : std::nullopt;
+}
+
+void CheckWalks(const EnvMaker& make, Findings& findings) {
+  const auto env = make();
+  SearchProblem* problem = env->problem();
+  if (problem == nullptr) return;
+  const std::vector<Assignment> samples = Samples(*problem);
+  const std::vector<Evaluation> evaluations = EvaluateAll(*problem, samples);
+  for (std::size_t i = 0; i < samples.size(); ++i) {
+    const std::optional<Notes> info = Walk(*env, samples[i], findings);
+    if (!info) continue;
+    const bool failed = info->contains("failure");
+    const bool measured = env->facts().nondeterministic;
+    findings.Expect(measured || failed == evaluations[i].failure.has_value(),
+                    "problem: Step and Evaluate differ about a failure");
+    if (failed) continue;
+    for (const std::string& metric : problem->metrics()) {
+      const auto note = info->find(metric);
+      const auto* value = note == info->end() ? nullptr : std::get_if<double>(&note->second);
+      findings.Expect(value != nullptr, "problem: the last step's info lacks '" + metric + "'");
+      if (value == nullptr || measured || evaluations[i].failure) continue;
+      findings.Expect(*value == evaluations[i].metrics.at(metric),
+                      "problem: Step and Evaluate differ in '" + metric + "'");
+    }
+  }
+}
+
+}  // namespace
+
+std::vector<std::string> CheckEnv(const EnvMaker& make) {
+  Findings findings;
+  findings.Try("facts", [&] { CheckFacts(make, findings); });
+  findings.Try("refusals", [&] { CheckRefusals(make, findings); });
+  findings.Try("seeds", [&] { CheckSeeds(make, findings); });
+  findings.Try("resets", [&] { CheckGoingOn(make, findings); });
+  findings.Try("problem", [&] { CheckProblemForm(make, findings); });
+  findings.Try("evaluations", [&] { CheckEvaluations(make, findings); });
+  findings.Try("walks", [&] { CheckWalks(make, findings); });
+  return findings.Take();
+}
+
+}  // namespace msc::gym

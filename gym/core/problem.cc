@@ -1,0 +1,117 @@
+#include "gym/core/problem.h"
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+#include <utility>
+
+#include <nlohmann/json.hpp>
+
+#include "compiler/base/error.h"
+
+namespace msc::gym {
+
+namespace {
+
+void CheckEvaluation(const std::vector<std::string>& metrics, const Evaluation& evaluation) {
+  if (evaluation.failure) {
+    Check(evaluation.metrics.empty(), "a failed evaluation has no metrics");
+    return;
+  }
+  for (const std::string& metric : metrics) {
+    Check(evaluation.metrics.contains(metric), "an evaluation has every metric of its problem");
+  }
+  Check(std::all_of(evaluation.metrics.begin(), evaluation.metrics.end(),
+                    [](const auto& metric) { return std::isfinite(metric.second); }),
+        "the metrics of an evaluation are finite");
+}
+
+}  // namespace
+
+void CheckDecisions(std::span<const Decision> decisions) {
+  if (decisions.empty()) throw UserError("a search space needs at least one decision");
+  std::set<std::string_view> names;
+  for (const Decision& decision : decisions) {
+    if (decision.name.empty()) throw UserError("a decision needs a name");
+    if (!names.insert(decision.name).second) {
+      throw UserError("decision '" + decision.name + "' is there twice");
+    }
+    if (decision.choices.empty()) {
+      throw UserError("decision '" + decision.name + "' has nothing to choose from");
+    }
+    const std::set<std::string_view> choices(decision.choices.begin(), decision.choices.end());
+    if (choices.size() != decision.choices.size()) {
+      throw UserError("decision '" + decision.name + "' has a choice twice");
+    }
+  }
+}
+
+void CheckAssignment(std::span<const Decision> decisions, const Assignment& assignment) {
+  if (assignment.size() != decisions.size()) {
+    throw UserError("an assignment of " + std::to_string(assignment.size()) +
+                    " choices does not fit " + std::to_string(decisions.size()) + " decisions");
+  }
+  for (std::size_t i = 0; i < assignment.size(); ++i) {
+    if (assignment[i] >= 0 && std::cmp_less(assignment[i], decisions[i].choices.size())) continue;
+    throw UserError("choice " + std::to_string(assignment[i]) + " of decision '" +
+                    decisions[i].name + "' must be between 0 and " +
+                    std::to_string(decisions[i].choices.size() - 1));
+  }
+}
+
+std::vector<std::pair<std::string, Assignment>> SearchProblem::Anchors() const {
+  std::vector<std::pair<std::string, Assignment>> anchors = DoAnchors();
+  std::set<std::string_view> names;
+  for (const auto& [name, assignment] : anchors) {
+    Check(!name.empty() && names.insert(name).second, "anchors have names of their own");
+    CheckAssignment(decisions(), assignment);
+  }
+  return anchors;
+}
+
+void SearchProblem::Evaluate(std::span<const Assignment> batch, const Done& done,
+                             const std::function<bool()>& stop) {
+  Check(static_cast<bool>(done), "Evaluate is given a function to report to");
+  for (const Assignment& assignment : batch) CheckAssignment(decisions(), assignment);
+  if (batch.empty()) return;
+
+  const std::vector<std::string> names = metrics();
+  std::vector<bool> reported(batch.size(), false);
+  bool stopped = false;
+  const Done report = [&](std::size_t index, const Evaluation& evaluation) {
+    Check(index < reported.size(), "a problem reports what it was given");
+    Check(!reported[index], "a problem reports each assignment once");
+    CheckEvaluation(names, evaluation);
+    reported[index] = true;
+    done(index, evaluation);
+  };
+  DoEvaluate(batch, report, [&] {
+    stopped = stopped || (stop && stop());
+    return stopped;
+  });
+  Check(stopped || std::find(reported.begin(), reported.end(), false) == reported.end(),
+        "a problem that was not stopped reports every assignment");
+}
+
+std::string SearchProblem::Describe(const Assignment& assignment) const {
+  CheckAssignment(decisions(), assignment);
+  return DoDescribe(assignment);
+}
+
+std::string ChoicesAsJson(std::span<const Decision> decisions, const Assignment& assignment) {
+  CheckAssignment(decisions, assignment);
+  nlohmann::ordered_json json = nlohmann::ordered_json::object();
+  for (std::size_t i = 0; i < assignment.size(); ++i) {
+    json[decisions[i].name] = decisions[i].choices[static_cast<std::size_t>(assignment[i])];
+  }
+  // Names come from models: bytes that are no UTF-8 must not throw here.
+  return json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+}
+
+double SpaceSize(std::span<const Decision> decisions) {
+  double size = 1;
+  for (const Decision& decision : decisions) size *= static_cast<double>(decision.choices.size());
+  return size;
+}
+
+}  // namespace msc::gym

@@ -1,0 +1,90 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "compiler/base/result.h"
+
+namespace msc::gym {
+
+/// One thing to choose, out of a finite list.
+struct Decision {
+  std::string name;                  ///< "conv1"
+  std::vector<std::string> choices;  ///< "f32", "bf16", "int8"; never empty
+  bool operator==(const Decision&) const = default;
+};
+
+/// One choice per decision, as indices.
+using Assignment = std::vector<std::int32_t>;
+
+/// UserError, naming the decision, unless `assignment` has one choice per decision, in range.
+void CheckAssignment(std::span<const Decision> decisions, const Assignment& assignment);
+/// UserError unless there is a decision, every name is unique and not empty, and each has choices
+/// with unique names.
+void CheckDecisions(std::span<const Decision> decisions);
+
+/// What came of trying an assignment: named numbers ("latency_ratio", "accuracy_drop") or a reason.
+struct Evaluation {
+  std::map<std::string, double> metrics;  ///< every number finite; empty after a failure
+  std::optional<Failure> failure;
+  std::string record;  ///< JSON text with all that was measured, for journal and report
+  bool operator==(const Evaluation&) const = default;
+};
+
+/// A search space and the way to try its points. The capability that search agents and the study
+/// need; an Env offers it through Env::problem().
+class SearchProblem {
+ public:
+  SearchProblem() = default;
+  SearchProblem(const SearchProblem&) = delete;
+  SearchProblem& operator=(const SearchProblem&) = delete;
+  virtual ~SearchProblem() = default;
+
+  [[nodiscard]] const std::vector<Decision>& decisions() const { return DoDecisions(); }
+  /// Names of the metrics that a successful evaluation has, all "smaller is better".
+  [[nodiscard]] std::vector<std::string> metrics() const { return DoMetrics(); }
+  /// Assignments worth trying before any search, best guess first: baselines with their names.
+  [[nodiscard]] std::vector<std::pair<std::string, Assignment>> Anchors() const;
+  using Done = std::function<void(std::size_t index, const Evaluation&)>;
+  /// Tries each; reports each once, in any order, from this thread. UserError, before anything is
+  /// tried, if one does not fit the decisions. Stops early, leaving some unreported, when `stop`
+  /// says true. InternalError if an evaluation misses a metric or has one that is not finite.
+  void Evaluate(std::span<const Assignment> batch, const Done& done,
+                const std::function<bool()>& stop = {});
+  /// How many it works on at one time. >= 1.
+  [[nodiscard]] std::size_t parallelism() const { return DoParallelism(); }
+  /// What the assignment means, as JSON text: the strategy it stands for. UserError if it does not
+  /// fit the decisions.
+  [[nodiscard]] std::string Describe(const Assignment& assignment) const;
+  /// Hash of everything that decides what an assignment means: decisions, model, settings.
+  [[nodiscard]] std::string Hash() const { return DoHash(); }
+
+ private:
+  [[nodiscard]] virtual const std::vector<Decision>& DoDecisions() const = 0;
+  [[nodiscard]] virtual std::vector<std::string> DoMetrics() const = 0;
+  /// `done` and `stop` can always be called.
+  virtual void DoEvaluate(std::span<const Assignment> batch, const Done& done,
+                          const std::function<bool()>& stop) = 0;
+  [[nodiscard]] virtual std::vector<std::pair<std::string, Assignment>> DoAnchors() const {
+    return {};
+  }
+  [[nodiscard]] virtual std::size_t DoParallelism() const { return 1; }
+  [[nodiscard]] virtual std::string DoDescribe(const Assignment& assignment) const = 0;
+  [[nodiscard]] virtual std::string DoHash() const = 0;
+};
+
+/// The choices by decision name as JSON text, in the order of the decisions: {"conv1":"int8"}.
+/// UserError if the assignment does not fit.
+[[nodiscard]] std::string ChoicesAsJson(std::span<const Decision> decisions,
+                                        const Assignment& assignment);
+/// Product of the numbers of choices; infinity where it overflows a double.
+[[nodiscard]] double SpaceSize(std::span<const Decision> decisions);
+
+}  // namespace msc::gym

@@ -1,0 +1,48 @@
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "compiler/base/within.h"
+#include "gym/core/problem.h"
+
+namespace msc::gym {
+
+/// metric <= limit.
+struct Constraint {
+  std::string metric;
+  double limit = 0;
+  bool operator==(const Constraint&) const = default;
+  template <class Self, class Visit>
+  static void Fields(Self& self, Visit& visit) {
+    visit("metric", self.metric, "name of a metric of the problem");
+    visit("limit", self.limit, "largest value allowed", Within{-1e300, 1e300});
+  }
+};
+
+/// What is sought: the least of minimize[0] (ties: minimize[1], ...) among evaluations that keep
+/// every constraint. The Pareto set is over all of minimize, feasible or not.
+struct Objective {
+  std::vector<std::string> minimize;
+  std::vector<Constraint> subject_to;
+  bool operator==(const Objective&) const = default;
+  template <class Self, class Visit>
+  static void Fields(Self& self, Visit& visit) {
+    visit("minimize", self.minimize, "metrics to make small, the most important first");
+    visit("subject_to", self.subject_to, "limits to keep");
+  }
+};
+
+/// Sum over constraints of how far the metric lies above its limit, relative to max(|limit|, 1e-9);
+/// 0 when all are kept. UserError if a metric is missing.
+[[nodiscard]] double Violation(const Objective& objective, const Evaluation& evaluation);
+[[nodiscard]] std::vector<double> ObjectiveValues(const Objective& objective,
+                                                  const Evaluation& evaluation);
+/// Whether a is at least as small everywhere and smaller somewhere.
+[[nodiscard]] bool Dominates(std::span<const double> a, std::span<const double> b);
+/// Indices of the points that no other dominates, ascending; of equal points the first.
+[[nodiscard]] std::vector<std::size_t> ParetoFront(std::span<const std::vector<double>> points);
+
+}  // namespace msc::gym

@@ -1,0 +1,190 @@
+#include "gym/study/scan.h"
+
+#include <algorithm>
+#include <charconv>
+#include <optional>
+
+#include "compiler/base/error.h"
+#include "compiler/base/hash.h"
+
+namespace msc::gym {
+namespace {
+
+// "J1 cccccccc llllllll "
+constexpr std::string_view kMark = "J1 ";
+constexpr std::size_t kCrcAt = 3;
+constexpr std::size_t kLengthAt = 12;
+constexpr std::size_t kHeader = 21;
+constexpr std::string_view kSeq = "{\"seq\":";
+
+std::string Hex8(std::uint64_t value) {
+  constexpr std::string_view kDigits = "0123456789abcdef";
+  std::string text(8, '0');
+  for (std::size_t i = 8; i-- > 0; value >>= 4U) text[i] = kDigits[value & 15U];
+  return text;
+}
+
+/// Eight lowercase hex digits and nothing else: a library parser would take 'A', '+', "0x" too, and
+/// so accept a header in which a bit flipped.
+std::optional<std::uint64_t> ParseHex8(std::string_view text) {
+  std::uint64_t value = 0;
+  for (const char c : text) {
+    if (c >= '0' && c <= '9') {
+      value = value << 4U | static_cast<std::uint64_t>(c - '0');
+    } else if (c >= 'a' && c <= 'f') {
+      value = value << 4U | static_cast<std::uint64_t>(c - 'a' + 10);
+    } else {
+      return std::nullopt;
+    }
+  }
+  return value;
+}
+
+/// The number after {"seq":, if it stands there in canonical form.
+std::optional<std::uint64_t> ParseSeq(std::string_view payload) {
+  if (payload.substr(0, kSeq.size()) != kSeq || payload.back() != '}') return std::nullopt;
+  const char* begin = payload.data() + kSeq.size();
+  std::uint64_t seq = 0;
+  const auto [end, error] = std::from_chars(begin, payload.data() + payload.size(), seq);
+  if (error != std::errc() || (*begin == '0' && end != begin + 1)) return std::nullopt;
+  if (*end != ',' && *end != '}') return std::nullopt;
+  return seq;
+}
+
+/// What stands at one place: a record, or the reason why not.
+struct Parsed {
+  std::string_view payload;
+  std::uint64_t seq = 0;
+  std::size_t end = 0;  ///< first byte after the record
+  const char* why = nullptr;
+};
+
+/// `newline` is the place of the first newline at or after `at`.
+Parsed ParseAt(std::string_view bytes, std::size_t at, std::size_t newline) {
+  const auto refuse = [](const char* why) {
+    Parsed parsed;
+    parsed.why = why;
+    return parsed;
+  };
+  if (newline == std::string_view::npos) return refuse("the record has no end");
+  const std::string_view line = bytes.substr(at, newline - at);
+  if (line.size() < kHeader || line.substr(0, kMark.size()) != kMark ||
+      line[kLengthAt - 1] != ' ' || line[kHeader - 1] != ' ') {
+    return refuse("the header is malformed");
+  }
+  const auto crc = ParseHex8(line.substr(kCrcAt, 8));
+  const auto length = ParseHex8(line.substr(kLengthAt, 8));
+  if (!crc || !length) return refuse("the header is malformed");
+  if (*length != line.size() - kHeader) return refuse("the length differs");
+  if (*crc != Crc32c(line.substr(kLengthAt))) return refuse("the checksum differs");
+  Parsed parsed;
+  parsed.payload = line.substr(kHeader);
+  const auto seq = parsed.payload.empty() ? std::nullopt : ParseSeq(parsed.payload);
+  if (!seq) return refuse("the record has no sequence number");
+  parsed.seq = *seq;
+  parsed.end = newline + 1;
+  return parsed;
+}
+
+/// First valid record that starts after `from`. A damaged newline joins two lines, so a record may
+/// start anywhere; lines made of nothing but headers may not cost more than a constant factor.
+std::optional<std::size_t> NextRecord(std::string_view bytes, std::size_t from) {
+  constexpr int kTriesPerLine = 64;
+  std::size_t newline = bytes.find('\n', from);
+  int tries = 0;
+  for (std::size_t at = bytes.find(kMark, from + 1); at != std::string_view::npos;
+       at = bytes.find(kMark, at + 1)) {
+    if (newline < at) {
+      newline = bytes.find('\n', at);
+      tries = 0;
+    }
+    if (newline == std::string_view::npos) return std::nullopt;
+    if (tries >= kTriesPerLine) continue;
+    // Only a header that claims to end at this newline costs a checksum.
+    const auto length =
+        at + kHeader <= newline ? ParseHex8(bytes.substr(at + kLengthAt, 8)) : std::nullopt;
+    if (!length || *length != newline - at - kHeader) continue;
+    ++tries;
+    if (ParseAt(bytes, at, newline).why == nullptr) return at;
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+bool JournalScan::torn() const {
+  return damage.size() == 1 && damage.front().before == records.size();
+}
+
+JournalScan ScanJournal(std::string_view bytes) {
+  JournalScan scan;
+  std::size_t at = 0;
+  std::uint64_t expected = 0;
+  while (at < bytes.size()) {
+    const Parsed parsed = ParseAt(bytes, at, bytes.find('\n', at));
+    if (parsed.why == nullptr) {
+      // A record out of sequence is intact itself; what is missing lies before it.
+      if (parsed.seq != expected) {
+        scan.damage.push_back({at, 0, scan.records.size(),
+                               "record " + std::to_string(expected) + " is missing, record " +
+                                   std::to_string(parsed.seq) + " follows"});
+      }
+      scan.records.push_back(parsed.payload);
+      expected = parsed.seq + 1;
+      at = parsed.end;
+      continue;
+    }
+    const std::size_t next = NextRecord(bytes, at).value_or(bytes.size());
+    scan.damage.push_back({at, next - at, scan.records.size(), parsed.why});
+    // The gap in the numbers that the damage explains is not a second damage.
+    if (next < bytes.size()) expected = ParseAt(bytes, next, bytes.find('\n', next)).seq;
+    at = next;
+  }
+  scan.good_end = scan.damage.empty() ? bytes.size() : scan.damage.front().offset;
+  return scan;
+}
+
+std::string JournalLine(std::uint64_t seq, std::string_view json) {
+  Check(json.size() >= 2 && json.front() == '{' && json.back() == '}' &&
+            json.find('\n') == std::string_view::npos,
+        "a journal record is a JSON object on one line");
+  std::string payload = std::string(kSeq) + std::to_string(seq);
+  if (json.size() > 2) payload += ',';
+  payload += json.substr(1);
+  Check(payload.size() < (std::size_t{1} << 32U), "a journal record has less than 4 GiB");
+  const std::string covered = Hex8(payload.size()) + " " + payload;
+  return std::string(kMark) + Hex8(Crc32c(covered)) + " " + covered + "\n";
+}
+
+std::string DumpJournal(const JournalScan& scan) {
+  std::string text;
+  for (const auto payload : scan.records) {
+    text += payload;
+    text += '\n';
+  }
+  return text;
+}
+
+std::string DescribeJournal(const JournalScan& scan, const std::string& name) {
+  std::string text = name + ": " + std::to_string(scan.records.size()) + " valid records, ";
+  if (scan.ok()) return text + "no damage\n";
+  text += scan.torn() ? "a torn tail that the next run cuts off\n" : "damaged\n";
+  for (const auto& damage : scan.damage) {
+    text += "  byte " + std::to_string(damage.offset) + ", after " + std::to_string(damage.before) +
+            " records: " + damage.why + " (" + std::to_string(damage.size) + " bytes)\n";
+  }
+  return text;
+}
+
+std::string SalvageJournal(const JournalScan& scan) {
+  std::string bytes;
+  std::uint64_t seq = 0;
+  for (const auto payload : scan.records) {
+    const std::size_t end = payload.find_first_of(",}", kSeq.size());
+    const std::size_t rest = payload[end] == ',' ? end + 1 : end;
+    bytes += JournalLine(seq++, "{" + std::string(payload.substr(rest)));
+  }
+  return bytes;
+}
+
+}  // namespace msc::gym

@@ -1,0 +1,359 @@
+#include "gym/study/study.h"
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include <unistd.h>
+
+#include "compiler/base/error.h"
+#include "compiler/base/fields.h"
+
+namespace msc::gym {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using nlohmann::json;
+
+/// What an agent that looks at no results is asked for at a time: far more than run at once, so
+/// that a slow candidate holds up nobody.
+constexpr std::size_t kChunk = 256;
+constexpr std::chrono::seconds kTickInterval{10};
+
+/// Somebody's wish for trials first, first + 1, ...
+struct Wish {
+  std::string source;
+  Assignment assignment;
+};
+
+class StudyRun {
+ public:
+  StudyRun(SearchProblem& problem, Agent& agent, Journal& journal, const StudyOptions& options)
+      : problem_(problem), agent_(agent), journal_(journal), options_(options) {}
+
+  void Listen(const std::function<void(const Progress&)>& progress,
+              const std::function<bool()>& stop) {
+    progress_ = &progress;
+    stop_ = &stop;
+  }
+
+  StudyResult Run() {
+    CheckObjective(options_.objective, problem_.metrics());
+    OpenJournal();
+    Report(nullptr);
+    const StopReason reason = Loop();
+    if (reason != StopReason::kInterrupted) {
+      Write(json{{"type", "end"}, {"reason", Name(reason)}});
+    }
+    return Finish(reason);
+  }
+
+ private:
+  // --- the journal -------------------------------------------------------------------------------
+
+  void OpenJournal() {
+    StudyHeader now;
+    now.problem = problem_.Hash();
+    now.agent = options_.agent;
+    now.seed = options_.seed;
+    now.objective = options_.objective;
+    now.tool_version = options_.tool_version;
+    now.machine = options_.machine;
+    if (journal_.records().empty()) {
+      WriteText(ToJson(now));
+    } else {
+      const StudyHeader then = HeaderFromJson(journal_.records().front(), "the journal's header");
+      const std::vector<std::string> differences = Differences(then, now);
+      if (!differences.empty() && options_.resume == Resume::kSame) {
+        std::string text;
+        for (const auto& difference : differences) text += (text.empty() ? "" : ", ") + difference;
+        throw UserError("the journal belongs to another study, it differs in " + text +
+                        "; start a new run directory or force the resume");
+      }
+      for (auto& trial : TrialsOf(journal_.records())) {
+        const std::uint64_t number = trial.number;
+        history_seconds_ += trial.seconds;
+        Count(past_.emplace(number, std::move(trial)).first->second);
+      }
+    }
+    Write(json{{"type", "start"}, {"pid", ::getpid()}, {"trials", options_.trials}});
+  }
+
+  void WriteText(const std::string& record) {
+    journal_.Append(record);
+    written_ = Clock::now();
+  }
+  void Write(const json& record) { WriteText(record.dump()); }
+
+  // --- stopping ----------------------------------------------------------------------------------
+
+  /// Asked again and again while candidates run. Remembers the first reason.
+  bool ShouldStop() {
+    if (stopped_) return true;
+    const auto now = Clock::now();
+    if (*stop_ && (*stop_)()) {
+      stopped_ = StopReason::kInterrupted;
+    } else if (options_.time_budget.count() > 0 && now - started_ >= options_.time_budget) {
+      stopped_ = StopReason::kTime;
+    } else if (now - written_ >= kTickInterval) {
+      Write(json{{"type", "tick"}});
+    }
+    return stopped_.has_value();
+  }
+
+  // --- the loop ----------------------------------------------------------------------------------
+
+  StopReason Loop() {
+    std::vector<Wish> wishes;
+    for (auto& [name, assignment] : problem_.Anchors()) {
+      wishes.push_back({"anchor:" + name, std::move(assignment)});
+    }
+    std::uint64_t first = 0;
+    std::size_t asked = wishes.size();
+    while (true) {
+      // An agent that gives less than asked has nothing left.
+      const bool exhausted = wishes.size() < asked;
+      const std::uint64_t next = first + wishes.size();
+      if (first < options_.trials) {
+        wishes.resize(std::min<std::uint64_t>(wishes.size(), options_.trials - first));
+        if (!RunBatch(first, wishes)) return *stopped_;
+        Tell(first, wishes.size());
+      }
+      if (next >= options_.trials) return StopReason::kTrials;
+      if (exhausted) return StopReason::kExhausted;
+      first = next;
+      // A whole round even where fewer trials are left: with more trials later, the same round is
+      // asked for again and must come out the same.
+      asked = agent_.round().value_or(kChunk);
+      wishes.clear();
+      for (auto& assignment : agent_.Ask(first, asked)) {
+        wishes.push_back({options_.agent, std::move(assignment)});
+      }
+    }
+  }
+
+  /// Whether every wish is fulfilled; false when stopped before.
+  bool RunBatch(std::uint64_t first, const std::vector<Wish>& wishes) {
+    copies_.clear();
+    std::vector<std::uint64_t> numbers;  // of those to evaluate
+    std::vector<Assignment> batch;
+    std::map<Assignment, std::uint64_t> pending;
+    for (std::size_t i = 0; i < wishes.size(); ++i) TakeFromJournal(first + i, wishes[i]);
+    if (CountDone(first, wishes.size()) == wishes.size()) return true;
+    if (ShouldStop()) return false;
+    for (std::size_t i = 0; i < wishes.size(); ++i) {
+      const std::uint64_t number = first + i;
+      const Assignment& assignment = wishes[i].assignment;
+      if (done_.contains(number)) continue;
+      if (const auto tried = tried_.find(assignment); tried != tried_.end()) {
+        Copy(done_.at(tried->second), number, wishes[i].source);
+      } else if (const auto [it, added] = pending.emplace(assignment, number); added) {
+        numbers.push_back(number);
+        batch.push_back(assignment);
+      } else {
+        copies_[it->second].push_back({number, wishes[i].source});
+      }
+    }
+    if (!batch.empty()) Evaluate(first, wishes, numbers, batch);
+    return CountDone(first, wishes.size()) == wishes.size();
+  }
+
+  [[nodiscard]] std::size_t CountDone(std::uint64_t first, std::size_t count) const {
+    return static_cast<std::size_t>(
+        std::distance(done_.lower_bound(first), done_.lower_bound(first + count)));
+  }
+
+  void TakeFromJournal(std::uint64_t number, const Wish& wish) {
+    const auto it = past_.find(number);
+    if (it == past_.end()) return;
+    if (it->second.assignment != wish.assignment && options_.resume == Resume::kSame) {
+      throw UserError("trial " + std::to_string(number) + " of the journal is not what '" +
+                      wish.source +
+                      "' proposes for it now; start a new run directory or force "
+                      "the resume");
+    }
+    tried_.emplace(wish.assignment, number);
+    done_.insert(past_.extract(it));
+  }
+
+  void Evaluate(std::uint64_t first, const std::vector<Wish>& wishes,
+                const std::vector<std::uint64_t>& numbers, const std::vector<Assignment>& batch) {
+    // Who ran k-th of those that run p at once started, roughly, when the (k-p)-th ended.
+    std::vector<Clock::time_point> ends(problem_.parallelism(), Clock::now());
+    std::size_t count = 0;
+    const auto done = [&](std::size_t index, const Evaluation& evaluation) {
+      const auto now = Clock::now();
+      Clock::time_point& slot = ends[count++ % ends.size()];
+      Trial trial;
+      trial.number = numbers.at(index);
+      trial.source = wishes.at(trial.number - first).source;
+      trial.assignment = batch[index];
+      trial.evaluation = evaluation;
+      trial.seconds = std::chrono::duration<double>(now - slot).count();
+      slot = now;
+      ++evaluated_;
+      const std::uint64_t number = trial.number;
+      Record(std::move(trial));
+      for (const auto& [copy, source] : copies_[number]) Copy(done_.at(number), copy, source);
+    };
+    problem_.Evaluate(batch, done, [&] { return ShouldStop(); });
+    Check(stopped_ || count == batch.size(), "a problem that is not stopped reports every trial");
+  }
+
+  void Copy(const Trial& original, std::uint64_t number, const std::string& source) {
+    Trial trial = original;
+    trial.number = number;
+    trial.source = source;
+    trial.seconds = 0;
+    trial.repeated = true;
+    Record(std::move(trial));
+  }
+
+  /// To disk first, then to everybody else.
+  void Record(Trial trial) {
+    WriteText(ToJson(trial));
+    const std::uint64_t number = trial.number;
+    const Trial& kept = done_.emplace(number, std::move(trial)).first->second;
+    tried_.emplace(kept.assignment, number);
+    Count(kept);
+    Report(&kept);
+  }
+
+  /// `trial` lies in past_ or done_, whose nodes never move.
+  void Count(const Trial& trial) {
+    failed_ += trial.evaluation.failure ? 1 : 0;
+    if (!Feasible(options_.objective, trial)) return;
+    std::vector<double> values = ObjectiveValues(options_.objective, trial.evaluation);
+    const bool better =
+        best_ == nullptr || values < least_ || (values == least_ && trial.number < best_->number);
+    if (!better) return;
+    best_ = &trial;
+    least_ = std::move(values);
+  }
+
+  void Tell(std::uint64_t first, std::size_t count) {
+    std::vector<Told> results;
+    for (std::uint64_t number = first; number < first + count; ++number) {
+      const Trial& trial = done_.at(number);
+      Told told;
+      told.trial = number;
+      told.assignment = trial.assignment;
+      told.failed = trial.evaluation.failure.has_value();
+      if (!told.failed) {
+        told.objectives = ObjectiveValues(options_.objective, trial.evaluation);
+        told.violation = Violation(options_.objective, trial.evaluation);
+      }
+      results.push_back(std::move(told));
+    }
+    if (!results.empty()) agent_.Tell(results);
+  }
+
+  // --- reporting ---------------------------------------------------------------------------------
+
+  void Report(const Trial* last) {
+    if (!*progress_) return;
+    Progress now;
+    now.done = done_.size() + past_.size();
+    now.total = std::max<std::uint64_t>(options_.trials, now.done);
+    now.failed = failed_;
+    now.last = last;
+    now.best = best_;
+    now.elapsed = Clock::now() - started_;
+    const auto rest = static_cast<double>(now.total - now.done);
+    if (evaluated_ > 0) {
+      now.left = now.elapsed / static_cast<double>(evaluated_) * rest;
+    } else if (now.done > 0) {
+      const auto each = history_seconds_ / static_cast<double>(now.done);
+      now.left =
+          std::chrono::duration<double>(each / static_cast<double>(problem_.parallelism()) * rest);
+    }
+    (*progress_)(now);
+  }
+
+  StudyResult Finish(StopReason reason) {
+    // Trials of the journal beyond what was asked for are still finished trials.
+    for (auto& [number, trial] : past_) done_.emplace(number, std::move(trial));
+    StudyResult result;
+    for (auto& [number, trial] : done_) result.trials.push_back(std::move(trial));
+    result.best = BestOf(options_.objective, result.trials);
+    result.pareto = ParetoOf(options_.objective, result.trials);
+    result.stop = reason;
+    return result;
+  }
+
+  SearchProblem& problem_;
+  Agent& agent_;
+  Journal& journal_;
+  const StudyOptions& options_;
+  const std::function<void(const Progress&)>* progress_ = nullptr;
+  const std::function<bool()>* stop_ = nullptr;
+
+  std::map<std::uint64_t, Trial> past_;        // in the journal, not yet reached by the loop
+  std::map<std::uint64_t, Trial> done_;        // references stay valid
+  std::map<Assignment, std::uint64_t> tried_;  // first finished trial of an assignment
+  std::map<std::uint64_t, std::vector<std::pair<std::uint64_t, std::string>>> copies_;
+  const Trial* best_ = nullptr;
+  std::vector<double> least_;
+  std::uint64_t failed_ = 0;
+  std::uint64_t evaluated_ = 0;
+  double history_seconds_ = 0;
+  std::optional<StopReason> stopped_;
+  Clock::time_point started_ = Clock::now();
+  Clock::time_point written_ = Clock::now();
+};
+
+}  // namespace
+
+void CheckObjective(const Objective& objective, const std::vector<std::string>& metrics) {
+  if (objective.minimize.empty()) throw UserError("the objective must name a metric to minimize");
+  const auto check = [&](const std::string& name) {
+    if (std::find(metrics.begin(), metrics.end(), name) != metrics.end()) return;
+    std::string known;
+    for (const auto& metric : metrics) known += (known.empty() ? "" : ", ") + metric;
+    throw UserError("the objective names '" + name + "'; metrics of this problem: " + known);
+  };
+  for (const auto& name : objective.minimize) check(name);
+  for (const auto& constraint : objective.subject_to) check(constraint.metric);
+}
+
+std::string_view Name(StopReason reason) {
+  switch (reason) {
+    case StopReason::kTrials:
+      return "trials";
+    case StopReason::kTime:
+      return "time";
+    case StopReason::kExhausted:
+      return "exhausted";
+    case StopReason::kInterrupted:
+      return "interrupted";
+  }
+  return "unknown";
+}
+
+StudyResult RunStudy(SearchProblem& problem, Agent& agent, Journal& journal,
+                     const StudyOptions& options,
+                     const std::function<void(const Progress&)>& progress,
+                     const std::function<bool()>& stop) {
+  StudyRun run(problem, agent, journal, options);
+  run.Listen(progress, stop);
+  return run.Run();
+}
+
+StudyResult ReadStudy(const std::vector<std::string>& records) {
+  if (records.empty()) throw UserError("the journal is empty");
+  const StudyHeader header = HeaderFromJson(records.front(), "the journal's header");
+  StudyResult result;
+  result.trials = TrialsOf(records);
+  result.best = BestOf(header.objective, result.trials);
+  result.pareto = ParetoOf(header.objective, result.trials);
+  result.stop = StopReason::kInterrupted;
+  const json last = ParseJson(records.back(), "the journal's last record");
+  if (last.value("type", "") == "end") {
+    for (const auto reason : {StopReason::kTrials, StopReason::kTime, StopReason::kExhausted}) {
+      if (last.value("reason", "") == Name(reason)) result.stop = reason;
+    }
+  }
+  return result;
+}
+
+}  // namespace msc::gym

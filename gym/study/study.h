@@ -1,0 +1,84 @@
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "gym/core/agent.h"
+#include "gym/core/problem.h"
+#include "gym/study/journal.h"
+#include "gym/study/objective.h"
+#include "gym/study/trial.h"
+
+namespace msc::gym {
+
+/// What to do when the journal was written with other settings.
+enum class Resume : unsigned char {
+  kSame,    ///< refuse, naming what differs
+  kForced,  ///< take its trials as they are
+};
+
+struct StudyOptions {
+  std::uint64_t seed = 0;
+  std::uint64_t trials = 100;                    ///< in total, those found in the journal included
+  std::chrono::duration<double> time_budget{0};  ///< 0 = none; counts this run only
+  std::string agent = "random";
+  Objective objective;
+  Resume resume = Resume::kSame;
+  std::string tool_version;  ///< stored, and compared when a study is resumed
+  std::string machine;       ///< likewise
+};
+
+/// Where a study stands, for a progress line.
+struct Progress {
+  std::uint64_t done = 0;
+  std::uint64_t total = 0;
+  std::uint64_t failed = 0;
+  const Trial* last = nullptr;  ///< the one that finished; nullptr in the first call
+  const Trial* best = nullptr;  ///< best feasible, or nullptr
+  std::chrono::duration<double> elapsed{0};
+  std::chrono::duration<double> left{0};  ///< estimate; 0 when nothing is known yet
+};
+
+enum class StopReason : unsigned char { kTrials, kTime, kExhausted, kInterrupted };
+/// "trials", "time", "exhausted", "interrupted".
+[[nodiscard]] std::string_view Name(StopReason reason);
+
+/// What a study found.
+struct StudyResult {
+  std::vector<Trial> trials;        ///< by number
+  std::optional<std::size_t> best;  ///< index of the best feasible trial
+  std::vector<std::size_t> pareto;  ///< indices, by first objective
+  StopReason stop = StopReason::kTrials;
+};
+
+/// UserError, listing `metrics`, if the objective minimizes nothing or names anything else.
+void CheckObjective(const Objective& objective, const std::vector<std::string>& metrics);
+
+/// Runs anchors, then what the agent asks for, until trials or time are used up, the agent has
+/// nothing left, or `stop` says true. Trials already in the journal are not run again: they are
+/// told to the agent, which then asks for the rest, so that a resumed study is the study that was
+/// interrupted. An assignment that was tried before is not tried again but copied. Every finished
+/// trial is on disk before the agent hears of it.
+///
+/// Which trial has which assignment depends on problem, agent, seed and results only, never on how
+/// many run at once or which ends first.
+///
+/// Journal: one record "study" (StudyHeader); per run one "start", then "trial" as they finish, a
+/// "tick" when nothing else was written for 10 s, and "end" unless it was interrupted.
+///
+/// UserError when the objective names no metric of the problem, when the journal belongs to another
+/// study, or when the agent now proposes something else than the journal holds. What the problem
+/// and the journal throw passes through; finished trials are on disk then.
+[[nodiscard]] StudyResult RunStudy(SearchProblem& problem, Agent& agent, Journal& journal,
+                                   const StudyOptions& options,
+                                   const std::function<void(const Progress&)>& progress = {},
+                                   const std::function<bool()>& stop = {});
+
+/// What a finished or interrupted journal holds, without running anything.
+[[nodiscard]] StudyResult ReadStudy(const std::vector<std::string>& records);
+
+}  // namespace msc::gym

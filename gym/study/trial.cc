@@ -1,0 +1,226 @@
+#include "gym/study/trial.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "compiler/base/error.h"
+#include "compiler/base/fields.h"
+
+namespace msc::gym {
+namespace {
+
+using nlohmann::json;
+
+/// The failure of a trial as it stands in a record.
+struct FailureRecord {
+  std::string kind;
+  std::string detail;
+  template <class Self, class Visit>
+  static void Fields(Self& self, Visit& visit) {
+    visit("kind", self.kind, "why it failed");
+    visit("detail", self.detail, "for a person");
+  }
+};
+
+struct TrialRecord {
+  std::uint64_t seq = 0;
+  std::string type = "trial";
+  std::uint64_t trial = 0;
+  std::string source;
+  Assignment assignment;
+  std::map<std::string, double> metrics;
+  std::optional<FailureRecord> failure;
+  double seconds = 0;
+  bool repeated = false;
+  template <class Self, class Visit>
+  static void Fields(Self& self, Visit& visit) {
+    visit("seq", self.seq, "place in the journal");
+    visit("type", self.type, "kind of record", Within::OneOf({"trial"}));
+    visit("trial", self.trial, "number of the trial");
+    visit("source", self.source, "who proposed it");
+    visit("assignment", self.assignment, "one choice per decision", Within{0, 2147483647});
+    visit("metrics", self.metrics, "what was measured");
+    visit("failure", self.failure, "why there are no metrics");
+    visit("seconds", self.seconds, "wall clock");
+    visit("repeated", self.repeated, "copied from an equal trial");
+  }
+};
+
+struct HeaderRecord {
+  std::uint64_t seq = 0;
+  std::string type = "study";
+  StudyHeader header;
+  template <class Self, class Visit>
+  static void Fields(Self& self, Visit& visit) {
+    visit("seq", self.seq, "place in the journal");
+    visit("type", self.type, "kind of record", Within::OneOf({"study"}));
+    visit("format", self.header.format, "version of the records");
+    visit("problem", self.header.problem, "hash of the search problem");
+    visit("agent", self.header.agent, "name of the agent");
+    visit("seed", self.header.seed, "seed of the study");
+    visit("objective", self.header.objective, "what is sought");
+    visit("tool_version", self.header.tool_version, "version of the program");
+    visit("machine", self.header.machine, "where it was measured");
+  }
+};
+
+/// Keys that a record must have, since ReadJson leaves absent ones alone.
+void Require(const json& record, const std::string& what, std::initializer_list<const char*> keys) {
+  if (!record.is_object()) throw UserError(what + " is not an object");
+  for (const char* key : keys) {
+    if (!record.contains(key)) throw UserError(what + " has no '" + key + "'");
+  }
+}
+
+template <class T>
+T ReadRecord(const json& record, const std::string& what) {
+  T value;
+  try {
+    ReadJson(record, "", value);
+  } catch (const UserError& error) {
+    throw UserError(what + ": " + error.what());
+  }
+  return value;
+}
+
+/// `text` as a JSON value where that loses nothing, so that a dump of the journal reads well; else
+/// as a string.
+json Embed(const std::string& text) {
+  constexpr int kMostLevels = 32;  // ParseJson must take the whole record again
+  bool deep = false;
+  const auto watch = [&](int depth, json::parse_event_t /*event*/, json& /*parsed*/) {
+    deep = deep || depth > kMostLevels;
+    return !deep;
+  };
+  json value = json::parse(text, watch, false);
+  if (!deep && value.is_object() &&
+      value.dump(-1, ' ', false, json::error_handler_t::replace) == text) {
+    return value;
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string ToJson(const Trial& trial) {
+  for (const auto& [name, value] : trial.evaluation.metrics) {
+    Check(std::isfinite(value), "metrics of an evaluation are finite");
+  }
+  TrialRecord record;
+  record.trial = trial.number;
+  record.source = trial.source;
+  record.assignment = trial.assignment;
+  record.metrics = trial.evaluation.metrics;
+  if (const auto& failure = trial.evaluation.failure) {
+    record.failure = FailureRecord{std::string(Name(failure->kind)), failure->detail};
+  }
+  record.seconds = trial.seconds;
+  record.repeated = trial.repeated;
+  json value = WriteJson(record);
+  value.erase("seq");
+  if (!record.failure) value.erase("failure");
+  if (!trial.evaluation.record.empty()) value["record"] = Embed(trial.evaluation.record);
+  return value.dump(-1, ' ', false, json::error_handler_t::replace);
+}
+
+Trial TrialFromJson(std::string_view text, const std::string& what) {
+  json value = ParseJson(text, what);
+  Require(value, what, {"type", "trial", "source", "assignment", "metrics"});
+  Trial trial;
+  if (const auto it = value.find("record"); it != value.end()) {
+    if (!it->is_object() && !it->is_string())
+      throw UserError(what + ": 'record' must be an object");
+    trial.evaluation.record = it->is_string() ? it->get<std::string>() : it->dump();
+    value.erase(it);
+  }
+  const auto record = ReadRecord<TrialRecord>(value, what);
+  trial.number = record.trial;
+  trial.source = record.source;
+  trial.assignment = record.assignment;
+  trial.evaluation.metrics = record.metrics;
+  if (record.failure) {
+    const auto kind = ParseFailureKind(record.failure->kind);
+    if (!kind) throw UserError(what + ": unknown failure '" + record.failure->kind + "'");
+    trial.evaluation.failure = Failure{*kind, record.failure->detail};
+  }
+  trial.seconds = record.seconds;
+  trial.repeated = record.repeated;
+  return trial;
+}
+
+std::string ToJson(const StudyHeader& header) {
+  json value = WriteJson(HeaderRecord{0, "study", header});
+  value.erase("seq");
+  return value.dump(-1, ' ', false, json::error_handler_t::replace);
+}
+
+StudyHeader HeaderFromJson(std::string_view text, const std::string& what) {
+  const json value = ParseJson(text, what);
+  Require(value, what, {"type", "format", "problem", "agent", "seed", "objective"});
+  return ReadRecord<HeaderRecord>(value, what).header;
+}
+
+std::vector<std::string> Differences(const StudyHeader& journal, const StudyHeader& now) {
+  const json old_fields = WriteJson(HeaderRecord{0, "study", journal});
+  const json new_fields = WriteJson(HeaderRecord{0, "study", now});
+  std::vector<std::string> differences;
+  for (const auto& [key, value] : new_fields.items()) {
+    if (value == old_fields[key]) continue;
+    differences.push_back(key + " (journal: " + old_fields[key].dump() + ", now: " + value.dump() +
+                          ")");
+  }
+  return differences;
+}
+
+std::vector<Trial> TrialsOf(std::span<const std::string> records) {
+  std::vector<Trial> trials;
+  for (std::size_t i = 0; i < records.size(); ++i) {
+    const std::string what = "journal record " + std::to_string(i);
+    const json value = ParseJson(records[i], what);
+    Require(value, what, {"type"});
+    if (value["type"] == "trial") trials.push_back(TrialFromJson(records[i], what));
+  }
+  std::stable_sort(trials.begin(), trials.end(),
+                   [](const Trial& a, const Trial& b) { return a.number < b.number; });
+  const auto twice =
+      std::adjacent_find(trials.begin(), trials.end(),
+                         [](const auto& a, const auto& b) { return a.number == b.number; });
+  if (twice != trials.end()) {
+    throw UserError("the journal has trial " + std::to_string(twice->number) + " twice");
+  }
+  return trials;
+}
+
+bool Feasible(const Objective& objective, const Trial& trial) {
+  return !trial.evaluation.failure && Violation(objective, trial.evaluation) == 0;
+}
+
+std::optional<std::size_t> BestOf(const Objective& objective, std::span<const Trial> trials) {
+  std::optional<std::size_t> best;
+  std::vector<double> least;
+  for (std::size_t i = 0; i < trials.size(); ++i) {
+    if (!Feasible(objective, trials[i])) continue;
+    std::vector<double> values = ObjectiveValues(objective, trials[i].evaluation);
+    if (best && !(values < least)) continue;
+    best = i;
+    least = std::move(values);
+  }
+  return best;
+}
+
+std::vector<std::size_t> ParetoOf(const Objective& objective, std::span<const Trial> trials) {
+  std::vector<std::size_t> index;
+  std::vector<std::vector<double>> points;
+  for (std::size_t i = 0; i < trials.size(); ++i) {
+    if (trials[i].evaluation.failure) continue;
+    index.push_back(i);
+    points.push_back(ObjectiveValues(objective, trials[i].evaluation));
+  }
+  std::vector<std::size_t> front = ParetoFront(points);
+  std::stable_sort(front.begin(), front.end(),
+                   [&](std::size_t a, std::size_t b) { return points[a] < points[b]; });
+  for (auto& i : front) i = index[i];
+  return front;
+}
+
+}  // namespace msc::gym

@@ -1,0 +1,64 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "gym/core/problem.h"
+#include "gym/study/objective.h"
+
+namespace msc::gym {
+
+/// One attempt at the problem. What the journal stores, one record each.
+struct Trial {
+  std::uint64_t number = 0;
+  std::string source;  ///< "anchor:int8" for baselines, else the agent's name
+  Assignment assignment;
+  Evaluation evaluation;
+  double seconds = 0;     ///< from start to result, wall clock; estimated where several run at once
+  bool repeated = false;  ///< the assignment was tried before: its evaluation was copied
+  bool operator==(const Trial&) const = default;
+};
+
+/// A journal record of type "trial", without its sequence number.
+[[nodiscard]] std::string ToJson(const Trial& trial);
+/// UserError naming `what` and the key at fault.
+[[nodiscard]] Trial TrialFromJson(std::string_view text, const std::string& what);
+
+/// What a journal's trials were made with: its first record. Trials made with other settings must
+/// not be mixed with them, so a resumed study compares every field.
+struct StudyHeader {
+  std::int64_t format = 1;   ///< version of the records
+  std::string problem;       ///< SearchProblem::Hash
+  std::string agent;         ///< its name
+  std::uint64_t seed = 0;    ///< the study's
+  Objective objective;       ///< what the agent is told about
+  std::string tool_version;  ///< of the program
+  std::string machine;       ///< fingerprint of where it was measured; may be empty
+  bool operator==(const StudyHeader&) const = default;
+};
+
+[[nodiscard]] std::string ToJson(const StudyHeader& header);
+/// UserError naming `what` and the key at fault, also where the record is of another type.
+[[nodiscard]] StudyHeader HeaderFromJson(std::string_view text, const std::string& what);
+/// "seed (journal: 1, now: 2)" for each field that differs.
+[[nodiscard]] std::vector<std::string> Differences(const StudyHeader& journal,
+                                                   const StudyHeader& now);
+
+/// The trials among a journal's records, by number. UserError if a number occurs twice or a record
+/// is not of this program's making.
+[[nodiscard]] std::vector<Trial> TrialsOf(std::span<const std::string> records);
+
+/// Whether the trial succeeded and keeps every constraint.
+[[nodiscard]] bool Feasible(const Objective& objective, const Trial& trial);
+/// Index of the feasible trial with the least objectives, compared in order; of equals the first.
+[[nodiscard]] std::optional<std::size_t> BestOf(const Objective& objective,
+                                                std::span<const Trial> trials);
+/// Indices of successful trials that no other dominates, by first objective.
+[[nodiscard]] std::vector<std::size_t> ParetoOf(const Objective& objective,
+                                                std::span<const Trial> trials);
+
+}  // namespace msc::gym

@@ -1,0 +1,49 @@
+#include "gym/wrappers/wrap.h"
+
+#include <utility>
+
+#include "compiler/base/error.h"
+
+namespace msc::gym {
+
+namespace {
+
+class WrappedEnv final : public Env {
+ public:
+  WrappedEnv(std::unique_ptr<Env> inner, WrapperHooks hooks)
+      : inner_(std::move(inner)), hooks_(std::move(hooks)) {}
+
+ private:
+  ResetResult DoReset(std::optional<std::uint64_t> seed, const ResetOptions& options) override {
+    ResetResult result = inner_->Reset(seed, options);
+    if (hooks_.after_reset) hooks_.after_reset(seed, options, result);
+    return result;
+  }
+  StepResult DoStep(const Point& action) override {
+    StepResult result = inner_->Step(action);
+    if (hooks_.after_step) hooks_.after_step(action, result);
+    return result;
+  }
+  [[nodiscard]] const Space& DoObservationSpace() const override {
+    return inner_->observation_space();
+  }
+  [[nodiscard]] const Space& DoActionSpace() const override { return inner_->action_space(); }
+  [[nodiscard]] const EnvFacts& DoFacts() const override {
+    return hooks_.facts ? *hooks_.facts : inner_->facts();
+  }
+  [[nodiscard]] std::vector<bool> DoActionMask() const override { return inner_->ActionMask(); }
+  [[nodiscard]] std::string DoRender() const override { return inner_->Render(); }
+  [[nodiscard]] SearchProblem* DoProblem() override { return inner_->problem(); }
+
+  std::unique_ptr<Env> inner_;
+  WrapperHooks hooks_;
+};
+
+}  // namespace
+
+std::unique_ptr<Env> Wrap(std::unique_ptr<Env> inner, WrapperHooks hooks) {
+  Check(inner != nullptr, "a wrapper has an env to wrap");
+  return std::make_unique<WrappedEnv>(std::move(inner), std::move(hooks));
+}
+
+}  // namespace msc::gym

@@ -1,0 +1,89 @@
+#include <algorithm>
+#include <limits>
+#include <map>
+#include <set>
+
+#include <gtest/gtest.h>
+
+#include "agents/common/mixed_radix.h"
+#include "agents/grid/grid_agent.h"
+#include "agents/random/random_agent.h"
+
+namespace msc::agents {
+namespace {
+
+using gym::Assignment;
+using gym::Decision;
+
+const std::vector<Decision> kDecisions = {{"a", {"x", "y"}}, {"b", {"x"}}, {"c", {"x", "y", "z"}}};
+
+TEST(NthAssignment, CountsThroughTheSpaceWithTheLastDecisionFastest) {
+  const std::vector<Assignment> all = {{0, 0, 0}, {0, 0, 1}, {0, 0, 2},
+                                       {1, 0, 0}, {1, 0, 1}, {1, 0, 2}};
+  for (std::uint64_t n = 0; n < all.size(); ++n) EXPECT_EQ(NthAssignment(kDecisions, n), all[n]);
+}
+
+TEST(NthAssignment, EndsAfterTheLast) {
+  EXPECT_EQ(NthAssignment(kDecisions, 6), std::nullopt);
+  EXPECT_EQ(NthAssignment(kDecisions, std::numeric_limits<std::uint64_t>::max()), std::nullopt);
+}
+
+TEST(NthAssignment, DoesNotOverflowWhereTheSpaceIsLargerThan64Bits) {
+  const std::vector<Decision> decisions(100, Decision{"d", {"0", "1"}});
+  const auto last = NthAssignment(decisions, std::numeric_limits<std::uint64_t>::max());
+  ASSERT_TRUE(last.has_value());
+  Assignment expected(100, 0);
+  std::fill(expected.begin() + 36, expected.end(), 1);
+  EXPECT_EQ(*last, expected);
+}
+
+TEST(NthAssignment, EndsWhereTheSpaceIsExactly64Bits) {
+  const std::vector<Decision> decisions(64, Decision{"d", {"0", "1"}});
+  EXPECT_EQ(NthAssignment(decisions, std::numeric_limits<std::uint64_t>::max()), Assignment(64, 1));
+}
+
+TEST(GridAgent, StartsWithTheFirstAssignmentAtItsFirstTrial) {
+  const auto agent = MakeGridAgent({.decisions = kDecisions, .first_trial = 3});
+  EXPECT_EQ(agent->Ask(3, 2), (std::vector<Assignment>{{0, 0, 0}, {0, 0, 1}}));
+  EXPECT_EQ(agent->Ask(8, 5), (std::vector<Assignment>{{1, 0, 2}}));
+}
+
+TEST(GridAgent, ReachesTheLastTrialNumberAndStops) {
+  std::vector<Decision> decisions;
+  for (int i = 0; i < 70; ++i) decisions.push_back({std::to_string(i), {"0", "1"}});
+  const auto agent = MakeGridAgent({.decisions = decisions});
+  EXPECT_EQ(agent->Ask(std::numeric_limits<std::uint64_t>::max() - 1, 10).size(), 2U);
+}
+
+TEST(RandomAgent, DrawsEveryChoiceAboutEquallyOften) {
+  const auto agent = MakeRandomAgent({.decisions = kDecisions, .seed = 11});
+  std::map<std::int32_t, int> counts;
+  for (const Assignment& assignment : agent->Ask(0, 6000)) ++counts[assignment[2]];
+  ASSERT_EQ(counts.size(), 3U);
+  // 5 deviations of a binomial(6000, 1/3) are 183.
+  for (const auto& [choice, count] : counts) EXPECT_NEAR(count, 2000, 183) << choice;
+}
+
+TEST(RandomAgent, DrawsDecisionsIndependently) {
+  const auto agent = MakeRandomAgent({.decisions = kDecisions, .seed = 11});
+  std::map<Assignment, int> counts;
+  for (const Assignment& assignment : agent->Ask(0, 6000)) ++counts[assignment];
+  ASSERT_EQ(counts.size(), 6U);
+  // 5 deviations of a binomial(6000, 1/6) are 144.
+  for (const auto& [assignment, count] : counts) EXPECT_NEAR(count, 1000, 144);
+}
+
+TEST(RandomAgent, DrawsOtherTrialsFromAnotherSeed) {
+  std::vector<Decision> decisions;
+  for (int i = 0; i < 40; ++i) decisions.push_back({std::to_string(i), {"0", "1"}});
+  std::set<Assignment> drawn;
+  for (std::uint64_t seed = 0; seed < 10; ++seed) {
+    for (auto& item : MakeRandomAgent({.decisions = decisions, .seed = seed})->Ask(0, 10)) {
+      drawn.insert(std::move(item));
+    }
+  }
+  EXPECT_EQ(drawn.size(), 100U);
+}
+
+}  // namespace
+}  // namespace msc::agents

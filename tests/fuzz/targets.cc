@@ -1,0 +1,13 @@
+#include "tests/fuzz/targets.h"
+
+namespace msc::fuzz {
+
+std::vector<Target> AllTargets() {
+  return {{"graph_files", FuzzGraphFiles},
+          {"graph_text", FuzzGraphText},
+          {"journal", FuzzJournal},
+          {"onnx", FuzzOnnx},
+          {"strategy", FuzzStrategy}};
+}
+
+}  // namespace msc::fuzz

@@ -1,0 +1,148 @@
+#include <array>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <memory>
+
+#include <gtest/gtest.h>
+
+#include "compiler/base/file.h"
+#include "tests/gym/report/sample_report.h"
+
+// Opens a report in a real browser, without a screen and without a network.
+
+namespace msc::gym {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string Chromium() {
+  for (const char* path : {"/usr/bin/chromium", "/usr/bin/chromium-browser"}) {
+    if (fs::exists(path)) return path;
+  }
+  return "";
+}
+
+struct Visit {
+  std::string dom;
+  int status = 0;
+};
+
+/// The document after its script has run.
+Visit Open(const fs::path& folder, const std::string& html) {
+  fs::create_directories(folder);
+  const std::string page = (folder / "report.html").string();
+  WriteFileAtomic(page, html);
+  const std::string command =
+      "timeout 60 " + Chromium() +
+      " --headless --no-sandbox --disable-gpu --no-first-run --disable-background-networking"
+      " --user-data-dir='" +
+      (folder / "profile").string() + "' --dump-dom 'file://" + page + "' 2>'" +
+      (folder / "stderr").string() + "'";
+  Visit visit;
+  std::FILE* pipe = popen(command.c_str(), "r");  // NOLINT(cert-env33-c): a fixed command
+  if (pipe == nullptr) return {"", -1};
+  std::array<char, 65536> chunk{};
+  while (const std::size_t got = std::fread(chunk.data(), 1, chunk.size(), pipe)) {
+    visit.dom.append(chunk.data(), got);
+  }
+  visit.status = pclose(pipe);
+  return visit;
+}
+
+class ReportInABrowser : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (Chromium().empty()) GTEST_SKIP() << "chromium is not installed";
+    const auto* info = testing::UnitTest::GetInstance()->current_test_info();
+    folder_ = fs::path(testing::TempDir()) / "msc_report" / info->name();
+    fs::remove_all(folder_);
+  }
+  void TearDown() override {
+    std::error_code ignored;  // the browser may still be letting go of its profile
+    fs::remove_all(folder_, ignored);
+  }
+  fs::path folder_;
+};
+
+TEST_F(ReportInABrowser, RunsItsScriptWithoutErrorsAndShowsItsParts) {
+  const Visit visit = Open(folder_, RenderReport(SampleReport()));
+  ASSERT_EQ(visit.status, 0);
+  EXPECT_NE(visit.dom.find("data-ready=\"yes\""), std::string::npos);
+  EXPECT_EQ(visit.dom.find("data-error"), std::string::npos);
+  // Made by the script: a button in each sortable column head.
+  EXPECT_NE(visit.dom.find("<button type=\"button\">share of time</button>"), std::string::npos);
+  for (const char* part : {"id=\"history\"", "id=\"scatter\"", "id=\"finalists\"", "id=\"layers\"",
+                           "id=\"front\"", "id=\"trials\""}) {
+    EXPECT_NE(visit.dom.find(part), std::string::npos) << part;
+  }
+}
+
+TEST_F(ReportInABrowser, RunsNoScriptThatANameBringsAlong) {
+  ReportInput input = SampleReport(10);
+  const std::string attack =
+      "</script></style><img src=x onerror=\"document.documentElement.dataset.owned='yes'\">"
+      "<script>document.documentElement.dataset.owned='yes'</script>";
+  input.model = attack;
+  for (ReportLayer& layer : input.layers) layer.name = attack;
+  for (ReportFact& fact : input.machine) fact.value = "'\" onmouseover='" + attack;
+  const Visit visit = Open(folder_, RenderReport(input));
+  ASSERT_EQ(visit.status, 0);
+  EXPECT_NE(visit.dom.find("data-ready=\"yes\""), std::string::npos);
+  EXPECT_EQ(visit.dom.find("data-owned"), std::string::npos);
+  EXPECT_EQ(visit.dom.find("<img"), std::string::npos);
+}
+
+TEST_F(ReportInABrowser, LetsNoScriptRunButItsOwn) {
+  // Even if escaping failed, the page's policy stands in the way.
+  std::string html = RenderReport(SampleReport(10));
+  const std::string foreign = "<script>document.documentElement.dataset.owned='yes'</script>";
+  html.insert(html.find("</main>"), foreign);
+  const Visit visit = Open(folder_, html);
+  ASSERT_EQ(visit.status, 0);
+  EXPECT_NE(visit.dom.find("data-ready=\"yes\""), std::string::npos);
+  EXPECT_EQ(visit.dom.find("data-owned=\"yes\""), std::string::npos);
+}
+
+/// The page with its policy taken off and `driver` run after its own script.
+std::string Driven(std::string html, const std::string& driver) {
+  const std::size_t policy = html.find("<meta http-equiv");
+  html.erase(policy, html.find('>', policy) + 1 - policy);
+  html.insert(html.rfind("</body>"), "<script>" + driver + "</script>");
+  return html;
+}
+
+TEST_F(ReportInABrowser, SortsATableByTheNumbersOfAColumn) {
+  ReportInput input = SampleReport();
+  // Sorted as text these would be 0.5, 10, 9; what is absent comes last in both directions.
+  input.layers.resize(4);
+  const std::array<std::optional<double>, 4> values = {9, std::nullopt, 10, 0.5};
+  for (std::size_t i = 0; i < 4; ++i) {
+    input.layers[i].name = "layer" + std::to_string(i);
+    input.layers[i].sensitivity = values[i];
+  }
+  const Visit visit = Open(folder_, Driven(RenderReport(input), R"(
+    const table = document.querySelector("#layers table");
+    const order = () => Array.from(table.tBodies[0].rows, (row) => row.cells[1].textContent).join();
+    table.tHead.rows[0].cells[7].querySelector("button").click();
+    document.body.dataset.up = order();
+    table.tHead.rows[0].cells[7].querySelector("button").click();
+    document.body.dataset.down = order();)"));
+  ASSERT_EQ(visit.status, 0);
+  EXPECT_NE(visit.dom.find("data-up=\"layer3,layer0,layer2,layer1\""), std::string::npos);
+  EXPECT_NE(visit.dom.find("data-down=\"layer2,layer0,layer3,layer1\""), std::string::npos);
+}
+
+TEST_F(ReportInABrowser, ShowsATrialWhereverThePointerIs) {
+  const Visit visit = Open(folder_, Driven(RenderReport(SampleReport()), R"(
+    const mark = document.querySelector("#scatter .best");
+    mark.dispatchEvent(new PointerEvent("pointermove", {bubbles: true, clientX: 9, clientY: 9}));
+    document.body.dataset.tip = document.getElementById("tip").textContent.split("\n")[0];
+    document.body.dataset.hot = document.querySelectorAll("#history .hot").length;)"));
+  ASSERT_EQ(visit.status, 0);
+  EXPECT_NE(visit.dom.find("data-tip=\"trial 105 \xC2\xB7 evolutionary\""), std::string::npos);
+  EXPECT_NE(visit.dom.find("data-hot=\"1\""), std::string::npos);
+}
+
+}  // namespace
+}  // namespace msc::gym

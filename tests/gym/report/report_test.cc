@@ -1,0 +1,356 @@
+#include "gym/report/report.h"
+
+#include <cmath>
+#include <limits>
+#include <ostream>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "gym/report/html.h"
+#include "gym/report/plot.h"
+#include "tests/gym/report/sample_report.h"
+
+namespace msc::gym {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+constexpr std::string_view kDash = "\xE2\x80\x93";
+
+std::size_t Count(const std::string& text, std::string_view part) {
+  std::size_t count = 0;
+  for (std::size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) {
+    ++count;
+  }
+  return count;
+}
+
+struct TextCase {
+  std::string label;
+  std::string text;
+  std::string escaped;
+};
+void PrintTo(const TextCase& item, std::ostream* out) {
+  *out << item.label;
+}
+
+class EscapedText : public testing::TestWithParam<TextCase> {};
+
+TEST_P(EscapedText, CannotDoHarm) {
+  EXPECT_EQ(EscapeHtml(GetParam().text), GetParam().escaped);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    All, EscapedText,
+    testing::Values(
+        TextCase{"Plain", "conv1 \xC3\xA9 \xF0\x9F\x98\x80\n\t",
+                 "conv1 \xC3\xA9 \xF0\x9F\x98\x80\n\t"},
+        TextCase{"Tag", "</script><b>", "&lt;/script&gt;&lt;b&gt;"},
+        TextCase{"Quotes", "\"a' & b", "&quot;a&#39; &amp; b"},
+        TextCase{"OverrideOfDirection", "a\xE2\x80\xAE z", "a[U+202E] z"},
+        TextCase{"IsolateOfDirection", "\xE2\x81\xA7", "[U+2067]"},
+        TextCase{"ArabicLetterMark", "\xD8\x9C", "[U+061C]"},
+        TextCase{"ZeroWidthSpace", "a\xE2\x80\x8B", "a[U+200B]"},
+        TextCase{"InvisibleTag", "\xF3\xA0\x81\x81", "[U+E0041]"},
+        TextCase{"Control", std::string("a\0\x1B\x7F", 4), "a\xEF\xBF\xBD\xEF\xBF\xBD\xEF\xBF\xBD"},
+        TextCase{"ControlOfLatin1", "\xC2\x85", "\xEF\xBF\xBD"},
+        TextCase{"LoneContinuation", "\x80", "\xEF\xBF\xBD"},
+        TextCase{"CutShort", "\xE2\x82", "\xEF\xBF\xBD\xEF\xBF\xBD"},
+        TextCase{"Overlong", "\xC0\xBC", "\xEF\xBF\xBD\xEF\xBF\xBD"},
+        TextCase{"OverlongOfThree", "\xE0\x80\xBC", "\xEF\xBF\xBD\xEF\xBF\xBD\xEF\xBF\xBD"},
+        TextCase{"Surrogate", "\xED\xA0\x80", "\xEF\xBF\xBD\xEF\xBF\xBD\xEF\xBF\xBD"},
+        TextCase{"BeyondUnicode", "\xF4\x90\x80\x80",
+                 "\xEF\xBF\xBD\xEF\xBF\xBD\xEF\xBF\xBD\xEF\xBF\xBD"}),
+    [](const auto& test) { return test.param.label; });
+
+TEST(Numbers, AreShownForPeople) {
+  EXPECT_EQ(Fixed(1.005, 1), "1.0");
+  EXPECT_EQ(Fixed(-0.001, 2), "0.00");
+  EXPECT_EQ(Significant(0.0123, 3), "0.0123");
+  EXPECT_EQ(Significant(1234.5, 3), "1234");
+  EXPECT_EQ(Significant(0.0000123, 2), "1.2e-5");
+  EXPECT_EQ(Significant(0, 3), "0");
+  EXPECT_EQ(Percent(0.1234, 1), "12.3 %");
+  EXPECT_EQ(Bytes(999), "999 B");
+  EXPECT_EQ(Bytes(1430000), "1.4 MB");
+  EXPECT_EQ(Bytes(123456), "123 kB");
+  EXPECT_EQ(Exact(0.1), "0.1");
+}
+
+class NoNumber : public testing::TestWithParam<std::optional<double>> {};
+
+TEST_P(NoNumber, IsADashForPeopleAndNothingForScripts) {
+  const auto none = GetParam();
+  const std::vector<std::string> shown = {Fixed(none, 2), Significant(none, 3), Percent(none, 1),
+                                          Bytes(none)};
+  EXPECT_EQ(shown, std::vector<std::string>(4, std::string(kDash)));
+  EXPECT_EQ(Exact(none), "");
+}
+
+INSTANTIATE_TEST_SUITE_P(All, NoNumber,
+                         testing::Values(std::optional<double>(), std::optional(kNan),
+                                         std::optional(kInfinity), std::optional(-kInfinity)));
+
+TEST(Markup, EscapesAllButLiteralsAndMarkup) {
+  const std::string text = "<i>";
+  EXPECT_EQ(Markup("<b>", text, Html{"<u>"}, 3, " ", 0.5).text, "<b>&lt;i&gt;<u>3 0.50");
+}
+
+TEST(PlotAxis, HasTicksAtRoundNumbersInside) {
+  const PlotAxis axis = MakeAxis(0.37, 1.04, 6);
+  EXPECT_EQ(axis.digits, 1);
+  ASSERT_EQ(axis.ticks.size(), 4U);
+  EXPECT_DOUBLE_EQ(axis.ticks.front(), 0.4);
+  EXPECT_DOUBLE_EQ(axis.ticks.back(), 1.0);
+}
+
+struct Range {
+  double low;
+  double high;
+};
+void PrintTo(const Range& range, std::ostream* out) {
+  *out << range.low << " to " << range.high;
+}
+
+class AxisOfAnyRange : public testing::TestWithParam<Range> {};
+
+TEST_P(AxisOfAnyRange, HoldsItBetweenItsPixels) {
+  const auto [low, high] = GetParam();
+  PlotAxis axis = MakeAxis(low, high, 6);
+  axis.from = 10;
+  axis.to = 500;
+  EXPECT_TRUE(axis.Holds(low) && axis.Holds(high));
+  // Not NaN, too.
+  EXPECT_TRUE(axis.At(low) >= 10 && axis.At(low) <= axis.At(high) && axis.At(high) <= 500);
+}
+
+TEST_P(AxisOfAnyRange, HasFewTicks) {
+  const PlotAxis axis = MakeAxis(GetParam().low, GetParam().high, 6);
+  EXPECT_LT(axis.low, axis.high);
+  EXPECT_LE(axis.ticks.size(), 13U);
+  for (const double tick : axis.ticks) EXPECT_TRUE(std::isfinite(tick));
+}
+
+INSTANTIATE_TEST_SUITE_P(All, AxisOfAnyRange,
+                         testing::Values(Range{0, 1}, Range{0, 0}, Range{5, 5}, Range{-3, -3},
+                                         Range{-1e100, 1e100}, Range{0, 1e-300},
+                                         Range{1, 1 + 1e-15}, Range{-2, 1e9}, Range{1e100, 1e100}));
+
+TEST(RobustHigh, LeavesOutWhatLiesFarBeyond) {
+  std::vector<double> values(99, 1.0);
+  values.push_back(1000);
+  EXPECT_EQ(RobustHigh(values, 1.5), 1.5);
+  EXPECT_EQ(RobustHigh({1, 2, 3}, 0), 3);
+  EXPECT_EQ(RobustHigh({}, 2), 2);
+}
+
+TEST(PlotLabels, DoNotCoverEachOther) {
+  PlotLabels labels{PlotFrame{}};
+  std::size_t placed = 0;
+  for (int i = 0; i < 60; ++i) placed += labels.Place(300, 200, "label").text.empty() ? 0 : 1;
+  EXPECT_GE(placed, 5U);
+  EXPECT_LT(placed, 60U);
+}
+
+TEST(Report, ShowsEverySection) {
+  const std::string html = RenderReport(SampleReport());
+  for (const char* part : {"<title>fashion_resnet.onnx", "id='history'", "id='scatter'",
+                           "id='finalists'", "id='layers'", "id='front'", "id='failures'",
+                           "id='reproduce'", "id='machine'", "id='config'", "id='trials'"}) {
+    EXPECT_THAT(html, HasSubstr(part));
+  }
+}
+
+TEST(Report, MarksEachTrialOnceInTheHistory) {
+  const ReportInput input = SampleReport();
+  const std::string html = RenderReport(input);
+  const std::size_t from = html.find("id='history'");
+  const std::string chart = html.substr(from, html.find("</svg>", from) - from);
+  EXPECT_EQ(Count(chart, "data-trial="), input.study.trials.size());
+  EXPECT_EQ(Count(chart, "class='mark best'"), 1U);
+  EXPECT_EQ(Count(chart, "line baseline"), 1U);
+}
+
+TEST(Report, DrawsTheParetoSetInTheScatter) {
+  const ReportInput input = SampleReport();
+  const std::string html = RenderReport(input);
+  const std::size_t from = html.find("id='scatter'");
+  const std::string chart = html.substr(from, html.find("</svg>", from) - from);
+  EXPECT_EQ(Count(chart, "front-line"), 1U);
+  EXPECT_EQ(Count(chart, "class='line limit'"), 1U);
+  EXPECT_THAT(chart, HasSubstr(">bf16</text>"));
+}
+
+TEST(Report, SaysWhatWasFound) {
+  const std::string html = RenderReport(SampleReport());
+  EXPECT_THAT(html, HasSubstr("\xC3\x97 as fast as the uncompressed model."));
+  EXPECT_THAT(html,
+              HasSubstr("\xE2\x9C\x93 constraint met: accuracy_drop \xE2\x89\xA4 0.3 points"));
+}
+
+TEST(Report, SaysWhatChangedWithItsSign) {
+  constexpr const char* kMinus = "\xE2\x88\x92";
+  const std::string html = RenderReport(SampleReport());
+  EXPECT_THAT(html, HasSubstr(std::string(kMinus) + "0.19 <span class='unit'>points</span>"));
+  EXPECT_THAT(html, HasSubstr(std::string(kMinus) + "73 <span class='unit'>%</span>"));
+}
+
+TEST(Report, SaysThatADifferenceIsNotSignificant) {
+  ReportInput input = SampleReport();
+  input.headline.speed_up = Measured{1.01, 0.98, 1.04};
+  EXPECT_THAT(RenderReport(input),
+              HasSubstr("No significant difference in speed to the uncompressed model."));
+}
+
+TEST(Report, SaysThatItIsSlower) {
+  ReportInput input = SampleReport();
+  input.headline.speed_up = Measured{0.8, 0.78, 0.82};
+  EXPECT_THAT(RenderReport(input),
+              HasSubstr("0.80\xC3\x97 as fast as the uncompressed model: slower."));
+}
+
+TEST(Report, SaysThatNothingWasFound) {
+  ReportInput input = SampleReport();
+  input.headline = {.configuration = "", .constraint = "accuracy_drop <= 0.3"};
+  input.study.best.reset();
+  const std::string html = RenderReport(input);
+  EXPECT_THAT(html, HasSubstr("No configuration was found."));
+  EXPECT_THAT(html, HasSubstr("\xE2\x9C\x97 constraint not met: accuracy_drop &lt;= 0.3"));
+}
+
+TEST(Report, PointsOutALayerThatRanInAnotherPrecision) {
+  ReportInput input = SampleReport();
+  EXPECT_EQ(Count(RenderReport(input), "class='differs'"), 1U);
+}
+
+TEST(Report, CountsReasonsOfFailure) {
+  ReportInput input = SampleReport(10);
+  input.study = {};
+  for (std::uint64_t i = 0; i < 5; ++i) {
+    Trial& trial = input.study.trials.emplace_back();
+    trial.number = i;
+    trial.evaluation.failure =
+        Failure{i < 3 ? FailureKind::kTimeout : FailureKind::kCrash, "detail " + std::to_string(i)};
+  }
+  const std::string html = RenderReport(input);
+  EXPECT_THAT(html, HasSubstr("<td class='name'>timeout</td><td class='num bar' "
+                              "data-value='3'>"));
+  EXPECT_THAT(html, HasSubstr("<td class='name'>crash</td><td class='num bar' "
+                              "data-value='2'>"));
+  EXPECT_THAT(html, HasSubstr("trial 3: detail 3"));
+}
+
+TEST(Report, NeedsNothingFromOutside) {
+  const std::string html = RenderReport(SampleReport());
+  for (const char* part : {"http:", "https:", "src=", "href=", "@import", "url(http"}) {
+    EXPECT_THAT(html, Not(HasSubstr(part))) << part;
+  }
+}
+
+TEST(Report, IsTheSameForTheSameInput) {
+  EXPECT_EQ(RenderReport(SampleReport()), RenderReport(SampleReport()));
+}
+
+TEST(Report, IsMadeOfAnEmptyInput) {
+  const std::string html = RenderReport({});
+  EXPECT_THAT(html, HasSubstr("No trial has finished."));
+  EXPECT_THAT(html, HasSubstr("</html>"));
+}
+
+/// Every text of the input becomes `text`.
+ReportInput AllTextsAre(const std::string& text) {
+  ReportInput input = SampleReport(30);
+  for (std::string* field :
+       {&input.model, &input.created, &input.tool, &input.headline.configuration,
+        &input.headline.constraint, &input.latency.title, &input.latency.unit, &input.quality.title,
+        &input.quality.unit, &input.sensitivity, &input.config}) {
+    *field = text;
+  }
+  for (Decision& decision : input.decisions) {
+    decision.name = text;
+    for (std::string& choice : decision.choices) choice = text;
+  }
+  for (Trial& trial : input.study.trials) {
+    trial.source = trial.number == 1 ? "anchor:" + text : text;
+    if (trial.evaluation.failure) trial.evaluation.failure->detail = text;
+  }
+  for (ReportLayer& layer : input.layers) layer = {text, text, text, 0.1, text, text, 0.1};
+  for (ReportFinalist& finalist : input.finalists) finalist.label = finalist.note = text;
+  for (ReportFact& fact : input.machine) fact = {text, text};
+  for (ReportCommand& command : input.commands) command = {text, text};
+  return input;
+}
+
+class HostileText : public testing::TestWithParam<TextCase> {};
+
+TEST_P(HostileText, NeverReachesThePageUnescaped) {
+  const std::string page = RenderReport(AllTextsAre(GetParam().text));
+  EXPECT_THAT(page, Not(HasSubstr(GetParam().text)));
+  EXPECT_GE(Count(page, GetParam().escaped), 100U);
+  EXPECT_EQ(Count(page, "<script"), 1U);
+  EXPECT_EQ(Count(page, "</script"), 1U);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    All, HostileText,
+    testing::Values(TextCase{"Script", "</script><script>x()", "&lt;/script&gt;&lt;script&gt;x()"},
+                    TextCase{"Attribute", "\" onmouseover=\"x()", "&quot; onmouseover=&quot;x()"},
+                    TextCase{"SingleQuote", "' onload='x()", "&#39; onload=&#39;x()"},
+                    TextCase{"Comment", "<!--", "&lt;!--"},
+                    TextCase{"Bidi", "\xE2\x80\xAEgnp", "[U+202E]gnp"}),
+    [](const auto& test) { return test.param.label; });
+
+TEST(Report, ShowsNoNumberThatIsNone) {
+  for (const double none : {kNan, kInfinity, -kInfinity}) {
+    ReportInput input = SampleReport(30);
+    input.headline.speed_up = Measured{none, none, none};
+    for (auto* field : {&input.headline.latency_ms, &input.headline.reference_ms,
+                        &input.headline.accuracy, &input.headline.reference_accuracy,
+                        &input.headline.weight_bytes, &input.headline.reference_weight_bytes,
+                        &input.latency.baseline, &input.quality.baseline, &input.quality.limit}) {
+      *field = none;
+    }
+    for (Trial& trial : input.study.trials) {
+      trial.seconds = none;
+      for (auto& [name, value] : trial.evaluation.metrics) value = none;
+    }
+    for (ReportLayer& layer : input.layers) layer.latency_share = layer.sensitivity = none;
+    for (ReportFinalist& finalist : input.finalists) {
+      finalist.speed_up = Measured{1, none, 2};
+      finalist.latency_ms = finalist.quality = finalist.weight_bytes = none;
+    }
+    std::string html = RenderReport(input);
+    html = html.substr(0, html.find("<script>"));
+    for (const char* word : {"nan", "inf'", "inf<", ">inf", "-inf"}) {
+      EXPECT_THAT(html, Not(HasSubstr(word))) << word;
+    }
+  }
+}
+
+TEST(Report, StandsNumbersOfAnySize) {
+  ReportInput input = SampleReport(20);
+  double value = 1e-320;
+  for (Trial& trial : input.study.trials) {
+    for (auto& [name, metric] : trial.evaluation.metrics) metric = value;
+    value *= -1e32;
+    trial.number *= 900'000'000'000'000'000U;
+  }
+  EXPECT_THAT(RenderReport(input), HasSubstr("</html>"));
+}
+
+TEST(Report, LeavesOutIndicesThatPointNowhere) {
+  ReportInput input = SampleReport(10);
+  input.study.best = 1000;
+  input.study.pareto = {5000, 1};
+  input.feasible.clear();
+  input.decisions.resize(3);
+  input.study.trials[1].assignment = {-1, 99};
+  EXPECT_THAT(RenderReport(input), HasSubstr("</html>"));
+}
+
+}  // namespace
+}  // namespace msc::gym

@@ -1,0 +1,488 @@
+#include "gym/study/study.h"
+
+#include <thread>
+
+#include <gtest/gtest.h>
+
+#include "compiler/base/error.h"
+#include "compiler/base/fields.h"
+#include "gym/study/scan.h"
+#include "tests/gym/study/fake_problem.h"
+#include "tests/gym/study/sim_file.h"
+
+namespace msc::gym {
+namespace {
+
+using testing::FakeProblem;
+using testing::FreeAgent;
+using testing::RoundAgent;
+using testing::SetupFor;
+using testing::SimDisk;
+using testing::SimFile;
+
+StudyOptions Options(std::uint64_t trials) {
+  StudyOptions options;
+  options.seed = 7;
+  options.trials = trials;
+  options.agent = "fake";
+  options.objective = {{"cost"}, {{"error", 30}}};
+  options.tool_version = "1.0";
+  return options;
+}
+
+enum class Kind { kFree, kRound };
+
+std::unique_ptr<Agent> MakeAgent(Kind kind, const SearchProblem& problem, std::uint64_t seed = 7) {
+  if (kind == Kind::kFree) return std::make_unique<FreeAgent>(SetupFor(problem, seed));
+  return std::make_unique<RoundAgent>(SetupFor(problem, seed));
+}
+
+StudyResult Conduct(SimDisk& disk, FakeProblem& problem, Kind kind, const StudyOptions& options,
+                    const std::function<bool()>& stop = {}) {
+  Journal journal(std::make_unique<SimFile>(disk));
+  const auto agent = MakeAgent(kind, problem, options.seed);
+  return RunStudy(problem, *agent, journal, options, {}, stop);
+}
+
+/// Times differ between runs; nothing else may.
+std::vector<Trial> Timeless(std::vector<Trial> trials) {
+  for (auto& trial : trials) trial.seconds = 0;
+  return trials;
+}
+
+template <class F>
+std::string ErrorOf(F&& f) {
+  try {
+    f();
+  } catch (const UserError& error) {
+    return error.what();
+  }
+  return "no error";
+}
+
+std::vector<std::string> RecordsOf(const SimDisk& disk) {
+  const JournalScan scan = ScanJournal(disk.written);
+  return {scan.records.begin(), scan.records.end()};
+}
+
+TEST(Study, RunsAnchorsFirstUnderTheirNames) {
+  SimDisk disk;
+  FakeProblem problem;
+  const StudyResult result = Conduct(disk, problem, Kind::kFree, Options(5));
+  ASSERT_EQ(result.trials.size(), 5U);
+  EXPECT_EQ(result.trials[0].source, "anchor:plain");
+  EXPECT_EQ(result.trials[1].source, "anchor:all");
+  EXPECT_EQ(result.trials[1].assignment, (Assignment{3, 3, 3}));
+  EXPECT_EQ(result.trials[2].source, "fake");
+  EXPECT_EQ(result.stop, StopReason::kTrials);
+}
+
+TEST(Study, StopsInsideTheAnchorsWhenFewerTrialsAreWanted) {
+  SimDisk disk;
+  FakeProblem problem;
+  EXPECT_EQ(Conduct(disk, problem, Kind::kFree, Options(1)).trials.size(), 1U);
+}
+
+TEST(Study, FindsTheBestFeasibleTrial) {
+  SimDisk disk;
+  FakeProblem problem;
+  const StudyResult result = Conduct(disk, problem, Kind::kFree, Options(400));
+  // By hand: the sum is at most 5 (25 + a / 2 <= 30); cost is least without a share of b.
+  ASSERT_TRUE(result.best);
+  const Trial& best = result.trials[*result.best];
+  EXPECT_EQ(best.evaluation.metrics.at("cost"), 5.0);
+  EXPECT_EQ(best.assignment[1], 0);
+}
+
+TEST(Study, HasNoBestWhenNothingIsFeasible) {
+  SimDisk disk;
+  FakeProblem problem;
+  StudyOptions options = Options(10);
+  options.objective.subject_to = {{"error", -1}};
+  EXPECT_FALSE(Conduct(disk, problem, Kind::kFree, options).best);
+}
+
+TEST(Study, TakesTheParetoSetOverAllObjectives) {
+  SimDisk disk;
+  FakeProblem problem;
+  StudyOptions options = Options(300);
+  options.objective.minimize = {"cost", "error"};
+  const auto agent = std::make_unique<FreeAgent>([&] {
+    AgentSetup setup = SetupFor(problem, 7);
+    setup.objectives = 2;
+    return setup;
+  }());
+  Journal journal(std::make_unique<SimFile>(disk));
+  const StudyResult result = RunStudy(problem, *agent, journal, options);
+  ASSERT_GT(result.pareto.size(), 3U);
+  for (std::size_t i = 1; i < result.pareto.size(); ++i) {
+    const auto& a = result.trials[result.pareto[i - 1]].evaluation.metrics;
+    const auto& b = result.trials[result.pareto[i]].evaluation.metrics;
+    EXPECT_LT(a.at("cost"), b.at("cost"));
+    EXPECT_GT(a.at("error"), b.at("error"));
+  }
+}
+
+TEST(Study, EvaluatesEachAssignmentOnceAndCopiesTheRest) {
+  SimDisk disk;
+  FakeProblem problem;
+  const StudyResult result = Conduct(disk, problem, Kind::kFree, Options(500));
+  for (const auto& [assignment, times] : problem.tried) EXPECT_EQ(times, 1);
+  std::map<Assignment, bool> seen;
+  for (const auto& trial : result.trials) {
+    EXPECT_EQ(trial.repeated, seen.contains(trial.assignment)) << trial.number;
+    EXPECT_EQ(trial.evaluation, FakeProblem::Truth(trial.assignment));
+    seen[trial.assignment] = true;
+  }
+}
+
+TEST(Study, EndsWhenTheAgentHasNothingLeft) {
+  SimDisk disk;
+  FakeProblem problem;
+  FreeAgent agent(SetupFor(problem, 7));
+  agent.limit = 30;
+  Journal journal(std::make_unique<SimFile>(disk));
+  const StudyResult result = RunStudy(problem, agent, journal, Options(1000));
+  EXPECT_EQ(result.trials.size(), 30U);
+  EXPECT_EQ(result.stop, StopReason::kExhausted);
+}
+
+TEST(Study, TellsARoundAgentEverythingInOrder) {
+  SimDisk disk;
+  FakeProblem problem;
+  problem.shuffle_seed = 3;
+  RoundAgent agent(SetupFor(problem, 7));
+  Journal journal(std::make_unique<SimFile>(disk));
+  const StudyResult result = RunStudy(problem, agent, journal, Options(22));
+  ASSERT_EQ(agent.heard.size(), 22U);
+  for (std::size_t i = 0; i < agent.heard.size(); ++i) {
+    const Trial& trial = result.trials[i];
+    EXPECT_EQ(agent.heard[i].trial, i);
+    EXPECT_EQ(agent.heard[i].assignment, trial.assignment);
+    EXPECT_EQ(agent.heard[i].failed, trial.evaluation.failure.has_value());
+  }
+}
+
+TEST(Study, PutsEachTrialOnDiskBeforeReportingIt) {
+  SimDisk disk;
+  FakeProblem problem;
+  FreeAgent agent(SetupFor(problem, 7));
+  Journal journal(std::make_unique<SimFile>(disk));
+  const auto progress = [&](const Progress& now) {
+    const JournalScan scan = ScanJournal(disk.durable);
+    EXPECT_EQ(scan.records.size(), now.done + 2);  // and "study", "start"
+  };
+  (void)RunStudy(problem, agent, journal, Options(20), progress);
+}
+
+TEST(Study, ReportsHowFarItIs) {
+  SimDisk disk;
+  FakeProblem problem;
+  FreeAgent agent(SetupFor(problem, 7));
+  Journal journal(std::make_unique<SimFile>(disk));
+  std::vector<std::uint64_t> done;
+  std::uint64_t failed = 0;
+  const auto progress = [&](const Progress& now) {
+    done.push_back(now.done);
+    failed = now.failed;
+    EXPECT_EQ(now.total, 40U);
+    EXPECT_EQ(now.last == nullptr, now.done == 0);
+    EXPECT_EQ(now.left.count() > 0, now.done > 0 && now.done < 40);
+  };
+  const StudyResult result = RunStudy(problem, agent, journal, Options(40), progress);
+  ASSERT_EQ(done.size(), 41U);
+  for (std::size_t i = 0; i < done.size(); ++i) EXPECT_EQ(done[i], i);
+  EXPECT_EQ(failed, static_cast<std::uint64_t>(std::count_if(
+                        result.trials.begin(), result.trials.end(),
+                        [](const auto& t) { return t.evaluation.failure.has_value(); })));
+  EXPECT_GT(failed, 0U);
+}
+
+TEST(Study, StopsAtTheTimeBudgetWithWhatItHas) {
+  class Slow final : public SearchProblem {
+   public:
+    const std::vector<Decision> decisions_ = {{"a", {"0", "1"}}};
+
+   private:
+    const std::vector<Decision>& DoDecisions() const override { return decisions_; }
+    std::vector<std::string> DoMetrics() const override { return {"cost"}; }
+    std::string DoDescribe(const Assignment&) const override { return "{}"; }
+    std::string DoHash() const override { return "slow"; }
+    void DoEvaluate(std::span<const Assignment> batch, const Done& done,
+                    const std::function<bool()>& stop) override {
+      done(0, {{{"cost", 1}}, {}, ""});
+      while (batch.size() > 1 && !stop()) std::this_thread::yield();
+    }
+  };
+  class Both final : public Agent {
+   public:
+    using Agent::Agent;
+
+   private:
+    std::vector<Assignment> DoAsk(std::uint64_t, std::size_t) override { return {{0}, {1}}; }
+  };
+  SimDisk disk;
+  Slow problem;
+  Both agent(SetupFor(problem, 0));
+  Journal journal(std::make_unique<SimFile>(disk));
+  StudyOptions options = Options(10);
+  options.objective = {{"cost"}, {}};
+  options.time_budget = std::chrono::milliseconds{5};
+  const StudyResult result = RunStudy(problem, agent, journal, options);
+  EXPECT_EQ(result.stop, StopReason::kTime);
+  EXPECT_EQ(result.trials.size(), 1U);
+  EXPECT_EQ(ReadStudy(RecordsOf(disk)).stop, StopReason::kTime);
+}
+
+TEST(Study, ParallelAndShuffledIsTheSameAsSerial) {
+  for (const Kind kind : {Kind::kFree, Kind::kRound}) {
+    SimDisk serial_disk;
+    FakeProblem serial;
+    const StudyResult expected = Conduct(serial_disk, serial, kind, Options(120));
+    for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+      SimDisk disk;
+      FakeProblem problem;
+      problem.workers = 1 + seed % 7;
+      problem.shuffle_seed = seed;
+      const StudyResult result = Conduct(disk, problem, kind, Options(120));
+      EXPECT_EQ(Timeless(result.trials), Timeless(expected.trials)) << "seed " << seed;
+      EXPECT_EQ(result.best, expected.best);
+      EXPECT_EQ(result.pareto, expected.pareto);
+    }
+  }
+}
+
+TEST(Study, InterruptedAnywhereAndResumedIsTheUninterruptedRun) {
+  constexpr std::uint64_t kTrials = 60;
+  for (const Kind kind : {Kind::kFree, Kind::kRound}) {
+    SimDisk whole_disk;
+    FakeProblem whole;
+    const StudyResult expected = Conduct(whole_disk, whole, kind, Options(kTrials));
+    for (int at = 0; at < 70; ++at) {
+      SimDisk disk;
+      FakeProblem problem;
+      problem.workers = 3;
+      problem.shuffle_seed = static_cast<std::uint64_t>(at) + 1;
+      int polls = 0;
+      (void)Conduct(disk, problem, kind, Options(kTrials), [&] { return ++polls > at; });
+      const StudyResult result = Conduct(disk, problem, kind, Options(kTrials));
+      ASSERT_EQ(Timeless(result.trials), Timeless(expected.trials)) << "after " << at << " polls";
+      for (const auto& [assignment, times] : problem.tried) ASSERT_EQ(times, 1) << at;
+    }
+  }
+}
+
+TEST(Study, CutAtEveryRecordOfItsJournalAndResumedIsTheUninterruptedRun) {
+  constexpr std::uint64_t kTrials = 40;
+  SimDisk whole;
+  FakeProblem problem;
+  problem.shuffle_seed = 5;
+  const StudyResult expected = Conduct(whole, problem, Kind::kRound, Options(kTrials));
+  std::size_t cut = 0;
+  while (cut < whole.written.size()) {
+    // In the middle of the record that starts here: a torn tail as well.
+    SimDisk disk;
+    disk.written = whole.written.substr(0, cut + 10);
+    disk.durable = disk.written;
+    const StudyResult result = Conduct(disk, problem, Kind::kRound, Options(kTrials));
+    ASSERT_EQ(Timeless(result.trials), Timeless(expected.trials)) << "cut at " << cut;
+    cut = whole.written.find('\n', cut) + 1;
+  }
+}
+
+TEST(Study, WithMoreTrialsLaterIsTheStudyThatHadThemFromTheStart) {
+  for (const Kind kind : {Kind::kFree, Kind::kRound}) {
+    SimDisk whole_disk;
+    FakeProblem whole;
+    const StudyResult expected = Conduct(whole_disk, whole, kind, Options(50));
+    for (const std::uint64_t first : {1U, 2U, 3U, 17U, 33U, 50U}) {
+      SimDisk disk;
+      FakeProblem problem;
+      (void)Conduct(disk, problem, kind, Options(first));
+      const StudyResult result = Conduct(disk, problem, kind, Options(50));
+      EXPECT_EQ(Timeless(result.trials), Timeless(expected.trials)) << "first " << first;
+    }
+  }
+}
+
+TEST(Study, ThatAlreadyHasMoreTrialsRunsNone) {
+  SimDisk disk;
+  FakeProblem problem;
+  (void)Conduct(disk, problem, Kind::kFree, Options(30));
+  problem.tried.clear();
+  const StudyResult result = Conduct(disk, problem, Kind::kFree, Options(10));
+  EXPECT_EQ(result.trials.size(), 30U);
+  EXPECT_TRUE(problem.tried.empty());
+}
+
+TEST(Study, AfterAFullDiskResumesWithoutLosingAcknowledgedTrials) {
+  SimDisk whole_disk;
+  FakeProblem whole;
+  const StudyResult expected = Conduct(whole_disk, whole, Kind::kRound, Options(20));
+  for (int fail_at = 1; fail_at <= 30; ++fail_at) {
+    SimDisk disk;
+    disk.fail_at = fail_at;
+    disk.stays = true;
+    disk.partial = static_cast<std::size_t>(fail_at);
+    FakeProblem problem;
+    EXPECT_THROW((void)Conduct(disk, problem, Kind::kRound, Options(20)), SystemError);
+    disk.fail_at = 0;
+    const StudyResult result = Conduct(disk, problem, Kind::kRound, Options(20));
+    ASSERT_EQ(Timeless(result.trials), Timeless(expected.trials)) << "failure at " << fail_at;
+  }
+}
+
+struct Mismatch {
+  std::string label;
+  std::function<void(StudyOptions&, FakeProblem&)> change;
+  std::string text;
+};
+void PrintTo(const Mismatch& mismatch, std::ostream* out) {
+  *out << mismatch.label;
+}
+
+class Resumed : public ::testing::TestWithParam<Mismatch> {};
+
+TEST_P(Resumed, RefusesAJournalOfAnotherStudyNamingWhatDiffers) {
+  SimDisk disk;
+  FakeProblem problem;
+  (void)Conduct(disk, problem, Kind::kFree, Options(5));
+  StudyOptions options = Options(5);
+  GetParam().change(options, problem);
+  const std::string before = disk.written;
+  EXPECT_EQ(ErrorOf([&] { (void)Conduct(disk, problem, Kind::kFree, options); }),
+            "the journal belongs to another study, it differs in " + GetParam().text +
+                "; start a new run directory or force the resume");
+  EXPECT_EQ(disk.written, before);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Study, Resumed,
+    ::testing::Values(
+        Mismatch{"seed", [](auto& o, auto&) { o.seed = 8; }, "seed (journal: 7, now: 8)"},
+        Mismatch{"agent", [](auto& o, auto&) { o.agent = "grid"; },
+                 "agent (journal: \"fake\", now: \"grid\")"},
+        Mismatch{"problem", [](auto&, auto& p) { p.hash = "fake-2"; },
+                 "problem (journal: \"fake-1\", now: \"fake-2\")"},
+        Mismatch{"version", [](auto& o, auto&) { o.tool_version = "1.1"; },
+                 "tool_version (journal: \"1.0\", now: \"1.1\")"},
+        Mismatch{"machine", [](auto& o, auto&) { o.machine = "m"; },
+                 "machine (journal: \"\", now: \"m\")"},
+        Mismatch{"objective", [](auto& o, auto&) { o.objective.subject_to.clear(); },
+                 "objective (journal: {\"minimize\":[\"cost\"],\"subject_to\":[{\"limit\":30.0,"
+                 "\"metric\":\"error\"}]}, now: {\"minimize\":[\"cost\"],\"subject_to\":[]})"}),
+    [](const auto& one) { return one.param.label; });
+
+TEST(Study, RefusesAJournalWhoseTrialsTheAgentWouldNotPropose) {
+  SimDisk disk;
+  FakeProblem problem;
+  (void)Conduct(disk, problem, Kind::kFree, Options(5));
+  EXPECT_EQ(ErrorOf([&] { (void)Conduct(disk, problem, Kind::kRound, Options(5)); }),
+            "trial 2 of the journal is not what 'fake' proposes for it now; start a new run "
+            "directory or force the resume");
+}
+
+TEST(Study, TakesAJournalOfAnotherStudyWhenForced) {
+  SimDisk disk;
+  FakeProblem problem;
+  const StudyResult first = Conduct(disk, problem, Kind::kFree, Options(5));
+  StudyOptions options = Options(9);
+  options.seed = 8;
+  options.resume = Resume::kForced;
+  const StudyResult result = Conduct(disk, problem, Kind::kFree, options);
+  ASSERT_EQ(result.trials.size(), 9U);
+  for (std::size_t i = 0; i < 5; ++i) EXPECT_EQ(result.trials[i], first.trials[i]);
+}
+
+TEST(Study, RefusesAnObjectiveThatTheProblemDoesNotMeasure) {
+  SimDisk disk;
+  FakeProblem problem;
+  StudyOptions options = Options(5);
+  options.objective.minimize = {"latency"};
+  EXPECT_EQ(ErrorOf([&] { (void)Conduct(disk, problem, Kind::kFree, options); }),
+            "the objective names 'latency'; metrics of this problem: cost, error");
+  EXPECT_TRUE(disk.written.empty());
+}
+
+TEST(Study, ReadsBackFromItsJournalAsItEnded) {
+  SimDisk disk;
+  FakeProblem problem;
+  problem.shuffle_seed = 9;
+  const StudyResult result = Conduct(disk, problem, Kind::kFree, Options(60));
+  const StudyResult read = ReadStudy(RecordsOf(disk));
+  EXPECT_EQ(read.trials, result.trials);
+  EXPECT_EQ(read.best, result.best);
+  EXPECT_EQ(read.pareto, result.pareto);
+  EXPECT_EQ(read.stop, StopReason::kTrials);
+}
+
+TEST(Study, InterruptedHasNoEndInItsJournal) {
+  SimDisk disk;
+  FakeProblem problem;
+  int polls = 0;
+  const StudyResult result =
+      Conduct(disk, problem, Kind::kFree, Options(60), [&] { return ++polls > 9; });
+  EXPECT_EQ(result.stop, StopReason::kInterrupted);
+  EXPECT_EQ(ReadStudy(RecordsOf(disk)).stop, StopReason::kInterrupted);
+}
+
+TEST(Trial, RoundTripsThroughJson) {
+  Trial trial;
+  trial.number = 18446744073709551615U;
+  trial.source = "anchor:a \"quoted\"\nname";
+  trial.assignment = {0, 2147483647, 3};
+  trial.seconds = 0.1;
+  trial.repeated = true;
+  trial.evaluation.metrics = {{"a", 1e-300}, {"b", -0.1}, {"c", 1.7976931348623157e308}};
+  const std::string nested = "{\"x\":" + std::string(40, '[') + std::string(40, ']') + "}";
+  for (const std::string record :
+       {"", "{\"x\":[1,2.5]}", "{ \"spaced\": 1 }", "text", "[1]", "\"s\"", nested.c_str()}) {
+    trial.evaluation.record = record;
+    EXPECT_EQ(TrialFromJson(ToJson(trial), "record"), trial) << record;
+  }
+  trial.evaluation = {{}, Failure{FailureKind::kTimeout, "after 30 s"}, ""};
+  EXPECT_EQ(TrialFromJson(ToJson(trial), "record"), trial);
+}
+
+struct BadTrial {
+  std::string label;
+  std::string text;
+  std::string error;
+};
+void PrintTo(const BadTrial& bad, std::ostream* out) {
+  *out << bad.label;
+}
+class BadTrials : public ::testing::TestWithParam<BadTrial> {};
+
+TEST_P(BadTrials, AreRefusedNamingTheKey) {
+  EXPECT_EQ(ErrorOf([&] { (void)TrialFromJson(GetParam().text, "record 4"); }), GetParam().error);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Trial, BadTrials,
+    ::testing::Values(
+        BadTrial{"no_json", "{", "record 4 is not valid JSON at byte 2"},
+        BadTrial{"list", "[]", "record 4 is not an object"},
+        BadTrial{"no_trial", R"({"type":"trial"})", "record 4 has no 'trial'"},
+        BadTrial{"negative",
+                 R"({"type":"trial","trial":-1,"source":"","assignment":[],"metrics":{}})",
+                 "record 4: 'trial' must be an integer that fits, not -1"},
+        BadTrial{"failure",
+                 R"({"type":"trial","trial":1,"source":"","assignment":[],"metrics":{},)"
+                 R"("failure":{"kind":"odd","detail":""}})",
+                 "record 4: unknown failure 'odd'"},
+        BadTrial{"unknown_key",
+                 R"({"type":"trial","trial":1,"source":"","assignment":[],"metrics":{},"x":1})",
+                 "record 4: unknown key 'x'; known here: seq, type, trial, source, assignment, "
+                 "metrics, failure, seconds, repeated"}),
+    [](const auto& one) { return one.param.label; });
+
+TEST(TrialsOf, RefusesANumberThatOccursTwice) {
+  Trial trial;
+  trial.number = 3;
+  const std::vector<std::string> records{ToJson(trial), ToJson(trial)};
+  EXPECT_EQ(ErrorOf([&] { (void)TrialsOf(records); }), "the journal has trial 3 twice");
+}
+
+}  // namespace
+}  // namespace msc::gym
