@@ -1,0 +1,37 @@
+#pragma once
+
+#include <string>
+
+namespace CLI {
+class App;
+}  // namespace CLI
+
+namespace msc::gym {
+
+// Exit codes of mscgym. 0 also means that constraints were met.
+inline constexpr int kExitOk = 0;
+inline constexpr int kExitFailure = 1;     ///< the machine or a bug
+inline constexpr int kExitUsage = 2;       ///< bad command line or input
+inline constexpr int kExitInfeasible = 3;  ///< finished, but nothing meets the constraints
+
+/// What subcommands share.
+struct AppContext {
+  std::string self;         ///< path of this executable, for measuring children
+  bool under_mpi = false;   ///< whether a launcher started this process as a rank
+  int exit_code = kExitOk;  ///< set by the subcommand that ran
+};
+
+// One function a subcommand, in the .cc of the same name: declares options and help, and a callback
+// that runs it. Both arguments outlive the parse.
+void AddSearch(CLI::App& app, AppContext& context);
+void AddCompile(CLI::App& app, AppContext& context);
+void AddRun(CLI::App& app, AppContext& context);
+void AddBench(CLI::App& app, AppContext& context);
+void AddExport(CLI::App& app, AppContext& context);
+void AddReport(CLI::App& app, AppContext& context);
+void AddJournal(CLI::App& app, AppContext& context);
+void AddInspect(CLI::App& app, AppContext& context);
+void AddList(CLI::App& app, AppContext& context);
+void AddMeasureChild(CLI::App& app, AppContext& context);
+
+}  // namespace msc::gym

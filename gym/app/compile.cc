@@ -1,0 +1,65 @@
+#include <cstdio>
+#include <memory>
+#include <string>
+
+#include <CLI/CLI.hpp>
+
+#include "compiler/base/file.h"
+#include "compiler/pipeline/artefact.h"
+#include "compiler/pipeline/batch.h"
+#include "gym/app/command.h"
+#include "gym/app/model.h"
+#include "gym/app/registries.h"
+
+namespace msc::gym {
+namespace {
+
+struct Options {
+  std::string model;
+  std::string strategy;
+  std::string target;
+  std::string out = "artefact";
+  int threads = 1;
+  std::int64_t batch = 1;
+};
+
+void CompileModel(const Options& options) {
+  const TargetRegistry targets = MakeTargets();
+  Strategy strategy;
+  if (!options.strategy.empty()) {
+    strategy = StrategyFromJson(ReadFile(options.strategy), "'" + options.strategy + "'");
+  }
+  if (!options.target.empty()) strategy.target = options.target;
+  const Graph graph = LoadModel(options.model);
+  const CompileOptions compile{.threads = options.threads,
+                               .bindings = BatchBindings(graph, options.batch)};
+  const ArtefactManifest manifest = WriteArtefact(options.out, graph, strategy, targets, compile);
+  std::printf("%s: %s, %d thread%s, %s\n", options.out.c_str(), manifest.target.c_str(),
+              manifest.threads, manifest.threads == 1 ? "" : "s", manifest.target_version.c_str());
+}
+
+}  // namespace
+
+void AddCompile(CLI::App& app, AppContext& /*context*/) {
+  auto options = std::make_shared<Options>();
+  CLI::App* command =
+      app.add_subcommand("compile", "Replay a strategy without searching: write the artefact");
+  command->add_option("model", options->model, "an .onnx file or a saved graph (.json)")
+      ->required();
+  command->add_option("--strategy", options->strategy,
+                      "strategy.json of a search; without one, nothing is compressed");
+  command->add_option("--target", options->target,
+                      "run on this target, whatever the strategy says");
+  command->add_option("--out", options->out, "folder to write")->capture_default_str();
+  command->add_option("--threads", options->threads, "threads it will run on")
+      ->check(CLI::Range(1, 1024))
+      ->capture_default_str();
+  command->add_option("--batch", options->batch, "size of a symbolic batch dimension")
+      ->check(CLI::Range(1, 65536))
+      ->capture_default_str();
+  command->footer(
+      "Example:\n  mscgym compile model.onnx --strategy run/best/strategy.json --out artefact");
+  command->callback([options] { CompileModel(*options); });
+}
+
+}  // namespace msc::gym

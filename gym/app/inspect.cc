@@ -1,0 +1,91 @@
+#include <cstdio>
+#include <memory>
+#include <string>
+
+#include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
+
+#include "compiler/ir/graph.h"
+#include "compiler/ir/text.h"
+#include "gym/app/command.h"
+#include "gym/app/model.h"
+
+namespace msc::gym {
+namespace {
+
+struct Options {
+  std::string model;
+  bool canonical = false;
+  bool text = false;
+  bool json = false;
+};
+
+nlohmann::json Describe(const Graph& graph, const std::vector<ValueId>& ids) {
+  nlohmann::json list = nlohmann::json::array();
+  for (const ValueId id : ids) {
+    list.push_back({{"name", graph.value(id).name}, {"type", ToString(graph.type(id))}});
+  }
+  return list;
+}
+
+void PrintJson(const Graph& graph) {
+  const GraphCounts counts = Count(graph);
+  nlohmann::json nodes = counts.nodes;
+  nodes["total"] = counts.total_nodes;
+  const nlohmann::json all = {{"name", graph.name()},
+                              {"inputs", Describe(graph, graph.inputs())},
+                              {"outputs", Describe(graph, graph.outputs())},
+                              {"nodes", nodes},
+                              {"parameters", counts.parameters},
+                              {"weight_bytes", counts.weight_bytes},
+                              {"metadata", graph.metadata()}};
+  std::printf("%s\n", all.dump(2).c_str());
+}
+
+void PrintTable(const Graph& graph) {
+  const GraphCounts counts = Count(graph);
+  std::printf("graph %s\n", graph.name().c_str());
+  for (const ValueId id : graph.inputs()) {
+    std::printf("  input   %s : %s\n", graph.value(id).name.c_str(),
+                ToString(graph.type(id)).c_str());
+  }
+  for (const ValueId id : graph.outputs()) {
+    std::printf("  output  %s : %s\n", graph.value(id).name.c_str(),
+                ToString(graph.type(id)).c_str());
+  }
+  std::printf("  parameters %lld, %.2f MB\n", static_cast<long long>(counts.parameters),
+              static_cast<double>(counts.weight_bytes) * 1e-6);
+  std::printf("  nodes %lld\n", static_cast<long long>(counts.total_nodes));
+  for (const auto& [op, n] : counts.nodes) {
+    std::printf("    %6lld  %s\n", static_cast<long long>(n), op.c_str());
+  }
+}
+
+void Inspect(const Options& options) {
+  const Graph graph = options.canonical ? LoadModel(options.model) : LoadModelAsIs(options.model);
+  if (options.text) {
+    std::printf("%s",
+                Print(graph, {.inline_elements = 16, .large = LargeConstants::kElide}).c_str());
+  } else if (options.json) {
+    PrintJson(graph);
+  } else {
+    PrintTable(graph);
+  }
+}
+
+}  // namespace
+
+void AddInspect(CLI::App& app, AppContext& /*context*/) {
+  auto options = std::make_shared<Options>();
+  CLI::App* command = app.add_subcommand("inspect", "Look at a model: inputs, outputs, operators");
+  command->add_option("model", options->model, "an .onnx file or a saved graph (.json)")
+      ->required();
+  command->add_flag("--canonical", options->canonical,
+                    "after the passes that every search starts with");
+  command->add_flag("--text", options->text, "the whole graph as text");
+  command->add_flag("--json", options->json, "for scripts");
+  command->footer("Example:\n  mscgym inspect experiments/models/fashion_resnet.onnx --text");
+  command->callback([options] { Inspect(*options); });
+}
+
+}  // namespace msc::gym

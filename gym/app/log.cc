@@ -1,0 +1,43 @@
+#include "gym/app/log.h"
+
+#include <cstdio>
+
+#include <spdlog/sinks/basic_file_sink.h>
+#include <spdlog/spdlog.h>
+
+#include "compiler/base/error.h"
+
+namespace msc::gym {
+
+struct RunLog::State {
+  spdlog::logger logger;
+};
+
+RunLog::RunLog(const std::string& path, const std::string& level) {
+  const spdlog::level::level_enum parsed = spdlog::level::from_str(level);
+  if (parsed == spdlog::level::off && level != "off") {
+    throw UserError("unknown log level '" + level + "'; known: debug, info, warning, error, off");
+  }
+  try {
+    auto sink = std::make_shared<spdlog::sinks::basic_file_sink_st>(path);
+    state_ = std::make_unique<State>(State{spdlog::logger("search", std::move(sink))});
+  } catch (const spdlog::spdlog_ex& error) {
+    throw SystemError(std::string("cannot open the log: ") + error.what());
+  }
+  state_->logger.set_level(parsed);
+  state_->logger.flush_on(spdlog::level::trace);
+}
+
+RunLog::~RunLog() = default;
+
+// The text is an argument, never the format: model names end up in it.
+void RunLog::Info(const std::string& text) {
+  state_->logger.info("{}", text);
+}
+
+void RunLog::Warn(const std::string& text) {
+  state_->logger.warn("{}", text);
+  std::fprintf(stderr, "mscgym: %s\n", text.c_str());
+}
+
+}  // namespace msc::gym

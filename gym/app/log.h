@@ -1,0 +1,27 @@
+#pragma once
+
+#include <memory>
+#include <string>
+
+namespace msc::gym {
+
+/// The log of a run, RUN/logs/search.log: appended to, flushed at every line, so that a kill loses
+/// none. Warnings also go to stderr. Levels as in spdlog: "debug", "info", "warning", "error",
+/// "off".
+class RunLog {
+ public:
+  /// SystemError if the file cannot be opened; UserError for an unknown level.
+  RunLog(const std::string& path, const std::string& level);
+  RunLog(const RunLog&) = delete;
+  RunLog& operator=(const RunLog&) = delete;
+  ~RunLog();
+
+  void Info(const std::string& text);
+  void Warn(const std::string& text);
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace msc::gym

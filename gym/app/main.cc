@@ -1,0 +1,76 @@
+#include <array>
+#include <cstdio>
+#include <cstdlib>
+#include <exception>
+#include <new>
+#include <string>
+
+#include <CLI/CLI.hpp>
+#include <unistd.h>
+
+#include "compiler/base/error.h"
+#include "cost/farm/options.h"
+#include "gym/app/command.h"
+
+namespace msc::gym {
+namespace {
+
+std::string ExecutablePath() {
+  std::array<char, 4096> path{};
+  const ssize_t length = ::readlink("/proc/self/exe", path.data(), path.size() - 1);
+  if (length <= 0) throw SystemError("cannot find out where this program is");
+  return {path.data(), static_cast<std::size_t>(length)};
+}
+
+int Complain(int code, const char* what) {
+  std::fprintf(stderr, "mscgym: %s\n", what);
+  return code;
+}
+
+int Main(int argc, char** argv) {
+  CLI::App app("MSCGym searches how to compress a trained network for this machine.", "mscgym");
+  app.require_subcommand(1);
+  app.set_version_flag("--version", "mscgym " MSC_VERSION);
+  app.footer(
+      "Examples:\n"
+      "  mscgym inspect model.onnx\n"
+      "  mscgym search experiments/quantize_fashion/config.json --out run\n"
+      "  mpirun -n 3 mscgym search config.json --out run     a coordinator and two workers\n"
+      "  mscgym search config.json --out run --resume        go on where it stopped\n"
+      "  mscgym compile model.onnx --strategy run/best/strategy.json --out artefact\n"
+      "Exit codes: 0 done, constraints met; 3 done, nothing meets them; 2 bad usage or input; "
+      "1 anything else.");
+  AppContext context;
+  context.self = ExecutablePath();
+  // NOLINTNEXTLINE(concurrency-mt-unsafe): before any thread
+  context.under_mpi = cost::UnderMpi([](const char* name) { return std::getenv(name); });
+  AddSearch(app, context);
+  AddCompile(app, context);
+  AddRun(app, context);
+  AddBench(app, context);
+  AddExport(app, context);
+  AddReport(app, context);
+  AddJournal(app, context);
+  AddInspect(app, context);
+  AddList(app, context);
+  AddMeasureChild(app, context);
+  try {
+    app.parse(argc, argv);
+    return context.exit_code;
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? kExitOk : kExitUsage;
+  } catch (const UserError& error) {
+    return Complain(kExitUsage, error.what());
+  } catch (const std::bad_alloc&) {
+    return Complain(kExitFailure, "out of memory");
+  } catch (const std::exception& error) {
+    return Complain(kExitFailure, error.what());
+  }
+}
+
+}  // namespace
+}  // namespace msc::gym
+
+int main(int argc, char** argv) {
+  return msc::gym::Main(argc, argv);
+}

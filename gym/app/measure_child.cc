@@ -1,0 +1,22 @@
+#include <memory>
+#include <string>
+
+#include <CLI/CLI.hpp>
+
+#include "cost/measure/evaluate_child.h"
+#include "gym/app/command.h"
+#include "gym/app/registries.h"
+
+namespace msc::gym {
+
+void AddMeasureChild(CLI::App& app, AppContext& context) {
+  auto request = std::make_shared<std::string>();
+  CLI::App* command =
+      app.add_subcommand("measure-child", "Measure one candidate; started by search");
+  command->group("");  // not in the help: a search starts it
+  command->add_option("request", *request, "request file")->required();
+  command->callback(
+      [request, &context] { context.exit_code = cost::MeasureChildMain(*request, MakeTargets()); });
+}
+
+}  // namespace msc::gym

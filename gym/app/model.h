@@ -1,0 +1,16 @@
+#pragma once
+
+#include <string>
+
+#include "compiler/ir/graph.h"
+
+namespace msc::gym {
+
+/// Imports a model, canonicalizes it and says in UserError what is wrong with it. Formats by the
+/// end of the name: .onnx, or .json for a graph that this program saved.
+[[nodiscard]] Graph LoadModel(const std::string& path);
+
+/// As LoadModel, without canonicalizing: the model as its file has it.
+[[nodiscard]] Graph LoadModelAsIs(const std::string& path);
+
+}  // namespace msc::gym

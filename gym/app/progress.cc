@@ -1,0 +1,53 @@
+#include "gym/app/progress.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdio>
+
+#include <unistd.h>
+
+namespace msc::gym {
+namespace {
+
+constexpr std::chrono::seconds kLogInterval{5};
+
+}  // namespace
+
+ProgressLine::ProgressLine() : terminal_(::isatty(STDERR_FILENO) == 1) {}
+
+ProgressLine::~ProgressLine() {
+  if (open_) std::fputc('\n', stderr);
+}
+
+void ProgressLine::Show(const std::string& text) {
+  if (text == last_) return;
+  const auto now = std::chrono::steady_clock::now();
+  if (terminal_) {
+    // Return to the start, write, clear what is left of the line before.
+    std::fprintf(stderr, "\r%s\x1b[K", text.c_str());
+    open_ = true;
+  } else if (now - shown_ >= kLogInterval) {
+    std::fprintf(stderr, "%s\n", text.c_str());
+    shown_ = now;
+  }
+  std::fflush(stderr);
+  last_ = text;
+}
+
+void ProgressLine::Say(const std::string& text) {
+  if (open_) std::fputc('\n', stderr);
+  open_ = false;
+  std::fprintf(stderr, "%s\n", text.c_str());
+  last_.clear();
+}
+
+std::string FormatDuration(std::chrono::duration<double> duration) {
+  const auto seconds = static_cast<long long>(std::llround(std::max(0.0, duration.count())));
+  std::array<char, 32> text{};
+  std::snprintf(text.data(), text.size(), "%02lld:%02lld:%02lld", seconds / 3600, seconds / 60 % 60,
+                seconds % 60);
+  return text.data();
+}
+
+}  // namespace msc::gym

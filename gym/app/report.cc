@@ -1,0 +1,24 @@
+#include <cstdio>
+#include <memory>
+#include <string>
+
+#include <CLI/CLI.hpp>
+
+#include "gym/app/command.h"
+#include "gym/app/search_run.h"
+
+namespace msc::gym {
+
+void AddReport(CLI::App& app, AppContext& /*context*/) {
+  auto folder = std::make_shared<std::string>();
+  CLI::App* command = app.add_subcommand("report", "Rebuild report.html of a run directory");
+  command->add_option("run", *folder, "run directory")->required()->check(CLI::ExistingDirectory);
+  command->footer("Example:\n  mscgym report run");
+  command->callback([folder] {
+    const RunPaths paths{*folder};
+    WriteReport(paths);
+    std::printf("wrote %s\n", paths.At("report.html").c_str());
+  });
+}
+
+}  // namespace msc::gym

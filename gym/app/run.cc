@@ -1,0 +1,115 @@
+#include <cstdio>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <CLI/CLI.hpp>
+
+#include "compiler/base/error.h"
+#include "compiler/base/file.h"
+#include "compiler/base/rng.h"
+#include "compiler/pipeline/artefact.h"
+#include "compiler/pipeline/batch.h"
+#include "compiler/pipeline/compile.h"
+#include "cost/quality/array_file.h"
+#include "gym/app/command.h"
+#include "gym/app/model.h"
+#include "gym/app/registries.h"
+
+namespace msc::gym {
+namespace {
+
+struct Options {
+  std::string model;
+  std::string strategy;
+  std::string target;
+  std::vector<std::string> inputs;
+  std::string out;
+  int threads = 1;
+  std::int64_t batch = 1;
+  std::uint64_t seed = 0;
+};
+
+Executable Load(const Options& options, const TargetRegistry& targets) {
+  if (std::filesystem::is_directory(options.model)) {
+    Result<Artefact> artefact = LoadArtefact(options.model, targets);
+    if (!artefact.ok()) throw UserError("'" + options.model + "': " + artefact.failure().detail);
+    return std::move(artefact).value().executable;
+  }
+  Strategy strategy;
+  if (!options.strategy.empty()) {
+    strategy = StrategyFromJson(ReadFile(options.strategy), "'" + options.strategy + "'");
+  }
+  if (!options.target.empty()) strategy.target = options.target;
+  const Graph graph = LoadModel(options.model);
+  const CompileOptions compile{.threads = options.threads,
+                               .bindings = BatchBindings(graph, options.batch)};
+  Result<Executable> built = Compile(graph, strategy, targets, compile);
+  if (!built.ok()) throw UserError("'" + options.model + "': " + built.failure().detail);
+  return std::move(built).value();
+}
+
+Tensor RandomInput(const ValueType& type, Rng& rng) {
+  Tensor tensor(type.dtype, StaticDims(type.shape.value()).value());
+  if (type.dtype != DType::kF32) return tensor;
+  for (float& x : tensor.MutableValues<float>()) x = static_cast<float>(rng.Normal());
+  return tensor;
+}
+
+void Summarize(const Tensor& tensor, std::size_t index) {
+  std::printf("output %zu: %s%s", index, std::string(Name(tensor.dtype())).c_str(),
+              ToString(tensor.dims()).c_str());
+  if (tensor.dtype() == DType::kF32) {
+    std::printf(" =");
+    const auto values = tensor.Values<float>();
+    for (std::size_t i = 0; i < values.size() && i < 8; ++i) {
+      std::printf(" %.6g", static_cast<double>(values[i]));
+    }
+    if (values.size() > 8) std::printf(" ...");
+  }
+  std::printf("\n");
+}
+
+void Run(const Options& options) {
+  const TargetRegistry targets = MakeTargets();
+  Executable executable = Load(options, targets);
+  std::vector<Tensor> inputs;
+  Rng rng(options.seed);
+  for (std::size_t i = 0; i < executable.input_types().size(); ++i) {
+    inputs.push_back(i < options.inputs.size() ? cost::ReadNpy(options.inputs[i])
+                                               : RandomInput(executable.input_types()[i], rng));
+  }
+  const std::vector<Tensor> outputs = executable.Run(inputs);
+  for (std::size_t i = 0; i < outputs.size(); ++i) Summarize(outputs[i], i);
+  if (options.out.empty()) return;
+  MakeFolders(options.out);
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    cost::WriteNpy(options.out + "/output_" + std::to_string(i) + ".npy", outputs[i]);
+  }
+}
+
+}  // namespace
+
+void AddRun(CLI::App& app, AppContext& /*context*/) {
+  auto options = std::make_shared<Options>();
+  CLI::App* command = app.add_subcommand("run", "Outputs of a model or artefact on given inputs");
+  command->add_option("model", options->model, "an artefact folder, an .onnx file or a saved graph")
+      ->required();
+  command->add_option("--input", options->inputs,
+                      "a .npy file an input, in order; random values for those not given");
+  command->add_option("--out", options->out, "folder for output_0.npy, output_1.npy, ...");
+  command->add_option("--strategy", options->strategy, "apply this strategy first");
+  command->add_option("--target", options->target, "run on this target");
+  command->add_option("--threads", options->threads, "threads")
+      ->check(CLI::Range(1, 1024))
+      ->capture_default_str();
+  command->add_option("--batch", options->batch, "size of a symbolic batch dimension")
+      ->check(CLI::Range(1, 65536))
+      ->capture_default_str();
+  command->add_option("--seed", options->seed, "of random inputs")->capture_default_str();
+  command->footer("Example:\n  mscgym run run/best/artefact --input image.npy --out outputs");
+  command->callback([options] { Run(*options); });
+}
+
+}  // namespace msc::gym

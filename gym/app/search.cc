@@ -1,0 +1,218 @@
+#include <cstdio>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include <CLI/CLI.hpp>
+
+#include "compiler/base/error.h"
+#include "compiler/base/fields.h"
+#include "compiler/base/file.h"
+#include "gym/app/command.h"
+#include "gym/app/log.h"
+#include "gym/app/progress.h"
+#include "gym/app/registries.h"
+#include "gym/app/search_farm.h"
+#include "gym/app/search_run.h"
+#include "gym/app/stop.h"
+
+namespace msc::gym {
+namespace {
+
+struct Options {
+  std::string config;
+  std::string out = "run";
+  std::optional<std::uint64_t> seed;
+  std::optional<std::uint64_t> trials;
+  std::optional<double> time_budget;
+  std::optional<int> threads;
+  std::string cache;
+  std::string log_level = "info";
+  int workers = 1;
+  bool resume = false;
+  bool force = false;
+};
+
+SearchConfig ReadConfig(const Options& options) {
+  SearchConfig config = LoadSearchConfig(options.config);
+  if (options.seed) config.seed = *options.seed;
+  if (options.trials) config.trials = *options.trials;
+  if (options.time_budget) config.time_budget_s = *options.time_budget;
+  if (options.threads) config.threads = *options.threads;
+  // Options keep the same limits as the keys that they stand for.
+  return FromJsonText<SearchConfig>(ToJson(config), "the options");
+}
+
+/// Whether a search can go into the run directory. A run that failed before its first record left
+/// an empty journal, and no search.
+void CheckRunFolder(const Options& options, const RunPaths& paths) {
+  std::error_code error;
+  const bool exists = std::filesystem::exists(paths.journal(), error);
+  if (exists && !options.resume && std::filesystem::file_size(paths.journal(), error) > 0) {
+    throw UserError("'" + options.out +
+                    "' holds a search already; add --resume to go on with it, or name another "
+                    "folder with --out");
+  }
+  if (!exists && options.resume) {
+    throw UserError("'" + options.out + "' holds no search to resume");
+  }
+}
+
+std::string ProgressText(const Progress& progress) {
+  std::string text =
+      "[trial " + std::to_string(progress.done) + "/" + std::to_string(progress.total) + "]";
+  if (progress.best != nullptr) {
+    const auto& metrics = progress.best->evaluation.metrics;
+    char part[96] = "";  // NOLINT(modernize-avoid-c-arrays): snprintf
+    const auto ratio = metrics.find("latency");
+    const auto ms = metrics.find("latency_ms");
+    const auto drop = metrics.find("accuracy_drop");
+    if (ratio != metrics.end() && ms != metrics.end()) {
+      std::snprintf(part, sizeof part, " best %.3f ms (%.2fx)", ms->second, 1 / ratio->second);
+      text += part;
+    }
+    if (drop != metrics.end()) {
+      std::snprintf(part, sizeof part, " acc %+.2f", -drop->second);
+      text += part;
+    }
+  }
+  text += " | eta " + FormatDuration(progress.left);
+  return text + " | " + std::to_string(progress.failed) + " failed";
+}
+
+StudyOptions StudyOptionsOf(const SearchConfig& config, const Prepared& prepared, bool force) {
+  StudyOptions study;
+  study.seed = config.seed;
+  study.trials = config.trials;
+  study.time_budget = std::chrono::duration<double>(config.time_budget_s);
+  study.agent = config.agent;
+  study.objective = ToObjective(config.objective);
+  study.resume = force ? Resume::kForced : Resume::kSame;
+  study.tool_version = MSC_VERSION;
+  study.machine = cost::CpuFingerprint(prepared.machine);
+  return study;
+}
+
+/// The search itself, in the process that coordinates it.
+int Coordinate(const AppContext& context, const Options& options, cost::FarmEvaluator* farm) {
+  CatchStopSignals();
+  const SearchConfig config = ReadConfig(options);
+  const RunPaths paths{options.out};
+  CheckRunFolder(options, paths);
+  Prepared prepared = LoadSearch(config);
+  MakeFolders(paths.folder);
+  MakeFolders(paths.At("scratch"));
+  MakeFolders(paths.At("logs"));
+  Journal journal(paths.journal());
+  RunLog log(paths.At("logs/search.log"), options.log_level);
+  for (const std::string& warning : journal.warnings()) log.Warn(warning);
+  // The config of a run that is resumed changes once the journal has agreed to go on with it.
+  const bool resumed = !journal.records().empty();
+  if (!resumed) WriteFileAtomic(paths.At("config.json"), ToJson(config));
+  PrepareSearch(config, paths, prepared);
+  auto measuring = std::make_unique<Measuring>(
+      context, paths, prepared,
+      MeasuringOptions{.workers = options.workers, .cache = options.cache, .farm = farm});
+
+  const envs::EnvContext env_context{
+      .graph = prepared.graph,
+      .evaluator = &measuring->evaluator(),
+      .target = config.target,
+      .scales = prepared.scales,
+      .labels = prepared.labelled ? envs::Labels::kPresent : envs::Labels::kAbsent};
+  envs::EnvRegistry envs;
+  envs::RegisterAll(envs);
+  const std::unique_ptr<Env> env = envs.Make(config.env, env_context);
+  SearchProblem* problem = env->problem();
+  if (problem == nullptr) throw UserError("'" + config.env + "' is no search problem");
+  const std::unique_ptr<Agent> agent =
+      MakeAgents().Make(config.agent, AgentSetup{.decisions = problem->decisions(),
+                                                 .objectives = config.objective.minimize.size(),
+                                                 .seed = config.seed,
+                                                 .first_trial = problem->Anchors().size()});
+
+  SearchResult result;
+  {
+    ProgressLine line;
+    result.study = RunStudy(
+        *problem, *agent, journal, StudyOptionsOf(config, prepared, options.force),
+        [&](const Progress& progress) {
+          // The first call: the journal has agreed, so the log may say that the search goes on.
+          if (progress.last == nullptr) log.Info(resumed ? "trials go on" : "trials begin");
+          line.Show(ProgressText(progress));
+        },
+        StopRequested);
+    if (resumed) WriteFileAtomic(paths.At("config.json"), ToJson(config));
+    log.Info("trials ended: " + std::string(Name(result.study.stop)));
+    if (!StopRequested()) {
+      line.Show("[sensitivity] one layer at a time");
+      result.findings.sensitivities = MeasureSensitivity(env_context, StopRequested);
+    }
+    measuring.reset();  // finalists have the machine to themselves
+    if (!StopRequested()) {
+      line.Show("[finalists] the best again, together, on all samples");
+      cost::LocalEvaluator local(LocalFor(context, paths.folder, 0));
+      MeasureFinalists(config, *problem, local, StopRequested, result);
+    }
+  }
+  if (StopRequested() && result.findings.finalists.empty() && result.study.best) {
+    const Trial& trial = result.study.trials[*result.study.best];
+    result.so_far = StrategyFromJson(problem->Describe(trial.assignment), "a trial");
+  }
+  WriteResults(config, paths, prepared, result);
+  const std::string summary = Summary(config, paths, result);
+  log.Info(summary);
+  std::printf("%s", summary.c_str());
+  if (StopRequested()) {
+    std::printf("interrupted; --resume goes on\n");
+    return kExitFailure;
+  }
+  return result.findings.best ? kExitOk : kExitInfeasible;
+}
+
+int Search(const AppContext& context, const Options& options) {
+  return RunCoordinatorOrWorker(
+      context, [&](cost::FarmEvaluator* farm) { return Coordinate(context, options, farm); });
+}
+
+}  // namespace
+
+void AddSearch(CLI::App& app, AppContext& context) {
+  auto options = std::make_shared<Options>();
+  CLI::App* command =
+      app.add_subcommand("search", "The main job: search, measure, export the best");
+  command->add_option("config", options->config, "what to search for, a JSON file")
+      ->required()
+      ->check(CLI::ExistingFile);
+  command->add_option("--out", options->out, "run directory")->capture_default_str();
+  command->add_flag("--resume", options->resume, "go on with the search in the run directory");
+  command->add_flag("--force-resume", options->force,
+                    "also where the journal was written with other settings");
+  command->add_option("--seed", options->seed, "same seed, same decisions");
+  command->add_option("--trials", options->trials, "trials in total, also after --resume");
+  command->add_option("--time-budget", options->time_budget, "seconds for trials");
+  command->add_option("--threads", options->threads, "threads a candidate runs on")
+      ->check(CLI::Range(1, 1024));
+  command
+      ->add_option("--workers", options->workers,
+                   "candidates measured at a time without mpirun, each on cores of its own")
+      ->check(CLI::Range(1, 1024))
+      ->capture_default_str();
+  command->add_option("--log-level", options->log_level, "of logs/search.log in the run directory")
+      ->check(CLI::IsMember({"debug", "info", "warning", "error", "off"}))
+      ->capture_default_str();
+  command->add_option("--cache", options->cache,
+                      "folder of outcomes shared by searches; default: the run's own");
+  command->footer(
+      "Examples:\n"
+      "  mscgym search experiments/quantize_fashion/config.json --out run\n"
+      "  mscgym search experiments/quantize_fashion/config.json --out run --resume --trials 80\n"
+      "  mpirun -n 3 mscgym search experiments/quantize_fashion/config.json --out run");
+  command->callback([options, &context] {
+    if (options->force) options->resume = true;
+    context.exit_code = Search(context, *options);
+  });
+}
+
+}  // namespace msc::gym

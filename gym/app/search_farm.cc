@@ -1,0 +1,151 @@
+#include "gym/app/search_farm.h"
+
+#include <atomic>
+#include <cstdio>
+#include <exception>
+#include <filesystem>
+
+#include "compiler/base/error.h"
+#include "compiler/base/fields.h"
+#include "compiler/runtime/threads.h"
+#include "cost/cache/caching_evaluator.h"
+#include "cost/farm/inproc_farm.h"
+#include "cost/farm/worker.h"
+#ifdef MSC_WITH_MPI
+#include "cost/farm/transport/mpi/mpi_transport.h"
+#endif
+
+namespace msc::gym {
+namespace {
+
+/// The core set of one worker: its share of the cores, wrapping round where there are too few.
+std::vector<int> CoresOf(int worker, int threads) {
+  const std::vector<int> all = AllowedCores();
+  std::vector<int> mine;
+  for (int i = 0; i < threads && i < static_cast<int>(all.size()); ++i) {
+    mine.push_back(all[static_cast<std::size_t>(worker * threads + i) % all.size()]);
+  }
+  return mine;
+}
+
+cost::CacheContext CacheContextOf(const Prepared& prepared, const RunPaths& paths) {
+  const cost::PreparedFolder folder = cost::OpenFolder(paths.prepared());
+  cost::CacheContext context;
+  context.graph_hash = folder.graph_hash;
+  context.samples_hash = folder.samples_hash;
+  context.cpu = cost::CpuFingerprint(prepared.machine);
+  context.settings = ToJsonText(folder.settings);
+  context.program = MSC_VERSION;
+  for (const Target* target : prepared.targets.All()) {
+    context.targets[target->facts().name] = target->facts().version;
+  }
+  return context;
+}
+
+#ifdef MSC_WITH_MPI
+
+constexpr int kExitLostCoordinator = 76;
+
+/// What a rank that is not the coordinator does.
+int Work(const AppContext& context, std::unique_ptr<cost::Transport> transport) {
+  const int worker = transport->rank() - 1;
+  const cost::WorkerSetup setup{
+      .options = {},
+      .make_evaluator =
+          [&](const std::string& run) {
+            return std::make_unique<cost::LocalEvaluator>(LocalFor(context, run, worker));
+          },
+      .abandon = [] { cost::LeaveAfterLoss(kExitLostCoordinator); }};
+  switch (cost::RunWorker(*transport, setup)) {
+    case cost::WorkerEnd::kClean:
+      cost::FinalizeMpi(std::move(transport));
+      return kExitOk;
+    case cost::WorkerEnd::kAfterLoss:
+      cost::LeaveAfterLoss(kExitOk);
+    case cost::WorkerEnd::kCoordinatorLost:
+      cost::LeaveAfterLoss(kExitLostCoordinator);
+  }
+  return kExitFailure;
+}
+
+/// Runs the coordinator of an MPI farm and ends its process as the fate of the farm asks for.
+int CoordinateRanks(std::unique_ptr<cost::Transport> transport,
+                    const std::function<int(cost::FarmEvaluator* farm)>& coordinate) {
+  if (transport->size() == 1) {
+    const int code = coordinate(nullptr);
+    cost::FinalizeMpi(std::move(transport));
+    return code;
+  }
+  // From here on a thread of the farm tells the workers that rank 0 lives, however long the
+  // preparation takes.
+  cost::FarmEvaluator farm(*transport, cost::FarmOptions{});
+  int code = kExitFailure;
+  try {
+    code = coordinate(&farm);
+  } catch (const UserError& error) {
+    std::fprintf(stderr, "mscgym: %s\n", error.what());
+    code = kExitUsage;
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "mscgym: %s\n", error.what());
+  }
+  if (farm.Finish() == cost::FarmEnd::kAfterLoss) cost::LeaveAfterLoss(code);
+  cost::FinalizeMpi(std::move(transport));
+  return code;
+}
+
+#endif
+
+}  // namespace
+
+cost::LocalOptions LocalFor(const AppContext& context, const std::string& run, int worker) {
+  const RunPaths paths{run};
+  const cost::PreparedFolder folder = cost::OpenFolder(paths.prepared());
+  cost::LocalOptions local;
+  local.folder = paths.prepared();
+  local.child = {context.self, "measure-child"};
+  local.quality_cores = CoresOf(worker, folder.settings.threads);
+  local.latency_cores = local.quality_cores;
+  local.scratch = paths.At("scratch");
+  return local;
+}
+
+Measuring::Measuring(const AppContext& context, const RunPaths& paths, const Prepared& prepared,
+                     const MeasuringOptions& options) {
+  if (options.farm != nullptr) {
+    options.farm->Open(std::filesystem::absolute(paths.folder).string());
+  } else {
+    // Workers of one process get core sets in the order in which they start.
+    auto next = std::make_shared<std::atomic<int>>(0);
+    inproc_ = std::make_unique<cost::InprocFarm>(
+        options.workers, cost::FarmOptions{}, paths.folder,
+        [&context, next](const std::string& run) {
+          return std::make_unique<cost::LocalEvaluator>(LocalFor(context, run, (*next)++));
+        });
+  }
+  cost::Evaluator& machine =
+      options.farm != nullptr ? static_cast<cost::Evaluator&>(*options.farm) : *inproc_;
+  cache_ = std::make_unique<cost::CachingEvaluator>(
+      machine, options.cache.empty() ? paths.At("cache") : options.cache,
+      CacheContextOf(prepared, paths),
+      [](const std::string& warning) { std::fprintf(stderr, "cache: %s\n", warning.c_str()); });
+}
+
+Measuring::~Measuring() = default;
+
+cost::Evaluator& Measuring::evaluator() {
+  return *cache_;
+}
+
+int RunCoordinatorOrWorker(const AppContext& context,
+                           const std::function<int(cost::FarmEvaluator* farm)>& coordinate) {
+  if (!context.under_mpi) return coordinate(nullptr);
+#ifdef MSC_WITH_MPI
+  std::unique_ptr<cost::Transport> transport = cost::ConnectMpi();
+  if (transport->rank() > 0) return Work(context, std::move(transport));
+  return CoordinateRanks(std::move(transport), coordinate);
+#else
+  throw UserError("this build has no MPI; build with MSC_WITH_MPI=ON, or use --workers");
+#endif
+}
+
+}  // namespace msc::gym

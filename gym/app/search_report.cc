@@ -1,0 +1,276 @@
+#include <algorithm>
+#include <array>
+#include <ctime>
+#include <filesystem>
+#include <set>
+
+#include <nlohmann/json.hpp>
+
+#include "compiler/base/error.h"
+#include "compiler/base/fields.h"
+#include "compiler/base/file.h"
+#include "compiler/ops/op.h"
+#include "compiler/pipeline/batch.h"
+#include "cost/measure/folder.h"
+#include "envs/common/evaluation.h"
+#include "gym/app/search_run.h"
+#include "gym/report/report.h"
+#include "gym/study/scan.h"
+
+namespace msc::gym {
+namespace {
+
+/// Everything of a run directory that the report shows.
+struct Run {
+  SearchConfig config;
+  cost::PreparedFolder folder;
+  Graph graph;
+  StudyResult study;
+  Findings findings;
+  cost::MachineFacts machine;
+};
+
+Run ReadRun(const RunPaths& paths) {
+  Run run;
+  run.config = FromJsonText<SearchConfig>(ReadFile(paths.At("config.json")), "config.json");
+  run.folder = cost::OpenFolder(paths.prepared());
+  run.graph = cost::LoadCanonical(run.folder);
+  InferTypes(run.graph, BatchBindings(run.graph, 1));
+  const std::string journal = ReadFile(paths.journal(), std::uint64_t{4} << 30U);
+  const JournalScan scan = ScanJournal(journal);
+  run.study = ReadStudy({scan.records.begin(), scan.records.end()});
+  run.findings = FromJsonText<Findings>(ReadFile(paths.At("results.json")), "results.json");
+  nlohmann::json env = ParseJson(ReadFile(paths.At("env.json")), "env.json");
+  env.erase("model_hash");
+  run.machine = cost::MachineFromJson(env.dump(), "env.json");
+  return run;
+}
+
+std::optional<double> Metric(const Evaluation& evaluation, std::string_view name) {
+  const auto it = evaluation.metrics.find(std::string(name));
+  if (it == evaluation.metrics.end()) return std::nullopt;
+  return it->second;
+}
+
+std::optional<Measured> SpeedUp(const cost::Outcome& outcome) {
+  if (!outcome.latency) return std::nullopt;
+  const cost::Latency& latency = *outcome.latency;
+  return Measured{
+      .value = 1 / latency.ratio, .low = 1 / latency.ratio_high, .high = 1 / latency.ratio_low};
+}
+
+std::string ConstraintText(const ObjectiveConfig& objective) {
+  std::string text;
+  for (const auto& [metric, limit] : objective.subject_to) {
+    text += (text.empty() ? "" : ", ") + metric + " <= " + nlohmann::json(limit).dump();
+  }
+  return text;
+}
+
+ReportHeadline MakeHeadline(const Run& run) {
+  ReportHeadline headline;
+  headline.constraint = ConstraintText(run.config.objective);
+  std::int64_t weight_bytes = 0;
+  for (const ValueId id : run.graph.constants()) {
+    weight_bytes += static_cast<std::int64_t>(run.graph.constant(id)->bytes());
+  }
+  headline.reference_weight_bytes = static_cast<double>(weight_bytes);
+  if (!run.findings.best) return headline;
+  const Finalist& best = run.findings.finalists.at(*run.findings.best);
+  const Result<cost::Outcome> result = cost::OutcomeFromJson(best.result);
+  if (!result.ok()) return headline;
+  const cost::Outcome& outcome = result.value();
+  headline.configuration = "trial " + std::to_string(best.trial);
+  headline.constraint_met = true;
+  headline.speed_up = SpeedUp(outcome);
+  if (outcome.latency) {
+    headline.latency_ms = outcome.latency->median_ns * 1e-6;
+    headline.reference_ms = outcome.latency->reference_median_ns * 1e-6;
+  }
+  headline.accuracy = outcome.quality.accuracy;
+  headline.reference_accuracy = outcome.quality.reference_accuracy;
+  headline.weight_bytes = static_cast<double>(outcome.weight_bytes);
+  return headline;
+}
+
+/// Input dims and kernel of a layer: "1x80x14x14, 3x3, 80 groups".
+std::string ShapeText(const Graph& graph, const Node& node) {
+  const auto join = [](const Dims& dims, std::size_t from) {
+    std::string text;
+    for (std::size_t i = from; i < dims.size(); ++i) {
+      text += (text.empty() ? "" : "x") + std::to_string(dims[i]);
+    }
+    return text;
+  };
+  const auto dims_of = [&](std::size_t input) {
+    return StaticDims(graph.type(node.inputs.at(input)).shape.value_or(Shape{})).value_or(Dims{});
+  };
+  std::string text = join(dims_of(0), 0);
+  const Dims weights = dims_of(1);
+  if (weights.size() > 2) text += ", " + join(weights, 2);
+  const auto groups = AttrOr(node, "group", std::int64_t{1});
+  if (groups > 1) text += ", " + std::to_string(groups) + " groups";
+  return text;
+}
+
+/// Share of a profile's time that the steps computing `layer` take, and what they ran in.
+struct LayerTime {
+  std::optional<double> share;
+  std::string precision;
+};
+
+LayerTime TimeOf(const std::vector<cost::Profile>& profiles, std::size_t index,
+                 const std::string& layer) {
+  LayerTime time;
+  if (index >= profiles.size() || profiles[index].steps.empty()) return time;
+  double total = 0;
+  double own = 0;
+  for (const cost::StepProfile& step : profiles[index].steps) {
+    total += step.median_ns;
+    if (std::find(step.nodes.begin(), step.nodes.end(), layer) == step.nodes.end()) continue;
+    own += step.median_ns;
+    time.precision = step.precision;
+  }
+  if (total > 0) time.share = own / total;
+  return time;
+}
+
+std::vector<ReportLayer> MakeLayers(const Run& run) {
+  std::vector<ReportLayer> layers;
+  for (const QuantizableLayer& layer : FindQuantizableLayers(run.graph)) {
+    const Node& node = run.graph.node(run.graph.FindNode(layer.name));
+    ReportLayer row{.name = layer.name,
+                    .op = layer.op,
+                    .shape = ShapeText(run.graph, node),
+                    .latency_share = TimeOf(run.findings.profiles, 0, layer.name).share,
+                    .chosen = "",
+                    .achieved = TimeOf(run.findings.profiles, 1, layer.name).precision,
+                    .sensitivity = std::nullopt};
+    if (run.findings.best) {
+      const auto& chosen = run.findings.finalists.at(*run.findings.best).strategy.quantize.layers;
+      const auto it = chosen.find(layer.name);
+      row.chosen = it == chosen.end() ? "f32" : it->second;
+    }
+    for (const LayerSensitivity& sensitivity : run.findings.sensitivities) {
+      if (sensitivity.layer == layer.name && sensitivity.failure.empty()) {
+        row.sensitivity = sensitivity.distill_loss;
+      }
+    }
+    layers.push_back(std::move(row));
+  }
+  return layers;
+}
+
+std::vector<Decision> MakeDecisions(const Graph& graph) {
+  std::vector<Decision> decisions;
+  for (const QuantizableLayer& layer : FindQuantizableLayers(graph)) {
+    Decision decision{.name = layer.name, .choices = {}};
+    for (const Precision precision : layer.allowed) decision.choices.emplace_back(Name(precision));
+    decisions.push_back(std::move(decision));
+  }
+  return decisions;
+}
+
+std::vector<ReportFinalist> MakeFinalists(const Run& run, std::string_view quality) {
+  std::vector<ReportFinalist> rows;
+  const Objective objective = ToObjective(run.config.objective);
+  for (const Finalist& finalist : run.findings.finalists) {
+    ReportFinalist row{.label = "trial " + std::to_string(finalist.trial)};
+    const Result<cost::Outcome> result = cost::OutcomeFromJson(finalist.result);
+    if (!result.ok()) {
+      row.feasible = false;
+      row.note = result.failure().detail;
+      rows.push_back(std::move(row));
+      continue;
+    }
+    const Evaluation evaluation = EvaluationOf(finalist);
+    row.speed_up = SpeedUp(result.value());
+    row.latency_ms = Metric(evaluation, envs::kLatencyMs);
+    row.quality = Metric(evaluation, quality);
+    row.weight_bytes = Metric(evaluation, envs::kWeightBytes);
+    row.feasible = Violation(objective, evaluation) <= 0;
+    const auto& latency = result.value().latency;
+    if (latency && !latency->significant()) row.note = "difference not significant";
+    if (latency && latency->noisy) row.note += row.note.empty() ? "noisy" : ", noisy";
+    rows.push_back(std::move(row));
+  }
+  return rows;
+}
+
+std::string Now() {
+  const std::time_t now = std::time(nullptr);
+  std::tm utc{};
+  gmtime_r(&now, &utc);
+  std::array<char, 40> text{};
+  std::strftime(text.data(), text.size(), "%Y-%m-%d %H:%M UTC", &utc);
+  return text.data();
+}
+
+std::vector<ReportFact> MakeFacts(const Run& run) {
+  const cost::MachineFacts& machine = run.machine;
+  std::vector<ReportFact> facts = {
+      {"CPU", machine.cpu},
+      {"cores", std::to_string(machine.cores)},
+      {"threads a candidate", std::to_string(run.config.threads)},
+      {"memory", std::to_string(machine.memory_bytes >> 20U) + " MiB"},
+      {"virtual machine", machine.virtual_machine ? "yes" : "no"},
+      {"kernel", machine.kernel},
+      {"system", machine.os},
+  };
+  for (const auto& [name, version] : machine.libraries) facts.push_back({name, version});
+  facts.push_back({"model hash", run.folder.graph_hash});
+  facts.push_back({"samples a trial", std::to_string(run.config.quality.samples)});
+  facts.push_back({"samples of finalists", std::to_string(run.folder.samples)});
+  return facts;
+}
+
+}  // namespace
+
+void WriteReport(const RunPaths& paths) {
+  const Run run = ReadRun(paths);
+  const auto& limits = run.config.objective.subject_to;
+  const auto limit_of = [&](std::string_view metric) -> std::optional<double> {
+    const auto it = limits.find(std::string(metric));
+    if (it == limits.end()) return std::nullopt;
+    return it->second;
+  };
+  // The second objective, so that the Pareto set lies on the lower left edge of the scatter.
+  const auto& minimize = run.config.objective.minimize;
+  const std::string quality = minimize.size() > 1 ? minimize[1] : std::string(envs::kDistillLoss);
+  ReportInput input;
+  input.model = std::filesystem::path(run.config.model).filename().string();
+  input.created = Now();
+  input.tool = std::string("mscgym ") + MSC_VERSION;
+  input.headline = MakeHeadline(run);
+  input.latency = {.metric = std::string(envs::kLatency),
+                   .title = "latency relative to the uncompressed model",
+                   .unit = "",
+                   .baseline = 1.0,
+                   .limit = limit_of(envs::kLatency)};
+  input.quality = {.metric = quality,
+                   .title = quality == envs::kDistillLoss ? "distillation loss" : quality,
+                   .unit = quality == envs::kDistillLoss ? "nats" : "",
+                   .baseline = 0.0,
+                   .limit = limit_of(quality)};
+  input.sensitivity = "KL in nats, this layer alone in int8";
+  input.decisions = MakeDecisions(run.graph);
+  input.study = run.study;
+  const Objective objective = ToObjective(run.config.objective);
+  for (const Trial& trial : run.study.trials) {
+    input.feasible.push_back(Feasible(objective, trial));
+  }
+  input.layers = MakeLayers(run);
+  input.finalists = MakeFinalists(run, input.quality.metric);
+  input.machine = MakeFacts(run);
+  input.config = ReadFile(paths.At("config.json"));
+  input.commands = {
+      {"search again", "mscgym search " + paths.At("config.json") + " --out NEW_RUN"},
+      {"go on searching", "mscgym search " + paths.At("config.json") + " --out " + paths.folder +
+                              " --resume --trials N"},
+      {"compile the best", "mscgym compile " + run.config.model + " --strategy " + paths.best() +
+                               "/strategy.json --out artefact"},
+      {"run it", "mscgym run " + paths.best() + "/artefact --input image.npy --out outputs"}};
+  WriteFileAtomic(paths.At("report.html"), RenderReport(input));
+}
+
+}  // namespace msc::gym

@@ -1,0 +1,126 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "compiler/ir/graph.h"
+#include "compiler/strategy/strategy.h"
+#include "compiler/targets/target.h"
+#include "cost/measure/child_protocol.h"
+#include "cost/measure/local_evaluator.h"
+#include "cost/measure/machine.h"
+#include "envs/register.h"
+#include "gym/app/search_config.h"
+#include "gym/study/study.h"
+
+namespace msc::gym {
+
+/// Files of a run directory.
+struct RunPaths {
+  std::string folder;
+  [[nodiscard]] std::string At(const std::string& name) const { return folder + "/" + name; }
+  [[nodiscard]] std::string journal() const { return At("trials.journal"); }
+  [[nodiscard]] std::string prepared() const { return At("prepared"); }
+  [[nodiscard]] std::string best() const { return At("best"); }
+};
+
+/// What a search knows before its first trial.
+struct Prepared {
+  TargetRegistry targets;
+  std::shared_ptr<const Graph> graph;         ///< canonical
+  std::map<std::string, TensorScale> scales;  ///< of activations
+  bool labelled = false;
+  cost::MachineFacts machine;
+};
+
+/// Imports and canonicalizes the model and looks up all that the config names except the data.
+/// Writes nothing: a mistake leaves no run directory behind. UserError naming what is unknown.
+[[nodiscard]] Prepared LoadSearch(const SearchConfig& config);
+
+/// Reads the data, calibrates, computes the outputs of the uncompressed model, and leaves in the
+/// run directory what measuring children read. What a run that is resumed has already is read back,
+/// so that scales and with them the search space stay the same.
+void PrepareSearch(const SearchConfig& config, const RunPaths& paths, Prepared& prepared);
+
+/// Sensitivity of one layer: what making it alone 8-bit does.
+struct LayerSensitivity {
+  std::string layer;
+  double distill_loss = 0;              ///< mean KL divergence, nats
+  double mse = 0;                       ///< relative
+  std::optional<double> accuracy_drop;  ///< percentage points
+  std::string failure;                  ///< why there are no numbers; empty if there are
+  template <class Self, class Visit>
+  static void Fields(Self& self, Visit& visit) {
+    visit("layer", self.layer, "node name");
+    visit("distill_loss", self.distill_loss, "mean KL divergence");
+    visit("mse", self.mse, "relative squared error");
+    visit("accuracy_drop", self.accuracy_drop, "percentage points");
+    visit("failure", self.failure, "why there are no numbers");
+  }
+};
+
+/// One candidate measured again with the others, on all samples.
+struct Finalist {
+  std::uint64_t trial = 0;
+  Strategy strategy;
+  std::string result;  ///< JSON of a Result<cost::Outcome>
+  template <class Self, class Visit>
+  static void Fields(Self& self, Visit& visit) {
+    visit("trial", self.trial, "number of the trial");
+    visit("strategy", self.strategy, "what was measured");
+    visit("result", self.result, "outcome or failure");
+  }
+};
+[[nodiscard]] Evaluation EvaluationOf(const Finalist& finalist);
+
+/// What a search found after its trials. Stored in results.json, so that `mscgym report` needs no
+/// measuring.
+struct Findings {
+  std::vector<LayerSensitivity> sensitivities;
+  std::vector<Finalist> finalists;
+  std::optional<std::uint64_t> best;    ///< index into finalists; feasible on all samples
+  std::vector<cost::Profile> profiles;  ///< of the uncompressed model and of the best
+  template <class Self, class Visit>
+  static void Fields(Self& self, Visit& visit) {
+    visit("sensitivities", self.sensitivities, "one layer alone in 8 bits");
+    visit("finalists", self.finalists, "measured again together");
+    visit("best", self.best, "index of the best finalist");
+    visit("profiles", self.profiles, "step times of the uncompressed model and of the best");
+  }
+};
+
+/// All that a search found.
+struct SearchResult {
+  StudyResult study;
+  Findings findings;
+  /// The best trial's, where the search was stopped before it measured finalists.
+  std::optional<Strategy> so_far;
+};
+
+/// Each layer alone in 8 bits, judged on the samples of a trial. Fewer when `stop` says true.
+[[nodiscard]] std::vector<LayerSensitivity> MeasureSensitivity(const envs::EnvContext& context,
+                                                               const std::function<bool()>& stop);
+
+/// Measures the best trials again, a handful at a time, until one keeps the constraints on all
+/// samples or none is left to try; fills finalists, best and profiles. Leaves them as they are when
+/// stopped.
+void MeasureFinalists(const SearchConfig& config, SearchProblem& problem,
+                      cost::LocalEvaluator& evaluator, const std::function<bool()>& stop,
+                      SearchResult& result);
+
+/// Writes results.json, pareto.json, sensitivity.csv, best/ (if there is a best) and report.html.
+void WriteResults(const SearchConfig& config, const RunPaths& paths, const Prepared& prepared,
+                  const SearchResult& result);
+
+/// Renders report.html from what a run directory holds. UserError where something is missing.
+void WriteReport(const RunPaths& paths);
+
+/// The closing table, for a terminal.
+[[nodiscard]] std::string Summary(const SearchConfig& config, const RunPaths& paths,
+                                  const SearchResult& result);
+
+}  // namespace msc::gym

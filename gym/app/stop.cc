@@ -1,0 +1,30 @@
+#include "gym/app/stop.h"
+
+#include <csignal>
+
+namespace msc::gym {
+namespace {
+
+// A signal handler may touch nothing else.
+volatile std::sig_atomic_t stop_requested = 0;  // NOLINT: written by the handler alone
+
+void OnSignal(int /*number*/) {
+  stop_requested = 1;
+}
+
+}  // namespace
+
+void CatchStopSignals() {
+  struct sigaction action {};
+  action.sa_handler = OnSignal;
+  action.sa_flags = static_cast<int>(SA_RESETHAND);  // the second signal does what it always does
+  sigemptyset(&action.sa_mask);
+  sigaction(SIGINT, &action, nullptr);
+  sigaction(SIGTERM, &action, nullptr);
+}
+
+bool StopRequested() {
+  return stop_requested != 0;
+}
+
+}  // namespace msc::gym

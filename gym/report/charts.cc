@@ -1,0 +1,268 @@
+#include "gym/report/charts.h"
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include "gym/report/plot.h"
+
+namespace msc::gym {
+
+namespace {
+
+/// Attributes that all marks share: hovering shows the tip and lights up the same trial elsewhere.
+Html Attributes(const ReportMark& mark, std::string_view classes) {
+  return Markup(" class='mark ", classes, "' data-trial='", mark.number, "' data-tip='", mark.tip,
+                "'");
+}
+
+Html Diamond(double x, double y, double r) {
+  return Markup(x, ",", y - r, " ", x + r, ",", y, " ", x, ",", y + r, " ", x - r, ",", y);
+}
+
+Html Star(double x, double y) {
+  // Five points; precomputed sines of multiples of 36 degrees, radii 9 and 4.
+  return Markup(x, ",", y - 9, " ", x + 2.35, ",", y - 3.24, " ", x + 8.56, ",", y - 2.78, " ",
+                x + 3.8, ",", y + 1.24, " ", x + 5.29, ",", y + 7.28, " ", x, ",", y + 4, " ",
+                x - 5.29, ",", y + 7.28, " ", x - 3.8, ",", y + 1.24, " ", x - 8.56, ",", y - 2.78,
+                " ", x - 2.35, ",", y - 3.24);
+}
+
+/// A trial at (x, y) in the shape of its kind. `beyond` says that its true place lies off the plot.
+Html Shape(const ReportMark& mark, double x, double y, bool beyond) {
+  if (mark.best) {
+    return Markup("<polygon points='", Star(x, y), "' tabindex='0'", Attributes(mark, "best"),
+                  "/>");
+  }
+  if (!mark.anchor.empty()) {
+    return Markup("<polygon points='", Diamond(x, y, 6), "' tabindex='0'",
+                  Attributes(mark, mark.feasible ? "anchor" : "anchor infeasible"), "/>");
+  }
+  if (beyond) {
+    return Markup("<path d='M", x - 4, " ", y + 4, "h8l-4 -7z'", Attributes(mark, StateOf(mark)),
+                  "/>");
+  }
+  const std::string classes = StateOf(mark) + (mark.pareto ? " pareto" : "");
+  return Markup("<circle cx='", x, "' cy='", y, "' r='", mark.pareto ? 4.5 : 3.5, "'",
+                Attributes(mark, classes), "/>");
+}
+
+/// Ordinary marks first, so that those a reader looks for lie on top.
+int Rank(const ReportMark& mark) {
+  return mark.best ? 4 : !mark.anchor.empty() ? 3 : mark.pareto ? 2 : mark.feasible ? 1 : 0;
+}
+
+std::vector<const ReportMark*> ByRank(std::span<const ReportMark> marks) {
+  std::vector<const ReportMark*> order;
+  for (const ReportMark& mark : marks) {
+    if (!mark.failed) order.push_back(&mark);
+  }
+  std::stable_sort(order.begin(), order.end(),
+                   [](const auto* a, const auto* b) { return Rank(*a) < Rank(*b); });
+  return order;
+}
+
+PlotAxis LatencyAxis(const ReportInput& input, std::span<const ReportMark> marks) {
+  std::vector<double> all;
+  std::vector<double> feasible;
+  for (const ReportMark& mark : marks) {
+    if (mark.failed) continue;
+    all.push_back(*mark.latency);
+    if (mark.feasible) feasible.push_back(*mark.latency);
+  }
+  if (const auto baseline = Finite(input.latency.baseline)) all.push_back(*baseline);
+  if (all.empty()) return MakeAxis(0, 1, 5);
+  double least = *std::min_element(all.begin(), all.end());
+  double inside = Finite(input.latency.baseline).value_or(least);
+  for (const double value : feasible) inside = std::max(inside, value);
+  const double high = RobustHigh(all, inside);
+  const double margin = (high - least) * 0.04;
+  return MakeAxis(least - margin, high + margin, 6);
+}
+
+PlotAxis QualityAxis(const ReportInput& input, std::span<const ReportMark> marks) {
+  std::vector<double> all;
+  double inside = Finite(input.quality.baseline).value_or(0);
+  double least = inside;
+  if (const auto limit = Finite(input.quality.limit)) inside = std::max(inside, *limit * 1.6);
+  for (const ReportMark& mark : marks) {
+    if (mark.failed || !mark.quality) continue;
+    all.push_back(*mark.quality);
+    least = std::min(least, *mark.quality);
+    if (mark.feasible) inside = std::max(inside, *mark.quality);
+  }
+  const double high = RobustHigh(all, inside);
+  const double margin = (high - least) * 0.04;
+  return MakeAxis(least - margin, high + margin, 6);
+}
+
+std::string AxisTitle(const ReportAxis& axis) {
+  return axis.title + (axis.unit.empty() ? "" : " (" + axis.unit + ")");
+}
+
+/// The least feasible latency so far, as a staircase over trial numbers.
+Html BestSoFar(std::span<const ReportMark> marks, const PlotAxis& x, const PlotAxis& y) {
+  Html path;
+  std::optional<double> best;
+  for (const ReportMark& mark : marks) {
+    if (!mark.feasible || (best && *mark.latency >= *best)) continue;
+    const double at = x.At(static_cast<double>(mark.number));
+    path += best ? Markup("H", at, "V", y.Clamped(*mark.latency))
+                 : Markup("M", at, " ", y.Clamped(*mark.latency));
+    best = mark.latency;
+  }
+  if (!best) return {};
+  return Markup("<path class='line best-line' d='", path, "H", x.to, "'/>");
+}
+
+Html FailedLane(std::span<const ReportMark> marks, const PlotAxis& x, double y) {
+  Html lane;
+  for (const ReportMark& mark : marks) {
+    if (!mark.failed) continue;
+    const double at = x.At(static_cast<double>(mark.number));
+    lane += Markup("<path d='M", at - 3, " ", y - 3, "l6 6m0 -6l-6 6'", Attributes(mark, "failed"),
+                   "/>");
+  }
+  if (lane.text.empty()) return lane;
+  return Markup("<text class='tick' x='", x.from - 8, "' y='", y + 4,
+                "' text-anchor='end'>failed</text>", lane);
+}
+
+Html HorizontalLine(const PlotFrame& frame, double y, std::string_view kind,
+                    const std::string& label) {
+  return Markup("<line class='line ", kind, "' x1='", frame.left, "' x2='", frame.right, "' y1='",
+                y, "' y2='", y, "'/><text class='label muted' x='", frame.right - 4, "' y='", y - 6,
+                "' text-anchor='end'>", label, "</text>");
+}
+
+/// The staircase through the Pareto set: what can be had at each latency.
+Html Front(std::span<const ReportMark> marks, const PlotAxis& x, const PlotAxis& y) {
+  std::vector<const ReportMark*> front;
+  for (const ReportMark& mark : marks) {
+    if (mark.pareto && mark.quality) front.push_back(&mark);
+  }
+  if (front.empty()) return {};
+  std::sort(front.begin(), front.end(), [](const auto* a, const auto* b) {
+    return std::pair(*a->latency, -*a->quality) < std::pair(*b->latency, -*b->quality);
+  });
+  // What lies above the plot is clipped; SVG has no place for numbers without bound.
+  const auto above = [&](double quality) { return std::max(y.At(quality), y.to - 1000); };
+  Html path = Markup("M", x.Clamped(*front.front()->latency), " ", y.to - 1000, "V",
+                     above(*front.front()->quality));
+  for (const ReportMark* mark : front) {
+    path += Markup("H", x.Clamped(*mark->latency), "V", above(*mark->quality));
+  }
+  return Markup("<path class='line front-line' d='", path, "H", x.to, "'/>");
+}
+
+}  // namespace
+
+Html HistoryChart(const ReportInput& input, std::span<const ReportMark> marks) {
+  const PlotFrame frame;
+  const double lane = frame.bottom - 10;
+  PlotAxis y = LatencyAxis(input, marks);
+  y.from = frame.bottom - 22;
+  y.to = frame.top;
+  double last = 1;
+  for (const ReportMark& mark : marks) last = std::max(last, static_cast<double>(mark.number));
+  PlotAxis x = MakeAxis(0, last, 8);
+  x.from = frame.left + 8;
+  x.to = frame.right - 8;
+  // Trials are whole.
+  std::erase_if(x.ticks, [](double tick) { return tick != std::floor(tick); });
+  x.digits = 0;
+
+  Html svg = OpenPlot(frame,
+                      {.id = "history",
+                       .description = "Latency of each trial and the best so far",
+                       .x = "trial",
+                       .y = AxisTitle(input.latency)},
+                      x, y);
+  if (const auto baseline = Finite(input.latency.baseline)) {
+    svg += HorizontalLine(frame, y.Clamped(*baseline), "baseline", "uncompressed");
+  }
+  svg += BestSoFar(marks, x, y);
+  svg += FailedLane(marks, x, lane);
+  PlotLabels labels(frame);
+  Html names;
+  for (const ReportMark* mark : ByRank(marks)) {
+    const double at = x.At(static_cast<double>(mark->number));
+    const double height = y.Clamped(*mark->latency);
+    svg += Shape(*mark, at, height, !y.Holds(*mark->latency));
+    labels.Avoid(at, height);
+  }
+  for (const ReportMark& mark : marks) {
+    if (!mark.best) continue;
+    names += labels.Place(x.At(static_cast<double>(mark.number)), y.Clamped(*mark.latency),
+                          "best: " + Significant(mark.latency, 3));
+  }
+  return Markup(svg, names, "</svg>");
+}
+
+Html ScatterChart(const ReportInput& input, std::span<const ReportMark> marks) {
+  const PlotFrame frame;
+  PlotAxis x = LatencyAxis(input, marks);
+  x.from = frame.left;
+  x.to = frame.right;
+  PlotAxis y = QualityAxis(input, marks);
+  y.from = frame.bottom;
+  y.to = frame.top;
+
+  Html svg = OpenPlot(frame,
+                      {.id = "scatter",
+                       .description = "Latency and loss of quality of each trial",
+                       .x = AxisTitle(input.latency),
+                       .y = AxisTitle(input.quality)},
+                      x, y);
+  if (const auto limit = Finite(input.quality.limit)) {
+    const double at = y.Clamped(*limit);
+    svg += Markup("<rect class='forbidden' x='", frame.left, "' y='", frame.top, "' width='",
+                  frame.right - frame.left, "' height='", std::max(0.0, at - frame.top), "'/>");
+    svg += HorizontalLine(
+        frame, at, "limit",
+        "limit " + Exact(limit) + (input.quality.unit.empty() ? "" : " ") + input.quality.unit);
+  }
+  svg += Markup("<g clip-path='url(#scatter-clip)'>", Front(marks, x, y), "</g>");
+  PlotLabels labels(frame);
+  for (const ReportMark* mark : ByRank(marks)) {
+    if (!mark->quality) continue;
+    const bool beyond = !y.Holds(*mark->quality) || !x.Holds(*mark->latency);
+    const double at = x.Clamped(*mark->latency);
+    const double height = y.Clamped(*mark->quality);
+    svg += Shape(*mark, at, height, beyond);
+    labels.Avoid(at, height);
+  }
+  auto order = ByRank(marks);
+  std::reverse(order.begin(), order.end());
+  for (const ReportMark* mark : order) {
+    if (!mark->quality || (mark->anchor.empty() && !mark->best)) continue;
+    std::string name = mark->best ? "best: trial " + std::to_string(mark->number) : mark->anchor;
+    if (*mark->quality > y.high) name += " \xE2\x86\x91";
+    svg += labels.Place(x.Clamped(*mark->latency), y.Clamped(*mark->quality), name);
+  }
+  return Markup(svg, "</svg>");
+}
+
+Html ChartLegend() {
+  return Markup(
+      "<ul class='legend' aria-label='Legend'>"
+      "<li><svg viewBox='0 0 18 18'><polygon class='mark best' points='",
+      Star(9, 9),
+      "'/></svg>best</li>"
+      "<li><svg viewBox='0 0 18 18'><circle class='mark feasible pareto' cx='9' cy='9' "
+      "r='4.5'/></svg>Pareto set</li>"
+      "<li><svg viewBox='0 0 18 18'><circle class='mark feasible' cx='9' cy='9' "
+      "r='3.5'/></svg>keeps the constraint</li>"
+      "<li><svg viewBox='0 0 18 18'><circle class='mark infeasible' cx='9' cy='9' "
+      "r='3.5'/></svg>misses it</li>"
+      "<li><svg viewBox='0 0 18 18'><polygon class='mark anchor' points='",
+      Diamond(9, 9, 6),
+      "'/></svg>baseline</li>"
+      "<li><svg viewBox='0 0 18 18'><path class='mark failed' d='M6 6l6 6m0 -6l-6 6'/></svg>"
+      "failed</li>"
+      "<li><svg viewBox='0 0 18 18'><path class='mark infeasible' d='M5 13h8l-4 -7z'/></svg>"
+      "beyond the edge</li></ul>");
+}
+
+}  // namespace msc::gym

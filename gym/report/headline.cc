@@ -1,0 +1,117 @@
+#include <algorithm>
+#include <cmath>
+#include <string>
+
+#include "gym/report/sections.h"
+
+namespace msc::gym {
+
+namespace {
+
+/// Absent unless all three numbers are finite.
+std::optional<Measured> Known(const std::optional<Measured>& measured) {
+  const bool known =
+      measured && Finite(measured->value) && Finite(measured->low) && Finite(measured->high);
+  return known ? measured : std::nullopt;
+}
+
+std::string Verdict(const ReportHeadline& headline) {
+  if (headline.configuration.empty()) return "No configuration was found.";
+  const auto speed_up = Known(headline.speed_up);
+  if (!speed_up) return "The speed of the best configuration is not known.";
+  if (speed_up->low <= 1 && speed_up->high >= 1) {
+    return "No significant difference in speed to the uncompressed model.";
+  }
+  return Fixed(speed_up->value, 2) + "\xC3\x97 as fast as the uncompressed model" +
+         (speed_up->value < 1 ? ": slower." : ".");
+}
+
+Html Badge(const ReportHeadline& headline) {
+  if (headline.constraint.empty()) return {};
+  const bool met = headline.constraint_met && !headline.configuration.empty();
+  return Markup(
+      "<span class='badge ", std::string(met ? "good" : "bad"), "'>",
+      std::string(met ? "\xE2\x9C\x93 constraint met: " : "\xE2\x9C\x97 constraint not met: "),
+      headline.constraint, "</span>");
+}
+
+struct TileText {
+  std::string title;
+  std::string number;
+  std::string unit = {};
+  std::string detail = {};
+};
+
+Html Tile(const TileText& tile) {
+  return Markup("<div class='tile'><dt>", tile.title, "</dt><dd><strong>", tile.number,
+                " <span class='unit'>", tile.unit, "</span></strong><small>", tile.detail,
+                "</small></dd></div>");
+}
+
+Html SpeedTile(const ReportHeadline& headline) {
+  const auto speed_up = Known(headline.speed_up);
+  if (!speed_up) {
+    return Tile({"Speed-up", Fixed(std::nullopt, 0), "", "not measured"});
+  }
+  return Tile({"Speed-up", Fixed(speed_up->value, 2) + "\xC3\x97", "",
+               "95 % interval " + Fixed(speed_up->low, 2) + " to " + Fixed(speed_up->high, 2)});
+}
+
+/// Both with as many digits as the reference needs.
+Html LatencyTile(const ReportHeadline& headline) {
+  const auto reference = Finite(headline.reference_ms);
+  const int digits = !reference || *reference >= 100 ? 1 : *reference >= 10 ? 2 : 3;
+  return Tile({"Latency", Fixed(headline.latency_ms, digits), "ms",
+               "was " + Fixed(reference, digits) + " ms"});
+}
+
+std::string Signed(double value, int digits) {
+  const std::string text = Fixed(std::abs(value), digits);
+  const bool zero = text.find_first_not_of("0.") == std::string::npos;
+  return (zero ? "\xC2\xB1" : value < 0 ? "\xE2\x88\x92" : "+") + text;
+}
+
+Html AccuracyTile(const ReportHeadline& headline) {
+  const auto accuracy = Finite(headline.accuracy);
+  const auto reference = Finite(headline.reference_accuracy);
+  if (!accuracy || !reference) return {};
+  return Tile({"Accuracy", Signed((*accuracy - *reference) * 100, 2), "points",
+               Percent(accuracy, 2) + ", was " + Percent(reference, 2)});
+}
+
+Html SizeTile(const ReportHeadline& headline) {
+  const auto bytes = Finite(headline.weight_bytes);
+  const auto reference = Finite(headline.reference_weight_bytes);
+  if (!bytes || !reference || *reference <= 0) return {};
+  return Tile({"Weights", Signed((*bytes / *reference - 1) * 100, 0), "%",
+               Bytes(bytes) + ", was " + Bytes(reference)});
+}
+
+Html TrialTile(std::span<const ReportMark> marks) {
+  const auto failed =
+      std::count_if(marks.begin(), marks.end(), [](const ReportMark& mark) { return mark.failed; });
+  const auto feasible = std::count_if(marks.begin(), marks.end(),
+                                      [](const ReportMark& mark) { return mark.feasible; });
+  return Tile({"Trials", std::to_string(marks.size()), "",
+               std::to_string(feasible) + " feasible, " + std::to_string(failed) + " failed"});
+}
+
+}  // namespace
+
+Html HeadlineSection(const ReportInput& input, std::span<const ReportMark> marks) {
+  const ReportHeadline& headline = input.headline;
+  Html tiles = SpeedTile(headline);
+  tiles += LatencyTile(headline);
+  tiles += AccuracyTile(headline);
+  tiles += SizeTile(headline);
+  tiles += TrialTile(marks);
+  Html from;
+  if (!headline.configuration.empty()) {
+    from = Markup("<p class='muted'>Best configuration: ", headline.configuration, "</p>");
+  }
+  return Markup("<header><p class='over'>", input.tool, " \xC2\xB7 ", input.created, "</p><h1>",
+                input.model, "</h1><p class='verdict'>", Verdict(headline), " ", Badge(headline),
+                "</p>", from, "<dl class='tiles'>", tiles, "</dl></header>");
+}
+
+}  // namespace msc::gym

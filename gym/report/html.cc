@@ -1,0 +1,148 @@
+#include "gym/report/html.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <cstdint>
+
+namespace msc::gym {
+
+namespace {
+
+constexpr std::string_view kReplacement = "\xEF\xBF\xBD";
+constexpr std::string_view kAbsent = "\xE2\x80\x93";  // en dash
+
+struct Decoded {
+  char32_t code = 0;
+  std::size_t bytes = 0;  ///< 0 = no UTF-8
+};
+
+/// The first character of `text`: RFC 3629, so neither overlong forms nor surrogates.
+Decoded Decode(std::string_view text) {
+  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
+  const unsigned char lead = byte(0);
+  if (lead < 0x80) return {lead, 1};
+  const std::size_t bytes = lead >= 0xF0 ? 4 : lead >= 0xE0 ? 3 : 2;
+  if (lead < 0xC2 || lead > 0xF4 || text.size() < bytes) return {};
+  char32_t code = lead & (0x7FU >> bytes);
+  for (std::size_t i = 1; i < bytes; ++i) {
+    if ((byte(i) & 0xC0U) != 0x80U) return {};
+    code = (code << 6U) | (byte(i) & 0x3FU);
+  }
+  constexpr std::array<char32_t, 5> kLeast = {0, 0, 0x80, 0x800, 0x10000};
+  const bool surrogate = code >= 0xD800 && code <= 0xDFFF;
+  if (code < kLeast[bytes] || surrogate || code > 0x10FFFF) return {};
+  return {code, bytes};
+}
+
+/// Marks and overrides of direction, joiners, and other characters that are seen by nobody.
+bool IsInvisible(char32_t code) {
+  return (code >= 0x200B && code <= 0x200F) || (code >= 0x2028 && code <= 0x202E) ||
+         (code >= 0x2060 && code <= 0x206F) || code == 0x061C || code == 0xFEFF ||
+         (code >= 0xFFF9 && code <= 0xFFFB) || (code >= 0xE0000 && code <= 0xE007F);
+}
+
+bool IsControl(char32_t code) {
+  return (code < 0x20 && code != '\n' && code != '\t') || (code >= 0x7F && code <= 0x9F);
+}
+
+std::string CodePoint(char32_t code) {
+  std::array<char, 8> digits{};
+  const auto end = std::to_chars(digits.data(), digits.data() + digits.size(),
+                                 static_cast<std::uint32_t>(code), 16);
+  std::string hex(digits.data(), end.ptr);
+  for (char& c : hex) c = c >= 'a' ? static_cast<char>(c - 'a' + 'A') : c;
+  return "[U+" + std::string(hex.size() < 4 ? 4 - hex.size() : 0, '0') + hex + "]";
+}
+
+}  // namespace
+
+std::string EscapeHtml(std::string_view text) {
+  std::string out;
+  out.reserve(text.size());
+  while (!text.empty()) {
+    const auto [code, bytes] = Decode(text);
+    if (bytes == 0 || IsControl(code)) {
+      out += kReplacement;
+    } else if (IsInvisible(code)) {
+      out += CodePoint(code);
+    } else if (code == '&') {
+      out += "&amp;";
+    } else if (code == '<') {
+      out += "&lt;";
+    } else if (code == '>') {
+      out += "&gt;";
+    } else if (code == '"') {
+      out += "&quot;";
+    } else if (code == '\'') {
+      out += "&#39;";
+    } else {
+      out += text.substr(0, bytes);
+    }
+    text.remove_prefix(bytes == 0 ? 1 : bytes);
+  }
+  return out;
+}
+
+std::optional<double> Finite(std::optional<double> value) {
+  return value && std::isfinite(*value) ? value : std::nullopt;
+}
+
+std::string Fixed(std::optional<double> value, int digits) {
+  value = Finite(value);
+  if (!value) return std::string(kAbsent);
+  std::array<char, 400> text{};  // the longest double has 309 digits before the point
+  const auto end = std::to_chars(text.data(), text.data() + text.size(), *value,
+                                 std::chars_format::fixed, digits);
+  std::string out(text.data(), end.ptr);
+  // No "-0.00".
+  const bool zero = out.find_first_not_of("-0.") == std::string::npos;
+  return zero && out.front() == '-' ? out.substr(1) : out;
+}
+
+std::string Significant(std::optional<double> value, int digits) {
+  value = Finite(value);
+  if (!value) return std::string(kAbsent);
+  if (*value == 0) return "0";
+  const double exponent = std::floor(std::log10(std::abs(*value)));
+  if (exponent >= -4 && exponent < 7) {
+    return Fixed(*value, std::max(0, digits - 1 - static_cast<int>(exponent)));
+  }
+  std::array<char, 64> text{};
+  const auto end = std::to_chars(text.data(), text.data() + text.size(), *value,
+                                 std::chars_format::scientific, digits - 1);
+  std::string out(text.data(), end.ptr);
+  const std::size_t zero = out.find("e-0");
+  return zero == std::string::npos ? out : out.erase(zero + 2, 1);
+}
+
+std::string Exact(std::optional<double> value) {
+  value = Finite(value);
+  if (!value) return "";
+  std::array<char, 64> text{};
+  const auto end = std::to_chars(text.data(), text.data() + text.size(), *value);
+  return {text.data(), end.ptr};
+}
+
+std::string Percent(std::optional<double> share, int digits) {
+  share = Finite(share);
+  if (!share) return std::string(kAbsent);
+  return Fixed(*share * 100, digits) + " %";
+}
+
+std::string Bytes(std::optional<double> bytes) {
+  bytes = Finite(bytes);
+  if (!bytes) return std::string(kAbsent);
+  constexpr std::array<std::string_view, 5> kUnits = {"B", "kB", "MB", "GB", "TB"};
+  double value = *bytes;
+  std::size_t unit = 0;
+  while (std::abs(value) >= 999.5 && unit + 1 < kUnits.size()) {
+    value /= 1000;
+    ++unit;
+  }
+  return Fixed(value, unit == 0 || std::abs(value) >= 99.5 ? 0 : 1) + " " +
+         std::string(kUnits[unit]);
+}
+
+}  // namespace msc::gym

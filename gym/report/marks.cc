@@ -1,0 +1,98 @@
+#include "gym/report/marks.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <utility>
+
+#include "gym/report/html.h"
+
+namespace msc::gym {
+
+namespace {
+
+/// Of a metric, if a chart can show it.
+std::optional<double> Value(const Trial& trial, const std::string& metric) {
+  const auto it = trial.evaluation.metrics.find(metric);
+  if (it == trial.evaluation.metrics.end()) return std::nullopt;
+  if (!std::isfinite(it->second) || std::abs(it->second) > 1e100) return std::nullopt;
+  return it->second;
+}
+
+std::string Choices(const std::vector<Decision>& decisions, const Assignment& assignment) {
+  std::map<std::string, int> counts;
+  for (std::size_t i = 0; i < std::min(decisions.size(), assignment.size()); ++i) {
+    const auto& choices = decisions[i].choices;
+    if (assignment[i] < 0 || !std::cmp_less(assignment[i], choices.size())) continue;
+    ++counts[choices[static_cast<std::size_t>(assignment[i])]];
+  }
+  std::vector<std::pair<std::string, int>> order(counts.begin(), counts.end());
+  std::stable_sort(order.begin(), order.end(),
+                   [](const auto& a, const auto& b) { return a.second > b.second; });
+  std::string text;
+  for (const auto& [choice, count] : order) {
+    text += text.empty() ? "" : ", ";
+    text += choice + " \xC3\x97 " + std::to_string(count);
+  }
+  return text;
+}
+
+std::string Tip(const ReportInput& input, const Trial& trial, const ReportMark& mark) {
+  std::string text = "trial " + std::to_string(mark.number) + " \xC2\xB7 " + mark.source + "\n";
+  if (trial.evaluation.failure) {
+    const Failure& failure = *trial.evaluation.failure;
+    return text + "failed: " + std::string(Name(failure.kind)) + "\n" + failure.detail;
+  }
+  text += input.latency.title + ": " + WithUnit(mark.latency, input.latency);
+  if (mark.latency && input.latency.baseline == 1 && *mark.latency > 0) {
+    text += " (" + Fixed(1 / *mark.latency, 2) + "\xC3\x97 speed)";
+  }
+  if (!input.quality.metric.empty()) {
+    text += "\n" + input.quality.title + ": " + WithUnit(mark.quality, input.quality);
+  }
+  if (!mark.choices.empty()) text += "\n" + mark.choices;
+  return text + (mark.feasible ? "" : "\nmisses the constraint");
+}
+
+}  // namespace
+
+std::string StateOf(const ReportMark& mark) {
+  return mark.failed ? "failed" : mark.feasible ? "feasible" : "infeasible";
+}
+
+std::string WithUnit(std::optional<double> value, const ReportAxis& axis) {
+  // Digits by the size of what is asked for, so that numbers below each other can be compared.
+  const double scale = std::abs(Finite(axis.limit).value_or(Finite(axis.baseline).value_or(0)));
+  const bool usual = scale > 1e-6 && scale < 1e6;
+  const int digits = usual ? std::max(0, 3 - static_cast<int>(std::ceil(std::log10(scale)))) : 0;
+  return (usual ? Fixed(value, digits) : Significant(value, 3)) + (axis.unit.empty() ? "" : " ") +
+         axis.unit;
+}
+
+std::vector<ReportMark> Marks(const ReportInput& input) {
+  constexpr std::string_view kAnchor = "anchor:";
+  const std::vector<Trial>& trials = input.study.trials;
+  std::vector<ReportMark> marks;
+  for (std::size_t i = 0; i < trials.size(); ++i) {
+    const Trial& trial = trials[i];
+    ReportMark& mark = marks.emplace_back();
+    mark.number = trial.number;
+    mark.source = trial.source;
+    if (trial.source.starts_with(kAnchor)) mark.anchor = trial.source.substr(kAnchor.size());
+    mark.latency = Value(trial, input.latency.metric);
+    mark.quality = Value(trial, input.quality.metric);
+    mark.failed = trial.evaluation.failure.has_value() || !mark.latency;
+    mark.feasible = !mark.failed && i < input.feasible.size() && input.feasible[i];
+    mark.best = !mark.failed && input.study.best == i;
+    mark.choices = Choices(input.decisions, trial.assignment);
+    mark.seconds = trial.seconds;
+    mark.repeated = trial.repeated;
+    mark.tip = Tip(input, trial, mark);
+  }
+  for (const std::size_t index : input.study.pareto) {
+    if (index < marks.size() && !marks[index].failed) marks[index].pareto = true;
+  }
+  return marks;
+}
+
+}  // namespace msc::gym

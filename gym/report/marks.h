@@ -1,0 +1,39 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "gym/report/report.h"
+
+namespace msc::gym {
+
+/// A trial as the charts and tables see it.
+struct ReportMark {
+  std::uint64_t number = 0;
+  std::optional<double> latency;  ///< finite, on the latency axis
+  std::optional<double> quality;  ///< finite, on the quality axis
+  bool feasible = false;
+  bool failed = false;
+  bool pareto = false;
+  bool best = false;
+  std::string anchor;  ///< "int8" of a trial from "anchor:int8"; else empty
+  std::string source;
+  std::string choices;  ///< "int8 x 14, f32 x 3", most frequent first
+  std::string tip;      ///< a few lines for hovering
+  double seconds = 0;
+  bool repeated = false;
+};
+
+/// One mark a trial, in their order. Takes nothing for granted of `input`.
+[[nodiscard]] std::vector<ReportMark> Marks(const ReportInput& input);
+
+/// "feasible", "infeasible", "failed".
+[[nodiscard]] std::string StateOf(const ReportMark& mark);
+
+/// "0.120 points", with digits to suit the limit or baseline of the axis.
+[[nodiscard]] std::string WithUnit(std::optional<double> value, const ReportAxis& axis);
+
+}  // namespace msc::gym

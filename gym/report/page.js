@@ -1,0 +1,102 @@
+"use strict";
+// Hovering, sorting and copying. The page can be read without: everything it shows is in the markup.
+(() => {
+  const root = document.documentElement;
+  window.addEventListener("error", (event) => { root.dataset.error = event.message; });
+
+  const tip = document.getElementById("tip");
+  const light = (trial, on) => {
+    if (trial === undefined) return;
+    const selector = '[data-trial="' + CSS.escape(trial) + '"]';
+    for (const other of document.querySelectorAll(selector)) other.classList.toggle("hot", on);
+  };
+  const place = (x, y) => {
+    const box = tip.getBoundingClientRect();
+    const left = x + 16 + box.width > innerWidth ? x - 16 - box.width : x + 16;
+    const top = y + 16 + box.height > innerHeight ? y - 16 - box.height : y + 16;
+    tip.style.left = Math.max(4, left) + "px";
+    tip.style.top = Math.max(4, top) + "px";
+  };
+  let shown = null;
+  const hide = () => {
+    if (shown === null) return;
+    light(shown.dataset.trial, false);
+    shown = null;
+    tip.hidden = true;
+  };
+  const show = (target, x, y) => {
+    if (target !== shown) {
+      hide();
+      shown = target;
+      tip.textContent = target.dataset.tip;
+      tip.hidden = false;
+      light(target.dataset.trial, true);
+    }
+    place(x, y);
+  };
+  document.addEventListener("pointermove", (event) => {
+    const target = event.target instanceof Element ? event.target.closest("[data-tip]") : null;
+    if (target === null) hide();
+    else show(target, event.clientX, event.clientY);
+  });
+  document.addEventListener("focusin", (event) => {
+    if (!(event.target instanceof Element) || !event.target.matches("[data-tip]")) return;
+    const box = event.target.getBoundingClientRect();
+    show(event.target, box.right, box.bottom);
+  });
+  document.addEventListener("focusout", hide);
+  document.addEventListener("scroll", hide, { passive: true });
+  document.addEventListener("keydown", (event) => { if (event.key === "Escape") hide(); });
+
+  const keyOf = (row, column) => {
+    const cell = row.cells[column];
+    const value = cell.dataset.value;
+    if (value === "") return null;
+    const text = value === undefined ? cell.textContent.trim() : value;
+    const number = Number(text);
+    return text !== "" && Number.isFinite(number) ? number : text;
+  };
+  const compare = (a, b) => {
+    if (typeof a === "number" && typeof b === "number") return a - b;
+    return String(a).localeCompare(String(b), "en", { numeric: true });
+  };
+  const sort = (table, column) => {
+    const head = table.tHead.rows[0].cells[column];
+    const down = head.getAttribute("aria-sort") === "ascending";
+    for (const cell of table.tHead.rows[0].cells) cell.removeAttribute("aria-sort");
+    head.setAttribute("aria-sort", down ? "descending" : "ascending");
+    const rows = Array.from(table.tBodies[0].rows, (row) => [keyOf(row, column), row]);
+    // What has no value stays last either way.
+    rows.sort(([a], [b]) => {
+      if (a === null || b === null) return (a === null) - (b === null);
+      return down ? compare(b, a) : compare(a, b);
+    });
+    table.tBodies[0].append(...rows.map(([, row]) => row));
+  };
+  for (const table of document.querySelectorAll("table.sortable")) {
+    for (const [column, head] of Array.from(table.tHead.rows[0].cells).entries()) {
+      if (head.dataset.unsortable !== undefined) continue;
+      const button = document.createElement("button");
+      button.type = "button";
+      button.append(...head.childNodes);
+      button.addEventListener("click", () => sort(table, column));
+      head.append(button);
+    }
+  }
+
+  for (const button of document.querySelectorAll(".copy")) {
+    button.addEventListener("click", async () => {
+      const code = button.parentElement.querySelector("code");
+      try {
+        await navigator.clipboard.writeText(code.textContent);
+        button.textContent = "copied";
+      } catch {
+        // Not allowed from a file in some browsers: select it for the reader to copy.
+        getSelection().selectAllChildren(code);
+        button.textContent = "selected";
+      }
+      setTimeout(() => { button.textContent = "copy"; }, 1500);
+    });
+  }
+  root.dataset.ready = "yes";
+})();

@@ -1,0 +1,117 @@
+#include "gym/report/plot.h"
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+
+namespace msc::gym {
+
+namespace {
+
+/// Cuts between characters, not inside one.
+std::string Shortened(const std::string& text, std::size_t most) {
+  if (text.size() <= most) return text;
+  std::size_t end = most - 1;
+  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0U) == 0x80U) --end;
+  return text.substr(0, end) + "\xE2\x80\xA6";
+}
+
+}  // namespace
+
+double PlotAxis::Clamped(double value) const {
+  return At(std::clamp(value, low, high));
+}
+
+PlotAxis MakeAxis(double low, double high, int count) {
+  if (!(high - low > std::max(1e-12 * std::max(std::abs(low), std::abs(high)), 1e-100))) {
+    const double half = std::max(std::abs(low) * 0.1, 1e-6);
+    low -= half;
+    high += half;
+  }
+  const double rough = high / count - low / count;
+  const double power = std::pow(10.0, std::floor(std::log10(rough)));
+  const double lead = rough / power;
+  const double step = power * (lead <= 1 ? 1 : lead <= 2 ? 2 : lead <= 5 ? 5 : 10);
+  PlotAxis axis;
+  axis.low = low;
+  axis.high = high;
+  // Multiples of the step, so that no rounding error gathers.
+  const double first = std::ceil(low / step - 1e-9);
+  const int most = static_cast<int>(std::floor(high / step + 1e-9) - first);
+  for (int i = 0; i <= most; ++i) axis.ticks.push_back((first + i) * step);
+  axis.digits = std::clamp(static_cast<int>(std::ceil(-std::log10(step) - 1e-9)), 0, 12);
+  return axis;
+}
+
+double RobustHigh(std::vector<double> values, double least) {
+  if (values.empty()) return least;
+  std::sort(values.begin(), values.end());
+  const double most = std::max(values.back(), least);
+  const auto at = [&](double share) {
+    return values[static_cast<std::size_t>(share * static_cast<double>(values.size() - 1))];
+  };
+  const double usual = std::max(least, 2 * at(0.9) - at(0.1));
+  return std::min(most, usual);
+}
+
+Html OpenPlot(const PlotFrame& frame, const PlotTitles& titles, const PlotAxis& x,
+              const PlotAxis& y) {
+  Html svg = Markup("<svg class='plot' id='", titles.id, "' viewBox='0 0 ", frame.width, " ",
+                    frame.height, "' role='img' aria-label='", titles.description,
+                    "'><defs><clipPath id='", titles.id, "-clip'><rect x='", frame.left, "' y='",
+                    frame.top, "' width='", frame.right - frame.left, "' height='",
+                    frame.bottom - frame.top, "'/></clipPath></defs>");
+  for (const double tick : y.ticks) {
+    svg +=
+        Markup("<line class='grid' x1='", frame.left, "' x2='", frame.right, "' y1='", y.At(tick),
+               "' y2='", y.At(tick), "'/><text class='tick' x='", frame.left - 8, "' y='",
+               y.At(tick) + 4, "' text-anchor='end'>", Fixed(tick, y.digits), "</text>");
+  }
+  for (const double tick : x.ticks) {
+    svg +=
+        Markup("<line class='grid faint' x1='", x.At(tick), "' x2='", x.At(tick), "' y1='",
+               frame.top, "' y2='", frame.bottom, "'/><text class='tick' x='", x.At(tick), "' y='",
+               frame.bottom + 18, "' text-anchor='middle'>", Fixed(tick, x.digits), "</text>");
+  }
+  svg += Markup("<text class='title' x='", frame.right, "' y='", frame.bottom + 38,
+                "' text-anchor='end'>", titles.x, "</text><text class='title' x='", 4.0, "' y='",
+                14.0, "'>", titles.y, "</text>");
+  return svg;
+}
+
+bool PlotLabels::Free(const Rect& rect) const {
+  return rect.left >= frame_.left && rect.right <= frame_.right && rect.top >= frame_.top &&
+         rect.bottom <= frame_.bottom &&
+         std::none_of(taken_.begin(), taken_.end(), [&](const Rect& other) {
+           return rect.left < other.right && other.left < rect.right && rect.top < other.bottom &&
+                  other.top < rect.bottom;
+         });
+}
+
+std::ptrdiff_t PlotLabels::Covered(const Rect& rect) const {
+  constexpr double kRadius = 4;
+  return std::count_if(marks_.begin(), marks_.end(), [&](const Spot& spot) {
+    return spot.x > rect.left - kRadius && spot.x < rect.right + kRadius &&
+           spot.y > rect.top - kRadius && spot.y < rect.bottom + kRadius;
+  });
+}
+
+Html PlotLabels::Place(double x, double y, const std::string& text) {
+  const std::string shown = Shortened(text, 22);
+  // Wide letters of the fonts a browser may choose, at 12 pixels.
+  const double width = 6.8 * static_cast<double>(shown.size());
+  std::optional<Rect> best;
+  for (const double dx : {11.0, -width - 11, -width / 2, 4.0, -width - 4}) {
+    for (const double dy : {4.0, -12.0, 22.0, -28.0, 38.0}) {
+      if (dy == 4.0 && std::abs(dx) < 11) continue;  // over the point itself
+      const Rect rect{x + dx, y + dy - 11, x + dx + width, y + dy + 3};
+      if (Free(rect) && (!best || Covered(rect) < Covered(*best))) best = rect;
+    }
+  }
+  if (!best) return {};
+  taken_.push_back(*best);
+  return Markup("<text class='label' x='", best->left, "' y='", best->bottom - 3, "'>", shown,
+                "</text>");
+}
+
+}  // namespace msc::gym

@@ -1,0 +1,29 @@
+#pragma once
+
+#include <map>
+#include <span>
+#include <string>
+
+#include "gym/report/html.h"
+#include "gym/report/report.h"
+
+namespace msc::gym {
+
+/// Which colour stands for which choice: f32, bf16, f16, int8, int4 always have the same; others
+/// take what is left, in order of appearance. Colours are told apart by class "p0" to "p7"; the
+/// text is always there too.
+class PrecisionColors {
+ public:
+  explicit PrecisionColors(const ReportInput& input);
+  [[nodiscard]] Html ClassOf(const std::string& choice) const;
+  /// The choice as a coloured word; "–" if empty.
+  [[nodiscard]] Html Chip(const std::string& choice) const;
+  [[nodiscard]] Html Legend() const;
+
+ private:
+  void Add(const std::string& choice);
+
+  std::map<std::string, int> colors_;
+};
+
+}  // namespace msc::gym

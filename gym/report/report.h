@@ -1,0 +1,101 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "gym/core/problem.h"
+#include "gym/study/study.h"
+
+namespace msc::gym {
+
+/// A measured number and the ends of its 95 % interval.
+struct Measured {
+  double value = 0;
+  double low = 0;
+  double high = 0;
+};
+
+/// Which metric of the trials an axis shows.
+struct ReportAxis {
+  std::string metric = {};              ///< "latency_ratio"
+  std::string title = {};               ///< "latency relative to f32"
+  std::string unit = {};                ///< "points"; may be empty
+  std::optional<double> baseline = {};  ///< what the uncompressed model has
+  std::optional<double> limit = {};     ///< metric <= limit is asked for
+};
+
+/// What became of the model, in one glance. Absent = not known.
+struct ReportHeadline {
+  std::string configuration = {};         ///< "trial 57"; empty = none was found
+  std::optional<Measured> speed_up = {};  ///< > 1 is faster than the uncompressed model
+  std::optional<double> latency_ms = {};
+  std::optional<double> reference_ms = {};
+  std::optional<double> accuracy = {};  ///< share of labels hit, in [0, 1]
+  std::optional<double> reference_accuracy = {};
+  std::optional<double> weight_bytes = {};
+  std::optional<double> reference_weight_bytes = {};
+  std::string constraint = {};  ///< "accuracy_drop <= 0.3"; empty = none was asked for
+  bool constraint_met = false;
+};
+
+struct ReportLayer {
+  std::string name = {};
+  std::string op = {};                       ///< "Conv"
+  std::string shape = {};                    ///< "1x64x14x14, 3x3"
+  std::optional<double> latency_share = {};  ///< of the uncompressed model's time, in [0, 1]
+  std::string chosen = {};                   ///< precision the strategy asks for
+  std::string achieved = {};                 ///< precision it ran in; empty = not known
+  std::optional<double> sensitivity =
+      {};  ///< what the quality loses if this layer alone is lowered
+};
+
+/// One that was measured again at the end, end to end.
+struct ReportFinalist {
+  std::string label = {};  ///< "trial 57", "all int8", "ONNX Runtime f32"
+  std::optional<Measured> speed_up = {};
+  std::optional<double> latency_ms = {};
+  std::optional<double> quality = {};  ///< on the quality axis
+  std::optional<double> weight_bytes = {};
+  bool feasible = true;
+  std::string note = {};  ///< "difference not significant"
+};
+
+struct ReportFact {
+  std::string name = {};
+  std::string value = {};
+};
+
+/// A command that a reader can copy.
+struct ReportCommand {
+  std::string purpose = {};  ///< "search again"
+  std::string line = {};
+};
+
+/// All that a report shows. Plain data; nothing in it is trusted: text may hold anything, numbers
+/// that are not finite are shown as absent, indices out of range are left out.
+struct ReportInput {
+  std::string model = {};    ///< name of the model
+  std::string created = {};  ///< date and time as text
+  std::string tool = {};     ///< "mscgym 0.1.0"
+  ReportHeadline headline = {};
+  ReportAxis latency = {};
+  ReportAxis quality = {};               ///< empty metric = no scatter
+  std::string sensitivity = {};          ///< what a layer's sensitivity measures: "KL in nats"
+  std::vector<Decision> decisions = {};  ///< of the trials' assignments
+  StudyResult study = {};                ///< trials, best, Pareto set
+  std::vector<bool> feasible = {};       ///< one flag a trial, by index
+  std::vector<ReportLayer> layers = {};  ///< in the order of the network
+  std::vector<ReportFinalist> finalists = {};
+  std::vector<ReportFact> machine = {};  ///< CPU, threads, versions, hashes
+  std::string config = {};               ///< resolved configuration, as JSON text
+  std::vector<ReportCommand> commands = {};
+};
+
+/// One HTML page that needs nothing beside itself: no network, no other file. It forbids itself any
+/// script but its own (content security policy), and all text of `input` is escaped; characters
+/// that would reorder or hide text are shown by their code point.
+[[nodiscard]] std::string RenderReport(const ReportInput& input);
+
+}  // namespace msc::gym

@@ -1,0 +1,33 @@
+#pragma once
+
+#include <span>
+
+#include "gym/report/html.h"
+#include "gym/report/marks.h"
+#include "gym/report/report.h"
+
+namespace msc::gym {
+
+/// The model, the verdict as a sentence, and the tiles with the numbers behind it.
+[[nodiscard]] Html HeadlineSection(const ReportInput& input, std::span<const ReportMark> marks);
+
+/// The network as a strip, a layer as wide as its share of time, and the table of its layers.
+/// Nothing without layers.
+[[nodiscard]] Html LayerSection(const ReportInput& input);
+
+/// Choices of every configuration on the Pareto front, a column a decision. Nothing without front.
+[[nodiscard]] Html FrontSection(const ReportInput& input, std::span<const ReportMark> marks);
+
+/// Those measured again, with their intervals drawn to one scale. Nothing without finalists.
+[[nodiscard]] Html FinalistSection(const ReportInput& input);
+
+/// Reasons of failure, counted, each with an example. Nothing without failures.
+[[nodiscard]] Html FailureSection(const ReportInput& input);
+
+/// Every trial, folded away.
+[[nodiscard]] Html TrialSection(const ReportInput& input, std::span<const ReportMark> marks);
+
+/// Commands to do it again, machine and versions, configuration.
+[[nodiscard]] Html OriginSection(const ReportInput& input);
+
+}  // namespace msc::gym

@@ -1,0 +1,113 @@
+"""Mistakes and full disks: a clear word, the right exit code, nothing half-written."""
+
+import os
+import resource
+import unittest
+
+import e2e
+
+
+class BadInput(e2e.SearchTest):
+    """Each mistake ends the program before it writes anything: there is no run directory then."""
+
+    def refused(self, text, config, *arguments):
+        run = self.at("run")
+        done = self.mscgym("search", self.write("config.json", config), "--out", run, *arguments)
+        self.assertEqual(done.returncode, 2, done.stderr)
+        self.assertEqual(done.stdout, "")
+        self.assertRegex(done.stderr, r"\Amscgym: [^\n]+\n\Z")
+        self.assertIn(text, done.stderr)
+        self.assertFalse(os.path.exists(run), "it left a run directory")
+
+    def test_configs_that_cannot_be_meant(self):
+        rows = (
+            ("unknown key 'trails'", {"trails": 3}),
+            ("'threads' must be an integer", {"threads": "two"}),
+            ("'trials' must be between 1 and", {"trials": 0}),
+            ("unknown target 'warp'", {"target": "warp"}),
+            ("unknown agent 'oracle'", {"agent": "oracle"}),
+            ("the objective names 'speed'", {"objective": {"minimize": ["speed"]}}),
+            ("the objective names 'joules'", {"objective": {"subject_to": {"joules": 1}}}),
+            ("'objective.minimize' must name a metric", {"objective": {"minimize": []}}),
+        )
+        for text, change in rows:
+            with self.subTest(text):
+                self.refused(text, {**e2e.small_config(), **change})
+
+    def test_a_config_that_is_no_json(self):
+        self.refused("not valid JSON at byte 11", '{"model": ')
+
+    def test_an_option_out_of_range(self):
+        self.refused("'trials' must be between 1 and", e2e.small_config(), "--trials", "0")
+
+    def test_models_that_are_none(self):
+        with open(self.at("cut.onnx"), "wb") as file:
+            file.write(e2e.read(e2e.small_config()["model"])[:100000])
+        self.write("text.onnx", "hello\n")
+        for name in ("absent.onnx", "cut.onnx", "text.onnx"):
+            with self.subTest(name):
+                self.refused(self.at(name), {**e2e.small_config(), "model": self.at(name)})
+
+    def test_a_resume_of_nothing(self):
+        self.refused("holds no search to resume", e2e.small_config(), "--resume")
+
+    def test_a_run_directory_in_use_stays_as_it_is(self):
+        run = self.at("run")
+        config = {**e2e.small_config(), "trials": 1, "finalists": 1}
+        self.succeed("search", self.write("config.json", config), "--out", run)
+        before = e2e.files_below(run)
+        rows = (("holds a search already; add --resume", []),
+                ("it differs in seed", ["--resume", "--seed", "99"]))
+        for text, arguments in rows:
+            with self.subTest(text):
+                done = self.mscgym("search", self.at("config.json"), "--out", run, *arguments)
+                self.assertEqual(done.returncode, 2, done.stderr)
+                self.assertIn(text, done.stderr.splitlines()[-1])
+                after = e2e.files_below(run)
+                self.assertEqual([name for name in after if after[name] != before.get(name)], [])
+                self.assertEqual(sorted(after), sorted(before))
+
+
+class FullDisk(e2e.SearchTest):
+    """A limit on the size of files stands for a disk that is full."""
+
+    def limited(self, limit, *arguments):
+        # Only the soft limit: measuring children set their own. Python ignores SIGXFSZ, and so
+        # does what it starts unless told to restore signals.
+        hard = resource.getrlimit(resource.RLIMIT_FSIZE)[1]
+        return self.mscgym(
+            *arguments, restore_signals=False,
+            preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (limit, hard)))
+
+    def check_refusal(self, done, run, text):
+        self.assertEqual(done.returncode, 1, done.stderr)
+        self.assertRegex(done.stderr.splitlines()[-1], r"\Amscgym: cannot .*: File too large\Z")
+        self.assertIn(text, done.stderr.splitlines()[-1])
+        leftover = [name for name in e2e.files_below(run) if ".msc-" in name]
+        self.assertEqual(leftover, [], "it left temporary files")
+
+    def test_before_the_first_trial_costs_nothing_but_another_start(self):
+        run = self.at("run")
+        config = self.write("config.json", {**e2e.small_config(), "trials": 1, "finalists": 1})
+        for limit, text in ((100, "config.json"), (300000, "graph.weights")):
+            with self.subTest(limit):
+                self.check_refusal(self.limited(limit, "search", config, "--out", run), run, text)
+        self.succeed("search", config, "--out", run)
+
+    def test_in_the_middle_keeps_every_finished_trial(self):
+        run = self.at("run")
+        config = self.write("config.json", {**e2e.small_config(), "trials": 3})
+        self.succeed("search", config, "--out", run)
+        before = e2e.trial_lines(run)
+        # Room for the record that says that the search goes on, not for a trial.
+        limit = os.path.getsize(os.path.join(run, "trials.journal")) + 200
+        done = self.limited(limit, "search", config, "--out", run, "--resume", "--trials", "4")
+        self.check_refusal(done, run, "")
+        self.succeed("journal", "verify", run)
+        self.assertEqual(e2e.trial_lines(run), before)
+        self.succeed("search", config, "--out", run, "--resume", "--trials", "4")
+        self.assertEqual(sorted(e2e.trials(run)), list(range(4)))
+
+
+if __name__ == "__main__":
+    e2e.main()

@@ -1,0 +1,128 @@
+"""What the end-to-end tests share: a small search, and a look into what it leaves behind."""
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+CONFIG = os.path.join(ROOT, "experiments", "quantize_fashion", "config.json")
+MSCGYM = ""
+DEADLINE_S = 240
+
+
+def small_config():
+    """The shipped experiment with few samples and short measurements."""
+    with open(CONFIG, encoding="utf-8") as file:
+        config = json.load(file)
+    config["model"] = os.path.normpath(os.path.join(os.path.dirname(CONFIG), config["model"]))
+    config["trials"] = 6
+    config["finalists"] = 2
+    config["calibration"]["samples"] = 64
+    config["quality"].update(samples=100, final_samples=200)
+    config["latency"] = {"max_ms": 100, "max_rounds": 11, "min_rounds": 3, "max_warmup_ms": 50}
+    return config
+
+
+def read(path):
+    with open(path, "rb") as file:
+        return file.read()
+
+
+def files_below(folder):
+    """Relative path -> bytes."""
+    found = {}
+    for base, _, names in os.walk(folder):
+        for name in names:
+            path = os.path.join(base, name)
+            found[os.path.relpath(path, folder)] = read(path)
+    return found
+
+
+def trial_lines(run):
+    """The journal's lines of finished trials, as bytes, in file order; also of a live journal."""
+    path = os.path.join(run, "trials.journal")
+    if not os.path.exists(path):
+        return []
+    lines = read(path).split(b"\n")[:-1]
+    return [line for line in lines if b'"type":"trial"' in line]
+
+
+def trials(run):
+    """The finished trials, by number."""
+    records = [json.loads(line.split(b" ", 3)[3]) for line in trial_lines(run)]
+    numbers = [record["trial"] for record in records]
+    assert len(numbers) == len(set(numbers)), "a trial is in the journal twice"
+    return {record["trial"]: record for record in records}
+
+
+def assignments(run):
+    return {number: trial["assignment"] for number, trial in trials(run).items()}
+
+
+class SearchTest(unittest.TestCase):
+    """A temporary folder a test, and ways to run the program in it."""
+
+    def setUp(self):
+        data = small_config()["quality"]["data"]
+        for path in (data["images"], data["labels"]):
+            if not os.path.exists(path):
+                self.skipTest("the package dataset-fashion-mnist is not installed")
+        self.folder = tempfile.mkdtemp(prefix="msc_e2e_")
+        self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
+
+    def at(self, *names):
+        return os.path.join(self.folder, *names)
+
+    def write(self, name, content):
+        text = content if isinstance(content, str) else json.dumps(content)
+        with open(self.at(name), "w", encoding="utf-8") as file:
+            file.write(text)
+        return self.at(name)
+
+    def mscgym(self, *arguments, prefix=(), **options):
+        return subprocess.run([*prefix, MSCGYM, *arguments], stdin=subprocess.DEVNULL,
+                              capture_output=True, text=True, timeout=DEADLINE_S, check=False,
+                              **options)
+
+    def succeed(self, *arguments, **options):
+        done = self.mscgym(*arguments, **options)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return done
+
+    def start(self, *arguments):
+        """In a process group of its own, as a shell would."""
+        process = subprocess.Popen([MSCGYM, *arguments], stdin=subprocess.DEVNULL,
+                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                                   start_new_session=True)
+        self.addCleanup(self.end, process)
+        return process
+
+    def end(self, process):
+        if process.poll() is None:
+            os.killpg(process.pid, signal.SIGKILL)
+        process.communicate()
+
+    def wait_for_trials(self, process, run, count):
+        end = time.monotonic() + DEADLINE_S
+        while len(trial_lines(run)) < count:
+            self.assertIsNone(process.poll(), "it ended before it could be interrupted")
+            self.assertLess(time.monotonic(), end, "no trial finished in time")
+            time.sleep(0.01)
+
+
+def main():
+    """SCRIPT PATH_OF_MSCGYM [unittest arguments]"""
+    global MSCGYM
+    MSCGYM = os.path.abspath(sys.argv.pop(1))
+    program = unittest.main(exit=False, verbosity=2)
+    result = program.result
+    if not result.wasSuccessful():
+        sys.exit(1)
+    # ctest counts a script of which nothing ran as skipped.
+    sys.exit(77 if result.testsRun == len(result.skipped) else 0)

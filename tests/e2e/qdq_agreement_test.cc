@@ -1,0 +1,141 @@
+// What is exported as QDQ must be what we measured: ONNX Runtime and our target agree on it.
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "benchmarks/peers/ort_session.h"
+#include <gtest/gtest.h>
+
+#include "compiler/base/error.h"
+#include "compiler/codegen/onnx/export.h"
+#include "compiler/import/onnx/import.h"
+#include "compiler/passes/passes.h"
+#include "compiler/pipeline/batch.h"
+#include "compiler/pipeline/calibrate.h"
+#include "compiler/pipeline/compile.h"
+#include "compiler/targets/register.h"
+#include "cost/quality/dataset.h"
+
+namespace msc {
+namespace {
+
+constexpr std::int64_t kBatch = 50;
+constexpr std::int64_t kTestImages = 1000;
+constexpr std::int64_t kCalibrationImages = 256;
+
+std::string DataFile(const std::string& name) {
+  return "/usr/share/datasets/fashion-mnist/" + name + "-ubyte.gz";
+}
+
+cost::Dataset Images(const std::string& part, std::int64_t count, const Graph& graph) {
+  cost::DataConfig config;
+  config.images = DataFile(part + "-images-idx3");
+  config.labels = DataFile(part + "-labels-idx1");
+  config.mean = {0.286};
+  config.std = {0.353};
+  config.count = count;
+  return cost::LoadDataset(config, graph.type(graph.inputs()[0]).shape.value());
+}
+
+/// Everything in 8 bits that can be.
+Strategy AllInt8(const Graph& graph, const TargetRegistry& targets) {
+  const std::vector<Tensor> samples = {Images("train", kCalibrationImages, graph).inputs};
+  const Calibrator calibrator =
+      ObserveActivations(graph, samples, {.target = "onednn", .batch = kBatch}, targets);
+  Strategy strategy;
+  strategy.quantize.activations = calibrator.Scales({});
+  for (const QuantizableLayer& layer : FindQuantizableLayers(graph)) {
+    const bool can = std::find(layer.allowed.begin(), layer.allowed.end(), Precision::kInt8) !=
+                     layer.allowed.end();
+    strategy.quantize.layers[layer.name] = can ? "int8" : "f32";
+  }
+  return strategy;
+}
+
+struct Logits {
+  std::vector<float> ours;
+  std::vector<float> theirs;  ///< ONNX Runtime's
+};
+
+Logits Predict(const Graph& graph, const Strategy& strategy, const TargetRegistry& targets,
+               const Tensor& images) {
+  OrtSession session(ExportOnnxBytes(ApplyStrategy(graph, strategy)), 1);
+  Result<Executable> compiled =
+      Compile(graph, strategy, targets, {.threads = 1, .bindings = BatchBindings(graph, kBatch)});
+  if (!compiled.ok()) throw UserError(compiled.failure().detail);
+  Executable executable = std::move(compiled).value();
+  Logits logits;
+  const auto append = [](std::vector<float>& all, const Tensor& part) {
+    const auto values = part.Values<float>();
+    all.insert(all.end(), values.begin(), values.end());
+  };
+  for (std::int64_t first = 0; first < kTestImages; first += kBatch) {
+    const std::vector<Tensor> inputs = {Rows(images, first, kBatch)};
+    append(logits.ours, executable.Run(inputs).at(0));
+    append(logits.theirs, session.Run(inputs).at(0));
+  }
+  return logits;
+}
+
+std::vector<std::int32_t> Classes(const std::vector<float>& logits) {
+  constexpr std::ptrdiff_t kClasses = 10;
+  std::vector<std::int32_t> classes;
+  for (auto row = logits.begin(); row != logits.end(); row += kClasses) {
+    classes.push_back(static_cast<std::int32_t>(std::max_element(row, row + kClasses) - row));
+  }
+  return classes;
+}
+
+/// In percent.
+double Agreement(const std::vector<std::int32_t>& a, const std::vector<std::int32_t>& b) {
+  std::size_t equal = 0;
+  for (std::size_t i = 0; i < a.size(); ++i) equal += a[i] == b.at(i) ? 1 : 0;
+  return 100.0 * static_cast<double>(equal) / static_cast<double>(a.size());
+}
+
+class QdqAgreement : public testing::Test {
+ protected:
+  void SetUp() override {
+    const std::string absence = OrtAbsence();
+    if (!absence.empty()) GTEST_SKIP() << absence;
+    if (!std::filesystem::exists(DataFile("t10k-images-idx3"))) {
+      GTEST_SKIP() << "the package dataset-fashion-mnist is not installed";
+    }
+    RegisterAllTargets(targets_);
+    graph_ = ImportOnnx("experiments/models/fashion_resnet.onnx");
+    Canonicalize(graph_);
+    test_ = Images("t10k", kTestImages, graph_);
+  }
+  TargetRegistry targets_;
+  Graph graph_;
+  cost::Dataset test_;
+};
+
+TEST_F(QdqAgreement, Int8DecidesAsOnnxRuntimeDoes) {
+  const Logits logits = Predict(graph_, AllInt8(graph_, targets_), targets_, test_.inputs);
+  const std::vector<std::int32_t> ours = Classes(logits.ours);
+  const std::vector<std::int32_t> theirs = Classes(logits.theirs);
+  ASSERT_EQ(ours.size(), test_.labels.size());
+  EXPECT_GE(Agreement(ours, theirs), 99.0);
+  EXPECT_NEAR(Agreement(ours, test_.labels), Agreement(theirs, test_.labels), 0.2 + 1e-9);
+  // Two that are wrong together would agree as well.
+  EXPECT_GE(Agreement(ours, test_.labels), 90.0);
+  RecordProperty("agreement", std::to_string(Agreement(ours, theirs)));
+}
+
+TEST_F(QdqAgreement, F32GivesTheNumbersOfOnnxRuntime) {
+  const Logits logits = Predict(graph_, Strategy{}, targets_, test_.inputs);
+  ASSERT_EQ(logits.ours.size(), logits.theirs.size());
+  const auto [least, most] = std::minmax_element(logits.theirs.begin(), logits.theirs.end());
+  double error = 0;
+  for (std::size_t i = 0; i < logits.ours.size(); ++i) {
+    error = std::max(error, std::abs(static_cast<double>(logits.ours[i] - logits.theirs[i])));
+  }
+  EXPECT_LE(error, 1e-4 * static_cast<double>(*most - *least));
+}
+
+}  // namespace
+}  // namespace msc
