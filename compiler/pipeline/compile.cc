@@ -56,10 +56,7 @@ void CheckStatic(const Graph& graph) {
 /// Which target runs each node, in graph order; a Failure names the first node nobody takes.
 Result<std::vector<const Target*>> Place(const Graph& graph, const Target& wanted,
                                          const TargetRegistry& registry) {
-  const Target* fallback = nullptr;
-  for (const Target* target : registry.All()) {
-    if (target->facts().name == "reference") fallback = target;
-  }
+  const Target* fallback = registry.Find("reference");
   std::vector<const Target*> placed;
   placed.reserve(graph.order().size());
   for (const NodeId id : graph.order()) {

@@ -1,18 +1,34 @@
 #include "compiler/targets/register.h"
 
+#ifdef MSC_WITH_BLAS
+#include "compiler/targets/blas/blas.h"
+#endif
 #ifdef MSC_WITH_ONEDNN
 #include "compiler/targets/onednn/onednn.h"
+#endif
+#ifdef MSC_WITH_ONNXRUNTIME
+#include "compiler/targets/onnxruntime/onnxruntime.h"
 #endif
 #include "compiler/targets/reference/reference.h"
 
 namespace msc {
 
 void RegisterAllTargets(TargetRegistry& registry) {
-  registry.Add(MakeReferenceTarget());
+  registry.Add("reference", MakeReferenceTarget);
+#ifdef MSC_WITH_BLAS
+  registry.Add(BlasKind());
+#else
+  registry.AddAbsent("blas", "it was configured with MSC_WITH_BLAS=OFF");
+#endif
 #ifdef MSC_WITH_ONEDNN
-  registry.Add(MakeOneDnnTarget());
+  registry.Add("onednn", MakeOneDnnTarget);
 #else
   registry.AddAbsent("onednn", "it was configured with MSC_WITH_ONEDNN=OFF");
+#endif
+#ifdef MSC_WITH_ONNXRUNTIME
+  registry.Add(OnnxRuntimeKind());
+#else
+  registry.AddAbsent("onnxruntime", "it was configured without the headers of ONNX Runtime");
 #endif
 }
 

@@ -1,35 +1,102 @@
 #include "compiler/targets/target.h"
 
+#include <charconv>
+#include <mutex>
 #include <utility>
 
 #include "compiler/base/error.h"
 
 namespace msc {
+namespace {
 
-void TargetRegistry::Add(std::unique_ptr<Target> target) {
-  const std::string name = target->facts().name;
-  Check(!targets_.contains(name), "a target is registered once");
-  targets_.emplace(name, std::move(target));
+constexpr int kMostThreads = 1024;
+
+int ReadThreads(const std::string& target, const std::string& text) {
+  int threads = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), threads);
+  if (error != std::errc() || end != text.data() + text.size() || threads < 1 ||
+      threads > kMostThreads) {
+    throw UserError("'" + target + ":threads' must be an integer between 1 and " +
+                    std::to_string(kMostThreads) + ", not '" + text + "'");
+  }
+  return threads;
+}
+
+}  // namespace
+
+// By the spec as it was given, and by its canonical form.
+struct TargetRegistry::Made {
+  std::mutex mutex;
+  std::map<std::string, std::shared_ptr<const Target>, std::less<>> targets;
+};
+
+TargetRegistry::TargetRegistry() : made_(std::make_unique<Made>()) {}
+TargetRegistry::TargetRegistry(TargetRegistry&& other) noexcept = default;
+TargetRegistry& TargetRegistry::operator=(TargetRegistry&& other) noexcept = default;
+TargetRegistry::~TargetRegistry() = default;
+
+void TargetRegistry::Add(TargetKind kind) {
+  Check(!kinds_.contains(kind.name), "a target is registered once");
+  std::string name = kind.name;
+  kinds_.emplace(std::move(name), std::move(kind));
+}
+
+void TargetRegistry::Add(std::string name, std::unique_ptr<Target> (*make)()) {
+  TargetKind kind{.name = std::move(name), .options = {}, .make = {}};
+  kind.make = [target = kind.name, make](const OptionMap& options) {
+    if (!options.empty()) {
+      throw UserError("unknown key '" + target + "." + options.begin()->first +
+                      "'; known here: threads");
+    }
+    return make();
+  };
+  Add(std::move(kind));
 }
 
 void TargetRegistry::AddAbsent(std::string name, std::string why) {
   absent_.insert_or_assign(std::move(name), std::move(why));
 }
 
-const Target& TargetRegistry::Get(std::string_view name) const {
-  if (const auto it = targets_.find(name); it != targets_.end()) return *it->second;
+std::vector<TargetOption> TargetRegistry::CommonOptions() {
+  return {{.key = "threads",
+           .otherwise = "as --threads",
+           .allowed = "between 1 and " + std::to_string(kMostThreads),
+           .help = "threads it runs on"}};
+}
+
+const TargetKind& TargetRegistry::KindFor(std::string_view name) const {
+  if (const auto it = kinds_.find(name); it != kinds_.end()) return it->second;
   if (const auto it = absent_.find(name); it != absent_.end()) {
     throw UserError("target '" + it->first + "' is not in this build: " + it->second);
   }
   std::string known;
-  for (const auto& [target, unused] : targets_) known += (known.empty() ? "" : ", ") + target;
+  for (const auto& [kind, unused] : kinds_) known += (known.empty() ? "" : ", ") + kind;
   throw UserError("unknown target '" + std::string(name) + "'; known here: " + known);
 }
 
-std::vector<const Target*> TargetRegistry::All() const {
-  std::vector<const Target*> all;
-  for (const auto& [unused, target] : targets_) all.push_back(target.get());
-  return all;
+const Target& TargetRegistry::Get(std::string_view spec) const {
+  const std::scoped_lock lock(made_->mutex);
+  if (const auto it = made_->targets.find(spec); it != made_->targets.end()) return *it->second;
+  TargetSpec canonical = ParseTargetSpec(spec);
+  const TargetKind& kind = KindFor(canonical.name);
+  int threads = 0;
+  if (const auto it = canonical.options.find("threads"); it != canonical.options.end()) {
+    threads = ReadThreads(canonical.name, it->second);
+    canonical.options.erase(it);
+  }
+  std::shared_ptr<Target> target = kind.make(canonical.options);
+  Check(target != nullptr && target->facts().name == kind.name, "a kind makes its own targets");
+  if (threads > 0) canonical.options["threads"] = std::to_string(threads);
+  target->spec_ = ToString(canonical);
+  target->threads_ = threads;
+  // Another text of the same options may have made it before.
+  const auto it = made_->targets.emplace(target->spec_, std::move(target)).first;
+  return *made_->targets.emplace(std::string(spec), it->second).first->second;
+}
+
+const Target* TargetRegistry::Find(std::string_view spec) const {
+  const std::string name = ParseTargetSpec(spec).name;
+  return kinds_.contains(name) ? &Get(spec) : nullptr;
 }
 
 }  // namespace msc

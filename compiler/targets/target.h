@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -12,6 +13,7 @@
 #include "compiler/ir/graph.h"
 #include "compiler/passes/pass.h"
 #include "compiler/runtime/executable.h"
+#include "compiler/targets/spec.h"
 
 namespace msc {
 
@@ -24,12 +26,13 @@ struct Region {
 
 /// Facts that hold for every use of a target.
 struct TargetFacts {
-  std::string name;     ///< "onednn"
+  std::string name;     ///< "onednn": the kind, whatever the options
   std::string device;   ///< "cpu"
   std::string version;  ///< library version and instruction set in use: enters cache keys
 };
 
-/// How a target is asked to compile.
+/// How a target is asked to compile. What is particular to a target are options of its own, bound
+/// when the registry makes it: see options.h.
 struct TargetOptions {
   int threads = 1;  ///< >= 1
 };
@@ -40,11 +43,12 @@ enum class PassPhase : std::uint8_t {
   kLowering,        ///< after Q/DQ folding and fusion into msc.* operators
 };
 
-/// Something that runs parts of graphs: a library, a code generator, a device.
+/// Something that runs parts of graphs: a library, a code generator, a device; with its options.
+/// Two option sets of one kind are two targets.
 ///
 /// Adding one: a folder under targets/, one line in targets/register.cc, one CMake option.
 /// Hooks still to come (issue 3): GraphToKernel, KernelToRuntime, UpdateConstants. Immutable and
-/// thread-safe after construction.
+/// thread-safe once it is made.
 class Target {
  public:
   Target() = default;
@@ -53,6 +57,14 @@ class Target {
   virtual ~Target() = default;
 
   [[nodiscard]] const TargetFacts& facts() const noexcept { return DoFacts(); }
+  /// What it is, options included: "onednn:threads=2". The name alone where all are at their
+  /// defaults, or where no registry made it.
+  [[nodiscard]] std::string spec() const { return spec_.empty() ? facts().name : spec_; }
+  /// How it compiles for a caller that asks for `caller`: the option threads goes before.
+  [[nodiscard]] TargetOptions OptionsFor(TargetOptions caller) const {
+    if (threads_ > 0) caller.threads = threads_;
+    return caller;
+  }
   /// Truthful: yes means that GraphToRuntime will not fail for this node with these types.
   /// All types of the node are static.
   [[nodiscard]] bool Supports(const Graph& graph, NodeId node) const {
@@ -63,7 +75,7 @@ class Target {
   [[nodiscard]] std::optional<Failure> GraphToRuntime(const Region& region,
                                                       const TargetOptions& options,
                                                       ExecutableBuilder& builder) const {
-    return DoGraphToRuntime(region, options, builder);
+    return DoGraphToRuntime(region, OptionsFor(options), builder);
   }
   /// Passes of this target's own for `phase`, in order. Default: none.
   [[nodiscard]] std::vector<Pass> Passes(PassPhase phase) const { return DoPasses(phase); }
@@ -77,23 +89,57 @@ class Target {
       const Region& region, const TargetOptions& options, ExecutableBuilder& builder) const = 0;
   [[nodiscard]] virtual std::vector<Pass> DoPasses(PassPhase /*phase*/) const { return {}; }
   [[nodiscard]] virtual bool DoWantsFusedOps() const { return false; }
+
+  friend class TargetRegistry;
+  std::string spec_;
+  int threads_ = 0;  // 0: what the caller says
 };
 
-/// Targets by name. Names that this build lacks are remembered with the reason.
+/// A kind of target: what the registry makes targets of.
+struct TargetKind {
+  std::string name;
+  std::vector<TargetOption> options;  ///< its own; every kind has `threads` besides
+  /// Makes one. Takes option texts and leaves those that are not at their defaults, in canonical
+  /// form. UserError for an option that does not fit, or saying why the target cannot be had here.
+  std::function<std::unique_ptr<Target>(OptionMap& options)> make;
+};
+
+/// Kinds of targets by name, and the targets made of them so far. Names that this build lacks are
+/// remembered with the reason. Get may be called from several threads at once.
 class TargetRegistry {
  public:
-  void Add(std::unique_ptr<Target> target);
+  TargetRegistry();
+  TargetRegistry(TargetRegistry&& other) noexcept;
+  TargetRegistry& operator=(TargetRegistry&& other) noexcept;
+  ~TargetRegistry();
+
+  void Add(TargetKind kind);
+  /// A kind without options of its own.
+  void Add(std::string name, std::unique_ptr<Target> (*make)());
   void AddAbsent(std::string name, std::string why);
-  /// UserError listing what there is, or why this one is absent.
-  [[nodiscard]] const Target& Get(std::string_view name) const;
-  [[nodiscard]] std::vector<const Target*> All() const;
+
+  /// The target of a spec such as "onednn:threads=2"; made at the first call, the same object for
+  /// equal options afterwards. UserError listing what there is, or why this one is absent.
+  [[nodiscard]] const Target& Get(std::string_view spec) const;
+  /// As Get, or nullptr where there is no such name in this build.
+  [[nodiscard]] const Target* Find(std::string_view spec) const;
+  /// Kinds of this build, by name. That a machine can run them is known when one is made.
+  [[nodiscard]] const std::map<std::string, TargetKind, std::less<>>& kinds() const {
+    return kinds_;
+  }
+  /// The options that every kind has.
+  [[nodiscard]] static std::vector<TargetOption> CommonOptions();
   [[nodiscard]] const std::map<std::string, std::string, std::less<>>& absent() const {
     return absent_;
   }
 
  private:
-  std::map<std::string, std::unique_ptr<Target>, std::less<>> targets_;
+  struct Made;
+  [[nodiscard]] const TargetKind& KindFor(std::string_view name) const;
+
+  std::map<std::string, TargetKind, std::less<>> kinds_;
   std::map<std::string, std::string, std::less<>> absent_;
+  std::unique_ptr<Made> made_;
 };
 
 }  // namespace msc

@@ -1,10 +1,12 @@
 #include <cstdio>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
+#include "compiler/base/error.h"
 #include "compiler/base/fields.h"
 #include "compiler/ops/op.h"
 #include "envs/register.h"
@@ -23,14 +25,36 @@ struct Options {
 struct Row {
   std::string name;
   std::string summary;
+  std::vector<std::string> details = {};  ///< lines below it
 };
+
+/// "key = default (allowed): help", a line each.
+std::vector<std::string> OptionLines(const TargetKind& kind) {
+  std::vector<TargetOption> options = TargetRegistry::CommonOptions();
+  options.insert(options.end(), kind.options.begin(), kind.options.end());
+  std::vector<std::string> lines;
+  for (const TargetOption& option : options) {
+    std::string line = option.key + " = " + option.otherwise;
+    if (!option.allowed.empty()) line += " (" + option.allowed + ")";
+    lines.push_back(line + ": " + option.help);
+  }
+  return lines;
+}
+
+/// A kind that this machine cannot run is absent like one that the build lacks.
+Row TargetRow(const TargetRegistry& targets, const TargetKind& kind) {
+  try {
+    const TargetFacts& facts = targets.Get(kind.name).facts();
+    return {kind.name, facts.device + ", " + facts.version, OptionLines(kind)};
+  } catch (const UserError& error) {
+    return {kind.name, std::string("absent: ") + error.what(), {}};
+  }
+}
 
 std::vector<Row> Targets() {
   std::vector<Row> rows;
   const TargetRegistry targets = MakeTargets();
-  for (const Target* target : targets.All()) {
-    rows.push_back({target->facts().name, target->facts().device + ", " + target->facts().version});
-  }
+  for (const auto& [name, kind] : targets.kinds()) rows.push_back(TargetRow(targets, kind));
   for (const auto& [name, why] : targets.absent()) rows.push_back({name, "absent: " + why});
   return rows;
 }
@@ -81,11 +105,16 @@ void List(const Options& options) {
   if (options.what == "ops") rows = Operators();
   if (options.json) {
     nlohmann::json list = nlohmann::json::array();
-    for (const Row& row : rows) list.push_back({{"name", row.name}, {"summary", row.summary}});
+    for (const Row& row : rows) {
+      list.push_back({{"name", row.name}, {"summary", row.summary}, {"details", row.details}});
+    }
     std::printf("%s\n", list.dump(2).c_str());
     return;
   }
-  for (const Row& row : rows) std::printf("%-24s %s\n", row.name.c_str(), row.summary.c_str());
+  for (const Row& row : rows) {
+    std::printf("%-24s %s\n", row.name.c_str(), row.summary.c_str());
+    for (const std::string& line : row.details) std::printf("    %s\n", line.c_str());
+  }
 }
 
 }  // namespace

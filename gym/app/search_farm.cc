@@ -36,9 +36,8 @@ cost::CacheContext CacheContextOf(const Prepared& prepared, const RunPaths& path
   context.cpu = cost::CpuFingerprint(prepared.machine);
   context.settings = ToJsonText(folder.settings);
   context.program = MSC_VERSION;
-  for (const Target* target : prepared.targets.All()) {
-    context.targets[target->facts().name] = target->facts().version;
-  }
+  const std::string& target = folder.settings.target;
+  context.targets[target] = prepared.targets.Get(target).facts().version;
   return context;
 }
 

@@ -63,7 +63,9 @@ int main(int argc, char** argv) {
   msc::TargetRegistry targets;
   msc::RegisterAllTargets(targets);
   for (const char* harm : {"refuses", "throws", "crashes", "hangs", "nan", "zero", "off"}) {
-    targets.Add(std::make_unique<msc::cost::HarmfulTarget>(harm));
+    targets.Add({.name = harm, .options = {}, .make = [harm](const msc::OptionMap& /*options*/) {
+                   return std::make_unique<msc::cost::HarmfulTarget>(harm);
+                 }});
   }
   if (argc != 3 || std::strcmp(argv[1], "measure-child") != 0) {
     std::cerr << "usage: measure_child measure-child REQUEST.json\n";

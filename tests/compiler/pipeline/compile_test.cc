@@ -96,14 +96,20 @@ TEST_P(Precisions, StayCloseToTheInterpreterOnEveryTarget) {
   Graph bound = graph;
   InferTypes(bound, {{"batch", 2}});
   const std::vector<Tensor> wanted = Interpret(bound, inputs);
-  for (const Target* target : targets.All()) {
-    const Strategy strategy = PlanFor(graph, GetParam().precision, target->facts().name);
+  for (const auto& [name, kind] : targets.kinds()) {
+    SCOPED_TRACE(name);
+    try {
+      (void)targets.Get(name);
+    } catch (const UserError&) {
+      continue;  // this machine lacks it; the contract tests say why
+    }
+    const Strategy strategy = PlanFor(graph, GetParam().precision, name);
     Result<Executable> built =
         Compile(graph, strategy, targets, {.threads = 1, .bindings = {{"batch", 2}}});
-    ASSERT_TRUE(built.ok()) << target->facts().name << ": " << built.failure().detail;
+    ASSERT_TRUE(built.ok()) << built.failure().detail;
     const std::vector<Tensor> got = built.value().Run(inputs);
     ASSERT_EQ(got.size(), 1U);
-    EXPECT_LT(Error(got[0], wanted[0]), GetParam().tolerance) << target->facts().name;
+    EXPECT_LT(Error(got[0], wanted[0]), GetParam().tolerance);
   }
 }
 

@@ -14,6 +14,7 @@
 
 #include <gtest/gtest.h>
 
+#include "compiler/base/error.h"
 #include "compiler/base/rng.h"
 #include "compiler/ir/text.h"
 #include "compiler/ops/op.h"
@@ -162,6 +163,11 @@ class TargetContract : public testing::TestWithParam<std::tuple<std::string, Fam
 
 TEST_P(TargetContract, AgreesWithTheReferenceKernels) {
   const auto& [name, family] = GetParam();
+  try {
+    (void)registry_.Get(name);
+  } catch (const UserError& absent) {
+    GTEST_SKIP() << absent.what();
+  }
   for (std::size_t i = 0; i < family.cases.size(); ++i) {
     SCOPED_TRACE(family.cases[i].label);
     Compare(registry_.Get(name), family.cases[i], 1);
@@ -621,7 +627,7 @@ std::vector<std::string> TargetNames() {
   TargetRegistry registry;
   RegisterAllTargets(registry);
   std::vector<std::string> names;
-  for (const Target* target : registry.All()) names.push_back(target->facts().name);
+  for (const auto& [name, kind] : registry.kinds()) names.push_back(name);
   return names;
 }
 
