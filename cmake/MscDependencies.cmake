@@ -12,6 +12,29 @@ find_package(OpenMP REQUIRED COMPONENTS CXX)
 if(MSC_WITH_ONEDNN)
   find_package(dnnl REQUIRED)
 endif()
+
+# Optional targets: ON when what they need is found, an error when asked for and absent.
+function(msc_option_if_found option help)
+  set(found ON)
+  foreach(thing IN LISTS ARGN)
+    if(NOT ${thing})
+      set(found OFF)
+      list(APPEND missing ${thing})
+    endif()
+  endforeach()
+  option(${option} "${help}" ${found})
+  if(${option} AND NOT found)
+    message(FATAL_ERROR "${option} is ON, but not found: ${missing}")
+  endif()
+endfunction()
+set(ort "${PROJECT_SOURCE_DIR}/third_party/onnxruntime")
+find_path(MSC_ORT_INCLUDE_DIR onnxruntime_c_api.h HINTS ENV MSC_ORT_INCLUDE "${ort}/include"
+  PATH_SUFFIXES onnxruntime onnxruntime/core/session)
+# Loaded at run time; without it the target says so then.
+find_file(MSC_ORT_LIBRARY NAMES libonnxruntime.so.1 libonnxruntime.so HINTS "${ort}"
+  PATH_SUFFIXES lib)
+msc_option_if_found(MSC_WITH_ONNXRUNTIME "The onnxruntime target" MSC_ORT_INCLUDE_DIR)
+
 if(MSC_WITH_MPI)
   find_package(MPI REQUIRED COMPONENTS C)
 endif()

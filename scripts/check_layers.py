@@ -30,6 +30,9 @@ RULES = {
         " compiler/base",
     "compiler/targets/*":
         "compiler/targets compiler/passes compiler/runtime compiler/ops compiler/ir compiler/base",
+    "compiler/targets/onnxruntime":
+        "compiler/codegen/onnx compiler/targets compiler/passes compiler/runtime compiler/ops"
+        " compiler/ir compiler/base",
     "compiler/pipeline": "compiler/*",
     "cost/model": "compiler/base compiler/ir compiler/ops compiler/strategy",
     "cost/quality": "cost/model compiler/*",
@@ -62,6 +65,7 @@ HEAVY = {
     # Not installed: what the .cc files of that folder share.
     "dnnl*": ["compiler/targets/onednn/desc.h"],
     "oneapi/*": [],
+    "onnxruntime_c_api.h": [],
     "mpi.h": [],
     "Eigen/*": [],
     "unsupported/Eigen/*": [],

@@ -1,116 +1,18 @@
 #include "benchmarks/peers/ort_session.h"
 
-#include <algorithm>
-#include <cstdlib>
 #include <cstring>
 #include <utility>
 
-#include <dlfcn.h>
-#include <onnxruntime_c_api.h>
-
 #include "compiler/base/error.h"
 #include "compiler/base/file.h"
+#include "compiler/targets/onnxruntime/api.h"
 
 namespace msc {
 namespace {
 
-std::string LibraryPath() {
-  const char* given = std::getenv("MSC_ORT_LIBRARY");
-  return given != nullptr ? given : "third_party/onnxruntime/libonnxruntime.so.1";
-}
-
-/// The loaded library. It stays loaded: its threads outlive its objects.
-struct Library {
-  const OrtApi* api = nullptr;
-  std::string version;
-  std::string absence;
-};
-
-Library Load() {
-  const std::string path = LibraryPath();
-  const auto absent = [&](const std::string& why) {
-    return Library{.api = nullptr, .version = "", .absence = "ONNX Runtime is absent: " + why};
-  };
-  // A path with a slash is not searched in the system's folders.
-  const std::string exact = path.find('/') == std::string::npos ? "./" + path : path;
-  void* handle = dlopen(exact.c_str(), RTLD_NOW | RTLD_LOCAL);
-  if (handle == nullptr) return absent(dlerror());
-  using GetBase = const OrtApiBase* (*)();
-  const auto get_base = reinterpret_cast<GetBase>(dlsym(handle, "OrtGetApiBase"));
-  if (get_base == nullptr) return absent("'" + path + "' has no OrtGetApiBase");
-  const OrtApiBase* base = get_base();
-  Library library;
-  library.version = base->GetVersionString();
-  // "1.30.0" serves API 30 and every older one.
-  const std::size_t dot = library.version.find('.');
-  const auto newest = static_cast<std::uint32_t>(
-      dot == std::string::npos ? 0 : std::strtoul(library.version.c_str() + dot + 1, nullptr, 10));
-  library.api = base->GetApi(std::min<std::uint32_t>(ORT_API_VERSION, newest));
-  if (library.api == nullptr) return absent("version " + library.version + " is too old");
-  return library;
-}
-
-const Library& OrtLibrary() {
-  static const Library loaded = Load();
-  return loaded;
-}
-
-const OrtApi& Api() {
-  const Library& library = OrtLibrary();
-  if (library.api == nullptr) throw UserError(library.absence);
-  return *library.api;
-}
-
-void CheckStatus(OrtStatus* status) {
-  if (status == nullptr) return;
-  const std::string message = Api().GetErrorMessage(status);
-  Api().ReleaseStatus(status);
-  throw UserError("ONNX Runtime: " + message);
-}
-
-template <class T>
-using Owned = std::unique_ptr<T, void (*)(T*)>;
-
-Owned<OrtEnv> MakeEnv() {
-  OrtEnv* env = nullptr;
-  CheckStatus(Api().CreateEnv(ORT_LOGGING_LEVEL_ERROR, "mscgym", &env));
-  return {env, Api().ReleaseEnv};
-}
-
-Owned<::OrtSession> MakeSession(const OrtEnv* env, std::string_view model, int threads) {
-  OrtSessionOptions* raw_options = nullptr;
-  CheckStatus(Api().CreateSessionOptions(&raw_options));
-  const Owned<OrtSessionOptions> options(raw_options, Api().ReleaseSessionOptions);
-  CheckStatus(Api().SetIntraOpNumThreads(options.get(), threads));
-  CheckStatus(Api().SetInterOpNumThreads(options.get(), 1));
-  CheckStatus(Api().SetSessionGraphOptimizationLevel(options.get(), ORT_ENABLE_ALL));
-  ::OrtSession* session = nullptr;
-  CheckStatus(
-      Api().CreateSessionFromArray(env, model.data(), model.size(), options.get(), &session));
-  return {session, Api().ReleaseSession};
-}
-
-Owned<OrtMemoryInfo> MakeMemory() {
-  OrtMemoryInfo* memory = nullptr;
-  CheckStatus(Api().CreateCpuMemoryInfo(OrtArenaAllocator, OrtMemTypeDefault, &memory));
-  return {memory, Api().ReleaseMemoryInfo};
-}
-
-template <class Count, class Name>
-std::vector<std::string> Names(const ::OrtSession* session, Count count, Name name) {
-  OrtAllocator* allocator = nullptr;
-  CheckStatus(Api().GetAllocatorWithDefaultOptions(&allocator));
-  std::size_t size = 0;
-  CheckStatus(count(session, &size));
-  std::vector<std::string> names;
-  for (std::size_t i = 0; i < size; ++i) {
-    char* text = nullptr;
-    CheckStatus(name(session, i, allocator, &text));
-    names.emplace_back(text);
-    CheckStatus(Api().AllocatorFree(allocator, text));
-  }
-  return names;
-}
+using onnxruntime::Api;
+using onnxruntime::CheckStatus;
+using onnxruntime::Owned;
 
 std::vector<const char*> Pointers(const std::vector<std::string>& names) {
   std::vector<const char*> pointers;
@@ -119,15 +21,10 @@ std::vector<const char*> Pointers(const std::vector<std::string>& names) {
   return pointers;
 }
 
-Owned<OrtValue> Wrap(const OrtMemoryInfo* memory, const Tensor& tensor) {
-  if (tensor.dtype() == DType::kString) throw UserError("strings are not passed to ONNX Runtime");
-  OrtValue* value = nullptr;
-  // The C interface takes a mutable pointer but reads inputs only. DType counts as ONNX does.
-  auto* bytes = const_cast<std::byte*>(tensor.Raw().data());
-  CheckStatus(Api().CreateTensorWithDataAsOrtValue(
-      memory, bytes, tensor.bytes(), tensor.dims().data(), tensor.dims().size(),
-      static_cast<ONNXTensorElementDataType>(tensor.dtype()), &value));
-  return {value, Api().ReleaseValue};
+Owned<OrtValue> Wrap(const OrtMemoryInfo& memory, const Tensor& tensor) {
+  // The C interface takes a mutable pointer but reads inputs only.
+  return onnxruntime::Wrap(memory, tensor.dtype(), tensor.dims(),
+                           const_cast<std::byte*>(tensor.Raw().data()));
 }
 
 Tensor Unwrap(OrtValue* value) {
@@ -153,16 +50,14 @@ Tensor Unwrap(OrtValue* value) {
 }  // namespace
 
 std::string OrtAbsence() {
-  return OrtLibrary().absence;
+  return onnxruntime::Absence();
 }
 
 std::string OrtVersion() {
-  static_cast<void>(Api());
-  return OrtLibrary().version;
+  return onnxruntime::Version();
 }
 
 struct OrtSession::State {
-  Owned<OrtEnv> env;
   Owned<::OrtSession> session;
   Owned<OrtMemoryInfo> memory;
   std::vector<std::string> inputs;
@@ -170,13 +65,11 @@ struct OrtSession::State {
 };
 
 OrtSession::OrtSession(std::string_view model, int threads) {
-  auto env = MakeEnv();
-  auto session = MakeSession(env.get(), model, threads);
-  auto inputs = Names(session.get(), Api().SessionGetInputCount, Api().SessionGetInputName);
-  auto outputs = Names(session.get(), Api().SessionGetOutputCount, Api().SessionGetOutputName);
-  state_ = std::make_unique<State>(State{.env = std::move(env),
-                                         .session = std::move(session),
-                                         .memory = MakeMemory(),
+  auto session = onnxruntime::MakeSession(model, threads);
+  auto inputs = onnxruntime::InputNames(*session);
+  auto outputs = onnxruntime::OutputNames(*session);
+  state_ = std::make_unique<State>(State{.session = std::move(session),
+                                         .memory = onnxruntime::CpuMemory(),
                                          .inputs = std::move(inputs),
                                          .outputs = std::move(outputs)});
 }
@@ -205,7 +98,7 @@ std::vector<Tensor> OrtSession::Run(std::span<const Tensor> inputs) {
   std::vector<Owned<OrtValue>> owned;
   std::vector<const OrtValue*> in;
   for (const Tensor& tensor : inputs) {
-    owned.push_back(Wrap(state_->memory.get(), tensor));
+    owned.push_back(Wrap(*state_->memory, tensor));
     in.push_back(owned.back().get());
   }
   const auto in_names = Pointers(state_->inputs);

@@ -11,10 +11,9 @@
 
 namespace msc {
 
-/// Why ONNX Runtime cannot be used here, or empty if it can. It is loaded at run time from the path
-/// in the environment variable MSC_ORT_LIBRARY, else from
-/// third_party/onnxruntime/libonnxruntime.so.1 below the working directory; its C headers must have
-/// been there when this was built. For tests and benchmarks, to skip with a reason.
+/// Why ONNX Runtime cannot be used here, or empty if it can: see
+/// compiler/targets/onnxruntime/api.h; its C headers must have been there when this was built. For
+/// tests and benchmarks, to skip with a reason.
 [[nodiscard]] std::string OrtAbsence();
 
 /// "1.30.0". UserError if absent.

@@ -1,0 +1,144 @@
+#include "compiler/targets/onnxruntime/api.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <cstdlib>
+
+#include <dlfcn.h>
+
+#include "compiler/base/error.h"
+
+namespace msc::onnxruntime {
+namespace {
+
+std::string LibraryPath() {
+  if (const char* given = std::getenv("MSC_ORT_LIBRARY")) {
+    // A path with a slash is not searched in the system's folders.
+    const std::string path = given;
+    return path.find('/') == std::string::npos ? "./" + path : path;
+  }
+  return MSC_ORT_LIBRARY_PATH;  // from CMake; a bare name where it found none
+}
+
+struct Library {
+  const OrtApi* api = nullptr;
+  std::string version;
+  std::string absence;
+};
+
+Library Load() {
+  const std::string path = LibraryPath();
+  const auto absent = [&](const std::string& why) {
+    return Library{.api = nullptr, .version = "", .absence = "ONNX Runtime is absent: " + why};
+  };
+  void* handle = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (handle == nullptr) return absent(dlerror());
+  using GetBase = const OrtApiBase* (*)();
+  const auto get_base = reinterpret_cast<GetBase>(dlsym(handle, "OrtGetApiBase"));
+  if (get_base == nullptr) return absent("'" + path + "' has no OrtGetApiBase");
+  const OrtApiBase* base = get_base();
+  Library library;
+  library.version = base->GetVersionString();
+  // "1.30.0" serves API 30 and every older one.
+  const std::size_t dot = library.version.find('.');
+  const auto newest = static_cast<std::uint32_t>(
+      dot == std::string::npos ? 0 : std::strtoul(library.version.c_str() + dot + 1, nullptr, 10));
+  library.api = base->GetApi(std::min<std::uint32_t>(ORT_API_VERSION, newest));
+  if (library.api == nullptr) return absent("version " + library.version + " is too old");
+  return library;
+}
+
+const Library& Loaded() {
+  static const Library loaded = Load();
+  return loaded;
+}
+
+/// One of the process, never freed: sessions of static lifetime may outlive any other owner.
+const OrtEnv& Environment() {
+  static const OrtEnv* const environment = [] {
+    OrtEnv* made = nullptr;
+    CheckStatus(Api().CreateEnv(ORT_LOGGING_LEVEL_FATAL, "mscgym", &made));
+    return made;
+  }();
+  return *environment;
+}
+
+template <class Count, class Name>
+std::vector<std::string> Names(const OrtSession& session, Count count, Name name) {
+  OrtAllocator* allocator = nullptr;
+  CheckStatus(Api().GetAllocatorWithDefaultOptions(&allocator));
+  std::size_t size = 0;
+  CheckStatus(count(&session, &size));
+  std::vector<std::string> names;
+  for (std::size_t i = 0; i < size; ++i) {
+    char* text = nullptr;
+    CheckStatus(name(&session, i, allocator, &text));
+    names.emplace_back(text);
+    CheckStatus(Api().AllocatorFree(allocator, text));
+  }
+  return names;
+}
+
+}  // namespace
+
+const std::string& Absence() {
+  return Loaded().absence;
+}
+
+const std::string& Version() {
+  static_cast<void>(Api());
+  return Loaded().version;
+}
+
+const OrtApi& Api() {
+  const Library& library = Loaded();
+  if (library.api == nullptr) throw UserError(library.absence);
+  return *library.api;
+}
+
+void CheckStatus(OrtStatus* status) {
+  if (status == nullptr) return;
+  const std::string message = Api().GetErrorMessage(status);
+  Api().ReleaseStatus(status);
+  throw UserError("ONNX Runtime: " + message);
+}
+
+Owned<OrtSession> MakeSession(std::string_view model, int threads, GraphOptimizationLevel level) {
+  OrtSessionOptions* made = nullptr;
+  CheckStatus(Api().CreateSessionOptions(&made));
+  const Owned<OrtSessionOptions> options(made, Api().ReleaseSessionOptions);
+  CheckStatus(Api().SetIntraOpNumThreads(options.get(), threads));
+  CheckStatus(Api().SetInterOpNumThreads(options.get(), 1));
+  CheckStatus(Api().SetSessionGraphOptimizationLevel(options.get(), level));
+  CheckStatus(Api().AddSessionConfigEntry(options.get(), "session.force_spinning_stop", "1"));
+  OrtSession* session = nullptr;
+  CheckStatus(Api().CreateSessionFromArray(&Environment(), model.data(), model.size(),
+                                           options.get(), &session));
+  return {session, Api().ReleaseSession};
+}
+
+std::vector<std::string> InputNames(const OrtSession& session) {
+  return Names(session, Api().SessionGetInputCount, Api().SessionGetInputName);
+}
+
+std::vector<std::string> OutputNames(const OrtSession& session) {
+  return Names(session, Api().SessionGetOutputCount, Api().SessionGetOutputName);
+}
+
+Owned<OrtMemoryInfo> CpuMemory() {
+  OrtMemoryInfo* memory = nullptr;
+  CheckStatus(Api().CreateCpuMemoryInfo(OrtArenaAllocator, OrtMemTypeDefault, &memory));
+  return {memory, Api().ReleaseMemoryInfo};
+}
+
+Owned<OrtValue> Wrap(const OrtMemoryInfo& memory, DType dtype, const Dims& dims, void* bytes) {
+  if (dtype == DType::kString) throw UserError("strings are not passed to ONNX Runtime");
+  OrtValue* value = nullptr;
+  // DType counts as ONNX does.
+  CheckStatus(Api().CreateTensorWithDataAsOrtValue(
+      &memory, bytes, static_cast<std::size_t>(ElementCount(dims)) * ByteSize(dtype), dims.data(),
+      dims.size(), static_cast<ONNXTensorElementDataType>(dtype), &value));
+  return {value, Api().ReleaseValue};
+}
+
+}  // namespace msc::onnxruntime

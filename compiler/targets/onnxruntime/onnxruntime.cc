@@ -1,0 +1,285 @@
+#include "compiler/targets/onnxruntime/onnxruntime.h"
+
+#include <algorithm>
+#include <map>
+#include <mutex>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "compiler/base/error.h"
+#include "compiler/base/hash.h"
+#include "compiler/codegen/onnx/export.h"
+#include "compiler/ir/extract.h"
+#include "compiler/targets/onnxruntime/api.h"
+#include "compiler/targets/options.h"
+
+namespace msc {
+namespace onnxruntime {
+namespace {
+
+struct OnnxRuntimeOptions {
+  std::string optimize = "all";
+  template <class Self, class Visit>
+  static void Fields(Self& self, Visit& visit) {
+    visit("optimize", self.optimize, "graph optimizations of the library",
+          Within::OneOf({"none", "basic", "extended", "all"}));
+  }
+};
+
+GraphOptimizationLevel LevelOf(const std::string& optimize) {
+  if (optimize == "none") return ORT_DISABLE_ALL;
+  if (optimize == "basic") return ORT_ENABLE_BASIC;
+  return optimize == "extended" ? ORT_ENABLE_EXTENDED : ORT_ENABLE_ALL;
+}
+
+std::string ToOnnx(const Graph& graph) {
+  return ExportOnnxBytes(graph, {.opset = 17, .bf16 = Bf16Export::kKeep});
+}
+
+/// A tensor with elements, of numbers or bools, whose dims are known.
+bool IsPlain(const ValueType& type) {
+  if (type.container != Container::kTensor || !type.shape) return false;
+  const auto dims = StaticDims(*type.shape);
+  return dims && ElementCount(*dims) > 0 && ByteSize(type.dtype) > 0;
+}
+
+/// One node as a graph, under names that say nothing, so that equal questions are the same bytes.
+/// Large constants become inputs: they are weights, whose values do not matter here.
+std::optional<Graph> Question(const Graph& graph, const Node& node) {
+  constexpr std::size_t kSmall = 4096;
+  Graph question("node");
+  Node asked = node;
+  asked.name = "node";
+  for (std::size_t i = 0; i < node.inputs.size(); ++i) {
+    const ValueId input = node.inputs[i];
+    if (input == kNoValue) continue;
+    if (!IsPlain(graph.type(input))) return std::nullopt;
+    const std::string name = "in" + std::to_string(i);
+    ValueType type = graph.type(input);
+    type.layout.clear();
+    const TensorPtr constant = graph.constant(input);
+    asked.inputs[i] = constant && constant->bytes() <= kSmall
+                          ? question.AddConstant(name, constant)
+                          : question.AddInput(name, std::move(type));
+  }
+  for (std::size_t i = 0; i < node.outputs.size(); ++i) {
+    if (node.outputs[i] == kNoValue) continue;
+    if (!IsPlain(graph.type(node.outputs[i]))) return std::nullopt;
+    ValueType type = graph.type(node.outputs[i]);
+    type.layout.clear();
+    asked.outputs[i] = question.AddValue("out" + std::to_string(i), std::move(type));
+  }
+  const std::vector<ValueId> outputs = asked.outputs;
+  question.AddNode(std::move(asked));
+  for (const ValueId output : outputs) {
+    if (output != kNoValue) question.AddOutput(output);
+  }
+  return question;
+}
+
+/// A session with its inputs and outputs bound to buffers. A run sets only the addresses that
+/// changed since the last one: those of inputs and outputs of the whole graph.
+class BoundSession {
+ public:
+  struct Place {
+    std::string name;
+    BufferId buffer{};
+    DType dtype = DType::kF32;
+    Dims dims;
+    bool read = false;  ///< else written
+    void* address = nullptr;
+  };
+
+  BoundSession(Owned<OrtSession> session, std::vector<Place> places)
+      : session_(std::move(session)),
+        memory_(CpuMemory()),
+        binding_(nullptr, Api().ReleaseIoBinding),
+        places_(std::move(places)) {
+    OrtIoBinding* binding = nullptr;
+    CheckStatus(Api().CreateIoBinding(session_.get(), &binding));
+    binding_.reset(binding);
+  }
+
+  void Run(const StepContext& context) {
+    for (Place& place : places_) {
+      void* const address = context.At(place.buffer);
+      if (address == place.address) continue;
+      place.address = address;
+      // The binding shares the value: it may go.
+      const Owned<OrtValue> value = Wrap(*memory_, place.dtype, place.dims, address);
+      const auto bind = place.read ? Api().BindInput : Api().BindOutput;
+      CheckStatus(bind(binding_.get(), place.name.c_str(), value.get()));
+    }
+    CheckStatus(Api().RunWithBinding(session_.get(), nullptr, binding_.get()));
+  }
+
+ private:
+  Owned<OrtSession> session_;
+  Owned<OrtMemoryInfo> memory_;
+  Owned<OrtIoBinding> binding_;
+  std::vector<Place> places_;
+};
+
+struct SessionOptions {
+  int threads = 1;
+  GraphOptimizationLevel level = ORT_ENABLE_ALL;
+};
+
+bool IsLayer(const Node& node) {
+  return node.Is("Conv") || node.Is("Gemm") || node.Is("MatMul") || node.Is("ConvTranspose");
+}
+
+/// What the layers of a region multiply in, as far as the graph tells: the library decides.
+std::string PrecisionOf(const Region& region) {
+  const Graph& graph = *region.graph;
+  std::size_t layers = 0;
+  std::size_t narrow = 0;
+  for (const NodeId id : region.nodes) {
+    if (!IsLayer(graph.node(id))) continue;
+    ++layers;
+    const NodeId before = graph.producer(graph.node(id).inputs[0]);
+    if (before != kNoNode && graph.node(before).Is("DequantizeLinear")) ++narrow;
+  }
+  if (layers == 0 || narrow == 0) return "f32";
+  return narrow == layers ? "int8" : "mixed";
+}
+
+class OnnxRuntimeTarget final : public Target {
+ public:
+  explicit OnnxRuntimeTarget(const OnnxRuntimeOptions& options)
+      : facts_{.name = "onnxruntime", .device = "cpu", .version = Version()},
+        level_(LevelOf(options.optimize)) {}
+
+ private:
+  [[nodiscard]] const TargetFacts& DoFacts() const noexcept override { return facts_; }
+  [[nodiscard]] bool DoSupports(const Graph& graph, NodeId id) const override;
+  [[nodiscard]] std::optional<Failure> DoGraphToRuntime(const Region& region,
+                                                        const TargetOptions& options,
+                                                        ExecutableBuilder& builder) const override;
+
+  TargetFacts facts_;
+  GraphOptimizationLevel level_;
+  mutable std::mutex mutex_;
+  mutable std::map<std::string, bool> answers_;  // by the hash of the question
+};
+
+bool OnnxRuntimeTarget::DoSupports(const Graph& graph, NodeId id) const {
+  const Node& node = graph.node(id);
+  if (!node.domain.empty() || !node.captures.empty()) return false;
+  std::string model;
+  try {
+    const std::optional<Graph> question = Question(graph, node);
+    if (!question) return false;
+    model = ToOnnx(*question);
+  } catch (const UserError&) {
+    return false;  // the exporter cannot write it
+  }
+  const std::string key = Sha256Hex(model);
+  {
+    const std::scoped_lock lock(mutex_);
+    if (const auto it = answers_.find(key); it != answers_.end()) return it->second;
+  }
+  bool answer = true;
+  try {
+    (void)MakeSession(model, 1, ORT_DISABLE_ALL);
+  } catch (const UserError&) {
+    answer = false;
+  }
+  const std::scoped_lock lock(mutex_);
+  return answers_.emplace(key, answer).first->second;
+}
+
+/// Adds the step that runs `model` from and into the buffers of these values, which it names as
+/// `graph` does.
+std::optional<Failure> AddModel(const Graph& graph, std::string_view model, const Extracted& part,
+                                const SessionOptions& options, Step step,
+                                ExecutableBuilder& builder) {
+  std::vector<BoundSession::Place> places;
+  const auto add = [&](ValueId value, bool read) {
+    places.push_back({.name = graph.value(value).name,
+                      .buffer = builder.BufferOf(value),
+                      .dtype = graph.type(value).dtype,
+                      .dims = StaticDims(graph.type(value).shape.value()).value(),
+                      .read = read});
+    (read ? step.reads : step.writes).push_back(places.back().buffer);
+  };
+  for (const ValueId input : part.inputs) add(input, true);
+  for (const ValueId output : part.outputs) add(output, false);
+  try {
+    auto session = std::make_shared<BoundSession>(
+        MakeSession(model, options.threads, options.level), std::move(places));
+    step.run = [session](const StepContext& context) { session->Run(context); };
+  } catch (const UserError& error) {
+    return Failure{FailureKind::kCompile, error.what()};
+  }
+  builder.AddStep(std::move(step));
+  return std::nullopt;
+}
+
+std::optional<Failure> OnnxRuntimeTarget::DoGraphToRuntime(const Region& region,
+                                                           const TargetOptions& options,
+                                                           ExecutableBuilder& builder) const {
+  const Graph& graph = *region.graph;
+  const Extracted part = Extract(graph, region.nodes);
+  if (part.outputs.empty()) return std::nullopt;  // nobody wants what it makes
+  Step step{.name = graph.node(region.nodes.front()).name,
+            .target = "onnxruntime",
+            .nodes = {},
+            .precision = PrecisionOf(region),
+            .reads = {},
+            .writes = {},
+            .run = {}};
+  if (region.nodes.size() > 1) step.name += " ... " + graph.node(region.nodes.back()).name;
+  for (const NodeId id : region.nodes) step.nodes.push_back(graph.node(id).name);
+  return AddModel(graph, ToOnnx(part.graph), part, {options.threads, level_}, std::move(step),
+                  builder);
+}
+
+std::unique_ptr<Target> MakeOnnxRuntimeTarget(const OnnxRuntimeOptions& options) {
+  if (!Absence().empty()) throw UserError(Absence());
+  return std::make_unique<OnnxRuntimeTarget>(options);
+}
+
+}  // namespace
+}  // namespace onnxruntime
+
+TargetKind OnnxRuntimeKind() {
+  return KindOf<onnxruntime::OnnxRuntimeOptions>("onnxruntime", onnxruntime::MakeOnnxRuntimeTarget);
+}
+
+Result<Executable> BuildFromOnnx(std::string_view model, const Graph& boundary,
+                                 const TargetOptions& options) {
+  // The same values without the nodes between them: outputs are made by one node of its own kind.
+  Graph shell(boundary.name());
+  Extracted part;
+  Node node;
+  node.name = "model";
+  node.op = "Model";
+  node.domain = "onnxruntime";
+  for (const ValueId input : boundary.inputs()) {
+    part.inputs.push_back(shell.AddInput(boundary.value(input).name, boundary.type(input)));
+  }
+  node.inputs = part.inputs;
+  for (const ValueId output : boundary.outputs()) {
+    part.outputs.push_back(shell.AddValue(boundary.value(output).name, boundary.type(output)));
+  }
+  node.outputs = part.outputs;
+  shell.AddNode(std::move(node));
+  shell.SetOutputs(part.outputs);
+  ExecutableBuilder builder(shell);
+  Step step{.name = "model",
+            .target = "onnxruntime",
+            .nodes = {"model"},
+            .precision = "",
+            .reads = {},
+            .writes = {},
+            .run = {}};
+  if (auto failure = onnxruntime::AddModel(shell, model, part, {.threads = options.threads},
+                                           std::move(step), builder)) {
+    return *std::move(failure);
+  }
+  return std::move(builder).Build();
+}
+
+}  // namespace msc

@@ -1,0 +1,120 @@
+#include "compiler/targets/onnxruntime/onnxruntime.h"
+
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "compiler/base/error.h"
+#include "compiler/base/rng.h"
+#include "compiler/ir/text.h"
+#include "compiler/ops/op.h"
+
+namespace msc {
+namespace {
+
+class OnnxRuntime : public testing::Test {
+ protected:
+  void SetUp() override {
+    registry_.Add(OnnxRuntimeKind());
+    try {
+      (void)registry_.Get("onnxruntime");
+    } catch (const UserError& absent) {
+      GTEST_SKIP() << absent.what();
+    }
+  }
+
+  Executable Build(const Graph& graph, const std::string& spec = "onnxruntime") {
+    ExecutableBuilder builder(graph);
+    const Region region{.graph = &graph, .nodes = graph.order()};
+    EXPECT_FALSE(registry_.Get(spec).GraphToRuntime(region, {.threads = 1}, builder).has_value());
+    return std::move(builder).Build();
+  }
+
+  TargetRegistry registry_;
+};
+
+Graph Parsed(const std::string& text) {
+  Graph graph = ParseGraph(text);
+  InferTypes(graph);
+  return graph;
+}
+
+constexpr const char* kNet = R"(graph g {
+  input %x : f32[1,3,8,8]
+  const %w : f32[4,3,3,3] = random 1
+  const %s : f32[] = [0.05]
+  const %z : u8[] = [128]
+  %q = QuantizeLinear(%x, %s, %z)
+  %d = DequantizeLinear(%q, %s, %z)
+  %c = Conv(%d, %w) {kernel_shape = [3, 3], pads = [1, 1, 1, 1]}
+  %r = Relu(%c)
+  %y = GlobalAveragePool(%r)
+  output %y
+  output %r
+})";
+
+std::vector<Tensor> Inputs(std::uint64_t seed) {
+  Rng rng(seed);
+  std::vector<Tensor> inputs = {Tensor(DType::kF32, {1, 3, 8, 8})};
+  for (float& x : inputs[0].MutableValues<float>()) x = static_cast<float>(rng.Normal());
+  return inputs;
+}
+
+void ExpectSameAsInterpreted(const Graph& graph, Executable& executable, std::uint64_t seed) {
+  const std::vector<Tensor> inputs = Inputs(seed);
+  const std::vector<Tensor> expected = Interpret(graph, inputs);
+  const std::vector<Tensor> outputs = executable.Run(inputs);
+  ASSERT_EQ(outputs.size(), expected.size());
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    ASSERT_EQ(outputs[i].dims(), expected[i].dims());
+    const auto got = outputs[i].Values<float>();
+    const auto want = expected[i].Values<float>();
+    for (std::size_t j = 0; j < got.size(); ++j) ASSERT_NEAR(got[j], want[j], 1e-4);
+  }
+}
+
+TEST_F(OnnxRuntime, RunsARegionAsOneStepWithoutMemoryOfOurs) {
+  const Graph graph = Parsed(kNet);
+  Executable executable = Build(graph);
+  ASSERT_EQ(executable.steps().size(), 1U);
+  EXPECT_EQ(executable.steps()[0].nodes.size(), 5U);
+  EXPECT_EQ(executable.steps()[0].precision, "int8");
+  EXPECT_EQ(executable.memory().arena_bytes, 0U);
+  // Other inputs and outputs are at other addresses: they are bound anew.
+  for (const std::uint64_t seed : {1, 2, 3}) ExpectSameAsInterpreted(graph, executable, seed);
+}
+
+TEST_F(OnnxRuntime, GivesTheSameUnderEveryLevelOfOptimization) {
+  const Graph graph = Parsed(kNet);
+  for (const std::string level : {"none", "basic", "extended"}) {
+    SCOPED_TRACE(level);
+    Executable executable = Build(graph, "onnxruntime:optimize=" + level);
+    ExpectSameAsInterpreted(graph, executable, 1);
+  }
+}
+
+TEST_F(OnnxRuntime, SupportsWhatTheLibraryHasAKernelFor) {
+  const Target& target = registry_.Get("onnxruntime");
+  for (const std::string type : {"f32", "bf16"}) {
+    const Graph graph =
+        Parsed("graph g {\n  input %x : " + type + "[1,2,4,4]\n  const %w : " + type +
+               "[2,2,1,1] = random 1\n  %y = Conv(%x, %w)\n  output %y\n}");
+    EXPECT_EQ(target.Supports(graph, graph.order()[0]), type == "f32") << type;
+  }
+}
+
+TEST_F(OnnxRuntime, RefusesFusedOperatorsAndEmptyTensors) {
+  const Target& target = registry_.Get("onnxruntime");
+  const Graph fused = Parsed(R"(graph g {
+  input %x : f32[1,2]
+  %y = msc.Binary(%x, %x) {op = "Add", y_type = 1}
+  output %y
+})");
+  EXPECT_FALSE(target.Supports(fused, fused.order()[0]));
+  const Graph empty = Parsed("graph g {\n  input %x : f32[0,2]\n  %y = Relu(%x)\n  output %y\n}");
+  EXPECT_FALSE(target.Supports(empty, empty.order()[0]));
+}
+
+}  // namespace
+}  // namespace msc
