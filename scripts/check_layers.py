@@ -34,6 +34,7 @@ RULES = {
         "compiler/codegen/onnx compiler/targets compiler/passes compiler/runtime compiler/ops"
         " compiler/ir compiler/base",
     "compiler/pipeline": "compiler/*",
+    "cost/analytic": "compiler/runtime compiler/base",
     "cost/model": "compiler/base compiler/ir compiler/ops compiler/strategy",
     "cost/quality": "cost/model compiler/*",
     "cost/measure": "cost/model cost/quality compiler/*",

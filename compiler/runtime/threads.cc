@@ -1,5 +1,6 @@
 #include "compiler/runtime/threads.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <string>
 
@@ -20,6 +21,19 @@ void UseThreads(int count) {
   if (count < 1) throw UserError("threads must be at least 1, not " + std::to_string(count));
   // Changes the OpenMP setting of the calling thread only; asked first as it may be called a lot.
   if (omp_get_max_threads() != count) omp_set_num_threads(count);
+}
+
+void ParallelParts(int threads, std::int64_t count,
+                   void (*body)(void* object, std::int64_t begin, std::int64_t end), void* object) {
+  const int parts = static_cast<int>(std::min<std::int64_t>(threads, count));
+  if (parts <= 1) {
+    if (count > 0) body(object, 0, count);
+    return;
+  }
+#pragma omp parallel for num_threads(parts) schedule(static, 1)
+  for (int part = 0; part < parts; ++part) {
+    body(object, count * part / parts, count * (part + 1) / parts);
+  }
 }
 
 std::vector<int> AllowedCores() {

@@ -83,7 +83,8 @@ nanoseconds TimeYardstick(const Probe& probe) {
 
 class Rounds {
  public:
-  Rounds(std::vector<Side> sides, const Probe& probe) : sides_(std::move(sides)), probe_(probe) {}
+  Rounds(std::vector<Side> sides, std::int64_t settle_calls, const Probe& probe)
+      : sides_(std::move(sides)), settle_calls_(settle_calls), probe_(probe) {}
 
   void Add() {
     Round round;
@@ -93,6 +94,7 @@ class Rounds {
     const nanoseconds before = TimeYardstick(probe_);
     for (std::size_t i = 0; i < sides_.size(); ++i) {
       const std::size_t side = forward ? i : sides_.size() - 1 - i;
+      for (std::int64_t call = 0; call < settle_calls_; ++call) (*sides_[side].call)();
       round.times[side] =
           Count(TimeEpoch(sides_[side], probe_)) / static_cast<double>(sides_[side].repeats);
     }
@@ -128,6 +130,7 @@ class Rounds {
   [[nodiscard]] bool Counts(const Round& round) const { return round.clean || disturbed(); }
 
   std::vector<Side> sides_;
+  std::int64_t settle_calls_;
   const Probe& probe_;
   std::vector<Round> rounds_;
   std::int64_t clean_ = 0;
@@ -165,7 +168,7 @@ std::vector<Latency> MeasureTogether(const Call& reference, std::span<const Call
   sides.reserve(candidates.size() + 1);
   for (const Call& candidate : candidates) sides.push_back(WarmUp(candidate, options, probe));
 
-  Rounds rounds(std::move(sides), probe);
+  Rounds rounds(std::move(sides), options.settle_calls, probe);
   const nanoseconds start = probe.now();
   const nanoseconds stolen = probe.stolen();
   const nanoseconds budget = std::chrono::milliseconds(options.max_ms) * candidates.size();

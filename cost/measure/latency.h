@@ -21,6 +21,9 @@ struct LatencyOptions {
   double target_width = 0.01;        ///< width of the 95 % interval of the ratio to stop at
   double max_spread = 0.03;          ///< median percentage error above which it is noisy
   std::uint64_t seed = 0;            ///< of the bootstrap
+  /// Calls before every epoch that are not timed: where the sides are different libraries, each
+  /// finds its caches, and the cores free of the other's threads, as it does when it runs alone.
+  std::int64_t settle_calls = 0;
   bool operator==(const LatencyOptions&) const = default;
   template <class Self, class Visit>
   static void Fields(Self& self, Visit& visit) {
@@ -32,6 +35,8 @@ struct LatencyOptions {
     visit("target_width", self.target_width, "interval width to stop at", Within{0, 1});
     visit("max_spread", self.max_spread, "median percentage error that is noise", Within{0, 1});
     visit("seed", self.seed, "seed of the bootstrap");
+    visit("settle_calls", self.settle_calls, "calls before an epoch that are not timed",
+          Within{0, 1000});
   }
 };
 

@@ -1,0 +1,181 @@
+#include "cost/analytic/roof.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <cstring>
+#include <vector>
+
+#include "compiler/runtime/threads.h"
+
+#if defined(__x86_64__) && defined(__GNUC__)
+#define MSC_X86 1
+#include <immintrin.h>
+#endif
+
+namespace msc::cost {
+namespace {
+
+// Independent sums: enough to hide the latency of an instruction on two ports, few enough to stay
+// in registers.
+constexpr int kSums = 12;
+
+using Kernel = float (*)(std::int64_t);  // rounds -> something that depends on all of them
+
+/// A kernel with the operations (multiplications and additions) of one round.
+struct Candidate {
+  const char* instruction;
+  Kernel kernel;
+  double operations;
+};
+
+float PlainLoop(std::int64_t rounds) {
+  float sums[kSums] = {};  // NOLINT(modernize-avoid-c-arrays): registers
+  for (std::int64_t i = 0; i < rounds; ++i) {
+#pragma GCC unroll 12
+    for (float& sum : sums) sum = sum * 0.999F + 0.001F;
+  }
+  float all = 0;
+  for (const float sum : sums) all += sum;
+  return all;
+}
+
+constexpr Candidate kPlain = {"scalar multiply and add", PlainLoop, 2.0 * kSums};
+
+#ifdef MSC_X86
+
+// One function a kind of register and instruction: the compiler may use it in that function alone.
+#define MSC_SUM_KERNEL(NAME, TARGET, REGISTER, ZERO, OPERAND, STEP, LAST) \
+  __attribute__((target(TARGET))) float NAME(std::int64_t rounds) {       \
+    REGISTER sums[kSums];                                                 \
+    for (REGISTER & sum : sums) sum = ZERO;                               \
+    const auto operand = OPERAND;                                         \
+    for (std::int64_t i = 0; i < rounds; ++i) {                           \
+      _Pragma("GCC unroll 12") for (REGISTER & sum : sums) {              \
+        sum = STEP;                                                       \
+      }                                                                   \
+    }                                                                     \
+    float all = 0;                                                        \
+    for (const REGISTER& sum : sums) all += LAST;                         \
+    return all;                                                           \
+  }
+
+MSC_SUM_KERNEL(F32Avx512, "avx512f", __m512, _mm512_setzero_ps(), _mm512_set1_ps(0.5F),
+               _mm512_fmadd_ps(sum, operand, operand), _mm512_cvtss_f32(sum))
+MSC_SUM_KERNEL(F32Avx2, "avx2,fma", __m256, _mm256_setzero_ps(), _mm256_set1_ps(0.5F),
+               _mm256_fmadd_ps(sum, operand, operand), _mm256_cvtss_f32(sum))
+MSC_SUM_KERNEL(F32Sse2, "sse2", __m128, _mm_setzero_ps(), _mm_set1_ps(0.5F),
+               _mm_add_ps(_mm_mul_ps(sum, operand), operand), _mm_cvtss_f32(sum))
+MSC_SUM_KERNEL(Bf16Avx512, "avx512f,avx512bf16", __m512, _mm512_setzero_ps(),
+               (__m512bh)_mm512_set1_epi32(0x3F003F00), _mm512_dpbf16_ps(sum, operand, operand),
+               _mm512_cvtss_f32(sum))
+MSC_SUM_KERNEL(Int8Avx512, "avx512f,avx512vnni", __m512i, _mm512_setzero_si512(),
+               _mm512_set1_epi8(3), _mm512_dpbusd_epi32(sum, operand, operand),
+               static_cast<float>(_mm512_cvtsi512_si32(sum)))
+MSC_SUM_KERNEL(Int8AvxVnni, "avx2,avxvnni", __m256i, _mm256_setzero_si256(), _mm256_set1_epi8(3),
+               _mm256_dpbusd_avx_epi32(sum, operand, operand),
+               static_cast<float>(_mm256_cvtsi256_si32(sum)))
+// Without VNNI a product takes three instructions; the two that the loop could hoist depend on it.
+MSC_SUM_KERNEL(Int8Avx2, "avx2", __m256i, _mm256_setzero_si256(), _mm256_set1_epi8(3),
+               _mm256_add_epi32(sum, _mm256_madd_epi16(_mm256_maddubs_epi16(
+                                                           _mm256_xor_si256(sum, operand), operand),
+                                                       _mm256_set1_epi16(1))),
+               static_cast<float>(_mm256_cvtsi256_si32(sum)))
+#undef MSC_SUM_KERNEL
+
+Candidate F32Kernel() {
+  if (__builtin_cpu_supports("avx512f")) return {"AVX-512 FMA", F32Avx512, 2.0 * 16 * kSums};
+  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) {
+    return {"AVX2 FMA", F32Avx2, 2.0 * 8 * kSums};
+  }
+  return {"SSE2 multiply and add", F32Sse2, 2.0 * 4 * kSums};
+}
+
+Candidate Bf16Kernel() {
+  if (__builtin_cpu_supports("avx512bf16")) {
+    return {"AVX-512 BF16", Bf16Avx512, 2.0 * 32 * kSums};
+  }
+  return F32Kernel();
+}
+
+Candidate Int8Kernel() {
+  if (__builtin_cpu_supports("avx512vnni")) {
+    return {"AVX-512 VNNI", Int8Avx512, 2.0 * 64 * kSums};
+  }
+  if (__builtin_cpu_supports("avxvnni")) return {"AVX-VNNI", Int8AvxVnni, 2.0 * 32 * kSums};
+  if (__builtin_cpu_supports("avx2")) {
+    return {"AVX2 multiply and add of bytes", Int8Avx2, 2.0 * 32 * kSums};
+  }
+  return F32Kernel();
+}
+
+#else
+
+Candidate F32Kernel() {
+  return kPlain;
+}
+Candidate Bf16Kernel() {
+  return kPlain;
+}
+Candidate Int8Kernel() {
+  return kPlain;
+}
+
+#endif
+
+double SecondsOf(const auto& work) {
+  const auto start = std::chrono::steady_clock::now();
+  work();
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+constexpr int kRepeats = 7;
+
+Peak Measure(const Candidate& candidate, int threads) {
+  constexpr std::int64_t kRounds = 400'000;
+  volatile float sink = candidate.kernel(kRounds);  // the clock rises first
+  double least = 1e30;
+  for (int i = 0; i < kRepeats; ++i) {
+    least = std::min(least, SecondsOf([&] {
+                       ParallelFor(threads, threads, [&](std::int64_t begin, std::int64_t end) {
+                         for (; begin < end; ++begin) sink = candidate.kernel(kRounds);
+                       });
+                     }));
+  }
+  const double operations = candidate.operations * static_cast<double>(kRounds) * threads;
+  return {.per_second = operations / least, .instruction = candidate.instruction};
+}
+
+double MeasureCopy(int threads) {
+  constexpr std::size_t kBytes = std::size_t{64} << 20U;  // a thread
+  const std::size_t all = kBytes * static_cast<std::size_t>(threads);
+  std::vector<char> from(all, 1);
+  std::vector<char> to(all, 2);
+  double least = 1e30;
+  for (int i = 0; i < kRepeats; ++i) {
+    least = std::min(least, SecondsOf([&] {
+                       ParallelFor(threads, threads, [&](std::int64_t begin, std::int64_t end) {
+                         const std::size_t first = static_cast<std::size_t>(begin) * kBytes;
+                         const std::size_t count = static_cast<std::size_t>(end - begin) * kBytes;
+                         std::memcpy(to.data() + first, from.data() + first, count);
+                       });
+                     }));
+  }
+  return 2.0 * static_cast<double>(all) / least;
+}
+
+}  // namespace
+
+Roof MeasureRoof(int threads) {
+  return {.f32 = Measure(F32Kernel(), threads),
+          .bf16 = Measure(Bf16Kernel(), threads),
+          .int8 = Measure(Int8Kernel(), threads),
+          .copy_bytes_per_second = MeasureCopy(threads)};
+}
+
+const Peak& PeakOf(const Roof& roof, std::string_view precision) {
+  if (precision == "bf16") return roof.bf16;
+  return precision == "int8" ? roof.int8 : roof.f32;
+}
+
+}  // namespace msc::cost
