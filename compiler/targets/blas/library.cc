@@ -1,0 +1,108 @@
+#include "compiler/targets/blas/library.h"
+
+#include <cstdlib>
+
+#include <dlfcn.h>
+
+#include "compiler/base/error.h"
+
+namespace msc::blas {
+namespace {
+
+// Of the C interface of BLAS; the numbers are its own.
+constexpr int kRowMajor = 101;
+constexpr int kAsIs = 111;
+constexpr int kTransposed = 112;
+using Sgemm = void (*)(int order, int transpose_a, int transpose_b, int m, int n, int k,
+                       float alpha, const float* a, int lda, const float* b, int ldb, float beta,
+                       float* c, int ldc);
+
+// A loaded library with what it calls. A struct a library, so that multiply needs no look-up.
+template <class Tag>
+struct Entry {
+  static inline Sgemm sgemm = nullptr;
+
+  static void Multiply(const Product& p, const float* a, const float* b, float* c) {
+    const auto m = static_cast<int>(p.m);
+    const auto n = static_cast<int>(p.n);
+    const auto k = static_cast<int>(p.k);
+    sgemm(kRowMajor, p.transpose_a ? kTransposed : kAsIs, p.transpose_b ? kTransposed : kAsIs, m, n,
+          k, p.alpha, a, p.transpose_a ? m : k, b, p.transpose_b ? k : n, p.beta, c, n);
+  }
+};
+
+template <class Function>
+Function Symbol(void* handle, const char* library, const char* name) {
+  void* const symbol = dlsym(handle, name);
+  if (symbol == nullptr) throw UserError(std::string(library) + " has no function " + name);
+  return reinterpret_cast<Function>(symbol);
+}
+
+void* Open(const char* name, const std::string& package) {
+  void* const handle = dlopen(name, RTLD_NOW | RTLD_LOCAL);
+  if (handle == nullptr) {
+    throw UserError(std::string(dlerror()) + " (Debian package " + package + ")");
+  }
+  return handle;
+}
+
+/// Sets `variable` where they would not see that the CPU has AVX-512.
+void ChooseKernels(const char* variable, const char* value) {
+#if defined(__x86_64__)
+  const bool wide =
+      __builtin_cpu_supports("avx512f") != 0 && __builtin_cpu_supports("avx512bw") != 0 &&
+      __builtin_cpu_supports("avx512dq") != 0 && __builtin_cpu_supports("avx512vl") != 0;
+  if (wide && __builtin_cpu_is("intel") == 0) setenv(variable, value, /*overwrite=*/0);
+#else
+  static_cast<void>(variable);
+  static_cast<void>(value);
+#endif
+}
+
+struct OpenBlas {};
+struct Blis {};
+
+Library LoadOpenBlas() {
+  constexpr const char* kName = "libopenblas.so.0";
+  ChooseKernels("OPENBLAS_CORETYPE", "SkylakeX");
+  void* const handle = Open(kName, "libopenblas0-openmp");
+  Entry<OpenBlas>::sgemm = Symbol<Sgemm>(handle, kName, "cblas_sgemm");
+  const auto config = Symbol<const char* (*)()>(handle, kName, "openblas_get_config");
+  const auto core = Symbol<const char* (*)()>(handle, kName, "openblas_get_corename");
+  const std::string words = config();  // "OpenBLAS 0.3.21 DYNAMIC_ARCH ..."
+  const std::size_t end = words.find(' ', words.find(' ') + 1);
+  return {.version = words.substr(0, end) + " " + core(),
+          .multiply = Entry<OpenBlas>::Multiply,
+          .set_threads = Symbol<void (*)(int)>(handle, kName, "openblas_set_num_threads")};
+}
+
+void (*blis_set_threads)(std::int64_t) = nullptr;
+
+Library LoadBlis() {
+  constexpr const char* kName = "libblis.so.4";
+  ChooseKernels("BLIS_ARCH_TYPE", "0");  // skx
+  void* const handle = Open(kName, "libblis4-openmp");
+  Entry<Blis>::sgemm = Symbol<Sgemm>(handle, kName, "cblas_sgemm");
+  // Before anything is asked: it ends the process where its kernels are not there yet.
+  Symbol<void (*)()>(handle, kName, "bli_init")();
+  blis_set_threads = Symbol<void (*)(std::int64_t)>(handle, kName, "bli_thread_set_num_threads");
+  const auto version = Symbol<const char* (*)()>(handle, kName, "bli_info_get_version_str");
+  const auto arch = Symbol<int (*)()>(handle, kName, "bli_arch_query_id");
+  const auto name = Symbol<const char* (*)(int)>(handle, kName, "bli_arch_string");
+  return {.version = std::string("BLIS ") + version() + " " + name(arch()),
+          .multiply = Entry<Blis>::Multiply,
+          .set_threads = [](int threads) { blis_set_threads(threads); }};
+}
+
+}  // namespace
+
+const Library& LoadLibrary(const std::string& name) {
+  if (name == "blis") {
+    static const Library library = LoadBlis();
+    return library;
+  }
+  static const Library library = LoadOpenBlas();
+  return library;
+}
+
+}  // namespace msc::blas
