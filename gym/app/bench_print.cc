@@ -1,0 +1,172 @@
+#include "gym/app/bench_print.h"
+
+#include <algorithm>
+#include <cstdio>
+
+#include <nlohmann/json.hpp>
+
+#include "cost/measure/machine.h"
+
+namespace msc::gym {
+namespace {
+
+constexpr double kGiga = 1e-9;
+
+/// Work of a step and how near it comes to the nearer of the two roofs.
+struct StepShare {
+  double gflops = 0;
+  double share = 0;
+  const char* roof = "";  ///< "flop" or "copy"; empty where the step's nodes have no cost
+};
+
+StepShare ShareOf(const StepTime& step, const BenchRow& row, const cost::Roof& roof) {
+  OpCost cost;
+  for (const std::string& node : step.nodes) {
+    const auto it = row.costs.find(node);
+    if (it == row.costs.end()) continue;
+    cost.flops += it->second.flops;
+    cost.bytes += it->second.bytes;
+  }
+  const double seconds = static_cast<double>(step.time.count()) * 1e-9;
+  if (seconds <= 0 || cost.bytes <= 0) return {};
+  const double flop = cost.flops / cost::PeakOf(roof, step.precision).per_second / seconds;
+  const double copy = cost.bytes / roof.copy_bytes_per_second / seconds;
+  return {.gflops = cost.flops / seconds * kGiga,
+          .share = std::max(flop, copy),
+          .roof = flop >= copy ? "flop" : "copy"};
+}
+
+double SecondsOf(const BenchRow& row) {
+  return row.latency.median_ns * 1e-9;
+}
+
+void PrintRow(const BenchTitle& title, const BenchRow& row) {
+  const std::string name = row.target + " " + row.variant;
+  if (!row.executable) {
+    std::printf("  %-26s  absent: %s\n", name.c_str(), row.why.c_str());
+    return;
+  }
+  const MemoryUse& memory = row.executable->memory();
+  std::printf("  %-26s %9.3f   %.3f [%.3f, %.3f]  %8.1f  %5.1f %%  %8.2f  %8.2f  %.0e%s",
+              name.c_str(), row.latency.median_ns * 1e-6, row.latency.ratio, row.latency.ratio_low,
+              row.latency.ratio_high, title.flops / SecondsOf(row) * kGiga,
+              100 * row.roof_seconds / SecondsOf(row),
+              static_cast<double>(memory.arena_bytes) * 1e-6,
+              static_cast<double>(memory.constant_bytes) * 1e-6, row.max_error,
+              row.latency.noisy ? "  noisy" : "");
+  if (row.target != kPeer && row.steps_elsewhere > 0) {
+    std::printf("  %zu of %zu steps on reference", row.steps_elsewhere,
+                row.executable->steps().size());
+  }
+  std::printf("\n");
+}
+
+nlohmann::ordered_json PeakJson(const cost::Peak& peak) {
+  return {{"per_second", peak.per_second}, {"instruction", peak.instruction}};
+}
+
+nlohmann::ordered_json RowJson(const BenchTitle& title, const BenchRow& row) {
+  nlohmann::ordered_json json = {{"target", row.target}, {"variant", row.variant}};
+  if (!row.executable) {
+    json["absent"] = row.why;
+    return json;
+  }
+  const cost::Latency& latency = row.latency;
+  const MemoryUse& memory = row.executable->memory();
+  json.update({{"median_ms", latency.median_ns * 1e-6},
+               {"ratio", latency.ratio},
+               {"ratio_low", latency.ratio_low},
+               {"ratio_high", latency.ratio_high},
+               {"rounds", latency.rounds},
+               {"noisy", latency.noisy},
+               {"gflops", title.flops / SecondsOf(row) * kGiga},
+               {"roof_share", row.roof_seconds / SecondsOf(row)},
+               {"max_error", row.max_error},
+               {"arena_bytes", memory.arena_bytes},
+               {"constant_bytes", memory.constant_bytes},
+               {"steps", row.executable->steps().size()},
+               {"steps_elsewhere", row.steps_elsewhere}});
+  return json;
+}
+
+nlohmann::ordered_json ProfileJson(const BenchRow& row, const std::vector<StepTime>& times,
+                                   const cost::Roof& roof) {
+  nlohmann::ordered_json steps = nlohmann::ordered_json::array();
+  for (const StepTime& step : times) {
+    const StepShare share = ShareOf(step, row, roof);
+    steps.push_back({{"name", step.name},
+                     {"target", step.target},
+                     {"precision", step.precision},
+                     {"us", static_cast<double>(step.time.count()) * 1e-3},
+                     {"gflops", share.gflops},
+                     {"roof_share", share.share},
+                     {"roof", share.roof}});
+  }
+  return steps;
+}
+
+}  // namespace
+
+void PrintTable(const BenchTitle& title, const BenchSetup& setup,
+                const std::vector<BenchRow>& rows) {
+  const cost::Roof& roof = setup.roof;
+  std::printf("%s, batch %lld, %d thread%s, %s, %.3f GFLOP\n", title.model.c_str(),
+              static_cast<long long>(title.batch), title.threads, title.threads == 1 ? "" : "s",
+              cost::ReadMachine().cpu.c_str(), title.flops * kGiga);
+  std::printf("roof here: f32 %.0f GFLOP/s (%s), bf16 %.0f (%s), int8 %.0f (%s), copy %.1f GB/s\n",
+              roof.f32.per_second * kGiga, roof.f32.instruction.c_str(),
+              roof.bf16.per_second * kGiga, roof.bf16.instruction.c_str(),
+              roof.int8.per_second * kGiga, roof.int8.instruction.c_str(),
+              roof.copy_bytes_per_second * kGiga);
+  std::printf("  %-26s %9s   %-21s  %8s  %7s  %8s  %8s  %s\n", "", "median ms",
+              "ratio to first, 95 %", "GFLOP/s", "of roof", "arena MB", "const MB", "error");
+  for (const BenchRow& row : rows) PrintRow(title, row);
+}
+
+void PrintJson(const BenchTitle& title, const BenchSetup& setup, const std::vector<BenchRow>& rows,
+               const TargetRegistry& targets, const std::vector<std::vector<StepTime>>& profiles) {
+  nlohmann::ordered_json list = nlohmann::ordered_json::array();
+  nlohmann::ordered_json versions = nlohmann::ordered_json::object();
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    list.push_back(RowJson(title, rows[i]));
+    if (rows[i].executable) {
+      const std::string target = rows[i].target == kPeer ? "onnxruntime" : rows[i].target;
+      versions[rows[i].target] = targets.Get(target).facts().version;
+    }
+    if (i < profiles.size() && rows[i].executable) {
+      list.back()["profile"] = ProfileJson(rows[i], profiles[i], setup.roof);
+    }
+  }
+  const nlohmann::ordered_json all = {
+      {"model", title.model},
+      {"batch", title.batch},
+      {"threads", title.threads},
+      {"flops", title.flops},
+      {"cpu", cost::ReadMachine().cpu},
+      {"versions", versions},
+      {"roof",
+       {{"f32", PeakJson(setup.roof.f32)},
+        {"bf16", PeakJson(setup.roof.bf16)},
+        {"int8", PeakJson(setup.roof.int8)},
+        {"copy_bytes_per_second", setup.roof.copy_bytes_per_second}}},
+      {"rows", list}};
+  std::printf("%s\n", all.dump(2).c_str());
+}
+
+void PrintProfile(const BenchRow& row, const std::vector<StepTime>& times, const cost::Roof& roof) {
+  double total = 0;
+  for (const StepTime& step : times) total += static_cast<double>(step.time.count());
+  std::printf("\n%s %s: %zu steps, %.3f ms\n  %10s %6s  %-9s %-5s %8s  %-11s %s\n",
+              row.target.c_str(), row.variant.c_str(), times.size(), total * 1e-6, "us", "share",
+              "target", "as", "GFLOP/s", "of roof", "step");
+  for (const StepTime& step : times) {
+    const auto ns = static_cast<double>(step.time.count());
+    const StepShare share = ShareOf(step, row, roof);
+    std::printf("  %10.1f %5.1f%%  %-9s %-5s %8.1f  %4.0f%% %-5s %s\n", ns * 1e-3,
+                total > 0 ? 100 * ns / total : 0, step.target.c_str(),
+                step.precision.empty() ? "-" : step.precision.c_str(), share.gflops,
+                100 * share.share, share.roof, step.name.c_str());
+  }
+}
+
+}  // namespace msc::gym

@@ -1,0 +1,213 @@
+#include "gym/app/bench_rows.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <exception>
+#include <utility>
+
+#include "compiler/base/error.h"
+#include "compiler/base/file.h"
+#include "compiler/base/rng.h"
+#include "compiler/codegen/onnx/export.h"
+#include "compiler/compress/quantize/quantize.h"
+#include "compiler/pipeline/batch.h"
+#include "compiler/pipeline/calibrate.h"
+#ifdef MSC_WITH_ONNXRUNTIME
+#include "compiler/targets/onnxruntime/onnxruntime.h"
+#endif
+
+namespace msc::gym {
+namespace {
+
+/// Largest difference of an f32 output from the first f32 row's, in parts of the output's range.
+constexpr double kExactError = 1e-3;
+/// The same for a compressed variant, which differs by right, the more on random inputs: what is
+/// above is another computation. Accuracy is judged by a search, on real data.
+constexpr double kCompressedError = 0.5;
+
+/// What a node of a graph with explicit Q/DQ and Cast nodes multiplies in.
+std::string PrecisionOf(const Graph& graph, const Node& node) {
+  if (node.inputs.empty() || node.inputs[0] == kNoValue) return "f32";
+  const NodeId before = graph.producer(node.inputs[0]);
+  if (before != kNoNode && graph.node(before).Is("DequantizeLinear")) return "int8";
+  return graph.type(node.inputs[0]).dtype == DType::kBF16 ? "bf16" : "f32";
+}
+
+/// Seconds that the multiplications and additions of the layers take at the peak of their kind.
+double RoofSeconds(const Graph& applied, const BenchSetup& setup) {
+  Graph graph = applied;
+  ShapeBindings bindings;
+  for (const ValueId id : graph.inputs()) {
+    for (const Dim& dim : graph.type(id).shape.value_or(Shape{})) {
+      if (!dim.symbol().empty()) bindings.emplace(dim.symbol(), 1);
+    }
+  }
+  for (const auto& [symbol, size] : setup.compile.bindings) bindings[symbol] = size;
+  InferTypes(graph, bindings);
+  double seconds = 0;
+  for (const NodeId id : graph.order()) {
+    const cost::Peak& peak = cost::PeakOf(setup.roof, PrecisionOf(graph, graph.node(id)));
+    seconds += CostOf(graph, id).flops / peak.per_second;
+  }
+  return seconds;
+}
+
+/// Takes over an executable and runs it once.
+void Fill(BenchRow& row, Result<Executable> built, const BenchSetup& setup) {
+  if (!built.ok()) {
+    row.why = built.failure().detail;
+    return;
+  }
+  row.executable = std::move(built).value();
+  row.outputs = row.executable->Run(setup.inputs);
+}
+
+/// Calls `fill`; what it throws becomes the row's reason. A bug of ours goes on.
+template <class FillRow>
+BenchRow Guarded(std::string target, const Variant& variant, const FillRow& fill) {
+  BenchRow row;
+  row.target = std::move(target);
+  row.variant = variant.name;
+  try {
+    fill(row);
+  } catch (const InternalError&) {
+    throw;
+  } catch (const std::exception& error) {
+    row.why = error.what();
+  }
+  if (!row.why.empty()) row.executable.reset();
+  return row;
+}
+
+/// Largest difference in parts of the range of `expected`; infinite where they cannot be compared.
+double MaxError(const Tensor& expected, const Tensor& actual) {
+  if (expected.dtype() != actual.dtype() || expected.dims() != actual.dims()) return INFINITY;
+  if (expected.dtype() != DType::kF32) return expected == actual ? 0 : INFINITY;
+  const auto want = expected.Values<float>();
+  const auto got = actual.Values<float>();
+  if (want.empty()) return 0;
+  const auto [least, most] = std::minmax_element(want.begin(), want.end());
+  const double range = std::max(static_cast<double>(*most) - static_cast<double>(*least), 1e-30);
+  double error = 0;
+  for (std::size_t i = 0; i < want.size(); ++i) {
+    const double difference = std::abs(static_cast<double>(want[i]) - static_cast<double>(got[i]));
+    if (!std::isfinite(difference)) return INFINITY;
+    error = std::max(error, difference);
+  }
+  return error / range;
+}
+
+}  // namespace
+
+std::vector<Tensor> RandomInputs(const std::vector<ValueType>& types, std::uint64_t seed) {
+  Rng rng(seed);
+  std::vector<Tensor> inputs;
+  for (const ValueType& type : types) {
+    Tensor& tensor = inputs.emplace_back(type.dtype, StaticDims(type.shape.value()).value());
+    if (type.dtype != DType::kF32) continue;
+    for (float& x : tensor.MutableValues<float>()) x = static_cast<float>(rng.Normal());
+  }
+  return inputs;
+}
+
+std::vector<ValueType> BoundInputs(const Graph& graph, const ShapeBindings& bindings) {
+  std::vector<ValueType> types;
+  for (const ValueId id : graph.inputs()) {
+    ValueType type = graph.type(id);
+    if (!type.shape) throw UserError("input '" + graph.value(id).name + "' has no rank");
+    for (Dim& dim : *type.shape) {
+      if (dim.known()) continue;
+      const auto it = bindings.find(dim.symbol());
+      dim = Dim(it == bindings.end() ? 1 : it->second);
+    }
+    types.push_back(std::move(type));
+  }
+  return types;
+}
+
+Variant AllLayersIn(Precision precision, const BenchSetup& setup, const TargetRegistry& targets) {
+  constexpr std::int64_t kBatches = 4;
+  Variant variant{.name = std::string(Name(precision)), .strategy = {}};
+  if (precision == Precision::kF32) return variant;
+  for (const QuantizableLayer& layer : FindQuantizableLayers(*setup.graph)) {
+    const auto& allowed = layer.allowed;
+    if (std::find(allowed.begin(), allowed.end(), precision) == allowed.end()) continue;
+    variant.strategy.quantize.layers[layer.name] = variant.name;
+  }
+  if (precision != Precision::kInt8) return variant;
+  std::vector<ValueType> types = BoundInputs(*setup.graph, setup.compile.bindings);
+  const std::int64_t batch = BatchSize(*setup.graph, StaticDims(*types.at(0).shape)->at(0));
+  for (ValueType& type : types) type.shape->at(0) = Dim(batch * kBatches);
+  const CalibrationRun run{
+      .target = targets.Find("onednn") != nullptr ? "onednn" : "reference",
+      .threads = setup.compile.threads,
+      .batch = batch,
+  };
+  const Calibrator calibrator =
+      ObserveActivations(*setup.graph, RandomInputs(types, 1), run, targets);
+  variant.strategy.quantize.activations = calibrator.Scales({.method = "minmax"});
+  return variant;
+}
+
+BenchRow MakeRow(const std::string& spec, const Variant& variant, const BenchSetup& setup,
+                 const TargetRegistry& targets) {
+  return Guarded(spec, variant, [&](BenchRow& row) {
+    const Target& target = targets.Get(spec);
+    const Graph applied = ApplyStrategy(*setup.graph, variant.strategy);
+    const Graph lowered = Lower(applied, target, setup.compile);
+    Fill(row, BuildExecutable(lowered, target, targets, setup.compile), setup);
+    if (!row.executable) return;
+    for (const NodeId id : lowered.order()) {
+      row.costs[lowered.node(id).name] = CostOf(lowered, id);
+    }
+    for (const Step& step : row.executable->steps()) {
+      row.steps_elsewhere += step.target == target.facts().name ? 0 : 1;
+    }
+    row.roof_seconds = RoofSeconds(applied, setup);
+  });
+}
+
+BenchRow MakePeerRow(const std::string& file, const Variant& variant, const BenchSetup& setup) {
+  return Guarded(kPeer, variant, [&](BenchRow& row) {
+#ifdef MSC_WITH_ONNXRUNTIME
+    if (variant.name == Name(Precision::kBF16)) {
+      row.why = "ONNX Runtime has no bf16 kernels for this device";
+      return;
+    }
+    const Graph applied = ApplyStrategy(*setup.graph, variant.strategy);
+    const bool as_is = variant.name == Name(Precision::kF32) && file.ends_with(".onnx");
+    const std::string model = as_is ? ReadFile(file) : ExportOnnxBytes(applied);
+    Graph bound = *setup.graph;
+    InferTypes(bound, setup.compile.bindings);
+    Fill(row, BuildFromOnnx(model, bound, {.threads = setup.compile.threads}), setup);
+    row.roof_seconds = RoofSeconds(applied, setup);
+#else
+    static_cast<void>(file);
+    static_cast<void>(setup);
+    row.why = "this build has no ONNX Runtime";
+#endif
+  });
+}
+
+void CompareOutputs(std::vector<BenchRow>& rows) {
+  const auto first = std::find_if(rows.begin(), rows.end(), [](const BenchRow& row) {
+    return row.executable && row.variant == Name(Precision::kF32);
+  });
+  if (first == rows.end()) return;
+  for (BenchRow& row : rows) {
+    if (!row.executable) continue;
+    for (std::size_t i = 0; i < row.outputs.size(); ++i) {
+      row.max_error = std::max(row.max_error, MaxError(first->outputs.at(i), row.outputs[i]));
+    }
+    const double limit = row.variant == first->variant ? kExactError : kCompressedError;
+    if (row.max_error <= limit) continue;
+    char text[120] = "";  // NOLINT(modernize-avoid-c-arrays): snprintf
+    std::snprintf(text, sizeof text, "outputs differ from the first row's by %.2g of their range",
+                  row.max_error);
+    row.why = text;
+    row.executable.reset();
+  }
+}
+
+}  // namespace msc::gym

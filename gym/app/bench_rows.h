@@ -1,0 +1,76 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "compiler/ir/graph.h"
+#include "compiler/ops/op.h"
+#include "compiler/pipeline/compile.h"
+#include "compiler/runtime/executable.h"
+#include "compiler/strategy/strategy.h"
+#include "compiler/targets/target.h"
+#include "cost/analytic/roof.h"
+#include "cost/model/outcome.h"
+
+namespace msc::gym {
+
+/// What `mscgym bench` compares: the model with decisions taken, under a name for the table.
+struct Variant {
+  std::string name;  ///< "f32", "bf16", "int8" or "strategy"
+  Strategy strategy;
+};
+
+/// One row of the table: a variant on a target.
+struct BenchRow {
+  std::string target;   ///< as it was asked for
+  std::string variant;  ///< name of the variant
+  std::string why;      ///< why there are no figures; empty if there are
+  std::optional<Executable> executable;
+  std::vector<Tensor> outputs;          ///< of the inputs that are timed
+  std::map<std::string, OpCost> costs;  ///< of the lowered graph, by node name
+  std::size_t steps_elsewhere = 0;      ///< steps that another target than the row's runs
+  double roof_seconds = 0;              ///< least time of the variant's multiplications here
+  double max_error = 0;                 ///< against the first f32 row, in parts of the range
+  cost::Latency latency;                ///< against the first row that has figures
+};
+
+/// What all rows have in common.
+struct BenchSetup {
+  const Graph* graph = nullptr;  ///< canonical
+  CompileOptions compile;
+  std::vector<Tensor> inputs;
+  cost::Roof roof;
+};
+
+/// Seeded random values: normal for f32, zeros for other types.
+[[nodiscard]] std::vector<Tensor> RandomInputs(const std::vector<ValueType>& types,
+                                               std::uint64_t seed);
+
+/// Types of the graph's inputs with every symbol bound: by `bindings`, else to 1.
+[[nodiscard]] std::vector<ValueType> BoundInputs(const Graph& graph, const ShapeBindings& bindings);
+
+/// Every layer that allows it in `precision`. int8 is calibrated on seeded random inputs, by
+/// minimum and maximum: good for timing, not for accuracy. UserError where the model cannot be
+/// calibrated.
+[[nodiscard]] Variant AllLayersIn(Precision precision, const BenchSetup& setup,
+                                  const TargetRegistry& targets);
+
+/// Compiles a row and runs it once. What is expected to go wrong stands in `why`.
+[[nodiscard]] BenchRow MakeRow(const std::string& target, const Variant& variant,
+                               const BenchSetup& setup, const TargetRegistry& targets);
+
+/// ONNX Runtime beside our compiler: on the bytes of `file` for f32, on the QDQ model that
+/// `mscgym export` writes for other variants.
+[[nodiscard]] BenchRow MakePeerRow(const std::string& file, const Variant& variant,
+                                   const BenchSetup& setup);
+/// What the target of such rows is called.
+inline constexpr const char* kPeer = "(onnxruntime)";
+
+/// Gives rows whose outputs are not those of the first f32 row a reason instead of figures.
+void CompareOutputs(std::vector<BenchRow>& rows);
+
+}  // namespace msc::gym
