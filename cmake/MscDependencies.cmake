@@ -34,6 +34,11 @@ find_path(MSC_ORT_INCLUDE_DIR onnxruntime_c_api.h HINTS ENV MSC_ORT_INCLUDE "${o
 find_file(MSC_ORT_LIBRARY NAMES libonnxruntime.so.1 libonnxruntime.so HINTS "${ort}"
   PATH_SUFFIXES lib)
 msc_option_if_found(MSC_WITH_ONNXRUNTIME "The onnxruntime target" MSC_ORT_INCLUDE_DIR)
+find_path(MSC_XNNPACK_INCLUDE_DIR xnnpack.h)
+find_library(MSC_XNNPACK_LIBRARY XNNPACK)
+find_library(MSC_PTHREADPOOL_LIBRARY pthreadpool)
+msc_option_if_found(MSC_WITH_XNNPACK "The xnnpack target"
+  MSC_XNNPACK_INCLUDE_DIR MSC_XNNPACK_LIBRARY MSC_PTHREADPOOL_LIBRARY)
 
 if(MSC_WITH_MPI)
   find_package(MPI REQUIRED COMPONENTS C)

@@ -67,6 +67,7 @@ HEAVY = {
     "dnnl*": ["compiler/targets/onednn/desc.h"],
     "oneapi/*": [],
     "onnxruntime_c_api.h": [],
+    "xnnpack.h": [],
     "mpi.h": [],
     "Eigen/*": [],
     "unsupported/Eigen/*": [],

@@ -10,6 +10,9 @@
 #include "compiler/targets/onnxruntime/onnxruntime.h"
 #endif
 #include "compiler/targets/reference/reference.h"
+#ifdef MSC_WITH_XNNPACK
+#include "compiler/targets/xnnpack/xnnpack.h"
+#endif
 
 namespace msc {
 
@@ -29,6 +32,11 @@ void RegisterAllTargets(TargetRegistry& registry) {
   registry.Add(OnnxRuntimeKind());
 #else
   registry.AddAbsent("onnxruntime", "it was configured without the headers of ONNX Runtime");
+#endif
+#ifdef MSC_WITH_XNNPACK
+  registry.Add("xnnpack", MakeXnnpackTarget);
+#else
+  registry.AddAbsent("xnnpack", "it was configured without libxnnpack-dev and libpthreadpool-dev");
 #endif
 }
 

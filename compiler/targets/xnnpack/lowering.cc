@@ -1,0 +1,246 @@
+#include "compiler/targets/xnnpack/lowering.h"
+
+#include <algorithm>
+#include <cstring>
+#include <mutex>
+#include <utility>
+
+#include <pthreadpool.h>
+
+#include "compiler/base/error.h"
+#include "compiler/runtime/threads.h"
+
+namespace msc::xnnpack {
+namespace {
+
+/// The library's threads for a count, shared by all that ask for it; none for one thread. They are
+/// never given back: a step may run until the process ends.
+pthreadpool_t PoolOf(int threads) {
+  if (threads <= 1) return nullptr;
+  static std::mutex mutex;
+  static std::map<int, pthreadpool_t> pools;
+  const std::scoped_lock lock(mutex);
+  pthreadpool_t& pool = pools[threads];
+  if (pool == nullptr) pool = pthreadpool_create(static_cast<std::size_t>(threads));
+  if (pool == nullptr) throw SystemError("xnnpack: cannot start threads");
+  return pool;
+}
+
+/// An operator with its buffers. Addresses are set anew when one changed since the last run.
+struct Bound {
+  Operator op;
+  Setup setup;
+  std::vector<BufferId> buffers;
+  std::vector<float*> addresses;
+  pthreadpool_t pool = nullptr;
+
+  void Run(const StepContext& context) {
+    bool moved = false;
+    for (std::size_t i = 0; i < buffers.size(); ++i) {
+      auto* const address = reinterpret_cast<float*>(context.At(buffers[i]));
+      moved = moved || address != addresses[i];
+      addresses[i] = address;
+    }
+    if (moved && setup(op.get(), addresses, pool) != xnn_status_success) {
+      throw SystemError("xnnpack refused to run an operator that it made");
+    }
+    if (xnn_run_operator(op.get(), pool) != xnn_status_success) {
+      throw SystemError("xnnpack failed to run an operator");
+    }
+  }
+};
+
+/// [rows, columns] to [columns, rows] for rows of `to` in [begin, end), block by block.
+void Turn(const float* from, float* to, std::int64_t rows, std::int64_t columns, std::int64_t begin,
+          std::int64_t end) {
+  constexpr std::int64_t kBlock = 16;
+  for (std::int64_t c0 = begin; c0 < end; c0 += kBlock) {
+    for (std::int64_t r0 = 0; r0 < rows; r0 += kBlock) {
+      for (std::int64_t c = c0; c < std::min(c0 + kBlock, end); ++c) {
+        for (std::int64_t r = r0; r < std::min(r0 + kBlock, rows); ++r) {
+          to[c * rows + r] = from[r * columns + c];
+        }
+      }
+    }
+  }
+}
+
+/// Rows and columns of each image that a turn to `to` transposes.
+std::pair<std::int64_t, std::int64_t> MatrixOf(const Dims& dims, Layout to) {
+  const std::int64_t plane = dims[2] * dims[3];
+  return to == Layout::kChannelsLast ? std::pair(dims[1], plane) : std::pair(plane, dims[1]);
+}
+
+void TurnAll(const Dims& dims, Layout layout, const float* from, float* to, int threads) {
+  const auto [rows, columns] = MatrixOf(dims, layout);
+  for (std::int64_t n = 0; n < dims[0]; ++n) {
+    const std::int64_t start = n * rows * columns;
+    ParallelFor(threads, columns, [&, r = rows, c = columns](std::int64_t begin, std::int64_t end) {
+      Turn(from + start, to + start, r, c, begin, end);
+    });
+  }
+}
+
+}  // namespace
+
+Lowering::Lowering(const Graph& graph, std::span<const NodeId> nodes) : graph_(graph) {
+  for (const NodeId id : nodes) inside_[id] = true;
+}
+
+Lowering::Lowering(const Region& region, int threads, ExecutableBuilder& builder)
+    : Lowering(*region.graph, region.nodes) {
+  builder_ = &builder;
+  threads_ = threads;
+}
+
+std::optional<Dims> Lowering::DimsOf(ValueId value) const {
+  if (value == kNoValue) return std::nullopt;
+  const ValueType& type = graph_.type(value);
+  if (type.dtype != DType::kF32 || type.container != Container::kTensor || !type.shape) {
+    return std::nullopt;
+  }
+  std::optional<Dims> dims = StaticDims(*type.shape);
+  if (dims && ElementCount(*dims) == 0) return std::nullopt;
+  return dims;
+}
+
+bool Lowering::LeavesRegion(ValueId value) const {
+  const std::vector<Use>& uses = graph_.uses(value);
+  return graph_.IsOutput(value) || std::any_of(uses.begin(), uses.end(), [&](const Use& use) {
+           return !inside_.contains(use.node);
+         });
+}
+
+/// Whether the layout is other bytes than the dense one.
+bool Lowering::Turns(ValueId value, Layout layout) const {
+  const Dims dims = DimsOf(value).value();
+  return layout == Layout::kChannelsLast && dims.size() == 4 && dims[1] > 1 &&
+         dims[2] * dims[3] > 1;
+}
+
+std::optional<std::vector<float>> Lowering::Constant(ValueId value, Layout layout) const {
+  const TensorPtr tensor = graph_.constant(value);
+  if (!tensor || tensor->dtype() != DType::kF32) return std::nullopt;
+  const auto values = tensor->Values<float>();
+  std::vector<float> copy(values.begin(), values.end());
+  if (DimsOf(value) && Turns(value, layout)) {
+    TurnAll(tensor->dims(), layout, values.data(), copy.data(), 1);
+  }
+  return copy;
+}
+
+BufferId Lowering::NewBuffer(ValueId like) {
+  if (builder_ == nullptr) return {};
+  const auto elements = static_cast<std::size_t>(ElementCount(DimsOf(like).value()));
+  return builder_->AddBuffer(elements * sizeof(float) + XNN_EXTRA_BYTES);
+}
+
+BufferId Lowering::Scratch(ValueId like) {
+  return NewBuffer(like);
+}
+
+void Lowering::AddTurn(ValueId value, Layout to, BufferId from, BufferId into) {
+  if (builder_ == nullptr) return;
+  const Dims dims = DimsOf(value).value();
+  const bool turns = Turns(value, Layout::kChannelsLast);
+  Step step{.name = (turns ? "reorder " : "copy ") + graph_.value(value).name,
+            .target = "xnnpack",
+            .nodes = {},
+            .precision = "",
+            .reads = {from},
+            .writes = {into},
+            .run = {}};
+  step.run = [=, threads = threads_](const StepContext& context) {
+    const auto* const source = reinterpret_cast<const float*>(context.At(from));
+    auto* const target = reinterpret_cast<float*>(context.At(into));
+    if (turns) {
+      TurnAll(dims, to, source, target, threads);
+    } else {
+      std::memcpy(target, source, static_cast<std::size_t>(ElementCount(dims)) * sizeof(float));
+    }
+  };
+  builder_->AddStep(std::move(step));
+}
+
+BufferId Lowering::In(ValueId value, Layout layout) {
+  if (!Turns(value, layout)) layout = Layout::kDense;
+  if (const auto it = places_.find({value, layout}); it != places_.end()) return it->second;
+  BufferId& place = places_[{value, layout}];
+  if (builder_ == nullptr) return place;
+  if (auto constant = Constant(value, layout)) {
+    const std::size_t bytes = constant->size() * sizeof(float);
+    constant->resize(constant->size() + XNN_EXTRA_BYTES / sizeof(float));
+    auto owner = std::make_shared<const std::vector<float>>(*std::move(constant));
+    place = builder_->AddConstant(owner, owner->data(), bytes);
+    return place;
+  }
+  place = NewBuffer(value);
+  const Layout other = layout == Layout::kDense ? Layout::kChannelsLast : Layout::kDense;
+  const auto made = places_.find({value, other});
+  if (made != places_.end()) {
+    AddTurn(value, layout, made->second, place);
+  } else if (Turns(value, layout)) {
+    AddTurn(value, layout, builder_->BufferOf(value), place);
+  } else {
+    // What others made ends where it ends: the library would read past it.
+    const BufferId from = builder_->BufferOf(value);
+    const auto bytes =
+        static_cast<std::size_t>(ElementCount(DimsOf(value).value())) * sizeof(float);
+    Step step{.name = "copy " + graph_.value(value).name,
+              .target = "xnnpack",
+              .nodes = {},
+              .precision = "",
+              .reads = {from},
+              .writes = {place},
+              .run = {}};
+    step.run = [from, into = place, bytes](const StepContext& context) {
+      std::memcpy(context.At(into), context.At(from), bytes);
+    };
+    builder_->AddStep(std::move(step));
+  }
+  return place;
+}
+
+BufferId Lowering::Out(ValueId value, Layout layout) {
+  if (!Turns(value, layout)) layout = Layout::kDense;
+  const BufferId buffer = NewBuffer(value);
+  places_[{value, layout}] = buffer;
+  return buffer;
+}
+
+void Lowering::Finish(ValueId value) {
+  if (builder_ == nullptr || !LeavesRegion(value)) return;
+  const BufferId into = builder_->BufferOf(value);
+  if (const auto dense = places_.find({value, Layout::kDense}); dense != places_.end()) {
+    // The larger buffer may be what the dense one is a view of.
+    builder_->Alias(into, dense->second);
+    return;
+  }
+  AddTurn(value, Layout::kDense, places_.at({value, Layout::kChannelsLast}), into);
+}
+
+void Lowering::Add(Operator op, Setup setup, std::vector<BufferId> buffers, NodeId node) {
+  if (builder_ == nullptr) return;
+  auto bound = std::make_shared<Bound>();
+  bound->op = std::move(op);
+  bound->setup = std::move(setup);
+  bound->addresses.resize(buffers.size(), nullptr);
+  bound->buffers = buffers;
+  bound->pool = PoolOf(threads_);
+  const std::string& name = graph_.node(node).name;
+  Step step{.name = name,
+            .target = "xnnpack",
+            .nodes = {name},
+            .precision = "f32",
+            .reads = {buffers.begin(), buffers.end() - 1},
+            .writes = {buffers.back()},
+            .run = {}};
+  step.run = [bound](const StepContext& context) { bound->Run(context); };
+  builder_->AddStep(std::move(step));
+}
+
+void Lowering::Same(ValueId value, ValueId of) {
+  places_[{value, Layout::kDense}] = In(of, Layout::kDense);
+}
+
+}  // namespace msc::xnnpack
