@@ -20,9 +20,19 @@
 #include "compiler/ops/op.h"
 #include "compiler/targets/register.h"
 #include "compiler/targets/target.h"
+#include "tests/compiler/targets/example_target.h"
+#include "tests/compiler/targets/generated_cases.h"
 
 namespace msc {
 namespace {
+
+// Every target of the product, and the one that docs/add_a_target.md explains.
+TargetRegistry AllTargets() {
+  TargetRegistry registry;
+  RegisterAllTargets(registry);
+  registry.Add(ExampleKind());
+  return registry;
+}
 
 struct Case {
   std::string label;
@@ -136,7 +146,7 @@ Executable Build(const Graph& graph, const Target& target, const Target& referen
 
 class TargetContract : public testing::TestWithParam<std::tuple<std::string, Family>> {
  protected:
-  TargetContract() { RegisterAllTargets(registry_); }
+  TargetContract() : registry_(AllTargets()) {}
 
   void Compare(const Target& target, const Case& c, int threads) {
     Graph graph = ParseGraph(c.text);
@@ -169,7 +179,7 @@ TEST_P(TargetContract, AgreesWithTheReferenceKernels) {
     GTEST_SKIP() << absent.what();
   }
   for (std::size_t i = 0; i < family.cases.size(); ++i) {
-    SCOPED_TRACE(family.cases[i].label);
+    SCOPED_TRACE(family.cases[i].label + "\n" + family.cases[i].text);
     Compare(registry_.Get(name), family.cases[i], 1);
     // Two threads wait for each other on busy machines: a part of the cases will do.
     if (i % 4 == 0) Compare(registry_.Get(name), family.cases[i], 2);
@@ -620,12 +630,17 @@ std::vector<Family> AllFamilies() {
   families.push_back({"binary", BinaryCases()});
   families.push_back({"elementwise", ElementwiseCases()});
   families.push_back({"others", OtherCases()});
+  for (const std::string& kind : GeneratedKinds()) {
+    std::vector<Case>& cases = families.emplace_back(Family{"generated_" + kind, {}}).cases;
+    for (GeneratedCase& made : GenerateCases(kind, 1, 24)) {
+      cases.push_back({std::move(made.label), std::move(made.text)});
+    }
+  }
   return families;
 }
 
 std::vector<std::string> TargetNames() {
-  TargetRegistry registry;
-  RegisterAllTargets(registry);
+  const TargetRegistry registry = AllTargets();
   std::vector<std::string> names;
   for (const auto& [name, kind] : registry.kinds()) names.push_back(name);
   return names;

@@ -1,0 +1,24 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace msc {
+
+/// A graph as text, types of node outputs left out.
+struct GeneratedCase {
+  std::string label;
+  std::string text;
+};
+
+/// `count` small graphs of one node of a kind ("conv", "fused_conv", "pool", "gemm", "matmul",
+/// "binary", "unary", "softmax"): odd and uneven sizes, groups, dilations, uneven padding,
+/// broadcasting, and now and then a dimension of size 0. The same seed gives the same graphs.
+[[nodiscard]] std::vector<GeneratedCase> GenerateCases(const std::string& kind, std::uint64_t seed,
+                                                       int count);
+
+/// The kinds there are.
+[[nodiscard]] std::vector<std::string> GeneratedKinds();
+
+}  // namespace msc
