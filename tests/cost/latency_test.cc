@@ -114,6 +114,26 @@ TEST(MeasureTogether, CancelsADriftOfTheMachine) {
   EXPECT_FALSE(latency.significant());
 }
 
+TEST(MeasureTogether, LetsTheSidesSettleBeforeTheyAreTimed) {
+  // Each side finds the caches full of the other's: its first call in a row takes twice as long.
+  FakeMachine machine;
+  int last = -1;
+  const auto side = [&](int number, double ns) {
+    return [&machine, &last, number, ns] {
+      machine.now_ns += last == number ? ns : 2 * ns;
+      last = number;
+    };
+  };
+  const Call candidate = side(1, 3'000'000);
+  LatencyOptions options;
+  const auto measure = [&] {
+    return MeasureTogether(side(0, 3'000'000), {&candidate, 1}, options, machine.MakeProbe())[0];
+  };
+  EXPECT_EQ(measure().median_ns, 6'000'000);
+  options.settle_calls = 1;
+  EXPECT_EQ(measure().median_ns, 3'000'000);
+}
+
 TEST(MeasureTogether, RepeatsCallsUntilAnEpochIsLongEnough) {
   FakeMachine machine;
   std::int64_t calls = 0;
