@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
@@ -28,6 +29,7 @@ struct Options {
   std::int64_t batch = 1;
   std::int64_t max_ms = 3000;
   int profile_runs = 30;
+  std::uint64_t seed = 0;
   bool peer = false;
   bool profile = false;
   bool json = false;
@@ -88,6 +90,7 @@ void Measure(const Options& options, const BenchSetup& setup, std::vector<BenchR
   cost::LatencyOptions latency;
   latency.max_ms = options.max_ms;
   latency.settle_calls = 1;
+  latency.seed = options.seed;
   const std::vector<cost::Latency> latencies =
       cost::MeasureTogether(calls[0], calls, latency, cost::SystemProbe());
   std::size_t next = 0;
@@ -118,7 +121,7 @@ void Bench(const Options& options, AppContext& context) {
       .compile = {.threads = options.threads, .bindings = BatchBindings(graph, options.batch)},
       .inputs = {},
       .roof = cost::MeasureRoof(options.threads)};
-  setup.inputs = RandomInputs(BoundInputs(graph, setup.compile.bindings), 0);
+  setup.inputs = RandomInputs(BoundInputs(graph, setup.compile.bindings), options.seed);
   std::vector<BenchRow> rows = MakeRows(options, setup, targets);
   Measure(options, setup, rows);
 
@@ -177,6 +180,7 @@ void AddBench(CLI::App& app, AppContext& context) {
   command->add_option("--max-ms", options->max_ms, "budget of a row in milliseconds")
       ->check(CLI::Range(1, 1000000))
       ->capture_default_str();
+  command->add_option("--seed", options->seed, "of inputs and intervals")->capture_default_str();
   command->add_flag("--profile", options->profile, "time and share of the roof of every step");
   command->add_flag("--json", options->json, "for scripts");
   command->footer(

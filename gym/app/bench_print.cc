@@ -1,7 +1,9 @@
 #include "gym/app/bench_print.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdio>
+#include <map>
 
 #include <nlohmann/json.hpp>
 
@@ -19,14 +21,27 @@ struct StepShare {
   const char* roof = "";  ///< "flop" or "copy"; empty where the step's nodes have no cost
 };
 
-StepShare ShareOf(const StepTime& step, const BenchRow& row, const cost::Roof& roof) {
-  OpCost cost;
-  for (const std::string& node : step.nodes) {
+/// The work of every step: of the nodes it computes. A node that takes several steps counts for the
+/// longest: the others close it.
+std::vector<OpCost> WorkOf(const std::vector<StepTime>& times, const BenchRow& row) {
+  std::map<std::string, std::size_t> longest;
+  for (std::size_t i = 0; i < times.size(); ++i) {
+    for (const std::string& node : times[i].nodes) {
+      const auto it = longest.emplace(node, i).first;
+      if (times[i].time > times[it->second].time) it->second = i;
+    }
+  }
+  std::vector<OpCost> work(times.size());
+  for (const auto& [node, step] : longest) {
     const auto it = row.costs.find(node);
     if (it == row.costs.end()) continue;
-    cost.flops += it->second.flops;
-    cost.bytes += it->second.bytes;
+    work[step].flops += it->second.flops;
+    work[step].bytes += it->second.bytes;
   }
+  return work;
+}
+
+StepShare ShareOf(const StepTime& step, const OpCost& cost, const cost::Roof& roof) {
   const double seconds = static_cast<double>(step.time.count()) * 1e-9;
   if (seconds <= 0 || cost.bytes <= 0) return {};
   const double flop = cost.flops / cost::PeakOf(roof, step.precision).per_second / seconds;
@@ -92,8 +107,10 @@ nlohmann::ordered_json RowJson(const BenchTitle& title, const BenchRow& row) {
 nlohmann::ordered_json ProfileJson(const BenchRow& row, const std::vector<StepTime>& times,
                                    const cost::Roof& roof) {
   nlohmann::ordered_json steps = nlohmann::ordered_json::array();
-  for (const StepTime& step : times) {
-    const StepShare share = ShareOf(step, row, roof);
+  const std::vector<OpCost> work = WorkOf(times, row);
+  for (std::size_t i = 0; i < times.size(); ++i) {
+    const StepTime& step = times[i];
+    const StepShare share = ShareOf(step, work[i], roof);
     steps.push_back({{"name", step.name},
                      {"target", step.target},
                      {"precision", step.precision},
@@ -159,9 +176,11 @@ void PrintProfile(const BenchRow& row, const std::vector<StepTime>& times, const
   std::printf("\n%s %s: %zu steps, %.3f ms\n  %10s %6s  %-9s %-5s %8s  %-11s %s\n",
               row.target.c_str(), row.variant.c_str(), times.size(), total * 1e-6, "us", "share",
               "target", "as", "GFLOP/s", "of roof", "step");
-  for (const StepTime& step : times) {
+  const std::vector<OpCost> work = WorkOf(times, row);
+  for (std::size_t i = 0; i < times.size(); ++i) {
+    const StepTime& step = times[i];
     const auto ns = static_cast<double>(step.time.count());
-    const StepShare share = ShareOf(step, row, roof);
+    const StepShare share = ShareOf(step, work[i], roof);
     std::printf("  %10.1f %5.1f%%  %-9s %-5s %8.1f  %4.0f%% %-5s %s\n", ns * 1e-3,
                 total > 0 ? 100 * ns / total : 0, step.target.c_str(),
                 step.precision.empty() ? "-" : step.precision.c_str(), share.gflops,

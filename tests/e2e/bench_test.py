@@ -1,0 +1,60 @@
+"""mscgym bench: a row a target and precision, and a reason where there are no figures."""
+
+import json
+import os
+import unittest
+
+import e2e
+
+MODEL = os.path.join(e2e.ROOT, "experiments", "models", "fashion_resnet.onnx")
+
+
+class Bench(e2e.SearchTest):
+
+    def bench(self, *arguments):
+        return self.mscgym("bench", MODEL, "--max-ms", "30", *arguments)
+
+    def test_rows_of_targets_and_precisions(self):
+        done = self.bench("--targets", "reference,warp,reference:threads=1", "--precision",
+                          "f32,int8", "--json", "--profile")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        answer = json.loads(done.stdout)
+        rows = {(row["target"], row["variant"]): row for row in answer["rows"]}
+        self.assertEqual(len(rows), 6)
+        for variant in ("f32", "int8"):
+            self.assertIn("unknown target 'warp'", rows["warp", variant]["absent"])
+            for target in ("reference", "reference:threads=1"):
+                row = rows[target, variant]
+                self.assertGreater(row["median_ms"], 0)
+                self.assertLessEqual(row["ratio_low"], row["ratio_high"])
+                self.assertGreater(row["gflops"], 0)
+                self.assertGreater(row["roof_share"], 0)
+                self.assertGreater(row["arena_bytes"], 0)
+                self.assertEqual(len(row["profile"]), row["steps"])
+                self.assertEqual(row["steps_elsewhere"], 0)
+        self.assertEqual(rows["reference", "f32"]["max_error"], 0)
+        self.assertGreater(rows["reference", "int8"]["max_error"], 0)
+        self.assertEqual(set(answer["roof"]), {"f32", "bf16", "int8", "copy_bytes_per_second"})
+        self.assertEqual(answer["versions"]["reference"], "1")
+
+    def test_the_table_says_why_a_row_is_absent(self):
+        done = self.bench("--targets", "reference,reference:beads=bone", "--profile", "--peer")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("reference:beads=bone f32    absent: unknown key 'reference.beads'",
+                      done.stdout)
+        self.assertRegex(done.stdout, r"reference f32 +\d+\.\d+ +\d")
+        self.assertIn("(onnxruntime) f32", done.stdout)
+
+    def test_no_row_at_all_is_a_failure(self):
+        done = self.bench("--targets", "warp")
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("absent: unknown target 'warp'", done.stdout)
+
+    def test_more_threads_than_cores(self):
+        done = self.bench("--threads", "1000")
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("--threads is more than the", done.stderr)
+
+
+if __name__ == "__main__":
+    e2e.main()
