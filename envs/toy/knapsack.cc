@@ -77,6 +77,20 @@ class KnapsackProblem final : public gym::SearchProblem {
     }
     return anchors;
   }
+  [[nodiscard]] std::map<std::string, gym::AdditiveCost> DoAdditiveCosts() const override {
+    std::map<std::string, gym::AdditiveCost> costs;
+    for (const KnapsackLayer& layer : kLayers) {
+      std::vector<double>& latency = costs["latency_ratio"].effects.emplace_back();
+      for (const std::int32_t time : layer.latency_us) {
+        latency.push_back(static_cast<double>(time) / static_cast<double>(reference_.latency_us));
+      }
+      std::vector<double>& drop = costs["accuracy_drop"].effects.emplace_back();
+      for (const std::int32_t loss : layer.drop_milli) {
+        drop.push_back(static_cast<double>(loss) / 1000);
+      }
+    }
+    return costs;
+  }
   [[nodiscard]] std::string DoDescribe(const gym::Assignment& assignment) const override {
     return gym::ChoicesAsJson(decisions_, assignment);
   }

@@ -126,11 +126,8 @@ int Coordinate(const AppContext& context, const Options& options, cost::FarmEval
   const std::unique_ptr<Env> env = envs.Make(config.env, env_context);
   SearchProblem* problem = env->problem();
   if (problem == nullptr) throw UserError("'" + config.env + "' is no search problem");
-  const std::unique_ptr<Agent> agent =
-      MakeAgents().Make(config.agent, AgentSetup{.decisions = problem->decisions(),
-                                                 .objectives = config.objective.minimize.size(),
-                                                 .seed = config.seed,
-                                                 .first_trial = problem->Anchors().size()});
+  const std::unique_ptr<Agent> agent = MakeAgents().Make(
+      config.agent, AgentSetupFor(*problem, ToObjective(config.objective), config.seed));
 
   SearchResult result;
   {

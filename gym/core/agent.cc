@@ -22,6 +22,8 @@ bool Fits(std::span<const Decision> decisions, const Assignment& assignment) {
 Agent::Agent(AgentSetup setup) : setup_(std::move(setup)) {
   CheckDecisions(setup_.decisions);
   if (setup_.objectives < 1) throw UserError("an agent needs at least one objective");
+  Check(setup_.costs.empty() || setup_.costs.size() == setup_.objectives + setup_.constraints,
+        "costs are known of every objective and constraint, or of none");
 }
 
 std::vector<Assignment> Agent::Ask(std::uint64_t first, std::size_t count) {
@@ -41,6 +43,8 @@ void Agent::Tell(std::span<const Told> results) {
     Check(Fits(setup_.decisions, told.assignment), "an agent is told choices in range");
     Check(told.objectives.size() == (told.failed ? 0 : setup_.objectives),
           "an agent is told every objective of a trial, and none of a failed one");
+    Check(told.constraints.size() == (told.failed ? 0 : setup_.constraints),
+          "an agent is told every constraint of a trial, and none of a failed one");
     Check(std::all_of(told.objectives.begin(), told.objectives.end(),
                       [](double value) { return std::isfinite(value); }),
           "an agent is told finite objectives");

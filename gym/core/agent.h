@@ -11,23 +11,29 @@
 
 namespace msc::gym {
 
-/// A finished trial as an agent sees it. `objectives` in the study's order, smaller is better,
-/// empty after a failure; `violation` > 0 says by how much constraints are missed.
+/// A finished trial as an agent sees it, in the study's order of objectives and constraints; both
+/// are empty after a failure.
 struct Told {
   std::uint64_t trial = 0;
   Assignment assignment;
-  std::vector<double> objectives;
-  double violation = 0;
+  std::vector<double> objectives;        ///< smaller is better
+  std::vector<double> constraints = {};  ///< excess over the limit, relative to it; <= 0 is kept
+  double violation = 0;                  ///< sum of the positive ones: 0 means feasible
   bool failed = false;
 };
 
 /// What a study tells an agent at the start.
 struct AgentSetup {
   std::vector<Decision> decisions;
-  std::size_t objectives = 1;  ///< >= 1
+  std::size_t objectives = 1;   ///< >= 1
+  std::size_t constraints = 0;  ///< values told about each trial besides its objectives
   std::uint64_t seed = 0;
-  /// The first trial that will be asked of the agent; those before are the problem's anchors.
+  /// The first trial that will be asked of the agent. Those before are told before: the problem's
+  /// anchors, or results of an earlier study to start from.
   std::uint64_t first_trial = 0;
+  /// What objectives, then constraints are known to be, where all of them are sums over the
+  /// decisions; else empty.
+  std::vector<AdditiveCost> costs = {};
 };
 
 /// Proposes assignments and hears how they did: ask and tell, in batches.
@@ -43,8 +49,9 @@ class Agent {
   Agent& operator=(const Agent&) = delete;
   virtual ~Agent() = default;
 
-  /// Proposals for trials first, first + 1, ..., at most `count`; fewer or none when the agent has
-  /// nothing left to try. Each has one choice per decision, in range. `first` >= first_trial.
+  /// Proposals for trials first, first + 1, ..., at most `count`; fewer at the end of a round,
+  /// fewer or none when the agent has nothing left to try. Each has one choice per decision, in
+  /// range. `first` >= first_trial.
   [[nodiscard]] std::vector<Assignment> Ask(std::uint64_t first, std::size_t count);
   /// Results in ascending trial number, each trial once over the agent's life; those of trials
   /// before first_trial (anchors) too. InternalError otherwise, or if one does not fit the setup.

@@ -69,6 +69,19 @@ std::vector<std::pair<std::string, Assignment>> SearchProblem::Anchors() const {
   return anchors;
 }
 
+std::map<std::string, AdditiveCost> SearchProblem::AdditiveCosts() const {
+  std::map<std::string, AdditiveCost> costs = DoAdditiveCosts();
+  for (const auto& [metric, cost] : costs) {
+    Check(
+        std::equal(cost.effects.begin(), cost.effects.end(), decisions().begin(), decisions().end(),
+                   [](const std::vector<double>& effects, const Decision& decision) {
+                     return effects.size() == decision.choices.size();
+                   }),
+        "additive costs have one effect for each choice of each decision");
+  }
+  return costs;
+}
+
 void SearchProblem::Evaluate(std::span<const Assignment> batch, const Done& done,
                              const std::function<bool()>& stop) {
   Check(static_cast<bool>(done), "Evaluate is given a function to report to");

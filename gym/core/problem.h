@@ -38,6 +38,13 @@ struct Evaluation {
   bool operator==(const Evaluation&) const = default;
 };
 
+/// A metric that is a sum over the decisions: metric(a) = offset + sum over i of effects[i][a[i]].
+struct AdditiveCost {
+  double offset = 0;
+  std::vector<std::vector<double>> effects;  ///< by decision and choice
+  bool operator==(const AdditiveCost&) const = default;
+};
+
 /// A search space and the way to try its points. The capability that search agents and the study
 /// need; an Env offers it through Env::problem().
 class SearchProblem {
@@ -58,6 +65,9 @@ class SearchProblem {
   /// says true. InternalError if an evaluation misses a metric or has one that is not finite.
   void Evaluate(std::span<const Assignment> batch, const Done& done,
                 const std::function<bool()>& stop = {});
+  /// Metrics that are known, without trying anything, to be sums over the decisions: what exact
+  /// methods need. Empty for most problems. InternalError if one does not fit the decisions.
+  [[nodiscard]] std::map<std::string, AdditiveCost> AdditiveCosts() const;
   /// How many it works on at one time. >= 1.
   [[nodiscard]] std::size_t parallelism() const { return DoParallelism(); }
   /// What the assignment means, as JSON text: the strategy it stands for. UserError if it does not
@@ -75,6 +85,7 @@ class SearchProblem {
   [[nodiscard]] virtual std::vector<std::pair<std::string, Assignment>> DoAnchors() const {
     return {};
   }
+  [[nodiscard]] virtual std::map<std::string, AdditiveCost> DoAdditiveCosts() const { return {}; }
   [[nodiscard]] virtual std::size_t DoParallelism() const { return 1; }
   [[nodiscard]] virtual std::string DoDescribe(const Assignment& assignment) const = 0;
   [[nodiscard]] virtual std::string DoHash() const = 0;

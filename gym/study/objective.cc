@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 
 #include "compiler/base/error.h"
 
@@ -17,15 +16,34 @@ double MetricOf(const Evaluation& evaluation, const std::string& name) {
   throw UserError("no metric '" + name + "'; measured: " + (known.empty() ? "none" : known));
 }
 
+/// What excess is relative to.
+double ScaleOf(const Constraint& constraint) {
+  constexpr double kLeastScale = 1e-9;
+  return std::max(std::abs(constraint.limit), kLeastScale);
+}
+
+AdditiveCost Scaled(AdditiveCost cost, double limit, double scale) {
+  cost.offset = (cost.offset - limit) / scale;
+  for (auto& effects : cost.effects) {
+    for (double& effect : effects) effect /= scale;
+  }
+  return cost;
+}
+
 }  // namespace
 
-double Violation(const Objective& objective, const Evaluation& evaluation) {
-  constexpr double kLeastScale = 1e-9;
-  double sum = 0;
-  for (const auto& constraint : objective.subject_to) {
-    const double excess = MetricOf(evaluation, constraint.metric) - constraint.limit;
-    if (excess > 0) sum += excess / std::max(std::abs(constraint.limit), kLeastScale);
+std::vector<double> ConstraintValues(const Objective& objective, const Evaluation& evaluation) {
+  std::vector<double> values;
+  for (const Constraint& constraint : objective.subject_to) {
+    values.push_back((MetricOf(evaluation, constraint.metric) - constraint.limit) /
+                     ScaleOf(constraint));
   }
+  return values;
+}
+
+double Violation(const Objective& objective, const Evaluation& evaluation) {
+  double sum = 0;
+  for (const double value : ConstraintValues(objective, evaluation)) sum += std::max(value, 0.0);
   return sum;
 }
 
@@ -36,32 +54,29 @@ std::vector<double> ObjectiveValues(const Objective& objective, const Evaluation
   return values;
 }
 
-bool Dominates(std::span<const double> a, std::span<const double> b) {
-  Check(a.size() == b.size(), "points have as many values as there are objectives");
-  bool smaller = false;
-  for (std::size_t i = 0; i < a.size(); ++i) {
-    if (a[i] > b[i]) return false;
-    smaller = smaller || a[i] < b[i];
+AgentSetup AgentSetupFor(const SearchProblem& problem, const Objective& objective,
+                         std::uint64_t seed) {
+  AgentSetup setup;
+  setup.decisions = problem.decisions();
+  setup.objectives = objective.minimize.size();
+  setup.constraints = objective.subject_to.size();
+  setup.seed = seed;
+  setup.first_trial = problem.Anchors().size();
+  const std::map<std::string, AdditiveCost> known = problem.AdditiveCosts();
+  for (const std::string& metric : objective.minimize) {
+    const auto it = known.find(metric);
+    if (it == known.end()) return setup;
+    setup.costs.push_back(it->second);
   }
-  return smaller;
-}
-
-std::vector<std::size_t> ParetoFront(std::span<const std::vector<double>> points) {
-  // In lexicographic order no point is dominated by a later one, so comparing with the front found
-  // so far is enough; equal points stand side by side, the first of them first.
-  std::vector<std::size_t> order(points.size());
-  std::iota(order.begin(), order.end(), std::size_t{0});
-  std::stable_sort(order.begin(), order.end(),
-                   [&](std::size_t a, std::size_t b) { return points[a] < points[b]; });
-  std::vector<std::size_t> front;
-  for (const std::size_t i : order) {
-    const bool beaten = std::any_of(front.rbegin(), front.rend(), [&](std::size_t j) {
-      return points[j] == points[i] || Dominates(points[j], points[i]);
-    });
-    if (!beaten) front.push_back(i);
+  for (const Constraint& constraint : objective.subject_to) {
+    const auto it = known.find(constraint.metric);
+    if (it == known.end()) {
+      setup.costs.clear();
+      return setup;
+    }
+    setup.costs.push_back(Scaled(it->second, constraint.limit, ScaleOf(constraint)));
   }
-  std::sort(front.begin(), front.end());
-  return front;
+  return setup;
 }
 
 }  // namespace msc::gym

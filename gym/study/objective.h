@@ -1,11 +1,11 @@
 #pragma once
 
-#include <cstddef>
-#include <span>
+#include <cstdint>
 #include <string>
 #include <vector>
 
 #include "compiler/base/within.h"
+#include "gym/core/agent.h"
 #include "gym/core/problem.h"
 
 namespace msc::gym {
@@ -35,14 +35,19 @@ struct Objective {
   }
 };
 
+/// How far each constrained metric lies above its limit, relative to max(|limit|, 1e-9): negative
+/// where there is room, 0 at the limit itself. UserError if a metric is missing.
+[[nodiscard]] std::vector<double> ConstraintValues(const Objective& objective,
+                                                   const Evaluation& evaluation);
 /// Sum over constraints of how far the metric lies above its limit, relative to max(|limit|, 1e-9);
 /// 0 when all are kept. UserError if a metric is missing.
 [[nodiscard]] double Violation(const Objective& objective, const Evaluation& evaluation);
 [[nodiscard]] std::vector<double> ObjectiveValues(const Objective& objective,
                                                   const Evaluation& evaluation);
-/// Whether a is at least as small everywhere and smaller somewhere.
-[[nodiscard]] bool Dominates(std::span<const double> a, std::span<const double> b);
-/// Indices of the points that no other dominates, ascending; of equal points the first.
-[[nodiscard]] std::vector<std::size_t> ParetoFront(std::span<const std::vector<double>> points);
+
+/// What an agent hears of a problem that is searched for `objective`: decisions, counts, the first
+/// trial after the anchors, and additive costs where the problem declares all that matter.
+[[nodiscard]] AgentSetup AgentSetupFor(const SearchProblem& problem, const Objective& objective,
+                                       std::uint64_t seed);
 
 }  // namespace msc::gym

@@ -241,6 +241,7 @@ class StudyRun {
       told.failed = trial.evaluation.failure.has_value();
       if (!told.failed) {
         told.objectives = ObjectiveValues(options_.objective, trial.evaluation);
+        told.constraints = ConstraintValues(options_.objective, trial.evaluation);
         told.violation = Violation(options_.objective, trial.evaluation);
       }
       results.push_back(std::move(told));

@@ -5,6 +5,7 @@
 
 #include "compiler/base/error.h"
 #include "compiler/base/fields.h"
+#include "gym/core/pareto.h"
 
 namespace msc::gym {
 namespace {

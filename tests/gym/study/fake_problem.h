@@ -63,8 +63,10 @@ class FakeProblem final : public SearchProblem {
       {"a", {"0", "1", "2", "3"}}, {"b", {"0", "1", "2", "3"}}, {"c", {"0", "1", "2", "3"}}};
 };
 
-inline AgentSetup SetupFor(const SearchProblem& problem, std::uint64_t seed) {
+inline AgentSetup SetupFor(const SearchProblem& problem, std::uint64_t seed,
+                           std::size_t constraints = 1) {
   AgentSetup setup;
+  setup.constraints = constraints;
   setup.decisions = problem.decisions();
   setup.objectives = 1;
   setup.seed = seed;

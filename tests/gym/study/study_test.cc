@@ -223,7 +223,7 @@ TEST(Study, StopsAtTheTimeBudgetWithWhatItHas) {
   };
   SimDisk disk;
   Slow problem;
-  Both agent(SetupFor(problem, 0));
+  Both agent(SetupFor(problem, 0, 0));
   Journal journal(std::make_unique<SimFile>(disk));
   StudyOptions options = Options(10);
   options.objective = {{"cost"}, {}};
