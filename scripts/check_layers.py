@@ -51,6 +51,8 @@ RULES = {
     "envs/*": "envs gym/core cost/model compiler/*",
     "agents": "agents/* gym/core compiler/base",
     "agents/*": "agents agents/common gym/core compiler/base",
+    # The portfolio is made of the others.
+    "agents/auto": "agents/* gym/core compiler/base",
     "tests": "*",
     "tests/*": "*",
     "benchmarks": "*",
@@ -69,6 +71,7 @@ HEAVY = {
     "onnxruntime_c_api.h": [],
     "xnnpack.h": [],
     "mpi.h": [],
+    "armadillo": [],
     "Eigen/*": [],
     "unsupported/Eigen/*": [],
     "spdlog/*": [],

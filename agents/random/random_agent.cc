@@ -1,32 +1,24 @@
 #include "agents/random/random_agent.h"
 
-#include "compiler/base/rng.h"
+#include "agents/common/method.h"
 
 namespace msc::agents {
 
 namespace {
 
-class RandomAgent final : public gym::Agent {
+/// What a method leaves open is drawn at random: everything, here.
+class RandomMethod final : public Method {
  public:
-  using Agent::Agent;
-
- private:
-  std::vector<gym::Assignment> DoAsk(std::uint64_t first, std::size_t count) override {
-    std::vector<gym::Assignment> proposals(count);
-    for (gym::Assignment& proposal : proposals) {
-      Rng rng(MixSeed({setup().seed, first++}));
-      for (const gym::Decision& decision : setup().decisions) {
-        proposal.push_back(static_cast<std::int32_t>(rng.Below(decision.choices.size())));
-      }
-    }
-    return proposals;
-  }
+  void Learn(const History& /*history*/, std::span<const gym::Told> /*round*/) override {}
+  void Propose(Draft& /*draft*/) const override {}
 };
 
 }  // namespace
 
 std::unique_ptr<gym::Agent> MakeRandomAgent(const gym::AgentSetup& setup) {
-  return std::make_unique<RandomAgent>(setup);
+  // Large: results decide nothing but what not to propose again.
+  constexpr std::size_t kRound = 256;
+  return MakeRoundAgent(setup, kRound, std::make_unique<RandomMethod>());
 }
 
 }  // namespace msc::agents

@@ -6,9 +6,8 @@
 
 namespace msc::agents {
 
-/// Every decision uniform and independent, trial after trial: the control that a search must beat.
-/// Trial N is a function of the seed and N alone; results change nothing, and nothing is avoided,
-/// not even what was tried before.
+/// Uniform over what was not tried before: the control that a search must beat. Results change
+/// nothing else.
 [[nodiscard]] std::unique_ptr<gym::Agent> MakeRandomAgent(const gym::AgentSetup& setup);
 
 }  // namespace msc::agents

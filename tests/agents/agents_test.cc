@@ -55,22 +55,33 @@ TEST(GridAgent, ReachesTheLastTrialNumberAndStops) {
   EXPECT_EQ(agent->Ask(std::numeric_limits<std::uint64_t>::max() - 1, 10).size(), 2U);
 }
 
+/// So large that nothing is drawn twice.
+std::vector<Decision> LargeSpace() {
+  std::vector<Decision> decisions = kDecisions;
+  for (int i = 0; i < 60; ++i) decisions.push_back({"more" + std::to_string(i), {"0", "1"}});
+  return decisions;
+}
+
 TEST(RandomAgent, DrawsEveryChoiceAboutEquallyOften) {
-  const auto agent = MakeRandomAgent({.decisions = kDecisions, .seed = 11});
+  const auto agent = MakeRandomAgent({.decisions = LargeSpace(), .seed = 11});
   std::map<std::int32_t, int> counts;
-  for (const Assignment& assignment : agent->Ask(0, 6000)) ++counts[assignment[2]];
+  for (std::uint64_t first = 0; first < 6144; first += 256) {
+    for (const Assignment& assignment : agent->Ask(first, 256)) ++counts[assignment[2]];
+  }
   ASSERT_EQ(counts.size(), 3U);
-  // 5 deviations of a binomial(6000, 1/3) are 183.
-  for (const auto& [choice, count] : counts) EXPECT_NEAR(count, 2000, 183) << choice;
+  // 5 deviations of a binomial(6144, 1/3) are 185.
+  for (const auto& [choice, count] : counts) EXPECT_NEAR(count, 2048, 185) << choice;
 }
 
 TEST(RandomAgent, DrawsDecisionsIndependently) {
-  const auto agent = MakeRandomAgent({.decisions = kDecisions, .seed = 11});
-  std::map<Assignment, int> counts;
-  for (const Assignment& assignment : agent->Ask(0, 6000)) ++counts[assignment];
+  const auto agent = MakeRandomAgent({.decisions = LargeSpace(), .seed = 11});
+  std::map<std::pair<std::int32_t, std::int32_t>, int> counts;
+  for (std::uint64_t first = 0; first < 6144; first += 256) {
+    for (const Assignment& a : agent->Ask(first, 256)) ++counts[{a[0], a[2]}];
+  }
   ASSERT_EQ(counts.size(), 6U);
-  // 5 deviations of a binomial(6000, 1/6) are 144.
-  for (const auto& [assignment, count] : counts) EXPECT_NEAR(count, 1000, 144);
+  // 5 deviations of a binomial(6144, 1/6) are 146.
+  for (const auto& [pair, count] : counts) EXPECT_NEAR(count, 1024, 146);
 }
 
 TEST(RandomAgent, DrawsOtherTrialsFromAnotherSeed) {

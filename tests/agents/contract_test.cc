@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <limits>
 #include <ostream>
-#include <tuple>
+#include <set>
 
 #include <gtest/gtest.h>
 
@@ -10,6 +10,7 @@
 #include "envs/toy/knapsack.h"
 #include "envs/toy/one_max.h"
 #include "gym/core/problem.h"
+#include "gym/study/objective.h"
 
 // Every registered agent is enrolled by itself, over every toy problem.
 
@@ -28,79 +29,89 @@ AgentRegistry Registered() {
 struct Toy {
   std::string label;
   std::unique_ptr<gym::Env> (*make)();
-  std::string objective;
-  std::string constrained;
-  double limit;
+  gym::Objective objective;
   double optimum;
 };
 
 const std::vector<Toy>& Toys() {
   static const std::vector<Toy> toys = {
-      {"OneMax", envs::MakeOneMaxEnv, "zeros", "switches", 10, 0},
-      {"PrecisionKnapsack", envs::MakeKnapsackEnv, "latency_ratio", "accuracy_drop",
-       envs::kKnapsackBudget, 0.395},
+      {"OneMax", envs::MakeOneMaxEnv, {{"zeros"}, {{"switches", 10}}}, 0},
+      {"PrecisionKnapsack",
+       envs::MakeKnapsackEnv,
+       {{"latency_ratio"}, {{"accuracy_drop", envs::kKnapsackBudget}}},
+       0.395},
   };
   return toys;
 }
 
-/// Ten times the size of the largest toy: uniform draws miss one point of 1024 in so many trials
-/// with a probability of 5e-5.
-constexpr std::uint64_t kTrials = 10240;
+/// What decides a search apart from agent and toy.
+struct Plan {
+  std::uint64_t seed = 5;
+  std::uint64_t trials = 48;
+  std::size_t batch = 16;
+  std::vector<Told> before = {};  ///< results to start from, with their own trial numbers
+  double failing = 0;             ///< share of assignments that always fail
+  double stop_at = -1;            ///< objective at which the search may end
+};
 
 struct Search {
   std::vector<Told> trials;
   double best = std::numeric_limits<double>::infinity();
 };
 
-/// What decides a search apart from agent and toy.
-struct Plan {
-  std::uint64_t seed = 1;
-  std::uint64_t trials = kTrials;
-  std::size_t batch = 16;
-  std::uint64_t first = 0;
-  double failing = 0;  ///< share of assignments that always fail
-};
+bool Feasible(const Told& told) {
+  return !told.failed && told.violation == 0;
+}
 
-Told Evaluate(gym::SearchProblem& problem, const Toy& toy, const Plan& plan, Told told) {
+Told Evaluate(gym::SearchProblem& problem, const gym::Objective& objective, double failing,
+              Told told) {
   std::uint64_t key = 0;
   for (const std::int32_t choice : told.assignment) {
     key = MixSeed({key, static_cast<std::uint64_t>(choice)});
   }
-  if (Rng(key).Uniform() < plan.failing) {
+  if (Rng(key).Uniform() < failing) {
     told.failed = true;
     return told;
   }
   problem.Evaluate({&told.assignment, 1}, [&](std::size_t, const gym::Evaluation& result) {
-    told.objectives = {result.metrics.at(toy.objective)};
-    told.violation = std::max(0.0, result.metrics.at(toy.constrained) - toy.limit);
+    told.objectives = gym::ObjectiveValues(objective, result);
+    told.constraints = gym::ConstraintValues(objective, result);
+    told.violation = gym::Violation(objective, result);
   });
   return told;
+}
+
+std::unique_ptr<gym::Agent> MakeAgent(const std::string& name, const gym::SearchProblem& problem,
+                                      const gym::Objective& objective, const Plan& plan) {
+  gym::AgentSetup setup = gym::AgentSetupFor(problem, objective, plan.seed);
+  setup.first_trial = plan.before.empty() ? 0 : plan.before.back().trial + 1;
+  setup.costs.clear();  // to be found out; declared ones have a test of their own
+  return Registered().Make(name, setup);
 }
 
 Search RunSearch(const std::string& name, const Toy& toy, const Plan& plan) {
   const auto env = toy.make();
   gym::SearchProblem& problem = *env->problem();
-  const auto agent = Registered().Make(
-      name, {.decisions = problem.decisions(), .seed = plan.seed, .first_trial = plan.first});
+  const auto agent = MakeAgent(name, problem, toy.objective, plan);
+  agent->Tell(plan.before);
+  const std::uint64_t first = plan.before.empty() ? 0 : plan.before.back().trial + 1;
   Search search;
-  while (search.trials.size() < plan.trials) {
+  while (search.trials.size() < plan.trials && search.best > plan.stop_at) {
     // As a study does: no more than a round without telling, no more than are left.
     const std::size_t count =
         std::min({plan.batch, agent->round().value_or(plan.batch),
                   static_cast<std::size_t>(plan.trials) - search.trials.size()});
-    const std::uint64_t next = plan.first + search.trials.size();
+    const std::uint64_t next = first + search.trials.size();
     const std::vector<Assignment> proposals = agent->Ask(next, count);
     if (proposals.empty()) break;
     std::vector<Told> results;
     for (const Assignment& proposal : proposals) {
       Told told{.trial = next + results.size(), .assignment = proposal, .objectives = {}};
-      results.push_back(Evaluate(problem, toy, plan, std::move(told)));
+      results.push_back(Evaluate(problem, toy.objective, plan.failing, std::move(told)));
     }
     agent->Tell(results);
     for (Told& told : results) {
-      if (!told.failed && told.violation == 0) {
-        search.best = std::min(search.best, told.objectives[0]);
-      }
+      if (Feasible(told)) search.best = std::min(search.best, told.objectives[0]);
       search.trials.push_back(std::move(told));
     }
   }
@@ -113,91 +124,141 @@ std::vector<Assignment> Assignments(const Search& search) {
   return assignments;
 }
 
-using AgentAndToy = std::tuple<std::string, std::size_t>;
+class RegisteredAgent : public testing::TestWithParam<std::string> {};
 
-class RegisteredAgent : public testing::TestWithParam<AgentAndToy> {
- protected:
-  [[nodiscard]] static std::string Name() { return std::get<0>(GetParam()); }
-  [[nodiscard]] static const Toy& ToyProblem() { return Toys()[std::get<1>(GetParam())]; }
-};
+// --- What it finds -------------------------------------------------------------------------------
 
 TEST_P(RegisteredAgent, FindsTheOptimum) {
-  EXPECT_EQ(RunSearch(Name(), ToyProblem(), {}).best, ToyProblem().optimum);
+  for (const Toy& toy : Toys()) {
+    const Search search =
+        RunSearch(GetParam(), toy, {.trials = 1024, .stop_at = toy.optimum + 1e-12});
+    EXPECT_NEAR(search.best, toy.optimum, 1e-12) << toy.label;
+  }
 }
 
+TEST_P(RegisteredAgent, ProposesNothingTwice) {
+  for (const Toy& toy : Toys()) {
+    const auto assignments = Assignments(RunSearch(GetParam(), toy, {.trials = 64}));
+    EXPECT_EQ(std::set(assignments.begin(), assignments.end()).size(), 64U) << toy.label;
+  }
+}
+
+TEST_P(RegisteredAgent, EndsWhenTheSpaceIsUsedUp) {
+  const std::vector<gym::Decision> decisions = {
+      {"a", {"x", "y"}}, {"only", {"x"}}, {"b", {"x", "y", "z"}}};
+  const auto agent = Registered().Make(GetParam(), {.decisions = decisions, .seed = 3});
+  std::set<Assignment> seen;
+  for (std::uint64_t trial = 0; trial < 10; ++trial) {
+    const auto proposals = agent->Ask(trial, 1);
+    if (proposals.empty()) break;
+    EXPECT_TRUE(seen.insert(proposals[0]).second);
+    const double value = proposals[0][0] + proposals[0][2];
+    agent->Tell(
+        std::vector<Told>{{.trial = trial, .assignment = proposals[0], .objectives = {value}}});
+  }
+  EXPECT_EQ(seen.size(), 6U);
+}
+
+TEST_P(RegisteredAgent, SearchesForSeveralObjectivesToo) {
+  Toy toy = Toys()[1];
+  toy.objective = {{"latency_ratio", "accuracy_drop"}, {}};
+  const Search search = RunSearch(GetParam(), toy, {.trials = 64});
+  EXPECT_EQ(search.trials.size(), 64U);
+}
+
+// --- That it is the same whatever the way --------------------------------------------------------
+
 TEST_P(RegisteredAgent, ProposesTheSameFromTheSameSeed) {
-  const Plan plan{.seed = 5, .trials = 200};
-  EXPECT_EQ(Assignments(RunSearch(Name(), ToyProblem(), plan)),
-            Assignments(RunSearch(Name(), ToyProblem(), plan)));
+  for (const Toy& toy : Toys()) {
+    EXPECT_EQ(Assignments(RunSearch(GetParam(), toy, {})),
+              Assignments(RunSearch(GetParam(), toy, {})))
+        << toy.label;
+  }
 }
 
 TEST_P(RegisteredAgent, ProposesTheSameInBatchesOfAnySize) {
-  const auto one =
-      Assignments(RunSearch(Name(), ToyProblem(), {.seed = 5, .trials = 200, .batch = 1}));
-  for (const std::size_t batch : {7, 16, 200}) {
-    EXPECT_EQ(
-        Assignments(RunSearch(Name(), ToyProblem(), {.seed = 5, .trials = 200, .batch = batch})),
-        one)
-        << batch;
+  for (const Toy& toy : Toys()) {
+    const auto one = Assignments(RunSearch(GetParam(), toy, {.batch = 1}));
+    for (const std::size_t batch : {7, 48}) {
+      EXPECT_EQ(Assignments(RunSearch(GetParam(), toy, {.batch = batch})), one)
+          << toy.label << " " << batch;
+    }
   }
 }
 
-TEST_P(RegisteredAgent, ProposesTheSameWhenAskedFromTheMiddle) {
-  const Plan plan{.seed = 5, .trials = 100};
-  const Search whole = RunSearch(Name(), ToyProblem(), plan);
-  const auto env = ToyProblem().make();
-  const auto agent =
-      Registered().Make(Name(), {.decisions = env->problem()->decisions(), .seed = 5});
-  // A resumed study: the first 50 are told, never asked.
-  const std::size_t known = 50 / agent->round().value_or(1) * agent->round().value_or(1);
-  agent->Tell(std::span(whole.trials).first(known));
-  const auto rest = agent->Ask(known, agent->round().value_or(10));
-  for (std::size_t i = 0; i < rest.size(); ++i) {
-    EXPECT_EQ(rest[i], whole.trials[known + i].assignment);
+TEST_P(RegisteredAgent, ProposesTheSameWhenItIsResumed) {
+  for (const Toy& toy : Toys()) {
+    const Plan plan;
+    const Search whole = RunSearch(GetParam(), toy, plan);
+    const auto env = toy.make();
+    // Interrupted anywhere, also within a round: what was finished is told, never asked for.
+    for (const std::size_t known : {0, 1, 13, 20, 30}) {
+      const auto agent = MakeAgent(GetParam(), *env->problem(), toy.objective, plan);
+      agent->Tell(std::span(whole.trials).first(known));
+      const auto rest = agent->Ask(known, agent->round().value_or(10));
+      ASSERT_FALSE(rest.empty());
+      for (std::size_t i = 0; i < std::min(rest.size(), whole.trials.size() - known); ++i) {
+        EXPECT_EQ(rest[i], whole.trials[known + i].assignment) << toy.label << " " << known;
+      }
+    }
   }
-  EXPECT_FALSE(rest.empty());
 }
+
+TEST_P(RegisteredAgent, StartsFromWhatItIsToldBefore) {
+  for (const Toy& toy : Toys()) {
+    Plan plan{.trials = 20};
+    plan.before = RunSearch("random", toy, {.seed = 9, .trials = 12}).trials;
+    const Search search = RunSearch(GetParam(), toy, plan);
+    ASSERT_EQ(search.trials.size(), 20U) << toy.label;
+    EXPECT_EQ(search.trials.front().trial, 12U);
+    if (GetParam() == "grid") continue;  // counts, and looks at nothing
+    for (const Told& told : search.trials) {
+      const bool known =
+          std::any_of(plan.before.begin(), plan.before.end(),
+                      [&](const Told& earlier) { return earlier.assignment == told.assignment; });
+      EXPECT_FALSE(known) << toy.label;
+    }
+  }
+}
+
+// --- What it bears -------------------------------------------------------------------------------
 
 TEST_P(RegisteredAgent, StaysWithinTheBudget) {
-  EXPECT_EQ(RunSearch(Name(), ToyProblem(), {.trials = 37, .batch = 16}).trials.size(), 37U);
+  EXPECT_EQ(RunSearch(GetParam(), Toys()[0], {.trials = 37, .batch = 16}).trials.size(), 37U);
 }
 
 TEST_P(RegisteredAgent, ProposesNothingWhenAskedForNothing) {
-  const auto env = ToyProblem().make();
-  const auto agent = Registered().Make(Name(), {.decisions = env->problem()->decisions()});
-  EXPECT_TRUE(agent->Ask(0, 0).empty());
-}
-
-TEST_P(RegisteredAgent, StartsFromItsFirstTrial) {
-  const Search search = RunSearch(Name(), ToyProblem(), {.trials = 20, .first = 3});
-  ASSERT_EQ(search.trials.size(), 20U);
-  EXPECT_EQ(search.trials.front().trial, 3U);
+  const auto env = Toys()[0].make();
+  EXPECT_TRUE(MakeAgent(GetParam(), *env->problem(), Toys()[0].objective, {})->Ask(0, 0).empty());
 }
 
 TEST_P(RegisteredAgent, GoesOnWhenHalfOfTheCandidatesFail) {
-  const Search search = RunSearch(Name(), ToyProblem(), {.trials = 400, .failing = 0.5});
-  EXPECT_EQ(search.trials.size(), 400U);
-  EXPECT_LT(search.best, std::numeric_limits<double>::infinity());
+  for (const Toy& toy : Toys()) {
+    const Search search = RunSearch(GetParam(), toy, {.trials = 100, .failing = 0.5});
+    EXPECT_EQ(search.trials.size(), 100U) << toy.label;
+    EXPECT_LT(search.best, std::numeric_limits<double>::infinity()) << toy.label;
+  }
 }
 
 TEST_P(RegisteredAgent, GoesOnWhenAllCandidatesFail) {
-  EXPECT_EQ(RunSearch(Name(), ToyProblem(), {.trials = 100, .failing = 1}).trials.size(), 100U);
+  EXPECT_EQ(RunSearch(GetParam(), Toys()[0], {.trials = 60, .failing = 1}).trials.size(), 60U);
 }
 
-INSTANTIATE_TEST_SUITE_P(All, RegisteredAgent,
-                         testing::Combine(testing::ValuesIn(Registered().Names()),
-                                          testing::Range<std::size_t>(0, Toys().size())),
-                         [](const auto& test) {
-                           return std::get<0>(test.param) + "_" +
-                                  Toys()[std::get<1>(test.param)].label;
-                         });
+TEST_P(RegisteredAgent, GoesOnWhenNothingIsFeasible) {
+  Toy toy = Toys()[1];
+  toy.objective.subject_to = {{"accuracy_drop", -1}};
+  EXPECT_EQ(RunSearch(GetParam(), toy, {.trials = 60}).trials.size(), 60U);
+}
+
+INSTANTIATE_TEST_SUITE_P(All, RegisteredAgent, testing::ValuesIn(Registered().Names()),
+                         [](const auto& test) { return test.param; });
 
 class ToyProblems : public testing::TestWithParam<std::size_t> {};
 
 TEST_P(ToyProblems, AreExhaustedByTheGridWhichThenProposesNothing) {
   const Toy& toy = Toys()[GetParam()];
   const auto env = toy.make();
-  const Search search = RunSearch("grid", toy, {});
+  const Search search = RunSearch("grid", toy, {.trials = 10240});
   EXPECT_EQ(static_cast<double>(search.trials.size()), gym::SpaceSize(env->problem()->decisions()));
   auto assignments = Assignments(search);
   EXPECT_TRUE(std::is_sorted(assignments.begin(), assignments.end()));
@@ -206,6 +267,26 @@ TEST_P(ToyProblems, AreExhaustedByTheGridWhichThenProposesNothing) {
 
 INSTANTIATE_TEST_SUITE_P(All, ToyProblems, testing::Range<std::size_t>(0, Toys().size()),
                          [](const auto& test) { return Toys()[test.param].label; });
+
+// --- Declared costs ------------------------------------------------------------------------------
+
+class AgentWithDeclaredCosts : public testing::TestWithParam<std::string> {};
+
+TEST_P(AgentWithDeclaredCosts, ProposesTheOptimumFirst) {
+  const Toy& toy = Toys()[1];
+  const auto env = toy.make();
+  gym::AgentSetup setup = gym::AgentSetupFor(*env->problem(), toy.objective, 5);
+  setup.first_trial = 0;
+  ASSERT_EQ(setup.costs.size(), 2U);
+  const auto first = Registered().Make(GetParam(), setup)->Ask(0, 1);
+  const Told told = Evaluate(*env->problem(), toy.objective, 0,
+                             {.trial = 0, .assignment = first.at(0), .objectives = {}});
+  EXPECT_TRUE(Feasible(told));
+  EXPECT_NEAR(told.objectives[0], toy.optimum, 1e-12);
+}
+
+INSTANTIATE_TEST_SUITE_P(All, AgentWithDeclaredCosts, testing::Values("auto", "ilp"),
+                         [](const auto& test) { return test.param; });
 
 }  // namespace
 }  // namespace msc::agents

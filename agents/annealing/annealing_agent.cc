@@ -1,0 +1,79 @@
+#include "agents/annealing/annealing_agent.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "agents/common/method.h"
+#include "agents/common/ranking.h"
+
+namespace msc::agents {
+
+using gym::Told;
+
+namespace {
+
+class AnnealingMethod final : public Method {
+ public:
+  explicit AnnealingMethod(const gym::AgentSetup& setup) : setup_(setup) {}
+
+  void Learn(const History& history, std::span<const Told> round) override {
+    for (const Told& told : round) {
+      ranked_.insert(std::upper_bound(ranked_.begin(), ranked_.end(), told, Better), told);
+    }
+    if (!current_) {
+      if (history.Best() != nullptr) current_ = *history.Best();
+      return;
+    }
+    for (const Told& told : round) {
+      if (Accepts(told, history.trials().size())) current_ = told;
+    }
+  }
+
+  void Propose(Draft& draft) const override {
+    while (!draft.full()) {
+      Rng rng = draft.MakeRng();
+      if (!current_) {
+        draft.AddRandom();
+        continue;
+      }
+      gym::Assignment neighbour = current_->assignment;
+      const std::size_t place = rng.Below(neighbour.size());
+      const std::uint64_t choices = setup_.decisions[place].choices.size();
+      if (choices > 1) {
+        const std::uint64_t step = 1 + rng.Below(choices - 1);
+        neighbour[place] = static_cast<std::int32_t>(
+            (static_cast<std::uint64_t>(neighbour[place]) + step) % choices);
+      }
+      draft.AddNear(std::move(neighbour), rng);
+    }
+  }
+
+ private:
+  [[nodiscard]] double Energy(const Told& told) const {
+    const auto place = std::lower_bound(ranked_.begin(), ranked_.end(), told, Better);
+    return static_cast<double>(place - ranked_.begin()) / static_cast<double>(ranked_.size());
+  }
+
+  [[nodiscard]] bool Accepts(const Told& told, std::size_t trials) const {
+    constexpr double kStart = 0.25;
+    constexpr double kHalving = 25;  // trials after which the temperature is half
+    const double temperature = kStart / (1 + static_cast<double>(trials) / kHalving);
+    const double rise = Energy(told) - Energy(*current_);
+    constexpr std::uint64_t kTag = 0x68656174;
+    Rng rng(MixSeed({setup_.seed, kTag, told.trial}));
+    return rise <= 0 || rng.Uniform() < std::exp(-rise / temperature);
+  }
+
+  gym::AgentSetup setup_;
+  std::vector<Told> ranked_;  // best first
+  std::optional<Told> current_;
+};
+
+}  // namespace
+
+std::unique_ptr<gym::Agent> MakeAnnealingAgent(const gym::AgentSetup& setup) {
+  constexpr std::size_t kRound = 4;
+  return MakeRoundAgent(setup, kRound, std::make_unique<AnnealingMethod>(setup));
+}
+
+}  // namespace msc::agents

@@ -1,0 +1,79 @@
+#include "agents/auto/auto_agent.h"
+
+#include "agents/common/additive_model.h"
+#include "agents/common/method.h"
+#include "agents/evolution/evolution_method.h"
+#include "agents/gp/gp_method.h"
+#include "agents/ilp/ilp_method.h"
+#include "agents/tpe/tpe_method.h"
+
+namespace msc::agents {
+
+using gym::Told;
+
+namespace {
+
+constexpr std::size_t kRound = 4;
+constexpr std::size_t kChanges = 24;      // single changes tried at first
+constexpr std::size_t kManyTrials = 200;  // from which a process no longer knows all of them
+
+class AutoMethod final : public Method {
+ public:
+  explicit AutoMethod(const gym::AgentSetup& setup)
+      : setup_(setup),
+        ilp_(MakeIlpMethod(setup, 0)),
+        gp_(MakeGpMethod(setup)),
+        evolution_(MakeEvolutionMethod(
+            setup, setup.objectives > 1 ? Selection::kFront : Selection::kBest)),
+        tpe_(MakeTpeMethod(setup, setup.objectives > 1 ? Goodness::kFront : Goodness::kBest)) {}
+
+  void Learn(const History& history, std::span<const Told> round) override {
+    if (start_.empty()) {
+      start_ = history.Best() != nullptr ? history.Best()->assignment
+                                         : gym::Assignment(setup_.decisions.size(), 0);
+    }
+    for (Method* part : {ilp_.get(), gp_.get(), evolution_.get(), tpe_.get()}) {
+      part->Learn(history, round);
+    }
+  }
+
+  void Propose(Draft& draft) const override {
+    const std::size_t trials = draft.history().trials().size();
+    if (!setup_.costs.empty()) {
+      // A front that is known beats all guessing, but sums may be declared in error.
+      if (trials < kChanges) ilp_->Propose(draft);
+    } else {
+      auto changes = SingleChanges(setup_.decisions, start_);
+      if (changes.size() > kChanges) changes.resize(kChanges);
+      draft.Add(start_);
+      for (const gym::Assignment& change : changes) draft.Add(change);
+    }
+    if (draft.full()) return;
+    const bool many = trials >= kManyTrials;
+    {
+      const PartOfDraft part(draft, 1);
+      (many ? tpe_ : ilp_)->Propose(draft);
+    }
+    {
+      const PartOfDraft part(draft, many ? 1 : 2);
+      gp_->Propose(draft);
+    }
+    evolution_->Propose(draft);
+  }
+
+ private:
+  gym::AgentSetup setup_;
+  gym::Assignment start_;  // whose single changes are tried first
+  std::unique_ptr<Method> ilp_;
+  std::unique_ptr<Method> gp_;
+  std::unique_ptr<Method> evolution_;
+  std::unique_ptr<Method> tpe_;
+};
+
+}  // namespace
+
+std::unique_ptr<gym::Agent> MakeAutoAgent(const gym::AgentSetup& setup) {
+  return MakeRoundAgent(setup, kRound, std::make_unique<AutoMethod>(setup));
+}
+
+}  // namespace msc::agents

@@ -1,0 +1,109 @@
+#include "agents/bisection/bisection_agent.h"
+
+#include <optional>
+
+#include "agents/common/method.h"
+#include "agents/common/ranking.h"
+
+namespace msc::agents {
+
+using gym::Assignment;
+
+namespace {
+
+/// Runs the whole search again for every proposal, on the results told; it ends at the first trial
+/// whose result is not known, which is the proposal.
+class BisectionMethod final : public Method {
+ public:
+  explicit BisectionMethod(const gym::AgentSetup& setup) : setup_(setup) {}
+
+  void Learn(const History& /*history*/, std::span<const gym::Told> /*round*/) override {}
+
+  void Propose(Draft& draft) const override {
+    const auto steps = BisectSteps(draft);
+    if (!steps) return;
+    Assignment current = AtStep(std::max<std::int64_t>(*steps, 0));
+    for (bool moved = true; moved;) {
+      moved = false;
+      for (std::size_t i = 0; i < current.size(); ++i) {
+        const auto choice = BisectDecision(draft, current, i);
+        if (!choice) return;
+        moved = moved || *choice != current[i];
+        current[i] = *choice;
+      }
+    }
+    Rng rng = draft.MakeRng();
+    while (draft.AddNear(draft.history().Best()->assignment, rng)) continue;
+  }
+
+ private:
+  /// The decisions in their order, the first ones at their last choice: `step` single steps from
+  /// the mildest everywhere.
+  [[nodiscard]] Assignment AtStep(std::int64_t step) const {
+    Assignment assignment;
+    for (const gym::Decision& decision : setup_.decisions) {
+      const auto room = static_cast<std::int64_t>(decision.choices.size()) - 1;
+      const std::int64_t taken = std::min(step, room);
+      assignment.push_back(static_cast<std::int32_t>(taken));
+      step -= taken;
+    }
+    return assignment;
+  }
+
+  /// Whether constraints are kept, or nothing where that must be tried first.
+  static std::optional<bool> Keeps(Draft& draft, const Assignment& assignment) {
+    if (const gym::Told* told = draft.history().Find(assignment)) {
+      return !told->failed && told->violation == 0;
+    }
+    draft.Add(assignment);
+    return std::nullopt;
+  }
+
+  /// Largest number of steps that keeps the constraints, -1 if none; nothing while not known.
+  [[nodiscard]] std::optional<std::int64_t> BisectSteps(Draft& draft) const {
+    std::int64_t low = -1;
+    std::int64_t high = 1;
+    for (const auto& decision : setup_.decisions) {
+      high += static_cast<std::int64_t>(decision.choices.size()) - 1;
+    }
+    // The strongest first: where all keeps the constraints, nothing is to be searched.
+    std::int64_t step = high - 1;
+    while (high - low > 1) {
+      const auto keeps = Keeps(draft, AtStep(step));
+      if (!keeps) return std::nullopt;
+      (*keeps ? low : high) = step;
+      step = low + (high - low) / 2;
+    }
+    return low;
+  }
+
+  /// The furthest choice of one decision that keeps the constraints and is better.
+  [[nodiscard]] std::optional<std::int32_t> BisectDecision(Draft& draft, const Assignment& current,
+                                                           std::size_t decision) const {
+    std::int32_t low = current[decision];
+    auto high = static_cast<std::int32_t>(setup_.decisions[decision].choices.size());
+    while (high - low > 1) {
+      Assignment further = current;
+      further[decision] = low + (high - low) / 2;
+      const auto keeps = Keeps(draft, further);
+      if (!keeps) return std::nullopt;
+      (*keeps ? low : high) = further[decision];
+    }
+    if (low == current[decision]) return low;
+    Assignment further = current;
+    further[decision] = low;
+    const gym::Told* before = draft.history().Find(current);
+    const bool better = before == nullptr || Better(*draft.history().Find(further), *before);
+    return better ? low : current[decision];
+  }
+
+  gym::AgentSetup setup_;
+};
+
+}  // namespace
+
+std::unique_ptr<gym::Agent> MakeBisectionAgent(const gym::AgentSetup& setup) {
+  return MakeRoundAgent(setup, 1, std::make_unique<BisectionMethod>(setup));
+}
+
+}  // namespace msc::agents

@@ -1,0 +1,113 @@
+#include "agents/common/additive_model.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "agents/common/ranking.h"
+#include "compiler/base/error.h"
+
+namespace msc::agents {
+
+using gym::Assignment;
+using gym::Told;
+
+namespace {
+
+std::size_t Differing(const Assignment& a, const Assignment& b) {
+  std::size_t count = 0;
+  for (std::size_t i = 0; i < a.size(); ++i) count += a[i] == b[i] ? 0 : 1;
+  return count;
+}
+
+}  // namespace
+
+AdditiveModel::AdditiveModel(const gym::AgentSetup& setup, const History& history)
+    : objectives_(setup.objectives), costs_(setup.costs) {
+  if (!costs_.empty()) return;
+  constexpr double kPerDifference = 0.85;
+  std::vector<const Told*> ran;
+  std::vector<const Assignment*> at;
+  std::vector<double> weights;
+  for (const Told& told : history.trials()) {
+    if (told.failed) continue;
+    ran.push_back(&told);
+    at.push_back(&told.assignment);
+    weights.push_back(std::pow(kPerDifference, static_cast<double>(Differing(
+                                                   told.assignment, history.Best()->assignment))));
+  }
+  Check(!ran.empty(), "an additive model has results to fit");
+  std::vector<double> values(ran.size());
+  for (std::size_t k = 0; k < setup.objectives + setup.constraints; ++k) {
+    for (std::size_t t = 0; t < ran.size(); ++t) {
+      values[t] = k < objectives_ ? ran[t]->objectives[k] : ran[t]->constraints[k - objectives_];
+    }
+    costs_.push_back(FitAdditive(setup.decisions, history.Best()->assignment, at, values, weights));
+  }
+}
+
+Told AdditiveModel::Expect(const Assignment& assignment) const {
+  // Sums that meet a limit exactly must not count as above it for a rounding.
+  constexpr double kRounding = 1e-9;
+  Told told;
+  told.assignment = assignment;
+  for (std::size_t k = 0; k < costs_.size(); ++k) {
+    const double value = ValueOf(costs_[k], assignment);
+    if (k < objectives_) {
+      told.objectives.push_back(value);
+    } else {
+      told.constraints.push_back(value);
+      told.violation += value > kRounding ? value : 0;
+    }
+  }
+  return told;
+}
+
+std::vector<Assignment> AdditiveModel::Front(std::size_t most) const {
+  std::vector<gym::AdditiveCost> sums;
+  for (std::size_t k = 0; k < costs_.size(); ++k) {
+    const bool constrained = costs_.size() > objectives_;
+    if (k == 0 || k >= objectives_ || !constrained) sums.push_back(costs_[k]);
+  }
+  std::vector<Told> expected;
+  for (const Assignment& member : SolveAdditive(sums, most).assignments) {
+    expected.push_back(Expect(member));
+  }
+  std::stable_sort(expected.begin(), expected.end(), Better);
+  std::vector<Assignment> front;
+  for (Told& told : expected) front.push_back(std::move(told.assignment));
+  return front;
+}
+
+std::vector<double> AdditiveModel::Ranges(std::size_t k) const {
+  std::vector<double> ranges;
+  for (const std::vector<double>& effects : costs_[k].effects) {
+    const auto [least, most] = std::minmax_element(effects.begin(), effects.end());
+    ranges.push_back(*most - *least);
+  }
+  return ranges;
+}
+
+std::vector<Assignment> SingleChanges(std::span<const gym::Decision> decisions,
+                                      const Assignment& base) {
+  std::vector<Assignment> changes;
+  // The furthest choice of every decision before the second furthest of any.
+  std::size_t most = 0;
+  for (const gym::Decision& decision : decisions) most = std::max(most, decision.choices.size());
+  for (std::size_t rank = 0; rank + 1 < most; ++rank) {
+    for (std::size_t i = 0; i < decisions.size(); ++i) {
+      std::vector<std::int32_t> others;
+      for (std::int32_t c = 0; c < static_cast<std::int32_t>(decisions[i].choices.size()); ++c) {
+        if (c != base[i]) others.push_back(c);
+      }
+      if (rank >= others.size()) continue;
+      std::stable_sort(others.begin(), others.end(), [&](std::int32_t a, std::int32_t b) {
+        return std::abs(a - base[i]) > std::abs(b - base[i]);
+      });
+      changes.push_back(base);
+      changes.back()[i] = others[rank];
+    }
+  }
+  return changes;
+}
+
+}  // namespace msc::agents

@@ -1,0 +1,38 @@
+#pragma once
+
+#include <vector>
+
+#include "agents/common/additive.h"
+#include "agents/common/method.h"
+
+namespace msc::agents {
+
+/// What the results so far would be if effects of decisions added up: one sum an objective and one
+/// a constraint, fitted to all trials that ran, or as the problem declares them.
+class AdditiveModel {
+ public:
+  /// Fits. Trials near the best count most: what holds there is what matters. `history` has a trial
+  /// that ran, unless costs are declared.
+  AdditiveModel(const gym::AgentSetup& setup, const History& history);
+
+  /// Objectives, then constraints.
+  [[nodiscard]] const std::vector<gym::AdditiveCost>& costs() const noexcept { return costs_; }
+  /// Result that the model expects, not failed.
+  [[nodiscard]] gym::Told Expect(const gym::Assignment& assignment) const;
+  /// The front of the sums, at most `most` members: of the first objective and the constraints
+  /// where there are some, else of all objectives. Best expected first (Better).
+  [[nodiscard]] std::vector<gym::Assignment> Front(std::size_t most) const;
+  /// How much each decision matters for sum `k`: the range of its effects.
+  [[nodiscard]] std::vector<double> Ranges(std::size_t k) const;
+
+ private:
+  std::size_t objectives_;
+  std::vector<gym::AdditiveCost> costs_;
+};
+
+/// Single changes of `base` that were not tried, in the order of decisions, the furthest choice of
+/// each first.
+[[nodiscard]] std::vector<gym::Assignment> SingleChanges(std::span<const gym::Decision> decisions,
+                                                         const gym::Assignment& base);
+
+}  // namespace msc::agents

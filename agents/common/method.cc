@@ -1,0 +1,177 @@
+#include "agents/common/method.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "agents/common/mixed_radix.h"
+#include "agents/common/ranking.h"
+#include "compiler/base/error.h"
+
+namespace msc::agents {
+
+using gym::Assignment;
+using gym::Told;
+
+void History::Add(const Told& told) {
+  places_.emplace(told.assignment, trials_.size());
+  trials_.push_back(told);
+  if (Better(told, trials_[best_])) best_ = trials_.size() - 1;
+}
+
+const Told* History::Find(const Assignment& assignment) const {
+  const auto it = places_.find(assignment);
+  return it == places_.end() ? nullptr : &trials_[it->second];
+}
+
+const Told* History::Best() const {
+  return trials_.empty() ? nullptr : &trials_[best_];
+}
+
+Draft::Draft(const gym::AgentSetup& setup, const History& history, std::uint64_t first,
+             std::size_t count)
+    : setup_(setup), history_(history), first_(first), limit_(count) {}
+
+Rng Draft::MakeRng() const {
+  return Rng(MixSeed({setup_.seed, trial()}));
+}
+
+bool Draft::Has(const Assignment& assignment) const {
+  return history_.Find(assignment) != nullptr ||
+         std::find(proposals_.begin(), proposals_.end(), assignment) != proposals_.end();
+}
+
+bool Draft::Add(const Assignment& assignment) {
+  if (full() || Has(assignment)) return false;
+  proposals_.push_back(assignment);
+  return true;
+}
+
+bool Draft::AddNear(Assignment assignment, Rng& rng) {
+  if (full()) return false;
+  if (Add(assignment)) return true;
+  const auto& decisions = setup_.decisions;
+  // One change, then two, ...: near first. After so many the space must be nearly used up.
+  constexpr std::size_t kTriesPerCount = 8;
+  for (std::size_t changes = 1; changes <= std::min<std::size_t>(decisions.size(), 8); ++changes) {
+    for (std::size_t attempt = 0; attempt < kTriesPerCount; ++attempt) {
+      Assignment other = assignment;
+      for (std::size_t i = 0; i < changes; ++i) {
+        const std::size_t place = rng.Below(decisions.size());
+        other[place] = static_cast<std::int32_t>(rng.Below(decisions[place].choices.size()));
+      }
+      if (Add(other)) return true;
+    }
+  }
+  return AddRandom();
+}
+
+bool Draft::AddRandom() {
+  if (full()) return false;
+  Rng rng = MakeRng();
+  constexpr std::size_t kTries = 16;
+  for (std::size_t i = 0; i < kTries; ++i) {
+    if (Add(RandomAssignment(setup_.decisions, rng))) return true;
+  }
+  // Few are left: count on from a random place. At most every assignment tried lies on the way.
+  const double size = gym::SpaceSize(setup_.decisions);
+  constexpr double kMostCounted = 0x1p53;
+  const auto count = static_cast<std::uint64_t>(std::min(size, kMostCounted));
+  const std::uint64_t start = rng.Below(count);
+  for (std::uint64_t i = 0; i < count; ++i) {
+    if (Add(*NthAssignment(setup_.decisions, (start + i) % count))) return true;
+  }
+  exhausted_ = true;
+  return false;
+}
+
+PartOfDraft::PartOfDraft(Draft& draft, std::size_t count) : draft_(draft), limit_(draft.limit_) {
+  draft_.limit_ = std::min(limit_, draft_.proposals_.size() + count);
+}
+
+Assignment RandomAssignment(std::span<const gym::Decision> decisions, Rng& rng) {
+  Assignment assignment;
+  assignment.reserve(decisions.size());
+  for (const gym::Decision& decision : decisions) {
+    assignment.push_back(static_cast<std::int32_t>(rng.Below(decision.choices.size())));
+  }
+  return assignment;
+}
+
+namespace {
+
+class RoundAgent final : public gym::Agent {
+ public:
+  RoundAgent(gym::AgentSetup setup, std::size_t size, std::unique_ptr<Method> method)
+      : Agent(std::move(setup)), size_(size), method_(std::move(method)) {
+    Check(size_ >= 1, "a round has at least one trial");
+  }
+
+ private:
+  [[nodiscard]] std::optional<std::size_t> DoRound() const override { return size_; }
+
+  [[nodiscard]] std::uint64_t RoundOf(std::uint64_t trial) const {
+    return (trial - setup().first_trial) / size_;
+  }
+
+  void DoTell(std::span<const Told> results) override {
+    for (const Told& told : results) {
+      if (told.trial >= setup().first_trial) LearnBefore(RoundOf(told.trial));
+      heard_.push_back(told);
+    }
+  }
+
+  /// Makes what was heard of the rounds before `round` known to the method, a round at a time.
+  void LearnBefore(std::uint64_t round) {
+    if (round < next_) return;
+    if (!started_) {
+      Learn();  // what came before the first trial
+      started_ = true;
+    }
+    if (round > next_) {
+      Learn();
+      next_ = round;
+    }
+  }
+
+  void Learn() {
+    for (const Told& told : heard_) history_.Add(told);
+    method_->Learn(history_, heard_);
+    heard_.clear();
+  }
+
+  std::vector<Assignment> DoAsk(std::uint64_t first, std::size_t count) override {
+    const std::uint64_t round = RoundOf(first);
+    Check(round >= next_, "an agent is not asked for a round whose results it knows");
+    LearnBefore(round);
+    const std::uint64_t start = setup().first_trial + round * size_;
+    if (!asked_ || *asked_ != round) {
+      Draft draft(setup(), history_, start, size_);
+      method_->Propose(draft);
+      while (draft.AddRandom()) continue;
+      proposals_ = draft.proposals();
+      asked_ = round;
+    }
+    const std::size_t from = std::min<std::size_t>(first - start, proposals_.size());
+    const std::size_t size = std::min(count, proposals_.size() - from);
+    return {proposals_.begin() + static_cast<std::ptrdiff_t>(from),
+            proposals_.begin() + static_cast<std::ptrdiff_t>(from + size)};
+  }
+
+  std::size_t size_;
+  std::unique_ptr<Method> method_;
+  History history_;
+  std::vector<Told> heard_;  // not yet learned
+  std::uint64_t next_ = 0;   // the round that is heard of next
+  bool started_ = false;
+  std::optional<std::uint64_t> asked_;  // the round that proposals_ belong to
+  std::vector<Assignment> proposals_;
+};
+
+}  // namespace
+
+std::unique_ptr<gym::Agent> MakeRoundAgent(gym::AgentSetup setup, std::size_t round,
+                                           std::unique_ptr<Method> method) {
+  return std::make_unique<RoundAgent>(std::move(setup), round, std::move(method));
+}
+
+}  // namespace msc::agents

@@ -1,0 +1,154 @@
+#include "agents/common/ranking.h"
+
+#include <algorithm>
+#include <functional>
+#include <limits>
+#include <numeric>
+
+#include "compiler/base/error.h"
+#include "gym/core/pareto.h"
+
+namespace msc::agents {
+
+using gym::Told;
+
+namespace {
+
+/// Below `reference` in every coordinate, cut to the first `size` of them.
+std::vector<std::vector<double>> Below(std::span<const std::vector<double>> points,
+                                       std::span<const double> reference) {
+  std::vector<std::vector<double>> below;
+  for (const std::vector<double>& point : points) {
+    Check(point.size() == reference.size(), "points have as many values as the reference");
+    if (std::equal(point.begin(), point.end(), reference.begin(), std::less<>{})) {
+      below.push_back(point);
+    }
+  }
+  return below;
+}
+
+/// Of points that all lie below the reference.
+double Volume(std::vector<std::vector<double>> points, std::span<const double> reference) {
+  if (points.empty()) return 0;
+  const std::size_t last = reference.size() - 1;
+  std::sort(points.begin(), points.end(),
+            [&](const auto& a, const auto& b) { return a[last] < b[last]; });
+  if (last == 0) return reference[0] - points[0][0];
+  if (last == 1) {
+    double volume = 0;
+    double width = reference[0];
+    for (const auto& point : points) {
+      if (point[0] >= width) continue;
+      volume += (width - point[0]) * (reference[1] - point[1]);
+      width = point[0];
+    }
+    return volume;
+  }
+  // Slices along the last objective: between two values, the points up to the lower one count.
+  double volume = 0;
+  std::vector<std::vector<double>> slice;
+  for (std::size_t i = 0; i < points.size(); ++i) {
+    slice.emplace_back(points[i].begin(), points[i].end() - 1);
+    const double top = i + 1 < points.size() ? points[i + 1][last] : reference[last];
+    if (top > points[i][last]) {
+      volume += (top - points[i][last]) * Volume(slice, reference.first(last));
+    }
+  }
+  return volume;
+}
+
+}  // namespace
+
+bool Better(const Told& a, const Told& b) {
+  if (a.failed != b.failed) return !a.failed;
+  if (a.violation != b.violation) return a.violation < b.violation;
+  return a.objectives < b.objectives;
+}
+
+bool ConstrainedDominates(const Told& a, const Told& b) {
+  if (a.failed || b.failed) return !a.failed && b.failed;
+  if (a.violation > 0 || b.violation > 0) return a.violation < b.violation;
+  return gym::Dominates(a.objectives, b.objectives);
+}
+
+std::vector<std::uint32_t> FrontNumbers(std::span<const Told* const> trials) {
+  const std::size_t n = trials.size();
+  std::vector<std::uint32_t> fronts(n, 0);
+  std::vector<std::size_t> beaten_by(n, 0);
+  std::vector<std::vector<std::size_t>> beats(n);
+  for (std::size_t i = 0; i < n; ++i) {
+    for (std::size_t j = i + 1; j < n; ++j) {
+      if (ConstrainedDominates(*trials[i], *trials[j])) {
+        beats[i].push_back(j);
+        ++beaten_by[j];
+      } else if (ConstrainedDominates(*trials[j], *trials[i])) {
+        beats[j].push_back(i);
+        ++beaten_by[i];
+      }
+    }
+  }
+  std::vector<std::size_t> now;
+  for (std::size_t i = 0; i < n; ++i) {
+    if (beaten_by[i] == 0) now.push_back(i);
+  }
+  for (std::uint32_t front = 0; !now.empty(); ++front) {
+    std::vector<std::size_t> next;
+    for (const std::size_t i : now) {
+      fronts[i] = front;
+      for (const std::size_t j : beats[i]) {
+        if (--beaten_by[j] == 0) next.push_back(j);
+      }
+    }
+    now = std::move(next);
+  }
+  return fronts;
+}
+
+std::vector<double> CrowdingDistances(std::span<const std::vector<double>> points) {
+  std::vector<double> distances(points.size(), 0);
+  if (points.empty()) return distances;
+  std::vector<std::size_t> order(points.size());
+  for (std::size_t k = 0; k < points[0].size(); ++k) {
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    std::stable_sort(order.begin(), order.end(),
+                     [&](std::size_t a, std::size_t b) { return points[a][k] < points[b][k]; });
+    distances[order.front()] = std::numeric_limits<double>::infinity();
+    distances[order.back()] = std::numeric_limits<double>::infinity();
+    const double range = points[order.back()][k] - points[order.front()][k];
+    if (range <= 0) continue;
+    for (std::size_t i = 1; i + 1 < order.size(); ++i) {
+      distances[order[i]] += (points[order[i + 1]][k] - points[order[i - 1]][k]) / range;
+    }
+  }
+  return distances;
+}
+
+std::vector<std::size_t> SurvivalOrder(std::span<const Told* const> trials) {
+  const std::vector<std::uint32_t> fronts = FrontNumbers(trials);
+  std::vector<double> crowding(trials.size(), 0);
+  const std::uint32_t last = fronts.empty() ? 0 : *std::max_element(fronts.begin(), fronts.end());
+  for (std::uint32_t front = 0; front <= last; ++front) {
+    std::vector<std::size_t> members;
+    std::vector<std::vector<double>> points;
+    for (std::size_t i = 0; i < trials.size(); ++i) {
+      if (fronts[i] != front || trials[i]->failed) continue;
+      members.push_back(i);
+      points.push_back(trials[i]->objectives);
+    }
+    const std::vector<double> distances = CrowdingDistances(points);
+    for (std::size_t m = 0; m < members.size(); ++m) crowding[members[m]] = distances[m];
+  }
+  std::vector<std::size_t> order(trials.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+    return fronts[a] != fronts[b] ? fronts[a] < fronts[b] : crowding[a] > crowding[b];
+  });
+  return order;
+}
+
+double Hypervolume(std::span<const std::vector<double>> points, std::span<const double> reference) {
+  Check(!reference.empty(), "a hypervolume has a reference point");
+  return Volume(Below(points, reference), reference);
+}
+
+}  // namespace msc::agents

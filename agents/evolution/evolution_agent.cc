@@ -1,0 +1,93 @@
+#include "agents/evolution/evolution_agent.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "agents/common/method.h"
+#include "agents/common/ranking.h"
+#include "agents/evolution/evolution_method.h"
+
+namespace msc::agents {
+
+using gym::Assignment;
+using gym::Told;
+
+namespace {
+
+class EvolutionMethod final : public Method {
+ public:
+  EvolutionMethod(const gym::AgentSetup& setup, Selection selection)
+      : setup_(setup), selection_(selection), survivors_(selection == Selection::kBest ? 16 : 20) {}
+
+  void Learn(const History& /*history*/, std::span<const Told> round) override {
+    population_.insert(population_.end(), round.begin(), round.end());
+    if (selection_ == Selection::kBest) {
+      std::stable_sort(population_.begin(), population_.end(), Better);
+    } else {
+      std::vector<const Told*> pointers;
+      for (const Told& told : population_) pointers.push_back(&told);
+      std::vector<Told> sorted;
+      for (const std::size_t i : SurvivalOrder(pointers)) sorted.push_back(population_[i]);
+      population_ = std::move(sorted);
+    }
+    if (population_.size() > survivors_) population_.resize(survivors_);
+  }
+
+  void Propose(Draft& draft) const override {
+    while (!draft.full()) {
+      // Half a population of random ones, before there is something to select from.
+      if (draft.history().trials().size() + draft.proposals().size() < survivors_ / 2) {
+        draft.AddRandom();
+        continue;
+      }
+      if (population_.empty()) return;
+      Rng rng = draft.MakeRng();
+      draft.AddNear(Child(rng), rng);
+    }
+  }
+
+ private:
+  /// The better of two: they are in order.
+  [[nodiscard]] const Assignment& Parent(Rng& rng) const {
+    const std::uint64_t a = rng.Below(population_.size());
+    const std::uint64_t b = rng.Below(population_.size());
+    return population_[std::min(a, b)].assignment;
+  }
+
+  [[nodiscard]] Assignment Child(Rng& rng) const {
+    constexpr double kCrossover = 0.9;
+    Assignment child = Parent(rng);
+    if (rng.Uniform() < kCrossover) {
+      const Assignment& other = Parent(rng);
+      for (std::size_t i = 0; i < child.size(); ++i) {
+        if (rng.Below(2) == 1) child[i] = other[i];
+      }
+    }
+    for (std::size_t i = 0; i < child.size(); ++i) {
+      if (rng.Below(child.size()) > 0) continue;
+      child[i] = static_cast<std::int32_t>(rng.Below(setup_.decisions[i].choices.size()));
+    }
+    return child;
+  }
+
+  gym::AgentSetup setup_;
+  Selection selection_;
+  std::size_t survivors_;
+  std::vector<Told> population_;  // best first
+};
+
+}  // namespace
+
+std::unique_ptr<Method> MakeEvolutionMethod(const gym::AgentSetup& setup, Selection selection) {
+  return std::make_unique<EvolutionMethod>(setup, selection);
+}
+
+std::unique_ptr<gym::Agent> MakeEvolutionAgent(const gym::AgentSetup& setup) {
+  return MakeRoundAgent(setup, 8, MakeEvolutionMethod(setup, Selection::kBest));
+}
+
+std::unique_ptr<gym::Agent> MakeNsga2Agent(const gym::AgentSetup& setup) {
+  return MakeRoundAgent(setup, 10, MakeEvolutionMethod(setup, Selection::kFront));
+}
+
+}  // namespace msc::agents

@@ -1,0 +1,46 @@
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "gym/core/problem.h"
+
+namespace msc::agents {
+
+/// What a process expects at a point.
+struct Prediction {
+  double mean = 0;
+  double deviation = 0;
+};
+
+/// Gaussian-process regression over assignments.
+///
+/// Kernel: s * (m * sum over i of w_i [a_i = b_i] + (1 - m) * exp(-l * sum over i of w_i [a_i !=
+/// b_i])) with w the relevance, scaled to sum 1: the first part is a linear model of independent
+/// effects, the second its deviations. m, l and the noise are those of a small grid with the
+/// largest marginal likelihood, s the largest for these. Source: C. E. Rasmussen and C. K. I.
+/// Williams, "Gaussian processes for machine learning", 2006, sections 2.3 and 5.4.
+class GaussianProcess {
+ public:
+  /// One value for each assignment, at least one; one relevance >= 0 for each decision. The
+  /// assignments are copied. O(n^3) in the number of values.
+  GaussianProcess(std::span<const gym::Assignment* const> at, std::span<const double> values,
+                  std::span<const double> relevance);
+  GaussianProcess(GaussianProcess&&) noexcept;
+  GaussianProcess& operator=(GaussianProcess&&) noexcept;
+  ~GaussianProcess();
+
+  /// Takes the expected value at `assignment` as observed: deviations near it fall, means stay.
+  void Believe(const gym::Assignment& assignment);
+  /// Of the values without noise, at each point.
+  [[nodiscard]] std::vector<Prediction> Predict(
+      std::span<const gym::Assignment* const> points) const;
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace msc::agents

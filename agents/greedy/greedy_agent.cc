@@ -1,0 +1,124 @@
+#include "agents/greedy/greedy_agent.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "agents/common/method.h"
+#include "agents/common/ranking.h"
+
+namespace msc::agents {
+
+using gym::Assignment;
+using gym::Told;
+
+namespace {
+
+/// Where a climb stands: all that is needed to go on once more results are known.
+struct Climb {
+  Assignment from;
+  std::uint64_t kicks = 0;  ///< how often it was started anew
+};
+
+class GreedyMethod final : public Method {
+ public:
+  explicit GreedyMethod(const gym::AgentSetup& setup) : setup_(setup) {}
+
+  void Learn(const History& history, std::span<const Told> /*round*/) override {
+    if (climb_.from.empty()) {
+      const Told* best = history.Best();
+      climb_.from = best != nullptr ? best->assignment : Assignment(setup_.decisions.size(), 0);
+    }
+    Draft nothing(setup_, history, 0, 0);
+    climb_ = Advance(climb_, nothing);
+  }
+
+  void Propose(Draft& draft) const override { (void)Advance(climb_, draft); }
+
+ private:
+  /// Climbs as far as results are known; what is missing for the next step goes into the draft.
+  [[nodiscard]] Climb Advance(Climb climb, Draft& draft) const {
+    // So many climbs without anything new mean that the space is all but used up.
+    constexpr int kMostKicks = 20;
+    for (int kick = 0; kick < kMostKicks; ++kick) {
+      while (true) {
+        const auto next = Pass(climb.from, draft);
+        if (next.empty()) return climb;
+        if (next == climb.from) break;
+        climb.from = next;
+      }
+      ++climb.kicks;
+      climb.from = Kicked(draft.history().Best()->assignment, climb.kicks);
+    }
+    return climb;
+  }
+
+  /// One pass: where it leads, `from` itself at a local optimum, or nothing where results are
+  /// missing.
+  [[nodiscard]] Assignment Pass(const Assignment& from, Draft& draft) const {
+    const Told* start = Find(from, draft);
+    bool known = start != nullptr;
+    std::vector<const Told*> helpful;
+    for (std::size_t i = 0; i < from.size(); ++i) {
+      const auto choices = static_cast<std::int32_t>(setup_.decisions[i].choices.size());
+      for (std::int32_t choice = 0; choice < choices; ++choice) {
+        if (choice == from[i]) continue;
+        Assignment changed = from;
+        changed[i] = choice;
+        const Told* told = Find(changed, draft);
+        if (told == nullptr) {
+          if (draft.full()) return {};
+          known = false;
+        } else if (start != nullptr && Better(*told, *start)) {
+          helpful.push_back(told);
+        }
+      }
+    }
+    if (!known) return {};
+    std::stable_sort(helpful.begin(), helpful.end(),
+                     [](const Told* a, const Told* b) { return Better(*a, *b); });
+    // Each on top of those before; what does not help there is taken back.
+    const Told* current = start;
+    for (const Told* change : helpful) {
+      Assignment both = current->assignment;
+      for (std::size_t i = 0; i < from.size(); ++i) {
+        if (change->assignment[i] != from[i]) both[i] = change->assignment[i];
+      }
+      const Told* told = Find(both, draft);
+      if (told == nullptr) return {};
+      if (Better(*told, *current)) current = told;
+    }
+    return current->assignment;
+  }
+
+  /// Its result, or nothing and it goes into the draft.
+  static const Told* Find(const Assignment& assignment, Draft& draft) {
+    const Told* told = draft.history().Find(assignment);
+    if (told == nullptr) draft.Add(assignment);
+    return told;
+  }
+
+  /// Some decisions drawn afresh.
+  [[nodiscard]] Assignment Kicked(Assignment assignment, std::uint64_t kick) const {
+    constexpr std::uint64_t kTag = 0x6b69636b;
+    Rng rng(MixSeed({setup_.seed, kTag, kick}));
+    const std::uint64_t changes = 2 + rng.Below(3);
+    for (std::uint64_t i = 0; i < changes; ++i) {
+      const std::size_t place = rng.Below(assignment.size());
+      const auto& choices = setup_.decisions[place].choices;
+      assignment[place] = static_cast<std::int32_t>(rng.Below(choices.size()));
+    }
+    return assignment;
+  }
+
+  gym::AgentSetup setup_;
+  Climb climb_;
+};
+
+}  // namespace
+
+std::unique_ptr<gym::Agent> MakeGreedyAgent(const gym::AgentSetup& setup) {
+  constexpr std::size_t kRound = 4;
+  return MakeRoundAgent(setup, kRound, std::make_unique<GreedyMethod>(setup));
+}
+
+}  // namespace msc::agents

@@ -1,0 +1,96 @@
+#include "agents/ilp/ilp_agent.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "agents/common/additive_model.h"
+#include "agents/common/ranking.h"
+#include "agents/ilp/ilp_method.h"
+
+namespace msc::agents {
+
+using gym::Assignment;
+using gym::Told;
+
+namespace {
+
+/// Partial sums that are kept: enough to be exact where that is cheap.
+std::size_t MostSums(std::size_t decisions) {
+  return decisions <= 16 ? 1024 : 128;
+}
+
+class IlpMethod final : public Method {
+ public:
+  IlpMethod(const gym::AgentSetup& setup, std::size_t changes) : setup_(setup), changes_(changes) {
+    if (setup_.costs.empty()) return;
+    constexpr std::size_t kMostExactSums = 4096;
+    front_ = AdditiveModel(setup_, History()).Front(kMostExactSums);
+  }
+
+  void Learn(const History& history, std::span<const Told> /*round*/) override {
+    if (!start_.empty()) return;
+    start_ = history.Best() != nullptr ? history.Best()->assignment
+                                       : Assignment(setup_.decisions.size(), 0);
+  }
+
+  void Propose(Draft& draft) const override {
+    if (setup_.costs.empty()) {
+      draft.Add(start_);
+      auto changes = SingleChanges(setup_.decisions, start_);
+      if (changes.size() > changes_) changes.resize(changes_);
+      for (const Assignment& change : changes) draft.Add(change);
+    }
+    for (const Assignment& member : front_) draft.Add(member);
+    const Told* best = draft.history().Best();
+    if (draft.full() || best == nullptr || best->failed) return;
+    const AdditiveModel model(setup_, draft.history());
+    ProposeFront(draft, model);
+    Mend(draft, model, best->assignment);
+  }
+
+ private:
+  /// Half of what is wanted from the front: the expected best under the constraints, or, where the
+  /// front itself is sought, any of its members.
+  void ProposeFront(Draft& draft, const AdditiveModel& model) const {
+    const PartOfDraft half(draft, 2);
+    const std::vector<Assignment> front = model.Front(MostSums(setup_.decisions.size()));
+    if (setup_.objectives > 1 && setup_.constraints == 0) {
+      Rng rng = draft.MakeRng();
+      for (std::size_t i = 0; i < front.size(); ++i) draft.Add(front[rng.Below(front.size())]);
+      return;
+    }
+    for (const Assignment& member : front) draft.Add(member);
+  }
+
+  /// Single changes of the best answer, the expected best first: the sum errs where choices of
+  /// neighbours act together.
+  void Mend(Draft& draft, const AdditiveModel& model, const Assignment& best) const {
+    std::vector<Told> expected;
+    for (const Assignment& change : SingleChanges(setup_.decisions, best)) {
+      if (!draft.Has(change)) expected.push_back(model.Expect(change));
+    }
+    std::stable_sort(expected.begin(), expected.end(), Better);
+    for (const Told& told : expected) draft.Add(told.assignment);
+    Rng rng = draft.MakeRng();
+    while (draft.AddNear(best, rng)) continue;
+  }
+
+  gym::AgentSetup setup_;
+  std::size_t changes_;
+  Assignment start_;
+  std::vector<Assignment> front_;  // where costs are declared
+};
+
+}  // namespace
+
+std::unique_ptr<Method> MakeIlpMethod(const gym::AgentSetup& setup, std::size_t changes) {
+  return std::make_unique<IlpMethod>(setup, changes);
+}
+
+std::unique_ptr<gym::Agent> MakeIlpAgent(const gym::AgentSetup& setup) {
+  constexpr std::size_t kRound = 4;
+  return MakeRoundAgent(setup, kRound,
+                        MakeIlpMethod(setup, std::numeric_limits<std::size_t>::max()));
+}
+
+}  // namespace msc::agents

@@ -1,0 +1,114 @@
+#include "agents/tpe/tpe_agent.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "agents/common/ranking.h"
+#include "agents/tpe/parzen.h"
+#include "agents/tpe/tpe_method.h"
+
+namespace msc::agents {
+
+using gym::Assignment;
+using gym::Told;
+
+namespace {
+
+constexpr std::size_t kStart = 8;
+constexpr std::size_t kMostGood = 25;
+constexpr std::size_t kMostBad = 200;  // the latest; more would cost time and say little
+constexpr std::size_t kDraws = 24;
+
+class TpeMethod final : public Method {
+ public:
+  TpeMethod(const gym::AgentSetup& setup, Goodness goodness) : setup_(setup), goodness_(goodness) {}
+
+  void Learn(const History& history, std::span<const Told> /*round*/) override {
+    const std::vector<Told>& trials = history.trials();
+    std::vector<std::size_t> order(trials.size());
+    if (goodness_ == Goodness::kFront) {
+      std::vector<const Told*> pointers;
+      for (const Told& told : trials) pointers.push_back(&told);
+      order = SurvivalOrder(pointers);
+    } else {
+      for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
+      std::stable_sort(order.begin(), order.end(),
+                       [&](std::size_t a, std::size_t b) { return Better(trials[a], trials[b]); });
+    }
+    const auto share = static_cast<std::size_t>(
+        std::ceil((goodness_ == Goodness::kFront ? 0.2 : 0.1) * static_cast<double>(order.size())));
+    const std::size_t good = std::min({std::max<std::size_t>(share, 3), kMostGood, order.size()});
+    good_.assign(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(good));
+    bad_.assign(order.begin() + static_cast<std::ptrdiff_t>(good), order.end());
+    std::sort(bad_.begin(), bad_.end());
+    if (bad_.size() > kMostBad) {
+      bad_.erase(bad_.begin(), bad_.end() - static_cast<std::ptrdiff_t>(kMostBad));
+    }
+  }
+
+  void Propose(Draft& draft) const override {
+    const std::vector<Told>& trials = draft.history().trials();
+    if (trials.size() < kStart) return;
+    std::vector<const Assignment*> good;
+    std::vector<const Assignment*> bad;
+    for (const std::size_t i : good_) good.push_back(&trials[i].assignment);
+    for (const std::size_t i : bad_) bad.push_back(&trials[i].assignment);
+    // About two decisions of a draw differ from its centre, fewer as more good ones are known.
+    const auto dimensions = static_cast<double>(setup_.decisions.size());
+    const double bandwidth = std::clamp(2.0 / dimensions, 0.02, 0.4);
+    const Parzen likely(setup_.decisions, good, bandwidth);
+    const Parzen base(setup_.decisions, bad, bandwidth);
+    while (!draft.full()) {
+      Parzen unlikely = base;
+      for (const Assignment& liar : draft.proposals()) unlikely.Add(&liar);
+      Rng rng = draft.MakeRng();
+      Assignment best;
+      double most = -std::numeric_limits<double>::infinity();
+      for (std::size_t i = 0; i < kDraws; ++i) {
+        Assignment drawn = likely.Draw(rng);
+        if (draft.Has(drawn)) continue;
+        const double ratio = likely.LogDensity(drawn) - unlikely.LogDensity(drawn);
+        if (ratio <= most) continue;
+        most = ratio;
+        best = std::move(drawn);
+      }
+      if (best.empty()) {
+        draft.AddNear(*good.front(), rng);
+      } else {
+        draft.Add(best);
+      }
+    }
+  }
+
+ private:
+  gym::AgentSetup setup_;
+  Goodness goodness_;
+  std::vector<std::size_t> good_;  // best first
+  std::vector<std::size_t> bad_;   // in the order of telling
+};
+
+}  // namespace
+
+std::unique_ptr<Method> MakeTpeMethod(const gym::AgentSetup& setup, Goodness goodness) {
+  return std::make_unique<TpeMethod>(setup, goodness);
+}
+
+namespace {
+
+std::unique_ptr<gym::Agent> MakeAgent(const gym::AgentSetup& setup, Goodness goodness) {
+  constexpr std::size_t kRound = 4;
+  return MakeRoundAgent(setup, kRound, MakeTpeMethod(setup, goodness));
+}
+
+}  // namespace
+
+std::unique_ptr<gym::Agent> MakeTpeAgent(const gym::AgentSetup& setup) {
+  return MakeAgent(setup, Goodness::kBest);
+}
+
+std::unique_ptr<gym::Agent> MakeMotpeAgent(const gym::AgentSetup& setup) {
+  return MakeAgent(setup, Goodness::kFront);
+}
+
+}  // namespace msc::agents

@@ -1,0 +1,16 @@
+#pragma once
+
+#include <memory>
+
+#include "agents/common/method.h"
+
+namespace msc::agents {
+
+/// Which trials count as good: the best by one order (Better), or those that NSGA-II would keep.
+enum class Goodness : unsigned char { kBest, kFront };
+
+/// The method of the agents `tpe` and `motpe`, for portfolios.
+[[nodiscard]] std::unique_ptr<Method> MakeTpeMethod(const gym::AgentSetup& setup,
+                                                    Goodness goodness);
+
+}  // namespace msc::agents

@@ -1,0 +1,215 @@
+#include <cmath>
+#include <map>
+#include <set>
+
+#include <gtest/gtest.h>
+
+#include "agents/common/additive.h"
+#include "agents/common/mixed_radix.h"
+#include "agents/gp/gaussian_process.h"
+#include "agents/sobol/sobol_sequence.h"
+#include "agents/tpe/parzen.h"
+#include "compiler/base/rng.h"
+#include "gym/core/pareto.h"
+
+namespace msc::agents {
+namespace {
+
+using gym::AdditiveCost;
+using gym::Assignment;
+using gym::Decision;
+
+const std::vector<Decision> kDecisions = {
+    {"a", {"x", "y"}}, {"b", {"x", "y", "z"}}, {"c", {"x"}}, {"d", {"x", "y", "z", "w"}}};
+
+std::vector<Assignment> All(const std::vector<Decision>& decisions) {
+  std::vector<Assignment> all;
+  for (std::uint64_t n = 0; const auto assignment = NthAssignment(decisions, n); ++n) {
+    all.push_back(*assignment);
+  }
+  return all;
+}
+
+AdditiveCost RandomCost(Rng& rng) {
+  AdditiveCost cost{.offset = 1, .effects = {}};
+  for (const Decision& decision : kDecisions) {
+    auto& effects = cost.effects.emplace_back();
+    for (std::size_t i = 0; i < decision.choices.size(); ++i) {
+      effects.push_back(static_cast<double>(rng.Below(10)));
+    }
+  }
+  return cost;
+}
+
+TEST(SolveAdditive, GivesTheValuesOfTheParetoSetOfAllAssignments) {
+  for (std::uint64_t seed = 0; seed < 60; ++seed) {
+    Rng rng(seed);
+    std::vector<AdditiveCost> costs;
+    for (std::uint64_t k = 0; k <= seed % 3; ++k) costs.push_back(RandomCost(rng));
+    std::vector<std::vector<double>> values;
+    for (const Assignment& assignment : All(kDecisions)) {
+      auto& row = values.emplace_back();
+      for (const AdditiveCost& cost : costs) row.push_back(ValueOf(cost, assignment));
+    }
+    std::set<std::vector<double>> expected;
+    for (const std::size_t i : gym::ParetoFront(values)) expected.insert(values[i]);
+    const AdditiveFront front = SolveAdditive(costs, 1000);
+    EXPECT_TRUE(front.exact);
+    EXPECT_EQ(std::set(front.values.begin(), front.values.end()), expected) << seed;
+    EXPECT_EQ(front.values.size(), expected.size());
+    for (std::size_t i = 0; i < front.values.size(); ++i) {
+      for (std::size_t k = 0; k < costs.size(); ++k) {
+        EXPECT_EQ(ValueOf(costs[k], front.assignments[i]), front.values[i][k]);
+      }
+    }
+  }
+}
+
+TEST(SolveAdditive, KeepsBothEndsWhenItHasNoRoomForAll) {
+  const std::vector<AdditiveCost> costs = {
+      {.offset = 0, .effects = {{0, 3}, {0, 2, 4}, {0}, {0, 1, 5, 9}}},
+      {.offset = 0, .effects = {{3, 0}, {4, 2, 0}, {0}, {9, 5, 1, 0}}}};
+  const AdditiveFront all = SolveAdditive(costs, 1000);
+  ASSERT_GT(all.values.size(), 3U);
+  const AdditiveFront some = SolveAdditive(costs, 3);
+  EXPECT_FALSE(some.exact);
+  EXPECT_LE(some.values.size(), 3U);
+  EXPECT_EQ(some.values.front()[0], all.values.front()[0]);
+  EXPECT_EQ(some.values.back()[1], all.values.back()[1]);
+}
+
+TEST(FitAdditive, FindsTheSumThatAllValuesCameFrom) {
+  for (std::uint64_t seed = 0; seed < 20; ++seed) {
+    Rng rng(seed);
+    const AdditiveCost truth = RandomCost(rng);
+    const auto all = All(kDecisions);
+    std::vector<const Assignment*> at;
+    std::vector<double> values;
+    for (const Assignment& assignment : all) {
+      at.push_back(&assignment);
+      values.push_back(ValueOf(truth, assignment));
+    }
+    const std::vector<double> weights(all.size(), 1.0);
+    const AdditiveCost fit = FitAdditive(kDecisions, all[5], at, values, weights);
+    // The pull on 2 of 100 parts of a value's weight moves effects of at most 9 a little.
+    for (const Assignment& assignment : all) {
+      EXPECT_NEAR(ValueOf(fit, assignment), ValueOf(truth, assignment), 0.25) << seed;
+    }
+  }
+}
+
+TEST(FitAdditive, TakesSingleChangesAtTheirWord) {
+  Rng rng(8);
+  const AdditiveCost truth = RandomCost(rng);
+  const Assignment base = {0, 0, 0, 0};
+  std::vector<Assignment> changes = {base};
+  for (std::size_t i = 0; i < base.size(); ++i) {
+    for (std::int32_t c = 1; c < static_cast<std::int32_t>(kDecisions[i].choices.size()); ++c) {
+      changes.push_back(base);
+      changes.back()[i] = c;
+    }
+  }
+  std::vector<const Assignment*> at;
+  std::vector<double> values;
+  for (const Assignment& change : changes) {
+    at.push_back(&change);
+    values.push_back(ValueOf(truth, change));
+  }
+  const AdditiveCost fit =
+      FitAdditive(kDecisions, base, at, values, std::vector<double>(at.size(), 1.0));
+  for (std::size_t i = 0; i < at.size(); ++i) {
+    EXPECT_NEAR(ValueOf(fit, *at[i]), values[i], 0.5) << i;
+  }
+}
+
+TEST(SobolSequence, HasOnePointInEveryIntervalOfEveryDimension) {
+  constexpr std::size_t kDimensions = 120;
+  const SobolSequence sequence(kDimensions);
+  for (const std::uint32_t bits : {1U, 4U, 7U, 10U}) {
+    for (std::size_t dimension = 0; dimension < kDimensions; ++dimension) {
+      std::set<std::uint32_t> intervals;
+      for (std::uint64_t n = 0; n < std::uint64_t{1} << bits; ++n) {
+        intervals.insert(sequence.At(n, dimension) >> (32 - bits));
+      }
+      ASSERT_EQ(intervals.size(), std::size_t{1} << bits) << dimension;
+    }
+  }
+}
+
+TEST(SobolSequence, HasDimensionsThatDiffer) {
+  const SobolSequence sequence(60);
+  std::set<std::vector<std::uint32_t>> points;
+  for (std::size_t dimension = 0; dimension < 60; ++dimension) {
+    std::vector<std::uint32_t> first;
+    for (std::uint64_t n = 0; n < 64; ++n) first.push_back(sequence.At(n, dimension));
+    points.insert(first);
+  }
+  EXPECT_EQ(points.size(), 60U);
+}
+
+TEST(Parzen, IsADensity) {
+  const auto all = All(kDecisions);
+  const Parzen parzen(kDecisions, {&all[3], &all[17], &all[3]}, 0.3);
+  double sum = 0;
+  for (const Assignment& assignment : all) sum += std::exp(parzen.LogDensity(assignment));
+  EXPECT_NEAR(sum, 1.0, 1e-12);
+}
+
+TEST(Parzen, DrawsWhatItsDensitySays) {
+  const auto all = All(kDecisions);
+  const Parzen parzen(kDecisions, {&all[3], &all[17]}, 0.3);
+  std::map<Assignment, int> counts;
+  Rng rng(12);
+  constexpr int kDraws = 20000;
+  for (int i = 0; i < kDraws; ++i) ++counts[parzen.Draw(rng)];
+  for (const Assignment& assignment : all) {
+    const double p = std::exp(parzen.LogDensity(assignment));
+    EXPECT_NEAR(counts[assignment], kDraws * p, 5 * std::sqrt(kDraws * p) + 1);
+  }
+}
+
+TEST(GaussianProcess, ComesBackToWhatItWasShown) {
+  Rng rng(2);
+  const AdditiveCost truth = RandomCost(rng);
+  const auto all = All(kDecisions);
+  std::vector<const Assignment*> shown;
+  std::vector<double> values;
+  for (std::size_t i = 0; i < all.size(); i += 2) {
+    shown.push_back(&all[i]);
+    values.push_back(ValueOf(truth, all[i]));
+  }
+  const GaussianProcess process(shown, values, std::vector<double>(kDecisions.size(), 1.0));
+  const auto predictions = process.Predict(shown);
+  for (std::size_t i = 0; i < shown.size(); ++i) {
+    EXPECT_NEAR(predictions[i].mean, values[i], 0.3);
+  }
+  // A sum over decisions is in reach of the linear part, so the rest follows from half.
+  for (std::size_t i = 1; i < all.size(); i += 2) {
+    const Assignment* point = &all[i];
+    const Prediction unseen = process.Predict({&point, 1})[0];
+    EXPECT_NEAR(unseen.mean, ValueOf(truth, all[i]), std::max(0.5, 5 * unseen.deviation));
+  }
+}
+
+TEST(GaussianProcess, IsSurerOfWhatItSawThanOfWhatItDidNot) {
+  const auto all = All(kDecisions);
+  const std::vector<const Assignment*> shown = {&all[0], &all[1], &all[2]};
+  GaussianProcess process(shown, std::vector<double>{1, 2, 4}, std::vector<double>(4, 1.0));
+  const Assignment* far = &all[23];
+  const double before = process.Predict({&far, 1})[0].deviation;
+  EXPECT_GT(before, process.Predict(shown)[0].deviation);
+  const double mean = process.Predict({&far, 1})[0].mean;
+  process.Believe(*far);
+  EXPECT_LT(process.Predict({&far, 1})[0].deviation, before);
+  EXPECT_NEAR(process.Predict({&far, 1})[0].mean, mean, 0.2);
+}
+
+TEST(GaussianProcess, BearsValuesThatAreAllEqual) {
+  const auto all = All(kDecisions);
+  const std::vector<const Assignment*> shown = {&all[0], &all[1], &all[0]};
+  const GaussianProcess process(shown, std::vector<double>{2, 2, 2}, std::vector<double>(4, 0.0));
+  EXPECT_NEAR(process.Predict(shown)[0].mean, 2, 1e-6);
+}
+
+}  // namespace
+}  // namespace msc::agents

@@ -1,0 +1,137 @@
+#include "agents/common/ranking.h"
+
+#include <algorithm>
+#include <functional>
+#include <limits>
+#include <set>
+
+#include <gtest/gtest.h>
+
+#include "compiler/base/rng.h"
+#include "gym/core/pareto.h"
+
+namespace msc::agents {
+namespace {
+
+using gym::Told;
+
+std::vector<std::vector<double>> RandomPoints(Rng& rng, std::size_t count, std::size_t objectives) {
+  std::vector<std::vector<double>> points(count, std::vector<double>(objectives));
+  for (auto& point : points) {
+    for (auto& value : point) value = static_cast<double>(rng.Below(8));
+  }
+  return points;
+}
+
+/// Number of unit cells of [0, 8)^k that some point lies below: the volume, as points are whole.
+double CountCells(const std::vector<std::vector<double>>& points, std::size_t objectives) {
+  double count = 0;
+  for (std::size_t n = 0; n < std::size_t{1} << (3 * objectives); ++n) {
+    std::size_t rest = n;
+    std::vector<double> cell;
+    for (std::size_t k = 0; k < objectives; ++k, rest /= 8) {
+      cell.push_back(static_cast<double>(rest % 8));
+    }
+    for (const auto& point : points) {
+      if (!std::equal(point.begin(), point.end(), cell.begin(), std::less_equal<>{})) continue;
+      ++count;
+      break;
+    }
+  }
+  return count;
+}
+
+TEST(Hypervolume, IsTheNumberOfCellsThatPointsDominate) {
+  for (std::uint64_t seed = 0; seed < 120; ++seed) {
+    Rng rng(seed);
+    const std::size_t objectives = 1 + seed % 4;
+    const auto points = RandomPoints(rng, seed % 12, objectives);
+    const std::vector<double> reference(objectives, 8);
+    EXPECT_DOUBLE_EQ(Hypervolume(points, reference), CountCells(points, objectives)) << seed;
+  }
+}
+
+TEST(Hypervolume, LeavesOutWhatIsNotBelowTheReference) {
+  const std::vector<std::vector<double>> points = {{1, 5}, {2, 2}, {4, 1}};
+  EXPECT_DOUBLE_EQ(Hypervolume(points, std::vector<double>{4, 4}), 4.0);
+}
+
+std::vector<Told> RandomTrials(Rng& rng, std::size_t count) {
+  std::vector<Told> trials;
+  for (auto& point : RandomPoints(rng, count, 2)) {
+    Told told;
+    told.failed = rng.Below(8) == 0;
+    if (!told.failed) {
+      told.objectives = point;
+      told.violation = static_cast<double>(rng.Below(3));
+    }
+    trials.push_back(told);
+  }
+  return trials;
+}
+
+TEST(FrontNumbers, AreOneMoreThanTheLargestOfThoseThatBeatATrial) {
+  for (std::uint64_t seed = 0; seed < 100; ++seed) {
+    Rng rng(seed);
+    const auto trials = RandomTrials(rng, 1 + seed % 30);
+    std::vector<const Told*> pointers;
+    for (const Told& told : trials) pointers.push_back(&told);
+    const auto fronts = FrontNumbers(pointers);
+    for (std::size_t i = 0; i < trials.size(); ++i) {
+      std::uint32_t expected = 0;
+      for (std::size_t j = 0; j < trials.size(); ++j) {
+        if (ConstrainedDominates(trials[j], trials[i])) {
+          expected = std::max(expected, fronts[j] + 1);
+        }
+      }
+      EXPECT_EQ(fronts[i], expected) << seed;
+    }
+  }
+}
+
+TEST(Orders, AreStrictAndTransitive) {
+  Rng rng(4);
+  const auto trials = RandomTrials(rng, 40);
+  for (const auto order : {&Better, &ConstrainedDominates}) {
+    for (const Told& a : trials) {
+      EXPECT_FALSE(order(a, a));
+      for (const Told& b : trials) {
+        EXPECT_FALSE(order(a, b) && order(b, a));
+        for (const Told& c : trials) {
+          EXPECT_TRUE(!(order(a, b) && order(b, c)) || order(a, c));
+        }
+      }
+    }
+  }
+}
+
+TEST(Better, PutsFeasibilityFirst) {
+  const Told failed{.trial = 0, .assignment = {}, .objectives = {}, .failed = true};
+  const Told infeasible{.trial = 0, .assignment = {}, .objectives = {1}, .violation = 0.1};
+  const Told feasible{.trial = 0, .assignment = {}, .objectives = {9}};
+  EXPECT_TRUE(Better(infeasible, failed));
+  EXPECT_TRUE(Better(feasible, infeasible));
+}
+
+TEST(CrowdingDistances, AreThoseOfAFrontByHand) {
+  const std::vector<std::vector<double>> points = {{0, 4}, {4, 0}, {1, 2}, {2, 1}};
+  const double infinity = std::numeric_limits<double>::infinity();
+  // (2 - 0) / 4 + (4 - 1) / 4 and (4 - 1) / 4 + (2 - 0) / 4.
+  EXPECT_EQ(CrowdingDistances(points), (std::vector<double>{infinity, infinity, 1.25, 1.25}));
+}
+
+TEST(SurvivalOrder, TakesFrontsInTurnAndTheEndsOfEachFirst) {
+  std::vector<Told> trials;
+  for (const auto& point :
+       std::vector<std::vector<double>>{{2, 2}, {0, 4}, {1, 3}, {4, 0}, {5, 5}}) {
+    trials.push_back({.trial = 0, .assignment = {}, .objectives = point});
+  }
+  std::vector<const Told*> pointers;
+  for (const Told& told : trials) pointers.push_back(&told);
+  const auto order = SurvivalOrder(pointers);
+  EXPECT_EQ(order.back(), 4U);
+  EXPECT_EQ((std::set<std::size_t>{order[0], order[1]}), (std::set<std::size_t>{1, 3}));
+}
+
+}  // namespace
+}  // namespace msc::agents
