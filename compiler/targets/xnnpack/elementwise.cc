@@ -64,20 +64,18 @@ bool AddSwish(Lowering& lowering, const ActivationCall& call, const Dims& dims) 
                                                                   .node = call.node});
 }
 
-Operator MakeBinary(const std::string& name, Clamp clamp) {
+Operator MakeBinary(const std::string& name, Clamp clamp, std::uint32_t flags) {
   const auto make = [&](auto create) {
-    return Make([&](xnn_operator_t* op) {
-      return create(clamp.low, clamp.high, XNN_FLAG_YIELD_WORKERS, op);
-    });
+    return Make([&](xnn_operator_t* op) { return create(clamp.low, clamp.high, flags, op); });
   };
   if (name == "Add") return make(xnn_create_add_nd_f32);
   if (name == "Sub") return make(xnn_create_subtract_nd_f32);
   if (name == "Mul") return make(xnn_create_multiply_nd_f32);
   if (name == "Div") return make(xnn_create_divide_nd_f32);
   if (name == "Max") {
-    return Make([](xnn_operator_t* op) { return xnn_create_maximum_nd_f32(0, op); });
+    return Make([&](xnn_operator_t* op) { return xnn_create_maximum_nd_f32(flags, op); });
   }
-  return Make([](xnn_operator_t* op) { return xnn_create_minimum_nd_f32(0, op); });
+  return Make([&](xnn_operator_t* op) { return xnn_create_minimum_nd_f32(flags, op); });
 }
 
 auto SetupOf(const std::string& name) {
@@ -130,7 +128,7 @@ bool AddActivation(Lowering& lowering, const ActivationCall& call) {
   const Activation& activation = call.activation;
   const Dims dims = lowering.DimsOf(call.like).value();
   const auto [rows, channels] = RowsOf(dims, call.layout);
-  const std::uint32_t flags = XNN_FLAG_YIELD_WORKERS;
+  const std::uint32_t flags = lowering.Flags(call.node);
   const std::size_t c = channels;
   if (activation.op == "Swish") return AddSwish(lowering, call, dims);
   Operator op;
@@ -169,7 +167,7 @@ bool AddActivation(Lowering& lowering, const ActivationCall& call) {
 
 bool AddBinary(Lowering& lowering, const BinaryCall& call) {
   if (std::max(call.a_shape.size(), call.b_shape.size()) > XNN_MAX_TENSOR_DIMS) return false;
-  Operator op = MakeBinary(call.op, call.clamp);
+  Operator op = MakeBinary(call.op, call.clamp, lowering.Flags(call.node));
   if (!op) return false;
   lowering.Add(
       std::move(op),
@@ -242,6 +240,45 @@ bool LowerBinary(Lowering& lowering, NodeId id) {
   return true;
 }
 
+bool LowerConcat(Lowering& lowering, NodeId id) {
+  const Node& node = lowering.graph().node(id);
+  const auto y = lowering.DimsOf(node.outputs[0]);
+  if (!y || y->empty()) return false;
+  const auto rank = static_cast<std::int64_t>(y->size());
+  std::int64_t axis = AttrOr(node, "axis", std::int64_t{0});
+  if (axis < 0) axis += rank;
+  // Rows of channels beside each other: what the library copies in one call an operand.
+  const Layout layout = LayoutOf(*y);
+  if (axis != (rank == 4 ? 1 : rank - 1)) return false;
+  const auto [rows, all] = RowsOf(*y, layout);
+  std::vector<Operator> copies;
+  for (const ValueId input : node.inputs) {
+    const auto x = lowering.DimsOf(input);
+    if (!x) return false;
+    const std::size_t c = RowsOf(*x, layout).second;
+    copies.push_back(Make([&, stride = all](xnn_operator_t* made) {
+      return xnn_create_copy_nc_x32(c, c, stride, lowering.Flags(id), made);
+    }));
+    if (!copies.back()) return false;
+  }
+  std::vector<BufferId> from;
+  for (const ValueId input : node.inputs) from.push_back(lowering.In(input, layout));
+  const BufferId into = lowering.Out(node.outputs[0], layout);
+  std::size_t start = 0;
+  for (std::size_t i = 0; i < copies.size(); ++i) {
+    lowering.Add(
+        std::move(copies[i]),
+        [start, count = rows](xnn_operator_t made, std::span<float* const> at,
+                              pthreadpool_t threads) {
+          return xnn_setup_copy_nc_x32(made, count, at[0], at[1] + start, threads);
+        },
+        {from[i], into}, id);
+    start += RowsOf(*lowering.DimsOf(node.inputs[i]), layout).second;
+  }
+  lowering.Finish(node.outputs[0]);
+  return true;
+}
+
 bool LowerSoftmax(Lowering& lowering, NodeId id) {
   const Node& node = lowering.graph().node(id);
   const auto x = lowering.DimsOf(node.inputs[0]);
@@ -249,8 +286,8 @@ bool LowerSoftmax(Lowering& lowering, NodeId id) {
   const std::int64_t axis = AttrOr(node, "axis", std::int64_t{-1});
   if (axis != -1 && axis + 1 != std::ssize(*x)) return false;
   const auto [rows, c] = RowsOf(*x, Layout::kDense);
-  Operator op = Make([channels = c](xnn_operator_t* made) {
-    return xnn_create_softmax_nc_f32(channels, channels, channels, XNN_FLAG_YIELD_WORKERS, made);
+  Operator op = Make([&, channels = c](xnn_operator_t* made) {
+    return xnn_create_softmax_nc_f32(channels, channels, channels, lowering.Flags(id), made);
   });
   if (!op) return false;
   ActivationCall call{.activation = {}, .like = node.outputs[0], .node = id};

@@ -127,7 +127,7 @@ bool LowerConv(Lowering& lowering, NodeId id) {
           count(window.dilations[1]), count(window.group), size(w->at(1)),
           size(w->at(0) / window.group), size(x->at(1)), size(w->at(0)), kernel.data(),
           closing->bias.empty() ? nullptr : closing->bias.data(), clamp.low, clamp.high,
-          XNN_FLAG_YIELD_WORKERS, op);
+          lowering.Flags(id), op);
     });
   };
   layer.setup = [dims = *x](xnn_operator_t op, std::span<float* const> at, pthreadpool_t pool) {
@@ -173,7 +173,7 @@ bool LowerGemm(Lowering& lowering, NodeId id) {
       return xnn_create_fully_connected_nc_f32(
           inputs, outputs, inputs, outputs, weights->data(),
           closing->bias.empty() ? nullptr : closing->bias.data(), clamp.low, clamp.high,
-          (transposed ? 0U : XNN_FLAG_TRANSPOSE_WEIGHTS) | XNN_FLAG_YIELD_WORKERS, op);
+          (transposed ? 0U : XNN_FLAG_TRANSPOSE_WEIGHTS) | lowering.Flags(id), op);
     });
   };
   layer.setup = [rows](xnn_operator_t op, std::span<float* const> at, pthreadpool_t pool) {

@@ -91,6 +91,11 @@ Lowering::Lowering(const Region& region, int threads, ExecutableBuilder& builder
     : Lowering(*region.graph, region.nodes) {
   builder_ = &builder;
   threads_ = threads;
+  for (const NodeId id : region.nodes) {
+    const std::string& op = graph_.node(id).op;
+    const bool moves = op == "Reshape" || op == "Flatten" || op == "Squeeze" || op == "Unsqueeze";
+    if (!moves) last_ = id;
+  }
 }
 
 std::optional<Dims> Lowering::DimsOf(ValueId value) const {
@@ -102,6 +107,10 @@ std::optional<Dims> Lowering::DimsOf(ValueId value) const {
   std::optional<Dims> dims = StaticDims(*type.shape);
   if (dims && ElementCount(*dims) == 0) return std::nullopt;
   return dims;
+}
+
+std::uint32_t Lowering::Flags(NodeId node) const {
+  return node == last_ ? XNN_FLAG_YIELD_WORKERS : 0;
 }
 
 bool Lowering::LeavesRegion(ValueId value) const {

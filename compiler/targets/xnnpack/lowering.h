@@ -48,6 +48,10 @@ class Lowering {
   /// The values of an f32 constant, in the layout; none where it is no constant.
   [[nodiscard]] std::optional<std::vector<float>> Constant(ValueId value, Layout layout) const;
 
+  /// What an operator of the node is made with: the library's threads wait for the next operator
+  /// busily, but leave their cores to others after the last one of a region.
+  [[nodiscard]] std::uint32_t Flags(NodeId node) const;
+
   /// The value in a layout, in memory that may be read a little past its end, as the library does.
   [[nodiscard]] BufferId In(ValueId value, Layout layout);
   /// Where `value` shall be written in a layout.
@@ -71,6 +75,7 @@ class Lowering {
   std::map<NodeId, bool> inside_;
   ExecutableBuilder* builder_ = nullptr;
   int threads_ = 1;
+  NodeId last_ = kNoNode;
   std::map<std::pair<ValueId, Layout>, BufferId> places_;
 };
 

@@ -18,13 +18,14 @@ struct PoolNode {
   Clamp clamp;
   Dims x;
   Dims y;
+  std::uint32_t flags = 0;
 };
 
 Operator MakeGlobal(const PoolNode& pool) {
   const std::size_t channels = Size(pool.x[1]);
   return Make([&](xnn_operator_t* op) {
     return xnn_create_global_average_pooling_nwc_f32(channels, channels, channels, pool.clamp.low,
-                                                     pool.clamp.high, XNN_FLAG_YIELD_WORKERS, op);
+                                                     pool.clamp.high, pool.flags, op);
   });
 }
 
@@ -41,7 +42,7 @@ Operator MakeWindowed(const PoolNode& pool, const Window& window) {
           Count(window.pads_begin[0]), Count(window.pads_end[1]), Count(window.pads_end[0]),
           Count(window.pads_begin[1]), Count(window.kernel[0]), Count(window.kernel[1]),
           Count(window.strides[0]), Count(window.strides[1]), 1, 1, channels, channels, channels,
-          pool.clamp.low, pool.clamp.high, XNN_FLAG_YIELD_WORKERS, op);
+          pool.clamp.low, pool.clamp.high, pool.flags, op);
     });
   }
   // The library divides by the number of values that are there.
@@ -53,7 +54,7 @@ Operator MakeWindowed(const PoolNode& pool, const Window& window) {
         Count(window.pads_begin[0]), Count(window.pads_end[1]), Count(window.pads_end[0]),
         Count(window.pads_begin[1]), Count(window.kernel[0]), Count(window.kernel[1]),
         Count(window.strides[0]), Count(window.strides[1]), channels, channels, channels,
-        pool.clamp.low, pool.clamp.high, XNN_FLAG_YIELD_WORKERS, op);
+        pool.clamp.low, pool.clamp.high, pool.flags, op);
   });
 }
 
@@ -75,7 +76,8 @@ bool LowerPool(Lowering& lowering, NodeId id) {
   const auto y = lowering.DimsOf(node.outputs[0]);
   if (!x || !y || x->size() != 4) return false;
   if (node.outputs.size() > 1 && node.outputs[1] != kNoValue) return false;  // indices
-  PoolNode pool{.node = &node, .op = node.op, .clamp = {}, .x = *x, .y = *y};
+  PoolNode pool{
+      .node = &node, .op = node.op, .clamp = {}, .x = *x, .y = *y, .flags = lowering.Flags(id)};
   if (node.domain == "msc") {
     pool.op = AttrOr(node, "op", std::string());
     const std::optional<Clamp> clamp = ClampOf(ReadFusedAttrs(node).activation);

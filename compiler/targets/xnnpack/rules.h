@@ -54,6 +54,7 @@ struct BinaryCall {
 [[nodiscard]] bool LowerPool(Lowering& lowering, NodeId id);        // pool.cc
 [[nodiscard]] bool LowerActivation(Lowering& lowering, NodeId id);  // elementwise.cc
 [[nodiscard]] bool LowerBinary(Lowering& lowering, NodeId id);      // elementwise.cc
+[[nodiscard]] bool LowerConcat(Lowering& lowering, NodeId id);      // elementwise.cc
 [[nodiscard]] bool LowerSoftmax(Lowering& lowering, NodeId id);     // elementwise.cc
 
 }  // namespace msc::xnnpack

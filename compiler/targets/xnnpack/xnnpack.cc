@@ -28,6 +28,7 @@ const std::map<std::string_view, Lower>& PlainRules() {
       {"Add", LowerBinary},
       {"AveragePool", LowerPool},
       {"Clip", LowerActivation},
+      {"Concat", LowerConcat},
       {"Conv", LowerConv},
       {"Div", LowerBinary},
       {"Flatten", LowerReshape},

@@ -193,6 +193,24 @@ std::string Unary(Dice& dice) {
   return "graph g {\n  input %x : f32" + Text(shape) + "\n  %y = " + op + "(%x)\n  output %y\n}";
 }
 
+std::string Concat(Dice& dice) {
+  Sizes shape = AnyShape(dice);
+  const auto rank = static_cast<std::int64_t>(shape.size());
+  const std::int64_t axis = dice.From(-rank, rank - 1);
+  std::string text = "graph g {\n";
+  std::string operands;
+  const std::int64_t count = dice.From(1, 4);
+  for (std::int64_t i = 0; i < count; ++i) {
+    shape[static_cast<std::size_t>(axis < 0 ? axis + rank : axis)] = dice.From(1, 5);
+    const std::string name = "%x" + std::to_string(i);
+    text += (i > 0 && dice.OneIn(4) ? "  const " + name + " : f32" + Text(shape) + " = random 3\n"
+                                    : "  input " + name + " : f32" + Text(shape) + "\n");
+    operands += (i > 0 ? ", " : "") + name;
+  }
+  return text + "  %y = Concat(" + operands + ") {axis = " + std::to_string(axis) +
+         "}\n  output %y\n}";
+}
+
 std::string Softmax(Dice& dice) {
   const Sizes shape = AnyShape(dice);
   const auto rank = static_cast<std::int64_t>(shape.size());
@@ -203,8 +221,9 @@ std::string Softmax(Dice& dice) {
 
 const std::map<std::string, std::string (*)(Dice&)>& Makers() {
   static const std::map<std::string, std::string (*)(Dice&)> makers = {
-      {"conv", Conv},     {"fused_conv", FusedConv}, {"pool", Pool},   {"gemm", Gemm},
-      {"matmul", MatMul}, {"binary", Binary},        {"unary", Unary}, {"softmax", Softmax},
+      {"conv", Conv},     {"fused_conv", FusedConv}, {"pool", Pool},
+      {"gemm", Gemm},     {"concat", Concat},        {"matmul", MatMul},
+      {"binary", Binary}, {"unary", Unary},          {"softmax", Softmax},
   };
   return makers;
 }
