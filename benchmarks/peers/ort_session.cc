@@ -65,7 +65,7 @@ struct OrtSession::State {
 };
 
 OrtSession::OrtSession(std::string_view model, int threads) {
-  auto session = onnxruntime::MakeSession(model, threads);
+  auto session = onnxruntime::MakeSession(model, {.threads = threads});
   auto inputs = onnxruntime::InputNames(*session);
   auto outputs = onnxruntime::OutputNames(*session);
   state_ = std::make_unique<State>(State{.session = std::move(session),

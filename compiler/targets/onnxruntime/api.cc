@@ -103,18 +103,35 @@ void CheckStatus(OrtStatus* status) {
   throw UserError("ONNX Runtime: " + message);
 }
 
-Owned<OrtSession> MakeSession(std::string_view model, int threads, GraphOptimizationLevel level) {
-  OrtSessionOptions* made = nullptr;
-  CheckStatus(Api().CreateSessionOptions(&made));
-  const Owned<OrtSessionOptions> options(made, Api().ReleaseSessionOptions);
-  CheckStatus(Api().SetIntraOpNumThreads(options.get(), threads));
-  CheckStatus(Api().SetInterOpNumThreads(options.get(), 1));
-  CheckStatus(Api().SetSessionGraphOptimizationLevel(options.get(), level));
-  CheckStatus(Api().AddSessionConfigEntry(options.get(), "session.force_spinning_stop", "1"));
+Owned<OrtSession> MakeSession(std::string_view model, const SessionOptions& options) {
+  OrtSessionOptions* raw = nullptr;
+  CheckStatus(Api().CreateSessionOptions(&raw));
+  const Owned<OrtSessionOptions> made(raw, Api().ReleaseSessionOptions);
+  CheckStatus(Api().SetIntraOpNumThreads(made.get(), options.threads));
+  CheckStatus(Api().SetInterOpNumThreads(made.get(), 1));
+  CheckStatus(Api().SetSessionGraphOptimizationLevel(made.get(), options.level));
+  CheckStatus(Api().AddSessionConfigEntry(made.get(), "session.force_spinning_stop", "1"));
+  for (const auto& [symbol, size] : options.sizes) {
+    CheckStatus(Api().AddFreeDimensionOverrideByName(made.get(), symbol.c_str(), size));
+  }
   OrtSession* session = nullptr;
-  CheckStatus(Api().CreateSessionFromArray(&Environment(), model.data(), model.size(),
-                                           options.get(), &session));
+  CheckStatus(Api().CreateSessionFromArray(&Environment(), model.data(), model.size(), made.get(),
+                                           &session));
   return {session, Api().ReleaseSession};
+}
+
+std::vector<std::string> SymbolsOf(const OrtSession& session, std::size_t input) {
+  OrtTypeInfo* raw = nullptr;
+  CheckStatus(Api().SessionGetInputTypeInfo(&session, input, &raw));
+  const Owned<OrtTypeInfo> type(raw, Api().ReleaseTypeInfo);
+  const OrtTensorTypeAndShapeInfo* tensor = nullptr;  // part of `type`
+  CheckStatus(Api().CastTypeInfoToTensorInfo(type.get(), &tensor));
+  if (tensor == nullptr) return {};
+  std::size_t rank = 0;
+  CheckStatus(Api().GetDimensionsCount(tensor, &rank));
+  std::vector<const char*> names(rank, "");
+  CheckStatus(Api().GetSymbolicDimensions(tensor, names.data(), rank));
+  return {names.begin(), names.end()};
 }
 
 std::vector<std::string> InputNames(const OrtSession& session) {

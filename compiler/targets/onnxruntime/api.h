@@ -31,11 +31,19 @@ using Owned = std::unique_ptr<T, void (*)(T*)>;
 /// Frees `status`. UserError with the library's message if it is an error.
 void CheckStatus(OrtStatus* status);
 
+struct SessionOptions {
+  int threads = 1;
+  GraphOptimizationLevel level = ORT_ENABLE_ALL;
+  ShapeBindings sizes = {};  ///< of symbolic dimensions, for the library to optimize with
+};
+
 /// Loads a model from the bytes of an ONNX file, on the CPU: `threads` intra-op threads, which stop
 /// spinning when a run ends so that they leave the cores to other libraries, and one inter-op
 /// thread. UserError with the library's message if it refuses.
-[[nodiscard]] Owned<::OrtSession> MakeSession(std::string_view model, int threads,
-                                              GraphOptimizationLevel level = ORT_ENABLE_ALL);
+[[nodiscard]] Owned<::OrtSession> MakeSession(std::string_view model,
+                                              const SessionOptions& options);
+/// The names of the symbolic dimensions of an input tensor; empty where one has none.
+[[nodiscard]] std::vector<std::string> SymbolsOf(const ::OrtSession& session, std::size_t input);
 [[nodiscard]] std::vector<std::string> InputNames(const ::OrtSession& session);
 [[nodiscard]] std::vector<std::string> OutputNames(const ::OrtSession& session);
 

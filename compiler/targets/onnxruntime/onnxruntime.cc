@@ -121,11 +121,6 @@ class BoundSession {
   std::vector<Place> places_;
 };
 
-struct SessionOptions {
-  int threads = 1;
-  GraphOptimizationLevel level = ORT_ENABLE_ALL;
-};
-
 bool IsLayer(const Node& node) {
   return node.Is("Conv") || node.Is("Gemm") || node.Is("MatMul") || node.Is("ConvTranspose");
 }
@@ -182,7 +177,7 @@ bool OnnxRuntimeTarget::DoSupports(const Graph& graph, NodeId id) const {
   }
   bool answer = true;
   try {
-    (void)MakeSession(model, 1, ORT_DISABLE_ALL);
+    (void)MakeSession(model, {.threads = 1, .level = ORT_DISABLE_ALL});
   } catch (const UserError&) {
     answer = false;
   }
@@ -207,8 +202,7 @@ std::optional<Failure> AddModel(const Graph& graph, std::string_view model, cons
   for (const ValueId input : part.inputs) add(input, true);
   for (const ValueId output : part.outputs) add(output, false);
   try {
-    auto session = std::make_shared<BoundSession>(
-        MakeSession(model, options.threads, options.level), std::move(places));
+    auto session = std::make_shared<BoundSession>(MakeSession(model, options), std::move(places));
     step.run = [session](const StepContext& context) { session->Run(context); };
   } catch (const UserError& error) {
     return Failure{FailureKind::kCompile, error.what()};
@@ -232,8 +226,26 @@ std::optional<Failure> OnnxRuntimeTarget::DoGraphToRuntime(const Region& region,
             .run = {}};
   if (region.nodes.size() > 1) step.name += " ... " + graph.node(region.nodes.back()).name;
   for (const NodeId id : region.nodes) step.nodes.push_back(graph.node(id).name);
-  return AddModel(graph, ToOnnx(part.graph), part, {options.threads, level_}, std::move(step),
-                  builder);
+  return AddModel(graph, ToOnnx(part.graph), part, {.threads = options.threads, .level = level_},
+                  std::move(step), builder);
+}
+
+/// What the symbols of the model's inputs are where they have the types of `boundary`: the library
+/// is told, as it is told by who deploys a model for one size.
+ShapeBindings SizesOf(std::string_view model, const Graph& boundary) {
+  const auto session = MakeSession(model, {.threads = 1, .level = ORT_DISABLE_ALL});
+  const std::vector<std::string> names = InputNames(*session);
+  ShapeBindings sizes;
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    const ValueId input = boundary.FindValue(names[i]);
+    if (input == kNoValue || !boundary.IsInput(input)) continue;  // a weight with a default
+    const Dims dims = StaticDims(boundary.type(input).shape.value()).value();
+    const std::vector<std::string> symbols = SymbolsOf(*session, i);
+    for (std::size_t axis = 0; axis < std::min(symbols.size(), dims.size()); ++axis) {
+      if (!symbols[axis].empty()) sizes[symbols[axis]] = dims[axis];
+    }
+  }
+  return sizes;
 }
 
 std::unique_ptr<Target> MakeOnnxRuntimeTarget(const OnnxRuntimeOptions& options) {
@@ -275,8 +287,13 @@ Result<Executable> BuildFromOnnx(std::string_view model, const Graph& boundary,
             .reads = {},
             .writes = {},
             .run = {}};
-  if (auto failure = onnxruntime::AddModel(shell, model, part, {.threads = options.threads},
-                                           std::move(step), builder)) {
+  onnxruntime::SessionOptions session{.threads = options.threads};
+  try {
+    session.sizes = onnxruntime::SizesOf(model, boundary);
+  } catch (const UserError& error) {
+    return Failure{FailureKind::kCompile, error.what()};
+  }
+  if (auto failure = onnxruntime::AddModel(shell, model, part, session, std::move(step), builder)) {
     return *std::move(failure);
   }
   return std::move(builder).Build();

@@ -17,7 +17,8 @@ namespace msc {
 
 /// A whole model, given as the bytes of an ONNX file, as the library runs it by itself: what we are
 /// compared with. `boundary` says which inputs and outputs, by name, with static types; its nodes
-/// do not matter. A Failure has the library's words.
+/// do not matter. The library is told the sizes of symbolic dimensions, so that it can optimize for
+/// them. A Failure has the library's words.
 [[nodiscard]] Result<Executable> BuildFromOnnx(std::string_view model, const Graph& boundary,
                                                const TargetOptions& options);
 

@@ -7,6 +7,7 @@
 
 #include "compiler/base/error.h"
 #include "compiler/base/rng.h"
+#include "compiler/codegen/onnx/export.h"
 #include "compiler/ir/text.h"
 #include "compiler/ops/op.h"
 
@@ -114,6 +115,23 @@ TEST_F(OnnxRuntime, RefusesFusedOperatorsAndEmptyTensors) {
   EXPECT_FALSE(target.Supports(fused, fused.order()[0]));
   const Graph empty = Parsed("graph g {\n  input %x : f32[0,2]\n  %y = Relu(%x)\n  output %y\n}");
   EXPECT_FALSE(target.Supports(empty, empty.order()[0]));
+}
+
+TEST_F(OnnxRuntime, RunsAWholeModelForOneSize) {
+  const Graph open = ParseGraph(R"(graph g {
+  input %x : f32[batch,3,side,8]
+  const %w : f32[4,3,3,3] = random 1
+  %y = Conv(%x, %w) {pads = [1, 1, 1, 1]} : f32[batch,4,side,8]
+  output %y
+})");
+  Graph bound = open;
+  InferTypes(bound, {{"batch", 1}, {"side", 8}});
+  Result<Executable> built = BuildFromOnnx(ExportOnnxBytes(open), bound, {.threads = 1});
+  ASSERT_TRUE(built.ok()) << built.failure().detail;
+  ExpectSameAsInterpreted(bound, built.value(), 1);
+  const Result<Executable> refused = BuildFromOnnx("no model", bound, {.threads = 1});
+  ASSERT_FALSE(refused.ok());
+  EXPECT_TRUE(refused.failure().detail.starts_with("ONNX Runtime: ")) << refused.failure().detail;
 }
 
 }  // namespace
