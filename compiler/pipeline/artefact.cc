@@ -32,9 +32,9 @@ ArtefactManifest WriteArtefact(const std::string& folder, const Graph& canonical
   SaveGraph(lowered, Path(folder, "graph"));
   WriteFileAtomic(Path(folder, "strategy.json"), ToJson(strategy, 2) + "\n");
   ArtefactManifest manifest;
-  manifest.target = strategy.target;
+  manifest.target = target.spec();
   manifest.target_version = target.facts().version;
-  manifest.threads = options.threads;
+  manifest.threads = target.OptionsFor({.threads = options.threads}).threads;
   manifest.bindings = options.bindings;
   manifest.model_hash = GraphHash(canonical);
   manifest.strategy_hash = StrategyHash(strategy);

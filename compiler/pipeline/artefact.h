@@ -24,7 +24,7 @@ struct ArtefactManifest {
   template <class Self, class Visit>
   static void Fields(Self& self, Visit& visit) {
     visit("format", self.format, "version of this file's form", Within::OneOf({"msc-artefact-1"}));
-    visit("target", self.target, "who runs it");
+    visit("target", self.target, "who runs it, with its options");
     visit("target_version", self.target_version, "library and instruction set");
     visit("threads", self.threads, "threads it runs on", Within{1, 4096});
     visit("bindings", self.bindings, "sizes of symbolic dimensions");
