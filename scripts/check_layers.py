@@ -70,6 +70,7 @@ HEAVY = {
     "oneapi/*": [],
     "onnxruntime_c_api.h": [],
     "xnnpack.h": [],
+    "libxsmm*": [],
     "mpi.h": [],
     "armadillo": [],
     "Eigen/*": [],

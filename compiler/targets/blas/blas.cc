@@ -20,7 +20,7 @@ struct BlasOptions {
   std::string library = "openblas";
   template <class Self, class Visit>
   static void Fields(Self& self, Visit& visit) {
-    visit("library", self.library, "who multiplies", Within::OneOf({"openblas", "blis"}));
+    visit("library", self.library, "who multiplies", Within::OneOf({"openblas", "blis", "xsmm"}));
   }
 };
 
@@ -72,7 +72,7 @@ class BlasTarget final : public Target {
   [[nodiscard]] const TargetFacts& DoFacts() const noexcept override { return facts_; }
   [[nodiscard]] bool DoWantsFusedOps() const override { return true; }
   [[nodiscard]] bool DoSupports(const Graph& graph, NodeId id) const override {
-    return PlanNode(graph, id).has_value();
+    return PlanNode(graph, id, *library_).has_value();
   }
   [[nodiscard]] std::optional<Failure> DoGraphToRuntime(const Region& region,
                                                         const TargetOptions& options,
@@ -82,12 +82,26 @@ class BlasTarget final : public Target {
   TargetFacts facts_;
 };
 
+/// The constant B, given as [n,k], as [k,n].
+BufferId PackB(const Graph& graph, const Plan& plan, ExecutableBuilder& builder) {
+  const TensorPtr given = graph.constant(plan.b);
+  const auto from = given->Values<float>();
+  auto packed = std::make_shared<Tensor>(DType::kF32, Dims{plan.product.k, plan.product.n});
+  const auto to = packed->MutableValues<float>();
+  const auto n = static_cast<std::size_t>(plan.product.n);
+  const auto k = static_cast<std::size_t>(plan.product.k);
+  for (std::size_t i = 0; i < n; ++i) {
+    for (std::size_t j = 0; j < k; ++j) to[j * n + i] = from[i * k + j];
+  }
+  return builder.AddConstant(packed, packed->Raw().data(), packed->bytes());
+}
+
 std::optional<Failure> BlasTarget::DoGraphToRuntime(const Region& region,
                                                     const TargetOptions& options,
                                                     ExecutableBuilder& builder) const {
   for (const NodeId id : region.nodes) {
     const Node& node = region.graph->node(id);
-    std::optional<Plan> plan = PlanNode(*region.graph, id);
+    std::optional<Plan> plan = PlanNode(*region.graph, id, *library_);
     Check(plan.has_value(), "the nodes of a region are supported");
     auto call = std::make_shared<Call>();
     call->plan = *std::move(plan);
@@ -106,7 +120,7 @@ std::optional<Failure> BlasTarget::DoGraphToRuntime(const Region& region,
       return buffer;
     };
     call->a = read(call->plan.a);
-    call->b = read(call->plan.b);
+    call->b = call->plan.b_packed ? PackB(*region.graph, call->plan, builder) : read(call->plan.b);
     if (call->plan.start != kNoValue) call->start = read(call->plan.start);
     if (call->plan.residual != kNoValue) call->residual = read(call->plan.residual);
     call->c = builder.BufferOf(call->plan.c);

@@ -5,6 +5,7 @@
 #include <dlfcn.h>
 
 #include "compiler/base/error.h"
+#include "compiler/targets/blas/xsmm.h"
 
 namespace msc::blas {
 namespace {
@@ -97,6 +98,7 @@ Library LoadBlis() {
 }  // namespace
 
 const Library& LoadLibrary(const std::string& name) {
+  if (name == "xsmm") return LoadXsmm();
   if (name == "blis") {
     static const Library library = LoadBlis();
     return library;

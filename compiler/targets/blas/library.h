@@ -23,13 +23,16 @@ struct Product {
 struct Library {
   std::string version;  ///< with the kernels it chose: "OpenBLAS 0.3.21 SkylakeX"
   void (*multiply)(const Product& product, const float* a, const float* b, float* c) = nullptr;
-  void (*set_threads)(int threads) = nullptr;  ///< for the calls that follow
+  void (*set_threads)(int threads) = nullptr;  ///< for the calls that follow from this thread
+  /// Whether it transposes, and scales by any alpha and beta; else alpha is 1 and beta 0 or 1.
+  bool general = true;
 };
 
-/// "openblas" or "blis". Both choose kernels for the CPU while they are loaded, and both know only
-/// CPUs older than themselves: where the CPU has AVX-512 and is not one of Intel's, which they
-/// recognise, they are told to take those of Skylake-X, unless OPENBLAS_CORETYPE or BLIS_ARCH_TYPE
-/// in the environment says otherwise. UserError where the library is not installed.
+/// "openblas", "blis", or "xsmm" (see xsmm.h). The first two choose kernels for the CPU while they
+/// are loaded, and know only CPUs older than themselves: where the CPU has AVX-512 and is not one
+/// of Intel's, which they recognise, they are told to take those of Skylake-X, unless
+/// OPENBLAS_CORETYPE or BLIS_ARCH_TYPE in the environment says otherwise. UserError where the
+/// library is not installed.
 [[nodiscard]] const Library& LoadLibrary(const std::string& name);
 
 }  // namespace msc::blas

@@ -161,7 +161,7 @@ std::optional<Plan> PlanMatMul(const Graph& graph, const Node& node, Plan plan) 
 
 }  // namespace
 
-std::optional<Plan> PlanNode(const Graph& graph, NodeId id) {
+std::optional<Plan> PlanNode(const Graph& graph, NodeId id, const Library& library) {
   const Node& node = graph.node(id);
   if (node.inputs.size() < 2 || node.inputs[0] == kNoValue || node.inputs[1] == kNoValue) {
     return std::nullopt;
@@ -178,6 +178,12 @@ std::optional<Plan> PlanNode(const Graph& graph, NodeId id) {
   // The libraries count in int.
   const Product& p = made->product;
   if (std::max({p.m, p.n, p.k}) > std::numeric_limits<int>::max()) return std::nullopt;
+  if (library.general) return made;
+  if (p.alpha != 1 || (p.beta != 0 && p.beta != 1) || p.transpose_a) return std::nullopt;
+  if (!p.transpose_b) return made;
+  if (graph.constant(made->b) == nullptr) return std::nullopt;
+  made->b_packed = true;
+  made->product.transpose_b = false;
   return made;
 }
 

@@ -38,6 +38,7 @@ struct Plan {
   ValueId c = kNoValue;  ///< what is written
   Product product;
   std::vector<Offsets> parts;
+  bool b_packed = false;  ///< B is a constant [n,k] that the library wants as [k,n]
   Closing closing;
   ValueId residual = kNoValue;
   /// Added before the products, spread over C with these strides (0 along stretched axes).
@@ -48,6 +49,7 @@ struct Plan {
 
 /// None where the node is not a product of f32 matrices with elements: Gemm, MatMul of two or more
 /// dimensions, msc.Gemm, and Conv and msc.Conv of kernel 1, stride 1 and no padding.
-[[nodiscard]] std::optional<Plan> PlanNode(const Graph& graph, NodeId id);
+/// None too where the library cannot do the product.
+[[nodiscard]] std::optional<Plan> PlanNode(const Graph& graph, NodeId id, const Library& library);
 
 }  // namespace msc::blas

@@ -1,5 +1,6 @@
 #include "compiler/targets/blas/blas.h"
 
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -53,7 +54,9 @@ class Blas : public testing::TestWithParam<std::string> {
 
 TEST_P(Blas, SaysWhichKernelsItChose) {
   const std::string& version = target_->facts().version;
-  EXPECT_TRUE(version.starts_with("OpenBLAS ") || version.starts_with("BLIS ")) << version;
+  EXPECT_TRUE(version.starts_with("OpenBLAS ") || version.starts_with("BLIS ") ||
+              version.starts_with("libxsmm "))
+      << version;
 #if defined(__x86_64__)
   // The point of choosing: neither takes a new CPU for a generic one.
   if (__builtin_cpu_supports("avx512bw") != 0) {
@@ -88,6 +91,24 @@ TEST_P(Blas, ClosesLayersByRowsAndByColumns) {
   }
 }
 
+TEST_P(Blas, MultipliesSizesThatAreNoWholeTiles) {
+  for (const std::string sizes : {"1 1 1", "32 64 256", "33 65 257", "31 63 255", "70 130 300"}) {
+    std::istringstream words(sizes);
+    std::string m;
+    std::string n;
+    std::string k;
+    words >> m >> n >> k;
+    SCOPED_TRACE(sizes);
+    for (const int threads : {1, 3}) {
+      ExpectSameAsInterpreted("graph g {\n  input %x : f32[" + m + "," + k +
+                                  "]\n  const %w : f32[" + k + "," + n +
+                                  "] = random 1\n  const %c : f32[" + n +
+                                  "] = random 2\n  %y = Gemm(%x, %w, %c)\n  output %y\n}",
+                              threads);
+    }
+  }
+}
+
 TEST_P(Blas, ClosesByEveryActivation) {
   for (const std::string activation :
        {"Relu", "Clip", "LeakyRelu", "HardSwish", "Sigmoid", "Tanh", "HardSigmoid", "Swish"}) {
@@ -101,7 +122,7 @@ TEST_P(Blas, ClosesByEveryActivation) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Libraries, Blas, testing::Values("openblas", "blis"),
+INSTANTIATE_TEST_SUITE_P(Libraries, Blas, testing::Values("openblas", "blis", "xsmm"),
                          [](const auto& test) { return test.param; });
 
 }  // namespace

@@ -1,0 +1,102 @@
+#include "compiler/targets/blas/xsmm.h"
+
+#include <algorithm>
+#include <array>
+#include <string>
+
+#include <libxsmm.h>
+
+#include "compiler/base/error.h"
+#include "compiler/runtime/threads.h"
+
+namespace msc::blas {
+namespace {
+
+// Tiles of C, and how much of k is summed at once: B's part stays in the first two caches. The
+// library counts columns first, so that our n is its m.
+constexpr std::int64_t kRows = 32;
+constexpr std::int64_t kColumns = 64;
+constexpr std::int64_t kDepth = 256;
+
+thread_local int threads_in_use = 1;  // NOLINT(*-avoid-non-const-global-variables): set_threads
+
+using Kernel = libxsmm_smmfunction;
+
+Kernel Dispatch(const Product& p, std::int64_t rows, std::int64_t columns, std::int64_t depth,
+                float beta) {
+  const auto lda = static_cast<libxsmm_blasint>(p.n);
+  const auto ldb = static_cast<libxsmm_blasint>(p.k);
+  const auto ldc = static_cast<libxsmm_blasint>(p.n);
+  const float alpha = 1.0F;
+  const int flags = LIBXSMM_GEMM_FLAG_NONE;
+  const int prefetch = LIBXSMM_PREFETCH_NONE;
+  return libxsmm_smmdispatch(
+      static_cast<libxsmm_blasint>(columns), static_cast<libxsmm_blasint>(rows),
+      static_cast<libxsmm_blasint>(depth), &lda, &ldb, &ldc, &alpha, &beta, &flags, &prefetch);
+}
+
+/// The kernels of one product: whole tiles and what is left at the ends; the first part of k, which
+/// writes as beta says, and later ones, which add.
+class Kernels {
+ public:
+  explicit Kernels(const Product& p) : p_(p) {
+    for (std::size_t i = 0; i < made_.size(); ++i) {
+      const std::int64_t rows = Side(p.m, kRows, (i & 1U) != 0);
+      const std::int64_t columns = Side(p.n, kColumns, (i & 2U) != 0);
+      const std::int64_t depth = Side(p.k, kDepth, (i & 4U) != 0);
+      if (rows == 0 || columns == 0 || depth == 0) continue;
+      made_.at(i) = Dispatch(p, rows, columns, depth, (i & 8U) != 0 ? 1.0F : p.beta);
+      Check(made_.at(i) != nullptr, "libxsmm makes every kernel once it makes one");
+    }
+  }
+
+  void Tile(const float* a, const float* b, float* c, std::int64_t row, std::int64_t column) const {
+    for (std::int64_t k = 0; k < p_.k; k += kDepth) {
+      const std::size_t kind = (row + kRows > p_.m ? 1U : 0U) |
+                               (column + kColumns > p_.n ? 2U : 0U) |
+                               (k + kDepth > p_.k ? 4U : 0U) | (k > 0 ? 8U : 0U);
+      made_[kind](b + k * p_.n + column, a + row * p_.k + k, c + row * p_.n + column);
+    }
+  }
+
+ private:
+  /// Size of a whole tile or of the last one; 0 where there is none.
+  static std::int64_t Side(std::int64_t size, std::int64_t tile, bool last) {
+    if (last) return size % tile;
+    return size >= tile ? tile : 0;
+  }
+
+  Product p_;
+  std::array<Kernel, 16> made_{};
+};
+
+void Multiply(const Product& p, const float* a, const float* b, float* c) {
+  const Kernels kernels(p);
+  const std::int64_t down = (p.m + kRows - 1) / kRows;
+  const std::int64_t across = (p.n + kColumns - 1) / kColumns;
+  ParallelFor(threads_in_use, down * across, [&](std::int64_t begin, std::int64_t end) {
+    for (; begin < end; ++begin) {
+      // Down a column of tiles first: its part of B is used again.
+      kernels.Tile(a, b, c, begin % down * kRows, begin / down * kColumns);
+    }
+  });
+}
+
+}  // namespace
+
+const Library& LoadXsmm() {
+  static const Library library = [] {
+    libxsmm_init();
+    if (Dispatch({.m = 8, .n = 8, .k = 8}, 8, 8, 8, 0.0F) == nullptr) {
+      throw UserError("libxsmm makes no code for this CPU");
+    }
+    return Library{
+        .version = std::string("libxsmm ") + LIBXSMM_VERSION + " " + libxsmm_get_target_arch(),
+        .multiply = Multiply,
+        .set_threads = [](int threads) { threads_in_use = threads; },
+        .general = false};
+  }();
+  return library;
+}
+
+}  // namespace msc::blas
