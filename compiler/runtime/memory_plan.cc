@@ -36,14 +36,10 @@ std::size_t FindOffset(std::span<const Lifetime> buffers, const MemoryPlan& plan
   return best_gap == std::numeric_limits<std::size_t>::max() ? end : best;
 }
 
-// Places buffers one by one, those of the greatest `weight` first.
-template <class Weight>
-MemoryPlan PlaceInOrder(std::span<const Lifetime> buffers, const Weight& weight) {
-  std::vector<std::size_t> order(buffers.size());
-  std::iota(order.begin(), order.end(), std::size_t{0});
-  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
-    return weight(buffers[a]) > weight(buffers[b]);
-  });
+using Order = std::vector<std::size_t>;
+
+// Places buffers one by one.
+MemoryPlan PlaceInOrder(std::span<const Lifetime> buffers, const Order& order) {
   MemoryPlan plan{.offsets = std::vector<std::size_t>(buffers.size(), 0), .bytes = 0};
   std::vector<std::size_t> placed;  // sorted by offset
   for (const std::size_t buffer : order) {
@@ -59,6 +55,34 @@ MemoryPlan PlaceInOrder(std::span<const Lifetime> buffers, const Weight& weight)
   return plan;
 }
 
+// Those of the greatest `weight` first.
+template <class Weight>
+Order OrderBy(std::span<const Lifetime> buffers, const Weight& weight) {
+  Order order(buffers.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+    return weight(buffers[a]) > weight(buffers[b]);
+  });
+  return order;
+}
+
+// Buffers at the top of the arena are placed first in the next try, until that helps no more.
+MemoryPlan Improved(std::span<const Lifetime> buffers, Order order, std::size_t bound) {
+  constexpr int kTries = 24;
+  MemoryPlan best = PlaceInOrder(buffers, order);
+  MemoryPlan last = best;
+  for (int i = 0; i < kTries && best.bytes > bound; ++i) {
+    const auto at_the_top = [&](std::size_t buffer) {
+      return last.offsets[buffer] + buffers[buffer].bytes == last.bytes;
+    };
+    const auto moved = std::stable_partition(order.begin(), order.end(), at_the_top);
+    if (moved == order.end()) break;
+    last = PlaceInOrder(buffers, order);
+    if (last.bytes < best.bytes) best = last;
+  }
+  return best;
+}
+
 }  // namespace
 
 MemoryPlan PlanMemory(std::span<const Lifetime> buffers, std::size_t alignment) {
@@ -69,13 +93,16 @@ MemoryPlan PlanMemory(std::span<const Lifetime> buffers, std::size_t alignment) 
     Check(buffer.first <= buffer.last, "a lifetime ends after it starts");
     buffer.bytes = (buffer.bytes + alignment - 1) & ~(alignment - 1);
   }
+  const auto bytes = [](const Lifetime& buffer) { return buffer.bytes; };
   const auto steps = [](const Lifetime& buffer) { return buffer.last - buffer.first + 1; };
-  MemoryPlan best = PlaceInOrder(rounded, [](const Lifetime& buffer) { return buffer.bytes; });
-  MemoryPlan other =
-      PlaceInOrder(rounded, [&](const Lifetime& buffer) { return buffer.bytes * steps(buffer); });
-  if (other.bytes < best.bytes) best = std::move(other);
-  other = PlaceInOrder(rounded, steps);
-  if (other.bytes < best.bytes) best = std::move(other);
+  const auto both = [&](const Lifetime& buffer) { return buffer.bytes * steps(buffer); };
+  const std::size_t bound = MemoryLowerBound(rounded);
+  MemoryPlan best = Improved(rounded, OrderBy(rounded, bytes), bound);
+  for (const Order& order : {OrderBy(rounded, both), OrderBy(rounded, steps)}) {
+    if (best.bytes == bound) break;
+    MemoryPlan other = Improved(rounded, order, bound);
+    if (other.bytes < best.bytes) best = std::move(other);
+  }
   return best;
 }
 

@@ -20,8 +20,9 @@ struct MemoryPlan {
 
 /// Places buffers so that two whose lifetimes overlap never share a byte. Greedy by size, best fit
 /// (Pisarchyk and Lee 2020, "Efficient memory management for deep neural net inference", section
-/// 5.2), then the same by lifetime and by size times lifetime; the smallest arena wins. `alignment`
-/// is a power of two. Quadratic in the number of buffers.
+/// 5.2), then the same by lifetime and by size times lifetime; each is tried again with the buffers
+/// that lie highest placed first, while the arena is larger than the lower bound. The smallest
+/// arena wins. `alignment` is a power of two. Quadratic in the number of buffers.
 [[nodiscard]] MemoryPlan PlanMemory(std::span<const Lifetime> buffers, std::size_t alignment = 64);
 
 /// The most bytes alive at one step: no plan can be smaller.
