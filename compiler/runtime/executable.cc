@@ -54,10 +54,11 @@ void Executable::Bind(std::span<const Tensor> inputs, std::span<Tensor> outputs)
   for (const Bound& bound : inputs_) {
     // Steps only read inputs: the builder's contract.
     addresses_[static_cast<std::size_t>(bound.buffer)] =
-        const_cast<std::byte*>(inputs[bound.tensor].Raw().data());
+        const_cast<std::byte*>(inputs[bound.tensor].Raw().data()) + bound.offset;
   }
   for (const Bound& bound : outputs_) {
-    addresses_[static_cast<std::size_t>(bound.buffer)] = outputs[bound.tensor].MutableRaw().data();
+    addresses_[static_cast<std::size_t>(bound.buffer)] =
+        outputs[bound.tensor].MutableRaw().data() + bound.offset;
   }
 }
 

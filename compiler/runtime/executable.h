@@ -43,7 +43,9 @@ struct Step {
 /// Where the memory of an executable goes. Inputs and outputs are the caller's and not counted:
 /// kernels read and write them in place.
 struct MemoryUse {
-  std::size_t arena_bytes = 0;      ///< the one arena for all activations and scratch space
+  std::size_t arena_bytes = 0;  ///< the one arena for all activations and scratch space
+  /// What its steps need at once: no arena for these steps in this order can be smaller.
+  std::size_t arena_lower_bound = 0;
   std::size_t unplanned_bytes = 0;  ///< what the same buffers would take without sharing
   std::size_t constant_bytes = 0;   ///< weights as the kernels want them
 };
@@ -84,6 +86,7 @@ class Executable {
   struct Bound {
     BufferId buffer{};
     std::size_t tensor = 0;
+    std::size_t offset = 0;  ///< bytes
   };
   /// An output that cannot be written in place: it is an input, a constant, or given twice.
   struct Copy {
@@ -129,10 +132,11 @@ class ExecutableBuilder {
   /// Bytes that never change and live outside the arena, such as packed weights.
   [[nodiscard]] BufferId AddConstant(std::shared_ptr<const void> owner, const void* data,
                                      std::size_t bytes);
-  /// Makes `view` share the memory of `of` (Reshape and friends cost nothing, a sum is done in
-  /// place). Both live as long as either is used. `view` is neither input nor constant and fits
-  /// into `of`. Steps must not write into the memory of an input or a constant.
-  void Alias(BufferId view, BufferId of);
+  /// Makes `view` share the memory of `of` from byte `offset` on (Reshape, Split and Concat cost
+  /// nothing, a sum is done in place). All live as long as any of them is used. `view` is neither
+  /// input nor constant and fits into `of` there. Steps must not write into the memory of an input
+  /// or a constant. Nothing happens where the two share memory already.
+  void Alias(BufferId view, BufferId of, std::size_t offset = 0);
   /// Steps run in the order in which they were added.
   void AddStep(Step step);
 
@@ -143,6 +147,8 @@ class ExecutableBuilder {
   struct Buffer;
   [[nodiscard]] Buffer& At(BufferId id);
   [[nodiscard]] std::size_t Root(std::size_t buffer) const;
+  /// Bytes from the start of the root to that of `buffer`.
+  [[nodiscard]] std::size_t OffsetInRoot(std::size_t buffer) const;
   void PlaceOutputs(Executable& executable);
   void PlaceArena(Executable& executable);
   void PlaceRest(Executable& executable);

@@ -46,6 +46,7 @@ struct ExecutableBuilder::Buffer {
   std::size_t tensor = 0;           // among inputs or outputs
   const std::byte* data = nullptr;  // of a constant
   std::size_t parent = kNever;      // set by Alias
+  std::size_t offset = 0;           // in the parent
   std::size_t first = kNever;       // steps that use it or an alias of it; of the root only
   std::size_t last = 0;
 };
@@ -68,6 +69,14 @@ ExecutableBuilder::Buffer& ExecutableBuilder::At(BufferId id) {
 std::size_t ExecutableBuilder::Root(std::size_t buffer) const {
   while (buffers_[buffer].parent != kNever) buffer = buffers_[buffer].parent;
   return buffer;
+}
+
+std::size_t ExecutableBuilder::OffsetInRoot(std::size_t buffer) const {
+  std::size_t offset = 0;
+  for (; buffers_[buffer].parent != kNever; buffer = buffers_[buffer].parent) {
+    offset += buffers_[buffer].offset;
+  }
+  return offset;
 }
 
 BufferId ExecutableBuilder::BufferOf(ValueId value) {
@@ -106,13 +115,20 @@ BufferId ExecutableBuilder::AddConstant(std::shared_ptr<const void> owner, const
   return id;
 }
 
-void ExecutableBuilder::Alias(BufferId view, BufferId of) {
-  Check(At(view).bytes <= At(of).bytes, "a view fits into the buffer it shares");
+void ExecutableBuilder::Alias(BufferId view, BufferId of, std::size_t offset) {
+  Check(At(view).bytes <= At(of).bytes && offset <= At(of).bytes - At(view).bytes,
+        "a view fits into the buffer it shares");
   const std::size_t child = Root(Index(view));
   const std::size_t root = Root(Index(of));
   if (child == root) return;
   Check(buffers_[child].place == Buffer::Place::kArena, "a view is neither input nor constant");
+  // What `view` is a part of itself comes along; then it must lie in the root as a whole.
+  const std::size_t start = OffsetInRoot(Index(of)) + offset;
+  const std::size_t inner = OffsetInRoot(Index(view));
+  Check(inner <= start && start - inner + buffers_[child].bytes <= buffers_[root].bytes,
+        "what a view is a part of fits into the buffer that it shares");
   buffers_[child].parent = root;
+  buffers_[child].offset = start - inner;
 }
 
 void ExecutableBuilder::AddStep(Step step) {
@@ -147,12 +163,14 @@ void ExecutableBuilder::PlaceArena(Executable& executable) {
     const Buffer& buffer = buffers_[i];
     const bool used = buffer.first != kNever;
     if (buffer.parent != kNever || buffer.place != Buffer::Place::kArena || !used) continue;
-    lifetimes.push_back({.bytes = buffer.bytes, .first = buffer.first, .last = buffer.last});
+    lifetimes.push_back(
+        {.bytes = RoundUp(buffer.bytes), .first = buffer.first, .last = buffer.last});
     planned.push_back(i);
     executable.memory_.unplanned_bytes += RoundUp(buffer.bytes);
   }
   const MemoryPlan plan = PlanMemory(lifetimes, kAlignment);
   executable.memory_.arena_bytes = plan.bytes;
+  executable.memory_.arena_lower_bound = MemoryLowerBound(lifetimes);
   // One line more than nothing, so that addresses of empty buffers are valid too.
   auto* arena =
       static_cast<std::byte*>(std::aligned_alloc(kAlignment, RoundUp(plan.bytes) + kAlignment));
@@ -171,18 +189,22 @@ void ExecutableBuilder::PlaceRest(Executable& executable) {
     const auto id = static_cast<BufferId>(i);
     switch (root.place) {
       case Buffer::Place::kArena:
-        executable.addresses_[i] = executable.addresses_[Root(i)];
+        if (executable.addresses_[Root(i)] != nullptr) {
+          executable.addresses_[i] = executable.addresses_[Root(i)] + OffsetInRoot(i);
+        }
         break;
       case Buffer::Place::kConstant:
         // Steps only read constants: the builder's contract.
-        executable.addresses_[i] = const_cast<std::byte*>(root.data);
+        executable.addresses_[i] = const_cast<std::byte*>(root.data) + OffsetInRoot(i);
         if (counted.insert(root.data).second) executable.memory_.constant_bytes += root.bytes;
         break;
       case Buffer::Place::kInput:
-        executable.inputs_.push_back({.buffer = id, .tensor = root.tensor});
+        executable.inputs_.push_back(
+            {.buffer = id, .tensor = root.tensor, .offset = OffsetInRoot(i)});
         break;
       case Buffer::Place::kOutput:
-        executable.outputs_.push_back({.buffer = id, .tensor = root.tensor});
+        executable.outputs_.push_back(
+            {.buffer = id, .tensor = root.tensor, .offset = OffsetInRoot(i)});
         break;
     }
   }

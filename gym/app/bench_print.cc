@@ -98,6 +98,7 @@ nlohmann::ordered_json RowJson(const BenchTitle& title, const BenchRow& row) {
                {"roof_share", row.roof_seconds / SecondsOf(row)},
                {"max_error", row.max_error},
                {"arena_bytes", memory.arena_bytes},
+               {"arena_lower_bound", memory.arena_lower_bound},
                {"constant_bytes", memory.constant_bytes},
                {"steps", row.executable->steps().size()},
                {"steps_elsewhere", row.steps_elsewhere}});
