@@ -33,13 +33,6 @@ std::optional<algorithm> AlgorithmOf(std::string_view op) {
   return it->second;
 }
 
-Desc InRank(const Desc& desc, std::size_t rank) {
-  Dims dims(rank - desc.dims().size(), 1);
-  const Dims own = desc.dims();
-  dims.insert(dims.end(), own.begin(), own.end());
-  return DenseDesc(dims, ElemOf(desc));
-}
-
 bool Commutes(algorithm kind) {
   return kind != algorithm::binary_sub && kind != algorithm::binary_div;
 }
@@ -79,7 +72,7 @@ std::optional<Binary> ReadBinary(const Lowering& lowering, NodeId id) {
 }
 
 // In real numbers: a -> sa (a - za), and so on; the zero points of a sum are moved behind it.
-std::optional<dnnl::primitive_attr> AttrOf(const Binary& binary) {
+std::optional<dnnl::primitive_attr> AttrOf(const Binary& binary, const Followers& followers) {
   dnnl::primitive_attr attr = Lowering::NewAttr();
   const FusedAttrs& attrs = binary.attrs;
   const bool int_a = IsInt8(ElemOf(binary.a));
@@ -107,6 +100,9 @@ std::optional<dnnl::primitive_attr> AttrOf(const Binary& binary) {
   if (shift != 0.0F) post_ops.append_eltwise(1.0F, algorithm::eltwise_linear, 1.0F, shift);
   if (!AppendActivation(attrs.activation, 1.0F / unit, post_ops)) return std::nullopt;
   if (zero != 0.0F) post_ops.append_eltwise(1.0F, algorithm::eltwise_linear, 1.0F, zero);
+  for (const Function& f : followers.functions) {
+    post_ops.append_eltwise(1.0F, f.kind, f.alpha, f.beta);
+  }
   attr.set_post_ops(post_ops);
   return attr;
 }
@@ -115,9 +111,7 @@ std::optional<dnnl::primitive_attr> AttrOf(const Binary& binary) {
 Desc Beside(const Binary& binary, const Desc& a) {
   const Elem elem = ElemOf(binary.b);
   if (binary.b.dims() == binary.a.dims()) return WithElem(a, elem);
-  const Dims dims = binary.b.dims();
-  const bool last = dims.size() >= 3 && SameBytes(a, ChannelsLastDesc(a.dims(), ElemOf(a)));
-  return last ? ChannelsLastDesc(dims, elem) : DenseDesc(dims, elem);
+  return LikeDesc(a, binary.b.dims(), elem);
 }
 
 }  // namespace
@@ -125,9 +119,11 @@ Desc Beside(const Binary& binary, const Desc& a) {
 bool LowerBinary(Lowering& lowering, NodeId id) {
   const auto read = ReadBinary(lowering, id);
   if (!read) return false;
-  const auto attr = AttrOf(*read);
-  if (!attr) return false;
   const Node& node = lowering.node(id);
+  Followers followers{.nodes = {}, .functions = {}, .output = node.outputs[0]};
+  if (node.domain != "msc") followers = FollowersOf(lowering, node.outputs[0], {});
+  const auto attr = AttrOf(*read, followers);
+  if (!attr) return false;
   const ValueId a = node.inputs[read->full];
   const ValueId b = node.inputs[1 - read->full];
 
@@ -147,24 +143,28 @@ bool LowerBinary(Lowering& lowering, NodeId id) {
   if (!pd) return false;
   const auto in = [&](ValueId value, const Desc& wanted) {
     const Desc own = *DenseDescOf(lowering.graph(), value);
-    // Of lower rank: dense, and seen with leading ones.
-    if (own.dims() != wanted.dims()) return lowering.In(value, own);
+    // Of lower rank: seen with leading ones.
+    if (own.dims().size() != wanted.dims().size()) {
+      return lowering.Weights(value, InRank(own, wanted.dims().size()), wanted);
+    }
     return lowering.In(value, wanted);
   };
   const BufferId from_a = in(a, pd->src0_desc());
-  const Desc b_desc =
-      DimsOf(lowering.graph(), b).size() == read->b.dims().size() ? pd->src1_desc() : read->b;
-  const BufferId from_b = in(b, b_desc);
+  const BufferId from_b = in(b, pd->src1_desc());
   const auto victim =
       ElemOf(read->y) == ElemOf(read->a) ? lowering.Dying(a, id, pd->dst_desc()) : std::nullopt;
-  const BufferId to = victim ? lowering.OutOver(node.outputs[0], pd->dst_desc(), *victim)
-                             : lowering.Out(node.outputs[0], pd->dst_desc());
+  const ValueId y = followers.output;
+  for (const NodeId follower : followers.nodes) lowering.Absorb(follower);
+  const BufferId to =
+      victim ? lowering.OutOver(y, pd->dst_desc(), *victim) : lowering.Out(y, pd->dst_desc());
+  StepLabel label = lowering.LabelOf(id, ElemOf(read->a));
+  for (const NodeId follower : followers.nodes) label.nodes.push_back(lowering.node(follower).name);
   lowering.AddPrimitive<binary>(*pd,
                                 {{DNNL_ARG_SRC_0, pd->src0_desc(), from_a},
                                  {DNNL_ARG_SRC_1, pd->src1_desc(), from_b},
                                  {DNNL_ARG_DST, pd->dst_desc(), to}},
-                                lowering.LabelOf(id, ElemOf(read->a)));
-  lowering.Finish(node.outputs[0]);
+                                label);
+  lowering.Finish(y);
   return true;
 }
 

@@ -48,7 +48,16 @@ std::vector<Loop> LoopsOf(const dnnl_memory_desc_t& desc) {
 }
 
 bool IsPlainBlocked(const dnnl_memory_desc_t& desc) {
-  return desc.format_kind == dnnl_blocked && desc.offset0 == 0 && desc.extra.flags == 0;
+  return desc.format_kind == dnnl_blocked && desc.extra.flags == 0;
+}
+
+// Layouts blocked by channels, by rank from 3 on.
+std::vector<dnnl::memory::format_tag> BlockedTags(std::size_t rank) {
+  using Tag = dnnl::memory::format_tag;
+  if (rank == 3) return {Tag::nCw16c, Tag::nCw8c};
+  if (rank == 4) return {Tag::nChw16c, Tag::nChw8c};
+  if (rank == 5) return {Tag::nCdhw16c, Tag::nCdhw8c};
+  return {};
 }
 
 }  // namespace
@@ -110,10 +119,54 @@ Elem ElemOf(const Desc& desc) {
   return desc.data_type();
 }
 
+bool SameBytesElsewhere(const Desc& part, const Desc& b) {
+  return IsPlainBlocked(part.data) && IsPlainBlocked(b.data) &&
+         part.data.data_type == b.data.data_type && part.dims() == b.dims() &&
+         LoopsOf(part.data) == LoopsOf(b.data);
+}
+
 bool SameBytes(const Desc& a, const Desc& b) {
   if (a == b) return true;
-  return IsPlainBlocked(a.data) && IsPlainBlocked(b.data) && a.data.data_type == b.data.data_type &&
-         a.dims() == b.dims() && LoopsOf(a.data) == LoopsOf(b.data);
+  return a.data.offset0 == b.data.offset0 && SameBytesElsewhere(a, b);
+}
+
+std::size_t StartOf(const Desc& part) {
+  return static_cast<std::size_t>(part.data.offset0) * dnnl::memory::data_type_size(ElemOf(part));
+}
+
+Desc LikeDesc(const Desc& model, const Dims& dims, Elem elem) {
+  const Dims own = model.dims();
+  const Elem from = ElemOf(model);
+  if (dims.size() < 3 || SameBytesElsewhere(model, DenseDesc(own, from))) {
+    return DenseDesc(dims, elem);
+  }
+  if (SameBytesElsewhere(model, ChannelsLastDesc(own, from))) return ChannelsLastDesc(dims, elem);
+  for (const auto tag : BlockedTags(dims.size())) {
+    if (SameBytesElsewhere(model, Desc(own, from, tag))) return {dims, elem, tag};
+  }
+  return DenseDesc(dims, elem);
+}
+
+Desc InnermostDesc(const Dims& dims, const std::vector<std::size_t>& inner, Elem elem) {
+  Dims strides(dims.size(), 1);
+  std::int64_t stride = 1;
+  for (std::size_t i = inner.size(); i-- > 0;) {
+    strides[inner[i]] = stride;
+    stride *= dims[inner[i]];
+  }
+  for (std::size_t i = dims.size(); i-- > 0;) {
+    if (std::find(inner.begin(), inner.end(), i) != inner.end()) continue;
+    strides[i] = stride;
+    stride *= dims[i];
+  }
+  return {dims, elem, strides};
+}
+
+Desc InRank(const Desc& desc, std::size_t rank) {
+  Dims dims(rank - desc.dims().size(), 1);
+  const Dims own = desc.dims();
+  dims.insert(dims.end(), own.begin(), own.end());
+  return DenseDesc(dims, ElemOf(desc));
 }
 
 bool IsDense(const Desc& desc) {

@@ -2,9 +2,11 @@
 
 // Of this folder only, and the one header that includes dnnl.hpp.
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include <dnnl.hpp>
 
@@ -35,6 +37,18 @@ using Elem = dnnl::memory::data_type;
 /// Whether the bytes of one are those of the other: strides of dims of size 1 do not count, nor how
 /// blocks are written down.
 [[nodiscard]] bool SameBytes(const Desc& a, const Desc& b);
+/// As SameBytes, wherever the two begin: `part` may start inside a larger tensor.
+[[nodiscard]] bool SameBytesElsewhere(const Desc& part, const Desc& b);
+/// Where `part` begins in the memory of the tensor it was cut from.
+[[nodiscard]] std::size_t StartOf(const Desc& part);
+/// `dims` of the same rank in the kind of layout `model` is in (dense, channels last, blocked by
+/// channels); dense where it is in none of them.
+[[nodiscard]] Desc LikeDesc(const Desc& model, const Dims& dims, Elem elem);
+/// Row-major but for `inner`: those axes lie innermost, in their order.
+[[nodiscard]] Desc InnermostDesc(const Dims& dims, const std::vector<std::size_t>& inner,
+                                 Elem elem);
+/// Dense, in a higher rank: leading dims of 1 are put in front.
+[[nodiscard]] Desc InRank(const Desc& desc, std::size_t rank);
 [[nodiscard]] bool IsDense(const Desc& desc);
 
 /// The static dims and type of a value as a dense desc; none for types the library does not know

@@ -1,7 +1,10 @@
+#include "compiler/targets/onednn/elementwise.h"
+
 #include <limits>
+#include <map>
 #include <string>
+#include <string_view>
 #include <utility>
-#include <vector>
 
 #include "compiler/targets/onednn/epilogue.h"
 #include "compiler/targets/onednn/rules.h"
@@ -11,12 +14,6 @@ namespace {
 
 using dnnl::algorithm;
 
-struct Function {
-  algorithm kind = algorithm::eltwise_relu;
-  float alpha = 0.0F;
-  float beta = 0.0F;
-};
-
 std::optional<float> BoundOf(const Graph& graph, const Node& node, std::size_t index,
                              float otherwise) {
   if (index >= node.inputs.size() || node.inputs[index] == kNoValue) return otherwise;
@@ -25,58 +22,105 @@ std::optional<float> BoundOf(const Graph& graph, const Node& node, std::size_t i
   return values->front();
 }
 
-// Functions to apply one after the other; empty where the library has none.
+// Functions without parameters.
+std::optional<Function> PlainFunction(std::string_view op) {
+  static const std::map<std::string_view, Function> functions = {
+      {"Abs", {algorithm::eltwise_abs, 0, 0}},
+      {"Exp", {algorithm::eltwise_exp, 0, 0}},
+      {"Gelu", {algorithm::eltwise_gelu_erf, 0, 0}},
+      {"GeluTanh", {algorithm::eltwise_gelu_tanh, 0, 0}},
+      {"HardSwish", {algorithm::eltwise_hardswish, 0, 0}},
+      {"Log", {algorithm::eltwise_log, 0, 0}},
+      {"Neg", {algorithm::eltwise_linear, -1, 0}},
+      {"Reciprocal", {algorithm::eltwise_pow, 1, -1}},
+      {"Relu", {algorithm::eltwise_relu, 0, 0}},
+      {"Sigmoid", {algorithm::eltwise_logistic, 0, 0}},
+      {"Softplus", {algorithm::eltwise_soft_relu, 0, 0}},
+      {"Sqrt", {algorithm::eltwise_sqrt, 0, 0}},
+      {"Swish", {algorithm::eltwise_swish, 1, 0}},
+      {"Tanh", {algorithm::eltwise_tanh, 0, 0}}};
+  const auto it = functions.find(op);
+  if (it == functions.end()) return std::nullopt;
+  return it->second;
+}
+
+std::vector<Function> HardSigmoid(float alpha, float beta) {
+  return {{algorithm::eltwise_linear, alpha, beta}, {algorithm::eltwise_clip_v2, 0.0F, 1.0F}};
+}
+
+}  // namespace
+
 std::vector<Function> FunctionsOf(const Graph& graph, const Node& node) {
   const std::string& op = node.op;
-  if (op == "Relu") return {{algorithm::eltwise_relu, 0, 0}};
+  if (node.domain == "msc") {
+    const auto gelu = PlainFunction(AttrOr(node, "op", std::string()));
+    return gelu ? std::vector<Function>{*gelu} : std::vector<Function>{};
+  }
+  if (const auto plain = PlainFunction(op)) return {*plain};
   if (op == "LeakyRelu") return {{algorithm::eltwise_relu, AttrOr(node, "alpha", 0.01F), 0}};
-  if (op == "Sigmoid") return {{algorithm::eltwise_logistic, 0, 0}};
-  if (op == "Tanh") return {{algorithm::eltwise_tanh, 0, 0}};
-  if (op == "HardSwish") return {{algorithm::eltwise_hardswish, 0, 0}};
-  if (op == "Exp") return {{algorithm::eltwise_exp, 0, 0}};
-  if (op == "Sqrt") return {{algorithm::eltwise_sqrt, 0, 0}};
-  if (op == "Abs") return {{algorithm::eltwise_abs, 0, 0}};
+  if (op == "Elu") return {{algorithm::eltwise_elu, AttrOr(node, "alpha", 1.0F), 0}};
   if (op == "HardSigmoid") {
-    return {{algorithm::eltwise_linear, AttrOr(node, "alpha", 0.2F), AttrOr(node, "beta", 0.5F)},
-            {algorithm::eltwise_clip_v2, 0.0F, 1.0F}};
+    return HardSigmoid(AttrOr(node, "alpha", 0.2F), AttrOr(node, "beta", 0.5F));
   }
   if (op == "Clip") {
     const auto low = BoundOf(graph, node, 1, -std::numeric_limits<float>::infinity());
     const auto high = BoundOf(graph, node, 2, std::numeric_limits<float>::infinity());
     if (low && high) return {{algorithm::eltwise_clip_v2, *low, *high}};
   }
+  if (op == "Pow") {
+    const auto exponent = BoundOf(graph, node, 1, 1.0F);
+    if (!exponent) return {};
+    if (*exponent == 2.0F) return {{algorithm::eltwise_square, 0, 0}};
+    if (*exponent == 0.5F) return {{algorithm::eltwise_sqrt, 0, 0}};
+    return {{algorithm::eltwise_pow, 1.0F, *exponent}};
+  }
   return {};
 }
 
-}  // namespace
+std::vector<Function> FunctionsOf(const Activation& activation) {
+  const std::string& op = activation.op;
+  if (op == "LeakyRelu") return {{algorithm::eltwise_relu, activation.alpha, 0}};
+  if (op == "Clip") return {{algorithm::eltwise_clip_v2, activation.alpha, activation.beta}};
+  if (op == "HardSigmoid") return HardSigmoid(activation.alpha, activation.beta);
+  if (const auto plain = PlainFunction(op)) return {*plain};
+  return {};
+}
 
-bool LowerActivation(Lowering& lowering, NodeId id) {
+bool AddElementwise(Lowering& lowering, const std::vector<Function>& functions, const Desc& desc,
+                    BufferId x, BufferId y, const StepLabel& label) {
   using dnnl::eltwise_forward;
-  const Node& node = lowering.node(id);
-  const auto dense = DenseDescOf(lowering.graph(), node.inputs[0]);
-  const std::vector<Function> functions = FunctionsOf(lowering.graph(), node);
-  if (!dense || IsInt8(ElemOf(*dense)) || functions.empty()) return false;
-  if (lowering.graph().constant(node.inputs[0])) return false;
-  // Elementwise: any layout is as good as another, so it stays.
-  const Desc here = lowering.Here(node.inputs[0]);
   std::vector<eltwise_forward::primitive_desc> pds;
   for (const Function& f : functions) {
     auto pd = TryMake([&] {
       return eltwise_forward::primitive_desc(
-          {dnnl::prop_kind::forward_inference, f.kind, here, f.alpha, f.beta}, Lowering::NewAttr(),
+          {dnnl::prop_kind::forward_inference, f.kind, desc, f.alpha, f.beta}, Lowering::NewAttr(),
           lowering.engine());
     });
     if (!pd) return false;
     pds.push_back(std::move(*pd));
   }
-  const BufferId x = lowering.In(node.inputs[0], here);
-  const auto victim = lowering.Dying(node.inputs[0], id, here);
-  const BufferId y = victim ? lowering.OutOver(node.outputs[0], here, *victim)
-                            : lowering.Out(node.outputs[0], here);
   for (std::size_t i = 0; i < pds.size(); ++i) {
     lowering.AddPrimitive<eltwise_forward>(
-        pds[i], {{DNNL_ARG_SRC, here, i == 0 ? x : y}, {DNNL_ARG_DST, here, y}},
-        lowering.LabelOf(id, ElemOf(here)));
+        pds[i], {{DNNL_ARG_SRC, desc, i == 0 ? x : y}, {DNNL_ARG_DST, desc, y}}, label);
+  }
+  return true;
+}
+
+bool LowerActivation(Lowering& lowering, NodeId id) {
+  const Node& node = lowering.node(id);
+  const ValueId x = node.inputs[0];
+  const auto dense = DenseDescOf(lowering.graph(), x);
+  const auto functions = FunctionsOf(lowering.graph(), node);
+  if (!dense || IsInt8(ElemOf(*dense)) || functions.empty()) return false;
+  if (lowering.graph().constant(x)) return false;
+  // Elementwise: any layout is as good as another, so it stays.
+  const Desc here = lowering.Here(x);
+  const BufferId from = lowering.In(x, here);
+  const auto victim = lowering.Dying(x, id, here);
+  const BufferId to = victim ? lowering.OutOver(node.outputs[0], here, *victim)
+                             : lowering.Out(node.outputs[0], here);
+  if (!AddElementwise(lowering, functions, here, from, to, lowering.LabelOf(id, ElemOf(here)))) {
+    return false;
   }
   lowering.Finish(node.outputs[0]);
   return true;
@@ -104,75 +148,14 @@ bool LowerPRelu(Lowering& lowering, NodeId id) {
   if (!pd) return false;
   const BufferId x = lowering.In(node.inputs[0], pd->src_desc());
   const BufferId w = lowering.In(node.inputs[1], *slope);
-  const BufferId y = lowering.Out(node.outputs[0], pd->dst_desc());
+  const auto victim = lowering.Dying(node.inputs[0], id, pd->dst_desc());
+  const BufferId y = victim ? lowering.OutOver(node.outputs[0], pd->dst_desc(), *victim)
+                            : lowering.Out(node.outputs[0], pd->dst_desc());
   lowering.AddPrimitive<prelu_forward>(*pd,
                                        {{DNNL_ARG_SRC, pd->src_desc(), x},
                                         {DNNL_ARG_WEIGHTS, weights, w},
                                         {DNNL_ARG_DST, pd->dst_desc(), y}},
                                        lowering.LabelOf(id, ElemOf(*dense)));
-  lowering.Finish(node.outputs[0]);
-  return true;
-}
-
-bool LowerSoftmax(Lowering& lowering, NodeId id) {
-  using dnnl::softmax_forward;
-  const Node& node = lowering.node(id);
-  const auto dense = DenseDescOf(lowering.graph(), node.inputs[0]);
-  if (!dense || IsInt8(ElemOf(*dense)) || lowering.graph().constant(node.inputs[0])) return false;
-  const auto rank = static_cast<std::int64_t>(DimsOf(lowering.graph(), node.inputs[0]).size());
-  auto axis = AttrOr<std::int64_t>(node, "axis", -1);
-  if (axis < 0) axis += rank;
-  if (axis < 0 || axis >= rank) return false;
-  const auto pd = TryMake([&] {
-    return softmax_forward::primitive_desc(
-        {dnnl::prop_kind::forward_inference, *dense, static_cast<int>(axis)}, Lowering::NewAttr(),
-        lowering.engine());
-  });
-  if (!pd) return false;
-  const BufferId x = lowering.In(node.inputs[0], *dense);
-  const BufferId y = lowering.Out(node.outputs[0], *dense);
-  lowering.AddPrimitive<softmax_forward>(*pd,
-                                         {{DNNL_ARG_SRC, *dense, x}, {DNNL_ARG_DST, *dense, y}},
-                                         lowering.LabelOf(id, ElemOf(*dense)));
-  lowering.Finish(node.outputs[0]);
-  return true;
-}
-
-bool LowerNorm(Lowering& lowering, NodeId id) {
-  using dnnl::batch_normalization_forward;
-  const Node& node = lowering.node(id);
-  const Graph& graph = lowering.graph();
-  const auto dense = DenseDescOf(graph, node.inputs[0]);
-  if (!dense || IsInt8(ElemOf(*dense)) || dense->dims().size() < 2 || node.inputs.size() != 5 ||
-      graph.constant(node.inputs[0]) || AttrOr<std::int64_t>(node, "training_mode", 0) != 0) {
-    return false;
-  }
-  for (std::size_t i = 1; i < 5; ++i) {
-    if (!ConstantFloats(graph, node.inputs[i])) return false;
-  }
-  using dnnl::normalization_flags;
-  const auto flags = normalization_flags::use_global_stats | normalization_flags::use_scale |
-                     normalization_flags::use_shift;
-  const std::vector<Desc> layouts = {lowering.Here(node.inputs[0]), *dense};
-  const auto pd = FirstFast(layouts, [&](const Desc& layout) {
-    const batch_normalization_forward::desc desc(dnnl::prop_kind::forward_inference, layout,
-                                                 AttrOr(node, "epsilon", 1e-5F), flags);
-    return batch_normalization_forward::primitive_desc(desc, Lowering::NewAttr(),
-                                                       lowering.engine());
-  });
-  if (!pd) return false;
-  const Desc channel = DenseDesc({dense->dims()[1]}, Elem::f32);
-  const BufferId x = lowering.In(node.inputs[0], pd->src_desc());
-  const BufferId y = lowering.Out(node.outputs[0], pd->dst_desc());
-  lowering.AddPrimitive<batch_normalization_forward>(
-      *pd,
-      {{DNNL_ARG_SRC, pd->src_desc(), x},
-       {DNNL_ARG_SCALE, channel, lowering.In(node.inputs[1], channel)},
-       {DNNL_ARG_SHIFT, channel, lowering.In(node.inputs[2], channel)},
-       {DNNL_ARG_MEAN, channel, lowering.In(node.inputs[3], channel)},
-       {DNNL_ARG_VARIANCE, channel, lowering.In(node.inputs[4], channel)},
-       {DNNL_ARG_DST, pd->dst_desc(), y}},
-      lowering.LabelOf(id, ElemOf(*dense)));
   lowering.Finish(node.outputs[0]);
   return true;
 }

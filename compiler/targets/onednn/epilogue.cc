@@ -5,6 +5,8 @@
 #include <span>
 #include <utility>
 
+#include "compiler/targets/onednn/elementwise.h"
+
 namespace msc::onednn {
 namespace {
 
@@ -35,6 +37,18 @@ std::optional<std::vector<float>> ConstantFloats(const Graph& graph, ValueId val
   return std::vector<float>(values.begin(), values.end());
 }
 
+std::optional<std::vector<std::int64_t>> ConstantInts(const Graph& graph, ValueId value) {
+  const TensorPtr tensor = graph.constant(value);
+  if (tensor == nullptr) return std::nullopt;
+  if (tensor->dtype() == DType::kI64) {
+    const auto values = tensor->Values<std::int64_t>();
+    return std::vector<std::int64_t>(values.begin(), values.end());
+  }
+  if (tensor->dtype() != DType::kI32) return std::nullopt;
+  const auto values = tensor->Values<std::int32_t>();
+  return std::vector<std::int64_t>(values.begin(), values.end());
+}
+
 std::optional<Epilogue> ReadEpilogue(const Lowering& lowering, NodeId id) {
   const Graph& graph = lowering.graph();
   const Node& node = lowering.node(id);
@@ -48,13 +62,17 @@ std::optional<Epilogue> ReadEpilogue(const Lowering& lowering, NodeId id) {
                     .w_scale = {},
                     .residual = kNoValue,
                     .r = std::nullopt,
-                    .slope = kNoValue};
+                    .slope = kNoValue,
+                    .followers = {}};
   if (const ValueId bias = InputOf(node, kFusedBias); bias != kNoValue) {
     auto values = ConstantFloats(graph, bias);
     if (!values) return std::nullopt;
     epilogue.bias = std::move(*values);
   }
-  if (node.domain != "msc") return epilogue;
+  if (node.domain != "msc") {
+    epilogue.followers = FollowersOf(lowering, node.outputs[0], {});
+    return epilogue;
+  }
 
   epilogue.attrs = ReadFusedAttrs(node);
   if (!FitsInt32(epilogue.attrs.x) || !FitsInt32(epilogue.attrs.y) ||
@@ -79,16 +97,26 @@ std::optional<Epilogue> ReadEpilogue(const Lowering& lowering, NodeId id) {
   if (IsInt8(epilogue.x) == epilogue.w_scale.empty()) return std::nullopt;
   epilogue.slope = InputOf(node, kFusedSlope);
   if (epilogue.is_prelu() && !graph.constant(epilogue.slope)) return std::nullopt;
+  if (!IsInt8(epilogue.x) && !epilogue.is_prelu()) {
+    epilogue.followers =
+        FollowersOf(lowering, node.outputs[0], FunctionsOf(epilogue.attrs.activation));
+  }
   return epilogue;
 }
 
-std::vector<Way> WaysOf(const Epilogue& epilogue) {
+namespace {
+
+std::vector<Way> PlainWays(const Epilogue& epilogue) {
   std::vector<Way> ways;
   const bool residual = epilogue.has_residual();
   const bool activate = !epilogue.is_prelu();
+  const bool has_activation = !epilogue.attrs.activation.op.empty();
   if (!residual) {
     if (activate) ways.push_back({.add = AddBy::kNone, .dst = epilogue.y});
     ways.push_back({.add = AddBy::kNone, .dst = Elem::f32, .sum = Elem::f32, .activate = activate});
+    if (has_activation && activate) {
+      ways.push_back({.add = AddBy::kNone, .dst = Elem::f32, .sum = Elem::f32, .activate = false});
+    }
     return ways;
   }
   const Elem r = *epilogue.r;
@@ -100,7 +128,25 @@ std::vector<Way> WaysOf(const Epilogue& epilogue) {
       ways.push_back({.add = AddBy::kBinary, .dst = epilogue.y});
     ways.push_back({.add = AddBy::kSum, .dst = Elem::f32, .sum = Elem::f32});
   }
+  if (has_activation) {
+    ways.push_back({.add = AddBy::kSum, .dst = Elem::f32, .sum = Elem::f32, .activate = false});
+  }
   ways.push_back({.add = AddBy::kAfter, .dst = Elem::f32, .sum = Elem::f32, .activate = false});
+  return ways;
+}
+
+}  // namespace
+
+std::vector<Way> WaysOf(const Epilogue& epilogue) {
+  const std::vector<Way> plain = PlainWays(epilogue);
+  if (epilogue.followers.nodes.empty()) return plain;
+  std::vector<Way> ways;
+  for (Way way : plain) {
+    if (way.dst != Elem::f32 || way.add == AddBy::kAfter || !way.activate) continue;
+    way.follow = true;
+    ways.push_back(way);
+  }
+  ways.insert(ways.end(), plain.begin(), plain.end());
   return ways;
 }
 
@@ -110,29 +156,20 @@ bool CommutesWithScale(const Activation& activation) {
 }
 
 bool AppendActivation(const Activation& activation, float scale, dnnl::post_ops& post_ops) {
-  using dnnl::algorithm;
-  const std::string& op = activation.op;
-  if (op.empty()) return true;
-  if (op == "Relu") {
-    post_ops.append_eltwise(1.0F, algorithm::eltwise_relu, 0.0F, 0.0F);
-  } else if (op == "LeakyRelu") {
-    post_ops.append_eltwise(1.0F, algorithm::eltwise_relu, activation.alpha, 0.0F);
-  } else if (op == "Clip") {
-    post_ops.append_eltwise(1.0F, algorithm::eltwise_clip_v2, activation.alpha * scale,
-                            activation.beta * scale);
-  } else if (op == "Sigmoid") {
-    post_ops.append_eltwise(scale, algorithm::eltwise_logistic, 0.0F, 0.0F);
-  } else if (op == "Tanh") {
-    post_ops.append_eltwise(scale, algorithm::eltwise_tanh, 0.0F, 0.0F);
-  } else if (op == "HardSwish") {
-    post_ops.append_eltwise(scale, algorithm::eltwise_hardswish, 0.0F, 0.0F);
-  } else if (op == "Swish") {
-    post_ops.append_eltwise(scale, algorithm::eltwise_swish, 1.0F, 0.0F);
-  } else if (op == "HardSigmoid") {
-    post_ops.append_eltwise(1.0F, algorithm::eltwise_linear, activation.alpha, activation.beta);
-    post_ops.append_eltwise(scale, algorithm::eltwise_clip_v2, 0.0F, 1.0F);
-  } else {
-    return false;
+  if (activation.op.empty()) return true;
+  std::vector<Function> functions = FunctionsOf(activation);
+  if (functions.empty()) return false;
+  float last = scale;
+  if (CommutesWithScale(activation)) {
+    last = 1.0F;
+    if (activation.op == "Clip") {
+      functions[0].alpha *= scale;
+      functions[0].beta *= scale;
+    }
+  }
+  for (std::size_t i = 0; i < functions.size(); ++i) {
+    const Function& f = functions[i];
+    post_ops.append_eltwise(i + 1 == functions.size() ? last : 1.0F, f.kind, f.alpha, f.beta);
   }
   return true;
 }
@@ -174,6 +211,11 @@ dnnl::primitive_attr AttrOf(const Epilogue& epilogue, const Way& way, const Desc
     }
   }
   (void)AppendActivation(activation, 1.0F / unit, post_ops);
+  if (way.follow) {
+    for (const Function& f : epilogue.followers.functions) {
+      post_ops.append_eltwise(1.0F, f.kind, f.alpha, f.beta);
+    }
+  }
   attr.set_post_ops(post_ops);
   return attr;
 }

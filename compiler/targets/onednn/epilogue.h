@@ -8,6 +8,7 @@
 
 #include "compiler/ops/fused.h"
 #include "compiler/targets/onednn/desc.h"
+#include "compiler/targets/onednn/followers.h"
 #include "compiler/targets/onednn/lowering.h"
 
 namespace msc::onednn {
@@ -22,6 +23,7 @@ struct Epilogue {
   ValueId residual = kNoValue;
   std::optional<Elem> r;     ///< type of the residual, if there is one
   ValueId slope = kNoValue;  ///< of PRelu
+  Followers followers;       ///< what may be done on the way out; none behind integers
 
   [[nodiscard]] bool has_residual() const { return r.has_value(); }
   [[nodiscard]] bool is_prelu() const { return attrs.activation.op == "PRelu"; }
@@ -44,7 +46,8 @@ struct Way {
   AddBy add = AddBy::kNone;
   Elem dst = Elem::f32;  ///< what the primitive writes; another step converts where this is not y
   Elem sum = Elem::f32;  ///< what the destination holds beforehand, for kSum
-  bool activate = true;  ///< whether the primitive applies the activation
+  bool activate = true;  ///< whether the primitive applies the activation; else a step of its own
+  bool follow = false;   ///< whether the primitive does the followers too
 };
 [[nodiscard]] std::vector<Way> WaysOf(const Epilogue& epilogue);
 
@@ -67,5 +70,8 @@ struct Way {
 
 /// Constants of a node input; none where it is not an f32 constant.
 [[nodiscard]] std::optional<std::vector<float>> ConstantFloats(const Graph& graph, ValueId value);
+/// The same for i64 and i32.
+[[nodiscard]] std::optional<std::vector<std::int64_t>> ConstantInts(const Graph& graph,
+                                                                    ValueId value);
 
 }  // namespace msc::onednn

@@ -1,5 +1,7 @@
 #include "compiler/targets/onednn/fused.h"
 
+#include "compiler/targets/onednn/elementwise.h"
+
 namespace msc::onednn {
 namespace {
 
@@ -16,38 +18,49 @@ bool FillWithResidual(Lowering& lowering, const FusedNode& fused, const Desc& ma
   const bool integer = IsInt8(*epilogue.r);
   const QuantParams& r = epilogue.attrs.r;
   const Desc from = lowering.Here(epilogue.residual);
+  const Desc to = lowering.AsValue(epilogue.residual, made);
   const StepLabel label{.name = "copy " + lowering.graph().value(epilogue.residual).name,
                         .nodes = {},
                         .precision = ""};
   return lowering.AddReorder(
-      {DNNL_ARG_FROM, from, lowering.In(epilogue.residual, from)}, {DNNL_ARG_TO, made, buffer},
+      {DNNL_ARG_FROM, from, lowering.In(epilogue.residual, from)}, {DNNL_ARG_TO, to, buffer},
       integer ? ScalingAttr(r.scale, r.zero_point, 0) : ScalingAttr(1, 0, 0), label);
 }
 
 }  // namespace
 
+StepLabel LabelOf(const Lowering& lowering, const FusedNode& fused, const Way& way) {
+  StepLabel label = lowering.LabelOf(fused.id, fused.epilogue.x);
+  if (!way.follow) return label;
+  for (const NodeId id : fused.epilogue.followers.nodes) {
+    label.nodes.push_back(lowering.node(id).name);
+  }
+  return label;
+}
+
 bool PrepareFused(Lowering& lowering, const FusedNode& fused, const Way& way, const Desc& made,
                   FusedBuffers& buffers) {
   const Epilogue& epilogue = fused.epilogue;
-  const ValueId y = lowering.node(fused.id).outputs[0];
+  const ValueId y = fused.output;
   const bool converts = way.dst != epilogue.y;
   if (way.add == AddBy::kBinary) {
     const Desc wanted = WithElem(made, *epilogue.r);
-    buffers.residual = Argument{0, wanted, lowering.In(epilogue.residual, wanted)};
+    buffers.residual = Argument{
+        0, wanted, lowering.In(epilogue.residual, lowering.AsValue(epilogue.residual, wanted))};
   }
   if (way.add != AddBy::kSum) {
-    buffers.main = converts ? lowering.Scratch(made) : lowering.Out(y, made);
+    buffers.main = converts ? lowering.Scratch(made) : lowering.Out(y, lowering.AsValue(y, made));
     return true;
   }
   // The residual must be where the primitive writes: it is there already if it dies here.
-  const Desc held = WithElem(made, way.sum);
+  const Desc held = lowering.AsValue(y, WithElem(made, way.sum));
   if (way.sum == *epilogue.r && !converts) {
     if (const auto victim = lowering.Dying(epilogue.residual, fused.id, held)) {
-      buffers.main = lowering.OutOver(y, made, *victim);
+      buffers.main = lowering.OutOver(y, lowering.AsValue(y, made), *victim);
       return true;
     }
   }
-  buffers.main = converts ? lowering.Scratch(made) : lowering.Out(y, made);
+  buffers.main = converts ? lowering.Scratch(made) : lowering.Out(y, lowering.AsValue(y, made));
   if (way.sum != *epilogue.r) return FillWithResidual(lowering, fused, held, buffers.main);
   const Desc from = lowering.Here(epilogue.residual);
   const StepLabel label{.name = "copy " + lowering.graph().value(epilogue.residual).name,
@@ -104,22 +117,32 @@ bool ApplyPRelu(Lowering& lowering, const FusedNode& fused, const Argument& sums
   return true;
 }
 
+bool ApplyActivation(Lowering& lowering, const FusedNode& fused, const Argument& sums) {
+  const auto functions = FunctionsOf(fused.epilogue.attrs.activation);
+  return !functions.empty() && AddElementwise(lowering, functions, sums.desc, sums.buffer,
+                                              sums.buffer, Part(lowering, fused.id, "activation"));
+}
+
 }  // namespace
 
 bool FinishFused(Lowering& lowering, const FusedNode& fused, const Way& way, const Desc& made,
                  const FusedBuffers& buffers) {
   const Epilogue& epilogue = fused.epilogue;
-  const ValueId y = lowering.node(fused.id).outputs[0];
+  const ValueId y = fused.output;
   const Argument sums{DNNL_ARG_SRC, made, buffers.main};
   if (way.add == AddBy::kAfter && !AddResidual(lowering, fused, sums)) return false;
   if (epilogue.is_prelu() && !ApplyPRelu(lowering, fused, sums)) return false;
+  const bool activates_after = !way.activate && way.add != AddBy::kAfter && !epilogue.is_prelu() &&
+                               !epilogue.attrs.activation.op.empty();
+  if (activates_after && !ApplyActivation(lowering, fused, sums)) return false;
   if (way.dst != epilogue.y) {
-    const Desc converted = WithElem(made, epilogue.y);
+    const Desc converted = lowering.AsValue(y, WithElem(made, epilogue.y));
     const QuantParams& q = epilogue.attrs.y;
     const StepLabel label{
         .name = "convert " + lowering.graph().value(y).name, .nodes = {}, .precision = ""};
     const bool done = lowering.AddReorder(
-        {DNNL_ARG_FROM, made, buffers.main}, {DNNL_ARG_TO, converted, lowering.Out(y, converted)},
+        {DNNL_ARG_FROM, lowering.AsValue(y, made), buffers.main},
+        {DNNL_ARG_TO, converted, lowering.Out(y, converted)},
         IsInt8(epilogue.y) ? ScalingAttr(1.0F / q.scale, 0, q.zero_point) : ScalingAttr(1, 0, 0),
         label);
     if (!done) return false;

@@ -14,9 +14,11 @@ namespace msc::onednn {
 struct FusedNode {
   NodeId id = kNoNode;
   Epilogue epilogue;
-  Desc x;         ///< dense, in the dims the primitive wants
+  /// Dense, in the dims the primitive wants: those of the value, or fewer where axes are merged.
+  Desc x;
   Desc w_source;  ///< the weights as they are in the graph, in the dims the primitive wants
   Desc y;         ///< dense
+  ValueId output = kNoValue;  ///< what is made: the node's output, or that of its last follower
 };
 
 /// What MakePd made and how its residual, activation and conversion are done.
@@ -25,6 +27,9 @@ struct FusedPlan {
   typename Primitive::primitive_desc pd;
   Way way;
 };
+
+/// Of the main step: it names the followers that it does, too.
+[[nodiscard]] StepLabel LabelOf(const Lowering& lowering, const FusedNode& fused, const Way& way);
 
 /// The buffers around the main primitive of a fused node.
 struct FusedBuffers {
@@ -55,12 +60,18 @@ std::optional<FusedPlan<Primitive>> PlanFused(const FusedNode& fused, const Make
 }
 
 template <class Primitive>
-bool LowerFused(Lowering& lowering, const FusedNode& fused, const FusedPlan<Primitive>& plan) {
+bool LowerFused(Lowering& lowering, FusedNode fused, const FusedPlan<Primitive>& plan) {
   const auto& pd = plan.pd;
+  fused.output = lowering.node(fused.id).outputs[0];
+  if (plan.way.follow) {
+    fused.output = fused.epilogue.followers.output;
+    for (const NodeId follower : fused.epilogue.followers.nodes) lowering.Absorb(follower);
+  }
   const Node& node = lowering.node(fused.id);
   std::vector<Argument> arguments;
+  const ValueId x = node.inputs[kFusedX];
   arguments.push_back(
-      {DNNL_ARG_SRC, pd.src_desc(), lowering.In(node.inputs[kFusedX], pd.src_desc())});
+      {DNNL_ARG_SRC, pd.src_desc(), lowering.In(x, lowering.AsValue(x, pd.src_desc()))});
   arguments.push_back({DNNL_ARG_WEIGHTS, pd.weights_desc(),
                        lowering.Weights(node.inputs[kFusedW], fused.w_source, pd.weights_desc())});
   if (!fused.epilogue.bias.empty()) {
@@ -75,8 +86,7 @@ bool LowerFused(Lowering& lowering, const FusedNode& fused, const FusedPlan<Prim
     arguments.push_back(*buffers.residual);
   }
   arguments.push_back({DNNL_ARG_DST, pd.dst_desc(), buffers.main});
-  lowering.AddPrimitive<Primitive>(pd, std::move(arguments),
-                                   lowering.LabelOf(fused.id, ElemOf(pd.src_desc())));
+  lowering.AddPrimitive<Primitive>(pd, std::move(arguments), LabelOf(lowering, fused, plan.way));
   return FinishFused(lowering, fused, plan.way, pd.dst_desc(), buffers);
 }
 

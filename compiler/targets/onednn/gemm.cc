@@ -25,10 +25,16 @@ std::optional<FusedNode> ReadGemm(const Lowering& lowering, NodeId id) {
   const auto epilogue = ReadEpilogue(lowering, id);
   const auto w = DenseDescOf(graph, node.inputs[kFusedW]);
   if (!epilogue || !w) return std::nullopt;
-  const Dims x_dims = DimsOf(graph, node.inputs[kFusedX]);
-  if (w->dims().size() != 2 || x_dims.size() != 2) return std::nullopt;
+  Dims x_dims = DimsOf(graph, node.inputs[kFusedX]);
+  Dims y_dims = DimsOf(graph, node.outputs[0]);
+  const std::size_t rank = x_dims.size();
+  if (w->dims().size() != 2 || rank < 2 || y_dims.size() != rank) return std::nullopt;
+  if (node.domain != "msc" && rank != 2) return std::nullopt;
   const Elem wanted = IsInt8(epilogue->x) ? Elem::s8 : epilogue->x;
-  const Desc y = *DenseDescOf(graph, node.outputs[0]);
+  // All leading axes are rows.
+  x_dims = {ElementCount(x_dims) / x_dims.back(), x_dims.back()};
+  y_dims = {x_dims[0], y_dims.back()};
+  const Desc y = DenseDesc(y_dims, epilogue->y);
   if (ElemOf(*w) != wanted || !IsInnerProduct(graph, node, y.dims()[1])) return std::nullopt;
   Desc source = *w;  // [M, K]
   if (node.domain != "msc" && AttrOr<std::int64_t>(node, "transB", 0) == 0) {
@@ -40,7 +46,8 @@ std::optional<FusedNode> ReadGemm(const Lowering& lowering, NodeId id) {
                    .epilogue = *epilogue,
                    .x = DenseDesc(x_dims, epilogue->x),
                    .w_source = source,
-                   .y = y};
+                   .y = y,
+                   .output = node.outputs[0]};
 }
 
 // [..., M, K] x [..., K, N]; weights of rank 2 take all rows of X as one matrix.

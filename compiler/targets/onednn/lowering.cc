@@ -134,16 +134,33 @@ BufferId Lowering::OutOver(ValueId value, const Desc& made, BufferId victim) {
   return buffer;
 }
 
-void Lowering::Same(ValueId value, ValueId of, const Desc& desc) {
+void Lowering::Same(ValueId value, ValueId of, const Desc& desc, std::size_t offset) {
   const Place source = At(of);
   BufferId buffer = source.copies.front().buffer;
-  if (builder_ != nullptr && LeavesRegion(value)) {
-    builder_->Alias(builder_->BufferOf(value), buffer);
-    buffer = builder_->BufferOf(value);
+  if (builder_ != nullptr && (LeavesRegion(value) || offset > 0)) {
+    const BufferId part =
+        LeavesRegion(value) ? builder_->BufferOf(value) : builder_->AddBuffer(desc.get_size());
+    builder_->Alias(part, buffer, offset);
+    buffer = part;
   }
   // Two values in one memory: neither may be overwritten.
   places_[value] = {.copies = {{desc, buffer}}, .foreign = true};
   At(of).foreign = true;
+}
+
+bool Lowering::PlaceInside(ValueId value, const Desc& desc, BufferId whole, std::size_t offset) {
+  constexpr std::size_t kCacheLine = 64;  // some kernels write whole lines past the cache
+  if (graph_.constant(value) || offset % kCacheLine != 0) return false;
+  Place& place = At(value);
+  if (place.foreign || !SameBytes(place.copies.front().desc, desc)) return false;
+  if (builder_ != nullptr) builder_->Alias(place.copies.front().buffer, whole, offset);
+  place.foreign = true;
+  return true;
+}
+
+Desc Lowering::AsValue(ValueId value, const Desc& desc) const {
+  const Dims dims = DimsOf(graph_, value);
+  return desc.dims() == dims ? desc : DenseDesc(dims, ElemOf(desc));
 }
 
 std::optional<BufferId> Lowering::Dying(ValueId value, NodeId at, const Desc& wanted) {
@@ -218,6 +235,12 @@ NodeId Lowering::ReaderAmong(ValueId value, std::span<const std::string_view> op
     found = use.node;
   }
   return found;
+}
+
+NodeId Lowering::OnlyReader(ValueId value) const {
+  const std::vector<Use>& uses = graph_.uses(value);
+  if (uses.size() != 1 || LeavesRegion(value)) return kNoNode;
+  return uses.front().node;
 }
 
 dnnl::primitive_attr Lowering::NewAttr() {

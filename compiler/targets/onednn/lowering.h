@@ -92,8 +92,14 @@ class Lowering {
   [[nodiscard]] BufferId Out(ValueId value, const Desc& made);
   /// As Out, over the memory of `victim`, which holds `made.get_size()` bytes and dies here.
   [[nodiscard]] BufferId OutOver(ValueId value, const Desc& made, BufferId victim);
-  /// `value` is the same bytes as `of`, seen as `desc`.
-  void Same(ValueId value, ValueId of, const Desc& desc);
+  /// `value` is the same bytes as `of` from byte `offset` on, seen as `desc`.
+  void Same(ValueId value, ValueId of, const Desc& desc, std::size_t offset = 0);
+  /// Makes `value`, which is in memory of its own in layout `desc`, a part of `whole`, so that the
+  /// step that made it wrote there. False where that cannot be.
+  [[nodiscard]] bool PlaceInside(ValueId value, const Desc& desc, BufferId whole,
+                                 std::size_t offset);
+  /// `desc` where it has the dims of `value`; else it is dense and so is the result, in those dims.
+  [[nodiscard]] Desc AsValue(ValueId value, const Desc& desc) const;
   /// Where `value` is in layout `wanted`, if nothing reads it after `at` and `at` reads it once:
   /// then its memory may be overwritten.
   [[nodiscard]] std::optional<BufferId> Dying(ValueId value, NodeId at, const Desc& wanted);
@@ -117,6 +123,12 @@ class Lowering {
   }
   /// The first reader of `value` in this region that is one of the operators, or kNoNode.
   [[nodiscard]] NodeId ReaderAmong(ValueId value, std::span<const std::string_view> ops) const;
+
+  /// The only reader of `value`, if it is in this region and nobody else sees the value.
+  [[nodiscard]] NodeId OnlyReader(ValueId value) const;
+  /// The step of another node computes this one: it is passed over when its turn comes.
+  void Absorb(NodeId id) { absorbed_.insert(id); }
+  [[nodiscard]] bool IsAbsorbed(NodeId id) const { return absorbed_.contains(id); }
 
   /// An attribute set with scratch space given by the caller.
   [[nodiscard]] static dnnl::primitive_attr NewAttr();
@@ -142,6 +154,7 @@ class Lowering {
   int threads_ = 1;
   std::map<NodeId, std::size_t> position_;
   std::map<ValueId, Place> places_;
+  std::set<NodeId> absorbed_;
 };
 
 /// Lowers one node; false where the library cannot do it (then nothing was added).

@@ -55,48 +55,4 @@ bool LowerTranspose(Lowering& lowering, NodeId id) {
                              {DNNL_ARG_TO, *to, lowering.Out(y, *to)}, Lowering::NewAttr(), label);
 }
 
-bool LowerConcat(Lowering& lowering, NodeId id) {
-  const Node& node = lowering.node(id);
-  const Graph& graph = lowering.graph();
-  const auto y = DenseDescOf(graph, node.outputs[0]);
-  if (!y || node.inputs.empty()) return false;
-  const auto rank = static_cast<std::int64_t>(y->dims().size());
-  auto axis = AttrOr<std::int64_t>(node, "axis", 0);
-  if (axis < 0) axis += rank;
-  if (axis < 0 || axis >= rank) return false;
-
-  std::vector<Desc> here;
-  std::vector<Desc> last;
-  std::vector<Desc> dense;
-  for (const ValueId input : node.inputs) {
-    const auto desc = DenseDescOf(graph, input);
-    if (!desc || ElemOf(*desc) != ElemOf(*y) || graph.constant(input)) return false;
-    here.push_back(lowering.Here(input));
-    if (rank >= 3) last.push_back(ChannelsLastDesc(desc->dims(), ElemOf(*desc)));
-    dense.push_back(*desc);
-  }
-  std::vector<std::vector<Desc>> layouts = {here};
-  if (rank >= 3) layouts.push_back(last);
-  layouts.push_back(dense);
-  const auto pd = FirstFast(layouts, [&](const std::vector<Desc>& sources) {
-    return dnnl::concat::primitive_desc(static_cast<int>(axis), sources, lowering.engine(),
-                                        Lowering::NewAttr());
-  });
-  if (!pd) return false;
-  std::vector<Argument> arguments;
-  for (std::size_t i = 0; i < node.inputs.size(); ++i) {
-    const auto index = static_cast<int>(i);
-    const Desc wanted = pd->src_desc(index);
-    arguments.push_back(
-        {DNNL_ARG_MULTIPLE_SRC + index, wanted, lowering.In(node.inputs[i], wanted)});
-  }
-  arguments.push_back(
-      {DNNL_ARG_DST, pd->dst_desc(), lowering.Out(node.outputs[0], pd->dst_desc())});
-  StepLabel label = lowering.LabelOf(id, ElemOf(*y));
-  label.precision = "";
-  lowering.AddPrimitive<dnnl::concat>(*pd, std::move(arguments), label);
-  lowering.Finish(node.outputs[0]);
-  return true;
-}
-
 }  // namespace msc::onednn

@@ -18,14 +18,21 @@ namespace msc::onednn {
 [[nodiscard]] bool LowerBinary(Lowering& lowering, NodeId id);      // binary.cc
 [[nodiscard]] bool LowerActivation(Lowering& lowering, NodeId id);  // elementwise.cc
 [[nodiscard]] bool LowerPRelu(Lowering& lowering, NodeId id);       // elementwise.cc
-[[nodiscard]] bool LowerSoftmax(Lowering& lowering, NodeId id);     // elementwise.cc
-[[nodiscard]] bool LowerNorm(Lowering& lowering, NodeId id);        // elementwise.cc
+[[nodiscard]] bool LowerSoftmax(Lowering& lowering, NodeId id);     // norm.cc
+[[nodiscard]] bool LowerNorm(Lowering& lowering, NodeId id);        // norm.cc
+[[nodiscard]] bool LowerLayerNorm(Lowering& lowering, NodeId id);   // norm.cc
+[[nodiscard]] bool LowerReduce(Lowering& lowering, NodeId id);      // reduce.cc
+[[nodiscard]] bool LowerResize(Lowering& lowering, NodeId id);      // resize.cc
+[[nodiscard]] bool LowerDeconv(Lowering& lowering, NodeId id);      // deconv.cc
 [[nodiscard]] bool LowerQuantize(Lowering& lowering, NodeId id);    // convert.cc
 [[nodiscard]] bool LowerDequantize(Lowering& lowering, NodeId id);  // convert.cc
 [[nodiscard]] bool LowerCast(Lowering& lowering, NodeId id);        // convert.cc
 [[nodiscard]] bool LowerReshape(Lowering& lowering, NodeId id);     // reshape.cc
 [[nodiscard]] bool LowerTranspose(Lowering& lowering, NodeId id);   // reshape.cc
-[[nodiscard]] bool LowerConcat(Lowering& lowering, NodeId id);      // reshape.cc
+[[nodiscard]] bool LowerConcat(Lowering& lowering, NodeId id);      // join.cc
+[[nodiscard]] bool LowerSplit(Lowering& lowering, NodeId id);       // join.cc
+[[nodiscard]] bool LowerSlice(Lowering& lowering, NodeId id);       // join.cc
+[[nodiscard]] bool LowerGather(Lowering& lowering, NodeId id);      // join.cc
 
 /// The layout a convolution would like `value` to be in, if one in this region reads it.
 [[nodiscard]] std::optional<Desc> LayoutWanted(const Lowering& lowering, ValueId value);

@@ -220,6 +220,7 @@ struct ConvShape {
 std::vector<ConvShape> ConvShapes() {
   return {
       {.label = "plain", .c = 16, .m = 32},
+      {.label = "large", .c = 32, .m = 48, .size = 14},
       {.label = "one_channel", .c = 1, .m = 3},
       {.label = "three_channels", .c = 3, .m = 16, .size = 12, .kernel = 5, .stride = 2, .pad = 2},
       {.label = "odd_channels", .c = 17, .m = 5},
@@ -511,7 +512,7 @@ std::vector<Case> BinaryCases() {
 std::vector<Case> ElementwiseCases() {
   std::vector<Case> cases;
   for (const std::string op : {"Relu", "Sigmoid", "Tanh", "HardSwish", "HardSigmoid", "LeakyRelu",
-                               "Exp", "Abs", "Flatten", "Identity"}) {
+                               "Exp", "Abs", "Flatten", "Identity", "Neg", "Elu", "Softplus"}) {
     for (const std::string dims : {"[3,17]", "[2,5,4,4]"}) {
       cases.push_back(
           {"plain_" + op + "_" + dims.substr(1, 1),
@@ -585,6 +586,17 @@ std::vector<Case> OtherCases() {
   %y = MatMul(%x, %w)
   output %y
 })"},
+      {"pow", R"(graph g {
+  input %x : f32[2,5,4,4]
+  const %two : f32[] = [2]
+  const %three : f32[1] = [3]
+  const %half : f32[] = [0.5]
+  %a = Pow(%x, %two)
+  %b = Pow(%x, %three)
+  %c = Pow(%a, %half)
+  output %b
+  output %c
+})"},
       {"matmul_of_values", R"(graph g {
   input %x : f32[2,3,4,5]
   input %w : f32[2,1,5,6]
@@ -623,6 +635,113 @@ std::vector<Case> OtherCases() {
   };
 }
 
+std::string OneNode(const std::string& dims, const std::string& constants,
+                    const std::string& node) {
+  return "graph g {\n  input %x : f32" + dims + "\n" + constants + "  %y = " + node +
+         "\n  output %y\n}";
+}
+
+std::vector<Case> ReduceCases() {
+  std::vector<Case> cases;
+  const std::vector<std::pair<std::string, std::string>> axes = {
+      {"[2,17,5,6]", "2, 3"}, {"[2,32,5,6]", "1"}, {"[2,16,5,6]", "-1"},       {"[3,19]", "1"},
+      {"[3,19]", "0"},        {"[2,4,6]", "0, 2"}, {"[2,16,3,4,5]", "2, 3, 4"}};
+  for (const std::string op : {"ReduceMean", "ReduceMax", "ReduceMin", "ReduceProd"}) {
+    for (const auto& [dims, list] : axes) {
+      for (const std::string keep : {"0", "1"}) {
+        cases.push_back(
+            {op + dims + list + keep,
+             OneNode(dims, "", op + "(%x) {axes = [" + list + "], keepdims = " + keep + "}")});
+      }
+    }
+  }
+  cases.push_back({"sum_over_an_input",
+                   OneNode("[2,3,4]", "  const %a : i64[1] = [1]\n", "ReduceSum(%x, %a)")});
+  cases.push_back({"mean_of_all", OneNode("[2,3,4]", "", "ReduceMean(%x) {keepdims = 0}")});
+  cases.push_back({"mean_of_nothing", OneNode("[2,1,4]", "", "ReduceMean(%x) {axes = [1]}")});
+  return cases;
+}
+
+// Parts of tensors and tensors of parts, alone and between convolutions, which like other layouts.
+std::vector<Case> PartCases() {
+  std::vector<Case> cases;
+  const std::vector<std::pair<std::string, std::string>> alone = {
+      {"split_channels", "Split(%x) {axis = 1}"},
+      {"split_rows", "Split(%x) {axis = -2}"},
+      {"split_batch", "Split(%x) {axis = 0}"},
+  };
+  for (const auto& [label, node] : alone) {
+    for (const std::string dims : {"[2,32,8,6]", "[2,6,4,4]", "[2,4,6]"}) {
+      cases.push_back({label + dims, "graph g {\n  input %x : f32" + dims + "\n  %a, %b = " + node +
+                                         "\n  %y = Relu(%a)\n  output %y\n  output %b\n}"});
+    }
+  }
+  const std::string cut =
+      "  const %s : i64[2] = [2, -4]\n  const %e : i64[2] = [9, 1000]\n"
+      "  const %a : i64[2] = [1, 3]\n  const %t : i64[2] = [1, 2]\n";
+  cases.push_back({"slice", OneNode("[2,17,5,6]", cut, "Slice(%x, %s, %e, %a)")});
+  cases.push_back({"slice_by_steps", OneNode("[2,17,5,6]", cut, "Slice(%x, %s, %e, %a, %t)")});
+  cases.push_back({"gather_one",
+                   OneNode("[2,5,3]", "  const %i : i64[] = [-2]\n", "Gather(%x, %i) {axis = 1}")});
+  cases.push_back({"gather_first",
+                   OneNode("[3,5,4]", "  const %i : i64[] = [1]\n", "Gather(%x, %i) {axis = 0}")});
+  cases.push_back({"gather_several", OneNode("[2,5,3]", "  const %i : i64[2] = [3, 0]\n",
+                                             "Gather(%x, %i) {axis = 1}")});
+  cases.push_back(
+      {"concat_with_a_constant",
+       OneNode("[2,5,3]", "  const %c : f32[2,2,3] = random 3\n", "Concat(%x, %c) {axis = 1}")});
+  cases.push_back({"concat_twice_the_same",
+                   OneNode("[1,16,4,4]", "  %r = Relu(%x)\n", "Concat(%r, %r) {axis = 1}")});
+  for (const int size : {7, 14}) {
+    for (const int c : {16, 24, 48}) {
+      const std::string n = N(c);
+      const std::string s = N(size);
+      const std::string conv =
+          "{kernel_shape = [3, 3], pads = [1, 1, 1, 1], strides = [1, 1], dilations = [1, 1], "
+          "group = "
+          "1, activation = \"Relu\", y_type = 1}\n";
+      cases.push_back(
+          {"between_convolutions_" + s + "_" + n,
+           "graph g {\n  input %x : f32[1," + n + "," + s + "," + s + "]\n  const %w : f32[" + n +
+               "," + n + ",3,3] = random 3\n  const %v : f32[" + n + "," + N(2 * c) +
+               ",3,3] = random 4\n  %a = msc.Conv(%x, %w) " + conv + "  %b = msc.Conv(%a, %w) " +
+               conv + "  %c = Concat(%a, %b) {axis = 1}\n" + "  %d = msc.Conv(%c, %v) " + conv +
+               "  %e, %f = Split(%d) {axis = 1}\n" +
+               "  %g = Concat(%f, %e) {axis = 1}\n  %h = Concat(%g, %c) {axis = 1}\n" +
+               "  %i = Relu(%c)\n  output %h\n  output %i\n}"});
+    }
+  }
+  return cases;
+}
+
+std::vector<Case> SoftmaxCases() {
+  std::vector<Case> cases;
+  for (const std::string dims : {"[2,16,5,6]", "[3,17,4]", "[5,33]"}) {
+    for (const std::string axis : {"-1", "0", "1"}) {
+      cases.push_back(
+          {"softmax" + dims + axis, OneNode(dims, "", "Softmax(%x) {axis = " + axis + "}")});
+    }
+  }
+  return cases;
+}
+
+// A squeeze-and-excitation block: gates a channel, in the layouts that convolutions like.
+std::string GateText(int channels, int squeezed) {
+  const std::string c = N(channels);
+  const std::string q = N(squeezed);
+  const std::string one =
+      "{kernel_shape = [1, 1], pads = [0, 0, 0, 0], strides = [1, 1], dilations = [1, 1], group = "
+      "1, ";
+  return "graph g {\n  input %x : f32[1," + c + ",9,9]\n  const %w : f32[" + c + "," + c +
+         ",3,3] = random 3\n  const %d : f32[" + q + "," + c +
+         ",1,1] = random 4\n  const %u : f32[" + c + "," + q +
+         ",1,1] = random 5\n  %a = Conv(%x, %w) {pads = [1, 1, 1, 1]}\n"
+         "  %p = GlobalAveragePool(%a)\n  %s = msc.Conv(%p, %d) " +
+         one + "activation = \"Swish\", y_type = 1}\n  %t = msc.Conv(%s, %u) " + one +
+         "activation = \"Sigmoid\", y_type = 1}\n  %g = Mul(%t, %a)\n"
+         "  %y = Conv(%g, %w) {pads = [1, 1, 1, 1]}\n  output %y\n}";
+}
+
 std::vector<Family> AllFamilies() {
   std::vector<Family> families = ConvFamilies();
   families.push_back({"gemm", GemmCases()});
@@ -636,6 +755,12 @@ std::vector<Family> AllFamilies() {
       cases.push_back({std::move(made.label), std::move(made.text)});
     }
   }
+  families.push_back({"reductions", ReduceCases()});
+  families.push_back({"parts", PartCases()});
+  families.push_back({"softmax", SoftmaxCases()});
+  families.push_back(
+      {"gates",
+       {{"wide", GateText(48, 8)}, {"odd", GateText(20, 3)}, {"narrow", GateText(16, 16)}}});
   return families;
 }
 
