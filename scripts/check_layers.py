@@ -18,6 +18,7 @@ RULES = {
     "compiler/ir": "compiler/base",
     "compiler/ops": "compiler/ir compiler/base",
     "compiler/strategy": "compiler/base",
+    "compiler/kernel": "compiler/ir compiler/base",
     "compiler/runtime": "compiler/ir compiler/base",
     "compiler/import/onnx": "compiler/ops compiler/ir compiler/base",
     "compiler/codegen/onnx": "compiler/ops compiler/ir compiler/base",

@@ -1,0 +1,31 @@
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <utility>
+#include <vector>
+
+namespace msc::kernel {
+
+/// A kernel as machine code. Takes the addresses of its buffers, in their order, and the range of
+/// iterations of its parallel loop, 0 .. 1 where there is none. Touches only the buffers; safe to
+/// call on several threads where those they write differ.
+using Entry = void (*)(char* const* buffers, long begin, long end);  // NOLINT(google-runtime-int)
+
+/// Kernels as machine code, loaded. The code stays as long as one copy of this does. Immutable.
+class Module {
+ public:
+  /// `libraries` keep the code of `entries` loaded.
+  Module(std::vector<std::shared_ptr<void>> libraries, std::vector<Entry> entries)
+      : libraries_(std::move(libraries)), entries_(std::move(entries)) {}
+
+  [[nodiscard]] std::size_t size() const noexcept { return entries_.size(); }
+  /// The code of kernel i, in the order of the kernels it was made from.
+  [[nodiscard]] Entry Function(std::size_t i) const { return entries_.at(i); }
+
+ private:
+  std::vector<std::shared_ptr<void>> libraries_;
+  std::vector<Entry> entries_;
+};
+
+}  // namespace msc::kernel
