@@ -1,0 +1,189 @@
+#include "compiler/codegen/cpp/math_text.h"
+
+#include "compiler/base/error.h"
+
+namespace msc {
+namespace {
+
+// F is float or a vector of it, I is int or a vector of as many. Comparisons of scalars give bool
+// and those of vectors masks, and `?:` takes either. Constants were fitted to the functions in the
+// largest error (Lawson's algorithm on Chebyshev points, double precision).
+
+constexpr std::string_view kTools = R"cpp(
+  template <class T>
+  constexpr bool is_scalar = false;
+  template <>
+  inline constexpr bool is_scalar<f32> = true;
+  template <>
+  inline constexpr bool is_scalar<bf16> = true;
+  template <>
+  inline constexpr bool is_scalar<i8> = true;
+  template <>
+  inline constexpr bool is_scalar<u8> = true;
+  template <>
+  inline constexpr bool is_scalar<i16> = true;
+  template <>
+  inline constexpr bool is_scalar<i32> = true;
+  template <>
+  inline constexpr bool is_scalar<u32> = true;
+  template <>
+  inline constexpr bool is_scalar<i64> = true;
+  template <>
+  inline constexpr bool is_scalar<u64> = true;
+  template <class F>
+  INLINE F constant(f32 c) {
+    return F{} + c;
+  }
+  template <class T, class S>
+  INLINE T bits(S x) {
+    static_assert(sizeof(T) == sizeof(S), "the same bits");
+    T r;
+    __builtin_memcpy(&r, &x, sizeof r);
+    return r;
+  }
+  template <class T, class S>
+  INLINE T convert(S x) {
+    if constexpr (is_scalar<T>) {
+      return (T)x;
+    } else {
+      return __builtin_convertvector(x, T);
+    }
+  }
+  template <class F>
+  INLINE F nearest(F x) {
+    F big = constant<F>(8388608.0f);
+    F r = x < F{} ? (x - big) + big : (x + big) - big;
+    return (x < big) & (x > -big) ? r : x;
+  }
+)cpp";
+
+constexpr std::string_view kFloor = R"cpp(
+  template <class F, class I>
+  INLINE F msc_floor(F x) {
+    F t = nearest(x);
+    return t > x ? t - 1.0f : t;
+  }
+)cpp";
+
+// 2^k * e^r with k whole and |r| <= log(2) / 2. 2^k in two factors, as k may be out of the range of
+// an exponent where the result is not, or is a denormal.
+constexpr std::string_view kExp = R"cpp(
+  template <class F, class I>
+  INLINE F msc_exp(F x) {
+    x = msc_min(constant<F>(89.0f), msc_max(constant<F>(-104.0f), x));
+    F t = x * 1.44269504f + 12582912.0f;
+    I n = bits<I>(t) - 0x4b400000;
+    F k = t - 12582912.0f;
+    F r = x - k * 0.693359375f;
+    r = r + k * 2.12194440e-4f;
+    F p = constant<F>(0.00139421655f);
+    p = p * r + 0.00836377591f;
+    p = p * r + 0.0416663624f;
+    p = p * r + 0.166665733f;
+    p = p * r + 0.5f;
+    F y = r * r * p + r + 1.0f;
+    I half = n >> 1;
+    return y * bits<F>((half + 127) << 23) * bits<F>((n - half + 127) << 23);
+  }
+)cpp";
+
+constexpr std::string_view kTanh = R"cpp(
+  template <class F, class I>
+  INLINE F msc_tanh(F x) {
+    F a = bits<F>(bits<I>(x) & 0x7fffffff);
+    F z = x * x;
+    F p = constant<F>(0.00209772144f);
+    p = p * z + -0.00812900066f;
+    p = p * z + 0.0216816422f;
+    p = p * z + -0.0539433993f;
+    p = p * z + 0.133331805f;
+    p = p * z + -0.333333313f;
+    F near = p * z * x + x;
+    F far = 1.0f - 2.0f / (msc_exp<F, I>(a + a) + 1.0f);
+    far = bits<F>(bits<I>(far) | (bits<I>(x) & (-2147483647 - 1)));
+    return a < constant<F>(0.64f) ? near : far;
+  }
+)cpp";
+
+// Up to 1 an odd polynomial; beyond, 1 - e^-q(|x|).
+constexpr std::string_view kErf = R"cpp(
+  template <class F, class I>
+  INLINE F msc_erf(F x) {
+    F a = bits<F>(bits<I>(x) & 0x7fffffff);
+    F z = x * x;
+    F p = constant<F>(7.88912294e-05f);
+    p = p * z + -0.000802084222f;
+    p = p * z + 0.00518953567f;
+    p = p * z + -0.0268544443f;
+    p = p * z + 0.112836003f;
+    p = p * z + -0.37612626f;
+    p = p * z + 1.12837911f;
+    F near = p * x;
+    F b = msc_min(constant<F>(4.0f), a);
+    F q = constant<F>(-0.000185574027f);
+    q = q * b + 0.00293960748f;
+    q = q * b + -0.0218053181f;
+    q = q * b + 0.103037372f;
+    q = q * b + 0.638225675f;
+    q = q * b + 1.12704003f;
+    q = q * b + 0.000353719312f;
+    F far = 1.0f - msc_exp<F, I>(-q);
+    far = bits<F>(bits<I>(far) | (bits<I>(x) & (-2147483647 - 1)));
+    return a < constant<F>(1.0f) ? near : far;
+  }
+)cpp";
+
+// k * log(2) + log(m) with x = 2^k * m and sqrt(1/2) <= m < sqrt(2).
+constexpr std::string_view kLog = R"cpp(
+  template <class F, class I>
+  INLINE F msc_log(F x) {
+    F s = x < constant<F>(1.17549435e-38f) ? x * 8388608.0f : x;
+    I shift = x < constant<F>(1.17549435e-38f) ? I{} + 23 : I{};
+    I i = bits<I>(s) - 0x3f3504f3;
+    F m = bits<F>((i & 0x007fffff) + 0x3f3504f3);
+    F k = convert<F>((i >> 23) - shift);
+    F f = m - 1.0f;
+    F p = constant<F>(-0.0786676705f);
+    p = p * f + 0.128810421f;
+    p = p * f + -0.131256431f;
+    p = p * f + 0.141811863f;
+    p = p * f + -0.166249141f;
+    p = p * f + 0.200022906f;
+    p = p * f + -0.250007987f;
+    p = p * f + 0.333333164f;
+    F z = f * f;
+    F r = k * -2.12194440e-4f + p * z * f;
+    r = r + z * -0.5f;
+    r = r + f;
+    r = r + k * 0.693359375f;
+    r = x < constant<F>(__builtin_inff()) ? r : x;
+    F none = x == F{} ? constant<F>(-__builtin_inff()) : constant<F>(__builtin_nanf(""));
+    return x > F{} ? r : none;
+  }
+)cpp";
+
+}  // namespace
+
+std::string_view MathToolsText() {
+  return kTools;
+}
+
+std::string_view MathText(kernel::Op op) {
+  switch (op) {
+    case kernel::Op::kExp:
+      return kExp;
+    case kernel::Op::kTanh:
+      return kTanh;
+    case kernel::Op::kErf:
+      return kErf;
+    case kernel::Op::kLog:
+      return kLog;
+    case kernel::Op::kFloor:
+      return kFloor;
+    default:
+      Check(false, "a function that has a text");
+  }
+  return {};
+}
+
+}  // namespace msc
