@@ -35,6 +35,9 @@ RULES = {
     "compiler/targets/onnxruntime":
         "compiler/codegen/onnx compiler/targets compiler/passes compiler/runtime compiler/ops"
         " compiler/ir compiler/base",
+    "compiler/targets/native":
+        "compiler/targets compiler/kernel compiler/codegen/cpp compiler/passes compiler/runtime"
+        " compiler/ops compiler/ir compiler/base",
     "compiler/pipeline": "compiler/*",
     "cost/analytic": "compiler/runtime compiler/base",
     "cost/model": "compiler/base compiler/ir compiler/ops compiler/strategy",

@@ -65,8 +65,8 @@ enum class Op : std::uint8_t {
   kAnd,
   kOr,
   kSelect,  ///< args: condition, value where true, value where false
-  /// args: sum i32xL, a u8x4L, b i8x4L -> i32xL: sum[l] + a[4l]*b[4l] + ... + a[4l+3]*b[4l+3], exact
-  /// in i32 (x86 vpdpbusd).
+  /// args: sum i32xL, a u8x4L, b i8x4L -> i32xL: sum[l] + a[4l]*b[4l] + ... + a[4l+3]*b[4l+3],
+  /// exact in i32 (x86 vpdpbusd).
   kDot4,
   /// args: sum f32xL, a bf16x2L, b bf16x2L -> f32xL: sum[l] + a[2l]*b[2l] + a[2l+1]*b[2l+1]
   /// (x86 vdpbf16ps; denormals may count as 0, the order of the two additions is open).
@@ -118,8 +118,12 @@ struct ExprNode {
 [[nodiscard]] inline Expr operator*(Expr a, Expr b) {
   return Binary(Op::kMul, std::move(a), std::move(b));
 }
-[[nodiscard]] inline Expr operator+(Expr a, std::int64_t b) { return std::move(a) + Int(b); }
-[[nodiscard]] inline Expr operator*(Expr a, std::int64_t b) { return std::move(a) * Int(b); }
+[[nodiscard]] inline Expr operator+(Expr a, std::int64_t b) {
+  return std::move(a) + Int(b);
+}
+[[nodiscard]] inline Expr operator*(Expr a, std::int64_t b) {
+  return std::move(a) * Int(b);
+}
 
 /// The value of a kInt, else nothing.
 [[nodiscard]] const std::int64_t* AsInt(const Expr& expr);

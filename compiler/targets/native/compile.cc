@@ -1,0 +1,262 @@
+#include "compiler/targets/native/compile.h"
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cstdlib>
+#include <exception>
+#include <fstream>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <sstream>
+#include <string_view>
+#include <thread>
+#include <utility>
+
+#include <dlfcn.h>
+#include <pwd.h>
+#include <sched.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "compiler/base/error.h"
+#include "compiler/base/file.h"
+#include "compiler/base/hash.h"
+#include "compiler/targets/native/kernel_cache.h"
+#include "compiler/targets/native/run_program.h"
+
+namespace msc {
+namespace {
+
+constexpr const char* kUsualPath = "/usr/local/bin:/usr/bin:/bin";
+/// Changes whenever entries made before would be wrong.
+constexpr std::string_view kScheme = "mscgym kernels 1";
+
+std::string Value(const Environment& environment, const char* name) {
+  const char* const value = environment(name);
+  return value == nullptr ? "" : value;
+}
+
+bool IsProgram(const std::string& path) {
+  struct stat status {};
+  return ::stat(path.c_str(), &status) == 0 && S_ISREG(status.st_mode) &&
+         ::access(path.c_str(), X_OK) == 0;
+}
+
+/// The first such program in the absolute folders of `path`; what is relative depends on where one
+/// stands, and is not searched.
+std::optional<std::string> Search(const std::string& path, const std::string& name) {
+  std::istringstream folders(path);
+  for (std::string folder; std::getline(folders, folder, ':');) {
+    if (folder.empty() || folder.front() != '/') continue;
+    std::string candidate = folder + "/" + name;
+    if (IsProgram(candidate)) return candidate;
+  }
+  return std::nullopt;
+}
+
+std::string HomeOfUser() {
+  std::array<char, 4096> space{};
+  struct passwd entry {};
+  struct passwd* found = nullptr;
+  if (::getpwuid_r(::geteuid(), &entry, space.data(), space.size(), &found) != 0) return "";
+  return found == nullptr || found->pw_dir == nullptr ? "" : found->pw_dir;
+}
+
+/// What tells one compiler from the next version of it: cheaper than asking it, and enough, as an
+/// upgrade writes the file anew.
+std::string Identity(const std::string& compiler) {
+  std::array<char, 4096> real{};
+  const bool resolved = ::realpath(compiler.c_str(), real.data()) != nullptr;
+  struct stat status {};
+  if (!resolved || ::stat(real.data(), &status) != 0) {
+    throw UserError("cannot find the compiler '" + compiler +
+                    "'; set MSCGYM_CXX to the path of g++ or clang++");
+  }
+  return std::string(real.data()) + " " + std::to_string(status.st_size) + " " +
+         std::to_string(status.st_mtim.tv_sec) + "." + std::to_string(status.st_mtim.tv_nsec);
+}
+
+std::string KeyOf(const CompileJob& job, const std::string& identity) {
+  Sha256 hash;
+  const auto add = [&](std::string_view part) {
+    hash.Add(std::to_string(part.size()) + ":");
+    hash.Add(part);
+  };
+  add(kScheme);
+  add(identity);
+  add(std::to_string(job.options.size()));
+  for (const std::string& option : job.options) add(option);
+  add(job.text);
+  return hash.Hex();
+}
+
+/// The lines that say what is wrong, shortened.
+std::string Complaint(const std::string& output) {
+  std::string text = output.substr(0, 600);
+  std::replace(text.begin(), text.end(), '\n', ' ');
+  return text.empty() ? "it says nothing" : text;
+}
+
+std::optional<Failure> Compile(const CompileJob& job, const std::string& key,
+                               const BuildOptions& options, KernelCache& cache) {
+  const PrivateFolder folder(cache.folder());
+  const std::string source = folder.path() + "/kernel.cc";
+  const std::string object = folder.path() + "/kernel.so";
+  std::ofstream(source, std::ios::binary) << job.text << std::flush;
+
+  Program program;
+  program.argv = {options.compiler, "-O3", "-shared", "-fPIC", "-nostdlib", "-g0"};
+  program.argv.insert(program.argv.end(), job.options.begin(), job.options.end());
+  program.argv.insert(program.argv.end(), {"-o", object, source});
+  // The compiler finds its assembler and linker there.
+  program.environment = {"LC_ALL=C", "PATH=" + std::string(kUsualPath), "TMPDIR=" + folder.path()};
+  program.timeout = options.timeout;
+  const ProgramEnd end = RunProgram(program, folder.path() + "/output");
+  if (end.timed_out) {
+    return Failure{FailureKind::kCompile, "'" + options.compiler + "' was stopped after " +
+                                              std::to_string(options.timeout.count()) + " ms"};
+  }
+  if (end.signal != 0) {
+    return Failure{FailureKind::kCompile, "'" + options.compiler + "' died of signal " +
+                                              std::to_string(end.signal) + ": " +
+                                              Complaint(end.output)};
+  }
+  if (end.status != 0) {
+    return Failure{FailureKind::kCompile,
+                   "'" + options.compiler + "' refused generated code: " + Complaint(end.output)};
+  }
+  if (!IsProgram(object)) {
+    return Failure{FailureKind::kCompile, "'" + options.compiler + "' wrote no shared object"};
+  }
+  cache.Put(key, ReadFile(object));
+  return std::nullopt;
+}
+
+struct Need {
+  const CompileJob* job = nullptr;
+  std::shared_ptr<void> library;
+  std::optional<Failure> failure;
+};
+
+/// From the cache or the compiler. An entry may go between being made and being opened, if another
+/// process tidies up: then once more.
+void Provide(const std::string& key, Need& need, const BuildOptions& options, KernelCache& cache) {
+  constexpr int kAttempts = 3;
+  for (int attempt = 0; attempt < kAttempts; ++attempt) {
+    if ((need.library = cache.Load(key))) return;
+    need.failure = Compile(*need.job, key, options, cache);
+    if (need.failure) return;
+  }
+  need.library = cache.Load(key);
+  if (!need.library) {
+    need.failure = Failure{FailureKind::kCompile, "compiled code cannot be loaded from '" +
+                                                      cache.folder() + "': " + cache.LastError()};
+  }
+}
+
+}  // namespace
+
+std::string FindCompiler(const Environment& environment) {
+  std::string path = Value(environment, "PATH");
+  if (path.empty()) path = kUsualPath;
+  const std::string chosen = Value(environment, "MSCGYM_CXX");
+  if (!chosen.empty()) {
+    if (chosen.front() == '/' && IsProgram(chosen)) return chosen;
+    if (chosen.find('/') == std::string::npos) {
+      if (auto found = Search(path, chosen)) return *found;
+    }
+    throw UserError("MSCGYM_CXX is '" + chosen +
+                    "', which is no program: give the absolute path of g++ or clang++");
+  }
+  for (const char* const name : {"g++", "clang++"}) {
+    if (auto found = Search(path, name)) return *found;
+  }
+  throw UserError(
+      "no C++ compiler in PATH: install g++ (Debian package g++) or set MSCGYM_CXX to the path of "
+      "one");
+}
+
+std::string KernelCacheDir(const Environment& environment) {
+  const auto absolute = [&](const char* name) {
+    std::string value = Value(environment, name);
+    return !value.empty() && value.front() == '/' ? value : std::string();
+  };
+  if (std::string own = absolute("MSCGYM_CACHE"); !own.empty()) return own;
+  if (const std::string xdg = absolute("XDG_CACHE_HOME"); !xdg.empty()) {
+    return xdg + "/mscgym/kernels";
+  }
+  std::string home = absolute("HOME");
+  if (home.empty()) home = HomeOfUser();
+  if (home.empty() || home.front() != '/') {
+    throw UserError("no folder to keep compiled kernels in: set MSCGYM_CACHE to an absolute path");
+  }
+  return home + "/.cache/mscgym/kernels";
+}
+
+BuildOptions BuildOptionsFrom(const Environment& environment) {
+  BuildOptions options;
+  options.compiler = FindCompiler(environment);
+  options.cache_dir = KernelCacheDir(environment);
+  cpu_set_t cores;
+  CPU_ZERO(&cores);
+  if (::sched_getaffinity(0, sizeof cores, &cores) == 0) {
+    options.jobs = std::max(1, CPU_COUNT(&cores));
+  }
+  return options;
+}
+
+Result<std::vector<std::shared_ptr<void>>> CompileAndLoad(std::span<const CompileJob> jobs,
+                                                          const BuildOptions& options) {
+  Check(options.jobs >= 1, "at least one compiler at a time");
+  const std::string identity = Identity(options.compiler);
+  KernelCache cache(options.cache_dir);
+  std::map<std::string, Need> needs;
+  std::vector<std::string> keys;
+  for (const CompileJob& job : jobs) {
+    keys.push_back(KeyOf(job, identity));
+    needs[keys.back()].job = &job;
+  }
+  // The cache first: without a thread where it has everything.
+  std::vector<std::pair<const std::string, Need>*> missing;
+  for (auto& entry : needs) {
+    entry.second.library = cache.Load(entry.first);
+    if (!entry.second.library) missing.push_back(&entry);
+  }
+  // The longest text first, as it takes longest.
+  std::stable_sort(missing.begin(), missing.end(), [](const auto* a, const auto* b) {
+    return a->second.job->text.size() > b->second.job->text.size();
+  });
+  std::atomic<std::size_t> next = 0;
+  std::mutex mutex;
+  std::exception_ptr thrown;
+  const auto work = [&] {
+    try {
+      for (std::size_t i = next++; i < missing.size(); i = next++) {
+        Provide(missing[i]->first, missing[i]->second, options, cache);
+        if (missing[i]->second.failure) next = missing.size();
+      }
+    } catch (...) {
+      const std::lock_guard lock(mutex);
+      thrown = std::current_exception();
+      next = missing.size();
+    }
+  };
+  {
+    std::vector<std::jthread> workers;
+    const std::size_t count = std::min(missing.size(), static_cast<std::size_t>(options.jobs));
+    for (std::size_t i = 1; i < count; ++i) workers.emplace_back(work);
+    work();
+  }
+  if (thrown) std::rethrow_exception(thrown);
+  for (const auto* entry : missing) {
+    if (entry->second.failure) return *entry->second.failure;
+  }
+  if (!missing.empty()) cache.Shrink(options.cache_bytes);
+  std::vector<std::shared_ptr<void>> libraries;
+  for (const std::string& key : keys) libraries.push_back(needs[key].library);
+  return libraries;
+}
+
+}  // namespace msc

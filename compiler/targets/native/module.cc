@@ -1,0 +1,40 @@
+#include "compiler/targets/native/module.h"
+
+#include <dlfcn.h>
+
+#include "compiler/base/error.h"
+#include "compiler/codegen/cpp/emit.h"
+#include "compiler/kernel/verify.h"
+
+namespace msc {
+
+Result<std::shared_ptr<const kernel::Module>> BuildModule(std::span<const kernel::KernelFunc> funcs,
+                                                          const Isa& isa,
+                                                          const BuildOptions& options) {
+  std::vector<std::string> flags = EmittedTextOptions();
+  const std::vector<std::string> machine = CompilerOptions(isa);
+  flags.insert(flags.end(), machine.begin(), machine.end());
+
+  // A translation unit each: compiled in parallel, and found in the cache whatever else a model
+  // has.
+  std::vector<CompileJob> jobs;
+  for (const kernel::KernelFunc& func : funcs) {
+    kernel::CheckVerified(func);
+    jobs.push_back({EmitCpp({&func, 1}, isa), flags});
+  }
+  auto loaded = CompileAndLoad(jobs, options);
+  if (!loaded.ok()) return loaded.failure();
+
+  std::vector<kernel::Entry> entries;
+  for (const std::shared_ptr<void>& library : loaded.value()) {
+    void* const symbol = ::dlsym(library.get(), FunctionSymbol(0).c_str());
+    if (symbol == nullptr) {
+      return Failure{FailureKind::kCompile, "generated code lacks its function"};
+    }
+    entries.push_back(reinterpret_cast<kernel::Entry>(symbol));
+  }
+  return std::shared_ptr<const kernel::Module>(
+      std::make_shared<kernel::Module>(std::move(loaded).value(), std::move(entries)));
+}
+
+}  // namespace msc
