@@ -28,8 +28,8 @@ RULES = {
         "compiler/passes compiler/ops compiler/ir compiler/base compiler/strategy",
     # register.cc names every target; a target knows the interface and no other target.
     "compiler/targets":
-        "compiler/targets/* compiler/passes compiler/runtime compiler/ops compiler/ir"
-        " compiler/base",
+        "compiler/targets/* compiler/passes compiler/runtime compiler/kernel compiler/ops"
+        " compiler/ir compiler/base",
     "compiler/targets/*":
         "compiler/targets compiler/passes compiler/runtime compiler/ops compiler/ir compiler/base",
     "compiler/targets/onnxruntime":

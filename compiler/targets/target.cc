@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "compiler/base/error.h"
+#include "compiler/targets/program_steps.h"
 
 namespace msc {
 namespace {
@@ -23,6 +24,26 @@ int ReadThreads(const std::string& target, const std::string& text) {
 }
 
 }  // namespace
+
+std::optional<Failure> Target::DoGraphToRuntime(const Region& region, const TargetOptions& options,
+                                                ExecutableBuilder& builder) const {
+  Result<kernel::Program> program = DoGraphToKernel(region, options);
+  if (!program.ok()) return program.failure();
+  auto module = DoKernelToRuntime(program.value().funcs);
+  if (!module.ok()) return module.failure();
+  AddProgram(program.value(), std::move(module).value(), facts().name, options.threads, builder);
+  return std::nullopt;
+}
+
+Result<kernel::Program> Target::DoGraphToKernel(const Region& /*region*/,
+                                                const TargetOptions& /*options*/) const {
+  return Failure{FailureKind::kUnsupported, facts().name + " makes no kernels"};
+}
+
+Result<std::shared_ptr<const kernel::Module>> Target::DoKernelToRuntime(
+    std::span<const kernel::KernelFunc> /*funcs*/) const {
+  return Failure{FailureKind::kUnsupported, facts().name + " compiles no kernels"};
+}
 
 // By the spec as it was given, and by its canonical form.
 struct TargetRegistry::Made {

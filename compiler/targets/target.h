@@ -5,12 +5,15 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "compiler/base/result.h"
 #include "compiler/ir/graph.h"
+#include "compiler/kernel/module.h"
+#include "compiler/kernel/program.h"
 #include "compiler/passes/pass.h"
 #include "compiler/runtime/executable.h"
 #include "compiler/targets/spec.h"
@@ -46,9 +49,10 @@ enum class PassPhase : std::uint8_t {
 /// Something that runs parts of graphs: a library, a code generator, a device; with its options.
 /// Two option sets of one kind are two targets.
 ///
-/// Adding one: a folder under targets/, one line in targets/register.cc, one CMake option.
-/// Hooks still to come (issue 3): GraphToKernel, KernelToRuntime, UpdateConstants. Immutable and
-/// thread-safe once it is made.
+/// Adding one: a folder under targets/, one line in targets/register.cc, one CMake option. A target
+/// gives either GraphToRuntime, one step from a region to calls into a library, or the two hooks
+/// GraphToKernel and KernelToRuntime, between which the memory planner sees every buffer. Immutable
+/// and thread-safe once it is made.
 class Target {
  public:
   Target() = default;
@@ -77,6 +81,17 @@ class Target {
                                                       ExecutableBuilder& builder) const {
     return DoGraphToRuntime(region, OptionsFor(options), builder);
   }
+  /// The region as kernels and the calls of them. Same conditions as GraphToRuntime. A Failure
+  /// (kUnsupported) from a target that goes from graph to runtime in one step.
+  [[nodiscard]] Result<kernel::Program> GraphToKernel(const Region& region,
+                                                      const TargetOptions& options) const {
+    return DoGraphToKernel(region, OptionsFor(options));
+  }
+  /// Machine code of kernels, in their order. A Failure (kUnsupported) as above.
+  [[nodiscard]] Result<std::shared_ptr<const kernel::Module>> KernelToRuntime(
+      std::span<const kernel::KernelFunc> funcs) const {
+    return DoKernelToRuntime(funcs);
+  }
   /// Passes of this target's own for `phase`, in order. Default: none.
   [[nodiscard]] std::vector<Pass> Passes(PassPhase phase) const { return DoPasses(phase); }
   /// Whether the graph is to be folded and fused into msc.* operators for it.
@@ -85,8 +100,14 @@ class Target {
  private:
   [[nodiscard]] virtual const TargetFacts& DoFacts() const noexcept = 0;
   [[nodiscard]] virtual bool DoSupports(const Graph& graph, NodeId node) const = 0;
-  [[nodiscard]] virtual std::optional<Failure> DoGraphToRuntime(
-      const Region& region, const TargetOptions& options, ExecutableBuilder& builder) const = 0;
+  /// Default: GraphToKernel, KernelToRuntime, and a step for each call.
+  [[nodiscard]] virtual std::optional<Failure> DoGraphToRuntime(const Region& region,
+                                                                const TargetOptions& options,
+                                                                ExecutableBuilder& builder) const;
+  [[nodiscard]] virtual Result<kernel::Program> DoGraphToKernel(const Region& region,
+                                                                const TargetOptions& options) const;
+  [[nodiscard]] virtual Result<std::shared_ptr<const kernel::Module>> DoKernelToRuntime(
+      std::span<const kernel::KernelFunc> funcs) const;
   [[nodiscard]] virtual std::vector<Pass> DoPasses(PassPhase /*phase*/) const { return {}; }
   [[nodiscard]] virtual bool DoWantsFusedOps() const { return false; }
 

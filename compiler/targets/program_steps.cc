@@ -1,0 +1,112 @@
+#include "compiler/targets/program_steps.h"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+#include <vector>
+
+#include "compiler/base/error.h"
+#include "compiler/runtime/threads.h"
+
+namespace msc {
+namespace {
+
+constexpr std::size_t kMaxBuffers = 32;
+
+/// One call, all that is known while compiling looked up.
+struct Call {
+  std::shared_ptr<const kernel::Module> module;  // keeps the code
+  kernel::Entry entry = nullptr;
+  std::int64_t extent = 1;
+  int threads = 1;
+  struct Argument {
+    BufferId buffer{};
+    std::size_t bytes_per_thread = 0;  ///< of scratch memory; 0 for what all threads share
+  };
+  std::vector<Argument> arguments;
+
+  void Run(const StepContext& context) const {
+    ParallelFor(threads, threads, [&](std::int64_t first, std::int64_t last) {
+      for (std::int64_t thread = first; thread < last; ++thread) RunPart(context, thread);
+    });
+  }
+
+  void RunPart(const StepContext& context, std::int64_t thread) const {
+    const std::int64_t begin = extent * thread / threads;
+    const std::int64_t end = extent * (thread + 1) / threads;
+    if (begin == end) return;
+    std::array<char*, kMaxBuffers> addresses{};
+    for (std::size_t i = 0; i < arguments.size(); ++i) {
+      addresses[i] = reinterpret_cast<char*>(context.At(arguments[i].buffer)) +
+                     static_cast<std::size_t>(thread) * arguments[i].bytes_per_thread;
+    }
+    entry(addresses.data(), static_cast<long>(begin),  // NOLINT(google-runtime-int)
+          static_cast<long>(end));                     // NOLINT(google-runtime-int)
+  }
+};
+
+/// Bytes rounded up to whole cache lines, so that threads do not share one.
+std::size_t Lines(std::size_t bytes) {
+  constexpr std::size_t kLine = 64;
+  return (bytes + kLine - 1) / kLine * kLine;
+}
+
+}  // namespace
+
+void AddProgram(const kernel::Program& program, std::shared_ptr<const kernel::Module> module,
+                const std::string& target, int threads, ExecutableBuilder& builder) {
+  using Kind = kernel::ProgramBuffer::Kind;
+  std::vector<bool> scratch(program.buffers.size());
+  for (const kernel::ProgramCall& call : program.calls) {
+    const kernel::KernelFunc& func = program.funcs[call.func];
+    Check(call.buffers.size() == func.buffers.size() && call.buffers.size() <= kMaxBuffers,
+          "a call names every buffer of its kernel, and there are few");
+    for (std::size_t i = 0; i < call.buffers.size(); ++i) {
+      if (func.buffers[i].access == kernel::Access::kScratch) scratch[call.buffers[i]] = true;
+    }
+  }
+  std::vector<BufferId> ids;
+  for (std::size_t i = 0; i < program.buffers.size(); ++i) {
+    const kernel::ProgramBuffer& buffer = program.buffers[i];
+    if (buffer.kind == Kind::kValue) {
+      ids.push_back(builder.BufferOf(buffer.value));
+    } else if (buffer.kind == Kind::kConstant) {
+      ids.push_back(builder.AddConstant(buffer.constant, buffer.constant->Raw().data(),
+                                        buffer.constant->bytes()));
+    } else {
+      const std::size_t copies = scratch[i] ? static_cast<std::size_t>(threads) : 1;
+      ids.push_back(builder.AddBuffer(scratch[i] ? copies * Lines(buffer.bytes) : buffer.bytes));
+    }
+  }
+  for (const kernel::ProgramCall& from : program.calls) {
+    const kernel::KernelFunc& func = program.funcs[from.func];
+    Call call{.module = module,
+              .entry = module->Function(from.func),
+              .extent = func.parallel_extent(),
+              .threads = 1,
+              .arguments = {}};
+    call.threads = static_cast<int>(std::min<std::int64_t>(threads, call.extent));
+    Step step{.name = from.name,
+              .target = target,
+              .nodes = from.nodes,
+              .precision = from.precision,
+              .reads = {},
+              .writes = {},
+              .run = {}};
+    for (std::size_t i = 0; i < from.buffers.size(); ++i) {
+      const kernel::Access access = func.buffers[i].access;
+      const BufferId id = ids[from.buffers[i]];
+      const bool is_scratch = access == kernel::Access::kScratch;
+      call.arguments.push_back(
+          {id, is_scratch ? Lines(program.buffers[from.buffers[i]].bytes) : 0});
+      if (access == kernel::Access::kRead || access == kernel::Access::kReadWrite) {
+        step.reads.push_back(id);
+      }
+      if (access != kernel::Access::kRead) step.writes.push_back(id);
+    }
+    step.run = [call = std::move(call)](const StepContext& context) { call.Run(context); };
+    builder.AddStep(std::move(step));
+  }
+}
+
+}  // namespace msc
