@@ -3,6 +3,7 @@
 #ifdef MSC_WITH_BLAS
 #include "compiler/targets/blas/blas.h"
 #endif
+#include "compiler/targets/native/native.h"
 #ifdef MSC_WITH_ONEDNN
 #include "compiler/targets/onednn/onednn.h"
 #endif
@@ -18,6 +19,7 @@ namespace msc {
 
 void RegisterAllTargets(TargetRegistry& registry) {
   registry.Add("reference", MakeReferenceTarget);
+  registry.Add(NativeKind());
 #ifdef MSC_WITH_BLAS
   registry.Add(BlasKind());
 #else

@@ -1,0 +1,154 @@
+#include <algorithm>
+#include <limits>
+#include <optional>
+#include <string_view>
+#include <utility>
+
+#include "compiler/base/error.h"
+#include "compiler/targets/native/rules.h"
+
+namespace msc::native {
+namespace {
+
+bool IsOneOf(const Node& node, std::initializer_list<std::string_view> ops) {
+  return node.domain.empty() && std::find(ops.begin(), ops.end(), node.op) != ops.end();
+}
+
+std::optional<std::size_t> AxisOf(std::int64_t axis, std::size_t rank) {
+  if (axis < 0) axis += static_cast<std::int64_t>(rank);
+  if (axis < 0 || axis >= static_cast<std::int64_t>(rank)) return std::nullopt;
+  return static_cast<std::size_t>(axis);
+}
+
+/// A list of integers from a constant input; nothing where it is no constant.
+std::optional<std::vector<std::int64_t>> Integers(const Graph& graph, const Node& node,
+                                                  std::size_t index) {
+  const TensorPtr tensor = graph.constant(node.inputs[index]);
+  if (tensor == nullptr) return std::nullopt;
+  if (tensor->dtype() == DType::kI64) {
+    const auto values = tensor->Values<std::int64_t>();
+    return std::vector<std::int64_t>(values.begin(), values.end());
+  }
+  if (tensor->dtype() == DType::kI32) {
+    const auto values = tensor->Values<std::int32_t>();
+    return std::vector<std::int64_t>(values.begin(), values.end());
+  }
+  return std::nullopt;
+}
+
+bool LowerReshape(Lowering& lowering, const Node& node) {
+  const ValueId y = node.outputs[0];
+  const Dims dims = lowering.DimsOf(y);
+  if (ElementCount(dims) == 0) return false;
+  const View x = lowering.Where(node.inputs[0]);
+  if (const std::optional<View> view = Reshape(x, dims)) {
+    lowering.Alias(y, *view);
+  } else {
+    // Write y in its own layout if that can be seen as x's dims, else go by the dense form.
+    const std::vector<std::size_t> order = AxisOrder(dims.size());
+    const View out = lowering.Out(y, order);
+    if (const std::optional<View> to = Reshape(out, x.dims)) {
+      lowering.AddCopy(x, *to, {.name = node.name, .nodes = {node.name}, .precision = ""});
+    } else {
+      const std::optional<View> dense = Reshape(lowering.WhereDense(node.inputs[0]), dims);
+      Check(dense.has_value(), "a dense value can be seen as any dims");
+      lowering.AddCopy(*dense, out, {.name = node.name, .nodes = {node.name}, .precision = ""});
+    }
+  }
+  lowering.Finish(y);
+  return true;
+}
+
+bool LowerTranspose(Lowering& lowering, const Node& node) {
+  const View x = lowering.Where(node.inputs[0]);
+  std::vector<std::int64_t> perm = AttrOr(node, "perm", std::vector<std::int64_t>());
+  if (perm.empty()) {
+    for (std::size_t i = x.rank(); i-- > 0;) perm.push_back(static_cast<std::int64_t>(i));
+  }
+  lowering.Alias(node.outputs[0], Transpose(x, perm));
+  lowering.Finish(node.outputs[0]);
+  return true;
+}
+
+bool LowerSplit(Lowering& lowering, const Node& node) {
+  const View x = lowering.Where(node.inputs[0]);
+  const auto axis = AxisOf(AttrOr<std::int64_t>(node, "axis", 0), x.rank());
+  if (!axis) return false;
+  std::int64_t begin = 0;
+  for (const ValueId out : node.outputs) {
+    if (out == kNoValue) return false;
+    const std::int64_t count = lowering.DimsOf(out)[*axis];
+    lowering.Alias(out, Slice(x, *axis, begin, count));
+    begin += count;
+    lowering.Finish(out);
+  }
+  return true;
+}
+
+bool LowerSlice(Lowering& lowering, const Node& node) {
+  const Graph& graph = lowering.graph();
+  if (node.inputs.size() < 3) return false;
+  const auto given = [&](std::size_t index) {
+    return index < node.inputs.size() && node.inputs[index] != kNoValue;
+  };
+  const auto starts = Integers(graph, node, 1);
+  auto axes = given(3) ? Integers(graph, node, 3) : std::optional(std::vector<std::int64_t>());
+  auto steps = given(4) ? Integers(graph, node, 4) : std::optional(std::vector<std::int64_t>());
+  if (!starts || !axes || !steps) return false;
+  View x = lowering.Where(node.inputs[0]);
+  const Dims out = lowering.DimsOf(node.outputs[0]);
+  for (std::size_t i = 0; i < starts->size(); ++i) {
+    const auto axis = AxisOf(axes->empty() ? static_cast<std::int64_t>(i) : axes->at(i), x.rank());
+    const std::int64_t step = steps->empty() ? 1 : steps->at(i);
+    if (!axis || step < 1) return false;
+    std::int64_t start = starts->at(i);
+    if (start < 0) start += x.dims[*axis];
+    start = std::clamp<std::int64_t>(start, 0, x.dims[*axis]);
+    x = Slice(x, *axis, start, out[*axis], step);
+  }
+  if (x.dims != out || ElementCount(out) == 0) return false;
+  lowering.Alias(node.outputs[0], x);
+  lowering.Finish(node.outputs[0]);
+  return true;
+}
+
+bool LowerConcat(Lowering& lowering, const Node& node) {
+  const ValueId y = node.outputs[0];
+  const Dims dims = lowering.DimsOf(y);
+  const auto axis = AxisOf(AttrOr<std::int64_t>(node, "axis", 0), dims.size());
+  if (!axis || ElementCount(dims) == 0) return false;
+  const View out = lowering.Out(y, AxisOrder(dims.size()));
+  std::int64_t begin = 0;
+  for (const ValueId input : node.inputs) {
+    const View from = lowering.Where(input);
+    const std::int64_t count = from.dims[*axis];
+    const View to = Slice(out, *axis, begin, count);
+    begin += count;
+    const bool there = from.buffer == to.buffer && from.offset == to.offset;
+    if (count == 0 || there) continue;
+    lowering.AddCopy(from, to, {.name = node.name, .nodes = {node.name}, .precision = ""});
+  }
+  lowering.Finish(y);
+  return true;
+}
+
+}  // namespace
+
+bool LowerArrange(Lowering& lowering, const Group& group) {
+  const Node& node = lowering.node(group.anchor);
+  const Graph& graph = lowering.graph();
+  for (const ValueId output : node.outputs) {
+    if (output == kNoValue || graph.type(output).dtype != DType::kF32) return false;
+  }
+  if (node.inputs.empty() || graph.type(node.inputs[0]).dtype != DType::kF32) return false;
+  if (IsOneOf(node, {"Reshape", "Flatten", "Squeeze", "Unsqueeze", "Identity", "Dropout"})) {
+    return node.outputs.size() == 1 && LowerReshape(lowering, node);
+  }
+  if (IsOneOf(node, {"Transpose"})) return LowerTranspose(lowering, node);
+  if (IsOneOf(node, {"Split"})) return LowerSplit(lowering, node);
+  if (IsOneOf(node, {"Slice"})) return LowerSlice(lowering, node);
+  if (IsOneOf(node, {"Concat"})) return LowerConcat(lowering, node);
+  return false;
+}
+
+}  // namespace msc::native

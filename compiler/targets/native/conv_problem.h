@@ -1,0 +1,51 @@
+#pragma once
+
+#include <optional>
+
+#include "compiler/ir/tensor.h"
+#include "compiler/ops/fused.h"
+#include "compiler/targets/native/epilogue.h"
+
+namespace msc::native {
+
+/// A Conv or msc.Conv with constant f32 weights over two spatial axes.
+struct ConvProblem {
+  ValueId x = kNoValue;
+  TensorPtr weights;  ///< [channels, depth, kernel_h, kernel_w]
+  Window window;      ///< pads resolved
+  Dims x_dims;
+  Dims out_dims;
+
+  [[nodiscard]] std::int64_t depth() const { return weights->dims()[1]; }
+  [[nodiscard]] std::int64_t channels() const { return weights->dims()[0]; }
+  [[nodiscard]] bool depthwise() const {
+    return depth() == 1 && channels() == window.group && window.group == x_dims[1];
+  }
+  [[nodiscard]] double flops() const;
+};
+/// Nothing where the node is another operator or of a form the native kernels do not take.
+[[nodiscard]] std::optional<ConvProblem> ReadConv(const Lowering& lowering, const Node& node);
+
+[[nodiscard]] ConvShape ShapeOf(const ConvProblem& problem);
+/// The schedule that will be used.
+[[nodiscard]] ConvSchedule ScheduleOf(const ConvProblem& problem, const VectorUnit& unit);
+
+/// Zeros that the schedule's kernel reads around X.
+[[nodiscard]] Halo HaloOf(const ConvProblem& problem, const ConvSchedule& schedule);
+
+/// X with channels side by side and a halo, moved to the first tap of the first pixel.
+[[nodiscard]] View FirstTaps(Lowering& lowering, const ConvProblem& problem,
+                             const ConvSchedule& schedule);
+
+/// Each of these adds the calls of one algorithm.
+void LowerDirectConv(Lowering& lowering, const Group& group, const ConvProblem& problem,
+                     ConvSchedule schedule);
+void LowerDepthwise(Lowering& lowering, const Group& group, const ConvProblem& problem,
+                    const ConvSchedule& schedule);
+void LowerWinograd(Lowering& lowering, const Group& group, const ConvProblem& problem,
+                   const ConvSchedule& schedule);
+
+/// Output pixels along one side of a Winograd tile; 0 for other algorithms.
+[[nodiscard]] std::int64_t WinogradTile(ConvAlgorithm algorithm);
+
+}  // namespace msc::native

@@ -1,0 +1,133 @@
+#include <algorithm>
+#include <utility>
+
+#include "compiler/targets/native/conv_problem.h"
+
+namespace msc::native {
+namespace {
+
+using kernel::Access;
+using kernel::Int;
+using kernel::VarId;
+
+/// Pixels of one register tile: each column of X is loaded once and used by all taps that see it.
+int ColumnsOf(const VectorUnit& unit, std::int64_t kernel_w, std::int64_t width) {
+  const std::int64_t columns = unit.registers - kernel_w - 4;
+  return static_cast<int>(
+      std::clamp<std::int64_t>(columns / 2, 1, std::max<std::int64_t>(width, 1)));
+}
+
+}  // namespace
+
+void LowerDepthwise(Lowering& lowering, const Group& group, const ConvProblem& problem,
+                    const ConvSchedule& schedule) {
+  const Window& window = problem.window;
+  const VectorUnit& unit = lowering.unit();
+  const int lanes = unit.lanes;
+  const std::int64_t channels = problem.channels();
+  const std::int64_t kernel_h = window.kernel[0];
+  const std::int64_t kernel_w = window.kernel[1];
+  const View x = FirstTaps(lowering, problem, schedule);
+  const ValueId result = ResultOf(lowering.graph(), group);
+  const Epilogue epilogue(lowering, group, lowering.Out(result, AxisOrder(4)), 1);
+
+  // [channel vector][kernel_h][kernel_w][lanes]
+  const std::int64_t vectors = (channels + lanes - 1) / lanes;
+  const std::int64_t taps = kernel_h * kernel_w;
+  const View weights = lowering.Constant(DType::kF32, vectors * taps * lanes, [&](Tensor& tensor) {
+    const std::span<float> out = tensor.MutableValues<float>();
+    const std::span<const float> in = problem.weights->Values<float>();
+    for (std::int64_t c = 0; c < channels; ++c) {
+      for (std::int64_t t = 0; t < taps; ++t) {
+        out[static_cast<std::size_t>((c / lanes * taps + t) * lanes + c % lanes)] =
+            in[static_cast<std::size_t>(c * taps + t)];
+      }
+    }
+  });
+
+  KernelWriter writer = lowering.Writer("depthwise");
+  const kernel::BufferRef x_buffer = writer.Use(x, Access::kRead);
+  const kernel::BufferRef w_buffer = writer.Use(weights, Access::kRead);
+  const kernel::Type vector{DType::kF32, lanes};
+  const Dims& out = problem.out_dims;
+  const std::int64_t stride = window.strides[1];
+  const std::int64_t dilation = window.dilations[1];
+
+  const auto tile = [&](const Expr& n, const Expr& row, const Expr& column, const Expr& c,
+                        int columns, int valid, Body& body) {
+    std::vector<VarId> sums;
+    for (int i = 0; i < columns; ++i) {
+      sums.push_back(writer.NewVar());
+      body.push_back({kernel::Let{.var = sums.back(), .value = kernel::Float(0, lanes)}});
+    }
+    const std::vector<Expr> at{n, c * lanes, row * window.strides[0], column * stride};
+    const Expr first = writer.Bind(KernelWriter::IndexOf(x, at), body);
+    const Expr w_first = writer.Bind(c * (taps * lanes), body);
+    writer.Loop(kernel_h, body, [&](const Expr& kh) {
+      Body rows;
+      const Expr x_row = writer.Bind(first + kh * (window.dilations[0] * x.strides[2]), rows);
+      const Expr w_row = writer.Bind(w_first + kh * (kernel_w * lanes), rows);
+      std::vector<Expr> w;
+      for (std::int64_t kw = 0; kw < kernel_w; ++kw) {
+        w.push_back(writer.Bind(kernel::Load(w_buffer, w_row + kw * lanes, vector), rows));
+      }
+      const std::int64_t reach = (columns - 1) * stride + (kernel_w - 1) * dilation;
+      for (std::int64_t seen = 0; seen <= reach; ++seen) {
+        Expr value = nullptr;
+        for (int i = 0; i < columns; ++i) {
+          const std::int64_t from = seen - i * stride;
+          if (from < 0 || from % dilation != 0 || from / dilation >= kernel_w) continue;
+          if (value == nullptr) {
+            value = writer.Bind(kernel::Load(x_buffer, x_row + seen * x.strides[3], vector, valid),
+                                rows);
+          }
+          const VarId sum = sums[static_cast<std::size_t>(i)];
+          rows.push_back(
+              {kernel::Assign{.var = sum,
+                              .value = kernel::Var(sum, vector) +
+                                       value * w[static_cast<std::size_t>(from / dilation)]}});
+        }
+      }
+      return rows;
+    });
+    for (int i = 0; i < columns; ++i) {
+      const Place place{.at = {n, c * lanes, row, column + std::int64_t{i}},
+                        .axis = 1,
+                        .lanes = lanes,
+                        .valid = valid};
+      epilogue.Store(writer, place, kernel::Var(sums[static_cast<std::size_t>(i)], vector), body);
+    }
+  };
+
+  const int columns = ColumnsOf(unit, kernel_w, out[3]);
+  const auto row_of = [&](const Expr& n, const Expr& row, const Expr& c, int valid, Body& body) {
+    writer.Loop(out[3] / columns, body, [&](const Expr& t) {
+      Body inside;
+      tile(n, row, t * columns, c, columns, valid, inside);
+      return inside;
+    });
+    const std::int64_t rest = out[3] % columns;
+    if (rest > 0) {
+      tile(n, row, Int(out[3] - rest), c, static_cast<int>(rest), valid, body);
+    }
+  };
+  Body body = writer.Loop(out[0] * out[2], kernel::LoopKind::kParallel, [&](const Expr& index) {
+    Body inside;
+    const Expr n = writer.Bind(kernel::Binary(kernel::Op::kDiv, index, Int(out[2])), inside);
+    const Expr row = writer.Bind(kernel::Binary(kernel::Op::kMod, index, Int(out[2])), inside);
+    writer.Loop(channels / lanes, inside, [&](const Expr& c) {
+      Body rows;
+      row_of(n, row, c, 0, rows);
+      return rows;
+    });
+    if (const auto rest = static_cast<int>(channels % lanes); rest > 0) {
+      row_of(n, row, Int(channels / lanes), rest, inside);
+    }
+    return inside;
+  });
+  lowering.AddCall(std::move(writer), std::move(body), problem.flops(),
+                   lowering.LabelOf(group.nodes(), "f32"));
+  lowering.Finish(result);
+}
+
+}  // namespace msc::native

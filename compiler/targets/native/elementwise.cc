@@ -1,0 +1,78 @@
+#include <algorithm>
+#include <utility>
+
+#include "compiler/targets/native/math.h"
+#include "compiler/targets/native/rules.h"
+
+namespace msc::native {
+namespace {
+
+/// The layout of the largest operand: it is read as it lies.
+std::vector<std::size_t> OrderOf(Lowering& lowering, const Node& node, const Dims& dims) {
+  for (std::size_t i = 0; i < OperandCount(node); ++i) {
+    if (lowering.graph().constant(node.inputs[i])) continue;
+    const View view = lowering.Where(node.inputs[i]);
+    if (view.dims == dims) return AxisOrder(view);
+  }
+  std::vector<std::size_t> order(dims.size());
+  for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
+  return order;
+}
+
+/// The innermost axis of two or more entries.
+std::size_t InnermostOf(const View& view) {
+  const std::vector<std::size_t> order = AxisOrder(view);
+  for (std::size_t i = order.size(); i-- > 0;) {
+    if (view.dims[order[i]] > 1) return order[i];
+  }
+  return 0;
+}
+
+}  // namespace
+
+bool LowerElementwise(Lowering& lowering, const Group& group) {
+  const Graph& graph = lowering.graph();
+  if (!IsElementwise(graph, group.anchor)) return false;
+  const Node& node = lowering.node(group.anchor);
+  const ValueId result = ResultOf(graph, group);
+  const Dims dims = lowering.DimsOf(result);
+  if (ElementCount(dims) == 0) return false;
+  const View out = lowering.Out(result, OrderOf(lowering, node, dims));
+  const std::size_t axis = InnermostOf(out);
+
+  std::vector<View> operands;
+  for (std::size_t i = 0; i < OperandCount(node); ++i) {
+    View view = lowering.Where(node.inputs[i]);
+    const std::size_t missing = dims.size() - view.rank();
+    if (axis >= missing && view.rank() > 0 && !view.IsUnit(axis - missing)) {
+      view = lowering.WhereUnit(node.inputs[i], axis - missing, Halo(view.rank()));
+    }
+    operands.push_back(Broadcast(view, dims));
+  }
+  Epilogue epilogue(lowering, group, out, axis);
+  const std::size_t mine = epilogue.views().size();
+  std::vector<View> all = epilogue.views();
+  all.insert(all.end(), operands.begin(), operands.end());
+  all = JoinAxes(all);
+  operands.assign(all.begin() + static_cast<std::ptrdiff_t>(mine), all.end());
+  all.resize(mine);
+  epilogue.SetViews(std::move(all));
+
+  KernelWriter writer = lowering.Writer("elementwise");
+  Body body = LoopOver(writer, epilogue.out().dims, lowering.unit().lanes,
+                       [&](const Place& place, Body& inner) {
+                         std::vector<Expr> values;
+                         for (const View& view : operands)
+                           values.push_back(LoadAt(writer, view, place));
+                         Expr value = ElementwiseOf(writer, graph, group.anchor, values, inner);
+                         epilogue.Store(writer, place, std::move(value), inner);
+                       });
+  lowering.AddCall(
+      std::move(writer), std::move(body),
+      static_cast<double>(ElementCount(dims)) * static_cast<double>(1 + group.followers.size()),
+      lowering.LabelOf(group.nodes(), "f32"));
+  lowering.Finish(result);
+  return true;
+}
+
+}  // namespace msc::native

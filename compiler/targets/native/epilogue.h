@@ -1,0 +1,69 @@
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <vector>
+
+#include "compiler/ops/fused.h"
+#include "compiler/targets/native/loop_nest.h"
+#include "compiler/targets/native/lowering.h"
+
+namespace msc::native {
+
+/// Nodes computed by one kernel: the anchor does the work, every later one is elementwise and takes
+/// the value of the one before as the input named by `flow`, while it is still in registers.
+struct Group {
+  NodeId anchor = kNoNode;
+  struct Follower {
+    NodeId node = kNoNode;
+    std::size_t flow = 0;
+  };
+  std::vector<Follower> followers;
+
+  [[nodiscard]] std::vector<NodeId> nodes() const;
+};
+/// The value a group makes.
+[[nodiscard]] ValueId ResultOf(const Graph& graph, const Group& group);
+
+/// What happens to a result between the registers of the anchor's kernel and memory: the epilogue
+/// of a fused operator (bias, residual, activation), then the followers, then the store.
+class Epilogue {
+ public:
+  /// Operands that do not have neighbours along `axis` side by side are copied now, by calls before
+  /// the kernel's. `out` is where the result goes.
+  Epilogue(Lowering& lowering, const Group& group, View out, std::size_t axis);
+
+  /// Nothing but the store, of values of `graph`.
+  Epilogue(const Graph& graph, View out) : graph_(graph), views_{std::move(out)} {}
+
+  [[nodiscard]] const View& out() const { return views_.front(); }
+  /// Replaces every view by what `map` makes of it; false, and nothing changed, where it gives
+  /// nothing for one of them.
+  [[nodiscard]] bool Remap(const std::function<std::optional<View>(const View&)>& map);
+  /// All views: the result's first.
+  [[nodiscard]] const std::vector<View>& views() const { return views_; }
+  void SetViews(std::vector<View> views) { views_ = std::move(views); }
+
+  /// Appends the statements that take `value` (f32, what the anchor computed at `place`) to memory.
+  void Store(KernelWriter& writer, const Place& place, Expr value, Body& body) const;
+
+ private:
+  struct Step {
+    NodeId node = kNoNode;
+    std::size_t flow = 0;
+    std::vector<std::size_t> operands;  ///< into views_, one an operand of the node; 0 at `flow`
+  };
+  void AddFused(Lowering& lowering, const Node& node, std::size_t axis);
+  [[nodiscard]] std::size_t AddOperand(Lowering& lowering, ValueId value, std::size_t axis);
+
+  const Graph& graph_;
+  std::vector<View> views_;
+  // Of a fused anchor; views_ positions, 0 where there is none.
+  FusedAttrs fused_;
+  std::size_t bias_ = 0;
+  std::size_t residual_ = 0;
+  std::size_t slope_ = 0;
+  std::vector<Step> steps_;
+};
+
+}  // namespace msc::native

@@ -1,0 +1,96 @@
+#include <optional>
+#include <utility>
+
+#include "compiler/targets/native/product.h"
+#include "compiler/targets/native/rules.h"
+
+namespace msc::native {
+namespace {
+
+/// Y[rows, channels] = X[rows, depth] * W, W a constant.
+struct Gemm {
+  ValueId x = kNoValue;
+  TensorPtr weights;
+  std::int64_t depth = 0;
+  std::int64_t channels = 0;
+  bool transposed = false;  ///< weights are [channels, depth]
+};
+
+std::optional<Gemm> ReadGemm(const Lowering& lowering, const Node& node) {
+  const Graph& graph = lowering.graph();
+  const bool fused = node.Is("Gemm", "msc");
+  if (!fused && !node.Is("Gemm") && !node.Is("MatMul")) return std::nullopt;
+  Gemm gemm{.x = node.inputs[0], .weights = graph.constant(node.inputs[1])};
+  for (const ValueId input : node.inputs) {
+    if (input != kNoValue && graph.type(input).dtype != DType::kF32) return std::nullopt;
+  }
+  if (graph.type(node.outputs[0]).dtype != DType::kF32) return std::nullopt;
+  if (gemm.weights == nullptr || gemm.weights->dims().size() != 2) return std::nullopt;
+  if (lowering.DimsOf(gemm.x).size() < 2) return std::nullopt;
+  gemm.transposed = fused;
+  if (node.Is("Gemm")) {
+    // Fusion made msc.Gemm of all that has weights; what is left has scales or a wide C.
+    if (AttrOr(node, "alpha", 1.0F) != 1.0F || AttrOr<std::int64_t>(node, "transA", 0) != 0 ||
+        (node.inputs.size() > 2 && node.inputs[2] != kNoValue)) {
+      return std::nullopt;
+    }
+    gemm.transposed = AttrOr<std::int64_t>(node, "transB", 0) != 0;
+  }
+  const Dims& w = gemm.weights->dims();
+  gemm.depth = gemm.transposed ? w[1] : w[0];
+  gemm.channels = gemm.transposed ? w[0] : w[1];
+  if (gemm.depth == 0 || gemm.channels == 0) return std::nullopt;
+  if (ElementCount(lowering.DimsOf(node.outputs[0])) == 0) return std::nullopt;
+  return gemm;
+}
+
+}  // namespace
+
+bool LowerGemm(Lowering& lowering, const Group& group) {
+  const Node& node = lowering.node(group.anchor);
+  const std::optional<Gemm> gemm = ReadGemm(lowering, node);
+  if (!gemm) return false;
+  const Dims x_dims = lowering.DimsOf(gemm->x);
+  const std::size_t last = x_dims.size() - 1;
+  const std::int64_t rows = ElementCount(x_dims) / gemm->depth;
+  // [..., channels] seen as n, group, channels, height, width with all rows along the width.
+  const auto as_image = [rows](const View& view) -> std::optional<View> {
+    const std::optional<View> matrix = Reshape(view, {rows, view.dims.back()});
+    if (!matrix) return std::nullopt;
+    View image = *matrix;
+    image.dims = {1, 1, matrix->dims[1], 1, rows};
+    image.strides = {0, 0, matrix->strides[1], 0, matrix->strides[0]};
+    image.halo = Halo(image.dims.size());
+    return image;
+  };
+  std::optional<View> x = as_image(lowering.WhereUnit(gemm->x, last, Halo(x_dims.size())));
+  if (!x) x = as_image(lowering.WhereDense(gemm->x));
+  const ValueId result = ResultOf(lowering.graph(), group);
+  std::vector<std::size_t> order(x_dims.size());
+  for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
+  Epilogue epilogue(lowering, group, lowering.Out(result, order), last);
+  if (!x || !epilogue.Remap(as_image)) return false;
+
+  const Product product{.x = *x, .channels = gemm->channels};
+  TileSchedule tile = DefaultTile({.rows = rows, .channels = gemm->channels, .depth = gemm->depth},
+                                  lowering.unit());
+  tile.order = LoopOrder::kChannelsOuter;
+  const std::span<const float> values = gemm->weights->Values<float>();
+  const View packed = PackWeights(
+      lowering, product, tile,
+      [&](std::int64_t /*g*/, std::int64_t c, std::int64_t k, std::int64_t /*kh*/,
+          std::int64_t /*kw*/) {
+        const std::int64_t at = gemm->transposed ? c * gemm->depth + k : k * gemm->channels + c;
+        return values[static_cast<std::size_t>(at)];
+      });
+  KernelWriter writer = lowering.Writer("gemm");
+  Body body = ProductBody(writer, lowering.unit(), product, tile, packed, epilogue);
+  const double flops = 2.0 * static_cast<double>(rows) * static_cast<double>(gemm->depth) *
+                       static_cast<double>(gemm->channels);
+  lowering.AddCall(std::move(writer), std::move(body), flops,
+                   lowering.LabelOf(group.nodes(), "f32"));
+  lowering.Finish(result);
+  return true;
+}
+
+}  // namespace msc::native

@@ -1,0 +1,11 @@
+#include "compiler/targets/native/rules.h"
+
+namespace msc::native {
+
+bool LowerGroup(Lowering& lowering, const Group& group) {
+  return LowerConv(lowering, group) || LowerGemm(lowering, group) || LowerMatMul(lowering, group) ||
+         LowerPool(lowering, group) || LowerNorm(lowering, group) ||
+         LowerElementwise(lowering, group) || LowerArrange(lowering, group);
+}
+
+}  // namespace msc::native

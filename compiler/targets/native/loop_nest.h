@@ -1,0 +1,71 @@
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "compiler/targets/native/kernel_writer.h"
+#include "compiler/targets/native/view.h"
+
+namespace msc::native {
+
+/// Views of equal dims, their axes put into the order of the first one's memory and joined where
+/// all of them allow: what elementwise kernels loop over.
+[[nodiscard]] std::vector<View> JoinAxes(std::span<const View> views);
+
+/// One place in a loop nest: an index an axis, of the first of some lanes along one of them.
+struct Place {
+  std::vector<Expr> at;
+  std::size_t axis = 0;  ///< of the lanes
+  int lanes = 1;
+  int valid = 0;  ///< lanes that exist; 0 for all
+};
+
+/// Loops over all entries of `dims`, the last axis in vectors of `lanes` where `lanes` > 1, the
+/// first parallel. `make(place, body)` appends the statements of one place.
+template <class Make>
+[[nodiscard]] Body LoopOver(KernelWriter& writer, const Dims& dims, int lanes, const Make& make);
+
+/// The elements of `view` at a place. The axis of the lanes has stride 1, or 0 (then one element is
+/// broadcast), or any other where place.lanes is 1.
+[[nodiscard]] Expr LoadAt(KernelWriter& writer, const View& view, const Place& place);
+void StoreAt(KernelWriter& writer, const View& view, const Place& place, Expr value, Body& body);
+
+// --- details ---
+
+template <class Make>
+Body LoopOver(KernelWriter& writer, const Dims& dims, int lanes, const Make& make) {
+  std::vector<Expr> at;
+  const auto nest = [&](const auto& self, std::size_t axis, Body& body) -> void {
+    if (axis + 1 < dims.size()) {
+      const auto kind = axis == 0 ? kernel::LoopKind::kParallel : kernel::LoopKind::kSerial;
+      Body loop = writer.Loop(dims[axis], kind, [&](const Expr& index) {
+        Body inner;
+        at.push_back(index);
+        self(self, axis + 1, inner);
+        at.pop_back();
+        return inner;
+      });
+      for (kernel::Stmt& stmt : loop) body.push_back(std::move(stmt));
+      return;
+    }
+    const std::int64_t extent = dims.back();
+    const std::int64_t full = extent / lanes;
+    writer.Loop(full, body, [&](const Expr& index) {
+      Body inner;
+      at.push_back(index * lanes);
+      make(Place{.at = at, .axis = axis, .lanes = lanes, .valid = 0}, inner);
+      at.pop_back();
+      return inner;
+    });
+    if (const auto rest = static_cast<int>(extent % lanes); rest > 0) {
+      at.push_back(kernel::Int(full * lanes));
+      make(Place{.at = at, .axis = axis, .lanes = lanes, .valid = rest}, body);
+      at.pop_back();
+    }
+  };
+  Body body;
+  nest(nest, 0, body);
+  return body;
+}
+
+}  // namespace msc::native

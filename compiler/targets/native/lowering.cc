@@ -1,0 +1,195 @@
+#include "compiler/targets/native/lowering.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "compiler/base/error.h"
+
+namespace msc::native {
+
+using kernel::Access;
+using kernel::Int;
+using kernel::ProgramBuffer;
+using kernel::Type;
+
+Lowering::Lowering(const Graph& graph, std::span<const NodeId> nodes, const VectorUnit& unit,
+                   bool check_only)
+    : graph_(graph), unit_(unit), check_only_(check_only), inside_(nodes.begin(), nodes.end()) {}
+
+bool Lowering::LeavesRegion(ValueId value) const {
+  if (graph_.IsOutput(value)) return true;
+  const std::vector<Use>& uses = graph_.uses(value);
+  return std::any_of(uses.begin(), uses.end(), [&](const Use& use) { return !Inside(use.node); });
+}
+
+Dims Lowering::DimsOf(ValueId value) const {
+  if (const TensorPtr tensor = graph_.constant(value)) return tensor->dims();
+  return *StaticDims(*graph_.type(value).shape);
+}
+
+std::size_t Lowering::AddBuffer(ProgramBuffer buffer) {
+  program_.buffers.push_back(std::move(buffer));
+  return program_.buffers.size() - 1;
+}
+
+View Lowering::Where(ValueId value) {
+  const auto found = views_.find(value);
+  if (found != views_.end()) return found->second;
+  const Dims dims = DimsOf(value);
+  const DType dtype = graph_.type(value).dtype;
+  const std::size_t bytes = static_cast<std::size_t>(ElementCount(dims)) * ByteSize(dtype);
+  ProgramBuffer buffer{.kind = ProgramBuffer::Kind::kValue, .value = value, .bytes = bytes};
+  if (TensorPtr tensor = graph_.constant(value)) {
+    buffer.kind = ProgramBuffer::Kind::kConstant;
+    buffer.constant = std::move(tensor);
+  }
+  const View view = DenseView(AddBuffer(std::move(buffer)), dtype, dims);
+  views_.emplace(value, view);
+  return view;
+}
+
+View Lowering::WhereUnit(ValueId value, std::size_t axis, const Halo& halo) {
+  const View view = Where(value);
+  const auto fits = [&](const View& v) { return v.IsUnit(axis) && v.halo.Holds(halo); };
+  if (fits(view)) return view;
+  for (const View& copy : copies_[value]) {
+    if (fits(copy)) return copy;
+  }
+  // The unit axis innermost, the others as they are.
+  std::vector<std::size_t> order = AxisOrder(view);
+  order.erase(std::find(order.begin(), order.end(), axis));
+  order.push_back(axis);
+  const View to = NewPrivate(view.dtype, view.dims, order, halo);
+  const std::string name = "reorder " + graph_.value(value).name;
+  ZeroHalo(to, name);
+  AddCopy(view, to, {.name = name, .nodes = {}, .precision = ""});
+  copies_[value].push_back(to);
+  return to;
+}
+
+View Lowering::WhereDense(ValueId value) {
+  const View view = Where(value);
+  if (IsDense(view)) return view;
+  for (const View& copy : copies_[value]) {
+    if (IsDense(copy)) return copy;
+  }
+  std::vector<std::size_t> order(view.rank());
+  for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
+  View to = DenseView(0, view.dtype, view.dims);
+  to.buffer = AddBuffer(
+      {.kind = ProgramBuffer::Kind::kPrivate,
+       .bytes = static_cast<std::size_t>(ElementCount(view.dims)) * ByteSize(view.dtype)});
+  AddCopy(view, to, {.name = "reorder " + graph_.value(value).name, .nodes = {}, .precision = ""});
+  copies_[value].push_back(to);
+  return to;
+}
+
+View Lowering::NewPrivate(DType dtype, const Dims& dims, std::span<const std::size_t> order,
+                          const Halo& halo) {
+  std::int64_t elements = 0;
+  View view = NewView(dtype, dims, order, halo, elements);
+  view.buffer = AddBuffer({.kind = ProgramBuffer::Kind::kPrivate,
+                           .bytes = static_cast<std::size_t>(elements) * ByteSize(dtype)});
+  return view;
+}
+
+View Lowering::Out(ValueId value, std::span<const std::size_t> order) {
+  const auto found = views_.find(value);
+  if (found != views_.end()) return found->second;
+  const Dims dims = DimsOf(value);
+  const DType dtype = graph_.type(value).dtype;
+  const auto part = parts_.find(value);
+  View view;
+  if (part != parts_.end()) {
+    // Parts from different kernels share one layout.
+    const View whole = Out(part->second.whole, AxisOrder(dims.size()));
+    const Halo halo = whole.halo;
+    view = Slice(whole, part->second.axis, part->second.begin, dims[part->second.axis]);
+    view.halo = halo;
+  } else {
+    const auto wanted = halos_.find(value);
+    const Halo halo = wanted != halos_.end() ? wanted->second : Halo(dims.size());
+    std::int64_t elements = 0;
+    view = NewView(dtype, dims, order, halo, elements);
+    if (halo.empty() && IsDense(view) && LeavesRegion(value)) {
+      view = DenseView(
+          AddBuffer({.kind = ProgramBuffer::Kind::kValue,
+                     .value = value,
+                     .bytes = static_cast<std::size_t>(ElementCount(dims)) * ByteSize(dtype)}),
+          dtype, dims);
+    } else {
+      view.buffer = AddBuffer({.kind = ProgramBuffer::Kind::kPrivate,
+                               .bytes = static_cast<std::size_t>(elements) * ByteSize(dtype)});
+      ZeroHalo(view, "halo " + graph_.value(value).name);
+    }
+  }
+  views_.emplace(value, view);
+  return view;
+}
+
+void Lowering::Alias(ValueId value, View view) {
+  views_.insert_or_assign(value, std::move(view));
+}
+
+void Lowering::Finish(ValueId value) {
+  if (!LeavesRegion(value)) return;
+  const View view = Where(value);
+  const ProgramBuffer& buffer = program_.buffers[view.buffer];
+  if (buffer.kind == ProgramBuffer::Kind::kValue && buffer.value == value) return;
+  const Dims dims = DimsOf(value);
+  View to = DenseView(0, view.dtype, dims);
+  to.buffer =
+      AddBuffer({.kind = ProgramBuffer::Kind::kValue,
+                 .value = value,
+                 .bytes = static_cast<std::size_t>(ElementCount(dims)) * ByteSize(view.dtype)});
+  AddCopy(view, to, {.name = "reorder " + graph_.value(value).name, .nodes = {}, .precision = ""});
+}
+
+void Lowering::WantHalo(ValueId value, const Halo& halo) {
+  const auto [it, is_new] = halos_.try_emplace(value, halo);
+  if (!is_new) it->second.Widen(halo);
+}
+
+void Lowering::Plan(ValueId value, ValueId whole, std::size_t axis, std::int64_t begin) {
+  parts_.emplace(value, Part{whole, axis, begin});
+}
+
+View Lowering::Constant(DType dtype, std::int64_t count, const std::function<void(Tensor&)>& make) {
+  const std::size_t bytes = static_cast<std::size_t>(count) * ByteSize(dtype);
+  ProgramBuffer buffer{.kind = ProgramBuffer::Kind::kConstant, .bytes = bytes};
+  if (!check_only_) {
+    Tensor tensor(dtype, {count});
+    make(tensor);
+    buffer.constant = std::make_shared<const Tensor>(std::move(tensor));
+  }
+  return DenseView(AddBuffer(std::move(buffer)), dtype, {count});
+}
+
+View Lowering::Scratch(DType dtype, std::int64_t count) {
+  const std::size_t bytes = static_cast<std::size_t>(count) * ByteSize(dtype);
+  return DenseView(AddBuffer({.kind = ProgramBuffer::Kind::kPrivate, .bytes = bytes}), dtype,
+                   {count});
+}
+
+void Lowering::AddCall(KernelWriter&& writer, Body body, double flops, Label label) {
+  if (body.empty()) return;
+  kernel::ProgramCall call{.func = program_.funcs.size(),
+                           .buffers = writer.buffers(),
+                           .name = std::move(label.name),
+                           .nodes = std::move(label.nodes),
+                           .precision = std::move(label.precision)};
+  program_.funcs.push_back(std::move(writer).Finish(std::move(body), flops));
+  program_.calls.push_back(std::move(call));
+}
+
+Label Lowering::LabelOf(std::span<const NodeId> nodes, std::string precision) const {
+  Label label{.name = "", .nodes = {}, .precision = std::move(precision)};
+  for (const NodeId id : nodes) {
+    const std::string& name = graph_.node(id).name;
+    label.name += (label.name.empty() ? "" : "+") + name;
+    label.nodes.push_back(name);
+  }
+  return label;
+}
+
+}  // namespace msc::native

@@ -1,0 +1,191 @@
+#include "compiler/targets/native/math.h"
+
+#include <cmath>
+#include <functional>
+#include <limits>
+#include <map>
+#include <numbers>
+#include <string>
+
+#include "compiler/base/error.h"
+
+namespace msc::native {
+namespace {
+
+using kernel::Binary;
+using kernel::Float;
+using kernel::Op;
+using kernel::Select;
+using kernel::Unary;
+
+Expr Like(double value, const Expr& x) {
+  return Float(value, x->type.lanes);
+}
+
+Expr Clamp(const Expr& x, double low, double high) {
+  Expr y = x;
+  if (low > -std::numeric_limits<float>::max()) y = Binary(Op::kMax, y, Like(low, x));
+  if (high < std::numeric_limits<float>::max()) y = Binary(Op::kMin, y, Like(high, x));
+  return y;
+}
+
+Expr SigmoidOf(const Expr& x) {
+  // 1 / (1 + exp(-x)); exp overflows to infinity, which gives the right limit 0.
+  const Expr one = Like(1, x);
+  return Binary(Op::kDiv, one, one + Unary(Op::kExp, Like(0, x) - x));
+}
+
+Expr HardSigmoidOf(const Expr& x, double alpha, double beta) {
+  return Clamp(x * Like(alpha, x) + Like(beta, x), 0, 1);
+}
+
+Expr GeluOf(const Expr& x, bool tanh) {
+  const Expr half = Like(0.5, x) * x;
+  if (!tanh) return half * (Like(1, x) + Unary(Op::kErf, x * Like(1 / std::numbers::sqrt2, x)));
+  const Expr cube = x * x * x;
+  const double scale = std::numbers::sqrt2 * std::numbers::inv_sqrtpi;
+  return half * (Like(1, x) + Unary(Op::kTanh, Like(scale, x) * (x + Like(0.044715, x) * cube)));
+}
+
+Expr LeakyOf(const Expr& x, const Expr& slope) {
+  return Select(Binary(Op::kLess, x, Like(0, x)), x * slope, x);
+}
+
+/// A scalar given as a constant input; `otherwise` where it is absent.
+double ConstantInput(const Graph& graph, const Node& node, std::size_t index, double otherwise) {
+  if (index >= node.inputs.size() || node.inputs[index] == kNoValue) return otherwise;
+  const TensorPtr tensor = graph.constant(node.inputs[index]);
+  Check(tensor != nullptr && tensor->size() == 1, "IsElementwise looked at the bounds");
+  return static_cast<double>(tensor->Values<float>().front());
+}
+
+using Unaries = std::map<std::string, std::function<Expr(const Node&, const Expr&)>, std::less<>>;
+
+const Unaries& UnaryOps() {
+  static const Unaries* const kOps = new Unaries{
+      {"Identity", [](const Node&, const Expr& x) { return x; }},
+      {"Relu", [](const Node&, const Expr& x) { return Binary(Op::kMax, x, Like(0, x)); }},
+      {"Sigmoid", [](const Node&, const Expr& x) { return SigmoidOf(x); }},
+      {"Tanh", [](const Node&, const Expr& x) { return Unary(Op::kTanh, x); }},
+      {"Exp", [](const Node&, const Expr& x) { return Unary(Op::kExp, x); }},
+      {"Log", [](const Node&, const Expr& x) { return Unary(Op::kLog, x); }},
+      {"Erf", [](const Node&, const Expr& x) { return Unary(Op::kErf, x); }},
+      {"Sqrt", [](const Node&, const Expr& x) { return Unary(Op::kSqrt, x); }},
+      {"Floor", [](const Node&, const Expr& x) { return Unary(Op::kFloor, x); }},
+      {"Neg", [](const Node&, const Expr& x) { return Like(0, x) - x; }},
+      {"Abs", [](const Node&, const Expr& x) { return Binary(Op::kMax, x, Like(0, x) - x); }},
+      {"Reciprocal", [](const Node&, const Expr& x) { return Binary(Op::kDiv, Like(1, x), x); }},
+      {"HardSwish", [](const Node&, const Expr& x) { return x * HardSigmoidOf(x, 1.0 / 6, 0.5); }},
+      {"HardSigmoid",
+       [](const Node& node, const Expr& x) {
+         return HardSigmoidOf(x, AttrOr(node, "alpha", 0.2F), AttrOr(node, "beta", 0.5F));
+       }},
+      {"LeakyRelu",
+       [](const Node& node, const Expr& x) {
+         return LeakyOf(x, Like(AttrOr(node, "alpha", 0.01F), x));
+       }},
+      {"Softplus",
+       [](const Node&, const Expr& x) {
+         return Binary(Op::kMax, x, Like(0, x)) +
+                Unary(Op::kLog, Like(1, x) + Unary(Op::kExp, Like(0, x) - Binary(Op::kMax, x,
+                                                                                 Like(0, x) - x)));
+       }},
+  };
+  return *kOps;
+}
+
+const std::map<std::string, Op, std::less<>>& BinaryOps() {
+  static const auto* const kOps = new std::map<std::string, Op, std::less<>>{
+      {"Add", Op::kAdd}, {"Sub", Op::kSub}, {"Mul", Op::kMul},
+      {"Div", Op::kDiv}, {"Min", Op::kMin}, {"Max", Op::kMax},
+  };
+  return *kOps;
+}
+
+bool IsF32(const Graph& graph, ValueId value) {
+  return graph.type(value).dtype == DType::kF32;
+}
+
+}  // namespace
+
+Expr ActivationOf(KernelWriter& writer, const Activation& activation, Expr x, const Expr& slope,
+                  Body& body) {
+  const std::string& op = activation.op;
+  if (op.empty()) return x;
+  x = writer.Bind(std::move(x), body);
+  if (op == "Relu") return Binary(Op::kMax, x, Like(0, x));
+  if (op == "Clip") return Clamp(x, activation.alpha, activation.beta);
+  if (op == "Sigmoid") return SigmoidOf(x);
+  if (op == "Tanh") return Unary(Op::kTanh, x);
+  if (op == "HardSigmoid") return HardSigmoidOf(x, activation.alpha, activation.beta);
+  if (op == "HardSwish") return x * HardSigmoidOf(x, 1.0 / 6, 0.5);
+  if (op == "Swish") return x * SigmoidOf(x);
+  if (op == "LeakyRelu") return LeakyOf(x, Like(activation.alpha, x));
+  if (op == "PRelu") return LeakyOf(x, slope);
+  if (op == "Gelu") return GeluOf(x, false);
+  if (op == "GeluTanh") return GeluOf(x, true);
+  throw InternalError("unknown activation '" + op + "'", __FILE__, __LINE__);
+}
+
+std::size_t OperandCount(const Node& node) {
+  return node.op == "Clip" || node.op == "Pow" ? 1 : node.inputs.size();
+}
+
+bool IsElementwise(const Graph& graph, NodeId id) {
+  const Node& node = graph.node(id);
+  if (node.outputs.size() != 1 || node.inputs.empty()) return false;
+  if (!IsF32(graph, node.outputs[0])) return false;
+  for (std::size_t i = 0; i < OperandCount(node); ++i) {
+    if (node.inputs[i] == kNoValue || !IsF32(graph, node.inputs[i])) return false;
+  }
+  for (std::size_t i = OperandCount(node); i < node.inputs.size(); ++i) {
+    if (node.inputs[i] == kNoValue) continue;
+    const TensorPtr bound = graph.constant(node.inputs[i]);
+    if (bound == nullptr || bound->size() != 1 || bound->dtype() != DType::kF32) return false;
+  }
+  if (node.domain == "msc") return node.op == "Binary" || node.op == "Gelu";
+  if (!node.domain.empty()) return false;
+  if (node.op == "Pow") {
+    if (node.inputs.size() != 2 || !graph.constant(node.inputs[1])) return false;
+    const double power = ConstantInput(graph, node, 1, 0);
+    return power == 2 || power == 3 || power == 0.5 || power == 1 || power == -1;
+  }
+  return UnaryOps().contains(node.op) || BinaryOps().contains(node.op) || node.op == "Clip" ||
+         node.op == "PRelu" || node.op == "Sum";
+}
+
+Expr ElementwiseOf(KernelWriter& writer, const Graph& graph, NodeId id,
+                   std::span<const Expr> operands, Body& body) {
+  const Node& node = graph.node(id);
+  const Expr x = writer.Bind(operands[0], body);
+  if (node.domain == "msc" && node.op == "Gelu") {
+    return GeluOf(x, AttrOr(node, "approximate", std::string("none")) == "tanh");
+  }
+  if (node.domain == "msc") {
+    const FusedAttrs attrs = ReadFusedAttrs(node);
+    const Op op = BinaryOps().at(AttrOr(node, "op", std::string()));
+    return ActivationOf(writer, attrs.activation, Binary(op, x, operands[1]), nullptr, body);
+  }
+  if (const auto unary = UnaryOps().find(node.op); unary != UnaryOps().end()) {
+    return unary->second(node, x);
+  }
+  if (node.op == "Clip") {
+    constexpr double kInfinity = std::numeric_limits<double>::infinity();
+    return Clamp(x, ConstantInput(graph, node, 1, -kInfinity),
+                 ConstantInput(graph, node, 2, kInfinity));
+  }
+  if (node.op == "PRelu") return LeakyOf(x, operands[1]);
+  if (node.op == "Pow") {
+    const double power = ConstantInput(graph, node, 1, 1);
+    if (power == 0.5) return Unary(Op::kSqrt, x);
+    if (power == -1) return Binary(Op::kDiv, Like(1, x), x);
+    return power == 1 ? x : power == 2 ? x * x : x * x * x;
+  }
+  const auto binary = BinaryOps().find(node.op);
+  const Op op = binary != BinaryOps().end() ? binary->second : Op::kAdd;  // Sum
+  Expr y = x;
+  for (std::size_t i = 1; i < operands.size(); ++i) y = Binary(op, y, operands[i]);
+  return y;
+}
+
+}  // namespace msc::native

@@ -1,0 +1,104 @@
+#include "compiler/targets/native/native.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <utility>
+
+#include "compiler/base/error.h"
+#include "compiler/codegen/cpp/isa.h"
+#include "compiler/targets/native/compile.h"
+#include "compiler/targets/native/module.h"
+#include "compiler/targets/native/plan.h"
+#include "compiler/targets/native/rules.h"
+#include "compiler/targets/options.h"
+
+namespace msc {
+namespace native {
+namespace {
+
+struct NativeOptions {
+  std::string isa = "auto";
+  template <class Self, class Visit>
+  static void Fields(Self& self, Visit& visit) {
+    visit("isa", self.isa, "instructions to use; auto is all that this CPU has",
+          Within::OneOf({"auto", "baseline", "avx2", "avx512", "avx512_vnni", "avx512_vnni_bf16"}));
+  }
+};
+
+VectorUnit UnitOf(const Isa& isa) {
+  return {.lanes = isa.vector_bytes() / 4,
+          .registers = isa.vector_registers(),
+          .dot4 = isa.vnni,
+          .dot2 = isa.bf16};
+}
+
+bool HasStaticType(const ValueType& type) {
+  return type.container == Container::kTensor && type.shape && StaticDims(*type.shape);
+}
+
+class NativeTarget final : public Target {
+ public:
+  explicit NativeTarget(const Isa& isa)
+      : isa_(isa), facts_{.name = "native", .device = "cpu", .version = "1 " + ToString(isa)} {}
+
+ private:
+  [[nodiscard]] const TargetFacts& DoFacts() const noexcept override { return facts_; }
+  [[nodiscard]] bool DoSupports(const Graph& graph, NodeId node) const override;
+  [[nodiscard]] Result<kernel::Program> DoGraphToKernel(
+      const Region& region, const TargetOptions& options) const override;
+  [[nodiscard]] Result<std::shared_ptr<const kernel::Module>> DoKernelToRuntime(
+      std::span<const kernel::KernelFunc> funcs) const override;
+  [[nodiscard]] bool DoWantsFusedOps() const override { return true; }
+
+  Isa isa_;
+  TargetFacts facts_;
+};
+
+// Lowering the node alone, without packing weights, is what tells.
+bool NativeTarget::DoSupports(const Graph& graph, NodeId id) const {
+  const Node& node = graph.node(id);
+  if (!node.captures.empty()) return false;
+  const auto fits = [&](ValueId value) {
+    return value == kNoValue || graph.constant(value) || HasStaticType(graph.type(value));
+  };
+  if (!std::all_of(node.inputs.begin(), node.inputs.end(), fits) ||
+      !std::all_of(node.outputs.begin(), node.outputs.end(), fits)) {
+    return false;
+  }
+  Lowering lowering(graph, std::vector{id}, UnitOf(isa_), true);
+  return LowerGroup(lowering, Group{.anchor = id, .followers = {}});
+}
+
+Result<kernel::Program> NativeTarget::DoGraphToKernel(const Region& region,
+                                                      const TargetOptions& /*options*/) const {
+  Lowering lowering(*region.graph, region.nodes, UnitOf(isa_), false);
+  const std::vector<Group> groups = MakeGroups(lowering, region.nodes);
+  PlanLayouts(lowering, groups);
+  for (const Group& group : groups) {
+    Check(LowerGroup(lowering, group), "what is supported alone is supported in a region");
+  }
+  return std::move(lowering).Take();
+}
+
+Result<std::shared_ptr<const kernel::Module>> NativeTarget::DoKernelToRuntime(
+    std::span<const kernel::KernelFunc> funcs) const {
+  return BuildModule(funcs, isa_, BuildOptionsFrom(std::getenv));
+}
+
+std::unique_ptr<Target> MakeNativeTarget(const NativeOptions& options) {
+  const Isa machine = DetectIsa();
+  const Isa isa = options.isa == "auto" ? machine : *ParseIsa(options.isa);
+  if (!Runs(isa, machine)) {
+    throw UserError("this CPU has no " + options.isa + " (it has " + ToString(machine) + ")");
+  }
+  return std::make_unique<NativeTarget>(isa);
+}
+
+}  // namespace
+}  // namespace native
+
+TargetKind NativeKind() {
+  return KindOf<native::NativeOptions>("native", native::MakeNativeTarget);
+}
+
+}  // namespace msc

@@ -1,0 +1,80 @@
+#include "compiler/targets/native/packing.h"
+
+#include <utility>
+
+namespace msc::native {
+
+using kernel::Access;
+using kernel::Int;
+
+View PackedMemory(Lowering& lowering, const Product& product, const TileSchedule& tile) {
+  const int lanes = lowering.unit().lanes;
+  const ChannelTiles tiles(product.channels, lanes, tile.vectors);
+  return lowering.Scratch(DType::kF32, tiles.padded(lanes) * product.depth());
+}
+
+void WritePacking(KernelWriter& writer, const VectorUnit& unit, const TileSchedule& tile,
+                  const View& w, const View& packed, const Expr& n, const Expr& g, Body& body) {
+  const std::int64_t depth = w.dims[2];
+  const int lanes = unit.lanes;
+  const ChannelTiles tiles(w.dims[3], lanes, tile.vectors);
+  const kernel::BufferRef from = writer.Use(w, Access::kRead);
+  const kernel::BufferRef to = writer.Use(packed, Access::kScratch);
+  // One tile: `vectors` vectors of channels from `first` on, for each entry of the depth.
+  const auto pack = [&](const Expr& tile_index, int vectors, int valid, Body& out) {
+    const Expr w_first = writer.Bind(
+        KernelWriter::IndexOf(w, std::vector<Expr>{n, g, Int(0), tile_index * tiles.width}), out);
+    const Expr to_first = writer.Bind(tile_index * (tiles.width * depth), out);
+    if (w.strides[3] == 1) {
+      writer.Loop(depth, out, [&](const Expr& k) {
+        Body row;
+        for (int v = 0; v < vectors; ++v) {
+          const bool last = v + 1 == vectors;
+          row.push_back({kernel::Store{
+              .buffer = to,
+              .index = to_first + (k * (std::int64_t{vectors} * lanes) + std::int64_t{v} * lanes),
+              .value = kernel::Load(from, w_first + (k * w.strides[2] + std::int64_t{v} * lanes),
+                                    {DType::kF32, lanes}, last ? valid : 0)}});
+        }
+        return row;
+      });
+      return;
+    }
+    // Channels lie apart (a transposed matrix): one element at a time along the depth.
+    const std::int64_t width = std::int64_t{vectors} * lanes;
+    const std::int64_t real = valid == 0 ? width : width - lanes + valid;
+    writer.Loop(real, out, [&](const Expr& c) {
+      Body column;
+      writer.Loop(depth, column, [&](const Expr& k) {
+        Body one;
+        one.push_back({kernel::Store{
+            .buffer = to,
+            .index = to_first + (k * width + c),
+            .value = kernel::Load(from, w_first + (c * w.strides[3] + k * w.strides[2]),
+                                  {DType::kF32, 1})}});
+        return one;
+      });
+      return column;
+    });
+    if (real == width) return;
+    writer.Loop(width - real, out, [&](const Expr& c) {
+      Body column;
+      writer.Loop(depth, column, [&](const Expr& k) {
+        Body one;
+        one.push_back({kernel::Store{.buffer = to,
+                                     .index = to_first + (k * width + (c + real)),
+                                     .value = kernel::Float(0)}});
+        return one;
+      });
+      return column;
+    });
+  };
+  writer.Loop(tiles.full, body, [&](const Expr& index) {
+    Body inside;
+    pack(index, tile.vectors, 0, inside);
+    return inside;
+  });
+  if (tiles.edge_vectors > 0) pack(Int(tiles.full), tiles.edge_vectors, tiles.edge_valid, body);
+}
+
+}  // namespace msc::native

@@ -1,0 +1,126 @@
+#include "compiler/targets/native/plan.h"
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <set>
+#include <string_view>
+
+#include "compiler/targets/native/conv_problem.h"
+#include "compiler/targets/native/math.h"
+
+namespace msc::native {
+namespace {
+
+/// Operators whose kernels end in an epilogue.
+bool HasEpilogue(const Graph& graph, NodeId id) {
+  const Node& node = graph.node(id);
+  if (node.domain == "msc") {
+    return node.op == "Conv" || node.op == "Gemm" || node.op == "Pool" || node.op == "Binary";
+  }
+  constexpr std::array<std::string_view, 6> kOps = {"Conv",    "MatMul",      "Gemm",
+                                                    "MaxPool", "AveragePool", "GlobalAveragePool"};
+  return std::find(kOps.begin(), kOps.end(), node.op) != kOps.end() || IsElementwise(graph, id);
+}
+
+/// The input of `id` through which it can take over a value still in registers; the last one that
+/// qualifies, since what is made later is still in cache.
+struct Flow {
+  NodeId producer = kNoNode;
+  std::size_t input = 0;
+};
+
+}  // namespace
+
+std::vector<Group> MakeGroups(const Lowering& lowering, const std::vector<NodeId>& nodes) {
+  const Graph& graph = lowering.graph();
+  std::map<NodeId, std::size_t> position;
+  for (std::size_t i = 0; i < nodes.size(); ++i) position.emplace(nodes[i], i);
+  std::map<NodeId, NodeId> anchor_of;  // of every node of a group that may grow: by its last node
+  std::map<NodeId, Group> by_anchor;
+  std::map<NodeId, NodeId> last_of;
+  for (const NodeId id : nodes) {
+    const Node& node = graph.node(id);
+    Flow flow;
+    if (IsElementwise(graph, id)) {
+      const Dims dims = lowering.DimsOf(node.outputs[0]);
+      for (std::size_t i = 0; i < OperandCount(node); ++i) {
+        const ValueId value = node.inputs[i];
+        const NodeId producer = graph.producer(value);
+        if (producer == kNoNode || !anchor_of.contains(producer)) continue;
+        if (graph.uses(value).size() != 1 || graph.IsOutput(value)) continue;
+        if (lowering.DimsOf(value) != dims || ElementCount(dims) == 0) continue;
+        if (flow.producer == kNoNode || position.at(producer) > position.at(flow.producer)) {
+          flow = {producer, i};
+        }
+      }
+    }
+    if (flow.producer != kNoNode) {
+      const NodeId anchor = anchor_of.at(flow.producer);
+      by_anchor.at(anchor).followers.push_back({id, flow.input});
+      anchor_of.erase(flow.producer);
+      anchor_of.emplace(id, anchor);
+      last_of[anchor] = id;
+      continue;
+    }
+    by_anchor.emplace(id, Group{.anchor = id, .followers = {}});
+    last_of[id] = id;
+    if (HasEpilogue(graph, id)) anchor_of.emplace(id, id);
+  }
+  // A group is lowered where its last node stands: by then all it reads is made.
+  std::vector<Group> groups;
+  std::map<NodeId, NodeId> anchor_by_last;
+  for (const auto& [anchor, last] : last_of) anchor_by_last.emplace(last, anchor);
+  for (const NodeId id : nodes) {
+    const auto it = anchor_by_last.find(id);
+    if (it != anchor_by_last.end()) groups.push_back(std::move(by_anchor.at(it->second)));
+  }
+  return groups;
+}
+
+void PlanLayouts(Lowering& lowering, const std::vector<Group>& groups) {
+  const Graph& graph = lowering.graph();
+  std::set<ValueId> made;  // by kernels of this region that write where they are told
+  for (const Group& group : groups) {
+    if (HasEpilogue(graph, group.anchor) || graph.node(group.anchor).Is("Concat")) {
+      made.insert(ResultOf(graph, group));
+    }
+  }
+  std::map<ValueId, Halo> halos;
+  for (const Group& group : groups) {
+    const auto conv = ReadConv(lowering, graph.node(group.anchor));
+    if (!conv) continue;
+    const Halo halo = HaloOf(*conv, ScheduleOf(*conv, lowering.unit()));
+    const auto [it, is_new] = halos.try_emplace(conv->x, halo);
+    if (!is_new) it->second.Widen(halo);
+  }
+  // The last Concat first: it may hold the others.
+  std::map<ValueId, ValueId> whole_of;
+  for (auto group = groups.rbegin(); group != groups.rend(); ++group) {
+    const Node& node = graph.node(group->anchor);
+    if (!node.Is("Concat") || !made.contains(node.outputs[0])) continue;
+    const Dims dims = lowering.DimsOf(node.outputs[0]);
+    std::int64_t axis = AttrOr<std::int64_t>(node, "axis", 0);
+    if (axis < 0) axis += static_cast<std::int64_t>(dims.size());
+    const auto at = static_cast<std::size_t>(axis);
+    std::int64_t begin = 0;
+    for (const ValueId input : node.inputs) {
+      const std::int64_t count = lowering.DimsOf(input)[at];
+      const bool once = std::count(node.inputs.begin(), node.inputs.end(), input) == 1;
+      if (made.contains(input) && once && count > 0 && !lowering.Planned(input)) {
+        lowering.Plan(input, node.outputs[0], at, begin);
+        whole_of.emplace(input, node.outputs[0]);
+      }
+      begin += count;
+    }
+  }
+  for (const auto& [value, halo] : halos) {
+    ValueId root = value;
+    for (auto it = whole_of.find(root); it != whole_of.end(); it = whole_of.find(root)) {
+      root = it->second;
+    }
+    if (made.contains(root)) lowering.WantHalo(root, halo);
+  }
+}
+
+}  // namespace msc::native

@@ -1,0 +1,203 @@
+#include <algorithm>
+#include <limits>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "compiler/targets/native/conv_problem.h"
+#include "compiler/targets/native/rules.h"
+
+namespace msc::native {
+namespace {
+
+using kernel::Access;
+using kernel::Binary;
+using kernel::Float;
+using kernel::Int;
+using kernel::Op;
+using kernel::VarId;
+
+struct Pool {
+  ValueId x = kNoValue;
+  Window window;
+  bool max = false;
+  bool count_padding = false;
+  bool global = false;
+  Dims x_dims;
+  Dims out_dims;
+};
+
+std::optional<Pool> ReadPool(const Lowering& lowering, const Node& node) {
+  const Graph& graph = lowering.graph();
+  std::string op = node.op;
+  if (node.domain == "msc" && node.op == "Pool") {
+    op = AttrOr(node, "op", std::string());
+  } else if (!node.domain.empty()) {
+    return std::nullopt;
+  }
+  Pool pool;
+  pool.max = op == "MaxPool";
+  pool.global = op == "GlobalAveragePool";
+  if (!pool.max && !pool.global && op != "AveragePool") return std::nullopt;
+  pool.x = node.inputs[0];
+  pool.x_dims = lowering.DimsOf(pool.x);
+  pool.out_dims = lowering.DimsOf(node.outputs[0]);
+  if (graph.type(pool.x).dtype != DType::kF32 || graph.type(node.outputs[0]).dtype != DType::kF32) {
+    return std::nullopt;
+  }
+  if (pool.x_dims.size() != 4 || ElementCount(pool.out_dims) == 0) return std::nullopt;
+  if (node.outputs.size() > 1 && node.outputs[1] != kNoValue) return std::nullopt;
+  if (pool.global) {
+    const Dims spatial(pool.x_dims.begin() + 2, pool.x_dims.end());
+    pool.window = {.kernel = spatial,
+                   .strides = {1, 1},
+                   .dilations = {1, 1},
+                   .pads_begin = {0, 0},
+                   .pads_end = {0, 0},
+                   .group = 1};
+    return ElementCount(spatial) > 0 ? std::optional(pool) : std::nullopt;
+  }
+  pool.window = ReadWindow(node, {pool.x_dims.begin() + 2, pool.x_dims.end()}, {});
+  pool.count_padding = AttrOr<std::int64_t>(node, "count_include_pad", 0) != 0;
+  for (std::size_t i = 0; i < 2; ++i) {
+    const Window& w = pool.window;
+    const std::int64_t reach = (w.kernel[i] - 1) * w.dilations[i] + 1;
+    const std::int64_t last = (pool.out_dims[i + 2] - 1) * w.strides[i] - w.pads_begin[i];
+    const bool hangs_over = last + reach > pool.x_dims[i + 2];
+    // Every window must see an entry, and clamping an index to the edge must stay in the window.
+    if (last >= pool.x_dims[i + 2] || w.pads_begin[i] >= reach) return std::nullopt;
+    if ((w.pads_begin[i] > 0 || hangs_over) && w.dilations[i] != 1) return std::nullopt;
+    // Entries beyond the padding, which ceil_mode asks for, never count.
+    if (pool.count_padding && last + reach > pool.x_dims[i + 2] + w.pads_end[i]) {
+      return std::nullopt;
+    }
+  }
+  return pool;
+}
+
+/// First index and one past the last of a window along an axis, within the image.
+struct Range {
+  Expr begin;
+  Expr end;
+};
+
+Range RangeOf(const Expr& out, const Window& window, std::size_t axis, std::int64_t size) {
+  const Expr first = out * window.strides[axis] + Int(-window.pads_begin[axis]);
+  return {Binary(Op::kMax, first, Int(0)),
+          Binary(Op::kMin, first + ((window.kernel[axis] - 1) * window.dilations[axis] + 1),
+                 Int(size))};
+}
+
+bool Padded(const Pool& pool) {
+  for (std::size_t i = 0; i < 2; ++i) {
+    const Window& w = pool.window;
+    const std::int64_t reach = (w.kernel[i] - 1) * w.dilations[i] + 1;
+    const std::int64_t last = (pool.out_dims[i + 2] - 1) * w.strides[i] - w.pads_begin[i];
+    if (w.pads_begin[i] > 0 || last + reach > pool.x_dims[i + 2]) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+bool LowerPool(Lowering& lowering, const Group& group) {
+  const std::optional<Pool> pool = ReadPool(lowering, lowering.node(group.anchor));
+  if (!pool) return false;
+  const Window& window = pool->window;
+  const int lanes = lowering.unit().lanes;
+  const View x = lowering.WhereUnit(pool->x, 1, Halo(4));
+  const ValueId result = ResultOf(lowering.graph(), group);
+  const Epilogue epilogue(lowering, group, lowering.Out(result, AxisOrder(4)), 1);
+  const bool padded = Padded(*pool);
+
+  KernelWriter writer = lowering.Writer("pool");
+  const kernel::BufferRef x_buffer = writer.Use(x, Access::kRead);
+  const kernel::Type vector{DType::kF32, lanes};
+  // Sums over rows and columns of [begin, begin+kernel), clamped to the image for a maximum, cut
+  // at its edges for a mean.
+  const auto pixel = [&](const Place& at, Body& body) {
+    const VarId sum = writer.NewVar();
+    const Expr n = at.at[0];
+    const Expr c = at.at[3];
+    const Expr oh = at.at[1];
+    const Expr ow = at.at[2];
+    body.push_back({kernel::Let{
+        .var = sum,
+        .value = Float(pool->max ? -std::numeric_limits<double>::infinity() : 0.0, lanes)}});
+    const Range rows = RangeOf(oh, window, 0, pool->x_dims[2]);
+    const Range columns = RangeOf(ow, window, 1, pool->x_dims[3]);
+    const auto tap = [&](const Expr& ih, const Expr& iw, Body& inner) {
+      const std::vector<Expr> from{n, c, ih, iw};
+      const Expr value = kernel::Load(x_buffer, KernelWriter::IndexOf(x, from), vector, at.valid);
+      const Expr old = kernel::Var(sum, vector);
+      inner.push_back({kernel::Assign{
+          .var = sum, .value = pool->max ? Binary(Op::kMax, old, value) : old + value}});
+    };
+    if (pool->max || !padded) {
+      const auto clamp = [&](const Expr& index, std::int64_t size) {
+        if (!padded) return index;
+        return Binary(Op::kMin, Binary(Op::kMax, index, Int(0)), Int(size - 1));
+      };
+      writer.Loop(window.kernel[0], body, [&](const Expr& kh) {
+        Body row;
+        const Expr ih = writer.Bind(
+            clamp(oh * window.strides[0] + Int(-window.pads_begin[0]) + kh * window.dilations[0],
+                  pool->x_dims[2]),
+            row);
+        writer.Loop(window.kernel[1], row, [&](const Expr& kw) {
+          Body inner;
+          const Expr iw = writer.Bind(
+              clamp(ow * window.strides[1] + Int(-window.pads_begin[1]) + kw * window.dilations[1],
+                    pool->x_dims[3]),
+              inner);
+          tap(ih, iw, inner);
+          return inner;
+        });
+        return row;
+      });
+    } else {
+      writer.Loop(window.kernel[0], body, [&](const Expr& kh) {
+        Body row;
+        const Expr ih = writer.Bind(rows.begin + kh, row);
+        Body columns_loop;
+        writer.Loop(window.kernel[1], columns_loop, [&](const Expr& kw) {
+          Body inner;
+          const Expr iw = writer.Bind(columns.begin + kw, inner);
+          Body taken;
+          tap(ih, iw, taken);
+          inner.push_back({kernel::If{.condition = Binary(Op::kLess, iw, columns.end),
+                                      .body = std::move(taken),
+                                      .otherwise = {}}});
+          return inner;
+        });
+        row.push_back({kernel::If{.condition = Binary(Op::kLess, ih, rows.end),
+                                  .body = std::move(columns_loop),
+                                  .otherwise = {}}});
+        return row;
+      });
+    }
+    Expr value = kernel::Var(sum, vector);
+    if (!pool->max) {
+      const double all = static_cast<double>(window.kernel[0] * window.kernel[1]);
+      if (pool->count_padding || !padded) {
+        value = value * Float(1 / all, lanes);
+      } else {
+        const Expr count = (rows.end - rows.begin) * (columns.end - columns.begin);
+        const Expr real = kernel::Cast(count, {DType::kF32, 1});
+        value = Binary(Op::kDiv, value, kernel::Broadcast(real, lanes));
+      }
+    }
+    const Place place{.at = {n, c, oh, ow}, .axis = 1, .lanes = lanes, .valid = at.valid};
+    epilogue.Store(writer, place, std::move(value), body);
+  };
+  const Dims& out = pool->out_dims;
+  Body body = LoopOver(writer, {out[0], out[2], out[3], out[1]}, lanes, pixel);
+  const double flops = static_cast<double>(ElementCount(out)) *
+                       static_cast<double>(window.kernel[0] * window.kernel[1]);
+  lowering.AddCall(std::move(writer), std::move(body), flops,
+                   lowering.LabelOf(group.nodes(), "f32"));
+  lowering.Finish(result);
+  return true;
+}
+
+}  // namespace msc::native

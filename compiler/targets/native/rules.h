@@ -1,0 +1,24 @@
+#pragma once
+
+#include "compiler/targets/native/epilogue.h"
+#include "compiler/targets/native/lowering.h"
+
+namespace msc::native {
+
+// One function a family, one file each. Each lowers the anchor of a group with its followers and
+// returns true, or returns false, having done nothing that matters, where the anchor is none of its
+// operators or of a form it does not take.
+
+[[nodiscard]] bool LowerConv(Lowering& lowering, const Group& group);
+[[nodiscard]] bool LowerGemm(Lowering& lowering, const Group& group);
+[[nodiscard]] bool LowerMatMul(Lowering& lowering, const Group& group);
+[[nodiscard]] bool LowerPool(Lowering& lowering, const Group& group);
+[[nodiscard]] bool LowerElementwise(Lowering& lowering, const Group& group);
+[[nodiscard]] bool LowerNorm(Lowering& lowering, const Group& group);
+/// Operators that only say that the same elements are seen in another way, or move them.
+[[nodiscard]] bool LowerArrange(Lowering& lowering, const Group& group);
+
+/// Lowers one group by the first of the above that takes it.
+[[nodiscard]] bool LowerGroup(Lowering& lowering, const Group& group);
+
+}  // namespace msc::native

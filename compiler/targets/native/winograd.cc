@@ -1,0 +1,305 @@
+#include <algorithm>
+#include <array>
+#include <span>
+#include <utility>
+
+#include "compiler/base/error.h"
+#include "compiler/targets/native/conv_problem.h"
+#include "compiler/targets/native/product.h"
+
+// Winograd's minimal filtering for 3x3 windows of stride 1 (Lavin and Gray 2016, "Fast algorithms
+// for convolutional neural networks", section 4): a tile of m x m pixels from (m+2)^2 products
+// instead of 9 m^2. Y = A'[(G w G') * (B' x B)]A, summed over depth before the last step.
+
+namespace msc::native {
+namespace {
+
+using kernel::Access;
+using kernel::Binary;
+using kernel::Float;
+using kernel::Int;
+using kernel::Op;
+
+Expr Times(double factor, const Expr& x) {
+  return Float(factor, x->type.lanes) * x;
+}
+
+/// B' times a column of m+2 entries.
+std::vector<Expr> InputStep(KernelWriter& writer, std::span<const Expr> d, Body& body) {
+  const auto bind = [&](Expr value) { return writer.Bind(std::move(value), body); };
+  if (d.size() == 4) {
+    return {bind(d[0] - d[2]), bind(d[1] + d[2]), bind(d[2] - d[1]), bind(d[1] - d[3])};
+  }
+  const Expr even4 = bind(d[4] - Times(4, d[2]));
+  const Expr odd4 = bind(d[3] - Times(4, d[1]));
+  const Expr even1 = bind(d[4] - d[2]);
+  const Expr odd1 = bind(Times(2, d[3] - d[1]));
+  return {bind(Times(4, d[0]) - Times(5, d[2]) + d[4]),
+          bind(even4 + odd4),
+          bind(even4 - odd4),
+          bind(even1 + odd1),
+          bind(even1 - odd1),
+          bind(Times(4, d[1]) - Times(5, d[3]) + d[5])};
+}
+
+/// A' times a column of m+2 entries.
+std::vector<Expr> OutputStep(KernelWriter& writer, std::span<const Expr> m, Body& body) {
+  const auto bind = [&](Expr value) { return writer.Bind(std::move(value), body); };
+  if (m.size() == 4) return {bind(m[0] + m[1] + m[2]), bind(m[1] - m[2] - m[3])};
+  const Expr sum1 = bind(m[1] + m[2]);
+  const Expr difference1 = bind(m[1] - m[2]);
+  const Expr sum2 = bind(m[3] + m[4]);
+  const Expr difference2 = bind(m[3] - m[4]);
+  return {bind(m[0] + sum1 + sum2), bind(difference1 + Times(2, difference2)),
+          bind(sum1 + Times(4, sum2)), bind(difference1 + Times(8, difference2) + m[5])};
+}
+
+/// Applies a step to the columns, then to the rows, of a square of values in row-major order.
+template <class Step>
+std::vector<Expr> BothSides(KernelWriter& writer, const std::vector<Expr>& square, std::size_t side,
+                            const Step& step, Body& body) {
+  std::vector<std::vector<Expr>> columns;
+  for (std::size_t j = 0; j < side; ++j) {
+    std::vector<Expr> column;
+    for (std::size_t i = 0; i < side; ++i) column.push_back(square[i * side + j]);
+    columns.push_back(step(writer, column, body));
+  }
+  std::vector<Expr> result;
+  for (std::size_t i = 0; i < columns.front().size(); ++i) {
+    std::vector<Expr> row;
+    for (const std::vector<Expr>& column : columns) row.push_back(column[i]);
+    for (Expr& value : step(writer, row, body)) result.push_back(std::move(value));
+  }
+  return result;
+}
+
+/// G w G' for one 3x3 window, in double.
+std::vector<double> FilterTransform(std::span<const double> w, std::size_t side) {
+  constexpr std::array<std::array<double, 3>, 4> kG2 = {
+      {{1, 0, 0}, {0.5, 0.5, 0.5}, {0.5, -0.5, 0.5}, {0, 0, 1}}};
+  constexpr std::array<std::array<double, 3>, 6> kG4 = {{{1.0 / 4, 0, 0},
+                                                         {-1.0 / 6, -1.0 / 6, -1.0 / 6},
+                                                         {-1.0 / 6, 1.0 / 6, -1.0 / 6},
+                                                         {1.0 / 24, 1.0 / 12, 1.0 / 6},
+                                                         {1.0 / 24, -1.0 / 12, 1.0 / 6},
+                                                         {0, 0, 1}}};
+  const auto g = [&](std::size_t i, std::size_t k) { return side == 4 ? kG2[i][k] : kG4[i][k]; };
+  std::vector<double> u(side * side);
+  for (std::size_t i = 0; i < side; ++i) {
+    for (std::size_t j = 0; j < side; ++j) {
+      for (std::size_t a = 0; a < 3; ++a) {
+        for (std::size_t b = 0; b < 3; ++b) u[i * side + j] += g(i, a) * w[a * 3 + b] * g(j, b);
+      }
+    }
+  }
+  return u;
+}
+
+std::int64_t CeilDiv(std::int64_t a, std::int64_t b) {
+  return (a + b - 1) / b;
+}
+
+/// Sizes of the whole computation.
+struct Tiling {
+  std::int64_t m;        ///< pixels along a side of a tile
+  std::int64_t side;     ///< m + 2
+  std::int64_t rows;     ///< tiles
+  std::int64_t columns;  ///< tiles
+  std::int64_t block;    ///< rows of tiles computed together
+};
+
+Tiling TilingOf(const ConvProblem& problem, std::int64_t m) {
+  // Enough tiles to read the transformed weights seldom, few enough to stay in cache.
+  constexpr std::int64_t kTilesAtOnce = 32;
+  Tiling tiling{.m = m,
+                .side = m + 2,
+                .rows = CeilDiv(problem.out_dims[2], m),
+                .columns = CeilDiv(problem.out_dims[3], m),
+                .block = 1};
+  // Of the divisors, so that blocks are equal, the one nearest to that by ratio.
+  const double wanted = static_cast<double>(kTilesAtOnce) / static_cast<double>(tiling.columns);
+  double best = 0;
+  for (std::int64_t block = 1; block <= tiling.rows; ++block) {
+    if (tiling.rows % block != 0) continue;
+    const double ratio = static_cast<double>(block) / wanted;
+    const double closeness = std::min(ratio, 1 / ratio);
+    if (closeness <= best) continue;
+    best = closeness;
+    tiling.block = block;
+  }
+  return tiling;
+}
+
+/// Transformed tiles in scratch memory, seen as [1, side*side*channels, 1, tiles].
+View TileMemory(Lowering& lowering, std::int64_t points, std::int64_t channels,
+                std::int64_t tiles) {
+  std::int64_t elements = 0;
+  View view =
+      NewView(DType::kF32, {1, points * channels, 1, tiles}, AxisOrder(4), Halo(4), elements);
+  view.buffer = lowering.Scratch(DType::kF32, elements).buffer;
+  return view;
+}
+
+}  // namespace
+
+std::int64_t WinogradTile(ConvAlgorithm algorithm) {
+  switch (algorithm) {
+    case ConvAlgorithm::kDirect:
+      return 0;
+    case ConvAlgorithm::kWinograd2:
+      return 2;
+    case ConvAlgorithm::kWinograd4:
+      return 4;
+  }
+  return 0;
+}
+
+void LowerWinograd(Lowering& lowering, const Group& group, const ConvProblem& problem,
+                   const ConvSchedule& schedule) {
+  const Tiling tiling = TilingOf(problem, WinogradTile(schedule.algorithm));
+  const std::int64_t points = tiling.side * tiling.side;
+  const auto side = static_cast<std::size_t>(tiling.side);
+  const std::int64_t depth = problem.depth();
+  const std::int64_t channels = problem.channels();
+  const std::int64_t tiles = tiling.block * tiling.columns;
+  const int lanes = lowering.unit().lanes;
+  const View x = FirstTaps(lowering, problem, schedule);
+  const ValueId result = ResultOf(lowering.graph(), group);
+  const Epilogue epilogue(lowering, group, lowering.Out(result, AxisOrder(4)), 1);
+
+  // One product for each point of a tile: the points are the groups.
+  const View in = TileMemory(lowering, points, depth, tiles);
+  const View out = TileMemory(lowering, points, channels, tiles);
+  const Product product{.x = SplitGroups(in, points), .channels = channels};
+  TileSchedule tile =
+      DefaultTile({.rows = tiles, .channels = channels, .depth = depth}, lowering.unit());
+  tile.order = LoopOrder::kChannelsOuter;
+  std::vector<double> transformed;
+  const View packed =
+      PackWeights(lowering, product, tile,
+                  [&](std::int64_t point, std::int64_t c, std::int64_t k, std::int64_t /*kh*/,
+                      std::int64_t /*kw*/) {
+                    if (transformed.empty()) {
+                      const std::span<const float> values = problem.weights->Values<float>();
+                      transformed.resize(static_cast<std::size_t>(points * channels * depth));
+                      for (std::int64_t i = 0; i < channels * depth; ++i) {
+                        const auto w = values.subspan(static_cast<std::size_t>(i * 9), 9);
+                        const std::vector<double> u =
+                            FilterTransform(std::vector<double>(w.begin(), w.end()), side);
+                        for (std::int64_t p = 0; p < points; ++p) {
+                          transformed[static_cast<std::size_t>(p * channels * depth + i)] =
+                              u[static_cast<std::size_t>(p)];
+                        }
+                      }
+                    }
+                    const std::int64_t i = (point * channels + c) * depth + k;
+                    return static_cast<float>(transformed[static_cast<std::size_t>(i)]);
+                  });
+
+  KernelWriter writer = lowering.Writer("winograd");
+  const kernel::BufferRef x_buffer = writer.Use(x, Access::kRead);
+  (void)writer.Use(in, Access::kScratch);
+  (void)writer.Use(out, Access::kScratch);
+  const kernel::Type vector{DType::kF32, lanes};
+  const std::int64_t blocks = tiling.rows / tiling.block;
+
+  const auto read_tile = [&](const Expr& n, const Expr& tile_row, const Expr& column,
+                             const Expr& slot, const Place& c, Body& body) {
+    std::vector<Expr> d;
+    const std::vector<Expr> at{n, c.at[0], tile_row * tiling.m, column * tiling.m};
+    const Expr first = writer.Bind(KernelWriter::IndexOf(x, at), body);
+    for (std::int64_t i = 0; i < tiling.side; ++i) {
+      for (std::int64_t j = 0; j < tiling.side; ++j) {
+        d.push_back(writer.Bind(
+            kernel::Load(x_buffer, first + (i * x.strides[2] + j * x.strides[3]), vector, c.valid),
+            body));
+      }
+    }
+    const std::vector<Expr> v = BothSides(writer, d, side, InputStep, body);
+    for (std::int64_t p = 0; p < points; ++p) {
+      const Place to{.at = {Int(0), c.at[0] + p * depth, Int(0), slot},
+                     .axis = 1,
+                     .lanes = lanes,
+                     .valid = c.valid};
+      StoreAt(writer, in, to, v[static_cast<std::size_t>(p)], body);
+    }
+  };
+  const auto write_tile = [&](const Expr& n, const Expr& tile_row, const Expr& column,
+                              const Expr& slot, const Place& c, Body& body) {
+    std::vector<Expr> m;
+    for (std::int64_t p = 0; p < points; ++p) {
+      const Place from{.at = {Int(0), c.at[0] + p * channels, Int(0), slot},
+                       .axis = 1,
+                       .lanes = lanes,
+                       .valid = c.valid};
+      m.push_back(writer.Bind(LoadAt(writer, out, from), body));
+    }
+    const std::vector<Expr> y = BothSides(writer, m, side, OutputStep, body);
+    for (std::int64_t i = 0; i < tiling.m; ++i) {
+      for (std::int64_t j = 0; j < tiling.m; ++j) {
+        const Expr row = tile_row * tiling.m + i;
+        const Expr pixel = column * tiling.m + j;
+        Body store;
+        epilogue.Store(
+            writer,
+            Place{.at = {n, c.at[0], row, pixel}, .axis = 1, .lanes = lanes, .valid = c.valid},
+            y[static_cast<std::size_t>(i * tiling.m + j)], store);
+        const std::int64_t height = problem.out_dims[2];
+        const std::int64_t width = problem.out_dims[3];
+        // Tiles that hang over the edge are computed whole and stored in part.
+        if (height % tiling.m != 0 && i >= height % tiling.m) {
+          Body inner = std::move(store);
+          store.clear();
+          store.push_back({kernel::If{.condition = Binary(Op::kLess, row, Int(height)),
+                                      .body = std::move(inner),
+                                      .otherwise = {}}});
+        }
+        if (width % tiling.m != 0 && j >= width % tiling.m) {
+          Body inner = std::move(store);
+          store.clear();
+          store.push_back({kernel::If{.condition = Binary(Op::kLess, pixel, Int(width)),
+                                      .body = std::move(inner),
+                                      .otherwise = {}}});
+        }
+        for (kernel::Stmt& stmt : store) body.push_back(std::move(stmt));
+      }
+    }
+  };
+
+  Body body = writer.Loop(
+      problem.out_dims[0] * blocks, kernel::LoopKind::kParallel, [&](const Expr& index) {
+        Body inside;
+        const Expr n = writer.Bind(Binary(Op::kDiv, index, Int(blocks)), inside);
+        const Expr first_row =
+            writer.Bind(Binary(Op::kMod, index, Int(blocks)) * tiling.block, inside);
+        const auto each_tile = [&](std::int64_t count, const auto& make) {
+          Body loop = LoopOver(
+              writer, {tiling.block, tiling.columns, count}, lanes,
+              [&](const Place& place, Body& inner) {
+                const Expr tile_row = writer.Bind(first_row + place.at[0], inner);
+                const Expr slot = writer.Bind(place.at[0] * tiling.columns + place.at[1], inner);
+                const Place c{.at = {place.at[2]}, .axis = 0, .lanes = lanes, .valid = place.valid};
+                make(n, tile_row, place.at[1], slot, c, inner);
+              });
+          for (kernel::Stmt& stmt : loop) {
+            if (auto* outer = std::get_if<kernel::For>(&stmt.node)) {
+              outer->kind = kernel::LoopKind::kSerial;
+            }
+            inside.push_back(std::move(stmt));
+          }
+        };
+        each_tile(depth, read_tile);
+        for (kernel::Stmt& stmt : ProductBody(writer, lowering.unit(), product, tile, packed,
+                                              Epilogue(lowering.graph(), SplitGroups(out, points)),
+                                              kernel::LoopKind::kSerial)) {
+          inside.push_back(std::move(stmt));
+        }
+        each_tile(channels, write_tile);
+        return inside;
+      });
+  lowering.AddCall(std::move(writer), std::move(body), problem.flops(),
+                   lowering.LabelOf(group.nodes(), "f32"));
+  lowering.Finish(result);
+}
+
+}  // namespace msc::native
