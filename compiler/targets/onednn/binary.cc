@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "compiler/targets/onednn/epilogue.h"
+#include "compiler/targets/onednn/linear.h"
 #include "compiler/targets/onednn/rules.h"
 
 namespace msc::onednn {
@@ -114,11 +115,32 @@ Desc Beside(const Binary& binary, const Desc& a) {
   return LikeDesc(a, binary.b.dims(), elem);
 }
 
+// A number minus a tensor, and what else only a linear function can do.
+bool LowerLinear(Lowering& lowering, NodeId id) {
+  const Node& node = lowering.node(id);
+  const Graph& graph = lowering.graph();
+  const ValueId x = graph.constant(node.inputs[0]) ? node.inputs[1] : node.inputs[0];
+  const ValueId y = node.outputs[0];
+  const auto function = LinearOf(graph, node, x);
+  const auto dense = DenseDescOf(graph, x);
+  if (!function || !dense || ElemOf(*dense) != Elem::f32 || graph.constant(x)) return false;
+  if (DimsOf(graph, x) != DimsOf(graph, y)) return false;
+  const Desc here = lowering.Here(x);
+  const BufferId from = lowering.In(x, here);
+  const auto victim = lowering.Dying(x, id, here);
+  const BufferId to = victim ? lowering.OutOver(y, here, *victim) : lowering.Out(y, here);
+  if (!AddElementwise(lowering, {*function}, here, from, to, lowering.LabelOf(id, Elem::f32))) {
+    return false;
+  }
+  lowering.Finish(y);
+  return true;
+}
+
 }  // namespace
 
 bool LowerBinary(Lowering& lowering, NodeId id) {
   const auto read = ReadBinary(lowering, id);
-  if (!read) return false;
+  if (!read) return LowerLinear(lowering, id);
   const Node& node = lowering.node(id);
   Followers followers{.nodes = {}, .functions = {}, .output = node.outputs[0]};
   if (node.domain != "msc") followers = FollowersOf(lowering, node.outputs[0], {});

@@ -203,6 +203,45 @@ TEST(Executable, LetsAnAliasShareMemoryAndLifetime) {
   EXPECT_EQ(executable.memory().unplanned_bytes, 2 * kRounded);
 }
 
+TEST(Executable, LetsAnAliasBeginInsideAnotherBuffer) {
+  const Chain chain(3);
+  ExecutableBuilder builder(chain.graph);
+  const BufferId whole = builder.AddBuffer(4 * kBytes);
+  const BufferId half = builder.AddBuffer(2 * kBytes);
+  const BufferId first = builder.BufferOf(chain.values[0]);
+  const BufferId second = builder.BufferOf(chain.values[1]);
+  builder.Alias(first, half);
+  builder.Alias(second, half, kBytes);
+  builder.Alias(half, whole, 2 * kBytes);
+  builder.AddStep(AddStep(builder.BufferOf(chain.input), first, 1.0F));
+  builder.AddStep(AddStep(first, second, 10.0F));
+  std::vector<const std::byte*> seen;
+  Step look{.name = "look",
+            .target = "test",
+            .nodes = {},
+            .precision = "",
+            .reads = {whole},
+            .writes = {},
+            .run = [&](const StepContext& context) {
+              for (const BufferId id : {whole, half, first, second}) seen.push_back(context.At(id));
+            }};
+  builder.AddStep(std::move(look));
+  builder.AddStep(AddStep(second, builder.BufferOf(chain.values[2]), 100.0F));
+  Executable executable = std::move(builder).Build();
+  EXPECT_EQ(executable.Run(OneInput(1.0F))[0], Filled(112.0F));
+  ASSERT_EQ(seen.size(), 4U);
+  EXPECT_EQ(seen[1] - seen[0], static_cast<std::ptrdiff_t>(2 * kBytes));
+  EXPECT_EQ(seen[2], seen[1]);
+  EXPECT_EQ(seen[3] - seen[1], static_cast<std::ptrdiff_t>(kBytes));
+}
+
+TEST(Executable, RefusesAnAliasThatReachesBeyondTheBuffer) {
+  const Chain chain(2);
+  ExecutableBuilder builder(chain.graph);
+  const BufferId whole = builder.AddBuffer(2 * kBytes);
+  EXPECT_THROW(builder.Alias(builder.BufferOf(chain.values[0]), whole, kBytes + 1), InternalError);
+}
+
 TEST(Executable, ComputesInPlaceThroughAnAlias) {
   const Chain chain(3);
   ExecutableBuilder builder(chain.graph);

@@ -269,6 +269,98 @@ TEST(OneDnnTarget, JoinsValuesAlongAnAxis) {
   EXPECT_EQ(executable.Run(inputs)[0], Tensor::From<float>(DType::kF32, {2, 3, 1, 1}, y));
 }
 
+TEST(OneDnnTarget, WritesThePartsOfAConcatWhereTheyBelong) {
+  const Graph graph = Parsed(WithWeights(Conv("a", "%x, %w, %b, _") + Conv("c", "%a, %w, %b, _") +
+                                         "  %d = Concat(%a, %c) {axis = 0}\n" +
+                                         Conv("y", "%d, %w, %b, _") + "  output %y\n"));
+  Executable executable = Build(graph);
+  const auto& steps = executable.steps();
+  EXPECT_TRUE(std::none_of(steps.begin(), steps.end(), [&](const Step& step) {
+    return step.name == graph.node(graph.order()[2]).name;
+  }));
+  ExpectSameAsInterpreted(graph, executable, 0.5F);
+}
+
+TEST(OneDnnTarget, SeesAPartInOnePieceWhereItLies) {
+  const Graph graph = Parsed(R"(graph g {
+  input %x : f32[4,3,5]
+  const %i : i64[] = [2]
+  %r = Relu(%x)
+  %a, %b = Split(%r) {axis = 0}
+  %c = Gather(%r, %i)
+  %d = Neg(%b)
+  %e = Neg(%c)
+  output %a
+  output %d
+  output %e
+})");
+  Executable executable = Build(graph);
+  EXPECT_EQ(executable.steps().size(), 3U);
+  ExpectSameAsInterpreted(graph, executable, 0.0F);
+}
+
+TEST(OneDnnTarget, NeverOverwritesATensorThroughAPartOfIt) {
+  const Graph graph = Parsed(R"(graph g {
+  input %x : f32[4,3,5]
+  %r = Relu(%x)
+  %a, %b = Split(%r) {axis = 0}
+  %c = Neg(%a)
+  %d = Neg(%b)
+  %e = Concat(%c, %d, %r) {axis = 0}
+  %f = Neg(%c)
+  output %e
+  output %f
+})");
+  Executable executable = Build(graph);
+  ExpectSameAsInterpreted(graph, executable, 0.0F);
+}
+
+std::string Followed(const std::string& followers, const std::string& y) {
+  return WithWeights("  const %s : f32[] = [0.5]\n  const %t : f32[] = [-0.25]\n" +
+                     Conv("a", "%x, %w, %b, _") + followers + "  output %" + y + "\n");
+}
+
+TEST(OneDnnTarget, DoesElementwiseNodesOnTheWayOut) {
+  for (const std::string follower :
+       {"  %c = Mul(%a, %s)\n  %d = Add(%c, %t)\n  %e = Sigmoid(%d)\n",
+        "  %c = Sub(%t, %a)\n  %d = HardSwish(%c)\n  %e = Div(%d, %s)\n",
+        "  %c = Relu(%a)\n  %d = Add(%c, %c)\n  %e = Tanh(%d)\n"}) {
+    const Graph graph = Parsed(Followed(follower, "e"));
+    Executable executable = Build(graph);
+    ExpectSameAsInterpreted(graph, executable, 1e-3F);
+  }
+  const Graph graph = Parsed(Followed("  %c = Mul(%s, %a)\n  %e = Add(%c, %t)\n", "e"));
+  Executable executable = Build(graph);
+  EXPECT_EQ(CountSteps(executable, graph.node(graph.order()[1]).name), 0U);
+  const auto& steps = executable.steps();
+  EXPECT_TRUE(std::any_of(steps.begin(), steps.end(),
+                          [](const Step& step) { return step.nodes.size() == 3; }));
+  ExpectSameAsInterpreted(graph, executable, 1e-3F);
+}
+
+TEST(OneDnnTarget, LeavesWhatSomeoneElseReads) {
+  const Graph graph =
+      Parsed(Followed("  %c = Mul(%a, %s)\n  %d = Add(%c, %t)\n  output %c\n", "d"));
+  Executable executable = Build(graph);
+  ExpectSameAsInterpreted(graph, executable, 1e-3F);
+}
+
+TEST(OneDnnTarget, NormalisesAndCutsOffInOneStep) {
+  const Graph graph = Parsed(R"(graph g {
+  input %x : f32[2,5,4,4]
+  const %s : f32[5] = random 3
+  const %b : f32[5] = random 4
+  const %m : f32[5] = random 5
+  const %v : f32[5] = [0.5, 1, 2, 3, 4]
+  %n = BatchNormalization(%x, %s, %b, %m, %v)
+  %y = Relu(%n)
+  output %y
+})");
+  Executable executable = Build(graph);
+  EXPECT_EQ(executable.steps().size(), 1U);
+  ExpectSameAsInterpreted(graph, executable, 1e-4F);
+}
+
 struct Refused {
   std::string label;
   std::string text;
