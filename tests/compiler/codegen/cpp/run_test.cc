@@ -1,0 +1,234 @@
+// Generated code against the interpreter, and its functions against the C++ library in double.
+
+#include <bit>
+#include <cmath>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <functional>
+#include <limits>
+#include <ostream>
+#include <string>
+#include <vector>
+
+#include <dlfcn.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include "compiler/base/error.h"
+#include "compiler/base/rng.h"
+#include "compiler/codegen/cpp/emit.h"
+#include "compiler/kernel/eval.h"
+#include "compiler/kernel/print.h"
+#include "compiler/kernel/simplify.h"
+#include "compiler/kernel/verify.h"
+#include "compiler/targets/native/compile.h"
+#include "compiler/targets/native/module.h"
+#include "tests/support/random_kernel.h"
+
+namespace msc {
+namespace {
+
+using kernel::Access;
+using kernel::Expr;
+using kernel::KernelBuilder;
+using kernel::KernelFunc;
+using kernel::Op;
+
+using Bytes = std::vector<std::vector<std::byte>>;
+
+class Folder {
+ public:
+  Folder() : path_(testing::TempDir() + "/msc_run_test_" + std::to_string(::getpid())) {}
+  Folder(const Folder&) = delete;
+  Folder& operator=(const Folder&) = delete;
+  ~Folder() { std::filesystem::remove_all(path_); }
+  [[nodiscard]] const std::string& path() const { return path_; }
+
+ private:
+  std::string path_;
+};
+
+/// Code that several tests want, compiled in one go with little optimization.
+struct Compiled {
+  std::shared_ptr<void> library;
+  [[nodiscard]] KernelEntry entry(std::size_t i) const {
+    return reinterpret_cast<KernelEntry>(::dlsym(library.get(), FunctionSymbol(i).c_str()));
+  }
+};
+
+Compiled Compile(const std::vector<KernelFunc>& funcs, const Isa& isa, const std::string& cache,
+                 const std::string& level) {
+  BuildOptions options;
+  options.compiler = FindCompiler(std::getenv);
+  options.cache_dir = cache;
+  CompileJob job{EmitCpp(funcs, isa), EmittedTextOptions()};
+  for (const std::string& option : CompilerOptions(isa)) job.options.push_back(option);
+  job.options.push_back(level);
+  const auto loaded = CompileAndLoad({&job, 1}, options);
+  if (!loaded.ok()) throw InternalError(loaded.failure().detail, __FILE__, __LINE__);
+  return {loaded.value()[0]};
+}
+
+void Interpret(const KernelFunc& func, Bytes& bytes) {
+  const std::vector<std::span<std::byte>> spans(bytes.begin(), bytes.end());
+  kernel::Evaluate(func, spans, 0, func.parallel_extent());
+}
+
+void Execute(const KernelFunc& func, KernelEntry entry, Bytes& bytes) {
+  std::vector<char*> pointers;
+  for (auto& buffer : bytes) pointers.push_back(reinterpret_cast<char*>(buffer.data()));
+  // Parallel iterations in two ranges, as two threads would get them.
+  const std::int64_t middle = func.parallel_extent() / 2;
+  if (middle > 0) entry(pointers.data(), 0, middle);
+  entry(pointers.data(), middle, func.parallel_extent());
+}
+
+float FloatAt(const std::vector<std::byte>& bytes, std::size_t i) {
+  float value = 0;
+  std::memcpy(&value, bytes.data() + i * sizeof value, sizeof value);
+  return value;
+}
+
+/// Where two runs of a kernel differ: a line, or nothing. Zeros of either sign are equal.
+std::string Difference(const KernelFunc& func, const Bytes& want, const Bytes& got) {
+  for (std::size_t b = 0; b < want.size(); ++b) {
+    const kernel::Buffer& buffer = func.buffers[b];
+    if (buffer.dtype != DType::kF32) {
+      if (want[b] != got[b]) return "buffer " + std::to_string(b);
+      continue;
+    }
+    for (std::size_t i = 0; i < static_cast<std::size_t>(buffer.elements); ++i) {
+      const float x = FloatAt(want[b], i);
+      const float y = FloatAt(got[b], i);
+      const float allowed = buffer.access == Access::kWrite ? 1e-6F * std::abs(x) + 2e-7F : 0;
+      if (x == y || (std::isnan(x) && std::isnan(y)) || std::abs(x - y) <= allowed) continue;
+      return "buffer " + std::to_string(b) + " element " + std::to_string(i) + ": " +
+             std::to_string(x) + " and " + std::to_string(y);
+    }
+  }
+  return "";
+}
+
+class Levels : public testing::TestWithParam<const char*> {};
+
+TEST_P(Levels, RandomKernelsRunAsInterpreted) {
+  const Isa isa = ParseIsa(GetParam()).value();
+  if (!Runs(isa, DetectIsa())) GTEST_SKIP() << "this processor has no " << GetParam();
+  constexpr std::size_t kKernels = 10;
+  std::vector<KernelFunc> funcs;
+  for (std::uint64_t seed = 0; seed < kKernels; ++seed) {
+    funcs.push_back(RandomKernel(seed));
+    ASSERT_EQ(kernel::Verify(funcs.back()), std::vector<std::string>{}) << Print(funcs.back());
+  }
+  const Folder folder;
+  const Compiled code = Compile(funcs, isa, folder.path(), "-O1");
+  for (std::size_t i = 0; i < funcs.size(); ++i) {
+    Bytes want = RandomInputs(funcs[i], i);
+    Bytes got = want;
+    Interpret(funcs[i], want);
+    Execute(funcs[i], code.entry(i), got);
+    EXPECT_EQ(Difference(funcs[i], want, got), "") << "seed " << i << "\n" << Print(funcs[i]);
+  }
+}
+
+TEST(Simplified, RandomKernelsRunAsBefore) {
+  for (std::uint64_t seed = 0; seed < 200; ++seed) {
+    const KernelFunc func = RandomKernel(seed);
+    const KernelFunc simple = kernel::Simplify(func);
+    ASSERT_EQ(kernel::Verify(simple), std::vector<std::string>{}) << Print(func) << Print(simple);
+    EXPECT_EQ(Print(kernel::Simplify(simple)), Print(simple));
+    Bytes want = RandomInputs(func, seed);
+    Bytes got = want;
+    Interpret(func, want);
+    Interpret(simple, got);
+    ASSERT_EQ(Difference(func, want, got), "") << "seed " << seed << "\n" << Print(func);
+  }
+}
+
+struct Function {
+  Op op = Op::kExp;
+  double (*real)(double) = nullptr;
+  double ulp = 0;  ///< largest error allowed, in units of the last place
+};
+
+/// A kernel that applies `op` to n floats, 16 at a time.
+KernelFunc Apply(Op op, std::int64_t n, int lanes) {
+  KernelBuilder builder("apply");
+  const auto in = builder.AddBuffer({"in", DType::kF32, n, Access::kRead});
+  const auto out = builder.AddBuffer({"out", DType::kF32, n, Access::kWrite});
+  const auto var = builder.NewVar();
+  const Expr index = kernel::Var(var) * lanes;
+  const Expr value = kernel::Unary(op, kernel::Load(in, index, {DType::kF32, lanes}));
+  return std::move(builder).Finish({{kernel::For{var,
+                                                 kernel::Int(n / lanes),
+                                                 kernel::LoopKind::kSerial,
+                                                 {{kernel::Store{out, index, value}}}}}},
+                                   0);
+}
+
+/// Floats of all magnitudes and both signs, dense where functions bend, and all that is special.
+std::vector<float> Samples() {
+  std::vector<float> samples = {0.0F, -0.0F, INFINITY, -INFINITY, NAN};
+  for (std::uint32_t bits = 0; bits < 0x7f800000U; bits += 20011U) {
+    samples.push_back(std::bit_cast<float>(bits));
+    samples.push_back(std::bit_cast<float>(bits | 0x80000000U));
+  }
+  for (int i = 0; i < 200'000; ++i) {
+    samples.push_back(static_cast<float>(i) * 0.001F - 110.0F);
+    samples.push_back(static_cast<float>(i) * 0.00005F - 5.0F);
+  }
+  while (samples.size() % 64 != 0) samples.push_back(1);
+  return samples;
+}
+
+TEST_P(Levels, FunctionsAreAccurate) {
+  const Isa isa = ParseIsa(GetParam()).value();
+  if (!Runs(isa, DetectIsa())) GTEST_SKIP() << "this processor has no " << GetParam();
+  const std::vector<Function> functions = {
+      {Op::kExp, std::exp, 2}, {Op::kTanh, std::tanh, 3},   {Op::kErf, std::erf, 4},
+      {Op::kLog, std::log, 3}, {Op::kSqrt, std::sqrt, 0.5}, {Op::kFloor, std::floor, 0}};
+  const std::vector<float> samples = Samples();
+  const auto n = static_cast<std::int64_t>(samples.size());
+  const int widest = isa.vector_bytes() / 4;
+  std::vector<KernelFunc> funcs;
+  for (const Function& function : functions) {
+    funcs.push_back(Apply(function.op, n, widest));
+    funcs.push_back(Apply(function.op, n, 1));
+  }
+  const Folder folder;
+  const Compiled code = Compile(funcs, isa, folder.path(), "-O2");
+  for (std::size_t f = 0; f < funcs.size(); ++f) {
+    const Function& function = functions[f / 2];
+    Bytes bytes(2, std::vector<std::byte>(samples.size() * 4));
+    std::memcpy(bytes[0].data(), samples.data(), bytes[0].size());
+    Execute(funcs[f], code.entry(f), bytes);
+    double worst = 0;
+    float at = 0;
+    for (std::size_t i = 0; i < samples.size(); ++i) {
+      const double real = function.real(static_cast<double>(samples[i]));
+      const float nearest = static_cast<float>(real);
+      const float got = FloatAt(bytes[1], i);
+      if (std::isnan(nearest) || std::isinf(nearest) || std::isnan(got) || std::isinf(got)) {
+        ASSERT_TRUE((std::isnan(nearest) && std::isnan(got)) || nearest == got)
+            << function.ulp << " of " << samples[i] << ": " << got << ", not " << nearest;
+        continue;
+      }
+      // Below the least normal number the unit does not shrink any more.
+      const int exponent = std::max(std::ilogb(nearest == 0 ? 1e-45F : nearest), -126);
+      const double ulp = std::abs(static_cast<double>(got) - real) / std::ldexp(1.0, exponent - 23);
+      if (ulp > worst) {
+        worst = ulp;
+        at = samples[i];
+      }
+    }
+    EXPECT_LE(worst, function.ulp) << "function " << f / 2 << " at " << at;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Isa, Levels,
+                         testing::Values("baseline", "avx2", "avx512", "avx512_vnni_bf16"),
+                         [](const auto& param) { return std::string(param.param); });
+
+}  // namespace
+}  // namespace msc
