@@ -22,7 +22,7 @@ RULES = {
     "compiler/runtime": "compiler/ir compiler/base",
     "compiler/import/onnx": "compiler/ops compiler/ir compiler/base",
     "compiler/codegen/onnx": "compiler/ops compiler/ir compiler/base",
-    "compiler/codegen/cpp": "compiler/kernel compiler/base",
+    "compiler/codegen/cpp": "compiler/kernel compiler/runtime compiler/ir compiler/base",
     "compiler/passes": "compiler/ops compiler/ir compiler/base",
     "compiler/compress/quantize":
         "compiler/passes compiler/ops compiler/ir compiler/base compiler/strategy",

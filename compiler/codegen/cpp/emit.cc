@@ -77,9 +77,9 @@ class Emitter {
  public:
   Emitter(const KernelFunc& func, Preamble& preamble) : func_(func), preamble_(preamble) {}
 
-  std::string Function(std::size_t index) {
-    text_ = "\nextern \"C\" __attribute__((visibility(\"default\")))\nvoid " +
-            FunctionSymbol(index) + "(char* const* buffers, long begin, long end) {\n";
+  std::string Function(const std::string& symbol) {
+    text_ = "\nextern \"C\" __attribute__((visibility(\"default\")))\nvoid " + symbol +
+            "(char* const* buffers, long begin, long end) {\n";
     for (std::size_t i = 0; i < func_.buffers.size(); ++i) {
       const kernel::Buffer& buffer = func_.buffers[i];
       const std::string type = (buffer.access == Access::kRead ? "const " : "") +
@@ -394,8 +394,8 @@ class Emitter {
 
 }  // namespace
 
-std::string FunctionSymbol(std::size_t index) {
-  return "k" + std::to_string(index);
+std::string FunctionSymbol(std::size_t index, const std::string& prefix) {
+  return prefix + "k" + std::to_string(index);
 }
 
 std::vector<std::string> EmittedTextOptions() {
@@ -414,11 +414,11 @@ std::vector<std::string> EmittedTextOptions() {
           "-w"};
 }
 
-std::string EmitCpp(std::span<const KernelFunc> funcs, const Isa& isa) {
+std::string EmitCpp(std::span<const KernelFunc> funcs, const Isa& isa, const std::string& prefix) {
   Preamble preamble(isa);
   std::string functions;
   for (std::size_t i = 0; i < funcs.size(); ++i)
-    functions += Emitter(funcs[i], preamble).Function(i);
+    functions += Emitter(funcs[i], preamble).Function(FunctionSymbol(i, prefix));
   return preamble.text() + functions;
 }
 

@@ -20,10 +20,14 @@ namespace msc {
 /// Equal kernels but for names give equal text. Statements stand as they are given: nothing is
 /// cached in locals or reordered; unrolled loops are repeated. The kernels are verified
 /// (kernel/verify.h). InternalError for a Call: those are for the runtime.
-[[nodiscard]] std::string EmitCpp(std::span<const kernel::KernelFunc> funcs, const Isa& isa);
+///
+/// `prefix` is put before k<i>, where texts of several instruction sets are linked together:
+/// letters, digits and underscores.
+[[nodiscard]] std::string EmitCpp(std::span<const kernel::KernelFunc> funcs, const Isa& isa,
+                                  const std::string& prefix = "");
 
 /// "k3".
-[[nodiscard]] std::string FunctionSymbol(std::size_t index);
+[[nodiscard]] std::string FunctionSymbol(std::size_t index, const std::string& prefix = "");
 
 /// Options that the text needs besides those of its Isa: what floating point may do, and no more
 /// than the compiler itself at run time.
