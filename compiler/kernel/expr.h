@@ -40,10 +40,13 @@ enum class Op : std::uint8_t {
   kVar,        ///< `var`
   kLoad,       ///< `lanes` elements of `buffer` from element args[0] on; see `valid`
   kBroadcast,  ///< args[0], a scalar, in every lane
-  kCast,       ///< args[0] as `type`: floats to integers round half to even and saturate
-  kBits,       ///< args[0] seen as `type` of the same size
+  /// args[0] as `type`. Floats to integers round half to even and saturate, NaN becomes the lowest;
+  /// f32 to bf16 rounds half to even, a denormal may become 0; bool is 0 or 1, and != 0 is true.
+  kCast,
+  kBits,  ///< args[0] seen as `type` of the same size
   // Arithmetic on equal types. Integers wrap; kDiv and kMod of integers round towards minus
-  // infinity, and the divisor is a positive constant.
+  // infinity, and the divisor is a positive constant. Of two floats one of which is NaN, kMin and
+  // kMax give the second. A product and a sum of floats may be rounded together.
   kAdd,
   kSub,
   kMul,
@@ -65,8 +68,8 @@ enum class Op : std::uint8_t {
   kAnd,
   kOr,
   kSelect,  ///< args: condition, value where true, value where false
-  /// args: sum i32xL, a u8x4L, b i8x4L -> i32xL: sum[l] + a[4l]*b[4l] + ... + a[4l+3]*b[4l+3],
-  /// exact in i32 (x86 vpdpbusd).
+  /// args: sum i32xL, a u8x4L, b i8x4L -> i32xL: sum[l] + a[4l] * b[4l] + ... + a[4l+3] * b[4l+3],
+  /// modulo 2^32 (x86 vpdpbusd).
   kDot4,
   /// args: sum f32xL, a bf16x2L, b bf16x2L -> f32xL: sum[l] + a[2l]*b[2l] + a[2l+1]*b[2l+1]
   /// (x86 vdpbf16ps; denormals may count as 0, the order of the two additions is open).
@@ -92,7 +95,9 @@ struct ExprNode {
   int valid = 0;
 };
 
-// Makers. They check types (InternalError) and fold what is constant: see simplify.h for more.
+// Makers. They check types (InternalError) and fold constants and neutral elements (x + 0 is x for
+// floats too, though -0 + 0 is 0): see simplify.h for more. An expression that is used twice is
+// computed twice: name it with a Let.
 
 [[nodiscard]] Expr Int(std::int64_t value, Type type = kIndex);
 [[nodiscard]] Expr Float(double value, int lanes = 1);

@@ -212,7 +212,7 @@ constexpr std::string_view kTest =
             printf("%d variants agree\n", run);
             return run > 0 ? 0 : 1;
           }
-)cpp";
+    )cpp";
 
 }  // namespace
 

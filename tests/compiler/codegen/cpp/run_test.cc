@@ -52,8 +52,8 @@ class Folder {
 /// Code that several tests want, compiled in one go with little optimization.
 struct Compiled {
   std::shared_ptr<void> library;
-  [[nodiscard]] KernelEntry entry(std::size_t i) const {
-    return reinterpret_cast<KernelEntry>(::dlsym(library.get(), FunctionSymbol(i).c_str()));
+  [[nodiscard]] kernel::Entry entry(std::size_t i) const {
+    return reinterpret_cast<kernel::Entry>(::dlsym(library.get(), FunctionSymbol(i).c_str()));
   }
 };
 
@@ -75,7 +75,7 @@ void Interpret(const KernelFunc& func, Bytes& bytes) {
   kernel::Evaluate(func, spans, 0, func.parallel_extent());
 }
 
-void Execute(const KernelFunc& func, KernelEntry entry, Bytes& bytes) {
+void Execute(const KernelFunc& func, kernel::Entry entry, Bytes& bytes) {
   std::vector<char*> pointers;
   for (auto& buffer : bytes) pointers.push_back(reinterpret_cast<char*>(buffer.data()));
   // Parallel iterations in two ranges, as two threads would get them.
