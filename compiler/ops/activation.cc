@@ -62,6 +62,11 @@ UnaryOp WithAttrs(UnaryOp op, std::vector<std::string> names, Params otherwise) 
   return op;
 }
 
+/// The second number is called gamma by Selu alone.
+const char* SecondName(const std::string& op) {
+  return op == "Selu" ? "gamma" : "beta";
+}
+
 OpDef DefOf(UnaryOp op) {
   OpDef def{.name = op.name,
             .min_inputs = 1,
@@ -77,7 +82,7 @@ OpDef DefOf(UnaryOp op) {
   def.eval = ViaF32([op = std::move(op)](const Node& node, EvalInputs inputs) {
     std::vector<Tensor> outputs = NewOutputs(InferFloat, node, inputs);
     const Params params{.alpha = AttrOr(node, "alpha", op.otherwise.alpha),
-                        .beta = AttrOr(node, "beta", op.otherwise.beta)};
+                        .beta = AttrOr(node, SecondName(op.name), op.otherwise.beta)};
     WithFloat(node, inputs[0]->dtype(), [&](auto type) {
       using T = typename decltype(type)::type;
       const auto from = inputs[0]->Values<T>();
@@ -232,6 +237,46 @@ void RegisterUnary(OpRegistry& ops) {
       "Floor", [](auto x, P) { return std::floor(x); }, 1));
   add(Make(
       "Ceil", [](auto x, P) { return std::ceil(x); }, 1));
+  const auto celu = [](auto x, P p) {
+    using T = decltype(x);
+    const auto alpha = static_cast<T>(p.alpha);
+    return x < T{0} ? alpha * std::expm1(x / alpha) : x;
+  };
+  const auto selu = [](auto x, P p) {
+    using T = decltype(x);
+    const auto gamma = static_cast<T>(p.beta);
+    return gamma * (x <= T{0} ? static_cast<T>(p.alpha) * std::expm1(x) : x);
+  };
+  const auto thresholded = [](auto x, P p) {
+    using T = decltype(x);
+    return x > static_cast<T>(p.alpha) ? x : T{0};
+  };
+  add(WithAttrs(Make("Celu", celu, 12), {"alpha"}, {.alpha = 1.0F}));
+  add(WithAttrs(Make("Selu", selu, 12), {"alpha", "gamma"},
+                {.alpha = 1.67326319217681884765625F, .beta = 1.05070102214813232421875F}));
+  add(WithAttrs(Make("ThresholdedRelu", thresholded, 1), {"alpha"}, {.alpha = 1.0F}));
+  add(Make(
+      "Acos", [](auto x, P) { return std::acos(x); }, 10));
+  add(Make(
+      "Acosh", [](auto x, P) { return std::acosh(x); }, 10));
+  add(Make(
+      "Asin", [](auto x, P) { return std::asin(x); }, 10));
+  add(Make(
+      "Asinh", [](auto x, P) { return std::asinh(x); }, 10));
+  add(Make(
+      "Atan", [](auto x, P) { return std::atan(x); }, 10));
+  add(Make(
+      "Atanh", [](auto x, P) { return std::atanh(x); }, 10));
+  add(Make(
+      "Cos", [](auto x, P) { return std::cos(x); }, 10));
+  add(Make(
+      "Cosh", [](auto x, P) { return std::cosh(x); }, 10));
+  add(Make(
+      "Sin", [](auto x, P) { return std::sin(x); }, 10));
+  add(Make(
+      "Sinh", [](auto x, P) { return std::sinh(x); }, 10));
+  add(Make(
+      "Tan", [](auto x, P) { return std::tan(x); }, 10));
   // Ties to even: the rounding mode of the process is never changed.
   add(Make(
       "Round", [](auto x, P) { return std::nearbyint(x); }, 1));
@@ -259,6 +304,10 @@ void RegisterActivationOps(OpRegistry& ops) {
       using U = std::make_unsigned_t<decltype(x)>;
       return static_cast<decltype(x)>(U{0} - static_cast<U>(x));
     }
+  }));
+  ops.Add(NumberDef("Sign", [](auto x) {
+    using T = decltype(x);
+    return static_cast<T>((x > T{0} ? 1 : 0) - (x < T{0} ? 1 : 0));
   }));
   ops.Add({.name = "Clip",
            .min_inputs = 1,

@@ -179,6 +179,37 @@ std::vector<Tensor> EvalCompare(const Node& node, EvalInputs inputs) {
   return outputs;
 }
 
+/// The sum over the number of inputs.
+std::vector<Tensor> EvalMean(const Node& node, EvalInputs inputs) {
+  std::vector<Tensor> outputs = EvalFold<AddFn>(node, inputs);
+  WithFloat(node, outputs[0].dtype(), [&](auto type) {
+    using T = typename decltype(type)::type;
+    const auto count = static_cast<T>(inputs.size());
+    for (T& value : outputs[0].template MutableValues<T>()) value /= count;
+  });
+  return outputs;
+}
+
+std::vector<ValueType> InferTest(const InferInput& in) {
+  RequireType(in, 0, {DType::kF32, DType::kF64, DType::kF16, DType::kBF16});
+  std::vector<ValueType> types = SameAsFirst(in);
+  types[0].dtype = DType::kBool;
+  return types;
+}
+
+std::vector<Tensor> EvalTest(const Node& node, EvalInputs inputs) {
+  std::vector<Tensor> outputs = NewOutputs(InferTest, node, inputs);
+  const bool above = AttrOr(node, "detect_positive", std::int64_t{1}) != 0;
+  const bool below = AttrOr(node, "detect_negative", std::int64_t{1}) != 0;
+  const auto y = outputs[0].MutableValues<std::uint8_t>();
+  for (std::size_t i = 0; i < y.size(); ++i) {
+    const double x = NumberAt(*inputs[0], static_cast<std::int64_t>(i));
+    const bool infinite = std::isinf(x) && (x > 0 ? above : below);
+    y[i] = (node.op == "IsNaN" ? std::isnan(x) : infinite) ? 1 : 0;
+  }
+  return outputs;
+}
+
 std::vector<ValueType> InferLogical(const InferInput& in) {
   for (std::size_t i = 0; i < in.types.size(); ++i) RequireType(in, i, {DType::kBool});
   return OneOutput(DType::kBool, BroadcastInputs(in));
@@ -261,6 +292,21 @@ void RegisterElementwiseOps(OpRegistry& ops) {
   ops.Add(Fold("Max", EvalFold<MaxFn>));
   ops.Add(Fold("Min", EvalFold<MinFn>));
   ops.Add(Fold("Sum", EvalFold<AddFn>));
+  ops.Add(Fold("Mean", EvalMean));
+  ops.Add({.name = "IsNaN",
+           .min_inputs = 1,
+           .max_inputs = 1,
+           .infer = InferTest,
+           .eval = EvalTest,
+           .flops = OneFlopEach});
+  ops.Add({.name = "IsInf",
+           .min_inputs = 1,
+           .max_inputs = 1,
+           .attrs = {{.name = "detect_negative", .otherwise = std::int64_t{1}},
+                     {.name = "detect_positive", .otherwise = std::int64_t{1}}},
+           .infer = InferTest,
+           .eval = EvalTest,
+           .flops = OneFlopEach});
   ops.Add(Binary("Equal", InferCompare, EvalCompare<EqualFn>));
   ops.Add(Binary("Less", InferCompare, EvalCompare<LessFn>));
   ops.Add(Binary("LessOrEqual", InferCompare, EvalCompare<LessOrEqualFn>));

@@ -79,19 +79,17 @@ std::vector<ValueType> InferFusedConv(const InferInput& in) {
 std::vector<ValueType> InferFusedGemm(const InferInput& in) {
   const Shape* x = ShapeOf(in, kFusedX);
   const Shape* w = ShapeOf(in, kFusedW);
-  for (const Shape* shape : {x, w}) {
-    if (shape != nullptr && shape->size() != 2) {
-      RefuseNode(*in.node, "needs matrices, not " + ToString(*shape));
-    }
+  if (w != nullptr && w->size() != 2) {
+    RefuseNode(*in.node, "W must be a matrix, not " + ToString(*w));
   }
-  if (x != nullptr && w != nullptr && (*x)[1].known() && (*w)[1].known() &&
-      (*x)[1].size() != (*w)[1].size()) {
+  RequireRank(in, kFusedX, 2);
+  if (x == nullptr) return FinishInference(in, std::nullopt);
+  if (w != nullptr && x->back().known() && (*w)[1].known() && x->back().size() != (*w)[1].size()) {
     RefuseNode(*in.node,
                "X " + ToString(*x) + " and W " + ToString(*w) + " must have equally many columns");
   }
-  Shape y(2);
-  if (x != nullptr) y[0] = (*x)[0];
-  if (w != nullptr) y[1] = (*w)[0];
+  Shape y = *x;
+  y.back() = w != nullptr ? (*w)[0] : Dim();
   return FinishInference(in, std::move(y));
 }
 
@@ -122,6 +120,23 @@ std::vector<ValueType> InferFusedPool(const InferInput& in) {
   RequireStored(in, 0);
   const bool global = AttrOr(*in.node, "op", std::string()) == "GlobalAveragePool";
   return OneOutput(attrs.y_type, global ? GlobalPoolOutputShape(in) : PoolOutputShape(in));
+}
+
+std::vector<ValueType> InferGelu(const InferInput& in) {
+  RequireOp(*in.node, {"Gelu", "GeluTanh"});
+  RequireType(in, 0, {DType::kF32, DType::kBF16});
+  return SameAsFirst(in);
+}
+
+std::vector<Tensor> EvalGelu(const Node& node, EvalInputs inputs) {
+  std::vector<Tensor> outputs = NewOutputs(InferGelu, node, inputs);
+  const Activation activation{.op = AttrOr(node, "op", std::string()), .alpha = 0.0F, .beta = 0.0F};
+  const auto from = inputs[0]->Values<float>();
+  const auto to = outputs[0].MutableValues<float>();
+  for (std::size_t i = 0; i < to.size(); ++i) {
+    to[i] = static_cast<float>(Activate(activation, static_cast<double>(from[i]), 0.0));
+  }
+  return outputs;
 }
 
 template <std::vector<ValueType> (*kInfer)(const InferInput&),
@@ -160,7 +175,7 @@ double FusedConvFlops(const Node& node, std::span<const ValueType> in,
 double FusedGemmFlops(const Node& node, std::span<const ValueType> in,
                       std::span<const ValueType> out) {
   const auto x = in[0].shape ? StaticDims(*in[0].shape) : std::nullopt;
-  if (!x || x->size() != 2) return 0.0;
+  if (!x || x->size() < 2) return 0.0;
   const bool biased = node.inputs.size() > kFusedBias && node.inputs[kFusedBias] != kNoValue;
   return ElementsOf(out[0]) * (2.0 * static_cast<double>(x->back()) + (biased ? 1.0 : 0.0)) +
          FinishFlops(node, out);
@@ -198,6 +213,15 @@ void RegisterFusedOps(OpRegistry& ops) {
            .infer = InferFusedBinary,
            .eval = EvalFused<InferFusedBinary, EvalFusedBinary>,
            .flops = OneFlopEach});
+  ops.Add({.name = "Gelu",
+           .domain = "msc",
+           .min_inputs = 1,
+           .max_inputs = 1,
+           .attrs = {op},
+           .infer = InferGelu,
+           .eval = ViaF32(EvalGelu),
+           .flops = [](const Node& /*node*/, std::span<const ValueType> /*in*/,
+                       std::span<const ValueType> out) { return 14.0 * ElementsOf(out[0]); }});
   ops.Add({.name = "Pool",
            .domain = "msc",
            .min_inputs = 1,

@@ -10,9 +10,13 @@ namespace msc {
 // Operators of domain "msc": what the fusion and Q/DQ folding passes make and fast targets take.
 //
 //   msc.Conv (X, W, B?, R?, w_scale?, slope?)   X [N,C,spatial...], W [M,C/group,kernel...]
-//   msc.Gemm (X, W, B?, R?, w_scale?, slope?)   X [N,K], W [M,K]  (Y = X * transpose(W))
+//   msc.Gemm (X, W, B?, R?, w_scale?, slope?)   X [N...,K], W [M,K], Y [N...,M]: Y = X *
+//   transpose(W),
+//                                               all leading axes being rows
 //   msc.Binary (A, B)                           "op" is Add or Mul; numpy broadcast
 //   msc.Pool (X)                                "op" is MaxPool, AveragePool or GlobalAveragePool
+//   msc.Gelu (X)                                GELU, f32 or bf16 in and out; see below
+//   msc.Attention (Q, K, V, M?)                 attention.h
 //
 // Meaning, in real numbers:
 //   y = activation(sum(deq(X) * deq(W)) + B + deq(R))        R has the shape of Y
@@ -29,6 +33,7 @@ namespace msc {
 //   msc.Conv                kernel_shape, strides, pads, dilations, group as in ONNX Conv, all
 //                           present and explicit (auto_pad resolved)
 //   msc.Binary              op
+//   msc.Gelu                "op", Gelu or GeluTanh as in Activation; none of FusedAttrs
 //   msc.Pool                op; kernel_shape, strides, pads, dilations, ceil_mode and
 //                           count_include_pad as in ONNX, none for GlobalAveragePool
 
@@ -41,7 +46,8 @@ struct QuantParams {
 
 /// The closing elementwise function. `op` is empty for none, or one of Relu, Clip (alpha = min,
 /// beta = max), Sigmoid, Tanh, HardSigmoid (alpha, beta), HardSwish, Swish (x * sigmoid(x)),
-/// LeakyRelu (alpha), PRelu (slope input).
+/// LeakyRelu (alpha), PRelu (slope input), Gelu (x * (1 + erf(x / sqrt 2)) / 2), GeluTanh
+/// (x * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 x^3))) / 2).
 struct Activation {
   std::string op;
   float alpha = 0.0F;

@@ -2,6 +2,7 @@
 #include <array>
 #include <cmath>
 #include <limits>
+#include <numbers>
 #include <string>
 #include <string_view>
 
@@ -13,9 +14,9 @@
 namespace msc {
 namespace {
 
-constexpr std::array<std::string_view, 10> kActivations = {
+constexpr std::array<std::string_view, 12> kActivations = {
     "",          "Relu",  "Clip",      "Sigmoid", "Tanh", "HardSigmoid",
-    "HardSwish", "Swish", "LeakyRelu", "PRelu"};
+    "HardSwish", "Swish", "LeakyRelu", "PRelu",   "Gelu", "GeluTanh"};
 
 QuantParams ReadParams(const Node& node, const std::string& prefix) {
   const QuantParams params{.scale = AttrOr(node, prefix + "_scale", 1.0F),
@@ -96,6 +97,11 @@ double Activate(const Activation& activation, double x, double slope) {
   if (op == "HardSwish") return x * Clamp01(x / 6.0 + 0.5);
   if (op == "Swish") return x * Sigmoid(x);
   if (op == "LeakyRelu") return x < 0.0 ? alpha * x : x;
+  if (op == "Gelu") return 0.5 * x * (1.0 + std::erf(x / std::numbers::sqrt2));
+  if (op == "GeluTanh") {
+    const double inner = std::sqrt(2.0 / std::numbers::pi) * (x + 0.044715 * x * x * x);
+    return 0.5 * x * (1.0 + std::tanh(inner));
+  }
   Check(op == "PRelu", "ReadFusedAttrs has checked the activation");
   return x < 0.0 ? slope * x : x;
 }

@@ -135,7 +135,9 @@ void EvalFusedGemm(const Node& node, FusedInputs inputs, Tensor& y) {
   const FusedAttrs attrs = ReadFusedAttrs(node);
   const Real x = Dequantized(*inputs[kFusedX], attrs.x);
   const Real w = Dequantized(*inputs[kFusedW], {});
-  const MatMulProblem problem{.m = y.dims()[0], .k = inputs[kFusedX]->dims()[1], .n = y.dims()[1]};
+  const std::int64_t depth = inputs[kFusedX]->dims().back();
+  const std::int64_t columns = y.dims().back();
+  const MatMulProblem problem{.m = columns == 0 ? 0 : y.size() / columns, .k = depth, .n = columns};
   std::vector<double> transposed(w.values.size());
   for (std::int64_t m = 0; m < problem.n; ++m) {
     for (std::int64_t k = 0; k < problem.k; ++k) {

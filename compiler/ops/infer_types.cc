@@ -51,15 +51,17 @@ void InferTypes(Graph& graph, const ShapeBindings& bindings, const OpRegistry& o
     }
   }
   for (const ValueId id : graph.values()) BindType(graph, id, bindings);
-  for (const NodeId id : graph.order()) {
-    CheckNode(graph, id, ops);
-    const Node& node = graph.node(id);
-    const std::vector<ValueType> types = ops.Get(node).infer(InputOf(graph, node));
-    Check(types.size() >= node.outputs.size(), "inference gives a type for every output");
-    for (std::size_t i = 0; i < node.outputs.size(); ++i) {
-      const ValueId out = node.outputs[i];
-      if (out != kNoValue) graph.SetType(out, Merge(types[i], graph.type(out)));
-    }
+  for (const NodeId id : graph.order()) InferNodeTypes(graph, id, ops);
+}
+
+void InferNodeTypes(Graph& graph, NodeId id, const OpRegistry& ops) {
+  CheckNode(graph, id, ops);
+  const Node& node = graph.node(id);
+  const std::vector<ValueType> types = ops.Get(node).infer(InputOf(graph, node));
+  Check(types.size() >= node.outputs.size(), "inference gives a type for every output");
+  for (std::size_t i = 0; i < node.outputs.size(); ++i) {
+    const ValueId out = node.outputs[i];
+    if (out != kNoValue) graph.SetType(out, Merge(types[i], graph.type(out)));
   }
 }
 

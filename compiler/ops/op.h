@@ -86,6 +86,9 @@ void CheckNode(const Graph& graph, NodeId id, const OpRegistry& ops = Ops());
 /// less.
 void InferTypes(Graph& graph, const ShapeBindings& bindings = {}, const OpRegistry& ops = Ops());
 
+/// The same for the outputs of one node.
+void InferNodeTypes(Graph& graph, NodeId id, const OpRegistry& ops = Ops());
+
 [[nodiscard]] OpCost CostOf(const Graph& graph, NodeId id, const OpRegistry& ops = Ops());
 
 /// Runs a whole graph with the reference kernels. `inputs` in the order of graph.inputs(); returns

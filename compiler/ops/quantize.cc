@@ -223,6 +223,26 @@ std::vector<Tensor> EvalCast(const Node& node, EvalInputs inputs) {
   return {Computed(to) == to ? y : FromF32(y, to)};
 }
 
+/// CastLike-15: the type of input 1.
+std::vector<ValueType> InferCastLike(const InferInput& in) {
+  for (const std::size_t i : {std::size_t{0}, std::size_t{1}}) {
+    if (!CanCast(TypeOf(in, i))) {
+      RefuseNode(*in.node,
+                 "casts of type " + std::string(Name(TypeOf(in, i))) + " are not supported");
+    }
+  }
+  std::vector<ValueType> types = SameAsFirst(in);
+  types[0].dtype = TypeOf(in, 1);
+  return types;
+}
+
+std::vector<Tensor> EvalCastLike(const Node& node, EvalInputs inputs) {
+  (void)InferFor(InferCastLike, node, inputs);
+  Node cast = node;
+  cast.attrs = {{"to", static_cast<std::int64_t>(inputs[1]->dtype())}};
+  return EvalCast(cast, inputs.subspan(0, 1));
+}
+
 }  // namespace
 
 void RegisterQuantizeOps(OpRegistry& ops) {
@@ -243,6 +263,11 @@ void RegisterQuantizeOps(OpRegistry& ops) {
            .infer = InferDequantize,
            .eval = EvalDequantize,
            .flops = two_flops});
+  ops.Add({.name = "CastLike",
+           .min_inputs = 2,
+           .max_inputs = 2,
+           .infer = InferCastLike,
+           .eval = EvalCastLike});
   ops.Add({.name = "Cast",
            .min_inputs = 1,
            .max_inputs = 1,

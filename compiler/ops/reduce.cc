@@ -53,6 +53,12 @@ std::vector<ValueType> InferReduce(const InferInput& in) {
   return OneOutput(TypeOf(in, 0), std::move(y));
 }
 
+/// Their start has no integer.
+std::vector<ValueType> InferReduceOfFloats(const InferInput& in) {
+  RequireType(in, 0, {DType::kF32, DType::kF64, DType::kF16, DType::kBF16});
+  return InferReduce(in);
+}
+
 struct SumStep {
   static constexpr double kStart = 0.0;
   template <class T>
@@ -88,6 +94,40 @@ struct MinStep {
   }
 };
 
+struct SumAbsStep {
+  static constexpr double kStart = 0.0;
+  template <class T>
+  static T Apply(T a, T b) {
+    return SumStep::Apply<T>(a, b < T{0} ? static_cast<T>(T{0} - b) : b);
+  }
+};
+struct SumSquareStep {
+  static constexpr double kStart = 0.0;
+  template <class T>
+  static T Apply(T a, T b) {
+    return SumStep::Apply<T>(a, ProdStep::Apply<T>(b, b));
+  }
+};
+/// log(exp(a) + exp(b)), which does not overflow.
+struct LogAddStep {
+  static constexpr double kStart = -std::numeric_limits<double>::infinity();
+  template <class T>
+  static T Apply(T a, T b) {
+    const T most = std::max(a, b);
+    if (std::isinf(static_cast<double>(most))) return most;
+    return static_cast<T>(
+        static_cast<double>(most) +
+        std::log1p(std::exp(-std::abs(static_cast<double>(a) - static_cast<double>(b)))));
+  }
+};
+
+/// What ReduceMean, ReduceL2 and ReduceLogSum do with their sum of `each` elements.
+double Finished(const std::string& op, double sum, double each) {
+  if (op == "ReduceMean") return sum / each;
+  if (op == "ReduceL2") return std::sqrt(sum);
+  return std::log(sum);
+}
+
 /// Folds every element of x into its place; floats in double, integers in their own type.
 template <class Step, class T>
 void ReduceInto(const Node& node, const Tensor& x, const Dims& kept, Tensor& y) {
@@ -118,8 +158,8 @@ void ReduceInto(const Node& node, const Tensor& x, const Dims& kept, Tensor& y) 
   const double each =
       to.empty() ? 1.0 : static_cast<double>(from.size()) / static_cast<double>(to.size());
   for (std::size_t i = 0; i < to.size(); ++i) {
-    if (node.op == "ReduceMean") {
-      to[i] = static_cast<T>(static_cast<double>(sums[i]) / each);
+    if (node.op == "ReduceMean" || node.op == "ReduceL2" || node.op == "ReduceLogSum") {
+      to[i] = static_cast<T>(Finished(node.op, static_cast<double>(sums[i]), each));
     } else {
       to[i] = static_cast<T>(sums[i]);
     }
@@ -237,6 +277,13 @@ void RegisterReduceOps(OpRegistry& ops) {
   ops.Add(ReduceDef("ReduceMax", EvalReduce<MaxStep>));
   ops.Add(ReduceDef("ReduceMin", EvalReduce<MinStep>));
   ops.Add(ReduceDef("ReduceProd", EvalReduce<ProdStep>));
+  ops.Add(ReduceDef("ReduceL1", EvalReduce<SumAbsStep>));
+  ops.Add(ReduceDef("ReduceL2", EvalReduce<SumSquareStep>));
+  ops.Add(ReduceDef("ReduceSumSquare", EvalReduce<SumSquareStep>));
+  ops.Add(ReduceDef("ReduceLogSum", EvalReduce<SumStep>));
+  OpDef log_sum_exp = ReduceDef("ReduceLogSumExp", EvalReduce<LogAddStep>);
+  log_sum_exp.infer = InferReduceOfFloats;
+  ops.Add(std::move(log_sum_exp));
   OpDef sum = ReduceDef("ReduceSum", EvalReduce<SumStep>);
   sum.max_inputs = 2;
   sum.attrs = {{.name = "keepdims", .otherwise = std::int64_t{1}},

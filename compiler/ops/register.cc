@@ -4,17 +4,25 @@ namespace msc {
 
 void RegisterAllOps(OpRegistry& ops) {
   RegisterActivationOps(ops);
+  RegisterArgOps(ops);
   RegisterArrangeOps(ops);
+  RegisterAttentionOps(ops);
   RegisterConvOps(ops);
+  RegisterConvTransposeOps(ops);
   RegisterElementwiseOps(ops);
   RegisterFusedOps(ops);
+  RegisterIndexOps(ops);
+  RegisterIntegerOps(ops);
   RegisterJoinOps(ops);
+  RegisterLayerNormOps(ops);
+  RegisterLossOps(ops);
   RegisterMatMulOps(ops);
   RegisterNormOps(ops);
   RegisterPoolOps(ops);
   RegisterQuantizeOps(ops);
   RegisterReduceOps(ops);
   RegisterReshapeOps(ops);
+  RegisterResizeOps(ops);
   RegisterShapeOps(ops);
 }
 

@@ -9,17 +9,25 @@ void RegisterAllOps(OpRegistry& ops);
 
 // One function a family file.
 void RegisterActivationOps(OpRegistry& ops);
+void RegisterArgOps(OpRegistry& ops);
 void RegisterArrangeOps(OpRegistry& ops);
+void RegisterAttentionOps(OpRegistry& ops);
 void RegisterConvOps(OpRegistry& ops);
+void RegisterConvTransposeOps(OpRegistry& ops);
 void RegisterElementwiseOps(OpRegistry& ops);
 void RegisterFusedOps(OpRegistry& ops);
+void RegisterIndexOps(OpRegistry& ops);
+void RegisterIntegerOps(OpRegistry& ops);
 void RegisterJoinOps(OpRegistry& ops);
+void RegisterLayerNormOps(OpRegistry& ops);
+void RegisterLossOps(OpRegistry& ops);
 void RegisterMatMulOps(OpRegistry& ops);
 void RegisterNormOps(OpRegistry& ops);
 void RegisterPoolOps(OpRegistry& ops);
 void RegisterQuantizeOps(OpRegistry& ops);
 void RegisterReduceOps(OpRegistry& ops);
 void RegisterReshapeOps(OpRegistry& ops);
+void RegisterResizeOps(OpRegistry& ops);
 void RegisterShapeOps(OpRegistry& ops);
 
 }  // namespace msc

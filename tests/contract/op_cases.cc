@@ -84,9 +84,43 @@ AttrMap Fused(AttrMap attrs, const FusedAttrs& shared) {
 }
 
 void AddFloatFunctions(std::vector<OpCase>& cases) {
-  for (const char* op : {"Abs", "Ceil", "Elu", "Erf", "Exp", "Floor", "HardSigmoid", "HardSwish",
-                         "LeakyRelu", "Neg", "Relu", "Round", "Sigmoid", "Softplus", "Softsign",
-                         "Tanh", "Softmax", "LogSoftmax", "Identity"}) {
+  for (const char* op : {"Abs",
+                         "Ceil",
+                         "Elu",
+                         "Erf",
+                         "Exp",
+                         "Floor",
+                         "HardSigmoid",
+                         "HardSwish",
+                         "LeakyRelu",
+                         "Neg",
+                         "Relu",
+                         "Round",
+                         "Sigmoid",
+                         "Softplus",
+                         "Softsign",
+                         "Tanh",
+                         "Softmax",
+                         "LogSoftmax",
+                         "Identity",
+                         "Hardmax",
+                         "Celu",
+                         "Selu",
+                         "ThresholdedRelu",
+                         "Sign",
+                         "Acos",
+                         "Asin",
+                         "Asinh",
+                         "Atan",
+                         "Atanh",
+                         "Cos",
+                         "Cosh",
+                         "Sin",
+                         "Sinh",
+                         "Tan",
+                         "Acosh",
+                         "IsNaN",
+                         "IsInf"}) {
     cases.push_back({.label = std::string(op) + "F32", .op = op, .inputs = {F32({2, 3})}});
     cases.push_back({.label = std::string(op) + "Bf16", .op = op, .inputs = {BF16({2, 3})}});
   }
@@ -111,6 +145,16 @@ void AddBinaries(std::vector<OpCase>& cases) {
                      .op = op,
                      .inputs = {I64({1, -2, 3}), Scalar(std::int64_t{2})}});
   }
+  cases.push_back({.label = "Mean", .op = "Mean", .inputs = {F32({2, 3, 1}), F32({4}), F32({1})}});
+  cases.push_back({.label = "Mod", .op = "Mod", .inputs = {I64({7, -7, 7}), I64({3, 3, -3})}});
+  cases.push_back({.label = "ModFloat",
+                   .op = "Mod",
+                   .inputs = {F32({2, 3}), Positive({3})},
+                   .attrs = {{"fmod", std::int64_t{1}}}});
+  cases.push_back({.label = "BitShift",
+                   .op = "BitShift",
+                   .inputs = {U8({2, 3}), U8({3})},
+                   .attrs = {{"direction", std::string("LEFT")}}});
   cases.push_back({.label = "Div", .op = "Div", .inputs = {F32({2, 3}), Positive({3})}});
   cases.push_back({.label = "DivIntegers", .op = "Div", .inputs = {I64({7, -7}), I64({2, 2})}});
   cases.push_back({.label = "Pow", .op = "Pow", .inputs = {Positive({2, 3}), F32({3})}});
@@ -136,6 +180,18 @@ void AddLayers(std::vector<OpCase>& cases) {
   cases.push_back({.label = "Conv3dBf16",
                    .op = "Conv",
                    .inputs = {BF16({1, 2, 3, 4, 5}), BF16({2, 2, 2, 2, 2})}});
+  cases.push_back({.label = "ConvTranspose",
+                   .op = "ConvTranspose",
+                   .inputs = {F32({2, 4, 3, 4}), F32({4, 3, 3, 2}), F32({6})},
+                   .attrs = {{"strides", Ints{2, 1}},
+                             {"pads", Ints{1, 0, 0, 1}},
+                             {"dilations", Ints{1, 2}},
+                             {"output_padding", Ints{1, 0}},
+                             {"group", std::int64_t{2}}}});
+  cases.push_back({.label = "ConvTransposeSame",
+                   .op = "ConvTranspose",
+                   .inputs = {F32({1, 2, 5}), F32({2, 3, 4})},
+                   .attrs = {{"strides", Ints{2}}, {"auto_pad", std::string("SAME_UPPER")}}});
   const AttrMap pool{{"kernel_shape", Ints{3, 2}},
                      {"strides", Ints{2, 2}},
                      {"ceil_mode", std::int64_t{1}},
@@ -155,6 +211,26 @@ void AddLayers(std::vector<OpCase>& cases) {
   cases.push_back({.label = "BatchNormalization",
                    .op = "BatchNormalization",
                    .inputs = {F32({2, 3, 4, 4}), F32({3}), F32({3}), F32({3}), Positive({3})}});
+  cases.push_back({.label = "InstanceNormalization",
+                   .op = "InstanceNormalization",
+                   .inputs = {F32({2, 3, 4, 4}), F32({3}), F32({3})}});
+  cases.push_back({.label = "LayerNormalization",
+                   .op = "LayerNormalization",
+                   .inputs = {F32({2, 3, 4}), F32({3, 4}), F32({4})},
+                   .attrs = {{"axis", std::int64_t{1}}},
+                   .outputs = 3});
+  cases.push_back({.label = "LayerNormalizationBf16",
+                   .op = "LayerNormalization",
+                   .inputs = {BF16({2, 3, 4}), BF16({4})},
+                   .outputs = 2});
+  cases.push_back({.label = "LpNormalization",
+                   .op = "LpNormalization",
+                   .inputs = {F32({2, 3, 4})},
+                   .attrs = {{"axis", std::int64_t{1}}}});
+  cases.push_back({.label = "Lrn",
+                   .op = "LRN",
+                   .inputs = {F32({2, 5, 3})},
+                   .attrs = {{"size", std::int64_t{3}}}});
   cases.push_back(
       {.label = "MatMulBatches", .op = "MatMul", .inputs = {F32({2, 1, 3, 4}), F32({5, 4, 2})}});
   cases.push_back({.label = "MatMulLists", .op = "MatMul", .inputs = {F32({4}), F32({4}, 2)}});
@@ -165,7 +241,8 @@ void AddLayers(std::vector<OpCase>& cases) {
                              {"transB", std::int64_t{1}},
                              {"alpha", 0.5F},
                              {"beta", 2.0F}}});
-  for (const char* op : {"ReduceMean", "ReduceMax", "ReduceMin", "ReduceProd"}) {
+  for (const char* op : {"ReduceMean", "ReduceMax", "ReduceMin", "ReduceProd", "ReduceL1",
+                         "ReduceL2", "ReduceSumSquare", "ReduceLogSum", "ReduceLogSumExp"}) {
     cases.push_back({.label = std::string(op) + "Axes",
                      .op = op,
                      .inputs = {F32({2, 3, 4})},
@@ -212,6 +289,15 @@ void AddShapeOps(std::vector<OpCase>& cases) {
                    .op = "Pad",
                    .inputs = {F32({2, 3}), I64({1, 2, 0, 1})},
                    .attrs = {{"mode", std::string("reflect")}}});
+  cases.push_back(
+      {.label = "ResizeScales",
+       .op = "Resize",
+       .inputs = {F32({1, 2, 4, 5}), std::nullopt,
+                  Tensor::From<float>(DType::kF32, {4}, std::vector<float>{1, 1, 2, 0.7F})},
+       .attrs = {{"mode", std::string("linear")}}});
+  cases.push_back({.label = "ResizeSizes",
+                   .op = "Resize",
+                   .inputs = {U8({1, 2, 4, 5}), std::nullopt, std::nullopt, I64({1, 2, 7, 3})}});
   cases.push_back({.label = "Shape",
                    .op = "Shape",
                    .inputs = {F32({2, 3, 4})},
@@ -231,6 +317,82 @@ void AddShapeOps(std::vector<OpCase>& cases) {
                      .inputs = {F32({2, 3})},
                      .attrs = {{"to", static_cast<std::int64_t>(to)}}});
   }
+}
+
+void AddChoosing(std::vector<OpCase>& cases) {
+  const AttrMap axis{{"axis", std::int64_t{1}}};
+  for (const char* op : {"ArgMax", "ArgMin"}) {
+    cases.push_back({.label = op, .op = op, .inputs = {F32({2, 3, 4})}, .attrs = axis});
+  }
+  cases.push_back(
+      {.label = "CumSum", .op = "CumSum", .inputs = {F32({2, 3}), Scalar(std::int64_t{1})}});
+  cases.push_back({.label = "TopK",
+                   .op = "TopK",
+                   .inputs = {F32({2, 5, 3}), I64({2})},
+                   .attrs = axis,
+                   .outputs = 2});
+  cases.push_back({.label = "GatherElements",
+                   .op = "GatherElements",
+                   .inputs = {F32({2, 3}), I64({2, -1, 0, 1}).Reshaped({2, 2})},
+                   .attrs = axis});
+  cases.push_back({.label = "GatherND",
+                   .op = "GatherND",
+                   .inputs = {F32({2, 3, 4}), I64({1, 2, 0, -1}).Reshaped({2, 2})}});
+  cases.push_back({.label = "ScatterElements",
+                   .op = "ScatterElements",
+                   .inputs = {F32({2, 3}), I64({2, 0}).Reshaped({2, 1}), F32({2, 1}, 2)},
+                   .attrs = {{"axis", std::int64_t{1}}, {"reduction", std::string("add")}}});
+  cases.push_back({.label = "ScatterND",
+                   .op = "ScatterND",
+                   .inputs = {F32({2, 3}), I64({1}).Reshaped({1, 1}), F32({1, 3}, 2)}});
+  cases.push_back({.label = "OneHot",
+                   .op = "OneHot",
+                   .inputs = {I64({0, 2, 5}), Scalar(std::int64_t{3}), F32({2})}});
+  cases.push_back(
+      {.label = "Trilu", .op = "Trilu", .inputs = {F32({2, 3, 4}), Scalar(std::int64_t{1})}});
+  cases.push_back({.label = "EyeLike",
+                   .op = "EyeLike",
+                   .inputs = {F32({3, 4})},
+                   .attrs = {{"k", std::int64_t{1}}}});
+  const AttrMap block{{"blocksize", std::int64_t{2}}};
+  cases.push_back({.label = "DepthToSpace",
+                   .op = "DepthToSpace",
+                   .inputs = {F32({1, 8, 2, 3})},
+                   .attrs = block});
+  cases.push_back({.label = "SpaceToDepth",
+                   .op = "SpaceToDepth",
+                   .inputs = {F32({1, 2, 4, 6})},
+                   .attrs = block});
+  cases.push_back({.label = "NegativeLogLikelihoodLoss",
+                   .op = "NegativeLogLikelihoodLoss",
+                   .inputs = {F32({2, 3, 2}), I64({0, 2, 1, 1}).Reshaped({2, 2}), Positive({3})}});
+  cases.push_back({.label = "SoftmaxCrossEntropyLoss",
+                   .op = "SoftmaxCrossEntropyLoss",
+                   .inputs = {F32({2, 3}), I64({2, 1})},
+                   .attrs = {{"reduction", std::string("none")}},
+                   .outputs = 2});
+}
+
+void AddIntegers(std::vector<OpCase>& cases) {
+  cases.push_back({.label = "ConvInteger",
+                   .op = "ConvInteger",
+                   .inputs = {U8({1, 2, 4, 4}), I8({3, 2, 3, 3}), U8({1})}});
+  cases.push_back({.label = "MatMulInteger",
+                   .op = "MatMulInteger",
+                   .inputs = {U8({2, 3}), I8({3, 4}), U8({1}), I8({4})}});
+  cases.push_back({.label = "QLinearConv",
+                   .op = "QLinearConv",
+                   .inputs = {U8({1, 2, 4, 4}), Scalar(0.02F), U8({}), I8({3, 2, 3, 3}),
+                              Positive({3}), I8({3}), Scalar(0.7F), I8({})}});
+  cases.push_back({.label = "QLinearMatMul",
+                   .op = "QLinearMatMul",
+                   .inputs = {U8({2, 3}), Scalar(0.02F), U8({}), I8({3, 4}), Scalar(0.5F), I8({}),
+                              Scalar(0.7F), U8({})}});
+  cases.push_back({.label = "DynamicQuantizeLinear",
+                   .op = "DynamicQuantizeLinear",
+                   .inputs = {F32({2, 3})},
+                   .outputs = 3});
+  cases.push_back({.label = "CastLike", .op = "CastLike", .inputs = {F32({2, 3}), I8({1})}});
 }
 
 void AddQuantized(std::vector<OpCase>& cases) {
@@ -272,6 +434,30 @@ void AddQuantized(std::vector<OpCase>& cases) {
                    .inputs = {U8({2, 5}), I8({3, 5}), F32({3}), std::nullopt, Positive({1})},
                    .attrs = Fused({}, quantized),
                    .domain = "msc"});
+  floats.activation.op = "Gelu";
+  cases.push_back({.label = "FusedGemmRows",
+                   .op = "Gemm",
+                   .inputs = {F32({2, 3, 5}), F32({4, 5}), F32({4}), F32({2, 3, 4}, 2)},
+                   .attrs = Fused({}, floats),
+                   .domain = "msc"});
+  cases.push_back({.label = "Gelu",
+                   .op = "Gelu",
+                   .inputs = {F32({2, 3})},
+                   .attrs = {{"op", std::string("GeluTanh")}},
+                   .domain = "msc"});
+  cases.push_back({.label = "Attention",
+                   .op = "Attention",
+                   .inputs = {F32({3, 4, 5}), F32({6, 4, 5}, 2), F32({6, 4, 2}, 3), F32({3, 6})},
+                   .attrs = {{"scale", 0.5F},
+                             {"q_perm", Ints{1, 0, 2}},
+                             {"k_perm", Ints{1, 0, 2}},
+                             {"v_perm", Ints{1, 0, 2}},
+                             {"y_perm", Ints{1, 0, 2}}},
+                   .domain = "msc"});
+  cases.push_back({.label = "AttentionBf16",
+                   .op = "Attention",
+                   .inputs = {BF16({3, 5}), BF16({4, 5}), BF16({4, 2})},
+                   .domain = "msc"});
   cases.push_back({.label = "FusedBinary",
                    .op = "Binary",
                    .inputs = {U8({2, 3}), I8({3})},
@@ -296,6 +482,8 @@ std::vector<OpCase> OpCases() {
   AddBinaries(cases);
   AddLayers(cases);
   AddShapeOps(cases);
+  AddChoosing(cases);
+  AddIntegers(cases);
   AddQuantized(cases);
   return cases;
 }
