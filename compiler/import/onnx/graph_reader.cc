@@ -246,7 +246,7 @@ class GraphReader {
   /// Whether the operator has a kernel under this name or a rule may give it another name.
   [[nodiscard]] bool IsLiftedOrKnown(const std::string& op) const {
     if (ops_.Find("", op) != nullptr) return true;
-    for (const auto family : {ElementwiseLifts(), NormLifts(), ShapeLifts()}) {
+    for (const auto family : {ElementwiseLifts(), NormLifts(), ShapeLifts(), NewerLifts()}) {
       for (const LiftRule& rule : family) {
         if (rule.op == op) return true;
       }

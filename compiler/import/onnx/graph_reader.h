@@ -14,7 +14,7 @@ namespace msc::detail {
 
 /// How a graph of a file is to be read.
 struct GraphSource {
-  std::int64_t opset = 17;  ///< of the model: 7 to 17
+  std::int64_t opset = 17;  ///< of the model
   ImportOptions options = {};
 };
 

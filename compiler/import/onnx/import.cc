@@ -9,6 +9,7 @@
 #include "compiler/base/error.h"
 #include "compiler/base/file.h"
 #include "compiler/import/onnx/graph_reader.h"
+#include "compiler/import/onnx/tensor_proto.h"
 #include "compiler/import/onnx/text.h"
 #include "compiler/import/onnx/wire_scan.h"
 #include "compiler/ir/verifier.h"
@@ -18,9 +19,9 @@ namespace msc {
 namespace {
 
 constexpr std::int64_t kOldestIr = 3;  // the first with operator sets
-constexpr std::int64_t kNewestIr = 8;
-constexpr std::int64_t kOldestOpset = 7;
-constexpr std::int64_t kNewestOpset = 17;
+constexpr std::int64_t kNewestIr = 10;
+constexpr std::int64_t kOldestOpset = 1;
+constexpr std::int64_t kNewestOpset = 20;
 /// Keys of Graph::metadata that are ours; a model's own properties cannot set them.
 constexpr std::string_view kReserved = "onnx.";
 
@@ -114,6 +115,15 @@ Graph ImportOnnx(const std::string& path, const ImportOptions& options) {
 
 Graph ImportOnnxBytes(std::string_view bytes, const ImportOptions& options) {
   return ReadNamed(bytes, "model", options);
+}
+
+Tensor ImportOnnxTensor(const std::string& path, const ImportOptions& options) {
+  const std::string bytes = ReadFile(path, options.limits.file_bytes);
+  onnx::TensorProto proto;
+  if (!proto.ParseFromString(bytes)) {
+    throw UserError("'" + path + "' does not hold an ONNX tensor, or was cut short");
+  }
+  return detail::ReadTensorProto(proto, "tensor of '" + path + "'", options);
 }
 
 }  // namespace msc

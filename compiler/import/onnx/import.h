@@ -32,20 +32,23 @@ struct ImportOptions {
   std::string external_folder;
 };
 
-/// Reads an ONNX model: operator set 7 to 17, IR version 3 to 8. The graph speaks operator set 17:
-/// older forms are rewritten, `Constant` nodes become constants, `Dropout` becomes `Identity`.
-/// Nodes are in topological order and in the order of the file where that allows it; unnamed ones
-/// are called by operator and position ("Conv_12"). Types are inferred and the graph is verified.
-/// Initializers that are graph inputs too are constants. Metadata: "onnx.ir_version", "onnx.opset",
-/// "onnx.producer_name", "onnx.producer_version", "onnx.domain", "onnx.model_version" and the
-/// model's own properties by their keys.
+/// Reads an ONNX model: operator set 1 to 20, IR version 3 to 10. The graph speaks operator set 17:
+/// other forms are rewritten, or refused where they say what set 17 cannot; `Constant` nodes become
+/// constants, `Dropout` becomes `Identity`. Nodes are in topological order and in the order of the
+/// file where that allows it; unnamed ones are called by operator and position ("Conv_12"). Types
+/// are inferred and the graph is verified. Initializers that are graph inputs too are constants.
+/// Metadata: "onnx.ir_version", "onnx.opset", "onnx.producer_name", "onnx.producer_version",
+/// "onnx.domain", "onnx.model_version" and the model's own properties by their keys.
 ///
 /// Safe on hostile bytes: throws UserError naming the file and the place (for an operator that
 /// compiler/ops does not have: node position, node name, operator, domain, operator set).
 /// External data is read below the folder of the model only, through no links.
-/// Sources: ONNX IR specification, Operators and Changelog pages, up to operator set 17.
+/// Sources: ONNX IR specification, Operators and Changelog pages, up to operator set 20.
 [[nodiscard]] Graph ImportOnnx(const std::string& path, const ImportOptions& options = {});
 /// `bytes` is the content of a model file; messages call it "model".
 [[nodiscard]] Graph ImportOnnxBytes(std::string_view bytes, const ImportOptions& options = {});
+
+/// Reads a file that holds one TensorProto, as ONNX's backend tests do. UserError naming the file.
+[[nodiscard]] Tensor ImportOnnxTensor(const std::string& path, const ImportOptions& options = {});
 
 }  // namespace msc

@@ -72,9 +72,10 @@ std::string Lift::NewValue(std::string_view what) {
 void LiftNode(Lift& lift) {
   if (!lift.node.domain.empty()) return;
   const std::string op = lift.node.op;
-  for (const auto family : {ElementwiseLifts(), NormLifts(), ShapeLifts()}) {
+  if (lift.opset < 7) LiftOldest(lift);
+  for (const auto family : {ElementwiseLifts(), NormLifts(), ShapeLifts(), NewerLifts()}) {
     for (const LiftRule& rule : family) {
-      if (rule.op == op && lift.opset < rule.until) rule.apply(lift);
+      if (rule.op == op && rule.since <= lift.opset && lift.opset < rule.until) rule.apply(lift);
     }
   }
 }

@@ -22,8 +22,8 @@ struct PendingNode {
   AttrMap attrs;
 };
 
-/// One node being rewritten from `opset` to operator set 17. `graph` holds every value that the
-/// node reads, typed as far as inference went, and the names of all others.
+/// One node being rewritten from `opset`, older or newer, to operator set 17. `graph` holds every
+/// value that the node reads, typed as far as inference went, and the names of all others.
 struct Lift {
   PendingNode node;
   std::int64_t opset = 17;
@@ -57,20 +57,29 @@ extern template std::string Lift::Take(std::string_view, std::string);
 extern template std::vector<std::int64_t> Lift::Take(std::string_view, std::vector<std::int64_t>);
 extern template std::vector<float> Lift::Take(std::string_view, std::vector<float>);
 
-/// How the form of `op` before operator set `until` becomes the one of operator set 17.
+/// For LiftRule::until of operators that no set has changed again.
+inline constexpr std::int64_t kNoEnd = 1000;
+
+/// How the form of `op` from operator set `since` on and before `until` becomes the one of operator
+/// set 17.
 struct LiftRule {
   std::string_view op;
   std::int64_t until;
   void (*apply)(Lift&);
+  std::int64_t since = 1;
 };
 
 /// The rules, one file a family.
 [[nodiscard]] std::span<const LiftRule> ElementwiseLifts();
 [[nodiscard]] std::span<const LiftRule> NormLifts();
 [[nodiscard]] std::span<const LiftRule> ShapeLifts();
+[[nodiscard]] std::span<const LiftRule> NewerLifts();  ///< from sets 18 to 20
+
+/// What sets 1 to 6 had and 7 took away: broadcasting on demand and attributes of training.
+void LiftOldest(Lift& lift);
 
 /// Applies every rule that fits, in order. Operators without a rule mean the same in all sets.
-/// Source: ONNX Changelog, operator sets 7 to 17.
+/// Source: ONNX Changelog, operator sets 1 to 20.
 void LiftNode(Lift& lift);
 
 }  // namespace msc::detail

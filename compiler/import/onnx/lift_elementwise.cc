@@ -52,7 +52,7 @@ void LiftDropout(Lift& lift) {
 
 constexpr std::array<LiftRule, 2> kRules = {{
     {"Clip", 11, LiftClip},
-    {"Dropout", 18, LiftDropout},
+    {"Dropout", kNoEnd, LiftDropout},
 }};
 
 }  // namespace

@@ -57,7 +57,7 @@ void LiftSoftmax(Lift& lift) {
 }
 
 constexpr std::array<LiftRule, 4> kRules = {{
-    {"BatchNormalization", 18, LiftBatchNormalization},
+    {"BatchNormalization", kNoEnd, LiftBatchNormalization},
     {"Hardmax", 13, LiftSoftmax},
     {"LogSoftmax", 13, LiftSoftmax},
     {"Softmax", 13, LiftSoftmax},

@@ -110,7 +110,7 @@ void LiftScatter(Lift& lift) {
 constexpr std::array<LiftRule, 10> kRules = {{
     {"Pad", 11, LiftPad},
     {"ReduceSum", 13, LiftAxes},
-    {"Resize", 18, LiftResize},
+    {"Resize", kNoEnd, LiftResize},
     {"Scatter", 11, LiftScatter},
     {"Slice", 10, LiftSlice},
     {"Split", 13, LiftSplit},

@@ -219,23 +219,23 @@ std::vector<Refusal> ModelRefusals() {
        },
        "model: node 0 'Conv_0': operator 'Conv' of domain 'msc' (operator set 13) is not "
        "supported"},
-      {"AnOldOperatorSet",
+      {"NoRealOperatorSet",
        kRelu,
-       6,
+       0,
        {},
-       "model: uses ONNX operator set 6; sets 7 to 17 are read: export the model again with one of "
+       "model: uses ONNX operator set 0; sets 1 to 20 are read: export the model again with one of "
        "them"},
       {"ANewOperatorSet",
        kRelu,
-       18,
+       21,
        {},
-       "model: uses ONNX operator set 18; sets 7 to 17 are read: export the model again with one "
+       "model: uses ONNX operator set 21; sets 1 to 20 are read: export the model again with one "
        "of "
        "them"},
       {"NoOperatorSet", kRelu, 13, [](auto& m) { m.clear_opset_import(); },
        "model: does not say its ONNX operator set"},
-      {"ANewIrVersion", kRelu, 13, [](auto& m) { m.set_ir_version(9); },
-       "model: has ONNX IR version 9; versions 3 to 8 are read"},
+      {"ANewIrVersion", kRelu, 13, [](auto& m) { m.set_ir_version(11); },
+       "model: has ONNX IR version 11; versions 3 to 10 are read"},
       {"NoGraph", kRelu, 13, [](auto& m) { m.clear_graph(); },
        "model: is not an ONNX model: it has no graph"},
       {"ACycle",

@@ -129,6 +129,35 @@ TEST_P(OnnxLift, MeansTheSameToOnnxRuntime) {
 
 std::vector<Case> Cases() {
   return {
+      {"ReduceMean18",
+       R"((float[2,3,4] x) => (float[2,1,4] y) {
+            a = Constant<value = int64[1] {1}>() y = ReduceMean(x, a) })",
+       18,
+       {2, 3, 4},
+       "ReduceMean"},
+      {"Split18",
+       R"((float[2,7] x) => (float[2,3] y, float[2,3] z, float[2,1] u) {
+            y, z, u = Split<axis = 1, num_outputs = 3>(x) })",
+       18,
+       {2, 7},
+       "Split"},
+      {"Pad18",
+       R"((float[2,3] x) => (float[2,6] y) {
+            p = Constant<value = int64[2] {1, 2}>() v = Constant<value = float {7.0}>()
+            a = Constant<value = int64[1] {-1}>() y = Pad(x, p, v, a) })",
+       18,
+       {2, 3},
+       "Pad"},
+      {"Gelu20",
+       "(float[2,3] x) => (float[2,3] y) { y = Gelu(x) }",
+       20,
+       {2, 3},
+       "Div Erf Add Mul Mul"},
+      {"GeluTanh20",
+       R"((float[2,3] x) => (float[2,3] y) { y = Gelu<approximate = "tanh">(x) })",
+       20,
+       {2, 3},
+       "Pow Mul Add Mul Tanh Add Mul Mul"},
       {"Clip6",
        "(float[2,3] x) => (float[2,3] y) { y = Clip<min=-1.0, max=2.0>(x) }",
        7,
@@ -252,6 +281,20 @@ INSTANTIATE_TEST_SUITE_P(Forms, OnnxLift, testing::ValuesIn(Cases()),
                          [](const auto& param) { return param.param.label; });
 
 // --- what cannot be lifted -----------------------------------------------------------------------
+
+TEST(OnnxLiftOldest, PlacesTheSecondOperandOfABinary) {
+  const Graph graph = Lifted(
+      "(float[2,3,4] x, float[3] b) => (float[2,3,4] y) { y = Add<broadcast = 1, axis = 1>(x, b) }",
+      6);
+  EXPECT_EQ(OpsOf(graph), "Unsqueeze Add");
+  Tensor b(DType::kF32, {3});
+  for (std::size_t i = 0; i < 3; ++i) b.MutableValues<float>()[i] = static_cast<float>(i);
+  const std::vector<Tensor> inputs = {Tensor(DType::kF32, {2, 3, 4}), std::move(b)};
+  const std::vector<Tensor> outputs = Interpret(graph, inputs);
+  for (std::size_t i = 0; i < 24; ++i) {
+    EXPECT_EQ(outputs[0].Values<float>()[i], static_cast<float>(i / 4 % 3));
+  }
+}
 
 struct Refusal {
   std::string label;

@@ -1,0 +1,68 @@
+#include <algorithm>
+#include <array>
+#include <numeric>
+#include <string_view>
+#include <vector>
+
+#include "compiler/base/error.h"
+#include "compiler/import/onnx/lift.h"
+
+namespace msc::detail {
+namespace {
+
+constexpr std::array<std::string_view, 11> kBinaries = {
+    "Add", "And", "Div", "Equal", "Greater", "Less", "Mul", "Or", "Pow", "Sub", "Xor"};
+
+/// Add-6 and its like: with broadcast = 1 the axes of B are those of A from `axis` on, by default
+/// the last ones. Numpy's rule, once B has axes of one entry behind its own.
+void LiftBroadcast(Lift& lift) {
+  const bool broadcasts = lift.Take("broadcast", std::int64_t{0}) != 0;
+  const bool placed = lift.node.attrs.contains("axis");
+  const std::int64_t axis = lift.Take("axis", std::int64_t{0});
+  if (!broadcasts || !placed) return;
+  const auto a = lift.InputType(0).shape;
+  const auto b = lift.InputType(1).shape;
+  if (!a || !b) lift.Refuse("broadcasts along an axis, which needs inputs of known rank");
+  const auto a_rank = static_cast<std::int64_t>(a->size());
+  const auto b_rank = static_cast<std::int64_t>(b->size());
+  const std::int64_t first = axis < 0 ? axis + a_rank : axis;
+  if (first < 0 || first + b_rank > a_rank) lift.Refuse("axis does not fit its inputs");
+  if (first + b_rank == a_rank) return;
+  std::vector<std::int64_t> axes(static_cast<std::size_t>(a_rank - first - b_rank));
+  std::iota(axes.begin(), axes.end(), b_rank);
+  PendingNode unsqueeze;
+  unsqueeze.position = lift.node.position;
+  unsqueeze.name = lift.node.name + ".unsqueeze";
+  unsqueeze.op = "Unsqueeze";
+  std::string list = lift.graph.FreeValueName(lift.node.name + ".axes");
+  lift.graph.AddConstant(list, Tensor::From<std::int64_t>(
+                                   DType::kI64, {static_cast<std::int64_t>(axes.size())}, axes));
+  unsqueeze.inputs = {lift.node.inputs[1], list};
+  unsqueeze.outputs = {lift.NewValue("unsqueezed")};
+  lift.node.inputs[1] = unsqueeze.outputs[0];
+  lift.before = {std::move(unsqueeze)};
+}
+
+}  // namespace
+
+void LiftOldest(Lift& lift) {
+  // Which inputs may be overwritten: never needed here.
+  (void)lift.Take("consumed_inputs", std::vector<std::int64_t>{});
+  const std::string_view op = lift.node.op;
+  if (std::find(kBinaries.begin(), kBinaries.end(), op) != kBinaries.end()) {
+    LiftBroadcast(lift);
+  } else if (op == "Gemm") {
+    (void)lift.Take("broadcast", std::int64_t{0});  // C stretches anyway
+  } else if (op == "BatchNormalization" || op == "Dropout") {
+    (void)lift.Take("is_test", std::int64_t{1});  // models are read for inference
+  } else if (op == "Reshape") {
+    lift.ListToInput("shape", 1);
+  } else if (op == "PRelu" || op == "Concat" || op == "Cast" || op == "Tile" || op == "Upsample") {
+    const bool concat = op == "Concat" && (lift.opset >= 4 || lift.node.attrs.contains("axis"));
+    const bool cast = op == "Cast" && lift.opset >= 6;
+    const bool tile = op == "Tile" && lift.opset >= 6;
+    if (!concat && !cast && !tile) lift.Refuse("its form before set 7 is not read");
+  }
+}
+
+}  // namespace msc::detail
