@@ -3,7 +3,9 @@
 #include <cmath>
 #include <limits>
 #include <optional>
+#include <utility>
 
+#include "compiler/passes/gelu.h"
 #include "compiler/passes/rewrite.h"
 
 namespace msc {
@@ -80,7 +82,13 @@ ActivationMatch FindGate(const Graph& graph, ValueId value) {
 
 ActivationMatch FindActivation(const Graph& graph, ValueId value) {
   const auto reader = OnlyReader(graph, value);
-  if (!reader) return FindGate(graph, value);
+  if (!reader) {
+    ActivationMatch gate = FindGate(graph, value);
+    if (!gate.nodes.empty()) return gate;
+    auto gelu = FindGelu(graph, value);
+    if (!gelu) return {};
+    return {.activation = gelu->activation, .nodes = std::move(gelu->nodes), .slope = kNoValue};
+  }
   if (reader->index != 0) return {};
   const Node& node = graph.node(reader->node);
   if (node.Is("PRelu")) {

@@ -10,8 +10,9 @@ namespace msc {
 /// Nodes behind a value that together are one Activation of it.
 struct ActivationMatch {
   Activation activation;
-  std::vector<NodeId> nodes;  ///< empty if there is none; Swish written as x * Sigmoid(x) has two
-  ValueId slope = kNoValue;   ///< of PRelu, as the node reads it
+  std::vector<NodeId>
+      nodes;  ///< empty if there is none; Swish written as x * Sigmoid(x) has two, GELU more
+  ValueId slope = kNoValue;  ///< of PRelu, as the node reads it
 };
 
 /// The activation that alone reads `value`, if there is one. Bounds of Clip must be constants.

@@ -13,9 +13,6 @@
 namespace msc {
 namespace {
 
-// [N, M, spatial...] and [N, M]
-constexpr std::size_t kOutputChannelAxis = 1;
-
 std::int64_t ChannelCount(const Graph& graph, const Node& producer) {
   const auto weights = ReadWeights(graph, producer.inputs[1]);
   return weights->tensor->dims().at(ChannelAxis(producer));
@@ -56,8 +53,9 @@ bool IsLayerProducer(const Graph& graph, const Node& node) {
     if (*rank < 3 || weights->tensor->dims().size() != *rank) return false;
     return !HasInput(node, 2) || IsPlainBias(graph, node.inputs[2], 1, ChannelCount(graph, node));
   }
-  if (*rank != 2 || weights->tensor->dims().size() != 2) return false;
-  if (!gemm) return true;
+  if (weights->tensor->dims().size() != 2) return false;
+  if (!gemm) return *rank >= 2;
+  if (*rank != 2) return false;
   if (AttrOr<std::int64_t>(node, "transA", 0) != 0) return false;
   return !HasInput(node, 2) || IsPlainBias(graph, node.inputs[2], 2, ChannelCount(graph, node));
 }
@@ -81,7 +79,8 @@ void TakeBias(const Graph& graph, LayerChain& chain) {
   const TensorPtr bias = graph.constant(Other(graph.node(add), chain.output));
   const auto rank = Rank(graph.type(chain.output));
   if (!bias || !rank ||
-      !PerChannel(*bias, *rank, kOutputChannelAxis, ChannelCount(graph, producer))) {
+      !PerChannel(*bias, *rank, OutputChannelAxis(producer, *rank),
+                  ChannelCount(graph, producer))) {
     return;
   }
   chain.bias_add = add;
@@ -116,8 +115,9 @@ std::optional<std::vector<float>> ReadSlope(const Graph& graph, const LayerChain
   const TensorPtr slope = graph.constant(value);
   const auto rank = Rank(graph.type(chain.output));
   if (!slope || !rank) return std::nullopt;
-  auto values = PerChannel(*slope, *rank, kOutputChannelAxis,
-                           ChannelCount(graph, graph.node(chain.producer)));
+  const Node& producer = graph.node(chain.producer);
+  auto values =
+      PerChannel(*slope, *rank, OutputChannelAxis(producer, *rank), ChannelCount(graph, producer));
   if (values && slope->size() == 1) values->resize(1);
   return values;
 }
@@ -165,6 +165,10 @@ std::vector<NodeId> LayerChain::Nodes() const {
 std::size_t ChannelAxis(const Node& producer) {
   if (producer.Is("Conv")) return 0;
   return producer.Is("Gemm") && AttrOr<std::int64_t>(producer, "transB", 0) != 0 ? 0 : 1;
+}
+
+std::size_t OutputChannelAxis(const Node& producer, std::size_t rank) {
+  return producer.Is("Conv") ? 1 : rank - 1;
 }
 
 std::vector<LayerChain> FindLayerChains(const Graph& graph) {

@@ -22,15 +22,16 @@ struct Weights {
 [[nodiscard]] TensorPtr WidenedWeights(const Graph& graph, const Weights& weights);
 
 /// The nodes that FuseOps makes one msc.Conv or msc.Gemm of, and that quantization treats as one
-/// layer: Conv, Gemm or MatMul with constant weights, then a constant bias, then a residual Add,
-/// then an activation, each but the first optional. Nothing else reads the values between them.
+/// layer: Conv, Gemm or MatMul with constant weights (MatMul of any rank by a matrix), then a
+/// constant bias, then a residual Add, then an activation, each but the first optional. Nothing
+/// else reads the values between them.
 struct LayerChain {
-  NodeId producer = kNoNode;  ///< Conv; Gemm or MatMul of a matrix
+  NodeId producer = kNoNode;  ///< Conv; Gemm; MatMul by a matrix
   NodeId bias_add = kNoNode;
   NodeId residual_add = kNoNode;
   std::size_t residual_input = 0;  ///< which input of residual_add is the residual
   Activation activation;
-  std::vector<NodeId> activation_nodes;  ///< Swish has two
+  std::vector<NodeId> activation_nodes;  ///< Swish has two, GELU more
   std::vector<float> slope;              ///< of PRelu: 1 or one per channel
   ValueId output = kNoValue;             ///< what leaves the chain
 
@@ -45,5 +46,7 @@ struct LayerChain {
 
 /// Axis of the output channels in the weights of a Conv, Gemm or MatMul.
 [[nodiscard]] std::size_t ChannelAxis(const Node& producer);
+/// And in its output of that rank: 1 for Conv, else the last.
+[[nodiscard]] std::size_t OutputChannelAxis(const Node& producer, std::size_t rank);
 
 }  // namespace msc

@@ -140,10 +140,11 @@ bool FoldConstants(Graph& graph) {
   bool changed = false;
   const std::vector<NodeId> order = graph.order();
   for (const NodeId id : order) {
+    // Constants say more about types than computed values do (the target shape of Reshape), and the
+    // types then make constants of Shape nodes further on.
+    if (changed) InferNodeTypes(graph, id);
     changed |= FoldShape(graph, id) || FoldOneDim(graph, id) || FoldNode(graph, id);
   }
-  // Constants say more about types than computed values do: the target shape of Reshape.
-  if (changed) InferTypes(graph);
   return changed;
 }
 

@@ -4,14 +4,27 @@
 
 #include "compiler/ir/graph.h"
 #include "compiler/passes/chain.h"
+#include "compiler/passes/passes.h"
 
 namespace msc {
 
 // The parts of FuseOps. Each returns whether it changed the graph.
 
 /// Makes one msc.Conv or msc.Gemm of a chain, with the widening nodes in front of it and the
-/// narrowing node behind it where the whole then runs on integers, or in bf16.
-bool FuseLayer(Graph& graph, const LayerChain& chain);
+/// narrowing node behind it where the whole then runs on integers, or in bf16. Where `takes`
+/// refuses that, the activation is left out; where it refuses that too, nothing changes.
+bool FuseLayer(Graph& graph, const LayerChain& chain, const Takes& takes);
+
+/// MatMul, scale, mask, Softmax, MatMul, with the transposes around them: msc.Attention.
+bool FuseAttention(Graph& graph, const Takes& takes);
+
+/// GELU that no layer took along (see gelu.h): msc.Gelu.
+bool FuseGelu(Graph& graph, const Takes& takes);
+
+/// Whether `takes`, if there is one, says yes to `node` with an output of `type` in front of
+/// `before`. The graph is as it was afterwards.
+[[nodiscard]] bool WouldTake(Graph& graph, Node node, ValueType type, NodeId before,
+                             const Takes& takes);
 
 /// AveragePool and GlobalAveragePool of a widened value, with a narrowing node behind: msc.Pool.
 bool FusePools(Graph& graph);

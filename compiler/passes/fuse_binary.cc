@@ -27,7 +27,9 @@ bool FuseBinary(Graph& graph, NodeId id) {
   std::vector<NodeId> nodes = {id};
   ValueId output = node.outputs.front();
   const ActivationMatch match = FindActivation(graph, output);
-  if (match.slope == kNoValue && !match.nodes.empty()) {
+  // No target runs GELU behind an Add of narrow values in one step.
+  const bool gelu = match.activation.op.starts_with("Gelu");
+  if (match.slope == kNoValue && !match.nodes.empty() && !gelu) {
     attrs.activation = match.activation;
     nodes.insert(nodes.end(), match.nodes.begin(), match.nodes.end());
     output = graph.node(nodes.back()).outputs.front();

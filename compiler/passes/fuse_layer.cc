@@ -134,7 +134,7 @@ void AddBias(Graph& graph, Layer& layer) {
       if (graph.constant(input)) value = input;
     }
     rank = graph.type(producer.outputs.front()).shape->size();
-    axis = 1;
+    axis = OutputChannelAxis(producer, rank);
   }
   if (value == kNoValue) return;
   const auto stored = ReadWeights(graph, value);
@@ -178,9 +178,16 @@ std::optional<AttrMap> OwnAttrs(const Graph& graph, const Layer& layer) {
   return attrs;
 }
 
-}  // namespace
+// The constants made for a node that is not to be.
+void RemoveUnread(Graph& graph, const std::vector<ValueId>& inputs) {
+  for (const ValueId id : inputs) {
+    if (graph.constant(id) && graph.uses(id).empty() && !graph.IsOutput(id)) {
+      graph.RemoveConstant(id);
+    }
+  }
+}
 
-bool FuseLayer(Graph& graph, const LayerChain& chain) {
+bool TryFuse(Graph& graph, const LayerChain& chain, const Takes& takes) {
   Layer layer = ReadLayer(graph, chain);
   auto attrs = OwnAttrs(graph, layer);
   if (!attrs || IsCaptured(graph, chain.output)) return false;
@@ -211,16 +218,32 @@ bool FuseLayer(Graph& graph, const LayerChain& chain) {
   while (layer.inputs.back() == kNoValue) layer.inputs.pop_back();
   layer.attrs.y_type = type.dtype;
   WriteFusedAttrs(layer.attrs, *attrs);
-  ReplaceChain(graph, nodes,
-               Node{.name = "",
-                    .op = layer.producer.Is("Conv") ? "Conv" : "Gemm",
-                    .domain = "msc",
-                    .inputs = layer.inputs,
-                    .outputs = {},
-                    .captures = {},
-                    .attrs = std::move(*attrs)},
-               std::move(type));
+  Node fused{.name = "",
+             .op = layer.producer.Is("Conv") ? "Conv" : "Gemm",
+             .domain = "msc",
+             .inputs = layer.inputs,
+             .outputs = {},
+             .captures = {},
+             .attrs = std::move(*attrs)};
+  if (!WouldTake(graph, fused, type, nodes.back(), takes)) {
+    RemoveUnread(graph, layer.inputs);
+    return false;
+  }
+  ReplaceChain(graph, nodes, std::move(fused), std::move(type));
   return true;
+}
+
+}  // namespace
+
+bool FuseLayer(Graph& graph, const LayerChain& chain, const Takes& takes) {
+  if (TryFuse(graph, chain, takes)) return true;
+  if (chain.activation_nodes.empty()) return false;
+  LayerChain plain = chain;
+  plain.activation = {};
+  plain.slope.clear();
+  plain.activation_nodes.clear();
+  plain.output = graph.node(plain.Nodes().back()).outputs.front();
+  return TryFuse(graph, plain, takes);
 }
 
 }  // namespace msc

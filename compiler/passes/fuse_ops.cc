@@ -1,3 +1,4 @@
+#include <utility>
 #include <vector>
 
 #include "compiler/passes/chain.h"
@@ -24,14 +25,32 @@ bool SettleNarrowing(Graph& graph) {
 
 }  // namespace
 
-bool FuseOps(Graph& graph) {
+bool FuseOpsFor(Graph& graph, const Takes& takes) {
   bool changed = SettleNarrowing(graph);
+  // First: the scale in front of attention is not a layer's.
+  changed |= FuseAttention(graph, takes);
   const std::vector<LayerChain> chains = FindLayerChains(graph);
-  for (const LayerChain& chain : chains) changed |= FuseLayer(graph, chain);
+  for (const LayerChain& chain : chains) changed |= FuseLayer(graph, chain, takes);
+  changed |= FuseGelu(graph, takes);
   changed |= FusePools(graph);
   changed |= FuseBinaries(graph);
   changed |= RemoveDeadCode(graph);
   return changed;
+}
+
+bool FuseOps(Graph& graph) {
+  return FuseOpsFor(graph, {});
+}
+
+bool WouldTake(Graph& graph, Node node, ValueType type, NodeId before, const Takes& takes) {
+  if (!takes) return true;
+  const ValueId made = graph.AddValue(graph.FreeValueName("candidate"), std::move(type));
+  node.name = graph.FreeNodeName("candidate");
+  node.outputs = {made};
+  const NodeId id = graph.AddNode(std::move(node), before);
+  const bool taken = takes(graph, id);
+  graph.RemoveNode(id);
+  return taken;
 }
 
 }  // namespace msc

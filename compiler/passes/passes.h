@@ -23,12 +23,18 @@ bool FoldConstants(Graph& graph);
 /// layer. ONNX operator page BatchNormalization-15.
 bool FoldBatchNorm(Graph& graph);
 
+/// Mul or Add of a constant per channel in front of a Conv that alone reads the result: scales its
+/// weights, or, where it has no padding, adds to its bias. Of x * s + b in front of a Conv with
+/// padding x + b / s remains. Computed in double, rounded once.
+bool FoldIntoNextLayer(Graph& graph);
+
 /// Removes nodes and constants that no graph output depends on. Keeps graph inputs.
 bool RemoveDeadCode(Graph& graph);
 
 /// Removes Identity, Dropout in inference, Cast to the same type, Concat of one value, Pad by
-/// nothing, and Transpose, Reshape, Flatten, Squeeze and Unsqueeze that change nothing; merges
-/// Transpose of Transpose and Reshape of Reshape.
+/// nothing, Mul and Div by 1, Add and Sub of 0, and Transpose, Reshape, Flatten, Squeeze and
+/// Unsqueeze that change nothing; merges Transpose of Transpose and Reshape of Reshape. A Transpose
+/// that only moves axes of one entry becomes a Reshape.
 bool RemoveIdentities(Graph& graph);
 
 /// Makes the operators of ops/fused.h. A layer chain (see chain.h: Conv, or Gemm or MatMul of a
@@ -38,11 +44,32 @@ bool RemoveIdentities(Graph& graph);
 /// AveragePool, GlobalAveragePool, Add and Mul between Q/DQ or Casts become msc.Pool and
 /// msc.Binary; MaxPool and operators that only move values run on the narrow type. Values that are
 /// read or returned in f32 as well stay f32. A bias behind DequantizeLinear becomes f32.
+/// MatMul of values of more than two dimensions by a constant matrix is a layer like any other: all
+/// leading axes are rows. GELU and attention become an activation, msc.Gelu and msc.Attention.
 bool FuseOps(Graph& graph);
+
+/// Whether whoever will run the graph takes a node of it: Target::Supports. Types are static.
+using Takes = std::function<bool(const Graph&, NodeId)>;
+/// As FuseOps, but makes an msc.Conv, msc.Gemm, msc.Gelu or msc.Attention only where `takes` says
+/// yes to it; what is refused stays as it is written, for other kernels.
+bool FuseOpsFor(Graph& graph, const Takes& takes);
 
 /// DequantizeLinear directly followed by QuantizeLinear with the same parameters, and Cast
 /// bf16->f32 followed by Cast f32->bf16: removes the pair. Exact.
 bool CancelRequantization(Graph& graph);
+
+/// Writes out functions as the one ONNX operator that they are: Clip(x + a, 0, b) / b as
+/// HardSigmoid, x * HardSigmoid(x, 1/6, 1/2), and the same written out, as HardSwish (ONNX pages
+/// HardSigmoid-6, HardSwish-14).
+bool RecognizeActivations(Graph& graph);
+
+/// ReduceMean and ReduceMax over all axes but the first two, of rank 4 and more:
+/// GlobalAveragePool and GlobalMaxPool, with Flatten where the axes are dropped.
+bool RecognizeGlobalPools(Graph& graph);
+
+/// (x - mean) / sqrt(variance + epsilon) over the last axes, with the constant scale and bias
+/// behind it: LayerNormalization (ONNX operator page LayerNormalization-17).
+bool RecognizeLayerNorm(Graph& graph);
 
 /// What Canonicalize runs, in this order.
 [[nodiscard]] std::vector<Pass> CanonicalPasses();

@@ -30,8 +30,14 @@ bool RunLogged(const Pass& pass, Graph& graph, const std::function<void(const st
 
 std::vector<Pass> CanonicalPasses() {
   return {
-      {"remove_identities", RemoveIdentities}, {"fold_constants", FoldConstants},
-      {"fold_batch_norm", FoldBatchNorm},      {"cancel_requantization", CancelRequantization},
+      {"remove_identities", RemoveIdentities},
+      {"fold_constants", FoldConstants},
+      {"fold_batch_norm", FoldBatchNorm},
+      {"fold_into_next_layer", FoldIntoNextLayer},
+      {"recognize_activations", RecognizeActivations},
+      {"recognize_layer_norm", RecognizeLayerNorm},
+      {"recognize_global_pools", RecognizeGlobalPools},
+      {"cancel_requantization", CancelRequantization},
       {"remove_dead_code", RemoveDeadCode},
   };
 }

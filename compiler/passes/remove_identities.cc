@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "compiler/passes/match.h"
 #include "compiler/passes/passes.h"
 #include "compiler/passes/rewrite.h"
 
@@ -61,6 +62,13 @@ bool IsZeroPad(const Graph& graph, const Node& node) {
   return std::all_of(values.begin(), values.end(), [](std::int64_t pad) { return pad == 0; });
 }
 
+// x * 1, x / 1, x + 0 and x - 0: the same bits, but for -0 + 0.
+bool IsNeutralStep(const Graph& graph, const Node& node) {
+  const auto step = node.Is("Pow") ? std::nullopt : ReadScalarStep(graph, node);
+  if (!step || !SurelySameShape(graph.type(step->value), OutputType(graph, node))) return false;
+  return step->scalar == (node.Is("Mul") || node.Is("Div") ? 1.0F : 0.0F);
+}
+
 bool OnlyChangesShape(const Node& node) {
   return node.Is("Reshape") || node.Is("Flatten") || node.Is("Squeeze") || node.Is("Unsqueeze");
 }
@@ -81,10 +89,44 @@ bool DoesNothing(const Graph& graph, const Node& node) {
 
 bool RemoveNothing(Graph& graph, NodeId id) {
   const Node& node = graph.node(id);
-  if (node.inputs.empty() || node.outputs.front() == kNoValue || !DoesNothing(graph, node)) {
-    return false;
+  if (node.inputs.empty() || node.outputs.front() == kNoValue) return false;
+  if (IsNeutralStep(graph, node)) {
+    return Bypass(graph, id, ReadScalarStep(graph, node)->value);
   }
-  return Bypass(graph, id, node.inputs.front());
+  return DoesNothing(graph, node) && Bypass(graph, id, node.inputs.front());
+}
+
+// A Transpose that only moves axes of one entry moves nothing: a Reshape.
+bool MakeReshape(Graph& graph, NodeId id) {
+  const Node& node = graph.node(id);
+  if (!node.Is("Transpose")) return false;
+  const auto& shape = InputType(graph, node).shape;
+  const auto dims = shape ? StaticDims(*shape) : std::nullopt;
+  if (!dims || IsCaptured(graph, node.outputs.front())) return false;
+  const Ints perm = Permutation(graph, node);
+  Ints moved;  // the axes that hold more than one entry, in their new order
+  Ints target;
+  for (const std::int64_t axis : perm) {
+    const std::int64_t size = (*dims)[static_cast<std::size_t>(axis)];
+    if (size == 0) return false;  // 0 means something else to Reshape
+    target.push_back(size);
+    if (size != 1) moved.push_back(axis);
+  }
+  if (IsCounting(perm) || !std::is_sorted(moved.begin(), moved.end())) return false;
+  const std::string stem = graph.value(node.outputs.front()).name + "_shape";
+  const ValueId wanted = graph.AddConstant(
+      graph.FreeValueName(stem),
+      Tensor::From<std::int64_t>(DType::kI64, {static_cast<std::int64_t>(target.size())}, target));
+  Node reshape{.name = "",
+               .op = "Reshape",
+               .domain = "",
+               .inputs = {node.inputs.front(), wanted},
+               .outputs = {},
+               .captures = {},
+               .attrs = {}};
+  const NodeId nodes[] = {id};  // NOLINT(modernize-avoid-c-arrays)
+  ReplaceChain(graph, nodes, std::move(reshape));
+  return true;
 }
 
 // The node before `node` on its first input, if it is the same operator.
@@ -130,6 +172,10 @@ bool RemoveIdentities(Graph& graph) {
   bool changed = false;
   const std::vector<NodeId> order = graph.order();
   for (const NodeId id : order) {
+    if (MakeReshape(graph, id)) {
+      changed = true;
+      continue;
+    }
     const bool merged = MergeTransposes(graph, id) || MergeReshapes(graph, id);
     const bool removed = RemoveNothing(graph, id);
     changed = changed || merged || removed;

@@ -111,11 +111,12 @@ Graph ApplyStrategy(const Graph& canonical, const Strategy& strategy) {
 Graph Lower(const Graph& applied, const Target& target, const CompileOptions& options) {
   Graph graph = applied;
   InferTypes(graph, BindAll(graph, options.bindings));
-  FoldConstants(graph);
+  // With every size known, shape arithmetic folds and leaves what it hid.
+  Canonicalize(graph);
   for (const Pass& pass : target.Passes(PassPhase::kBeforeLowering)) pass.run(graph);
   if (target.WantsFusedOps()) {
     CancelRequantization(graph);
-    FuseOps(graph);
+    FuseOpsFor(graph, [&](const Graph& g, NodeId id) { return target.Supports(g, id); });
   }
   for (const Pass& pass : target.Passes(PassPhase::kLowering)) pass.run(graph);
   RemoveDeadCode(graph);

@@ -95,7 +95,8 @@ std::optional<Plan> PlanFusedGemm(const Graph& graph, const Node& node, Plan pla
   if (!x || !w) return std::nullopt;
   plan.a = node.inputs[0];
   plan.b = node.inputs[1];
-  plan.product = {.m = x->at(0), .n = w->at(0), .k = x->at(1), .transpose_b = true};
+  plan.product = {
+      .m = ElementCount(*x) / x->back(), .n = w->at(0), .k = x->back(), .transpose_b = true};
   plan.parts = {{}};
   plan.closing.channels = plan.product.n;
   if (!ReadClosing(graph, node, plan)) return std::nullopt;

@@ -170,9 +170,20 @@ const std::vector<Case> kFloatCases = {
        %y = Tanh(%d)
        output %y)",
      "y:f32 = msc.Gemm(x:f32, w_packed:f32, b:f32) @fc\n"},
-    {"not a MatMul of more than matrices", R"(
+    {"a MatMul of more than matrices, with bias, residual and activation", R"(
        input %x : f32[2,3,6]
+       input %r : f32[2,3,4]
        const %w : f32[6,4] = random 1
+       const %b : f32[4] = random 2
+       %p = MatMul(%x, %w) @fc
+       %c = Add(%b, %p)
+       %a = Add(%r, %c)
+       %y = Relu(%a)
+       output %y)",
+     "y:f32 = msc.Gemm(x:f32, w_packed:f32, b:f32, r:f32) @fc\n"},
+    {"not a MatMul by matrices that vary", R"(
+       input %x : f32[2,3,6]
+       const %w : f32[2,6,4] = random 1
        %y = MatMul(%x, %w)
        output %y)",
      "same"},
