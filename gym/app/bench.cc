@@ -22,6 +22,7 @@ namespace {
 
 struct Options {
   std::string model;
+  std::vector<std::string> shapes;
   std::string strategy;
   std::vector<std::string> targets = {"onednn"};
   std::vector<std::string> precisions = {"f32"};
@@ -108,7 +109,7 @@ double FlopsOf(Graph graph, const ShapeBindings& bindings) {
 
 void Bench(const Options& options, AppContext& context) {
   const TargetRegistry targets = MakeTargets();
-  const Graph graph = LoadModel(options.model);
+  const Graph graph = LoadModel(options.model, options.shapes);
   const std::vector<int> cores = AllowedCores();
   if (options.threads > std::ssize(cores)) {
     throw UserError("--threads is more than the " + std::to_string(cores.size()) +
@@ -157,6 +158,7 @@ void AddBench(CLI::App& app, AppContext& context) {
   CLI::App* command = app.add_subcommand("bench", "Latency of a model on each target, interleaved");
   command->add_option("model", options->model, "an .onnx file or a saved graph (.json)")
       ->required();
+  AddShapeOption(*command, options->shapes);
   command
       ->add_option("--targets,--target", options->targets,
                    "targets with their options, separated by commas: onednn,blas:library=xsmm")

@@ -25,6 +25,7 @@ struct AppContext {
 // that runs it. Both arguments outlive the parse.
 void AddSearch(CLI::App& app, AppContext& context);
 void AddCompile(CLI::App& app, AppContext& context);
+void AddConformance(CLI::App& app, AppContext& context);
 void AddRun(CLI::App& app, AppContext& context);
 void AddBench(CLI::App& app, AppContext& context);
 void AddExport(CLI::App& app, AppContext& context);

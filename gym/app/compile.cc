@@ -1,6 +1,7 @@
 #include <cstdio>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include <CLI/CLI.hpp>
 
@@ -16,6 +17,7 @@ namespace {
 
 struct Options {
   std::string model;
+  std::vector<std::string> shapes;
   std::string strategy;
   std::string target;
   std::string out = "artefact";
@@ -30,7 +32,7 @@ void CompileModel(const Options& options) {
     strategy = StrategyFromJson(ReadFile(options.strategy), "'" + options.strategy + "'");
   }
   if (!options.target.empty()) strategy.target = options.target;
-  const Graph graph = LoadModel(options.model);
+  const Graph graph = LoadModel(options.model, options.shapes);
   const CompileOptions compile{.threads = options.threads,
                                .bindings = BatchBindings(graph, options.batch)};
   const ArtefactManifest manifest = WriteArtefact(options.out, graph, strategy, targets, compile);
@@ -46,6 +48,7 @@ void AddCompile(CLI::App& app, AppContext& /*context*/) {
       app.add_subcommand("compile", "Replay a strategy without searching: write the artefact");
   command->add_option("model", options->model, "an .onnx file or a saved graph (.json)")
       ->required();
+  AddShapeOption(*command, options->shapes);
   command->add_option("--strategy", options->strategy,
                       "strategy.json of a search; without one, nothing is compressed");
   command->add_option("--target", options->target,

@@ -3,6 +3,7 @@
 #include <cstdio>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include <CLI/CLI.hpp>
 
@@ -16,6 +17,7 @@ namespace {
 
 struct Options {
   std::string model;
+  std::vector<std::string> shapes;
   std::string to = "onnx";
   std::string strategy;
   std::string out;
@@ -23,7 +25,7 @@ struct Options {
 };
 
 void Export(const Options& options) {
-  Graph graph = LoadModel(options.model);
+  Graph graph = LoadModel(options.model, options.shapes);
   if (!options.strategy.empty()) {
     graph = ApplyStrategy(
         graph, StrategyFromJson(ReadFile(options.strategy), "'" + options.strategy + "'"));
@@ -39,6 +41,7 @@ void AddExport(CLI::App& app, AppContext& /*context*/) {
   CLI::App* command = app.add_subcommand("export", "Write a model, compressed or not, as ONNX");
   command->add_option("model", options->model, "an .onnx file or a saved graph (.json)")
       ->required();
+  AddShapeOption(*command, options->shapes);
   command->add_option("--to", options->to, "the form")
       ->check(CLI::IsMember({"onnx"}))
       ->capture_default_str();

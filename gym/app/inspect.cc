@@ -1,6 +1,7 @@
 #include <cstdio>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
@@ -15,6 +16,7 @@ namespace {
 
 struct Options {
   std::string model;
+  std::vector<std::string> shapes;
   bool canonical = false;
   bool text = false;
   bool json = false;
@@ -62,7 +64,8 @@ void PrintTable(const Graph& graph) {
 }
 
 void Inspect(const Options& options) {
-  const Graph graph = options.canonical ? LoadModel(options.model) : LoadModelAsIs(options.model);
+  const Graph graph = options.canonical ? LoadModel(options.model, options.shapes)
+                                        : LoadModelAsIs(options.model, options.shapes);
   if (options.text) {
     std::printf("%s",
                 Print(graph, {.inline_elements = 16, .large = LargeConstants::kElide}).c_str());
@@ -80,6 +83,7 @@ void AddInspect(CLI::App& app, AppContext& /*context*/) {
   CLI::App* command = app.add_subcommand("inspect", "Look at a model: inputs, outputs, operators");
   command->add_option("model", options->model, "an .onnx file or a saved graph (.json)")
       ->required();
+  AddShapeOption(*command, options->shapes);
   command->add_flag("--canonical", options->canonical,
                     "after the passes that every search starts with");
   command->add_flag("--text", options->text, "the whole graph as text");

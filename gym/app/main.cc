@@ -53,6 +53,7 @@ int Main(int argc, char** argv) {
   AddJournal(app, context);
   AddInspect(app, context);
   AddList(app, context);
+  AddConformance(app, context);
   AddMeasureChild(app, context);
   try {
     app.parse(argc, argv);

@@ -1,22 +1,43 @@
 #include "gym/app/model.h"
 
+#include <CLI/CLI.hpp>
+
 #include "compiler/base/error.h"
 #include "compiler/import/onnx/import.h"
 #include "compiler/ir/serialize.h"
 #include "compiler/passes/passes.h"
+#include "compiler/pipeline/shapes.h"
 
 namespace msc::gym {
 
-Graph LoadModelAsIs(const std::string& path) {
+namespace {
+
+Graph ReadModel(const std::string& path) {
   if (path.ends_with(".onnx")) return ImportOnnx(path);
   if (path.ends_with(".json")) return LoadGraph(path.substr(0, path.size() - 5));
   throw UserError("'" + path + "': the name must end in .onnx or .json (a saved graph)");
 }
 
-Graph LoadModel(const std::string& path) {
-  Graph graph = LoadModelAsIs(path);
+}  // namespace
+
+Graph LoadModelAsIs(const std::string& path, const std::vector<std::string>& shapes) {
+  Graph graph = ReadModel(path);
+  SetInputShapes(graph, shapes);
+  return graph;
+}
+
+Graph LoadModel(const std::string& path, const std::vector<std::string>& shapes) {
+  Graph graph = LoadModelAsIs(path, shapes);
   Canonicalize(graph);
   return graph;
+}
+
+void AddShapeOption(CLI::App& command, std::vector<std::string>& shapes) {
+  command
+      .add_option("--shape", shapes,
+                  "sizes of an input whose dimensions the model leaves open, as "
+                  "NAME=1x3x640x640; once an input")
+      ->allow_extra_args(false);
 }
 
 }  // namespace msc::gym

@@ -1,16 +1,26 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "compiler/ir/graph.h"
+
+namespace CLI {
+class App;
+}  // namespace CLI
 
 namespace msc::gym {
 
 /// Imports a model, canonicalizes it and says in UserError what is wrong with it. Formats by the
-/// end of the name: .onnx, or .json for a graph that this program saved.
-[[nodiscard]] Graph LoadModel(const std::string& path);
+/// end of the name: .onnx, or .json for a graph that this program saved. `shapes` as in
+/// pipeline/shapes.h.
+[[nodiscard]] Graph LoadModel(const std::string& path, const std::vector<std::string>& shapes = {});
 
 /// As LoadModel, without canonicalizing: the model as its file has it.
-[[nodiscard]] Graph LoadModelAsIs(const std::string& path);
+[[nodiscard]] Graph LoadModelAsIs(const std::string& path,
+                                  const std::vector<std::string>& shapes = {});
+
+/// The option --shape of every subcommand that takes a model.
+void AddShapeOption(CLI::App& command, std::vector<std::string>& shapes);
 
 }  // namespace msc::gym

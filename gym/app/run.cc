@@ -22,6 +22,7 @@ namespace {
 
 struct Options {
   std::string model;
+  std::vector<std::string> shapes;
   std::string strategy;
   std::string target;
   std::vector<std::string> inputs;
@@ -42,7 +43,7 @@ Executable Load(const Options& options, const TargetRegistry& targets) {
     strategy = StrategyFromJson(ReadFile(options.strategy), "'" + options.strategy + "'");
   }
   if (!options.target.empty()) strategy.target = options.target;
-  const Graph graph = LoadModel(options.model);
+  const Graph graph = LoadModel(options.model, options.shapes);
   const CompileOptions compile{.threads = options.threads,
                                .bindings = BatchBindings(graph, options.batch)};
   Result<Executable> built = Compile(graph, strategy, targets, compile);
@@ -96,6 +97,7 @@ void AddRun(CLI::App& app, AppContext& /*context*/) {
   CLI::App* command = app.add_subcommand("run", "Outputs of a model or artefact on given inputs");
   command->add_option("model", options->model, "an artefact folder, an .onnx file or a saved graph")
       ->required();
+  AddShapeOption(*command, options->shapes);
   command->add_option("--input", options->inputs,
                       "a .npy file an input, in order; random values for those not given");
   command->add_option("--out", options->out, "folder for output_0.npy, output_1.npy, ...");

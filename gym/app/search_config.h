@@ -56,6 +56,7 @@ struct ObjectiveConfig {
 /// Everything a search is asked for: CONFIG.json. Resolved into RUN/config.json.
 struct SearchConfig {
   std::string model;
+  std::vector<std::string> shapes;
   std::string env = "Quantize-v0";
   std::string agent = "random";
   std::string target = "onednn";
@@ -71,6 +72,8 @@ struct SearchConfig {
   template <class Self, class Visit>
   static void Fields(Self& self, Visit& visit) {
     visit("model", self.model, "the ONNX file; relative to the config file");
+    visit("shapes", self.shapes,
+          "sizes of inputs whose dimensions the model leaves open, as NAME=1x3x640x640");
     visit("env", self.env, "what is decided", Within::OneOf({"Quantize-v0"}));
     visit("agent", self.agent, "who proposes; see `mscgym list agents`");
     visit("target", self.target, "who runs the model; see `mscgym list targets`");

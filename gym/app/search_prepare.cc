@@ -117,7 +117,7 @@ Prepared LoadSearch(const SearchConfig& config) {
   Prepared prepared;
   prepared.targets = MakeTargets();
   const Target& target = prepared.targets.Get(config.target);
-  prepared.graph = std::make_shared<const Graph>(LoadModel(config.model));
+  prepared.graph = std::make_shared<const Graph>(LoadModel(config.model, config.shapes));
   prepared.machine = cost::ReadMachine();
   prepared.machine.libraries["mscgym"] = MSC_VERSION;
   prepared.machine.libraries[config.target] = target.facts().version;

@@ -1,0 +1,114 @@
+#include "compiler/pipeline/conformance.h"
+
+#include <cstdio>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
+
+#include "gym/app/command.h"
+#include "gym/app/registries.h"
+
+namespace msc::gym {
+namespace {
+
+constexpr const char* kInterpreter = "interpreter";
+
+struct Options {
+  std::string folder;
+  std::string target = kInterpreter;
+  ConformanceOptions tolerance;
+  bool verbose = false;
+  bool json = false;
+};
+
+struct Tally {
+  int passed = 0;
+  int failed = 0;
+  int skipped = 0;
+};
+
+const char* WordOf(Verdict verdict) {
+  if (verdict == Verdict::kPassed) return "passed";
+  return verdict == Verdict::kFailed ? "failed" : "skipped";
+}
+
+void Add(Verdict verdict, Tally& tally) {
+  ++(verdict == Verdict::kPassed   ? tally.passed
+     : verdict == Verdict::kFailed ? tally.failed
+                                   : tally.skipped);
+}
+
+void PrintTally(const std::string& name, const Tally& tally) {
+  std::printf("%-24s %d passed, %d failed, %d skipped\n", name.c_str(), tally.passed, tally.failed,
+              tally.skipped);
+}
+
+void Conformance(const Options& options, AppContext& context) {
+  const TargetRegistry targets = MakeTargets();
+  const Target* target = options.target == kInterpreter ? nullptr : &targets.Get(options.target);
+  std::map<std::string, Tally> groups;
+  Tally all;
+  nlohmann::json rows = nlohmann::json::array();
+  for (const ConformanceTest& test : FindConformanceTests(options.folder)) {
+    const ConformanceResult result = RunConformanceTest(test, target, targets, options.tolerance);
+    Add(result.verdict, groups[test.group]);
+    Add(result.verdict, all);
+    if (options.json) {
+      rows.push_back({{"group", test.group},
+                      {"name", test.name},
+                      {"verdict", WordOf(result.verdict)},
+                      {"reason", result.reason}});
+    } else if (options.verbose && result.verdict != Verdict::kPassed) {
+      std::printf("%s/%s %s: %s\n", test.group.c_str(), test.name.c_str(), WordOf(result.verdict),
+                  result.reason.c_str());
+    }
+  }
+  if (options.json) {
+    const nlohmann::json report = {{"target", options.target},
+                                   {"passed", all.passed},
+                                   {"failed", all.failed},
+                                   {"skipped", all.skipped},
+                                   {"tests", rows}};
+    std::printf("%s\n",
+                report.dump(2, ' ', false, nlohmann::json::error_handler_t::replace).c_str());
+  } else {
+    for (const auto& [name, tally] : groups) PrintTally(name, tally);
+    PrintTally("all", all);
+  }
+  if (all.failed > 0) context.exit_code = kExitFailure;
+}
+
+}  // namespace
+
+void AddConformance(CLI::App& app, AppContext& context) {
+  auto options = std::make_shared<Options>();
+  CLI::App* command =
+      app.add_subcommand("conformance", "Run ONNX's backend tests: which operators are right here");
+  command
+      ->add_option("folder", options->folder,
+                   "a tree of ONNX backend tests, a group of it, or one test")
+      ->required();
+  command
+      ->add_option("--target", options->target,
+                   "who runs them: interpreter (the reference kernels one by one, any shape), or a "
+                   "target")
+      ->capture_default_str();
+  command->add_option("--rtol", options->tolerance.relative, "relative tolerance of floats")
+      ->check(CLI::NonNegativeNumber)
+      ->capture_default_str();
+  command->add_option("--atol", options->tolerance.absolute, "absolute tolerance of floats")
+      ->check(CLI::NonNegativeNumber)
+      ->capture_default_str();
+  command->add_flag("--verbose", options->verbose, "why tests failed or were skipped");
+  command->add_flag("--json", options->json, "for scripts, every test with its reason");
+  command->footer(
+      "Example:\n  mscgym conformance onnx/backend/test/data --target onednn --verbose\n"
+      "Exit code 1 if a test failed; a skipped one does not count.");
+  command->callback([options, &context] { Conformance(*options, context); });
+}
+
+}  // namespace msc::gym
