@@ -119,6 +119,7 @@ void Bench(const Options& options, AppContext& context) {
   PinTo({cores.begin(), cores.begin() + options.threads});
   BenchSetup setup{
       .graph = &graph,
+      .batch = options.batch,
       .compile = {.threads = options.threads, .bindings = BatchBindings(graph, options.batch)},
       .inputs = {},
       .roof = cost::MeasureRoof(options.threads)};

@@ -69,8 +69,9 @@ BenchRow Guarded(std::string target, const Variant& variant, const FillRow& fill
   BenchRow row;
   row.target = std::move(target);
   row.variant = variant.name;
+  row.why = variant.why;
   try {
-    fill(row);
+    if (row.why.empty()) fill(row);
   } catch (const InternalError&) {
     throw;
   } catch (const std::exception& error) {
@@ -96,6 +97,26 @@ double MaxError(const Tensor& expected, const Tensor& actual) {
     error = std::max(error, difference);
   }
   return error / range;
+}
+
+/// Scales from a few batches of random inputs. UserError where the model cannot be calibrated.
+std::map<std::string, TensorScale> RandomScales(const BenchSetup& setup,
+                                                const TargetRegistry& targets) {
+  constexpr std::int64_t kBatches = 4;
+  const std::int64_t batch = BatchSize(*setup.graph, setup.batch);
+  std::vector<ValueType> types = BoundInputs(*setup.graph, setup.compile.bindings);
+  for (ValueType& type : types) {
+    if (type.shape->empty()) throw UserError("an input without dimensions has no batches");
+    type.shape->front() = Dim(batch * kBatches);
+  }
+  const CalibrationRun run{
+      .target = targets.Find("onednn") != nullptr ? "onednn" : "reference",
+      .threads = setup.compile.threads,
+      .batch = batch,
+  };
+  const Calibrator calibrator =
+      ObserveActivations(*setup.graph, RandomInputs(types, 1), run, targets);
+  return calibrator.Scales({.method = "minmax"});
 }
 
 }  // namespace
@@ -127,26 +148,20 @@ std::vector<ValueType> BoundInputs(const Graph& graph, const ShapeBindings& bind
 }
 
 Variant AllLayersIn(Precision precision, const BenchSetup& setup, const TargetRegistry& targets) {
-  constexpr std::int64_t kBatches = 4;
-  Variant variant{.name = std::string(Name(precision)), .strategy = {}};
+  Variant variant{.name = std::string(Name(precision))};
   if (precision == Precision::kF32) return variant;
   for (const QuantizableLayer& layer : FindQuantizableLayers(*setup.graph)) {
     const auto& allowed = layer.allowed;
     if (std::find(allowed.begin(), allowed.end(), precision) == allowed.end()) continue;
     variant.strategy.quantize.layers[layer.name] = variant.name;
   }
-  if (precision != Precision::kInt8) return variant;
-  std::vector<ValueType> types = BoundInputs(*setup.graph, setup.compile.bindings);
-  const std::int64_t batch = BatchSize(*setup.graph, StaticDims(*types.at(0).shape)->at(0));
-  for (ValueType& type : types) type.shape->at(0) = Dim(batch * kBatches);
-  const CalibrationRun run{
-      .target = targets.Find("onednn") != nullptr ? "onednn" : "reference",
-      .threads = setup.compile.threads,
-      .batch = batch,
-  };
-  const Calibrator calibrator =
-      ObserveActivations(*setup.graph, RandomInputs(types, 1), run, targets);
-  variant.strategy.quantize.activations = calibrator.Scales({.method = "minmax"});
+  if (variant.strategy.quantize.layers.empty()) variant.why = "no layer can be " + variant.name;
+  if (precision != Precision::kInt8 || !variant.why.empty()) return variant;
+  try {
+    variant.strategy.quantize.activations = RandomScales(setup, targets);
+  } catch (const UserError& error) {
+    variant.why = error.what();
+  }
   return variant;
 }
 

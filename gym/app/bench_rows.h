@@ -21,7 +21,8 @@ namespace msc::gym {
 /// What `mscgym bench` compares: the model with decisions taken, under a name for the table.
 struct Variant {
   std::string name;  ///< "f32", "bf16", "int8" or "strategy"
-  Strategy strategy;
+  Strategy strategy = {};
+  std::string why = {};  ///< why there is no such variant; empty if there is
 };
 
 /// One row of the table: a variant on a target.
@@ -41,6 +42,7 @@ struct BenchRow {
 /// What all rows have in common.
 struct BenchSetup {
   const Graph* graph = nullptr;  ///< canonical
+  std::int64_t batch = 1;        ///< where the model leaves it open
   CompileOptions compile;
   std::vector<Tensor> inputs;
   cost::Roof roof;
@@ -54,8 +56,8 @@ struct BenchSetup {
 [[nodiscard]] std::vector<ValueType> BoundInputs(const Graph& graph, const ShapeBindings& bindings);
 
 /// Every layer that allows it in `precision`. int8 is calibrated on seeded random inputs, by
-/// minimum and maximum: good for timing, not for accuracy. UserError where the model cannot be
-/// calibrated.
+/// minimum and maximum: good for timing, not for accuracy; `why` says where that cannot be
+/// done.
 [[nodiscard]] Variant AllLayersIn(Precision precision, const BenchSetup& setup,
                                   const TargetRegistry& targets);
 
