@@ -14,7 +14,8 @@ using gym::Told;
 namespace {
 
 constexpr std::size_t kRound = 4;
-constexpr std::size_t kChanges = 24;      // single changes tried at first
+constexpr std::size_t kStart = 6;         // trials that a model starts from
+constexpr std::size_t kKnownFront = 24;   // trials of a front that is declared
 constexpr std::size_t kManyTrials = 200;  // from which a process no longer knows all of them
 
 class AutoMethod final : public Method {
@@ -39,29 +40,27 @@ class AutoMethod final : public Method {
 
   void Propose(Draft& draft) const override {
     const std::size_t trials = draft.history().trials().size();
-    if (!setup_.costs.empty()) {
-      // A front that is known beats all guessing, but sums may be declared in error.
-      if (trials < kChanges) ilp_->Propose(draft);
-    } else {
-      auto changes = SingleChanges(setup_.decisions, start_);
-      if (changes.size() > kChanges) changes.resize(kChanges);
-      draft.Add(start_);
-      for (const gym::Assignment& change : changes) draft.Add(change);
-    }
-    if (draft.full()) return;
-    const bool many = trials >= kManyTrials;
+    // A front that is known beats all guessing, but sums may be declared in error.
+    if (!setup_.costs.empty() && trials < kKnownFront) ilp_->Propose(draft);
+    if (trials < kStart) ProposeChanges(draft);
     {
-      const PartOfDraft part(draft, 1);
-      (many ? tpe_ : ilp_)->Propose(draft);
-    }
-    {
-      const PartOfDraft part(draft, many ? 1 : 2);
+      const PartOfDraft part(draft, kRound - 1);
       gp_->Propose(draft);
     }
+    const std::uint64_t turn = (draft.trial() - setup_.first_trial) / kRound % 2;
+    if (turn == 0) (trials < kManyTrials ? ilp_ : tpe_)->Propose(draft);
     evolution_->Propose(draft);
   }
 
  private:
+  /// Single changes of what was best at first: the least that a model can start from.
+  void ProposeChanges(Draft& draft) const {
+    draft.Add(start_);
+    for (const gym::Assignment& change : SingleChanges(setup_.decisions, start_)) {
+      draft.Add(change);
+    }
+  }
+
   gym::AgentSetup setup_;
   gym::Assignment start_;  // whose single changes are tried first
   std::unique_ptr<Method> ilp_;

@@ -8,10 +8,11 @@ namespace msc::agents {
 
 /// The portfolio: what to use when nothing is known of the problem.
 ///
-/// After the anchors single changes of the best, at most 24; then rounds of four in which Gaussian
-/// processes, the additive model's front and evolution (NSGA-II for several objectives) propose
-/// side by side, each hearing all results. From 200 trials on the processes share their part with
-/// TPE. Always holds the best feasible answer told.
+/// In rounds of four. Where the problem declares additive costs, their exact front comes first;
+/// elsewhere single changes of the best anchor, until a model has something to start from. Then
+/// three of a round come from Gaussian processes, whose kernel holds the sensitivities; the fourth
+/// in turn from the front of an additive model with single changes that mend it (from 200 trials on
+/// from TPE) and from evolution (NSGA-II for several objectives). Each part hears all results.
 [[nodiscard]] std::unique_ptr<gym::Agent> MakeAutoAgent(const gym::AgentSetup& setup);
 
 }  // namespace msc::agents
