@@ -1,0 +1,106 @@
+// How long does an agent think? Prints milliseconds of processor time a proposal, by agent, with
+// 1,000 trials told in a space of 100 decisions of 3 choices, one objective and one constraint; and
+// with two objectives.
+//
+//   build/release/bin/ask_costs [trials = 1000] [decisions = 100]
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <ctime>
+#include <string>
+#include <vector>
+
+#include "agents/register.h"
+#include "compiler/base/rng.h"
+
+namespace {
+
+using msc::gym::Told;
+
+std::vector<msc::gym::Decision> Decisions(std::size_t count) {
+  std::vector<msc::gym::Decision> decisions;
+  for (std::size_t i = 0; i < count; ++i) {
+    decisions.push_back({"layer" + std::to_string(i), {"f32", "bf16", "int8"}});
+  }
+  return decisions;
+}
+
+/// Time and loss add up, with a cost where neighbours differ.
+Told Try(std::uint64_t trial, msc::gym::Assignment assignment, std::size_t objectives) {
+  double time = 0;
+  double loss = 0;
+  for (std::size_t i = 0; i < assignment.size(); ++i) {
+    msc::Rng rng(msc::MixSeed({i}));
+    time += (2 - assignment[i]) * rng.Uniform();
+    loss += assignment[i] * rng.Uniform();
+    if (i > 0 && assignment[i] != assignment[i - 1]) time += 0.2;
+  }
+  const double excess = loss / (0.4 * static_cast<double>(assignment.size())) - 1;
+  Told told{.trial = trial, .assignment = std::move(assignment), .objectives = {time}};
+  if (objectives > 1) told.objectives.push_back(loss);
+  told.constraints = {excess};
+  told.violation = std::max(excess, 0.0);
+  return told;
+}
+
+/// The mildest everywhere, its single changes, then random ones: what every agent needs to be past
+/// its first steps.
+std::vector<Told> Trials(std::size_t trials, std::size_t decisions, std::size_t objectives) {
+  msc::Rng rng(3);
+  std::vector<Told> told;
+  for (std::uint64_t trial = 0; trial < trials; ++trial) {
+    msc::gym::Assignment assignment(decisions, 0);
+    if (trial > 2 * decisions) {
+      for (auto& choice : assignment) choice = static_cast<std::int32_t>(rng.Below(3));
+    } else if (trial > 0) {
+      assignment[(trial - 1) / 2] = static_cast<std::int32_t>(1 + trial % 2);
+    }
+    told.push_back(Try(trial, std::move(assignment), objectives));
+  }
+  return told;
+}
+
+/// Asking and telling, over some 50 proposals.
+double Measure(const std::string& name, std::size_t trials, std::size_t decisions,
+               std::size_t objectives) {
+  msc::agents::AgentRegistry registry;
+  msc::agents::RegisterAll(registry);
+  const auto agent = registry.Make(name, {.decisions = Decisions(decisions),
+                                          .objectives = objectives,
+                                          .constraints = 1,
+                                          .seed = 1,
+                                          .first_trial = 1});
+  std::vector<Told> told = Trials(trials, decisions, objectives);
+  std::uint64_t next = trials;
+  std::uint64_t counted = 0;
+  std::clock_t began = 0;
+  for (int round = 0; counted < 50; ++round) {
+    if (round == 1) began = std::clock();  // the first hears of all trials before
+    agent->Tell(told);
+    told.clear();
+    for (auto& proposal : agent->Ask(next, agent->round().value_or(16))) {
+      told.push_back(Try(next++, std::move(proposal), objectives));
+    }
+    counted += round > 0 ? told.size() : 0;
+  }
+  const double spent = static_cast<double>(std::clock() - began) / CLOCKS_PER_SEC;
+  return 1000 * spent / static_cast<double>(counted);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const std::size_t trials = argc > 1 ? std::strtoul(argv[1], nullptr, 10) : 1000;
+  const std::size_t decisions = argc > 2 ? std::strtoul(argv[2], nullptr, 10) : 100;
+  std::printf("%zu trials told, %zu decisions of 3 choices\n\n", trials, decisions);
+  std::printf("| agent | one objective, ms | two objectives, ms |\n|---|---|---|\n");
+  msc::agents::AgentRegistry registry;
+  msc::agents::RegisterAll(registry);
+  for (const std::string& name : registry.Names()) {
+    std::printf("| %s | %.3f | %.3f |\n", name.c_str(), Measure(name, trials, decisions, 1),
+                Measure(name, trials, decisions, 2));
+    std::fflush(stdout);
+  }
+  return 0;
+}
