@@ -1,7 +1,7 @@
 // Measures every point of a small search space, as `mscgym search` measures candidates, for the
 // tables that agents are compared on.
 //
-//   record_table quality --mscgym build/release/bin/mscgym --groups stem:1,body:9,head:1 \
+//   record_table quality --mscgym build/release/bin/mscgym --groups stem:1,body:9,head:1
 //                        --run minmax=RUN1 --run percentile=RUN2 [--skip FILE] > rows.jsonl
 //   record_table time    likewise
 //
