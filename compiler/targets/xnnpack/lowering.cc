@@ -8,7 +8,6 @@
 #include <pthreadpool.h>
 
 #include "compiler/base/error.h"
-#include "compiler/runtime/threads.h"
 
 namespace msc::xnnpack {
 namespace {
@@ -71,13 +70,30 @@ std::pair<std::int64_t, std::int64_t> MatrixOf(const Dims& dims, Layout to) {
   return to == Layout::kChannelsLast ? std::pair(dims[1], plane) : std::pair(plane, dims[1]);
 }
 
-void TurnAll(const Dims& dims, Layout layout, const float* from, float* to, int threads) {
+/// What one image's turn needs; in the form of a C callback.
+struct ImageTurn {
+  const float* from;
+  float* to;
+  std::int64_t rows;
+  std::int64_t columns;
+};
+
+/// On the library's own threads: those of another pool would compete with them.
+void TurnAll(const Dims& dims, Layout layout, const float* from, float* to, pthreadpool_t pool) {
+  constexpr std::size_t kColumnsAtOnce = 64;
   const auto [rows, columns] = MatrixOf(dims, layout);
   for (std::int64_t n = 0; n < dims[0]; ++n) {
     const std::int64_t start = n * rows * columns;
-    ParallelFor(threads, columns, [&, r = rows, c = columns](std::int64_t begin, std::int64_t end) {
-      Turn(from + start, to + start, r, c, begin, end);
-    });
+    ImageTurn turn{.from = from + start, .to = to + start, .rows = rows, .columns = columns};
+    pthreadpool_parallelize_1d_tile_1d(
+        pool,
+        [](void* context, std::size_t begin, std::size_t count) {
+          const auto& image = *static_cast<const ImageTurn*>(context);
+          const auto first = static_cast<std::int64_t>(begin);
+          Turn(image.from, image.to, image.rows, image.columns, first,
+               first + static_cast<std::int64_t>(count));
+        },
+        &turn, static_cast<std::size_t>(columns), kColumnsAtOnce, 0);
   }
 }
 
@@ -133,7 +149,7 @@ std::optional<std::vector<float>> Lowering::Constant(ValueId value, Layout layou
   const auto values = tensor->Values<float>();
   std::vector<float> copy(values.begin(), values.end());
   if (DimsOf(value) && Turns(value, layout)) {
-    TurnAll(tensor->dims(), layout, values.data(), copy.data(), 1);
+    TurnAll(tensor->dims(), layout, values.data(), copy.data(), nullptr);
   }
   return copy;
 }
@@ -159,11 +175,11 @@ void Lowering::AddTurn(ValueId value, Layout to, BufferId from, BufferId into) {
             .reads = {from},
             .writes = {into},
             .run = {}};
-  step.run = [=, threads = threads_](const StepContext& context) {
+  step.run = [=, pool = PoolOf(threads_)](const StepContext& context) {
     const auto* const source = reinterpret_cast<const float*>(context.At(from));
     auto* const target = reinterpret_cast<float*>(context.At(into));
     if (turns) {
-      TurnAll(dims, to, source, target, threads);
+      TurnAll(dims, to, source, target, pool);
     } else {
       std::memcpy(target, source, static_cast<std::size_t>(ElementCount(dims)) * sizeof(float));
     }
