@@ -2,6 +2,7 @@
 #include <utility>
 
 #include "compiler/targets/native/math.h"
+#include "compiler/targets/native/operands.h"
 #include "compiler/targets/native/rules.h"
 
 namespace msc::native {
@@ -14,9 +15,7 @@ std::vector<std::size_t> OrderOf(Lowering& lowering, const Node& node, const Dim
     const View view = lowering.Where(node.inputs[i]);
     if (view.dims == dims) return AxisOrder(view);
   }
-  std::vector<std::size_t> order(dims.size());
-  for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
-  return order;
+  return RowMajor(dims.size());
 }
 
 /// The innermost axis of two or more entries.
@@ -40,15 +39,7 @@ bool LowerElementwise(Lowering& lowering, const Group& group) {
   const View out = lowering.Out(result, OrderOf(lowering, node, dims));
   const std::size_t axis = InnermostOf(out);
 
-  std::vector<View> operands;
-  for (std::size_t i = 0; i < OperandCount(node); ++i) {
-    View view = lowering.Where(node.inputs[i]);
-    const std::size_t missing = dims.size() - view.rank();
-    if (axis >= missing && view.rank() > 0 && !view.IsUnit(axis - missing)) {
-      view = lowering.WhereUnit(node.inputs[i], axis - missing, Halo(view.rank()));
-    }
-    operands.push_back(Broadcast(view, dims));
-  }
+  std::vector<View> operands = OperandsOf(lowering, group.anchor, dims, axis, kNoFlow);
   Epilogue epilogue(lowering, group, out, axis);
   const std::size_t mine = epilogue.views().size();
   std::vector<View> all = epilogue.views();

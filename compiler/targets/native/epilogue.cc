@@ -4,6 +4,7 @@
 
 #include "compiler/base/error.h"
 #include "compiler/targets/native/math.h"
+#include "compiler/targets/native/operands.h"
 
 namespace msc::native {
 
@@ -24,19 +25,16 @@ Epilogue::Epilogue(Lowering& lowering, const Group& group, View out, std::size_t
   if (anchor.domain == "msc" && (anchor.op == "Conv" || anchor.op == "Gemm")) {
     AddFused(lowering, anchor, axis);
   } else if (anchor.op == "Conv" && anchor.inputs.size() > 2 && anchor.inputs[2] != kNoValue) {
-    View bias = lowering.Where(anchor.inputs[2]);
-    bias.dims = views_.front().dims;
-    bias.strides.assign(bias.dims.size(), 0);
-    bias.strides[axis] = 1;
-    bias.halo = Halo(bias.dims.size());
     bias_ = views_.size();
-    views_.push_back(std::move(bias));
+    views_.push_back(AlongAxis(lowering.Where(anchor.inputs[2]), views_.front().dims, axis));
   }
   for (const Group::Follower& follower : group.followers) {
-    const Node& node = graph_.node(follower.node);
     Step step{.node = follower.node, .flow = follower.flow, .operands = {}};
-    for (std::size_t i = 0; i < OperandCount(node); ++i) {
-      step.operands.push_back(i == follower.flow ? 0 : AddOperand(lowering, node.inputs[i], axis));
+    std::vector<View> operands =
+        OperandsOf(lowering, follower.node, views_.front().dims, axis, follower.flow);
+    for (std::size_t i = 0; i < operands.size(); ++i) {
+      step.operands.push_back(i == follower.flow ? 0 : views_.size());
+      if (i != follower.flow) views_.push_back(std::move(operands[i]));
     }
     steps_.push_back(std::move(step));
   }
@@ -49,31 +47,15 @@ void Epilogue::AddFused(Lowering& lowering, const Node& node, std::size_t axis) 
   };
   const auto per_channel = [&](ValueId value) -> std::size_t {
     if (value == kNoValue) return 0;
-    View view = lowering.Where(value);
-    const bool one = ElementCount(view.dims) == 1;
-    view.dims = views_.front().dims;
-    view.strides.assign(view.dims.size(), 0);
-    if (!one) view.strides[axis] = 1;
-    view.halo = Halo(view.dims.size());
-    views_.push_back(std::move(view));
+    views_.push_back(AlongAxis(lowering.Where(value), views_.front().dims, axis));
     return views_.size() - 1;
   };
   bias_ = per_channel(input(kFusedBias));
   slope_ = per_channel(input(kFusedSlope));
   if (input(kFusedResidual) != kNoValue) {
-    residual_ = AddOperand(lowering, input(kFusedResidual), axis);
+    residual_ = views_.size();
+    views_.push_back(OperandOf(lowering, input(kFusedResidual), views_.front().dims, axis));
   }
-}
-
-std::size_t Epilogue::AddOperand(Lowering& lowering, ValueId value, std::size_t axis) {
-  const Dims& dims = views_.front().dims;
-  View view = lowering.Where(value);
-  const std::size_t missing = dims.size() - view.rank();
-  if (axis >= missing && !view.IsUnit(axis - missing)) {
-    view = lowering.WhereUnit(value, axis - missing, Halo(view.rank()));
-  }
-  views_.push_back(Broadcast(view, dims));
-  return views_.size() - 1;
 }
 
 bool Epilogue::Remap(const std::function<std::optional<View>(const View&)>& map) {

@@ -54,7 +54,6 @@ class Epilogue {
     std::vector<std::size_t> operands;  ///< into views_, one an operand of the node; 0 at `flow`
   };
   void AddFused(Lowering& lowering, const Node& node, std::size_t axis);
-  [[nodiscard]] std::size_t AddOperand(Lowering& lowering, ValueId value, std::size_t axis);
 
   const Graph& graph_;
   std::vector<View> views_;

@@ -66,8 +66,7 @@ bool LowerGemm(Lowering& lowering, const Group& group) {
   std::optional<View> x = as_image(lowering.WhereUnit(gemm->x, last, Halo(x_dims.size())));
   if (!x) x = as_image(lowering.WhereDense(gemm->x));
   const ValueId result = ResultOf(lowering.graph(), group);
-  std::vector<std::size_t> order(x_dims.size());
-  for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
+  const std::vector<std::size_t> order = RowMajor(x_dims.size());
   Epilogue epilogue(lowering, group, lowering.Out(result, order), last);
   if (!x || !epilogue.Remap(as_image)) return false;
 

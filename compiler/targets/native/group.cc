@@ -4,6 +4,8 @@ namespace msc::native {
 
 bool LowerGroup(Lowering& lowering, const Group& group) {
   return LowerConv(lowering, group) || LowerGemm(lowering, group) || LowerMatMul(lowering, group) ||
+         LowerAttention(lowering, group) ||
+
          LowerPool(lowering, group) || LowerNorm(lowering, group) ||
          LowerElementwise(lowering, group) || LowerArrange(lowering, group);
 }

@@ -73,8 +73,6 @@ View Lowering::WhereDense(ValueId value) {
   for (const View& copy : copies_[value]) {
     if (IsDense(copy)) return copy;
   }
-  std::vector<std::size_t> order(view.rank());
-  for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
   View to = DenseView(0, view.dtype, view.dims);
   to.buffer = AddBuffer(
       {.kind = ProgramBuffer::Kind::kPrivate,

@@ -128,7 +128,8 @@ Expr ActivationOf(KernelWriter& writer, const Activation& activation, Expr x, co
 }
 
 std::size_t OperandCount(const Node& node) {
-  return node.op == "Clip" || node.op == "Pow" ? 1 : node.inputs.size();
+  const bool one = node.op == "Clip" || node.op == "Pow" || node.op == "BatchNormalization";
+  return one ? 1 : node.inputs.size();
 }
 
 bool IsElementwise(const Graph& graph, NodeId id) {
@@ -140,11 +141,17 @@ bool IsElementwise(const Graph& graph, NodeId id) {
   }
   for (std::size_t i = OperandCount(node); i < node.inputs.size(); ++i) {
     if (node.inputs[i] == kNoValue) continue;
-    const TensorPtr bound = graph.constant(node.inputs[i]);
-    if (bound == nullptr || bound->size() != 1 || bound->dtype() != DType::kF32) return false;
+    const TensorPtr constant = graph.constant(node.inputs[i]);
+    if (constant == nullptr || constant->dtype() != DType::kF32) return false;
+    if (constant->size() != 1 && node.op != "BatchNormalization") return false;
   }
   if (node.domain == "msc") return node.op == "Binary" || node.op == "Gelu";
   if (!node.domain.empty()) return false;
+  if (node.op == "BatchNormalization") {
+    const auto& shape = graph.type(node.inputs[0]).shape;
+    return node.inputs.size() == 5 && shape && shape->size() >= 2 &&
+           AttrOr<std::int64_t>(node, "training_mode", 0) == 0;
+  }
   if (node.op == "Pow") {
     if (node.inputs.size() != 2 || !graph.constant(node.inputs[1])) return false;
     const double power = ConstantInput(graph, node, 1, 0);
@@ -159,7 +166,7 @@ Expr ElementwiseOf(KernelWriter& writer, const Graph& graph, NodeId id,
   const Node& node = graph.node(id);
   const Expr x = writer.Bind(operands[0], body);
   if (node.domain == "msc" && node.op == "Gelu") {
-    return GeluOf(x, AttrOr(node, "approximate", std::string("none")) == "tanh");
+    return GeluOf(x, AttrOr(node, "op", std::string("Gelu")) == "GeluTanh");
   }
   if (node.domain == "msc") {
     const FusedAttrs attrs = ReadFusedAttrs(node);
@@ -174,6 +181,7 @@ Expr ElementwiseOf(KernelWriter& writer, const Graph& graph, NodeId id,
     return Clamp(x, ConstantInput(graph, node, 1, -kInfinity),
                  ConstantInput(graph, node, 2, kInfinity));
   }
+  if (node.op == "BatchNormalization") return x * operands[1] + operands[2];
   if (node.op == "PRelu") return LeakyOf(x, operands[1]);
   if (node.op == "Pow") {
     const double power = ConstantInput(graph, node, 1, 1);

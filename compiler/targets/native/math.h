@@ -22,7 +22,8 @@ namespace msc::native {
 [[nodiscard]] Expr ElementwiseOf(KernelWriter& writer, const Graph& graph, NodeId id,
                                  std::span<const Expr> operands, Body& body);
 
-/// The inputs of an elementwise node that are operands: not those read while compiling.
+/// The inputs of an elementwise node that are operands: the others are read while compiling. A
+/// BatchNormalization has one, and OperandsOf adds scale and shift.
 [[nodiscard]] std::size_t OperandCount(const Node& node);
 
 }  // namespace msc::native

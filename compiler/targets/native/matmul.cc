@@ -7,39 +7,6 @@
 #include "compiler/targets/native/rules.h"
 
 namespace msc::native {
-namespace {
-
-/// The last two axes behind exactly two batch axes; nothing where more than two batch axes lie so
-/// that they cannot be joined.
-std::optional<View> AsBatch(const View& view, const Dims& batch) {
-  Dims dims = batch;
-  dims.insert(dims.end(), view.dims.end() - 2, view.dims.end());
-  View wide = Broadcast(view, dims);
-  // Broadcast gives axes of one entry stride 0; the matrix axes keep theirs.
-  while (wide.rank() < 4) {
-    wide.dims.insert(wide.dims.begin(), 1);
-    wide.strides.insert(wide.strides.begin(), 0);
-  }
-  while (wide.rank() > 4) {
-    if (wide.dims[0] != 1 && wide.strides[0] != wide.strides[1] * wide.dims[1]) return std::nullopt;
-    wide.dims[1] *= wide.dims[0];
-    wide.dims.erase(wide.dims.begin());
-    wide.strides.erase(wide.strides.begin());
-  }
-  wide.halo = Halo(wide.rank());
-  return wide;
-}
-
-/// [n, g, rows, columns] as the n, g, c, h, w of a product: columns are channels, rows go along w.
-View AsProduct(const View& view) {
-  View product = view;
-  product.dims = {view.dims[0], view.dims[1], view.dims[3], 1, view.dims[2]};
-  product.strides = {view.strides[0], view.strides[1], view.strides[3], 0, view.strides[2]};
-  product.halo = Halo(product.dims.size());
-  return product;
-}
-
-}  // namespace
 
 // [..., rows, depth] x [..., depth, columns], neither a constant: the second matrix is put into the
 // order of packed weights, for each entry of the batch, by the kernel itself.
@@ -65,8 +32,7 @@ bool LowerMatMul(Lowering& lowering, const Group& group) {
   if (!w) w = AsBatch(lowering.WhereDense(node.inputs[1]), batch);
   if (!x || !w) return false;
   const ValueId result = ResultOf(graph, group);
-  std::vector<std::size_t> order(y_dims.size());
-  for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
+  const std::vector<std::size_t> order = RowMajor(y_dims.size());
   Epilogue epilogue(lowering, group, lowering.Out(result, order), y_dims.size() - 1);
   const bool mapped = epilogue.Remap([&](const View& view) -> std::optional<View> {
     const auto wide = AsBatch(view, batch);

@@ -2,7 +2,7 @@
 #include <optional>
 #include <utility>
 
-#include "compiler/targets/native/math.h"
+#include "compiler/targets/native/row_writer.h"
 #include "compiler/targets/native/rules.h"
 
 namespace msc::native {
@@ -25,75 +25,6 @@ std::optional<View> AsRows(const View& view) {
   return Reshape(view, {ElementCount(view.dims) / columns, columns});
 }
 
-/// Sums and maxima along one row, in vectors and then over the lanes.
-class RowWriter {
- public:
-  RowWriter(KernelWriter& writer, int lanes, std::int64_t columns)
-      : writer_(writer), lanes_(lanes), columns_(columns) {}
-
-  /// start + reduction of value(place) over the row. Lanes that do not exist must give what changes
-  /// nothing: `value` is asked for whole vectors first, then for the `valid` lanes of the rest one
-  /// by one.
-  template <class Value>
-  Expr Reduce(Op op, double start, const Value& value, Body& body) {
-    const VarId sum = writer_.NewVar();
-    const kernel::Type vector{DType::kF32, lanes_};
-    body.push_back({kernel::Let{.var = sum, .value = Float(start, lanes_)}});
-    const Op step = op == Op::kReduceAdd ? Op::kAdd : Op::kMax;
-    writer_.Loop(columns_ / lanes_, body, [&](const Expr& i) {
-      Body inside;
-      Expr v = value(i * lanes_, lanes_, inside);
-      inside.push_back({kernel::Assign{
-          .var = sum, .value = Binary(step, kernel::Var(sum, vector), std::move(v))}});
-      return inside;
-    });
-    const VarId total = writer_.NewVar();
-    body.push_back(
-        {kernel::Let{.var = total, .value = kernel::Reduce(op, kernel::Var(sum, vector))}});
-    const kernel::Type scalar{DType::kF32, 1};
-    const std::int64_t rest = columns_ % lanes_;
-    writer_.Loop(rest, body, [&](const Expr& i) {
-      Body inside;
-      Expr v = value(i + (columns_ - rest), 1, inside);
-      inside.push_back({kernel::Assign{
-          .var = total, .value = Binary(step, kernel::Var(total, scalar), std::move(v))}});
-      return inside;
-    });
-    return kernel::Var(total, scalar);
-  }
-
-  /// make(column, lanes, body) for every column, in vectors, then one by one.
-  template <class Make>
-  void Each(const Make& make, Body& body) {
-    writer_.Loop(columns_ / lanes_, body, [&](const Expr& i) {
-      Body inside;
-      make(i * lanes_, lanes_, inside);
-      return inside;
-    });
-    const std::int64_t rest = columns_ % lanes_;
-    writer_.Loop(rest, body, [&](const Expr& i) {
-      Body inside;
-      make(i + (columns_ - rest), 1, inside);
-      return inside;
-    });
-  }
-
- private:
-  KernelWriter& writer_;
-  int lanes_;
-  std::int64_t columns_;
-};
-
-Expr Spread(const Expr& scalar, int lanes) {
-  return lanes == 1 ? scalar : kernel::Broadcast(scalar, lanes);
-}
-
-std::vector<std::size_t> RowMajor(std::size_t rank) {
-  std::vector<std::size_t> order(rank);
-  for (std::size_t i = 0; i < rank; ++i) order[i] = i;
-  return order;
-}
-
 bool IsLastAxis(std::int64_t axis, std::size_t rank) {
   return axis == -1 || axis == static_cast<std::int64_t>(rank) - 1;
 }
@@ -102,7 +33,6 @@ bool LowerSoftmax(Lowering& lowering, const Node& node) {
   const Dims dims = lowering.DimsOf(node.inputs[0]);
   if (dims.empty() || ElementCount(dims) == 0) return false;
   if (!IsLastAxis(AttrOr<std::int64_t>(node, "axis", -1), dims.size())) return false;
-  const bool log = node.op == "LogSoftmax";
   std::optional<View> x =
       AsRows(lowering.WhereUnit(node.inputs[0], dims.size() - 1, Halo(dims.size())));
   if (!x) x = AsRows(lowering.WhereDense(node.inputs[0]));
@@ -119,31 +49,14 @@ bool LowerSoftmax(Lowering& lowering, const Node& node) {
     const auto load = [&](const Expr& column, int lanes) {
       return kernel::Load(from, x_row + column, {DType::kF32, lanes});
     };
-    const Expr max = row.Reduce(
-        Op::kReduceMax, -std::numeric_limits<double>::infinity(),
-        [&](const Expr& column, int lanes, Body&) { return load(column, lanes); }, inside);
-    const Expr sum = row.Reduce(
-        Op::kReduceAdd, 0,
-        [&](const Expr& column, int lanes, Body& step) {
-          const Expr e =
-              writer.Bind(kernel::Unary(Op::kExp, load(column, lanes) - Spread(max, lanes)), step);
-          if (!log) {
-            step.push_back({kernel::Store{.buffer = to, .index = y_row + column, .value = e}});
-          }
-          return e;
-        },
-        inside);
-    const Expr scale = writer.Bind(
-        log ? max + kernel::Unary(Op::kLog, sum) : Binary(Op::kDiv, Float(1), sum), inside);
-    row.Each(
-        [&](const Expr& column, int lanes, Body& step) {
-          Expr value =
-              log ? load(column, lanes) - Spread(scale, lanes)
-                  : kernel::Load(to, y_row + column, {DType::kF32, lanes}) * Spread(scale, lanes);
-          step.push_back(
-              {kernel::Store{.buffer = to, .index = y_row + column, .value = std::move(value)}});
-        },
-        inside);
+    const auto store = [&](const Expr& column, Expr value, Body& step) {
+      step.push_back(
+          {kernel::Store{.buffer = to, .index = y_row + column, .value = std::move(value)}});
+    };
+    const auto stored = [&](const Expr& column, int lanes) {
+      return kernel::Load(to, y_row + column, {DType::kF32, lanes});
+    };
+    WriteSoftmax(writer, row, load, stored, store, inside);
     return inside;
   });
   const NodeId id = lowering.graph().producer(node.outputs[0]);
@@ -238,7 +151,7 @@ bool LowerNorm(Lowering& lowering, const Group& group) {
   if (!node.domain.empty() || node.inputs.empty() || node.outputs.empty()) return false;
   const Graph& graph = lowering.graph();
   if (!IsF32(graph, node.inputs[0]) || !IsF32(graph, node.outputs[0])) return false;
-  if (node.op == "Softmax" || node.op == "LogSoftmax") return LowerSoftmax(lowering, node);
+  if (node.op == "Softmax") return LowerSoftmax(lowering, node);
   if (node.op == "LayerNormalization") return LowerLayerNorm(lowering, node);
   return false;
 }

@@ -7,6 +7,37 @@ namespace msc::native {
 using kernel::Access;
 using kernel::Int;
 
+std::optional<View> AsBatch(const View& view, const Dims& batch) {
+  Dims dims = batch;
+  dims.insert(dims.end(), view.dims.end() - 2, view.dims.end());
+  View wide = Broadcast(view, dims);
+  // Broadcast gives axes of one entry stride 0; the matrix axes keep theirs.
+  while (wide.rank() < 4) {
+    wide.dims.insert(wide.dims.begin(), 1);
+    wide.strides.insert(wide.strides.begin(), 0);
+  }
+  while (wide.rank() > 4) {
+    if (wide.dims[1] == 1) {
+      wide.strides[1] = wide.strides[0];
+    } else if (wide.dims[0] != 1 && wide.strides[0] != wide.strides[1] * wide.dims[1]) {
+      return std::nullopt;
+    }
+    wide.dims[1] *= wide.dims[0];
+    wide.dims.erase(wide.dims.begin());
+    wide.strides.erase(wide.strides.begin());
+  }
+  wide.halo = Halo(wide.rank());
+  return wide;
+}
+
+View AsProduct(const View& view) {
+  View product = view;
+  product.dims = {view.dims[0], view.dims[1], view.dims[3], 1, view.dims[2]};
+  product.strides = {view.strides[0], view.strides[1], view.strides[3], 0, view.strides[2]};
+  product.halo = Halo(product.dims.size());
+  return product;
+}
+
 View PackedMemory(Lowering& lowering, const Product& product, const TileSchedule& tile) {
   const int lanes = lowering.unit().lanes;
   const ChannelTiles tiles(product.channels, lanes, tile.vectors);

@@ -12,6 +12,7 @@ namespace msc::native {
 [[nodiscard]] bool LowerConv(Lowering& lowering, const Group& group);
 [[nodiscard]] bool LowerGemm(Lowering& lowering, const Group& group);
 [[nodiscard]] bool LowerMatMul(Lowering& lowering, const Group& group);
+[[nodiscard]] bool LowerAttention(Lowering& lowering, const Group& group);
 [[nodiscard]] bool LowerPool(Lowering& lowering, const Group& group);
 [[nodiscard]] bool LowerElementwise(Lowering& lowering, const Group& group);
 [[nodiscard]] bool LowerNorm(Lowering& lowering, const Group& group);

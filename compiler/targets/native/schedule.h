@@ -46,8 +46,7 @@ struct ProductShape {
   std::int64_t depth = 1;     ///< summed over
 };
 
-/// The tile that wastes least by a model of the register file and the load ports (benchmarks in
-/// docs/native.md).
+/// The tile that wastes least by a model of the register file and the load ports.
 [[nodiscard]] TileSchedule DefaultTile(const ProductShape& shape, const VectorUnit& unit);
 
 /// Sizes that decide between the algorithms of a convolution.

@@ -153,16 +153,20 @@ View Broadcast(const View& view, const Dims& dims) {
   return to;
 }
 
-std::vector<std::size_t> AxisOrder(std::size_t rank) {
+std::vector<std::size_t> RowMajor(std::size_t rank) {
   std::vector<std::size_t> order(rank);
   std::iota(order.begin(), order.end(), 0);
+  return order;
+}
+
+std::vector<std::size_t> AxisOrder(std::size_t rank) {
+  std::vector<std::size_t> order = RowMajor(rank);
   if (rank >= 4) std::rotate(order.begin() + 1, order.begin() + 2, order.end());
   return order;
 }
 
 std::vector<std::size_t> AxisOrder(const View& view) {
-  std::vector<std::size_t> order(view.rank());
-  std::iota(order.begin(), order.end(), 0);
+  std::vector<std::size_t> order = RowMajor(view.rank());
   std::stable_sort(order.begin(), order.end(),
                    [&](std::size_t a, std::size_t b) { return view.strides[a] > view.strides[b]; });
   return order;

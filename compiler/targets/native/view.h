@@ -61,6 +61,8 @@ struct View {
 /// Axes from outermost to innermost as the kernels make values of this rank: channels (axis 1) last
 /// for 4 dims and more, row-major below.
 [[nodiscard]] std::vector<std::size_t> AxisOrder(std::size_t rank);
+/// 0, 1, 2, ...
+[[nodiscard]] std::vector<std::size_t> RowMajor(std::size_t rank);
 /// Axes from the largest stride to the smallest.
 [[nodiscard]] std::vector<std::size_t> AxisOrder(const View& view);
 

@@ -1,0 +1,177 @@
+#include "compiler/ops/attention.h"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "compiler/targets/native/packing.h"
+#include "compiler/targets/native/product.h"
+#include "compiler/targets/native/row_writer.h"
+#include "compiler/targets/native/rules.h"
+
+namespace msc::native {
+namespace {
+
+using kernel::Access;
+using kernel::Binary;
+using kernel::Float;
+using kernel::Int;
+using kernel::Op;
+
+std::vector<std::int64_t> Inverse(const std::vector<std::int64_t>& perm) {
+  std::vector<std::int64_t> inverse(perm.size());
+  for (std::size_t i = 0; i < perm.size(); ++i) {
+    inverse[static_cast<std::size_t>(perm[i])] = static_cast<std::int64_t>(i);
+  }
+  return inverse;
+}
+
+/// The views of one attention, [n, g, ...] each.
+struct Views {
+  View q;                    ///< queries, depth
+  View k;                    ///< depth, keys
+  View v;                    ///< keys, width
+  std::optional<View> mask;  ///< queries, keys
+  View y;                    ///< queries, width
+};
+
+std::optional<Views> ReadViews(Lowering& lowering, const Node& node) {
+  const Graph& graph = lowering.graph();
+  for (const ValueId value : node.inputs) {
+    if (value != kNoValue && graph.type(value).dtype != DType::kF32) return std::nullopt;
+  }
+  const std::size_t rank = lowering.DimsOf(node.inputs[kAttentionQ]).size();
+  if (rank < 2 || ElementCount(lowering.DimsOf(node.outputs[0])) == 0) return std::nullopt;
+  const AttentionAttrs attrs = ReadAttentionAttrs(node, rank);
+  Dims batch;
+  // Heads are strides; a copy is made only where the innermost axis is not the depth.
+  const auto matrix = [&](AttentionInput input, const std::vector<std::int64_t>& perm) {
+    const auto inner = static_cast<std::size_t>(perm.back());
+    const View view = Transpose(lowering.WhereUnit(node.inputs[input], inner, Halo(rank)), perm);
+    if (batch.empty()) batch.assign(view.dims.begin(), view.dims.end() - 2);
+    return AsBatch(view, batch);
+  };
+  const auto q = matrix(kAttentionQ, attrs.q_perm);
+  const auto k = matrix(kAttentionK, attrs.k_perm);
+  const auto v = matrix(kAttentionV, attrs.v_perm);
+  if (!q || !k || !v || q->dims[3] == 0 || k->dims[2] == 0) return std::nullopt;
+  Views views{.q = *q, .k = *k, .v = *v, .mask = std::nullopt, .y = View()};
+  std::swap(views.k.dims[2], views.k.dims[3]);
+  std::swap(views.k.strides[2], views.k.strides[3]);
+  if (node.inputs.size() > kAttentionMask && node.inputs[kAttentionMask] != kNoValue) {
+    const ValueId mask = node.inputs[kAttentionMask];
+    const std::size_t mask_rank = lowering.DimsOf(mask).size();
+    if (mask_rank == 0) return std::nullopt;
+    Dims dims = batch;
+    dims.push_back(views.q.dims[2]);
+    dims.push_back(views.k.dims[3]);
+    const View wide = Broadcast(lowering.WhereUnit(mask, mask_rank - 1, Halo(mask_rank)), dims);
+    Dims matrix_batch(wide.dims.begin(), wide.dims.end() - 2);
+    views.mask = AsBatch(wide, matrix_batch);
+    if (!views.mask) return std::nullopt;
+    // AsBatch keeps stride 0 of what was broadcast.
+    views.mask->strides[2] = wide.strides[wide.rank() - 2];
+    views.mask->strides[3] = wide.strides[wide.rank() - 1];
+  }
+  const View out = lowering.Out(node.outputs[0], RowMajor(rank));
+  const auto y = AsBatch(Transpose(out, Inverse(attrs.y_perm)), batch);
+  if (!y) return std::nullopt;
+  views.y = *y;
+  return views;
+}
+
+/// Softmax of scale * row + mask, in place, for every row of `scores` [rows, columns].
+void WriteWeights(KernelWriter& writer, int lanes, const View& scores, double scale,
+                  const std::optional<View>& mask, const Expr& n, const Expr& g, Body& body) {
+  const kernel::BufferRef buffer = writer.Use(scores, Access::kScratch);
+  const std::int64_t columns = scores.dims[1];
+  RowWriter row(writer, lanes, columns);
+  writer.Loop(scores.dims[0], body, [&](const Expr& r) {
+    Body inside;
+    const Expr first = writer.Bind(Int(scores.offset) + r * scores.strides[0], inside);
+    const auto load = [&](const Expr& column, int width) {
+      return kernel::Load(buffer, first + column, {DType::kF32, width});
+    };
+    const auto store = [&](const Expr& column, Expr value, Body& step) {
+      step.push_back(
+          {kernel::Store{.buffer = buffer, .index = first + column, .value = std::move(value)}});
+    };
+    WriteSoftmax(
+        writer, row,
+        [&](const Expr& column, int width) {
+          Expr value = load(column, width) * Float(scale, width);
+          if (!mask) return value;
+          const Place place{.at = {n, g, r, column}, .axis = 3, .lanes = width, .valid = 0};
+          return std::move(value) + LoadAt(writer, *mask, place);
+        },
+        load, store, inside);
+    return inside;
+  });
+}
+
+}  // namespace
+
+// All of one head by one call: the scores stay in cache between the two products.
+bool LowerAttention(Lowering& lowering, const Group& group) {
+  const Node& node = lowering.node(group.anchor);
+  if (!node.Is("Attention", "msc")) return false;
+  const std::optional<Views> views = ReadViews(lowering, node);
+  if (!views) return false;
+  const VectorUnit& unit = lowering.unit();
+  const std::int64_t queries = views->q.dims[2];
+  const std::int64_t depth = views->q.dims[3];
+  const std::int64_t keys = views->k.dims[3];
+  const std::int64_t width = views->v.dims[3];
+
+  std::int64_t elements = 0;
+  View scores = NewView(DType::kF32, {queries, keys}, RowMajor(2), Halo(2), elements);
+  scores.buffer = lowering.Scratch(DType::kF32, elements).buffer;
+  // The same for every head.
+  View scores_of = scores;
+  scores_of.dims = {views->q.dims[0], views->q.dims[1], queries, keys};
+  scores_of.strides = {0, 0, scores.strides[0], 1};
+  scores_of.halo = Halo(4);
+
+  const Product first{.x = AsProduct(views->q), .channels = keys};
+  const Product second{.x = AsProduct(scores_of), .channels = width};
+  TileSchedule first_tile = DefaultTile({.rows = queries, .channels = keys, .depth = depth}, unit);
+  TileSchedule second_tile = DefaultTile({.rows = queries, .channels = width, .depth = keys}, unit);
+  first_tile.order = LoopOrder::kChannelsOuter;
+  second_tile.order = LoopOrder::kChannelsOuter;
+
+  KernelWriter writer = lowering.Writer("attention");
+  const View packed_k = PackedMemory(lowering, first, first_tile);
+  const View packed_v = PackedMemory(lowering, second, second_tile);
+  for (const View& scratch : {scores, packed_k, packed_v}) {
+    (void)writer.Use(scratch, Access::kScratch);
+  }
+  const double scale =
+      static_cast<double>(ReadAttentionAttrs(node, lowering.DimsOf(node.inputs[0]).size()).scale);
+  const std::int64_t groups = views->q.dims[1];
+  Body body =
+      writer.Loop(views->q.dims[0] * groups, kernel::LoopKind::kParallel, [&](const Expr& index) {
+        Body inside;
+        const auto append = [&](Body from) {
+          for (kernel::Stmt& stmt : from) inside.push_back(std::move(stmt));
+        };
+        const Expr n = writer.Bind(Binary(Op::kDiv, index, Int(groups)), inside);
+        const Expr g = writer.Bind(Binary(Op::kMod, index, Int(groups)), inside);
+        WritePacking(writer, unit, first_tile, views->k, packed_k, n, g, inside);
+        append(ProductOf(writer, unit, first, first_tile, packed_k,
+                         Epilogue(lowering.graph(), AsProduct(scores_of)), n, g));
+        WriteWeights(writer, unit.lanes, scores, scale, views->mask, n, g, inside);
+        WritePacking(writer, unit, second_tile, views->v, packed_v, n, g, inside);
+        append(ProductOf(writer, unit, second, second_tile, packed_v,
+                         Epilogue(lowering.graph(), AsProduct(views->y)), n, g));
+        return inside;
+      });
+  const double heads = static_cast<double>(views->q.dims[0] * groups);
+  const double flops = heads * static_cast<double>(queries * keys) *
+                       (2.0 * static_cast<double>(depth + width) + 5.0);
+  lowering.AddCall(std::move(writer), std::move(body), flops,
+                   lowering.LabelOf(group.nodes(), "f32"));
+  lowering.Finish(node.outputs[0]);
+  return true;
+}
+
+}  // namespace msc::native
