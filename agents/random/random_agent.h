@@ -6,8 +6,8 @@
 
 namespace msc::agents {
 
-/// Uniform over what was not tried before: the control that a search must beat. Results change
-/// nothing else.
+/// Uniform over what was not proposed before and no anchor has: the control that a search must
+/// beat. Results change nothing, so it never waits for one.
 [[nodiscard]] std::unique_ptr<gym::Agent> MakeRandomAgent(const gym::AgentSetup& setup);
 
 }  // namespace msc::agents

@@ -31,6 +31,9 @@ struct AgentSetup {
   /// The first trial that will be asked of the agent. Those before are told before: the problem's
   /// anchors, or results of an earlier study to start from.
   std::uint64_t first_trial = 0;
+  /// Assignments of the problem's anchors. Their results are told like all others, but maybe later
+  /// than the first question to an agent without rounds.
+  std::vector<Assignment> anchors = {};
   /// What objectives, then constraints are known to be, where all of them are sums over the
   /// decisions; else empty.
   std::vector<AdditiveCost> costs = {};

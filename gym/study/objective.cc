@@ -61,7 +61,10 @@ AgentSetup AgentSetupFor(const SearchProblem& problem, const Objective& objectiv
   setup.objectives = objective.minimize.size();
   setup.constraints = objective.subject_to.size();
   setup.seed = seed;
-  setup.first_trial = problem.Anchors().size();
+  for (auto& [name, assignment] : problem.Anchors()) {
+    setup.anchors.push_back(std::move(assignment));
+  }
+  setup.first_trial = setup.anchors.size();
   const std::map<std::string, AdditiveCost> known = problem.AdditiveCosts();
   for (const std::string& metric : objective.minimize) {
     const auto it = known.find(metric);

@@ -109,10 +109,10 @@ class StudyRun {
       wishes.push_back({"anchor:" + name, std::move(assignment)});
     }
     std::uint64_t first = 0;
-    std::size_t asked = wishes.size();
+    bool exhausted = false;
+    // The anchors are a round of their own, unless the agent does not care how they do.
+    if (!agent_.round()) exhausted = !Ask(wishes.size(), wishes);
     while (true) {
-      // An agent that gives less than asked has nothing left.
-      const bool exhausted = wishes.size() < asked;
       const std::uint64_t next = first + wishes.size();
       if (first < options_.trials) {
         wishes.resize(std::min<std::uint64_t>(wishes.size(), options_.trials - first));
@@ -122,14 +122,20 @@ class StudyRun {
       if (next >= options_.trials) return StopReason::kTrials;
       if (exhausted) return StopReason::kExhausted;
       first = next;
-      // A whole round even where fewer trials are left: with more trials later, the same round is
-      // asked for again and must come out the same.
-      asked = agent_.round().value_or(kChunk);
       wishes.clear();
-      for (auto& assignment : agent_.Ask(first, asked)) {
-        wishes.push_back({options_.agent, std::move(assignment)});
-      }
+      exhausted = !Ask(first, wishes);
     }
+  }
+
+  /// Adds the proposals of a round for trials `first` and on; whether there may be more after them.
+  bool Ask(std::uint64_t first, std::vector<Wish>& wishes) {
+    // A whole round even where fewer trials are left: with more trials later, the same round is
+    // asked for again and must come out the same.
+    const std::size_t asked = agent_.round().value_or(kChunk);
+    std::vector<Assignment> proposals = agent_.Ask(first, asked);
+    for (auto& assignment : proposals) wishes.push_back({options_.agent, std::move(assignment)});
+    // An agent that gives less than asked has nothing left.
+    return proposals.size() == asked;
   }
 
   /// Whether every wish is fulfilled; false when stopped before.

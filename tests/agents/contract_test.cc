@@ -85,6 +85,8 @@ std::unique_ptr<gym::Agent> MakeAgent(const std::string& name, const gym::Search
                                       const gym::Objective& objective, const Plan& plan) {
   gym::AgentSetup setup = gym::AgentSetupFor(problem, objective, plan.seed);
   setup.first_trial = plan.before.empty() ? 0 : plan.before.back().trial + 1;
+  setup.anchors.clear();
+  for (const Told& told : plan.before) setup.anchors.push_back(told.assignment);
   setup.costs.clear();  // to be found out; declared ones have a test of their own
   return Registered().Make(name, setup);
 }

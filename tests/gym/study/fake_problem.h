@@ -26,6 +26,7 @@ class FakeProblem final : public SearchProblem {
   std::vector<std::pair<std::string, Assignment>> anchors = {{"plain", {0, 0, 0}},
                                                              {"all", {3, 3, 3}}};
   std::map<Assignment, int> tried;
+  int batches = 0;
 
   static Evaluation Truth(const Assignment& a) {
     if (a[0] == 0 && a[2] == 3) return {{}, Failure{FailureKind::kUnsupported, "0 before 3"}, ""};
@@ -46,6 +47,7 @@ class FakeProblem final : public SearchProblem {
   std::string DoHash() const override { return hash; }
   void DoEvaluate(std::span<const Assignment> batch, const Done& done,
                   const std::function<bool()>& stop) override {
+    ++batches;
     std::vector<std::size_t> order(batch.size());
     std::iota(order.begin(), order.end(), std::size_t{0});
     if (shuffle_seed != 0) {

@@ -77,6 +77,17 @@ TEST(Study, RunsAnchorsFirstUnderTheirNames) {
   EXPECT_EQ(result.stop, StopReason::kTrials);
 }
 
+TEST(Study, AsksAnAgentWithoutRoundsTogetherWithTheAnchors) {
+  SimDisk disk;
+  FakeProblem problem;
+  (void)Conduct(disk, problem, Kind::kFree, Options(5));
+  EXPECT_EQ(problem.batches, 1);
+  SimDisk other;
+  FakeProblem again;
+  (void)Conduct(other, again, Kind::kRound, Options(5));
+  EXPECT_GT(again.batches, 1);
+}
+
 TEST(Study, StopsInsideTheAnchorsWhenFewerTrialsAreWanted) {
   SimDisk disk;
   FakeProblem problem;
