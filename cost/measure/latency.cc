@@ -1,9 +1,9 @@
 #include "cost/measure/latency.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <cstddef>
+#include <limits>
 #include <utility>
 
 #include "compiler/base/error.h"
@@ -15,6 +15,7 @@ namespace {
 using std::chrono::nanoseconds;
 
 constexpr double kWarmTolerance = 0.02;
+constexpr int kWarmEpochs = 3;
 constexpr double kYardstickTolerance = 0.03;
 constexpr double kStolenTolerance = 0.01;
 constexpr std::int64_t kLeastRounds = 3;
@@ -40,27 +41,31 @@ nanoseconds TimeEpoch(const Side& side, const Probe& probe) {
   return probe.now() - start;
 }
 
-/// Calls until three epochs in a row agree, choosing on the way how many calls make an epoch.
+/// Calls until they get no faster, choosing on the way how many calls make an epoch. What is cold
+/// is slow and becomes faster, while a busy machine makes any epoch slow at any time: to wait until
+/// epochs are equal would be to wait for a quiet machine.
 Side WarmUp(const Call& call, const LatencyOptions& options, const Probe& probe) {
   Side side{&call, 1};
   const nanoseconds wanted = std::chrono::microseconds(options.min_epoch_us);
   const nanoseconds deadline = probe.now() + std::chrono::milliseconds(options.max_warmup_ms);
-  std::array<double, 3> last{};
-  for (std::size_t epochs = 0;;) {
+  double fastest = std::numeric_limits<double>::infinity();
+  for (int no_faster = 0;;) {
     const nanoseconds time = TimeEpoch(side, probe);
     if (time < wanted && side.repeats < kMostRepeats) {
       // A little more than needed, so that a faster epoch later is still long enough.
       const double factor = 1.2 * Count(wanted) / std::max(Count(time), 1.0);
       const double repeats = std::ceil(static_cast<double>(side.repeats) * std::min(factor, 10.0));
       side.repeats = std::max(side.repeats + 1, static_cast<std::int64_t>(repeats));
-      epochs = 0;
-    } else {
-      last[epochs++ % last.size()] = Count(time);
-      const auto [least, most] = std::minmax_element(last.begin(), last.end());
-      if (epochs >= last.size() && *most <= *least * (1 + kWarmTolerance)) return side;
+      fastest = std::numeric_limits<double>::infinity();
+      no_faster = 0;
+      continue;
     }
-    if (probe.now() >= deadline && epochs > 0) return side;
-    if (side.repeats >= kMostRepeats) return side;
+    ++no_faster;
+    if (Count(time) < fastest * (1 - kWarmTolerance)) {
+      fastest = Count(time);
+      no_faster = 0;
+    }
+    if (no_faster >= kWarmEpochs || probe.now() >= deadline) return side;
   }
 }
 

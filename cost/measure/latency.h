@@ -56,16 +56,17 @@ using Call = std::function<void()>;
 
 /// Times `candidates` against `reference`, all in this process, on the cores it is bound to.
 ///
-/// Each side is warmed up until three epochs agree within 2 %. Then rounds: one epoch of each side,
-/// in an order that turns round every time, so that a drift of the machine cancels. A candidate's
-/// ratio is the median over rounds of its time by the reference's, with a bootstrap interval. A
-/// round in which the process was interrupted, or around which the yardstick moved by more than
-/// 3 %, does not count and another is measured while the budget of rounds and time lasts. `noisy`
-/// is set where more than half the rounds were so disturbed (then all count), where the ratio's
-/// spread is above `max_spread`, or where a hypervisor stole more than 1 % of the time. Ends when
-/// every interval was narrower than `target_width` at two looks five rounds apart, or at the
-/// budget, but not before 3 rounds. Equal sides are called different about 7 times in 100: the 5
-/// of a 95 % interval, and some for stopping by it.
+/// Each side is warmed up until three epochs in a row were no more than 2 % faster than the fastest
+/// before. Then rounds: one epoch of each side, in an order that turns round every time, so that a
+/// drift of the machine cancels. A candidate's ratio is the median over rounds of its time by the
+/// reference's, with a bootstrap interval. A round in which the process was interrupted, or around
+/// which the yardstick moved by more than 3 %, does not count and another is measured while the
+/// budget of rounds and time lasts. `noisy` is set where more than half the rounds were so
+/// disturbed (then all count), where the ratio's spread is above `max_spread`, or where a
+/// hypervisor stole more than 1 % of the time. Ends when every interval was narrower than
+/// `target_width` at two looks five rounds apart, or at the budget, but not before 3 rounds. Equal
+/// sides are called different about 7 times in 100: the 5 of a 95 % interval, and some for stopping
+/// by it.
 [[nodiscard]] std::vector<Latency> MeasureTogether(const Call& reference,
                                                    std::span<const Call> candidates,
                                                    const LatencyOptions& options,

@@ -147,6 +147,23 @@ TEST(MeasureTogether, RepeatsCallsUntilAnEpochIsLongEnough) {
   EXPECT_GE(calls, 2 * 3 * 1000);
 }
 
+TEST(MeasureTogether, WarmsUpUntilCallsGetNoFasterEvenWhereNoTwoAgree) {
+  // Twice as slow at first, faster call by call until the 40th; then never twice the same.
+  FakeMachine machine;
+  std::int64_t calls = 0;
+  machine.each_call = [&calls](FakeMachine& m) {
+    ++calls;
+    m.now_ns += calls < 40 ? 100'000.0 * static_cast<double>(40 - calls)
+                           : 100'000.0 * static_cast<double>(calls % 7);
+  };
+  LatencyOptions options;
+  options.min_rounds = options.max_rounds = 3;
+  options.max_warmup_ms = 1'000'000;
+  (void)machine.Compare(2'000'000, 2'000'000, 0, options);
+  EXPECT_GE(calls, 40);
+  EXPECT_LE(calls, 80);
+}
+
 TEST(MeasureTogether, StopsAsSoonAsTheIntervalIsNarrow) {
   FakeMachine machine;
   LatencyOptions options;
