@@ -10,6 +10,7 @@
 
 #include "compiler/base/error.h"
 #include "cost/farm/blobs.h"
+#include "cost/farm/patience.h"
 
 namespace msc::cost {
 namespace {
@@ -17,11 +18,10 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 /// How long the service thread listens before it looks whether there is something to send.
-constexpr std::chrono::milliseconds kListen{2};
 /// How often Evaluate asks its caller whether to stop.
 constexpr std::chrono::milliseconds kAskStop{20};
 /// For the last packets to leave this process.
-constexpr std::chrono::milliseconds kDrain{50};
+constexpr std::chrono::milliseconds kDrain{100};
 
 [[noreturn]] void Throw(RemoteError error, const std::string& text) {
   if (error == RemoteError::kUser) throw UserError(text);
@@ -42,6 +42,7 @@ struct FarmEvaluator::State {
         dispatcher(farm_options, farm.size() - 1, Clock::now()) {}
 
   Transport& transport;  // the service thread's
+  Patience patience;     // likewise
   const FarmOptions options;
 
   std::mutex mutex;  // guards all below
@@ -78,7 +79,8 @@ void FarmEvaluator::State::Serve() {
 }
 
 void FarmEvaluator::State::ServeOnce() {
-  std::optional<Packet> packet = transport.Poll(kListen);
+  std::optional<Packet> packet = transport.Poll(patience.Next());
+  if (packet) patience.Reset();
   const std::vector<int> dead = transport.dead_peers();
   std::vector<Dispatcher::Outgoing> outgoing;
   {
@@ -101,6 +103,7 @@ void FarmEvaluator::State::ServeOnce() {
     outgoing = dispatcher.TakeOutgoing();
     changed.notify_all();
   }
+  if (!outgoing.empty()) patience.Reset();
   for (const auto& [to, message] : outgoing) transport.Post(to, Encode(message));
 }
 

@@ -11,6 +11,7 @@
 #include "compiler/base/error.h"
 #include "cost/farm/blobs.h"
 #include "cost/farm/coordinator.h"
+#include "cost/farm/patience.h"
 #include "cost/farm/protocol.h"
 
 namespace msc::cost {
@@ -18,7 +19,8 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr std::chrono::milliseconds kListen{2};
+/// How often a worker that leaves looks whether its evaluation has ended.
+constexpr std::chrono::milliseconds kDrainCheck{2};
 
 Clock::duration Seconds(double seconds) {
   return std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
@@ -151,11 +153,15 @@ class Worker {
         return WorkerEnd::kCoordinatorLost;
       }
       if (now >= next_beat_) Beat(now);
-      if (const auto packet = transport_.Poll(kListen)) {
+      if (const auto packet = transport_.Poll(patience_.Next())) {
+        patience_.Reset();
         const auto message = packet->from == 0 ? Decode(packet->bytes) : std::nullopt;
         if (message) Handle(*message);
       }
-      if (auto answer = runner_.TakeAnswer()) Post(*answer);
+      if (auto answer = runner_.TakeAnswer()) {
+        Post(*answer);
+        patience_.Reset();  // the next task is on its way
+      }
       if (stopping_ && !said_bye_ && !runner_.busy()) SayBye();
       if (leave_) return *leave_;
       if (stopping_ && !abandoned_ && runner_.busy() && Clock::now() >= give_up_) Abandon();
@@ -242,7 +248,7 @@ class Worker {
     const auto deadline = Clock::now() + Seconds(setup_.options.stop_seconds);
     while (runner_.busy()) {
       if (!abandoned_ && Clock::now() >= deadline) Abandon();
-      std::this_thread::sleep_for(kListen);
+      std::this_thread::sleep_for(kDrainCheck);
     }
   }
 
@@ -254,6 +260,7 @@ class Worker {
   Transport& transport_;
   const WorkerSetup& setup_;
   Runner runner_;
+  Patience patience_;
   Clock::time_point heard_ = Clock::now();
   Clock::time_point next_beat_ = Clock::now();
   Clock::time_point give_up_ = Clock::time_point::max();

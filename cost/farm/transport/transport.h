@@ -33,7 +33,8 @@ class Transport {
   [[nodiscard]] virtual int size() const = 0;
   /// Sends at most kMaxPacketBytes and returns at once. To a dead peer it does nothing.
   virtual void Post(int to, std::span<const std::byte> bytes) = 0;
-  /// The next packet; nothing if none came within `wait`.
+  /// The next packet; nothing if none came within `wait`, which should be short where packets are
+  /// expected: one that comes meanwhile may be handed over only at its end.
   [[nodiscard]] virtual std::optional<Packet> Poll(std::chrono::milliseconds wait) = 0;
   /// Peers that the transport itself knows to be gone. Others are found out by their silence.
   [[nodiscard]] virtual std::vector<int> dead_peers() const = 0;
