@@ -24,6 +24,11 @@ RULES = {
     "compiler/codegen/onnx": "compiler/ops compiler/ir compiler/base",
     "compiler/codegen/cpp": "compiler/kernel compiler/runtime compiler/ir compiler/base",
     "compiler/passes": "compiler/ops compiler/ir compiler/base",
+    "compiler/partition":
+        "compiler/targets compiler/passes compiler/ops compiler/ir compiler/base",
+    "compiler/partition/*":
+        "compiler/partition compiler/targets compiler/passes compiler/ops compiler/ir"
+        " compiler/base",
     "compiler/compress/quantize":
         "compiler/passes compiler/ops compiler/ir compiler/base compiler/strategy",
     # register.cc names every target; a target knows the interface and no other target.
