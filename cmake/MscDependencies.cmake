@@ -40,6 +40,10 @@ find_library(MSC_XNNPACK_LIBRARY XNNPACK)
 find_library(MSC_PTHREADPOOL_LIBRARY pthreadpool)
 msc_option_if_found(MSC_WITH_XNNPACK "The xnnpack target"
   MSC_XNNPACK_INCLUDE_DIR MSC_XNNPACK_LIBRARY MSC_PTHREADPOOL_LIBRARY)
+find_path(MSC_CBC_INCLUDE_DIR coin/Cbc_C_Interface.h)
+find_library(MSC_CBC_LIBRARY CbcSolver)
+msc_option_if_found(MSC_WITH_CBC "The search ilp of partitions"
+  MSC_CBC_INCLUDE_DIR MSC_CBC_LIBRARY)
 
 if(MSC_WITH_MPI)
   find_package(MPI REQUIRED COMPONENTS C)

@@ -1,0 +1,213 @@
+#include <algorithm>
+#include <map>
+#include <set>
+#include <unordered_map>
+#include <utility>
+
+#include "compiler/partition/search/baselines.h"
+#include "compiler/partition/search/cycle.h"
+#include "compiler/partition/search/table.h"
+
+namespace msc {
+namespace {
+
+using Indices = std::vector<std::uint32_t>;
+
+class Pruner {
+ public:
+  Pruner(const CoverProblem& problem, Twins twins) : problem_(problem), twins_(twins) {}
+
+  /// Of `pool`, those that no other of the same target contains.
+  [[nodiscard]] Indices Maximal(const Indices& pool) const {
+    const std::vector<Indices> around = Around(pool);
+    Indices maximal;
+    for (const std::uint32_t i : pool) {
+      const Candidate& small = At(i);
+      const Indices& rivals = around[small.nodes.First()];
+      const bool contained = std::any_of(rivals.begin(), rivals.end(), [&](std::uint32_t j) {
+        const Candidate& large = At(j);
+        if (i == j || large.target != small.target || !small.nodes.SubsetOf(large.nodes)) {
+          return false;
+        }
+        return twins_ == Twins::kCompat || small.nodes != large.nodes || j < i;
+      });
+      if (!contained) maximal.push_back(i);
+    }
+    return maximal;
+  }
+
+  /// Of `kept`, those that share nodes with another that has not the same ones.
+  [[nodiscard]] std::set<std::uint32_t> Overlapping(const std::set<std::uint32_t>& kept) const {
+    const std::vector<Indices> around = Around(Indices(kept.begin(), kept.end()));
+    std::set<std::uint32_t> overlapping;
+    for (const Indices& rivals : around) {
+      for (const std::uint32_t i : rivals) {
+        for (const std::uint32_t j : rivals) {
+          if (At(i).nodes != At(j).nodes) overlapping.insert({i, j});
+        }
+      }
+    }
+    return overlapping;
+  }
+
+ private:
+  [[nodiscard]] const Candidate& At(std::uint32_t i) const { return problem_.candidates[i]; }
+  [[nodiscard]] std::vector<Indices> Around(const Indices& pool) const {
+    std::vector<Indices> around(problem_.flow.size());
+    for (const std::uint32_t i : pool) {
+      At(i).nodes.ForEach([&](std::size_t node) { around[node].push_back(i); });
+    }
+    return around;
+  }
+
+  const CoverProblem& problem_;
+  Twins twins_;
+};
+
+struct Reached {
+  Picoseconds cost = 0;
+  const IndexSet* from = nullptr;
+  std::uint32_t candidate = 0;
+};
+
+/// Whether no path leaves the union and comes back, and one feeds the other.
+bool Touch(const DataflowGraph& flow, const IndexSet& a, const IndexSet& b) {
+  bool feeds = false;
+  b.ForEach([&](std::size_t node) {
+    for (const FlowIndex producer : flow.producers(node)) feeds |= a.Contains(producer);
+  });
+  return feeds && IsConvex(flow, a | b);
+}
+
+/// Whether regions, as candidates of a problem of their own, can run one after the other.
+bool CanRun(const CoverProblem& problem, const std::vector<Merged>& regions) {
+  CoverProblem merged{.flow = problem.flow};
+  Indices all;
+  for (const Merged& region : regions) {
+    all.push_back(static_cast<std::uint32_t>(all.size()));
+    merged.candidates.push_back({.nodes = region.nodes, .target = region.target});
+  }
+  return detail::FindCycle(merged, all).empty();
+}
+
+}  // namespace
+
+std::vector<std::uint32_t> PruneAsCollage(const CoverProblem& problem, Twins twins) {
+  const Pruner pruner(problem, twins);
+  Indices pool;
+  for (std::uint32_t i = 0; i < problem.candidates.size(); ++i) pool.push_back(i);
+  std::set<std::uint32_t> kept;
+  while (true) {
+    const std::size_t before = kept.size();
+    for (const std::uint32_t i : pruner.Maximal(pool)) kept.insert(i);
+    if (kept.size() == before) break;
+    const std::set<std::uint32_t> overlapping = pruner.Overlapping(kept);
+    std::erase_if(pool, [&](std::uint32_t i) { return overlapping.contains(i); });
+  }
+  return {kept.begin(), kept.end()};
+}
+
+Result<CollagePath> SearchAsCollage(const CoverProblem& problem,
+                                    const std::vector<std::uint32_t>& candidates) {
+  std::vector<Indices> starting(problem.flow.size());
+  for (const std::uint32_t i : candidates) {
+    const Candidate& candidate = problem.candidates[i];
+    if (candidate.cost.known()) starting[candidate.nodes.First()].push_back(i);
+  }
+  for (Indices& list : starting) {
+    std::stable_sort(list.begin(), list.end(), [&](std::uint32_t a, std::uint32_t b) {
+      return problem.candidates[a].nodes < problem.candidates[b].nodes;
+    });
+  }
+  CollagePath path;
+  std::unordered_map<IndexSet, Reached, IndexSetHash> reached;  // keys stay where they are
+  std::set<std::pair<Picoseconds, IndexSet>> queue;
+  const auto start = reached.emplace(problem.flow.EmptySet(), Reached{}).first;
+  queue.emplace(0, start->first);
+  while (!queue.empty()) {
+    const auto [cost, covered] = *queue.begin();
+    queue.erase(queue.begin());
+    ++path.states;
+    const auto here = reached.find(covered);
+    const std::size_t next = covered.FirstOutside();
+    if (next == problem.flow.size()) {
+      path.micros = ToMicros(cost);
+      for (const Reached* at = &here->second; at->from != nullptr;
+           at = &reached.find(*at->from)->second) {
+        path.chosen.push_back(at->candidate);
+      }
+      std::reverse(path.chosen.begin(), path.chosen.end());
+      return path;
+    }
+    bool moved = false;
+    for (const std::uint32_t i : starting[next]) {
+      ++path.transitions;
+      const Candidate& candidate = problem.candidates[i];
+      if (!candidate.nodes.Disjoint(covered)) continue;
+      moved = true;
+      const Picoseconds sum = cost + ToPicoseconds(candidate.cost.micros());
+      const auto [it, added] =
+          reached.emplace(covered | candidate.nodes, Reached{sum, &here->first, i});
+      if (!added) {
+        if (it->second.cost <= sum) continue;
+        queue.erase({it->second.cost, it->first});
+        it->second = {sum, &here->first, i};
+      }
+      queue.emplace(sum, it->first);
+    }
+    if (!moved) {
+      return Failure{FailureKind::kUnsupported, "the search is stuck: no candidate covers node '" +
+                                                    problem.flow.node(next).name + "'"};
+    }
+  }
+  return Failure{FailureKind::kUnsupported, "no path covers every node"};
+}
+
+std::vector<Merged> MergeNeighbours(const CoverProblem& problem,
+                                    const std::vector<std::uint32_t>& chosen) {
+  std::vector<Merged> regions;
+  for (const std::uint32_t i : chosen) {
+    regions.push_back({problem.candidates[i].nodes, problem.candidates[i].target});
+  }
+  const auto merge_one = [&] {
+    for (std::size_t a = 0; a < regions.size(); ++a) {
+      for (std::size_t b = 0; b < regions.size(); ++b) {
+        if (a == b || regions[a].target != regions[b].target ||
+            !Touch(problem.flow, regions[a].nodes, regions[b].nodes)) {
+          continue;
+        }
+        std::vector<Merged> merged = regions;
+        merged[a].nodes |= merged[b].nodes;
+        merged.erase(merged.begin() + static_cast<std::ptrdiff_t>(b));
+        if (!CanRun(problem, merged)) continue;
+        regions = std::move(merged);
+        return true;
+      }
+    }
+    return false;
+  };
+  while (merge_one()) {
+  }
+  std::sort(regions.begin(), regions.end(),
+            [](const Merged& a, const Merged& b) { return a.nodes < b.nodes; });
+  return regions;
+}
+
+namespace detail {
+
+Result<Cover> CollageSearch(const CoverProblem& problem, const SearchOptions& /*options*/) {
+  std::vector<std::uint32_t> pool = PruneAsCollage(problem, Twins::kKeepOne);
+  std::erase_if(pool,
+                [&](std::uint32_t i) { return !Usable(problem, i, UnknownCosts::kLeaveOut); });
+  Result<CollagePath> path = SearchAsCollage(problem, pool);
+  if (!path.ok()) return path.failure();
+  Cover cover;
+  cover.chosen = std::move(path.value().chosen);
+  cover.statistics = {
+      .states = path.value().states, .transitions = path.value().transitions, .solves = 1};
+  return cover;
+}
+
+}  // namespace detail
+
+}  // namespace msc

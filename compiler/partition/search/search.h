@@ -1,0 +1,74 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "compiler/base/result.h"
+#include "compiler/partition/problem.h"
+
+namespace msc {
+
+struct SearchOptions {
+  std::uint64_t seed = 1;
+  /// Of the search's tables and of states expanded. A search that would need more stops with the
+  /// best cover it has and the bound it has proven.
+  std::int64_t max_bytes = std::int64_t{1} << 30;
+  std::int64_t max_states = 100'000'000;
+  /// Targets in the order in which greedy takes them; those not named come after, in the order in
+  /// which candidates name them.
+  std::vector<std::string> priority = {};
+  /// paper: what it adds for each region, and the target that its second stage may hand regions to
+  /// (the first of `priority` where empty).
+  double region_micros = 10;
+  std::string graph_target = {};
+  int generations = 200;
+};
+
+/// A way to solve a CoverProblem. Adding one: a .cc here, a line in search.cc.
+struct Search {
+  std::string name;
+  std::string help;
+  bool exact = false;    ///< ends with gap 0 unless the options' limits stop it
+  bool regions = false;  ///< keeps SideConditions::max_regions
+  bool memory = false;   ///< keeps SideConditions::max_bytes
+  bool unknown = false;  ///< runs where costs are unknown
+  /// Costs known or, where `unknown`, not; every node has a candidate that could be used. A Failure
+  /// says why there is no cover.
+  Result<Cover> (*run)(const CoverProblem& problem, const SearchOptions& options) = nullptr;
+};
+
+/// All of this build, in the order of the documentation.
+[[nodiscard]] std::span<const Search> Searches();
+/// UserError listing what there is, or why this build lacks it.
+[[nodiscard]] const Search& FindSearch(std::string_view name);
+
+/// Runs a search: checks the problem before, and the cover with CheckCover after. A Failure
+/// (kUnsupported) where there is no cover; for a node that no candidate can cover it names the node
+/// and what each target says. UserError for a problem that CheckProblem refuses or a condition that
+/// the search cannot keep. Deterministic.
+[[nodiscard]] Result<Cover> FindCover(const CoverProblem& problem, std::string_view search,
+                                      const SearchOptions& options = {});
+
+/// The `count` cheapest covers that differ in at least one candidate, cheapest first; fewer where
+/// there are no more. Each but the first has the cost of its predecessor as lower bound at least.
+[[nodiscard]] Result<std::vector<Cover>> FindBestCovers(const CoverProblem& problem,
+                                                        std::size_t count,
+                                                        const SearchOptions& options = {});
+
+/// What an oracle says a candidate costs; Invalid where it cannot run. Never Unknown.
+using CostOracle = std::function<std::vector<Cost>(std::span<const std::uint32_t> candidates)>;
+
+/// The exact search where costs are Unknown: asks `oracle` only for candidates on the best cover
+/// under what is known and the lower bounds of what is not, until that cover has none left. The
+/// result is what the exact search finds once every cost is known, provided that bounds are true;
+/// an answer below its bound is taken as it is. Leaves what it learned in problem.candidates.
+/// Source: Dellin and Srinivasa, "A Unifying Formalism for Shortest Path Problems with Expensive
+/// Edge Evaluations via Lazy Best-First Search over Paths with Edge Selectors" (ICAPS 2016).
+[[nodiscard]] Result<Cover> FindCoverLazily(CoverProblem& problem, const CostOracle& oracle,
+                                            const SearchOptions& options = {});
+
+}  // namespace msc

@@ -1,0 +1,466 @@
+// Every search against brute force on small random problems, and small problems with known optima.
+#include "compiler/partition/search/search.h"
+
+#include <algorithm>
+#include <set>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "compiler/base/error.h"
+#include "compiler/base/rng.h"
+#include "compiler/partition/search/baselines.h"
+
+namespace msc {
+namespace {
+
+using Members = std::vector<std::size_t>;
+using Chosen = std::vector<std::uint32_t>;
+
+// Nodes that read from nodes, each making one tensor of its own number; node i reads `reads[i]`,
+// where -1 stands for the input of the whole. Nodes that nobody reads leave.
+DataflowGraph Flow(const std::vector<std::vector<int>>& reads) {
+  const auto count = static_cast<FlowIndex>(reads.size());
+  std::vector<FlowNode> nodes(count);
+  std::vector<FlowTensor> tensors(count + 1);
+  std::set<int> read;
+  for (FlowIndex i = 0; i < count; ++i) {
+    nodes[i].name = "n" + std::to_string(i);
+    nodes[i].op = "Op";
+    nodes[i].outputs = {i};
+    for (const int from : reads[i]) {
+      nodes[i].inputs.push_back(from < 0 ? count : static_cast<FlowIndex>(from));
+      read.insert(from);
+    }
+  }
+  for (FlowIndex i = 0; i <= count; ++i) {
+    tensors[i].name = "t" + std::to_string(i);
+    tensors[i].bytes = 4;
+    tensors[i].leaves = i < count && !read.contains(static_cast<int>(i));
+  }
+  return {std::move(nodes), std::move(tensors)};
+}
+
+void AddCandidate(CoverProblem& problem, const Members& nodes, std::string target, double micros,
+                  std::vector<TensorLabel> wants = {}, std::vector<TensorLabel> makes = {}) {
+  problem.candidates.push_back({.nodes = IndexSet(problem.flow.size(), nodes),
+                                .target = std::move(target),
+                                .rule = "test",
+                                .cost = Cost::Micros(micros),
+                                .wants = std::move(wants),
+                                .makes = std::move(makes)});
+}
+
+std::vector<TensorLabel> RandomLabels(const std::vector<FlowIndex>& boundary, std::size_t labels,
+                                      Rng& rng) {
+  std::vector<TensorLabel> list;
+  std::set<FlowIndex> sorted(boundary.begin(), boundary.end());
+  for (const FlowIndex tensor : sorted) {
+    const auto label = static_cast<Label>(rng.Below(labels));
+    if (label != kDense || rng.Below(2) == 0) list.push_back({tensor, label});
+  }
+  return list;
+}
+
+// A graph of up to 10 nodes, with several inputs, outputs, taps and a node read twice, and convex
+// candidates of any shape: many exits, not connected, often waiting for each other.
+CoverProblem RandomProblem(std::uint64_t seed) {
+  Rng rng(seed);
+  const std::size_t count = 1 + rng.Below(10);
+  std::vector<std::vector<int>> reads(count);
+  for (std::size_t i = 0; i < count; ++i) {
+    const std::size_t inputs = 1 + rng.Below(2);
+    for (std::size_t k = 0; k < inputs; ++k) {
+      const std::size_t back = 1 + rng.Below(4);
+      reads[i].push_back(back > i ? -1 : static_cast<int>(i - back));
+    }
+  }
+  CoverProblem problem{.flow = Flow(reads)};
+  const std::size_t labels = 1 + rng.Below(3);
+  for (std::size_t i = 1; i < labels; ++i) problem.labels.push_back("l" + std::to_string(i));
+  for (Label from = 0; from < labels; ++from) {
+    for (Label to = 0; to < labels; ++to) {
+      // One pair in six cannot be converted.
+      if (from != to && rng.Below(6) != 0) {
+        problem.conversions.Set(from, to, static_cast<double>(rng.Below(40)) / 10, 0.01);
+      }
+    }
+  }
+  for (std::size_t i = 0; i < count; ++i) {
+    if (rng.Below(12) != 0) {
+      AddCandidate(problem, {i}, "a", 1 + static_cast<double>(rng.Below(50)) / 10);
+    }
+  }
+  const std::size_t more = 4 + rng.Below(14);
+  for (std::size_t k = 0; k < more; ++k) {
+    IndexSet nodes(count);
+    const std::size_t size = 1 + rng.Below(4);
+    for (std::size_t i = 0; i < size; ++i) nodes.Insert(rng.Below(count));
+    if (!IsConvex(problem.flow, nodes)) continue;
+    const double each = 1 + static_cast<double>(rng.Below(30)) / 10;
+    AddCandidate(problem, nodes.Members(), rng.Below(2) == 0 ? "a" : "b",
+                 each * static_cast<double>(nodes.Count()),
+                 RandomLabels(TensorsIn(problem.flow, nodes), labels, rng),
+                 RandomLabels(TensorsOut(problem.flow, nodes), labels, rng));
+    problem.candidates.back().bytes = static_cast<std::int64_t>(rng.Below(10));
+    if (rng.Below(15) == 0) problem.candidates.back().cost = Cost::Invalid("broken");
+  }
+  return problem;
+}
+
+// Costs of all covers that CheckCover accepts, cheapest first.
+class BruteForce {
+ public:
+  explicit BruteForce(const CoverProblem& problem) : problem_(problem) {
+    Extend(problem.flow.EmptySet());
+    std::sort(costs_.begin(), costs_.end());
+  }
+  [[nodiscard]] const std::vector<double>& costs() const { return costs_; }
+
+ private:
+  void Extend(const IndexSet& covered) {
+    const std::size_t next = covered.FirstOutside();
+    if (next == problem_.flow.size()) {
+      const Result<Chosen> order = ExecutionOrder(problem_, chosen_);
+      if (!order.ok()) return;
+      const Result<double> cost = CheckCover(problem_, order.value());
+      if (cost.ok()) costs_.push_back(cost.value());
+      return;
+    }
+    for (std::uint32_t i = 0; i < problem_.candidates.size(); ++i) {
+      const IndexSet& nodes = problem_.candidates[i].nodes;
+      if (!nodes.Contains(next) || nodes.Intersects(covered)) continue;
+      chosen_.push_back(i);
+      Extend(covered | nodes);
+      chosen_.pop_back();
+    }
+  }
+
+  const CoverProblem& problem_;
+  Chosen chosen_;
+  std::vector<double> costs_;
+};
+
+void ExpectOptimal(const CoverProblem& problem, const Result<Cover>& found, const BruteForce& brute,
+                   const std::string& what) {
+  ASSERT_EQ(found.ok(), !brute.costs().empty())
+      << what << ": " << (found.ok() ? "a cover" : found.failure().detail);
+  if (!found.ok()) return;
+  const Cover& cover = found.value();
+  EXPECT_NEAR(cover.micros, brute.costs().front(), 1e-9) << what;
+  EXPECT_EQ(cover.gap(), 0) << what;
+  const Result<double> checked = CheckCover(problem, cover.chosen);
+  ASSERT_TRUE(checked.ok()) << what << ": " << checked.failure().detail;
+  EXPECT_NEAR(checked.value(), cover.micros, 1e-9) << what;
+}
+
+TEST(RandomProblems, ExactSearchesFindWhatBruteForceFinds) {
+  int covers = 0;
+  int without = 0;
+  for (std::uint64_t seed = 0; seed < 1000; ++seed) {
+    const CoverProblem problem = RandomProblem(seed);
+    const BruteForce brute(problem);
+    (brute.costs().empty() ? without : covers) += 1;
+    for (const Search& search : Searches()) {
+      const std::string what = search.name + " on seed " + std::to_string(seed);
+      if (search.name == "ilp" && seed % 10 != 0) continue;  // the solver takes its time
+      const Result<Cover> found = FindCover(problem, search.name);
+      if (search.exact) {
+        ExpectOptimal(problem, found, brute, what);
+      } else if (found.ok()) {
+        ASSERT_FALSE(brute.costs().empty()) << what;
+        EXPECT_GE(found.value().micros, brute.costs().front() - 1e-9) << what;
+        EXPECT_LE(found.value().lower_bound, brute.costs().front() + 1e-9) << what;
+      }
+    }
+    // Costs that are asked for one by one.
+    CoverProblem lazy = problem;
+    Rng rng(seed);
+    for (Candidate& candidate : lazy.candidates) {
+      const double bound = candidate.cost.known() ? candidate.cost.micros() * rng.Uniform() : 0;
+      candidate.cost = Cost::Unknown(seed % 3 == 0 ? 0 : bound);
+    }
+    std::set<std::uint32_t> asked;
+    const Result<Cover> found =
+        FindCoverLazily(lazy, [&](std::span<const std::uint32_t> candidates) {
+          std::vector<Cost> costs;
+          for (const std::uint32_t i : candidates) {
+            EXPECT_TRUE(asked.insert(i).second) << "asked twice";
+            costs.push_back(problem.candidates[i].cost);
+          }
+          return costs;
+        });
+    ExpectOptimal(problem, found, brute, "lazy on seed " + std::to_string(seed));
+    EXPECT_LE(asked.size(), problem.candidates.size());
+    if (found.ok()) {
+      EXPECT_EQ(found.value().statistics.asked, static_cast<std::int64_t>(asked.size()));
+    }
+  }
+  // The generator makes both kinds.
+  EXPECT_GT(covers, 500);
+  EXPECT_GT(without, 50);
+}
+
+TEST(RandomProblems, TheBestCoversAreTheBestInOrder) {
+  for (std::uint64_t seed = 0; seed < 200; ++seed) {
+    const CoverProblem problem = RandomProblem(seed);
+    const BruteForce brute(problem);
+    const Result<std::vector<Cover>> found = FindBestCovers(problem, 4);
+    ASSERT_EQ(found.ok(), !brute.costs().empty());
+    if (!found.ok()) continue;
+    std::set<Chosen> distinct;
+    for (const Cover& cover : found.value()) {
+      ASSERT_TRUE(CheckCover(problem, cover.chosen).ok());
+      Chosen sorted = cover.chosen;
+      std::sort(sorted.begin(), sorted.end());
+      EXPECT_TRUE(distinct.insert(sorted).second) << seed;
+    }
+    // Twins, of which only the cheapest is used, may be missing here: compare without them.
+    CoverProblem single = problem;
+    std::vector<Candidate> kept;
+    for (const Candidate& candidate : problem.candidates) {
+      const bool twin = std::any_of(kept.begin(), kept.end(), [&](const Candidate& other) {
+        return other.nodes == candidate.nodes;
+      });
+      if (!twin) kept.push_back(candidate);
+    }
+    single.candidates = kept;
+    const BruteForce all(single);
+    const Result<std::vector<Cover>> best = FindBestCovers(single, 4);
+    ASSERT_EQ(best.ok(), !all.costs().empty());
+    if (!best.ok()) continue;
+    ASSERT_EQ(best.value().size(), std::min<std::size_t>(4, all.costs().size())) << seed;
+    for (std::size_t i = 0; i < best.value().size(); ++i) {
+      EXPECT_NEAR(best.value()[i].micros, all.costs()[i], 1e-9) << seed << " " << i;
+    }
+  }
+}
+
+TEST(RandomProblems, ConditionsAreKept) {
+  for (std::uint64_t seed = 0; seed < 150; ++seed) {
+    CoverProblem problem = RandomProblem(seed);
+    problem.conditions.max_regions["b"] = static_cast<std::int64_t>(seed % 3);
+    if (seed % 2 == 0) {
+      problem.conditions.pins[static_cast<FlowIndex>(seed % problem.flow.size())] = "a";
+    }
+    const BruteForce brute(problem);
+    ExpectOptimal(problem, FindCover(problem, "exact"), brute, "exact " + std::to_string(seed));
+    if (seed % 5 != 0 || Searches()[1].name != "ilp") continue;
+    ExpectOptimal(problem, FindCover(problem, "ilp"), brute, "ilp " + std::to_string(seed));
+    problem.conditions.max_bytes = 6;
+    ExpectOptimal(problem, FindCover(problem, "ilp"), BruteForce(problem),
+                  "ilp with bytes " + std::to_string(seed));
+  }
+}
+
+TEST(RandomProblems, OrderOfNodesAndCandidatesDoesNotMatter) {
+  for (std::uint64_t seed = 0; seed < 100; ++seed) {
+    CoverProblem problem = RandomProblem(seed);
+    const Result<Cover> before = FindCover(problem, "exact");
+    Rng rng(seed);
+    for (std::size_t i = problem.candidates.size(); i > 1; --i) {
+      std::swap(problem.candidates[i - 1], problem.candidates[rng.Below(i)]);
+    }
+    const Result<Cover> after = FindCover(problem, "exact");
+    ASSERT_EQ(before.ok(), after.ok());
+    if (!before.ok()) continue;
+    EXPECT_EQ(before.value().micros, after.value().micros) << seed;
+  }
+}
+
+// --- small problems with known answers: T-* of the reference, section 7.6 ---
+
+double Micros(const CoverProblem& problem, std::string_view search) {
+  const Result<Cover> found = FindCover(problem, search);
+  EXPECT_TRUE(found.ok()) << found.failure().detail;
+  return found.ok() ? found.value().micros : -1;
+}
+
+TEST(KnownProblems, PruningLosesTheBestOfAChain) {  // T-PRUNE
+  CoverProblem problem{.flow = Flow({{-1}, {0}, {1}})};
+  const auto add = [&](const Members& nodes, const std::string& target) {
+    double cost = 8;
+    if (nodes == Members{0, 1} && target == "x") cost = 3;
+    if (nodes == Members{2} && target == "y") cost = 1;
+    if (nodes.size() == 3) cost = 10;
+    AddCandidate(problem, nodes, target, cost);
+  };
+  for (const char* target : {"x", "y"}) {
+    for (const Members& nodes : {Members{0}, {1}, {2}, {0, 1}, {1, 2}, {0, 1, 2}}) {
+      add(nodes, target);
+    }
+  }
+  EXPECT_EQ(Micros(problem, "exact"), 4);
+  EXPECT_EQ(PruneAsCollage(problem, Twins::kKeepOne).size(), 2U);
+  EXPECT_EQ(Micros(problem, "collage"), 10);
+}
+
+TEST(KnownProblems, TwinsRemoveEachOtherInCompatOnly) {  // T-DUP
+  CoverProblem problem{.flow = Flow({{-1}})};
+  AddCandidate(problem, {0}, "x", 1);
+  AddCandidate(problem, {0}, "x", 1);
+  EXPECT_EQ(PruneAsCollage(problem, Twins::kKeepOne), Chosen{0});
+  EXPECT_TRUE(PruneAsCollage(problem, Twins::kCompat).empty());
+}
+
+TEST(KnownProblems, RegionsThatWaitForEachOtherAreNotChosen) {  // T-CYC
+  // a, b, c = f(a, b), d = g(a, b): {a, d} and {b, c} are convex, and wait for each other.
+  CoverProblem problem{.flow = Flow({{-1}, {-1}, {0, 1}, {0, 1}})};
+  for (std::size_t i = 0; i < 4; ++i) AddCandidate(problem, {i}, "single", 2);
+  AddCandidate(problem, {0, 3}, "p", 1);
+  AddCandidate(problem, {1, 2}, "q", 1);
+  EXPECT_EQ(Micros(problem, "exact"), 5);
+  EXPECT_EQ(Micros(problem, "beam"), 5);
+  EXPECT_EQ(FindCover(problem, "greedy", {.priority = {"p", "q"}}).value().micros, 5);
+  const Chosen both = {4, 5};
+  EXPECT_FALSE(ExecutionOrder(problem, both).ok());
+  // And neighbours are not merged into such regions.
+  AddCandidate(problem, {0}, "p", 1);
+  AddCandidate(problem, {3}, "p", 1);
+  AddCandidate(problem, {1}, "q", 1);
+  AddCandidate(problem, {2}, "q", 1);
+  const std::vector<Merged> merged = MergeNeighbours(problem, {6, 7, 8, 9});
+  ASSERT_EQ(merged.size(), 3U);
+}
+
+// A chain a -> b whose tensors are labelled by target: "dense" outside, 1 is P, 2 is Q.
+TEST(KnownProblems, APairOfTargetsCostsMore) {  // T-PEN
+  CoverProblem problem{.flow = Flow({{-1}, {0}}), .labels = {"dense", "P", "Q"}};
+  AddCandidate(problem, {0}, "P", 1.0, {{2, 1}}, {{0, 1}});
+  AddCandidate(problem, {0}, "Q", 1.1, {{2, 2}}, {{0, 2}});
+  AddCandidate(problem, {1}, "Q", 1.0, {{0, 2}}, {{1, 2}});
+  for (Label label = 1; label < 3; ++label) {
+    problem.conversions.Set(kDense, label, 0);
+    problem.conversions.Set(label, kDense, 0);
+  }
+  problem.conversions.Set(1, 2, 1);
+  problem.conversions.Set(2, 1, 1);
+  EXPECT_DOUBLE_EQ(Micros(problem, "exact"), 2.1);
+  EXPECT_DOUBLE_EQ(Micros(problem, "collage"), 3.0);
+}
+
+TEST(KnownProblems, OneConversionServesAllReaders) {  // T-CONV
+  CoverProblem problem{.flow = Flow({{-1}, {0}, {0}, {0}, {1, 2, 3}}), .labels = {"nchw", "nhwc"}};
+  problem.conversions.Set(0, 1, 1.0);
+  AddCandidate(problem, {0}, "p", 1);
+  for (FlowIndex i = 1; i < 4; ++i) AddCandidate(problem, {i}, "q", 1, {{0, 1}});
+  AddCandidate(problem, {4}, "p", 1);
+  EXPECT_DOUBLE_EQ(Micros(problem, "exact"), 6.0);
+}
+
+TEST(KnownProblems, ANodeThatNobodyCanComputeIsNamed) {  // T-INF
+  CoverProblem problem{.flow = Flow({{-1}, {0}})};
+  AddCandidate(problem, {0}, "p", 1);
+  AddCandidate(problem, {1}, "p", 1);
+  AddCandidate(problem, {0, 1}, "q", 1);
+  problem.candidates[1].cost = Cost::Invalid("no kernel for f16");
+  problem.candidates[2].cost = Cost::Invalid("crashed");
+  for (const Search& search : Searches()) {
+    const Result<Cover> found = FindCover(problem, search.name);
+    ASSERT_FALSE(found.ok());
+    EXPECT_EQ(found.failure().detail,
+              "no target can compute node 'n1' (Op): p: no kernel for f16; q: crashed");
+  }
+  problem.candidates.resize(1);
+  EXPECT_EQ(FindCover(problem, "exact").failure().detail,
+            "no target can compute node 'n1' (Op): none offers to");
+}
+
+TEST(KnownProblems, UnknownCostsFallBackToPriorities) {  // T-NAN
+  CoverProblem problem{.flow = Flow({{-1}, {0}, {1}})};
+  for (const char* target : {"p", "q"}) {
+    for (std::size_t i = 0; i < 3; ++i) AddCandidate(problem, {i}, target, 1);
+  }
+  AddCandidate(problem, {0, 1}, "q", 1);
+  for (Candidate& candidate : problem.candidates) candidate.cost = Cost::Unknown(0.5);
+  const SearchOptions q_first{.priority = {"q"}};
+  EXPECT_EQ(FindCover(problem, "greedy").value().chosen, (Chosen{0, 1, 2}));
+  EXPECT_EQ(FindCover(problem, "greedy", q_first).value().chosen, (Chosen{6, 5}));
+  EXPECT_DOUBLE_EQ(FindCover(problem, "greedy", q_first).value().micros, 1.0);
+  EXPECT_THROW(static_cast<void>(FindCover(problem, "exact")), UserError);
+}
+
+TEST(KnownProblems, AWholeGraphBeatsItsParts) {  // T-S3
+  std::vector<std::vector<int>> reads(40);
+  for (int i = 0; i < 40; ++i) reads[static_cast<std::size_t>(i)] = {i - 1};
+  CoverProblem problem{.flow = Flow(reads)};
+  for (std::size_t i = 0; i < 40; ++i) {
+    AddCandidate(problem, {i}, "p", 1);
+    if (i + 1 < 40) AddCandidate(problem, {i, i + 1}, "p", 1.5);
+  }
+  EXPECT_DOUBLE_EQ(Micros(problem, "exact"), 30);
+  problem.candidates.push_back(
+      {.nodes = IndexSet::Range(40, 0, 40), .target = "q", .cost = Cost::Micros(12)});
+  EXPECT_DOUBLE_EQ(Micros(problem, "exact"), 12);
+}
+
+TEST(KnownProblems, EqualSegmentsAreSolvedOnce) {
+  // Blocks of a diamond, with no candidate across two of them.
+  const auto chain = [](int blocks) {
+    std::vector<std::vector<int>> reads;
+    for (int b = 0; b < blocks; ++b) {
+      const int at = 4 * b;
+      reads.insert(reads.end(), {{at - 1}, {at}, {at}, {at + 1, at + 2}});
+    }
+    CoverProblem problem{.flow = Flow(reads)};
+    for (std::size_t b = 0; b < static_cast<std::size_t>(blocks); ++b) {
+      for (std::size_t i = 0; i < 4; ++i) AddCandidate(problem, {4 * b + i}, "p", 1.5);
+      AddCandidate(problem, {4 * b, 4 * b + 1}, "q", 2);
+      AddCandidate(problem, {4 * b + 2, 4 * b + 3}, "q", 2);
+      AddCandidate(problem, {4 * b + 1, 4 * b + 2}, "r", 0.5);
+    }
+    return problem;
+  };
+  const Cover one = FindCover(chain(1), "exact").value();
+  const Cover many = FindCover(chain(50), "exact").value();
+  EXPECT_DOUBLE_EQ(many.micros, 50 * one.micros);
+  EXPECT_EQ(many.statistics.states, one.statistics.states);
+  EXPECT_EQ(many.gap(), 0);
+}
+
+TEST(KnownProblems, ALimitLeavesAGapThatIsReported) {
+  Rng rng(3);
+  std::vector<std::vector<int>> reads;
+  for (int i = 0; i < 60; ++i) {
+    reads.push_back(
+        {i - 1 - static_cast<int>(rng.Below(6)), i - 1 - static_cast<int>(rng.Below(6))});
+    for (int& from : reads.back()) from = std::max(from, -1);
+  }
+  CoverProblem problem{.flow = Flow(reads), .labels = {"dense", "l1", "l2"}};
+  for (Label from = 0; from < 3; ++from) {
+    for (Label to = 0; to < 3; ++to) {
+      if (from != to) problem.conversions.Set(from, to, 0.3 + 0.1 * from);
+    }
+  }
+  for (std::size_t i = 0; i < 60; ++i) {
+    for (const std::size_t labels : {1U, 3U, 3U}) {
+      const IndexSet nodes(60, Members{i});
+      AddCandidate(problem, {i}, "p", 1 + rng.Uniform(),
+                   RandomLabels(TensorsIn(problem.flow, nodes), labels, rng),
+                   RandomLabels(TensorsOut(problem.flow, nodes), labels, rng));
+    }
+  }
+  const Cover full = FindCover(problem, "exact").value();
+  EXPECT_EQ(full.gap(), 0);
+  SearchOptions options;
+  options.max_states = 100;
+  const Cover part = FindCover(problem, "exact", options).value();
+  EXPECT_GT(part.gap(), 0);
+  EXPECT_LE(part.lower_bound, full.micros);
+  EXPECT_GE(part.micros, full.micros);
+  EXPECT_GT(full.statistics.peak_bytes, part.statistics.peak_bytes);
+}
+
+TEST(Searches, AreNamedAndRefuseWhatTheyCannotKeep) {
+  EXPECT_THROW(static_cast<void>(FindSearch("magic")), UserError);
+  CoverProblem problem{.flow = Flow({{-1}})};
+  AddCandidate(problem, {0}, "p", 1);
+  problem.conditions.max_bytes = 1;
+  EXPECT_THROW(static_cast<void>(FindCover(problem, "exact")), UserError);
+  problem.conditions = {.max_bytes = {}, .max_regions = {{"p", 1}}, .pins = {}};
+  EXPECT_THROW(static_cast<void>(FindCover(problem, "greedy")), UserError);
+}
+
+}  // namespace
+}  // namespace msc
