@@ -43,8 +43,8 @@ struct LatencyOptions {
 /// What the protocol asks of the machine. A test gives one that is made up.
 struct Probe {
   std::function<std::chrono::nanoseconds()> now;  ///< monotonic
-  /// Times that this process was interrupted for another so far.
-  std::function<std::int64_t()> interruptions;
+  /// Time that threads of this process were ready to run and had no core, so far.
+  std::function<std::chrono::nanoseconds()> waited;
   /// Time that a hypervisor took from the machine so far.
   std::function<std::chrono::nanoseconds()> stolen;
   /// A fixed piece of work of some 10 microseconds, whose time tells the speed of the core.
@@ -59,7 +59,7 @@ using Call = std::function<void()>;
 /// Each side is warmed up until three epochs in a row were no more than 2 % faster than the fastest
 /// before. Then rounds: one epoch of each side, in an order that turns round every time, so that a
 /// drift of the machine cancels. A candidate's ratio is the median over rounds of its time by the
-/// reference's, with a bootstrap interval. A round in which the process was interrupted, or around
+/// reference's, with a bootstrap interval. A round that waited for a core for over 1 %, or around
 /// which the yardstick moved by more than 3 %, does not count and another is measured while the
 /// budget of rounds and time lasts. `noisy` is set where more than half the rounds were so
 /// disturbed (then all count), where the ratio's spread is above `max_spread`, or where a

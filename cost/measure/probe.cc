@@ -1,8 +1,9 @@
-#include <array>
 #include <cstdint>
 #include <fstream>
+#include <memory>
 #include <string>
 
+#include <dirent.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -11,24 +12,44 @@
 namespace msc::cost {
 namespace {
 
-std::int64_t Interruptions() {
+using std::chrono::nanoseconds;
+
+/// What an interruption costs where the kernel does not say: a short slice of its scheduler.
+constexpr nanoseconds kSlice = std::chrono::milliseconds(1);
+
+/// Sum over the threads of the process of the second number of their schedstat, nanoseconds spent
+/// ready to run without a core.
+nanoseconds Waited() {
+  std::int64_t sum = 0;
+  bool known = false;
+  const std::string folder = "/proc/self/task/";
+  const std::unique_ptr<DIR, int (*)(DIR*)> tasks(::opendir(folder.c_str()), ::closedir);
+  while (const dirent* task = tasks ? ::readdir(tasks.get()) : nullptr) {
+    std::ifstream stat(folder + static_cast<const char*>(task->d_name) + "/schedstat");
+    std::int64_t ran = 0;
+    std::int64_t waited = 0;
+    if (!(stat >> ran >> waited)) continue;  // it ended, or the kernel does not count
+    sum += waited;
+    known = true;
+  }
+  if (known) return nanoseconds(sum);
   rusage usage{};
   ::getrusage(RUSAGE_SELF, &usage);
-  return usage.ru_nivcsw;
+  return usage.ru_nivcsw * kSlice;
 }
 
 /// The eighth number of the first line of /proc/stat, in ticks; 0 where there is none.
-std::chrono::nanoseconds Stolen() {
+nanoseconds Stolen() {
   std::ifstream stat("/proc/stat");
   std::string word;
   stat >> word;
   std::int64_t ticks = 0;
   constexpr int kStealColumn = 8;
   for (int column = 0; column < kStealColumn; ++column) {
-    if (!(stat >> ticks)) return std::chrono::nanoseconds(0);
+    if (!(stat >> ticks)) return nanoseconds(0);
   }
   const auto per_second = static_cast<std::int64_t>(::sysconf(_SC_CLK_TCK));
-  return std::chrono::nanoseconds(ticks * (std::int64_t{1'000'000'000} / per_second));
+  return nanoseconds(ticks * (std::int64_t{1'000'000'000} / per_second));
 }
 
 /// A chain of dependent multiplications: bound by the clock of the core, not by memory.
@@ -44,7 +65,7 @@ void Yardstick() {
 }  // namespace
 
 Probe SystemProbe() {
-  return {[] { return std::chrono::steady_clock::now().time_since_epoch(); }, Interruptions, Stolen,
+  return {[] { return std::chrono::steady_clock::now().time_since_epoch(); }, Waited, Stolen,
           Yardstick};
 }
 

@@ -56,7 +56,7 @@ TEST(BootstrapMedian, CoversTheTrueMedianNineteenTimesOutOfTwenty) {
 struct FakeMachine {
   double now_ns = 0;
   double speed = 1;  ///< time that a nanosecond of work takes
-  std::int64_t interruptions = 0;
+  double waited_ns = 0;
   double stolen_ns = 0;
   Rng rng{7};
   std::function<void(FakeMachine&)> each_call = [](FakeMachine&) {};
@@ -69,7 +69,7 @@ struct FakeMachine {
   }
   [[nodiscard]] Probe MakeProbe() {
     return {[this] { return nanoseconds(static_cast<std::int64_t>(now_ns)); },
-            [this] { return interruptions; },
+            [this] { return nanoseconds(static_cast<std::int64_t>(waited_ns)); },
             [this] { return nanoseconds(static_cast<std::int64_t>(stolen_ns)); },
             [this] { now_ns += 10'000 * speed; }};
   }
@@ -188,7 +188,7 @@ TEST(MeasureTogether, MeasuresADisturbedRoundAgain) {
   std::int64_t calls = 0;
   machine.each_call = [&calls](FakeMachine& m) {
     if (++calls % 17 != 0) return;
-    ++m.interruptions;
+    m.waited_ns += 30'000'000;
     m.now_ns += 30'000'000;
   };
   const Latency latency = machine.Compare(2'000'000, 2'000'000, 0.001);
@@ -198,7 +198,7 @@ TEST(MeasureTogether, MeasuresADisturbedRoundAgain) {
 
 TEST(MeasureTogether, SaysThatAMachineWhichNeverRestsIsNoisy) {
   FakeMachine machine;
-  machine.each_call = [](FakeMachine& m) { ++m.interruptions; };
+  machine.each_call = [](FakeMachine& m) { m.waited_ns += 1'000'000; };
   const Latency latency = machine.Compare(2'000'000, 2'000'000, 0.001);
   EXPECT_TRUE(latency.noisy);
   EXPECT_GE(latency.rounds, 11);
