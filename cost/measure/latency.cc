@@ -94,7 +94,7 @@ class Rounds {
 
   void Add() {
     Round round;
-    round.times.resize(sides_.size());
+    round.times.assign(sides_.size(), 0.0);
     const bool forward = rounds_.size() % 2 == 0;
     const nanoseconds start = probe_.now();
     const nanoseconds waited = probe_.waited();
