@@ -316,10 +316,22 @@ class Emitter {
     if (to == DType::kBool) return "(" + Value(value) + " != 0)";
     if (from == DType::kBF16) return preamble_.FromBF16(lanes) + "(" + Value(value) + ")";
     if (to == DType::kBF16) return preamble_.ToBF16(lanes) + "(" + Value(value) + ")";
+    if (to == DType::kI32 && FitsInt32(*value)) {
+      return preamble_.Nearest(lanes) + "(" + Value(value) + ")";
+    }
     if (from == DType::kF32) return preamble_.RoundTo(node.type) + "(" + Value(value) + ")";
     const std::string name = preamble_.TypeName(node.type);
     if (lanes == 1) return "((" + name + ")" + Value(value) + ")";
     if (from != DType::kBool) {
+      const std::size_t size = ByteSize(to);
+      if (ByteSize(from) == 1 && size == 4) {
+        const Type whole{to == DType::kF32 ? DType::kI32 : to, lanes};
+        const std::string wide = preamble_.Convert(value->type, whole) + "(" + Value(value) + ")";
+        return to == DType::kF32 ? "__builtin_convertvector(" + wide + ", " + name + ")" : wide;
+      }
+      if (ByteSize(from) == 4 && size == 1) {
+        return preamble_.Convert(value->type, node.type) + "(" + Value(value) + ")";
+      }
       return "__builtin_convertvector(" + Value(value) + ", " + name + ")";
     }
     const int bytes = static_cast<int>(ByteSize(to));
@@ -328,6 +340,15 @@ class Emitter {
         Constant({MaskDType(bytes), lanes}, IntegerLiteral(MaskDType(bytes), 1)) + ")";
     return to == DType::kF32 ? "__builtin_convertvector(" + ones + ", " + name + ")"
                              : "((" + name + ")" + ones + ")";
+  }
+
+  /// min(max(x, low), high) of f32 with bounds in i32: never NaN, as the bound is the second.
+  static bool FitsInt32(const ExprNode& node) {
+    const auto bounded = [](const ExprNode& side, Op op) {
+      return side.op == op && side.type.dtype == DType::kF32 && side.args[1]->op == Op::kFloat &&
+             std::abs(side.args[1]->real) <= 0x1p30;
+    };
+    return bounded(node, Op::kMin) && bounded(*node.args[0], Op::kMax);
   }
 
   static DType MaskDType(int bytes) {

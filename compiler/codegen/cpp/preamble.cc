@@ -241,6 +241,65 @@ std::string Preamble::Math(Op op, int lanes) {
   return "msc_" + name + "<" + TypeName(type) + ", " + TypeName({DType::kI32, lanes}) + ">";
 }
 
+std::string Preamble::Nearest(int lanes) {
+  Bits();
+  const Type real{DType::kF32, lanes};
+  const std::string from = TypeName(real);
+  const std::string i32 = TypeName({DType::kI32, lanes});
+  const std::string name = "nearest_" + from;
+  if (!First(name)) return name;
+  const int bytes = Bytes(real);
+  Add("INLINE " + i32 + " " + name + "(" + from + " x) {\n");
+  if (lanes > 1 && IsRegister(bytes)) {
+    const std::string builtin = "__builtin_ia32_cvtps2dq" + (bytes == 16 ? "" : Text(bytes * 8));
+    Add("  return (" + i32 + ")" +
+        (bytes == 64 ? builtin + "_mask(x, (" + i32 + "){}, (unsigned short)65535, 4)"
+                     : builtin + "(x)") +
+        ";\n}\n");
+  } else {
+    Add("  return convert<" + i32 + ">(nearest(x));\n}\n");
+  }
+  return name;
+}
+
+std::string Preamble::Convert(Type from, Type to) {
+  const std::string x = TypeName(from);
+  const std::string y = TypeName(to);
+  const bool widen = ByteSize(to.dtype) > ByteSize(from.dtype);
+  const bool is_unsigned = from.dtype == DType::kU8 || from.dtype == DType::kU32;
+  const std::string half = TypeName({is_unsigned ? DType::kU16 : DType::kI16, from.lanes});
+  const std::string name = "convert_" + x + "_" + y;
+  if (!First(name)) return name;
+  const int bytes = 4 * from.lanes;
+  Add("INLINE " + y + " " + name + "(" + x + " x) {\n");
+  const bool builtin =
+      IsRegister(bytes) && ((isa_.avx512 && bytes == 64) || (isa_.avx2 && bytes == 32 && widen));
+  if (builtin) {
+    const std::string extend =
+        std::string("__builtin_ia32_pmov") + (is_unsigned ? "zx" : "sx") + "bd";
+    Add("#ifdef __clang__\n  return __builtin_convertvector(x, " + y +
+        ");\n#else\n  typedef char bytes __attribute__((vector_size(16)));\n  typedef i32 words "
+        "__attribute__((vector_size(" +
+        Text(bytes) + ")));\n");
+    if (bytes == 32) {
+      const std::string lanes = List(8, [](int i) { return Text(i); });
+      Add("  return (" + y + ")" + extend + "256((bytes)__builtin_shufflevector(x, x, " + lanes +
+          ", " + lanes + "));\n");
+    } else if (widen) {
+      Add("  return (" + y + ")" + extend +
+          "512_mask((bytes)x, (words){}, (unsigned short)65535);\n");
+    } else {
+      Add("  return (" + y +
+          ")__builtin_ia32_pmovdb512_mask((words)x, (bytes){}, (unsigned short)65535);\n");
+    }
+    Add("#endif\n}\n");
+    return name;
+  }
+  Add("  return __builtin_convertvector(__builtin_convertvector(x, " + half + "), " + y +
+      ");\n}\n");
+  return name;
+}
+
 std::string Preamble::RoundTo(Type type) {
   Bits();
   const std::string to = TypeName(type);
@@ -250,31 +309,18 @@ std::string Preamble::RoundTo(Type type) {
   const std::string from = TypeName(real);
   const std::string i32 = TypeName(whole);
   if (made_.count(name) != 0) return name;
-  const int bytes = Bytes(real);
-
-  // Rounded, of what fits in i32.
-  const std::string nearest = "nearest_" + from;
-  if (First(nearest)) {
-    Add("INLINE " + i32 + " " + nearest + "(" + from + " x) {\n");
-    if (type.lanes > 1 && IsRegister(bytes)) {
-      const std::string builtin = "__builtin_ia32_cvtps2dq" + (bytes == 16 ? "" : Text(bytes * 8));
-      Add("  return (" + i32 + ")" +
-          (bytes == 64 ? builtin + "_mask(x, (" + i32 + "){}, (unsigned short)65535, 4)"
-                       : builtin + "(x)") +
-          ";\n}\n");
-    } else {
-      Add("  return convert<" + i32 + ">(nearest(x));\n}\n");
-    }
-  }
+  const std::string nearest = Nearest(type.lanes);
   const kernel::IntegerRange range = kernel::RangeOf(type.dtype);
   const int size = static_cast<int>(ByteSize(type.dtype));
   if (size < 4) {
     MinMax(Op::kMin, real);
     MinMax(Op::kMax, real);
+    const std::string narrow =
+        size == 1 && type.lanes > 1 ? Convert(whole, type) : "convert<" + to + ">";
     First(name);
     Add("INLINE " + to + " " + name + "(" + from + " x) {\n  x = msc_min(msc_max(x, constant<" +
         from + ">(" + Text(range.least) + ".0f)), constant<" + from + ">(" + Text(range.most) +
-        ".0f));\n  return convert<" + to + ">(" + nearest + "(x));\n}\n");
+        ".0f));\n  return " + narrow + "(" + nearest + "(x));\n}\n");
     return name;
   }
   if (type.dtype == DType::kI32) {

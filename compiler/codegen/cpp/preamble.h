@@ -33,6 +33,10 @@ class Preamble {
   std::string Math(kernel::Op op, int lanes);
   /// f32 to an integer type: half to even, saturating.
   std::string RoundTo(kernel::Type type);
+  /// f32 that fits in i32 to that: half to even.
+  std::string Nearest(int lanes);
+  /// Vectors of integers of 1 byte to 4 and back: what convertvector makes of them is slow.
+  std::string Convert(kernel::Type from, kernel::Type to);
   std::string ToBF16(int lanes);
   std::string FromBF16(int lanes);
   std::string Bits();

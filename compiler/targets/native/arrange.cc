@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "compiler/base/error.h"
+#include "compiler/targets/native/quantize.h"
 #include "compiler/targets/native/rules.h"
 
 namespace msc::native {
@@ -137,10 +138,12 @@ bool LowerConcat(Lowering& lowering, const Node& node) {
 bool LowerArrange(Lowering& lowering, const Group& group) {
   const Node& node = lowering.node(group.anchor);
   const Graph& graph = lowering.graph();
+  if (node.inputs.empty()) return false;
+  const DType dtype = graph.type(node.inputs[0]).dtype;
+  if (dtype != DType::kF32 && !IsQuantized(dtype)) return false;
   for (const ValueId output : node.outputs) {
-    if (output == kNoValue || graph.type(output).dtype != DType::kF32) return false;
+    if (output == kNoValue || graph.type(output).dtype != dtype) return false;
   }
-  if (node.inputs.empty() || graph.type(node.inputs[0]).dtype != DType::kF32) return false;
   if (IsOneOf(node, {"Reshape", "Flatten", "Squeeze", "Unsqueeze", "Identity", "Dropout"})) {
     return node.outputs.size() == 1 && LowerReshape(lowering, node);
   }

@@ -3,6 +3,7 @@
 
 #include "compiler/targets/native/conv_problem.h"
 #include "compiler/targets/native/product.h"
+#include "compiler/targets/native/quantize.h"
 #include "compiler/targets/native/rules.h"
 
 namespace msc::native {
@@ -12,18 +13,42 @@ double ConvProblem::flops() const {
          static_cast<double>(weights->dims()[2] * weights->dims()[3]);
 }
 
+float ConvProblem::weight(std::int64_t c, std::int64_t k, std::int64_t tap) const {
+  const auto at = static_cast<std::size_t>(
+      (c * depth() + k) * (weights->size() / (channels() * depth())) + tap);
+  return quantized ? static_cast<float>(weights->Values<std::int8_t>()[at])
+                   : weights->Values<float>()[at];
+}
+
+namespace {
+
+/// Whether sums over the taps of bytes stay below 2^24.
+bool ExactInF32(const ConvProblem& problem) {
+  const Dims& w = problem.weights->dims();
+  return w[2] * w[3] * 255 * 128 < (std::int64_t{1} << 24U);
+}
+
+}  // namespace
+
 std::optional<ConvProblem> ReadConv(const Lowering& lowering, const Node& node) {
   if (!node.Is("Conv") && !node.Is("Conv", "msc")) return std::nullopt;
   const Graph& graph = lowering.graph();
   ConvProblem problem{.x = node.inputs[0],
                       .weights = graph.constant(node.inputs[1]),
+                      .quantized = IsQuantized(graph.type(node.inputs[0]).dtype),
+                      .x_zero = 0,
                       .window = {},
                       .x_dims = lowering.DimsOf(node.inputs[0]),
                       .out_dims = lowering.DimsOf(node.outputs[0])};
-  for (const ValueId input : node.inputs) {
-    if (input != kNoValue && graph.type(input).dtype != DType::kF32) return std::nullopt;
+  if (node.domain == "msc") {
+    if (!TakesFused(graph, node)) return std::nullopt;
+    if (problem.quantized) problem.x_zero = ReadFusedAttrs(node).x.zero_point;
+  } else {
+    for (const ValueId input : node.inputs) {
+      if (input != kNoValue && graph.type(input).dtype != DType::kF32) return std::nullopt;
+    }
+    if (graph.type(node.outputs[0]).dtype != DType::kF32) return std::nullopt;
   }
-  if (graph.type(node.outputs[0]).dtype != DType::kF32) return std::nullopt;
   if (problem.weights == nullptr || problem.x_dims.size() != 4) return std::nullopt;
   if (ElementCount(problem.out_dims) == 0 || problem.weights->size() == 0) return std::nullopt;
   if (node.domain.empty() && node.inputs.size() > 2 && node.inputs[2] != kNoValue &&
@@ -31,6 +56,7 @@ std::optional<ConvProblem> ReadConv(const Lowering& lowering, const Node& node) 
     return std::nullopt;
   }
   const Dims& w = problem.weights->dims();
+  if (problem.quantized && problem.depth() * w[2] * w[3] > kDeepestBytes) return std::nullopt;
   const Dims x_spatial(problem.x_dims.begin() + 2, problem.x_dims.end());
   problem.window = ReadWindow(node, x_spatial, {w[2], w[3]});
   return problem;
@@ -47,7 +73,8 @@ ConvShape ShapeOf(const ConvProblem& problem) {
           .kernel_height = window.kernel[0],
           .kernel_width = window.kernel[1],
           .unit_steps = std::all_of(window.strides.begin(), window.strides.end(), one) &&
-                        std::all_of(window.dilations.begin(), window.dilations.end(), one)};
+                        std::all_of(window.dilations.begin(), window.dilations.end(), one),
+          .bytes = problem.quantized};
 }
 
 ConvSchedule ScheduleOf(const ConvProblem& problem, const VectorUnit& unit) {
@@ -65,6 +92,7 @@ Halo HaloOf(const ConvProblem& problem, const ConvSchedule& schedule) {
     }
     const std::int64_t reach =
         (pixels - 1) * window.strides[i] + (window.kernel[i] - 1) * window.dilations[i] + 1;
+    halo.fill = problem.x_zero;
     halo.begin[axis] = window.pads_begin[i];
     halo.end[axis] = std::max<std::int64_t>(0, reach - window.pads_begin[i] - problem.x_dims[axis]);
   }
@@ -107,6 +135,8 @@ void LowerDirectConv(Lowering& lowering, const Group& group, const ConvProblem& 
   };
   (void)epilogue.Remap(split);
   const Product product{.x = SplitGroups(x, window.group),
+                        .x_zero = problem.x_zero,
+                        .slack = lowering.HasSlack(x),
                         .channels = shape.out_channels,
                         .kernel_h = window.kernel[0],
                         .kernel_w = window.kernel[1],
@@ -114,18 +144,15 @@ void LowerDirectConv(Lowering& lowering, const Group& group, const ConvProblem& 
                         .stride_w = window.strides[1],
                         .dilation_h = window.dilations[0],
                         .dilation_w = window.dilations[1]};
-  const std::span<const float> weights = problem.weights->Values<float>();
-  const View packed = PackWeights(
+  const PackedWeights packed = PackWeights(
       lowering, product, schedule.tile,
       [&](std::int64_t g, std::int64_t c, std::int64_t k, std::int64_t kh, std::int64_t kw) {
-        const std::int64_t channel = g * product.channels + c;
-        const std::int64_t row = (channel * product.depth() + k) * product.kernel_h + kh;
-        return weights[static_cast<std::size_t>(row * product.kernel_w + kw)];
+        return problem.weight(g * product.channels + c, k, kh * product.kernel_w + kw);
       });
   KernelWriter writer = lowering.Writer("conv");
   Body body = ProductBody(writer, lowering.unit(), product, schedule.tile, packed, epilogue);
   lowering.AddCall(std::move(writer), std::move(body), problem.flops(),
-                   lowering.LabelOf(group.nodes(), "f32"));
+                   lowering.LabelOf(group.nodes(), problem.precision()));
   lowering.Finish(result);
 }
 
@@ -133,7 +160,7 @@ bool LowerConv(Lowering& lowering, const Group& group) {
   const std::optional<ConvProblem> problem = ReadConv(lowering, lowering.node(group.anchor));
   if (!problem) return false;
   const ConvSchedule schedule = ScheduleOf(*problem, lowering.unit());
-  if (problem->depthwise()) {
+  if (problem->depthwise() && (!problem->quantized || ExactInF32(*problem))) {
     LowerDepthwise(lowering, group, *problem, schedule);
   } else if (schedule.algorithm != ConvAlgorithm::kDirect) {
     LowerWinograd(lowering, group, *problem, schedule);

@@ -8,11 +8,13 @@
 
 namespace msc::native {
 
-/// A Conv or msc.Conv with constant f32 weights over two spatial axes.
+/// A Conv or msc.Conv with constant weights over two spatial axes.
 struct ConvProblem {
   ValueId x = kNoValue;
-  TensorPtr weights;  ///< [channels, depth, kernel_h, kernel_w]
-  Window window;      ///< pads resolved
+  TensorPtr weights;        ///< [channels, depth, kernel_h, kernel_w]; i8 where X is quantized
+  bool quantized = false;   ///< whether X is i8 or u8
+  std::int64_t x_zero = 0;  ///< its zero point
+  Window window;            ///< pads resolved
   Dims x_dims;
   Dims out_dims;
 
@@ -22,6 +24,10 @@ struct ConvProblem {
     return depth() == 1 && channels() == window.group && window.group == x_dims[1];
   }
   [[nodiscard]] double flops() const;
+  /// Weight [c, k, tap], whole numbers where they are i8.
+  [[nodiscard]] float weight(std::int64_t c, std::int64_t k, std::int64_t tap) const;
+  /// What the kernels multiply in.
+  [[nodiscard]] const char* precision() const { return quantized ? "int8" : "f32"; }
 };
 /// Nothing where the node is another operator or of a form the native kernels do not take.
 [[nodiscard]] std::optional<ConvProblem> ReadConv(const Lowering& lowering, const Node& node);
@@ -30,7 +36,7 @@ struct ConvProblem {
 /// The schedule that will be used.
 [[nodiscard]] ConvSchedule ScheduleOf(const ConvProblem& problem, const VectorUnit& unit);
 
-/// Zeros that the schedule's kernel reads around X.
+/// Real zeros that the schedule's kernel reads around X.
 [[nodiscard]] Halo HaloOf(const ConvProblem& problem, const ConvSchedule& schedule);
 
 /// X with channels side by side and a halo, moved to the first tap of the first pixel.

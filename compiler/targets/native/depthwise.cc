@@ -31,16 +31,26 @@ void LowerDepthwise(Lowering& lowering, const Group& group, const ConvProblem& p
   const ValueId result = ResultOf(lowering.graph(), group);
   const Epilogue epilogue(lowering, group, lowering.Out(result, AxisOrder(4)), 1);
 
-  // [channel vector][kernel_h][kernel_w][lanes]
+  // [channel vector][kernel_h][kernel_w][lanes]; bytes as f32, whose sums of them are exact.
   const std::int64_t vectors = (channels + lanes - 1) / lanes;
   const std::int64_t taps = kernel_h * kernel_w;
   const View weights = lowering.Constant(DType::kF32, vectors * taps * lanes, [&](Tensor& tensor) {
     const std::span<float> out = tensor.MutableValues<float>();
-    const std::span<const float> in = problem.weights->Values<float>();
     for (std::int64_t c = 0; c < channels; ++c) {
       for (std::int64_t t = 0; t < taps; ++t) {
         out[static_cast<std::size_t>((c / lanes * taps + t) * lanes + c % lanes)] =
-            in[static_cast<std::size_t>(c * taps + t)];
+            problem.weight(c, 0, t);
+      }
+    }
+  });
+
+  // sum (x - zero) w = sum x w - zero sum w.
+  const View start = lowering.Constant(DType::kF32, vectors * lanes, [&](Tensor& tensor) {
+    const std::span<float> out = tensor.MutableValues<float>();
+    for (std::int64_t c = 0; c < channels; ++c) {
+      for (std::int64_t t = 0; t < taps; ++t) {
+        out[static_cast<std::size_t>(c)] -=
+            static_cast<float>(problem.x_zero) * problem.weight(c, 0, t);
       }
     }
   });
@@ -56,9 +66,13 @@ void LowerDepthwise(Lowering& lowering, const Group& group, const ConvProblem& p
   const auto tile = [&](const Expr& n, const Expr& row, const Expr& column, const Expr& c,
                         int columns, int valid, Body& body) {
     std::vector<VarId> sums;
+    Expr zero = kernel::Float(0, lanes);
+    if (problem.x_zero != 0) {
+      zero = writer.Bind(kernel::Load(writer.Use(start, Access::kRead), c * lanes, vector), body);
+    }
     for (int i = 0; i < columns; ++i) {
       sums.push_back(writer.NewVar());
-      body.push_back({kernel::Let{.var = sums.back(), .value = kernel::Float(0, lanes)}});
+      body.push_back({kernel::Let{.var = sums.back(), .value = zero}});
     }
     const std::vector<Expr> at{n, c * lanes, row * window.strides[0], column * stride};
     const Expr first = writer.Bind(KernelWriter::IndexOf(x, at), body);
@@ -78,8 +92,9 @@ void LowerDepthwise(Lowering& lowering, const Group& group, const ConvProblem& p
           const std::int64_t from = seen - i * stride;
           if (from < 0 || from % dilation != 0 || from / dilation >= kernel_w) continue;
           if (value == nullptr) {
-            value = writer.Bind(kernel::Load(x_buffer, x_row + seen * x.strides[3], vector, valid),
-                                rows);
+            const Expr index = x_row + seen * x.strides[3];
+            value = writer.Bind(
+                kernel::Cast(kernel::Load(x_buffer, index, {x.dtype, lanes}, valid), vector), rows);
           }
           const VarId sum = sums[static_cast<std::size_t>(i)];
           rows.push_back(
@@ -126,7 +141,7 @@ void LowerDepthwise(Lowering& lowering, const Group& group, const ConvProblem& p
     return inside;
   });
   lowering.AddCall(std::move(writer), std::move(body), problem.flops(),
-                   lowering.LabelOf(group.nodes(), "f32"));
+                   lowering.LabelOf(group.nodes(), problem.precision()));
   lowering.Finish(result);
 }
 

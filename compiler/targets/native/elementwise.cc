@@ -3,6 +3,7 @@
 
 #include "compiler/targets/native/math.h"
 #include "compiler/targets/native/operands.h"
+#include "compiler/targets/native/quantize.h"
 #include "compiler/targets/native/rules.h"
 
 namespace msc::native {
@@ -49,6 +50,7 @@ bool LowerElementwise(Lowering& lowering, const Group& group) {
   all.resize(mine);
   epilogue.SetViews(std::move(all));
 
+  const bool integers = IsQuantized(lowering.graph().type(node.inputs[0]).dtype);
   KernelWriter writer = lowering.Writer("elementwise");
   Body body = LoopOver(writer, epilogue.out().dims, lowering.unit().lanes,
                        [&](const Place& place, Body& inner) {
@@ -61,7 +63,7 @@ bool LowerElementwise(Lowering& lowering, const Group& group) {
   lowering.AddCall(
       std::move(writer), std::move(body),
       static_cast<double>(ElementCount(dims)) * static_cast<double>(1 + group.followers.size()),
-      lowering.LabelOf(group.nodes(), "f32"));
+      lowering.LabelOf(group.nodes(), integers ? "int8" : "f32"));
   lowering.Finish(result);
   return true;
 }

@@ -5,6 +5,7 @@
 #include "compiler/base/error.h"
 #include "compiler/targets/native/math.h"
 #include "compiler/targets/native/operands.h"
+#include "compiler/targets/native/quantize.h"
 
 namespace msc::native {
 
@@ -22,7 +23,9 @@ ValueId ResultOf(const Graph& graph, const Group& group) {
 Epilogue::Epilogue(Lowering& lowering, const Group& group, View out, std::size_t axis)
     : graph_(lowering.graph()), views_{std::move(out)} {
   const Node& anchor = graph_.node(group.anchor);
-  if (anchor.domain == "msc" && (anchor.op == "Conv" || anchor.op == "Gemm")) {
+  is_fused_ =
+      anchor.domain == "msc" && (anchor.op == "Conv" || anchor.op == "Gemm" || anchor.op == "Pool");
+  if (is_fused_) {
     AddFused(lowering, anchor, axis);
   } else if (anchor.op == "Conv" && anchor.inputs.size() > 2 && anchor.inputs[2] != kNoValue) {
     bias_ = views_.size();
@@ -42,6 +45,11 @@ Epilogue::Epilogue(Lowering& lowering, const Group& group, View out, std::size_t
 
 void Epilogue::AddFused(Lowering& lowering, const Node& node, std::size_t axis) {
   fused_ = ReadFusedAttrs(node);
+  if (IsQuantized(fused_.y_type) && CommutesWithScale(fused_.activation)) {
+    unit_ = static_cast<double>(fused_.y.scale);
+  }
+  fused_.activation = InUnit(fused_.activation, unit_);
+  if (node.op == "Pool") return;
   const auto input = [&](std::size_t index) {
     return index < node.inputs.size() ? node.inputs[index] : kNoValue;
   };
@@ -50,12 +58,41 @@ void Epilogue::AddFused(Lowering& lowering, const Node& node, std::size_t axis) 
     views_.push_back(AlongAxis(lowering.Where(value), views_.front().dims, axis));
     return views_.size() - 1;
   };
-  bias_ = per_channel(input(kFusedBias));
+  if (input(kFusedWeightScale) != kNoValue || unit_ != 1) {
+    AddScales(lowering, node, axis);
+  } else {
+    bias_ = per_channel(input(kFusedBias));
+  }
   slope_ = per_channel(input(kFusedSlope));
   if (input(kFusedResidual) != kNoValue) {
     residual_ = views_.size();
     views_.push_back(OperandOf(lowering, input(kFusedResidual), views_.front().dims, axis));
   }
+}
+
+/// Scale and bias a channel, constants, in units.
+void Epilogue::AddScales(Lowering& lowering, const Node& node, std::size_t axis) {
+  const auto list = [&](std::size_t index) -> std::span<const float> {
+    const bool given = index < node.inputs.size() && node.inputs[index] != kNoValue;
+    return given ? graph_.constant(node.inputs[index])->Values<float>() : std::span<const float>();
+  };
+  const std::span<const float> w_scale = list(kFusedWeightScale);
+  const std::span<const float> bias = list(kFusedBias);
+  const double x_scale = w_scale.empty() ? 1 : static_cast<double>(fused_.x.scale);
+  const std::int64_t channels = lowering.DimsOf(node.inputs[kFusedW])[0];
+  const auto add = [&](std::span<const float> values, double factor) {
+    const View view = lowering.Constant(DType::kF32, channels, [&](Tensor& tensor) {
+      const std::span<float> out = tensor.MutableValues<float>();
+      for (std::size_t c = 0; c < out.size(); ++c) {
+        const float value = values.empty() ? 1 : values[values.size() == 1 ? 0 : c];
+        out[c] = static_cast<float>(static_cast<double>(value) * factor);
+      }
+    });
+    views_.push_back(AlongAxis(view, views_.front().dims, axis));
+    return views_.size() - 1;
+  };
+  scale_ = add(w_scale, x_scale / unit_);
+  if (!bias.empty()) bias_ = add(bias, 1 / unit_);
 }
 
 bool Epilogue::Remap(const std::function<std::optional<View>(const View&)>& map) {
@@ -69,12 +106,26 @@ bool Epilogue::Remap(const std::function<std::optional<View>(const View&)>& map)
   return true;
 }
 
-void Epilogue::Store(KernelWriter& writer, const Place& place, Expr value, Body& body) const {
+/// What the anchor makes of its sum.
+Expr Epilogue::Finished(KernelWriter& writer, const Place& place, Expr value, Body& body) const {
   const auto load = [&](std::size_t view) { return LoadAt(writer, views_[view], place); };
+  if (value->type.dtype == DType::kI32) {
+    value = kernel::Cast(std::move(value), {DType::kF32, place.lanes});
+  }
+  if (scale_ != 0) value = std::move(value) * load(scale_);
   if (bias_ != 0) value = std::move(value) + load(bias_);
-  if (residual_ != 0) value = std::move(value) + load(residual_);
+  if (!is_fused_) return value;
+  if (residual_ != 0) {
+    value = std::move(value) + Dequantized(load(residual_), fused_.r, unit_);
+  }
   value = ActivationOf(writer, fused_.activation, std::move(value),
                        slope_ != 0 ? load(slope_) : nullptr, body);
+  return Quantized(std::move(value), fused_.y, unit_, fused_.y_type);
+}
+
+void Epilogue::Store(KernelWriter& writer, const Place& place, Expr value, Body& body) const {
+  const auto load = [&](std::size_t view) { return LoadAt(writer, views_[view], place); };
+  if (!IsQuantized(value->type.dtype)) value = Finished(writer, place, std::move(value), body);
   for (const Step& step : steps_) {
     std::vector<Expr> operands;
     for (std::size_t i = 0; i < step.operands.size(); ++i) {

@@ -26,7 +26,8 @@ struct Group {
 [[nodiscard]] ValueId ResultOf(const Graph& graph, const Group& group);
 
 /// What happens to a result between the registers of the anchor's kernel and memory: the epilogue
-/// of a fused operator (bias, residual, activation), then the followers, then the store.
+/// of a fused operator (scale, bias, residual, activation, rounding), then the followers, then the
+/// store.
 class Epilogue {
  public:
   /// Operands that do not have neighbours along `axis` side by side are copied now, by calls before
@@ -37,6 +38,8 @@ class Epilogue {
   Epilogue(const Graph& graph, View out) : graph_(graph), views_{std::move(out)} {}
 
   [[nodiscard]] const View& out() const { return views_.front(); }
+  /// What 1 of the value of a pool must be worth.
+  [[nodiscard]] double unit() const { return unit_; }
   /// Replaces every view by what `map` makes of it; false, and nothing changed, where it gives
   /// nothing for one of them.
   [[nodiscard]] bool Remap(const std::function<std::optional<View>(const View&)>& map);
@@ -44,7 +47,8 @@ class Epilogue {
   [[nodiscard]] const std::vector<View>& views() const { return views_; }
   void SetViews(std::vector<View> views) { views_ = std::move(views); }
 
-  /// Appends the statements that take `value` (f32, what the anchor computed at `place`) to memory.
+  /// Appends the statements that take `value`, what the anchor computed at `place`, to memory: f32,
+  /// or i32 for sums of products of codes, or codes of its result as they are.
   void Store(KernelWriter& writer, const Place& place, Expr value, Body& body) const;
 
  private:
@@ -54,12 +58,18 @@ class Epilogue {
     std::vector<std::size_t> operands;  ///< into views_, one an operand of the node; 0 at `flow`
   };
   void AddFused(Lowering& lowering, const Node& node, std::size_t axis);
+  void AddScales(Lowering& lowering, const Node& node, std::size_t axis);
+  [[nodiscard]] Expr Finished(KernelWriter& writer, const Place& place, Expr value,
+                              Body& body) const;
 
   const Graph& graph_;
   std::vector<View> views_;
   // Of a fused anchor; views_ positions, 0 where there is none.
   FusedAttrs fused_;
-  std::size_t bias_ = 0;
+  bool is_fused_ = false;
+  double unit_ = 1;        ///< what 1 is worth between the sum and memory
+  std::size_t scale_ = 0;  ///< what a sum is worth, in units
+  std::size_t bias_ = 0;   ///< in units
   std::size_t residual_ = 0;
   std::size_t slope_ = 0;
   std::vector<Step> steps_;

@@ -2,6 +2,7 @@
 #include <utility>
 
 #include "compiler/targets/native/product.h"
+#include "compiler/targets/native/quantize.h"
 #include "compiler/targets/native/rules.h"
 
 namespace msc::native {
@@ -14,6 +15,13 @@ struct Gemm {
   std::int64_t depth = 0;
   std::int64_t channels = 0;
   bool transposed = false;  ///< weights are [channels, depth]
+  bool quantized = false;   ///< X and the weights are integers
+  std::int64_t x_zero = 0;
+
+  [[nodiscard]] float weight(std::size_t i) const {
+    return quantized ? static_cast<float>(weights->Values<std::int8_t>()[i])
+                     : weights->Values<float>()[i];
+  }
 };
 
 std::optional<Gemm> ReadGemm(const Lowering& lowering, const Node& node) {
@@ -21,10 +29,16 @@ std::optional<Gemm> ReadGemm(const Lowering& lowering, const Node& node) {
   const bool fused = node.Is("Gemm", "msc");
   if (!fused && !node.Is("Gemm") && !node.Is("MatMul")) return std::nullopt;
   Gemm gemm{.x = node.inputs[0], .weights = graph.constant(node.inputs[1])};
-  for (const ValueId input : node.inputs) {
-    if (input != kNoValue && graph.type(input).dtype != DType::kF32) return std::nullopt;
+  if (fused) {
+    if (!TakesFused(graph, node)) return std::nullopt;
+    gemm.quantized = IsQuantized(graph.type(gemm.x).dtype);
+    if (gemm.quantized) gemm.x_zero = ReadFusedAttrs(node).x.zero_point;
+  } else {
+    for (const ValueId input : node.inputs) {
+      if (input != kNoValue && graph.type(input).dtype != DType::kF32) return std::nullopt;
+    }
+    if (graph.type(node.outputs[0]).dtype != DType::kF32) return std::nullopt;
   }
-  if (graph.type(node.outputs[0]).dtype != DType::kF32) return std::nullopt;
   if (gemm.weights == nullptr || gemm.weights->dims().size() != 2) return std::nullopt;
   if (lowering.DimsOf(gemm.x).size() < 2) return std::nullopt;
   gemm.transposed = fused;
@@ -40,6 +54,7 @@ std::optional<Gemm> ReadGemm(const Lowering& lowering, const Node& node) {
   gemm.depth = gemm.transposed ? w[1] : w[0];
   gemm.channels = gemm.transposed ? w[0] : w[1];
   if (gemm.depth == 0 || gemm.channels == 0) return std::nullopt;
+  if (gemm.quantized && gemm.depth > kDeepestBytes) return std::nullopt;
   if (ElementCount(lowering.DimsOf(node.outputs[0])) == 0) return std::nullopt;
   return gemm;
 }
@@ -70,24 +85,27 @@ bool LowerGemm(Lowering& lowering, const Group& group) {
   Epilogue epilogue(lowering, group, lowering.Out(result, order), last);
   if (!x || !epilogue.Remap(as_image)) return false;
 
-  const Product product{.x = *x, .channels = gemm->channels};
-  TileSchedule tile = DefaultTile({.rows = rows, .channels = gemm->channels, .depth = gemm->depth},
+  const Product product{
+      .x = *x, .x_zero = gemm->x_zero, .slack = lowering.HasSlack(*x), .channels = gemm->channels};
+  TileSchedule tile = DefaultTile({.rows = rows,
+                                   .channels = gemm->channels,
+                                   .depth = product.steps(),
+                                   .bytes = gemm->quantized},
                                   lowering.unit());
   tile.order = LoopOrder::kChannelsOuter;
-  const std::span<const float> values = gemm->weights->Values<float>();
-  const View packed = PackWeights(
+  const PackedWeights packed = PackWeights(
       lowering, product, tile,
       [&](std::int64_t /*g*/, std::int64_t c, std::int64_t k, std::int64_t /*kh*/,
           std::int64_t /*kw*/) {
         const std::int64_t at = gemm->transposed ? c * gemm->depth + k : k * gemm->channels + c;
-        return values[static_cast<std::size_t>(at)];
+        return gemm->weight(static_cast<std::size_t>(at));
       });
   KernelWriter writer = lowering.Writer("gemm");
   Body body = ProductBody(writer, lowering.unit(), product, tile, packed, epilogue);
   const double flops = 2.0 * static_cast<double>(rows) * static_cast<double>(gemm->depth) *
                        static_cast<double>(gemm->channels);
   lowering.AddCall(std::move(writer), std::move(body), flops,
-                   lowering.LabelOf(group.nodes(), "f32"));
+                   lowering.LabelOf(group.nodes(), gemm->quantized ? "int8" : "f32"));
   lowering.Finish(result);
   return true;
 }

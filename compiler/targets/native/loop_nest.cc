@@ -10,6 +10,10 @@ namespace msc::native {
 using kernel::Access;
 using kernel::Type;
 
+int WholeLanes(const VectorUnit& unit, DType dtype) {
+  return std::max(1, unit.lanes * 4 / static_cast<int>(ByteSize(dtype)));
+}
+
 std::vector<View> JoinAxes(std::span<const View> views) {
   const std::vector<std::size_t> order = AxisOrder(views.front());
   std::vector<View> joined;
@@ -73,15 +77,14 @@ void Lowering::AddCopy(const View& from, const View& to, Label label) {
   KernelWriter writer = Writer("copy");
   const std::int64_t from_stride = views[1].strides.back();
   const bool vectors = views[0].strides.back() == 1 && (from_stride == 1 || from_stride == 0);
-  // Bytes move 64 at a time whatever they are.
-  const int lanes = vectors ? unit_.lanes : 1;
+  const int lanes = vectors ? WholeLanes(unit_, to.dtype) : 1;
   Body body = LoopOver(writer, views[0].dims, lanes, [&](const Place& place, Body& inner) {
     StoreAt(writer, views[0], place, LoadAt(writer, views[1], place), inner);
   });
   AddCall(std::move(writer), std::move(body), 0, std::move(label));
 }
 
-void Lowering::ZeroHalo(const View& view, const std::string& name) {
+void Lowering::FillHalo(const View& view, const std::string& name) {
   if (view.halo.empty()) return;
   KernelWriter writer = Writer("halo");
   Body body;
@@ -102,10 +105,14 @@ void Lowering::ZeroHalo(const View& view, const std::string& name) {
       }
       slab.halo = Halo(view.rank());
       const View joined = JoinAxes(std::vector{slab}).front();
-      const int lanes = joined.strides.back() == 1 ? unit_.lanes : 1;
+      const int lanes = joined.strides.back() == 1 ? WholeLanes(unit_, view.dtype) : 1;
+      const auto filling = [&](int count) {
+        const Type type{view.dtype, count};
+        return IsInteger(view.dtype) ? kernel::Int(view.halo.fill, type)
+                                     : kernel::Cast(kernel::Float(0, count), type);
+      };
       Body loop = LoopOver(writer, joined.dims, lanes, [&](const Place& place, Body& inner) {
-        StoreAt(writer, joined, place,
-                kernel::Cast(kernel::Float(0, place.lanes), {view.dtype, place.lanes}), inner);
+        StoreAt(writer, joined, place, filling(place.lanes), inner);
       });
       for (kernel::Stmt& stmt : loop) {
         // Several loops: none of them is the outermost statement alone.

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "compiler/targets/native/kernel_writer.h"
+#include "compiler/targets/native/schedule.h"
 #include "compiler/targets/native/view.h"
 
 namespace msc::native {
@@ -19,6 +20,9 @@ struct Place {
   int lanes = 1;
   int valid = 0;  ///< lanes that exist; 0 for all
 };
+
+/// Elements of a whole vector register.
+[[nodiscard]] int WholeLanes(const VectorUnit& unit, DType dtype);
 
 /// Loops over all entries of `dims`, the last axis in vectors of `lanes` where `lanes` > 1, the
 /// first parallel. `make(place, body)` appends the statements of one place.

@@ -12,6 +12,18 @@ using kernel::Int;
 using kernel::ProgramBuffer;
 using kernel::Type;
 
+namespace {
+
+/// Private memory for so many elements. Groups of four bytes are read as one, and the last may hang
+/// over.
+std::size_t PrivateBytes(DType dtype, std::int64_t elements) {
+  constexpr std::size_t kSlack = 16;
+  const std::size_t size = ByteSize(dtype);
+  return static_cast<std::size_t>(elements) * size + (size == 1 ? kSlack : 0);
+}
+
+}  // namespace
+
 Lowering::Lowering(const Graph& graph, std::span<const NodeId> nodes, const VectorUnit& unit,
                    bool check_only)
     : graph_(graph), unit_(unit), check_only_(check_only), inside_(nodes.begin(), nodes.end()) {}
@@ -61,7 +73,7 @@ View Lowering::WhereUnit(ValueId value, std::size_t axis, const Halo& halo) {
   order.push_back(axis);
   const View to = NewPrivate(view.dtype, view.dims, order, halo);
   const std::string name = "reorder " + graph_.value(value).name;
-  ZeroHalo(to, name);
+  FillHalo(to, name);
   AddCopy(view, to, {.name = name, .nodes = {}, .precision = ""});
   copies_[value].push_back(to);
   return to;
@@ -74,9 +86,8 @@ View Lowering::WhereDense(ValueId value) {
     if (IsDense(copy)) return copy;
   }
   View to = DenseView(0, view.dtype, view.dims);
-  to.buffer = AddBuffer(
-      {.kind = ProgramBuffer::Kind::kPrivate,
-       .bytes = static_cast<std::size_t>(ElementCount(view.dims)) * ByteSize(view.dtype)});
+  to.buffer = AddBuffer({.kind = ProgramBuffer::Kind::kPrivate,
+                         .bytes = PrivateBytes(view.dtype, ElementCount(view.dims))});
   AddCopy(view, to, {.name = "reorder " + graph_.value(value).name, .nodes = {}, .precision = ""});
   copies_[value].push_back(to);
   return to;
@@ -86,8 +97,8 @@ View Lowering::NewPrivate(DType dtype, const Dims& dims, std::span<const std::si
                           const Halo& halo) {
   std::int64_t elements = 0;
   View view = NewView(dtype, dims, order, halo, elements);
-  view.buffer = AddBuffer({.kind = ProgramBuffer::Kind::kPrivate,
-                           .bytes = static_cast<std::size_t>(elements) * ByteSize(dtype)});
+  view.buffer =
+      AddBuffer({.kind = ProgramBuffer::Kind::kPrivate, .bytes = PrivateBytes(dtype, elements)});
   return view;
 }
 
@@ -116,9 +127,9 @@ View Lowering::Out(ValueId value, std::span<const std::size_t> order) {
                      .bytes = static_cast<std::size_t>(ElementCount(dims)) * ByteSize(dtype)}),
           dtype, dims);
     } else {
-      view.buffer = AddBuffer({.kind = ProgramBuffer::Kind::kPrivate,
-                               .bytes = static_cast<std::size_t>(elements) * ByteSize(dtype)});
-      ZeroHalo(view, "halo " + graph_.value(value).name);
+      view.buffer = AddBuffer(
+          {.kind = ProgramBuffer::Kind::kPrivate, .bytes = PrivateBytes(dtype, elements)});
+      FillHalo(view, "halo " + graph_.value(value).name);
     }
   }
   views_.emplace(value, view);
@@ -150,6 +161,10 @@ void Lowering::WantHalo(ValueId value, const Halo& halo) {
 
 void Lowering::Plan(ValueId value, ValueId whole, std::size_t axis, std::int64_t begin) {
   parts_.emplace(value, Part{whole, axis, begin});
+}
+
+bool Lowering::HasSlack(const View& view) const {
+  return program_.buffers[view.buffer].kind == ProgramBuffer::Kind::kPrivate;
 }
 
 View Lowering::Constant(DType dtype, std::int64_t count, const std::function<void(Tensor&)>& make) {

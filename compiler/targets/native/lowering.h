@@ -45,24 +45,26 @@ class Lowering {
 
   /// Where a value is now; constants and values from outside are dense.
   [[nodiscard]] View Where(ValueId value);
-  /// A view of the value with neighbours along `axis` side by side and zeros around. Adds a copy
+  /// A view of the value with neighbours along `axis` side by side and a halo around. Adds a copy
   /// unless there is one.
   [[nodiscard]] View WhereUnit(ValueId value, std::size_t axis, const Halo& halo);
   /// The value row-major without gaps.
   [[nodiscard]] View WhereDense(ValueId value);
   /// Memory for a value about to be written, axes in `order` from outermost to innermost, or where
-  /// it was planned to be. Zeros of its halo are written by a call of their own.
+  /// it was planned to be. Its halo is written by a call of its own.
   [[nodiscard]] View Out(ValueId value, std::span<const std::size_t> order);
   /// The value is this view of memory that is written already.
   void Alias(ValueId value, View view);
   /// To be called when the calls that make the value are there: copies it to where others read it.
   void Finish(ValueId value);
 
-  /// Zeros that readers inside the region want around a value.
+  /// What readers inside the region want around a value.
   void WantHalo(ValueId value, const Halo& halo);
   /// Makes `value` a part of `whole`, which was planned before or will be made by Out.
   void Plan(ValueId value, ValueId whole, std::size_t axis, std::int64_t begin);
   [[nodiscard]] bool Planned(ValueId value) const { return parts_.contains(value); }
+  /// Whether some elements behind the end of a view of bytes may be read too, whatever they are.
+  [[nodiscard]] bool HasSlack(const View& view) const;
 
   /// A constant of `count` elements; `make` fills it unless only checking.
   [[nodiscard]] View Constant(DType dtype, std::int64_t count,
@@ -84,7 +86,7 @@ class Lowering {
   [[nodiscard]] std::size_t AddBuffer(kernel::ProgramBuffer buffer);
   [[nodiscard]] View NewPrivate(DType dtype, const Dims& dims, std::span<const std::size_t> order,
                                 const Halo& halo);
-  void ZeroHalo(const View& view, const std::string& name);
+  void FillHalo(const View& view, const std::string& name);
 
   const Graph& graph_;
   const VectorUnit unit_;

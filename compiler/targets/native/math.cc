@@ -5,9 +5,11 @@
 #include <limits>
 #include <map>
 #include <numbers>
+#include <optional>
 #include <string>
 
 #include "compiler/base/error.h"
+#include "compiler/targets/native/quantize.h"
 
 namespace msc::native {
 namespace {
@@ -106,6 +108,47 @@ bool IsF32(const Graph& graph, ValueId value) {
   return graph.type(value).dtype == DType::kF32;
 }
 
+bool IsQuantizing(const Node& node) {
+  return node.Is("QuantizeLinear") || node.Is("DequantizeLinear");
+}
+
+/// Constant scale and zero point of a whole tensor; nothing where they are something else.
+std::optional<QuantParams> ParamsOf(const Graph& graph, const Node& node) {
+  const TensorPtr scale = graph.constant(node.inputs[1]);
+  if (scale == nullptr || scale->size() != 1) return std::nullopt;
+  QuantParams params{.scale = scale->Values<float>().front(), .zero_point = 0};
+  if (!(params.scale > 0) || std::isinf(params.scale)) return std::nullopt;
+  if (node.inputs.size() > 2 && node.inputs[2] != kNoValue) {
+    const TensorPtr zero = graph.constant(node.inputs[2]);
+    if (zero == nullptr || zero->size() != 1 || !IsQuantized(zero->dtype())) return std::nullopt;
+    params.zero_point = zero->dtype() == DType::kI8 ? std::int64_t{zero->Values<std::int8_t>()[0]}
+                                                    : std::int64_t{zero->Values<std::uint8_t>()[0]};
+  }
+  return params;
+}
+
+/// QuantizeLinear from f32, DequantizeLinear to it, of whole tensors.
+bool TakesQuantizing(const Graph& graph, const Node& node) {
+  const DType from = graph.type(node.inputs[0]).dtype;
+  const DType to = graph.type(node.outputs[0]).dtype;
+  const bool quantize = node.op == "QuantizeLinear";
+  if (!(quantize ? from == DType::kF32 && IsQuantized(to) : IsQuantized(from) && to == DType::kF32))
+    return false;
+  return ParamsOf(graph, node).has_value();
+}
+
+/// Both operands in a unit in which the closing function and the rounding are cheap.
+Expr BinaryOf(KernelWriter& writer, const Node& node, const Expr& a, const Expr& b, Body& body) {
+  FusedAttrs attrs = ReadFusedAttrs(node);
+  const bool scaled = IsQuantized(attrs.y_type) && CommutesWithScale(attrs.activation);
+  const double unit = scaled ? static_cast<double>(attrs.y.scale) : 1;
+  const bool add = AttrOr(node, "op", std::string()) == "Add";
+  Expr value = add ? Dequantized(a, attrs.x, unit) + Dequantized(b, attrs.r, unit)
+                   : Dequantized(a, attrs.x, unit) * Dequantized(b, attrs.r, 1);
+  value = ActivationOf(writer, InUnit(attrs.activation, unit), std::move(value), nullptr, body);
+  return Quantized(std::move(value), attrs.y, unit, attrs.y_type);
+}
+
 }  // namespace
 
 Expr ActivationOf(KernelWriter& writer, const Activation& activation, Expr x, const Expr& slope,
@@ -128,13 +171,16 @@ Expr ActivationOf(KernelWriter& writer, const Activation& activation, Expr x, co
 }
 
 std::size_t OperandCount(const Node& node) {
-  const bool one = node.op == "Clip" || node.op == "Pow" || node.op == "BatchNormalization";
+  const bool one = node.op == "Clip" || node.op == "Pow" || node.op == "BatchNormalization" ||
+                   IsQuantizing(node);
   return one ? 1 : node.inputs.size();
 }
 
 bool IsElementwise(const Graph& graph, NodeId id) {
   const Node& node = graph.node(id);
   if (node.outputs.size() != 1 || node.inputs.empty()) return false;
+  if (node.Is("Binary", "msc")) return TakesFused(graph, node);
+  if (IsQuantizing(node)) return TakesQuantizing(graph, node);
   if (!IsF32(graph, node.outputs[0])) return false;
   for (std::size_t i = 0; i < OperandCount(node); ++i) {
     if (node.inputs[i] == kNoValue || !IsF32(graph, node.inputs[i])) return false;
@@ -145,7 +191,7 @@ bool IsElementwise(const Graph& graph, NodeId id) {
     if (constant == nullptr || constant->dtype() != DType::kF32) return false;
     if (constant->size() != 1 && node.op != "BatchNormalization") return false;
   }
-  if (node.domain == "msc") return node.op == "Binary" || node.op == "Gelu";
+  if (node.domain == "msc") return node.op == "Gelu";
   if (!node.domain.empty()) return false;
   if (node.op == "BatchNormalization") {
     const auto& shape = graph.type(node.inputs[0]).shape;
@@ -168,10 +214,15 @@ Expr ElementwiseOf(KernelWriter& writer, const Graph& graph, NodeId id,
   if (node.domain == "msc" && node.op == "Gelu") {
     return GeluOf(x, AttrOr(node, "op", std::string("Gelu")) == "GeluTanh");
   }
-  if (node.domain == "msc") {
-    const FusedAttrs attrs = ReadFusedAttrs(node);
-    const Op op = BinaryOps().at(AttrOr(node, "op", std::string()));
-    return ActivationOf(writer, attrs.activation, Binary(op, x, operands[1]), nullptr, body);
+  if (node.domain == "msc") return BinaryOf(writer, node, x, operands[1], body);
+  if (node.op == "DequantizeLinear") return Dequantized(x, *ParamsOf(graph, node), 1);
+  if (node.op == "QuantizeLinear") {
+    const QuantParams params = *ParamsOf(graph, node);
+    const Expr zero = Like(0, x);
+    const Expr real = Select(Binary(Op::kEqual, x, x), x, zero);  // NaN becomes the zero point
+    // Divided, as ONNX says: a product with the inverse would round some ties differently.
+    return Rounded(Binary(Op::kDiv, real, Like(static_cast<double>(params.scale), x)),
+                   params.zero_point, graph.type(node.outputs[0]).dtype);
   }
   if (const auto unary = UnaryOps().find(node.op); unary != UnaryOps().end()) {
     return unary->second(node, x);

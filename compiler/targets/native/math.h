@@ -14,11 +14,13 @@ namespace msc::native {
 [[nodiscard]] Expr ActivationOf(KernelWriter& writer, const Activation& activation, Expr x,
                                 const Expr& slope, Body& body);
 
-/// Whether `node` is an elementwise operator ElementwiseOf knows, on f32 operands.
+/// Whether `node` is an elementwise operator ElementwiseOf knows: on f32, quantizing or
+/// dequantizing a whole tensor, or msc.Binary on f32, i8 and u8.
 [[nodiscard]] bool IsElementwise(const Graph& graph, NodeId id);
 
-/// One elementwise operator on f32 lanes, operands as the node's inputs (null where absent, or
-/// where the input is a constant read as an attribute such as the bounds of Clip).
+/// One elementwise operator on lanes of the types of its values, operands as the node's inputs
+/// (null where absent, or where the input is a constant read as an attribute such as the bounds of
+/// Clip).
 [[nodiscard]] Expr ElementwiseOf(KernelWriter& writer, const Graph& graph, NodeId id,
                                  std::span<const Expr> operands, Body& body);
 

@@ -4,7 +4,9 @@
 #include <string>
 #include <utility>
 
+#include "compiler/kernel/integer.h"
 #include "compiler/targets/native/conv_problem.h"
+#include "compiler/targets/native/quantize.h"
 #include "compiler/targets/native/rules.h"
 
 namespace msc::native {
@@ -23,9 +25,16 @@ struct Pool {
   bool max = false;
   bool count_padding = false;
   bool global = false;
+  QuantParams x_params;     ///< where X is i8 or u8
+  bool same_codes = false;  ///< X and Y are such, of the same numbers: a maximum of codes is one
   Dims x_dims;
   Dims out_dims;
 };
+
+/// Entries of a window: of bytes as many as f32 sums exactly.
+std::int64_t Most(DType x) {
+  return IsQuantized(x) ? (std::int64_t{1} << 24U) / 255 : std::numeric_limits<std::int64_t>::max();
+}
 
 std::optional<Pool> ReadPool(const Lowering& lowering, const Node& node) {
   const Graph& graph = lowering.graph();
@@ -42,7 +51,15 @@ std::optional<Pool> ReadPool(const Lowering& lowering, const Node& node) {
   pool.x = node.inputs[0];
   pool.x_dims = lowering.DimsOf(pool.x);
   pool.out_dims = lowering.DimsOf(node.outputs[0]);
-  if (graph.type(pool.x).dtype != DType::kF32 || graph.type(node.outputs[0]).dtype != DType::kF32) {
+  const DType x = graph.type(pool.x).dtype;
+  const DType y = graph.type(node.outputs[0]).dtype;
+  pool.same_codes = pool.max && IsQuantized(x) && x == y;
+  if (node.domain == "msc") {
+    if (!TakesFused(graph, node)) return std::nullopt;
+    const FusedAttrs attrs = ReadFusedAttrs(node);
+    pool.x_params = attrs.x;
+    pool.same_codes = pool.same_codes && attrs.x == attrs.y && attrs.activation.op.empty();
+  } else if (!pool.same_codes && (x != DType::kF32 || y != DType::kF32)) {
     return std::nullopt;
   }
   if (pool.x_dims.size() != 4 || ElementCount(pool.out_dims) == 0) return std::nullopt;
@@ -55,10 +72,12 @@ std::optional<Pool> ReadPool(const Lowering& lowering, const Node& node) {
                    .pads_begin = {0, 0},
                    .pads_end = {0, 0},
                    .group = 1};
-    return ElementCount(spatial) > 0 ? std::optional(pool) : std::nullopt;
+    const std::int64_t count = ElementCount(spatial);
+    return count > 0 && count <= Most(x) ? std::optional(pool) : std::nullopt;
   }
   pool.window = ReadWindow(node, {pool.x_dims.begin() + 2, pool.x_dims.end()}, {});
   pool.count_padding = AttrOr<std::int64_t>(node, "count_include_pad", 0) != 0;
+  if (ElementCount(pool.window.kernel) > Most(x)) return std::nullopt;
   for (std::size_t i = 0; i < 2; ++i) {
     const Window& w = pool.window;
     const std::int64_t reach = (w.kernel[i] - 1) * w.dilations[i] + 1;
@@ -104,15 +123,19 @@ bool LowerPool(Lowering& lowering, const Group& group) {
   const std::optional<Pool> pool = ReadPool(lowering, lowering.node(group.anchor));
   if (!pool) return false;
   const Window& window = pool->window;
-  const int lanes = lowering.unit().lanes;
   const View x = lowering.WhereUnit(pool->x, 1, Halo(4));
+  // Codes are compared as they are, a whole register of them at a time; all else is f32.
+  const bool codes = pool->same_codes;
+  const int lanes = codes && group.followers.empty() ? WholeLanes(lowering.unit(), x.dtype)
+                                                     : lowering.unit().lanes;
   const ValueId result = ResultOf(lowering.graph(), group);
   const Epilogue epilogue(lowering, group, lowering.Out(result, AxisOrder(4)), 1);
   const bool padded = Padded(*pool);
+  const double scale = IsQuantized(x.dtype) ? static_cast<double>(pool->x_params.scale) : 1;
 
   KernelWriter writer = lowering.Writer("pool");
   const kernel::BufferRef x_buffer = writer.Use(x, Access::kRead);
-  const kernel::Type vector{DType::kF32, lanes};
+  const kernel::Type vector{codes ? x.dtype : DType::kF32, lanes};
   // Sums over rows and columns of [begin, begin+kernel), clamped to the image for a maximum, cut
   // at its edges for a mean.
   const auto pixel = [&](const Place& at, Body& body) {
@@ -121,14 +144,19 @@ bool LowerPool(Lowering& lowering, const Group& group) {
     const Expr c = at.at[3];
     const Expr oh = at.at[1];
     const Expr ow = at.at[2];
+    const double least = pool->max ? -std::numeric_limits<double>::infinity() : 0.0;
     body.push_back({kernel::Let{
         .var = sum,
-        .value = Float(pool->max ? -std::numeric_limits<double>::infinity() : 0.0, lanes)}});
+        .value = codes ? Int(kernel::RangeOf(x.dtype).least, vector) : Float(least, lanes)}});
     const Range rows = RangeOf(oh, window, 0, pool->x_dims[2]);
     const Range columns = RangeOf(ow, window, 1, pool->x_dims[3]);
     const auto tap = [&](const Expr& ih, const Expr& iw, Body& inner) {
       const std::vector<Expr> from{n, c, ih, iw};
-      const Expr value = kernel::Load(x_buffer, KernelWriter::IndexOf(x, from), vector, at.valid);
+      Expr value =
+          kernel::Load(x_buffer, KernelWriter::IndexOf(x, from), {x.dtype, lanes}, at.valid);
+      // In units of the scale, which is applied to the result.
+      const QuantParams unscaled{.scale = 1, .zero_point = pool->x_params.zero_point};
+      if (!codes) value = Dequantized(value, unscaled, 1);
       const Expr old = kernel::Var(sum, vector);
       inner.push_back({kernel::Assign{
           .var = sum, .value = pool->max ? Binary(Op::kMax, old, value) : old + value}});
@@ -188,6 +216,7 @@ bool LowerPool(Lowering& lowering, const Group& group) {
       }
     }
     const Place place{.at = {n, c, oh, ow}, .axis = 1, .lanes = lanes, .valid = at.valid};
+    if (!codes) value = std::move(value) * Float(scale / epilogue.unit(), lanes);
     epilogue.Store(writer, place, std::move(value), body);
   };
   const Dims& out = pool->out_dims;
@@ -195,7 +224,7 @@ bool LowerPool(Lowering& lowering, const Group& group) {
   const double flops = static_cast<double>(ElementCount(out)) *
                        static_cast<double>(window.kernel[0] * window.kernel[1]);
   lowering.AddCall(std::move(writer), std::move(body), flops,
-                   lowering.LabelOf(group.nodes(), "f32"));
+                   lowering.LabelOf(group.nodes(), IsQuantized(x.dtype) ? "int8" : "f32"));
   lowering.Finish(result);
   return true;
 }

@@ -24,14 +24,16 @@ std::int64_t CeilDiv(std::int64_t a, std::int64_t b) {
 class ProductWriter {
  public:
   ProductWriter(KernelWriter& writer, const VectorUnit& unit, const Product& product,
-                const TileSchedule& tile, const View& weights, const Epilogue& epilogue)
+                const TileSchedule& tile, const PackedWeights& packed, const Epilogue& epilogue)
       : writer_(writer),
         lanes_(unit.lanes),
         product_(product),
         tile_(tile),
         epilogue_(epilogue),
         x_(writer.Use(product.x, Access::kRead)),
-        w_(writer.Use(weights, Access::kRead)),
+        w_(writer.Use(packed.weights, Access::kRead)),
+        start_(product.bytes() ? writer.Use(packed.start, Access::kRead) : BufferRef{}),
+        sum_{product.bytes() ? DType::kI32 : DType::kF32, unit.lanes},
         tiles_(product.channels, unit.lanes, tile.vectors) {}
 
   [[nodiscard]] Body Write(LoopKind kind);
@@ -42,7 +44,7 @@ class ProductWriter {
   struct At {
     Expr n;
     Expr group;
-    Expr weights;  ///< first element of the group's
+    Expr channel;  ///< first of the group in the packed order
     Expr row;
     Expr tile;  ///< of channels
   };
@@ -52,15 +54,17 @@ class ProductWriter {
     int vectors;
     int valid;  ///< lanes of the last vector that exist; 0 for all
   };
-  [[nodiscard]] std::int64_t Depth() const {
-    return product_.kernel_h * product_.kernel_w * product_.depth();
-  }
   void WriteTiles(At at, Body& body);
   void WriteRows(At at, const Expr& tile, Body& body);
   void WriteRow(const At& at, int vectors, int valid, Body& body);
   void WriteTile(const At& at, const Expr& column, Size size, Body& body);
-  void WriteDepth(const Expr& x_first, const Expr& w_first, Size size,
-                  const std::vector<VarId>& sums, Body& body);
+  void WriteSums(const At& at, Size size, std::vector<VarId>& sums, Body& body);
+  void WriteRun(const Expr& x_first, const Expr& w_first, Size size, const std::vector<VarId>& sums,
+                Body& body);
+  void WriteStep(const Expr& x_first, const Expr& w_first, Size size, int entries,
+                 const std::vector<VarId>& sums, Body& body);
+  /// One f32 of X, or four bytes of which `entries` exist, in every lane.
+  [[nodiscard]] Expr Spread(const Expr& index, int entries, Body& body);
 
   KernelWriter& writer_;
   int lanes_;
@@ -69,6 +73,8 @@ class ProductWriter {
   const Epilogue& epilogue_;
   BufferRef x_;
   BufferRef w_;
+  BufferRef start_;
+  Type sum_;
   ChannelTiles tiles_;
 };
 
@@ -89,8 +95,8 @@ Body ProductWriter::Write(LoopKind kind) {
     };
     const auto [outer, last] = cut(index, inner);
     const auto [n, group] = cut(outer, dims[1]);
-    const Expr weights = writer_.Bind(group * (tiles_.padded(lanes_) * Depth()), body);
-    At at{.n = n, .group = group, .weights = weights, .row = nullptr, .tile = nullptr};
+    const Expr channel = writer_.Bind(group * tiles_.padded(lanes_), body);
+    At at{.n = n, .group = group, .channel = channel, .row = nullptr, .tile = nullptr};
     if (rows_outer) {
       at.row = last;
       WriteTiles(at, body);
@@ -103,7 +109,7 @@ Body ProductWriter::Write(LoopKind kind) {
 
 Body ProductWriter::WriteOne(const Expr& n, const Expr& group) {
   Body body;
-  At at{.n = n, .group = group, .weights = Int(0), .row = nullptr, .tile = nullptr};
+  At at{.n = n, .group = group, .channel = Int(0), .row = nullptr, .tile = nullptr};
   if (tile_.order == LoopOrder::kRowsOuter) {
     writer_.Loop(epilogue_.out().dims[3], body, [&](const Expr& row) {
       Body inside;
@@ -172,36 +178,41 @@ void ProductWriter::WriteRow(const At& at, int vectors, int valid, Body& body) {
   if (rest > 0) WriteTile(at, Int(full * tile_.columns), {rest, vectors, valid}, body);
 }
 
-void ProductWriter::WriteTile(const At& at, const Expr& column, Size size, Body& body) {
-  std::vector<VarId> sums;
-  const Type vector{DType::kF32, lanes_};
+/// Lets for the sums of a tile: 0, or what stands for the zero point of X.
+void ProductWriter::WriteSums(const At& at, Size size, std::vector<VarId>& sums, Body& body) {
+  std::vector<Expr> start(static_cast<std::size_t>(size.vectors), kernel::Float(0, lanes_));
+  for (int v = 0; v < size.vectors && product_.bytes(); ++v) {
+    const Expr index = at.channel + at.tile * tiles_.width + std::int64_t{v} * lanes_;
+    start[static_cast<std::size_t>(v)] = writer_.Bind(kernel::Load(start_, index, sum_), body);
+  }
   for (int i = 0; i < size.columns * size.vectors; ++i) {
     sums.push_back(writer_.NewVar());
-    body.push_back({kernel::Let{.var = sums.back(), .value = kernel::Float(0, lanes_)}});
+    body.push_back({kernel::Let{.var = sums.back(),
+                                .value = start[static_cast<std::size_t>(i % size.vectors)]}});
   }
+}
+
+void ProductWriter::WriteTile(const At& at, const Expr& column, Size size, Body& body) {
+  std::vector<VarId> sums;
+  WriteSums(at, size, sums, body);
   const std::vector<Expr> first{at.n, at.group, Int(0), at.row * product_.stride_h,
                                 column * product_.stride_w};
   const Expr x_first = writer_.Bind(KernelWriter::IndexOf(product_.x, first), body);
-  const Expr w_first = writer_.Bind(at.weights + at.tile * (tiles_.width * Depth()), body);
+  const Expr w_first =
+      writer_.Bind((at.channel + at.tile * tiles_.width) * product_.weights(), body);
 
   const View& x = product_.x;
   const std::int64_t step_h = product_.dilation_h * x.strides[3];
   const std::int64_t step_w = product_.dilation_w * x.strides[4];
-  const std::int64_t tap = product_.depth() * size.vectors * lanes_;
+  const std::int64_t run =
+      product_.run_steps() * product_.step() * std::int64_t{size.vectors} * lanes_;
   writer_.Loop(product_.kernel_h, body, [&](const Expr& kh) {
     Body rows;
-    // Where the taps of one row lie side by side they are one long depth.
-    const bool joined = step_w == product_.depth();
-    writer_.Loop(joined ? 1 : product_.kernel_w, rows, [&](const Expr& kw) {
+    writer_.Loop(product_.runs(), rows, [&](const Expr& kw) {
       Body taps;
       const Expr x_tap = writer_.Bind(x_first + kh * step_h + kw * step_w, taps);
-      const Expr w_tap = writer_.Bind(w_first + (kh * product_.kernel_w + kw) * tap, taps);
-      const std::int64_t depth = joined ? product_.kernel_w * product_.depth() : product_.depth();
-      writer_.Loop(depth, taps, [&](const Expr& k) {
-        Body step;
-        WriteDepth(x_tap + k, w_tap + k * (std::int64_t{size.vectors} * lanes_), size, sums, step);
-        return step;
-      });
+      const Expr w_tap = writer_.Bind(w_first + (kh * product_.runs() + kw) * run, taps);
+      WriteRun(x_tap, w_tap, size, sums, taps);
       return taps;
     });
     return rows;
@@ -215,31 +226,63 @@ void ProductWriter::WriteTile(const At& at, const Expr& column, Size size, Body&
                         .lanes = lanes_,
                         .valid = last ? size.valid : 0};
       const VarId sum = sums[static_cast<std::size_t>(column_offset * size.vectors + v)];
-      epilogue_.Store(writer_, place, kernel::Var(sum, vector), body);
+      epilogue_.Store(writer_, place, kernel::Var(sum, sum_), body);
     }
   }
 }
 
-void ProductWriter::WriteDepth(const Expr& x_first, const Expr& w_first, Size size,
-                               const std::vector<VarId>& sums, Body& body) {
-  const Type vector{DType::kF32, lanes_};
+void ProductWriter::WriteRun(const Expr& x_first, const Expr& w_first, Size size,
+                             const std::vector<VarId>& sums, Body& body) {
+  const std::int64_t step = product_.step();
+  const std::int64_t w_step = step * size.vectors * lanes_;
+  // Bytes behind the last entry meet weights of 0; where there may be none they are not read.
+  const std::int64_t all = product_.run_steps();
+  const auto rest = static_cast<int>(product_.run() % step);
+  const std::int64_t whole = rest > 0 && !product_.slack ? all - 1 : all;
+  writer_.Loop(whole, body, [&](const Expr& k) {
+    Body inside;
+    WriteStep(x_first + k * step, w_first + k * w_step, size, 0, sums, inside);
+    return inside;
+  });
+  if (whole < all) {
+    WriteStep(x_first + whole * step, w_first + whole * w_step, size, rest, sums, body);
+  }
+}
+
+Expr ProductWriter::Spread(const Expr& index, int entries, Body& body) {
+  const DType dtype = product_.x.dtype;
+  if (!product_.bytes()) {
+    return kernel::Broadcast(writer_.Bind(kernel::Load(x_, index, {dtype, 1}), body), lanes_);
+  }
+  const Expr four = writer_.Bind(
+      kernel::Bits(kernel::Load(x_, index, {dtype, 4}, entries), {DType::kI32, 1}), body);
+  Expr all = kernel::Bits(kernel::Broadcast(four, lanes_), {DType::kU8, 4 * lanes_});
+  // i8 + 128 as u8: modulo 256 the same addition.
+  if (dtype == DType::kI8) all = std::move(all) + Int(128, {DType::kU8, 4 * lanes_});
+  return writer_.Bind(std::move(all), body);
+}
+
+void ProductWriter::WriteStep(const Expr& x_first, const Expr& w_first, Size size, int entries,
+                              const std::vector<VarId>& sums, Body& body) {
+  const bool bytes = product_.bytes();
+  const int w_lanes = static_cast<int>(product_.step()) * lanes_;
+  const Type weight{bytes ? DType::kI8 : DType::kF32, w_lanes};
   std::vector<Expr> weights;
   const Expr w_at = writer_.Bind(w_first, body);
   const Expr x_at = writer_.Bind(x_first, body);
   for (int v = 0; v < size.vectors; ++v) {
     weights.push_back(
-        writer_.Bind(kernel::Load(w_, w_at + std::int64_t{v} * lanes_, vector), body));
+        writer_.Bind(kernel::Load(w_, w_at + std::int64_t{v} * w_lanes, weight), body));
   }
   const std::int64_t step = product_.stride_w * product_.x.strides[4];
   for (int column = 0; column < size.columns; ++column) {
-    const Expr scalar =
-        writer_.Bind(kernel::Load(x_, x_at + std::int64_t{column} * step, {DType::kF32, 1}), body);
+    const Expr x = Spread(x_at + std::int64_t{column} * step, entries, body);
     for (int v = 0; v < size.vectors; ++v) {
-      const VarId sum = sums[static_cast<std::size_t>(column * size.vectors + v)];
+      const VarId id = sums[static_cast<std::size_t>(column * size.vectors + v)];
+      const Expr sum = kernel::Var(id, sum_);
+      const Expr& w = weights[static_cast<std::size_t>(v)];
       body.push_back({kernel::Assign{
-          .var = sum,
-          .value = kernel::Var(sum, vector) +
-                   kernel::Broadcast(scalar, lanes_) * weights[static_cast<std::size_t>(v)]}});
+          .var = id, .value = bytes ? kernel::Dot(Op::kDot4, sum, x, w) : sum + x * w}});
     }
   }
 }
@@ -263,43 +306,87 @@ View SplitGroups(const View& view, std::int64_t groups) {
   return split;
 }
 
-View PackWeights(Lowering& lowering, const Product& product, const TileSchedule& tile,
-                 const WeightAt& at) {
+namespace {
+
+/// make(group, channel, position) for every channel of every group in packed order; `position` is
+/// that of its first weight, those of the next step follow `stride` later.
+template <class Make>
+void EachChannel(const Product& product, int lanes, const ChannelTiles& tiles, const Make& make) {
+  const std::int64_t padded = tiles.padded(lanes);
+  for (std::int64_t group = 0; group < product.groups(); ++group) {
+    for (std::int64_t c = 0; c < product.channels; ++c) {
+      const std::int64_t first = c / tiles.width * tiles.width;
+      const std::int64_t width = std::min(tiles.width, padded - first);
+      make(group, c, (group * padded + first) * product.weights() + (c - first) * product.step(),
+           width * product.step());
+    }
+  }
+}
+
+}  // namespace
+
+PackedWeights PackWeights(Lowering& lowering, const Product& product, const TileSchedule& tile,
+                          const WeightAt& at) {
   const int lanes = lowering.unit().lanes;
   const ChannelTiles tiles(product.channels, lanes, tile.vectors);
-  const std::int64_t padded = tiles.padded(lanes);
-  const std::int64_t taps = product.kernel_h * product.kernel_w;
-  const std::int64_t count = product.groups() * padded * taps * product.depth();
-  return lowering.Constant(DType::kF32, count, [&](Tensor& tensor) {
-    float* out = tensor.MutableValues<float>().data();
-    for (std::int64_t group = 0; group < product.groups(); ++group) {
-      for (std::int64_t t = 0; t < tiles.count(); ++t) {
-        const std::int64_t first = t * tiles.width;
-        const std::int64_t width = std::min(tiles.width, padded - first);
-        for (std::int64_t kh = 0; kh < product.kernel_h; ++kh) {
-          for (std::int64_t kw = 0; kw < product.kernel_w; ++kw) {
-            for (std::int64_t k = 0; k < product.depth(); ++k) {
-              for (std::int64_t c = first; c < first + width; ++c) {
-                *out++ = c < product.channels ? at(group, c, k, kh, kw) : 0.0F;
-              }
-            }
-          }
-        }
-      }
-    }
+  const std::int64_t padded = product.groups() * tiles.padded(lanes);
+  const std::int64_t step = product.step();
+  PackedWeights packed;
+  const auto fill = [&](auto out) {
+    EachChannel(product, lanes, tiles,
+                [&](std::int64_t g, std::int64_t c, std::int64_t position, std::int64_t stride) {
+                  for (std::int64_t kh = 0; kh < product.kernel_h; ++kh) {
+                    for (std::int64_t kw = 0; kw < product.kernel_w; ++kw) {
+                      for (std::int64_t k = 0; k < product.depth(); ++k) {
+                        const std::int64_t run = kh * product.runs() + (product.joined() ? 0 : kw);
+                        const std::int64_t entry = product.joined() ? kw * product.depth() + k : k;
+                        const std::int64_t steps = run * product.run_steps() + entry / step;
+                        out[static_cast<std::size_t>(position + steps * stride + entry % step)] =
+                            static_cast<typename decltype(out)::value_type>(at(g, c, k, kh, kw));
+                      }
+                    }
+                  }
+                });
+  };
+  const std::int64_t count = padded * product.weights();
+  if (!product.bytes()) {
+    packed.weights = lowering.Constant(
+        DType::kF32, count, [&](Tensor& tensor) { fill(tensor.MutableValues<float>()); });
+    return packed;
+  }
+  packed.weights = lowering.Constant(
+      DType::kI8, count, [&](Tensor& tensor) { fill(tensor.MutableValues<std::int8_t>()); });
+  // sum (x - zero) w = sum x w - zero sum w, and i8 are read with 128 added.
+  const std::int64_t zero = product.x_zero + (product.x.dtype == DType::kI8 ? 128 : 0);
+  packed.start = lowering.Constant(DType::kI32, padded, [&](Tensor& tensor) {
+    const std::span<std::int32_t> out = tensor.MutableValues<std::int32_t>();
+    EachChannel(product, lanes, tiles,
+                [&](std::int64_t g, std::int64_t c, std::int64_t, std::int64_t) {
+                  std::int64_t sum = 0;
+                  for (std::int64_t kh = 0; kh < product.kernel_h; ++kh) {
+                    for (std::int64_t kw = 0; kw < product.kernel_w; ++kw) {
+                      for (std::int64_t k = 0; k < product.depth(); ++k) {
+                        sum += static_cast<std::int64_t>(at(g, c, k, kh, kw));
+                      }
+                    }
+                  }
+                  out[static_cast<std::size_t>(g * tiles.padded(lanes) + c)] =
+                      static_cast<std::int32_t>(-zero * sum);
+                });
   });
+  return packed;
 }
 
 Body ProductBody(KernelWriter& writer, const VectorUnit& unit, const Product& product,
-                 const TileSchedule& tile, const View& weights, const Epilogue& epilogue,
+                 const TileSchedule& tile, const PackedWeights& packed, const Epilogue& epilogue,
                  LoopKind kind) {
-  return ProductWriter(writer, unit, product, tile, weights, epilogue).Write(kind);
+  return ProductWriter(writer, unit, product, tile, packed, epilogue).Write(kind);
 }
 
 Body ProductOf(KernelWriter& writer, const VectorUnit& unit, const Product& product,
                const TileSchedule& tile, const View& weights, const Epilogue& epilogue,
                const Expr& n, const Expr& group) {
-  return ProductWriter(writer, unit, product, tile, weights, epilogue).WriteOne(n, group);
+  return ProductWriter(writer, unit, product, tile, {weights, View()}, epilogue).WriteOne(n, group);
 }
 
 }  // namespace msc::native

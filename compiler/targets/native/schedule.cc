@@ -12,10 +12,12 @@ std::int64_t CeilDiv(std::int64_t a, std::int64_t b) {
 }
 
 /// Cycles of one step of the depth loop, in units of one vector FMA a cycle.
-double StepCycles(std::int64_t columns, std::int64_t vectors) {
+double StepCycles(std::int64_t columns, std::int64_t vectors, bool bytes) {
   const auto products = static_cast<double>(columns * vectors);
-  // Two loads a cycle for scalars, one for whole vectors.
-  const double loads = static_cast<double>(vectors) + 0.5 * static_cast<double>(columns);
+  // Two loads a cycle for scalars, one for whole vectors. Four bytes in every lane are such; an f32
+  // is spread by the multiplication that reads it.
+  const double spread = bytes ? 1 : 0.5;
+  const double loads = static_cast<double>(vectors) + spread * static_cast<double>(columns);
   // A sum waits four cycles for itself.
   constexpr double kLatency = 4;
   return std::max({products, loads, kLatency});
@@ -47,13 +49,18 @@ double WinogradCost(const ConvShape& shape, std::int64_t m) {
 
 TileSchedule DefaultTile(const ProductShape& shape, const VectorUnit& unit) {
   constexpr int kMaxVectors = 4;
+  constexpr int kMaxByteColumns = 12;
   const std::int64_t vectors_in_all = CeilDiv(shape.channels, unit.lanes);
   TileSchedule best;
   double best_cycles = 0;
   for (int vectors = 1; vectors <= kMaxVectors; ++vectors) {
     if (vectors > vectors_in_all && vectors > 1) break;
     // The rest of the registers holds the weights of one step and a broadcast element.
-    const int max_columns = (unit.registers - vectors - 1) / vectors;
+    // Without an instruction for four products, bytes are widened into as many again.
+    const int widened = shape.bytes && !unit.dot4 ? vectors + 1 : 0;
+    const int fitting = (unit.registers - vectors - 1 - widened) / vectors;
+    // Compilers load many columns at once, and then lack registers.
+    const int max_columns = std::max(1, shape.bytes ? std::min(fitting, kMaxByteColumns) : fitting);
     for (int columns = 1; columns <= max_columns; ++columns) {
       if (columns > shape.rows && columns > 1) break;
       const auto tiles = [](std::int64_t total, std::int64_t tile) {
@@ -61,10 +68,12 @@ TileSchedule DefaultTile(const ProductShape& shape, const VectorUnit& unit) {
       };
       const auto [rows, rest_rows] = tiles(shape.rows, columns);
       const auto [full, rest] = tiles(vectors_in_all, vectors);
-      double cycles = static_cast<double>(rows * full) * StepCycles(columns, vectors);
-      if (rest_rows > 0) cycles += static_cast<double>(full) * StepCycles(rest_rows, vectors);
-      if (rest > 0) cycles += static_cast<double>(rows) * StepCycles(columns, rest);
-      if (rest > 0 && rest_rows > 0) cycles += StepCycles(rest_rows, rest);
+      const auto step = [&](std::int64_t c, std::int64_t v) {
+        return c == 0 || v == 0 ? 0 : StepCycles(c, v, shape.bytes);
+      };
+      const double cycles = static_cast<double>(rows * full) * step(columns, vectors) +
+                            static_cast<double>(full) * step(rest_rows, vectors) +
+                            static_cast<double>(rows) * step(columns, rest) + step(rest_rows, rest);
       const bool better =
           best_cycles == 0 || cycles < 0.995 * best_cycles ||
           (cycles < 1.005 * best_cycles && columns * vectors > best.columns * best.vectors);
@@ -83,11 +92,14 @@ TileSchedule DefaultTile(const ProductShape& shape, const VectorUnit& unit) {
 
 ConvSchedule DefaultConv(const ConvShape& shape, const VectorUnit& unit) {
   ConvSchedule schedule;
-  schedule.tile =
-      DefaultTile({.rows = shape.out_width,
-                   .channels = shape.out_channels,
-                   .depth = shape.in_channels * shape.kernel_height * shape.kernel_width},
-                  unit);
+  const std::int64_t step = shape.bytes ? 4 : 1;
+  const std::int64_t depth = CeilDiv(shape.in_channels, step);
+  schedule.tile = DefaultTile({.rows = shape.out_width,
+                               .channels = shape.out_channels,
+                               .depth = depth * shape.kernel_height * shape.kernel_width,
+                               .bytes = shape.bytes},
+                              unit);
+  if (shape.bytes) return schedule;
   const bool fits = shape.kernel_height == 3 && shape.kernel_width == 3 && shape.unit_steps &&
                     shape.groups == 1 && shape.in_channels >= unit.lanes &&
                     shape.out_channels >= unit.lanes;

@@ -43,7 +43,8 @@ struct ConvSchedule {
 struct ProductShape {
   std::int64_t rows = 1;      ///< of one run of equally spaced rows (an output row of an image)
   std::int64_t channels = 1;  ///< output channels
-  std::int64_t depth = 1;     ///< summed over
+  std::int64_t depth = 1;     ///< steps summed over: one f32, or four products of bytes, a lane
+  bool bytes = false;         ///< products of u8 and i8
 };
 
 /// The tile that wastes least by a model of the register file and the load ports.
@@ -59,6 +60,7 @@ struct ConvShape {
   std::int64_t kernel_height = 1;
   std::int64_t kernel_width = 1;
   bool unit_steps = true;  ///< strides and dilations are all 1
+  bool bytes = false;      ///< products of u8 and i8
 };
 [[nodiscard]] ConvSchedule DefaultConv(const ConvShape& shape, const VectorUnit& unit);
 

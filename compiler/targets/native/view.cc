@@ -8,6 +8,8 @@
 namespace msc::native {
 
 bool Halo::Holds(const Halo& other) const {
+  if (other.empty()) return true;
+  if (fill != other.fill) return false;
   for (std::size_t i = 0; i < begin.size(); ++i) {
     if (begin[i] < other.begin[i] || end[i] < other.end[i]) return false;
   }
@@ -15,6 +17,9 @@ bool Halo::Holds(const Halo& other) const {
 }
 
 void Halo::Widen(const Halo& other) {
+  if (other.empty()) return;
+  if (empty()) fill = other.fill;
+  if (fill != other.fill) return;
   for (std::size_t i = 0; i < begin.size(); ++i) {
     begin[i] = std::max(begin[i], other.begin[i]);
     end[i] = std::max(end[i], other.end[i]);

@@ -11,12 +11,14 @@
 
 namespace msc::native {
 
-/// Zeros kept around a value along each axis. Entries -begin[a] .. dims[a]-1+end[a] may be read.
+/// What is kept around a value along each axis. Entries -begin[a] .. dims[a]-1+end[a] may be read.
 struct Halo {
   std::vector<std::int64_t> begin;
   std::vector<std::int64_t> end;
+  std::int64_t fill = 0;  ///< what the entries around hold: the zero point of integers
   explicit Halo(std::size_t rank = 0) : begin(rank), end(rank) {}
   [[nodiscard]] bool Holds(const Halo& other) const;
+  /// Nothing where both have entries, and other fills: there is one memory for both.
   void Widen(const Halo& other);
   [[nodiscard]] bool empty() const;
 };

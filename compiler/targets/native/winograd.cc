@@ -175,7 +175,7 @@ void LowerWinograd(Lowering& lowering, const Group& group, const ConvProblem& pr
       DefaultTile({.rows = tiles, .channels = channels, .depth = depth}, lowering.unit());
   tile.order = LoopOrder::kChannelsOuter;
   std::vector<double> transformed;
-  const View packed =
+  const PackedWeights packed =
       PackWeights(lowering, product, tile,
                   [&](std::int64_t point, std::int64_t c, std::int64_t k, std::int64_t /*kh*/,
                       std::int64_t /*kw*/) {

@@ -226,6 +226,68 @@ TEST_P(Levels, FunctionsAreAccurate) {
   }
 }
 
+/// out = saturate(round(in * 0.375 - 20)) of bytes, and sums of four products of `in` in every lane
+/// with as many i8 a lane, `lanes` at a time, the last ones in part.
+KernelFunc ApplyToBytes(DType dtype, std::int64_t n, int lanes) {
+  KernelBuilder builder("bytes");
+  const auto in = builder.AddBuffer({"in", dtype, n, Access::kRead});
+  const auto weights = builder.AddBuffer({"weights", DType::kI8, 4 * n, Access::kRead});
+  const auto out = builder.AddBuffer({"out", dtype, n, Access::kWrite});
+  const auto dots = builder.AddBuffer({"dots", DType::kI32, n, Access::kWrite});
+  const auto body = [&](const Expr& index, int valid) {
+    const Expr real =
+        kernel::Cast(kernel::Load(in, index, {dtype, lanes}, valid), {DType::kF32, lanes}) *
+            kernel::Float(0.375, lanes) -
+        kernel::Float(20, lanes);
+    const auto bound = [&](Op op, Expr x, double value) {
+      return kernel::Binary(op, std::move(x), kernel::Float(value, lanes));
+    };
+    const Expr fitting = bound(Op::kMin, bound(Op::kMax, real, -30), 41);
+    const Expr code = kernel::Cast(kernel::Cast(fitting, {DType::kI32, lanes}), {dtype, lanes});
+    const Expr four = kernel::Bits(kernel::Load(in, kernel::Int(3), {dtype, 4}), {DType::kI32, 1});
+    const Expr spread = kernel::Bits(kernel::Broadcast(four, lanes), {DType::kU8, 4 * lanes}) +
+                        kernel::Int(128, {DType::kU8, 4 * lanes});
+    const Expr sum = kernel::Dot(
+        Op::kDot4,
+        kernel::Cast(kernel::Load(in, index, {dtype, lanes}, valid), {DType::kI32, lanes}), spread,
+        kernel::Load(weights, index * 4, {DType::kI8, 4 * lanes}, 4 * valid));
+    return std::vector<kernel::Stmt>{{kernel::Store{out, index, code, valid}},
+                                     {kernel::Store{dots, index, sum, valid}}};
+  };
+  const auto var = builder.NewVar();
+  std::vector<kernel::Stmt> all = {{kernel::For{
+      var, kernel::Int(n / lanes), kernel::LoopKind::kSerial, body(kernel::Var(var) * lanes, 0)}}};
+  if (const auto rest = static_cast<int>(n % lanes); rest > 0) {
+    for (kernel::Stmt& stmt : body(kernel::Int(n - rest), rest)) all.push_back(std::move(stmt));
+  }
+  return std::move(builder).Finish(std::move(all), 0);
+}
+
+TEST_P(Levels, BytesRunAsInterpreted) {
+  const Isa isa = ParseIsa(GetParam()).value();
+  if (!Runs(isa, DetectIsa())) GTEST_SKIP() << "this processor has no " << GetParam();
+  constexpr std::int64_t kBytes = 263;  // all values, and 7 more: no multiple of the lanes
+  std::vector<KernelFunc> funcs;
+  for (const DType dtype : {DType::kU8, DType::kI8}) {
+    for (const int lanes : {1, 4, 8, 16}) {
+      funcs.push_back(ApplyToBytes(dtype, kBytes, lanes));
+      ASSERT_EQ(kernel::Verify(funcs.back()), std::vector<std::string>{}) << Print(funcs.back());
+    }
+  }
+  const Folder folder;
+  const Compiled code = Compile(funcs, isa, folder.path(), "-O2");
+  for (std::size_t f = 0; f < funcs.size(); ++f) {
+    Bytes want = {std::vector<std::byte>(kBytes), std::vector<std::byte>(4 * kBytes),
+                  std::vector<std::byte>(kBytes), std::vector<std::byte>(4 * kBytes)};
+    for (std::size_t i = 0; i < want[0].size(); ++i) want[0][i] = std::byte(i & 255U);
+    for (std::size_t i = 0; i < want[1].size(); ++i) want[1][i] = std::byte((i * 151 + 7) & 255U);
+    Bytes got = want;
+    Interpret(funcs[f], want);
+    Execute(funcs[f], code.entry(f), got);
+    EXPECT_EQ(Difference(funcs[f], want, got), "") << Print(funcs[f]);
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Isa, Levels,
                          testing::Values("baseline", "avx2", "avx512", "avx512_vnni_bf16"),
                          [](const auto& param) { return std::string(param.param); });

@@ -1,0 +1,105 @@
+#include "compiler/targets/native/quantize.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "compiler/kernel/integer.h"
+
+namespace msc::native {
+namespace {
+
+using kernel::Binary;
+using kernel::Float;
+using kernel::Op;
+
+ValueId InputOf(const Node& node, std::size_t index) {
+  return index < node.inputs.size() ? node.inputs[index] : kNoValue;
+}
+
+bool Takes(DType dtype, const QuantParams& params) {
+  if (!IsQuantized(dtype)) return dtype == DType::kF32;
+  const kernel::IntegerRange range = kernel::RangeOf(dtype);
+  return params.zero_point >= range.least && params.zero_point <= range.most;
+}
+
+/// min(max(x, low), high), joined with bounds that x has already.
+Expr Clamped(Expr x, double low, double high) {
+  const auto bound = [](const Expr& e, Op op) {
+    return e->op == op && e->args[1]->op == Op::kFloat;
+  };
+  const bool above = bound(x, Op::kMin);
+  const Expr inner = above ? x->args[0] : x;
+  const bool below = bound(inner, Op::kMax);
+  const double least = below ? std::max(low, inner->args[1]->real) : low;
+  const double most = above ? std::min(high, x->args[1]->real) : high;
+  if (least <= most) {
+    x = below ? inner->args[0] : inner;
+    low = least;
+    high = most;
+  }
+  const int lanes = x->type.lanes;
+  return Binary(Op::kMin, Binary(Op::kMax, std::move(x), Float(low, lanes)), Float(high, lanes));
+}
+
+}  // namespace
+
+bool TakesFused(const Graph& graph, const Node& node) {
+  const FusedAttrs attrs = ReadFusedAttrs(node);
+  const auto type = [&](ValueId value) { return graph.type(value).dtype; };
+  const DType x = type(node.inputs[kFusedX]);
+  const DType y = type(node.outputs[0]);
+  if (!Takes(x, attrs.x) || !Takes(y, attrs.y)) return false;
+  if (node.op == "Pool") return true;
+  if (node.op == "Binary") return Takes(type(node.inputs[1]), attrs.r);
+  const ValueId residual = InputOf(node, kFusedResidual);
+  if (residual != kNoValue && !Takes(type(residual), attrs.r)) return false;
+  if (type(node.inputs[kFusedW]) != (IsQuantized(x) ? DType::kI8 : DType::kF32)) return false;
+  const bool integers = IsQuantized(x) || IsQuantized(y);
+  for (const std::size_t index : {kFusedBias, kFusedWeightScale, kFusedSlope}) {
+    const ValueId value = InputOf(node, index);
+    if (value == kNoValue) continue;
+    if (type(value) != DType::kF32 || (integers && !graph.constant(value))) return false;
+  }
+  return IsQuantized(x) == (InputOf(node, kFusedWeightScale) != kNoValue);
+}
+
+bool CommutesWithScale(const Activation& activation) {
+  const std::string& op = activation.op;
+  return op.empty() || op == "Relu" || op == "LeakyRelu" || op == "PRelu" || op == "Clip";
+}
+
+Activation InUnit(Activation activation, double unit) {
+  if (activation.op == "Clip") {
+    activation.alpha = static_cast<float>(static_cast<double>(activation.alpha) / unit);
+    activation.beta = static_cast<float>(static_cast<double>(activation.beta) / unit);
+  }
+  return activation;
+}
+
+Expr Dequantized(const Expr& codes, const QuantParams& params, double unit) {
+  const int lanes = codes->type.lanes;
+  if (!IsQuantized(codes->type.dtype)) return codes * Float(1 / unit, lanes);
+  Expr value = kernel::Cast(codes, {DType::kF32, lanes});
+  if (params.zero_point != 0) {
+    value = std::move(value) - Float(static_cast<double>(params.zero_point), lanes);
+  }
+  return std::move(value) * Float(static_cast<double>(params.scale) / unit, lanes);
+}
+
+Expr Quantized(Expr value, const QuantParams& params, double unit, DType dtype) {
+  const double scale = IsQuantized(dtype) ? static_cast<double>(params.scale) : 1;
+  if (unit != scale) value = std::move(value) * Float(unit / scale, value->type.lanes);
+  return IsQuantized(dtype) ? Rounded(std::move(value), params.zero_point, dtype) : value;
+}
+
+Expr Rounded(Expr value, std::int64_t zero_point, DType dtype) {
+  // Bounds first: what is left fits the type once the zero point is added, modulo 256.
+  const kernel::IntegerRange range = kernel::RangeOf(dtype);
+  const int lanes = value->type.lanes;
+  const Expr bounded = Clamped(std::move(value), static_cast<double>(range.least - zero_point),
+                               static_cast<double>(range.most - zero_point));
+  const Expr whole = kernel::Cast(bounded, {DType::kI32, lanes});
+  return kernel::Cast(whole, {dtype, lanes}) + kernel::Int(zero_point, {dtype, lanes});
+}
+
+}  // namespace msc::native

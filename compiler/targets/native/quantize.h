@@ -1,0 +1,37 @@
+#pragma once
+
+#include "compiler/ir/graph.h"
+#include "compiler/ops/fused.h"
+#include "compiler/targets/native/kernel_writer.h"
+
+namespace msc::native {
+
+// Integers of quantized values in registers. Between the sum of a kernel and its memory a value is
+// f32, in units of what one step of the result is worth where that saves a multiplication: it may
+// lie one step beside what exact arithmetic rounds to, where that is within an ulp of a tie.
+
+[[nodiscard]] constexpr bool IsQuantized(DType dtype) {
+  return dtype == DType::kI8 || dtype == DType::kU8;
+}
+
+/// Whether Conv, Gemm, Pool or Binary of domain "msc" has types and parameters that the kernels
+/// take: X, R and Y f32, i8 or u8, W f32 or i8 as X is; what belongs to a channel a constant where
+/// integers are involved; zero points inside their type.
+[[nodiscard]] bool TakesFused(const Graph& graph, const Node& node);
+
+/// Whether f(x * s) = f(x) * s for s > 0, once the bounds of Clip are scaled.
+[[nodiscard]] bool CommutesWithScale(const Activation& activation);
+/// The activation of values in units of `unit`. It commutes, or the unit is 1.
+[[nodiscard]] Activation InUnit(Activation activation, double unit);
+
+/// f32 lanes: what `codes` (i8, u8 or f32) stand for, in units of `unit`.
+[[nodiscard]] Expr Dequantized(const Expr& codes, const QuantParams& params, double unit);
+
+/// `value`, f32 lanes in units of `unit`, as `dtype`: f32, or i8 or u8 rounded half to even and
+/// saturated. A NaN becomes the lowest.
+[[nodiscard]] Expr Quantized(Expr value, const QuantParams& params, double unit, DType dtype);
+
+/// round_half_even(value) + zero_point, saturated.
+[[nodiscard]] Expr Rounded(Expr value, std::int64_t zero_point, DType dtype);
+
+}  // namespace msc::native

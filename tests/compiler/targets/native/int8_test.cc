@@ -1,0 +1,251 @@
+// Quantized operators in native code: exact where scales are powers of two, as then every step of
+// the arithmetic is; for each instruction set, as their products of bytes differ.
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "compiler/base/error.h"
+#include "compiler/base/rng.h"
+#include "compiler/ir/text.h"
+#include "compiler/ops/op.h"
+#include "compiler/targets/native/native.h"
+#include "compiler/targets/target.h"
+
+namespace msc {
+namespace {
+
+Tensor RandomTensor(const ValueType& type, std::uint64_t seed) {
+  Rng rng(seed);
+  Tensor tensor(type.dtype, *StaticDims(*type.shape));
+  if (type.dtype == DType::kF32) {
+    // Multiples of 1/8, so that sums are exact.
+    for (float& x : tensor.MutableValues<float>()) {
+      x = static_cast<float>(static_cast<int>(rng.Below(257)) - 128) / 8;
+    }
+  } else if (type.dtype == DType::kU8) {
+    for (std::uint8_t& x : tensor.MutableValues<std::uint8_t>()) {
+      x = static_cast<std::uint8_t>(rng.Below(256));
+    }
+  } else {
+    for (std::int8_t& x : tensor.MutableValues<std::int8_t>()) {
+      x = static_cast<std::int8_t>(static_cast<int>(rng.Below(256)) - 128);
+    }
+  }
+  return tensor;
+}
+
+struct Built {
+  Graph graph;
+  Executable executable;
+};
+
+/// Everything in one native region.
+Built Build(const Target& target, const std::string& text) {
+  Graph graph = ParseGraph(text);
+  InferTypes(graph);
+  ExecutableBuilder builder(graph);
+  for (const NodeId id : graph.order()) {
+    EXPECT_TRUE(target.Supports(graph, id)) << graph.node(id).op;
+  }
+  const auto failure =
+      target.GraphToRuntime({.graph = &graph, .nodes = graph.order()}, {.threads = 1}, builder);
+  EXPECT_FALSE(failure.has_value()) << failure->detail;
+  Executable executable = std::move(builder).Build();
+  return {std::move(graph), std::move(executable)};
+}
+
+TargetRegistry Targets() {
+  TargetRegistry registry;
+  registry.Add(NativeKind());
+  return registry;
+}
+
+void ExpectExact(const Target& target, const std::string& text) {
+  SCOPED_TRACE(text);
+  Built built = Build(target, text);
+  std::vector<Tensor> inputs;
+  for (const ValueId input : built.graph.inputs()) {
+    inputs.push_back(RandomTensor(built.graph.type(input), inputs.size() + 1));
+  }
+  EXPECT_EQ(built.executable.Run(inputs), Interpret(built.graph, inputs));
+}
+
+/// "0.5, 0.25, ..." of m powers of two.
+std::string Powers(int m) {
+  std::string list;
+  for (int i = 0; i < m; ++i) {
+    list += (i > 0 ? ", " : "") + std::to_string(std::ldexp(1.0, -7 - i % 5));
+  }
+  return list;
+}
+
+/// A value that others read: a halo around it, filled with its zero point, and bytes that do not
+/// come in fours; then a grouped, a depthwise and a strided convolution, on which ties abound.
+constexpr const char* kConvolutions = R"(graph g {
+  input %x : u8[2,6,7,9]
+  input %r : i8[2,5,7,9]
+  const %w : i8[5,6,3,3] = random 3
+  const %b : f32[5] = [1, -2.5, 0.75, 8, -16]
+  const %s : f32[5] = [P5]
+  const %v : i8[10,1,3,3] = random 5
+  const %t : f32[10] = [P10]
+  const %d : i8[10,1,3,3] = random 6
+  const %l : f32[1] = [0.25]
+  const %o : f32[1] = [0.0078125]
+  const %u : i8[37,10,1,1] = random 7
+  %a = msc.Conv(%x, %w, %b, %r, %s) {kernel_shape = [3, 3], strides = [1, 1], pads = [1, 1, 1, 1], dilations = [1, 1], group = 1, x_scale = 0.25, x_zero_point = 13, r_scale = 0.5, r_zero_point = -7, activation = "Relu", y_scale = 2.0, y_zero_point = -101, y_type = 3}
+  %c = msc.Conv(%a, %v, _, _, %t) {kernel_shape = [3, 3], strides = [1, 1], pads = [0, 2, 1, 0], dilations = [1, 1], group = 5, x_scale = 2.0, x_zero_point = -101, y_scale = 4.0, y_zero_point = 3, y_type = 3}
+  %e = msc.Conv(%c, %d, _, _, %t, %l) {kernel_shape = [3, 3], strides = [2, 1], pads = [1, 1, 1, 1], dilations = [1, 2], group = 10, x_scale = 4.0, x_zero_point = 3, activation = "PRelu", y_scale = 8.0, y_zero_point = 117, y_type = 2}
+  %f = msc.Conv(%e, %u, _, _, %o) {kernel_shape = [1, 1], strides = [2, 2], pads = [0, 0, 0, 0], dilations = [1, 1], group = 1, x_scale = 8.0, x_zero_point = 117, activation = "Clip", alpha = -512.0, beta = 512.0, y_scale = 4.0, y_zero_point = 128, y_type = 2}
+  output %a
+  output %f
+})";
+
+constexpr const char* kDense = R"(graph g {
+  input %x : i8[5,19]
+  input %z : u8[3,8]
+  const %w : i8[37,19] = random 3
+  const %s : f32[37] = [P37]
+  const %k : i8[16,8] = random 4
+  const %o : f32[1] = [0.0078125]
+  %y = msc.Gemm(%x, %w, _, _, %s) {x_scale = 0.5, x_zero_point = -3, y_scale = 1.0, y_zero_point = 5, y_type = 3}
+  %a = msc.Gemm(%z, %k, _, _, %o) {x_scale = 0.5, x_zero_point = 255, y_type = 1}
+  output %y
+  output %a
+})";
+
+/// What stands between convolutions of a quantized model.
+constexpr const char* kAround = R"(graph g {
+  input %x : f32[1,6,8,8]
+  input %i : u8[1,6,8,8]
+  const %s : f32[] = [0.25]
+  const %z : u8[] = [31]
+  const %t : f32[] = [0.5]
+  const %n : i8[] = [-4]
+  %q = QuantizeLinear(%x, %s, %z)
+  %m = MaxPool(%q) {kernel_shape = [3, 3], pads = [1, 1, 1, 1]}
+  %c = Concat(%m, %i) {axis = 1}
+  %g = msc.Pool(%c) {op = "GlobalAveragePool", x_scale = 0.25, x_zero_point = 31, y_scale = 0.125, y_zero_point = 2, y_type = 3}
+  %a = msc.Binary(%c, %g) {op = "Mul", x_scale = 0.25, x_zero_point = 31, r_scale = 0.125, r_zero_point = 2, y_scale = 4.0, y_zero_point = -9, y_type = 3}
+  %b = msc.Binary(%c, %a) {op = "Add", x_scale = 0.25, x_zero_point = 31, r_scale = 4.0, r_zero_point = -9, activation = "Relu", y_scale = 2.0, y_zero_point = 7, y_type = 2}
+  %p = msc.Pool(%b) {op = "AveragePool", kernel_shape = [2, 2], strides = [2, 2], x_scale = 2.0, x_zero_point = 7, y_scale = 1.0, y_zero_point = 7, y_type = 2}
+  %d = DequantizeLinear(%p, %t, %z)
+  %h = Transpose(%b) {perm = [0, 2, 3, 1]}
+  %f = Flatten(%h)
+  %e = DequantizeLinear(%a, %t, %n)
+  %j = QuantizeLinear(%e, %s, %n)
+  output %d
+  output %f
+  output %j
+})";
+
+std::string WithScales(std::string text) {
+  for (const int m : {37, 10, 5}) {
+    const std::string key = "P" + std::to_string(m);
+    const std::size_t at = text.find("[" + key + "]");
+    if (at != std::string::npos) text.replace(at + 1, key.size(), Powers(m));
+  }
+  return text;
+}
+
+class NativeInt8 : public testing::TestWithParam<const char*> {
+ protected:
+  const Target* Get() {
+    try {
+      return &targets_.Get("native:isa=" + std::string(GetParam()));
+    } catch (const UserError&) {
+      return nullptr;  // this CPU has no such instructions
+    }
+  }
+
+ private:
+  TargetRegistry targets_ = Targets();
+};
+
+TEST_P(NativeInt8, IsExactWherePowersOfTwoScale) {
+  const Target* const target = Get();
+  if (target == nullptr) GTEST_SKIP() << "this processor has no " << GetParam();
+  for (const char* text : {kConvolutions, kDense, kAround}) ExpectExact(*target, WithScales(text));
+}
+
+// Products of 255 and 127 in every place: pairs of them do not fit 16 bits.
+TEST_P(NativeInt8, SumsDoNotSaturate) {
+  const Target* const target = Get();
+  if (target == nullptr) GTEST_SKIP() << "this processor has no " << GetParam();
+  Built built = Build(*target, R"(graph g {
+  input %x : u8[2,512]
+  const %w : i8[3,512] = splat 127
+  const %v : i8[3,512] = splat -128
+  const %s : f32[1] = [1.0]
+  %y = msc.Gemm(%x, %w, _, _, %s) {y_type = 1}
+  %z = msc.Gemm(%x, %v, _, _, %s) {x_zero_point = 1, y_type = 1}
+  output %y
+  output %z
+})");
+  Tensor x(DType::kU8, {2, 512});
+  for (std::uint8_t& value : x.MutableValues<std::uint8_t>()) value = 255;
+  const std::vector<Tensor> outputs = built.executable.Run(std::vector<Tensor>{std::move(x)});
+  for (const float y : outputs[0].Values<float>()) EXPECT_EQ(y, 512 * 255 * 127);
+  for (const float z : outputs[1].Values<float>()) EXPECT_EQ(z, -512 * 254 * 128);
+}
+
+INSTANTIATE_TEST_SUITE_P(Isa, NativeInt8,
+                         testing::Values("baseline", "avx2", "avx512", "avx512_vnni"),
+                         [](const auto& param) { return std::string(param.param); });
+
+// With other scales a product may fall on the other side of a tie: rarely, and by one step.
+TEST(NativeInt8Scales, RoundAtMostOneStepBeside) {
+  const TargetRegistry targets = Targets();
+  const std::string text = R"(graph g {
+  input %x : u8[1,16,24,24]
+  const %w : i8[24,16,3,3] = random 3
+  const %b : f32[24] = random 4
+  const %s : f32[1] = [0.00371]
+  %y = msc.Conv(%x, %w, %b, _, %s) {kernel_shape = [3, 3], strides = [1, 1], pads = [1, 1, 1, 1], dilations = [1, 1], group = 1, x_scale = 0.0173, x_zero_point = 119, y_scale = 0.0711, y_zero_point = 131, y_type = 2}
+  output %y
+})";
+  Built built = Build(targets.Get("native"), text);
+  const std::vector<Tensor> inputs = {RandomTensor(built.graph.type(built.graph.inputs()[0]), 1)};
+  const std::vector<Tensor> actual = built.executable.Run(inputs);
+  const std::vector<Tensor> expected = Interpret(built.graph, inputs);
+  int beside = 0;
+  const auto want = expected[0].Values<std::uint8_t>();
+  const auto got = actual[0].Values<std::uint8_t>();
+  for (std::size_t i = 0; i < want.size(); ++i) {
+    ASSERT_LE(std::abs(want[i] - got[i]), 1);
+    beside += want[i] != got[i] ? 1 : 0;
+  }
+  EXPECT_LE(beside, 2) << "of " << want.size();
+}
+
+TEST(NativeInt8Supports, RefusesWhatItDoesNotComputeRight) {
+  const TargetRegistry targets = Targets();
+  const auto supported = [&](const std::string& text) {
+    Graph graph = ParseGraph(text);
+    InferTypes(graph);
+    return targets.Get("native").Supports(graph, graph.order()[0]);
+  };
+  const auto gemm = [&](const std::string& depth, const std::string& attrs) {
+    return "graph g {\n  input %x : u8[1," + depth + "]\n  const %w : i8[1," + depth +
+           "] = splat 1\n  const %s : f32[1] = [1.0]\n  %y = msc.Gemm(%x, %w, _, _, %s) {" + attrs +
+           "y_type = 2}\n  output %y\n}";
+  };
+  EXPECT_TRUE(supported(gemm("65536", "")));
+  EXPECT_FALSE(supported(gemm("65537", "")));  // sums may not fit 32 bits
+  EXPECT_FALSE(supported(gemm("4", "x_zero_point = -1, ")));
+  EXPECT_FALSE(supported(R"(graph g {
+  input %x : i8[1,4]
+  const %s : f32[4] = [1, 2, 3, 4]
+  %y = DequantizeLinear(%x, %s)
+  output %y
+})"));
+}
+
+}  // namespace
+}  // namespace msc
