@@ -86,6 +86,8 @@ float UnaryFloat(Op op, float a) {
       return static_cast<float>(std::tanh(x));
     case Op::kErf:
       return static_cast<float>(std::erf(x));
+    case Op::kSigmoid:
+      return static_cast<float>(1 / (1 + std::exp(-x)));
     case Op::kLog:
       return static_cast<float>(std::log(x));
     case Op::kFloor:

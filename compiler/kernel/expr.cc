@@ -212,7 +212,7 @@ Expr Binary(Op op, Expr a, Expr b) {
 
 Expr Unary(Op op, Expr a) {
   Check(op == Op::kSqrt || op == Op::kExp || op == Op::kTanh || op == Op::kErf || op == Op::kLog ||
-            op == Op::kFloor,
+            op == Op::kFloor || op == Op::kSigmoid,
         "an operation of one side");
   Check(a->type.dtype == DType::kF32, "functions of one argument are of f32");
   const Type type = a->type;

@@ -54,11 +54,13 @@ enum class Op : std::uint8_t {
   kMod,
   kMin,
   kMax,
-  // f32 only. kExp, kTanh and kErf are within 4 ulp or 1e-7 absolute of the real function.
+  // f32 only. kExp, kTanh, kErf and kSigmoid, 1 / (1 + e^-x), are within 4 ulp or 1e-7 absolute of
+  // the real function.
   kSqrt,
   kExp,
   kTanh,
   kErf,
+  kSigmoid,
   kLog,
   kFloor,
   // Comparisons give bool; kAnd and kOr take it.

@@ -75,6 +75,8 @@ std::string_view Text(Op op) {
       return "tanh";
     case Op::kErf:
       return "erf";
+    case Op::kSigmoid:
+      return "sigmoid";
     case Op::kLog:
       return "log";
     case Op::kFloor:

@@ -205,6 +205,7 @@ class Emitter {
       case Op::kExp:
       case Op::kTanh:
       case Op::kErf:
+      case Op::kSigmoid:
       case Op::kLog:
       case Op::kFloor:
         return preamble_.Math(node.op, node.type.lanes) + "(" + Value(node.args[0]) + ")";

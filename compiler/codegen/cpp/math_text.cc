@@ -133,6 +133,26 @@ constexpr std::string_view kErf = R"cpp(
   }
 )cpp";
 
+// As exp of -x, of which 87 is enough on both sides: 2^k is one factor, and the sum is finite.
+constexpr std::string_view kSigmoid = R"cpp(
+  template <class F, class I>
+  INLINE F msc_sigmoid(F x) {
+    x = msc_min(constant<F>(87.0f), msc_max(constant<F>(-87.0f), x));
+    F t = x * -1.44269504f + 12582912.0f;
+    F k = t - 12582912.0f;
+    F r = k * -0.693359375f - x;
+    r = r + k * 2.12194440e-4f;
+    F p = constant<F>(0.00139421655f);
+    p = p * r + 0.00836377591f;
+    p = p * r + 0.0416663624f;
+    p = p * r + 0.166665733f;
+    p = p * r + 0.5f;
+    p = p * r + 1.0f;
+    p = p * r + 1.0f;
+    return reciprocal(p * bits<F>((bits<I>(t) << 23) + 0x3f800000) + 1.0f);
+  }
+)cpp";
+
 // k * log(2) + log(m) with x = 2^k * m and sqrt(1/2) <= m < sqrt(2).
 constexpr std::string_view kLog = R"cpp(
   template <class F, class I>
@@ -176,6 +196,8 @@ std::string_view MathText(kernel::Op op) {
       return kTanh;
     case kernel::Op::kErf:
       return kErf;
+    case kernel::Op::kSigmoid:
+      return kSigmoid;
     case kernel::Op::kLog:
       return kLog;
     case kernel::Op::kFloor:

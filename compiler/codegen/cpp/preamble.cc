@@ -230,12 +230,23 @@ std::string Preamble::Math(Op op, int lanes) {
   MinMax(Op::kMin, type);
   const bool calls_exp = op == Op::kTanh || op == Op::kErf;
   if (calls_exp && First("exp")) Add(std::string(MathText(Op::kExp)));
-  const std::string_view names[] = {"exp", "tanh", "erf", "log", "floor"};
-  const std::size_t which = op == Op::kExp    ? 0
-                            : op == Op::kTanh ? 1
-                            : op == Op::kErf  ? 2
-                            : op == Op::kLog  ? 3
-                                              : 4;
+  if (op == Op::kSigmoid && First("reciprocal")) {
+    Add("template <class F> INLINE F reciprocal(F x) { return 1.0f / x; }\n");
+    if (isa_.avx512) {
+      // To 14 bits, and Newton's step to twice as many.
+      const std::string vector = TypeName({DType::kF32, 16});
+      Add("INLINE " + vector + " reciprocal(" + vector + " x) {\n  " + vector +
+          " r = __builtin_ia32_rcp14ps512_mask(x, x, (unsigned short)65535);\n"
+          "  return r + r * (1.0f - x * r);\n}\n");
+    }
+  }
+  const std::string_view names[] = {"exp", "tanh", "erf", "log", "floor", "sigmoid"};
+  const std::size_t which = op == Op::kExp     ? 0
+                            : op == Op::kTanh  ? 1
+                            : op == Op::kErf   ? 2
+                            : op == Op::kLog   ? 3
+                            : op == Op::kFloor ? 4
+                                               : 5;
   const std::string name(names[which]);
   if (First(name)) Add(std::string(MathText(op)));
   return "msc_" + name + "<" + TypeName(type) + ", " + TypeName({DType::kI32, lanes}) + ">";

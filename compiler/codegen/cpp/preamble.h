@@ -29,7 +29,7 @@ class Preamble {
   std::string MinMax(kernel::Op op, kernel::Type type);
   /// Floor division and remainder of signed integers.
   std::string FloorDivMod(kernel::Op op);
-  /// kSqrt, kFloor, kExp, kTanh, kErf, kLog.
+  /// kSqrt, kFloor, kExp, kTanh, kErf, kSigmoid, kLog.
   std::string Math(kernel::Op op, int lanes);
   /// f32 to an integer type: half to even, saturating.
   std::string RoundTo(kernel::Type type);

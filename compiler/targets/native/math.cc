@@ -32,9 +32,7 @@ Expr Clamp(const Expr& x, double low, double high) {
 }
 
 Expr SigmoidOf(const Expr& x) {
-  // 1 / (1 + exp(-x)); exp overflows to infinity, which gives the right limit 0.
-  const Expr one = Like(1, x);
-  return Binary(Op::kDiv, one, one + Unary(Op::kExp, Like(0, x) - x));
+  return Unary(Op::kSigmoid, x);
 }
 
 Expr HardSigmoidOf(const Expr& x, double alpha, double beta) {
