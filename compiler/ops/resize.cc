@@ -1,3 +1,5 @@
+#include "compiler/ops/resize.h"
+
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -5,6 +7,7 @@
 #include <string>
 #include <utility>
 
+#include "compiler/base/error.h"
 #include "compiler/ops/eval.h"
 #include "compiler/ops/register.h"
 
@@ -74,14 +77,6 @@ std::vector<ValueType> InferResize(const InferInput& in) {
   return OneOutput(TypeOf(in, 0), std::move(y));
 }
 
-/// What one output position of an axis reads.
-struct Taps {
-  std::array<std::int64_t, 4> index{};
-  std::array<double, 4> weight{};
-  std::size_t count = 0;
-  bool outside = false;  ///< takes extrapolation_value
-};
-
 struct AxisMap {
   std::int64_t in = 0;
   std::int64_t out = 0;
@@ -130,9 +125,9 @@ class Resampler {
 
   [[nodiscard]] bool crops() const { return place_ == "tf_crop_and_resize"; }
 
-  [[nodiscard]] Taps TapsOf(const AxisMap& axis, std::int64_t at) const {
+  [[nodiscard]] ResizeTaps TapsOf(const AxisMap& axis, std::int64_t at) const {
     const double x = SourcePosition(place_, axis, at);
-    Taps taps;
+    ResizeTaps taps;
     taps.outside = crops() && (x < 0.0 || x > static_cast<double>(axis.in - 1));
     const auto clamp = [&](double index) {
       return std::clamp<std::int64_t>(static_cast<std::int64_t>(index), 0, axis.in - 1);
@@ -183,7 +178,7 @@ Field ResampleAxis(const Resampler& resampler, const AxisMap& axis, const Field&
   to.values.resize(outer * out * inner);
   if (resampler.crops()) to.outside.resize(to.values.size());
   for (std::size_t at = 0; at < out; ++at) {
-    const Taps taps = resampler.TapsOf(axis, static_cast<std::int64_t>(at));
+    const ResizeTaps taps = resampler.TapsOf(axis, static_cast<std::int64_t>(at));
     for (std::size_t o = 0; o < outer; ++o) {
       for (std::size_t i = 0; i < inner; ++i) {
         double sum = 0.0;
@@ -242,6 +237,16 @@ std::vector<Tensor> EvalResize(const Node& node, EvalInputs inputs) {
 }
 
 }  // namespace
+
+std::vector<ResizeTaps> ResizeTapsOf(const Node& node, std::int64_t in, std::int64_t out,
+                                     double scale) {
+  const Resampler resampler(node);
+  Check(!resampler.crops(), "a crop has taps outside");
+  const AxisMap axis{.in = in, .out = out, .scale = scale};
+  std::vector<ResizeTaps> taps;
+  for (std::int64_t at = 0; at < out; ++at) taps.push_back(resampler.TapsOf(axis, at));
+  return taps;
+}
 
 void RegisterResizeOps(OpRegistry& ops) {
   ops.Add(

@@ -27,7 +27,8 @@ Epilogue::Epilogue(Lowering& lowering, const Group& group, View out, std::size_t
       anchor.domain == "msc" && (anchor.op == "Conv" || anchor.op == "Gemm" || anchor.op == "Pool");
   if (is_fused_) {
     AddFused(lowering, anchor, axis);
-  } else if (anchor.op == "Conv" && anchor.inputs.size() > 2 && anchor.inputs[2] != kNoValue) {
+  } else if ((anchor.op == "Conv" || anchor.op == "ConvTranspose") && anchor.inputs.size() > 2 &&
+             anchor.inputs[2] != kNoValue) {
     bias_ = views_.size();
     views_.push_back(AlongAxis(lowering.Where(anchor.inputs[2]), views_.front().dims, axis));
   }

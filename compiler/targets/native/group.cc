@@ -3,10 +3,10 @@
 namespace msc::native {
 
 bool LowerGroup(Lowering& lowering, const Group& group) {
-  return LowerConv(lowering, group) || LowerGemm(lowering, group) || LowerMatMul(lowering, group) ||
-         LowerAttention(lowering, group) ||
-
-         LowerPool(lowering, group) || LowerNorm(lowering, group) ||
+  return LowerConv(lowering, group) || LowerConvTranspose(lowering, group) ||
+         LowerGemm(lowering, group) || LowerMatMul(lowering, group) ||
+         LowerAttention(lowering, group) || LowerPool(lowering, group) ||
+         LowerResize(lowering, group) || LowerNorm(lowering, group) ||
          LowerElementwise(lowering, group) || LowerArrange(lowering, group);
 }
 

@@ -18,8 +18,9 @@ bool HasEpilogue(const Graph& graph, NodeId id) {
   if (node.domain == "msc") {
     return node.op == "Conv" || node.op == "Gemm" || node.op == "Pool" || node.op == "Binary";
   }
-  constexpr std::array<std::string_view, 6> kOps = {"Conv",    "MatMul",      "Gemm",
-                                                    "MaxPool", "AveragePool", "GlobalAveragePool"};
+  constexpr std::array<std::string_view, 9> kOps = {
+      "Conv",        "ConvTranspose",     "MatMul",        "Gemm",  "MaxPool",
+      "AveragePool", "GlobalAveragePool", "GlobalMaxPool", "Resize"};
   return std::find(kOps.begin(), kOps.end(), node.op) != kOps.end() || IsElementwise(graph, id);
 }
 

@@ -45,8 +45,8 @@ std::optional<Pool> ReadPool(const Lowering& lowering, const Node& node) {
     return std::nullopt;
   }
   Pool pool;
-  pool.max = op == "MaxPool";
-  pool.global = op == "GlobalAveragePool";
+  pool.max = op == "MaxPool" || op == "GlobalMaxPool";
+  pool.global = op == "GlobalAveragePool" || op == "GlobalMaxPool";
   if (!pool.max && !pool.global && op != "AveragePool") return std::nullopt;
   pool.x = node.inputs[0];
   pool.x_dims = lowering.DimsOf(pool.x);

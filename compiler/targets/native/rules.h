@@ -10,10 +10,12 @@ namespace msc::native {
 // operators or of a form it does not take.
 
 [[nodiscard]] bool LowerConv(Lowering& lowering, const Group& group);
+[[nodiscard]] bool LowerConvTranspose(Lowering& lowering, const Group& group);
 [[nodiscard]] bool LowerGemm(Lowering& lowering, const Group& group);
 [[nodiscard]] bool LowerMatMul(Lowering& lowering, const Group& group);
 [[nodiscard]] bool LowerAttention(Lowering& lowering, const Group& group);
 [[nodiscard]] bool LowerPool(Lowering& lowering, const Group& group);
+[[nodiscard]] bool LowerResize(Lowering& lowering, const Group& group);
 [[nodiscard]] bool LowerElementwise(Lowering& lowering, const Group& group);
 [[nodiscard]] bool LowerNorm(Lowering& lowering, const Group& group);
 /// Operators that only say that the same elements are seen in another way, or move them.

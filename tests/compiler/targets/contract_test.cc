@@ -714,6 +714,49 @@ std::vector<Case> PartCases() {
   return cases;
 }
 
+// Images made larger and smaller, with an activation behind.
+std::vector<Case> ResamplingCases() {
+  std::vector<Case> cases;
+  const std::vector<std::pair<std::string, std::string>> transposed = {
+      {"[6,9,2,2]", "strides = [2, 2]"},
+      {"[6,17,3,3]", "strides = [2, 2], pads = [1, 1, 1, 1], output_padding = [1, 1]"},
+      {"[6,1,4,4]", "strides = [2, 2], pads = [1, 1, 1, 1]"},
+      {"[6,5,3,2]", "pads = [1, 0, 0, 1]"},
+      {"[6,4,5,3]", "strides = [3, 2], group = 3"},
+      {"[6,4,1,3]", "strides = [2, 1]"},
+      {"[6,4,3,3]", "strides = [2, 2], auto_pad = \"SAME_UPPER\""}};
+  for (const auto& [w, attrs] : transposed) {
+    cases.push_back(
+        {"transposed_" + w, OneNode("[2,6,5,7]", "  const %w : f32" + w + " = random 3\n",
+                                    "ConvTranspose(%x, %w) {" + attrs + "}")});
+  }
+  cases.push_back({"transposed_bias", R"(graph g {
+  input %x : f32[1,6,5,7]
+  const %w : f32[6,4,2,2] = random 3
+  const %b : f32[4] = random 4
+  %c = ConvTranspose(%x, %w, %b) {strides = [2, 2]}
+  %y = Sigmoid(%c)
+  output %y
+})"});
+  for (const std::string mode :
+       {"\"nearest\", coordinate_transformation_mode = \"asymmetric\", nearest_mode = \"floor\"",
+        "\"nearest\"", "\"linear\"",
+        "\"linear\", coordinate_transformation_mode = \"align_corners\"",
+        "\"linear\", coordinate_transformation_mode = \"pytorch_half_pixel\"", "\"cubic\""}) {
+    for (const std::string scales : {"1, 1, 2, 2", "1, 1, 0.5, 1.5", "1, 1, 0.2, 1"}) {
+      cases.push_back({"resize_" + mode + scales,
+                       OneNode("[2,17,5,6]", "  const %s : f32[4] = [" + scales + "]\n",
+                               "Resize(%x, _, %s) {mode = " + mode + "}")});
+    }
+  }
+  cases.push_back({"resize_to_sizes", OneNode("[2,5,5,6]", "  const %s : i64[4] = [2, 5, 7, 3]\n",
+                                              "Resize(%x, _, _, %s) {mode = \"linear\"}")});
+  cases.push_back({"resize_channels", OneNode("[2,4,5,6]", "  const %s : f32[4] = [1, 2, 1, 1]\n",
+                                              "Resize(%x, _, %s)")});
+  cases.push_back({"global_maximum", OneNode("[2,17,5,6]", "", "GlobalMaxPool(%x)")});
+  return cases;
+}
+
 std::vector<Case> SoftmaxCases() {
   std::vector<Case> cases;
   for (const std::string dims : {"[2,16,5,6]", "[3,17,4]", "[5,33]"}) {
@@ -757,6 +800,7 @@ std::vector<Family> AllFamilies() {
   }
   families.push_back({"reductions", ReduceCases()});
   families.push_back({"parts", PartCases()});
+  families.push_back({"resampling", ResamplingCases()});
   families.push_back({"softmax", SoftmaxCases()});
   families.push_back(
       {"gates",
