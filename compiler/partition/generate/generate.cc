@@ -1,0 +1,206 @@
+#include "compiler/partition/generate/generate.h"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <unordered_set>
+#include <utility>
+
+#include "compiler/passes/chain.h"
+#include "compiler/passes/passes.h"
+
+namespace msc {
+namespace {
+
+/// The graph as a target's own lowering leaves it: what the pipeline does behind canonicalizing.
+Graph LoweredFor(const Graph& graph, const Target& target) {
+  Graph lowered = graph;
+  for (const Pass& pass : target.Passes(PassPhase::kBeforeLowering)) pass.run(lowered);
+  if (target.WantsFusedOps()) {
+    CancelRequantization(lowered);
+    FuseOpsFor(lowered, [&](const Graph& g, NodeId id) { return target.Supports(g, id); });
+  }
+  for (const Pass& pass : target.Passes(PassPhase::kLowering)) pass.run(lowered);
+  return lowered;
+}
+
+bool StaticTypes(const Graph& graph, NodeId id) {
+  const auto known = [&](ValueId value) {
+    if (value == kNoValue) return true;
+    const ValueType& type = graph.type(value);
+    return type.dtype != DType::kUndefined && type.shape && StaticDims(*type.shape).has_value();
+  };
+  const Node& node = graph.node(id);
+  return node.captures.empty() && std::all_of(node.inputs.begin(), node.inputs.end(), known) &&
+         std::all_of(node.outputs.begin(), node.outputs.end(), known);
+}
+
+/// Relates what lowering made to the nodes of the graph, through the values that both have.
+class Origins {
+ public:
+  Origins(const Graph& graph, const DataflowGraph& flow, const Graph& lowered)
+      : graph_(graph), flow_(flow), lowered_(lowered) {
+    for (FlowIndex i = 0; i < flow.size(); ++i) index_.emplace(flow.node(i).name, i);
+  }
+
+  /// The nodes that lie between what `id` of the lowered graph reads and makes; nullopt where it
+  /// makes nothing that the graph has, or needs what lowering put elsewhere.
+  [[nodiscard]] std::optional<IndexSet> Of(NodeId id) const {
+    std::vector<ValueId> made;
+    for (const ValueId output : lowered_.node(id).outputs) {
+      if (const ValueId same = Same(output); same != kNoValue) made.push_back(same);
+    }
+    if (made.empty()) return std::nullopt;
+    std::set<ValueId> read;
+    std::set<NodeId> added = {id};
+    FindRead(id, read, added);
+    IndexSet nodes = flow_.EmptySet();
+    std::set<NodeId> seen;
+    while (!made.empty()) {
+      const ValueId value = made.back();
+      made.pop_back();
+      if (read.contains(value) || graph_.constant(value) != nullptr) continue;
+      const NodeId producer = graph_.producer(value);
+      if (producer == kNoNode) return std::nullopt;
+      if (!seen.insert(producer).second) continue;
+      const Node& node = graph_.node(producer);
+      if (const auto it = index_.find(node.name); it != index_.end()) nodes.Insert(it->second);
+      for (const ValueId input : node.inputs) {
+        if (input != kNoValue) made.push_back(input);
+      }
+    }
+    if (nodes.empty()) return std::nullopt;
+    return nodes;
+  }
+
+ private:
+  /// The value of the graph that `value` of the lowered graph is.
+  [[nodiscard]] ValueId Same(ValueId value) const {
+    if (value == kNoValue) return kNoValue;
+    const ValueId found = graph_.FindValue(lowered_.value(value).name);
+    if (found == kNoValue || !(graph_.type(found) == lowered_.type(value))) return kNoValue;
+    return found;
+  }
+
+  /// Values of the graph that `id` reads, seen through nodes that lowering added.
+  void FindRead(NodeId id, std::set<ValueId>& read, std::set<NodeId>& seen) const {
+    std::vector<NodeId> stack = {id};
+    while (!stack.empty()) {
+      const Node& node = lowered_.node(stack.back());
+      stack.pop_back();
+      for (const ValueId input : node.inputs) {
+        if (input == kNoValue || lowered_.constant(input) != nullptr) continue;
+        const ValueId same = Same(input);
+        const NodeId producer = lowered_.producer(input);
+        if (same != kNoValue) {
+          read.insert(same);
+        } else if (producer != kNoNode && seen.insert(producer).second) {
+          stack.push_back(producer);
+        }
+      }
+    }
+  }
+
+  const Graph& graph_;
+  const DataflowGraph& flow_;
+  const Graph& lowered_;
+  std::map<std::string, FlowIndex, std::less<>> index_;
+};
+
+/// What one target makes of the graph.
+struct Offer {
+  const Target* target = nullptr;
+  IndexSet runs;               ///< nodes that it can compute
+  std::vector<Unit> units;     ///< as OrderUnits gives them
+  std::vector<IndexSet> also;  ///< fused operators that share nodes with units
+};
+
+Offer MakeOffer(const Graph& graph, const DataflowGraph& flow, const Target& target) {
+  Offer offer{.target = &target, .runs = flow.EmptySet(), .units = {}, .also = {}};
+  for (FlowIndex i = 0; i < flow.size(); ++i) {
+    const NodeId id = graph.FindNode(flow.node(i).name);
+    if (id != kNoNode && StaticTypes(graph, id) && target.Supports(graph, id)) {
+      offer.runs.Insert(i);
+    }
+  }
+  std::vector<Unit> units;
+  IndexSet covered = flow.EmptySet();
+  const auto add = [&](IndexSet nodes) {
+    offer.runs |= nodes;
+    if (nodes.Intersects(covered)) {
+      offer.also.push_back(std::move(nodes));
+      return;
+    }
+    covered |= nodes;
+    units.push_back({std::move(nodes), true});
+  };
+  const Graph lowered = LoweredFor(graph, target);
+  const Origins origins(graph, flow, lowered);
+  for (const NodeId id : lowered.order()) {
+    if (!StaticTypes(lowered, id) || !target.Supports(lowered, id)) continue;
+    if (std::optional<IndexSet> nodes = origins.Of(id)) add(*std::move(nodes));
+  }
+  (offer.runs - covered).ForEach([&](std::size_t node) {
+    add(IndexSet::Range(flow.size(), node, node + 1));
+  });
+  offer.units = OrderUnits(flow, std::move(units));
+  // Units that fell apart are nodes again: those it can compute are taken.
+  for (Unit& unit : offer.units) unit.taken = unit.taken || unit.nodes.SubsetOf(offer.runs);
+  return offer;
+}
+
+/// Layers as every target with fused operators would like them.
+std::vector<IndexSet> Layers(const Graph& graph, const DataflowGraph& flow) {
+  std::map<std::string, FlowIndex, std::less<>> index;
+  for (FlowIndex i = 0; i < flow.size(); ++i) index.emplace(flow.node(i).name, i);
+  std::vector<IndexSet> layers;
+  for (const LayerChain& chain : FindLayerChains(graph)) {
+    IndexSet nodes = flow.EmptySet();
+    for (const NodeId id : chain.Nodes()) {
+      if (const auto it = index.find(graph.node(id).name); it != index.end()) {
+        nodes.Insert(it->second);
+      }
+    }
+    if (!nodes.empty()) layers.push_back(std::move(nodes));
+  }
+  return layers;
+}
+
+}  // namespace
+
+std::vector<Candidate> GenerateCandidates(const Graph& graph, const DataflowGraph& flow,
+                                          std::span<const Target* const> targets,
+                                          const RegionOptions& options) {
+  std::vector<Offer> offers;
+  for (const Target* target : targets) offers.push_back(MakeOffer(graph, flow, *target));
+  std::vector<IndexSet> shared = Layers(graph, flow);
+  for (const Offer& offer : offers) {
+    for (const Unit& unit : offer.units) {
+      if (unit.taken) shared.push_back(unit.nodes);
+    }
+    shared.insert(shared.end(), offer.also.begin(), offer.also.end());
+  }
+  std::vector<Candidate> candidates;
+  for (const Offer& offer : offers) {
+    std::unordered_set<IndexSet, IndexSetHash> seen;
+    const auto add = [&](const IndexSet& nodes, std::string rule) {
+      if (!seen.insert(nodes).second) return;
+      candidates.push_back(
+          {.nodes = nodes, .target = offer.target->spec(), .rule = std::move(rule)});
+    };
+    for (const RegionNodes& region : MakeRegions(flow, offer.units, options)) {
+      add(region.nodes, region.rule);
+    }
+    for (const IndexSet& nodes : offer.also) add(nodes, "unit");
+    for (const IndexSet& nodes : shared) {
+      if (nodes.SubsetOf(offer.runs) && IsConvex(flow, nodes)) add(nodes, "shared unit");
+    }
+    offer.runs.ForEach(
+        [&](std::size_t node) { add(IndexSet::Range(flow.size(), node, node + 1), "node"); });
+  }
+  return candidates;
+}
+
+}  // namespace msc

@@ -1,0 +1,30 @@
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "compiler/ir/graph.h"
+#include "compiler/partition/candidate.h"
+#include "compiler/partition/generate/units.h"
+#include "compiler/targets/target.h"
+
+namespace msc {
+
+/// What each of `targets` could compute of `graph` as one region, with costs Unknown.
+///
+/// `graph` is canonical with every type static, and may hold Q/DQ and Cast nodes of a strategy.
+/// `flow` is the DataflowGraph of it, or of the graph without those nodes: nodes are matched by
+/// name, and what `flow` does not name goes with the nodes around it.
+///
+/// A target's units are what its own lowering of the whole graph fuses, and single nodes; what it
+/// can run is what Target::Supports says, before and after. Candidates are the regions of
+/// MakeRegions; units of other targets and layers (see passes/chain.h), where the target can run
+/// all their nodes; and every single node that it can run. Each set of nodes once a target. Whether
+/// a target runs a region as one, fused as hoped for, only compiling it shows. Nodes with nested
+/// graphs that read values around them are left to nobody.
+[[nodiscard]] std::vector<Candidate> GenerateCandidates(const Graph& graph,
+                                                        const DataflowGraph& flow,
+                                                        std::span<const Target* const> targets,
+                                                        const RegionOptions& options = {});
+
+}  // namespace msc

@@ -1,0 +1,269 @@
+// Units and regions of generated graphs, and what targets of this build make of a model.
+#include "compiler/partition/generate/generate.h"
+
+#include <algorithm>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "compiler/base/rng.h"
+#include "compiler/ir/text.h"
+#include "compiler/ops/op.h"
+#include "compiler/partition/search/search.h"
+#include "compiler/targets/register.h"
+
+namespace msc {
+namespace {
+
+using Members = std::vector<std::size_t>;
+
+// As in a network: chains with shortcuts, branches that join, now and then two outputs.
+DataflowGraph GrownFlow(std::size_t count, std::uint64_t seed) {
+  Rng rng(seed);
+  std::vector<FlowNode> nodes(count);
+  std::vector<FlowTensor> tensors(count + 1);
+  std::vector<char> read(count, 0);
+  for (FlowIndex i = 0; i < count; ++i) {
+    nodes[i].name = "n" + std::to_string(i);
+    nodes[i].outputs = {i};
+    const std::size_t inputs = rng.Below(4) == 0 ? 2 : 1;
+    for (std::size_t k = 0; k < inputs; ++k) {
+      const std::size_t back = k == 0 && rng.Below(8) != 0 ? 1 : 1 + rng.Below(6);
+      const auto from = back > i ? static_cast<FlowIndex>(count) : static_cast<FlowIndex>(i - back);
+      nodes[i].inputs.push_back(from);
+      if (from < count) read[from] = 1;
+    }
+  }
+  for (FlowIndex i = 0; i < count; ++i) tensors[i].leaves = read[i] == 0;
+  return {std::move(nodes), std::move(tensors)};
+}
+
+std::vector<Unit> RandomUnits(const DataflowGraph& flow, Rng& rng) {
+  std::vector<Unit> units;
+  IndexSet covered = flow.EmptySet();
+  for (std::size_t i = 0; i < flow.size(); ++i) {
+    if (covered.Contains(i) || rng.Below(8) == 0) continue;
+    IndexSet nodes = IndexSet::Range(flow.size(), i, i + 1);
+    while (rng.Below(2) == 0) {
+      const std::vector<FlowIndex>& consumers = flow.consumers(nodes.Last());
+      if (consumers.empty() || covered.Contains(consumers.front())) break;
+      nodes.Insert(consumers.front());
+    }
+    covered |= nodes;
+    units.push_back({std::move(nodes), rng.Below(10) != 0});
+  }
+  return units;
+}
+
+TEST(Units, AreOrderedSoThatTheyCanRun) {
+  for (std::uint64_t seed = 0; seed < 100; ++seed) {
+    const DataflowGraph flow = GrownFlow(40, seed);
+    Rng rng(seed);
+    const std::vector<Unit> ordered = OrderUnits(flow, RandomUnits(flow, rng));
+    IndexSet done = flow.EmptySet();
+    for (const Unit& unit : ordered) {
+      ASSERT_TRUE(unit.nodes.Disjoint(done));
+      done |= unit.nodes;
+      unit.nodes.ForEach([&](std::size_t node) {
+        for (const FlowIndex producer : flow.producers(node)) {
+          EXPECT_TRUE(done.Contains(producer)) << seed;
+        }
+      });
+    }
+    EXPECT_EQ(done.Count(), flow.size());
+  }
+}
+
+TEST(Units, RegionsAreConvexDistinctAndFew) {
+  for (std::uint64_t seed = 0; seed < 60; ++seed) {
+    const DataflowGraph flow = GrownFlow(60, seed);
+    Rng rng(seed);
+    const std::vector<Unit> units = OrderUnits(flow, RandomUnits(flow, rng));
+    IndexSet taken = flow.EmptySet();
+    for (const Unit& unit : units) {
+      if (unit.taken) taken |= unit.nodes;
+    }
+    std::set<IndexSet> seen;
+    IndexSet greedy = flow.EmptySet();
+    for (const RegionNodes& region : MakeRegions(flow, units)) {
+      EXPECT_TRUE(seen.insert(region.nodes).second);
+      EXPECT_TRUE(IsConvex(flow, region.nodes)) << seed << ToString(region.nodes);
+      EXPECT_TRUE(region.nodes.SubsetOf(taken));
+    }
+    EXPECT_LE(seen.size(), units.size() * 10);
+  }
+}
+
+TEST(Units, TheLargestRegionsAndTheWholeAreThere) {
+  // 0 -> 1 -> 2 -> 4 and 0 -> 3 -> 4, where 2 is not taken.
+  std::vector<FlowTensor> tensors(6);
+  tensors[4].leaves = true;
+  const DataflowGraph flow({{.name = "0", .inputs = {5}, .outputs = {0}},
+                            {.name = "1", .inputs = {0}, .outputs = {1}},
+                            {.name = "2", .inputs = {1}, .outputs = {2}},
+                            {.name = "3", .inputs = {0}, .outputs = {3}},
+                            {.name = "4", .inputs = {2, 3}, .outputs = {4}}},
+                           std::move(tensors));
+  std::vector<Unit> units;
+  for (const std::size_t i : {0U, 1U, 3U, 4U}) units.push_back({IndexSet::Range(5, i, i + 1)});
+  std::map<std::string, std::string> rules;
+  for (const RegionNodes& region : MakeRegions(flow, OrderUnits(flow, units))) {
+    rules[ToString(region.nodes)] = region.rule;
+  }
+  // {3,4} is a run; {0,1,3} is what no way through 2 parts.
+  EXPECT_EQ(rules, (std::map<std::string, std::string>{{"{0}", "unit"},
+                                                       {"{1}", "unit"},
+                                                       {"{3}", "unit"},
+                                                       {"{4}", "unit"},
+                                                       {"{0,1}", "run"},
+                                                       {"{3,4}", "run"},
+                                                       {"{0,1,3}", "greedy"}}));
+  units.push_back({IndexSet::Range(5, 2, 3)});
+  const std::vector<RegionNodes> all = MakeRegions(flow, OrderUnits(flow, units));
+  EXPECT_TRUE(std::any_of(all.begin(), all.end(), [](const RegionNodes& region) {
+    return region.rule == "whole" && region.nodes.Count() == 5;
+  }));
+}
+
+constexpr const char* kModel = R"(graph main {
+  input %x : f32[1,4,8,8]
+  const %w1 : f32[4,4,3,3] = random 1
+  const %w2 : f32[4,4,1,1] = random 2
+  const %m : f32[256,10] = random 3
+  %a = Conv(%x, %w1) @conv1 {pads = [1, 1, 1, 1]} : f32[1,4,8,8]
+  %b = Relu(%a) @relu1 : f32[1,4,8,8]
+  %c = Conv(%b, %w2) @conv2 : f32[1,4,8,8]
+  %d = Add(%c, %b) @add : f32[1,4,8,8]
+  %e = Relu(%d) @relu2 : f32[1,4,8,8]
+  %f = Flatten(%e) @flatten : f32[1,256]
+  %g = MatMul(%f, %m) @matmul : f32[1,10]
+  %h = Softmax(%g) @softmax : f32[1,10]
+  output %h
+})";
+
+std::set<std::string> NamesOf(const DataflowGraph& flow, const std::vector<Candidate>& candidates,
+                              std::string_view target) {
+  std::set<std::string> all;
+  for (const Candidate& candidate : candidates) {
+    if (candidate.target != target) continue;
+    std::string names;
+    candidate.nodes.ForEach(
+        [&](std::size_t node) { names += (names.empty() ? "" : "+") + flow.node(node).name; });
+    EXPECT_TRUE(all.insert(names).second) << names;
+    EXPECT_TRUE(IsConvex(flow, candidate.nodes)) << names;
+    EXPECT_TRUE(candidate.cost.unknown());
+  }
+  return all;
+}
+
+TEST(Candidates, AreWhatTargetsFuseAndSupport) {
+  TargetRegistry registry;
+  RegisterAllTargets(registry);
+  const Graph graph = ParseGraph(kModel);
+  const DataflowGraph flow(graph);
+  const Target* const reference = &registry.Get("reference");
+  std::vector<const Target*> targets = {reference};
+  if (registry.kinds().contains("onednn")) targets.push_back(&registry.Get("onednn:threads=1"));
+  if (registry.kinds().contains("blas")) targets.push_back(&registry.Get("blas"));
+  const std::vector<Candidate> candidates = GenerateCandidates(graph, flow, targets);
+  const std::set<std::string> plain = NamesOf(flow, candidates, "reference");
+  for (const char* names : {"conv1", "softmax", "conv1+relu1", "conv2+add+relu2",
+                            "conv1+relu1+conv2+add+relu2+flatten+matmul+softmax"}) {
+    EXPECT_TRUE(plain.contains(names)) << names;
+  }
+  if (targets.size() > 1) {
+    const std::set<std::string> fused = NamesOf(flow, candidates, targets[1]->spec());
+    for (const char* names :
+         {"conv1+relu1", "conv2+add+relu2", "conv1+relu1+conv2+add+relu2", "relu1", "conv2"}) {
+      EXPECT_TRUE(fused.contains(names)) << names;
+    }
+  }
+  if (targets.size() > 2) {
+    const std::set<std::string> products = NamesOf(flow, candidates, "blas");
+    EXPECT_TRUE(products.contains("matmul"));
+  }
+  // With costs, every search can make a cover of them.
+  CoverProblem problem{.flow = flow, .candidates = candidates};
+  for (Candidate& candidate : problem.candidates) {
+    candidate.cost = Cost::Micros(2 + static_cast<double>(candidate.nodes.Count()));
+  }
+  const Cover cover = FindCover(problem, "exact").value();
+  EXPECT_DOUBLE_EQ(cover.micros, 10);
+  EXPECT_EQ(cover.chosen.size(), 1U);
+}
+
+TEST(Candidates, TakeTheNodesOfAStrategyAlong) {
+  TargetRegistry registry;
+  RegisterAllTargets(registry);
+  if (!registry.kinds().contains("onednn")) GTEST_SKIP() << "this build has no onednn";
+  const Graph graph = ParseGraph(R"(graph main {
+    input %x : f32[1,8,8,8]
+    const %w : i8[8,8,1,1] = random 1
+    const %s : f32[] = [0.02]
+    const %z : i8[] = [0]
+    %q = QuantizeLinear(%x, %s, %z) @q1 : i8[1,8,8,8]
+    %x8 = DequantizeLinear(%q, %s, %z) @dq1 : f32[1,8,8,8]
+    %w8 = DequantizeLinear(%w, %s, %z) @dqw : f32[8,8,1,1]
+    %a = Conv(%x8, %w8) @conv : f32[1,8,8,8]
+    %b = Relu(%a) @relu : f32[1,8,8,8]
+    %q2 = QuantizeLinear(%b, %s, %z) @q2 : i8[1,8,8,8]
+    %y = DequantizeLinear(%q2, %s, %z) @dq2 : f32[1,8,8,8]
+    %t = Tanh(%y) @tanh : f32[1,8,8,8]
+    output %t
+  })");
+  const Graph plain = ParseGraph(R"(graph main {
+    input %x : f32[1,8,8,8]
+    const %w : f32[8,8,1,1] = random 1
+    %a = Conv(%x, %w) @conv : f32[1,8,8,8]
+    %b = Relu(%a) @relu : f32[1,8,8,8]
+    %t = Tanh(%b) @tanh : f32[1,8,8,8]
+    output %t
+  })");
+  const Target* const targets[] = {&registry.Get("onednn")};
+  const DataflowGraph whole(graph);
+  const std::set<std::string> all =
+      NamesOf(whole, GenerateCandidates(graph, whole, targets), "onednn");
+  EXPECT_TRUE(all.contains("dq1+dqw+conv+relu+q2"));
+  const DataflowGraph without(plain);
+  const std::set<std::string> some =
+      NamesOf(without, GenerateCandidates(graph, without, targets), "onednn");
+  EXPECT_EQ(some, (std::set<std::string>{"conv", "conv+relu", "conv+relu+tanh", "relu", "tanh"}));
+}
+
+TEST(Candidates, OfTenThousandNodesArePartitionedWithProof) {
+  const std::size_t count = 10'000;
+  CoverProblem problem{.flow = GrownFlow(count, 5)};
+  Rng rng(5);
+  for (const char* target : {"a", "b", "c"}) {
+    const std::vector<Unit> units = OrderUnits(problem.flow, RandomUnits(problem.flow, rng));
+    for (RegionNodes& region : MakeRegions(problem.flow, units)) {
+      const double each = 5 + rng.Uniform() * 10;
+      const double saved = 1 - 0.3 * rng.Uniform();
+      const auto size = static_cast<double>(region.nodes.Count());
+      problem.candidates.push_back({.nodes = std::move(region.nodes),
+                                    .target = target,
+                                    .rule = std::move(region.rule),
+                                    .cost = Cost::Micros(2 + each * size * saved)});
+    }
+  }
+  for (std::size_t i = 0; i < count; ++i) {
+    problem.candidates.push_back({.nodes = IndexSet::Range(count, i, i + 1),
+                                  .target = "reference",
+                                  .cost = Cost::Micros(30)});
+  }
+  const Cover cover = FindCover(problem, "exact").value();
+  EXPECT_EQ(cover.gap(), 0);
+  EXPECT_LT(cover.statistics.peak_bytes, SearchOptions{}.max_bytes);
+  const Cover beam = FindCover(problem, "beam").value();
+  EXPECT_LE(cover.micros, beam.micros);
+  EXPECT_LE(beam.lower_bound, cover.micros);
+  RecordProperty("candidates", static_cast<int>(problem.candidates.size()));
+  RecordProperty("peak_bytes", std::to_string(cover.statistics.peak_bytes));
+}
+
+}  // namespace
+}  // namespace msc
