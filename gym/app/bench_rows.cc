@@ -13,6 +13,7 @@
 #include "compiler/compress/quantize/quantize.h"
 #include "compiler/pipeline/batch.h"
 #include "compiler/pipeline/calibrate.h"
+#include "gym/app/bench_qdq.h"
 #ifdef MSC_WITH_ONNXRUNTIME
 #include "compiler/targets/onnxruntime/onnxruntime.h"
 #endif
@@ -51,6 +52,13 @@ double RoofSeconds(const Graph& applied, const BenchSetup& setup) {
     seconds += CostOf(graph, id).flops / peak.per_second;
   }
   return seconds;
+}
+
+/// What all rows of a variant are given.
+Graph Applied(const Variant& variant, const BenchSetup& setup) {
+  Graph applied = ApplyStrategy(*setup.graph, variant.strategy);
+  if (variant.name == Name(Precision::kInt8)) QuantizeResidualOperands(applied);
+  return applied;
 }
 
 /// Takes over an executable and runs it once.
@@ -169,7 +177,7 @@ BenchRow MakeRow(const std::string& spec, const Variant& variant, const BenchSet
                  const TargetRegistry& targets) {
   return Guarded(spec, variant, [&](BenchRow& row) {
     const Target& target = targets.Get(spec);
-    const Graph applied = ApplyStrategy(*setup.graph, variant.strategy);
+    const Graph applied = Applied(variant, setup);
     const Graph lowered = Lower(applied, target, setup.compile);
     Fill(row, BuildExecutable(lowered, target, targets, setup.compile), setup);
     if (!row.executable) return;
@@ -190,7 +198,7 @@ BenchRow MakePeerRow(const std::string& file, const Variant& variant, const Benc
       row.why = "ONNX Runtime has no bf16 kernels for this device";
       return;
     }
-    const Graph applied = ApplyStrategy(*setup.graph, variant.strategy);
+    const Graph applied = Applied(variant, setup);
     const bool as_is = variant.name == Name(Precision::kF32) && file.ends_with(".onnx");
     const std::string model = as_is ? ReadFile(file) : ExportOnnxBytes(applied);
     Graph bound = *setup.graph;
