@@ -71,7 +71,8 @@ View NewView(DType dtype, const Dims& dims, std::span<const std::size_t> order, 
     view.strides[axis] = stride;
     view.offset += stride * halo.begin[axis];
     stride *= std::max<std::int64_t>(extent, 1);
-    if (first && extent > 1) {
+    // Pixels, and rows that windows reach over.
+    if (extent > 1 && (first || !halo.empty())) {
       first = false;
       if (stride * element % kCacheSetBytes == 0) stride += kLineBytes / element;
     }
