@@ -1,0 +1,133 @@
+#include "compiler/partition/rules/pattern.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace msc {
+namespace {
+
+constexpr std::size_t kMostMatches = 1000;
+
+using Sets = std::vector<IndexSet>;
+
+PatternPtr Make(Pattern::Kind kind, std::string op, std::vector<PatternPtr> parts) {
+  return std::make_shared<Pattern>(
+      Pattern{.kind = kind, .op = std::move(op), .parts = std::move(parts)});
+}
+
+class Matcher {
+ public:
+  Matcher(const DataflowGraph& flow, Matches matches) : flow_(flow), matches_(matches) {}
+
+  // What the match of `pattern` at `node` may consist of; none where it does not match. `node` is
+  // kNoFlow for an input of the whole.
+  [[nodiscard]] Sets Match(const Pattern& pattern, FlowIndex node) const {
+    if (pattern.kind == Pattern::Kind::kAny) return {flow_.EmptySet()};
+    if (pattern.kind == Pattern::Kind::kEither) {
+      Sets first = Match(*pattern.parts[0], node);
+      if (!first.empty() && matches_ == Matches::kFirst) return first;
+      Sets second = Match(*pattern.parts[1], node);
+      Append(std::move(second), first);
+      return first;
+    }
+    if (node == kNoFlow) return {};
+    const FlowNode& here = flow_.node(node);
+    const std::vector<FlowIndex> operands = Operands(here);
+    std::vector<PatternPtr> parts = pattern.parts;
+    switch (pattern.kind) {
+      case Pattern::Kind::kConstant:
+        if (here.role == FlowRole::kScalar) return {flow_.EmptySet()};
+        if (here.role != FlowRole::kConstant) return {};
+        break;
+      case Pattern::Kind::kCall:
+        if (here.role != FlowRole::kCall || here.op != pattern.op) return {};
+        break;
+      case Pattern::Kind::kTupleOfAny:
+        if (here.role != FlowRole::kTuple) return {};
+        parts.assign(operands.size(), pattern.parts.front());
+        break;
+      case Pattern::Kind::kTuple:
+        if (here.role != FlowRole::kTuple) return {};
+        break;
+      default:
+        if (here.role != FlowRole::kProjection) return {};
+    }
+    if (parts.size() != operands.size()) return {};
+    IndexSet start = flow_.EmptySet();
+    start.Insert(node);
+    Sets sets = {std::move(start)};
+    for (std::size_t i = 0; i < parts.size() && !sets.empty(); ++i) {
+      sets = Product(sets, Match(*parts[i], operands[i]));
+    }
+    return sets;
+  }
+
+ private:
+  [[nodiscard]] std::vector<FlowIndex> Operands(const FlowNode& node) const {
+    std::vector<FlowIndex> operands;
+    for (const FlowIndex tensor : node.inputs) {
+      const FlowIndex producer = flow_.tensor(tensor).producer;
+      if (producer == kNoFlow || flow_.node(producer).role != FlowRole::kOperator) {
+        operands.push_back(producer);
+      }
+    }
+    return operands;
+  }
+
+  static void Append(Sets more, Sets& sets) {
+    for (IndexSet& set : more) {
+      if (sets.size() < kMostMatches && std::find(sets.begin(), sets.end(), set) == sets.end()) {
+        sets.push_back(std::move(set));
+      }
+    }
+  }
+
+  [[nodiscard]] static Sets Product(const Sets& a, const Sets& b) {
+    Sets product;
+    for (const IndexSet& left : a) {
+      for (const IndexSet& right : b) Append({left | right}, product);
+    }
+    return product;
+  }
+
+  const DataflowGraph& flow_;
+  Matches matches_;
+};
+
+}  // namespace
+
+PatternPtr Any() {
+  return Make(Pattern::Kind::kAny, "", {});
+}
+PatternPtr AnyConstant() {
+  return Make(Pattern::Kind::kConstant, "", {});
+}
+PatternPtr Call(std::string op, std::vector<PatternPtr> operands) {
+  return Make(Pattern::Kind::kCall, std::move(op), std::move(operands));
+}
+PatternPtr CallEitherWay(std::string op, PatternPtr a, PatternPtr b) {
+  PatternPtr swapped = Call(op, {b, a});
+  return Either(Call(std::move(op), {std::move(a), std::move(b)}), std::move(swapped));
+}
+PatternPtr TupleOf(std::vector<PatternPtr> fields) {
+  return Make(Pattern::Kind::kTuple, "", std::move(fields));
+}
+PatternPtr TupleOfAny(PatternPtr every) {
+  return Make(Pattern::Kind::kTupleOfAny, "", {std::move(every)});
+}
+PatternPtr Projection(PatternPtr tuple) {
+  return Make(Pattern::Kind::kProjection, "", {std::move(tuple)});
+}
+PatternPtr Either(PatternPtr a, PatternPtr b) {
+  return Make(Pattern::Kind::kEither, "", {std::move(a), std::move(b)});
+}
+PatternPtr Optionally(const std::function<PatternPtr(PatternPtr)>& wrap, const PatternPtr& inner) {
+  return Either(wrap(inner), inner);
+}
+
+std::vector<IndexSet> FindMatches(const DataflowGraph& flow, const Pattern& pattern,
+                                  std::size_t root, Matches matches) {
+  return Matcher(flow, matches).Match(pattern, static_cast<FlowIndex>(root));
+}
+
+}  // namespace msc
