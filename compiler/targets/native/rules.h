@@ -16,6 +16,8 @@ namespace msc::native {
 [[nodiscard]] bool LowerAttention(Lowering& lowering, const Group& group);
 [[nodiscard]] bool LowerPool(Lowering& lowering, const Group& group);
 [[nodiscard]] bool LowerResize(Lowering& lowering, const Group& group);
+/// ReduceMean, ReduceMax and ReduceSum along one axis; those over images are pools by now.
+[[nodiscard]] bool LowerReduce(Lowering& lowering, const Group& group);
 [[nodiscard]] bool LowerElementwise(Lowering& lowering, const Group& group);
 [[nodiscard]] bool LowerNorm(Lowering& lowering, const Group& group);
 /// Operators that only say that the same elements are seen in another way, or move them.
