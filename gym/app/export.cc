@@ -8,9 +8,14 @@
 #include <CLI/CLI.hpp>
 
 #include "compiler/base/file.h"
+#include "compiler/pipeline/batch.h"
 #include "compiler/pipeline/compile.h"
+#include "compiler/pipeline/export_cpp.h"
+#include "cost/quality/array_file.h"
+#include "gym/app/bench_rows.h"
 #include "gym/app/command.h"
 #include "gym/app/model.h"
+#include "gym/app/registries.h"
 
 namespace msc::gym {
 namespace {
@@ -22,15 +27,49 @@ struct Options {
   std::string strategy;
   std::string out;
   int opset = 17;
+  std::vector<std::string> isas;
+  std::vector<std::string> inputs;
 };
 
-void Export(const Options& options) {
-  Graph graph = LoadModel(options.model, options.shapes);
-  if (!options.strategy.empty()) {
-    graph = ApplyStrategy(
-        graph, StrategyFromJson(ReadFile(options.strategy), "'" + options.strategy + "'"));
+/// The example that the package's test reproduces: files as far as there are, else random values.
+std::vector<Tensor> ExampleInputs(const Graph& graph, const ShapeBindings& bindings,
+                                  const std::vector<std::string>& files) {
+  const std::vector<ValueType> types = BoundInputs(graph, bindings);
+  if (files.size() > types.size()) {
+    throw UserError("the model has " + std::to_string(types.size()) + " inputs, not " +
+                    std::to_string(files.size()));
   }
-  ExportOnnx(graph, options.out, {.opset = options.opset});
+  std::vector<Tensor> inputs = RandomInputs(types, 1);
+  for (std::size_t i = 0; i < files.size(); ++i) inputs[i] = cost::ReadNpy(files[i]);
+  return inputs;
+}
+
+void WriteCpp(const Options& options, const Graph& graph, const Strategy& strategy) {
+  CppExportOptions cpp;
+  for (const std::string& isa : options.isas) cpp.isas.push_back(*ParseIsa(isa));
+  cpp.bindings = BatchBindings(graph, 1);
+  const std::vector<Tensor> inputs = ExampleInputs(graph, cpp.bindings, options.inputs);
+  const CppExportSummary summary =
+      ExportCpp(graph, strategy, MakeTargets(), inputs, cpp, options.out);
+  std::string isas;
+  for (const Isa& isa : summary.isas) isas += (isas.empty() ? "" : ", ") + ToString(isa);
+  std::printf("wrote %s: %zu kernels, for %s; outputs of these differ by %.2g of their range\n",
+              options.out.c_str(), summary.kernels, isas.c_str(), summary.spread);
+  std::printf("try it: cmake -S %s -B build && cmake --build build && ctest --test-dir build\n",
+              options.out.c_str());
+}
+
+void Export(const Options& options) {
+  const Graph graph = LoadModel(options.model, options.shapes);
+  Strategy strategy;
+  if (!options.strategy.empty()) {
+    strategy = StrategyFromJson(ReadFile(options.strategy), "'" + options.strategy + "'");
+  }
+  if (options.to == "cpp") {
+    WriteCpp(options, graph, strategy);
+    return;
+  }
+  ExportOnnx(ApplyStrategy(graph, strategy), options.out, {.opset = options.opset});
   std::printf("wrote %s, opset %d\n", options.out.c_str(), options.opset);
 }
 
@@ -38,21 +77,35 @@ void Export(const Options& options) {
 
 void AddExport(CLI::App& app, AppContext& /*context*/) {
   auto options = std::make_shared<Options>();
-  CLI::App* command = app.add_subcommand("export", "Write a model, compressed or not, as ONNX");
+  CLI::App* command =
+      app.add_subcommand("export", "Write a model, compressed or not, as ONNX or C++");
   command->add_option("model", options->model, "an .onnx file or a saved graph (.json)")
       ->required();
   AddShapeOption(*command, options->shapes);
-  command->add_option("--to", options->to, "the form")
-      ->check(CLI::IsMember({"onnx"}))
+  command
+      ->add_option("--to", options->to,
+                   "the form: an ONNX file, or a folder of C++ that builds with no dependency")
+      ->check(CLI::IsMember({"onnx", "cpp"}))
       ->capture_default_str();
   command->add_option("--strategy", options->strategy,
                       "apply this strategy: int8 layers become QuantizeLinear/DequantizeLinear");
-  command->add_option("--out", options->out, "file to write")->required();
+  command->add_option("--out", options->out, "file, or new folder, to write")->required();
   command->add_option("--opset", options->opset, "ONNX opset")
       ->check(CLI::Range(7, 17))
       ->capture_default_str();
+  command
+      ->add_option("--isa", options->isas,
+                   "cpp: instruction sets to write kernels for, taken at run time by what the CPU "
+                   "has; default: all that this one runs")
+      ->delimiter(',')
+      ->check(CLI::IsMember({"baseline", "avx2", "avx512", "avx512_vnni", "avx512_vnni_bf16"}));
+  command->add_option("--input", options->inputs,
+                      "cpp: a .npy file an input, the example that the package's test reproduces");
   command->footer(
-      "Example:\n  mscgym export model.onnx --strategy run/best/strategy.json --out int8.onnx");
+      "Examples:\n"
+      "  mscgym export model.onnx --strategy run/best/strategy.json --out int8.onnx\n"
+      "  mscgym export model.onnx --strategy run/best/strategy.json --to cpp --out model_cpp\n"
+      "  mscgym export model.onnx --to cpp --isa baseline,avx2 --out model_cpp");
   command->callback([options] { Export(*options); });
 }
 
