@@ -56,9 +56,10 @@ TileSchedule DefaultTile(const ProductShape& shape, const VectorUnit& unit) {
   for (int vectors = 1; vectors <= kMaxVectors; ++vectors) {
     if (vectors > vectors_in_all && vectors > 1) break;
     // The rest of the registers holds the weights of one step and a broadcast element.
-    // Without an instruction for four products, bytes are widened into as many again.
-    const int widened = shape.bytes && !unit.dot4 ? vectors + 1 : 0;
-    const int fitting = (unit.registers - vectors - 1 - widened) / vectors;
+    // Bytes take another: 128 for i8, and the compiler's room to move. Without an instruction for
+    // four products they are widened into as many again.
+    const int more = !shape.bytes ? 0 : unit.dot4 ? 2 : vectors + 2;
+    const int fitting = (unit.registers - vectors - 1 - more) / vectors;
     // Compilers load many columns at once, and then lack registers.
     const int max_columns = std::max(1, shape.bytes ? std::min(fitting, kMaxByteColumns) : fitting);
     for (int columns = 1; columns <= max_columns; ++columns) {
