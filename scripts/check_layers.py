@@ -29,6 +29,8 @@ RULES = {
     "compiler/partition/*":
         "compiler/partition compiler/targets compiler/passes compiler/ops compiler/ir"
         " compiler/base",
+    "compiler/compress/prune":
+        "compiler/passes compiler/ops compiler/ir compiler/base compiler/strategy",
     "compiler/compress/quantize":
         "compiler/passes compiler/ops compiler/ir compiler/base compiler/strategy",
     # register.cc names every target; a target knows the interface and no other target.

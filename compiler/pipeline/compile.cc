@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "compiler/base/error.h"
+#include "compiler/compress/prune/prune.h"
 #include "compiler/compress/quantize/quantize.h"
 #include "compiler/ir/serialize.h"
 #include "compiler/ops/op.h"
@@ -104,6 +105,7 @@ Graph ApplyStrategy(const Graph& canonical, const Strategy& strategy) {
     }
   }
   Graph applied = canonical;
+  ApplyPrunePlan(strategy.prune, applied);
   ApplyQuantizePlan(strategy.quantize, applied);
   return applied;
 }

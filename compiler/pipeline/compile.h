@@ -19,7 +19,8 @@ struct CompileOptions {
   ShapeBindings bindings;
 };
 
-/// Canonical graph + strategy -> graph with Q/DQ and Cast nodes: what is exported as QDQ.
+/// Canonical graph + strategy -> graph without the pruned channels and with Q/DQ and Cast nodes:
+/// what is exported.
 /// UserError if the strategy was made for another graph.
 [[nodiscard]] Graph ApplyStrategy(const Graph& canonical, const Strategy& strategy);
 

@@ -44,13 +44,37 @@ struct QuantizePlan {
   }
 };
 
+/// What pruning keeps of one group of channels; see PruneGroup in compress/prune/prune.h.
+struct PruneChoice {
+  std::int64_t units = 0;          ///< that the group has: guards against a plan for another graph
+  std::vector<std::int64_t> keep;  ///< ascending, 0 <= unit < units, not empty
+  bool operator==(const PruneChoice&) const = default;
+  template <class Self, class Visit>
+  static void Fields(Self& self, Visit& visit) {
+    visit("units", self.units, "units that the group has", Within{1, 1e9});
+    visit("keep", self.keep, "numbers of those that stay, ascending", Within{0, 1e9});
+  }
+};
+
+/// What pruning decided, by group: the name of its first layer in the canonical graph. Groups that
+/// are not named stay whole.
+struct PrunePlan {
+  std::map<std::string, PruneChoice> groups;
+  bool operator==(const PrunePlan&) const = default;
+  template <class Self, class Visit>
+  static void Fields(Self& self, Visit& visit) {
+    visit("groups", self.groups, "units kept, by group");
+  }
+};
+
 /// Every decision taken about a model: what a search finds, what is exported, all that a replay
-/// needs. Later tools add their parts (densities, placement, schedules, distillation) as fields of
+/// needs. Later tools add their parts (placement, schedules, distillation) as fields of
 /// their own, each empty by default, so that old files stay readable.
 struct Strategy {
   std::string format = "msc-strategy-1";
   std::string model_hash;  ///< GraphHash of the canonical graph; empty = any
   std::string target = "onednn";
+  PrunePlan prune;  ///< applied first
   QuantizePlan quantize;
   bool operator==(const Strategy&) const = default;
   template <class Self, class Visit>
@@ -58,6 +82,7 @@ struct Strategy {
     visit("format", self.format, "version of this file's form", Within::OneOf({"msc-strategy-1"}));
     visit("model_hash", self.model_hash, "hash of the graph the names refer to");
     visit("target", self.target, "target that runs the graph");
+    visit("prune", self.prune, "channels that stay");
     visit("quantize", self.quantize, "precision of every layer");
   }
 };
