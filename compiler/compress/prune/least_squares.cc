@@ -1,0 +1,259 @@
+#include "compiler/compress/prune/least_squares.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <map>
+#include <utility>
+
+#include <Eigen/Cholesky>
+#include <Eigen/Core>
+
+#include "compiler/base/error.h"
+
+namespace msc {
+namespace {
+
+using Matrix = Eigen::MatrixXd;
+using Vector = Eigen::VectorXd;
+using Rows = Eigen::Matrix<float, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
+using RowsView = Eigen::Map<const Rows, 0, Eigen::OuterStride<>>;
+
+/// Added to the inverse of the inputs' moments, relative to their mean, so that inputs that say the
+/// same have one.
+constexpr double kDamping = 1e-4;
+
+Matrix ToMatrix(std::span<const float> rows, Eigen::Index outputs, Eigen::Index inputs) {
+  Check(std::ssize(rows) == outputs * inputs, "weights have the size of their layer");
+  return Eigen::Map<const Rows>(rows.data(), outputs, inputs).cast<double>();
+}
+
+/// A multiple of the identity, relative to the mean of the diagonal; > 0.
+double Damp(const Matrix& moments, double share) {
+  const double mean =
+      moments.rows() == 0 ? 0.0 : moments.trace() / static_cast<double>(moments.rows());
+  return std::max(share * mean, std::numeric_limits<double>::min());
+}
+
+}  // namespace
+
+struct LinearMoments::Sums {
+  std::int64_t count = 0;
+  Matrix xx;
+  Matrix xy;
+  Vector yy;  ///< of each output
+  Vector x;
+  Vector y;
+
+  /// Moments about the means, divided by the count.
+  [[nodiscard]] Matrix CentredXX() const {
+    const double n = static_cast<double>(std::max<std::int64_t>(count, 1));
+    Matrix full = xx.selfadjointView<Eigen::Lower>();
+    return full / n - (x / n) * (x / n).transpose();
+  }
+};
+
+LinearMoments::LinearMoments(std::int64_t inputs, std::int64_t outputs)
+    : sums_(std::make_unique<Sums>()) {
+  sums_->xx = Matrix::Zero(inputs, inputs);
+  sums_->xy = Matrix::Zero(inputs, outputs);
+  sums_->yy = Vector::Zero(outputs);
+  sums_->x = Vector::Zero(inputs);
+  sums_->y = Vector::Zero(outputs);
+}
+LinearMoments::LinearMoments(LinearMoments&&) noexcept = default;
+LinearMoments& LinearMoments::operator=(LinearMoments&&) noexcept = default;
+LinearMoments::~LinearMoments() = default;
+
+std::int64_t LinearMoments::count() const {
+  return sums_->count;
+}
+
+void LinearMoments::Add(std::int64_t count, const float* x, std::int64_t x_stride, const float* y,
+                        std::int64_t y_stride) {
+  const Matrix block =
+      RowsView(x, count, sums_->x.size(), Eigen::OuterStride<>(x_stride)).cast<double>();
+  sums_->xx.selfadjointView<Eigen::Lower>().rankUpdate(block.transpose());
+  sums_->x += block.colwise().sum().transpose();
+  sums_->count += count;
+  if (y == nullptr) return;
+  const Matrix wanted =
+      RowsView(y, count, sums_->y.size(), Eigen::OuterStride<>(y_stride)).cast<double>();
+  sums_->xy.noalias() += block.transpose() * wanted;
+  sums_->yy += wanted.colwise().squaredNorm().transpose();
+  sums_->y += wanted.colwise().sum().transpose();
+}
+
+LinearMoments::Fit LinearMoments::Solve(std::span<const float> weights, std::span<const float> bias,
+                                        bool free_bias, double ridge) const {
+  const Eigen::Index inputs = sums_->x.size();
+  const Eigen::Index outputs = sums_->y.size();
+  Check(sums_->count > 0 && std::ssize(bias) == outputs, "Solve has samples and a bias an output");
+  const double n = static_cast<double>(sums_->count);
+  const Matrix old = ToMatrix(weights, outputs, inputs);
+  const Vector old_bias = Eigen::Map<const Eigen::VectorXf>(bias.data(), outputs).cast<double>();
+  const Vector mean_x = sums_->x / n;
+  const Vector mean_y = sums_->y / n;
+  Matrix xx = sums_->xx.selfadjointView<Eigen::Lower>();
+  xx /= n;
+  Matrix xy = sums_->xy / n;
+  const Vector variance = (sums_->yy / n - mean_y.cwiseAbs2()).cwiseMax(0.0);
+  // Mean |W x + b - y|^2, from moments.
+  const auto error = [&](const Matrix& w, const Vector& b) {
+    const double second = (w * xx).cwiseProduct(w).sum() -
+                          2 * w.cwiseProduct(xy.transpose()).sum() + sums_->yy.sum() / n +
+                          b.squaredNorm() + 2 * b.dot(w * mean_x) - 2 * b.dot(mean_y);
+    return std::max(second, 0.0) / std::max(variance.sum(), std::numeric_limits<double>::min());
+  };
+  Matrix left = xx;
+  Matrix right = xy;
+  if (free_bias) {
+    left -= mean_x * mean_x.transpose();
+    right -= mean_x * mean_y.transpose();
+  } else {
+    right -= mean_x * old_bias.transpose();
+  }
+  const double damping = Damp(left, ridge);
+  left.diagonal().array() += damping;
+  right += damping * old.transpose();
+  const Matrix solved = left.selfadjointView<Eigen::Lower>().ldlt().solve(right).transpose();
+  const Vector solved_bias = free_bias ? Vector(mean_y - solved * mean_x) : old_bias;
+  Fit fit;
+  fit.error_before = error(old, old_bias);
+  fit.error_after = error(solved, solved_bias);
+  const bool better = solved.allFinite() && fit.error_after <= fit.error_before;
+  if (!better) fit.error_after = fit.error_before;
+  const Rows rows = (better ? solved : old).cast<float>();
+  fit.weights.assign(rows.data(), rows.data() + rows.size());
+  const Eigen::VectorXf narrow = (better ? solved_bias : old_bias).cast<float>();
+  fit.bias.assign(narrow.data(), narrow.data() + narrow.size());
+  return fit;
+}
+
+/// Moments, their inverse and the weights of one reader, with the inputs of removed units gone.
+struct UnitElimination::Reader {
+  Matrix moments;
+  Matrix weights;  ///< [inputs, outputs]
+  double energy = 0;
+  std::map<std::int32_t, std::vector<Eigen::Index>> inputs_of;  ///< by unit
+};
+
+UnitElimination::UnitElimination() = default;
+UnitElimination::~UnitElimination() = default;
+
+bool UnitElimination::empty() const {
+  return readers_.empty();
+}
+
+void UnitElimination::AddReader(const LinearMoments& moments, std::span<const float> weights,
+                                std::vector<std::int32_t> unit_of) {
+  const auto inputs = static_cast<Eigen::Index>(unit_of.size());
+  auto reader = std::make_unique<Reader>();
+  reader->moments = moments.sums_->CentredXX();
+  Check(reader->moments.rows() == inputs && inputs > 0, "every input has a unit or none");
+  reader->weights = ToMatrix(weights, std::ssize(weights) / inputs, inputs).transpose();
+  reader->energy = (reader->moments * reader->weights).cwiseProduct(reader->weights).sum();
+  for (Eigen::Index i = 0; i < inputs; ++i) {
+    const std::int32_t unit = unit_of[static_cast<std::size_t>(i)];
+    if (unit >= 0) reader->inputs_of[unit].push_back(i);
+  }
+  if (reader->energy > 0) readers_.push_back(std::move(reader));
+}
+
+namespace {
+
+/// tr(W_u^T M_uu W_u): what the outputs lose if nothing makes up for it.
+double Energy(const Matrix& moments, const Matrix& weights,
+              const std::vector<Eigen::Index>& inputs) {
+  const Matrix block = moments(inputs, inputs);
+  const Matrix rows = weights(inputs, Eigen::all);
+  return (block * rows).cwiseProduct(rows).sum();
+}
+
+/// One reader while units go, one after the other.
+class Elimination {
+ public:
+  Elimination(const Matrix& moments, Matrix weights) : weights_(std::move(weights)) {
+    Matrix damped = moments;
+    damped.diagonal().array() += Damp(moments, kDamping);
+    inverse_ = damped.selfadjointView<Eigen::Lower>().llt().solve(
+        Matrix::Identity(moments.rows(), moments.cols()));
+  }
+  /// tr(W_u^T (M^-1_uu)^-1 W_u): what the outputs lose although the other weights make up for it.
+  [[nodiscard]] double Loss(const std::vector<Eigen::Index>& inputs) const {
+    const Matrix rows = weights_(inputs, Eigen::all);
+    const Matrix block = inverse_(inputs, inputs);
+    return std::max(rows.cwiseProduct(block.ldlt().solve(rows)).sum(), 0.0);
+  }
+  void Remove(const std::vector<Eigen::Index>& inputs) {
+    const Matrix block = inverse_(inputs, inputs);
+    const auto factor = block.ldlt();
+    const Matrix columns = inverse_(Eigen::all, inputs);
+    const Matrix rows = weights_(inputs, Eigen::all);
+    weights_.noalias() -= columns * factor.solve(rows);
+    const Matrix turned = columns.transpose();
+    inverse_.noalias() -= columns * factor.solve(turned);
+    // Exactly 0 but for rounding; a diagonal of 1 keeps later blocks invertible.
+    for (const Eigen::Index i : inputs) {
+      weights_.row(i).setZero();
+      inverse_.row(i).setZero();
+      inverse_.col(i).setZero();
+      inverse_(i, i) = 1;
+    }
+  }
+
+ private:
+  Matrix inverse_;
+  Matrix weights_;
+};
+
+}  // namespace
+
+std::vector<double> UnitElimination::Score(const PruneGroup& group, ScoreMethod method) const {
+  std::vector<double> scores(group.units, 0.0);
+  const auto unit_number = [&](std::size_t i) {
+    return static_cast<std::int32_t>(group.first_unit + i);
+  };
+  if (method == ScoreMethod::kEnergy) {
+    for (const auto& reader : readers_) {
+      for (std::size_t i = 0; i < group.units; ++i) {
+        const auto inputs = reader->inputs_of.find(unit_number(i));
+        if (inputs == reader->inputs_of.end()) continue;
+        scores[i] += std::max(Energy(reader->moments, reader->weights, inputs->second), 0.0) /
+                     reader->energy;
+      }
+    }
+    return scores;
+  }
+  std::vector<Elimination> states;
+  for (const auto& reader : readers_) states.emplace_back(reader->moments, reader->weights);
+  std::vector<bool> gone(group.units, false);
+  double floor = 0;
+  for (std::size_t round = 0; round < group.units; ++round) {
+    std::size_t best = group.units;
+    double least = std::numeric_limits<double>::infinity();
+    for (std::size_t i = 0; i < group.units; ++i) {
+      if (gone[i]) continue;
+      double loss = 0;
+      for (std::size_t r = 0; r < readers_.size(); ++r) {
+        const auto inputs = readers_[r]->inputs_of.find(unit_number(i));
+        if (inputs == readers_[r]->inputs_of.end()) continue;
+        loss += states[r].Loss(inputs->second) / readers_[r]->energy;
+      }
+      if (best == group.units || loss < least) {
+        best = i;
+        least = loss;
+      }
+    }
+    gone[best] = true;
+    floor = std::max(floor, least);
+    scores[best] = floor;
+    for (std::size_t r = 0; r < readers_.size(); ++r) {
+      const auto inputs = readers_[r]->inputs_of.find(unit_number(best));
+      if (inputs != readers_[r]->inputs_of.end()) states[r].Remove(inputs->second);
+    }
+  }
+  return scores;
+}
+
+}  // namespace msc

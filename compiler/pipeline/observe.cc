@@ -1,0 +1,109 @@
+#include "compiler/pipeline/observe.h"
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include "compiler/base/error.h"
+#include "compiler/passes/passes.h"
+#include "compiler/pipeline/batch.h"
+#include "compiler/pipeline/compile.h"
+
+namespace msc {
+namespace {
+
+std::int64_t CountSamples(const Graph& graph, std::span<const Tensor> samples) {
+  if (samples.size() != graph.inputs().size()) {
+    throw UserError("the model has " + std::to_string(graph.inputs().size()) +
+                    " inputs but calibration data has " + std::to_string(samples.size()));
+  }
+  std::int64_t count = samples[0].dims().empty() ? 0 : samples[0].dims()[0];
+  for (const Tensor& tensor : samples) {
+    if (tensor.dims().empty() || tensor.dims()[0] != count) {
+      throw UserError("calibration inputs differ in their number of samples");
+    }
+  }
+  if (count == 0) throw UserError("there is no calibration sample");
+  return count;
+}
+
+void CheckFinite(const Graph& graph, std::span<const Tensor> samples) {
+  for (std::size_t i = 0; i < samples.size(); ++i) {
+    if (samples[i].dtype() != DType::kF32) continue;
+    const auto values = samples[i].Values<float>();
+    const auto bad = std::find_if(values.begin(), values.end(),
+                                  [](float value) { return !std::isfinite(value); });
+    if (bad == values.end()) continue;
+    const std::int64_t sample = (bad - values.begin()) / (samples[i].size() / samples[i].dims()[0]);
+    throw UserError("calibration sample " + std::to_string(sample) + " of input '" +
+                    graph.value(graph.inputs()[i]).name + "' holds a value that is not finite");
+  }
+}
+
+/// The part of the graph that makes `values`.
+Graph PartFor(const Graph& graph, const std::vector<std::string>& values) {
+  Graph part = graph;
+  std::vector<ValueId> outputs;
+  for (const std::string& name : values) {
+    const ValueId id = part.FindValue(name);
+    if (id == kNoValue) throw UserError("the graph has no value '" + name + "'");
+    outputs.push_back(id);
+  }
+  part.SetOutputs(outputs);
+  RemoveDeadCode(part);
+  return part;
+}
+
+}  // namespace
+
+void ObserveValues(const Graph& canonical, std::span<const std::string> values,
+                   std::span<const Tensor> samples, const CalibrationRun& run,
+                   const TargetRegistry& registry, const BatchVisitor& visit,
+                   const std::function<void(double)>& progress) {
+  const std::int64_t count = CountSamples(canonical, samples);
+  CheckFinite(canonical, samples);
+  const std::int64_t batch = BatchSize(canonical, std::min(run.batch, count));
+  if (batch > count) {
+    throw UserError("the model takes " + std::to_string(batch) + " samples at a time; only " +
+                    std::to_string(count) + " are given for calibration");
+  }
+  // Of each value: which graph input it is, or which output of the executable.
+  std::vector<std::string> computed;
+  std::vector<std::pair<bool, std::size_t>> places;
+  const auto& inputs = canonical.inputs();
+  for (const std::string& name : values) {
+    const auto input = std::find(inputs.begin(), inputs.end(), canonical.FindValue(name));
+    if (input != inputs.end()) {
+      places.emplace_back(true, input - inputs.begin());
+      continue;
+    }
+    const auto known = std::find(computed.begin(), computed.end(), name);
+    places.emplace_back(false, known - computed.begin());
+    if (known == computed.end()) computed.push_back(name);
+  }
+  std::optional<Executable> executable;
+  if (!computed.empty()) {
+    Strategy f32;
+    f32.target = run.target;
+    Result<Executable> built =
+        Compile(PartFor(canonical, computed), f32, registry,
+                {.threads = run.threads, .bindings = BatchBindings(canonical, batch)});
+    if (!built.ok()) {
+      throw UserError("the model does not compile for calibration: " + built.failure().detail);
+    }
+    executable.emplace(std::move(built).value());
+  }
+  for (std::int64_t first = 0; first + batch <= count; first += batch) {
+    std::vector<Tensor> given;
+    for (const Tensor& tensor : samples) given.push_back(Rows(tensor, first, batch));
+    const std::vector<Tensor> made = executable ? executable->Run(given) : std::vector<Tensor>();
+    std::vector<Tensor> seen;
+    for (const auto& [is_input, index] : places) {
+      seen.push_back(is_input ? given.at(index) : made.at(index));
+    }
+    visit(first, seen);
+    if (progress) progress(static_cast<double>(first + batch) / static_cast<double>(count));
+  }
+}
+
+}  // namespace msc

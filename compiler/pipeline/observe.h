@@ -1,0 +1,32 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <string>
+
+#include "compiler/ir/graph.h"
+#include "compiler/targets/target.h"
+
+namespace msc {
+
+/// How a graph is run over samples to see its values.
+struct CalibrationRun {
+  std::string target = "reference";  ///< who computes the values, in f32
+  int threads = 1;
+  std::int64_t batch = 32;
+};
+
+using BatchVisitor = std::function<void(std::int64_t first, std::span<const Tensor> values)>;
+
+/// Runs the part of a canonical graph that the named values need over `samples` (one tensor per
+/// graph input) and shows these values batch by batch, in the order of `values`, with the number of
+/// the batch's first sample. Graph inputs may be among them. The last samples that do not fill a
+/// batch are left out unless there is no other. `progress` hears the share done, in [0, 1].
+/// UserError where the samples do not fit the model or one is not finite.
+void ObserveValues(const Graph& canonical, std::span<const std::string> values,
+                   std::span<const Tensor> samples, const CalibrationRun& run,
+                   const TargetRegistry& registry, const BatchVisitor& visit,
+                   const std::function<void(double)>& progress = {});
+
+}  // namespace msc

@@ -1,0 +1,390 @@
+#include "compiler/pipeline/prune.h"
+
+#include <algorithm>
+#include <memory>
+#include <optional>
+#include <set>
+#include <utility>
+
+#include "compiler/base/error.h"
+#include "compiler/base/rng.h"
+#include "compiler/compress/prune/least_squares.h"
+#include "compiler/passes/chain.h"
+#include "compiler/passes/rewrite.h"
+
+namespace msc {
+namespace {
+
+constexpr double kMostMomentBytes = 4.0 * (1U << 30U);
+
+const std::string& NameOf(const Graph& graph, ValueId value) {
+  return graph.value(value).name;
+}
+
+/// Sizes of a layer's output for a batch of its input.
+Dims OutputDims(const Graph& graph, const PruneSpace& space, const WeightedLayer& layer,
+                const Tensor& x) {
+  const Dims* sizes = space.Sizes(graph.node(layer.node).outputs.at(0));
+  Check(sizes != nullptr, "a layer that is pruned has a known shape");
+  Dims dims = *sizes;
+  dims.at(0) = x.dims().at(0);
+  return dims;
+}
+
+std::uint64_t PositionSeed(const PruneCalibration& options, std::size_t layer, std::int64_t first) {
+  return MixSeed({options.seed, layer, static_cast<std::uint64_t>(first)});
+}
+
+/// A layer that reads units, with the moments of its inputs, one a convolution group.
+struct Reader {
+  std::size_t number = 0;  ///< among all weighted layers
+  WeightedLayer layer;
+  LinearForm form;
+  std::vector<LinearMoments> moments;
+};
+
+std::vector<Reader> FindReaders(const Graph& graph, const PruneSpace& space) {
+  std::vector<Reader> readers;
+  double bytes = 0;
+  const std::vector<WeightedLayer> layers = FindWeightedLayers(graph);
+  for (std::size_t i = 0; i < layers.size(); ++i) {
+    const auto form = ReadLinearForm(graph, layers[i]);
+    if (!form || space.Units(layers[i].weight, layers[i].in_axis).empty()) continue;
+    if (space.Sizes(graph.node(layers[i].node).outputs.at(0)) == nullptr) continue;
+    bytes += 8.0 * static_cast<double>(form->groups) * static_cast<double>(form->inputs) *
+             static_cast<double>(form->inputs);
+    if (bytes > kMostMomentBytes) {
+      throw UserError(
+          "the layers are too wide for scores from calibration data (over 4 GiB of "
+          "moments); use l1, l2 or fpgm");
+    }
+    Reader reader{.number = i, .layer = layers[i], .form = *form, .moments = {}};
+    for (std::int64_t g = 0; g < form->groups; ++g) reader.moments.emplace_back(form->inputs, 0);
+    readers.push_back(std::move(reader));
+  }
+  return readers;
+}
+
+/// Unit of each input of one group of the layer.
+std::vector<std::int32_t> UnitOfInputs(const PruneSpace& space, const Reader& reader) {
+  std::vector<std::int32_t> units;
+  for (const std::int32_t unit : space.Units(reader.layer.weight, reader.layer.in_axis)) {
+    units.insert(units.end(), static_cast<std::size_t>(reader.form.taps), unit);
+  }
+  return units;
+}
+
+}  // namespace
+
+UnitScores ScoreByCalibration(const Graph& canonical, const PruneSpace& space, ScoreMethod method,
+                              std::span<const Tensor> samples, const PruneCalibration& options,
+                              const TargetRegistry& registry,
+                              const std::function<void(double)>& progress) {
+  Check(NeedsCalibration(method), "scores from calibration data");
+  std::vector<Reader> readers = FindReaders(canonical, space);
+  std::vector<std::string> names;
+  for (const Reader& reader : readers) {
+    names.push_back(NameOf(canonical, canonical.node(reader.layer.node).inputs.at(0)));
+  }
+  const auto observe = [&](std::int64_t first, std::span<const Tensor> values) {
+    for (std::size_t i = 0; i < readers.size(); ++i) {
+      Reader& reader = readers[i];
+      const Dims y = OutputDims(canonical, space, reader.layer, values[i]);
+      const std::vector<std::int64_t> positions =
+          PickPositions(canonical.node(reader.layer.node), y, options.positions,
+                        PositionSeed(options, reader.number, first));
+      const std::vector<float> rows = InputRows(canonical, reader.layer, values[i], y, positions);
+      const std::int64_t stride = reader.form.groups * reader.form.inputs;
+      for (std::size_t g = 0; g < reader.moments.size(); ++g) {
+        reader.moments[g].Add(std::ssize(positions),
+                              rows.data() + static_cast<std::int64_t>(g) * reader.form.inputs,
+                              stride, nullptr, 0);
+      }
+    }
+  };
+  ObserveValues(canonical, names, samples, options.run, registry, observe, progress);
+
+  UnitScores scores{.of_unit = std::vector<double>(space.units(), 0.0), .are_errors = true};
+  for (const PruneGroup& group : space.groups()) {
+    UnitElimination elimination;
+    for (const Reader& reader : readers) {
+      const std::vector<std::int32_t> units = UnitOfInputs(space, reader);
+      const auto first = static_cast<std::int32_t>(group.first_unit);
+      const auto end = first + static_cast<std::int32_t>(group.units);
+      const bool reads = std::any_of(units.begin(), units.end(), [&](std::int32_t unit) {
+        return unit >= first && unit < end;
+      });
+      if (!reads) continue;
+      const std::vector<float> weights = ReadRows(canonical, reader.layer, reader.form);
+      const std::size_t part = weights.size() / reader.moments.size();
+      for (std::size_t g = 0; g < reader.moments.size(); ++g) {
+        elimination.AddReader(reader.moments[g], std::span(weights).subspan(g * part, part), units);
+      }
+    }
+    if (elimination.empty()) {
+      throw UserError("group '" + group.name +
+                      "' is read by no layer whose weights could tell what a unit is worth; use "
+                      "l1, l2 or fpgm");
+    }
+    const std::vector<double> found = elimination.Score(group, method);
+    std::copy(found.begin(), found.end(),
+              scores.of_unit.begin() + static_cast<std::ptrdiff_t>(group.first_unit));
+  }
+  return scores;
+}
+
+namespace {
+
+/// What one layer is fitted to.
+struct FitTask {
+  std::size_t number = 0;
+  WeightedLayer layer;   ///< in both graphs
+  std::string target;    ///< value of the canonical graph
+  std::string residual;  ///< value of the pruned graph that is added on the way there, or empty
+  NodeId bias_node = kNoNode;  ///< and where the bias is, if there is one
+  std::size_t bias_input = 0;
+};
+
+/// Whether a value is computed otherwise after pruning, not counting channels that are gone.
+class Changes {
+ public:
+  Changes(const Graph& canonical, const PruneSpace& space, const std::vector<bool>& kept) {
+    for (const NodeId id : canonical.order()) {
+      const Node& node = canonical.node(id);
+      bool changed = std::any_of(node.inputs.begin(), node.inputs.end(),
+                                 [&](ValueId value) { return changed_.contains(value); });
+      // Fewer products are summed than before.
+      std::vector<bool> whole(kept.size(), true);
+      changed = changed ||
+                SummedSize(canonical, space, id, kept) != SummedSize(canonical, space, id, whole);
+      if (!changed) continue;
+      changed_.insert(node.outputs.begin(), node.outputs.end());
+    }
+  }
+  [[nodiscard]] bool Has(ValueId value) const { return changed_.contains(value); }
+
+ private:
+  /// Multiply-adds an output element, up to a constant.
+  static double SummedSize(const Graph& graph, const PruneSpace& space, NodeId id,
+                           const std::vector<bool>& kept) {
+    const double macs = KeptMacs(graph, space, id, kept);
+    if (macs == 0) return 0;
+    double elements = 1;
+    const ValueId out = graph.node(id).outputs.at(0);
+    for (std::size_t axis = 0; axis < space.Sizes(out)->size(); ++axis) {
+      const auto& units = space.Units(out, axis);
+      if (units.empty()) {
+        elements *= static_cast<double>(space.Sizes(out)->at(axis));
+        continue;
+      }
+      elements *= static_cast<double>(std::count_if(units.begin(), units.end(), [&](auto unit) {
+        return unit < 0 || kept[static_cast<std::size_t>(unit)];
+      }));
+    }
+    return macs / elements;
+  }
+
+  std::set<ValueId> changed_;
+};
+
+bool IsBias(const Graph& graph, ValueId value, std::int64_t channels) {
+  const TensorPtr tensor = graph.constant(value);
+  return tensor != nullptr && tensor->dtype() == DType::kF32 && tensor->size() == channels;
+}
+
+/// Nothing where the layer's form is not known. Names and places are the same in both graphs.
+std::optional<FitTask> MakeTask(const Graph& graph, std::size_t number, const WeightedLayer& layer,
+                                const LayerChain* chain) {
+  const auto form = ReadLinearForm(graph, layer);
+  if (!form) return std::nullopt;
+  const Node& node = graph.node(layer.node);
+  FitTask task{.number = number, .layer = layer, .target = {}, .residual = {}};
+  const std::int64_t channels = form->groups * form->outputs;
+  ValueId target = node.outputs.at(0);
+  if (node.inputs.size() > 2 && node.inputs[2] != kNoValue) {
+    if (!IsBias(graph, node.inputs[2], channels)) return std::nullopt;
+    task.bias_node = layer.node;
+    task.bias_input = 2;
+  } else if (chain != nullptr && chain->bias_add != kNoNode) {
+    const Node& add = graph.node(chain->bias_add);
+    for (std::size_t i = 0; i < 2; ++i) {
+      if (!IsBias(graph, add.inputs[i], channels)) continue;
+      task.bias_node = chain->bias_add;
+      task.bias_input = i;
+    }
+    if (task.bias_node == kNoNode) return std::nullopt;
+    target = add.outputs.at(0);
+  }
+  if (chain != nullptr && chain->residual_add != kNoNode) {
+    const Node& add = graph.node(chain->residual_add);
+    const ValueId residual = add.inputs[chain->residual_input];
+    if (SurelySameShape(graph.type(residual), graph.type(target))) {
+      task.residual = NameOf(graph, residual);
+      target = add.outputs.at(0);
+    }
+  }
+  task.target = NameOf(graph, target);
+  return task;
+}
+
+/// The columns of rows [count, width] that stay.
+std::vector<float> KeepColumns(const std::vector<float>& rows, std::size_t width,
+                               const std::vector<std::int32_t>& units,
+                               const std::vector<bool>& kept) {
+  if (units.empty()) return rows;
+  std::vector<float> result;
+  for (std::size_t first = 0; first < rows.size(); first += width) {
+    for (std::size_t c = 0; c < width; ++c) {
+      if (units[c] < 0 || kept[static_cast<std::size_t>(units[c])]) {
+        result.push_back(rows[first + c]);
+      }
+    }
+  }
+  return result;
+}
+
+class Reconstruction {
+ public:
+  Reconstruction(const Graph& canonical, const PrunePlan& plan, std::span<const Tensor> samples,
+                 const PruneCalibration& options, const TargetRegistry& registry, Graph& pruned)
+      : canonical_(canonical),
+        space_(canonical),
+        kept_(KeptUnits(space_, plan)),
+        samples_(samples),
+        options_(options),
+        registry_(registry),
+        pruned_(pruned) {}
+
+  std::vector<ReconstructedLayer> Run(const std::function<void(double)>& progress) {
+    std::vector<ReconstructedLayer> layers;
+    const std::vector<FitTask> tasks = FindTasks();
+    for (std::size_t i = 0; i < tasks.size(); ++i) {
+      layers.push_back(Fit(tasks[i]));
+      if (progress) progress(static_cast<double>(i + 1) / static_cast<double>(tasks.size()));
+    }
+    return layers;
+  }
+
+ private:
+  [[nodiscard]] std::vector<FitTask> FindTasks() const {
+    const Changes changes(canonical_, space_, kept_);
+    const std::vector<LayerChain> chains = FindLayerChains(canonical_);
+    const std::vector<WeightedLayer> layers = FindWeightedLayers(canonical_);
+    std::vector<FitTask> tasks;
+    for (std::size_t i = 0; i < layers.size(); ++i) {
+      const ValueId output = canonical_.node(layers[i].node).outputs.at(0);
+      if (!changes.Has(output) || space_.Sizes(output) == nullptr) continue;
+      const auto chain = std::find_if(chains.begin(), chains.end(), [&](const LayerChain& each) {
+        return each.producer == layers[i].node;
+      });
+      auto task = MakeTask(canonical_, i, layers[i], chain == chains.end() ? nullptr : &*chain);
+      if (task) tasks.push_back(std::move(*task));
+    }
+    return tasks;
+  }
+
+  /// Rows of the wanted output, for every batch.
+  [[nodiscard]] std::vector<std::vector<float>> WantedRows(const FitTask& task) const {
+    const Node& node = canonical_.node(task.layer.node);
+    const auto& units = space_.Units(node.outputs.at(0), task.layer.channel_axis);
+    std::vector<std::vector<float>> batches;
+    const auto observe = [&](std::int64_t first, std::span<const Tensor> values) {
+      const Tensor& y = values[0];
+      const std::vector<float> rows = OutputRows(node, y, Positions(task, y.dims(), first));
+      const auto width = static_cast<std::size_t>(y.dims().at(task.layer.channel_axis));
+      batches.push_back(KeepColumns(rows, width, units, kept_));
+    };
+    const std::vector<std::string> names = {task.target};
+    ObserveValues(canonical_, names, samples_, options_.run, registry_, observe);
+    return batches;
+  }
+
+  [[nodiscard]] std::vector<std::int64_t> Positions(const FitTask& task, const Dims& y,
+                                                    std::int64_t first) const {
+    return PickPositions(canonical_.node(task.layer.node), y, options_.positions,
+                         PositionSeed(options_, task.number, first));
+  }
+
+  ReconstructedLayer Fit(const FitTask& task) {
+    // The node and its weights as they are by now.
+    const std::string& name = canonical_.node(task.layer.node).name;
+    WeightedLayer layer = task.layer;
+    layer.node = pruned_.FindNode(name);
+    const Node& node = pruned_.node(layer.node);
+    layer.weight = node.inputs.at(1);
+    const LinearForm form = ReadLinearForm(pruned_, layer).value();
+    std::vector<LinearMoments> moments;
+    for (std::int64_t g = 0; g < form.groups; ++g) moments.emplace_back(form.inputs, form.outputs);
+
+    const std::vector<std::vector<float>> wanted = WantedRows(task);
+    std::size_t batch = 0;
+    std::vector<std::string> names = {NameOf(pruned_, node.inputs.at(0))};
+    if (!task.residual.empty()) names.push_back(task.residual);
+    const auto observe = [&](std::int64_t first, std::span<const Tensor> values) {
+      Dims y = OutputDims(canonical_, space_, task.layer, values[0]);
+      const std::vector<std::int64_t> positions = Positions(task, y, first);
+      const std::vector<float> x = InputRows(pruned_, layer, values[0], y, positions);
+      std::vector<float> target = wanted.at(batch++);
+      if (values.size() > 1) {
+        const std::vector<float> added = OutputRows(node, values[1], positions);
+        Check(added.size() == target.size(), "a residual has the shape of its sum");
+        for (std::size_t i = 0; i < added.size(); ++i) target[i] -= added[i];
+      }
+      for (std::int64_t g = 0; g < form.groups; ++g) {
+        moments[static_cast<std::size_t>(g)].Add(
+            std::ssize(positions), x.data() + g * form.inputs, form.groups * form.inputs,
+            target.data() + g * form.outputs, form.groups * form.outputs);
+      }
+    };
+    ObserveValues(pruned_, names, samples_, options_.run, registry_, observe);
+    return Solve(task, layer, form, moments);
+  }
+
+  ReconstructedLayer Solve(const FitTask& task, const WeightedLayer& layer, const LinearForm& form,
+                           const std::vector<LinearMoments>& moments) {
+    const bool has_bias = task.bias_node != kNoNode;
+    // A node keeps its name, and the plan its place among the inputs.
+    const NodeId bias_node =
+        has_bias ? pruned_.FindNode(canonical_.node(task.bias_node).name) : kNoNode;
+    Tensor bias(DType::kF32, {form.groups * form.outputs});
+    if (has_bias) bias = *pruned_.constant(pruned_.node(bias_node).inputs.at(task.bias_input));
+    std::vector<float> weights = ReadRows(pruned_, layer, form);
+    const std::size_t part = weights.size() / moments.size();
+    ReconstructedLayer result{.layer = pruned_.node(layer.node).name};
+    for (std::size_t g = 0; g < moments.size(); ++g) {
+      const auto outputs = static_cast<std::size_t>(form.outputs);
+      const LinearMoments::Fit fit = moments[g].Solve(
+          std::span<const float>(weights).subspan(g * part, part),
+          bias.Values<float>().subspan(g * outputs, outputs), has_bias, options_.ridge);
+      std::copy(fit.weights.begin(), fit.weights.end(),
+                weights.begin() + static_cast<std::ptrdiff_t>(g * part));
+      std::copy(fit.bias.begin(), fit.bias.end(),
+                bias.MutableValues<float>().begin() + static_cast<std::ptrdiff_t>(g * outputs));
+      result.error_before += fit.error_before / static_cast<double>(moments.size());
+      result.error_after += fit.error_after / static_cast<double>(moments.size());
+    }
+    ReplaceConstant(pruned_, layer.node, 1, WriteRows(pruned_, layer, form, weights));
+    if (has_bias) ReplaceConstant(pruned_, bias_node, task.bias_input, std::move(bias));
+    return result;
+  }
+
+  const Graph& canonical_;
+  const PruneSpace space_;
+  const std::vector<bool> kept_;
+  std::span<const Tensor> samples_;
+  const PruneCalibration& options_;
+  const TargetRegistry& registry_;
+  Graph& pruned_;
+};
+
+}  // namespace
+
+std::vector<ReconstructedLayer> Reconstruct(const Graph& canonical, const PrunePlan& plan,
+                                            std::span<const Tensor> samples,
+                                            const PruneCalibration& options,
+                                            const TargetRegistry& registry, Graph& pruned,
+                                            const std::function<void(double)>& progress) {
+  return Reconstruction(canonical, plan, samples, options, registry, pruned).Run(progress);
+}
+
+}  // namespace msc

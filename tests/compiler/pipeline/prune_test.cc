@@ -1,0 +1,220 @@
+#include "compiler/pipeline/prune.h"
+
+#include <algorithm>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "compiler/base/error.h"
+#include "compiler/base/rng.h"
+#include "compiler/compress/quantize/quantize.h"
+#include "compiler/ir/text.h"
+#include "compiler/ops/op.h"
+#include "compiler/pipeline/compile.h"
+#include "compiler/targets/register.h"
+
+namespace msc {
+namespace {
+
+// Convolutions, a residual sum, a depthwise layer, Gemm and a MatMul with its bias apart. Of the
+// inner channels (conv1 and expand) the upper half repeats the lower one, so nothing need be lost.
+constexpr const char* kNet = R"(graph net {
+  input %x : f32[n,4,6,6]
+  const %w1 : f32[8,4,3,3] = random 1
+  const %b1 : f32[8] = random 2
+  const %w2 : f32[4,8,3,3] = random 3
+  const %b2 : f32[4] = random 4
+  const %w3 : f32[8,4,1,1] = random 5
+  const %b3 : f32[8] = random 6
+  const %w4 : f32[8,1,3,3] = random 7
+  const %b4 : f32[8] = random 8
+  const %w5 : f32[6,8] = random 9
+  const %b5 : f32[6] = random 10
+  const %w6 : f32[6,3] = random 11
+  const %b6 : f32[3] = random 12
+  const %tokens : i64[3] = [0, 8, 36]
+  %c1 = Conv(%x, %w1, %b1) @conv1 {pads = [1, 1, 1, 1]}
+  %r1 = Relu(%c1) @relu1
+  %c2 = Conv(%r1, %w2, %b2) @conv2 {pads = [1, 1, 1, 1]}
+  %s = Add(%c2, %x) @sum
+  %c3 = Conv(%s, %w3, %b3) @expand
+  %r3 = Relu(%c3) @relu3
+  %c4 = Conv(%r3, %w4, %b4) @depth {group = 8, pads = [1, 1, 1, 1]}
+  %t = Reshape(%c4, %tokens) @flat
+  %u = Transpose(%t) @turn {perm = [0, 2, 1]}
+  %w5t = Transpose(%w5) @weights
+  %m0 = MatMul(%u, %w5t) @fc1
+  %m1 = Add(%m0, %b5) @fc1_bias
+  %m2 = Tanh(%m1) @act
+  %y0 = MatMul(%m2, %w6) @fc2
+  %y = Add(%y0, %b6) @fc2_bias
+  output %y
+})";
+
+void RepeatLowerHalf(Graph& graph, const char* constant) {
+  const ValueId id = graph.FindValue(constant);
+  Tensor tensor = *graph.constant(id);
+  const auto values = tensor.MutableValues<float>();
+  std::copy_n(values.begin(), values.size() / 2,
+              values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2));
+  graph.SetConstant(id, std::make_shared<const Tensor>(std::move(tensor)));
+}
+
+Graph Net() {
+  Graph graph = ParseGraph(kNet);
+  for (const char* name : {"w1", "b1", "w3", "b3", "w4", "b4"}) RepeatLowerHalf(graph, name);
+  // A constant [8, 6] for fc1: what folding makes of its Transpose.
+  const ValueId w5 = graph.FindValue("w5");
+  Tensor turned(DType::kF32, {8, 6});
+  for (std::size_t i = 0; i < 48; ++i) {
+    turned.MutableValues<float>()[i] = graph.constant(w5)->Values<float>()[i % 6 * 8 + i / 6];
+  }
+  const NodeId weights = graph.FindNode("weights");
+  graph.SetInput(graph.FindNode("fc1"), 1, graph.AddConstant("w5_turned", std::move(turned)));
+  graph.RemoveNode(weights);
+  InferTypes(graph);
+  return graph;
+}
+
+TargetRegistry Targets() {
+  TargetRegistry registry;
+  RegisterAllTargets(registry);
+  return registry;
+}
+
+std::vector<Tensor> Samples(std::int64_t count, std::uint64_t seed) {
+  Tensor tensor(DType::kF32, {count, 4, 6, 6});
+  Rng rng(seed);
+  for (float& x : tensor.MutableValues<float>()) x = static_cast<float>(rng.Normal());
+  std::vector<Tensor> samples;
+  samples.push_back(std::move(tensor));
+  return samples;
+}
+
+double LargestDifference(const Graph& a, const Graph& b) {
+  const std::vector<Tensor> inputs = Samples(3, 99);
+  const std::vector<Tensor> want = Interpret(a, inputs);
+  const std::vector<Tensor> got = Interpret(b, inputs);
+  double most = 0;
+  for (std::size_t i = 0; i < static_cast<std::size_t>(want[0].size()); ++i) {
+    most = std::max<double>(most, std::abs(want[0].Values<float>()[i] - got[0].Values<float>()[i]));
+  }
+  return most;
+}
+
+const PrunePlan kHalf = {{{"conv1", {.units = 8, .keep = {0, 1, 2, 3}}},
+                          {"expand", {.units = 8, .keep = {0, 1, 2, 3}}}}};
+
+TEST(PruneReconstruct, RestoresWhatIsRedundantInEveryKindOfLayer) {
+  const Graph graph = Net();
+  Graph pruned = graph;
+  ApplyPrunePlan(kHalf, pruned);
+  EXPECT_GT(LargestDifference(graph, pruned), 0.1);
+  const PruneCalibration options{.run = {.batch = 16}, .positions = 12, .ridge = 1e-7};
+  const std::vector<ReconstructedLayer> layers =
+      Reconstruct(graph, kHalf, Samples(64, 1), options, Targets(), pruned);
+  std::vector<std::string> names;
+  for (const ReconstructedLayer& layer : layers) {
+    names.push_back(layer.layer);
+    EXPECT_LT(layer.error_after, 1e-5) << layer.layer;
+  }
+  EXPECT_EQ(names, (std::vector<std::string>{"conv2", "expand", "depth", "fc1", "fc2"}));
+  EXPECT_GT(layers[0].error_before, 0.1);
+  EXPECT_LT(LargestDifference(graph, pruned), 2e-2);
+}
+
+TEST(PruneReconstruct, FitsASumOfBranches) {
+  Graph graph = ParseGraph(R"(graph net {
+    input %x : f32[n,4,6,6]
+    const %w0 : f32[6,4,1,1] = random 1
+    const %b0 : f32[6] = random 2
+    const %w1 : f32[5,6,1,1] = random 3
+    const %b1 : f32[5] = random 4
+    const %w2 : f32[5,4,1,1] = random 5
+    const %b2 : f32[5] = random 6
+    %a = Conv(%x, %w0, %b0) @first
+    %b = Conv(%a, %w1, %b1) @second
+    %c = Conv(%x, %w2, %b2) @shortcut
+    %y = Add(%b, %c) @sum
+    output %y
+  })");
+  InferTypes(graph);
+  // 6 linear channels of 4 inputs: 4 of them hold everything.
+  const PrunePlan plan{{{"first", {.units = 6, .keep = {0, 2, 3, 5}}}}};
+  Graph pruned = graph;
+  ApplyPrunePlan(plan, pruned);
+  const auto layers =
+      Reconstruct(graph, plan, Samples(32, 3),
+                  {.run = {.batch = 8}, .positions = 20, .ridge = 1e-7}, Targets(), pruned);
+  ASSERT_EQ(layers.size(), 1U);
+  EXPECT_EQ(layers[0].layer, "second");
+  EXPECT_LT(LargestDifference(graph, pruned), 1e-2);
+}
+
+TEST(PruneScoreByCalibration, SeesWhatIsRedundant) {
+  const Graph graph = Net();
+  const PruneSpace space(graph);
+  const PruneCalibration options{.run = {.batch = 16}, .positions = 12};
+  const UnitScores obs =
+      ScoreByCalibration(graph, space, ScoreMethod::kObs, Samples(64, 1), options, Targets());
+  EXPECT_TRUE(obs.are_errors);
+  for (const char* name : {"conv1", "expand"}) {
+    const PruneGroup& group = *space.Find(name);
+    int free = 0;
+    for (std::size_t i = 0; i < group.units; ++i) {
+      free += obs.of_unit[group.first_unit + i] < 1e-2 ? 1 : 0;
+    }
+    EXPECT_EQ(free, 4) << name;
+    // One of each pair.
+    for (std::size_t i = 0; i < 4; ++i) {
+      EXPECT_LT(std::min(obs.of_unit[group.first_unit + i], obs.of_unit[group.first_unit + i + 4]),
+                1e-2);
+    }
+  }
+  const UnitScores energy =
+      ScoreByCalibration(graph, space, ScoreMethod::kEnergy, Samples(64, 1), options, Targets());
+  for (const double score : energy.of_unit) EXPECT_GT(score, 0);
+}
+
+TEST(PruneScoreByCalibration, RefusesBadSamples) {
+  const Graph graph = Net();
+  const PruneSpace space(graph);
+  const auto error = [&](const std::vector<Tensor>& samples) -> std::string {
+    try {
+      (void)ScoreByCalibration(graph, space, ScoreMethod::kObs, samples, {}, Targets());
+    } catch (const UserError& caught) {
+      return caught.what();
+    }
+    return "nothing was thrown";
+  };
+  std::vector<Tensor> samples = Samples(5, 1);
+  samples[0].MutableValues<float>()[3 * 144 + 7] = std::numeric_limits<float>::quiet_NaN();
+  EXPECT_EQ(error(samples), "calibration sample 3 of input 'x' holds a value that is not finite");
+  EXPECT_EQ(error({}), "the model has 1 inputs but calibration data has 0");
+  EXPECT_EQ(error({Tensor(DType::kF32, {0, 4, 6, 6})}), "there is no calibration sample");
+  EXPECT_NE(error({Tensor(DType::kF32, {2, 4, 5, 6})}).find("[2,4,5,6]"), std::string::npos)
+      << error({Tensor(DType::kF32, {2, 4, 5, 6})});
+}
+
+TEST(PruneStrategy, IsAppliedBeforeQuantization) {
+  const Graph graph = Net();
+  Strategy strategy;
+  strategy.target = "reference";
+  strategy.prune = kHalf;
+  strategy.quantize.layers = {{"conv1", "bf16"}, {"conv2", "bf16"}};
+  Graph wanted = graph;
+  ApplyPrunePlan(kHalf, wanted);
+  const Graph pruned = wanted;
+  ApplyQuantizePlan(strategy.quantize, wanted);
+  const Graph applied = ApplyStrategy(graph, strategy);
+  EXPECT_TRUE(SameGraph(applied, wanted));
+  EXPECT_FALSE(SameGraph(applied, pruned));
+  Result<Executable> built = Compile(graph, strategy, Targets(), {});
+  ASSERT_TRUE(built.ok()) << built.failure().detail;
+  EXPECT_EQ(built.value().Run(Samples(1, 5))[0].dims(), (Dims{1, 36, 3}));
+}
+
+}  // namespace
+}  // namespace msc
