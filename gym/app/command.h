@@ -26,6 +26,7 @@ struct AppContext {
 void AddSearch(CLI::App& app, AppContext& context);
 void AddCompile(CLI::App& app, AppContext& context);
 void AddConformance(CLI::App& app, AppContext& context);
+void AddPrune(CLI::App& app, AppContext& context);
 void AddRun(CLI::App& app, AppContext& context);
 void AddBench(CLI::App& app, AppContext& context);
 void AddExport(CLI::App& app, AppContext& context);

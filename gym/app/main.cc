@@ -46,6 +46,7 @@ int Main(int argc, char** argv) {
   context.under_mpi = cost::UnderMpi([](const char* name) { return std::getenv(name); });
   AddSearch(app, context);
   AddCompile(app, context);
+  AddPrune(app, context);
   AddRun(app, context);
   AddBench(app, context);
   AddExport(app, context);

@@ -1,0 +1,94 @@
+#include "gym/app/prune_print.h"
+
+#include <algorithm>
+#include <cstdio>
+
+#include <nlohmann/json.hpp>
+
+namespace msc::gym {
+namespace {
+
+double Percent(double part, double whole) {
+  return whole > 0 ? 100 * part / whole : 100;
+}
+
+std::string Share(const std::optional<double>& value) {
+  if (!value) return "-";
+  std::string text(16, '\0');
+  text.resize(
+      static_cast<std::size_t>(std::snprintf(text.data(), text.size(), "%.1f %%", 100 * *value)));
+  return text;
+}
+
+}  // namespace
+
+void PrintPruneTable(const PruneReport& report) {
+  std::size_t width = 8;
+  for (const PrunedLayer& layer : report.layers) width = std::max(width, layer.name.size());
+  const int w = static_cast<int>(std::min<std::size_t>(width, 48));
+  std::printf("%-*s  %15s  %21s  %10s  %s\n", w, "layer", "channels", "million MACs", "score kept",
+              "output error, refitted");
+  for (const PrunedLayer& layer : report.layers) {
+    const std::string name =
+        layer.name.size() > 48 ? "..." + layer.name.substr(layer.name.size() - 45) : layer.name;
+    std::printf("%-*s  %6lld > %6lld  %9.3f > %9.3f  %10s", w, name.c_str(),
+                static_cast<long long>(layer.channels), static_cast<long long>(layer.channels_kept),
+                layer.macs * 1e-6, layer.macs_kept * 1e-6, Share(layer.score_kept).c_str());
+    if (layer.reconstructed) {
+      std::printf("  %.4f > %.4f", layer.reconstructed->error_before,
+                  layer.reconstructed->error_after);
+    }
+    if (!layer.fixed_because.empty()) std::printf("  stays: %s", layer.fixed_because.c_str());
+    std::printf("\n");
+  }
+  std::printf("multiply-adds %.3f > %.3f million (%.1f %%), weights %.3f > %.3f MB (%.1f %%)\n",
+              report.macs * 1e-6, report.macs_kept * 1e-6, Percent(report.macs_kept, report.macs),
+              report.bytes * 1e-6, report.bytes_kept * 1e-6,
+              Percent(report.bytes_kept, report.bytes));
+  if (!report.quality) return;
+  const cost::Quality& quality = *report.quality;
+  std::printf("%lld samples: distillation loss %.5f nats, same class %.2f %%",
+              static_cast<long long>(quality.samples), quality.kl, 100 * quality.agreement);
+  if (quality.accuracy && quality.reference_accuracy) {
+    std::printf(", accuracy %.2f %% (before %.2f %%)", 100 * *quality.accuracy,
+                100 * *quality.reference_accuracy);
+  }
+  std::printf("\n");
+}
+
+void PrintPruneJson(const PruneReport& report) {
+  nlohmann::json layers = nlohmann::json::array();
+  for (const PrunedLayer& layer : report.layers) {
+    nlohmann::json row = {{"layer", layer.name},
+                          {"channels", layer.channels},
+                          {"channels_kept", layer.channels_kept},
+                          {"macs", layer.macs},
+                          {"macs_kept", layer.macs_kept}};
+    if (!layer.group.empty()) row["group"] = layer.group;
+    if (!layer.fixed_because.empty()) row["fixed_because"] = layer.fixed_because;
+    if (layer.score_kept) row["score_kept"] = *layer.score_kept;
+    if (layer.reconstructed) {
+      row["error_before"] = layer.reconstructed->error_before;
+      row["error_after"] = layer.reconstructed->error_after;
+    }
+    layers.push_back(std::move(row));
+  }
+  nlohmann::json all = {{"model", report.model},        {"score", report.score},
+                        {"macs", report.macs},          {"macs_kept", report.macs_kept},
+                        {"weight_bytes", report.bytes}, {"weight_bytes_kept", report.bytes_kept},
+                        {"layers", std::move(layers)}};
+  if (report.quality) {
+    const cost::Quality& quality = *report.quality;
+    all["quality"] = {{"samples", quality.samples},
+                      {"kl", quality.kl},
+                      {"mse", quality.mse},
+                      {"agreement", quality.agreement}};
+    if (quality.accuracy) all["quality"]["accuracy"] = *quality.accuracy;
+    if (quality.reference_accuracy) {
+      all["quality"]["reference_accuracy"] = *quality.reference_accuracy;
+    }
+  }
+  std::printf("%s\n", all.dump(2).c_str());
+}
+
+}  // namespace msc::gym

@@ -1,0 +1,85 @@
+"""mscgym prune on the shipped model: half the multiply-adds, refitted, exported, replayed, refused."""
+
+import json
+import os
+import unittest
+
+import e2e
+
+# Points of accuracy. Measured: 0.35 of 9984 samples with 1024 for calibration; here are fewer.
+MOST_LOST = 0.02
+
+
+class Prune(e2e.SearchTest):
+    def setUp(self):
+        super().setUp()
+        config = e2e.small_config()
+        self.model = config["model"]
+        self.form = ["--mean", "0.286", "--std", "0.353"]
+        self.calibration = ["--calibration", config["calibration"]["data"]["images"],
+                            "--samples", "128", *self.form]
+        self.test = ["--test", config["quality"]["data"]["images"],
+                     "--labels", config["quality"]["data"]["labels"], "--test-samples", "1000"]
+
+    def prune(self, *arguments):
+        return json.loads(self.succeed("prune", self.model, "--json", *arguments).stdout)
+
+    def test_half_the_work_is_refitted_exported_and_replayed(self):
+        half, plan = self.at("half.onnx"), self.at("half.json")
+        made = self.prune("--macs", "0.5", "--score", "obs", "--reconstruct", "--align", "8",
+                          *self.calibration, *self.test, "--out", half, "--save-plan", plan)
+        self.assertLessEqual(made["macs_kept"], 0.5 * made["macs"])
+        self.assertGreater(made["macs_kept"], 0.35 * made["macs"])
+        quality = made["quality"]
+        self.assertLess(quality["reference_accuracy"] - quality["accuracy"], MOST_LOST)
+        for layer in made["layers"]:
+            if "fixed_because" not in layer:
+                self.assertEqual(layer["channels_kept"] % 8, 0, layer)
+        # The file holds the smaller weights for real.
+        inspected = self.mscgym("inspect", half, "--json")
+        self.assertEqual(json.loads(inspected.stdout)["weight_bytes"], made["weight_bytes_kept"])
+        # The plan gives the same channels without the scores, and the fit the same numbers again.
+        again = self.prune("--plan", plan, "--reconstruct", *self.calibration, *self.test)
+        self.assertEqual(again["macs_kept"], made["macs_kept"])
+        self.assertEqual(again["quality"], quality)
+        # Without the fit the same channels are worth far less.
+        bare = self.prune("--plan", plan, *self.form, *self.test)
+        self.assertLess(bare["quality"]["accuracy"], quality["accuracy"] - 0.05)
+
+    def refused(self, text, *arguments):
+        out = self.at("out.onnx")
+        done = self.mscgym("prune", self.model, "--out", out, "--save-plan", out + ".json",
+                           *arguments)
+        self.assertEqual(done.returncode, 2, done.stderr)
+        self.assertEqual(done.stdout, "")
+        self.assertIn(text, done.stderr)
+        self.assertFalse(os.path.exists(out))
+        self.assertFalse(os.path.exists(out + ".json"))
+
+    def test_mistakes_are_refused_and_leave_nothing(self):
+        plan = {"format": "msc-strategy-1", "prune": {"groups": {"conv": {"units": 4, "keep": [0]}}}}
+        other = {**plan, "model_hash": "0" * 64}
+        rows = (
+            ("give one of --density", []),
+            ("give one of --density", ["--density", "0.5", "--plan", "x.json"]),
+            ("the density must be above 0", ["--density", "0"]),
+            ("the density must be above 0", ["--density", "1.5"]),
+            ("layer '/head/Gemm' cannot be pruned: 'logits' is an output of the model",
+             ["--layer", "/head/Gemm=0.5"]),
+            ("is pruned with '/stage1/stage1.0/stage1.0.0/Conv'",
+             ["--layer", "/stage1/stage1.1/conv2/Conv=0.5"]),
+            ("write --layer NAME=DENSITY", ["--layer", "conv"]),
+            ("unknown score 'taylor'", ["--density", "0.5", "--score", "taylor"]),
+            ("--score obs needs --calibration", ["--density", "0.5", "--score", "obs"]),
+            ("--reconstruct needs --calibration", ["--density", "0.5", "--reconstruct"]),
+            ("the graph has no group 'conv'", ["--plan", self.write("plan.json", plan)]),
+            ("made for another model", ["--plan", self.write("other.json", other)]),
+            ("the budget cannot be met", ["--macs", "0.01", "--least", "0.5"]),
+        )
+        for text, arguments in rows:
+            with self.subTest(text):
+                self.refused(text, *arguments)
+
+
+if __name__ == "__main__":
+    e2e.main()
