@@ -90,10 +90,27 @@ float FloatAt(const std::vector<std::byte>& bytes, std::size_t i) {
   return value;
 }
 
+std::uint16_t BF16At(const std::vector<std::byte>& bytes, std::size_t i) {
+  std::uint16_t value = 0;
+  std::memcpy(&value, bytes.data() + i * sizeof value, sizeof value);
+  return value;
+}
+
 /// Where two runs of a kernel differ: a line, or nothing. Zeros of either sign are equal.
 std::string Difference(const KernelFunc& func, const Bytes& want, const Bytes& got) {
   for (std::size_t b = 0; b < want.size(); ++b) {
     const kernel::Buffer& buffer = func.buffers[b];
+    if (buffer.dtype == DType::kBF16) {
+      for (std::size_t i = 0; i < static_cast<std::size_t>(buffer.elements); ++i) {
+        const std::uint16_t x = BF16At(want[b], i);
+        const std::uint16_t y = BF16At(got[b], i);
+        const bool zeros = ((x | y) & 0x7fffU) == 0;
+        if (x != y && !zeros) {
+          return "buffer " + std::to_string(b) + " element " + std::to_string(i);
+        }
+      }
+      continue;
+    }
     if (buffer.dtype != DType::kF32) {
       if (want[b] != got[b]) return "buffer " + std::to_string(b);
       continue;
@@ -115,20 +132,22 @@ class Levels : public testing::TestWithParam<const char*> {};
 TEST_P(Levels, RandomKernelsRunAsInterpreted) {
   const Isa isa = ParseIsa(GetParam()).value();
   if (!Runs(isa, DetectIsa())) GTEST_SKIP() << "this processor has no " << GetParam();
-  constexpr std::size_t kKernels = 10;
+  // 1070 makes a bf16 of floor(-0), whose sign is open.
+  const std::vector<std::uint64_t> seeds = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 1070};
   std::vector<KernelFunc> funcs;
-  for (std::uint64_t seed = 0; seed < kKernels; ++seed) {
+  for (const std::uint64_t seed : seeds) {
     funcs.push_back(RandomKernel(seed));
     ASSERT_EQ(kernel::Verify(funcs.back()), std::vector<std::string>{}) << Print(funcs.back());
   }
   const Folder folder;
   const Compiled code = Compile(funcs, isa, folder.path(), "-O1");
   for (std::size_t i = 0; i < funcs.size(); ++i) {
-    Bytes want = RandomInputs(funcs[i], i);
+    Bytes want = RandomInputs(funcs[i], seeds[i]);
     Bytes got = want;
     Interpret(funcs[i], want);
     Execute(funcs[i], code.entry(i), got);
-    EXPECT_EQ(Difference(funcs[i], want, got), "") << "seed " << i << "\n" << Print(funcs[i]);
+    EXPECT_EQ(Difference(funcs[i], want, got), "") << "seed " << seeds[i] << "\n"
+                                                   << Print(funcs[i]);
   }
 }
 
