@@ -1,5 +1,8 @@
 #include <algorithm>
+#include <map>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "compiler/base/error.h"
 #include "compiler/partition/search/exact.h"
@@ -27,6 +30,47 @@ Cut PiecesOf(const Table& table, const Cover& cover) {
 void CheckMemoryIsFree(const CoverProblem& problem) {
   if (problem.conditions.max_bytes) {
     throw UserError("the exact search cannot keep a memory limit; use the search ilp");
+  }
+}
+
+/// Known regions of one target, by first node.
+using KnownRegions = std::map<std::size_t, std::vector<const Candidate*>>;
+
+/// What disjoint regions inside `nodes` cost together, the dearest taken first.
+double CostOfParts(const KnownRegions& known, const IndexSet& nodes) {
+  std::vector<const Candidate*> parts;
+  nodes.ForEach([&](std::size_t node) {
+    const auto it = known.find(node);
+    if (it == known.end()) return;
+    for (const Candidate* part : it->second) {
+      if (part->nodes.SubsetOf(nodes)) parts.push_back(part);
+    }
+  });
+  std::stable_sort(parts.begin(), parts.end(), [](const Candidate* a, const Candidate* b) {
+    return a->cost.micros() > b->cost.micros();
+  });
+  IndexSet taken(nodes.universe());
+  double sum = 0;
+  for (const Candidate* part : parts) {
+    if (part->nodes.Intersects(taken)) continue;
+    taken |= part->nodes;
+    sum += part->cost.micros();
+  }
+  return sum;
+}
+
+/// Raises the bounds of unknown costs to what is known of the same target's smaller regions.
+void RaiseBounds(CoverProblem& problem, double factor) {
+  std::map<std::string, KnownRegions> known;
+  for (const Candidate& candidate : problem.candidates) {
+    if (!candidate.cost.known()) continue;
+    known[candidate.target][candidate.nodes.First()].push_back(&candidate);
+  }
+  for (Candidate& candidate : problem.candidates) {
+    const auto target = known.find(candidate.target);
+    if (!candidate.cost.unknown() || target == known.end()) continue;
+    const double bound = factor * CostOfParts(target->second, candidate.nodes);
+    if (bound > candidate.cost.at_least()) candidate.cost = Cost::Unknown(bound);
   }
 }
 
@@ -94,6 +138,7 @@ Result<Cover> FindCoverLazily(CoverProblem& problem, const CostOracle& oracle,
       problem.candidates[unknown[i]].cost = std::move(costs[i]);
     }
     statistics.asked += static_cast<std::int64_t>(unknown.size());
+    if (options.parts_factor > 0) RaiseBounds(problem, options.parts_factor);
   }
 }
 

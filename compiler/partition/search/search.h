@@ -26,6 +26,9 @@ struct SearchOptions {
   double region_micros = 10;
   std::string graph_target = {};
   int generations = 200;
+  /// FindCoverLazily: a region is taken to cost at least this part of what disjoint regions of the
+  /// same target inside it, that were asked for, cost together. 0 takes nothing for granted.
+  double parts_factor = 0;
 };
 
 /// A way to solve a CoverProblem. Adding one: a .cc here, a line in search.cc.

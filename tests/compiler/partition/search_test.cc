@@ -395,6 +395,50 @@ TEST(KnownProblems, AWholeGraphBeatsItsParts) {  // T-S3
   EXPECT_DOUBLE_EQ(Micros(problem, "exact"), 12);
 }
 
+TEST(KnownProblems, WhatIsKnownOfPartsSavesQuestions) {  // T-LAZY
+  std::vector<std::vector<int>> reads(40);
+  for (int i = 0; i < 40; ++i) reads[static_cast<std::size_t>(i)] = {i - 1};
+  CoverProblem known{.flow = Flow(reads)};
+  Rng rng(11);
+  for (const char* target : {"p", "q"}) {
+    std::vector<double> each(40);
+    for (double& micros : each) micros = 1 + rng.Uniform();
+    for (std::size_t i = 0; i < 40; ++i) {
+      for (std::size_t size = 1; size <= 6 && i + size <= 40; ++size) {
+        double micros = 0.2;
+        Members nodes;
+        for (std::size_t k = i; k < i + size; ++k) {
+          micros += each[k];
+          nodes.push_back(k);
+        }
+        AddCandidate(known, nodes, target, micros);
+      }
+    }
+  }
+  const double best = Micros(known, "exact");
+  std::vector<std::int64_t> asked;
+  for (const double factor : {0.0, 0.85}) {
+    CoverProblem problem = known;
+    for (Candidate& candidate : problem.candidates) candidate.cost = Cost::Unknown();
+    SearchOptions options;
+    options.parts_factor = factor;
+    const Result<Cover> found = FindCoverLazily(
+        problem,
+        [&](std::span<const std::uint32_t> candidates) {
+          std::vector<Cost> costs;
+          for (const std::uint32_t i : candidates) costs.push_back(known.candidates[i].cost);
+          return costs;
+        },
+        options);
+    ASSERT_TRUE(found.ok());
+    // Which holds here: six nodes of at least 1 cost 0.2 instead of 1.2 besides.
+    EXPECT_NEAR(found.value().micros, best, 1e-9);
+    asked.push_back(found.value().statistics.asked);
+  }
+  EXPECT_LE(asked[0], static_cast<std::int64_t>(known.candidates.size()));
+  EXPECT_LT(asked[1], asked[0]);
+}
+
 TEST(KnownProblems, EqualSegmentsAreSolvedOnce) {
   // Blocks of a diamond, with no candidate across two of them.
   const auto chain = [](int blocks) {
