@@ -1,5 +1,6 @@
 #include "envs/register.h"
 
+#include "envs/prune/prune_env.h"
 #include "envs/quantize/quantize_env.h"
 #include "envs/toy/knapsack.h"
 #include "envs/toy/one_max.h"
@@ -7,6 +8,10 @@
 namespace msc::envs {
 
 void RegisterAll(EnvRegistry& registry) {
+  registry.Add({.id = "Prune-v0",
+                .summary = "channels that stay of every group that can only go together, measured",
+                .nondeterministic = true},
+               [](const EnvContext& context) { return MakePruneEnv(context); });
   registry.Add({.id = "Quantize-v0",
                 .summary = "precision of every layer: f32, bf16 or int8, measured",
                 .nondeterministic = true},

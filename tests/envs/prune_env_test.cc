@@ -1,0 +1,93 @@
+#include "envs/prune/prune_env.h"
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "compiler/base/error.h"
+#include "compiler/ir/text.h"
+#include "compiler/ops/op.h"
+#include "cost/model/evaluator.h"
+#include "gym/core/problem.h"
+
+namespace msc::envs {
+namespace {
+
+/// Remembers what it was asked; answers with a failure for all.
+class RecordingEvaluator final : public cost::Evaluator {
+ public:
+  std::vector<cost::Candidate> asked;
+
+ private:
+  void DoEvaluate(std::span<const cost::Candidate> batch, const Done& done,
+                  const std::function<bool()>& /*stop*/) override {
+    for (std::size_t i = 0; i < batch.size(); ++i) {
+      asked.push_back(batch[i]);
+      done(i, Failure{FailureKind::kTimeout, "not measured"});
+    }
+  }
+};
+
+std::shared_ptr<const Graph> Net(const std::string& middle) {
+  Graph graph = ParseGraph("graph net {\n  input %x : f32[batch,4]\n" + middle +
+                           "  %y = Gemm(%b, %v) @last {transB = 1}\n  output %y\n}");
+  InferTypes(graph);
+  return std::make_shared<const Graph>(std::move(graph));
+}
+
+constexpr const char* kTwoGroups =
+    "  const %w : f32[8,4] = random 1\n  const %u : f32[16,8] = random 2\n"
+    "  const %v : f32[2,16] = random 3\n"
+    "  %a = Gemm(%x, %w) @first {transB = 1}\n  %b = Gemm(%a, %u) @second {transB = 1}\n";
+
+TEST(PruneEnv, OffersADensityForEveryGroup) {
+  RecordingEvaluator evaluator;
+  EnvContext context;
+  context.graph = Net(kTwoGroups);
+  context.evaluator = &evaluator;
+  context.target = "native";
+  const auto env = MakePruneEnv(context);
+  const std::vector<std::string> words = {"1", "0.875", "0.75", "0.625", "0.5", "0.25"};
+  EXPECT_EQ(env->problem()->decisions(),
+            (std::vector<gym::Decision>{{"first", words}, {"second", words}}));
+  const std::vector<gym::Assignment> batch = {{4, 0}, {1, 5}, {0, 0}};
+  int failed = 0;
+  env->problem()->Evaluate(batch, [&](std::size_t, const gym::Evaluation& evaluation) {
+    failed += evaluation.failure ? 1 : 0;
+  });
+  EXPECT_EQ(failed, 3);
+  ASSERT_EQ(evaluator.asked.size(), 3U);
+  const auto kept = [&](std::size_t i, const char* group) {
+    const auto& groups = evaluator.asked[i].strategy.prune.groups;
+    const auto it = groups.find(group);
+    return it == groups.end() ? -1 : static_cast<std::int64_t>(it->second.keep.size());
+  };
+  EXPECT_EQ(kept(0, "first"), 4);
+  EXPECT_EQ(kept(0, "second"), -1);  // whole groups are not in a plan
+  EXPECT_EQ(kept(1, "first"), 7);
+  EXPECT_EQ(kept(1, "second"), 4);
+  EXPECT_TRUE(evaluator.asked[2].strategy.prune.groups.empty());
+  EXPECT_EQ(evaluator.asked[0].strategy.target, "native");
+  EXPECT_EQ(StrategyFromJson(env->problem()->Describe(batch[1]), "it"),
+            evaluator.asked[1].strategy);
+}
+
+TEST(PruneEnv, RefusesAModelWithNothingToPrune) {
+  RecordingEvaluator evaluator;
+  EnvContext context;
+  context.graph = Net("  const %v : f32[2,4] = random 3\n  %b = Relu(%x) @act\n");
+  context.evaluator = &evaluator;
+  try {
+    (void)MakePruneEnv(context);
+    FAIL() << "nothing was thrown";
+  } catch (const UserError& error) {
+    EXPECT_EQ(std::string(error.what()),
+              "nothing in the model can be pruned; `mscgym prune` says why");
+  }
+  EXPECT_THROW((void)MakePruneEnv({}), UserError);
+}
+
+}  // namespace
+}  // namespace msc::envs
