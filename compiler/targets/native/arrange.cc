@@ -113,6 +113,23 @@ bool LowerSlice(Lowering& lowering, const Node& node) {
   return true;
 }
 
+/// One entry of an axis, by a constant index.
+bool LowerGather(Lowering& lowering, const Node& node) {
+  const auto indices = Integers(lowering.graph(), node, 1);
+  const View x = lowering.Where(node.inputs[0]);
+  const auto axis = AxisOf(AttrOr<std::int64_t>(node, "axis", 0), x.rank());
+  if (!indices || indices->size() != 1 || !axis) return false;
+  const std::int64_t size = x.dims[*axis];
+  const std::int64_t index = indices->front() < 0 ? indices->front() + size : indices->front();
+  if (index < 0 || index >= size) return false;
+  const Dims dims = lowering.DimsOf(node.outputs[0]);
+  const std::optional<View> y = Reshape(Slice(x, *axis, index, 1), dims);
+  if (!y) return false;
+  lowering.Alias(node.outputs[0], *y);
+  lowering.Finish(node.outputs[0]);
+  return true;
+}
+
 bool LowerConcat(Lowering& lowering, const Node& node) {
   const ValueId y = node.outputs[0];
   const Dims dims = lowering.DimsOf(y);
@@ -150,6 +167,7 @@ bool LowerArrange(Lowering& lowering, const Group& group) {
   if (IsOneOf(node, {"Transpose"})) return LowerTranspose(lowering, node);
   if (IsOneOf(node, {"Split"})) return LowerSplit(lowering, node);
   if (IsOneOf(node, {"Slice"})) return LowerSlice(lowering, node);
+  if (IsOneOf(node, {"Gather"})) return LowerGather(lowering, node);
   if (IsOneOf(node, {"Concat"})) return LowerConcat(lowering, node);
   return false;
 }
