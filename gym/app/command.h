@@ -30,6 +30,7 @@ void AddPrune(CLI::App& app, AppContext& context);
 void AddRun(CLI::App& app, AppContext& context);
 void AddBench(CLI::App& app, AppContext& context);
 void AddExport(CLI::App& app, AppContext& context);
+void AddExportStudy(CLI::App& app, AppContext& context);
 void AddReport(CLI::App& app, AppContext& context);
 void AddJournal(CLI::App& app, AppContext& context);
 void AddInspect(CLI::App& app, AppContext& context);

@@ -50,6 +50,7 @@ int Main(int argc, char** argv) {
   AddRun(app, context);
   AddBench(app, context);
   AddExport(app, context);
+  AddExportStudy(app, context);
   AddReport(app, context);
   AddJournal(app, context);
   AddInspect(app, context);

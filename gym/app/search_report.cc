@@ -161,16 +161,6 @@ std::vector<ReportLayer> MakeLayers(const Run& run) {
   return layers;
 }
 
-std::vector<Decision> MakeDecisions(const Graph& graph) {
-  std::vector<Decision> decisions;
-  for (const QuantizableLayer& layer : FindQuantizableLayers(graph)) {
-    Decision decision{.name = layer.name, .choices = {}};
-    for (const Precision precision : layer.allowed) decision.choices.emplace_back(Name(precision));
-    decisions.push_back(std::move(decision));
-  }
-  return decisions;
-}
-
 std::vector<ReportFinalist> MakeFinalists(const Run& run, std::string_view quality) {
   std::vector<ReportFinalist> rows;
   const Objective objective = ToObjective(run.config.objective);
@@ -226,6 +216,16 @@ std::vector<ReportFact> MakeFacts(const Run& run) {
 
 }  // namespace
 
+std::vector<Decision> DecisionsOf(const Graph& graph) {
+  std::vector<Decision> decisions;
+  for (const QuantizableLayer& layer : FindQuantizableLayers(graph)) {
+    Decision decision{.name = layer.name, .choices = {}};
+    for (const Precision precision : layer.allowed) decision.choices.emplace_back(Name(precision));
+    decisions.push_back(std::move(decision));
+  }
+  return decisions;
+}
+
 void WriteReport(const RunPaths& paths) {
   const Run run = ReadRun(paths);
   const auto& limits = run.config.objective.subject_to;
@@ -253,7 +253,7 @@ void WriteReport(const RunPaths& paths) {
                    .baseline = 0.0,
                    .limit = limit_of(quality)};
   input.sensitivity = "KL in nats, this layer alone in int8";
-  input.decisions = MakeDecisions(run.graph);
+  input.decisions = DecisionsOf(run.graph);
   input.study = run.study;
   const Objective objective = ToObjective(run.config.objective);
   for (const Trial& trial : run.study.trials) {

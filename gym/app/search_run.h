@@ -116,6 +116,9 @@ void MeasureFinalists(const SearchConfig& config, SearchProblem& problem,
 void WriteResults(const SearchConfig& config, const RunPaths& paths, const Prepared& prepared,
                   const SearchResult& result);
 
+/// What the assignments of a search over this graph decide.
+[[nodiscard]] std::vector<Decision> DecisionsOf(const Graph& graph);
+
 /// Renders report.html from what a run directory holds. UserError where something is missing.
 void WriteReport(const RunPaths& paths);
 

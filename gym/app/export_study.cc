@@ -1,0 +1,65 @@
+#include <cstdio>
+#include <filesystem>
+#include <memory>
+#include <string>
+
+#include <CLI/CLI.hpp>
+
+#include "compiler/base/file.h"
+#include "cost/measure/folder.h"
+#include "gym/app/command.h"
+#include "gym/app/search_run.h"
+#include "gym/study/export.h"
+#include "gym/study/scan.h"
+
+namespace msc::gym {
+namespace {
+
+struct Options {
+  std::string run;
+  std::string to = "csv";
+  std::string out;
+};
+
+void ExportStudy(const Options& options) {
+  const RunPaths paths{options.run};
+  const std::string journal = ReadFile(paths.journal(), std::uint64_t{4} << 30U);
+  const JournalScan scan = ScanJournal(journal);
+  if (scan.records.empty()) throw UserError("'" + paths.journal() + "' holds no record");
+  const std::vector<std::string> records(scan.records.begin(), scan.records.end());
+  const StudyHeader header = HeaderFromJson(records.front(), "the journal's header");
+  const std::vector<Trial> trials = TrialsOf(records);
+  const std::vector<Decision> decisions =
+      DecisionsOf(cost::LoadCanonical(cost::OpenFolder(paths.prepared())));
+  // Two runs in one Optuna storage need names of their own.
+  const std::string name = std::filesystem::absolute(options.run).lexically_normal().string();
+  WriteFileAtomic(options.out, options.to == "csv"
+                                   ? StudyAsCsv(header, trials, decisions)
+                                   : StudyAsOptuna(header, trials, decisions, name));
+  std::printf("wrote %s: %zu trials\n", options.out.c_str(), trials.size());
+}
+
+}  // namespace
+
+void AddExportStudy(CLI::App& app, AppContext& /*context*/) {
+  auto options = std::make_shared<Options>();
+  CLI::App* command =
+      app.add_subcommand("export-study", "Write the trials of a run for other people's tools");
+  command->add_option("run", options->run, "run directory")
+      ->required()
+      ->check(CLI::ExistingDirectory);
+  command->add_option("--to", options->to, "the form: a table, or a journal file of Optuna")
+      ->check(CLI::IsMember({"csv", "optuna"}))
+      ->capture_default_str();
+  command->add_option("--out", options->out, "file to write")->required();
+  command->footer(
+      "Examples:\n"
+      "  mscgym export-study run --out trials.csv\n"
+      "  mscgym export-study run --to optuna --out study.log\n"
+      "In Python, with Optuna 3.1 or later:\n"
+      "  storage = JournalStorage(JournalFileStorage('study.log'))\n"
+      "  print(optuna.load_study(study_name=None, storage=storage).best_trials)");
+  command->callback([options] { ExportStudy(*options); });
+}
+
+}  // namespace msc::gym

@@ -1,0 +1,145 @@
+#include "gym/study/export.h"
+
+#include <cmath>
+#include <set>
+#include <utility>
+#include <vector>
+
+#include "compiler/base/error.h"
+#include "compiler/base/fields.h"
+
+namespace msc::gym {
+namespace {
+
+using nlohmann::json;
+
+// Of Optuna's journal.
+constexpr int kCreateStudy = 0;
+constexpr int kCreateTrial = 4;
+constexpr int kMinimize = 1;
+constexpr int kComplete = 1;
+constexpr int kFail = 3;
+
+std::string Cell(const std::string& text) {
+  std::string safe = text;
+  // A name of a layer comes from outside, and "=..." is a program to a spreadsheet.
+  if (!safe.empty() && std::string_view("=+-@\t\r").find(safe[0]) != std::string_view::npos) {
+    safe.insert(0, "'");
+  }
+  if (safe.find_first_of(",\"\r\n") == std::string::npos) return safe;
+  std::string quoted = "\"";
+  for (const char c : safe) quoted += c == '"' ? "\"\"" : std::string(1, c);
+  return quoted + "\"";
+}
+
+/// The shortest text that reads back as the same number; empty where there is none.
+std::string Cell(double value) {
+  return std::isfinite(value) ? json(value).dump() : "";
+}
+
+std::string Line(const std::vector<std::string>& cells) {
+  std::string line;
+  for (const std::string& cell : cells) line += (line.empty() ? "" : ",") + cell;
+  return line + "\r\n";
+}
+
+const std::string& ChoiceOf(std::span<const Decision> decisions, const Trial& trial,
+                            std::size_t decision) {
+  return decisions[decision].choices[static_cast<std::size_t>(trial.assignment[decision])];
+}
+
+std::string FailureOf(const Trial& trial) {
+  const auto& failure = trial.evaluation.failure;
+  return failure ? std::string(Name(failure->kind)) + ": " + failure->detail : "";
+}
+
+/// What Optuna's samplers and plots take for constraints: at most 0 is kept.
+json ConstraintsOf(const Objective& objective, const Trial& trial) {
+  json constraints = json::array();
+  for (const double value : ConstraintValues(objective, trial.evaluation)) {
+    constraints.push_back(value);
+  }
+  return constraints;
+}
+
+}  // namespace
+
+std::string StudyAsCsv(const StudyHeader& header, std::span<const Trial> trials,
+                       std::span<const Decision> decisions) {
+  std::set<std::string> metrics;
+  for (const Trial& trial : trials) {
+    CheckAssignment(decisions, trial.assignment);
+    for (const auto& [metric, value] : trial.evaluation.metrics) metrics.insert(metric);
+  }
+  std::vector<std::string> titles = {"trial",    "source",  "feasible",
+                                     "repeated", "failure", "seconds"};
+  for (const std::string& metric : metrics) titles.push_back(Cell(metric));
+  for (const Decision& decision : decisions) titles.push_back(Cell("choice:" + decision.name));
+  std::string text = Line(titles);
+  for (const Trial& trial : trials) {
+    std::vector<std::string> cells = {std::to_string(trial.number),
+                                      Cell(trial.source),
+                                      Feasible(header.objective, trial) ? "true" : "false",
+                                      trial.repeated ? "true" : "false",
+                                      Cell(FailureOf(trial)),
+                                      Cell(trial.seconds)};
+    for (const std::string& metric : metrics) {
+      const auto it = trial.evaluation.metrics.find(metric);
+      cells.push_back(it == trial.evaluation.metrics.end() ? "" : Cell(it->second));
+    }
+    for (std::size_t i = 0; i < decisions.size(); ++i) {
+      cells.push_back(Cell(ChoiceOf(decisions, trial, i)));
+    }
+    text += Line(cells);
+  }
+  return text;
+}
+
+std::string StudyAsOptuna(const StudyHeader& header, std::span<const Trial> trials,
+                          std::span<const Decision> decisions, const std::string& name) {
+  const auto line = [](json record) {
+    record["worker_id"] = "mscgym";
+    return record.dump(-1, ' ', false, json::error_handler_t::replace) + "\n";
+  };
+  std::string text = line({{"op_code", kCreateStudy},
+                           {"study_name", name},
+                           {"directions", json(header.objective.minimize.size(), kMinimize)}});
+  json distributions = json::object();
+  for (const Decision& decision : decisions) {
+    const json distribution = {{"name", "CategoricalDistribution"},
+                               {"attributes", {{"choices", decision.choices}}}};
+    distributions[decision.name] =
+        distribution.dump(-1, ' ', false, json::error_handler_t::replace);
+  }
+  for (const Trial& trial : trials) {
+    CheckAssignment(decisions, trial.assignment);
+    json params = json::object();
+    for (std::size_t i = 0; i < decisions.size(); ++i) {
+      params[decisions[i].name] = static_cast<double>(trial.assignment[i]);
+    }
+    json attributes = {{"trial", trial.number},
+                       {"source", trial.source},
+                       {"seconds", trial.seconds},
+                       {"repeated", trial.repeated}};
+    for (const auto& [metric, value] : trial.evaluation.metrics) attributes[metric] = value;
+    const bool failed = trial.evaluation.failure.has_value();
+    if (failed) attributes["failure"] = FailureOf(trial);
+    json record = {{"op_code", kCreateTrial},
+                   {"study_id", 0},
+                   {"datetime_start", nullptr},
+                   {"state", failed ? kFail : kComplete},
+                   {"distributions", distributions},
+                   {"params", std::move(params)},
+                   {"user_attrs", std::move(attributes)}};
+    if (!failed) {
+      record["values"] = ObjectiveValues(header.objective, trial.evaluation);
+      if (!header.objective.subject_to.empty()) {
+        record["system_attrs"] = {{"constraints", ConstraintsOf(header.objective, trial)}};
+      }
+    }
+    text += line(std::move(record));
+  }
+  return text;
+}
+
+}  // namespace msc::gym

@@ -1,0 +1,96 @@
+#include "gym/study/export.h"
+
+#include <cstdlib>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include "compiler/base/error.h"
+#include "compiler/base/file.h"
+
+namespace msc::gym {
+namespace {
+
+const std::vector<Decision> kDecisions = {{"conv,\"1\"", {"f32", "int8"}}, {"=cmd()", {"a", "b"}}};
+
+StudyHeader Header() {
+  StudyHeader header;
+  header.objective = {{"latency", "loss"}, {{"drop", 0.5}}};
+  return header;
+}
+
+std::vector<Trial> Trials() {
+  Trial good;
+  good.number = 0;
+  good.source = "anchor:plain";
+  good.assignment = {0, 1};
+  good.evaluation.metrics = {{"drop", 0.25}, {"latency", 1.5}, {"loss", 0.1}};
+  good.seconds = 2;
+  Trial bad;
+  bad.number = 1;
+  bad.source = "random";
+  bad.assignment = {1, 0};
+  bad.evaluation.failure = Failure{FailureKind::kCompile, "no, \"such\" thing\nhere"};
+  Trial over = good;
+  over.number = 2;
+  over.assignment = {1, 1};
+  over.evaluation.metrics["drop"] = 0.75;
+  return {good, bad, over};
+}
+
+TEST(StudyAsCsv, HasALineATrialAndNoFormulas) {
+  EXPECT_EQ(StudyAsCsv(Header(), Trials(), kDecisions),
+            "trial,source,feasible,repeated,failure,seconds,drop,latency,loss,"
+            "\"choice:conv,\"\"1\"\"\",choice:=cmd()\r\n"
+            "0,anchor:plain,true,false,,2.0,0.25,1.5,0.1,f32,b\r\n"
+            "1,random,false,false,\"compile: no, \"\"such\"\" thing\nhere\",0.0,,,,int8,a\r\n"
+            "2,anchor:plain,false,false,,2.0,0.75,1.5,0.1,int8,b\r\n");
+  std::vector<Trial> trials = Trials();
+  trials[0].source = "=1+1";
+  EXPECT_NE(StudyAsCsv(Header(), trials, kDecisions).find("0,'=1+1,"), std::string::npos);
+}
+
+TEST(StudyAsCsv, RefusesAnAssignmentOfAnotherProblem) {
+  std::vector<Trial> trials = Trials();
+  trials[1].assignment = {2, 0};
+  EXPECT_THROW((void)StudyAsCsv(Header(), trials, kDecisions), UserError);
+  EXPECT_THROW((void)StudyAsOptuna(Header(), trials, kDecisions, "s"), UserError);
+}
+
+TEST(StudyAsOptuna, IsLoadedByOptuna) {
+  // Debian's, whatever other Python comes first.
+  const std::string python = "/usr/bin/python3";
+  const std::string base = testing::TempDir() + "/msc_optuna_" + std::to_string(::getpid());
+  if (std::system((python + " -c 'import optuna' 2>/dev/null").c_str()) != 0) {
+    GTEST_SKIP() << "python3-optuna is not installed";
+  }
+  WriteFileAtomic(base + ".log", StudyAsOptuna(Header(), Trials(), kDecisions, "run \"1\""));
+  WriteFileAtomic(base + ".py", R"py(
+import sys, warnings
+warnings.simplefilter("ignore")
+import optuna
+from optuna.trial import TrialState
+storage = optuna.storages.JournalStorage(optuna.storages.JournalFileStorage(sys.argv[1]))
+study = optuna.load_study(study_name='run "1"', storage=storage)
+assert [d.name for d in study.directions] == ["MINIMIZE", "MINIMIZE"]
+first, second, third = study.trials
+assert first.params == {'conv,"1"': "f32", "=cmd()": "b"
+}, first.params
+assert first.values == [1.5, 0.1] and first.state == TrialState.COMPLETE
+assert first.user_attrs["drop"] == 0.25 and first.system_attrs["constraints"] == [-0.5]
+assert second.state == TrialState.FAIL and second.user_attrs["failure"].startswith("compile")
+assert third.system_attrs["constraints"] == [0.5]
+assert [t.number for t in study.best_trials] == [0, 2]
+optuna.samplers.TPESampler(seed=1)
+study.sampler = optuna.samplers.NSGAIISampler(seed=1)
+study.ask()  # it can go on from here
+)py");
+  EXPECT_EQ(std::system((python + " " + base + ".py " + base + ".log").c_str()), 0);
+  for (const char* end : {".log", ".py", ".log.lock"}) std::filesystem::remove(base + end);
+}
+
+}  // namespace
+}  // namespace msc::gym
