@@ -23,17 +23,19 @@ ArtefactManifest WriteArtefact(const std::string& folder, const Graph& canonical
                                const Strategy& strategy, const TargetRegistry& registry,
                                const CompileOptions& options) {
   const Target& target = registry.Get(strategy.target);
-  const Graph lowered = Lower(ApplyStrategy(canonical, strategy), target, options);
+  const Lowered lowered = LowerFor(ApplyStrategy(canonical, strategy), strategy, registry, options);
   // Built once here, so that what is written is known to build.
-  const Result<Executable> built = BuildExecutable(lowered, target, registry, options);
+  const Result<Executable> built = BuildExecutable(lowered, registry, options);
   if (!built.ok()) throw UserError("the model does not compile: " + built.failure().detail);
 
   MakeFolders(folder);
-  SaveGraph(lowered, Path(folder, "graph"));
+  SaveGraph(lowered.graph, Path(folder, "graph"));
   WriteFileAtomic(Path(folder, "strategy.json"), ToJson(strategy, 2) + "\n");
   ArtefactManifest manifest;
   manifest.target = target.spec();
   manifest.target_version = target.facts().version;
+  manifest.regions = lowered.regions;
+  manifest.refused = RefusedNodes(lowered, registry);
   manifest.threads = target.OptionsFor({.threads = options.threads}).threads;
   manifest.bindings = options.bindings;
   manifest.model_hash = GraphHash(canonical);
@@ -60,10 +62,11 @@ Result<Artefact> LoadArtefact(const std::string& folder, const TargetRegistry& r
                       "' lists; compile the model again");
     }
   }
-  const Graph lowered = LoadGraph(Path(folder, "graph"));
+  const Lowered lowered{.graph = LoadGraph(Path(folder, "graph")),
+                        .target = manifest.target,
+                        .regions = manifest.regions};
   const CompileOptions options{.threads = manifest.threads, .bindings = {}};
-  Result<Executable> executable =
-      BuildExecutable(lowered, registry.Get(manifest.target), registry, options);
+  Result<Executable> executable = BuildExecutable(lowered, registry, options);
   if (!executable.ok()) return executable.failure();
   return Artefact{.manifest = std::move(manifest), .executable = std::move(executable).value()};
 }

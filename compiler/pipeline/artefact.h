@@ -2,6 +2,7 @@
 
 #include <map>
 #include <string>
+#include <vector>
 
 #include "compiler/base/result.h"
 #include "compiler/ir/graph.h"
@@ -16,6 +17,9 @@ struct ArtefactManifest {
   std::string format = "msc-artefact-1";
   std::string target;
   std::string target_version;  ///< library and instruction set it was compiled under
+  /// Who runs which nodes of the lowered graph, in its order; none where `target` runs all.
+  std::vector<PartitionRegion> regions;
+  std::vector<std::string> refused;  ///< nodes that run on "reference" instead of there
   int threads = 1;
   std::map<std::string, std::int64_t> bindings;  ///< sizes given to symbolic dimensions
   std::string model_hash;                        ///< GraphHash of the canonical graph
@@ -26,6 +30,8 @@ struct ArtefactManifest {
     visit("format", self.format, "version of this file's form", Within::OneOf({"msc-artefact-1"}));
     visit("target", self.target, "who runs it, with its options");
     visit("target_version", self.target_version, "library and instruction set");
+    visit("regions", self.regions, "who runs which nodes of the lowered graph");
+    visit("refused", self.refused, "nodes that run on reference instead");
     visit("threads", self.threads, "threads it runs on", Within{1, 4096});
     visit("bindings", self.bindings, "sizes of symbolic dimensions");
     visit("model_hash", self.model_hash, "hash of the canonical graph");

@@ -1,7 +1,9 @@
 #include "compiler/pipeline/compile.h"
 
 #include <exception>
+#include <map>
 #include <new>
+#include <span>
 #include <utility>
 
 #include "compiler/base/error.h"
@@ -10,6 +12,8 @@
 #include "compiler/ir/serialize.h"
 #include "compiler/ops/op.h"
 #include "compiler/passes/passes.h"
+#include "compiler/pipeline/regions.h"
+#include "compiler/pipeline/splice.h"
 
 namespace msc {
 namespace {
@@ -54,43 +58,122 @@ void CheckStatic(const Graph& graph) {
   }
 }
 
-/// Which target runs each node, in graph order; a Failure names the first node nobody takes.
-Result<std::vector<const Target*>> Place(const Graph& graph, const Target& wanted,
-                                         const TargetRegistry& registry) {
+/// Nodes that one target builds as one region.
+struct Run {
+  const Target* target = nullptr;
+  std::vector<NodeId> nodes;
+};
+
+/// Who runs what, in graph order: of `wanted`, the nodes that it takes, and of the others the
+/// fallback. A Failure names the first node nobody takes.
+Result<std::vector<Run>> Place(const Graph& graph, std::span<const Run> wanted,
+                               const TargetRegistry& registry) {
   const Target* fallback = registry.Find("reference");
-  std::vector<const Target*> placed;
-  placed.reserve(graph.order().size());
-  for (const NodeId id : graph.order()) {
-    if (wanted.Supports(graph, id)) {
-      placed.push_back(&wanted);
-    } else if (fallback != nullptr && fallback->Supports(graph, id)) {
-      placed.push_back(fallback);
-    } else {
-      const Node& node = graph.node(id);
-      return Failure{FailureKind::kUnsupported,
-                     "no target runs node '" + node.name + "' (" + node.op + ")"};
+  std::vector<Run> placed;
+  for (const Run& run : wanted) {
+    bool goes_on = false;
+    for (const NodeId id : run.nodes) {
+      const Target* target = run.target;
+      if (!target->Supports(graph, id)) target = fallback;
+      if (target == nullptr || (target == fallback && !fallback->Supports(graph, id))) {
+        const Node& node = graph.node(id);
+        return Failure{FailureKind::kUnsupported,
+                       "no target runs node '" + node.name + "' (" + node.op + ")"};
+      }
+      if (!goes_on || placed.back().target != target) placed.push_back({target, {}});
+      placed.back().nodes.push_back(id);
+      goes_on = true;
     }
   }
   return placed;
 }
 
-Result<Executable> BuildRegions(const Graph& graph, const std::vector<const Target*>& placed,
-                                const CompileOptions& options) {
-  ExecutableBuilder builder(graph);
-  const std::vector<NodeId>& order = graph.order();
-  for (std::size_t begin = 0; begin < order.size();) {
-    std::size_t end = begin + 1;
-    while (end < order.size() && placed[end] == placed[begin]) ++end;
-    // A run of consecutive nodes in topological order is convex.
-    Region region{.graph = &graph, .nodes = {}};
-    for (std::size_t i = begin; i < end; ++i) region.nodes.push_back(order[i]);
-    const TargetOptions target_options{.threads = options.threads};
-    if (auto failure = placed[begin]->GraphToRuntime(region, target_options, builder)) {
-      return *std::move(failure);
+Result<Executable> BuildRuns(const Graph& graph, std::span<const Run> wanted,
+                             const TargetRegistry& registry, const CompileOptions& options) {
+  // The seam where a library's exceptions become a Failure of the candidate; our own mistakes and
+  // the caller's are not its fault and go on as they are.
+  try {
+    Result<std::vector<Run>> placed = Place(graph, wanted, registry);
+    if (!placed.ok()) return placed.failure();
+    ExecutableBuilder builder(graph);
+    for (Run& run : placed.value()) {
+      // A run of consecutive nodes in topological order is convex.
+      const Region region{.graph = &graph, .nodes = std::move(run.nodes)};
+      const TargetOptions target_options{.threads = options.threads};
+      if (auto failure = run.target->GraphToRuntime(region, target_options, builder)) {
+        return *std::move(failure);
+      }
     }
-    begin = end;
+    return std::move(builder).Build();
+  } catch (const InternalError&) {
+    throw;
+  } catch (const UserError&) {
+    throw;
+  } catch (const std::bad_alloc&) {
+    return Failure{FailureKind::kOutOfMemory, "out of memory while compiling"};
+  } catch (const std::exception& error) {
+    return Failure{FailureKind::kCompile, error.what()};
   }
-  return std::move(builder).Build();
+}
+
+/// The graph with every size known.
+Graph Bound(const Graph& applied, const CompileOptions& options) {
+  Graph graph = applied;
+  InferTypes(graph, BindAll(graph, options.bindings));
+  // With every size known, shape arithmetic folds and leaves what it hid.
+  Canonicalize(graph);
+  return graph;
+}
+
+void LowerBound(const Target& target, Graph& graph) {
+  for (const Pass& pass : target.Passes(PassPhase::kBeforeLowering)) pass.run(graph);
+  if (target.WantsFusedOps()) {
+    CancelRequantization(graph);
+    FuseOpsFor(graph, [&](const Graph& g, NodeId id) { return target.Supports(g, id); });
+  }
+  for (const Pass& pass : target.Passes(PassPhase::kLowering)) pass.run(graph);
+  RemoveDeadCode(graph);
+  InferTypes(graph);
+  CheckStatic(graph);
+}
+
+std::map<std::string, std::size_t> RegionByName(const std::vector<PartitionRegion>& partition) {
+  std::map<std::string, std::size_t> named;
+  for (std::size_t i = 0; i < partition.size(); ++i) {
+    if (partition[i].nodes.empty()) {
+      throw UserError("region " + std::to_string(i) + " of the partition has no nodes");
+    }
+    for (const std::string& name : partition[i].nodes) {
+      const auto [it, is_new] = named.emplace(name, i);
+      if (!is_new) {
+        throw UserError("node '" + name + "' is in regions " + std::to_string(it->second) +
+                        " and " + std::to_string(i) + " of the partition");
+      }
+    }
+  }
+  return named;
+}
+
+/// What each target of a lowered graph is to run.
+std::vector<Run> RunsOf(const Lowered& lowered, const TargetRegistry& registry) {
+  const std::vector<NodeId>& order = lowered.graph.order();
+  if (lowered.regions.empty()) return {{&registry.Get(lowered.target), order}};
+  std::vector<Run> runs;
+  std::size_t at = 0;
+  for (const PartitionRegion& region : lowered.regions) {
+    runs.push_back({&registry.Get(region.target), {}});
+    for (const std::string& name : region.nodes) {
+      if (at == order.size() || lowered.graph.node(order[at]).name != name) {
+        throw UserError("the regions do not list the nodes of the graph in its order, at '" + name +
+                        "'");
+      }
+      runs.back().nodes.push_back(order[at++]);
+    }
+  }
+  if (at != order.size()) {
+    throw UserError("the regions leave out node '" + lowered.graph.node(order[at]).name + "'");
+  }
+  return runs;
 }
 
 }  // namespace
@@ -111,46 +194,62 @@ Graph ApplyStrategy(const Graph& canonical, const Strategy& strategy) {
 }
 
 Graph Lower(const Graph& applied, const Target& target, const CompileOptions& options) {
-  Graph graph = applied;
-  InferTypes(graph, BindAll(graph, options.bindings));
-  // With every size known, shape arithmetic folds and leaves what it hid.
-  Canonicalize(graph);
-  for (const Pass& pass : target.Passes(PassPhase::kBeforeLowering)) pass.run(graph);
-  if (target.WantsFusedOps()) {
-    CancelRequantization(graph);
-    FuseOpsFor(graph, [&](const Graph& g, NodeId id) { return target.Supports(g, id); });
-  }
-  for (const Pass& pass : target.Passes(PassPhase::kLowering)) pass.run(graph);
-  RemoveDeadCode(graph);
-  InferTypes(graph);
-  CheckStatic(graph);
+  Graph graph = Bound(applied, options);
+  LowerBound(target, graph);
   return graph;
+}
+
+Lowered LowerFor(const Graph& applied, const Strategy& strategy, const TargetRegistry& registry,
+                 const CompileOptions& options) {
+  const std::vector<PartitionRegion>& partition = strategy.partition;
+  if (partition.empty()) {
+    return {.graph = Lower(applied, registry.Get(strategy.target), options),
+            .target = strategy.target,
+            .regions = {}};
+  }
+  Graph graph = Bound(applied, options);
+  const std::size_t rest = partition.size();
+  const RegionIds regions = AssignRegions(RegionByName(partition), rest, graph);
+  Splicer splicer(graph);
+  Lowered lowered{.graph = Graph(), .target = strategy.target, .regions = {}};
+  for (const OrderedRegion& region : OrderRegions(graph, regions, rest)) {
+    const std::string& spec = region.id < rest ? partition[region.id].target : strategy.target;
+    const Extracted part = Extract(graph, region.nodes);
+    Graph changed = part.graph;
+    LowerBound(registry.Get(spec), changed);
+    lowered.regions.push_back({.nodes = splicer.Add(part, changed), .target = spec});
+  }
+  lowered.graph = std::move(splicer).Take();
+  return lowered;
 }
 
 Result<Executable> BuildExecutable(const Graph& lowered, const Target& target,
                                    const TargetRegistry& registry, const CompileOptions& options) {
-  // The seam where a library's exceptions become a Failure of the candidate; our own mistakes and
-  // the caller's are not its fault and go on as they are.
-  try {
-    Result<std::vector<const Target*>> placed = Place(lowered, target, registry);
-    if (!placed.ok()) return placed.failure();
-    return BuildRegions(lowered, placed.value(), options);
-  } catch (const InternalError&) {
-    throw;
-  } catch (const UserError&) {
-    throw;
-  } catch (const std::bad_alloc&) {
-    return Failure{FailureKind::kOutOfMemory, "out of memory while compiling"};
-  } catch (const std::exception& error) {
-    return Failure{FailureKind::kCompile, error.what()};
+  const Run all{.target = &target, .nodes = lowered.order()};
+  return BuildRuns(lowered, {&all, 1}, registry, options);
+}
+
+std::vector<std::string> RefusedNodes(const Lowered& lowered, const TargetRegistry& registry) {
+  std::vector<std::string> refused;
+  for (const Run& run : RunsOf(lowered, registry)) {
+    for (const NodeId id : run.nodes) {
+      if (!run.target->Supports(lowered.graph, id)) {
+        refused.push_back(lowered.graph.node(id).name);
+      }
+    }
   }
+  return refused;
+}
+
+Result<Executable> BuildExecutable(const Lowered& lowered, const TargetRegistry& registry,
+                                   const CompileOptions& options) {
+  return BuildRuns(lowered.graph, RunsOf(lowered, registry), registry, options);
 }
 
 Result<Executable> Compile(const Graph& canonical, const Strategy& strategy,
                            const TargetRegistry& registry, const CompileOptions& options) {
-  const Target& target = registry.Get(strategy.target);
-  const Graph lowered = Lower(ApplyStrategy(canonical, strategy), target, options);
-  return BuildExecutable(lowered, target, registry, options);
+  return BuildExecutable(LowerFor(ApplyStrategy(canonical, strategy), strategy, registry, options),
+                         registry, options);
 }
 
 }  // namespace msc

@@ -35,6 +35,31 @@ struct CompileOptions {
                                                  const TargetRegistry& registry,
                                                  const CompileOptions& options);
 
+/// What runs: a lowered graph, and who runs what of it.
+struct Lowered {
+  Graph graph;
+  std::string target;  ///< who runs it all, where there are no regions
+  /// Names of all nodes in the graph's order: a region is a run of them.
+  std::vector<PartitionRegion> regions;
+};
+
+/// Lower for the target of the strategy; with a partition, every region by itself for its own
+/// target, and joined again. A value that crosses is narrow where the strategy stores it so.
+/// UserError if regions name nodes that the bound graph does not have, share one, have none, or
+/// need each other's results in a circle.
+[[nodiscard]] Lowered LowerFor(const Graph& applied, const Strategy& strategy,
+                               const TargetRegistry& registry, const CompileOptions& options);
+
+/// Names of the nodes that who is to run them refuses: "reference" runs those instead.
+[[nodiscard]] std::vector<std::string> RefusedNodes(const Lowered& lowered,
+                                                    const TargetRegistry& registry);
+
+/// BuildExecutable with every region built as one by its target; UserError if a region is not a run
+/// of nodes of the graph.
+[[nodiscard]] Result<Executable> BuildExecutable(const Lowered& lowered,
+                                                 const TargetRegistry& registry,
+                                                 const CompileOptions& options);
+
 /// All three steps.
 [[nodiscard]] Result<Executable> Compile(const Graph& canonical, const Strategy& strategy,
                                          const TargetRegistry& registry,

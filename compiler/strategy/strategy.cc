@@ -40,7 +40,11 @@ Precision ParsePrecision(std::string_view name) {
 }
 
 std::string ToJson(const Strategy& strategy, int indent) {
-  return ToJsonText(strategy, indent);
+  if (!strategy.partition.empty()) return ToJsonText(strategy, indent);
+  // Strategies that were written, and hashed, before there were partitions stay as they are.
+  nlohmann::json json = ParseJson(ToJsonText(strategy), "strategy");
+  json.erase("partition");
+  return json.dump(indent);
 }
 
 Strategy StrategyFromJson(std::string_view text, const std::string& what) {

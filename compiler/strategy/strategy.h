@@ -67,23 +67,39 @@ struct PrunePlan {
   }
 };
 
+/// Nodes that one target computes, as one piece.
+struct PartitionRegion {
+  std::vector<std::string> nodes;  ///< names, in no particular order
+  std::string target;              ///< a spec: "onednn", "blas:library=xsmm"
+  bool operator==(const PartitionRegion&) const = default;
+  template <class Self, class Visit>
+  static void Fields(Self& self, Visit& visit) {
+    visit("nodes", self.nodes, "node names");
+    visit("target", self.target, "who runs them");
+  }
+};
+
 /// Every decision taken about a model: what a search finds, what is exported, all that a replay
-/// needs. Later tools add their parts (placement, schedules, distillation) as fields of
-/// their own, each empty by default, so that old files stay readable.
+/// needs. Later tools add their parts (schedules, distillation) as fields of their own,
+/// each empty by default, so that old files stay readable.
 struct Strategy {
   std::string format = "msc-strategy-1";
   std::string model_hash;  ///< GraphHash of the canonical graph; empty = any
   std::string target = "onednn";
   PrunePlan prune;  ///< applied first
   QuantizePlan quantize;
+  /// Who runs what, where it is not all `target`: see pipeline/regions.h. Nodes by their names in
+  /// the canonical graph, with its sizes bound. Left out of the JSON where it is empty.
+  std::vector<PartitionRegion> partition;
   bool operator==(const Strategy&) const = default;
   template <class Self, class Visit>
   static void Fields(Self& self, Visit& visit) {
     visit("format", self.format, "version of this file's form", Within::OneOf({"msc-strategy-1"}));
     visit("model_hash", self.model_hash, "hash of the graph the names refer to");
-    visit("target", self.target, "target that runs the graph");
+    visit("target", self.target, "target that runs the graph, or what the partition leaves of it");
     visit("prune", self.prune, "channels that stay");
     visit("quantize", self.quantize, "precision of every layer");
+    visit("partition", self.partition, "regions that targets of their own run");
   }
 };
 

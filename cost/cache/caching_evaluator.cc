@@ -29,14 +29,21 @@ bool IsLasting(const Result<Outcome>& result) {
 }  // namespace
 
 std::string CacheKey(const CacheContext& context, const Candidate& candidate) {
-  const auto version = context.targets.find(candidate.strategy.target);
-  Check(version != context.targets.end(), "the version of every target in use is known");
+  const auto version_of = [&](const std::string& target) {
+    const auto version = context.targets.find(target);
+    Check(version != context.targets.end(), "the version of every target in use is known");
+    return version->second;
+  };
+  const std::string& target = candidate.strategy.target;
+  std::string versions = version_of(target);
+  for (const PartitionRegion& region : candidate.strategy.partition) {
+    versions += "\n" + version_of(region.target);
+  }
   Sha256 hash;
   // Each part with its length in front: no two lists of parts give the same bytes.
   for (const std::string& part :
        {std::string("msc-outcome-1"), context.graph_hash, context.samples_hash, context.cpu,
-        context.settings, context.program, version->first, version->second,
-        StrategyHash(candidate.strategy),
+        context.settings, context.program, target, versions, StrategyHash(candidate.strategy),
         std::string(candidate.measure == Measure::kQuality ? "quality" : "quality+latency")}) {
     hash.Add(std::to_string(part.size()) + ":" + part);
   }

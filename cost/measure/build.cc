@@ -47,11 +47,10 @@ Result<BuiltCandidate> BuildCandidate(const Graph& canonical, const Strategy& st
   }
   const std::int64_t batch = BatchSize(canonical, options.batch);
   const CompileOptions compile{options.threads, BatchBindings(canonical, batch)};
-  const Target& target = targets.Get(strategy.target);
-  const Graph lowered = Lower(ApplyStrategy(canonical, strategy), target, compile);
-  auto executable = BuildExecutable(lowered, target, targets, compile);
+  const Lowered lowered = LowerFor(ApplyStrategy(canonical, strategy), strategy, targets, compile);
+  auto executable = BuildExecutable(lowered, targets, compile);
   if (!executable.ok()) return executable.failure();
-  return BuiltCandidate{std::move(executable).value(), batch, Count(lowered).weight_bytes};
+  return BuiltCandidate{std::move(executable).value(), batch, Count(lowered.graph).weight_bytes};
 }
 
 void ForEachBatch(BuiltCandidate& candidate, const Tensor& samples, const OnBatch& on_batch) {

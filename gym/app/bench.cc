@@ -73,6 +73,11 @@ std::vector<BenchRow> MakeRows(const Options& options, const BenchSetup& setup,
   std::vector<BenchRow> rows;
   for (const Variant& variant : MakeVariants(options, setup, targets)) {
     if (options.peer) rows.push_back(MakePeerRow(options.model, variant, setup));
+    if (!variant.strategy.partition.empty()) {
+      rows.push_back(MakeRow(variant.strategy.target, variant, setup, targets));
+      rows.back().target = kMixed;
+      continue;
+    }
     for (const std::string& target : options.targets) {
       rows.push_back(MakeRow(target, variant, setup, targets));
     }

@@ -148,6 +148,7 @@ void PrintJson(const BenchTitle& title, const BenchSetup& setup, const std::vect
   for (std::size_t i = 0; i < rows.size(); ++i) {
     list.push_back(RowJson(title, rows[i]));
     if (rows[i].executable) {
+      if (rows[i].target == kMixed) continue;
       const std::string target = rows[i].target == kPeer ? "onnxruntime" : rows[i].target;
       versions[rows[i].target] = targets.Get(target).facts().version;
     }

@@ -178,14 +178,18 @@ BenchRow MakeRow(const std::string& spec, const Variant& variant, const BenchSet
   return Guarded(spec, variant, [&](BenchRow& row) {
     const Target& target = targets.Get(spec);
     const Graph applied = Applied(variant, setup);
-    const Graph lowered = Lower(applied, target, setup.compile);
-    Fill(row, BuildExecutable(lowered, target, targets, setup.compile), setup);
+    Strategy strategy = variant.strategy;
+    strategy.target = spec;
+    const bool mixed = !strategy.partition.empty();
+    const Lowered lowered = LowerFor(applied, strategy, targets, setup.compile);
+    Fill(row, BuildExecutable(lowered, targets, setup.compile), setup);
     if (!row.executable) return;
-    for (const NodeId id : lowered.order()) {
-      row.costs[lowered.node(id).name] = CostOf(lowered, id);
+    for (const NodeId id : lowered.graph.order()) {
+      row.costs[lowered.graph.node(id).name] = CostOf(lowered.graph, id);
     }
     for (const Step& step : row.executable->steps()) {
-      row.steps_elsewhere += step.target == target.facts().name ? 0 : 1;
+      const bool wanted = mixed ? step.target != "reference" : step.target == target.facts().name;
+      row.steps_elsewhere += wanted ? 0 : 1;
     }
     row.roof_seconds = RoofSeconds(applied, setup);
   });

@@ -71,6 +71,8 @@ struct BenchSetup {
                                    const BenchSetup& setup);
 /// What the target of such rows is called.
 inline constexpr const char* kPeer = "(onnxruntime)";
+/// Likewise of rows whose strategy says itself who runs what.
+inline constexpr const char* kMixed = "(mixed)";
 
 /// Gives rows whose outputs are not those of the first f32 row a reason instead of figures.
 void CompareOutputs(std::vector<BenchRow>& rows);

@@ -1,5 +1,6 @@
 #include <cstdio>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -25,19 +26,36 @@ struct Options {
   std::int64_t batch = 1;
 };
 
+/// "onednn", or "12 regions on blas, native, onednn".
+std::string Runners(const ArtefactManifest& manifest) {
+  if (manifest.regions.empty()) return manifest.target;
+  std::set<std::string> targets;
+  for (const PartitionRegion& region : manifest.regions) targets.insert(region.target);
+  std::string text;
+  for (const std::string& target : targets) text += (text.empty() ? "" : ", ") + target;
+  return std::to_string(manifest.regions.size()) + " regions on " + text;
+}
+
 void CompileModel(const Options& options) {
   const TargetRegistry targets = MakeTargets();
   Strategy strategy;
   if (!options.strategy.empty()) {
     strategy = StrategyFromJson(ReadFile(options.strategy), "'" + options.strategy + "'");
   }
-  if (!options.target.empty()) strategy.target = options.target;
+  if (!options.target.empty()) {
+    strategy.target = options.target;
+    strategy.partition.clear();
+  }
   const Graph graph = LoadModel(options.model, options.shapes);
   const CompileOptions compile{.threads = options.threads,
                                .bindings = BatchBindings(graph, options.batch)};
   const ArtefactManifest manifest = WriteArtefact(options.out, graph, strategy, targets, compile);
-  std::printf("%s: %s, %d thread%s, %s\n", options.out.c_str(), manifest.target.c_str(),
+  std::printf("%s: %s, %d thread%s, %s\n", options.out.c_str(), Runners(manifest).c_str(),
               manifest.threads, manifest.threads == 1 ? "" : "s", manifest.target_version.c_str());
+  if (manifest.refused.empty()) return;
+  std::printf("on reference, as its target refuses it: %s", manifest.refused.front().c_str());
+  if (manifest.refused.size() > 1) std::printf(" and %zu more", manifest.refused.size() - 1);
+  std::printf("; manifest.json lists them all\n");
 }
 
 }  // namespace
