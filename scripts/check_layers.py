@@ -51,6 +51,7 @@ RULES = {
     "cost/quality": "cost/model compiler/*",
     "cost/measure": "cost/model cost/quality compiler/*",
     "cost/cache": "cost/model compiler/base compiler/ir compiler/ops compiler/strategy",
+    "cost/partition": "cost/model cost/measure cost/cache compiler/*",
     "cost/farm": "cost/farm/* cost/model cost/measure cost/cache compiler/base",
     "cost/farm/transport": "cost/farm compiler/base",
     "cost/farm/transport/*": "cost/farm cost/farm/transport compiler/base",

@@ -35,4 +35,10 @@ void SaveGraph(const Graph& graph, const std::string& stem);
 /// tell where it came from.
 [[nodiscard]] std::string GraphHash(const Graph& graph);
 
+/// As GraphHash, but whatever the names and the values of weights: of constants of more than 64
+/// elements that are not i64, bool or strings, type and dims alone count. What has the same takes
+/// the same time to compute. Names inside nested graphs count; InternalError where one of those
+/// reads values around it.
+[[nodiscard]] std::string StructureHash(const Graph& graph);
+
 }  // namespace msc

@@ -158,6 +158,40 @@ class GraphWriter {
   Purpose purpose_;
 };
 
+/// A copy whose names tell the order of things and nothing else.
+Graph Renamed(const Graph& graph) {
+  Graph copy;
+  std::map<ValueId, ValueId> copies;
+  const auto next = [&] { return "v" + std::to_string(copies.size()); };
+  for (const ValueId id : graph.inputs()) {
+    const std::string name = next();
+    copies[id] = copy.AddInput(name, graph.type(id));
+  }
+  const auto read = [&](ValueId id) {
+    if (id == kNoValue) return id;
+    if (const auto it = copies.find(id); it != copies.end()) return it->second;
+    const TensorPtr constant = graph.constant(id);
+    Check(constant != nullptr, "a graph whose structure counts stands for itself");
+    const std::string name = next();
+    return copies[id] = copy.AddConstant(name, constant, graph.type(id).layout);
+  };
+  for (const NodeId id : graph.order()) {
+    Node node = graph.node(id);
+    node.name = "n" + std::to_string(copy.order().size());
+    Check(node.captures.empty(), "no nested graph knows a value by its name");
+    for (ValueId& input : node.inputs) input = read(input);
+    for (ValueId& output : node.outputs) {
+      if (output == kNoValue) continue;
+      const std::string name = next();
+      const ValueId of = output;
+      output = copies[of] = copy.AddValue(name, graph.type(of));
+    }
+    copy.AddNode(std::move(node));
+  }
+  for (const ValueId id : graph.outputs()) copy.AddOutput(read(id));
+  return copy;
+}
+
 /// Collects tensors, equal ones once.
 class TensorTable {
  public:
@@ -209,6 +243,20 @@ std::string GraphHash(const Graph& graph) {
       },
       Purpose::kHash);
   return Sha256Hex(writer.Write(graph).dump());
+}
+
+std::string StructureHash(const Graph& graph) {
+  constexpr std::int64_t kWeights = 64;
+  const GraphWriter writer(
+      [](const Tensor& tensor) {
+        const DType dtype = tensor.dtype();
+        const bool weights = ElementCount(tensor.dims()) > kWeights && dtype != DType::kI64 &&
+                             dtype != DType::kBool && dtype != DType::kString;
+        return std::string(Name(dtype)) + ToString(tensor.dims()) +
+               (weights ? "" : TensorDigest(tensor));
+      },
+      Purpose::kHash);
+  return Sha256Hex(writer.Write(Renamed(graph)).dump());
 }
 
 }  // namespace msc

@@ -116,15 +116,6 @@ Result<Executable> BuildRuns(const Graph& graph, std::span<const Run> wanted,
   }
 }
 
-/// The graph with every size known.
-Graph Bound(const Graph& applied, const CompileOptions& options) {
-  Graph graph = applied;
-  InferTypes(graph, BindAll(graph, options.bindings));
-  // With every size known, shape arithmetic folds and leaves what it hid.
-  Canonicalize(graph);
-  return graph;
-}
-
 void LowerBound(const Target& target, Graph& graph) {
   for (const Pass& pass : target.Passes(PassPhase::kBeforeLowering)) pass.run(graph);
   if (target.WantsFusedOps()) {
@@ -193,8 +184,16 @@ Graph ApplyStrategy(const Graph& canonical, const Strategy& strategy) {
   return applied;
 }
 
+Graph BindSizes(const Graph& graph, const CompileOptions& options) {
+  Graph bound = graph;
+  InferTypes(bound, BindAll(bound, options.bindings));
+  // With every size known, shape arithmetic folds and leaves what it hid.
+  Canonicalize(bound);
+  return bound;
+}
+
 Graph Lower(const Graph& applied, const Target& target, const CompileOptions& options) {
-  Graph graph = Bound(applied, options);
+  Graph graph = BindSizes(applied, options);
   LowerBound(target, graph);
   return graph;
 }
@@ -207,7 +206,7 @@ Lowered LowerFor(const Graph& applied, const Strategy& strategy, const TargetReg
             .target = strategy.target,
             .regions = {}};
   }
-  Graph graph = Bound(applied, options);
+  Graph graph = BindSizes(applied, options);
   const std::size_t rest = partition.size();
   const RegionIds regions = AssignRegions(RegionByName(partition), rest, graph);
   Splicer splicer(graph);

@@ -24,6 +24,10 @@ struct CompileOptions {
 /// UserError if the strategy was made for another graph.
 [[nodiscard]] Graph ApplyStrategy(const Graph& canonical, const Strategy& strategy);
 
+/// The graph with every size known, canonical again: what the names of a partition refer to, but
+/// for the nodes that ApplyStrategy adds. UserError where sizes are missing or of unknown symbols.
+[[nodiscard]] Graph BindSizes(const Graph& graph, const CompileOptions& options);
+
 /// The graph after ApplyStrategy, bound, lowered and fused for the target: what runs.
 [[nodiscard]] Graph Lower(const Graph& applied, const Target& target,
                           const CompileOptions& options);

@@ -7,9 +7,7 @@
 #include "compiler/base/hash.h"
 
 namespace msc::cost {
-namespace {
 
-/// Whether trying again would give the same.
 bool IsLasting(const Result<Outcome>& result) {
   if (result.ok()) return true;
   switch (result.failure().kind) {
@@ -25,8 +23,6 @@ bool IsLasting(const Result<Outcome>& result) {
   }
   return false;
 }
-
-}  // namespace
 
 std::string CacheKey(const CacheContext& context, const Candidate& candidate) {
   const auto version_of = [&](const std::string& target) {

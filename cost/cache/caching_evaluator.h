@@ -25,6 +25,9 @@ struct CacheContext {
 /// `context.targets`.
 [[nodiscard]] std::string CacheKey(const CacheContext& context, const Candidate& candidate);
 
+/// Whether trying again would give the same: an outcome, or one of the failures that are stored.
+[[nodiscard]] bool IsLasting(const Result<Outcome>& result);
+
 /// Answers from a store what was measured before, and asks `inner` for the rest.
 ///
 /// Equal candidates of one batch are asked once. A request for quality alone is also answered by an

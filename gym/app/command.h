@@ -36,5 +36,6 @@ void AddJournal(CLI::App& app, AppContext& context);
 void AddInspect(CLI::App& app, AppContext& context);
 void AddList(CLI::App& app, AppContext& context);
 void AddMeasureChild(CLI::App& app, AppContext& context);
+void AddMeasureRegions(CLI::App& app, AppContext& context);  // in measure_child.cc
 
 }  // namespace msc::gym

@@ -57,6 +57,7 @@ int Main(int argc, char** argv) {
   AddList(app, context);
   AddConformance(app, context);
   AddMeasureChild(app, context);
+  AddMeasureRegions(app, context);
   try {
     app.parse(argc, argv);
     return context.exit_code;

@@ -4,6 +4,7 @@
 #include <CLI/CLI.hpp>
 
 #include "cost/measure/evaluate_child.h"
+#include "cost/partition/region_child.h"
 #include "gym/app/command.h"
 #include "gym/app/registries.h"
 
@@ -17,6 +18,17 @@ void AddMeasureChild(CLI::App& app, AppContext& context) {
   command->add_option("request", *request, "request file")->required();
   command->callback(
       [request, &context] { context.exit_code = cost::MeasureChildMain(*request, MakeTargets()); });
+}
+
+void AddMeasureRegions(CLI::App& app, AppContext& context) {
+  auto request = std::make_shared<std::string>();
+  CLI::App* command =
+      app.add_subcommand("measure-regions", "Measure regions; started by partition");
+  command->group("");  // not in the help: a partition starts it
+  command->add_option("request", *request, "request file")->required();
+  command->callback([request, &context] {
+    context.exit_code = cost::MeasureRegionsMain(*request, MakeTargets());
+  });
 }
 
 }  // namespace msc::gym

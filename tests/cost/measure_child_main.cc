@@ -1,4 +1,5 @@
-// The measuring child for evaluate_test: real targets, and some that do a candidate harm.
+// The measuring child for evaluate_test and region_test: real targets, and some that do a candidate
+// harm.
 
 #include <csignal>
 #include <cstring>
@@ -12,6 +13,7 @@
 
 #include "compiler/targets/register.h"
 #include "cost/measure/evaluate_child.h"
+#include "cost/partition/region_child.h"
 
 namespace msc::cost {
 namespace {
@@ -67,9 +69,12 @@ int main(int argc, char** argv) {
                    return std::make_unique<msc::cost::HarmfulTarget>(harm);
                  }});
   }
-  if (argc != 3 || std::strcmp(argv[1], "measure-child") != 0) {
-    std::cerr << "usage: measure_child measure-child REQUEST.json\n";
-    return 2;
+  if (argc == 3 && std::strcmp(argv[1], "measure-child") == 0) {
+    return msc::cost::MeasureChildMain(argv[2], targets);
   }
-  return msc::cost::MeasureChildMain(argv[2], targets);
+  if (argc == 3 && std::strcmp(argv[1], "measure-regions") == 0) {
+    return msc::cost::MeasureRegionsMain(argv[2], targets);
+  }
+  std::cerr << "usage: measure_child measure-child|measure-regions REQUEST.json\n";
+  return 2;
 }

@@ -1,0 +1,215 @@
+#include "cost/partition/region_child.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <exception>
+#include <iostream>
+#include <memory>
+#include <new>
+#include <optional>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "compiler/base/error.h"
+#include "compiler/base/file.h"
+#include "compiler/base/rng.h"
+#include "compiler/ir/serialize.h"
+#include "compiler/runtime/threads.h"
+#include "cost/measure/child.h"
+#include "cost/measure/record.h"
+#include "cost/model/outcome.h"
+#include "cost/partition/region_protocol.h"
+#include "cost/partition/source.h"
+
+namespace msc::cost {
+namespace {
+
+/// Appends answers, each whole and at once.
+class Answers {
+ public:
+  explicit Answers(const std::string& path) : file_(std::fopen(path.c_str(), "ae")) {
+    if (file_ == nullptr) throw SystemError("cannot append to '" + path + "'", errno);
+  }
+  void Say(const RegionAnswer& answer) {
+    const std::string line = ToJson(answer) + "\n";
+    if (std::fwrite(line.data(), 1, line.size(), file_.get()) != line.size() ||
+        std::fflush(file_.get()) != 0) {
+      throw SystemError("cannot write answers", errno);
+    }
+  }
+
+ private:
+  struct Close {
+    void operator()(std::FILE* file) const noexcept { (void)std::fclose(file); }
+  };
+  std::unique_ptr<std::FILE, Close> file_;
+};
+
+/// A runner that is ready to be timed.
+struct Ready {
+  std::size_t index = 0;
+  Executable executable;
+  std::vector<Tensor> outputs = {};
+  std::int64_t weight_bytes = 0;
+};
+
+/// Positive reals, so that no logarithm or root of them is a NaN; 8-bit integers that vary; zeros
+/// where the elements may be indices.
+Tensor InputFor(const ValueType& type, Rng& rng) {
+  Tensor tensor(type.dtype, StaticDims(type.shape.value()).value());
+  if (type.dtype == DType::kF32) {
+    for (float& x : tensor.MutableValues<float>()) x = static_cast<float>(0.5 + rng.Uniform());
+  } else if (type.dtype == DType::kBF16) {
+    for (auto& x : tensor.MutableValues<std::uint16_t>()) {
+      x = ToBF16(static_cast<float>(0.5 + rng.Uniform()));
+    }
+  } else if (type.dtype == DType::kI8) {
+    for (auto& x : tensor.MutableValues<std::int8_t>())
+      x = static_cast<std::int8_t>(rng.Below(128));
+  } else if (type.dtype == DType::kU8) {
+    for (auto& x : tensor.MutableValues<std::uint8_t>()) {
+      x = static_cast<std::uint8_t>(rng.Below(256));
+    }
+  }
+  return tensor;
+}
+
+/// Largest difference in parts of the range of `wanted`; infinite where they cannot be compared.
+double Difference(const Tensor& wanted, const Tensor& got) {
+  if (wanted.dtype() != got.dtype() || wanted.dims() != got.dims()) return INFINITY;
+  if (wanted.dtype() != DType::kF32) return wanted == got ? 0 : INFINITY;
+  const auto want = wanted.Values<float>();
+  const auto have = got.Values<float>();
+  if (want.empty()) return 0;
+  const auto [least, most] = std::minmax_element(want.begin(), want.end());
+  const double range = std::max(static_cast<double>(*most) - static_cast<double>(*least), 1e-30);
+  double largest = 0;
+  for (std::size_t i = 0; i < want.size(); ++i) {
+    const double difference = std::abs(static_cast<double>(want[i]) - static_cast<double>(have[i]));
+    if (!std::isfinite(difference)) return INFINITY;
+    largest = std::max(largest, difference);
+  }
+  return largest / range;
+}
+
+class RegionChild {
+ public:
+  RegionChild(const RegionRequest& request, const TargetRegistry& targets)
+      : request_(request),
+        targets_(targets),
+        source_(LoadGraph(request.graph), {request.added.begin(), request.added.end()}),
+        answers_(request.answers) {
+    UseThreads(request.threads);
+  }
+
+  void Measure() {
+    for (std::size_t i = 0; i < request_.groups.size(); ++i) MeasureGroup(i);
+  }
+
+ private:
+  void MeasureGroup(std::size_t index) {
+    const RegionGroup& group = request_.groups[index];
+    const Graph graph = group.nodes.empty() ? source_.graph() : source_.Cut(group.nodes);
+    std::vector<Tensor> inputs;
+    Rng rng(1);
+    for (const ValueId id : graph.inputs()) inputs.push_back(InputFor(graph.type(id), rng));
+    std::vector<Ready> ready;
+    for (std::size_t i = 0; i < group.runners.size(); ++i) {
+      answers_.Say({.state = "builds", .group = index, .runner = i, .outcome = ""});
+      Result<Ready> made = Make(group, graph, i, inputs);
+      std::optional<Failure> failure;
+      if (!made.ok()) failure = made.failure();
+      if (!failure && !ready.empty()) failure = Compare(ready.front(), made.value());
+      if (failure) {
+        Give(index, i, *failure);
+        continue;
+      }
+      ready.push_back(std::move(made).value());
+    }
+    if (ready.empty()) return;
+    answers_.Say({.state = "times", .group = index, .runner = 0, .outcome = ""});
+    std::vector<Call> calls;
+    for (Ready& runner : ready) {
+      calls.emplace_back([&] { runner.executable.RunInto(inputs, runner.outputs); });
+    }
+    const std::vector<Latency> latencies =
+        MeasureTogether(calls.front(), calls, request_.latency, SystemProbe());
+    for (std::size_t i = 0; i < ready.size(); ++i) {
+      Outcome outcome;
+      outcome.latency = latencies[i];
+      outcome.weight_bytes = ready[i].weight_bytes;
+      outcome.peak_bytes = static_cast<std::int64_t>(ready[i].executable.memory().arena_bytes);
+      Give(index, ready[i].index, outcome);
+    }
+  }
+
+  Result<Ready> Make(const RegionGroup& group, const Graph& graph, std::size_t index,
+                     const std::vector<Tensor>& inputs) {
+    // That a library, or our own code, does not take a region is what measuring finds out.
+    try {
+      Strategy strategy;
+      strategy.target = group.runners[index].target;
+      strategy.partition = group.runners[index].partition;
+      const CompileOptions options{.threads = request_.threads, .bindings = {}};
+      const Lowered lowered = LowerFor(graph, strategy, targets_, options);
+      if (!group.nodes.empty()) {
+        const std::vector<std::string> refused = RefusedNodes(lowered, targets_);
+        if (!refused.empty()) {
+          return Failure{FailureKind::kUnsupported, "refuses node '" + refused.front() + "'"};
+        }
+      }
+      Result<Executable> built = BuildExecutable(lowered, targets_, options);
+      if (!built.ok()) return built.failure();
+      Ready ready{.index = index, .executable = std::move(built).value()};
+      ready.outputs = ready.executable.Run(inputs);
+      ready.weight_bytes = Count(lowered.graph).weight_bytes;
+      return ready;
+    } catch (const std::bad_alloc&) {
+      return Failure{FailureKind::kOutOfMemory, "out of memory while compiling"};
+    } catch (const std::exception& error) {
+      return Failure{FailureKind::kCompile, error.what()};
+    }
+  }
+
+  [[nodiscard]] std::optional<Failure> Compare(const Ready& first, const Ready& other) const {
+    if (request_.tolerance == 0) return std::nullopt;
+    for (std::size_t i = 0; i < first.outputs.size(); ++i) {
+      const double difference = Difference(first.outputs[i], other.outputs[i]);
+      if (difference <= request_.tolerance) continue;
+      return Failure{FailureKind::kWrongOutput, "an output differs from the first runner's by " +
+                                                    std::to_string(difference) + " of its range"};
+    }
+    return std::nullopt;
+  }
+
+  void Give(std::size_t group, std::size_t runner, const Result<Outcome>& outcome) {
+    answers_.Say({.state = "gave", .group = group, .runner = runner, .outcome = ToJson(outcome)});
+  }
+
+  const RegionRequest& request_;
+  const TargetRegistry& targets_;
+  RegionSource source_;
+  Answers answers_;
+};
+
+}  // namespace
+
+int MeasureRegionsMain(const std::string& request_path, const TargetRegistry& targets) {
+  // The seam between a child and its parent: whatever happens becomes a record or a status.
+  try {
+    const RegionRequest request =
+        RegionRequestFromJson(ReadFile(request_path), "'" + request_path + "'");
+    RegionChild(request, targets).Measure();
+    WriteRecord(kRecordFd, "{}");
+    return 0;
+  } catch (const std::bad_alloc&) {
+    return kExitOutOfMemory;
+  } catch (const std::exception& error) {
+    std::cerr << error.what() << "\n";
+    return 1;
+  }
+}
+
+}  // namespace msc::cost

@@ -1,0 +1,85 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "compiler/base/result.h"
+#include "compiler/targets/target.h"
+#include "cost/cache/store.h"
+#include "cost/model/outcome.h"
+#include "cost/partition/region_meter.h"
+
+namespace msc::cost {
+
+/// Nodes that one target computes as one region.
+struct MeasuredRegion {
+  std::vector<std::string> nodes;  ///< in the graph's order
+  std::string target;              ///< spec
+};
+
+/// What a cost depends on besides the region and its target.
+struct RegionCostContext {
+  std::string cpu;      ///< CpuFingerprint
+  std::string program;  ///< version of this program: its kernels take their time too
+  int threads = 1;
+  LatencyOptions latency;  ///< how regions are timed
+};
+
+/// How fast a region is timed in a search that asks for hundreds: a few rounds, a tenth of a second
+/// at most.
+[[nodiscard]] LatencyOptions QuickLatency();
+
+/// Costs of regions, measured once: regions of one structure (see StructureHash) are one, in this
+/// model and in any other whose costs are kept in the same folder. Failures are kept where they
+/// would come again (see CachingEvaluator). Several processes may share the folder; one object is
+/// for one thread.
+class RegionCosts {
+ public:
+  /// All references outlive this. `folder` is made where it is missing.
+  RegionCosts(const RegionSource& source, const TargetRegistry& targets, RegionMeter& meter,
+              const std::string& folder, RegionCostContext context);
+
+  /// What is known without measuring.
+  [[nodiscard]] std::optional<Result<Outcome>> Find(const MeasuredRegion& region);
+
+  /// Called for every region once, as soon as it is known.
+  using Done = std::function<void(std::size_t region, const Result<Outcome>& outcome)>;
+  /// Finds or measures. Targets that are asked about one structure are timed against each other.
+  /// Returns when all are reported, or soon after `stop` says true.
+  void Measure(std::span<const MeasuredRegion> regions, const Done& done,
+               const std::function<bool()>& stop = {});
+
+  struct Counts {
+    std::int64_t found = 0;     ///< regions answered from the folder, or from a region like it
+    std::int64_t measured = 0;  ///< that were compiled and timed
+    std::int64_t failed = 0;    ///< of those
+  };
+  [[nodiscard]] const Counts& counts() const noexcept { return counts_; }
+  /// How many measurements regions of these would take: distinct structures and targets that are
+  /// not known.
+  [[nodiscard]] std::size_t CountUnknown(std::span<const MeasuredRegion> regions);
+
+ private:
+  [[nodiscard]] std::string KeyOf(const MeasuredRegion& region);
+  [[nodiscard]] const std::string& StructureOf(const std::vector<std::string>& nodes);
+  [[nodiscard]] std::optional<Result<Outcome>> Read(const std::string& key);
+  void Keep(const std::string& key, const Result<Outcome>& outcome);
+
+  const RegionSource& source_;
+  const TargetRegistry& targets_;
+  RegionMeter& meter_;
+  OutcomeStore store_;
+  RegionCostContext context_;
+  std::string context_text_;
+  std::map<std::vector<std::string>, std::string> structures_;
+  std::map<std::string, Result<Outcome>> known_;  ///< by key
+  Counts counts_;
+};
+
+}  // namespace msc::cost

@@ -1,0 +1,255 @@
+#include "cost/partition/region_meter.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <optional>
+#include <utility>
+
+#include "compiler/base/error.h"
+#include "compiler/base/file.h"
+#include "compiler/ir/serialize.h"
+#include "cost/measure/child.h"
+#include "cost/measure/core_lock.h"
+
+namespace msc::cost {
+
+/// A folder of this user alone, removed at the end.
+class RegionMeter::Folder {
+ public:
+  explicit Folder(const std::string& parent) : path_(parent + "/mscgym-regions-XXXXXX") {
+    MakeFolders(parent);
+    if (::mkdtemp(path_.data()) == nullptr) {
+      throw SystemError("cannot make a folder in '" + parent + "'", errno);
+    }
+  }
+  Folder(const Folder&) = delete;
+  Folder& operator=(const Folder&) = delete;
+  ~Folder() {
+    std::error_code ignored;
+    std::filesystem::remove_all(path_, ignored);
+  }
+  [[nodiscard]] std::string At(const std::string& name) const { return path_ + "/" + name; }
+
+ private:
+  std::string path_;
+};
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+/// Runners that are still to be reported.
+struct Work {
+  std::size_t group = 0;
+  std::vector<std::size_t> runners;
+};
+
+/// The lines that a child adds to a file, as they become whole.
+class Tail {
+ public:
+  explicit Tail(std::string path) : path_(std::move(path)) {}
+
+  std::vector<std::string> NewLines() {
+    std::ifstream file(path_, std::ios::binary);
+    file.seekg(static_cast<std::streamoff>(read_));
+    std::vector<std::string> lines;
+    for (std::string line; std::getline(file, line) && !file.eof();) {
+      read_ += line.size() + 1;
+      lines.push_back(std::move(line));
+    }
+    return lines;
+  }
+
+ private:
+  std::string path_;
+  std::size_t read_ = 0;
+};
+
+}  // namespace
+
+/// One call of Measure.
+class RegionMeter::Batch {
+ public:
+  Batch(const RegionMeter& meter, std::span<const RegionGroup> groups, const RegionTiming& timing,
+        const Done& done, const std::function<bool()>& stop)
+      : meter_(meter), groups_(groups), timing_(timing), done_(done), stop_(stop) {
+    for (std::size_t i = 0; i < groups.size(); ++i) {
+      Work work{.group = i, .runners = {}};
+      for (std::size_t k = 0; k < groups[i].runners.size(); ++k) work.runners.push_back(k);
+      if (!work.runners.empty()) queue_.push_back(std::move(work));
+    }
+  }
+
+  void Run() {
+    const auto lock =
+        LockCores(meter_.options_.lock_folder, meter_.options_.cores, CoreUse::kExclusive, stop_);
+    if (!lock) return;
+    while (!queue_.empty()) {
+      begun_.reset();
+      const std::optional<Failure> failure = RunOneChild();
+      if (stopped_) return;
+      std::erase_if(queue_, [](const Work& work) { return work.runners.empty(); });
+      if (queue_.empty()) return;
+      Blame(failure.value_or(Failure{FailureKind::kCrash, "ended before the work did"}));
+    }
+  }
+
+ private:
+  [[nodiscard]] std::optional<Failure> RunOneChild() {
+    const RegionMeterOptions& options = meter_.options_;
+    const std::string answers = meter_.folder_->At("answers");
+    std::filesystem::remove(answers);
+    const std::string request = meter_.folder_->At("request.json");
+    WriteFileAtomic(request, ToJson(MakeRequest(answers)));
+    ChildCommand command;
+    command.argv = options.child;
+    command.argv.push_back(request);
+    command.cores = options.cores;
+    command.environment = {"LC_ALL=C", "OMP_NUM_THREADS=" + std::to_string(options.threads),
+                           "OMP_DYNAMIC=false"};
+    command.environment.insert(command.environment.end(), options.environment.begin(),
+                               options.environment.end());
+    // What counts is how long one runner takes; the whole is bounded by their number.
+    command.limits.timeout = std::chrono::hours(24);
+    command.limits.memory_bytes = options.memory_mb << 20U;
+    Tail tail(answers);
+    const std::chrono::milliseconds patience(options.patience_ms);
+    Clock::time_point heard = Clock::now();
+    bool hung = false;
+    const auto report = RunChild(command, [&] {
+      if (Hear(tail)) heard = Clock::now();
+      stopped_ = stop_ && stop_();
+      hung = Clock::now() - heard >= patience;
+      return stopped_ || hung;
+    });
+    Hear(tail);
+    if (report.ok()) return std::nullopt;
+    if (hung) {
+      return Failure{FailureKind::kTimeout,
+                     "no answer within " + std::to_string(options.patience_ms) + " ms"};
+    }
+    return report.failure();
+  }
+
+  [[nodiscard]] RegionRequest MakeRequest(const std::string& answers) const {
+    RegionRequest request;
+    request.graph = meter_.folder_->At("graph");
+    request.added = {meter_.source_.added().begin(), meter_.source_.added().end()};
+    request.answers = answers;
+    request.threads = meter_.options_.threads;
+    request.tolerance = timing_.tolerance;
+    request.latency = timing_.latency;
+    for (const Work& work : queue_) {
+      RegionGroup group{.nodes = groups_[work.group].nodes, .runners = {}};
+      for (const std::size_t runner : work.runners) {
+        group.runners.push_back(groups_[work.group].runners[runner]);
+      }
+      request.groups.push_back(std::move(group));
+    }
+    // Indices in answers are those of the request, whatever of it is done meanwhile.
+    asked_ = queue_;
+    return request;
+  }
+
+  /// Reports what is new. Whether there was anything.
+  bool Hear(Tail& tail) {
+    const std::vector<std::string> lines = tail.NewLines();
+    for (const std::string& line : lines) {
+      RegionAnswer answer;
+      Result<Outcome> outcome = Failure{};
+      try {
+        answer = RegionAnswerFromJson(line);
+        if (answer.state == "gave") outcome = OutcomeFromJson(answer.outcome);
+      } catch (const UserError&) {
+        continue;  // the child, not the user, wrote this; what is missing will be noticed
+      }
+      if (answer.group >= asked_.size() || answer.runner >= asked_[answer.group].runners.size()) {
+        continue;
+      }
+      const Work& asked = asked_[answer.group];
+      if (answer.state == "gave") {
+        Report(asked.group, asked.runners[answer.runner], outcome);
+      } else {
+        begun_ = Begun{.timing = answer.state == "times",
+                       .asked = asked,
+                       .runner = asked.runners[answer.runner]};
+      }
+    }
+    return !lines.empty();
+  }
+
+  /// Once for each.
+  void Report(std::size_t group, std::size_t runner, const Result<Outcome>& outcome) {
+    for (Work& work : queue_) {
+      if (work.group != group || std::erase(work.runners, runner) == 0) continue;
+      done_(group, runner, outcome);
+      return;
+    }
+  }
+
+  /// Removes what the child was at when it failed, or takes it apart.
+  void Blame(const Failure& failure) {
+    if (!begun_) {
+      // It did not come to the work: nor would another.
+      for (const Work& work : std::exchange(queue_, {})) {
+        for (const std::size_t runner : work.runners) done_(work.group, runner, failure);
+      }
+      return;
+    }
+    const std::vector<std::size_t>& asked = begun_->asked.runners;
+    const auto at = std::find_if(queue_.begin(), queue_.end(), [&](const Work& work) {
+      return work.group == begun_->asked.group &&
+             std::find(asked.begin(), asked.end(), work.runners.front()) != asked.end();
+    });
+    if (at == queue_.end()) {
+      // All that it began was reported: it was on its way to the next.
+      const Work next = queue_.front();
+      Report(next.group, next.runners.front(), failure);
+    } else if (!begun_->timing || at->runners.size() == 1) {
+      Report(at->group, begun_->timing ? at->runners.front() : begun_->runner, failure);
+    } else {
+      const Work together = *at;
+      queue_.erase(at);
+      for (const std::size_t runner : together.runners) {
+        queue_.push_back({.group = together.group, .runners = {runner}});
+      }
+    }
+    std::erase_if(queue_, [](const Work& work) { return work.runners.empty(); });
+  }
+
+  struct Begun {
+    bool timing = false;
+    Work asked;
+    std::size_t runner = 0;
+  };
+
+  const RegionMeter& meter_;
+  std::span<const RegionGroup> groups_;
+  const RegionTiming& timing_;
+  const Done& done_;
+  const std::function<bool()>& stop_;
+  std::vector<Work> queue_;
+  mutable std::vector<Work> asked_;
+  std::optional<Begun> begun_;
+  bool stopped_ = false;
+};
+
+RegionMeter::RegionMeter(const RegionSource& source, RegionMeterOptions options)
+    : source_(source),
+      options_(std::move(options)),
+      folder_(std::make_unique<Folder>(options_.scratch)) {
+  Check(!options_.child.empty(), "a region meter knows how to start a child");
+  SaveGraph(source.graph(), folder_->At("graph"));
+}
+
+RegionMeter::~RegionMeter() = default;
+
+void RegionMeter::Measure(std::span<const RegionGroup> groups, const RegionTiming& timing,
+                          const Done& done, const std::function<bool()>& stop) {
+  Batch(*this, groups, timing, done, stop).Run();
+}
+
+}  // namespace msc::cost

@@ -1,0 +1,37 @@
+#pragma once
+
+#include <map>
+#include <set>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "compiler/ir/graph.h"
+#include "compiler/pipeline/compile.h"
+#include "compiler/strategy/strategy.h"
+
+namespace msc::cost {
+
+/// A model whose regions are measured.
+class RegionSource {
+ public:
+  /// The canonical graph with its sizes bound and the precisions of `strategy` applied.
+  RegionSource(const Graph& canonical, const Strategy& strategy, const CompileOptions& options);
+  /// A graph as graph() of another source gave it, and its added().
+  RegionSource(Graph graph, std::set<std::string> added);
+
+  [[nodiscard]] const Graph& graph() const noexcept { return graph_; }
+  /// Names of the nodes that the strategy added, which no plan names.
+  [[nodiscard]] const std::set<std::string>& added() const noexcept { return added_; }
+
+  /// What `nodes` compute, with the added nodes around them and their constants, as a graph of its
+  /// own: as LowerFor cuts it out where all others are in other regions. UserError where a name is
+  /// not the graph's.
+  [[nodiscard]] Graph Cut(std::span<const std::string> nodes) const;
+
+ private:
+  Graph graph_;
+  std::set<std::string> added_;
+};
+
+}  // namespace msc::cost
