@@ -29,6 +29,7 @@ void AddConformance(CLI::App& app, AppContext& context);
 void AddPrune(CLI::App& app, AppContext& context);
 void AddRun(CLI::App& app, AppContext& context);
 void AddBench(CLI::App& app, AppContext& context);
+void AddPartition(CLI::App& app, AppContext& context);
 void AddExport(CLI::App& app, AppContext& context);
 void AddExportStudy(CLI::App& app, AppContext& context);
 void AddReport(CLI::App& app, AppContext& context);

@@ -49,6 +49,7 @@ int Main(int argc, char** argv) {
   AddPrune(app, context);
   AddRun(app, context);
   AddBench(app, context);
+  AddPartition(app, context);
   AddExport(app, context);
   AddExportStudy(app, context);
   AddReport(app, context);

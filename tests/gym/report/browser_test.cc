@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "compiler/base/file.h"
+#include "gym/report/partition_page.h"
 #include "tests/gym/report/sample_report.h"
 
 // Opens a report in a real browser, without a screen and without a network.
@@ -142,6 +143,54 @@ TEST_F(ReportInABrowser, ShowsATrialWhereverThePointerIs) {
   ASSERT_EQ(visit.status, 0);
   EXPECT_NE(visit.dom.find("data-tip=\"trial 105 \xC2\xB7 evolutionary\""), std::string::npos);
   EXPECT_NE(visit.dom.find("data-hot=\"1\""), std::string::npos);
+}
+
+TEST_F(ReportInABrowser, ShowsAPartition) {
+  PartitionView view{.model = "net<script>.onnx",
+                     .machine = "a CPU",
+                     .summary = "plan 1 is fastest",
+                     .boxes = {},
+                     .rows = {},
+                     .facts = {"as measured"}};
+  view.boxes = {{.target = "onednn",
+                 .rule = "layer",
+                 .nodes = {"conv (Conv)", "relu (Relu)"},
+                 .micros = 12.5,
+                 .alternative = "native",
+                 .alternative_micros = 14.0,
+                 .why = "1.12x as fast as the next",
+                 .reads = {},
+                 .bytes_out = 4096},
+                {.target = "blas",
+                 .rule = "node",
+                 .nodes = {"fc \"<b>\" (Gemm)"},
+                 .micros = 3.0,
+                 .alternative = "",
+                 .alternative_micros = {},
+                 .why = "only one",
+                 .reads = {0},
+                 .bytes_out = 40}};
+  view.rows = {{.name = "plan 1",
+                .regions = 2,
+                .predicted_micros = 15.5,
+                .measured_micros = 16.0,
+                .ratio = 0.9,
+                .ratio_low = 0.88,
+                .ratio_high = 0.93,
+                .note = "",
+                .best = true}};
+  const Visit visit = Open(folder_, RenderPartition(view));
+  ASSERT_EQ(visit.status, 0);
+  EXPECT_NE(visit.dom.find("<svg id=\"regions\""), std::string::npos);
+  EXPECT_NE(visit.dom.find("<title>onednn, 12.50 µs; next best native, 14.00 µs"),
+            std::string::npos)
+      << "shown where one points";
+  EXPECT_NE(visit.dom.find("fc \"&lt;b&gt;\" (Gemm)"), std::string::npos) << "names are text";
+  EXPECT_NE(visit.dom.find("<line "), std::string::npos) << "who reads whom";
+  EXPECT_EQ(visit.dom.find("<script"), std::string::npos);
+  const std::string dot = PartitionDot(view);
+  EXPECT_NE(dot.find("r0 -> r1 [label=\"4.1 kB\"]"), std::string::npos) << dot;
+  EXPECT_NE(dot.find("fc \\\"<b>\\\" (Gemm)"), std::string::npos) << dot;
 }
 
 }  // namespace

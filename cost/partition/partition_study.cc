@@ -1,0 +1,389 @@
+#include "cost/partition/partition_study.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <cstdio>
+#include <numeric>
+#include <set>
+#include <utility>
+
+#include "compiler/base/error.h"
+#include "compiler/partition/generate/generate.h"
+
+namespace msc::cost {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using Progress = std::function<void(const std::string&)>;
+using Stop = std::function<bool()>;
+
+constexpr double kNanosPerMicro = 1e3;
+
+double SecondsSince(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+Cost CostFrom(const Result<Outcome>& outcome) {
+  if (!outcome.ok()) {
+    return Cost::Invalid(std::string(Name(outcome.failure().kind)) + ": " +
+                         outcome.failure().detail);
+  }
+  return Cost::Micros(outcome.value().latency.value().median_ns / kNanosPerMicro);
+}
+
+std::string ProgressText(std::size_t done, std::size_t all, Clock::time_point start) {
+  const double seconds = SecondsSince(start);
+  const double left =
+      done == 0 ? 0 : seconds / static_cast<double>(done) * static_cast<double>(all - done);
+  std::string text(100, '\0');
+  const int size = std::snprintf(text.data(), text.size(),
+                                 "measured %zu of %zu regions, %.0f s left", done, all, left);
+  text.resize(static_cast<std::size_t>(std::max(size, 0)));
+  return text;
+}
+
+/// Measures the given candidates and leaves their costs in the problem.
+class Measurer {
+ public:
+  Measurer(CoverProblem& problem, RegionCosts& costs, const Progress& progress, const Stop& stop)
+      : problem_(problem), costs_(costs), progress_(progress), stop_(stop) {}
+
+  std::vector<Cost> operator()(std::span<const std::uint32_t> candidates) {
+    std::vector<MeasuredRegion> regions;
+    regions.reserve(candidates.size());
+    for (const std::uint32_t i : candidates) {
+      regions.push_back(
+          {NodeNames(problem_, problem_.candidates[i]), problem_.candidates[i].target});
+    }
+    std::vector<Cost> found(candidates.size(), Cost::Invalid("was not measured: stopped"));
+    const Clock::time_point start = Clock::now();
+    std::size_t done = 0;
+    costs_.Measure(
+        regions,
+        [&](std::size_t i, const Result<Outcome>& outcome) {
+          found[i] = CostFrom(outcome);
+          if (outcome.ok()) {
+            problem_.candidates[candidates[i]].bytes =
+                outcome.value().weight_bytes + outcome.value().peak_bytes;
+          }
+          ++done;
+          if (progress_) progress_(ProgressText(done, regions.size(), start));
+        },
+        stop_);
+    return found;
+  }
+
+ private:
+  CoverProblem& problem_;
+  RegionCosts& costs_;
+  const Progress& progress_;
+  const Stop& stop_;
+};
+
+/// The same problem with boundaries priced into the candidates: whatever a region makes that others
+/// read crosses one.
+CoverProblem WithBoundaries(const CoverProblem& problem, const BoundaryCost& boundary) {
+  CoverProblem priced = problem;
+  for (Candidate& candidate : priced.candidates) {
+    if (!candidate.cost.known()) continue;
+    double bytes = 0;
+    for (const FlowIndex tensor : TensorsOut(problem.flow, candidate.nodes)) {
+      bytes += static_cast<double>(problem.flow.tensor(tensor).bytes);
+    }
+    candidate.cost = Cost::Micros(candidate.cost.micros() + boundary.micros_per_region +
+                                  boundary.micros_per_byte * bytes);
+  }
+  return priced;
+}
+
+double BytesHandedOver(const CoverProblem& problem, const std::vector<std::uint32_t>& chosen) {
+  double bytes = 0;
+  for (const std::uint32_t i : chosen) {
+    for (const FlowIndex tensor : TensorsOut(problem.flow, problem.candidates[i].nodes)) {
+      if (!problem.flow.tensor(tensor).leaves) {
+        bytes += static_cast<double>(problem.flow.tensor(tensor).bytes);
+      }
+    }
+  }
+  return bytes;
+}
+
+class Study {
+ public:
+  Study(CoverProblem& problem, RegionMeter& meter, const StudyOptions& options,
+        const Progress& progress, const Stop& stop)
+      : problem_(problem), meter_(meter), options_(options), progress_(progress), stop_(stop) {}
+
+  StudyResult Run(Measurer measure) {
+    FindCosts(measure);
+    if (Stopped()) return std::move(result_);
+    for (const std::string& target : options_.targets) AddSingle(target);
+    SearchOptions search;
+    search.priority = options_.targets;
+    const Result<Cover> greedy = FindCover(KnownOnly(), "greedy", search);
+    if (greedy.ok()) AddCover("greedy", greedy.value());
+    AddBestCovers();
+    if (Stopped()) return std::move(result_);
+    Time(Indices(0));
+    for (std::size_t round = 0; round < options_.rounds && !Stopped(); ++round) {
+      result_.boundary = FitBoundary(problem_, result_.plans);
+      const std::size_t before = result_.plans.size();
+      AddBestCovers();
+      if (result_.plans.size() == before) break;
+      // What is new is timed in turn with the best so far and with what ratios are to.
+      std::vector<std::size_t> timed = Indices(before);
+      if (const auto best = Fastest(false)) timed.insert(timed.begin(), *best);
+      if (reference_ && timed.front() != *reference_) timed.insert(timed.begin(), *reference_);
+      Time(timed);
+    }
+    Decide();
+    return std::move(result_);
+  }
+
+ private:
+  bool Stopped() {
+    result_.stopped = result_.stopped || (stop_ && stop_());
+    return result_.stopped;
+  }
+
+  [[nodiscard]] std::vector<std::size_t> Indices(std::size_t from) const {
+    std::vector<std::size_t> indices(result_.plans.size() - from);
+    std::iota(indices.begin(), indices.end(), from);
+    return indices;
+  }
+
+  /// The whole graph on one target, unless a pin says otherwise.
+  void AddSingle(const std::string& target) {
+    for (const auto& [node, pinned] : problem_.conditions.pins) {
+      if (pinned != target) return;
+    }
+    TimedPlan plan{.name = target};
+    plan.runner.target = target;
+    for (const Candidate& candidate : problem_.candidates) {
+      if (candidate.target == target && candidate.cost.known() &&
+          candidate.nodes.Count() == problem_.flow.size()) {
+        plan.predicted_micros = candidate.cost.micros();
+      }
+    }
+    result_.plans.push_back(std::move(plan));
+  }
+
+  void FindCosts(Measurer& measure) {
+    SearchOptions search;
+    search.priority = options_.targets;
+    if (options_.lazy) {
+      const Result<Cover> cover = FindCoverLazily(problem_, std::ref(measure), search);
+      if (!cover.ok() && !Stopped()) throw UserError(cover.failure().detail);
+      return;
+    }
+    std::vector<std::uint32_t> all(problem_.candidates.size());
+    std::iota(all.begin(), all.end(), 0U);
+    const std::vector<Cost> found = measure(all);
+    for (const std::uint32_t i : all) problem_.candidates[i].cost = found[i];
+  }
+
+  /// Candidates that lazy measuring never asked for cannot be part of further covers.
+  [[nodiscard]] CoverProblem KnownOnly() const {
+    CoverProblem known = problem_;
+    for (Candidate& candidate : known.candidates) {
+      if (candidate.cost.unknown()) candidate.cost = Cost::Invalid("was not measured");
+    }
+    return known;
+  }
+
+  void AddBestCovers() {
+    SearchOptions search;
+    search.priority = options_.targets;
+    const bool first = result_.statistics.solves == 0 && result_.statistics.states == 0;
+    const Clock::time_point start = Clock::now();
+    const CoverProblem priced = WithBoundaries(KnownOnly(), result_.boundary);
+    std::vector<Cover> covers;
+    if (options_.search == "exact") {
+      Result<std::vector<Cover>> best = FindBestCovers(priced, options_.plans, search);
+      if (!best.ok()) throw UserError(best.failure().detail);
+      covers = std::move(best).value();
+    } else {
+      Result<Cover> cover = FindCover(priced, options_.search, search);
+      if (!cover.ok()) throw UserError(cover.failure().detail);
+      covers.push_back(std::move(cover).value());
+    }
+    result_.search_seconds += SecondsSince(start);
+    if (first && !covers.empty()) {
+      result_.statistics = covers.front().statistics;
+      result_.gap = covers.front().gap();
+    }
+    for (const Cover& cover : covers) {
+      if (AddCover("plan " + std::to_string(next_plan_), cover)) ++next_plan_;
+    }
+  }
+
+  /// Whether it is none that is there already.
+  bool AddCover(const std::string& name, const Cover& cover) {
+    TimedPlan plan{.name = name};
+    plan.chosen = cover.chosen;
+    double sum = 0;
+    for (const std::uint32_t i : cover.chosen) sum += problem_.candidates[i].cost.micros();
+    plan.runner.partition = PlanOf(problem_, cover.chosen);
+    plan.runner.target = plan.runner.partition.front().target;
+    // One region is what that target does with the whole graph.
+    if (plan.runner.partition.size() == 1) plan.runner.partition.clear();
+    for (TimedPlan& other : result_.plans) {
+      if (!(other.runner == plan.runner)) continue;
+      if (!other.predicted_micros) other.predicted_micros = sum;
+      return false;
+    }
+    plan.predicted_micros = sum;
+    result_.plans.push_back(std::move(plan));
+    return true;
+  }
+
+  /// Times the plans of these indices in turn.
+  void Time(const std::vector<std::size_t>& indices) {
+    if (progress_) progress_("timing " + std::to_string(indices.size()) + " whole plans");
+    RegionGroup group;
+    for (const std::size_t i : indices) group.runners.push_back(result_.plans[i].runner);
+    std::vector<std::optional<Latency>> latencies(indices.size());
+    meter_.Measure(
+        {&group, 1}, {.latency = options_.latency, .tolerance = options_.tolerance},
+        [&](std::size_t /*group*/, std::size_t runner, const Result<Outcome>& outcome) {
+          if (outcome.ok()) {
+            latencies[runner] = outcome.value().latency;
+          } else {
+            result_.plans[indices[runner]].failure =
+                std::string(Name(outcome.failure().kind)) + ": " + outcome.failure().detail;
+          }
+        },
+        stop_);
+    // Once for all groups: the fastest single target of the first, else its fastest plan.
+    std::size_t reference = indices.size();
+    for (std::size_t i = 0; i < indices.size(); ++i) {
+      if (!latencies[i]) continue;
+      if (reference_ ? indices[i] == *reference_ : Before(indices, latencies, i, reference)) {
+        reference = i;
+      }
+    }
+    if (reference == indices.size()) return;
+    reference_ = indices[reference];
+    for (std::size_t i = 0; i < indices.size(); ++i) {
+      if (!latencies[i]) continue;
+      TimedPlan& plan = result_.plans[indices[i]];
+      plan.measured_micros = latencies[i]->median_ns / kNanosPerMicro;
+      // Those of the protocol are to the first of the group.
+      const double by = latencies[reference]->ratio;
+      plan.ratio = latencies[i]->ratio / by;
+      plan.ratio_low = latencies[i]->ratio_low / by;
+      plan.ratio_high = latencies[i]->ratio_high / by;
+    }
+  }
+
+  /// Whether the i-th of a group is a better reference than the other, if there is another.
+  [[nodiscard]] bool Before(const std::vector<std::size_t>& indices,
+                            const std::vector<std::optional<Latency>>& latencies, std::size_t i,
+                            std::size_t other) const {
+    if (other == indices.size()) return true;
+    const bool single = result_.plans[indices[i]].chosen.empty();
+    const bool other_single = result_.plans[indices[other]].chosen.empty();
+    if (single != other_single) return single;
+    return latencies[i]->median_ns < latencies[other]->median_ns;
+  }
+
+  [[nodiscard]] std::optional<std::size_t> Fastest(bool single) const {
+    std::optional<std::size_t> fastest;
+    for (std::size_t i = 0; i < result_.plans.size(); ++i) {
+      const TimedPlan& plan = result_.plans[i];
+      if (!plan.measured_micros || plan.chosen.empty() != single) continue;
+      if (!fastest || plan.ratio < result_.plans[*fastest].ratio) fastest = i;
+    }
+    return fastest;
+  }
+
+  void Decide() {
+    const auto single = Fastest(true);
+    const auto mixed = Fastest(false);
+    result_.best = mixed;
+    if (single && (!mixed || result_.plans[*mixed].ratio_high >= 1)) result_.best = single;
+  }
+
+  CoverProblem& problem_;
+  RegionMeter& meter_;
+  const StudyOptions& options_;
+  const Progress& progress_;
+  const Stop& stop_;
+  StudyResult result_;
+  std::optional<std::size_t> reference_;  ///< plan that ratios are to
+  int next_plan_ = 1;
+};
+
+}  // namespace
+
+CoverProblem ProposeRegions(const Graph& plain, const RegionSource& source,
+                            std::span<const std::string> targets, const TargetRegistry& registry) {
+  if (targets.empty()) throw UserError("name at least one target");
+  std::vector<const Target*> made;
+  made.reserve(targets.size());
+  for (const std::string& spec : targets) made.push_back(&registry.Get(spec));
+  CoverProblem problem;
+  problem.flow = DataflowGraph(plain);
+  problem.candidates = GenerateCandidates(source.graph(), problem.flow, made);
+  return problem;
+}
+
+std::vector<std::string> NodeNames(const CoverProblem& problem, const Candidate& candidate) {
+  std::vector<std::string> names;
+  candidate.nodes.ForEach(
+      [&](std::size_t index) { names.push_back(problem.flow.node(index).name); });
+  return names;
+}
+
+BoundaryCost FitBoundary(const CoverProblem& problem, const std::vector<TimedPlan>& plans) {
+  // Normal equations of y = a * regions + b * bytes, rows weighted by 1 / measured.
+  double aa = 0;
+  double ab = 0;
+  double bb = 0;
+  double ay = 0;
+  double by = 0;
+  for (const TimedPlan& plan : plans) {
+    if (plan.chosen.size() < 2 || !plan.measured_micros || !plan.predicted_micros) continue;
+    const double weight = 1 / *plan.measured_micros;
+    const double a = weight * static_cast<double>(plan.chosen.size() - 1);
+    const double b = weight * BytesHandedOver(problem, plan.chosen);
+    const double y = weight * (*plan.measured_micros - *plan.predicted_micros);
+    aa += a * a;
+    ab += a * b;
+    bb += b * b;
+    ay += a * y;
+    by += b * y;
+  }
+  const auto alone = [](double xy, double xx) { return xx > 0 ? std::max(0.0, xy / xx) : 0.0; };
+  const double determinant = aa * bb - ab * ab;
+  if (determinant > 1e-9 * aa * bb) {
+    const BoundaryCost both{.micros_per_region = (ay * bb - by * ab) / determinant,
+                            .micros_per_byte = (by * aa - ay * ab) / determinant};
+    if (both.micros_per_region >= 0 && both.micros_per_byte >= 0) return both;
+  }
+  // One of them is 0 at the least: the one whose absence explains more.
+  const BoundaryCost regions{.micros_per_region = alone(ay, aa), .micros_per_byte = 0};
+  const BoundaryCost bytes{.micros_per_region = 0, .micros_per_byte = alone(by, bb)};
+  return regions.micros_per_region * ay >= bytes.micros_per_byte * by ? regions : bytes;
+}
+
+std::vector<PartitionRegion> PlanOf(const CoverProblem& problem,
+                                    const std::vector<std::uint32_t>& chosen) {
+  std::vector<PartitionRegion> plan;
+  plan.reserve(chosen.size());
+  for (const std::uint32_t i : chosen) {
+    const Candidate& candidate = problem.candidates[i];
+    plan.push_back({.nodes = NodeNames(problem, candidate), .target = candidate.target});
+  }
+  return plan;
+}
+
+StudyResult StudyPartitions(CoverProblem& problem, RegionCosts& costs, RegionMeter& meter,
+                            const StudyOptions& options, const Progress& progress,
+                            const Stop& stop) {
+  return Study(problem, meter, options, progress, stop)
+      .Run(Measurer(problem, costs, progress, stop));
+}
+
+}  // namespace msc::cost

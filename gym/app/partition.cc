@@ -1,0 +1,291 @@
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <CLI/CLI.hpp>
+
+#include "compiler/base/error.h"
+#include "compiler/base/file.h"
+#include "compiler/ir/serialize.h"
+#include "compiler/pipeline/batch.h"
+#include "compiler/runtime/threads.h"
+#include "cost/measure/machine.h"
+#include "cost/partition/partition_study.h"
+#include "gym/app/bench_rows.h"
+#include "gym/app/command.h"
+#include "gym/app/model.h"
+#include "gym/app/partition_print.h"
+#include "gym/app/progress.h"
+#include "gym/app/registries.h"
+#include "gym/app/stop.h"
+#include "gym/report/partition_page.h"
+
+namespace msc::gym {
+namespace {
+
+struct Options {
+  std::string model;
+  std::vector<std::string> shapes;
+  std::vector<std::string> targets = {"onednn", "native", "xnnpack", "blas"};
+  std::string precision = "f32";
+  std::string strategy;
+  std::string search = "exact";
+  std::string out;
+  std::string cache;
+  std::vector<std::string> pins;
+  int threads = 1;
+  std::int64_t batch = 1;
+  std::int64_t max_ms = 1000;
+  std::size_t plans = 3;
+  std::size_t rounds = 3;
+  std::int64_t patience_ms = 60'000;
+  bool lazy = false;
+  bool dry_run = false;
+  bool json = false;
+};
+
+// NOLINTBEGIN(concurrency-mt-unsafe): no thread changes the environment
+std::string Environment(const char* name) {
+  const char* const value = std::getenv(name);
+  return value == nullptr ? "" : value;
+}
+// NOLINTEND(concurrency-mt-unsafe)
+
+/// Where the costs of all studies of this user are kept.
+std::string CostFolder(const Options& options) {
+  if (!options.cache.empty()) return options.cache;
+  if (const std::string xdg = Environment("XDG_CACHE_HOME"); xdg.starts_with("/")) {
+    return xdg + "/mscgym/regions";
+  }
+  const std::string home = Environment("HOME");
+  if (home.starts_with("/")) return home + "/.cache/mscgym/regions";
+  throw UserError("no folder to keep costs in: give one by --cache");
+}
+
+/// The precisions to run in.
+Strategy BaseStrategy(const Options& options, const BenchSetup& setup,
+                      const TargetRegistry& targets) {
+  Strategy strategy;
+  if (!options.strategy.empty()) {
+    strategy = StrategyFromJson(ReadFile(options.strategy), "'" + options.strategy + "'");
+    strategy.partition.clear();
+  } else {
+    Variant variant = AllLayersIn(ParsePrecision(options.precision), setup, targets);
+    if (!variant.why.empty()) throw UserError(variant.why);
+    strategy = std::move(variant.strategy);
+  }
+  strategy.model_hash = GraphHash(*setup.graph);
+  strategy.target = options.targets.front();
+  return strategy;
+}
+
+void Pin(const std::vector<std::string>& pins, const std::vector<std::string>& targets,
+         CoverProblem& problem) {
+  for (const std::string& pin : pins) {
+    const std::size_t cut = pin.rfind('=');
+    // Options of a target have '=' too: the node ends at one behind which a target follows.
+    std::size_t at = cut;
+    while (at != std::string::npos && at > 0 &&
+           std::find(targets.begin(), targets.end(), pin.substr(at + 1)) == targets.end()) {
+      at = pin.rfind('=', at - 1);
+    }
+    const FlowIndex node = at == std::string::npos ? kNoFlow : problem.flow.Find(pin.substr(0, at));
+    if (node == kNoFlow) {
+      throw UserError("--pin " + pin +
+                      ": write NODE=TARGET, a node of the canonical graph and one "
+                      "of --targets");
+    }
+    problem.conditions.pins[node] = pin.substr(at + 1);
+  }
+}
+
+/// Targets that this machine can run, each under its canonical name.
+std::vector<std::string> Checked(const std::vector<std::string>& specs,
+                                 const TargetRegistry& targets) {
+  std::vector<std::string> checked;
+  for (const std::string& spec : specs) {
+    const std::string name = targets.Get(spec).spec();
+    if (std::find(checked.begin(), checked.end(), name) == checked.end()) checked.push_back(name);
+  }
+  return checked;
+}
+
+void Partition(Options options, AppContext& context) {
+  const TargetRegistry targets = MakeTargets();
+  options.targets = Checked(options.targets, targets);
+  const std::vector<int> cores = AllowedCores();
+  if (options.threads > std::ssize(cores)) {
+    throw UserError("--threads is more than the " + std::to_string(cores.size()) +
+                    " cores of this process");
+  }
+  const Graph graph = LoadModel(options.model, options.shapes);
+  const BenchSetup setup{
+      .graph = &graph,
+      .batch = options.batch,
+      .compile = {.threads = options.threads, .bindings = BatchBindings(graph, options.batch)},
+      .inputs = {},
+      .roof = {}};
+  Strategy strategy = BaseStrategy(options, setup, targets);
+  const cost::RegionSource source(graph, strategy, setup.compile);
+  CoverProblem problem =
+      cost::ProposeRegions(BindSizes(graph, setup.compile), source, options.targets, targets);
+  Pin(options.pins, options.targets, problem);
+
+  cost::RegionMeterOptions meter_options;
+  meter_options.child = {context.self, "measure-regions"};
+  meter_options.cores = {cores.begin(), cores.begin() + options.threads};
+  meter_options.threads = options.threads;
+  meter_options.patience_ms = options.patience_ms;
+  for (const char* name : {"HOME", "PATH", "XDG_CACHE_HOME", "MSCGYM_CACHE", "MSCGYM_CXX"}) {
+    const std::string value = Environment(name);
+    if (!value.empty()) meter_options.environment.push_back(std::string(name) + "=" + value);
+  }
+  const cost::MachineFacts machine = cost::ReadMachine();
+  cost::RegionMeter meter(source, meter_options);
+  cost::RegionCosts costs(source, targets, meter, CostFolder(options),
+                          {.cpu = cost::CpuFingerprint(machine),
+                           .program = MSC_VERSION,
+                           .threads = options.threads,
+                           .latency = cost::QuickLatency()});
+  if (options.dry_run) {
+    PrintProposal(problem, costs, options.json);
+    return;
+  }
+
+  cost::StudyOptions study;
+  study.targets = options.targets;
+  study.search = options.search;
+  study.lazy = options.lazy;
+  study.plans = options.plans;
+  study.rounds = options.rounds;
+  study.latency.max_ms = options.max_ms;
+  study.latency.settle_calls = 1;
+  study.tolerance = strategy.quantize.layers.empty() ? 1e-3 : 0.2;
+  const auto start = std::chrono::steady_clock::now();
+  CatchStopSignals();
+  cost::StudyResult result;
+  {
+    ProgressLine progress;
+    result = cost::StudyPartitions(
+        problem, costs, meter, study, [&](const std::string& text) { progress.Show(text); },
+        StopRequested);
+  }
+  const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
+  const PartitionOutcome outcome{.model = options.model,
+                                 .machine = machine.cpu,
+                                 .threads = options.threads,
+                                 .problem = &problem,
+                                 .result = &result,
+                                 .costs = costs.counts(),
+                                 .seconds = seconds.count()};
+  if (!result.best) {
+    context.exit_code = kExitFailure;
+    std::fprintf(stderr,
+                 result.stopped ? "mscgym: stopped; what was measured is kept in '%s'\n"
+                                : "mscgym: no plan could be timed; costs are in '%s'\n",
+                 CostFolder(options).c_str());
+    for (const cost::TimedPlan& plan : result.plans) {
+      if (!plan.failure.empty()) {
+        std::fprintf(stderr, "  %s: %s\n", plan.name.c_str(), plan.failure.c_str());
+      }
+    }
+    return;
+  }
+  const cost::RegionRunner& best = result.plans[*result.best].runner;
+  strategy.target = best.target;
+  strategy.partition = best.partition;
+  const PartitionView view = ViewOf(outcome);
+  if (options.json) {
+    PrintPartitionJson(outcome, view);
+  } else {
+    PrintPartition(view);
+  }
+  if (options.out.empty()) return;
+  MakeFolders(options.out);
+  WriteFileAtomic(options.out + "/strategy.json", ToJson(strategy, 2) + "\n");
+  WriteFileAtomic(options.out + "/partition.html", RenderPartition(view));
+  WriteFileAtomic(options.out + "/partition.dot", PartitionDot(view));
+  if (!options.json) {
+    std::printf("wrote strategy.json, partition.html and partition.dot to %s\n",
+                options.out.c_str());
+  }
+}
+
+}  // namespace
+
+void AddPartition(CLI::App& app, AppContext& context) {
+  auto options = std::make_shared<Options>();
+  CLI::App* command =
+      app.add_subcommand("partition", "Find out which target is fastest for which part of a model");
+  command->add_option("model", options->model, "an .onnx file or a saved graph (.json)")
+      ->required();
+  AddShapeOption(*command, options->shapes);
+  command
+      ->add_option("--targets,--target", options->targets,
+                   "targets with their options, separated by commas; the first ones first for the "
+                   "greedy plan that is compared with")
+      ->delimiter(',')
+      ->capture_default_str();
+  command
+      ->add_option("--precision", options->precision,
+                   "of all layers: f32, bf16, int8; int8 scales come from random inputs")
+      ->check(CLI::IsMember({"f32", "bf16", "int8"}))
+      ->capture_default_str();
+  command->add_option("--strategy", options->strategy,
+                      "precisions of this strategy instead; its target and partition do not count");
+  command->add_option("--pin", options->pins, "NODE=TARGET: who must run a node; may be repeated")
+      ->allow_extra_args(false);
+  command->add_option("--search", options->search, "how plans are found from costs")
+      ->check([](const std::string& name) {
+        try {
+          (void)FindSearch(name);
+          return std::string();
+        } catch (const UserError& error) {
+          return std::string(error.what());
+        }
+      })
+      ->capture_default_str();
+  command->add_flag("--lazy", options->lazy, "measure regions of the best plan so far alone");
+  command->add_option("--plans", options->plans, "best plans that are timed as whole models")
+      ->check(CLI::Range(1, 100))
+      ->capture_default_str();
+  command
+      ->add_option("--rounds", options->rounds,
+                   "how often boundaries are fitted to what whole plans took, to search again")
+      ->check(CLI::Range(0, 100))
+      ->capture_default_str();
+  command->add_option("--threads", options->threads, "threads")
+      ->check(CLI::Range(1, 1024))
+      ->capture_default_str();
+  command->add_option("--batch", options->batch, "size of a symbolic batch dimension")
+      ->check(CLI::Range(1, 65536))
+      ->capture_default_str();
+  command->add_option("--max-ms", options->max_ms, "budget of a whole plan in milliseconds")
+      ->check(CLI::Range(1, 1000000))
+      ->capture_default_str();
+  command
+      ->add_option("--patience-ms", options->patience_ms,
+                   "after which a region that is compiled or timed counts as hung")
+      ->check(CLI::Range(1, 100000000))
+      ->capture_default_str();
+  command->add_option("--cache", options->cache,
+                      "folder of costs; by default one for all studies of this user");
+  command->add_option("--out", options->out,
+                      "folder for strategy.json, partition.html and partition.dot");
+  command->add_flag("--dry-run", options->dry_run,
+                    "only say what would be measured and how long that may take");
+  command->add_flag("--json", options->json, "for scripts");
+  command->footer(
+      "Examples:\n  mscgym partition model.onnx --targets onednn,xnnpack --out plan\n"
+      "  mscgym compile model.onnx --strategy plan/strategy.json --out artefact");
+  command->callback([options, &context] { Partition(*options, context); });
+}
+
+}  // namespace msc::gym

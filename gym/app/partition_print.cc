@@ -1,0 +1,265 @@
+#include "gym/app/partition_print.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <cstdio>
+#include <map>
+#include <optional>
+#include <utility>
+
+#include <nlohmann/json.hpp>
+
+namespace msc::gym {
+namespace {
+
+/// Mean time to build and time one region: what a proposal says it may take.
+constexpr double kSecondsEach = 0.25;
+
+std::string Text(const char* format, double value) {
+  char text[64] = "";  // NOLINT(modernize-avoid-c-arrays): snprintf
+  std::snprintf(text, sizeof text, format, value);
+  return text;
+}
+
+std::string Micros(std::optional<double> micros) {
+  return micros ? Text("%.1f", *micros) : "-";
+}
+
+/// The candidate of a single target that gets the whole graph.
+std::optional<std::uint32_t> WholeOn(const CoverProblem& problem, const std::string& target) {
+  for (std::uint32_t i = 0; i < problem.candidates.size(); ++i) {
+    const Candidate& candidate = problem.candidates[i];
+    if (candidate.target == target && candidate.nodes.Count() == problem.flow.size()) return i;
+  }
+  return std::nullopt;
+}
+
+/// The cheapest of the other targets on the same nodes, and why the candidate was taken.
+void Compare(const CoverProblem& problem, const Candidate& chosen, PartitionBox& box) {
+  const Candidate* next = nullptr;
+  std::size_t refuse = 0;
+  std::size_t others = 0;
+  for (const Candidate& other : problem.candidates) {
+    if (other.target == chosen.target || !(other.nodes == chosen.nodes)) continue;
+    ++others;
+    refuse += other.cost.invalid() ? 1 : 0;
+    if (!other.cost.known()) continue;
+    if (next == nullptr || other.cost.micros() < next->cost.micros()) next = &other;
+  }
+  if (next == nullptr) {
+    box.why = others == refuse ? "no other target takes these nodes as one region"
+                               : "others were not measured on these nodes";
+    return;
+  }
+  box.alternative = next->target;
+  box.alternative_micros = next->cost.micros();
+  const double factor = next->cost.micros() / std::max(chosen.cost.micros(), 1e-9);
+  box.why = factor >= 1
+                ? Text("%.2fx as fast as the next", factor)
+                : Text("%.2fx as fast as the next, which would cost more elsewhere", factor);
+}
+
+PartitionBox BoxOf(const CoverProblem& problem, const Candidate& candidate) {
+  PartitionBox box;
+  box.target = candidate.target;
+  box.rule = candidate.rule;
+  candidate.nodes.ForEach([&](std::size_t i) {
+    const FlowNode& node = problem.flow.node(i);
+    box.nodes.push_back(node.name + " (" + node.op + ")");
+  });
+  if (candidate.cost.known()) box.micros = candidate.cost.micros();
+  Compare(problem, candidate, box);
+  for (const FlowIndex tensor : TensorsOut(problem.flow, candidate.nodes)) {
+    box.bytes_out += problem.flow.tensor(tensor).bytes;
+  }
+  return box;
+}
+
+std::vector<PartitionBox> BoxesOf(const CoverProblem& problem, const cost::TimedPlan& plan) {
+  std::vector<std::uint32_t> chosen = plan.chosen;
+  if (chosen.empty()) {
+    if (const auto whole = WholeOn(problem, plan.runner.target)) chosen = {*whole};
+  }
+  std::vector<PartitionBox> boxes;
+  std::map<FlowIndex, std::size_t> box_of;
+  for (const std::uint32_t i : chosen) {
+    const Candidate& candidate = problem.candidates[i];
+    PartitionBox box = BoxOf(problem, candidate);
+    for (const FlowIndex tensor : TensorsIn(problem.flow, candidate.nodes)) {
+      const FlowIndex from = problem.flow.tensor(tensor).producer;
+      if (from == kNoFlow) continue;
+      const std::size_t read = box_of.at(from);
+      if (std::find(box.reads.begin(), box.reads.end(), read) == box.reads.end()) {
+        box.reads.push_back(read);
+      }
+    }
+    candidate.nodes.ForEach(
+        [&](std::size_t n) { box_of[static_cast<FlowIndex>(n)] = boxes.size(); });
+    boxes.push_back(std::move(box));
+  }
+  return boxes;
+}
+
+std::string Summary(const cost::StudyResult& result) {
+  const cost::TimedPlan& best = result.plans[*result.best];
+  const std::string time = Text("%.3f ms", best.measured_micros.value() * 1e-3);
+  if (best.chosen.empty()) {
+    return best.name + " alone is fastest: " + time + "; no mix was faster beyond the noise";
+  }
+  return best.name + ", " + std::to_string(best.chosen.size()) + " regions, is fastest: " + time +
+         Text(", %.3fx as fast as the fastest single target", 1 / best.ratio);
+}
+
+nlohmann::ordered_json Number(std::optional<double> value) {
+  return value ? nlohmann::ordered_json(*value) : nlohmann::ordered_json();
+}
+
+}  // namespace
+
+void PrintProposal(const CoverProblem& problem, cost::RegionCosts& costs, bool json) {
+  std::map<std::pair<std::string, std::string>, std::size_t> counts;
+  std::vector<cost::MeasuredRegion> regions;
+  for (const Candidate& candidate : problem.candidates) {
+    ++counts[{candidate.target, candidate.rule}];
+    regions.push_back({cost::NodeNames(problem, candidate), candidate.target});
+  }
+  const std::size_t unknown = costs.CountUnknown(regions);
+  const double seconds = static_cast<double>(unknown) * kSecondsEach;
+  if (json) {
+    nlohmann::ordered_json list = nlohmann::ordered_json::array();
+    for (const auto& [key, count] : counts) {
+      list.push_back({{"target", key.first}, {"rule", key.second}, {"candidates", count}});
+    }
+    const nlohmann::ordered_json root = {{"nodes", problem.flow.size()},
+                                         {"candidates", problem.candidates.size()},
+                                         {"to_measure", unknown},
+                                         {"estimated_seconds", seconds},
+                                         {"by_rule", list}};
+    std::printf("%s\n", root.dump(2).c_str());
+    return;
+  }
+  std::printf("%zu nodes, %zu candidates:\n", problem.flow.size(), problem.candidates.size());
+  for (const auto& [key, count] : counts) {
+    std::printf("  %-24s %-8s %6zu\n", key.first.c_str(), key.second.c_str(), count);
+  }
+  std::printf("%zu of other structure than those known are to be measured: about %.0f s\n", unknown,
+              seconds);
+}
+
+PartitionView ViewOf(const PartitionOutcome& outcome) {
+  const CoverProblem& problem = *outcome.problem;
+  const cost::StudyResult& result = *outcome.result;
+  PartitionView view;
+  view.model = outcome.model;
+  view.machine = outcome.machine + ", " + std::to_string(outcome.threads) + " thread" +
+                 (outcome.threads == 1 ? "" : "s");
+  view.summary = Summary(result);
+  view.boxes = BoxesOf(problem, result.plans[*result.best]);
+  for (std::size_t i = 0; i < result.plans.size(); ++i) {
+    const cost::TimedPlan& plan = result.plans[i];
+    PartitionRow row{.name = plan.name,
+                     .regions = std::max<std::size_t>(plan.chosen.size(), 1),
+                     .predicted_micros = plan.predicted_micros,
+                     .measured_micros = plan.measured_micros,
+                     .ratio = {},
+                     .ratio_low = {},
+                     .ratio_high = {},
+                     .note = plan.failure,
+                     .best = i == *result.best};
+    if (plan.measured_micros) {
+      row.ratio = plan.ratio;
+      row.ratio_low = plan.ratio_low;
+      row.ratio_high = plan.ratio_high;
+    }
+    view.rows.push_back(std::move(row));
+  }
+  const auto invalid = std::count_if(problem.candidates.begin(), problem.candidates.end(),
+                                     [](const Candidate& c) { return c.cost.invalid(); });
+  view.facts = {
+      std::to_string(problem.candidates.size()) + " candidates, " + std::to_string(invalid) +
+          " of which their target does not run; " + std::to_string(outcome.costs.measured) +
+          " measured, " + std::to_string(outcome.costs.found) + " known from regions like them",
+      "optimality gap " + Text("%.2f %%", 100 * result.gap) +
+          " of the sum of regions; boundaries " +
+          Text("cost %.2f us a region", result.boundary.micros_per_region) +
+          Text(" and %.3f ns a byte more than that sum", 1e3 * result.boundary.micros_per_byte),
+      Text("%.1f s in all", outcome.seconds) +
+          Text(", %.3f s of it searching", result.search_seconds)};
+  return view;
+}
+
+void PrintPartition(const PartitionView& view) {
+  std::printf("%s, %s\n%s\n", view.model.c_str(), view.machine.c_str(), view.summary.c_str());
+  std::printf("  %3s  %-20s %10s  %-20s %10s  %s\n", "#", "target", "us", "next best", "us",
+              "nodes; why");
+  for (std::size_t i = 0; i < view.boxes.size(); ++i) {
+    const PartitionBox& box = view.boxes[i];
+    std::string nodes = box.nodes.front();
+    if (box.nodes.size() > 1) nodes += " + " + std::to_string(box.nodes.size() - 1);
+    std::printf("  %3zu  %-20s %10s  %-20s %10s  %s; %s\n", i + 1, box.target.c_str(),
+                Micros(box.micros).c_str(), box.alternative.empty() ? "-" : box.alternative.c_str(),
+                Micros(box.alternative_micros).c_str(), nodes.c_str(), box.why.c_str());
+  }
+  std::printf("  %-20s %8s %12s %12s %8s   %s\n", "whole", "regions", "sum us", "measured us",
+              "error", "ratio to the fastest single target, 95 %");
+  for (const PartitionRow& row : view.rows) {
+    std::printf("%s %-20s %8zu %12s %12s", row.best ? " *" : "  ", row.name.c_str(), row.regions,
+                Micros(row.predicted_micros).c_str(), Micros(row.measured_micros).c_str());
+    const bool both = row.predicted_micros && row.measured_micros;
+    std::printf(
+        " %8s   ",
+        both ? Text("%+.1f %%", 100 * (*row.measured_micros / *row.predicted_micros - 1)).c_str()
+             : "-");
+    if (row.ratio) {
+      std::printf("%.3f [%.3f, %.3f]\n", *row.ratio, *row.ratio_low, *row.ratio_high);
+    } else {
+      std::printf("%s\n", row.note.c_str());
+    }
+  }
+  for (const std::string& fact : view.facts) std::printf("%s\n", fact.c_str());
+}
+
+void PrintPartitionJson(const PartitionOutcome& outcome, const PartitionView& view) {
+  const cost::StudyResult& result = *outcome.result;
+  nlohmann::ordered_json regions = nlohmann::ordered_json::array();
+  for (const PartitionBox& box : view.boxes) {
+    regions.push_back({{"target", box.target},
+                       {"rule", box.rule},
+                       {"nodes", box.nodes},
+                       {"micros", Number(box.micros)},
+                       {"alternative", box.alternative},
+                       {"alternative_micros", Number(box.alternative_micros)},
+                       {"why", box.why}});
+  }
+  nlohmann::ordered_json plans = nlohmann::ordered_json::array();
+  for (const PartitionRow& row : view.rows) {
+    plans.push_back({{"name", row.name},
+                     {"regions", row.regions},
+                     {"predicted_micros", Number(row.predicted_micros)},
+                     {"measured_micros", Number(row.measured_micros)},
+                     {"ratio", Number(row.ratio)},
+                     {"ratio_low", Number(row.ratio_low)},
+                     {"ratio_high", Number(row.ratio_high)},
+                     {"note", row.note},
+                     {"best", row.best}});
+  }
+  const nlohmann::ordered_json root = {
+      {"model", view.model},
+      {"machine", view.machine},
+      {"summary", view.summary},
+      {"candidates", outcome.problem->candidates.size()},
+      {"measured", outcome.costs.measured},
+      {"found", outcome.costs.found},
+      {"failed", outcome.costs.failed},
+      {"seconds", outcome.seconds},
+      {"search_seconds", result.search_seconds},
+      {"gap", result.gap},
+      {"boundary_micros_per_region", result.boundary.micros_per_region},
+      {"boundary_micros_per_byte", result.boundary.micros_per_byte},
+      {"stopped", result.stopped},
+      {"plans", plans},
+      {"regions", regions}};
+  std::printf("%s\n", root.dump(2).c_str());
+}
+
+}  // namespace msc::gym

@@ -1,0 +1,28 @@
+#pragma once
+
+#include <string>
+
+#include "cost/partition/partition_study.h"
+#include "gym/report/partition_page.h"
+
+namespace msc::gym {
+
+/// What `mscgym partition` tells of.
+struct PartitionOutcome {
+  std::string model;
+  std::string machine;
+  int threads = 1;
+  const CoverProblem* problem = nullptr;      ///< with costs
+  const cost::StudyResult* result = nullptr;  ///< has a best plan
+  cost::RegionCosts::Counts costs;
+  double seconds = 0;  ///< of all measuring and searching
+};
+
+/// Candidates by rule and target, and how many measurements they would take.
+void PrintProposal(const CoverProblem& problem, cost::RegionCosts& costs, bool json);
+
+[[nodiscard]] PartitionView ViewOf(const PartitionOutcome& outcome);
+void PrintPartition(const PartitionView& view);
+void PrintPartitionJson(const PartitionOutcome& outcome, const PartitionView& view);
+
+}  // namespace msc::gym

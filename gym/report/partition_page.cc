@@ -1,0 +1,209 @@
+#include "gym/report/partition_page.h"
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <string_view>
+
+#include "gym/report/assets.h"
+#include "gym/report/html.h"
+
+namespace msc::gym {
+namespace {
+
+// Light enough for dark text on them.
+constexpr std::array<std::string_view, 8> kColours = {"#9ecae9", "#ffbf79", "#88d27a", "#f2a6c4",
+                                                      "#d6a5c9", "#f2cf5b", "#83bcb6", "#d8b5a5"};
+constexpr std::string_view kInk = "#1b1f24";
+
+/// A colour for each target, in the order in which they appear.
+std::map<std::string, std::string_view> ColoursOf(const PartitionView& view) {
+  std::map<std::string, std::string_view> colours;
+  for (const PartitionBox& box : view.boxes) {
+    colours.try_emplace(box.target, kColours.at(colours.size() % kColours.size()));
+  }
+  return colours;
+}
+
+std::string Micros(std::optional<double> micros) {
+  return micros ? Significant(micros, 4) + " µs" : "–";
+}
+
+std::string Title(const PartitionBox& box) {
+  return box.nodes.empty() ? "" : box.nodes.front().substr(0, 34);
+}
+
+/// What shows where one points at a box.
+std::string Hover(const PartitionBox& box) {
+  std::string text = box.target + ", " + Micros(box.micros);
+  if (!box.alternative.empty()) {
+    text += "; next best " + box.alternative + ", " + Micros(box.alternative_micros);
+  }
+  text += "\n" + box.why;
+  constexpr std::size_t kMost = 12;
+  for (std::size_t i = 0; i < std::min(box.nodes.size(), kMost); ++i) text += "\n" + box.nodes[i];
+  if (box.nodes.size() > kMost) {
+    text += "\nand " + std::to_string(box.nodes.size() - kMost) + " more";
+  }
+  return text;
+}
+
+struct Place {
+  std::size_t rank = 0;  ///< longest way from the first
+  std::size_t slot = 0;  ///< among those of its rank
+};
+
+std::vector<Place> PlaceBoxes(const PartitionView& view) {
+  std::vector<Place> places(view.boxes.size());
+  std::map<std::size_t, std::size_t> taken;
+  for (std::size_t i = 0; i < places.size(); ++i) {
+    for (const std::size_t from : view.boxes[i].reads) {
+      places[i].rank = std::max(places[i].rank, places[from].rank + 1);
+    }
+    places[i].slot = taken[places[i].rank]++;
+  }
+  return places;
+}
+
+Html Drawing(const PartitionView& view) {
+  constexpr double kWidth = 300;
+  constexpr double kHeight = 44;
+  constexpr double kStepX = 330;
+  constexpr double kStepY = 66;
+  constexpr double kMargin = 8;
+  const auto colours = ColoursOf(view);
+  const std::vector<Place> places = PlaceBoxes(view);
+  std::size_t ranks = 1;
+  std::size_t slots = 1;
+  for (const Place& place : places) {
+    ranks = std::max(ranks, place.rank + 1);
+    slots = std::max(slots, place.slot + 1);
+  }
+  const auto x = [&](const Place& place) {
+    return kMargin + static_cast<double>(place.slot) * kStepX;
+  };
+  const auto y = [&](const Place& place) {
+    return kMargin + static_cast<double>(place.rank) * kStepY;
+  };
+  Html lines;
+  Html boxes;
+  for (std::size_t i = 0; i < view.boxes.size(); ++i) {
+    const PartitionBox& box = view.boxes[i];
+    const double left = x(places[i]);
+    const double top = y(places[i]);
+    for (const std::size_t from : box.reads) {
+      lines +=
+          Markup("<line x1='", x(places[from]) + kWidth / 2, "' y1='", y(places[from]) + kHeight,
+                 "' x2='", left + kWidth / 2, "' y2='", top, "' stroke='var(--grey)'/>");
+    }
+    boxes += Markup("<g class='region'><title>", Hover(box), "</title><rect x='", left, "' y='",
+                    top, "' width='", kWidth, "' height='", kHeight, "' rx='6' fill='",
+                    std::string(colours.at(box.target)), "'/><text x='", left + kMargin, "' y='",
+                    top + 18, "' fill='", std::string(kInk), "'>", box.target, " · ",
+                    Micros(box.micros), "</text><text x='", left + kMargin, "' y='", top + 35,
+                    "' fill='", std::string(kInk), "' font-size='12'>", Title(box),
+                    box.nodes.size() > 1 ? " + " + std::to_string(box.nodes.size() - 1) : "",
+                    "</text></g>");
+  }
+  return Markup("<svg id='regions' width='", static_cast<double>(slots) * kStepX + kMargin,
+                "' height='", static_cast<double>(ranks) * kStepY + kMargin,
+                "' font-family='inherit' font-size='14'>", lines, boxes, "</svg>");
+}
+
+Html Rows(const PartitionView& view) {
+  Html rows;
+  for (const PartitionRow& row : view.rows) {
+    const std::string ratio = row.ratio ? Significant(row.ratio, 4) + " [" +
+                                              Significant(row.ratio_low, 4) + ", " +
+                                              Significant(row.ratio_high, 4) + "]"
+                                        : row.note;
+    const std::optional<double> error =
+        row.predicted_micros && row.measured_micros
+            ? std::optional(*row.measured_micros / *row.predicted_micros - 1)
+            : std::nullopt;
+    rows +=
+        Markup("<tr><td>", row.name, std::string(row.best ? " ★" : ""), "</td><td>", row.regions,
+               "</td><td>", Micros(row.predicted_micros), "</td><td>", Micros(row.measured_micros),
+               "</td><td>", Percent(error, 1), "</td><td>", ratio, "</td></tr>");
+  }
+  return Markup(
+      "<section id='plans'><h2>Timed as whole models, in turn</h2><div class='scroll'><table>"
+      "<thead><tr><th>plan</th><th>regions</th><th>sum of its regions</th><th>measured whole</th>"
+      "<th>additive error</th><th>by the fastest single target, 95 %</th></tr></thead><tbody>",
+      rows, "</tbody></table></div></section>");
+}
+
+Html Boxes(const PartitionView& view) {
+  const auto colours = ColoursOf(view);
+  Html rows;
+  for (std::size_t i = 0; i < view.boxes.size(); ++i) {
+    const PartitionBox& box = view.boxes[i];
+    rows += Markup("<tr title='", Hover(box), "'><td>", i + 1,
+                   "</td><td><span style='background:", std::string(colours.at(box.target)),
+                   ";color:", std::string(kInk), ";padding:0 6px;border-radius:4px'>", box.target,
+                   "</span></td><td>", Title(box),
+                   box.nodes.size() > 1 ? " + " + std::to_string(box.nodes.size() - 1) : "",
+                   "</td><td>", Micros(box.micros), "</td><td>",
+                   box.alternative.empty() ? "–" : box.alternative, "</td><td>",
+                   Micros(box.alternative_micros), "</td><td>", box.why, "</td></tr>");
+  }
+  return Markup(
+      "<section id='table'><h2>Regions in the order in which they run</h2><div class='scroll'>"
+      "<table><thead><tr><th>#</th><th>target</th><th>nodes</th><th>measured alone</th>"
+      "<th>next best</th><th>takes</th><th>why</th></tr></thead><tbody>",
+      rows, "</tbody></table></div></section>");
+}
+
+/// A string of the DOT language.
+std::string Quoted(const std::string& text) {
+  std::string quoted = "\"";
+  for (const char c : text) {
+    if (c == '"' || c == '\\') quoted += '\\';
+    if (c == '\n') {
+      quoted += "\\n";
+    } else {
+      quoted += static_cast<unsigned char>(c) < ' ' ? ' ' : c;
+    }
+  }
+  return quoted + "\"";
+}
+
+}  // namespace
+
+std::string RenderPartition(const PartitionView& view) {
+  Html facts;
+  for (const std::string& fact : view.facts) facts += Markup("<p class='muted'>", fact, "</p>");
+  return Markup(
+             "<!doctype html><html lang='en'><head><meta charset='utf-8'>"
+             "<meta name='viewport' content='width=device-width, initial-scale=1'>"
+             "<meta http-equiv='Content-Security-Policy' content='default-src &#39;none&#39;; "
+             "style-src &#39;unsafe-inline&#39;'><title>",
+             view.model, " – partition</title><style>", Html{std::string(PageStyle())},
+             "</style></head><body><main><p class='over'>partition over targets · ", view.machine,
+             "</p><h1>", view.model, "</h1><p class='verdict'>", view.summary, "</p>", facts,
+             Rows(view), "<section><h2>Regions by target</h2><div class='scroll'>", Drawing(view),
+             "</div></section>", Boxes(view), "</main></body></html>")
+             .text +
+         "\n";
+}
+
+std::string PartitionDot(const PartitionView& view) {
+  const auto colours = ColoursOf(view);
+  std::string text = "digraph partition {\n  node [shape=box, style=\"rounded,filled\"];\n";
+  for (std::size_t i = 0; i < view.boxes.size(); ++i) {
+    const PartitionBox& box = view.boxes[i];
+    text += "  r" + std::to_string(i) +
+            " [label=" + Quoted(box.target + ", " + Micros(box.micros) + "\n" + Title(box)) +
+            ", tooltip=" + Quoted(Hover(box)) +
+            ", fillcolor=" + Quoted(std::string(colours.at(box.target))) + "];\n";
+  }
+  for (std::size_t i = 0; i < view.boxes.size(); ++i) {
+    for (const std::size_t from : view.boxes[i].reads) {
+      text += "  r" + std::to_string(from) + " -> r" + std::to_string(i) +
+              " [label=" + Quoted(Bytes(static_cast<double>(view.boxes[from].bytes_out))) + "];\n";
+    }
+  }
+  return text + "}\n";
+}
+
+}  // namespace msc::gym

@@ -1,0 +1,217 @@
+#include "cost/partition/partition_study.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "compiler/base/error.h"
+#include "compiler/ir/text.h"
+#include "compiler/ops/op.h"
+#include "compiler/targets/register.h"
+
+namespace msc::cost {
+namespace {
+
+// A stem, a residual block and a head.
+constexpr const char* kNet = R"(graph net {
+  input %x : f32[1,4,6,6]
+  const %w1 : f32[4,4,3,3] = random 1
+  const %w2 : f32[4,4,3,3] = random 2
+  const %w3 : f32[4,4,3,3] = random 3
+  %c1 = Conv(%x, %w1) @stem {kernel_shape = [3, 3], pads = [1, 1, 1, 1]}
+  %r1 = Relu(%c1) @stem_relu
+  %c2 = Conv(%r1, %w2) @one {kernel_shape = [3, 3], pads = [1, 1, 1, 1]}
+  %r2 = Relu(%c2) @one_relu
+  %c3 = Conv(%r2, %w3) @two {kernel_shape = [3, 3], pads = [1, 1, 1, 1]}
+  %s = Add(%c3, %r1) @add
+  %r3 = Relu(%s) @two_relu
+  %p = GlobalAveragePool(%r3) @pool
+  output %p
+})";
+
+Graph Net() {
+  Graph graph = ParseGraph(kNet);
+  InferTypes(graph);
+  return graph;
+}
+
+/// A chain of `n` nodes whose tensors have `bytes` bytes, one candidate a node.
+CoverProblem Chain(std::size_t n, std::int64_t bytes) {
+  std::vector<FlowNode> nodes;
+  std::vector<FlowTensor> tensors;
+  for (std::size_t i = 0; i < n; ++i) {
+    FlowNode node{.name = "n" + std::to_string(i)};
+    if (i > 0) node.inputs = {static_cast<FlowIndex>(i - 1)};
+    node.outputs = {static_cast<FlowIndex>(i)};
+    nodes.push_back(std::move(node));
+    tensors.push_back({.name = "t" + std::to_string(i), .bytes = bytes, .leaves = i + 1 == n});
+  }
+  CoverProblem problem;
+  problem.flow = DataflowGraph(std::move(nodes), std::move(tensors));
+  for (std::size_t i = 0; i < n; ++i) {
+    problem.candidates.push_back({.nodes = IndexSet::Range(n, i, i + 1), .target = "a"});
+    problem.candidates.back().cost = Cost::Micros(10);
+  }
+  for (std::size_t end = 2; end <= n; ++end) {
+    problem.candidates.push_back({.nodes = IndexSet::Range(n, 0, end), .target = "a"});
+    problem.candidates.back().cost = Cost::Micros(10);
+  }
+  return problem;
+}
+
+TimedPlan Plan(std::vector<std::uint32_t> chosen, double predicted, double measured) {
+  TimedPlan plan;
+  plan.chosen = std::move(chosen);
+  plan.predicted_micros = predicted;
+  plan.measured_micros = measured;
+  return plan;
+}
+
+TEST(Boundary, IsWhatWholePlansTakeMoreThanTheirRegions) {
+  CoverProblem problem = Chain(4, 1000);
+  // 0+1+2+3: three boundaries; 01+2+3: two; 012+3: one. All cost 5 us each.
+  std::vector<TimedPlan> plans = {Plan({0, 1, 2, 3}, 40, 55), Plan({4, 2, 3}, 30, 40),
+                                  Plan({5, 3}, 20, 25), Plan({}, 9, 100)};
+  const BoundaryCost one = FitBoundary(problem, plans);
+  // Regions and bytes grow together here: either may explain it, and both give the same plans.
+  EXPECT_NEAR(one.micros_per_region + 1000 * one.micros_per_byte, 5, 1e-9);
+  for (TimedPlan& plan : plans) plan.measured_micros = *plan.predicted_micros * 0.9;
+  const BoundaryCost none = FitBoundary(problem, plans);
+  EXPECT_EQ(none.micros_per_region, 0) << "a boundary earns nothing";
+  EXPECT_EQ(none.micros_per_byte, 0);
+  EXPECT_EQ(FitBoundary(problem, {}).micros_per_region, 0);
+}
+
+/// What the measuring child knows as a target that throws.
+class Thrower final : public Target {
+ private:
+  [[nodiscard]] const TargetFacts& DoFacts() const noexcept override { return facts_; }
+  [[nodiscard]] bool DoSupports(const Graph& /*g*/, NodeId /*n*/) const override { return true; }
+  TargetFacts facts_{"throws", "cpu", "1"};
+};
+
+class Studies : public testing::Test {
+ protected:
+  void SetUp() override {
+    RegisterAllTargets(targets_);
+    folder_ = testing::TempDir() + "study_" +
+              testing::UnitTest::GetInstance()->current_test_info()->name();
+    std::filesystem::remove_all(folder_);
+  }
+
+  StudyResult Study(std::vector<std::string> targets, CoverProblem& problem, bool lazy = false,
+                    const std::function<bool()>& stop = {}) {
+    RegionMeterOptions meter_options;
+    meter_options.child = {MSC_MEASURE_CHILD, "measure-regions"};
+    meter_options.lock_folder = testing::TempDir();
+    meter_options.scratch = folder_ + "/scratch";
+    RegionMeter meter(source_, meter_options);
+    RegionCostContext context{.cpu = "c", .program = "p", .threads = 1, .latency = QuickLatency()};
+    context.latency.max_ms = 5;
+    context.latency.max_warmup_ms = 5;
+    RegionCosts costs(source_, targets_, meter, folder_ + "/costs", context);
+    StudyOptions options;
+    options.targets = std::move(targets);
+    options.lazy = lazy;
+    options.rounds = 1;
+    options.latency = context.latency;
+    StudyResult result = StudyPartitions(problem, costs, meter, options, {}, stop);
+    return result;
+  }
+
+  [[nodiscard]] CoverProblem Propose(const std::vector<std::string>& targets) const {
+    return ProposeRegions(source_.graph(), source_, targets, targets_);
+  }
+
+  TargetRegistry targets_;
+  RegionSource source_{Net(), {}, {}};
+  std::string folder_;
+};
+
+TEST_F(Studies, AnswerWithTheFastestOfWhatTheyTimed) {
+  const std::vector<std::string> targets = {"reference", "reference:threads=2"};
+  for (const bool lazy : {false, true}) {
+    CoverProblem problem = Propose(targets);
+    const StudyResult result = Study(targets, problem, lazy);
+    ASSERT_TRUE(result.best.has_value());
+    EXPECT_EQ(result.gap, 0);
+    ASSERT_GE(result.plans.size(), 3U);
+    EXPECT_EQ(result.plans[0].name, "reference");
+    EXPECT_EQ(result.plans[1].name, "reference:threads=2");
+    const TimedPlan& best = result.plans[*result.best];
+    EXPECT_TRUE(best.chosen.empty() || best.ratio_high < 1);
+    for (const TimedPlan& plan : result.plans) {
+      ASSERT_TRUE(plan.measured_micros.has_value()) << plan.failure;
+      EXPECT_GT(*plan.measured_micros, 0);
+      EXPECT_LE(plan.ratio_low, plan.ratio);
+      EXPECT_LE(plan.ratio, plan.ratio_high);
+      if (plan.chosen.empty()) continue;
+      const Result<double> sum = CheckCover(problem, plan.chosen);
+      ASSERT_TRUE(sum.ok()) << sum.failure().detail;
+      EXPECT_NEAR(sum.value(), plan.predicted_micros.value(), 1e-4)
+          << "searches add in whole picoseconds";
+    }
+  }
+}
+
+TEST_F(Studies, KeepPins) {
+  const std::vector<std::string> targets = {"reference", "reference:threads=2"};
+  CoverProblem problem = Propose(targets);
+  problem.conditions.pins[problem.flow.Find("pool")] = "reference:threads=2";
+  problem.conditions.pins[problem.flow.Find("stem")] = "reference";
+  const StudyResult result = Study(targets, problem);
+  ASSERT_TRUE(result.best.has_value());
+  for (const TimedPlan& plan : result.plans) {
+    EXPECT_GE(plan.chosen.size(), 2U) << "no single target keeps both pins";
+    for (const PartitionRegion& region : plan.runner.partition) {
+      const auto has = [&](const char* node) {
+        return std::find(region.nodes.begin(), region.nodes.end(), node) != region.nodes.end();
+      };
+      EXPECT_TRUE(!has("pool") || region.target == "reference:threads=2");
+      EXPECT_TRUE(!has("stem") || region.target == "reference");
+    }
+  }
+}
+
+TEST_F(Studies, GoOnWithoutTargetsThatFail) {
+  targets_.Add({.name = "throws", .options = {}, .make = [](const OptionMap& /*options*/) {
+                  return std::make_unique<Thrower>();
+                }});
+  const std::vector<std::string> targets = {"throws", "reference"};
+  CoverProblem problem = Propose(targets);
+  const StudyResult result = Study(targets, problem);
+  ASSERT_TRUE(result.best.has_value());
+  EXPECT_NE(result.plans[0].failure.find("a library lost its temper"), std::string::npos);
+  for (const Candidate& candidate : problem.candidates) {
+    EXPECT_EQ(candidate.cost.invalid(), candidate.target == "throws");
+  }
+  CoverProblem hopeless = Propose({"throws"});
+  try {
+    (void)Study({"throws"}, hopeless);
+    FAIL() << "accepted";
+  } catch (const UserError& error) {
+    EXPECT_NE(std::string(error.what()).find("stem"), std::string::npos) << error.what();
+    EXPECT_NE(std::string(error.what()).find("a library lost its temper"), std::string::npos);
+  }
+}
+
+TEST_F(Studies, NeedATarget) {
+  EXPECT_THROW((void)Propose({}), UserError);
+}
+
+TEST_F(Studies, StopWhenTheyAreTold) {
+  const std::vector<std::string> targets = {"reference"};
+  CoverProblem problem = Propose(targets);
+  const StudyResult result = Study(targets, problem, false, [] { return true; });
+  EXPECT_TRUE(result.stopped);
+  EXPECT_FALSE(result.best.has_value());
+}
+
+}  // namespace
+}  // namespace msc::cost

@@ -1,0 +1,86 @@
+"""mscgym partition: a plan over targets, and its replay."""
+
+import json
+import os
+import signal
+import time
+import unittest
+
+import e2e
+
+MODEL = os.path.join(e2e.ROOT, "experiments", "models", "fashion_resnet.onnx")
+TARGETS = "reference,reference:threads=1"
+
+
+class Partition(e2e.SearchTest):
+
+    def partition(self, *arguments):
+        return self.mscgym("partition", MODEL, "--cache", self.at("costs"), "--max-ms", "30",
+                           "--rounds", "1", *arguments)
+
+    def proposal(self):
+        return json.loads(self.partition("--targets", TARGETS, "--dry-run", "--json").stdout)
+
+    def test_a_plan_is_found_written_and_replayed(self):
+        self.assertGreater(self.proposal()["to_measure"], 0)
+        canonical = self.succeed("inspect", MODEL, "--canonical", "--text").stdout
+        names = [line.split("@", 1)[1].split()[0].strip('"') for line in canonical.splitlines()
+                 if " @" in line]
+        pins = ("--pin", names[0] + "=reference:threads=1", "--pin", names[-1] + "=reference")
+        out = self.at("plan")
+        done = self.partition("--targets", TARGETS, "--json", "--out", out, *pins)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        answer = json.loads(done.stdout)
+        self.assertEqual(answer["gap"], 0)
+        self.assertEqual(sum(plan["best"] for plan in answer["plans"]), 1)
+        self.assertEqual(answer["regions"][0]["target"], "reference:threads=1")
+        self.assertEqual(answer["regions"][-1]["target"], "reference")
+        with open(os.path.join(out, "strategy.json"), encoding="utf-8") as file:
+            strategy = json.load(file)
+        self.assertEqual(len(strategy["partition"]), len(answer["regions"]))
+        for name in ("partition.html", "partition.dot"):
+            self.assertGreater(os.path.getsize(os.path.join(out, name)), 500)
+        # What was measured is known now.
+        self.assertEqual(self.proposal()["to_measure"], 0)
+        compiled = self.succeed("compile", MODEL, "--strategy", os.path.join(out, "strategy.json"),
+                                "--out", self.at("artefact"))
+        self.assertIn(f"{len(answer['regions'])} regions on reference", compiled.stdout)
+        bench = self.succeed("bench", MODEL, "--max-ms", "30", "--targets", "reference",
+                             "--strategy", os.path.join(out, "strategy.json"), "--json")
+        rows = {row["target"]: row for row in json.loads(bench.stdout)["rows"]}
+        self.assertLess(rows["(mixed)"]["max_error"], 1e-4)
+        strategy["model_hash"] = "0" * 64
+        other = self.write("other.json", strategy)
+        refused = self.mscgym("compile", MODEL, "--strategy", other, "--out", self.at("no"))
+        self.assertEqual(refused.returncode, 2)
+        self.assertIn("the strategy was made for another model", refused.stderr)
+
+    def test_an_interrupt_keeps_what_was_measured(self):
+        before = self.proposal()["to_measure"]
+        process = self.start("partition", MODEL, "--cache", self.at("costs"), "--targets", TARGETS)
+        end = time.monotonic() + e2e.DEADLINE_S
+        while len(e2e.files_below(self.at("costs"))) < 2:
+            self.assertIsNone(process.poll(), "it ended before it could be interrupted")
+            self.assertLess(time.monotonic(), end, "nothing was measured in time")
+            time.sleep(0.01)
+        os.killpg(process.pid, signal.SIGINT)
+        _, errors = process.communicate(timeout=e2e.DEADLINE_S)
+        self.assertEqual(process.returncode, 1, errors)
+        self.assertIn("stopped; what was measured is kept in", errors)
+        after = self.proposal()["to_measure"]
+        self.assertGreater(after, 0, "it was interrupted")
+        self.assertLess(after, before)
+
+    def test_what_makes_no_sense_is_refused(self):
+        for arguments, text in (
+                (("--targets", "warp"), "unknown target 'warp'"),
+                (("--targets", "reference", "--pin", "nothing=reference"), "--pin nothing"),
+                (("--targets", "reference", "--search", "guess"), "guess"),
+                (("--targets", "reference", "--threads", "1000"), "--threads is more than")):
+            done = self.partition(*arguments)
+            self.assertEqual(done.returncode, 2, done.stdout)
+            self.assertIn(text, done.stderr + done.stdout)
+
+
+if __name__ == "__main__":
+    e2e.main()
