@@ -1,5 +1,6 @@
 #include "compiler/partition/cost.h"
 
+#include <array>
 #include <cmath>
 #include <cstdio>
 #include <limits>
@@ -11,9 +12,9 @@ namespace msc {
 namespace {
 
 std::string Text(double micros) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%.6g us", micros);
-  return text;
+  std::array<char, 32> text{};
+  std::snprintf(text.data(), text.size(), "%.6g us", micros);
+  return text.data();
 }
 
 double Checked(double micros) {

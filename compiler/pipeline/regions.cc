@@ -28,6 +28,8 @@ class Assigner {
     for (const NodeId id : order) Place(id);
     for (const NodeId id : narrows_input_) regions_.emplace(id, RegionOfFirstReader(id));
     // Readers before what they read: a copy may be what another is made for.
+    // clang 14 cannot compile libstdc++'s std::views::reverse.
+    // NOLINTNEXTLINE(modernize-loop-convert)
     for (auto it = order.rbegin(); it != order.rend(); ++it) {
       if (!regions_.contains(*it)) GiveToReaders(*it);
     }
