@@ -79,6 +79,19 @@ std::optional<Failure> CheckConditions(const CoverProblem& problem,
   return std::nullopt;
 }
 
+/// Places in `chosen` of the regions that read from each; `owner` is the place of each node's.
+std::vector<std::set<std::size_t>> Readers(const CoverProblem& problem,
+                                           const std::vector<std::size_t>& owner,
+                                           std::size_t regions) {
+  std::vector<std::set<std::size_t>> readers(regions);
+  for (std::size_t node = 0; node < owner.size(); ++node) {
+    for (const FlowIndex producer : problem.flow.producers(node)) {
+      if (owner[producer] != owner[node]) readers[owner[producer]].insert(owner[node]);
+    }
+  }
+  return readers;
+}
+
 }  // namespace
 
 void ConversionTable::Set(Label from, Label to, double fixed_micros, double micros_per_byte) {
@@ -158,14 +171,11 @@ Result<std::vector<std::uint32_t>> ExecutionOrder(const CoverProblem& problem,
                                                   std::span<const std::uint32_t> chosen) {
   Result<std::vector<std::size_t>> owners = Owners(problem, chosen);
   if (!owners.ok()) return owners.failure();
-  const std::vector<std::size_t>& owner = owners.value();
-  std::vector<std::set<std::size_t>> readers(chosen.size());
+  const std::vector<std::set<std::size_t>> readers =
+      Readers(problem, owners.value(), chosen.size());
   std::vector<std::size_t> waits(chosen.size(), 0);
-  for (std::size_t node = 0; node < owner.size(); ++node) {
-    for (const FlowIndex producer : problem.flow.producers(node)) {
-      if (owner[producer] == owner[node]) continue;
-      if (readers[owner[producer]].insert(owner[node]).second) ++waits[owner[node]];
-    }
+  for (const std::set<std::size_t>& some : readers) {
+    for (const std::size_t reader : some) ++waits[reader];
   }
   // By first node, so that the order does not depend on that of `chosen`.
   const auto first = [&](std::size_t place) {

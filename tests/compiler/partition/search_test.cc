@@ -165,7 +165,10 @@ TEST(RandomProblems, ExactSearchesFindWhatBruteForceFinds) {
     for (const Search& search : Searches()) {
       const std::string what = search.name + " on seed " + std::to_string(seed);
       if (search.name == "ilp" && seed % 10 != 0) continue;  // the solver takes its time
-      const Result<Cover> found = FindCover(problem, search.name);
+      SearchOptions options;                                 // for paper's second stage
+      options.graph_target = "a";
+      options.generations = 3;
+      const Result<Cover> found = FindCover(problem, search.name, options);
       if (search.exact) {
         ExpectOptimal(problem, found, brute, what);
       } else if (found.ok()) {
@@ -254,7 +257,7 @@ TEST(RandomProblems, ConditionsAreKept) {
   }
 }
 
-TEST(RandomProblems, OrderOfNodesAndCandidatesDoesNotMatter) {
+TEST(RandomProblems, OrderOfCandidatesDoesNotMatter) {
   for (std::uint64_t seed = 0; seed < 100; ++seed) {
     CoverProblem problem = RandomProblem(seed);
     const Result<Cover> before = FindCover(problem, "exact");
@@ -338,6 +341,21 @@ TEST(KnownProblems, APairOfTargetsCostsMore) {  // T-PEN
   problem.conversions.Set(2, 1, 1);
   EXPECT_DOUBLE_EQ(Micros(problem, "exact"), 2.1);
   EXPECT_DOUBLE_EQ(Micros(problem, "collage"), 3.0);
+}
+
+TEST(KnownProblems, ThePapersSecondStageMendsWhatItsFirstDoesNotSee) {
+  CoverProblem problem;
+  problem.flow = Flow({{-1}, {0}});
+  problem.labels = {"dense", "blocked"};
+  problem.conversions.Set(Label{1}, kDense, 100);
+  AddCandidate(problem, {0}, "a", 5);
+  AddCandidate(problem, {0}, "b", 1, {}, {{0, Label{1}}});
+  AddCandidate(problem, {1}, "a", 1);
+  SearchOptions options;
+  options.graph_target = "nobody";
+  EXPECT_NEAR(FindCover(problem, "paper", options).value().micros, 102, 1e-9);
+  options.graph_target = "a";
+  EXPECT_NEAR(FindCover(problem, "paper", options).value().micros, 6, 1e-9);
 }
 
 TEST(KnownProblems, OneConversionServesAllReaders) {  // T-CONV
