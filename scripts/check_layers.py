@@ -61,7 +61,7 @@ RULES = {
     "gym/report": "gym/core gym/study compiler/base",
     "gym/app": "*",
     "envs": "envs/* gym/core cost/model compiler/*",
-    "envs/*": "envs gym/core cost/model compiler/*",
+    "envs/*": "envs envs/common gym/core cost/model compiler/*",
     "agents": "agents/* gym/core compiler/base",
     "agents/*": "agents agents/common gym/core compiler/base",
     # The portfolio is made of the others.

@@ -8,15 +8,14 @@
 #include <vector>
 
 #include "compiler/base/error.h"
-#include "compiler/base/hash.h"
 #include "compiler/compress/prune/score.h"
-#include "compiler/ir/serialize.h"
-#include "cost/model/evaluator.h"
+#include "envs/common/strategy_problem.h"
 #include "gym/core/decision_env.h"
-#include "gym/core/problem.h"
 
 namespace msc::envs {
 namespace {
+
+constexpr const char* kId = "Prune-v0";
 
 std::string Word(double density) {
   std::array<char, 16> text{};
@@ -57,14 +56,13 @@ std::vector<std::vector<double>> GroupFeatures(const Graph& graph, const PruneSp
   return rows;
 }
 
-class PruneProblem final : public gym::SearchProblem {
+class PruneProblem final : public StrategyProblem {
  public:
   explicit PruneProblem(const EnvContext& context)
-      : context_(context),
+      : StrategyProblem(kId, context),
         space_(*context.graph),
         scores_(ScoreWeights(*context.graph, space_, ScoreMethod::kL2, 0)),
-        decisions_(MakeDecisions(space_)),
-        model_hash_(GraphHash(*context.graph)) {
+        decisions_(MakeDecisions(space_)) {
     if (space_.groups().empty()) {
       throw UserError("nothing in the model can be pruned; `mscgym prune` says why");
     }
@@ -73,37 +71,19 @@ class PruneProblem final : public gym::SearchProblem {
   [[nodiscard]] const PruneSpace& space() const { return space_; }
 
  private:
-  [[nodiscard]] Strategy StrategyOf(const gym::Assignment& assignment) const {
+  [[nodiscard]] const std::vector<gym::Decision>& DoDecisions() const override {
+    return decisions_;
+  }
+
+  [[nodiscard]] Strategy StrategyOf(const gym::Assignment& assignment) const override {
     PruneRequest request;
     for (std::size_t i = 0; i < decisions_.size(); ++i) {
       request.densities[decisions_[i].name] =
           kPruneDensities.at(static_cast<std::size_t>(assignment.at(i)));
     }
-    Strategy strategy;
-    strategy.model_hash = model_hash_;
-    strategy.target = context_.target;
-    strategy.prune = ChoosePlan(*context_.graph, space_, scores_, request);
+    Strategy strategy = Undecided();
+    strategy.prune = ChoosePlan(*context().graph, space_, scores_, request);
     return strategy;
-  }
-
-  [[nodiscard]] const std::vector<gym::Decision>& DoDecisions() const override {
-    return decisions_;
-  }
-
-  [[nodiscard]] std::vector<std::string> DoMetrics() const override {
-    return MetricNames(context_.labels);
-  }
-
-  void DoEvaluate(std::span<const gym::Assignment> batch, const Done& done,
-                  const std::function<bool()>& stop) override {
-    std::vector<cost::Candidate> candidates;
-    for (const gym::Assignment& assignment : batch) {
-      candidates.push_back({.strategy = StrategyOf(assignment)});
-    }
-    const auto report = [&](std::size_t index, const Result<cost::Outcome>& result) {
-      done(index, ToEvaluation(result, StrategyHash(candidates.at(index).strategy)));
-    };
-    context_.evaluator->Evaluate(candidates, report, stop);
   }
 
   [[nodiscard]] std::vector<std::pair<std::string, gym::Assignment>> DoAnchors() const override {
@@ -117,52 +97,19 @@ class PruneProblem final : public gym::SearchProblem {
     return anchors;
   }
 
-  [[nodiscard]] std::size_t DoParallelism() const override {
-    return context_.evaluator->parallelism();
-  }
-
-  [[nodiscard]] std::string DoDescribe(const gym::Assignment& assignment) const override {
-    return ToJson(StrategyOf(assignment));
-  }
-
-  [[nodiscard]] std::string DoHash() const override {
-    Sha256 hash;
-    hash.Add("Prune-v0\n" + model_hash_ + "\n" + context_.target + "\n");
-    for (const gym::Decision& decision : decisions_) {
-      hash.Add(decision.name + "\n");
-      for (const std::string& choice : decision.choices) hash.Add(choice + "\n");
-    }
-    return hash.Hex();
-  }
-
-  EnvContext context_;
   PruneSpace space_;
   UnitScores scores_;
   std::vector<gym::Decision> decisions_;
-  std::string model_hash_;
 };
-
-/// As in Quantize-v0: both parts are dimensionless; a failed candidate earns less than any that
-/// ran.
-double Reward(const gym::Evaluation& evaluation) {
-  constexpr double kFailure = -10.0;
-  if (evaluation.failure) return kFailure;
-  return -evaluation.metrics.at(std::string(kLatency)) -
-         evaluation.metrics.at(std::string(kDistillLoss));
-}
 
 }  // namespace
 
 std::unique_ptr<gym::Env> MakePruneEnv(const EnvContext& context) {
-  if (context.graph == nullptr || context.evaluator == nullptr) {
-    throw UserError("Prune-v0 needs a model and a way to measure; use it through a search");
-  }
   auto problem = std::make_unique<PruneProblem>(context);
   auto features = GroupFeatures(*context.graph, problem->space());
-  return gym::MakeDecisionEnv(std::move(problem),
-                              {.facts = {.id = "Prune-v0", .nondeterministic = true},
-                               .reward = Reward,
-                               .features = std::move(features)});
+  return gym::MakeDecisionEnv(std::move(problem), {.facts = {.id = kId, .nondeterministic = true},
+                                                   .reward = LatencyAndLossReward,
+                                                   .features = std::move(features)});
 }
 
 }  // namespace msc::envs

@@ -4,15 +4,14 @@
 #include <utility>
 
 #include "compiler/base/error.h"
-#include "compiler/base/hash.h"
-#include "compiler/ir/serialize.h"
 #include "compiler/ops/op.h"
-#include "cost/model/evaluator.h"
+#include "envs/common/strategy_problem.h"
 #include "gym/core/decision_env.h"
-#include "gym/core/problem.h"
 
 namespace msc::envs {
 namespace {
+
+constexpr const char* kId = "Quantize-v0";
 
 double Clamp01(double value) {
   return std::clamp(value, 0.0, 1.0);
@@ -54,23 +53,12 @@ std::vector<std::vector<double>> LayerFeatures(const Graph& canonical,
   return rows;
 }
 
-std::vector<gym::Decision> MakeDecisions(const std::vector<QuantizableLayer>& layers) {
-  std::vector<gym::Decision> decisions;
-  for (const QuantizableLayer& layer : layers) {
-    gym::Decision decision{.name = layer.name, .choices = {}};
-    for (const Precision precision : layer.allowed) decision.choices.emplace_back(Name(precision));
-    decisions.push_back(std::move(decision));
-  }
-  return decisions;
-}
-
-class QuantizeProblem final : public gym::SearchProblem {
+class QuantizeProblem final : public StrategyProblem {
  public:
   explicit QuantizeProblem(const EnvContext& context)
-      : context_(context),
+      : StrategyProblem(kId, context),
         layers_(FindQuantizableLayers(*context.graph)),
-        decisions_(MakeDecisions(layers_)),
-        model_hash_(GraphHash(*context.graph)) {
+        decisions_(QuantizeDecisions(layers_)) {
     if (layers_.empty()) {
       throw UserError("the model has no Conv, Gemm or MatMul with constant weights to quantize");
     }
@@ -78,33 +66,24 @@ class QuantizeProblem final : public gym::SearchProblem {
 
   [[nodiscard]] const std::vector<QuantizableLayer>& layers() const { return layers_; }
 
-  [[nodiscard]] Strategy StrategyOf(const gym::Assignment& assignment) const {
-    std::vector<Precision> choices;
-    for (std::size_t i = 0; i < layers_.size(); ++i) {
-      choices.push_back(layers_[i].allowed.at(static_cast<std::size_t>(assignment.at(i))));
-    }
-    return MakeQuantizeStrategy(context_, layers_, choices, model_hash_);
-  }
-
  private:
   [[nodiscard]] const std::vector<gym::Decision>& DoDecisions() const override {
     return decisions_;
   }
 
-  [[nodiscard]] std::vector<std::string> DoMetrics() const override {
-    return MetricNames(context_.labels);
+  [[nodiscard]] Strategy StrategyOf(const gym::Assignment& assignment) const override {
+    std::vector<Precision> choices;
+    for (std::size_t i = 0; i < layers_.size(); ++i) {
+      choices.push_back(layers_[i].allowed.at(static_cast<std::size_t>(assignment.at(i))));
+    }
+    return MakeQuantizeStrategy(context(), layers_, choices, Undecided().model_hash);
   }
 
-  void DoEvaluate(std::span<const gym::Assignment> batch, const Done& done,
-                  const std::function<bool()>& stop) override {
-    std::vector<cost::Candidate> candidates;
-    for (const gym::Assignment& assignment : batch) {
-      candidates.push_back({.strategy = StrategyOf(assignment)});
-    }
-    const auto report = [&](std::size_t index, const Result<cost::Outcome>& result) {
-      done(index, ToEvaluation(result, StrategyHash(candidates.at(index).strategy)));
-    };
-    context_.evaluator->Evaluate(candidates, report, stop);
+  [[nodiscard]] std::string Meaning() const override {
+    // The scales are part of what a choice of int8 means.
+    Strategy all;
+    all.quantize.activations = context().scales;
+    return ToJson(all);
   }
 
   [[nodiscard]] std::vector<std::pair<std::string, gym::Assignment>> DoAnchors() const override {
@@ -124,44 +103,21 @@ class QuantizeProblem final : public gym::SearchProblem {
     return anchors;
   }
 
-  [[nodiscard]] std::size_t DoParallelism() const override {
-    return context_.evaluator->parallelism();
-  }
-
-  [[nodiscard]] std::string DoDescribe(const gym::Assignment& assignment) const override {
-    return ToJson(StrategyOf(assignment));
-  }
-
-  [[nodiscard]] std::string DoHash() const override {
-    Sha256 hash;
-    hash.Add("Quantize-v0\n" + model_hash_ + "\n" + context_.target + "\n");
-    for (const gym::Decision& decision : decisions_) {
-      hash.Add(decision.name + "\n");
-      for (const std::string& choice : decision.choices) hash.Add(choice + "\n");
-    }
-    // The scales are part of what a choice of int8 means.
-    Strategy all;
-    all.quantize.activations = context_.scales;
-    hash.Add(ToJson(all));
-    return hash.Hex();
-  }
-
-  EnvContext context_;
   std::vector<QuantizableLayer> layers_;
   std::vector<gym::Decision> decisions_;
-  std::string model_hash_;
 };
 
-/// -(latency ratio) - distill loss: both dimensionless and near 0 to 1; a failed candidate earns
-/// less than any that ran.
-double Reward(const gym::Evaluation& evaluation) {
-  constexpr double kFailure = -10.0;
-  if (evaluation.failure) return kFailure;
-  return -evaluation.metrics.at(std::string(kLatency)) -
-         evaluation.metrics.at(std::string(kDistillLoss));
-}
-
 }  // namespace
+
+std::vector<gym::Decision> QuantizeDecisions(const std::vector<QuantizableLayer>& layers) {
+  std::vector<gym::Decision> decisions;
+  for (const QuantizableLayer& layer : layers) {
+    gym::Decision decision{.name = layer.name, .choices = {}};
+    for (const Precision precision : layer.allowed) decision.choices.emplace_back(Name(precision));
+    decisions.push_back(std::move(decision));
+  }
+  return decisions;
+}
 
 Strategy MakeQuantizeStrategy(const EnvContext& context,
                               const std::vector<QuantizableLayer>& layers,
@@ -183,15 +139,11 @@ Strategy MakeQuantizeStrategy(const EnvContext& context,
 }
 
 std::unique_ptr<gym::Env> MakeQuantizeEnv(const EnvContext& context) {
-  if (context.graph == nullptr || context.evaluator == nullptr) {
-    throw UserError("Quantize-v0 needs a model and a way to measure; use it through a search");
-  }
   auto problem = std::make_unique<QuantizeProblem>(context);
   auto features = LayerFeatures(*context.graph, problem->layers());
-  return gym::MakeDecisionEnv(std::move(problem),
-                              {.facts = {.id = "Quantize-v0", .nondeterministic = true},
-                               .reward = Reward,
-                               .features = std::move(features)});
+  return gym::MakeDecisionEnv(std::move(problem), {.facts = {.id = kId, .nondeterministic = true},
+                                                   .reward = LatencyAndLossReward,
+                                                   .features = std::move(features)});
 }
 
 }  // namespace msc::envs

@@ -8,6 +8,7 @@
 #include "compiler/strategy/strategy.h"
 #include "envs/register.h"
 #include "gym/core/env.h"
+#include "gym/core/problem.h"
 
 namespace msc::envs {
 
@@ -20,6 +21,10 @@ namespace msc::envs {
 /// of the last step is -(latency ratio) - distill_loss. UserError if the context lacks a model or
 /// an evaluator, or the model has no such layer.
 [[nodiscard]] std::unique_ptr<gym::Env> MakeQuantizeEnv(const EnvContext& context);
+
+/// The decisions of that env: a layer's allowed precisions by name.
+[[nodiscard]] std::vector<gym::Decision> QuantizeDecisions(
+    const std::vector<QuantizableLayer>& layers);
 
 /// The strategy that `choices` (a precision a layer, in the order of FindQuantizableLayers) stands
 /// for: of the context's scales, those that its int8 layers need.

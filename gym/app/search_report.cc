@@ -13,6 +13,7 @@
 #include "compiler/pipeline/batch.h"
 #include "cost/measure/folder.h"
 #include "envs/common/evaluation.h"
+#include "envs/quantize/quantize_env.h"
 #include "gym/app/search_run.h"
 #include "gym/report/report.h"
 #include "gym/study/scan.h"
@@ -217,13 +218,7 @@ std::vector<ReportFact> MakeFacts(const Run& run) {
 }  // namespace
 
 std::vector<Decision> DecisionsOf(const Graph& graph) {
-  std::vector<Decision> decisions;
-  for (const QuantizableLayer& layer : FindQuantizableLayers(graph)) {
-    Decision decision{.name = layer.name, .choices = {}};
-    for (const Precision precision : layer.allowed) decision.choices.emplace_back(Name(precision));
-    decisions.push_back(std::move(decision));
-  }
-  return decisions;
+  return envs::QuantizeDecisions(FindQuantizableLayers(graph));
 }
 
 void WriteReport(const RunPaths& paths) {

@@ -1,0 +1,47 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "compiler/strategy/strategy.h"
+#include "envs/register.h"
+#include "gym/core/problem.h"
+
+namespace msc::envs {
+
+/// A problem whose assignments stand for strategies of one model, each measured by the context's
+/// evaluator: what all tools' problems share. A tool says which decisions there are and which
+/// strategy an assignment is.
+class StrategyProblem : public gym::SearchProblem {
+ public:
+  /// UserError, naming the env `id`, if the context lacks a model or an evaluator.
+  StrategyProblem(std::string_view id, const EnvContext& context);
+
+ protected:
+  [[nodiscard]] const EnvContext& context() const { return context_; }
+  /// Of the graph, model and target set, nothing decided.
+  [[nodiscard]] Strategy Undecided() const;
+
+ private:
+  [[nodiscard]] virtual Strategy StrategyOf(const gym::Assignment& assignment) const = 0;
+  /// What the meaning of choices depends on besides the model and the target; part of the hash.
+  [[nodiscard]] virtual std::string Meaning() const { return {}; }
+
+  [[nodiscard]] std::vector<std::string> DoMetrics() const override;
+  void DoEvaluate(std::span<const gym::Assignment> batch, const Done& done,
+                  const std::function<bool()>& stop) override;
+  [[nodiscard]] std::size_t DoParallelism() const override;
+  [[nodiscard]] std::string DoDescribe(const gym::Assignment& assignment) const override;
+  [[nodiscard]] std::string DoHash() const override;
+
+  std::string id_;
+  EnvContext context_;
+  std::string model_hash_;
+};
+
+/// -(latency ratio) - distill loss: both dimensionless and near 0 to 1; a failed candidate earns
+/// less than any that ran.
+[[nodiscard]] double LatencyAndLossReward(const gym::Evaluation& evaluation);
+
+}  // namespace msc::envs
