@@ -12,7 +12,7 @@
 #include "compiler/ops/op.h"
 #include "compiler/pipeline/batch.h"
 #include "compiler/pipeline/calibrate.h"
-#include "compiler/targets/register.h"
+#include "tests/support/pipeline.h"
 
 namespace msc {
 namespace {
@@ -38,33 +38,6 @@ Graph Net() {
   Graph graph = ParseGraph(kNet);
   InferTypes(graph);
   return graph;
-}
-
-TargetRegistry Targets() {
-  TargetRegistry registry;
-  RegisterAllTargets(registry);
-  return registry;
-}
-
-Tensor RandomTensor(const Dims& dims, std::uint64_t seed) {
-  Tensor tensor(DType::kF32, dims);
-  Rng rng(seed);
-  for (float& x : tensor.MutableValues<float>()) x = static_cast<float>(rng.Normal());
-  return tensor;
-}
-
-/// Largest difference relative to the largest magnitude of `wanted`.
-double Error(const Tensor& got, const Tensor& wanted) {
-  EXPECT_EQ(got.dims(), wanted.dims());
-  double largest = 1e-9;
-  double difference = 0;
-  const auto a = got.Values<float>();
-  const auto b = wanted.Values<float>();
-  for (std::size_t i = 0; i < a.size(); ++i) {
-    largest = std::max(largest, std::abs(static_cast<double>(b[i])));
-    difference = std::max(difference, std::abs(static_cast<double>(a[i]) - b[i]));
-  }
-  return difference / largest;
 }
 
 Strategy PlanFor(const Graph& graph, const std::string& precision, const std::string& target) {
@@ -137,15 +110,6 @@ TEST(Compile, BindsAnUnnamedSymbolToOne) {
   Result<Executable> built = Compile(graph, strategy, targets, {});
   ASSERT_TRUE(built.ok());
   EXPECT_EQ(ToString(built.value().input_types()[0]), "f32[1,3,6,6]");
-}
-
-std::string Refusal(const std::function<void()>& call) {
-  try {
-    call();
-  } catch (const UserError& error) {
-    return error.what();
-  }
-  return "accepted";
 }
 
 TEST(Compile, RefusesASymbolThatNoInputHas) {

@@ -19,7 +19,7 @@
 #include "compiler/pipeline/calibrate.h"
 #include "compiler/pipeline/compile.h"
 #include "compiler/pipeline/regions.h"
-#include "compiler/targets/register.h"
+#include "tests/support/pipeline.h"
 
 namespace msc {
 namespace {
@@ -28,12 +28,6 @@ Graph Parse(const std::string& text) {
   Graph graph = ParseGraph(text);
   InferTypes(graph);
   return graph;
-}
-
-TargetRegistry Targets() {
-  TargetRegistry registry;
-  RegisterAllTargets(registry);
-  return registry;
 }
 
 /// Names of the targets that this machine can run.
@@ -48,35 +42,6 @@ std::vector<std::string> Present(const TargetRegistry& registry) {
     }
   }
   return names;
-}
-
-std::string Refusal(const std::function<void()>& call) {
-  try {
-    call();
-  } catch (const UserError& error) {
-    return error.what();
-  }
-  return "accepted";
-}
-
-Tensor RandomInput(const Dims& dims, std::uint64_t seed) {
-  Tensor tensor(DType::kF32, dims);
-  Rng rng(seed);
-  for (float& x : tensor.MutableValues<float>()) x = static_cast<float>(rng.Normal());
-  return tensor;
-}
-
-double Error(const Tensor& got, const Tensor& wanted) {
-  EXPECT_EQ(got.dims(), wanted.dims());
-  double largest = 1e-9;
-  double difference = 0;
-  const auto a = got.Values<float>();
-  const auto b = wanted.Values<float>();
-  for (std::size_t i = 0; i < a.size(); ++i) {
-    largest = std::max(largest, std::abs(static_cast<double>(b[i])));
-    difference = std::max(difference, std::abs(static_cast<double>(a[i]) - b[i]));
-  }
-  return difference / largest;
 }
 
 /// "0: a c | 2: b", by names.
@@ -253,7 +218,7 @@ TEST(Partition, ComputesWhatOneTargetComputesOrIsRefusedForACircle) {
       continue;
     }
     ++run;
-    const std::vector<Tensor> inputs = {RandomInput({1, 4, 5, 5}, rng.Below(1U << 30U))};
+    const std::vector<Tensor> inputs = {RandomTensor({1, 4, 5, 5}, rng.Below(1U << 30U))};
     const std::vector<Tensor> wanted = Interpret(graph, inputs);
     const Lowered lowered = LowerFor(graph, strategy, targets, {});
     Verify(lowered.graph);
@@ -292,7 +257,7 @@ class ShippedModel : public testing::TestWithParam<Case> {
   void SetUp() override {
     graph_ = ImportOnnx("experiments/models/fashion_resnet.onnx");
     Canonicalize(graph_);
-    const Calibrator calibrator = ObserveActivations(graph_, {{RandomInput({4, 1, 28, 28}, 3)}},
+    const Calibrator calibrator = ObserveActivations(graph_, {{RandomTensor({4, 1, 28, 28}, 3)}},
                                                      {.target = "reference", .batch = 4}, targets_);
     strategy_.target = "reference";
     if (GetParam().precision == "f32") return;
@@ -305,7 +270,7 @@ class ShippedModel : public testing::TestWithParam<Case> {
   [[nodiscard]] Tensor Run(const Strategy& strategy) const {
     Result<Executable> built = Compile(graph_, strategy, targets_, {});
     EXPECT_TRUE(built.ok()) << built.failure().detail;
-    return built.value().Run({{RandomInput({1, 1, 28, 28}, 9)}}).at(0);
+    return built.value().Run({{RandomTensor({1, 1, 28, 28}, 9)}}).at(0);
   }
 
   Graph graph_;
@@ -413,7 +378,7 @@ TEST(Partition, IsKeptByStrategiesAndArtefacts) {
   EXPECT_EQ(StrategyFromJson(ReadFile(folder + "/strategy.json"), "strategy"), strategy);
   Result<Artefact> artefact = LoadArtefact(folder, targets);
   ASSERT_TRUE(artefact.ok()) << artefact.failure().detail;
-  const std::vector<Tensor> inputs = {RandomInput({4}, 1)};
+  const std::vector<Tensor> inputs = {RandomTensor({4}, 1)};
   EXPECT_LT(Error(artefact.value().executable.Run(inputs)[0], Interpret(graph, inputs)[0]), 1e-5);
 }
 

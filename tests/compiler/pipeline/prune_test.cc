@@ -13,7 +13,7 @@
 #include "compiler/ir/text.h"
 #include "compiler/ops/op.h"
 #include "compiler/pipeline/compile.h"
-#include "compiler/targets/register.h"
+#include "tests/support/pipeline.h"
 
 namespace msc {
 namespace {
@@ -76,12 +76,6 @@ Graph Net() {
   graph.RemoveNode(weights);
   InferTypes(graph);
   return graph;
-}
-
-TargetRegistry Targets() {
-  TargetRegistry registry;
-  RegisterAllTargets(registry);
-  return registry;
 }
 
 std::vector<Tensor> Samples(std::int64_t count, std::uint64_t seed) {
