@@ -96,6 +96,9 @@ class Target {
   [[nodiscard]] std::vector<Pass> Passes(PassPhase phase) const { return DoPasses(phase); }
   /// Whether the graph is to be folded and fused into msc.* operators for it.
   [[nodiscard]] bool WantsFusedOps() const { return DoWantsFusedOps(); }
+  /// Whether it computes each node by itself whatever region it is in, so that a region costs what
+  /// its nodes cost one by one.
+  [[nodiscard]] bool RunsNodeByNode() const { return DoRunsNodeByNode(); }
 
  private:
   [[nodiscard]] virtual const TargetFacts& DoFacts() const noexcept = 0;
@@ -110,6 +113,7 @@ class Target {
       std::span<const kernel::KernelFunc> funcs) const;
   [[nodiscard]] virtual std::vector<Pass> DoPasses(PassPhase /*phase*/) const { return {}; }
   [[nodiscard]] virtual bool DoWantsFusedOps() const { return false; }
+  [[nodiscard]] virtual bool DoRunsNodeByNode() const { return false; }
 
   friend class TargetRegistry;
   std::string spec_;

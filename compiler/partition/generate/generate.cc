@@ -151,6 +151,20 @@ Offer MakeOffer(const Graph& graph, const DataflowGraph& flow, const Target& tar
   return offer;
 }
 
+/// Regions of an offer: of a target that computes node by node only the largest, as runs cost what
+/// their nodes cost; and the largest of nodes that nobody else takes, which always end up with it.
+std::vector<RegionNodes> RegionsOf(const DataflowGraph& flow, const Offer& offer,
+                                   const IndexSet& taken_by_others, RegionOptions options) {
+  if (!offer.target->RunsNodeByNode()) return MakeRegions(flow, offer.units, options);
+  options.runs = false;
+  std::vector<RegionNodes> regions = MakeRegions(flow, offer.units, options);
+  std::vector<Unit> alone = offer.units;
+  for (Unit& unit : alone) unit.taken = unit.taken && !unit.nodes.Intersects(taken_by_others);
+  for (RegionNodes& region : MakeRegions(flow, alone, options))
+    regions.push_back(std::move(region));
+  return regions;
+}
+
 /// Layers as every target with fused operators would like them.
 std::vector<IndexSet> Layers(const Graph& graph, const DataflowGraph& flow) {
   std::map<std::string, FlowIndex, std::less<>> index;
@@ -190,11 +204,16 @@ std::vector<Candidate> GenerateCandidates(const Graph& graph, const DataflowGrap
       candidates.push_back(
           {.nodes = nodes, .target = offer.target->spec(), .rule = std::move(rule)});
     };
-    for (const RegionNodes& region : MakeRegions(flow, offer.units, options)) {
+    IndexSet others = flow.EmptySet();
+    for (const Offer& other : offers) {
+      if (&other != &offer) others |= other.runs;
+    }
+    for (const RegionNodes& region : RegionsOf(flow, offer, others, options)) {
       add(region.nodes, region.rule);
     }
     for (const IndexSet& nodes : offer.also) add(nodes, "unit");
     for (const IndexSet& nodes : shared) {
+      if (offer.target->RunsNodeByNode()) break;
       if (nodes.SubsetOf(offer.runs) && IsConvex(flow, nodes)) add(nodes, "shared unit");
     }
     offer.runs.ForEach(

@@ -19,9 +19,11 @@ namespace msc {
 /// A target's units are what its own lowering of the whole graph fuses, and single nodes; what it
 /// can run is what Target::Supports says, before and after. Candidates are the regions of
 /// MakeRegions; units of other targets and layers (see passes/chain.h), where the target can run
-/// all their nodes; and every single node that it can run. Each set of nodes once a target. Whether
-/// a target runs a region as one, fused as hoped for, only compiling it shows. Nodes with nested
-/// graphs that read values around them are left to nobody.
+/// all their nodes; and every single node that it can run. Of a target that runs node by node (see
+/// Target) only single nodes, its largest regions, and the largest of nodes that no other of
+/// `targets` can run: any further region costs what its nodes cost, so no cover gets cheaper by it.
+/// Each set of nodes once a target. Whether a target runs a region as one, fused as hoped for, only
+/// compiling it shows. Nodes with nested graphs that read values around them are left to nobody.
 [[nodiscard]] std::vector<Candidate> GenerateCandidates(const Graph& graph,
                                                         const DataflowGraph& flow,
                                                         std::span<const Target* const> targets,

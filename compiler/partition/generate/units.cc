@@ -206,7 +206,7 @@ std::vector<RegionNodes> MakeRegions(const DataflowGraph& flow, const std::vecto
     std::size_t end = begin + 1;
     while (end < units.size() && units[end].taken == units[begin].taken) ++end;
     if (units[begin].taken) {
-      AddRuns(flow, units, begin, end, options, regions);
+      if (options.runs) AddRuns(flow, units, begin, end, options, regions);
       const bool all = begin == 0 && end == units.size();
       regions.Add(Join(flow, units, begin, end), all ? "whole" : "greedy");
     }

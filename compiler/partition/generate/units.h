@@ -19,6 +19,8 @@ struct RegionOptions {
   /// Regions of so many neighbouring units and fewer are made at every place; longer ones, of twice
   /// the length each time, at every half of their length.
   std::size_t max_run = 4;
+  /// Whether runs are made at all; without them, only units and the largest regions.
+  bool runs = true;
 };
 
 /// Nodes for a candidate, and which rule made it.

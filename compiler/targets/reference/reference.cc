@@ -100,6 +100,7 @@ class ReferenceTarget final : public Target {
   [[nodiscard]] std::optional<Failure> DoGraphToRuntime(const Region& region,
                                                         const TargetOptions& options,
                                                         ExecutableBuilder& builder) const override;
+  [[nodiscard]] bool DoRunsNodeByNode() const override { return true; }
 
   TargetFacts facts_{.name = "reference", .device = "cpu", .version = "1"};
 };

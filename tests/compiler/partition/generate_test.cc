@@ -171,8 +171,9 @@ TEST(Candidates, AreWhatTargetsFuseAndSupport) {
   if (registry.kinds().contains("blas")) targets.push_back(&registry.Get("blas"));
   const std::vector<Candidate> candidates = GenerateCandidates(graph, flow, targets);
   const std::set<std::string> plain = NamesOf(flow, candidates, "reference");
-  for (const char* names : {"conv1", "softmax", "conv1+relu1", "conv2+add+relu2",
-                            "conv1+relu1+conv2+add+relu2+flatten+matmul+softmax"}) {
+  EXPECT_EQ(plain.size(), 9U) << "it runs node by node";
+  for (const char* names :
+       {"conv1", "softmax", "conv1+relu1+conv2+add+relu2+flatten+matmul+softmax"}) {
     EXPECT_TRUE(plain.contains(names)) << names;
   }
   if (targets.size() > 1) {
@@ -194,6 +195,82 @@ TEST(Candidates, AreWhatTargetsFuseAndSupport) {
   const Cover cover = FindCover(problem, "exact").value();
   EXPECT_DOUBLE_EQ(cover.micros, 10);
   EXPECT_EQ(cover.chosen.size(), 1U);
+}
+
+/// Takes some operators.
+class Taker final : public Target {
+ public:
+  Taker(std::string name, std::set<std::string> ops, bool node_by_node)
+      : facts_{std::move(name), "cpu", "1"}, ops_(std::move(ops)), node_by_node_(node_by_node) {}
+
+ private:
+  [[nodiscard]] const TargetFacts& DoFacts() const noexcept override { return facts_; }
+  [[nodiscard]] bool DoSupports(const Graph& graph, NodeId node) const override {
+    return ops_.contains(graph.node(node).op);
+  }
+  [[nodiscard]] bool DoRunsNodeByNode() const override { return node_by_node_; }
+  TargetFacts facts_;
+  std::set<std::string> ops_;
+  bool node_by_node_;
+};
+
+TEST(Candidates, OfATargetThatRunsNodeByNodeAreFew) {
+  const Graph graph = ParseGraph(kModel);
+  const DataflowGraph flow(graph);
+  const std::set<std::string> all = {"Conv", "Relu", "Add", "Flatten", "MatMul", "Softmax"};
+  const Taker fuses("fuses", {"Conv", "Relu", "Add"}, false);
+  const Taker simple("simple", all, true);
+  const Target* const targets[] = {&fuses, &simple};
+  const std::vector<Candidate> candidates = GenerateCandidates(graph, flow, targets);
+  EXPECT_EQ(NamesOf(flow, candidates, "simple"),
+            (std::set<std::string>{"conv1", "relu1", "conv2", "add", "relu2", "flatten", "matmul",
+                                   "softmax", "flatten+matmul+softmax",
+                                   "conv1+relu1+conv2+add+relu2+flatten+matmul+softmax"}))
+      << "what nobody else takes stays in one piece";
+  EXPECT_TRUE(NamesOf(flow, candidates, "fuses").contains("relu1+conv2+add"));
+}
+
+TEST(Candidates, ThatCostWhatTheirNodesCostDoNotMakeCoversCheaper) {
+  for (std::uint64_t seed = 0; seed < 100; ++seed) {
+    CoverProblem full{.flow = GrownFlow(30, seed)};
+    Rng rng(seed);
+    CoverProblem few = full;
+    const auto add = [](CoverProblem& problem, const IndexSet& nodes, const char* target,
+                        double micros) {
+      problem.candidates.push_back({.nodes = nodes, .target = target, .rule = "test"});
+      problem.candidates.back().cost = Cost::Micros(micros);
+    };
+    for (const char* target : {"a", "b"}) {
+      for (const RegionNodes& region :
+           MakeRegions(full.flow, OrderUnits(full.flow, RandomUnits(full.flow, rng)))) {
+        const double micros = static_cast<double>(region.nodes.Count()) * (1 + 2 * rng.Uniform());
+        add(full, region.nodes, target, micros);
+        add(few, region.nodes, target, micros);
+      }
+    }
+    // Whole picoseconds, as searches add.
+    std::vector<double> each(full.flow.size());
+    for (double& micros : each) micros = 0.5 + static_cast<double>(rng.Below(3000)) / 1000;
+    std::vector<Unit> singles;
+    for (std::size_t i = 0; i < each.size(); ++i) {
+      if (rng.Below(6) != 0) singles.push_back({IndexSet::Range(each.size(), i, i + 1), true});
+      add(full, IndexSet::Range(each.size(), i, i + 1), "c", 9);  // so that there is a cover
+      add(few, IndexSet::Range(each.size(), i, i + 1), "c", 9);
+    }
+    singles = OrderUnits(full.flow, std::move(singles));
+    for (CoverProblem* problem : {&full, &few}) {
+      const RegionOptions options{.runs = problem == &full};
+      for (const RegionNodes& region : MakeRegions(problem->flow, singles, options)) {
+        double micros = 0;
+        region.nodes.ForEach([&](std::size_t node) { micros += each[node]; });
+        add(*problem, region.nodes, "simple", micros);
+      }
+    }
+    ASSERT_LT(few.candidates.size(), full.candidates.size());
+    EXPECT_NEAR(FindCover(few, "exact").value().micros, FindCover(full, "exact").value().micros,
+                1e-6)
+        << seed;
+  }
 }
 
 TEST(Candidates, TakeTheNodesOfAStrategyAlong) {
