@@ -66,6 +66,9 @@ struct CoverStatistics {
   std::int64_t transitions = 0;  ///< candidates tried from them
   std::int64_t solves = 0;       ///< whole searches run inside this one
   std::int64_t asked = 0;        ///< costs that an oracle was asked for
+  std::int64_t checked = 0;      ///< of those, answers to which a bound above 0 was known
+  std::int64_t violated = 0;     ///< of those, below it
+  std::int64_t audited = 0;      ///< of those checked, drawn at random
   std::int64_t peak_bytes = 0;   ///< of the search's own tables, problem not included
 };
 

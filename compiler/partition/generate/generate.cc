@@ -222,4 +222,12 @@ std::vector<Candidate> GenerateCandidates(const Graph& graph, const DataflowGrap
   return candidates;
 }
 
+std::vector<std::uint32_t> UnitCandidates(std::span<const Candidate> candidates) {
+  std::vector<std::uint32_t> units;
+  for (std::uint32_t i = 0; i < candidates.size(); ++i) {
+    if (candidates[i].rule == "unit") units.push_back(i);
+  }
+  return units;
+}
+
 }  // namespace msc

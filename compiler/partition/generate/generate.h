@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <span>
 #include <vector>
 
@@ -28,5 +29,8 @@ namespace msc {
                                                         const DataflowGraph& flow,
                                                         std::span<const Target* const> targets,
                                                         const RegionOptions& options = {});
+
+/// Indices of those of `candidates` that are units of their targets.
+[[nodiscard]] std::vector<std::uint32_t> UnitCandidates(std::span<const Candidate> candidates);
 
 }  // namespace msc

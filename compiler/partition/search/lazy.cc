@@ -1,10 +1,11 @@
 #include <algorithm>
 #include <map>
-#include <string>
+#include <set>
 #include <utility>
 #include <vector>
 
 #include "compiler/base/error.h"
+#include "compiler/base/rng.h"
 #include "compiler/partition/search/exact.h"
 #include "compiler/partition/search/search.h"
 
@@ -33,52 +34,137 @@ void CheckMemoryIsFree(const CoverProblem& problem) {
   }
 }
 
-/// Known regions of one target, by first node.
-using KnownRegions = std::map<std::size_t, std::vector<const Candidate*>>;
-
-/// What disjoint regions inside `nodes` cost together, the dearest taken first.
-double CostOfParts(const KnownRegions& known, const IndexSet& nodes) {
-  std::vector<const Candidate*> parts;
-  nodes.ForEach([&](std::size_t node) {
-    const auto it = known.find(node);
-    if (it == known.end()) return;
-    for (const Candidate* part : it->second) {
-      if (part->nodes.SubsetOf(nodes)) parts.push_back(part);
-    }
-  });
-  std::stable_sort(parts.begin(), parts.end(), [](const Candidate* a, const Candidate* b) {
-    return a->cost.micros() > b->cost.micros();
-  });
-  IndexSet taken(nodes.universe());
-  double sum = 0;
-  for (const Candidate* part : parts) {
-    if (part->nodes.Intersects(taken)) continue;
-    taken |= part->nodes;
-    sum += part->cost.micros();
-  }
-  return sum;
-}
-
-/// Raises the bounds of unknown costs to what is known of the same target's smaller regions.
-void RaiseBounds(CoverProblem& problem, double factor) {
-  std::map<std::string, KnownRegions> known;
-  for (const Candidate& candidate : problem.candidates) {
-    if (!candidate.cost.known()) continue;
-    known[candidate.target][candidate.nodes.First()].push_back(&candidate);
-  }
-  for (Candidate& candidate : problem.candidates) {
-    const auto target = known.find(candidate.target);
-    if (!candidate.cost.unknown() || target == known.end()) continue;
-    const double bound = factor * CostOfParts(target->second, candidate.nodes);
-    if (bound > candidate.cost.at_least()) candidate.cost = Cost::Unknown(bound);
-  }
-}
-
 void PutInOrder(const CoverProblem& problem, Cover& cover) {
   Result<std::vector<std::uint32_t>> order = ExecutionOrder(problem, cover.chosen);
   Check(order.ok(), "the exact search finds covers that can run");
   cover.chosen = std::move(order).value();
 }
+
+class LazySearch {
+ public:
+  LazySearch(CoverProblem& problem, const CostOracle& oracle, const SearchOptions& options,
+             const LazyOptions& lazy)
+      : problem_(problem), oracle_(oracle), options_(options), lazy_(lazy), rng_(options.seed) {
+    Check(lazy.alike.empty() || lazy.alike.size() == problem.candidates.size(),
+          "every candidate has a number");
+    for (std::uint32_t i = 0; i < lazy.alike.size(); ++i) alike_[lazy.alike[i]].push_back(i);
+  }
+
+  Result<Cover> Run() {
+    SetBounds();
+    std::vector<std::uint32_t> first = lazy_.first;
+    std::erase_if(first,
+                  [&](std::uint32_t i) { return !problem_.candidates.at(i).cost.unknown(); });
+    Ask(std::move(first));
+    while (true) {
+      Result<Cover> best = Solve(UnknownCosts::kByBound);
+      if (!best.ok()) return best.failure();
+      const double bound = best.value().lower_bound;
+      std::vector<std::uint32_t> unknown = UnknownOf(best.value());
+      if (!unknown.empty() && lazy_.gap > 0) {
+        Result<Cover> known = Solve(UnknownCosts::kLeaveOut);
+        if (known.ok() && known.value().micros * (1 - lazy_.gap) <= bound) {
+          best = std::move(known);
+          unknown.clear();
+        }
+      }
+      if (!unknown.empty()) {
+        Ask(std::move(unknown));
+      } else if (!Audit()) {
+        return Finish(std::move(best).value(), bound);
+      }
+    }
+  }
+
+ private:
+  void SetBounds() {
+    if (lazy_.bounds) lazy_.bounds(problem_);
+  }
+
+  Result<Cover> Solve(UnknownCosts unknown) {
+    if (auto failure = detail::Uncoverable(problem_, unknown)) return *std::move(failure);
+    const Table table(problem_, unknown);
+    Result<Cover> best = detail::SolveExactly(table, {}, options_);
+    if (best.ok()) detail::Add(best.value().statistics, statistics_);
+    return best;
+  }
+
+  [[nodiscard]] std::vector<std::uint32_t> UnknownOf(const Cover& cover) const {
+    std::vector<std::uint32_t> unknown;
+    for (const std::uint32_t index : cover.chosen) {
+      if (problem_.candidates[index].cost.unknown()) unknown.push_back(index);
+    }
+    return unknown;
+  }
+
+  /// Rising, each once, of those that are alike the first.
+  void KeepDistinct(std::vector<std::uint32_t>& candidates) const {
+    std::sort(candidates.begin(), candidates.end());
+    candidates.erase(std::unique(candidates.begin(), candidates.end()), candidates.end());
+    if (alike_.empty()) return;
+    std::set<std::uint32_t> seen;
+    std::erase_if(candidates, [&](std::uint32_t i) { return !seen.insert(lazy_.alike[i]).second; });
+  }
+
+  /// Returns how many answers were below their bounds.
+  std::int64_t Ask(std::vector<std::uint32_t> unknown) {
+    if (unknown.empty()) return 0;
+    KeepDistinct(unknown);
+    std::vector<double> bounds;
+    bounds.reserve(unknown.size());
+    for (const std::uint32_t i : unknown) {
+      bounds.push_back(problem_.candidates[i].cost.at_least());
+    }
+    std::vector<Cost> costs = oracle_(unknown);
+    Check(costs.size() == unknown.size(), "an oracle answers every question");
+    const std::int64_t before = statistics_.violated;
+    for (std::size_t i = 0; i < unknown.size(); ++i) {
+      Check(!costs[i].unknown(), "an oracle knows");
+      statistics_.checked += bounds[i] > 0 ? 1 : 0;
+      statistics_.violated += costs[i].at_least() < bounds[i] ? 1 : 0;
+      if (!alike_.empty()) {
+        for (const std::uint32_t other : alike_.at(lazy_.alike[unknown[i]])) {
+          problem_.candidates[other].cost = costs[i];
+        }
+      }
+      problem_.candidates[unknown[i]].cost = std::move(costs[i]);
+    }
+    statistics_.asked += static_cast<std::int64_t>(unknown.size());
+    SetBounds();
+    return statistics_.violated - before;
+  }
+
+  /// Asks for some that nobody asked for. Returns whether one was below its bound.
+  bool Audit() {
+    std::vector<std::uint32_t> left;
+    for (std::uint32_t i = 0; i < problem_.candidates.size(); ++i) {
+      if (problem_.candidates[i].cost.unknown()) left.push_back(i);
+    }
+    KeepDistinct(left);
+    const std::size_t count = std::min(lazy_.audit, left.size());
+    for (std::size_t i = 0; i < count; ++i) {
+      std::swap(left[i], left[i + rng_.Below(left.size() - i)]);
+    }
+    left.resize(count);
+    statistics_.audited += static_cast<std::int64_t>(count);
+    return Ask(std::move(left)) > 0;
+  }
+
+  Cover Finish(Cover cover, double lower_bound) {
+    cover.lower_bound = std::min(lower_bound, cover.micros);
+    cover.statistics = statistics_;
+    PutInOrder(problem_, cover);
+    return cover;
+  }
+
+  CoverProblem& problem_;
+  const CostOracle& oracle_;
+  const SearchOptions& options_;
+  const LazyOptions& lazy_;
+  std::map<std::uint32_t, std::vector<std::uint32_t>> alike_;  ///< candidates by their number
+  CoverStatistics statistics_;
+  Rng rng_;
+};
 
 }  // namespace
 
@@ -108,38 +194,10 @@ Result<std::vector<Cover>> FindBestCovers(const CoverProblem& problem, std::size
 }
 
 Result<Cover> FindCoverLazily(CoverProblem& problem, const CostOracle& oracle,
-                              const SearchOptions& options) {
+                              const SearchOptions& options, const LazyOptions& lazy) {
   CheckProblem(problem);
   CheckMemoryIsFree(problem);
-  CoverStatistics statistics;
-  while (true) {
-    if (auto failure = detail::Uncoverable(problem, UnknownCosts::kByBound)) {
-      return *std::move(failure);
-    }
-    const Table table(problem, UnknownCosts::kByBound);
-    Result<Cover> best = detail::SolveExactly(table, {}, options);
-    if (!best.ok()) return best.failure();
-    Cover cover = std::move(best).value();
-    detail::Add(cover.statistics, statistics);
-    std::vector<std::uint32_t> unknown;
-    for (const std::uint32_t index : cover.chosen) {
-      if (problem.candidates[index].cost.unknown()) unknown.push_back(index);
-    }
-    if (unknown.empty()) {
-      cover.statistics = statistics;
-      PutInOrder(problem, cover);
-      return cover;
-    }
-    std::sort(unknown.begin(), unknown.end());
-    std::vector<Cost> costs = oracle(unknown);
-    Check(costs.size() == unknown.size(), "an oracle answers every question");
-    for (std::size_t i = 0; i < unknown.size(); ++i) {
-      Check(!costs[i].unknown(), "an oracle knows");
-      problem.candidates[unknown[i]].cost = std::move(costs[i]);
-    }
-    statistics.asked += static_cast<std::int64_t>(unknown.size());
-    if (options.parts_factor > 0) RaiseBounds(problem, options.parts_factor);
-  }
+  return LazySearch(problem, oracle, options, lazy).Run();
 }
 
 }  // namespace msc

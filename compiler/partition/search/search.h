@@ -26,9 +26,6 @@ struct SearchOptions {
   double region_micros = 10;
   std::string graph_target = {};
   int generations = 200;
-  /// FindCoverLazily: a region is taken to cost at least this part of what disjoint regions of the
-  /// same target inside it, that were asked for, cost together. 0 takes nothing for granted.
-  double parts_factor = 0;
 };
 
 /// A way to solve a CoverProblem. Adding one: a .cc here, a line in search.cc.
@@ -65,13 +62,36 @@ struct Search {
 /// What an oracle says a candidate costs; Invalid where it cannot run. Never Unknown.
 using CostOracle = std::function<std::vector<Cost>(std::span<const std::uint32_t> candidates)>;
 
+/// Sets the lower bound of every unknown cost of a problem anew, from the costs that are known: see
+/// search/bounds.h.
+using BoundSource = std::function<void(CoverProblem& problem)>;
+
+struct LazyOptions {
+  BoundSource bounds = {};  ///< none: those that unknown costs come with stay
+  /// Asked for before the first search: what bounds are learned from.
+  std::vector<std::uint32_t> first = {};
+  /// Number by candidate: those of the same number cost the same, so one answer serves all. None:
+  /// all differ.
+  std::vector<std::uint32_t> alike = {};
+  /// The search may end with a cover of known costs that is dearer than the bound by this part.
+  double gap = 0;
+  /// How many candidates that nobody asked for are drawn at random at the end, and asked for, to
+  /// check their bounds.
+  std::size_t audit = 0;
+};
+
 /// The exact search where costs are Unknown: asks `oracle` only for candidates on the best cover
 /// under what is known and the lower bounds of what is not, until that cover has none left. The
-/// result is what the exact search finds once every cost is known, provided that bounds are true;
-/// an answer below its bound is taken as it is. Leaves what it learned in problem.candidates.
+/// result is what the exact search finds once every cost is known, provided that bounds are true
+/// (with a gap: not dearer than that by more). Every answer is compared with the bound that it had:
+/// statistics.violated of statistics.checked were below, which is also what the proof is worth. An
+/// answer counts as it is, bounds are set anew with it, and the search goes on. Where one that was
+/// drawn at random is below its bound, it goes on too, and draws again at the end.
+/// Leaves what it learned, and the last bounds, in problem.candidates.
 /// Source: Dellin and Srinivasa, "A Unifying Formalism for Shortest Path Problems with Expensive
 /// Edge Evaluations via Lazy Best-First Search over Paths with Edge Selectors" (ICAPS 2016).
 [[nodiscard]] Result<Cover> FindCoverLazily(CoverProblem& problem, const CostOracle& oracle,
-                                            const SearchOptions& options = {});
+                                            const SearchOptions& options = {},
+                                            const LazyOptions& lazy = {});
 
 }  // namespace msc

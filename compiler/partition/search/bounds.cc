@@ -1,0 +1,191 @@
+#include "compiler/partition/search/bounds.h"
+
+#include <algorithm>
+#include <map>
+#include <string>
+#include <utility>
+
+namespace msc {
+namespace {
+
+using Indices = std::vector<std::uint32_t>;
+
+/// How a candidate lies to the units of its target.
+struct Place {
+  std::size_t target = 0;
+  Indices inside;        ///< units that are part of it
+  Indices cut;           ///< units whose anchors it has, but not all of
+  double beside = 0;     ///< bytes that its other nodes write
+  double written = 0;    ///< bytes that all its nodes write
+  bool made_of = false;  ///< of several units, and nothing else
+  bool has_anchor = false;
+  double floor = 0;  ///< the bound that its cost came with
+};
+
+/// What is taken for granted of a target.
+struct Factors {
+  double inside = 1;
+  double cut = 1;
+  double micros_per_byte = 0;
+};
+
+/// Ratios seen of one target.
+struct Seen {
+  std::vector<double> inside;
+  std::vector<double> cut;
+  std::vector<double> micros_per_byte;
+};
+
+class Learner {
+ public:
+  Learner(const CoverProblem& problem, const Indices& units, const BoundOptions& options)
+      : options_(options) {
+    std::map<std::string, std::size_t> targets;
+    for (const Candidate& candidate : problem.candidates) {
+      targets.emplace(candidate.target, targets.size());
+    }
+    targets_ = targets.size();
+    // Of each target, the unit that has each node: the first that names it.
+    std::vector<Indices> owner(targets_, Indices(problem.flow.size(), kNone));
+    for (const std::uint32_t unit : units) {
+      Indices& mine = owner[targets.at(problem.candidates.at(unit).target)];
+      const IndexSet& nodes = problem.candidates[unit].nodes;
+      bool taken = false;
+      nodes.ForEach([&](std::size_t node) { taken = taken || mine[node] != kNone; });
+      if (taken) continue;
+      nodes.ForEach([&](std::size_t node) { mine[node] = unit; });
+    }
+    for (std::uint32_t i = 0; i < problem.candidates.size(); ++i) {
+      const std::size_t target = targets.at(problem.candidates[i].target);
+      places_.push_back(PlaceOf(problem, i, owner[target]));
+      places_.back().target = target;
+    }
+  }
+
+  void Set(CoverProblem& problem) const {
+    const std::vector<Factors> factors = Learn(problem);
+    for (std::uint32_t i = 0; i < problem.candidates.size(); ++i) {
+      Cost& cost = problem.candidates[i].cost;
+      if (!cost.unknown()) continue;
+      const Place& place = places_[i];
+      const Factors& of = factors[place.target];
+      const double bound = of.inside * Sum(problem, place.inside) +
+                           of.cut * Sum(problem, place.cut) + of.micros_per_byte * place.beside;
+      cost = Cost::Unknown(std::min(std::max(place.floor, bound), Cost::kMaxMicros));
+    }
+  }
+
+ private:
+  static constexpr std::uint32_t kNone = static_cast<std::uint32_t>(-1);
+
+  static Place PlaceOf(const CoverProblem& problem, std::uint32_t index, const Indices& owner) {
+    const Candidate& candidate = problem.candidates[index];
+    const DataflowGraph& flow = problem.flow;
+    Place place;
+    if (candidate.cost.unknown()) place.floor = candidate.cost.at_least();
+    const auto anchors = [&](const IndexSet& nodes) {
+      std::size_t count = 0;
+      nodes.ForEach([&](std::size_t n) { count += flow.node(n).kind == OpKind::kAnchor ? 1 : 0; });
+      return count;
+    };
+    const auto written = [&](std::size_t node) {
+      double bytes = 0;
+      for (const FlowIndex tensor : flow.node(node).outputs) {
+        bytes += static_cast<double>(flow.tensor(tensor).bytes);
+      }
+      return bytes;
+    };
+    place.has_anchor = anchors(candidate.nodes) > 0;
+    std::map<std::uint32_t, std::size_t> shared;  // nodes of each unit that it has
+    candidate.nodes.ForEach([&](std::size_t node) {
+      place.written += written(node);
+      if (owner[node] != kNone && owner[node] != index) ++shared[owner[node]];
+    });
+    IndexSet beside = candidate.nodes;
+    for (const auto& [unit, count] : shared) {
+      const IndexSet& nodes = problem.candidates[unit].nodes;
+      if (count == nodes.Count()) {
+        place.inside.push_back(unit);
+      } else if (const std::size_t all = anchors(nodes);
+                 all > 0 && anchors(nodes & candidate.nodes) == all) {
+        place.cut.push_back(unit);
+      } else {
+        continue;
+      }
+      beside -= nodes;
+    }
+    beside.ForEach([&](std::size_t node) { place.beside += written(node); });
+    place.made_of = place.inside.size() > 1 && place.cut.empty() && beside.empty();
+    return place;
+  }
+
+  /// Of those that are known.
+  static double Sum(const CoverProblem& problem, const Indices& units) {
+    double sum = 0;
+    for (const std::uint32_t unit : units) {
+      const Cost& cost = problem.candidates[unit].cost;
+      if (cost.known()) sum += cost.micros();
+    }
+    return sum;
+  }
+  static bool AllKnown(const CoverProblem& problem, const Indices& units) {
+    return std::all_of(units.begin(), units.end(),
+                       [&](std::uint32_t unit) { return problem.candidates[unit].cost.known(); });
+  }
+
+  /// The one of `ratios` below which the quantile of them lies.
+  [[nodiscard]] double Low(std::vector<double>& ratios) const {
+    const auto place =
+        static_cast<std::ptrdiff_t>(options_.quantile * static_cast<double>(ratios.size()));
+    const auto at = ratios.begin() + std::min(place, std::ssize(ratios) - 1);
+    std::nth_element(ratios.begin(), at, ratios.end());
+    return *at;
+  }
+  [[nodiscard]] double FactorOf(std::vector<double>& ratios) const {
+    if (ratios.empty()) return options_.start;
+    return std::clamp(Low(ratios) - options_.margin, 0.0, 1.0);
+  }
+
+  [[nodiscard]] std::vector<Factors> Learn(const CoverProblem& problem) const {
+    std::vector<Seen> seen(targets_);
+    for (std::uint32_t i = 0; i < places_.size(); ++i) {
+      if (!problem.candidates[i].cost.known()) continue;
+      const Place& place = places_[i];
+      const double micros = problem.candidates[i].cost.micros();
+      Seen& of = seen[place.target];
+      if (!place.has_anchor && place.written > 0) {
+        of.micros_per_byte.push_back(micros / place.written);
+      }
+      if (place.made_of && AllKnown(problem, place.inside)) {
+        const double parts = Sum(problem, place.inside);
+        if (parts > 0) of.inside.push_back(micros / parts);
+      }
+      if (place.inside.empty() && place.cut.size() == 1 && AllKnown(problem, place.cut)) {
+        const double whole = Sum(problem, place.cut);
+        if (whole > 0) of.cut.push_back(micros / whole);
+      }
+    }
+    std::vector<Factors> factors(targets_);
+    for (std::size_t t = 0; t < targets_; ++t) {
+      factors[t].inside = FactorOf(seen[t].inside);
+      factors[t].cut = FactorOf(seen[t].cut);
+      if (seen[t].micros_per_byte.size() > 1) {
+        factors[t].micros_per_byte = options_.rate_part * Low(seen[t].micros_per_byte);
+      }
+    }
+    return factors;
+  }
+
+  BoundOptions options_;
+  std::size_t targets_ = 0;
+  std::vector<Place> places_;  ///< by candidate
+};
+
+}  // namespace
+
+BoundSource LearnBounds(const CoverProblem& problem, const std::vector<std::uint32_t>& units,
+                        const BoundOptions& options) {
+  return [learner = Learner(problem, units, options)](CoverProblem& of) { learner.Set(of); };
+}
+
+}  // namespace msc
