@@ -170,8 +170,18 @@ TEST_F(Regions, OfOneStructureAreMeasuredOnce) {
     RegionCosts costs(source_, targets_, meter, folder_ + "/costs", other);
     EXPECT_EQ(costs.CountUnknown(regions), 3U) << "what a cost depends on is in its key";
   }
+  // T-KEY: neither another set of options, nor another target, nor another precision is the same.
   const MeasuredRegion other_options{{"conv1", "relu1"}, "reference:threads=2"};
   EXPECT_EQ(again.CountUnknown({&other_options, 1}), 1U);
+  const MeasuredRegion other_target{{"conv2", "relu2"}, "throws"};
+  EXPECT_EQ(again.CountUnknown({&other_target, 1}), 1U);
+  Strategy narrow;
+  narrow.quantize.layers["conv1"] = "bf16";
+  const RegionSource in_bf16(Parse(kNet), narrow, {});
+  RegionCosts narrow_costs(in_bf16, targets_, meter, folder_ + "/costs", context);
+  EXPECT_EQ(narrow_costs.CountUnknown({regions.data(), 1}), 1U);
+  EXPECT_EQ(narrow_costs.CountUnknown({regions.data() + 1, 1}), 0U)
+      << "this layer stayed as it was";
 }
 
 TEST(Structure, DoesNotDependOnNamesAndWeights) {

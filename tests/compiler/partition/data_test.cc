@@ -129,6 +129,38 @@ TEST(DataflowGraph, OrdersAGraphDepthFirstWithoutItsWeights) {
   EXPECT_FALSE(IsConvex(flow, Set(6, {2, 4})));
 }
 
+// Section 7.5: of control flow, what a node with nested graphs reads around it counts as read, its
+// inside is one node, and what nobody needs has readers but no node through which all it flows into
+// goes.
+TEST(DataflowGraph, SeesWhatNestedGraphsRead) {
+  const Graph graph = ParseGraph(R"(graph main {
+    input %x : f32[4]
+    input %c : bool[]
+    %a = Relu(%x) @a
+    %b = Tanh(%a) @b
+    %y = If(%c) @choice {
+      else_branch = graph e { captured %a captured %b %n = Add(%a, %b) @inner output %n },
+      then_branch = graph t { captured %a %t = Neg(%a) @other output %t }
+    }
+    %z = Exp(%y) @z
+    %u = Abs(%b) @unused
+    %v = Neg(%u) @unused_too
+    output %z
+  })");
+  const DataflowGraph flow(graph);
+  std::string names;
+  for (const FlowNode& node : flow.nodes()) names += node.name + " ";
+  EXPECT_EQ(names, "a b choice z unused unused_too ") << "what is inside is no node of its own";
+  EXPECT_EQ(flow.node(2).kind, OpKind::kOpaque);
+  EXPECT_EQ(flow.producers(2), (std::vector<FlowIndex>{0, 1}));
+  EXPECT_EQ(flow.consumers(1), (std::vector<FlowIndex>{2, 4}));
+  EXPECT_EQ(flow.dominator(0), kNoFlow) << "it flows into what nobody needs as well";
+  EXPECT_EQ(flow.dominator(2), 3U);
+  EXPECT_EQ(flow.dominator(4), 5U);
+  EXPECT_EQ(flow.dominator(5), kNoFlow);
+  EXPECT_EQ(ToString(DownstreamClosure(flow)[1]), "{2..5}");
+}
+
 // in -> a -> {b, c} -> d -> out, each a tensor of 100 bytes.
 DataflowGraph Diamond() {
   std::vector<FlowTensor> tensors;

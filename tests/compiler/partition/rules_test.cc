@@ -8,6 +8,7 @@
 #include <map>
 #include <memory>
 #include <set>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -582,6 +583,32 @@ double Mock(const DataflowGraph& flow, const IndexSet& nodes, double base, doubl
     factor *= rate;
   });
   return sum;
+}
+
+TEST(CandidateCosts, AreThoseOfSection73) {
+  const DataflowGraph flow = GraphNamed("S");
+  EXPECT_NEAR(Mock(flow, Set(flow, {3, 4}), 3, 0.9), 5.7, 1e-9) << "C1";
+  const DataflowGraph concat = GraphNamed("P7");
+  EXPECT_NEAR(Mock(concat, Set(concat, {6}), 3, 0.9), 3, 1e-9) << "C5: of a tuple";
+  // C2: what is known is not asked for; C3: neither is what cannot run. Nodes 3 to 5 of S.
+  CoverProblem problem{.flow = flow};
+  const auto add = [&](const Members& nodes, Cost cost) {
+    problem.candidates.push_back(
+        {.nodes = Set(flow, nodes), .target = "E", .cost = std::move(cost)});
+  };
+  for (std::size_t node = 0; node < flow.size(); ++node) {
+    if (flow.node(node).role != FlowRole::kCall) add({node}, Cost::Micros(0));
+  }
+  add({3, 4}, Cost::Micros(42));
+  add({5}, Cost::Unknown());
+  add({4, 5}, Cost::Invalid("invalid"));
+  const auto five = static_cast<std::uint32_t>(problem.candidates.size() - 2);
+  const Cover cover = FindCoverLazily(problem, [&](std::span<const std::uint32_t> candidates) {
+                        EXPECT_EQ(candidates.size(), 1U);
+                        EXPECT_EQ(candidates[0], five);
+                        return std::vector<Cost>{Cost::Micros(3)};
+                      }).value();
+  EXPECT_NEAR(cover.micros, 45, 1e-9);
 }
 
 struct MockTarget {
