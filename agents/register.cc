@@ -3,6 +3,7 @@
 #include "agents/annealing/annealing_agent.h"
 #include "agents/auto/auto_agent.h"
 #include "agents/bisection/bisection_agent.h"
+#include "agents/collage/collage_agent.h"
 #include "agents/evolution/evolution_agent.h"
 #include "agents/gp/gp_agent.h"
 #include "agents/greedy/greedy_agent.h"
@@ -21,6 +22,8 @@ void RegisterAll(AgentRegistry& registry) {
                MakeAutoAgent);
   registry.Add("bisection", "the strongest ordered choices that keep the constraints",
                MakeBisectionAgent);
+  registry.Add("collage", "exact covers of regions where the problem declares them, best first",
+               MakeCollageAgent);
   registry.Add("evolution", "crossover and mutation of the best", MakeEvolutionAgent);
   registry.Add("gp", "Bayesian optimisation with Gaussian processes, for small budgets",
                MakeGpAgent);

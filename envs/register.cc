@@ -1,5 +1,6 @@
 #include "envs/register.h"
 
+#include "envs/partition/partition_env.h"
 #include "envs/prune/prune_env.h"
 #include "envs/quantize/quantize_env.h"
 #include "envs/toy/knapsack.h"
@@ -8,6 +9,10 @@
 namespace msc::envs {
 
 void RegisterAll(EnvRegistry& registry) {
+  registry.Add({.id = "Partition-v0",
+                .summary = "who computes which node, in regions whose costs are known, measured",
+                .nondeterministic = true},
+               [](const EnvContext& context) { return MakePartitionEnv(context); });
   registry.Add({.id = "Prune-v0",
                 .summary = "channels that stay of every group that can only go together, measured",
                 .nondeterministic = true},

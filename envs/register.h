@@ -10,6 +10,7 @@
 
 namespace msc {
 class Graph;
+struct CoverProblem;
 namespace cost {
 class Evaluator;
 }  // namespace cost
@@ -25,6 +26,8 @@ struct EnvContext {
   std::string target;                         ///< who runs the model
   std::map<std::string, TensorScale> scales;  ///< of every tensor an 8-bit layer may touch
   Labels labels = Labels::kAbsent;            ///< whether candidates are judged on labelled samples
+  /// What targets could compute of it, with costs.
+  std::shared_ptr<const CoverProblem> cover = {};
 };
 
 using EnvRegistry = gym::EnvRegistry<const EnvContext&>;

@@ -37,6 +37,8 @@ struct AgentSetup {
   /// What objectives, then constraints are known to be, where all of them are sums over the
   /// decisions; else empty.
   std::vector<AdditiveCost> costs = {};
+  /// SearchProblem::CoverFront.
+  std::vector<CoverPoint> cover_front = {};
 };
 
 /// Proposes assignments and hears how they did: ask and tell, in batches.

@@ -82,6 +82,17 @@ std::map<std::string, AdditiveCost> SearchProblem::AdditiveCosts() const {
   return costs;
 }
 
+std::vector<CoverPoint> SearchProblem::CoverFront() const {
+  std::vector<CoverPoint> front = DoCoverFront();
+  for (std::size_t i = 0; i < front.size(); ++i) {
+    CheckAssignment(decisions(), front[i].assignment);
+    Check(i == 0 ||
+              (front[i - 1].cost <= front[i].cost && front[i - 1].boundaries > front[i].boundaries),
+          "along a front of covers cost rises and boundaries fall");
+  }
+  return front;
+}
+
 void SearchProblem::Evaluate(std::span<const Assignment> batch, const Done& done,
                              const std::function<bool()>& stop) {
   Check(static_cast<bool>(done), "Evaluate is given a function to report to");

@@ -45,6 +45,15 @@ struct AdditiveCost {
   bool operator==(const AdditiveCost&) const = default;
 };
 
+/// An assignment whose decisions fall into groups, with what the groups are known to cost one by
+/// one: what it takes as a whole is near to `cost` plus a price for each boundary between them.
+struct CoverPoint {
+  Assignment assignment;
+  double cost = 0;
+  double boundaries = 0;  ///< groups beyond the first
+  bool operator==(const CoverPoint&) const = default;
+};
+
 /// A search space and the way to try its points. The capability that search agents and the study
 /// need; an Env offers it through Env::problem().
 class SearchProblem {
@@ -68,6 +77,10 @@ class SearchProblem {
   /// Metrics that are known, without trying anything, to be sums over the decisions: what exact
   /// methods need. Empty for most problems. InternalError if one does not fit the decisions.
   [[nodiscard]] std::map<std::string, AdditiveCost> AdditiveCosts() const;
+  /// The assignments that would be best, each for some price of a boundary, from price 0 on: cost
+  /// rises, boundaries fall. Empty where nothing is known of groups: for most problems. Found by an
+  /// exact method, without trying anything. InternalError if it is not as said.
+  [[nodiscard]] std::vector<CoverPoint> CoverFront() const;
   /// How many it works on at one time. >= 1.
   [[nodiscard]] std::size_t parallelism() const { return DoParallelism(); }
   /// What the assignment means, as JSON text: the strategy it stands for. UserError if it does not
@@ -86,6 +99,7 @@ class SearchProblem {
     return {};
   }
   [[nodiscard]] virtual std::map<std::string, AdditiveCost> DoAdditiveCosts() const { return {}; }
+  [[nodiscard]] virtual std::vector<CoverPoint> DoCoverFront() const { return {}; }
   [[nodiscard]] virtual std::size_t DoParallelism() const { return 1; }
   [[nodiscard]] virtual std::string DoDescribe(const Assignment& assignment) const = 0;
   [[nodiscard]] virtual std::string DoHash() const = 0;

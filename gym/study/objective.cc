@@ -65,6 +65,7 @@ AgentSetup AgentSetupFor(const SearchProblem& problem, const Objective& objectiv
     setup.anchors.push_back(std::move(assignment));
   }
   setup.first_trial = setup.anchors.size();
+  setup.cover_front = problem.CoverFront();
   const std::map<std::string, AdditiveCost> known = problem.AdditiveCosts();
   for (const std::string& metric : objective.minimize) {
     const auto it = known.find(metric);

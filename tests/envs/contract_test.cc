@@ -7,6 +7,7 @@
 #include "compiler/base/file.h"
 #include "compiler/ir/text.h"
 #include "compiler/ops/op.h"
+#include "compiler/partition/problem.h"
 #include "cost/model/evaluator.h"
 #include "envs/register.h"
 #include "gym/core/env_checker.h"
@@ -30,8 +31,8 @@ std::vector<std::string> Ids() {
   return ids;
 }
 
-/// Judges a strategy by counting: every int8 layer and every unit that is removed saves time and
-/// costs closeness.
+/// Judges a strategy by counting: every int8 layer, every unit that is removed and every region of
+/// a target of its own saves time and costs closeness.
 class CountingEvaluator final : public cost::Evaluator {
   void DoEvaluate(std::span<const cost::Candidate> batch, const Done& done,
                   const std::function<bool()>& stop) override {
@@ -43,6 +44,7 @@ class CountingEvaluator final : public cost::Evaluator {
       for (const auto& [group, choice] : batch[i].strategy.prune.groups) {
         narrow += static_cast<double>(choice.units - std::ssize(choice.keep));
       }
+      narrow += static_cast<double>(batch[i].strategy.partition.size());
       cost::Outcome outcome;
       outcome.latency = cost::Latency{.median_ns = 1e6, .ratio = 1 / (1 + narrow)};
       outcome.quality.kl = 0.01 * narrow;
@@ -65,6 +67,18 @@ EnvContext SmallContext() {
   })");
   InferTypes(graph);
   EnvContext context;
+  CoverProblem cover{.flow = DataflowGraph(graph)};
+  for (const char* target : {"reference", "other"}) {
+    for (std::size_t i = 0; i < cover.flow.size(); ++i) {
+      cover.candidates.push_back({.nodes = IndexSet::Range(cover.flow.size(), i, i + 1),
+                                  .target = target,
+                                  .cost = Cost::Micros(2 + static_cast<double>(i))});
+    }
+    cover.candidates.push_back({.nodes = IndexSet::Range(cover.flow.size(), 0, cover.flow.size()),
+                                .target = target,
+                                .cost = Cost::Micros(8)});
+  }
+  context.cover = std::make_shared<const CoverProblem>(std::move(cover));
   context.graph = std::make_shared<const Graph>(std::move(graph));
   context.evaluator = &evaluator;
   context.target = "reference";

@@ -1,0 +1,270 @@
+#include "envs/partition/partition_env.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <utility>
+
+#include "compiler/base/error.h"
+#include "compiler/partition/search/search.h"
+#include "envs/common/strategy_problem.h"
+#include "gym/core/decision_env.h"
+
+namespace msc::envs {
+namespace {
+
+constexpr const char* kId = "Partition-v0";
+constexpr const char* kExact = "exact";
+
+std::string PriceText(double micros) {
+  std::array<char, 32> text{};
+  std::snprintf(text.data(), text.size(), "%g", micros);
+  return text.data();
+}
+
+/// What takes part, with every region dearer by `price`. Of equal covers that of fewer regions is
+/// cheaper then: the least price is a picosecond.
+CoverProblem Priced(const CoverProblem& problem, double price) {
+  constexpr double kPicosecond = 1e-6;
+  CoverProblem priced = problem;
+  for (Candidate& candidate : priced.candidates) {
+    if (!candidate.cost.known()) continue;
+    const double micros = candidate.cost.micros() + std::max(price, kPicosecond);
+    candidate.cost = Cost::Micros(std::min(micros, Cost::kMaxMicros));
+  }
+  return priced;
+}
+
+class PartitionProblem final : public StrategyProblem {
+ public:
+  explicit PartitionProblem(const EnvContext& context) : StrategyProblem(kId, context) {
+    if (context.cover == nullptr) {
+      throw UserError(std::string(kId) + " needs the candidates of targets and what they cost");
+    }
+    for (const double price : kBoundaryPrices) priced_.push_back(Priced(*context.cover, price));
+    FindFront();
+    MakeDecisions();
+  }
+
+  [[nodiscard]] const CoverProblem& cover() const { return *context().cover; }
+
+ private:
+  // The first decision is the price; node i is decision i + 1.
+  void MakeDecisions() {
+    decisions_.push_back({.name = "boundary_us", .choices = {}});
+    for (const double price : kBoundaryPrices) decisions_[0].choices.push_back(PriceText(price));
+    for (std::size_t node = 0; node < cover().flow.size(); ++node) {
+      decisions_.push_back({.name = cover().flow.node(node).name, .choices = {}});
+      std::vector<std::string>& choices = decisions_.back().choices;
+      for (const Candidate& candidate : cover().candidates) {
+        if (!candidate.cost.known() || !candidate.nodes.Contains(node)) continue;
+        if (std::find(choices.begin(), choices.end(), candidate.target) == choices.end()) {
+          choices.push_back(candidate.target);
+        }
+      }
+    }
+  }
+
+  void FindFront() {
+    for (const CoverProblem& priced : priced_) {
+      // The first of them says for all what is wrong: an unknown cost, a node that nobody takes.
+      Result<Cover> best = FindCover(priced, kExact);
+      if (!best.ok()) throw UserError(best.failure().detail);
+      best_.push_back(std::move(best).value());
+    }
+  }
+
+  [[nodiscard]] const std::vector<gym::Decision>& DoDecisions() const override {
+    return decisions_;
+  }
+
+  [[nodiscard]] Strategy StrategyOf(const gym::Assignment& assignment) const override {
+    CoverProblem problem = priced_.at(static_cast<std::size_t>(assignment.at(0)));
+    std::vector<PartitionRegion> regions;
+    for (FlowIndex node = 0; node < problem.flow.size(); ++node) {
+      const std::string& target =
+          decisions_[node + 1].choices.at(static_cast<std::size_t>(assignment.at(node + 1)));
+      problem.conditions.pins[node] = target;
+      regions.push_back({.nodes = {problem.flow.node(node).name}, .target = target});
+    }
+    if (const Result<Cover> found = FindCover(problem, kExact); found.ok()) {
+      regions.clear();
+      for (const std::uint32_t i : found.value().chosen) {
+        PartitionRegion& region = regions.emplace_back();
+        region.target = problem.candidates[i].target;
+        problem.candidates[i].nodes.ForEach(
+            [&](std::size_t node) { region.nodes.push_back(problem.flow.node(node).name); });
+      }
+    }
+    Strategy strategy = Undecided();
+    strategy.target = regions.front().target;
+    if (regions.size() > 1) strategy.partition = std::move(regions);
+    return strategy;
+  }
+
+  [[nodiscard]] std::string Meaning() const override {
+    // What regions cost decides which of them an assignment stands for.
+    std::string text;
+    for (const Candidate& candidate : cover().candidates) {
+      text += candidate.target + ToString(candidate.nodes) + ToString(candidate.cost) + "\n";
+    }
+    return text;
+  }
+
+  [[nodiscard]] std::vector<std::pair<std::string, gym::Assignment>> DoAnchors() const override {
+    std::vector<std::pair<std::string, gym::Assignment>> anchors;
+    for (const std::string& target : decisions_[1].choices) {
+      // The highest price: in as few regions as can be.
+      gym::Assignment assignment = {static_cast<std::int32_t>(kBoundaryPrices.size()) - 1};
+      for (std::size_t i = 1; i < decisions_.size(); ++i) {
+        const std::vector<std::string>& choices = decisions_[i].choices;
+        const auto it = std::find(choices.begin(), choices.end(), target);
+        if (it == choices.end()) break;
+        assignment.push_back(static_cast<std::int32_t>(it - choices.begin()));
+      }
+      if (assignment.size() == decisions_.size()) anchors.emplace_back(target, assignment);
+    }
+    return anchors;
+  }
+
+  [[nodiscard]] std::vector<gym::CoverPoint> DoCoverFront() const override {
+    std::vector<gym::CoverPoint> front;
+    for (std::size_t price = 0; price < best_.size(); ++price) {
+      gym::CoverPoint point{.assignment = gym::Assignment(decisions_.size()),
+                            .boundaries = static_cast<double>(best_[price].chosen.size()) - 1};
+      if (!front.empty() && point.boundaries >= front.back().boundaries) continue;
+      point.assignment[0] = static_cast<std::int32_t>(price);
+      for (const std::uint32_t i : best_[price].chosen) {
+        const Candidate& candidate = cover().candidates[i];
+        candidate.nodes.ForEach([&](std::size_t node) {
+          const std::vector<std::string>& choices = decisions_[node + 1].choices;
+          const auto it = std::find(choices.begin(), choices.end(), candidate.target);
+          point.assignment[node + 1] = static_cast<std::int32_t>(it - choices.begin());
+        });
+      }
+      point.cost = CheckCover(cover(), best_[price].chosen).value();
+      front.push_back(std::move(point));
+    }
+    return front;
+  }
+
+  std::vector<CoverProblem> priced_;  ///< by price
+  std::vector<Cover> best_;           ///< by price
+  std::vector<gym::Decision> decisions_;
+};
+
+std::vector<std::vector<double>> FeaturesOf(const DataflowGraph& flow) {
+  const auto written = [&](const FlowNode& node) {
+    double bytes = 0;
+    for (const FlowIndex tensor : node.outputs) {
+      bytes += static_cast<double>(flow.tensor(tensor).bytes);
+    }
+    return bytes;
+  };
+  double all = 0;
+  for (const FlowNode& node : flow.nodes()) all += written(node);
+  std::vector<std::vector<double>> rows = {{0, 0, 0, 0}};
+  for (std::size_t i = 0; i < flow.size(); ++i) {
+    const FlowNode& node = flow.node(i);
+    rows.push_back({static_cast<double>(i) / static_cast<double>(flow.size()),
+                    static_cast<double>(node.kind) / static_cast<double>(OpKind::kOpaque),
+                    std::min(1.0, static_cast<double>(node.inputs.size()) / 8),
+                    all > 0 ? written(node) / all : 0});
+  }
+  return rows;
+}
+
+class CoverEvaluator final : public cost::Evaluator {
+ public:
+  CoverEvaluator(std::shared_ptr<const CoverProblem> problem, double boundary_micros)
+      : problem_(std::move(problem)), boundary_micros_(boundary_micros) {
+    for (FlowIndex i = 0; i < problem_->flow.size(); ++i) {
+      index_.emplace(problem_->flow.node(i).name, i);
+    }
+    double whole = 0;
+    for (std::uint32_t i = 0; i < problem_->candidates.size(); ++i) {
+      const Candidate& candidate = problem_->candidates[i];
+      if (!candidate.cost.known()) continue;
+      const auto [it, added] = best_.emplace(KeyOf(candidate.target, candidate.nodes), i);
+      const double micros = candidate.cost.micros();
+      if (micros < problem_->candidates[it->second].cost.micros()) it->second = i;
+      if (candidate.nodes.Count() == problem_->flow.size() && (whole == 0 || micros < whole)) {
+        whole = micros;
+      }
+    }
+    if (whole > 0) reference_ = whole;
+  }
+
+ private:
+  static std::string KeyOf(const std::string& target, const IndexSet& nodes) {
+    return target + ToString(nodes);
+  }
+
+  [[nodiscard]] Result<cost::Outcome> Judge(const Strategy& strategy) const {
+    std::vector<std::uint32_t> chosen;
+    std::vector<PartitionRegion> regions = strategy.partition;
+    if (regions.empty()) {
+      regions.push_back({.nodes = {}, .target = strategy.target});
+      for (const FlowNode& node : problem_->flow.nodes()) regions[0].nodes.push_back(node.name);
+    }
+    for (const PartitionRegion& region : regions) {
+      IndexSet nodes = problem_->flow.EmptySet();
+      for (const std::string& name : region.nodes) {
+        const auto it = index_.find(name);
+        if (it == index_.end()) {
+          return Failure{FailureKind::kUnsupported, "there is no node '" + name + "'"};
+        }
+        nodes.Insert(it->second);
+      }
+      const auto it = best_.find(KeyOf(region.target, nodes));
+      if (it == best_.end()) {
+        return Failure{FailureKind::kUnsupported,
+                       "nothing is known of " + region.target + " on " + ToString(nodes)};
+      }
+      chosen.push_back(it->second);
+    }
+    Result<std::vector<std::uint32_t>> order = ExecutionOrder(*problem_, chosen);
+    if (!order.ok()) return order.failure();
+    const Result<double> micros = CheckCover(*problem_, order.value());
+    if (!micros.ok()) return micros.failure();
+    const double all = micros.value() + boundary_micros_ * static_cast<double>(chosen.size() - 1);
+    constexpr double kNanosPerMicro = 1e3;
+    const double ratio = all / reference_;
+    cost::Outcome outcome;
+    outcome.latency = cost::Latency{.median_ns = all * kNanosPerMicro,
+                                    .reference_median_ns = reference_ * kNanosPerMicro,
+                                    .ratio = ratio,
+                                    .ratio_low = ratio,
+                                    .ratio_high = ratio};
+    return outcome;
+  }
+
+  void DoEvaluate(std::span<const cost::Candidate> batch, const Done& done,
+                  const std::function<bool()>& stop) override {
+    for (std::size_t i = 0; i < batch.size() && !(stop && stop()); ++i) {
+      done(i, Judge(batch[i].strategy));
+    }
+  }
+
+  std::shared_ptr<const CoverProblem> problem_;
+  double boundary_micros_;
+  double reference_ = 1;
+  std::map<std::string, FlowIndex> index_;     ///< of nodes, by name
+  std::map<std::string, std::uint32_t> best_;  ///< candidates, by KeyOf
+};
+
+}  // namespace
+
+std::unique_ptr<gym::Env> MakePartitionEnv(const EnvContext& context) {
+  auto problem = std::make_unique<PartitionProblem>(context);
+  auto features = FeaturesOf(problem->cover().flow);
+  return gym::MakeDecisionEnv(std::move(problem), {.facts = {.id = kId, .nondeterministic = true},
+                                                   .reward = LatencyAndLossReward,
+                                                   .features = std::move(features)});
+}
+
+std::unique_ptr<cost::Evaluator> MakeCoverEvaluator(std::shared_ptr<const CoverProblem> problem,
+                                                    double boundary_micros) {
+  return std::make_unique<CoverEvaluator>(std::move(problem), boundary_micros);
+}
+
+}  // namespace msc::envs
