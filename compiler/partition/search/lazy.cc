@@ -134,7 +134,7 @@ class LazySearch {
     return statistics_.violated - before;
   }
 
-  /// Asks for some that nobody asked for. Returns whether one was below its bound.
+  /// Asks for some that nobody asked for. Returns whether too many were below their bounds.
   bool Audit() {
     std::vector<std::uint32_t> left;
     for (std::uint32_t i = 0; i < problem_.candidates.size(); ++i) {
@@ -147,7 +147,7 @@ class LazySearch {
     }
     left.resize(count);
     statistics_.audited += static_cast<std::int64_t>(count);
-    return Ask(std::move(left)) > 0;
+    return Ask(std::move(left)) > static_cast<std::int64_t>(lazy_.audit_allows);
   }
 
   Cover Finish(Cover cover, double lower_bound) {

@@ -78,6 +78,9 @@ struct LazyOptions {
   /// How many candidates that nobody asked for are drawn at random at the end, and asked for, to
   /// check their bounds.
   std::size_t audit = 0;
+  /// How many of these may be below their bounds without the search going on: bounds from quantiles
+  /// are wrong now and then.
+  std::size_t audit_allows = 0;
 };
 
 /// The exact search where costs are Unknown: asks `oracle` only for candidates on the best cover
@@ -85,8 +88,8 @@ struct LazyOptions {
 /// result is what the exact search finds once every cost is known, provided that bounds are true
 /// (with a gap: not dearer than that by more). Every answer is compared with the bound that it had:
 /// statistics.violated of statistics.checked were below, which is also what the proof is worth. An
-/// answer counts as it is, bounds are set anew with it, and the search goes on. Where one that was
-/// drawn at random is below its bound, it goes on too, and draws again at the end.
+/// answer counts as it is, bounds are set anew with it, and the search goes on. Where more than
+/// audit_allows of those drawn at random are below, it goes on too, and draws again at the end.
 /// Leaves what it learned, and the last bounds, in problem.candidates.
 /// Source: Dellin and Srinivasa, "A Unifying Formalism for Shortest Path Problems with Expensive
 /// Edge Evaluations via Lazy Best-First Search over Paths with Edge Selectors" (ICAPS 2016).

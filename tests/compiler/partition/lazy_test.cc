@@ -205,7 +205,8 @@ TEST(Lazy, AsksForAThirdWithBoundsThatItLearns) {
                                            .first = study.units,
                                            .alike = study.alike,
                                            .gap = gap,
-                                           .audit = 8})
+                                           .audit = 8,
+                                           .audit_allows = 1})
                               .value();
       EXPECT_NEAR(CheckCover(study.problem, cover.chosen).value(), cover.micros, 1e-6);
       asked += static_cast<double>(cover.statistics.asked) / static_cast<double>(study.Distinct()) /
@@ -219,9 +220,9 @@ TEST(Lazy, AsksForAThirdWithBoundsThatItLearns) {
       EXPECT_LE(cover.gap(), gap + 1e-9);
     }
     // What docs/partition.md says.
-    EXPECT_LT(asked, gap == 0 ? 0.33 : 0.26);
+    EXPECT_LT(asked, gap == 0 ? 0.31 : 0.25);
     EXPECT_LT(lost, gap == 0 ? 0.001 : 0.004);
-    EXPECT_LT(most_lost, gap == 0 ? 0.003 : 0.01);
+    EXPECT_LT(most_lost, gap == 0 ? 0.004 : 0.01);
     EXPECT_GT(sum.violated, 0) << "quantiles are no bounds, and it shows";
     EXPECT_LT(20 * sum.violated, sum.checked);
     EXPECT_GE(sum.audited, static_cast<std::int64_t>(8 * kSeeds));
