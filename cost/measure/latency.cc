@@ -22,6 +22,9 @@ constexpr double kWaitedTolerance = 0.01;
 constexpr std::int64_t kLeastRounds = 3;
 constexpr std::int64_t kLookEvery = 5;
 constexpr int kNarrowLooks = 2;
+/// A rival is given up after the warm-up alone where it is so many times as slow as is enough
+/// later.
+constexpr double kWarmUpDoubt = 2;
 /// Calls an epoch at most: a call that takes no time at all must not be repeated for ever.
 constexpr std::int64_t kMostRepeats = 1 << 24;
 
@@ -33,6 +36,8 @@ double Count(nanoseconds time) {
 struct Side {
   const Call* call = nullptr;
   std::int64_t repeats = 1;
+  std::vector<double> warm_up = {};  ///< times a call of the warm-up's epochs, never none
+  bool given_up = false;
 };
 
 /// Time of one epoch of `side`.
@@ -45,10 +50,13 @@ nanoseconds TimeEpoch(const Side& side, const Probe& probe) {
 /// Calls until they get no faster, choosing on the way how many calls make an epoch. What is cold
 /// is slow and becomes faster, while a busy machine makes any epoch slow at any time: to wait until
 /// epochs are equal would be to wait for a quiet machine.
-Side WarmUp(const Call& call, const LatencyOptions& options, const Probe& probe) {
-  Side side{&call, 1};
-  const nanoseconds wanted = std::chrono::microseconds(options.min_epoch_us);
-  const nanoseconds deadline = probe.now() + std::chrono::milliseconds(options.max_warmup_ms);
+Side WarmUp(const Call& call, const RivalOptions& options, const Probe& probe) {
+  Side side{.call = &call};
+  const bool single_calls = options.before_round || options.before_call;
+  const nanoseconds wanted =
+      std::chrono::microseconds(single_calls ? 0 : options.latency.min_epoch_us);
+  const nanoseconds deadline =
+      probe.now() + std::chrono::milliseconds(options.latency.max_warmup_ms);
   double fastest = std::numeric_limits<double>::infinity();
   for (int no_faster = 0;;) {
     const nanoseconds time = TimeEpoch(side, probe);
@@ -57,10 +65,12 @@ Side WarmUp(const Call& call, const LatencyOptions& options, const Probe& probe)
       const double factor = 1.2 * Count(wanted) / std::max(Count(time), 1.0);
       const double repeats = std::ceil(static_cast<double>(side.repeats) * std::min(factor, 10.0));
       side.repeats = std::max(side.repeats + 1, static_cast<std::int64_t>(repeats));
+      side.warm_up.clear();
       fastest = std::numeric_limits<double>::infinity();
       no_faster = 0;
       continue;
     }
+    side.warm_up.push_back(Count(time) / static_cast<double>(side.repeats));
     ++no_faster;
     if (Count(time) < fastest * (1 - kWarmTolerance)) {
       fastest = Count(time);
@@ -69,6 +79,9 @@ Side WarmUp(const Call& call, const LatencyOptions& options, const Probe& probe)
     if (no_faster >= kWarmEpochs || probe.now() >= deadline) return side;
   }
 }
+
+/// What stands for the time of a side that was given up.
+constexpr double kNoTime = std::numeric_limits<double>::quiet_NaN();
 
 /// Epoch times of one round by side, a call, and whether the machine let it alone.
 struct Round {
@@ -89,19 +102,24 @@ nanoseconds TimeYardstick(const Probe& probe) {
 
 class Rounds {
  public:
-  Rounds(std::vector<Side> sides, std::int64_t settle_calls, const Probe& probe)
-      : sides_(std::move(sides)), settle_calls_(settle_calls), probe_(probe) {}
+  Rounds(std::vector<Side> sides, const RivalOptions& options, const Probe& probe)
+      : sides_(std::move(sides)), options_(options), probe_(probe) {}
 
   void Add() {
     Round round;
-    round.times.assign(sides_.size(), 0.0);
+    round.times.assign(sides_.size(), kNoTime);
+    if (options_.before_round) options_.before_round();
     const bool forward = rounds_.size() % 2 == 0;
     const nanoseconds start = probe_.now();
     const nanoseconds waited = probe_.waited();
     const nanoseconds before = TimeYardstick(probe_);
     for (std::size_t i = 0; i < sides_.size(); ++i) {
       const std::size_t side = forward ? i : sides_.size() - 1 - i;
-      for (std::int64_t call = 0; call < settle_calls_; ++call) (*sides_[side].call)();
+      if (sides_[side].given_up) continue;
+      for (std::int64_t call = 0; call < options_.latency.settle_calls; ++call) {
+        (*sides_[side].call)();
+      }
+      if (options_.before_call) options_.before_call(side);
       round.times[side] =
           Count(TimeEpoch(sides_[side], probe_)) / static_cast<double>(sides_[side].repeats);
     }
@@ -114,40 +132,72 @@ class Rounds {
     rounds_.push_back(std::move(round));
   }
 
+  /// Gives up what is so much slower than the fastest that more rounds would tell nothing new. The
+  /// first side stays, as ratios are to it.
+  void GiveUp() {
+    if (options_.give_up <= 0) return;
+    const bool begun = all() >= kLeastRounds;
+    const double factor = begun ? options_.give_up : kWarmUpDoubt * options_.give_up;
+    double best = std::numeric_limits<double>::infinity();
+    for (std::size_t i = 0; i < sides_.size(); ++i) {
+      if (!sides_[i].given_up) best = std::min(best, Median(TimesOrWarmUp(i)));
+    }
+    for (std::size_t i = 1; i < sides_.size(); ++i) {
+      if (sides_[i].given_up) continue;
+      const std::vector<double> times = begun ? AllTimes(i) : sides_[i].warm_up;
+      sides_[i].given_up = *std::min_element(times.begin(), times.end()) > factor * best;
+    }
+  }
+
+  [[nodiscard]] std::size_t sides() const { return sides_.size(); }
+  [[nodiscard]] bool given_up(std::size_t side) const { return sides_[side].given_up; }
   [[nodiscard]] std::int64_t clean() const { return clean_; }
   [[nodiscard]] std::int64_t all() const { return static_cast<std::int64_t>(rounds_.size()); }
   /// Whether the machine interfered too often for the clean rounds to speak alone.
   [[nodiscard]] bool disturbed() const { return clean_ < kLeastRounds || 2 * clean_ < all(); }
 
-  /// Of the rounds that count, the time of `side`.
+  /// Of the rounds that count, the time of `side`; empty where it was given up before those.
   [[nodiscard]] std::vector<double> Times(std::size_t side) const {
     std::vector<double> times;
     for (const Round& round : rounds_) {
-      if (Counts(round)) times.push_back(round.times[side]);
+      if (Counts(round, side)) times.push_back(round.times[side]);
     }
     return times;
   }
+  [[nodiscard]] std::vector<double> TimesOrWarmUp(std::size_t side) const {
+    std::vector<double> times = Times(side);
+    return times.empty() ? sides_[side].warm_up : times;
+  }
   /// Of the rounds that count, the time of `side` by that of side 0.
   [[nodiscard]] std::vector<double> Ratios(std::size_t side) const {
-    std::vector<double> ratios = Times(side);
-    const std::vector<double> reference = Times(0);
-    for (std::size_t i = 0; i < ratios.size(); ++i) ratios[i] /= reference[i];
+    std::vector<double> ratios;
+    for (const Round& round : rounds_) {
+      if (Counts(round, side)) ratios.push_back(round.times[side] / round.times[0]);
+    }
     return ratios;
   }
 
  private:
-  [[nodiscard]] bool Counts(const Round& round) const { return round.clean || disturbed(); }
+  [[nodiscard]] bool Counts(const Round& round, std::size_t side) const {
+    return (round.clean || disturbed()) && !std::isnan(round.times[side]);
+  }
+  [[nodiscard]] std::vector<double> AllTimes(std::size_t side) const {
+    std::vector<double> times;
+    for (const Round& round : rounds_) times.push_back(round.times[side]);
+    return times;
+  }
 
   std::vector<Side> sides_;
-  std::int64_t settle_calls_;
+  const RivalOptions& options_;
   const Probe& probe_;
   std::vector<Round> rounds_;
   std::int64_t clean_ = 0;
 };
 
 /// Whether every ratio is known as exactly as was asked for.
-bool NarrowEnough(const Rounds& rounds, std::size_t candidates, const LatencyOptions& options) {
-  for (std::size_t side = 1; side <= candidates; ++side) {
+bool NarrowEnough(const Rounds& rounds, const LatencyOptions& options) {
+  for (std::size_t side = 1; side < rounds.sides(); ++side) {
+    if (rounds.given_up(side)) continue;
     const Interval interval = BootstrapMedian(rounds.Ratios(side), options.seed);
     if (interval.high - interval.low > options.target_width) return false;
   }
@@ -157,15 +207,67 @@ bool NarrowEnough(const Rounds& rounds, std::size_t candidates, const LatencyOpt
 Latency Summarize(const Rounds& rounds, std::size_t side, const LatencyOptions& options) {
   const std::vector<double> ratios = rounds.Ratios(side);
   Latency latency;
-  latency.median_ns = Median(rounds.Times(side));
+  latency.median_ns = Median(rounds.TimesOrWarmUp(side));
   latency.reference_median_ns = Median(rounds.Times(0));
+  latency.rounds = static_cast<std::int64_t>(ratios.size());
+  if (ratios.empty()) {
+    latency.ratio = latency.median_ns / latency.reference_median_ns;
+    latency.ratio_low = latency.ratio_high = latency.ratio;
+    latency.noisy = true;
+    return latency;
+  }
   latency.ratio = Median(ratios);
   const Interval interval = BootstrapMedian(ratios, options.seed);
   latency.ratio_low = interval.low;
   latency.ratio_high = interval.high;
-  latency.rounds = static_cast<std::int64_t>(ratios.size());
-  latency.noisy = rounds.disturbed() || MedianPercentageError(ratios) > options.max_spread;
+  // The ratio of the first to itself has no spread: its times have.
+  latency.noisy = rounds.disturbed() ||
+                  MedianPercentageError(side == 0 ? rounds.Times(0) : ratios) > options.max_spread;
   return latency;
+}
+
+/// A result for each of `sides`; `budget` bounds the rounds of all together.
+std::vector<Latency> MeasureSides(std::span<const Call* const> sides, const RivalOptions& options,
+                                  nanoseconds budget, const Probe& probe) {
+  const LatencyOptions& latency = options.latency;
+  std::vector<Side> warm;
+  warm.reserve(sides.size());
+  for (const Call* side : sides) warm.push_back(WarmUp(*side, options, probe));
+
+  Rounds rounds(std::move(warm), options, probe);
+  rounds.GiveUp();
+  const nanoseconds start = probe.now();
+  const nanoseconds stolen = probe.stolen();
+  // To look every time and to stop at the first narrow interval would find lucky moments.
+  std::int64_t looked_at = 0;
+  int narrow_looks = 0;
+  // As many again as were asked for may be thrown away.
+  while (rounds.clean() < latency.max_rounds && rounds.all() < 2 * latency.max_rounds) {
+    rounds.Add();
+    if (rounds.all() < kLeastRounds) continue;
+    rounds.GiveUp();
+    if (probe.now() - start >= budget) break;
+    const std::int64_t clean = rounds.clean();
+    if (clean < latency.min_rounds || clean == looked_at) continue;
+    if ((clean - latency.min_rounds) % kLookEvery != 0) continue;
+    looked_at = clean;
+    narrow_looks = NarrowEnough(rounds, latency) ? narrow_looks + 1 : 0;
+    if (narrow_looks == kNarrowLooks) break;
+  }
+  const nanoseconds taken = probe.now() - start;
+  const bool robbed = Count(probe.stolen() - stolen) > kStolenTolerance * Count(taken);
+
+  std::vector<Latency> latencies;
+  latencies.reserve(sides.size());
+  for (std::size_t side = 0; side < sides.size(); ++side) {
+    latencies.push_back(Summarize(rounds, side, latency));
+    latencies.back().noisy = latencies.back().noisy || robbed;
+  }
+  return latencies;
+}
+
+void AddTo(std::vector<const Call*>& sides, std::span<const Call> calls) {
+  for (const Call& call : calls) sides.push_back(&call);
 }
 
 }  // namespace
@@ -173,39 +275,21 @@ Latency Summarize(const Rounds& rounds, std::size_t side, const LatencyOptions& 
 std::vector<Latency> MeasureTogether(const Call& reference, std::span<const Call> candidates,
                                      const LatencyOptions& options, const Probe& probe) {
   Check(!candidates.empty(), "there is a candidate to measure");
-  std::vector<Side> sides = {WarmUp(reference, options, probe)};
-  sides.reserve(candidates.size() + 1);
-  for (const Call& candidate : candidates) sides.push_back(WarmUp(candidate, options, probe));
-
-  Rounds rounds(std::move(sides), options.settle_calls, probe);
-  const nanoseconds start = probe.now();
-  const nanoseconds stolen = probe.stolen();
+  std::vector<const Call*> sides = {&reference};
+  AddTo(sides, candidates);
   const nanoseconds budget = std::chrono::milliseconds(options.max_ms) * candidates.size();
-  // To look every time and to stop at the first narrow interval would find lucky moments.
-  std::int64_t looked_at = 0;
-  int narrow_looks = 0;
-  // As many again as were asked for may be thrown away.
-  while (rounds.clean() < options.max_rounds && rounds.all() < 2 * options.max_rounds) {
-    rounds.Add();
-    if (rounds.all() < kLeastRounds) continue;
-    if (probe.now() - start >= budget) break;
-    const std::int64_t clean = rounds.clean();
-    if (clean < options.min_rounds || clean == looked_at) continue;
-    if ((clean - options.min_rounds) % kLookEvery != 0) continue;
-    looked_at = clean;
-    narrow_looks = NarrowEnough(rounds, candidates.size(), options) ? narrow_looks + 1 : 0;
-    if (narrow_looks == kNarrowLooks) break;
-  }
-  const nanoseconds taken = probe.now() - start;
-  const bool robbed = Count(probe.stolen() - stolen) > kStolenTolerance * Count(taken);
-
-  std::vector<Latency> latencies;
-  latencies.reserve(candidates.size());
-  for (std::size_t side = 1; side <= candidates.size(); ++side) {
-    latencies.push_back(Summarize(rounds, side, options));
-    latencies.back().noisy = latencies.back().noisy || robbed;
-  }
+  std::vector<Latency> latencies = MeasureSides(sides, {.latency = options}, budget, probe);
+  latencies.erase(latencies.begin());
   return latencies;
+}
+
+std::vector<Latency> MeasureRivals(std::span<const Call> rivals, const RivalOptions& options,
+                                   const Probe& probe) {
+  Check(!rivals.empty(), "there is a rival to measure");
+  const nanoseconds budget = std::chrono::milliseconds(options.latency.max_ms) * rivals.size();
+  std::vector<const Call*> sides;
+  AddTo(sides, rivals);
+  return MeasureSides(sides, options, budget, probe);
 }
 
 Latency MeasureLatency(const Call& run_reference, const Call& run_candidate,

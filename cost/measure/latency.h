@@ -72,6 +72,24 @@ using Call = std::function<void()>;
                                                    const LatencyOptions& options,
                                                    const Probe& probe);
 
+/// How rivals are timed: ways to do one job, of which the fast ones matter.
+struct RivalOptions {
+  LatencyOptions latency;
+  /// A rival is timed no longer once its fastest time is more than so many times the median of the
+  /// fastest one: after three rounds, and after the warm-up where it is twice that. 0: never.
+  double give_up = 0;
+  /// Called outside of the times where given: before every round, and before every call of a rival.
+  /// With either, an epoch is one call: what comes before is to last for it.
+  Call before_round = {};
+  std::function<void(std::size_t rival)> before_call = {};
+};
+
+/// As MeasureTogether, a result for each of `rivals`; ratios are to the first, which is timed to
+/// the end and has 1. One that was given up has the rounds it took part in; with none, what the
+/// warm-up told, marked as noisy.
+[[nodiscard]] std::vector<Latency> MeasureRivals(std::span<const Call> rivals,
+                                                 const RivalOptions& options, const Probe& probe);
+
 /// One candidate, on the real machine.
 [[nodiscard]] Latency MeasureLatency(const Call& run_reference, const Call& run_candidate,
                                      const LatencyOptions& options);

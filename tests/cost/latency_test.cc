@@ -228,6 +228,70 @@ TEST(MeasureTogether, ComparesSeveralCandidatesUnderTheSameDrift) {
   EXPECT_NEAR(latencies[2].ratio, 2.0, 0.01);
 }
 
+TEST(MeasureRivals, GiveUpTheSlowOnes) {
+  FakeMachine machine;
+  std::vector<int> calls(4);
+  std::vector<Call> rivals;
+  for (const double ns : {4e6, 2e6, 5e6, 20e6}) {
+    rivals.emplace_back([&calls, i = rivals.size(), work = machine.Work(ns, 0.01)] {
+      ++calls[i];
+      work();
+    });
+  }
+  RivalOptions options;
+  options.latency.target_width = 0;
+  for (const bool gives_up : {false, true}) {
+    options.give_up = gives_up ? 2.2 : 0;
+    calls.assign(4, 0);
+    const auto latencies = MeasureRivals(rivals, options, machine.MakeProbe());
+    ASSERT_EQ(latencies.size(), 4U);
+    EXPECT_EQ(latencies[0].ratio, 1);
+    EXPECT_EQ(latencies[0].rounds, options.latency.max_rounds) << "ratios are to the first";
+    EXPECT_NEAR(latencies[1].ratio, 0.5, 0.01);
+    EXPECT_EQ(latencies[1].rounds, options.latency.max_rounds);
+    EXPECT_NEAR(latencies[2].ratio, 1.25, 0.03);
+    EXPECT_EQ(latencies[2].rounds, gives_up ? 3 : options.latency.max_rounds);
+    EXPECT_FALSE(latencies[2].noisy);
+    EXPECT_NEAR(latencies[3].ratio, 5, 0.15);
+    EXPECT_NEAR(latencies[3].median_ns, 20e6, 1e6);
+    EXPECT_EQ(latencies[3].rounds, gives_up ? 0 : options.latency.max_rounds);
+    EXPECT_EQ(latencies[3].noisy, gives_up) << "known from the warm-up alone";
+    EXPECT_LE(calls[3], gives_up ? 25 : 1000);
+  }
+  const Latency alone = MeasureRivals({rivals.data() + 3, 1}, options, machine.MakeProbe())[0];
+  EXPECT_EQ(alone.rounds, options.latency.min_rounds + 5) << "two looks, at no interval";
+  EXPECT_NEAR(alone.median_ns, 20e6, 1e6);
+}
+
+TEST(MeasureRivals, TimeSingleCallsAfterWhatIsToComeBefore) {
+  // A call is cheap while what it needs is in the cache, where a call leaves it.
+  FakeMachine machine;
+  bool cached = false;
+  std::vector<std::size_t> told;
+  const Call call = [&] {
+    machine.now_ns += cached ? 10'000 : 50'000;
+    cached = true;
+  };
+  RivalOptions options;
+  options.before_round = [&] {
+    machine.now_ns += 1e6;
+    cached = false;
+  };
+  options.before_call = [&](std::size_t rival) { told.push_back(rival); };
+  const std::vector<Call> rivals = {call, call};
+  const auto latencies = MeasureRivals(rivals, options, machine.MakeProbe());
+  ASSERT_GE(told.size(), 4U);
+  EXPECT_EQ(std::vector<std::size_t>(told.begin(), told.begin() + 4),
+            (std::vector<std::size_t>{0, 1, 1, 0}))
+      << "once a call, in the order of the rounds";
+  EXPECT_EQ(latencies[0].rounds, static_cast<std::int64_t>(told.size() / 2));
+  EXPECT_EQ(latencies[0].median_ns, 50'000 + 10'000 - latencies[1].median_ns)
+      << "one call an epoch, and the time before is nobody's";
+  options.before_round = {};
+  options.before_call = [&](std::size_t /*rival*/) { cached = false; };
+  EXPECT_EQ(MeasureRivals(rivals, options, machine.MakeProbe())[1].median_ns, 50'000);
+}
+
 TEST(MeasureLatency, RunsOnTheRealMachine) {
   volatile double sink = 1;
   const Call work = [&sink] {
