@@ -59,6 +59,7 @@ class Measurer {
     std::vector<Cost> found(candidates.size(), Cost::Invalid("was not measured: stopped"));
     const Clock::time_point start = Clock::now();
     std::size_t done = 0;
+    if (progress_) progress_("compiling what is to be measured");
     costs_.Measure(
         regions,
         [&](std::size_t i, const Result<Outcome>& outcome) {
@@ -97,6 +98,18 @@ CoverProblem WithBoundaries(const CoverProblem& problem, const BoundaryCost& bou
   return priced;
 }
 
+/// See BoundaryCost.
+double ScaleOf(const std::vector<TimedPlan>& plans) {
+  constexpr double kMost = 1.25;
+  const TimedPlan* fastest = nullptr;
+  for (const TimedPlan& plan : plans) {
+    if (!plan.chosen.empty() || !plan.measured_micros || !plan.predicted_micros) continue;
+    if (fastest == nullptr || *plan.measured_micros < *fastest->measured_micros) fastest = &plan;
+  }
+  if (fastest == nullptr || *fastest->predicted_micros <= 0) return 1;
+  return std::clamp(*fastest->measured_micros / *fastest->predicted_micros, 1 / kMost, kMost);
+}
+
 double BytesHandedOver(const CoverProblem& problem, const std::vector<std::uint32_t>& chosen) {
   double bytes = 0;
   for (const std::uint32_t i : chosen) {
@@ -111,25 +124,47 @@ double BytesHandedOver(const CoverProblem& problem, const std::vector<std::uint3
 
 class Study {
  public:
-  Study(CoverProblem& problem, RegionMeter& meter, const StudyOptions& options,
+  Study(CoverProblem& problem, RegionCosts& costs, PlanTimes& times, const StudyOptions& options,
         const Progress& progress, const Stop& stop)
-      : problem_(problem), meter_(meter), options_(options), progress_(progress), stop_(stop) {}
+      : problem_(problem),
+        costs_(costs),
+        times_(times),
+        options_(options),
+        progress_(progress),
+        stop_(stop) {}
 
-  StudyResult Run(Measurer measure) {
-    FindCosts(measure);
-    if (Stopped()) return std::move(result_);
+  StudyResult Run() {
+    const Clock::time_point start = Clock::now();
+    Find();
+    StudySeconds& seconds = result_.seconds;
+    const RegionMeter::Spent& regions = costs_.spent();
+    const RegionMeter::Spent& plans = times_.spent();
+    seconds.kernels = regions.kernels + plans.kernels;
+    seconds.build_regions = regions.build;
+    seconds.time_regions = regions.timing;
+    seconds.build_plans = plans.build;
+    seconds.time_plans = plans.timing;
+    seconds.waiting = regions.waiting + plans.waiting;
+    seconds.all = SecondsSince(start);
+    return std::move(result_);
+  }
+
+ private:
+  void Find() {
+    FindCosts();
+    if (Stopped()) return;
     for (const std::string& target : options_.targets) AddSingle(target);
-    SearchOptions search;
-    search.priority = options_.targets;
-    const Result<Cover> greedy = FindCover(KnownOnly(), "greedy", search);
-    if (greedy.ok()) AddCover("greedy", greedy.value());
-    AddBestCovers();
-    if (Stopped()) return std::move(result_);
+    AddFoundBy("greedy");
+    for (const std::string& search : options_.compare) AddFoundBy(search);
+    // While boundaries are free, the best cover has many: as it and the single targets have few,
+    // their times tell what boundaries cost.
+    AddBestCovers(1);
+    if (Stopped()) return;
     Time(Indices(0));
     for (std::size_t round = 0; round < options_.rounds && !Stopped(); ++round) {
       result_.boundary = FitBoundary(problem_, result_.plans);
       const std::size_t before = result_.plans.size();
-      AddBestCovers();
+      AddBestCovers(options_.plans);
       if (result_.plans.size() == before) break;
       // What is new is timed in turn with the best so far and with what ratios are to.
       std::vector<std::size_t> timed = Indices(before);
@@ -138,10 +173,8 @@ class Study {
       Time(timed);
     }
     Decide();
-    return std::move(result_);
   }
 
- private:
   bool Stopped() {
     result_.stopped = result_.stopped || (stop_ && stop_());
     return result_.stopped;
@@ -151,6 +184,12 @@ class Study {
     std::vector<std::size_t> indices(result_.plans.size() - from);
     std::iota(indices.begin(), indices.end(), from);
     return indices;
+  }
+
+  [[nodiscard]] SearchOptions Searching() const {
+    SearchOptions search;
+    search.priority = options_.targets;
+    return search;
   }
 
   /// The whole graph on one target, unless a pin says otherwise.
@@ -169,11 +208,10 @@ class Study {
     result_.plans.push_back(std::move(plan));
   }
 
-  void FindCosts(Measurer& measure) {
-    SearchOptions search;
-    search.priority = options_.targets;
+  void FindCosts() {
+    Measurer measure(problem_, costs_, progress_, stop_);
     if (options_.lazy) {
-      const Result<Cover> cover = FindCoverLazily(problem_, std::ref(measure), search);
+      const Result<Cover> cover = FindCoverLazily(problem_, std::ref(measure), Searching());
       if (!cover.ok() && !Stopped()) throw UserError(cover.failure().detail);
       return;
     }
@@ -192,29 +230,39 @@ class Study {
     return known;
   }
 
-  void AddBestCovers() {
-    SearchOptions search;
-    search.priority = options_.targets;
-    const bool first = result_.statistics.solves == 0 && result_.statistics.states == 0;
+  /// What a search finds where boundaries are free, under its name; nothing where it finds none.
+  void AddFoundBy(const std::string& search) {
     const Clock::time_point start = Clock::now();
+    const Result<Cover> cover = FindCover(KnownOnly(), search, Searching());
+    result_.seconds.search += SecondsSince(start);
+    if (cover.ok()) (void)AddCover(search, cover.value());
+  }
+
+  void AddBestCovers(std::size_t count) {
+    const bool first = result_.seconds.solve == 0;
     const CoverProblem priced = WithBoundaries(KnownOnly(), result_.boundary);
+    const Clock::time_point start = Clock::now();
     std::vector<Cover> covers;
     if (options_.search == "exact") {
-      Result<std::vector<Cover>> best = FindBestCovers(priced, options_.plans, search);
+      Result<std::vector<Cover>> best = FindBestCovers(priced, count, Searching());
       if (!best.ok()) throw UserError(best.failure().detail);
       covers = std::move(best).value();
     } else {
-      Result<Cover> cover = FindCover(priced, options_.search, search);
+      Result<Cover> cover = FindCover(priced, options_.search, Searching());
       if (!cover.ok()) throw UserError(cover.failure().detail);
       covers.push_back(std::move(cover).value());
     }
-    result_.search_seconds += SecondsSince(start);
+    const double seconds = SecondsSince(start);
+    result_.seconds.search += seconds;
     if (first && !covers.empty()) {
+      result_.seconds.solve = seconds;
       result_.statistics = covers.front().statistics;
       result_.gap = covers.front().gap();
     }
     for (const Cover& cover : covers) {
-      if (AddCover("plan " + std::to_string(next_plan_), cover)) ++next_plan_;
+      if (AddCover("plan " + std::to_string(next_plan_), cover)) {
+        ++next_plan_;
+      }
     }
   }
 
@@ -231,6 +279,7 @@ class Study {
     for (TimedPlan& other : result_.plans) {
       if (!(other.runner == plan.runner)) continue;
       if (!other.predicted_micros) other.predicted_micros = sum;
+      if (!name.starts_with("plan ")) other.also.push_back(name);
       return false;
     }
     plan.predicted_micros = sum;
@@ -238,23 +287,32 @@ class Study {
     return true;
   }
 
+  /// What timing these plans in turn gives, by place; none for one that failed, which learns why.
+  std::vector<std::optional<Latency>> Latencies(const std::vector<std::size_t>& indices) {
+    if (progress_) progress_("timing " + std::to_string(indices.size()) + " whole plans");
+    std::vector<RegionRunner> runners;
+    for (const std::size_t i : indices) runners.push_back(result_.plans[i].runner);
+    const PlanTimes::Timed timed = times_.Time(runners, stop_);
+    if (!timed.taken.empty() && (result_.taken.empty() || timed.taken < result_.taken)) {
+      result_.taken = timed.taken;
+    }
+    std::vector<std::optional<Latency>> latencies;
+    for (std::size_t i = 0; i < indices.size(); ++i) {
+      const Result<Outcome>& outcome = timed.outcomes[i];
+      if (outcome.ok()) {
+        latencies.push_back(outcome.value().latency);
+      } else {
+        latencies.emplace_back();
+        result_.plans[indices[i]].failure =
+            std::string(Name(outcome.failure().kind)) + ": " + outcome.failure().detail;
+      }
+    }
+    return latencies;
+  }
+
   /// Times the plans of these indices in turn.
   void Time(const std::vector<std::size_t>& indices) {
-    if (progress_) progress_("timing " + std::to_string(indices.size()) + " whole plans");
-    RegionGroup group;
-    for (const std::size_t i : indices) group.runners.push_back(result_.plans[i].runner);
-    std::vector<std::optional<Latency>> latencies(indices.size());
-    meter_.Measure(
-        {&group, 1}, {.latency = options_.latency, .tolerance = options_.tolerance},
-        [&](std::size_t /*group*/, std::size_t runner, const Result<Outcome>& outcome) {
-          if (outcome.ok()) {
-            latencies[runner] = outcome.value().latency;
-          } else {
-            result_.plans[indices[runner]].failure =
-                std::string(Name(outcome.failure().kind)) + ": " + outcome.failure().detail;
-          }
-        },
-        stop_);
+    const std::vector<std::optional<Latency>> latencies = Latencies(indices);
     // Once for all groups: the fastest single target of the first, else its fastest plan.
     std::size_t reference = indices.size();
     for (std::size_t i = 0; i < indices.size(); ++i) {
@@ -266,15 +324,17 @@ class Study {
     if (reference == indices.size()) return;
     reference_ = indices[reference];
     for (std::size_t i = 0; i < indices.size(); ++i) {
-      if (!latencies[i]) continue;
-      TimedPlan& plan = result_.plans[indices[i]];
-      plan.measured_micros = latencies[i]->median_ns / kNanosPerMicro;
       // Those of the protocol are to the first of the group.
-      const double by = latencies[reference]->ratio;
-      plan.ratio = latencies[i]->ratio / by;
-      plan.ratio_low = latencies[i]->ratio_low / by;
-      plan.ratio_high = latencies[i]->ratio_high / by;
+      if (latencies[i]) Note(indices[i], *latencies[i], latencies[reference]->ratio);
     }
+  }
+
+  void Note(std::size_t index, const Latency& latency, double by) {
+    TimedPlan& plan = result_.plans[index];
+    plan.measured_micros = latency.median_ns / kNanosPerMicro;
+    plan.ratio = latency.ratio / by;
+    plan.ratio_low = latency.ratio_low / by;
+    plan.ratio_high = latency.ratio_high / by;
   }
 
   /// Whether the i-th of a group is a better reference than the other, if there is another.
@@ -299,14 +359,22 @@ class Study {
   }
 
   void Decide() {
-    const auto single = Fastest(true);
-    const auto mixed = Fastest(false);
-    result_.best = mixed;
-    if (single && (!mixed || result_.plans[*mixed].ratio_high >= 1)) result_.best = single;
+    result_.single = Fastest(true);
+    result_.mixed = Fastest(false);
+    result_.best = result_.single ? result_.single : result_.mixed;
+    if (!result_.single || !result_.mixed || Stopped()) return;
+    // The fastest of many was lucky, too: it has to be faster once more, on its own.
+    const std::vector<std::optional<Latency>> latencies =
+        Latencies({*result_.single, *result_.mixed});
+    if (!latencies[0] || !latencies[1]) return;
+    Note(*result_.single, *latencies[0], 1);
+    Note(*result_.mixed, *latencies[1], 1);
+    if (latencies[1]->ratio_high < 1) result_.best = result_.mixed;
   }
 
   CoverProblem& problem_;
-  RegionMeter& meter_;
+  RegionCosts& costs_;
+  PlanTimes& times_;
   const StudyOptions& options_;
   const Progress& progress_;
   const Stop& stop_;
@@ -337,6 +405,7 @@ std::vector<std::string> NodeNames(const CoverProblem& problem, const Candidate&
 }
 
 BoundaryCost FitBoundary(const CoverProblem& problem, const std::vector<TimedPlan>& plans) {
+  const double scale = ScaleOf(plans);
   // Normal equations of y = a * regions + b * bytes, rows weighted by 1 / measured.
   double aa = 0;
   double ab = 0;
@@ -348,7 +417,7 @@ BoundaryCost FitBoundary(const CoverProblem& problem, const std::vector<TimedPla
     const double weight = 1 / *plan.measured_micros;
     const double a = weight * static_cast<double>(plan.chosen.size() - 1);
     const double b = weight * BytesHandedOver(problem, plan.chosen);
-    const double y = weight * (*plan.measured_micros - *plan.predicted_micros);
+    const double y = weight * (*plan.measured_micros / scale - *plan.predicted_micros);
     aa += a * a;
     ab += a * b;
     bb += b * b;
@@ -358,13 +427,16 @@ BoundaryCost FitBoundary(const CoverProblem& problem, const std::vector<TimedPla
   const auto alone = [](double xy, double xx) { return xx > 0 ? std::max(0.0, xy / xx) : 0.0; };
   const double determinant = aa * bb - ab * ab;
   if (determinant > 1e-9 * aa * bb) {
-    const BoundaryCost both{.micros_per_region = (ay * bb - by * ab) / determinant,
+    const BoundaryCost both{.scale = scale,
+                            .micros_per_region = (ay * bb - by * ab) / determinant,
                             .micros_per_byte = (by * aa - ay * ab) / determinant};
     if (both.micros_per_region >= 0 && both.micros_per_byte >= 0) return both;
   }
   // One of them is 0 at the least: the one whose absence explains more.
-  const BoundaryCost regions{.micros_per_region = alone(ay, aa), .micros_per_byte = 0};
-  const BoundaryCost bytes{.micros_per_region = 0, .micros_per_byte = alone(by, bb)};
+  const BoundaryCost regions{
+      .scale = scale, .micros_per_region = alone(ay, aa), .micros_per_byte = 0};
+  const BoundaryCost bytes{
+      .scale = scale, .micros_per_region = 0, .micros_per_byte = alone(by, bb)};
   return regions.micros_per_region * ay >= bytes.micros_per_byte * by ? regions : bytes;
 }
 
@@ -379,11 +451,10 @@ std::vector<PartitionRegion> PlanOf(const CoverProblem& problem,
   return plan;
 }
 
-StudyResult StudyPartitions(CoverProblem& problem, RegionCosts& costs, RegionMeter& meter,
+StudyResult StudyPartitions(CoverProblem& problem, RegionCosts& costs, PlanTimes& times,
                             const StudyOptions& options, const Progress& progress,
                             const Stop& stop) {
-  return Study(problem, meter, options, progress, stop)
-      .Run(Measurer(problem, costs, progress, stop));
+  return Study(problem, costs, times, options, progress, stop).Run();
 }
 
 }  // namespace msc::cost

@@ -11,7 +11,7 @@
 #include "compiler/base/result.h"
 #include "compiler/partition/problem.h"
 #include "compiler/partition/search/search.h"
-#include "cost/model/outcome.h"
+#include "cost/partition/plan_times.h"
 #include "cost/partition/region_costs.h"
 
 namespace msc::cost {
@@ -29,7 +29,9 @@ namespace msc::cost {
 
 /// One way to run the model that is timed as a whole.
 struct TimedPlan {
-  std::string name;          ///< "onednn", "greedy", "plan 1"
+  std::string name;  ///< "onednn", "greedy", "plan 1"
+  /// Searches that found the same: "greedy", "collage".
+  std::vector<std::string> also = {};
   RegionRunner runner = {};  ///< what is compiled
   /// Candidates; empty where one target gets the whole graph.
   std::vector<std::uint32_t> chosen = {};
@@ -46,11 +48,14 @@ struct TimedPlan {
 
 /// What a boundary between regions costs besides the regions: fitted to whole plans.
 struct BoundaryCost {
+  /// What the fastest single target took as a whole by what it cost as a region: how far costs of
+  /// regions are off where there is no boundary. Between 0.8 and 1.25.
+  double scale = 1;
   double micros_per_region = 0;
   double micros_per_byte = 0;  ///< of what regions hand over
 };
-/// Least squares of (measured - sum of regions) over regions beyond the first and bytes handed
-/// over, both at least 0, relative to the measured time.
+/// Least squares of (measured / scale - sum of regions) over regions beyond the first and bytes
+/// handed over, both at least 0, relative to the measured time.
 [[nodiscard]] BoundaryCost FitBoundary(const CoverProblem& problem,
                                        const std::vector<TimedPlan>& plans);
 
@@ -60,28 +65,47 @@ struct StudyOptions {
   bool lazy = false;                 ///< measure candidates of the best cover alone: exact
   std::size_t plans = 3;             ///< best covers that are timed whole
   std::size_t rounds = 3;            ///< of fitting boundaries and solving again
-  LatencyOptions latency;            ///< of whole plans
-  double tolerance = 1e-3;           ///< of their outputs, against the first that runs
+  /// Searches, besides, whose covers under the same costs are timed whole, for comparison.
+  std::vector<std::string> compare = {};
+};
+
+/// Where the time of a study went, in seconds.
+struct StudySeconds {
+  double kernels = 0;        ///< compiling generated code for regions, on all cores
+  double build_regions = 0;  ///< compiling and first running them
+  double time_regions = 0;
+  double build_plans = 0;
+  double time_plans = 0;
+  double waiting = 0;  ///< for cores on which others measured
+  double search = 0;   ///< all searches
+  double solve = 0;    ///< of those the first: one solution under the costs of regions
+  double all = 0;      ///< of the study, with what is none of these: finding costs that are kept
 };
 
 struct StudyResult {
   std::vector<TimedPlan> plans;
   std::optional<std::size_t> best;  ///< among plans; none where nothing ran
+  /// The fastest single target and the fastest mix, where both ran: the mix has the ratio at which
+  /// it was timed against the target alone, after everything else.
+  std::optional<std::size_t> single;
+  std::optional<std::size_t> mixed;
   BoundaryCost boundary;
   CoverStatistics statistics;  ///< of the first search
   double gap = 0;              ///< of the first search's cover
-  double search_seconds = 0;   ///< of the searches, measuring excluded
+  StudySeconds seconds;
+  /// When the oldest of the whole plans' times was taken, where one was kept from another study.
+  std::string taken;
   bool stopped = false;
 };
 
-/// Measures what the candidates of `problem` cost, finds covers, and times the best few, those that
-/// greedy and every single target give, as whole models in turn. Then fits what boundaries cost,
-/// searches again and times what is new, until nothing is. The best is the fastest measured one; a
-/// plan that is not faster than the fastest single target beyond the 95 % interval gives way to it.
+/// Measures what the candidates of `problem` cost, and times the best cover, that of greedy and
+/// every single target as whole models in turn. Then fits what boundaries cost, searches again and
+/// times the best few covers, until nothing is new. Last, the fastest mix is timed against the
+/// fastest single target alone: it is the answer only if it is faster beyond the 95 % interval.
 /// Leaves costs in problem.candidates. `progress` hears a line now and then, `stop` ends it all
 /// with what there is. UserError where no cover exists.
 [[nodiscard]] StudyResult StudyPartitions(CoverProblem& problem, RegionCosts& costs,
-                                          RegionMeter& meter, const StudyOptions& options,
+                                          PlanTimes& times, const StudyOptions& options,
                                           const std::function<void(const std::string&)>& progress,
                                           const std::function<bool()>& stop);
 

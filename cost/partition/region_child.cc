@@ -1,7 +1,9 @@
 #include "cost/partition/region_child.h"
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
+#include <cstddef>
 #include <cstdio>
 #include <exception>
 #include <iostream>
@@ -20,6 +22,7 @@
 #include "cost/measure/child.h"
 #include "cost/measure/record.h"
 #include "cost/model/outcome.h"
+#include "cost/partition/region_kernels.h"
 #include "cost/partition/region_protocol.h"
 #include "cost/partition/source.h"
 
@@ -32,7 +35,8 @@ class Answers {
   explicit Answers(const std::string& path) : file_(std::fopen(path.c_str(), "ae")) {
     if (file_ == nullptr) throw SystemError("cannot append to '" + path + "'", errno);
   }
-  void Say(const RegionAnswer& answer) {
+  void Say(RegionAnswer answer) {
+    answer.at = std::chrono::duration<double>(Clock::now() - start_).count();
     const std::string line = ToJson(answer) + "\n";
     if (std::fwrite(line.data(), 1, line.size(), file_.get()) != line.size() ||
         std::fflush(file_.get()) != 0) {
@@ -41,9 +45,11 @@ class Answers {
   }
 
  private:
+  using Clock = std::chrono::steady_clock;
   struct Close {
     void operator()(std::FILE* file) const noexcept { (void)std::fclose(file); }
   };
+  Clock::time_point start_ = Clock::now();
   std::unique_ptr<std::FILE, Close> file_;
 };
 
@@ -54,6 +60,17 @@ struct Ready {
   std::vector<Tensor> outputs = {};
   std::int64_t weight_bytes = 0;
 };
+
+/// Reads a byte of every cache line.
+void Read(std::span<const std::byte> memory) {
+  constexpr std::size_t kLine = 64;
+  unsigned sum = 0;
+  for (std::size_t i = 0; i < memory.size(); i += kLine)
+    sum += std::to_integer<unsigned>(memory[i]);
+  // Volatile, so that the reads are not dropped.
+  volatile unsigned kept = sum;
+  static_cast<void>(kept);
+}
 
 /// Positive reals, so that no logarithm or root of them is a NaN; 8-bit integers that vary; zeros
 /// where the elements may be indices.
@@ -99,12 +116,20 @@ class RegionChild {
   RegionChild(const RegionRequest& request, const TargetRegistry& targets)
       : request_(request),
         targets_(targets),
+        answers_(request.answers),
         source_(LoadGraph(request.graph), {request.added.begin(), request.added.end()}),
-        answers_(request.answers) {
+        elsewhere_(static_cast<std::size_t>(request.timing.cold_bytes), std::byte{1}) {
     UseThreads(request.threads);
   }
 
-  void Measure() {
+  void Run() {
+    if (request_.only_kernels) {
+      CompileKernels(source_, request_.groups, request_.threads, targets_,
+                     [&](std::size_t group, std::size_t runner) {
+                       answers_.Say({.state = "builds", .group = group, .runner = runner});
+                     });
+      return;
+    }
     for (std::size_t i = 0; i < request_.groups.size(); ++i) MeasureGroup(i);
   }
 
@@ -117,7 +142,7 @@ class RegionChild {
     for (const ValueId id : graph.inputs()) inputs.push_back(InputFor(graph.type(id), rng));
     std::vector<Ready> ready;
     for (std::size_t i = 0; i < group.runners.size(); ++i) {
-      answers_.Say({.state = "builds", .group = index, .runner = i, .outcome = ""});
+      answers_.Say({.state = "builds", .group = index, .runner = i});
       Result<Ready> made = Make(group, graph, i, inputs);
       std::optional<Failure> failure;
       if (!made.ok()) failure = made.failure();
@@ -129,13 +154,8 @@ class RegionChild {
       ready.push_back(std::move(made).value());
     }
     if (ready.empty()) return;
-    answers_.Say({.state = "times", .group = index, .runner = 0, .outcome = ""});
-    std::vector<Call> calls;
-    for (Ready& runner : ready) {
-      calls.emplace_back([&] { runner.executable.RunInto(inputs, runner.outputs); });
-    }
-    const std::vector<Latency> latencies =
-        MeasureTogether(calls.front(), calls, request_.latency, SystemProbe());
+    answers_.Say({.state = "times", .group = index});
+    const std::vector<Latency> latencies = Time(inputs, ready);
     for (std::size_t i = 0; i < ready.size(); ++i) {
       Outcome outcome;
       outcome.latency = latencies[i];
@@ -143,6 +163,22 @@ class RegionChild {
       outcome.peak_bytes = static_cast<std::int64_t>(ready[i].executable.memory().arena_bytes);
       Give(index, ready[i].index, outcome);
     }
+  }
+
+  std::vector<Latency> Time(const std::vector<Tensor>& inputs, std::vector<Ready>& ready) const {
+    std::vector<Call> calls;
+    for (Ready& runner : ready) {
+      calls.emplace_back([&] { runner.executable.RunInto(inputs, runner.outputs); });
+    }
+    RivalOptions options{.latency = request_.timing.latency, .give_up = request_.timing.give_up};
+    if (!elsewhere_.empty()) {
+      options.before_round = [&] { Read(elsewhere_); };
+      options.before_call = [&](std::size_t rival) {
+        for (const Tensor& output : ready[rival].outputs) Read(output.Raw());
+        for (const Tensor& input : inputs) Read(input.Raw());
+      };
+    }
+    return MeasureRivals(calls, options, SystemProbe());
   }
 
   Result<Ready> Make(const RegionGroup& group, const Graph& graph, std::size_t index,
@@ -174,10 +210,10 @@ class RegionChild {
   }
 
   [[nodiscard]] std::optional<Failure> Compare(const Ready& first, const Ready& other) const {
-    if (request_.tolerance == 0) return std::nullopt;
+    if (request_.timing.tolerance == 0) return std::nullopt;
     for (std::size_t i = 0; i < first.outputs.size(); ++i) {
       const double difference = Difference(first.outputs[i], other.outputs[i]);
-      if (difference <= request_.tolerance) continue;
+      if (difference <= request_.timing.tolerance) continue;
       return Failure{FailureKind::kWrongOutput, "an output differs from the first runner's by " +
                                                     std::to_string(difference) + " of its range"};
     }
@@ -190,8 +226,9 @@ class RegionChild {
 
   const RegionRequest& request_;
   const TargetRegistry& targets_;
+  Answers answers_;  // first: it knows when the child began
   RegionSource source_;
-  Answers answers_;
+  std::vector<std::byte> elsewhere_;  ///< what stands for the rest of the model
 };
 
 }  // namespace
@@ -201,7 +238,7 @@ int MeasureRegionsMain(const std::string& request_path, const TargetRegistry& ta
   try {
     const RegionRequest request =
         RegionRequestFromJson(ReadFile(request_path), "'" + request_path + "'");
-    RegionChild(request, targets).Measure();
+    RegionChild(request, targets).Run();
     WriteRecord(kRecordFd, "{}");
     return 0;
   } catch (const std::bad_alloc&) {

@@ -1,26 +1,54 @@
 #include "cost/partition/region_costs.h"
 
+#include <algorithm>
+#include <bit>
 #include <set>
 #include <utility>
+
+#include <unistd.h>
 
 #include "compiler/base/error.h"
 #include "compiler/base/fields.h"
 #include "compiler/base/hash.h"
+#include "compiler/ir/graph.h"
 #include "compiler/ir/serialize.h"
 #include "cost/cache/caching_evaluator.h"
 
 namespace msc::cost {
 
-LatencyOptions QuickLatency() {
-  LatencyOptions latency;
-  latency.min_rounds = 5;
-  latency.max_rounds = 11;
-  latency.min_epoch_us = 200;
-  latency.max_ms = 40;
-  latency.max_warmup_ms = 40;
-  latency.target_width = 0.03;
-  latency.settle_calls = 1;
-  return latency;
+namespace {
+
+/// Weights that a model of `bytes` pushes out of the caches between two calls of a region: all up
+/// to its own size. Half as much again as the largest cache holds leaves nothing there. A power of
+/// two up to that, so that models of about one size share costs.
+std::int64_t ColdBytes(std::int64_t bytes) {
+  constexpr std::int64_t kUsualCache = std::int64_t{32} << 20;
+  std::int64_t cache = ::sysconf(_SC_LEVEL3_CACHE_SIZE);
+  if (cache <= 0) cache = kUsualCache;
+  const auto wanted = static_cast<std::int64_t>(
+      std::bit_ceil(static_cast<std::uint64_t>(std::max<std::int64_t>(bytes, 1))));
+  return std::min(wanted, cache + cache / 2);
+}
+
+}  // namespace
+
+RegionTiming QuickTiming(const Graph& graph) {
+  RegionTiming timing;
+  timing.latency.min_rounds = 5;
+  timing.latency.max_rounds = 11;
+  timing.latency.min_epoch_us = 200;
+  timing.latency.max_ms = 40;
+  timing.latency.max_warmup_ms = 10;
+  timing.latency.target_width = 0.03;
+  timing.give_up = 2;
+  timing.cold_bytes = ColdBytes(Count(graph).weight_bytes);
+  return timing;
+}
+
+std::string KeyFrom(const std::vector<std::string>& parts) {
+  Sha256 hash;
+  for (const std::string& part : parts) hash.Add(std::to_string(part.size()) + ":" + part);
+  return hash.Hex();
 }
 
 RegionCosts::RegionCosts(const RegionSource& source, const TargetRegistry& targets,
@@ -30,7 +58,7 @@ RegionCosts::RegionCosts(const RegionSource& source, const TargetRegistry& targe
       meter_(meter),
       store_(folder),
       context_(std::move(context)),
-      context_text_(ToJsonText(context_.latency)) {}
+      context_text_(ToJsonText(context_.timing)) {}
 
 const std::string& RegionCosts::StructureOf(const std::vector<std::string>& nodes) {
   const auto it = structures_.find(nodes);
@@ -40,14 +68,8 @@ const std::string& RegionCosts::StructureOf(const std::vector<std::string>& node
 
 std::string RegionCosts::KeyOf(const MeasuredRegion& region) {
   const Target& target = targets_.Get(region.target);
-  Sha256 hash;
-  for (const std::string& part :
-       {std::string("msc-region-1"), StructureOf(region.nodes), target.spec(),
-        target.facts().version, std::to_string(context_.threads), context_.cpu, context_.program,
-        context_text_}) {
-    hash.Add(std::to_string(part.size()) + ":" + part);
-  }
-  return hash.Hex();
+  return KeyFrom({"msc-region-2", StructureOf(region.nodes), target.spec(), target.facts().version,
+                  std::to_string(context_.threads), context_.cpu, context_.program, context_text_});
 }
 
 std::optional<Result<Outcome>> RegionCosts::Read(const std::string& key) {
@@ -110,8 +132,8 @@ void RegionCosts::Measure(std::span<const MeasuredRegion> regions, const Done& d
     keys[it->second].push_back(key);
   }
   if (groups.empty()) return;
-  meter_.Measure(
-      groups, {.latency = context_.latency, .tolerance = 0},
+  spent_ += meter_.Measure(
+      groups, context_.timing,
       [&](std::size_t group, std::size_t runner, const Result<Outcome>& outcome) {
         const std::string& key = keys[group][runner];
         Keep(key, outcome);

@@ -28,12 +28,16 @@ struct RegionCostContext {
   std::string cpu;      ///< CpuFingerprint
   std::string program;  ///< version of this program: its kernels take their time too
   int threads = 1;
-  LatencyOptions latency;  ///< how regions are timed
+  RegionTiming timing;  ///< how regions are timed
 };
 
-/// How fast a region is timed in a search that asks for hundreds: a few rounds, a tenth of a second
-/// at most.
-[[nodiscard]] LatencyOptions QuickLatency();
+/// Something of a context, named in keys: every part with its length.
+[[nodiscard]] std::string KeyFrom(const std::vector<std::string>& parts);
+
+/// How regions of `graph` are timed in a search that asks for hundreds: a few rounds, a tenth of a
+/// second at most; slow ones are given up; weights are as cold as in the graph as a whole, so that
+/// costs of regions add up to what the graph takes.
+[[nodiscard]] RegionTiming QuickTiming(const Graph& graph);
 
 /// Costs of regions, measured once: regions of one structure (see StructureHash) are one, in this
 /// model and in any other whose costs are kept in the same folder. Failures are kept where they
@@ -61,6 +65,8 @@ class RegionCosts {
     std::int64_t failed = 0;    ///< of those
   };
   [[nodiscard]] const Counts& counts() const noexcept { return counts_; }
+  /// What measuring took so far.
+  [[nodiscard]] const RegionMeter::Spent& spent() const noexcept { return spent_; }
   /// How many measurements regions of these would take: distinct structures and targets that are
   /// not known.
   [[nodiscard]] std::size_t CountUnknown(std::span<const MeasuredRegion> regions);
@@ -80,6 +86,7 @@ class RegionCosts {
   std::map<std::vector<std::string>, std::string> structures_;
   std::map<std::string, Result<Outcome>> known_;  ///< by key
   Counts counts_;
+  RegionMeter::Spent spent_;
 };
 
 }  // namespace msc::cost

@@ -41,6 +41,9 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
+/// Runners from which on it pays to start a child that compiles their kernels together.
+constexpr std::size_t kMany = 16;
+
 /// Runners that are still to be reported.
 struct Work {
   std::size_t group = 0;
@@ -83,31 +86,83 @@ class RegionMeter::Batch {
     }
   }
 
-  void Run() {
-    const auto lock =
-        LockCores(meter_.options_.lock_folder, meter_.options_.cores, CoreUse::kExclusive, stop_);
-    if (!lock) return;
-    while (!queue_.empty()) {
-      begun_.reset();
+  Spent Run() {
+    if (queue_.empty()) return {};
+    CompileKernels();
+    const auto lock = Lock(meter_.options_.cores, CoreUse::kExclusive);
+    while (lock && !queue_.empty()) {
       const std::optional<Failure> failure = RunOneChild();
-      if (stopped_) return;
+      if (stopped_) break;
       std::erase_if(queue_, [](const Work& work) { return work.runners.empty(); });
-      if (queue_.empty()) return;
+      if (queue_.empty()) break;
       Blame(failure.value_or(Failure{FailureKind::kCrash, "ended before the work did"}));
     }
+    return spent_;
   }
 
  private:
   [[nodiscard]] std::optional<Failure> RunOneChild() {
+    ChildCommand command = Command(meter_.options_.cores);
+    Tail tail(WriteRequest(false));
+    begun_.reset();
+    heard_at_ = 0;
+    heard_state_ = "builds";
+    const Clock::time_point start = Clock::now();
+    bool hung = false;
+    const auto report = RunChild(command, [&] { return Ends([&] { return Hear(tail); }, hung); });
+    Hear(tail);
+    // From the last answer on, the child was at what it said then.
+    const double taken = std::chrono::duration<double>(Clock::now() - start).count();
+    Account(std::max(taken, heard_at_), "");
+    if (report.ok()) return std::nullopt;
+    if (hung) {
+      return Failure{FailureKind::kTimeout,
+                     "no answer within " + std::to_string(meter_.options_.patience_ms) + " ms"};
+    }
+    return report.failure();
+  }
+
+  [[nodiscard]] std::optional<CoreLock> Lock(const std::vector<int>& cores, CoreUse use) {
+    const Clock::time_point start = Clock::now();
+    std::optional<CoreLock> lock = LockCores(meter_.options_.lock_folder, cores, use, stop_);
+    spent_.waiting += std::chrono::duration<double>(Clock::now() - start).count();
+    return lock;
+  }
+
+  /// What comes of it is in the cache of kernels; what went wrong, measuring meets again.
+  void CompileKernels() {
+    std::size_t runners = 0;
+    for (const Work& work : queue_) {
+      if (!groups_[work.group].nodes.empty()) runners += work.runners.size();
+    }
+    const std::vector<int>& cores = meter_.options_.build_cores;
+    if (cores.empty() || runners < kMany) return;
+    const auto lock = Lock(cores, CoreUse::kShared);
+    if (!lock) return;
+    const Clock::time_point start = Clock::now();
+    Tail tail(WriteRequest(true));
+    bool hung = false;
+    (void)RunChild(Command(cores),
+                   [&] { return Ends([&] { return !tail.NewLines().empty(); }, hung); });
+    spent_.kernels += std::chrono::duration<double>(Clock::now() - start).count();
+  }
+
+  /// Whether a child is to end: somebody wants it, or it hangs.
+  template <class HearFrom>
+  [[nodiscard]] bool Ends(const HearFrom& hear, bool& hung) {
+    const Clock::time_point now = Clock::now();
+    if (hear()) heard_ = now;
+    stopped_ = stop_ && stop_();
+    hung = now - heard_ >= std::chrono::milliseconds(meter_.options_.patience_ms);
+    return stopped_ || hung;
+  }
+
+  [[nodiscard]] ChildCommand Command(const std::vector<int>& cores) {
     const RegionMeterOptions& options = meter_.options_;
-    const std::string answers = meter_.folder_->At("answers");
-    std::filesystem::remove(answers);
-    const std::string request = meter_.folder_->At("request.json");
-    WriteFileAtomic(request, ToJson(MakeRequest(answers)));
     ChildCommand command;
     command.argv = options.child;
-    command.argv.push_back(request);
-    command.cores = options.cores;
+    command.argv.push_back(meter_.folder_->At("request.json"));
+    command.cores = cores;
     command.environment = {"LC_ALL=C", "OMP_NUM_THREADS=" + std::to_string(options.threads),
                            "OMP_DYNAMIC=false"};
     command.environment.insert(command.environment.end(), options.environment.begin(),
@@ -115,33 +170,27 @@ class RegionMeter::Batch {
     // What counts is how long one runner takes; the whole is bounded by their number.
     command.limits.timeout = std::chrono::hours(24);
     command.limits.memory_bytes = options.memory_mb << 20U;
-    Tail tail(answers);
-    const std::chrono::milliseconds patience(options.patience_ms);
-    Clock::time_point heard = Clock::now();
-    bool hung = false;
-    const auto report = RunChild(command, [&] {
-      if (Hear(tail)) heard = Clock::now();
-      stopped_ = stop_ && stop_();
-      hung = Clock::now() - heard >= patience;
-      return stopped_ || hung;
-    });
-    Hear(tail);
-    if (report.ok()) return std::nullopt;
-    if (hung) {
-      return Failure{FailureKind::kTimeout,
-                     "no answer within " + std::to_string(options.patience_ms) + " ms"};
-    }
-    return report.failure();
+    heard_ = Clock::now();
+    return command;
   }
 
-  [[nodiscard]] RegionRequest MakeRequest(const std::string& answers) const {
+  /// The file that the child will answer to.
+  [[nodiscard]] std::string WriteRequest(bool only_kernels) {
+    const std::string answers = meter_.folder_->At("answers");
+    std::filesystem::remove(answers);
+    RegionRequest request = MakeRequest(answers);
+    request.only_kernels = only_kernels;
+    WriteFileAtomic(meter_.folder_->At("request.json"), ToJson(request));
+    return answers;
+  }
+
+  [[nodiscard]] RegionRequest MakeRequest(const std::string& answers) {
     RegionRequest request;
     request.graph = meter_.folder_->At("graph");
     request.added = {meter_.source_.added().begin(), meter_.source_.added().end()};
     request.answers = answers;
     request.threads = meter_.options_.threads;
-    request.tolerance = timing_.tolerance;
-    request.latency = timing_.latency;
+    request.timing = timing_;
     for (const Work& work : queue_) {
       RegionGroup group{.nodes = groups_[work.group].nodes, .runners = {}};
       for (const std::size_t runner : work.runners) {
@@ -169,6 +218,7 @@ class RegionMeter::Batch {
       if (answer.group >= asked_.size() || answer.runner >= asked_[answer.group].runners.size()) {
         continue;
       }
+      Account(answer.at, answer.state);
       const Work& asked = asked_[answer.group];
       if (answer.state == "gave") {
         Report(asked.group, asked.runners[answer.runner], outcome);
@@ -179,6 +229,14 @@ class RegionMeter::Batch {
       }
     }
     return !lines.empty();
+  }
+
+  /// What the child did until `at`, when it began with `state`.
+  void Account(double at, const std::string& state) {
+    double& spent = heard_state_ == "times" ? spent_.timing : spent_.build;
+    spent += std::max(at - heard_at_, 0.0);
+    heard_at_ = at;
+    heard_state_ = state;
   }
 
   /// Once for each.
@@ -232,24 +290,39 @@ class RegionMeter::Batch {
   const Done& done_;
   const std::function<bool()>& stop_;
   std::vector<Work> queue_;
-  mutable std::vector<Work> asked_;
+  std::vector<Work> asked_;
+  Clock::time_point heard_;  ///< when the child last said something
+  double heard_at_ = 0;      ///< and when by its own clock
+  std::string heard_state_;
   std::optional<Begun> begun_;
+  Spent spent_;
   bool stopped_ = false;
 };
 
 RegionMeter::RegionMeter(const RegionSource& source, RegionMeterOptions options)
-    : source_(source),
-      options_(std::move(options)),
-      folder_(std::make_unique<Folder>(options_.scratch)) {
+    : source_(source), options_(std::move(options)) {
   Check(!options_.child.empty(), "a region meter knows how to start a child");
-  SaveGraph(source.graph(), folder_->At("graph"));
 }
 
 RegionMeter::~RegionMeter() = default;
 
-void RegionMeter::Measure(std::span<const RegionGroup> groups, const RegionTiming& timing,
-                          const Done& done, const std::function<bool()>& stop) {
-  Batch(*this, groups, timing, done, stop).Run();
+RegionMeter::Spent& RegionMeter::Spent::operator+=(const Spent& other) {
+  kernels += other.kernels;
+  build += other.build;
+  timing += other.timing;
+  waiting += other.waiting;
+  return *this;
+}
+
+RegionMeter::Spent RegionMeter::Measure(std::span<const RegionGroup> groups,
+                                        const RegionTiming& timing, const Done& done,
+                                        const std::function<bool()>& stop) {
+  if (folder_ == nullptr) {
+    auto folder = std::make_unique<Folder>(options_.scratch);
+    SaveGraph(source_.graph(), folder->At("graph"));
+    folder_ = std::move(folder);
+  }
+  return Batch(*this, groups, timing, done, stop).Run();
 }
 
 }  // namespace msc::cost

@@ -19,8 +19,11 @@ namespace msc::cost {
 /// Where and by what regions are measured.
 struct RegionMeterOptions {
   /// Start of the command line of the child; the path of the request follows.
-  std::vector<std::string> child;        ///< {"/path/of/mscgym", "measure-regions"}
-  std::vector<int> cores;                ///< children are bound to these, held exclusively
+  std::vector<std::string> child;  ///< {"/path/of/mscgym", "measure-regions"}
+  std::vector<int> cores;          ///< children are bound to these, held exclusively
+  /// Before many regions are measured, code is generated for all of them by a child on these cores,
+  /// held shared. None: each region waits for its own.
+  std::vector<int> build_cores;
   int threads = 1;                       ///< a runner may use
   std::string lock_folder = "/tmp";      ///< the same for all who share the machine
   std::string scratch = "/tmp";          ///< for a folder of files, which does not stay
@@ -29,31 +32,33 @@ struct RegionMeterOptions {
   std::int64_t memory_mb = 0;            ///< address space of a child; 0 = unlimited
 };
 
-/// What one request to measure is about.
-struct RegionTiming {
-  LatencyOptions latency;
-  double tolerance = 0;  ///< of the outputs of a group, against its first runner; 0: any
-};
-
 /// Measures regions of one model, many in one child, one child after another. A runner that crashes
 /// its child or takes too long costs the rest of that child's work a new child and nothing else;
 /// where that happens while a group is timed, its runners are timed each by itself. For one thread
 /// at a time.
 class RegionMeter {
  public:
-  /// Writes the graph to a folder in `scratch`. SystemError if that fails. `source` outlives this.
+  /// `source` outlives this.
   RegionMeter(const RegionSource& source, RegionMeterOptions options);
   RegionMeter(const RegionMeter&) = delete;
   RegionMeter& operator=(const RegionMeter&) = delete;
   ~RegionMeter();
 
+  /// Where time went, in seconds.
+  struct Spent {
+    double kernels = 0;  ///< generating and compiling code of many regions
+    double build = 0;    ///< cutting, compiling and first running, and the start of children
+    double timing = 0;
+    double waiting = 0;  ///< for cores that others held
+    Spent& operator+=(const Spent& other);
+  };
   /// Called for every runner of every group as soon as it is known; quality is empty.
   using Done =
       std::function<void(std::size_t group, std::size_t runner, const Result<Outcome>& outcome)>;
-  /// Returns when every runner was reported, or soon after `stop` (where given) says true; then the
-  /// others are dropped.
-  void Measure(std::span<const RegionGroup> groups, const RegionTiming& timing, const Done& done,
-               const std::function<bool()>& stop = {});
+  /// Returns what it took when every runner was reported, or soon after `stop` (where given) says
+  /// true; then the others are dropped. SystemError where the graph cannot be written to `scratch`.
+  Spent Measure(std::span<const RegionGroup> groups, const RegionTiming& timing, const Done& done,
+                const std::function<bool()>& stop = {});
 
  private:
   class Batch;

@@ -35,14 +35,35 @@ struct RegionGroup {
   }
 };
 
+/// How the runners of a group are timed.
+struct RegionTiming {
+  LatencyOptions latency;
+  double tolerance = 0;  ///< of outputs, against the group's first runner, of the range; 0: any
+  double give_up = 0;    ///< see RivalOptions
+  /// So many bytes of other memory are read before every round, as the rest of a model would
+  /// between two calls of a region: weights come from where that leaves them. Then inputs, outputs
+  /// and the arena are read, which the region's neighbours leave in the caches. 0: all is as warm
+  /// as can be.
+  std::int64_t cold_bytes = 0;
+  template <class Self, class Visit>
+  static void Fields(Self& self, Visit& visit) {
+    visit("latency", self.latency, "how time is measured");
+    visit("tolerance", self.tolerance, "largest difference of outputs", Within{0, 1});
+    visit("give_up", self.give_up, "factor at which a slow runner is left", Within{0, 1e6});
+    visit("cold_bytes", self.cold_bytes, "memory read between rounds", Within{0, 1e10});
+  }
+};
+
 /// What a child that measures regions is asked: a JSON file.
 struct RegionRequest {
   std::string graph;               ///< stem of the files of RegionSource::graph()
   std::vector<std::string> added;  ///< RegionSource::added()
   std::string answers;             ///< file to which it appends RegionAnswer, one a line
   int threads = 1;
-  double tolerance = 0;  ///< largest difference from the first runner, of the range; 0: any
-  LatencyOptions latency;
+  /// Only generates code and compiles it on all cores it has, into the cache that the measuring
+  /// child finds it in.
+  bool only_kernels = false;
+  RegionTiming timing;
   std::vector<RegionGroup> groups;
   template <class Self, class Visit>
   static void Fields(Self& self, Visit& visit) {
@@ -50,8 +71,8 @@ struct RegionRequest {
     visit("added", self.added, "names of added nodes");
     visit("answers", self.answers, "file to append to");
     visit("threads", self.threads, "threads", Within{1, 1024});
-    visit("tolerance", self.tolerance, "largest difference of outputs", Within{0, 1});
-    visit("latency", self.latency, "how time is measured");
+    visit("only_kernels", self.only_kernels, "compile generated code, measure nothing");
+    visit("timing", self.timing, "how runners are timed");
     visit("groups", self.groups, "what is measured");
   }
 };
@@ -63,12 +84,14 @@ struct RegionAnswer {
   std::string state = "gave";
   std::size_t group = 0;
   std::size_t runner = 0;
-  std::string outcome;  ///< JSON of a Result<Outcome> without quality
+  double at = 0;             ///< seconds since the child began
+  std::string outcome = {};  ///< JSON of a Result<Outcome> without quality
   template <class Self, class Visit>
   static void Fields(Self& self, Visit& visit) {
     visit("state", self.state, "what happens", Within::OneOf({"builds", "times", "gave"}));
     visit("group", self.group, "index in the request");
     visit("runner", self.runner, "index in the group");
+    visit("at", self.at, "seconds since the start", Within{0, 1e9});
     visit("outcome", self.outcome, "what measuring gave");
   }
 };

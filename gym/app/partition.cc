@@ -18,6 +18,7 @@
 #include "compiler/runtime/threads.h"
 #include "cost/measure/machine.h"
 #include "cost/partition/partition_study.h"
+#include "cost/partition/plan_times.h"
 #include "gym/app/bench_rows.h"
 #include "gym/app/command.h"
 #include "gym/app/model.h"
@@ -40,13 +41,16 @@ struct Options {
   std::string out;
   std::string cache;
   std::vector<std::string> pins;
+  std::vector<std::string> compare;
   int threads = 1;
   std::int64_t batch = 1;
   std::int64_t max_ms = 1000;
   std::size_t plans = 3;
   std::size_t rounds = 3;
   std::int64_t patience_ms = 60'000;
+  std::int64_t cold_mb = -1;  ///< as the model's weights
   bool lazy = false;
+  bool fresh = false;
   bool dry_run = false;
   bool json = false;
 };
@@ -117,7 +121,32 @@ std::vector<std::string> Checked(const std::vector<std::string>& specs,
   return checked;
 }
 
+std::map<std::string, std::string> VersionsOf(const std::vector<std::string>& specs,
+                                              const TargetRegistry& targets) {
+  std::map<std::string, std::string> versions;
+  for (const std::string& spec : specs) {
+    versions[targets.Get(spec).facts().name] = targets.Get(spec).facts().version;
+  }
+  return versions;
+}
+
+cost::RegionMeterOptions MeterOptions(const Options& options, const std::vector<int>& cores,
+                                      const AppContext& context) {
+  cost::RegionMeterOptions meter;
+  meter.child = {context.self, "measure-regions"};
+  meter.cores = {cores.begin(), cores.begin() + options.threads};
+  meter.build_cores = cores;
+  meter.threads = options.threads;
+  meter.patience_ms = options.patience_ms;
+  for (const char* name : {"HOME", "PATH", "XDG_CACHE_HOME", "MSCGYM_CACHE", "MSCGYM_CXX"}) {
+    const std::string value = Environment(name);
+    if (!value.empty()) meter.environment.push_back(std::string(name) + "=" + value);
+  }
+  return meter;
+}
+
 void Partition(Options options, AppContext& context) {
+  const auto start = std::chrono::steady_clock::now();
   const TargetRegistry targets = MakeTargets();
   options.targets = Checked(options.targets, targets);
   const std::vector<int> cores = AllowedCores();
@@ -138,22 +167,14 @@ void Partition(Options options, AppContext& context) {
       cost::ProposeRegions(BindSizes(graph, setup.compile), source, options.targets, targets);
   Pin(options.pins, options.targets, problem);
 
-  cost::RegionMeterOptions meter_options;
-  meter_options.child = {context.self, "measure-regions"};
-  meter_options.cores = {cores.begin(), cores.begin() + options.threads};
-  meter_options.threads = options.threads;
-  meter_options.patience_ms = options.patience_ms;
-  for (const char* name : {"HOME", "PATH", "XDG_CACHE_HOME", "MSCGYM_CACHE", "MSCGYM_CXX"}) {
-    const std::string value = Environment(name);
-    if (!value.empty()) meter_options.environment.push_back(std::string(name) + "=" + value);
-  }
   const cost::MachineFacts machine = cost::ReadMachine();
-  cost::RegionMeter meter(source, meter_options);
-  cost::RegionCosts costs(source, targets, meter, CostFolder(options),
-                          {.cpu = cost::CpuFingerprint(machine),
-                           .program = MSC_VERSION,
-                           .threads = options.threads,
-                           .latency = cost::QuickLatency()});
+  cost::RegionCostContext regions{.cpu = cost::CpuFingerprint(machine),
+                                  .program = MSC_VERSION,
+                                  .threads = options.threads,
+                                  .timing = cost::QuickTiming(source.graph())};
+  if (options.cold_mb >= 0) regions.timing.cold_bytes = options.cold_mb << 20U;
+  cost::RegionMeter meter(source, MeterOptions(options, cores, context));
+  cost::RegionCosts costs(source, targets, meter, CostFolder(options), regions);
   if (options.dry_run) {
     PrintProposal(problem, costs, options.json);
     return;
@@ -165,21 +186,24 @@ void Partition(Options options, AppContext& context) {
   study.lazy = options.lazy;
   study.plans = options.plans;
   study.rounds = options.rounds;
-  study.latency.max_ms = options.max_ms;
-  study.latency.settle_calls = 1;
-  study.tolerance = strategy.quantize.layers.empty() ? 1e-3 : 0.2;
-  const auto start = std::chrono::steady_clock::now();
+  study.compare = options.compare;
+  cost::RegionCostContext plans = regions;
+  plans.timing = {.latency = {.max_ms = options.max_ms, .settle_calls = 1},
+                  .tolerance = strategy.quantize.layers.empty() ? 1e-3 : 0.2,
+                  .give_up = 2};
+  cost::PlanTimes times(source, targets, meter, CostFolder(options), plans, options.fresh);
   CatchStopSignals();
   cost::StudyResult result;
   {
     ProgressLine progress;
     result = cost::StudyPartitions(
-        problem, costs, meter, study, [&](const std::string& text) { progress.Show(text); },
+        problem, costs, times, study, [&](const std::string& text) { progress.Show(text); },
         StopRequested);
   }
   const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
   const PartitionOutcome outcome{.model = options.model,
                                  .machine = machine.cpu,
+                                 .versions = VersionsOf(options.targets, targets),
                                  .threads = options.threads,
                                  .problem = &problem,
                                  .result = &result,
@@ -242,16 +266,23 @@ void AddPartition(CLI::App& app, AppContext& context) {
                       "precisions of this strategy instead; its target and partition do not count");
   command->add_option("--pin", options->pins, "NODE=TARGET: who must run a node; may be repeated")
       ->allow_extra_args(false);
+  const auto is_search = [](const std::string& name) {
+    try {
+      (void)FindSearch(name);
+      return std::string();
+    } catch (const UserError& error) {
+      return std::string(error.what());
+    }
+  };
   command->add_option("--search", options->search, "how plans are found from costs")
-      ->check([](const std::string& name) {
-        try {
-          (void)FindSearch(name);
-          return std::string();
-        } catch (const UserError& error) {
-          return std::string(error.what());
-        }
-      })
+      ->check(is_search)
       ->capture_default_str();
+  command
+      ->add_option(
+          "--compare", options->compare,
+          "further searches whose plans under the same costs are timed, separated by commas")
+      ->delimiter(',')
+      ->check(is_search);
   command->add_flag("--lazy", options->lazy, "measure regions of the best plan so far alone");
   command->add_option("--plans", options->plans, "best plans that are timed as whole models")
       ->check(CLI::Range(1, 100))
@@ -275,8 +306,15 @@ void AddPartition(CLI::App& app, AppContext& context) {
                    "after which a region that is compiled or timed counts as hung")
       ->check(CLI::Range(1, 100000000))
       ->capture_default_str();
+  command
+      ->add_option("--cold-mb", options->cold_mb,
+                   "MiB of other memory that is read before every round of timing regions; 0: "
+                   "they are timed warm; by default as much as the model has weights")
+      ->check(CLI::Range(0, 4096));
+  command->add_flag("--fresh", options->fresh,
+                    "time whole plans again where their times are kept from an earlier run");
   command->add_option("--cache", options->cache,
-                      "folder of costs; by default one for all studies of this user");
+                      "folder of costs and times; by default one for all studies of this user");
   command->add_option("--out", options->out,
                       "folder for strategy.json, partition.html and partition.dot");
   command->add_flag("--dry-run", options->dry_run,

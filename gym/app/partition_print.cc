@@ -100,6 +100,24 @@ std::vector<PartitionBox> BoxesOf(const CoverProblem& problem, const cost::Timed
   return boxes;
 }
 
+std::string NameOf(const cost::TimedPlan& plan) {
+  std::string name = plan.name;
+  for (const std::string& other : plan.also) name += " = " + other;
+  return name;
+}
+
+std::string Where(const PartitionOutcome& outcome) {
+  const cost::StudySeconds& s = outcome.result->seconds;
+  return Text("%.1f s in all: ", outcome.seconds) + Text("compiling kernels %.1f, ", s.kernels) +
+         Text("building regions %.1f and ", s.build_regions) +
+         Text("timing them %.1f, ", s.time_regions) +
+         Text("building whole plans %.1f and ", s.build_plans) +
+         Text("timing them %.1f, ", s.time_plans) + Text("searching %.3f, ", s.search) +
+         Text("finding what is known %.1f, ", s.all - s.kernels - s.build_regions - s.time_regions -
+                                                  s.build_plans - s.time_plans - s.search) +
+         Text("reading the model and proposing regions %.1f", outcome.seconds - s.all);
+}
+
 std::string Summary(const cost::StudyResult& result) {
   const cost::TimedPlan& best = result.plans[*result.best];
   const std::string time = Text("%.3f ms", best.measured_micros.value() * 1e-3);
@@ -157,7 +175,7 @@ PartitionView ViewOf(const PartitionOutcome& outcome) {
   view.boxes = BoxesOf(problem, result.plans[*result.best]);
   for (std::size_t i = 0; i < result.plans.size(); ++i) {
     const cost::TimedPlan& plan = result.plans[i];
-    PartitionRow row{.name = plan.name,
+    PartitionRow row{.name = NameOf(plan),
                      .regions = std::max<std::size_t>(plan.chosen.size(), 1),
                      .predicted_micros = plan.predicted_micros,
                      .measured_micros = plan.measured_micros,
@@ -183,8 +201,11 @@ PartitionView ViewOf(const PartitionOutcome& outcome) {
           " of the sum of regions; boundaries " +
           Text("cost %.2f us a region", result.boundary.micros_per_region) +
           Text(" and %.3f ns a byte more than that sum", 1e3 * result.boundary.micros_per_byte),
-      Text("%.1f s in all", outcome.seconds) +
-          Text(", %.3f s of it searching", result.search_seconds)};
+      Where(outcome)};
+  if (!result.taken.empty()) {
+    view.facts.push_back("times of whole plans were kept from an earlier run, taken at " +
+                         result.taken + "; --fresh takes them again");
+  }
   return view;
 }
 
@@ -232,8 +253,10 @@ void PrintPartitionJson(const PartitionOutcome& outcome, const PartitionView& vi
                        {"why", box.why}});
   }
   nlohmann::ordered_json plans = nlohmann::ordered_json::array();
-  for (const PartitionRow& row : view.rows) {
-    plans.push_back({{"name", row.name},
+  for (std::size_t i = 0; i < view.rows.size(); ++i) {
+    const PartitionRow& row = view.rows[i];
+    plans.push_back({{"name", result.plans[i].name},
+                     {"also", result.plans[i].also},
                      {"regions", row.regions},
                      {"predicted_micros", Number(row.predicted_micros)},
                      {"measured_micros", Number(row.measured_micros)},
@@ -243,20 +266,42 @@ void PrintPartitionJson(const PartitionOutcome& outcome, const PartitionView& vi
                      {"note", row.note},
                      {"best", row.best}});
   }
+  const auto not_asked =
+      std::count_if(outcome.problem->candidates.begin(), outcome.problem->candidates.end(),
+                    [](const Candidate& c) { return c.cost.unknown(); });
+  const auto index = [](const std::optional<std::size_t>& plan) {
+    return plan ? nlohmann::ordered_json(*plan) : nlohmann::ordered_json();
+  };
   const nlohmann::ordered_json root = {
       {"model", view.model},
       {"machine", view.machine},
+      {"versions", outcome.versions},
+      {"nodes", outcome.problem->flow.size()},
       {"summary", view.summary},
       {"candidates", outcome.problem->candidates.size()},
+      {"not_asked", not_asked},
       {"measured", outcome.costs.measured},
       {"found", outcome.costs.found},
       {"failed", outcome.costs.failed},
       {"seconds", outcome.seconds},
-      {"search_seconds", result.search_seconds},
+      {"where",
+       {{"kernels", result.seconds.kernels},
+        {"build_regions", result.seconds.build_regions},
+        {"time_regions", result.seconds.time_regions},
+        {"build_plans", result.seconds.build_plans},
+        {"time_plans", result.seconds.time_plans},
+        {"waiting", result.seconds.waiting},
+        {"search", result.seconds.search},
+        {"solve", result.seconds.solve},
+        {"study", result.seconds.all}}},
+      {"plans_taken", result.taken},
       {"gap", result.gap},
+      {"boundary_scale", result.boundary.scale},
       {"boundary_micros_per_region", result.boundary.micros_per_region},
       {"boundary_micros_per_byte", result.boundary.micros_per_byte},
       {"stopped", result.stopped},
+      {"single", index(result.single)},
+      {"mixed", index(result.mixed)},
       {"plans", plans},
       {"regions", regions}};
   std::printf("%s\n", root.dump(2).c_str());

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <map>
 #include <string>
 
 #include "cost/partition/partition_study.h"
@@ -11,11 +12,12 @@ namespace msc::gym {
 struct PartitionOutcome {
   std::string model;
   std::string machine;
+  std::map<std::string, std::string> versions;  ///< by target
   int threads = 1;
   const CoverProblem* problem = nullptr;      ///< with costs
   const cost::StudyResult* result = nullptr;  ///< has a best plan
   cost::RegionCosts::Counts costs;
-  double seconds = 0;  ///< of all measuring and searching
+  double seconds = 0;  ///< since the start
 };
 
 /// Candidates by rule and target, and how many measurements they would take.

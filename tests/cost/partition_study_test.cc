@@ -77,15 +77,24 @@ TEST(Boundary, IsWhatWholePlansTakeMoreThanTheirRegions) {
   CoverProblem problem = Chain(4, 1000);
   // 0+1+2+3: three boundaries; 01+2+3: two; 012+3: one. All cost 5 us each.
   std::vector<TimedPlan> plans = {Plan({0, 1, 2, 3}, 40, 55), Plan({4, 2, 3}, 30, 40),
-                                  Plan({5, 3}, 20, 25), Plan({}, 9, 100)};
+                                  Plan({5, 3}, 20, 25), Plan({}, 50, 100), Plan({}, 9, 9)};
   const BoundaryCost one = FitBoundary(problem, plans);
   // Regions and bytes grow together here: either may explain it, and both give the same plans.
   EXPECT_NEAR(one.micros_per_region + 1000 * one.micros_per_byte, 5, 1e-9);
-  for (TimedPlan& plan : plans) plan.measured_micros = *plan.predicted_micros * 0.9;
+  EXPECT_EQ(one.scale, 1);
+  // Where all costs are off by a part, that is not what boundaries cost.
+  for (TimedPlan& plan : plans) *plan.measured_micros *= 1.2;
+  const BoundaryCost off = FitBoundary(problem, plans);
+  EXPECT_NEAR(off.scale, 1.2, 1e-9);
+  EXPECT_NEAR(off.micros_per_region + 1000 * off.micros_per_byte, 5, 1e-9);
+  for (TimedPlan& plan : plans) {
+    plan.measured_micros = *plan.predicted_micros * (plan.chosen.empty() ? 1 : 0.9);
+  }
   const BoundaryCost none = FitBoundary(problem, plans);
   EXPECT_EQ(none.micros_per_region, 0) << "a boundary earns nothing";
   EXPECT_EQ(none.micros_per_byte, 0);
   EXPECT_EQ(FitBoundary(problem, {}).micros_per_region, 0);
+  EXPECT_EQ(FitBoundary(problem, {Plan({}, 1, 100)}).scale, 1.25) << "no more than that";
 }
 
 /// What the measuring child knows as a target that throws.
@@ -112,17 +121,19 @@ class Studies : public testing::Test {
     meter_options.lock_folder = testing::TempDir();
     meter_options.scratch = folder_ + "/scratch";
     RegionMeter meter(source_, meter_options);
-    RegionCostContext context{.cpu = "c", .program = "p", .threads = 1, .latency = QuickLatency()};
-    context.latency.max_ms = 5;
-    context.latency.max_warmup_ms = 5;
+    RegionCostContext context{
+        .cpu = "c", .program = "p", .threads = 1, .timing = QuickTiming(source_.graph())};
+    context.timing.latency.max_ms = 5;
+    context.timing.latency.max_warmup_ms = 5;
     RegionCosts costs(source_, targets_, meter, folder_ + "/costs", context);
+    context.timing.cold_bytes = 0;
+    PlanTimes times(source_, targets_, meter, folder_ + "/costs", context, false);
     StudyOptions options;
     options.targets = std::move(targets);
     options.lazy = lazy;
     options.rounds = 1;
-    options.latency = context.latency;
-    StudyResult result = StudyPartitions(problem, costs, meter, options, {}, stop);
-    return result;
+    options.compare = {"collage", "beam"};
+    return StudyPartitions(problem, costs, times, options, {}, stop);
   }
 
   [[nodiscard]] CoverProblem Propose(const std::vector<std::string>& targets) const {
@@ -146,6 +157,19 @@ TEST_F(Studies, AnswerWithTheFastestOfWhatTheyTimed) {
     EXPECT_EQ(result.plans[1].name, "reference:threads=2");
     const TimedPlan& best = result.plans[*result.best];
     EXPECT_TRUE(best.chosen.empty() || best.ratio_high < 1);
+    ASSERT_TRUE(result.single.has_value());
+    EXPECT_TRUE(result.plans[*result.single].chosen.empty());
+    EXPECT_EQ(result.plans[*result.single].ratio, 1);
+    std::set<std::string> found;
+    for (const TimedPlan& plan : result.plans) {
+      found.insert(plan.name);
+      found.insert(plan.also.begin(), plan.also.end());
+    }
+    for (const char* search : {"greedy", "collage", "beam"}) {
+      EXPECT_TRUE(found.contains(search)) << search;
+    }
+    EXPECT_GT(result.seconds.solve, 0);
+    EXPECT_GE(result.seconds.all, result.seconds.search + result.seconds.time_plans);
     for (const TimedPlan& plan : result.plans) {
       ASSERT_TRUE(plan.measured_micros.has_value()) << plan.failure;
       EXPECT_GT(*plan.measured_micros, 0);
@@ -157,6 +181,26 @@ TEST_F(Studies, AnswerWithTheFastestOfWhatTheyTimed) {
       EXPECT_NEAR(sum.value(), plan.predicted_micros.value(), 1e-4)
           << "searches add in whole picoseconds";
     }
+  }
+}
+
+TEST_F(Studies, AreNotMeasuredAgain) {
+  const std::vector<std::string> targets = {"reference", "reference:threads=2"};
+  CoverProblem problem = Propose(targets);
+  const StudyResult first = Study(targets, problem);
+  EXPECT_EQ(first.taken, "");
+  EXPECT_GT(first.seconds.time_regions, 0);
+  EXPECT_GT(first.seconds.time_plans, 0);
+  CoverProblem same = Propose(targets);
+  const StudyResult again = Study(targets, same);
+  EXPECT_NE(again.taken, "");
+  EXPECT_EQ(again.seconds.time_regions + again.seconds.build_regions, 0);
+  EXPECT_EQ(again.seconds.time_plans + again.seconds.build_plans, 0);
+  ASSERT_EQ(again.plans.size(), first.plans.size());
+  EXPECT_EQ(again.best, first.best);
+  for (std::size_t i = 0; i < first.plans.size(); ++i) {
+    EXPECT_EQ(again.plans[i].measured_micros, first.plans[i].measured_micros);
+    EXPECT_EQ(again.plans[i].ratio_high, first.plans[i].ratio_high);
   }
 }
 

@@ -1,4 +1,6 @@
+#include <cstdlib>
 #include <filesystem>
+#include <iterator>
 #include <map>
 #include <memory>
 #include <string>
@@ -12,8 +14,12 @@
 #include "compiler/ir/serialize.h"
 #include "compiler/ir/text.h"
 #include "compiler/ops/op.h"
+#include "compiler/pipeline/compile.h"
+#include "compiler/runtime/threads.h"
 #include "compiler/targets/register.h"
+#include "cost/partition/plan_times.h"
 #include "cost/partition/region_costs.h"
+#include "cost/partition/region_kernels.h"
 
 namespace msc::cost {
 namespace {
@@ -65,27 +71,29 @@ class Regions : public testing::Test {
     options_.lock_folder = testing::TempDir();
     options_.scratch = folder_ + "/scratch";
     options_.patience_ms = 20'000;
-    latency_ = QuickLatency();
-    latency_.max_ms = 5;
-    latency_.max_warmup_ms = 5;
+    timing_ = QuickTiming(source_.graph());
+    timing_.latency.max_ms = 5;
+    timing_.latency.max_warmup_ms = 5;
+    timing_.cold_bytes = 1 << 16;
   }
 
   /// What came of each runner: "ok" or the kind of failure.
   std::vector<std::string> Outcomes(const std::vector<RegionGroup>& groups, double tolerance = 0) {
     RegionMeter meter(source_, options_);
     std::map<std::pair<std::size_t, std::size_t>, std::string> outcomes;
-    meter.Measure(groups, {.latency = latency_, .tolerance = tolerance},
-                  [&](std::size_t group, std::size_t runner, const Result<Outcome>& outcome) {
-                    const bool is_new =
-                        outcomes
-                            .emplace(
-                                std::pair(group, runner),
-                                outcome.ok() ? "ok" : std::string(Name(outcome.failure().kind)))
-                            .second;
-                    EXPECT_TRUE(is_new) << "each is reported once";
-                    if (!outcome.ok()) return;
-                    EXPECT_GT(outcome.value().latency.value().median_ns, 0);
-                  });
+    timing_.tolerance = tolerance;
+    spent_ = meter.Measure(
+        groups, timing_,
+        [&](std::size_t group, std::size_t runner, const Result<Outcome>& outcome) {
+          const bool is_new =
+              outcomes
+                  .emplace(std::pair(group, runner),
+                           outcome.ok() ? "ok" : std::string(Name(outcome.failure().kind)))
+                  .second;
+          EXPECT_TRUE(is_new) << "each is reported once";
+          if (!outcome.ok()) return;
+          EXPECT_GT(outcome.value().latency.value().median_ns, 0);
+        });
     std::vector<std::string> words;
     for (const auto& [at, word] : outcomes) words.push_back(word);
     return words;
@@ -94,7 +102,8 @@ class Regions : public testing::Test {
   TargetRegistry targets_;
   RegionSource source_{Parse(kNet), {}, {}};
   RegionMeterOptions options_;
-  LatencyOptions latency_;
+  RegionTiming timing_;
+  RegionMeter::Spent spent_;
   std::string folder_;
 };
 
@@ -118,6 +127,52 @@ TEST_F(Regions, AreWholeModelsAndPlansToo) {
             (std::vector<std::string>{"ok", "ok", "compile", "wrong_output", "wrong_output"}));
 }
 
+TEST_F(Regions, ThatAreManyGetTheirKernelsFirst) {
+  options_.build_cores = AllowedCores();
+  const std::string cache = folder_ + "/kernels";
+  options_.environment = {"MSCGYM_CACHE=" + cache};
+  std::vector<RegionGroup> groups;
+  for (const char* node : {"conv1", "relu1", "conv2", "relu2", "conv3"}) {
+    groups.push_back(
+        {.nodes = {node}, .runners = {{"native"}, {"reference"}, {"throws"}, {"crashes"}}});
+  }
+  std::vector<std::string> wanted;
+  for (std::size_t i = 0; i < groups.size(); ++i) {
+    wanted.insert(wanted.end(), {"ok", "ok", "compile", "crash"});
+  }
+  EXPECT_EQ(Outcomes(groups), wanted);
+  EXPECT_GT(spent_.kernels, 0);
+  EXPECT_GT(spent_.build, 0);
+  EXPECT_GT(spent_.timing, 0);
+  groups.resize(3);
+  Outcomes(groups);
+  EXPECT_EQ(spent_.kernels, 0) << "a few regions do not wait for another child";
+}
+
+TEST_F(Regions, HaveTheirKernelsInTheCacheBeforeTheyAreMeasured) {
+  const std::string cache = folder_ + "/kernels";
+  ASSERT_EQ(::setenv("MSCGYM_CACHE", cache.c_str(), 1), 0);
+  const std::vector<RegionGroup> groups = {
+      {.nodes = {"conv1", "relu1"}, .runners = {{"native"}}},
+      {.nodes = {"conv3"}, .runners = {{"throws"}, {"native"}}}};
+  std::vector<std::pair<std::size_t, std::size_t>> begun;
+  CompileKernels(source_, groups, 1, targets_,
+                 [&](std::size_t group, std::size_t runner) { begun.emplace_back(group, runner); });
+  const auto entries = [&] {
+    return std::distance(std::filesystem::directory_iterator(cache),
+                         std::filesystem::directory_iterator());
+  };
+  EXPECT_EQ(begun.size(), 3U);
+  const auto made = entries();
+  EXPECT_GE(made, 2);
+  for (const RegionGroup& group : groups) {
+    Strategy strategy;
+    strategy.target = "native";
+    EXPECT_TRUE(Compile(source_.Cut(group.nodes), strategy, targets_, {}).ok());
+  }
+  EXPECT_EQ(entries(), made);
+}
+
 TEST_F(Regions, WhoseChildCannotStartAreAllReported) {
   options_.environment = {"NOTHING=1"};
   options_.child = {MSC_MEASURE_CHILD, "no-such-mode"};
@@ -128,7 +183,7 @@ TEST_F(Regions, WhoseChildCannotStartAreAllReported) {
 TEST_F(Regions, StopInTimeAndKeepWhatTheyHave) {
   RegionMeter meter(source_, options_);
   RegionCosts costs(source_, targets_, meter, folder_ + "/costs",
-                    {.cpu = "c", .program = "p", .threads = 1, .latency = latency_});
+                    {.cpu = "c", .program = "p", .threads = 1, .timing = timing_});
   const std::vector<MeasuredRegion> regions = {{{"conv1"}, "reference"}, {{"conv3"}, "hangs"}};
   int told = 0;
   costs.Measure(
@@ -138,8 +193,40 @@ TEST_F(Regions, StopInTimeAndKeepWhatTheyHave) {
   EXPECT_EQ(costs.CountUnknown(regions), 1U);
 }
 
+TEST_F(Regions, PlansAreTimedOnce) {
+  const RegionCostContext context{.cpu = "c", .program = "p", .threads = 1, .timing = timing_};
+  const std::vector<RegionRunner> runners = {
+      {"reference"},
+      {"throws"},
+      {.target = "reference", .partition = {{{"conv1", "relu1"}, "reference"}}}};
+  RegionMeter meter(source_, options_);
+  const auto time = [&](std::span<const RegionRunner> who, bool fresh = false,
+                        const std::function<bool()>& stop = {}) {
+    return PlanTimes(source_, targets_, meter, folder_ + "/costs", context, fresh).Time(who, stop);
+  };
+  PlanTimes::Timed stopped = time(runners, false, [] { return true; });
+  EXPECT_EQ(stopped.outcomes[0].failure().kind, FailureKind::kLost);
+  const PlanTimes::Timed first = time(runners);
+  EXPECT_EQ(first.taken, "") << "what was stopped is not kept";
+  ASSERT_EQ(first.outcomes.size(), 3U);
+  EXPECT_TRUE(first.outcomes[0].ok());
+  EXPECT_EQ(first.outcomes[1].failure().kind, FailureKind::kCompile);
+  EXPECT_EQ(first.outcomes[0].value().latency->ratio, 1);
+  const PlanTimes::Timed again = time(runners);
+  EXPECT_TRUE(again.taken.ends_with(" UTC")) << again.taken;
+  ASSERT_EQ(again.outcomes.size(), 3U);
+  EXPECT_EQ(again.outcomes[0].value(), first.outcomes[0].value());
+  EXPECT_EQ(again.outcomes[1].failure(), first.outcomes[1].failure());
+  EXPECT_EQ(time(runners, true).taken, "") << "asked to measure anew";
+  EXPECT_EQ(time({runners.data(), 1}).taken, "") << "other rivals";
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(folder_ + "/costs")) {
+    if (entry.is_regular_file()) WriteFileAtomic(entry.path(), "{}");
+  }
+  EXPECT_EQ(time(runners).taken, "") << "damaged";
+}
+
 TEST_F(Regions, OfOneStructureAreMeasuredOnce) {
-  const RegionCostContext context{.cpu = "c", .program = "p", .threads = 1, .latency = latency_};
+  const RegionCostContext context{.cpu = "c", .program = "p", .threads = 1, .timing = timing_};
   const std::vector<MeasuredRegion> regions = {{{"conv1", "relu1"}, "reference"},
                                                {{"conv2", "relu2"}, "reference"},
                                                {{"conv2"}, "reference"},
@@ -164,7 +251,8 @@ TEST_F(Regions, OfOneStructureAreMeasuredOnce) {
   for (const auto& change : std::vector<std::function<void(RegionCostContext&)>>{
            [](RegionCostContext& c) { c.cpu = "d"; }, [](RegionCostContext& c) { c.program = "q"; },
            [](RegionCostContext& c) { c.threads = 2; },
-           [](RegionCostContext& c) { c.latency.max_rounds = 12; }}) {
+           [](RegionCostContext& c) { c.timing.latency.max_rounds = 12; },
+           [](RegionCostContext& c) { c.timing.cold_bytes = 0; }}) {
     RegionCostContext other = context;
     change(other);
     RegionCosts costs(source_, targets_, meter, folder_ + "/costs", other);

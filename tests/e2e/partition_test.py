@@ -40,8 +40,17 @@ class Partition(e2e.SearchTest):
         self.assertEqual(len(strategy["partition"]), len(answer["regions"]))
         for name in ("partition.html", "partition.dot"):
             self.assertGreater(os.path.getsize(os.path.join(out, name)), 500)
-        # What was measured is known now.
+        # What was measured is known now, whole plans included.
         self.assertEqual(self.proposal()["to_measure"], 0)
+        self.assertEqual(answer["plans_taken"], "")
+        again = json.loads(self.partition("--targets", TARGETS, "--json", *pins).stdout)
+        self.assertTrue(again["plans_taken"].endswith(" UTC"))
+        self.assertEqual(again["plans"], answer["plans"])
+        self.assertEqual(again["where"]["build_regions"] + again["where"]["time_plans"], 0)
+        fresh = self.partition("--targets", TARGETS, "--fresh", "--compare", "collage,paper", *pins)
+        self.assertEqual(fresh.returncode, 0, fresh.stderr)
+        self.assertNotIn("kept from an earlier run", fresh.stdout)
+        self.assertIn("paper", fresh.stdout)
         compiled = self.succeed("compile", MODEL, "--strategy", os.path.join(out, "strategy.json"),
                                 "--out", self.at("artefact"))
         self.assertIn(f"{len(answer['regions'])} regions on reference", compiled.stdout)
@@ -76,6 +85,7 @@ class Partition(e2e.SearchTest):
                 (("--targets", "warp"), "unknown target 'warp'"),
                 (("--targets", "reference", "--pin", "nothing=reference"), "--pin nothing"),
                 (("--targets", "reference", "--search", "guess"), "guess"),
+                (("--targets", "reference", "--compare", "collage,hope"), "hope"),
                 (("--targets", "reference", "--threads", "1000"), "--threads is more than")):
             done = self.partition(*arguments)
             self.assertEqual(done.returncode, 2, done.stdout)

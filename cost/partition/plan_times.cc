@@ -1,0 +1,122 @@
+#include "cost/partition/plan_times.h"
+
+#include <algorithm>
+#include <array>
+#include <ctime>
+#include <set>
+#include <utility>
+
+#include "compiler/base/error.h"
+#include "compiler/base/fields.h"
+#include "compiler/ir/serialize.h"
+#include "cost/cache/caching_evaluator.h"
+
+namespace msc::cost {
+namespace {
+
+/// What is kept.
+struct Entry {
+  std::string taken;
+  std::vector<std::string> outcomes;  ///< JSON of Result<Outcome>
+  template <class Self, class Visit>
+  static void Fields(Self& self, Visit& visit) {
+    visit("taken", self.taken, "when it was measured");
+    visit("outcomes", self.outcomes, "what measuring gave, by runner");
+  }
+};
+
+struct RunnerList {
+  std::vector<RegionRunner> runners;
+  template <class Self, class Visit>
+  static void Fields(Self& self, Visit& visit) {
+    visit("runners", self.runners, "who is compared");
+  }
+};
+
+std::string Now() {
+  const std::time_t now = std::time(nullptr);
+  std::tm utc{};
+  ::gmtime_r(&now, &utc);
+  std::array<char, 40> text{};
+  (void)std::strftime(text.data(), text.size(), "%Y-%m-%d %H:%M UTC", &utc);
+  return text.data();
+}
+
+}  // namespace
+
+PlanTimes::PlanTimes(const RegionSource& source, const TargetRegistry& targets, RegionMeter& meter,
+                     const std::string& folder, RegionCostContext context, bool fresh)
+    : source_(source),
+      targets_(targets),
+      meter_(meter),
+      store_(folder),
+      context_(std::move(context)),
+      fresh_(fresh) {}
+
+std::string PlanTimes::KeyOf(std::span<const RegionRunner> runners) {
+  if (graph_hash_.empty()) graph_hash_ = GraphHash(source_.graph());
+  std::set<std::string> specs;
+  for (const RegionRunner& runner : runners) {
+    specs.insert(runner.target);
+    for (const PartitionRegion& region : runner.partition) specs.insert(region.target);
+  }
+  std::vector<std::string> parts = {"msc-plans-1",
+                                    graph_hash_,
+                                    ToJsonText(RunnerList{{runners.begin(), runners.end()}}),
+                                    std::to_string(context_.threads),
+                                    context_.cpu,
+                                    context_.program,
+                                    ToJsonText(context_.timing)};
+  for (const std::string& spec : specs) {
+    const Target& target = targets_.Get(spec);
+    parts.insert(parts.end(), {target.spec(), target.facts().version});
+  }
+  return KeyFrom(parts);
+}
+
+PlanTimes::Timed PlanTimes::Read(const std::string& key, std::size_t runners) const {
+  const OutcomeStore::Answer answer = store_.Get(key);
+  if (answer.found != OutcomeStore::Found::kValue) return {};
+  try {
+    const auto entry = FromJsonText<Entry>(answer.value, "a kept measurement");
+    Timed timed{.outcomes = {}, .taken = entry.taken};
+    for (const std::string& outcome : entry.outcomes) {
+      timed.outcomes.push_back(OutcomeFromJson(outcome));
+      const Result<Outcome>& got = timed.outcomes.back();
+      if (got.ok() && !(got.value().latency && got.value().latency->median_ns > 0)) return {};
+    }
+    return timed.outcomes.size() == runners && !timed.taken.empty() ? timed : Timed{};
+  } catch (const UserError&) {
+    return {};  // written by another version, or by hand: measured anew
+  }
+}
+
+void PlanTimes::Keep(const std::string& key, const Timed& timed) const {
+  if (!std::all_of(timed.outcomes.begin(), timed.outcomes.end(), IsLasting)) return;
+  Entry entry{.taken = Now(), .outcomes = {}};
+  for (const Result<Outcome>& outcome : timed.outcomes) entry.outcomes.push_back(ToJson(outcome));
+  store_.Put(key, ToJsonText(entry));
+}
+
+PlanTimes::Timed PlanTimes::Time(std::span<const RegionRunner> runners,
+                                 const std::function<bool()>& stop) {
+  const std::string key = KeyOf(runners);
+  if (!fresh_) {
+    Timed kept = Read(key, runners.size());
+    if (!kept.outcomes.empty()) return kept;
+  }
+  const RegionGroup group{.nodes = {}, .runners = {runners.begin(), runners.end()}};
+  Timed timed{.outcomes = std::vector<Result<Outcome>>(
+                  runners.size(), Failure{FailureKind::kLost, "was not timed: stopped"}),
+              .taken = {}};
+  spent_ += meter_.Measure(
+      {&group, 1}, context_.timing,
+      [&](std::size_t /*group*/, std::size_t runner, const Result<Outcome>& outcome) {
+        timed.outcomes[runner] = outcome;
+      },
+      stop);
+  Keep(key, timed);
+  return timed;
+}
+
+}  // namespace msc::cost
