@@ -10,6 +10,7 @@
 
 #include "compiler/base/error.h"
 #include "compiler/partition/generate/generate.h"
+#include "compiler/partition/search/bounds.h"
 
 namespace msc::cost {
 namespace {
@@ -19,6 +20,9 @@ using Progress = std::function<void(const std::string&)>;
 using Stop = std::function<bool()>;
 
 constexpr double kNanosPerMicro = 1e3;
+/// Lazy measuring ends where the best cover of what is known is proven to be that near to the best:
+/// single costs are no more exact.
+constexpr double kLazyGap = 0.03;
 
 double SecondsSince(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
@@ -41,6 +45,15 @@ std::string ProgressText(std::size_t done, std::size_t all, Clock::time_point st
                                  "measured %zu of %zu regions, %.0f s left", done, all, left);
   text.resize(static_cast<std::size_t>(std::max(size, 0)));
   return text;
+}
+
+std::vector<MeasuredRegion> RegionsOf(const CoverProblem& problem) {
+  std::vector<MeasuredRegion> regions;
+  regions.reserve(problem.candidates.size());
+  for (const Candidate& candidate : problem.candidates) {
+    regions.push_back({NodeNames(problem, candidate), candidate.target});
+  }
+  return regions;
 }
 
 /// Measures the given candidates and leaves their costs in the problem.
@@ -211,8 +224,19 @@ class Study {
   void FindCosts() {
     Measurer measure(problem_, costs_, progress_, stop_);
     if (options_.lazy) {
-      const Result<Cover> cover = FindCoverLazily(problem_, std::ref(measure), Searching());
-      if (!cover.ok() && !Stopped()) throw UserError(cover.failure().detail);
+      const std::vector<std::uint32_t> units = UnitCandidates(problem_.candidates);
+      const Result<Cover> cover = FindCoverLazily(problem_, std::ref(measure), Searching(),
+                                                  {.bounds = LearnBounds(problem_, units),
+                                                   .first = units,
+                                                   .alike = costs_.Alike(RegionsOf(problem_)),
+                                                   .gap = kLazyGap,
+                                                   .audit = 8,
+                                                   .audit_allows = 1});
+      if (cover.ok()) {
+        result_.lazy = cover.value().statistics;
+      } else if (!Stopped()) {
+        throw UserError(cover.failure().detail);
+      }
       return;
     }
     std::vector<std::uint32_t> all(problem_.candidates.size());

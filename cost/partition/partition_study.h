@@ -62,9 +62,11 @@ struct BoundaryCost {
 struct StudyOptions {
   std::vector<std::string> targets;  ///< first ones first, for greedy
   std::string search = "exact";      ///< see FindSearch
-  bool lazy = false;                 ///< measure candidates of the best cover alone: exact
-  std::size_t plans = 3;             ///< best covers that are timed whole
-  std::size_t rounds = 3;            ///< of fitting boundaries and solving again
+  /// Measure only what may be on a cover that is better by 3 %, under bounds that are learned from
+  /// what was measured: see FindCoverLazily.
+  bool lazy = false;
+  std::size_t plans = 3;   ///< best covers that are timed whole
+  std::size_t rounds = 3;  ///< of fitting boundaries and solving again
   /// Searches, besides, whose covers under the same costs are timed whole, for comparison.
   std::vector<std::string> compare = {};
 };
@@ -91,6 +93,7 @@ struct StudyResult {
   std::optional<std::size_t> mixed;
   BoundaryCost boundary;
   CoverStatistics statistics;  ///< of the first search
+  CoverStatistics lazy;        ///< of lazy measuring: asked, checked and violated count
   double gap = 0;              ///< of the first search's cover
   StudySeconds seconds;
   /// When the oldest of the whole plans' times was taken, where one was kept from another study.

@@ -100,7 +100,8 @@ void PlanTimes::Keep(const std::string& key, const Timed& timed) const {
 
 PlanTimes::Timed PlanTimes::Time(std::span<const RegionRunner> runners,
                                  const std::function<bool()>& stop) {
-  const std::string key = KeyOf(runners);
+  const std::string list = KeyOf(runners);
+  const std::string key = KeyFrom({list, std::to_string(asked_[list]++)});
   if (!fresh_) {
     Timed kept = Read(key, runners.size());
     if (!kept.outcomes.empty()) return kept;

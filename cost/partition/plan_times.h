@@ -1,6 +1,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <span>
 #include <string>
 #include <vector>
@@ -27,7 +28,8 @@ class PlanTimes {
     std::string taken;  ///< "2026-01-31 12:00 UTC" where these were kept; empty: just now
   };
   /// Times the whole graph by each of `runners`, in turn; ratios are to the first that runs. How is
-  /// what the context says.
+  /// what the context says. The same runners for the second time are timed a second time, and that
+  /// is kept apart.
   [[nodiscard]] Timed Time(std::span<const RegionRunner> runners,
                            const std::function<bool()>& stop = {});
   /// What measuring took so far.
@@ -44,7 +46,8 @@ class PlanTimes {
   OutcomeStore store_;
   RegionCostContext context_;
   bool fresh_;
-  std::string graph_hash_;  ///< made when needed
+  std::map<std::string, int> asked_;  ///< how often, by key
+  std::string graph_hash_;            ///< made when needed
   RegionMeter::Spent spent_;
 };
 

@@ -97,6 +97,16 @@ std::optional<Result<Outcome>> RegionCosts::Find(const MeasuredRegion& region) {
   return Read(KeyOf(region));
 }
 
+std::vector<std::uint32_t> RegionCosts::Alike(std::span<const MeasuredRegion> regions) {
+  std::map<std::string, std::uint32_t> numbers;
+  std::vector<std::uint32_t> alike;
+  for (const MeasuredRegion& region : regions) {
+    const auto next = static_cast<std::uint32_t>(numbers.size());
+    alike.push_back(numbers.emplace(KeyOf(region), next).first->second);
+  }
+  return alike;
+}
+
 std::size_t RegionCosts::CountUnknown(std::span<const MeasuredRegion> regions) {
   std::set<std::string> unknown;
   for (const MeasuredRegion& region : regions) {

@@ -67,6 +67,8 @@ class RegionCosts {
   [[nodiscard]] const Counts& counts() const noexcept { return counts_; }
   /// What measuring took so far.
   [[nodiscard]] const RegionMeter::Spent& spent() const noexcept { return spent_; }
+  /// A number for each region: those of the same number have the same cost.
+  [[nodiscard]] std::vector<std::uint32_t> Alike(std::span<const MeasuredRegion> regions);
   /// How many measurements regions of these would take: distinct structures and targets that are
   /// not known.
   [[nodiscard]] std::size_t CountUnknown(std::span<const MeasuredRegion> regions);

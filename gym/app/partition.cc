@@ -283,7 +283,8 @@ void AddPartition(CLI::App& app, AppContext& context) {
           "further searches whose plans under the same costs are timed, separated by commas")
       ->delimiter(',')
       ->check(is_search);
-  command->add_flag("--lazy", options->lazy, "measure regions of the best plan so far alone");
+  command->add_flag("--lazy", options->lazy,
+                    "measure only regions that may be in a plan that is better by 3 %");
   command->add_option("--plans", options->plans, "best plans that are timed as whole models")
       ->check(CLI::Range(1, 100))
       ->capture_default_str();

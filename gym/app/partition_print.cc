@@ -202,6 +202,11 @@ PartitionView ViewOf(const PartitionOutcome& outcome) {
           Text("cost %.2f us a region", result.boundary.micros_per_region) +
           Text(" and %.3f ns a byte more than that sum", 1e3 * result.boundary.micros_per_byte),
       Where(outcome)};
+  if (result.lazy.asked > 0) {
+    view.facts.push_back("asked for " + std::to_string(result.lazy.asked) + " costs; " +
+                         std::to_string(result.lazy.violated) + " of " +
+                         std::to_string(result.lazy.checked) + " were below their lower bounds");
+  }
   if (!result.taken.empty()) {
     view.facts.push_back("times of whole plans were kept from an earlier run, taken at " +
                          result.taken + "; --fresh takes them again");
@@ -266,9 +271,6 @@ void PrintPartitionJson(const PartitionOutcome& outcome, const PartitionView& vi
                      {"note", row.note},
                      {"best", row.best}});
   }
-  const auto not_asked =
-      std::count_if(outcome.problem->candidates.begin(), outcome.problem->candidates.end(),
-                    [](const Candidate& c) { return c.cost.unknown(); });
   const auto index = [](const std::optional<std::size_t>& plan) {
     return plan ? nlohmann::ordered_json(*plan) : nlohmann::ordered_json();
   };
@@ -279,7 +281,9 @@ void PrintPartitionJson(const PartitionOutcome& outcome, const PartitionView& vi
       {"nodes", outcome.problem->flow.size()},
       {"summary", view.summary},
       {"candidates", outcome.problem->candidates.size()},
-      {"not_asked", not_asked},
+      {"lazy_asked", result.lazy.asked},
+      {"lazy_checked", result.lazy.checked},
+      {"lazy_violated", result.lazy.violated},
       {"measured", outcome.costs.measured},
       {"found", outcome.costs.found},
       {"failed", outcome.costs.failed},

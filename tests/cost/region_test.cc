@@ -218,6 +218,9 @@ TEST_F(Regions, PlansAreTimedOnce) {
   EXPECT_EQ(again.outcomes[0].value(), first.outcomes[0].value());
   EXPECT_EQ(again.outcomes[1].failure(), first.outcomes[1].failure());
   EXPECT_EQ(time(runners, true).taken, "") << "asked to measure anew";
+  PlanTimes twice(source_, targets_, meter, folder_ + "/costs", context, false);
+  EXPECT_NE(twice.Time(runners).taken, "");
+  EXPECT_EQ(twice.Time(runners).taken, "") << "the second time is another measurement";
   EXPECT_EQ(time({runners.data(), 1}).taken, "") << "other rivals";
   for (const auto& entry : std::filesystem::recursive_directory_iterator(folder_ + "/costs")) {
     if (entry.is_regular_file()) WriteFileAtomic(entry.path(), "{}");
