@@ -1,5 +1,6 @@
 #include "compiler/pipeline/artefact.h"
 
+#include <set>
 #include <utility>
 
 #include "compiler/base/error.h"
@@ -15,6 +16,44 @@ constexpr const char* kFiles[] = {"graph.json", "graph.weights", "strategy.json"
 
 std::string Path(const std::string& folder, const std::string& file) {
   return folder + "/" + file;
+}
+
+/// Of all targets that run a part of `manifest`, as they are here.
+std::map<std::string, std::string> VersionsHere(const ArtefactManifest& manifest,
+                                                const TargetRegistry& registry) {
+  std::set<std::string> specs = {manifest.target};
+  for (const PartitionRegion& region : manifest.regions) specs.insert(region.target);
+  if (!manifest.refused.empty()) specs.insert("reference");
+  std::map<std::string, std::string> versions;
+  for (const std::string& spec : specs) versions[spec] = registry.Get(spec).facts().version;
+  return versions;
+}
+
+void CheckVersions(const ArtefactManifest& manifest, const TargetRegistry& registry,
+                   const std::string& folder) {
+  for (const auto& [spec, here] : VersionsHere(manifest, registry)) {
+    const auto there = manifest.versions.find(spec);
+    if (there != manifest.versions.end() && there->second == here) continue;
+    throw UserError("'" + folder + "' was compiled with " + spec + " " +
+                    (there == manifest.versions.end() ? "of no version" : there->second) +
+                    ", and here it is " + here +
+                    "; compile the model again, or allow other versions (--any-version)");
+  }
+}
+
+void CheckFiles(const ArtefactManifest& manifest, const std::string& folder,
+                const std::string& manifest_path) {
+  for (const char* file : kFiles) {
+    const auto it = manifest.files.find(file);
+    const std::string path = Path(folder, file);
+    if (it == manifest.files.end()) {
+      throw UserError("'" + manifest_path + "' does not list " + file);
+    }
+    if (Sha256Hex(ReadFile(path, std::uint64_t{1} << 34U)) != it->second) {
+      throw UserError("'" + path + "' is not the file that '" + manifest_path +
+                      "' lists; compile the model again");
+    }
+  }
 }
 
 }  // namespace
@@ -33,10 +72,14 @@ ArtefactManifest WriteArtefact(const std::string& folder, const Graph& canonical
   WriteFileAtomic(Path(folder, "strategy.json"), ToJson(strategy, 2) + "\n");
   ArtefactManifest manifest;
   manifest.target = target.spec();
-  manifest.target_version = target.facts().version;
   manifest.regions = lowered.regions;
   manifest.refused = RefusedNodes(lowered, registry);
+  manifest.versions = VersionsHere(manifest, registry);
   manifest.threads = target.OptionsFor({.threads = options.threads}).threads;
+  const MemoryUse& memory = built.value().memory();
+  manifest.arena_bytes = static_cast<std::int64_t>(memory.arena_bytes);
+  manifest.arena_lower_bound = static_cast<std::int64_t>(memory.arena_lower_bound);
+  manifest.constant_bytes = static_cast<std::int64_t>(memory.constant_bytes);
   manifest.bindings = options.bindings;
   manifest.model_hash = GraphHash(canonical);
   manifest.strategy_hash = StrategyHash(strategy);
@@ -47,21 +90,13 @@ ArtefactManifest WriteArtefact(const std::string& folder, const Graph& canonical
   return manifest;
 }
 
-Result<Artefact> LoadArtefact(const std::string& folder, const TargetRegistry& registry) {
+Result<Artefact> LoadArtefact(const std::string& folder, const TargetRegistry& registry,
+                              OtherVersions others) {
   const std::string manifest_path = Path(folder, "manifest.json");
   auto manifest =
       FromJsonText<ArtefactManifest>(ReadFile(manifest_path), "'" + manifest_path + "'");
-  for (const char* file : kFiles) {
-    const auto it = manifest.files.find(file);
-    const std::string path = Path(folder, file);
-    if (it == manifest.files.end()) {
-      throw UserError("'" + manifest_path + "' does not list " + file);
-    }
-    if (Sha256Hex(ReadFile(path, std::uint64_t{1} << 34U)) != it->second) {
-      throw UserError("'" + path + "' is not the file that '" + manifest_path +
-                      "' lists; compile the model again");
-    }
-  }
+  CheckFiles(manifest, folder, manifest_path);
+  if (others == OtherVersions::kRefuse) CheckVersions(manifest, registry, folder);
   const Lowered lowered{.graph = LoadGraph(Path(folder, "graph")),
                         .target = manifest.target,
                         .regions = manifest.regions};

@@ -51,7 +51,12 @@ void CompileModel(const Options& options) {
                                .bindings = BatchBindings(graph, options.batch)};
   const ArtefactManifest manifest = WriteArtefact(options.out, graph, strategy, targets, compile);
   std::printf("%s: %s, %d thread%s, %s\n", options.out.c_str(), Runners(manifest).c_str(),
-              manifest.threads, manifest.threads == 1 ? "" : "s", manifest.target_version.c_str());
+              manifest.threads, manifest.threads == 1 ? "" : "s",
+              manifest.versions.at(manifest.target).c_str());
+  std::printf("memory: %.2f MB for activations (at least %.2f), %.2f MB of weights\n",
+              static_cast<double>(manifest.arena_bytes) * 1e-6,
+              static_cast<double>(manifest.arena_lower_bound) * 1e-6,
+              static_cast<double>(manifest.constant_bytes) * 1e-6);
   if (manifest.refused.empty()) return;
   std::printf("on reference, as its target refuses it: %s", manifest.refused.front().c_str());
   if (manifest.refused.size() > 1) std::printf(" and %zu more", manifest.refused.size() - 1);

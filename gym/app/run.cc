@@ -30,11 +30,14 @@ struct Options {
   int threads = 1;
   std::int64_t batch = 1;
   std::uint64_t seed = 0;
+  bool any_version = false;
 };
 
 Executable Load(const Options& options, const TargetRegistry& targets) {
   if (std::filesystem::is_directory(options.model)) {
-    Result<Artefact> artefact = LoadArtefact(options.model, targets);
+    Result<Artefact> artefact =
+        LoadArtefact(options.model, targets,
+                     options.any_version ? OtherVersions::kAllow : OtherVersions::kRefuse);
     if (!artefact.ok()) throw UserError("'" + options.model + "': " + artefact.failure().detail);
     return std::move(artefact).value().executable;
   }
@@ -110,6 +113,9 @@ void AddRun(CLI::App& app, AppContext& /*context*/) {
       ->check(CLI::Range(1, 65536))
       ->capture_default_str();
   command->add_option("--seed", options->seed, "of random inputs")->capture_default_str();
+  command->add_flag("--any-version", options->any_version,
+                    "run an artefact although it was compiled with other libraries or for another "
+                    "instruction set");
   command->footer("Example:\n  mscgym run run/best/artefact --input image.npy --out outputs");
   command->callback([options] { Run(*options); });
 }

@@ -11,7 +11,7 @@
 #include "compiler/base/rng.h"
 #include "compiler/ir/text.h"
 #include "compiler/ops/op.h"
-#include "compiler/targets/register.h"
+#include "tests/support/pipeline.h"
 
 namespace msc {
 namespace {
@@ -80,6 +80,31 @@ TEST_F(Artefacts, WithOneByteChangedAreRefused) {
     EXPECT_EQ(std::string(error.what()), "'" + path + "' is not the file that '" + folder_ +
                                              "/manifest.json' lists; compile the model again");
   }
+}
+
+TEST_F(Artefacts, OfOtherVersionsAreRefusedUnlessAllowed) {
+  WriteArtefact(folder_, Net(), strategy_, targets_, {});
+  const std::string path = folder_ + "/manifest.json";
+  const std::string version = targets_.Get("reference").facts().version;
+  std::string text = ReadFile(path);
+  const std::string entry = "\"reference\": \"" + version + "\"";
+  ASSERT_NE(text.find(entry), std::string::npos) << text;
+  text.replace(text.find(entry), entry.size(), R"("reference": "abacus 1")");
+  WriteFileAtomic(path, text);
+  EXPECT_EQ(Refusal([&] { (void)LoadArtefact(folder_, targets_); }),
+            "'" + folder_ + "' was compiled with reference abacus 1, and here it is " + version +
+                "; compile the model again, or allow other versions (--any-version)");
+  EXPECT_TRUE(LoadArtefact(folder_, targets_, OtherVersions::kAllow).ok());
+}
+
+TEST_F(Artefacts, OfAnotherFormAreRefused) {
+  WriteArtefact(folder_, Net(), strategy_, targets_, {});
+  const std::string path = folder_ + "/manifest.json";
+  std::string text = ReadFile(path);
+  text.replace(text.find("msc-artefact-2"), 14, "msc-artefact-1");
+  WriteFileAtomic(path, text);
+  EXPECT_NE(Refusal([&] { (void)LoadArtefact(folder_, targets_); }).find("format"),
+            std::string::npos);
 }
 
 }  // namespace
