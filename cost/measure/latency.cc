@@ -153,6 +153,8 @@ class Rounds {
   [[nodiscard]] bool given_up(std::size_t side) const { return sides_[side].given_up; }
   [[nodiscard]] std::int64_t clean() const { return clean_; }
   [[nodiscard]] std::int64_t all() const { return static_cast<std::int64_t>(rounds_.size()); }
+  /// How many speak.
+  [[nodiscard]] std::int64_t counted() const { return disturbed() ? all() : clean_; }
   /// Whether the machine interfered too often for the clean rounds to speak alone.
   [[nodiscard]] bool disturbed() const { return clean_ < kLeastRounds || 2 * clean_ < all(); }
 
@@ -241,8 +243,8 @@ std::vector<Latency> MeasureSides(std::span<const Call* const> sides, const Riva
   // To look every time and to stop at the first narrow interval would find lucky moments.
   std::int64_t looked_at = 0;
   int narrow_looks = 0;
-  // As many again as were asked for may be thrown away.
-  while (rounds.clean() < latency.max_rounds && rounds.all() < 2 * latency.max_rounds) {
+  // Less than as many again are thrown away: where more than half are disturbed, all count.
+  while (rounds.counted() < latency.max_rounds) {
     rounds.Add();
     if (rounds.all() < kLeastRounds) continue;
     rounds.GiveUp();

@@ -60,9 +60,9 @@ using Call = std::function<void()>;
 /// before. Then rounds: one epoch of each side, in an order that turns round every time, so that a
 /// drift of the machine cancels. A candidate's ratio is the median over rounds of its time by the
 /// reference's, with a bootstrap interval. A round that waited for a core for over 1 %, or around
-/// which the yardstick moved by more than 3 %, does not count and another is measured while the
-/// budget of rounds and time lasts. `noisy` is set where more than half the rounds were so
-/// disturbed (then all count), where the ratio's spread is above `max_spread`, or where a
+/// which the yardstick moved by more than 3 %, does not count and another is measured, unless more
+/// than half the rounds are so disturbed: on such a machine others would be no better, and all
+/// count. `noisy` is set then, or where the ratio's spread is above `max_spread`, or where a
 /// hypervisor stole more than 1 % of the time. Ends when every interval was narrower than
 /// `target_width` at two looks five rounds apart, or at the budget, but not before 3 rounds. Equal
 /// sides are called different about 7 times in 100: the 5 of a 95 % interval, and some for stopping
