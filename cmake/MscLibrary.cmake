@@ -21,14 +21,25 @@ function(msc_library)
   endif()
   add_library(${arg_NAME} STATIC)
   add_library(msc::${arg_NAME} ALIAS ${arg_NAME})
+  # a.cc includes a.h first (scripts/check_layers.py), which proves that a.h stands alone: only the
+  # headers without such a partner are compiled by themselves to see that.
+  set(paired ${arg_HEADERS})
+  set(partners ${arg_SOURCES})
+  list(TRANSFORM partners REPLACE "\\.cc$" ".h")
+  set(unpaired ${arg_HEADERS})
+  list(REMOVE_ITEM unpaired ${partners} "")
+  list(REMOVE_ITEM paired ${unpaired} "")
   target_sources(${arg_NAME} PRIVATE ${arg_SOURCES}
-    PUBLIC FILE_SET HEADERS BASE_DIRS ${PROJECT_SOURCE_DIR} FILES ${arg_HEADERS})
+    PUBLIC FILE_SET HEADERS BASE_DIRS ${PROJECT_SOURCE_DIR} FILES ${unpaired}
+    PUBLIC FILE_SET paired TYPE HEADERS BASE_DIRS ${PROJECT_SOURCE_DIR} FILES ${paired})
   list(TRANSFORM arg_DEPS PREPEND msc::)
   list(TRANSFORM arg_PRIVATE_DEPS PREPEND msc::)
   target_link_libraries(${arg_NAME}
     PUBLIC msc_options ${arg_DEPS}
     PRIVATE ${arg_PRIVATE_DEPS} ${arg_EXTERNAL})
-  set_target_properties(${arg_NAME} PROPERTIES CXX_EXTENSIONS OFF VERIFY_INTERFACE_HEADER_SETS ON)
+  set_target_properties(${arg_NAME} PROPERTIES CXX_EXTENSIONS OFF VERIFY_INTERFACE_HEADER_SETS ON
+    INTERFACE_HEADER_SETS_TO_VERIFY HEADERS)
   install(TARGETS ${arg_NAME} EXPORT mscTargets
-    FILE_SET HEADERS DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/msc)
+    FILE_SET HEADERS DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/msc
+    FILE_SET paired DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/msc)
 endfunction()

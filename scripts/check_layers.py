@@ -165,6 +165,17 @@ def check_includes(root, path, installed):
                 yield f"{path}: {included} belongs in {folders[0]}"
 
 
+def check_partner(root, path):
+    """a.cc includes a.h before anything else, so that a.h is known to stand alone."""
+    header = path[:-len(".cc")] + ".h"
+    if not (root / header).exists():
+        return None
+    first = INCLUDE.search((root / path).read_text(encoding="utf-8", errors="replace"))
+    if first and first.group(2) == header:
+        return None
+    return f'{path}: includes "{header}" first'
+
+
 def words_of(cmake_lists):
     text = re.sub(r"#.*", "", cmake_lists.read_text(encoding="utf-8"))
     return set(re.split(r'[\s()"]+', text.replace("${CMAKE_CURRENT_SOURCE_DIR}/", "")))
@@ -197,6 +208,9 @@ def violations(root):
         path = file.relative_to(root).as_posix()
         listed = is_listed(root, path, cache)
         yield from check_includes(root, path, listed and file.suffix == ".h")
+        problem = check_partner(root, path) if file.suffix == ".cc" else None
+        if problem:
+            yield problem
         # A private header is built if some file includes it.
         if not listed and (file.suffix == ".cc" or path not in included):
             yield f"{path}: no CMakeLists.txt names it"

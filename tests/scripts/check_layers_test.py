@@ -77,6 +77,10 @@ class CheckLayers(unittest.TestCase):
         self.assertEqual(self.check(), ["compiler/ops/b.cc: compiler/ir/detail/c.h is private to "
                                         "compiler/ir"])
 
+    def test_finds_a_source_that_includes_its_header_late(self):
+        self.plant("compiler/base/a.cc", '#include <string>\n#include "compiler/base/a.h"\n')
+        self.assertIn('compiler/base/a.cc: includes "compiler/base/a.h" first', self.check())
+
     def test_finds_a_file_that_is_not_built(self):
         self.write("compiler/base/b.cc", "")
         self.assertEqual(self.check(), ["compiler/base/b.cc: no CMakeLists.txt names it"])
