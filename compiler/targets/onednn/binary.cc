@@ -112,7 +112,25 @@ std::optional<dnnl::primitive_attr> AttrOf(const Binary& binary, const Followers
 Desc Beside(const Binary& binary, const Desc& a) {
   const Elem elem = ElemOf(binary.b);
   if (binary.b.dims() == binary.a.dims()) return WithElem(a, elem);
+  // In a blocked layout oneDNN 2.6 takes one number for one of the first channel alone.
+  if (ElementCount(binary.b.dims()) == 1) return DenseDesc(binary.b.dims(), elem);
   return LikeDesc(a, binary.b.dims(), elem);
+}
+
+// Whether the other operand is of the full shape, one number, or one number a channel: oneDNN 2.6
+// computes wrongly where it is repeated along channels in a layout that has these innermost.
+bool AnyLayoutDoes(const Binary& binary) {
+  const Dims b = binary.b.dims();
+  if (b == binary.a.dims()) return true;
+  for (std::size_t axis = 0; axis < b.size(); ++axis) {
+    if (axis != 1 && b[axis] != 1) return false;
+  }
+  return true;
+}
+
+bool IsPadded(const Desc& desc) {
+  const int rank = desc.data.ndims;
+  return !std::equal(desc.data.dims, desc.data.dims + rank, desc.data.padded_dims);
 }
 
 // A number minus a tensor, and what else only a linear function can do.
@@ -151,10 +169,16 @@ bool LowerBinary(Lowering& lowering, NodeId id) {
 
   std::vector<Desc> layouts;
   const bool a_is_constant = lowering.graph().constant(a) != nullptr;
-  if (!a_is_constant && lowering.Here(a).dims() == read->a.dims())
-    layouts.push_back(lowering.Here(a));
-  if (read->a.dims().size() >= 3) {
-    layouts.push_back(ChannelsLastDesc(read->a.dims(), ElemOf(read->a)));
+  if (AnyLayoutDoes(*read)) {
+    // With functions behind, oneDNN 2.6 writes nothing where channels do not fill their block.
+    const bool plain = attr->get_post_ops().len() == 0;
+    if (!a_is_constant && lowering.Here(a).dims() == read->a.dims() &&
+        (plain || !IsPadded(lowering.Here(a)))) {
+      layouts.push_back(lowering.Here(a));
+    }
+    if (read->a.dims().size() >= 3) {
+      layouts.push_back(ChannelsLastDesc(read->a.dims(), ElemOf(read->a)));
+    }
   }
   layouts.push_back(read->a);
   const auto pd = FirstFast(layouts, [&](const Desc& layout) {

@@ -124,7 +124,7 @@ bool LowerConcat(Lowering& lowering, NodeId id) {
   const BufferId to = lowering.Out(node.outputs[0], made);
   for (const Piece& piece : *pieces) {
     if (IsOnePiece(piece.part, piece.own) &&
-        lowering.PlaceInside(piece.value, piece.own, to, StartOf(piece.part))) {
+        lowering.PlaceInside(piece.value, piece.own, node.outputs[0], StartOf(piece.part))) {
       continue;
     }
     const Desc from = lowering.Here(piece.value);

@@ -148,13 +148,17 @@ void Lowering::Same(ValueId value, ValueId of, const Desc& desc, std::size_t off
   At(of).foreign = true;
 }
 
-bool Lowering::PlaceInside(ValueId value, const Desc& desc, BufferId whole, std::size_t offset) {
+bool Lowering::PlaceInside(ValueId value, const Desc& desc, ValueId whole, std::size_t offset) {
   constexpr std::size_t kCacheLine = 64;  // some kernels write whole lines past the cache
   if (graph_.constant(value) || offset % kCacheLine != 0) return false;
+  Place& around = At(whole);
   Place& place = At(value);
   if (place.foreign || !SameBytes(place.copies.front().desc, desc)) return false;
-  if (builder_ != nullptr) builder_->Alias(place.copies.front().buffer, whole, offset);
+  if (builder_ != nullptr) {
+    builder_->Alias(place.copies.front().buffer, around.copies.front().buffer, offset);
+  }
   place.foreign = true;
+  if (graph_.uses(value).size() > 1) around.foreign = true;
   return true;
 }
 

@@ -95,8 +95,9 @@ class Lowering {
   /// `value` is the same bytes as `of` from byte `offset` on, seen as `desc`.
   void Same(ValueId value, ValueId of, const Desc& desc, std::size_t offset = 0);
   /// Makes `value`, which is in memory of its own in layout `desc`, a part of `whole`, so that the
-  /// step that made it wrote there. False where that cannot be.
-  [[nodiscard]] bool PlaceInside(ValueId value, const Desc& desc, BufferId whole,
+  /// step that made it wrote there. False where that cannot be. The whole is not overwritten as
+  /// long as the part has other readers.
+  [[nodiscard]] bool PlaceInside(ValueId value, const Desc& desc, ValueId whole,
                                  std::size_t offset);
   /// `desc` where it has the dims of `value`; else it is dense and so is the result, in those dims.
   [[nodiscard]] Desc AsValue(ValueId value, const Desc& desc) const;
