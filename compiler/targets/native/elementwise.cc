@@ -52,14 +52,14 @@ bool LowerElementwise(Lowering& lowering, const Group& group) {
 
   const bool integers = IsQuantized(lowering.graph().type(node.inputs[0]).dtype);
   KernelWriter writer = lowering.Writer("elementwise");
-  Body body = LoopOver(writer, epilogue.out().dims, lowering.unit().lanes,
-                       [&](const Place& place, Body& inner) {
-                         std::vector<Expr> values;
-                         for (const View& view : operands)
-                           values.push_back(LoadAt(writer, view, place));
-                         Expr value = ElementwiseOf(writer, graph, group.anchor, values, inner);
-                         epilogue.Store(writer, place, std::move(value), inner);
-                       });
+  // A part of one channel between the channels of others has no neighbours side by side.
+  const int lanes = epilogue.out().strides.back() == 1 ? lowering.unit().lanes : 1;
+  Body body = LoopOver(writer, epilogue.out().dims, lanes, [&](const Place& place, Body& inner) {
+    std::vector<Expr> values;
+    for (const View& view : operands) values.push_back(LoadAt(writer, view, place));
+    Expr value = ElementwiseOf(writer, graph, group.anchor, values, inner);
+    epilogue.Store(writer, place, std::move(value), inner);
+  });
   lowering.AddCall(
       std::move(writer), std::move(body),
       static_cast<double>(ElementCount(dims)) * static_cast<double>(1 + group.followers.size()),

@@ -65,6 +65,8 @@ Expr LoadAt(KernelWriter& writer, const View& view, const Place& place) {
 }
 
 void StoreAt(KernelWriter& writer, const View& view, const Place& place, Expr value, Body& body) {
+  const bool one = place.lanes == 1 || view.dims[place.axis] == 1;
+  Check(one || view.strides[place.axis] == 1, "vectors run along an axis of stride 1");
   const kernel::BufferRef buffer = writer.Use(view, Access::kWrite);
   body.push_back({kernel::Store{.buffer = buffer,
                                 .index = KernelWriter::IndexOf(view, place.at),

@@ -136,6 +136,12 @@ View Lowering::Out(ValueId value, std::span<const std::size_t> order) {
   return view;
 }
 
+void Lowering::PlaceAnew(ValueId value) {
+  views_.erase(value);
+  parts_.erase(value);
+  halos_.erase(value);
+}
+
 void Lowering::Alias(ValueId value, View view) {
   views_.insert_or_assign(value, std::move(view));
 }

@@ -63,6 +63,9 @@ class Lowering {
   /// Makes `value` a part of `whole`, which was planned before or will be made by Out.
   void Plan(ValueId value, ValueId whole, std::size_t axis, std::int64_t begin);
   [[nodiscard]] bool Planned(ValueId value) const { return parts_.contains(value); }
+  /// Forgets where `value`, which nothing wrote yet, was to be: Out places it as if nobody had
+  /// wishes.
+  void PlaceAnew(ValueId value);
   /// Whether some elements behind the end of a view of bytes may be read too, whatever they are.
   [[nodiscard]] bool HasSlack(const View& view) const;
 

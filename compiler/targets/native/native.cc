@@ -69,14 +69,25 @@ bool NativeTarget::DoSupports(const Graph& graph, NodeId id) const {
   return LowerGroup(lowering, Group{.anchor = id, .followers = {}});
 }
 
+/// A kernel that folds axes into one cannot write into every part of a larger tensor, nor read
+/// every operand of its followers: where a group does not fit, its nodes are computed one by one,
+/// and where a node does not fit, its result gets memory of its own.
+void LowerWhole(Lowering& lowering, const Group& group) {
+  if (LowerGroup(lowering, group)) return;
+  for (const NodeId node : group.nodes()) {
+    const Group alone{.anchor = node, .followers = {}};
+    if (LowerGroup(lowering, alone)) continue;
+    lowering.PlaceAnew(ResultOf(lowering.graph(), alone));
+    Check(LowerGroup(lowering, alone), "what is supported alone is supported in a region");
+  }
+}
+
 Result<kernel::Program> NativeTarget::DoGraphToKernel(const Region& region,
                                                       const TargetOptions& /*options*/) const {
   Lowering lowering(*region.graph, region.nodes, UnitOf(isa_), false);
   const std::vector<Group> groups = MakeGroups(lowering, region.nodes);
   PlanLayouts(lowering, groups);
-  for (const Group& group : groups) {
-    Check(LowerGroup(lowering, group), "what is supported alone is supported in a region");
-  }
+  for (const Group& group : groups) LowerWhole(lowering, group);
   return std::move(lowering).Take();
 }
 
