@@ -111,6 +111,10 @@ Owned<OrtSession> MakeSession(std::string_view model, const SessionOptions& opti
   CheckStatus(Api().SetInterOpNumThreads(made.get(), 1));
   CheckStatus(Api().SetSessionGraphOptimizationLevel(made.get(), options.level));
   CheckStatus(Api().AddSessionConfigEntry(made.get(), "session.force_spinning_stop", "1"));
+  // It would move the zeros of a Pad into a MaxPool behind it, which pads with what is never
+  // largest.
+  CheckStatus(Api().AddSessionConfigEntry(made.get(), "optimization.disable_specified_optimizers",
+                                          "Pad_Fusion"));
   for (const auto& [symbol, size] : options.sizes) {
     CheckStatus(Api().AddFreeDimensionOverrideByName(made.get(), symbol.c_str(), size));
   }
