@@ -29,8 +29,9 @@ void CheckCount(const Node& node, std::string_view what, std::size_t count,
 
 void CheckAttrs(const Node& node, const OpDef& op) {
   for (const auto& [name, attr] : node.attrs) {
-    const auto spec = std::find_if(op.attrs.begin(), op.attrs.end(),
-                                   [&](const AttrSpec& known) { return known.name == name; });
+    const auto spec =
+        std::find_if(op.attrs.begin(), op.attrs.end(),
+                     [&name = name](const AttrSpec& known) { return known.name == name; });
     if (spec == op.attrs.end()) RefuseNode(node, "has no attribute '" + name + "'");
     if (spec->otherwise.index() != attr.index()) {
       RefuseNode(node, "attribute '" + name + "' must be " +

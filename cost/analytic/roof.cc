@@ -10,6 +10,7 @@
 
 #if defined(__x86_64__) && defined(__GNUC__)
 #define MSC_X86 1
+#include <cpuid.h>
 #include <immintrin.h>
 #endif
 
@@ -83,6 +84,22 @@ MSC_SUM_KERNEL(Int8Avx2, "avx2", __m256i, _mm256_setzero_si256(), _mm256_set1_ep
                static_cast<float>(_mm256_cvtsi256_si32(sum)))
 #undef MSC_SUM_KERNEL
 
+/// A bit of EAX of CPUID leaf 7, subleaf 1 (Intel SDM volume 2A): Clang 14 does not know the names
+/// in __builtin_cpu_supports.
+bool HasFeature71(unsigned int bit) {
+  unsigned int eax = 0;
+  unsigned int ebx = 0;
+  unsigned int ecx = 0;
+  unsigned int edx = 0;
+  return __get_cpuid_count(7, 1, &eax, &ebx, &ecx, &edx) != 0 && (eax >> bit & 1U) != 0;
+}
+bool HasAvx512Bf16() {
+  return HasFeature71(5) && __builtin_cpu_supports("avx512f");
+}
+bool HasAvxVnni() {
+  return HasFeature71(4) && __builtin_cpu_supports("avx2");
+}
+
 Candidate F32Kernel() {
   if (__builtin_cpu_supports("avx512f")) return {"AVX-512 FMA", F32Avx512, 2.0 * 16 * kSums};
   if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) {
@@ -92,7 +109,7 @@ Candidate F32Kernel() {
 }
 
 Candidate Bf16Kernel() {
-  if (__builtin_cpu_supports("avx512bf16")) {
+  if (HasAvx512Bf16()) {
     return {"AVX-512 BF16", Bf16Avx512, 2.0 * 32 * kSums};
   }
   return F32Kernel();
@@ -102,7 +119,7 @@ Candidate Int8Kernel() {
   if (__builtin_cpu_supports("avx512vnni")) {
     return {"AVX-512 VNNI", Int8Avx512, 2.0 * 64 * kSums};
   }
-  if (__builtin_cpu_supports("avxvnni")) return {"AVX-VNNI", Int8AvxVnni, 2.0 * 32 * kSums};
+  if (HasAvxVnni()) return {"AVX-VNNI", Int8AvxVnni, 2.0 * 32 * kSums};
   if (__builtin_cpu_supports("avx2")) {
     return {"AVX2 multiply and add of bytes", Int8Avx2, 2.0 * 32 * kSums};
   }
