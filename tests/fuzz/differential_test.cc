@@ -1,0 +1,102 @@
+#include "tests/fuzz/differential.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "compiler/base/error.h"
+#include "compiler/ir/serialize.h"
+#include "compiler/ir/text.h"
+#include "compiler/ir/verifier.h"
+#include "compiler/ops/op.h"
+#include "compiler/targets/register.h"
+#include "tests/support/random_model.h"
+
+namespace msc::fuzz {
+namespace {
+
+class Differential : public testing::Test {
+ protected:
+  Differential() { RegisterAllTargets(registry_); }
+
+  /// Names of the targets that this machine can run.
+  [[nodiscard]] std::vector<std::string> Present() const {
+    std::vector<std::string> names;
+    for (const auto& [name, kind] : registry_.kinds()) {
+      try {
+        (void)registry_.Get(name);
+        names.push_back(name);
+      } catch (const UserError&) {
+        continue;  // the contract tests say why
+      }
+    }
+    return names;
+  }
+  void ExpectAgreement(const Graph& graph, const Variant& variant) {
+    EXPECT_EQ(Disagreement(graph, variant, registry_).value_or("agrees"), "agrees")
+        << ToString(variant);
+  }
+
+  TargetRegistry registry_;
+};
+
+TEST_F(Differential, RandomModelsAreValidAndTheSameForASeed) {
+  std::map<std::string, int> seen;
+  for (std::uint64_t seed = 0; seed < 300; ++seed) {
+    const Graph graph = RandomModel(seed);
+    EXPECT_NO_THROW(Verify(graph));
+    EXPECT_FALSE(graph.outputs().empty());
+    EXPECT_EQ(GraphHash(graph), GraphHash(RandomModel(seed)));
+    for (const NodeId node : graph.order()) ++seen[graph.node(node).op];
+  }
+  EXPECT_GE(seen.size(), 35U) << "operators that the generator uses";
+}
+
+TEST_F(Differential, TargetsAgreeWithTheReferenceKernelsOnRandomModels) {
+  for (const std::string& target : Present()) {
+    // A compiler runs for every model of native.
+    const std::uint64_t models = target == "native" ? 5 : 100;
+    for (std::uint64_t seed = 0; seed < models; ++seed) {
+      SCOPED_TRACE("model " + std::to_string(seed));
+      const Graph graph = RandomModel(seed);
+      ExpectAgreement(graph, {.target = target});
+      ExpectAgreement(graph, {.target = target, .precision_seed = seed + 1});
+    }
+  }
+}
+
+/// What failed once.
+TEST_F(Differential, TargetsAgreeOnTheCorpus) {
+  for (const auto& entry : std::filesystem::directory_iterator("tests/fuzz/corpus/differential")) {
+    if (entry.path().extension() != ".json") continue;
+    SCOPED_TRACE(entry.path().string());
+    const Graph graph = LoadGraph(std::filesystem::path(entry.path()).replace_extension().string());
+    for (const std::string& target : Present()) {
+      ExpectAgreement(graph, {.target = target});
+      ExpectAgreement(graph, {.target = target, .precision_seed = 1});
+    }
+  }
+}
+
+TEST(Shrinking, FindsTheOneNodeThatFails) {
+  for (std::uint64_t seed = 0; seed < 40; ++seed) {
+    const Graph graph = RandomModel(seed, {.least_nodes = 6, .most_nodes = 14});
+    const auto has_relu = [](const Graph& some) {
+      return std::ranges::any_of(some.order(),
+                                 [&](NodeId node) { return some.node(node).Is("Relu"); });
+    };
+    if (!has_relu(graph)) continue;
+    const Graph small = Shrunk(graph, has_relu);
+    EXPECT_NO_THROW(Verify(small));
+    EXPECT_TRUE(has_relu(small));
+    EXPECT_EQ(small.order().size(), 1U) << Print(small);
+  }
+}
+
+}  // namespace
+}  // namespace msc::fuzz

@@ -1,0 +1,20 @@
+#pragma once
+
+#include <cstdint>
+
+#include "compiler/ir/graph.h"
+
+namespace msc {
+
+struct RandomModelOptions {
+  int least_nodes = 2;
+  int most_nodes = 14;
+};
+
+/// A graph of f32 operators that infers, runs and keeps its values near 1: convolutions of all
+/// kinds, matrix products, pools, normalisations, elementwise chains, joins, splits and
+/// rearrangements over small odd sizes, with values read several times and several outputs. Every
+/// type is static. The same seed gives the same graph.
+[[nodiscard]] Graph RandomModel(std::uint64_t seed, const RandomModelOptions& options = {});
+
+}  // namespace msc
