@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "compiler/base/error.h"
+#include "compiler/base/sanitizer.h"
 #include "cost/measure/record.h"
 
 namespace msc::cost {
@@ -38,12 +39,6 @@ void Descriptor::Close() {
 }
 
 namespace {
-
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr bool kSanitized = true;
-#else
-constexpr bool kSanitized = false;
-#endif
 
 /// Where setting up a child can fail. Travels to the parent as a number.
 enum class Stage : int { kDescriptors, kLimits, kCores, kExecute };

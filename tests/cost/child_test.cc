@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "compiler/base/error.h"
+#include "compiler/base/sanitizer.h"
 #include "cost/measure/record.h"
 
 namespace msc::cost {
@@ -96,9 +97,7 @@ TEST(RunChild, KeepsTheEndOfAFloodOfMessages) {
 }
 
 TEST(RunChild, ClassesAChildThatMeetsItsMemoryLimit) {
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-  GTEST_SKIP() << "sanitizers need more address space than any limit";
-#endif
+  if (kSanitized) GTEST_SKIP() << "sanitizers need more address space than any limit";
   ChildCommand command = Naughty("memory");
   command.limits.memory_bytes = std::int64_t{256} << 20U;
   const auto result = RunChild(command);

@@ -10,6 +10,7 @@
 #include <gtest/gtest.h>
 
 #include "compiler/base/error.h"
+#include "compiler/base/sanitizer.h"
 #include "compiler/ir/serialize.h"
 #include "compiler/ir/text.h"
 #include "compiler/ir/verifier.h"
@@ -60,7 +61,7 @@ TEST_F(Differential, RandomModelsAreValidAndTheSameForASeed) {
 TEST_F(Differential, TargetsAgreeWithTheReferenceKernelsOnRandomModels) {
   for (const std::string& target : Present()) {
     // A compiler runs for every model of native.
-    const std::uint64_t models = target == "native" ? 5 : 100;
+    const std::uint64_t models = target == "native" ? 5 : kSanitized ? 25 : 100;
     for (std::uint64_t seed = 0; seed < models; ++seed) {
       SCOPED_TRACE("model " + std::to_string(seed));
       const Graph graph = RandomModel(seed);
