@@ -88,7 +88,8 @@ Expr Dequantized(const Expr& codes, const QuantParams& params, double unit) {
 
 Expr Quantized(Expr value, const QuantParams& params, double unit, DType dtype) {
   const double scale = IsQuantized(dtype) ? static_cast<double>(params.scale) : 1;
-  if (unit != scale) value = std::move(value) * Float(unit / scale, value->type.lanes);
+  const int lanes = value->type.lanes;
+  if (unit != scale) value = std::move(value) * Float(unit / scale, lanes);
   return IsQuantized(dtype) ? Rounded(std::move(value), params.zero_point, dtype) : value;
 }
 
