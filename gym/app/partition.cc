@@ -173,6 +173,8 @@ void Partition(Options options, AppContext& context) {
                                   .threads = options.threads,
                                   .timing = cost::QuickTiming(source.graph())};
   if (options.cold_mb >= 0) regions.timing.cold_bytes = options.cold_mb << 20U;
+  // Warm is what a region is behind a call of its own, not behind its rivals' calls.
+  if (options.cold_mb == 0) regions.timing.latency.settle_calls = 1;
   cost::RegionMeter meter(source, MeterOptions(options, cores, context));
   cost::RegionCosts costs(source, targets, meter, CostFolder(options), regions);
   if (options.dry_run) {
