@@ -12,6 +12,7 @@
 #include "compiler/ir/serialize.h"
 #include "compiler/ops/op.h"
 #include "compiler/passes/passes.h"
+#include "compiler/pipeline/fitted.h"
 #include "compiler/pipeline/regions.h"
 #include "compiler/pipeline/splice.h"
 
@@ -180,6 +181,7 @@ Graph ApplyStrategy(const Graph& canonical, const Strategy& strategy) {
   }
   Graph applied = canonical;
   ApplyPrunePlan(strategy.prune, applied);
+  ApplyFitted(strategy.fit, applied);
   ApplyQuantizePlan(strategy.quantize, applied);
   return applied;
 }

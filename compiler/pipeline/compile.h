@@ -19,9 +19,9 @@ struct CompileOptions {
   ShapeBindings bindings;
 };
 
-/// Canonical graph + strategy -> graph without the pruned channels and with Q/DQ and Cast nodes:
-/// what is exported.
-/// UserError if the strategy was made for another graph.
+/// Canonical graph + strategy -> graph without the pruned channels, with the weights fitted to that
+/// and with Q/DQ and Cast nodes: what is exported.
+/// UserError if the strategy was made for another graph, or as ApplyFitted.
 [[nodiscard]] Graph ApplyStrategy(const Graph& canonical, const Strategy& strategy);
 
 /// The graph with every size known, canonical again: what the names of a partition refer to, but

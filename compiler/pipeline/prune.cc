@@ -16,6 +16,7 @@ namespace msc {
 namespace {
 
 constexpr double kMostMomentBytes = 4.0 * (1U << 30U);
+constexpr double kMostRowBytes = 256.0 * (1U << 20U);
 
 const std::string& NameOf(const Graph& graph, ValueId value) {
   return graph.value(value).name;
@@ -258,14 +259,22 @@ class Reconstruction {
   std::vector<ReconstructedLayer> Run(const std::function<void(double)>& progress) {
     std::vector<ReconstructedLayer> layers;
     const std::vector<FitTask> tasks = FindTasks();
+    std::vector<BatchRows> wanted;  // of tasks from `seen - wanted.size()` on
+    std::size_t seen = 0;
     for (std::size_t i = 0; i < tasks.size(); ++i) {
-      layers.push_back(Fit(tasks[i]));
+      if (i == seen) {
+        wanted = WantedRows(std::span(tasks).subspan(i));
+        seen += wanted.size();
+      }
+      layers.push_back(Fit(tasks[i], wanted[wanted.size() - (seen - i)]));
       if (progress) progress(static_cast<double>(i + 1) / static_cast<double>(tasks.size()));
     }
     return layers;
   }
 
  private:
+  using BatchRows = std::vector<std::vector<float>>;  ///< rows of every batch
+
   [[nodiscard]] std::vector<FitTask> FindTasks() const {
     const Changes changes(canonical_, space_, kept_);
     const std::vector<LayerChain> chains = FindLayerChains(canonical_);
@@ -283,20 +292,42 @@ class Reconstruction {
     return tasks;
   }
 
-  /// Rows of the wanted output, for every batch.
-  [[nodiscard]] std::vector<std::vector<float>> WantedRows(const FitTask& task) const {
-    const Node& node = canonical_.node(task.layer.node);
-    const auto& units = space_.Units(node.outputs.at(0), task.layer.channel_axis);
-    std::vector<std::vector<float>> batches;
+  /// Rows of the wanted outputs of the first tasks, as many as memory should hold at a time: one
+  /// run of the whole model over the samples serves them all.
+  [[nodiscard]] std::vector<BatchRows> WantedRows(std::span<const FitTask> tasks) const {
+    std::vector<std::string> names;
+    double bytes = 0;
+    for (const FitTask& task : tasks) {
+      bytes += RowBytes(task);
+      if (bytes > kMostRowBytes && !names.empty()) break;
+      names.push_back(task.target);
+    }
+    std::vector<BatchRows> wanted(names.size());
     const auto observe = [&](std::int64_t first, std::span<const Tensor> values) {
-      const Tensor& y = values[0];
-      const std::vector<float> rows = OutputRows(node, y, Positions(task, y.dims(), first));
-      const auto width = static_cast<std::size_t>(y.dims().at(task.layer.channel_axis));
-      batches.push_back(KeepColumns(rows, width, units, kept_));
+      for (std::size_t i = 0; i < names.size(); ++i) {
+        const Node& node = canonical_.node(tasks[i].layer.node);
+        const std::size_t axis = tasks[i].layer.channel_axis;
+        const Dims& dims = values[i].dims();
+        const std::vector<float> rows =
+            OutputRows(node, values[i], Positions(tasks[i], dims, first));
+        wanted[i].push_back(KeepColumns(rows, static_cast<std::size_t>(dims.at(axis)),
+                                        space_.Units(node.outputs.at(0), axis), kept_));
+      }
     };
-    const std::vector<std::string> names = {task.target};
     ObserveValues(canonical_, names, samples_, options_.run, registry_, observe);
-    return batches;
+    return wanted;
+  }
+
+  /// At most what a task's rows take.
+  [[nodiscard]] double RowBytes(const FitTask& task) const {
+    const Dims& sizes = *space_.Sizes(canonical_.node(task.layer.node).outputs.at(0));
+    const auto channels = static_cast<double>(sizes.at(task.layer.channel_axis));
+    double positions = 1;  // of a sample; the outermost size counts as 1
+    for (const std::int64_t size : sizes) positions *= static_cast<double>(size);
+    positions = std::min(positions / channels, static_cast<double>(options_.positions));
+    const auto samples =
+        static_cast<double>(samples_[0].dims().empty() ? 0 : samples_[0].dims()[0]);
+    return sizeof(float) * samples * positions * channels;
   }
 
   [[nodiscard]] std::vector<std::int64_t> Positions(const FitTask& task, const Dims& y,
@@ -305,7 +336,7 @@ class Reconstruction {
                          PositionSeed(options_, task.number, first));
   }
 
-  ReconstructedLayer Fit(const FitTask& task) {
+  ReconstructedLayer Fit(const FitTask& task, const BatchRows& wanted) {
     // The node and its weights as they are by now.
     const std::string& name = canonical_.node(task.layer.node).name;
     WeightedLayer layer = task.layer;
@@ -316,7 +347,6 @@ class Reconstruction {
     std::vector<LinearMoments> moments;
     for (std::int64_t g = 0; g < form.groups; ++g) moments.emplace_back(form.inputs, form.outputs);
 
-    const std::vector<std::vector<float>> wanted = WantedRows(task);
     std::size_t batch = 0;
     std::vector<std::string> names = {NameOf(pruned_, node.inputs.at(0))};
     if (!task.residual.empty()) names.push_back(task.residual);

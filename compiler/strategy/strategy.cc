@@ -11,7 +11,16 @@ namespace {
 
 constexpr std::array<std::string_view, 3> kPrecisions = {"f32", "bf16", "int8"};
 
+void CheckDigest(const std::string& digest, const std::string& what) {
+  if (digest.empty()) return;
+  if (digest.size() != 64 || digest.find_first_not_of("0123456789abcdef") != std::string::npos) {
+    throw UserError(what + " must be empty or 64 hexadecimal digits");
+  }
+}
+
 void CheckMeaning(const Strategy& strategy, const std::string& what) {
+  CheckDigest(strategy.fit.samples, what + ": fit.samples");
+  CheckDigest(strategy.fit.weights, what + ": fit.weights");
   for (const auto& [layer, precision] : strategy.quantize.layers) {
     if (std::find(kPrecisions.begin(), kPrecisions.end(), precision) == kPrecisions.end()) {
       throw UserError(what + ": quantize.layers." + layer + " must be f32, bf16 or int8, not '" +
@@ -40,10 +49,10 @@ Precision ParsePrecision(std::string_view name) {
 }
 
 std::string ToJson(const Strategy& strategy, int indent) {
-  if (!strategy.partition.empty()) return ToJsonText(strategy, indent);
-  // Strategies that were written, and hashed, before there were partitions stay as they are.
+  // Strategies that were written, and hashed, before there were these parts stay as they are.
   nlohmann::json json = ParseJson(ToJsonText(strategy), "strategy");
-  json.erase("partition");
+  if (strategy.partition.empty()) json.erase("partition");
+  if (strategy.fit == FitPlan{}) json.erase("fit");
   return json.dump(indent);
 }
 

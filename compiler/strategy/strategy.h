@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -67,6 +68,26 @@ struct PrunePlan {
   }
 };
 
+struct FittedWeights;  // compiler/pipeline/fitted.h
+
+/// What is made from samples once channels are gone: weights that make up for them, and scales of
+/// activations as they are by then (compiler/pipeline/fit.h).
+struct FitPlan {
+  std::string samples;  ///< FitHash of the samples and of how they are used; empty = none are
+  std::string weights;  ///< SHA-256 of the fitted weights; empty while they are still to be made
+  /// The weights themselves where they were read; no part of the JSON.
+  std::shared_ptr<const FittedWeights> values;
+  /// Equal digests are equal weights.
+  bool operator==(const FitPlan& other) const {
+    return samples == other.samples && weights == other.weights;
+  }
+  template <class Self, class Visit>
+  static void Fields(Self& self, Visit& visit) {
+    visit("samples", self.samples, "hash of the samples and of how they are used");
+    visit("weights", self.weights, "SHA-256 of the fitted weights, a file beside this one");
+  }
+};
+
 /// Nodes that one target computes, as one piece.
 struct PartitionRegion {
   std::vector<std::string> nodes;  ///< names, in no particular order
@@ -87,6 +108,7 @@ struct Strategy {
   std::string model_hash;  ///< GraphHash of the canonical graph; empty = any
   std::string target = "onednn";
   PrunePlan prune;  ///< applied first
+  FitPlan fit;      ///< applied next. Left out of the JSON where it is empty
   QuantizePlan quantize;
   /// Who runs what, where it is not all `target`: see pipeline/regions.h. Nodes by their names in
   /// the canonical graph, with its sizes bound. Left out of the JSON where it is empty.
@@ -98,6 +120,7 @@ struct Strategy {
     visit("model_hash", self.model_hash, "hash of the graph the names refer to");
     visit("target", self.target, "target that runs the graph, or what the partition leaves of it");
     visit("prune", self.prune, "channels that stay");
+    visit("fit", self.fit, "weights fitted to what pruning took away");
     visit("quantize", self.quantize, "precision of every layer");
     visit("partition", self.partition, "regions that targets of their own run");
   }

@@ -8,6 +8,10 @@ std::string ToJson(const Profile& profile, int indent) {
   return ToJsonText(profile, indent);
 }
 
+std::string WeightsPath(const std::string& folder, const Strategy& strategy) {
+  return folder + "/" + strategy.fit.weights + ".weights";
+}
+
 std::string ToJson(const ChildRequest& request) {
   return ToJsonText(request);
 }

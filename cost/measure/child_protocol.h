@@ -13,15 +13,18 @@ namespace msc::cost {
 /// What a measuring child is asked: a JSON file.
 struct ChildRequest {
   std::string folder;                ///< a prepared one
-  std::string mode = "quality";      ///< "quality", "latency" or "profile"
-  std::vector<Strategy> strategies;  ///< candidates; of quality exactly one
+  std::string mode = "quality";      ///< "fit", "quality", "latency" or "profile"
+  std::vector<Strategy> strategies;  ///< candidates; to be fitted, or of quality, exactly one
+  std::string weights;               ///< folder of <digest>.weights: those fitted before, or now
   std::int64_t samples = 0;          ///< for quality: how many from the first on; 0 = all
   std::int64_t repeats = 1;          ///< of the whole latency measurement; of profiled runs
   template <class Self, class Visit>
   static void Fields(Self& self, Visit& visit) {
     visit("folder", self.folder, "prepared folder");
-    visit("mode", self.mode, "what to find out", Within::OneOf({"quality", "latency", "profile"}));
+    visit("mode", self.mode, "what to find out",
+          Within::OneOf({"fit", "quality", "latency", "profile"}));
     visit("strategies", self.strategies, "candidates");
+    visit("weights", self.weights, "folder of fitted weights");
     visit("samples", self.samples, "samples to judge by; 0 = all", Within{0, 1e9});
     visit("repeats", self.repeats, "how often all is measured", Within{1, 1e6});
   }
@@ -62,14 +65,19 @@ struct Profile {
 struct ChildAnswer {
   std::vector<std::string> outcomes;      ///< JSON of a Result<Outcome> for each strategy
   std::vector<Profile> profiles;          ///< of the reference, then of each strategy
+  std::vector<Strategy> fitted;           ///< of a fit: the candidate, or a failure in outcomes
   std::optional<std::string> user_error;  ///< the request makes no sense
   template <class Self, class Visit>
   static void Fields(Self& self, Visit& visit) {
     visit("outcomes", self.outcomes, "what measuring gave");
     visit("profiles", self.profiles, "times of steps");
+    visit("fitted", self.fitted, "the candidate with what samples decide");
     visit("user_error", self.user_error, "why the request makes no sense");
   }
 };
+
+/// Where the fitted weights of a strategy lie in ChildRequest::weights.
+[[nodiscard]] std::string WeightsPath(const std::string& folder, const Strategy& strategy);
 
 [[nodiscard]] std::string ToJson(const ChildRequest& request);
 [[nodiscard]] std::string ToJson(const ChildAnswer& answer);

@@ -12,6 +12,8 @@
 #include "compiler/base/error.h"
 #include "compiler/base/file.h"
 #include "compiler/pipeline/batch.h"
+#include "compiler/pipeline/fit.h"
+#include "compiler/pipeline/fitted.h"
 #include "compiler/runtime/threads.h"
 #include "cost/measure/build.h"
 #include "cost/measure/child.h"
@@ -44,9 +46,10 @@ Strategy Uncompressed(const Context& context) {
   return strategy;
 }
 
-/// Largest relative error that the precisions of the strategy excuse; none for 8-bit integers,
-/// whose error is what the search weighs.
+/// Largest relative error that the precisions of the strategy excuse; none for 8-bit integers and
+/// for channels that are gone, whose error is what the search weighs.
 std::optional<double> Tolerance(const Strategy& strategy, const EvaluationSettings& settings) {
+  if (!strategy.prune.groups.empty()) return std::nullopt;
   double tolerance = settings.f32_tolerance;
   for (const auto& [layer, precision] : strategy.quantize.layers) {
     switch (ParsePrecision(precision)) {
@@ -202,6 +205,22 @@ Profile ProfileSteps(const Context& context, const Strategy& strategy, std::int6
   return profile;
 }
 
+void Fit(const Context& context, const ChildRequest& request, ChildAnswer& answer) {
+  Strategy strategy = request.strategies.at(0);
+  if (context.folder.fit_hash != strategy.fit.samples) {
+    throw UserError("the candidate is to be fitted to other samples than were prepared");
+  }
+  const Tensor samples = LoadCalibration(context.folder);
+  const Result<Strategy> fitted =
+      FitStrategy(context.graph, strategy, {&samples, 1}, context.folder.fit, *context.targets);
+  if (!fitted.ok()) {
+    answer.outcomes.push_back(ToJson(Result<Outcome>(fitted.failure())));
+    return;
+  }
+  SaveFitted(fitted.value(), WeightsPath(request.weights, fitted.value()));
+  answer.fitted.push_back(fitted.value());
+}
+
 /// A line for the caller's log, whatever went wrong.
 int Complain(const char* what) {
   std::cerr << what << "\n";
@@ -210,15 +229,25 @@ int Complain(const char* what) {
 
 }  // namespace
 
-ChildAnswer AnswerRequest(const ChildRequest& request, const TargetRegistry& targets) {
+ChildAnswer AnswerRequest(const ChildRequest& asked, const TargetRegistry& targets) {
+  ChildRequest request = asked;
+  for (Strategy& strategy : request.strategies) {
+    if (strategy.fit.weights.empty() || strategy.fit.values != nullptr) continue;
+    LoadFitted(WeightsPath(request.weights, strategy), strategy);
+  }
   Context context;
   context.folder = OpenFolder(request.folder);
   context.graph = LoadCanonical(context.folder);
   context.targets = &targets;
   UseThreads(context.folder.settings.threads);
   ChildAnswer answer;
-  if (request.mode == "quality") {
-    if (request.strategies.size() != 1) throw UserError("quality is asked of one strategy");
+  const bool of_one = request.mode == "fit" || request.mode == "quality";
+  if (of_one && request.strategies.size() != 1) {
+    throw UserError(request.mode + " is asked of one strategy");
+  }
+  if (request.mode == "fit") {
+    Fit(context, request, answer);
+  } else if (request.mode == "quality") {
     const std::int64_t all = context.folder.samples;
     const RowRange rows{0, request.samples == 0 ? all : std::min(request.samples, all)};
     answer.outcomes.push_back(ToJson(MeasureQuality(context, request.strategies[0], rows)));

@@ -1,6 +1,7 @@
 #include "cost/measure/folder.h"
 
 #include <cstring>
+#include <optional>
 #include <string_view>
 #include <utility>
 
@@ -14,6 +15,17 @@
 namespace msc::cost {
 namespace {
 
+/// What candidates are fitted to.
+struct FitFacts {
+  std::string hash;
+  FitOptions options;
+  template <class Self, class Visit>
+  static void Fields(Self& self, Visit& visit) {
+    visit("hash", self.hash, "hash of samples and options");
+    visit("options", self.options, "how they are used");
+  }
+};
+
 /// evaluation.json.
 struct Manifest {
   std::string format = "msc-evaluation-1";
@@ -23,6 +35,7 @@ struct Manifest {
   std::int64_t outputs = 0;
   bool labelled = false;
   EvaluationSettings settings;
+  std::optional<FitFacts> fit;
   template <class Self, class Visit>
   static void Fields(Self& self, Visit& visit) {
     visit("format", self.format, "version of this file's form",
@@ -33,6 +46,7 @@ struct Manifest {
     visit("outputs", self.outputs, "outputs of the graph", Within{1, 1e6});
     visit("labelled", self.labelled, "whether there are labels");
     visit("settings", self.settings, "how candidates are judged");
+    visit("fit", self.fit, "what candidates are fitted to");
   }
 };
 
@@ -44,6 +58,9 @@ std::string InputsPath(const std::string& path) {
 }
 std::string LabelsPath(const std::string& path) {
   return path + "/labels.npy";
+}
+std::string CalibrationPath(const std::string& path) {
+  return path + "/calibration.npy";
 }
 std::string ReferencePath(const std::string& path, std::size_t output) {
   return path + "/reference_" + std::to_string(output) + ".npy";
@@ -110,6 +127,10 @@ PreparedFolder PrepareFolder(const std::string& path, const Preparation& prepara
   }
   for (std::size_t i = 0; i < reference.size(); ++i) WriteNpy(ReferencePath(path, i), reference[i]);
   Manifest manifest;
+  if (const Tensor* calibration = preparation.calibration) {
+    WriteNpy(CalibrationPath(path), *calibration);
+    manifest.fit = {FitHash({calibration, 1}, preparation.fit), preparation.fit};
+  }
   manifest.graph_hash = GraphHash(*preparation.graph);
   manifest.samples_hash = HashSamples(samples);
   manifest.samples = samples.size();
@@ -132,6 +153,10 @@ PreparedFolder OpenFolder(const std::string& path) {
   folder.outputs = manifest.outputs;
   folder.labelled = manifest.labelled;
   folder.settings = std::move(manifest.settings);
+  if (manifest.fit) {
+    folder.fit_hash = std::move(manifest.fit->hash);
+    folder.fit = std::move(manifest.fit->options);
+  }
   return folder;
 }
 
@@ -148,6 +173,11 @@ std::vector<std::int32_t> LoadLabels(const PreparedFolder& folder, const RowRang
   const Tensor labels = ReadNpy(LabelsPath(folder.path), rows);
   const auto values = labels.Values<std::int32_t>();
   return {values.begin(), values.end()};
+}
+
+Tensor LoadCalibration(const PreparedFolder& folder) {
+  Check(!folder.fit_hash.empty(), "a folder whose calibration samples are read has some");
+  return ReadNpy(CalibrationPath(folder.path), {});
 }
 
 std::vector<Tensor> LoadReference(const PreparedFolder& folder, const RowRange& rows) {

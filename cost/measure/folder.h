@@ -7,6 +7,7 @@
 #include "compiler/base/within.h"
 #include "compiler/ir/graph.h"
 #include "compiler/ir/tensor.h"
+#include "compiler/pipeline/fit.h"
 #include "compiler/targets/target.h"
 #include "cost/measure/latency.h"
 #include "cost/quality/array_file.h"
@@ -53,6 +54,8 @@ struct PreparedFolder {
   std::int64_t outputs = 0;  ///< of the graph
   bool labelled = false;
   EvaluationSettings settings;
+  std::string fit_hash;  ///< FitHash of the calibration samples; empty = there are none
+  FitOptions fit;        ///< how candidates are fitted to them
 };
 
 /// What is prepared. The graph is canonical, has one input, and outlives the call.
@@ -60,6 +63,8 @@ struct Preparation {
   const Graph* graph = nullptr;
   const Dataset* samples = nullptr;
   EvaluationSettings settings;
+  const Tensor* calibration = nullptr;  ///< samples to fit candidates to; nullptr = none
+  FitOptions fit = {};                  ///< how
 };
 
 /// Outputs of the uncompressed graph for all samples, in f32 by settings.target: for each output
@@ -68,8 +73,9 @@ struct Preparation {
 [[nodiscard]] std::vector<Tensor> ReferenceOutputs(const Preparation& preparation,
                                                    const TargetRegistry& targets);
 
-/// Writes graph.json and graph.weights, inputs.npy, labels.npy, reference_<i>.npy, and last
-/// evaluation.json, which marks the folder as complete. Computes the reference outputs.
+/// Writes graph.json and graph.weights, inputs.npy, labels.npy, reference_<i>.npy,
+/// calibration.npy, and last evaluation.json, which marks the folder as complete. Computes the
+/// reference outputs.
 PreparedFolder PrepareFolder(const std::string& path, const Preparation& preparation,
                              const TargetRegistry& targets);
 
@@ -81,6 +87,8 @@ PreparedFolder PrepareFolder(const std::string& path, const Preparation& prepara
 [[nodiscard]] Tensor LoadInputs(const PreparedFolder& folder, const RowRange& rows);
 [[nodiscard]] std::vector<std::int32_t> LoadLabels(const PreparedFolder& folder,
                                                    const RowRange& rows);
+/// InternalError if the folder has none.
+[[nodiscard]] Tensor LoadCalibration(const PreparedFolder& folder);
 [[nodiscard]] std::vector<Tensor> LoadReference(const PreparedFolder& folder, const RowRange& rows);
 
 }  // namespace msc::cost

@@ -1,57 +1,76 @@
 #include "cost/measure/local_evaluator.h"
 
+#include <cerrno>
+#include <cstdlib>
+#include <filesystem>
 #include <utility>
-
-#include <unistd.h>
 
 #include "compiler/base/error.h"
 #include "compiler/base/file.h"
+#include "compiler/pipeline/fitted.h"
 #include "cost/measure/child.h"
 
 namespace msc::cost {
 namespace {
 
-/// A request on disk for as long as a child needs it.
-class RequestFile {
+/// A request on disk for as long as a child needs it: a folder, with the weights that belong to it.
+class RequestFolder {
  public:
-  RequestFile(const std::string& scratch, const ChildRequest& request)
-      : path_(scratch + "/mscgym-request-XXXXXX") {
-    const Descriptor file(::mkstemp(path_.data()));
-    if (file.get() < 0) throw SystemError("cannot create a file in '" + scratch + "'", errno);
+  RequestFolder(const std::string& scratch, ChildRequest request)
+      : folder_(scratch + "/mscgym-request-XXXXXX") {
+    if (::mkdtemp(folder_.data()) == nullptr) {
+      throw SystemError("cannot create a folder in '" + scratch + "'", errno);
+    }
     try {
-      WriteFileAtomic(path_, ToJson(request));
+      request.weights = folder_;
+      for (const Strategy& strategy : request.strategies) {
+        if (strategy.fit.values) SaveFitted(strategy, WeightsPath(folder_, strategy));
+      }
+      WriteFileAtomic(path(), ToJson(request));
     } catch (...) {
-      ::unlink(path_.c_str());
+      Remove();
       throw;
     }
   }
-  RequestFile(const RequestFile&) = delete;
-  RequestFile& operator=(const RequestFile&) = delete;
-  ~RequestFile() { ::unlink(path_.c_str()); }
-  [[nodiscard]] const std::string& path() const { return path_; }
+  RequestFolder(const RequestFolder&) = delete;
+  RequestFolder& operator=(const RequestFolder&) = delete;
+  ~RequestFolder() { Remove(); }
+  [[nodiscard]] std::string path() const { return folder_ + "/request.json"; }
+  [[nodiscard]] const std::string& folder() const { return folder_; }
 
  private:
-  std::string path_;
+  void Remove() {
+    std::error_code ignored;
+    std::filesystem::remove_all(folder_, ignored);
+  }
+  std::string folder_;
 };
 
 Failure Nonsense() {
   return Failure{FailureKind::kCrash, "sent an answer that makes no sense"};
 }
 
-/// The record as an answer with one outcome for each strategy, or a list of profiles.
-Result<ChildAnswer> ReadAnswer(const std::string& record, const ChildRequest& request) {
+bool Complete(const ChildAnswer& answer, const ChildRequest& request) {
+  const std::size_t wanted = request.strategies.size();
+  if (request.mode == "profile") return answer.profiles.size() == wanted + 1;
+  if (request.mode == "fit" && answer.outcomes.empty()) return answer.fitted.size() == wanted;
+  return answer.outcomes.size() == wanted;
+}
+
+/// The record as an answer with one outcome or fitted strategy for each strategy, or a list of
+/// profiles.
+Result<ChildAnswer> ReadAnswer(const std::string& record, const ChildRequest& request,
+                               const std::string& folder) {
   ChildAnswer answer;
   try {
     answer = AnswerFromJson(record);
     for (const std::string& outcome : answer.outcomes) (void)OutcomeFromJson(outcome);
+    for (Strategy& strategy : answer.fitted) LoadFitted(WeightsPath(folder, strategy), strategy);
   } catch (const UserError&) {
     // The child, not the user, wrote this.
     return Nonsense();
   }
-  const std::size_t wanted = request.strategies.size();
-  const bool complete = request.mode == "profile" ? answer.profiles.size() == wanted + 1
-                                                  : answer.outcomes.size() == wanted;
-  if (!complete && !answer.user_error) return Nonsense();
+  if (!answer.user_error && !Complete(answer, request)) return Nonsense();
   return answer;
 }
 
@@ -70,13 +89,14 @@ LocalEvaluator::LocalEvaluator(LocalOptions options)
 std::optional<Result<ChildAnswer>> LocalEvaluator::Ask(const ChildRequest& request,
                                                        const Stop& stop) {
   const EvaluationSettings& settings = folder_.settings;
-  const bool quality = request.mode == "quality";
+  // Neither is timed, so others may work beside it.
+  const bool quality = request.mode == "quality" || request.mode == "fit";
   const std::vector<int>& cores = quality ? options_.quality_cores : options_.latency_cores;
   const auto lock = LockCores(options_.lock_folder, cores,
                               quality ? CoreUse::kShared : CoreUse::kExclusive, stop);
   if (!lock) return std::nullopt;
 
-  const RequestFile file(options_.scratch, request);
+  const RequestFolder file(options_.scratch, request);
   ChildCommand command;
   command.argv = options_.child;
   command.argv.push_back(file.path());
@@ -97,9 +117,23 @@ std::optional<Result<ChildAnswer>> LocalEvaluator::Ask(const ChildRequest& reque
     if (report.failure().kind == FailureKind::kLost) return std::nullopt;
     return report.failure();
   }
-  auto answer = ReadAnswer(report.value().record, request);
+  auto answer = ReadAnswer(report.value().record, request, file.folder());
   if (answer.ok() && answer.value().user_error) throw UserError(*answer.value().user_error);
   return answer;
+}
+
+std::optional<Result<Strategy>> LocalEvaluator::Fit(const Strategy& strategy, const Stop& stop) {
+  if (strategy.fit.samples.empty() || !strategy.fit.weights.empty()) return strategy;
+  ChildRequest request;
+  request.folder = folder_.path;
+  request.mode = "fit";
+  request.strategies = {strategy};
+  auto answer = Ask(request, stop);
+  if (!answer) return std::nullopt;
+  if (!answer->ok()) return answer->failure();
+  if (!answer->value().fitted.empty()) return std::move(answer->value().fitted[0]);
+  const auto outcome = OutcomeFromJson(answer->value().outcomes[0]);
+  return outcome.ok() ? Nonsense() : outcome.failure();
 }
 
 std::optional<Result<Outcome>> LocalEvaluator::AskQuality(const Strategy& strategy,
@@ -139,9 +173,13 @@ std::optional<std::vector<Result<Outcome>>> LocalEvaluator::AskLatency(
 
 std::optional<Result<Outcome>> LocalEvaluator::EvaluateOne(const Candidate& candidate,
                                                            const Stop& stop) {
-  auto quality = AskQuality(candidate.strategy, folder_.settings.samples, stop);
+  const auto fitted = Fit(candidate.strategy, stop);
+  if (!fitted) return std::nullopt;
+  if (!fitted->ok()) return fitted->failure();
+  const Strategy& strategy = fitted->value();
+  auto quality = AskQuality(strategy, folder_.settings.samples, stop);
   if (!quality || !quality->ok() || candidate.measure == Measure::kQuality) return quality;
-  const auto timed = AskLatency({candidate.strategy}, 1, stop);
+  const auto timed = AskLatency({strategy}, 1, stop);
   if (!timed) return std::nullopt;
   const Result<Outcome>& latency = timed->front();
   if (!latency.ok()) return latency.failure();

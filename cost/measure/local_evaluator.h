@@ -29,7 +29,8 @@ struct LocalOptions {
 /// Measures candidates on this machine, each in children of its own: no code made for a candidate
 /// ever runs in this process.
 ///
-/// A quality child first; then, where time is wanted and the candidate is sound, a latency child,
+/// Where samples are to decide something, a child that fits the candidate to them; then a quality
+/// child; then, where time is wanted and the candidate is sound, a latency child,
 /// which holds its cores exclusively: at most one per core on this machine, across processes that
 /// agree on `lock_folder`, and no quality child beside it on the same cores. Failures are not tried
 /// again. Several evaluators may work in one process at a time; one is for one thread at a time.
@@ -40,8 +41,13 @@ class LocalEvaluator final : public Evaluator {
 
   [[nodiscard]] const PreparedFolder& folder() const noexcept { return folder_; }
 
+  /// The strategy with what samples decide, where it leaves something to them (FitStrategy), its
+  /// weights read; as it is where not. Nothing if stopped.
+  [[nodiscard]] std::optional<Result<Strategy>> Fit(const Strategy& strategy,
+                                                    const std::function<bool()>& stop = {});
+
   /// Measures finalists under the same conditions: quality on all samples, then time, interleaved
-  /// in one child, three times over. Results in order; empty if stopped.
+  /// in one child, three times over. They are fitted already. Results in order; empty if stopped.
   [[nodiscard]] std::vector<Result<Outcome>> MeasureFinalists(
       std::span<const Strategy> strategies, const std::function<bool()>& stop = {});
 

@@ -7,8 +7,8 @@
 #include <CLI/CLI.hpp>
 
 #include "compiler/base/error.h"
-#include "compiler/base/file.h"
 #include "compiler/pipeline/batch.h"
+#include "compiler/pipeline/fitted.h"
 #include "compiler/runtime/threads.h"
 #include "cost/measure/latency.h"
 #include "gym/app/bench_print.h"
@@ -61,9 +61,7 @@ std::vector<Variant> MakeVariants(const Options& options, const BenchSetup& setu
     variants.push_back(AllLayersIn(ParsePrecision(precision), setup, targets));
   }
   if (!options.strategy.empty()) {
-    variants.push_back(
-        {.name = "strategy",
-         .strategy = StrategyFromJson(ReadFile(options.strategy), "'" + options.strategy + "'")});
+    variants.push_back({.name = "strategy", .strategy = LoadStrategy(options.strategy)});
   }
   return variants;
 }

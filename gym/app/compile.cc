@@ -6,9 +6,9 @@
 
 #include <CLI/CLI.hpp>
 
-#include "compiler/base/file.h"
 #include "compiler/pipeline/artefact.h"
 #include "compiler/pipeline/batch.h"
+#include "compiler/pipeline/fitted.h"
 #include "gym/app/command.h"
 #include "gym/app/model.h"
 #include "gym/app/registries.h"
@@ -40,7 +40,7 @@ void CompileModel(const Options& options) {
   const TargetRegistry targets = MakeTargets();
   Strategy strategy;
   if (!options.strategy.empty()) {
-    strategy = StrategyFromJson(ReadFile(options.strategy), "'" + options.strategy + "'");
+    strategy = LoadStrategy(options.strategy);
   }
   if (!options.target.empty()) {
     strategy.target = options.target;

@@ -7,10 +7,10 @@
 
 #include <CLI/CLI.hpp>
 
-#include "compiler/base/file.h"
 #include "compiler/pipeline/batch.h"
 #include "compiler/pipeline/compile.h"
 #include "compiler/pipeline/export_cpp.h"
+#include "compiler/pipeline/fitted.h"
 #include "cost/quality/array_file.h"
 #include "gym/app/bench_rows.h"
 #include "gym/app/command.h"
@@ -63,7 +63,7 @@ void Export(const Options& options) {
   const Graph graph = LoadModel(options.model, options.shapes);
   Strategy strategy;
   if (!options.strategy.empty()) {
-    strategy = StrategyFromJson(ReadFile(options.strategy), "'" + options.strategy + "'");
+    strategy = LoadStrategy(options.strategy);
   }
   if (options.to == "cpp") {
     WriteCpp(options, graph, strategy);

@@ -15,6 +15,7 @@
 #include "compiler/base/file.h"
 #include "compiler/ir/serialize.h"
 #include "compiler/pipeline/batch.h"
+#include "compiler/pipeline/fitted.h"
 #include "compiler/runtime/threads.h"
 #include "cost/measure/machine.h"
 #include "cost/partition/partition_study.h"
@@ -78,7 +79,7 @@ Strategy BaseStrategy(const Options& options, const BenchSetup& setup,
                       const TargetRegistry& targets) {
   Strategy strategy;
   if (!options.strategy.empty()) {
-    strategy = StrategyFromJson(ReadFile(options.strategy), "'" + options.strategy + "'");
+    strategy = LoadStrategy(options.strategy);
     strategy.partition.clear();
   } else {
     Variant variant = AllLayersIn(ParsePrecision(options.precision), setup, targets);
@@ -235,7 +236,7 @@ void Partition(Options options, AppContext& context) {
   }
   if (options.out.empty()) return;
   MakeFolders(options.out);
-  WriteFileAtomic(options.out + "/strategy.json", ToJson(strategy, 2) + "\n");
+  SaveStrategy(strategy, options.out + "/strategy.json");
   WriteFileAtomic(options.out + "/partition.html", RenderPartition(view));
   WriteFileAtomic(options.out + "/partition.dot", PartitionDot(view));
   if (!options.json) {

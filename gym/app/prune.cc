@@ -11,10 +11,10 @@
 #include <CLI/CLI.hpp>
 
 #include "compiler/base/error.h"
-#include "compiler/base/file.h"
 #include "compiler/codegen/onnx/export.h"
 #include "compiler/ir/serialize.h"
 #include "compiler/pipeline/compile.h"
+#include "compiler/pipeline/fitted.h"
 #include "cost/quality/dataset.h"
 #include "cost/quality/quality.h"
 #include "gym/app/command.h"
@@ -214,7 +214,8 @@ void Prune(Options options) {
   Strategy strategy;
   std::optional<UnitScores> scores;
   if (!options.plan.empty()) {
-    strategy = StrategyFromJson(ReadFile(options.plan), "'" + options.plan + "'");
+    strategy = LoadStrategy(options.plan);
+    if (options.reconstruct) strategy.fit = {};  // to be made anew
   } else {
     strategy.model_hash = GraphHash(graph);
     strategy.target = options.calibration.run.target;
@@ -239,7 +240,7 @@ void Prune(Options options) {
   report.model = options.model;
   report.score = options.plan.empty() ? options.score : "plan";
   if (!options.test_images.empty()) report.quality = Judge(options, graph, pruned, targets);
-  if (!options.save_plan.empty()) WriteFileAtomic(options.save_plan, ToJson(strategy, 1) + "\n");
+  if (!options.save_plan.empty()) SaveStrategy(strategy, options.save_plan);
   if (!options.out.empty()) ExportOnnx(pruned, options.out);
   options.json ? PrintPruneJson(report) : PrintPruneTable(report);
 }

@@ -12,6 +12,7 @@
 #include "compiler/pipeline/artefact.h"
 #include "compiler/pipeline/batch.h"
 #include "compiler/pipeline/compile.h"
+#include "compiler/pipeline/fitted.h"
 #include "cost/quality/array_file.h"
 #include "gym/app/command.h"
 #include "gym/app/model.h"
@@ -43,7 +44,7 @@ Executable Load(const Options& options, const TargetRegistry& targets) {
   }
   Strategy strategy;
   if (!options.strategy.empty()) {
-    strategy = StrategyFromJson(ReadFile(options.strategy), "'" + options.strategy + "'");
+    strategy = LoadStrategy(options.strategy);
   }
   if (!options.target.empty()) strategy.target = options.target;
   const Graph graph = LoadModel(options.model, options.shapes);

@@ -295,6 +295,51 @@ TEST_F(Evaluate, MeasuresFinalistsOnAllSamplesAndTogether) {
             results[2].value().latency->reference_median_ns);
 }
 
+TEST_F(Evaluate, FitsPrunedCandidatesToTheCalibrationSamples) {
+  const Graph graph = ParseGraph(kModel);
+  const Dataset samples = Samples(23);
+  const Tensor calibration = Samples(64).inputs;
+  FitOptions fit;
+  fit.target = "reference";
+  fit.batch = 16;
+  fit.ridge = 1e-6;
+  const PreparedFolder folder = PrepareFolder(
+      folder_ + "/prepared", {&graph, &samples, Settings(), &calibration, fit}, Targets());
+  EXPECT_EQ(folder.fit_hash, FitHash({&calibration, 1}, fit));
+  EXPECT_EQ(folder.fit, fit);
+  EXPECT_EQ(LoadCalibration(folder), calibration);
+
+  Candidate bare = On("reference", Measure::kQualityAndLatency);
+  PruneChoice& kept = bare.strategy.prune.groups["hidden"];
+  kept.units = 16;
+  for (std::int64_t i = 0; i < 14; ++i) kept.keep.push_back(i);
+  const auto plain = EvaluateOne(bare);
+  ASSERT_TRUE(plain.ok()) << plain.failure().detail << ": its error is for the search to weigh";
+  Candidate candidate = bare;
+  candidate.strategy.fit.samples = folder.fit_hash;
+  const auto fitted = EvaluateOne(candidate);
+  ASSERT_TRUE(fitted.ok()) << fitted.failure().detail;
+  EXPECT_LT(fitted.value().quality.mse, 0.7 * plain.value().quality.mse);
+  EXPECT_EQ(fitted.value().weight_bytes, plain.value().weight_bytes);
+  EXPECT_TRUE(fitted.value().latency.has_value());
+
+  // By itself, for finalists and for whoever keeps the weights.
+  LocalEvaluator evaluator(Options());
+  const auto strategy = evaluator.Fit(candidate.strategy);
+  ASSERT_TRUE(strategy && strategy->ok());
+  EXPECT_NE(strategy->value().fit.values, nullptr);
+  EXPECT_EQ(strategy->value(),
+            FitStrategy(graph, candidate.strategy, {&calibration, 1}, fit, Targets()).value());
+  const std::vector<Strategy> finalists = {strategy->value(), bare.strategy};
+  const auto results = evaluator.MeasureFinalists(finalists);
+  ASSERT_EQ(results.size(), 2U);
+  EXPECT_LT(results[0].value().quality.mse, 0.7 * results[1].value().quality.mse);
+  EXPECT_TRUE(evaluator.ProfileSteps(finalists, 2).ok());
+  EXPECT_TRUE(Leftovers().empty());
+  candidate.strategy.fit.samples = std::string(64, '0');
+  EXPECT_THROW((void)EvaluateOne(candidate), UserError);
+}
+
 TEST_F(Evaluate, ProfilesEveryStep) {
   Prepare();
   LocalEvaluator evaluator(Options());

@@ -25,6 +25,21 @@ std::vector<QuantizableLayer> FindQuantizableLayers(const Graph& graph) {
   return layers;
 }
 
+std::map<std::string, TensorScale> ScalesNeeded(
+    std::span<const QuantizableLayer> layers, const std::map<std::string, std::string>& precisions,
+    const std::map<std::string, TensorScale>& scales) {
+  std::map<std::string, TensorScale> needed;
+  for (const QuantizableLayer& layer : layers) {
+    const auto precision = precisions.find(layer.name);
+    if (precision == precisions.end() || precision->second != Name(Precision::kInt8)) continue;
+    for (const std::string& tensor : {layer.input, layer.output, layer.residual}) {
+      const auto it = scales.find(tensor);
+      if (it != scales.end()) needed.insert(*it);
+    }
+  }
+  return needed;
+}
+
 std::vector<LayerChain> FloatLayerChains(const Graph& graph) {
   std::vector<LayerChain> chains = FindLayerChains(graph);
   std::erase_if(chains, [&](const LayerChain& chain) {

@@ -25,6 +25,12 @@ struct QuantizableLayer {
 };
 [[nodiscard]] std::vector<QuantizableLayer> FindQuantizableLayers(const Graph& graph);
 
+/// Of `scales`, those that a plan needs with these precisions (by layer name): of what its int8
+/// layers read, write and add.
+[[nodiscard]] std::map<std::string, TensorScale> ScalesNeeded(
+    std::span<const QuantizableLayer> layers, const std::map<std::string, std::string>& precisions,
+    const std::map<std::string, TensorScale>& scales);
+
 /// Counts of |x| in equal bins over [0, limit]; the limit doubles, merging bins two by two, when a
 /// larger value comes, so memory stays constant however many batches are seen. The limit is a power
 /// of two, so that neither order nor grouping of the values matters. Also exact minimum and
@@ -61,6 +67,7 @@ class StreamingHistogram {
 struct CalibrationOptions {
   std::string method = "percentile";  ///< "minmax" or "percentile"
   double percentile = 99.99;          ///< in percent, of |x|; for "percentile"
+  bool operator==(const CalibrationOptions&) const = default;
   template <class Self, class Visit>
   static void Fields(Self& self, Visit& visit) {
     visit("method", self.method, "how a range becomes a scale",

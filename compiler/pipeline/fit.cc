@@ -1,0 +1,87 @@
+#include "compiler/pipeline/fit.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "compiler/base/error.h"
+#include "compiler/base/fields.h"
+#include "compiler/base/hash.h"
+#include "compiler/compress/prune/prune.h"
+#include "compiler/pipeline/batch.h"
+#include "compiler/pipeline/calibrate.h"
+#include "compiler/pipeline/compile.h"
+#include "compiler/pipeline/fitted.h"
+#include "compiler/pipeline/prune.h"
+
+namespace msc {
+namespace {
+
+/// Constants of `fitted` that `plain`, the same graph before, has otherwise.
+FittedWeights Differences(const Graph& plain, const Graph& fitted) {
+  FittedWeights found;
+  for (const NodeId id : plain.order()) {
+    const Node& before = plain.node(id);
+    const Node& after = fitted.node(fitted.FindNode(before.name));
+    for (std::size_t i = 0; i < before.inputs.size(); ++i) {
+      if (before.inputs[i] == kNoValue) continue;
+      const TensorPtr old = plain.constant(before.inputs[i]);
+      const TensorPtr made = old == nullptr ? nullptr : fitted.constant(after.inputs.at(i));
+      if (made == nullptr || *made == *old) continue;
+      found.weights.push_back({before.name, static_cast<std::int64_t>(i), *made});
+    }
+  }
+  return found;
+}
+
+bool AnyInt8(const QuantizePlan& plan) {
+  return std::any_of(plan.layers.begin(), plan.layers.end(),
+                     [](const auto& layer) { return layer.second == Name(Precision::kInt8); });
+}
+
+}  // namespace
+
+std::string FitHash(std::span<const Tensor> samples, const FitOptions& options) {
+  Sha256 hash;
+  hash.Add("msc-fit-1\n" + ToJsonText(options) + "\n");
+  for (const Tensor& tensor : samples) {
+    hash.Add(std::string(Name(tensor.dtype())) + ToString(tensor.dims()) + "\n");
+    hash.Add(tensor.Raw());
+  }
+  return hash.Hex();
+}
+
+Result<Strategy> FitStrategy(const Graph& canonical, const Strategy& strategy,
+                             std::span<const Tensor> samples, const FitOptions& options,
+                             const TargetRegistry& registry) {
+  if (strategy.fit.samples != FitHash(samples, options)) {
+    throw UserError("the strategy is to be fitted to other samples, or in another way");
+  }
+  Strategy result = strategy;
+  result.fit.weights.clear();
+  Graph plain = canonical;
+  ApplyPrunePlan(strategy.prune, plain);
+  const CalibrationRun run{options.target, options.threads, options.batch};
+  // A target that refuses the smaller model is the candidate's failure; what throws below is not.
+  Strategy f32;
+  f32.target = options.target;
+  const Result<Executable> built =
+      Compile(plain, f32, registry,
+              {.threads = options.threads, .bindings = BatchBindings(plain, options.batch)});
+  if (!built.ok()) return built.failure();
+
+  Graph fitted = plain;
+  if (options.reconstruct) {
+    const PruneCalibration calibration{
+        .run = run, .positions = options.positions, .ridge = options.ridge, .seed = options.seed};
+    (void)Reconstruct(canonical, strategy.prune, samples, calibration, registry, fitted);
+  }
+  SetFitted(Differences(plain, fitted), result);
+  if (AnyInt8(strategy.quantize)) {
+    const Calibrator calibrator = ObserveActivations(fitted, samples, run, registry);
+    result.quantize.activations = ScalesNeeded(
+        FindQuantizableLayers(fitted), strategy.quantize.layers, calibrator.Scales(options.scales));
+  }
+  return result;
+}
+
+}  // namespace msc

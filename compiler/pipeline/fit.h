@@ -1,0 +1,56 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+
+#include "compiler/base/result.h"
+#include "compiler/base/within.h"
+#include "compiler/compress/quantize/quantize.h"
+#include "compiler/ir/graph.h"
+#include "compiler/ir/tensor.h"
+#include "compiler/strategy/strategy.h"
+#include "compiler/targets/target.h"
+
+namespace msc {
+
+/// How samples decide what pruning leaves open.
+struct FitOptions {
+  std::string target = "onednn";  ///< who runs the model over the samples, in f32
+  int threads = 1;
+  std::int64_t batch = 32;
+  bool reconstruct = true;  ///< refit weights; scales are measured anew in any case
+  double ridge = 1e-3;      ///< as in PruneCalibration, and the two below
+  std::int64_t positions = 16;
+  std::uint64_t seed = 0;
+  CalibrationOptions scales;
+  bool operator==(const FitOptions&) const = default;
+  template <class Self, class Visit>
+  static void Fields(Self& self, Visit& visit) {
+    visit("target", self.target, "who runs the model over the samples");
+    visit("threads", self.threads, "threads for that", Within{1, 1024});
+    visit("batch", self.batch, "samples a call", Within{1, 65536});
+    visit("reconstruct", self.reconstruct, "refit weights");
+    visit("ridge", self.ridge, "how firmly the fit holds on to the weights", Within{1e-9, 1e9});
+    visit("positions", self.positions, "output positions a sample", Within{1, 1e6});
+    visit("seed", self.seed, "which positions");
+    visit("scales", self.scales, "how ranges become scales");
+  }
+};
+
+/// What stands for samples and options in FitPlan::samples, 64 hex digits.
+[[nodiscard]] std::string FitHash(std::span<const Tensor> samples, const FitOptions& options);
+
+/// The strategy with what was left to the samples: its channels are removed, the weights that are
+/// left refitted layer by layer to what the layers computed before (Reconstruct), and then the
+/// scales of all tensors that its int8 layers touch found in the graph that came of it, where
+/// values are others than in the whole model. Deterministic: equal arguments give equal bits on one
+/// machine. A Failure where the target does not take the pruned model. UserError where
+/// `strategy.fit.samples` names other samples, and as ApplyPrunePlan, ApplyQuantizePlan and
+/// ObserveValues.
+[[nodiscard]] Result<Strategy> FitStrategy(const Graph& canonical, const Strategy& strategy,
+                                           std::span<const Tensor> samples,
+                                           const FitOptions& options,
+                                           const TargetRegistry& registry);
+
+}  // namespace msc
