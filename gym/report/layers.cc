@@ -1,6 +1,8 @@
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "gym/report/precision.h"
@@ -32,6 +34,17 @@ Html BarCell(std::optional<double> value, double largest, const std::string& tex
                 "</span></td>");
 }
 
+/// Attributes of a block that is filled as high as its share.
+Html Filled(std::string_view classes, double share) {
+  return Markup(" class='cell part ", Html{std::string(classes)},
+                "' style='--kept:", 100 * std::clamp(share, 0.0, 1.0));
+}
+
+bool AnyKept(const ReportInput& input) {
+  return std::any_of(input.layers.begin(), input.layers.end(),
+                     [](const ReportLayer& layer) { return Finite(layer.kept).has_value(); });
+}
+
 Html Strip(const ReportInput& input, const PrecisionColors& colors) {
   double known = 0;
   for (const ReportLayer& layer : input.layers) {
@@ -42,15 +55,18 @@ Html Strip(const ReportInput& input, const PrecisionColors& colors) {
     const double share = std::max(0.0, Finite(layer.latency_share).value_or(0));
     // Without times all are equally wide; with them even the smallest can still be pointed at.
     const double width = known > 0 ? std::max(share / known * 100, 0.25) : 1;
-    const std::string tip = layer.name + "\n" + layer.op + " " + layer.shape + "\n" + layer.chosen +
-                            ", " + Percent(layer.latency_share, 1) + " of the time";
-    cells += Markup("<span class='cell ", colors.ClassOf(layer.chosen),
-                    "' style='flex-grow:", width, "' data-tip='", tip, "'></span>");
+    std::string tip = layer.name + "\n" + layer.op + " " + layer.shape + "\n" + layer.chosen +
+                      ", " + Percent(layer.latency_share, 1) + " of the time";
+    const std::optional<double> kept = Finite(layer.kept);
+    if (kept) tip += "\n" + Percent(kept, 1) + " of its channels stay";
+    const Html color = colors.ClassOf(layer.chosen);
+    cells += Markup(
+        "<span", kept ? Filled(color.text, *kept) : Markup(" class='cell ", color, "' style='"),
+        kept ? Html{";"} : Html{}, "flex-grow:", width, "' data-tip='", tip, "'></span>");
   }
-  return Markup(
-      "<div class='strip' role='img' aria-label='Precision of each layer, as wide "
-      "as its share of the time'>",
-      cells, "</div>");
+  const Html what{AnyKept(input) ? "Precision and channels" : "Precision"};
+  return Markup("<div class='strip' role='img' aria-label='", what,
+                " of each layer, as wide as its share of the time'>", cells, "</div>");
 }
 
 Html LayerRow(std::size_t index, const ReportInput& input, const PrecisionColors& colors,
@@ -63,6 +79,7 @@ Html LayerRow(std::size_t index, const ReportInput& input, const PrecisionColors
       BarCell(layer.latency_share, largest.first, Percent(layer.latency_share, 1)), "<td>",
       colors.Chip(layer.chosen), "</td><td>", colors.Chip(layer.achieved),
       differs ? Html{" <span class='differs'>differs</span>"} : Html{}, "</td>",
+      AnyKept(input) ? BarCell(layer.kept, 1, Percent(layer.kept, 1)) : Html{},
       BarCell(layer.sensitivity, largest.second, Significant(layer.sensitivity, 3)), "</tr>");
 }
 
@@ -78,8 +95,16 @@ PrecisionColors::PrecisionColors(const ReportInput& input) {
   }
 }
 
+std::optional<double> DensityOf(const std::string& choice) {
+  double value = 0;
+  const char* const end = choice.data() + choice.size();
+  const auto read = std::from_chars(choice.data(), end, value);
+  const bool whole = read.ec == std::errc() && read.ptr == end;
+  return whole && value > 0 && value <= 1 ? std::optional(value) : std::nullopt;
+}
+
 void PrecisionColors::Add(const std::string& choice) {
-  if (choice.empty() || colors_.contains(choice)) return;
+  if (choice.empty() || colors_.contains(choice) || DensityOf(choice)) return;
   const auto* known = std::find_if(kKnown.begin(), kKnown.end(),
                                    [&](const auto& item) { return item.first == choice; });
   if (known != kKnown.end()) {
@@ -94,6 +119,7 @@ void PrecisionColors::Add(const std::string& choice) {
 }
 
 Html PrecisionColors::ClassOf(const std::string& choice) const {
+  if (DensityOf(choice)) return Html{"density"};
   const auto it = colors_.find(choice);
   return it == colors_.end() ? Html{"unknown"} : Markup("p", it->second);
 }
@@ -127,13 +153,15 @@ Html LayerSection(const ReportInput& input) {
   }
   return Markup(
       "<section id='layers'><h2>Layers of the best configuration</h2><p class='muted'>"
-      "Each block is a layer, as wide as its share of the uncompressed model's time.",
+      "Each block is a layer, as wide as its share of the uncompressed model's time",
+      AnyKept(input) ? Html{", and filled as high as its share of channels that stay."} : Html{"."},
       sensitivity, "</p>", Strip(input, colors), colors.Legend(),
       "<div class='scroll'><table class='sortable'><thead><tr><th class='num'>#</th>"
       "<th>layer</th><th>operator</th><th>shape</th><th class='num'>share of time</th>"
-      "<th>chosen</th><th>achieved</th><th class='num'>sensitivity</th></tr></thead>"
-      "<tbody>",
-      rows, "</tbody></table></div></section>");
+      "<th>chosen</th><th>achieved</th>",
+      AnyKept(input) ? Html{"<th class='num'>channels kept</th>"} : Html{},
+      "<th class='num'>sensitivity</th></tr></thead><tbody>", rows,
+      "</tbody></table></div></section>");
 }
 
 Html FrontSection(const ReportInput& input, std::span<const ReportMark> marks) {
@@ -154,8 +182,11 @@ Html FrontSection(const ReportInput& input, std::span<const ReportMark> marks) {
       const Decision& decision = input.decisions[i];
       if (assignment[i] < 0 || !std::cmp_less(assignment[i], decision.choices.size())) continue;
       const std::string& choice = decision.choices[static_cast<std::size_t>(assignment[i])];
-      cells += Markup("<span class='cell ", colors.ClassOf(choice), "' data-tip='",
-                      decision.name + ": " + choice, "'></span>");
+      const std::optional<double> density = DensityOf(choice);
+      cells += Markup(
+          "<span",
+          density ? Filled("density", *density) : Markup(" class='cell ", colors.ClassOf(choice)),
+          "' data-tip='", decision.name + ": " + choice, "'></span>");
     }
     const ReportMark& mark = marks[index];
     rows +=

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <span>
 #include <string>
 
@@ -9,9 +10,12 @@
 
 namespace msc::gym {
 
+/// The share that a choice such as "0.75" is: a number in (0, 1]. Nothing for other words.
+[[nodiscard]] std::optional<double> DensityOf(const std::string& choice);
+
 /// Which colour stands for which choice: f32, bf16, f16, int8, int4 always have the same; others
-/// take what is left, in order of appearance. Colours are told apart by class "p0" to "p7"; the
-/// text is always there too.
+/// take what is left, in order of appearance; shares have none. Colours are told apart by class
+/// "p0" to "p7"; the text is always there too.
 class PrecisionColors {
  public:
   explicit PrecisionColors(const ReportInput& input);

@@ -48,7 +48,8 @@ struct ReportLayer {
   std::string chosen = {};                   ///< precision the strategy asks for
   std::string achieved = {};                 ///< precision it ran in; empty = not known
   std::optional<double> sensitivity =
-      {};  ///< what the quality loses if this layer alone is lowered
+      {};                           ///< what the quality loses if this layer alone is lowered
+  std::optional<double> kept = {};  ///< share of its channels that stay, where that was decided
 };
 
 /// One that was measured again at the end, end to end.
@@ -81,12 +82,14 @@ struct ReportInput {
   std::string tool = {};     ///< "mscgym 0.1.0"
   ReportHeadline headline = {};
   ReportAxis latency = {};
-  ReportAxis quality = {};               ///< empty metric = no scatter
-  std::string sensitivity = {};          ///< what a layer's sensitivity measures: "KL in nats"
-  std::vector<Decision> decisions = {};  ///< of the trials' assignments
-  StudyResult study = {};                ///< trials, best, Pareto set
-  std::vector<bool> feasible = {};       ///< one flag a trial, by index
-  std::vector<ReportLayer> layers = {};  ///< in the order of the network
+  ReportAxis quality = {};                   ///< empty metric = no scatter
+  std::string sensitivity = {};              ///< what a layer's sensitivity measures: "KL in nats"
+  std::vector<Decision> decisions = {};      ///< of the trials' assignments
+  StudyResult study = {};                    ///< trials, best, Pareto set
+  std::vector<bool> feasible = {};           ///< one flag a trial, by index
+  std::optional<std::uint64_t> winner = {};  ///< number of the trial that won in the end
+  std::vector<std::optional<double>> alone = {};  ///< by decision: quality lost by it alone
+  std::vector<ReportLayer> layers = {};           ///< in the order of the network
   std::vector<ReportFinalist> finalists = {};
   std::vector<ReportFact> machine = {};  ///< CPU, threads, versions, hashes
   std::string config = {};               ///< resolved configuration, as JSON text

@@ -15,6 +15,10 @@ namespace msc::gym {
 /// Nothing without layers.
 [[nodiscard]] Html LayerSection(const ReportInput& input);
 
+/// Each decision of the winner, and what trials that differ in it alone say for it. Nothing without
+/// winner.
+[[nodiscard]] Html DecisionSection(const ReportInput& input, std::span<const ReportMark> marks);
+
 /// Choices of every configuration on the Pareto front, a column a decision. Nothing without front.
 [[nodiscard]] Html FrontSection(const ReportInput& input, std::span<const ReportMark> marks);
 

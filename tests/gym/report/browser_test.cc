@@ -74,7 +74,7 @@ TEST_F(ReportInABrowser, RunsItsScriptWithoutErrorsAndShowsItsParts) {
   // Made by the script: a button in each sortable column head.
   EXPECT_NE(visit.dom.find("<button type=\"button\">share of time</button>"), std::string::npos);
   for (const char* part : {"id=\"history\"", "id=\"scatter\"", "id=\"finalists\"", "id=\"layers\"",
-                           "id=\"front\"", "id=\"trials\""}) {
+                           "id=\"decisions\"", "id=\"front\"", "id=\"trials\""}) {
     EXPECT_NE(visit.dom.find(part), std::string::npos) << part;
   }
 }

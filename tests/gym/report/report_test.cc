@@ -158,9 +158,10 @@ TEST(PlotLabels, DoNotCoverEachOther) {
 
 TEST(Report, ShowsEverySection) {
   const std::string html = RenderReport(SampleReport());
-  for (const char* part : {"<title>fashion_resnet.onnx", "id='history'", "id='scatter'",
-                           "id='finalists'", "id='layers'", "id='front'", "id='failures'",
-                           "id='reproduce'", "id='machine'", "id='config'", "id='trials'"}) {
+  for (const char* part :
+       {"<title>fashion_resnet.onnx", "id='history'", "id='scatter'", "id='finalists'",
+        "id='layers'", "id='decisions'", "id='front'", "id='failures'", "id='reproduce'",
+        "id='machine'", "id='config'", "id='trials'"}) {
     EXPECT_THAT(html, HasSubstr(part));
   }
 }
@@ -227,6 +228,56 @@ TEST(Report, PointsOutALayerThatRanInAnotherPrecision) {
   EXPECT_EQ(Count(RenderReport(input), "class='differs'"), 1U);
 }
 
+TEST(Report, FillsLayersByTheChannelsThatStay) {
+  ReportInput input = SampleReport(30);
+  EXPECT_THAT(RenderReport(input), Not(HasSubstr("channels kept")));
+  for (ReportLayer& layer : input.layers) layer.kept = 0.75;
+  input.decisions[0].choices = {"1", "0.5", "0.25"};
+  const std::string html = RenderReport(input);
+  EXPECT_EQ(Count(html, "class='cell part p"), input.layers.size());
+  EXPECT_THAT(html, HasSubstr("style='--kept:75.00;flex-grow:"));
+  EXPECT_THAT(html, HasSubstr("75.0 % of its channels stay"));
+  EXPECT_THAT(html, HasSubstr(">channels kept</th>"));
+  EXPECT_THAT(html, HasSubstr("class='cell part density' style='--kept:")) << "in the Pareto set";
+  EXPECT_THAT(html, Not(HasSubstr(">0.5</span></li>"))) << "shares are no colours";
+}
+
+TEST(Report, SaysWhyADecisionWasTaken) {
+  ReportInput input = SampleReport();
+  ASSERT_GT(input.winner.value(), 20U) << "trials below are made anew";
+  const Trial winner = input.study.trials[*input.winner];
+  input.alone.assign(input.decisions.size(), 0.5);
+  for (Trial& trial : input.study.trials) {
+    if (trial.number != winner.number) trial.assignment.assign(winner.assignment.size(), 0);
+  }
+  const auto differ = [&](std::size_t trial, std::size_t decision) -> Trial& {
+    Trial& other = input.study.trials[trial];
+    other = winner;
+    other.number = trial;
+    other.assignment[decision] = (winner.assignment[decision] + 1) % 3;
+    input.feasible[trial] = true;
+    return other;
+  };
+  const double latency = winner.evaluation.metrics.at("latency_ratio");
+  differ(10, 2).evaluation.metrics["latency_ratio"] = latency + 0.25;
+  differ(11, 2).assignment[2] = (winner.assignment[2] + 2) % 3;
+  differ(12, 3);
+  input.feasible[12] = false;
+  differ(13, 4).evaluation = {{}, Failure{FailureKind::kTimeout, "too slow"}, ""};
+  differ(14, 5).assignment[6] = (winner.assignment[6] + 1) % 3;  // two decisions: says nothing
+  const std::string html = RenderReport(input);
+  const std::size_t from = html.find("id='decisions'");
+  const std::string log = html.substr(from, html.find("</section>", from) - from);
+  EXPECT_EQ(Count(log, "<tr>"), input.decisions.size() + 1);
+  EXPECT_EQ(Count(log, "<li data-trial="), 4U);
+  EXPECT_THAT(log, HasSubstr("(trial 10) slower: latency relative to f32 " +
+                             Fixed(latency + 0.25, 3) + " against " + Fixed(latency, 3)));
+  EXPECT_THAT(log, HasSubstr("(trial 11) as fast: "));
+  EXPECT_THAT(log, HasSubstr("(trial 12) misses the constraint: "));
+  EXPECT_THAT(log, HasSubstr("(trial 13) failed, timeout</li>"));
+  EXPECT_EQ(Count(log, "unknown: no trial differs in this alone"), input.decisions.size() - 3);
+}
+
 TEST(Report, CountsReasonsOfFailure) {
   ReportInput input = SampleReport(10);
   input.study = {};
@@ -278,7 +329,7 @@ ReportInput AllTextsAre(const std::string& text) {
     trial.source = trial.number == 1 ? "anchor:" + text : text;
     if (trial.evaluation.failure) trial.evaluation.failure->detail = text;
   }
-  for (ReportLayer& layer : input.layers) layer = {text, text, text, 0.1, text, text, 0.1};
+  for (ReportLayer& layer : input.layers) layer = {text, text, text, 0.1, text, text, 0.1, 0.1};
   for (ReportFinalist& finalist : input.finalists) finalist.label = finalist.note = text;
   for (ReportFact& fact : input.machine) fact = {text, text};
   for (ReportCommand& command : input.commands) command = {text, text};
@@ -318,7 +369,9 @@ TEST(Report, ShowsNoNumberThatIsNone) {
       trial.seconds = none;
       for (auto& [name, value] : trial.evaluation.metrics) value = none;
     }
-    for (ReportLayer& layer : input.layers) layer.latency_share = layer.sensitivity = none;
+    for (ReportLayer& layer : input.layers)
+      layer.latency_share = layer.sensitivity = layer.kept = none;
+    for (auto& alone : input.alone) alone = none;
     for (ReportFinalist& finalist : input.finalists) {
       finalist.speed_up = Measured{1, none, 2};
       finalist.latency_ms = finalist.quality = finalist.weight_bytes = none;
@@ -348,6 +401,7 @@ TEST(Report, LeavesOutIndicesThatPointNowhere) {
   input.study.pareto = {5000, 1};
   input.feasible.clear();
   input.decisions.resize(3);
+  input.alone.resize(1);
   input.study.trials[1].assignment = {-1, 99};
   EXPECT_THAT(RenderReport(input), HasSubstr("</html>"));
 }

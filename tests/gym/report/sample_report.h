@@ -81,7 +81,10 @@ inline ReportInput SampleReport(std::uint64_t trials = 120) {
   input.study.best = BestOf(objective, input.study.trials);
   input.study.pareto = ParetoOf(objective, input.study.trials);
 
+  input.alone.assign(input.decisions.size(), std::nullopt);
+  for (std::size_t i = 0; i < sensitivity.size(); ++i) input.alone[i] = sensitivity[i];
   const Trial& best = input.study.trials[input.study.best.value()];
+  input.winner = best.number;
   const double ratio = best.evaluation.metrics.at("latency_ratio");
   for (std::size_t i = 0; i < input.layers.size(); ++i) {
     input.layers[i].chosen = kPrecisions[static_cast<std::size_t>(best.assignment[i])];

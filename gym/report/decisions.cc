@@ -1,0 +1,98 @@
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "gym/report/precision.h"
+#include "gym/report/sections.h"
+
+namespace msc::gym {
+
+namespace {
+
+/// The one decision that `other` takes otherwise, if it is one.
+std::optional<std::size_t> OnlyDifference(const Assignment& winner, const Assignment& other) {
+  if (winner.size() != other.size()) return std::nullopt;
+  std::optional<std::size_t> found;
+  for (std::size_t i = 0; i < winner.size(); ++i) {
+    if (winner[i] == other[i]) continue;
+    if (found) return std::nullopt;
+    found = i;
+  }
+  return found;
+}
+
+const std::string* ChoiceOf(const ReportInput& input, const Assignment& assignment,
+                            std::size_t index) {
+  if (index >= input.decisions.size() || index >= assignment.size()) return nullptr;
+  const auto& choices = input.decisions[index].choices;
+  const std::int32_t choice = assignment[index];
+  if (choice < 0 || !std::cmp_less(choice, choices.size())) return nullptr;
+  return &choices[static_cast<std::size_t>(choice)];
+}
+
+/// Why a trial that differs from the winner in one decision did not win.
+std::string Reason(const ReportInput& input, const ReportMark& other, const ReportMark& winner,
+                   const Trial& trial) {
+  if (trial.evaluation.failure) {
+    return "failed, " + std::string(Name(trial.evaluation.failure->kind));
+  }
+  if (other.failed || !other.latency || !winner.latency) return "has no latency to compare";
+  std::string text = !other.feasible                    ? "misses the constraint"
+                     : *other.latency > *winner.latency ? "slower"
+                     : *other.latency < *winner.latency ? "faster in its trial"
+                                                        : "as fast";
+  text += ": " + input.latency.title + " " + Fixed(other.latency, 3) + " against " +
+          Fixed(winner.latency, 3);
+  if (other.quality && winner.quality) {
+    text += ", " + input.quality.title + " " + WithUnit(other.quality, input.quality) +
+            " against " + WithUnit(winner.quality, input.quality);
+  }
+  return text;
+}
+
+}  // namespace
+
+Html DecisionSection(const ReportInput& input, std::span<const ReportMark> marks) {
+  const auto winner = std::find_if(marks.begin(), marks.end(), [&](const ReportMark& mark) {
+    return input.winner == mark.number;
+  });
+  if (winner == marks.end() || input.decisions.empty()) return {};
+  const std::vector<Trial>& trials = input.study.trials;
+  const Assignment& chosen = trials[static_cast<std::size_t>(winner - marks.begin())].assignment;
+  std::vector<Html> reasons(input.decisions.size());
+  for (std::size_t i = 0; i < marks.size(); ++i) {
+    if (marks[i].repeated) continue;
+    const auto differs = OnlyDifference(chosen, trials[i].assignment);
+    if (!differs || *differs >= reasons.size()) continue;
+    const std::string* choice = ChoiceOf(input, trials[i].assignment, *differs);
+    if (choice == nullptr) continue;
+    reasons[*differs] +=
+        Markup("<li data-trial='", marks[i].number, "'><b>", *choice, "</b> (trial ",
+               marks[i].number, ") ", Reason(input, marks[i], *winner, trials[i]), "</li>");
+  }
+  const PrecisionColors colors(input);
+  Html rows;
+  for (std::size_t i = 0; i < input.decisions.size(); ++i) {
+    const std::string* choice = ChoiceOf(input, chosen, i);
+    if (choice == nullptr) continue;
+    const std::optional<double> alone =
+        i < input.alone.size() ? Finite(input.alone[i]) : std::nullopt;
+    rows += Markup("<tr><td class='name'>", input.decisions[i].name, "</td><td>",
+                   colors.Chip(*choice), "</td><td class='num' data-value='", Exact(alone), "'>",
+                   Significant(alone, 3), "</td><td>",
+                   reasons[i].text.empty()
+                       ? Html{"<span class='muted'>unknown: no trial differs in this alone</span>"}
+                       : Markup("<ul class='reasons'>", reasons[i], "</ul>"),
+                   "</td></tr>");
+  }
+  return Markup(
+      "<section id='decisions'><h2>Why it was decided so</h2><p class='muted'>For each decision of "
+      "the best configuration, the trials that differ from it in that decision alone.</p>"
+      "<div class='scroll'><table class='sortable'><thead><tr><th>decision</th><th>chosen</th>"
+      "<th class='num'>loss alone</th><th data-unsortable>what the other choices did</th></tr>"
+      "</thead><tbody>",
+      rows, "</tbody></table></div></section>");
+}
+
+}  // namespace msc::gym
