@@ -211,6 +211,11 @@ void CheckEvaluations(const EnvMaker& make, Findings& findings) {
   for (const Evaluation& evaluation : evaluations) {
     findings.Expect(evaluation.record.empty() || nlohmann::json::accept(evaluation.record),
                     "problem: a record is no JSON: " + evaluation.record);
+    for (const auto& [metric, bound] : problem->LowerBounds()) {
+      if (evaluation.failure) continue;
+      findings.Expect(evaluation.metrics.at(metric) >= bound,
+                      "problem: '" + metric + "' is below its lower bound");
+    }
   }
   problem->Evaluate(
       batch, [](std::size_t, const Evaluation&) {}, [] { return true; });

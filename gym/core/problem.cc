@@ -93,6 +93,16 @@ std::vector<CoverPoint> SearchProblem::CoverFront() const {
   return front;
 }
 
+std::map<std::string, double> SearchProblem::LowerBounds() const {
+  std::map<std::string, double> bounds = DoLowerBounds();
+  const std::vector<std::string> names = metrics();
+  for (const auto& [metric, bound] : bounds) {
+    Check(std::isfinite(bound) && std::find(names.begin(), names.end(), metric) != names.end(),
+          "lower bounds are finite and of metrics");
+  }
+  return bounds;
+}
+
 void SearchProblem::Evaluate(std::span<const Assignment> batch, const Done& done,
                              const std::function<bool()>& stop) {
   Check(static_cast<bool>(done), "Evaluate is given a function to report to");

@@ -81,6 +81,9 @@ class SearchProblem {
   /// rises, boundaries fall. Empty where nothing is known of groups: for most problems. Found by an
   /// exact method, without trying anything. InternalError if it is not as said.
   [[nodiscard]] std::vector<CoverPoint> CoverFront() const;
+  /// Of metrics, values that no assignment comes below, as far as they are known without trying
+  /// anything. InternalError if one is not finite or of no metric.
+  [[nodiscard]] std::map<std::string, double> LowerBounds() const;
   /// How many it works on at one time. >= 1.
   [[nodiscard]] std::size_t parallelism() const { return DoParallelism(); }
   /// What the assignment means, as JSON text: the strategy it stands for. UserError if it does not
@@ -100,6 +103,7 @@ class SearchProblem {
   }
   [[nodiscard]] virtual std::map<std::string, AdditiveCost> DoAdditiveCosts() const { return {}; }
   [[nodiscard]] virtual std::vector<CoverPoint> DoCoverFront() const { return {}; }
+  [[nodiscard]] virtual std::map<std::string, double> DoLowerBounds() const { return {}; }
   [[nodiscard]] virtual std::size_t DoParallelism() const { return 1; }
   [[nodiscard]] virtual std::string DoDescribe(const Assignment& assignment) const = 0;
   [[nodiscard]] virtual std::string DoHash() const = 0;

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "compiler/base/error.h"
+#include "gym/study/describe.h"
 
 namespace msc::gym {
 namespace {
@@ -50,6 +51,37 @@ TEST(ConstraintValues, AreSignedAndRelativeToTheLimit) {
   const Objective objective{{"time"}, {{"drop", 0.5}, {"bytes", 100}}};
   EXPECT_EQ(ConstraintValues(objective, {{{"drop", 0.75}, {"bytes", 50}}, {}, ""}),
             (std::vector<double>{0.5, -0.5}));
+}
+
+TEST(DescribeSpace, SaysWhatIsDecidedAndWhetherTheGoalIsRuledOut) {
+  class Bounded final : public SearchProblem {
+    const std::vector<Decision>& DoDecisions() const override { return decisions_; }
+    std::vector<std::string> DoMetrics() const override { return {"cost", "size", "error"}; }
+    void DoEvaluate(std::span<const Assignment> /*batch*/, const Done& /*done*/,
+                    const std::function<bool()>& /*stop*/) override {}
+    std::map<std::string, double> DoLowerBounds() const override {
+      return {{"size", 25}, {"error", 0}};
+    }
+    std::vector<std::pair<std::string, Assignment>> DoAnchors() const override {
+      return {{"plain", Assignment(6, 0)}};
+    }
+    std::string DoDescribe(const Assignment& /*assignment*/) const override { return "{}"; }
+    std::string DoHash() const override { return "bounded"; }
+    std::vector<Decision> decisions_ = {{"a", {"x", "y"}}, {"b", {"1", "0.5", "0.25"}},
+                                        {"c", {"x", "y"}}, {"d", {"x", "y"}},
+                                        {"e", {"x", "y"}}, {"f", {"x", "y"}}};
+  };
+  const Objective objective = {{"cost", "error"}, {{"size", 24}, {"error", 0.5}, {"cost", 1}}};
+  const Bounded problem;
+  EXPECT_EQ(DescribeSpace(problem, objective),
+            "6 decisions, 96 assignments\n"
+            "  5 of x, y: a, c, d, and 2 more\n"
+            "  1 of 1, 0.5, 0.25: b\n"
+            "baselines, tried first: plain\n"
+            "goal: minimize cost, then error\n"
+            "  subject to size <= 24: CANNOT be met, no assignment is below 25\n"
+            "  subject to error <= 0.5: not ruled out, no assignment is below 0\n"
+            "  subject to cost <= 1: only measuring tells whether that can be met\n");
 }
 
 }  // namespace
