@@ -1,5 +1,6 @@
 #include "envs/register.h"
 
+#include "envs/compress/compress_env.h"
 #include "envs/partition/partition_env.h"
 #include "envs/prune/prune_env.h"
 #include "envs/quantize/quantize_env.h"
@@ -9,6 +10,10 @@
 namespace msc::envs {
 
 void RegisterAll(EnvRegistry& registry) {
+  registry.Add({.id = "Compress-v0",
+                .summary = "channels that stay of every group and precision of every layer at once",
+                .nondeterministic = true},
+               [](const EnvContext& context) { return MakeCompressEnv(context); });
   registry.Add({.id = "Partition-v0",
                 .summary = "who computes which node, in regions whose costs are known, measured",
                 .nondeterministic = true},

@@ -1,8 +1,10 @@
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "compiler/strategy/strategy.h"
 #include "envs/common/evaluation.h"
@@ -28,6 +30,12 @@ struct EnvContext {
   Labels labels = Labels::kAbsent;            ///< whether candidates are judged on labelled samples
   /// What targets could compute of it, with costs.
   std::shared_ptr<const CoverProblem> cover = {};
+  /// FitHash of the calibration samples that the evaluator fits pruned candidates to; empty = it
+  /// does not: weights that are left stay as they are, and scales are those above.
+  std::string fit_hash = {};
+  std::vector<double> unit_scores =
+      {};                  ///< of PruneSpace's units; empty = L2 norm of their weights
+  std::int64_t align = 1;  ///< pruned layers keep multiples of so many channels
 };
 
 using EnvRegistry = gym::EnvRegistry<const EnvContext&>;

@@ -61,6 +61,8 @@ RULES = {
     "gym/report": "gym/core gym/study compiler/base",
     "gym/app": "*",
     "envs": "envs/* gym/core cost/model compiler/*",
+    # The joint one is made of the others.
+    "envs/compress": "envs/* envs gym/core cost/model compiler/*",
     "envs/*": "envs envs/common gym/core cost/model compiler/*",
     "agents": "agents/* gym/core compiler/base",
     "agents/*": "agents agents/common gym/core compiler/base",

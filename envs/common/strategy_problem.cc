@@ -1,7 +1,11 @@
 #include "envs/common/strategy_problem.h"
 
+#include <algorithm>
+#include <map>
+
 #include "compiler/base/error.h"
 #include "compiler/base/hash.h"
+#include "compiler/compress/prune/prune.h"
 #include "compiler/ir/serialize.h"
 #include "cost/model/evaluator.h"
 #include "envs/common/evaluation.h"
@@ -37,6 +41,38 @@ void StrategyProblem::DoEvaluate(std::span<const gym::Assignment> batch, const D
     done(index, ToEvaluation(result, StrategyHash(candidates.at(index).strategy)));
   };
   context_.evaluator->Evaluate(candidates, report, stop);
+}
+
+std::map<std::string, double> StrategyProblem::DoLowerBounds() const {
+  std::map<std::string, double> bounds = {{std::string(kDistillLoss), 0.0}};
+  const gym::Assignment smallest = Smallest();
+  if (smallest.empty()) return bounds;
+  const Strategy strategy = StrategyOf(smallest);
+  Graph graph = *context_.graph;
+  ApplyPrunePlan(strategy.prune, graph);
+  // Whatever else stays, each weight is there once, in the narrowest type that a reader allows.
+  std::map<ValueId, double> bytes;
+  for (const WeightedLayer& layer : FindWeightedLayers(graph)) {
+    const auto it = strategy.quantize.layers.find(graph.node(layer.node).name);
+    const Precision precision =
+        it == strategy.quantize.layers.end() ? Precision::kF32 : ParsePrecision(it->second);
+    const double width = precision == Precision::kInt8 ? 1 : precision == Precision::kBF16 ? 2 : 4;
+    const double own = width * static_cast<double>(graph.constant(layer.weight)->size());
+    const auto [place, is_new] = bytes.emplace(layer.weight, own);
+    if (!is_new) place->second = std::min(place->second, own);
+  }
+  double least = 0;
+  for (const auto& [weight, size] : bytes) least += size;
+  bounds.emplace(kWeightBytes, least);
+  return bounds;
+}
+
+gym::Assignment StrategyProblem::LastChoices() const {
+  gym::Assignment last;
+  for (const gym::Decision& decision : decisions()) {
+    last.push_back(static_cast<std::int32_t>(decision.choices.size()) - 1);
+  }
+  return last;
 }
 
 std::size_t StrategyProblem::DoParallelism() const {

@@ -12,25 +12,31 @@ namespace msc::envs {
 
 /// A problem whose assignments stand for strategies of one model, each measured by the context's
 /// evaluator: what all tools' problems share. A tool says which decisions there are and which
-/// strategy an assignment is.
+/// strategy an assignment is. The first choice of every decision leaves the model as it is.
 class StrategyProblem : public gym::SearchProblem {
  public:
   /// UserError, naming the env `id`, if the context lacks a model or an evaluator.
   StrategyProblem(std::string_view id, const EnvContext& context);
 
  protected:
+  /// The last choice of every decision.
+  [[nodiscard]] gym::Assignment LastChoices() const;
   [[nodiscard]] const EnvContext& context() const { return context_; }
   /// Of the graph, model and target set, nothing decided.
   [[nodiscard]] Strategy Undecided() const;
 
  private:
   [[nodiscard]] virtual Strategy StrategyOf(const gym::Assignment& assignment) const = 0;
+  /// An assignment none of whose layers has fewer channels or is stored wider in any other: gives a
+  /// lower bound of weight_bytes. Empty where there is none, or it is not known.
+  [[nodiscard]] virtual gym::Assignment Smallest() const { return {}; }
   /// What the meaning of choices depends on besides the model and the target; part of the hash.
   [[nodiscard]] virtual std::string Meaning() const { return {}; }
 
   [[nodiscard]] std::vector<std::string> DoMetrics() const override;
   void DoEvaluate(std::span<const gym::Assignment> batch, const Done& done,
                   const std::function<bool()>& stop) override;
+  [[nodiscard]] std::map<std::string, double> DoLowerBounds() const override;
   [[nodiscard]] std::size_t DoParallelism() const override;
   [[nodiscard]] std::string DoDescribe(const gym::Assignment& assignment) const override;
   [[nodiscard]] std::string DoHash() const override;

@@ -1,14 +1,12 @@
 #include "envs/prune/prune_env.h"
 
 #include <algorithm>
-#include <array>
+#include <cmath>
 #include <cstdio>
-#include <string>
 #include <utility>
-#include <vector>
 
 #include "compiler/base/error.h"
-#include "compiler/compress/prune/score.h"
+#include "compiler/base/hash.h"
 #include "envs/common/strategy_problem.h"
 #include "gym/core/decision_env.h"
 
@@ -23,32 +21,144 @@ std::string Word(double density) {
   return text.data();
 }
 
-std::vector<gym::Decision> MakeDecisions(const PruneSpace& space) {
-  std::vector<gym::Decision> decisions;
-  for (const PruneGroup& group : space.groups()) {
-    gym::Decision decision{.name = group.name, .choices = {}};
-    for (const double density : kPruneDensities) decision.choices.push_back(Word(density));
-    decisions.push_back(std::move(decision));
+UnitScores ScoresOf(const EnvContext& context, const PruneSpace& space) {
+  if (context.unit_scores.empty()) return ScoreWeights(*context.graph, space, ScoreMethod::kL2, 0);
+  if (context.unit_scores.size() != space.units()) {
+    throw UserError("there are " + std::to_string(context.unit_scores.size()) +
+                    " scores for a model with " + std::to_string(space.units()) +
+                    " units to prune");
   }
-  return decisions;
+  return {.of_unit = context.unit_scores, .are_errors = false};
 }
 
-/// Static features of one group; see the header.
-std::vector<std::vector<double>> GroupFeatures(const Graph& graph, const PruneSpace& space) {
-  const std::vector<bool> all(space.units(), true);
-  const double macs = std::max(TotalMacs(graph, space, all), 1.0);
-  const double bytes = std::max(KeptBytes(graph, space, all), 1.0);
+/// Densities of one group that leave different numbers of units, each standing for those that leave
+/// as many: the one nearest to what is left. `kept` has the number for each of kPruneDensities.
+std::vector<double> Distinct(const std::vector<std::int64_t>& kept, std::int64_t units) {
+  std::vector<double> densities;
+  const auto error = [&](double density, std::int64_t count) {
+    return std::abs(density - static_cast<double>(count) / static_cast<double>(units));
+  };
+  for (std::size_t i = 0; i < kept.size(); ++i) {
+    const double density = kPruneDensities.at(i);
+    if (i == 0 || kept[i] != kept[i - 1]) {
+      densities.push_back(density);
+    } else if (error(density, kept[i]) < error(densities.back(), kept[i])) {
+      densities.back() = density;
+    }
+  }
+  return densities;
+}
+
+class PruneProblem final : public StrategyProblem {
+ public:
+  explicit PruneProblem(const EnvContext& context)
+      : StrategyProblem(kId, context), choices_(context) {
+    if (choices_.decisions().empty()) {
+      throw UserError("nothing in the model can be pruned; `mscgym prune` says why");
+    }
+  }
+
+  [[nodiscard]] const PruneChoices& choices() const { return choices_; }
+
+ private:
+  [[nodiscard]] const std::vector<gym::Decision>& DoDecisions() const override {
+    return choices_.decisions();
+  }
+
+  [[nodiscard]] Strategy StrategyOf(const gym::Assignment& assignment) const override {
+    Strategy strategy = Undecided();
+    strategy.prune = choices_.PlanOf(assignment);
+    FitToSamples(context(), strategy);
+    return strategy;
+  }
+
+  [[nodiscard]] gym::Assignment Smallest() const override { return LastChoices(); }
+
+  [[nodiscard]] std::string Meaning() const override {
+    return context().fit_hash + "\n" + choices_.Meaning();
+  }
+
+  [[nodiscard]] std::vector<std::pair<std::string, gym::Assignment>> DoAnchors() const override {
+    std::vector<std::pair<std::string, gym::Assignment>> anchors;
+    for (const double density : {1.0, 0.75, 0.5}) {
+      gym::Assignment assignment;
+      for (std::size_t i = 0; i < choices_.decisions().size(); ++i) {
+        assignment.push_back(choices_.Nearest(i, density));
+      }
+      anchors.emplace_back(Word(density), std::move(assignment));
+    }
+    return anchors;
+  }
+
+  PruneChoices choices_;
+};
+
+}  // namespace
+
+PruneChoices::PruneChoices(const EnvContext& context)
+    : graph_(context.graph),
+      space_(*graph_),
+      scores_(ScoresOf(context, space_)),
+      align_(context.align) {
+  std::vector<PrunePlan> plans;
+  for (const double density : kPruneDensities) plans.push_back(Uniform(density));
+  for (const PruneGroup& group : space_.groups()) {
+    const auto units = static_cast<std::int64_t>(group.units);
+    std::vector<std::int64_t> kept;
+    for (const PrunePlan& plan : plans) {
+      const auto it = plan.groups.find(group.name);
+      kept.push_back(it == plan.groups.end() ? units : std::ssize(it->second.keep));
+    }
+    std::vector<double> densities = Distinct(kept, units);
+    if (densities.size() < 2) continue;
+    gym::Decision decision{.name = group.name, .choices = {}};
+    for (const double density : densities) decision.choices.push_back(Word(density));
+    decisions_.push_back(std::move(decision));
+    densities_.push_back(std::move(densities));
+  }
+}
+
+PrunePlan PruneChoices::Uniform(double density) const {
+  PruneRequest request;
+  request.density = density;
+  request.align = align_;
+  return ChoosePlan(*graph_, space_, scores_, request);
+}
+
+std::int32_t PruneChoices::Nearest(std::size_t index, double density) const {
+  const std::vector<double>& densities = densities_.at(index);
+  const auto nearest = std::min_element(
+      densities.begin(), densities.end(),
+      [&](double a, double b) { return std::abs(a - density) < std::abs(b - density); });
+  return static_cast<std::int32_t>(nearest - densities.begin());
+}
+
+PrunePlan PruneChoices::PlanOf(std::span<const std::int32_t> choices) const {
+  Check(choices.size() == decisions_.size(), "one choice a group");
+  PruneRequest request;
+  request.align = align_;
+  for (std::size_t i = 0; i < choices.size(); ++i) {
+    request.densities[decisions_[i].name] = densities_[i].at(static_cast<std::size_t>(choices[i]));
+  }
+  return ChoosePlan(*graph_, space_, scores_, request);
+}
+
+std::vector<std::vector<double>> PruneChoices::Features() const {
+  const std::vector<bool> all(space_.units(), true);
+  const double macs = std::max(TotalMacs(*graph_, space_, all), 1.0);
+  const double bytes = std::max(KeptBytes(*graph_, space_, all), 1.0);
   std::vector<std::vector<double>> rows;
-  for (const PruneGroup& group : space.groups()) {
+  for (const gym::Decision& decision : decisions_) {
+    const PruneGroup& group = *space_.Find(decision.name);
     double own_macs = 0;
     double own_bytes = 0;
     for (const std::string& layer : group.layers) {
-      const NodeId node = graph.FindNode(layer);
-      own_macs += KeptMacs(graph, space, node, all);
-      const Tensor& weights = *graph.constant(graph.node(node).inputs.at(1));
+      const NodeId node = graph_->FindNode(layer);
+      own_macs += KeptMacs(*graph_, space_, node, all);
+      const Tensor& weights = *graph_->constant(graph_->node(node).inputs.at(1));
       own_bytes += static_cast<double>(weights.bytes());
     }
-    rows.push_back({static_cast<double>(rows.size()) / static_cast<double>(space.groups().size()),
+    rows.push_back({static_cast<double>(rows.size()) / static_cast<double>(decisions_.size()),
                     std::min(own_macs / macs, 1.0), std::min(own_bytes / bytes, 1.0),
                     std::min(static_cast<double>(group.units) / 4096, 1.0),
                     std::min(static_cast<double>(group.layers.size()) / 16, 1.0)});
@@ -56,57 +166,22 @@ std::vector<std::vector<double>> GroupFeatures(const Graph& graph, const PruneSp
   return rows;
 }
 
-class PruneProblem final : public StrategyProblem {
- public:
-  explicit PruneProblem(const EnvContext& context)
-      : StrategyProblem(kId, context),
-        space_(*context.graph),
-        scores_(ScoreWeights(*context.graph, space_, ScoreMethod::kL2, 0)),
-        decisions_(MakeDecisions(space_)) {
-    if (space_.groups().empty()) {
-      throw UserError("nothing in the model can be pruned; `mscgym prune` says why");
-    }
-  }
+std::string PruneChoices::Meaning() const {
+  Sha256 hash;
+  hash.Add("align " + std::to_string(align_) + "\n");
+  hash.Add(std::as_bytes(std::span(scores_.of_unit)));
+  return hash.Hex();
+}
 
-  [[nodiscard]] const PruneSpace& space() const { return space_; }
-
- private:
-  [[nodiscard]] const std::vector<gym::Decision>& DoDecisions() const override {
-    return decisions_;
-  }
-
-  [[nodiscard]] Strategy StrategyOf(const gym::Assignment& assignment) const override {
-    PruneRequest request;
-    for (std::size_t i = 0; i < decisions_.size(); ++i) {
-      request.densities[decisions_[i].name] =
-          kPruneDensities.at(static_cast<std::size_t>(assignment.at(i)));
-    }
-    Strategy strategy = Undecided();
-    strategy.prune = ChoosePlan(*context().graph, space_, scores_, request);
-    return strategy;
-  }
-
-  [[nodiscard]] std::vector<std::pair<std::string, gym::Assignment>> DoAnchors() const override {
-    std::vector<std::pair<std::string, gym::Assignment>> anchors;
-    for (const double density : {1.0, 0.75, 0.5}) {
-      const auto* const at = std::find(kPruneDensities.begin(), kPruneDensities.end(), density);
-      anchors.emplace_back(
-          Word(density), gym::Assignment(decisions_.size(),
-                                         static_cast<std::int32_t>(at - kPruneDensities.begin())));
-    }
-    return anchors;
-  }
-
-  PruneSpace space_;
-  UnitScores scores_;
-  std::vector<gym::Decision> decisions_;
-};
-
-}  // namespace
+void FitToSamples(const EnvContext& context, Strategy& strategy) {
+  if (strategy.prune.groups.empty() || context.fit_hash.empty()) return;
+  strategy.fit.samples = context.fit_hash;
+  strategy.quantize.activations.clear();  // those of the whole model
+}
 
 std::unique_ptr<gym::Env> MakePruneEnv(const EnvContext& context) {
   auto problem = std::make_unique<PruneProblem>(context);
-  auto features = GroupFeatures(*context.graph, problem->space());
+  auto features = problem->choices().Features();
   return gym::MakeDecisionEnv(std::move(problem), {.facts = {.id = kId, .nondeterministic = true},
                                                    .reward = LatencyAndLossReward,
                                                    .features = std::move(features)});

@@ -1,23 +1,64 @@
 #pragma once
 
 #include <array>
+#include <cstdint>
 #include <memory>
+#include <span>
+#include <string>
+#include <vector>
 
+#include "compiler/compress/prune/prune.h"
+#include "compiler/compress/prune/score.h"
 #include "envs/register.h"
 #include "gym/core/env.h"
+#include "gym/core/problem.h"
 
 namespace msc::envs {
 
-/// Shares of a group's units that can be chosen.
+/// Shares of a group's units that can be chosen, as far as they leave different numbers of units.
 inline constexpr std::array<double, 6> kPruneDensities = {1.0, 0.875, 0.75, 0.625, 0.5, 0.25};
 
 /// "Prune-v0": how many channels stay of every group that compiler/compress/prune/prune.h finds.
 ///
-/// One decision a group, out of kPruneDensities as words; which units stay is by the L2 norm of
-/// their weights. Anchors: all at 1, at 0.75 and at 0.5. Features of a group, each in [0, 1]: place
-/// in the network, share of the multiply-adds and of the bytes that its layers have, units / 4096,
-/// layers it cuts / 16. The reward of the last step is -(latency ratio) - distill_loss. UserError
-/// if the context lacks a model or an evaluator, or nothing in the model can be pruned.
+/// One decision a group, out of kPruneDensities as words; which units stay is by the context's
+/// scores, or the L2 norm of their weights. The weights that are left are fitted to the context's
+/// calibration samples where it has some (FitPlan). Anchors: all as near as can be to 1, to 0.75
+/// and to 0.5. Features of a group, each in [0, 1]: place in the network, share of the
+/// multiply-adds and of the bytes that its layers have, units / 4096, layers it cuts / 16. The
+/// reward of the last step is -(latency ratio) - distill_loss. UserError if the context lacks a
+/// model or an evaluator, or nothing in the model can be pruned.
 [[nodiscard]] std::unique_ptr<gym::Env> MakePruneEnv(const EnvContext& context);
+
+/// The decisions of that env, for all who decide about channels.
+class PruneChoices {
+ public:
+  /// `context` has a model. UserError if its scores are not those of the model's units.
+  explicit PruneChoices(const EnvContext& context);
+
+  /// A group with the densities that make a difference there; groups with only one are left out.
+  [[nodiscard]] const std::vector<gym::Decision>& decisions() const { return decisions_; }
+  /// The choice of decision `index` that is nearest to a density.
+  [[nodiscard]] std::int32_t Nearest(std::size_t index, double density) const;
+  /// What one choice for each decision keeps.
+  [[nodiscard]] PrunePlan PlanOf(std::span<const std::int32_t> choices) const;
+  /// A row for each decision; see above.
+  [[nodiscard]] std::vector<std::vector<double>> Features() const;
+  /// What the choices mean besides the model and themselves.
+  [[nodiscard]] std::string Meaning() const;
+
+ private:
+  [[nodiscard]] PrunePlan Uniform(double density) const;
+
+  std::shared_ptr<const Graph> graph_;
+  PruneSpace space_;
+  UnitScores scores_;
+  std::int64_t align_;
+  std::vector<gym::Decision> decisions_;
+  std::vector<std::vector<double>> densities_;  ///< by decision and choice
+};
+
+/// Leaves weights, and scales where there are some, to the context's calibration samples if the
+/// strategy prunes and there are samples.
+void FitToSamples(const EnvContext& context, Strategy& strategy);
 
 }  // namespace msc::envs

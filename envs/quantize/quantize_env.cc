@@ -17,42 +17,6 @@ double Clamp01(double value) {
   return std::clamp(value, 0.0, 1.0);
 }
 
-/// Static features of one layer, all in [0, 1]; see the header.
-std::vector<std::vector<double>> LayerFeatures(const Graph& canonical,
-                                               const std::vector<QuantizableLayer>& layers) {
-  Graph graph = canonical;
-  ShapeBindings one;
-  for (const ValueId id : graph.inputs()) {
-    for (const Dim& dim : graph.type(id).shape.value_or(Shape{})) {
-      if (!dim.symbol().empty()) one[dim.symbol()] = 1;
-    }
-  }
-  InferTypes(graph, one);
-  std::vector<std::vector<double>> rows;
-  double all_flops = 0;
-  double all_weights = 0;
-  for (std::size_t i = 0; i < layers.size(); ++i) {
-    const NodeId id = graph.FindNode(layers[i].name);
-    const Node& node = graph.node(id);
-    const auto dims =
-        StaticDims(graph.type(node.inputs.at(1)).shape.value_or(Shape{})).value_or(Dims{});
-    const double flops = CostOf(graph, id).flops;
-    const auto weights = static_cast<double>(ElementCount(dims));
-    all_flops += flops;
-    all_weights += weights;
-    const double outputs = dims.empty() ? 0 : static_cast<double>(dims[0]);
-    const double inputs = dims.size() < 2 ? 0 : static_cast<double>(dims[1]);
-    const double kernel = dims.size() < 3 ? 1 : static_cast<double>(dims[2]);
-    rows.push_back({static_cast<double>(i) / static_cast<double>(layers.size()), flops, weights,
-                    Clamp01(kernel / 8), Clamp01(inputs / 4096), Clamp01(outputs / 4096)});
-  }
-  for (auto& row : rows) {
-    row[1] = all_flops > 0 ? row[1] / all_flops : 0;
-    row[2] = all_weights > 0 ? row[2] / all_weights : 0;
-  }
-  return rows;
-}
-
 class QuantizeProblem final : public StrategyProblem {
  public:
   explicit QuantizeProblem(const EnvContext& context)
@@ -78,6 +42,8 @@ class QuantizeProblem final : public StrategyProblem {
     }
     return MakeQuantizeStrategy(context(), layers_, choices, Undecided().model_hash);
   }
+
+  [[nodiscard]] gym::Assignment Smallest() const override { return LastChoices(); }
 
   [[nodiscard]] std::string Meaning() const override {
     // The scales are part of what a choice of int8 means.
@@ -127,15 +93,45 @@ Strategy MakeQuantizeStrategy(const EnvContext& context,
   strategy.model_hash = model_hash;
   strategy.target = context.target;
   for (std::size_t i = 0; i < layers.size(); ++i) {
-    const QuantizableLayer& layer = layers[i];
-    strategy.quantize.layers[layer.name] = std::string(Name(choices.at(i)));
-    if (choices[i] != Precision::kInt8) continue;
-    for (const std::string& tensor : {layer.input, layer.output, layer.residual}) {
-      const auto it = context.scales.find(tensor);
-      if (it != context.scales.end()) strategy.quantize.activations.insert(*it);
+    strategy.quantize.layers[layers[i].name] = std::string(Name(choices.at(i)));
+  }
+  strategy.quantize.activations = ScalesNeeded(layers, strategy.quantize.layers, context.scales);
+  return strategy;
+}
+
+std::vector<std::vector<double>> LayerFeatures(const Graph& canonical,
+                                               const std::vector<QuantizableLayer>& layers) {
+  Graph graph = canonical;
+  ShapeBindings one;
+  for (const ValueId id : graph.inputs()) {
+    for (const Dim& dim : graph.type(id).shape.value_or(Shape{})) {
+      if (!dim.symbol().empty()) one[dim.symbol()] = 1;
     }
   }
-  return strategy;
+  InferTypes(graph, one);
+  std::vector<std::vector<double>> rows;
+  double all_flops = 0;
+  double all_weights = 0;
+  for (std::size_t i = 0; i < layers.size(); ++i) {
+    const NodeId id = graph.FindNode(layers[i].name);
+    const Node& node = graph.node(id);
+    const auto dims =
+        StaticDims(graph.type(node.inputs.at(1)).shape.value_or(Shape{})).value_or(Dims{});
+    const double flops = CostOf(graph, id).flops;
+    const auto weights = static_cast<double>(ElementCount(dims));
+    all_flops += flops;
+    all_weights += weights;
+    const double outputs = dims.empty() ? 0 : static_cast<double>(dims[0]);
+    const double inputs = dims.size() < 2 ? 0 : static_cast<double>(dims[1]);
+    const double kernel = dims.size() < 3 ? 1 : static_cast<double>(dims[2]);
+    rows.push_back({static_cast<double>(i) / static_cast<double>(layers.size()), flops, weights,
+                    Clamp01(kernel / 8), Clamp01(inputs / 4096), Clamp01(outputs / 4096)});
+  }
+  for (auto& row : rows) {
+    row[1] = all_flops > 0 ? row[1] / all_flops : 0;
+    row[2] = all_weights > 0 ? row[2] / all_weights : 0;
+  }
+  return rows;
 }
 
 std::unique_ptr<gym::Env> MakeQuantizeEnv(const EnvContext& context) {

@@ -26,6 +26,10 @@ namespace msc::envs {
 [[nodiscard]] std::vector<gym::Decision> QuantizeDecisions(
     const std::vector<QuantizableLayer>& layers);
 
+/// A row of features for each layer, as that env shows them.
+[[nodiscard]] std::vector<std::vector<double>> LayerFeatures(
+    const Graph& canonical, const std::vector<QuantizableLayer>& layers);
+
 /// The strategy that `choices` (a precision a layer, in the order of FindQuantizableLayers) stands
 /// for: of the context's scales, those that its int8 layers need.
 [[nodiscard]] Strategy MakeQuantizeStrategy(const EnvContext& context,

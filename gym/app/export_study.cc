@@ -5,6 +5,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include "compiler/base/fields.h"
 #include "compiler/base/file.h"
 #include "cost/measure/folder.h"
 #include "gym/app/command.h"
@@ -29,8 +30,9 @@ void ExportStudy(const Options& options) {
   const std::vector<std::string> records(scan.records.begin(), scan.records.end());
   const StudyHeader header = HeaderFromJson(records.front(), "the journal's header");
   const std::vector<Trial> trials = TrialsOf(records);
+  const auto config = FromJsonText<SearchConfig>(ReadFile(paths.At("config.json")), "config.json");
   const std::vector<Decision> decisions =
-      DecisionsOf(cost::LoadCanonical(cost::OpenFolder(paths.prepared())));
+      DecisionsOf(config, cost::LoadCanonical(cost::OpenFolder(paths.prepared())));
   // Two runs in one Optuna storage need names of their own.
   const std::string name = std::filesystem::absolute(options.run).lexically_normal().string();
   WriteFileAtomic(options.out, options.to == "csv"

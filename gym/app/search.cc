@@ -23,6 +23,7 @@ namespace {
 struct Options {
   std::string config;
   std::string out = "run";
+  std::optional<std::string> env;
   std::optional<std::uint64_t> seed;
   std::optional<std::uint64_t> trials;
   std::optional<double> time_budget;
@@ -32,16 +33,20 @@ struct Options {
   int workers = 1;
   bool resume = false;
   bool force = false;
+  bool dry_run = false;
 };
 
 SearchConfig ReadConfig(const Options& options) {
   SearchConfig config = LoadSearchConfig(options.config);
+  if (options.env) config.env = *options.env;
   if (options.seed) config.seed = *options.seed;
   if (options.trials) config.trials = *options.trials;
   if (options.time_budget) config.time_budget_s = *options.time_budget;
   if (options.threads) config.threads = *options.threads;
   // Options keep the same limits as the keys that they stand for.
-  return FromJsonText<SearchConfig>(ToJson(config), "the options");
+  config = FromJsonText<SearchConfig>(ToJson(config), "the options");
+  config.env = EnvId(config.env);
+  return config;
 }
 
 /// Whether a search can go into the run directory. A run that failed before its first record left
@@ -57,6 +62,16 @@ void CheckRunFolder(const Options& options, const RunPaths& paths) {
   if (!exists && options.resume) {
     throw UserError("'" + options.out + "' holds no search to resume");
   }
+}
+
+/// Trials of one env mean nothing in another.
+void CheckSameEnv(const Options& options, const SearchConfig& config, const RunPaths& paths) {
+  if (!options.resume || !std::filesystem::exists(paths.At("config.json"))) return;
+  const auto before =
+      FromJsonText<SearchConfig>(ReadFile(paths.At("config.json")), "'config.json'");
+  if (EnvId(before.env) == config.env) return;
+  throw UserError("'" + options.out + "' holds a search of " + EnvId(before.env) + ", not of " +
+                  config.env + "; name that by --env, or another folder by --out");
 }
 
 std::string ProgressText(const Progress& progress) {
@@ -98,8 +113,14 @@ StudyOptions StudyOptionsOf(const SearchConfig& config, const Prepared& prepared
 int Coordinate(const AppContext& context, const Options& options, cost::FarmEvaluator* farm) {
   CatchStopSignals();
   const SearchConfig config = ReadConfig(options);
+  if (options.dry_run) {
+    DryRun(context, config,
+           farm != nullptr ? farm->parallelism() : static_cast<std::size_t>(options.workers));
+    return kExitOk;
+  }
   const RunPaths paths{options.out};
   CheckRunFolder(options, paths);
+  CheckSameEnv(options, config, paths);
   Prepared prepared = LoadSearch(config);
   MakeFolders(paths.folder);
   MakeFolders(paths.At("scratch"));
@@ -115,17 +136,9 @@ int Coordinate(const AppContext& context, const Options& options, cost::FarmEval
       context, paths, prepared,
       MeasuringOptions{.workers = options.workers, .cache = options.cache, .farm = farm});
 
-  const envs::EnvContext env_context{
-      .graph = prepared.graph,
-      .evaluator = &measuring->evaluator(),
-      .target = config.target,
-      .scales = prepared.scales,
-      .labels = prepared.labelled ? envs::Labels::kPresent : envs::Labels::kAbsent};
-  envs::EnvRegistry envs;
-  envs::RegisterAll(envs);
-  const std::unique_ptr<Env> env = envs.Make(config.env, env_context);
+  const std::unique_ptr<Env> env =
+      MakeSearchEnv(config, SearchContext(config, prepared, measuring->evaluator()));
   SearchProblem* problem = env->problem();
-  if (problem == nullptr) throw UserError("'" + config.env + "' is no search problem");
   const std::unique_ptr<Agent> agent = MakeAgents().Make(
       config.agent, AgentSetupFor(*problem, ToObjective(config.objective), config.seed));
 
@@ -143,8 +156,9 @@ int Coordinate(const AppContext& context, const Options& options, cost::FarmEval
     if (resumed) WriteFileAtomic(paths.At("config.json"), ToJson(config));
     log.Info("trials ended: " + std::string(Name(result.study.stop)));
     if (!StopRequested()) {
-      line.Show("[sensitivity] one layer at a time");
-      result.findings.sensitivities = MeasureSensitivity(env_context, StopRequested);
+      line.Show("[sensitivity] one decision at a time");
+      result.findings.sensitivities =
+          MeasureSensitivity(*problem, measuring->evaluator(), StopRequested);
     }
     measuring.reset();  // finalists have the machine to themselves
     if (!StopRequested()) {
@@ -155,7 +169,9 @@ int Coordinate(const AppContext& context, const Options& options, cost::FarmEval
   }
   if (StopRequested() && result.findings.finalists.empty() && result.study.best) {
     const Trial& trial = result.study.trials[*result.study.best];
-    result.so_far = StrategyFromJson(problem->Describe(trial.assignment), "a trial");
+    cost::LocalEvaluator local(LocalFor(context, paths.folder, 0));
+    auto fitted = local.Fit(StrategyFromJson(problem->Describe(trial.assignment), "a trial"));
+    if (fitted && fitted->ok()) result.so_far = std::move(*fitted).value();
   }
   WriteResults(config, paths, prepared, result);
   const std::string summary = Summary(config, paths, result);
@@ -183,7 +199,15 @@ void AddSearch(CLI::App& app, AppContext& context) {
       ->required()
       ->check(CLI::ExistingFile);
   command->add_option("--out", options->out, "run directory")->capture_default_str();
+  command->add_option(
+      "--env", options->env,
+      "what is decided: quantize (precisions), prune (channels) or compress (both)");
   command->add_flag("--resume", options->resume, "go on with the search in the run directory");
+  command
+      ->add_flag("--dry-run", options->dry_run,
+                 "only say what would be decided, whether the goal is ruled out, and how long it "
+                 "takes, from one trial; writes no run directory")
+      ->excludes("--resume");
   command->add_flag("--force-resume", options->force,
                     "also where the journal was written with other settings");
   command->add_option("--seed", options->seed, "same seed, same decisions");
@@ -205,6 +229,8 @@ void AddSearch(CLI::App& app, AppContext& context) {
       "Examples:\n"
       "  mscgym search experiments/quantize_fashion/config.json --out run\n"
       "  mscgym search experiments/quantize_fashion/config.json --out run --resume --trials 80\n"
+      "  mscgym search experiments/joint/config.json --env compress --dry-run\n"
+      "  mscgym search experiments/joint/config.json --env compress --out joint\n"
       "  mpirun -n 3 mscgym search experiments/quantize_fashion/config.json --out run");
   command->callback([options, &context] {
     if (options->force) options->resume = true;

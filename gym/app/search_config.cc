@@ -42,6 +42,13 @@ std::string ToJson(const SearchConfig& config) {
   return ToJsonText(config, 2) + "\n";
 }
 
+std::string EnvId(const std::string& name) {
+  if (name == "quantize") return "Quantize-v0";
+  if (name == "prune") return "Prune-v0";
+  if (name == "compress") return "Compress-v0";
+  return name;
+}
+
 Objective ToObjective(const ObjectiveConfig& config) {
   Objective objective{.minimize = config.minimize, .subject_to = {}};
   for (const auto& [metric, limit] : config.subject_to) {

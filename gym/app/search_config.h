@@ -27,6 +27,27 @@ struct CalibrationConfig {
   }
 };
 
+/// How candidates that prune channels are made; of no account to other searches.
+struct PruneConfig {
+  std::string score = "l2";
+  std::int64_t align = 8;
+  bool reconstruct = true;
+  double ridge = 1e-3;
+  std::int64_t positions = 16;
+  template <class Self, class Visit>
+  static void Fields(Self& self, Visit& visit) {
+    visit("score", self.score,
+          "which channels stay: weights' norms, or errors on the calibration samples (energy, obs)",
+          Within::OneOf({"l1", "l2", "fpgm", "random", "energy", "obs"}));
+    visit("align", self.align, "layers keep multiples of so many channels", Within{1, 4096});
+    visit("reconstruct", self.reconstruct,
+          "refit every candidate's weights to the calibration samples");
+    visit("ridge", self.ridge, "how firmly the fit holds on to the weights", Within{1e-9, 1e9});
+    visit("positions", self.positions, "output positions a sample that the fit looks at",
+          Within{1, 1e6});
+  }
+};
+
 struct QualityConfig {
   cost::DataConfig data;
   std::int64_t samples = 1000;
@@ -57,7 +78,7 @@ struct ObjectiveConfig {
 struct SearchConfig {
   std::string model;
   std::vector<std::string> shapes;
-  std::string env = "Quantize-v0";
+  std::string env = "quantize";
   std::string agent = "random";
   std::string target = "onednn";
   int threads = 1;
@@ -67,6 +88,7 @@ struct SearchConfig {
   std::uint64_t finalists = 4;
   ObjectiveConfig objective;
   CalibrationConfig calibration;
+  PruneConfig prune;
   QualityConfig quality;
   cost::LatencyOptions latency;
   template <class Self, class Visit>
@@ -74,7 +96,9 @@ struct SearchConfig {
     visit("model", self.model, "the ONNX file; relative to the config file");
     visit("shapes", self.shapes,
           "sizes of inputs whose dimensions the model leaves open, as NAME=1x3x640x640");
-    visit("env", self.env, "what is decided", Within::OneOf({"Quantize-v0"}));
+    visit(
+        "env", self.env, "what is decided: precisions, channels, or both together",
+        Within::OneOf({"quantize", "prune", "compress", "Quantize-v0", "Prune-v0", "Compress-v0"}));
     visit("agent", self.agent, "who proposes; see `mscgym list agents`");
     visit("target", self.target, "who runs the model; see `mscgym list targets`");
     visit("threads", self.threads, "threads a candidate runs on", Within{1, 1024});
@@ -85,6 +109,7 @@ struct SearchConfig {
           Within{1, 100});
     visit("objective", self.objective, "what is sought");
     visit("calibration", self.calibration, "how activations are scaled");
+    visit("prune", self.prune, "how channels are pruned");
     visit("quality", self.quality, "how closeness is judged");
     visit("latency", self.latency, "how time is measured");
   }
@@ -94,6 +119,8 @@ struct SearchConfig {
 /// names the file and the key at fault.
 [[nodiscard]] SearchConfig LoadSearchConfig(const std::string& path);
 [[nodiscard]] std::string ToJson(const SearchConfig& config);
+/// The id of what a config calls its env: "prune" is "Prune-v0", as is "Prune-v0".
+[[nodiscard]] std::string EnvId(const std::string& name);
 [[nodiscard]] Objective ToObjective(const ObjectiveConfig& config);
 
 }  // namespace msc::gym

@@ -1,13 +1,12 @@
 #include <algorithm>
+#include <cmath>
 #include <set>
 
 #include "compiler/base/error.h"
-#include "compiler/compress/quantize/quantize.h"
-#include "compiler/ir/serialize.h"
 #include "cost/model/evaluator.h"
 #include "envs/common/evaluation.h"
-#include "envs/quantize/quantize_env.h"
 #include "gym/app/search_run.h"
+#include "gym/report/precision.h"
 
 namespace msc::gym {
 namespace {
@@ -34,6 +33,21 @@ std::vector<std::size_t> Ranked(const Objective& objective, const std::vector<Tr
   return ranked;
 }
 
+/// What a decision is probed with: int8, or the density nearest to a half.
+std::optional<std::int32_t> ProbeOf(const Decision& decision) {
+  std::optional<std::int32_t> probe;
+  double least = 0.5;  // how far the uncompressed density, 1, is off
+  for (std::size_t i = 0; i < decision.choices.size(); ++i) {
+    const std::string& choice = decision.choices[i];
+    if (choice == Name(Precision::kInt8)) return static_cast<std::int32_t>(i);
+    const std::optional<double> density = DensityOf(choice);
+    if (!density || std::abs(*density - 0.5) >= least) continue;
+    least = std::abs(*density - 0.5);
+    probe = static_cast<std::int32_t>(i);
+  }
+  return probe;
+}
+
 std::optional<std::uint64_t> BestFinalist(const Objective& objective,
                                           const std::vector<Finalist>& finalists) {
   std::optional<std::uint64_t> best;
@@ -56,23 +70,25 @@ Evaluation EvaluationOf(const Finalist& finalist) {
                             StrategyHash(finalist.strategy));
 }
 
-std::vector<LayerSensitivity> MeasureSensitivity(const envs::EnvContext& context,
+std::vector<LayerSensitivity> MeasureSensitivity(const SearchProblem& problem,
+                                                 cost::Evaluator& evaluator,
                                                  const std::function<bool()>& stop) {
-  const std::vector<QuantizableLayer> layers = FindQuantizableLayers(*context.graph);
-  const std::string hash = GraphHash(*context.graph);
+  const std::vector<Decision>& decisions = problem.decisions();
   std::vector<cost::Candidate> candidates;
   std::vector<LayerSensitivity> rows;
-  for (std::size_t i = 0; i < layers.size(); ++i) {
-    const auto& allowed = layers[i].allowed;
-    if (std::find(allowed.begin(), allowed.end(), Precision::kInt8) == allowed.end()) continue;
-    std::vector<Precision> choices(layers.size(), Precision::kF32);
-    choices[i] = Precision::kInt8;
-    candidates.push_back({.strategy = envs::MakeQuantizeStrategy(context, layers, choices, hash),
+  for (std::size_t i = 0; i < decisions.size(); ++i) {
+    const auto choice = ProbeOf(decisions[i]);
+    if (!choice) continue;
+    Assignment assignment(decisions.size(), 0);  // nothing is compressed
+    assignment[i] = *choice;
+    candidates.push_back({.strategy = StrategyFromJson(problem.Describe(assignment), "a probe"),
                           .measure = cost::Measure::kQuality});
-    rows.emplace_back().layer = layers[i].name;
+    LayerSensitivity& row = rows.emplace_back();
+    row.layer = decisions[i].name;
+    row.choice = decisions[i].choices[static_cast<std::size_t>(*choice)];
   }
   std::vector<bool> done(rows.size(), false);
-  context.evaluator->Evaluate(
+  evaluator.Evaluate(
       candidates,
       [&](std::size_t index, const Result<cost::Outcome>& result) {
         LayerSensitivity& row = rows.at(index);
@@ -108,7 +124,18 @@ void MeasureFinalists(const SearchConfig& config, SearchProblem& problem,
     std::vector<Strategy> strategies;
     for (std::size_t taken = 0; taken < config.finalists && next < ranked.size(); ++taken) {
       const Trial& trial = result.study.trials[ranked[next++]];
-      strategies.push_back(StrategyFromJson(problem.Describe(trial.assignment), "a trial"));
+      const Strategy strategy = StrategyFromJson(problem.Describe(trial.assignment), "a trial");
+      // Trials keep no weights: they are fitted once more, to the same bits.
+      auto fitted = evaluator.Fit(strategy, stop);
+      if (!fitted) return;  // stopped
+      if (!fitted->ok()) {
+        findings.finalists.push_back(
+            {.trial = trial.number,
+             .strategy = strategy,
+             .result = cost::ToJson(Result<cost::Outcome>(fitted->failure()))});
+        continue;
+      }
+      strategies.push_back(fitted->value());
       group.push_back({.trial = trial.number, .strategy = strategies.back(), .result = {}});
     }
     const std::vector<Result<cost::Outcome>> outcomes =

@@ -1,4 +1,8 @@
 #include <filesystem>
+#include <functional>
+#include <span>
+#include <string>
+#include <vector>
 
 #include <nlohmann/json.hpp>
 
@@ -7,6 +11,7 @@
 #include "compiler/base/file.h"
 #include "compiler/ir/serialize.h"
 #include "compiler/pipeline/calibrate.h"
+#include "compiler/pipeline/prune.h"
 #include "cost/measure/folder.h"
 #include "cost/quality/dataset.h"
 #include "envs/common/evaluation.h"
@@ -33,6 +38,22 @@ struct ScalesFile {
   }
 };
 
+/// Scores of channels from calibration samples, with the model they belong to.
+struct UnitScoresFile {
+  std::string format = "msc-unit-scores-1";
+  std::string model_hash;
+  std::string method;
+  std::vector<double> scores;
+  template <class Self, class Visit>
+  static void Fields(Self& self, Visit& visit) {
+    visit("format", self.format, "version of this file's form",
+          Within::OneOf({"msc-unit-scores-1"}));
+    visit("model_hash", self.model_hash, "hash of the canonical graph");
+    visit("method", self.method, "how they were made");
+    visit("scores", self.scores, "by number of the unit", Within{0, 1e300});
+  }
+};
+
 const Shape& InputShape(const Graph& graph) {
   if (graph.inputs().size() != 1) {
     throw UserError("the model has " + std::to_string(graph.inputs().size()) +
@@ -43,27 +64,61 @@ const Shape& InputShape(const Graph& graph) {
   return *shape;
 }
 
-Scales Calibrate(const SearchConfig& config, const Prepared& prepared, const std::string& file) {
+/// Calibration samples, read when they are first asked for.
+class CalibrationData {
+ public:
+  CalibrationData(const SearchConfig& config, const Graph& graph)
+      : config_(config.calibration), graph_(graph) {}
+
+  [[nodiscard]] std::span<const Tensor> Get() {
+    if (inputs_.empty()) {
+      cost::DataConfig data = config_.data;
+      if (data.images.empty()) throw UserError("the config names no 'calibration.data.images'");
+      if (data.count == 0 || data.count > config_.samples) data.count = config_.samples;
+      inputs_.push_back(cost::LoadDataset(data, InputShape(graph_)).inputs);
+    }
+    return inputs_;
+  }
+
+ private:
+  const CalibrationConfig& config_;
+  const Graph& graph_;
+  std::vector<Tensor> inputs_;
+};
+
+std::function<void(double)> Show(ProgressLine& line, const char* what) {
+  return [&line, what](double share) {
+    line.Show(std::string("[") + what + "] " + std::to_string(static_cast<int>(100 * share)) +
+              " %");
+  };
+}
+
+CalibrationRun RunOf(const SearchConfig& config) {
+  return {.target = config.target, .threads = config.threads, .batch = config.calibration.batch};
+}
+
+FitOptions FitOptionsOf(const SearchConfig& config) {
+  return {.target = config.target,
+          .threads = config.threads,
+          .batch = config.calibration.batch,
+          .reconstruct = config.prune.reconstruct,
+          .ridge = config.prune.ridge,
+          .positions = config.prune.positions,
+          .seed = 0,
+          .scales = config.calibration.options};
+}
+
+Scales Calibrate(const SearchConfig& config, const Prepared& prepared, CalibrationData& data,
+                 const std::string& file) {
   const std::string hash = GraphHash(*prepared.graph);
   if (std::filesystem::exists(file)) {
     auto found = FromJsonText<ScalesFile>(ReadFile(file), "'" + file + "'");
     if (found.model_hash == hash) return std::move(found.scales);
     throw UserError("'" + file + "' belongs to another model; choose another --out");
   }
-  cost::DataConfig data = config.calibration.data;
-  if (data.images.empty()) throw UserError("the config names no 'calibration.data.images'");
-  if (data.count == 0 || data.count > config.calibration.samples) {
-    data.count = config.calibration.samples;
-  }
-  const cost::Dataset samples = cost::LoadDataset(data, InputShape(*prepared.graph));
   ProgressLine line;
-  const std::vector<Tensor> inputs = {samples.inputs};
-  const Calibrator calibrator = ObserveActivations(
-      *prepared.graph, inputs,
-      {.target = config.target, .threads = config.threads, .batch = config.calibration.batch},
-      prepared.targets, [&](double share) {
-        line.Show("[calibrate] " + std::to_string(static_cast<int>(100 * share)) + " %");
-      });
+  const Calibrator calibrator = ObserveActivations(*prepared.graph, data.Get(), RunOf(config),
+                                                   prepared.targets, Show(line, "calibrate"));
   ScalesFile result;
   result.model_hash = hash;
   result.scales = calibrator.Scales(config.calibration.options);
@@ -71,9 +126,35 @@ Scales Calibrate(const SearchConfig& config, const Prepared& prepared, const std
   return result.scales;
 }
 
-/// Leaves the folder that measuring children read; says whether its samples have labels.
-bool PrepareSamples(const SearchConfig& config, const Prepared& prepared,
-                    const std::string& folder) {
+/// What calibration samples say of the channels; empty where weights alone decide.
+std::vector<double> ScoreUnits(const SearchConfig& config, const Prepared& prepared,
+                               CalibrationData& data, const std::string& file) {
+  const ScoreMethod method = ParseScoreMethod(config.prune.score);
+  const PruneSpace space(*prepared.graph);
+  if (!NeedsCalibration(method)) {
+    return ScoreWeights(*prepared.graph, space, method, config.seed).of_unit;
+  }
+  const std::string hash = GraphHash(*prepared.graph);
+  if (std::filesystem::exists(file)) {
+    auto found = FromJsonText<UnitScoresFile>(ReadFile(file), "'" + file + "'");
+    if (found.model_hash == hash && found.method == config.prune.score) {
+      return std::move(found.scores);
+    }
+    throw UserError("'" + file + "' was made by another config; choose another --out");
+  }
+  ProgressLine line;
+  const PruneCalibration calibration{.run = RunOf(config), .positions = config.prune.positions};
+  UnitScores scores = ScoreByCalibration(*prepared.graph, space, method, data.Get(), calibration,
+                                         prepared.targets, Show(line, "score channels"));
+  const UnitScoresFile made{
+      .model_hash = hash, .method = config.prune.score, .scores = scores.of_unit};
+  WriteFileAtomic(file, ToJsonText(made, 1) + "\n");
+  return std::move(scores.of_unit);
+}
+
+/// Leaves the folder that measuring children read.
+cost::PreparedFolder PrepareSamples(const SearchConfig& config, const Prepared& prepared,
+                                    CalibrationData& calibration, const std::string& folder) {
   cost::EvaluationSettings settings;
   settings.target = config.target;
   settings.threads = config.threads;
@@ -82,8 +163,9 @@ bool PrepareSamples(const SearchConfig& config, const Prepared& prepared,
   settings.latency = config.latency;
   if (std::filesystem::exists(folder + "/evaluation.json")) {
     const cost::PreparedFolder found = cost::OpenFolder(folder);
-    if (found.graph_hash == GraphHash(*prepared.graph) && found.settings == settings) {
-      return found.labelled;
+    const bool fits = !Prunes(config) || found.fit == FitOptionsOf(config);
+    if (found.graph_hash == GraphHash(*prepared.graph) && found.settings == settings && fits) {
+      return found;
     }
     throw UserError("'" + folder + "' was made by another config; choose another --out");
   }
@@ -91,10 +173,13 @@ bool PrepareSamples(const SearchConfig& config, const Prepared& prepared,
   if (data.images.empty()) throw UserError("the config names no 'quality.data.images'");
   if (config.quality.final_samples > 0) data.count = config.quality.final_samples;
   const cost::Dataset samples = cost::LoadDataset(data, InputShape(*prepared.graph));
-  const cost::PreparedFolder made = cost::PrepareFolder(
-      folder, {.graph = prepared.graph.get(), .samples = &samples, .settings = settings},
-      prepared.targets);
-  return made.labelled;
+  return cost::PrepareFolder(folder,
+                             {.graph = prepared.graph.get(),
+                              .samples = &samples,
+                              .settings = settings,
+                              .calibration = Prunes(config) ? calibration.Get().data() : nullptr,
+                              .fit = FitOptionsOf(config)},
+                             prepared.targets);
 }
 
 /// Before the layers are known, without which none can be made.
@@ -128,10 +213,17 @@ void PrepareSearch(const SearchConfig& config, const RunPaths& paths, Prepared& 
   nlohmann::json env = nlohmann::json::parse(cost::ToJson(prepared.machine));
   env["model_hash"] = GraphHash(*prepared.graph);
   WriteFileAtomic(paths.At("env.json"), env.dump(2) + "\n");
-  prepared.scales = Calibrate(config, prepared, paths.At("scales.json"));
+  CalibrationData calibration(config, *prepared.graph);
+  prepared.scales = Calibrate(config, prepared, calibration, paths.At("scales.json"));
+  if (Prunes(config)) {
+    prepared.unit_scores = ScoreUnits(config, prepared, calibration, paths.At("unit_scores.json"));
+  }
   ProgressLine line;
   line.Show("[prepare] outputs of the uncompressed model");
-  prepared.labelled = PrepareSamples(config, prepared, paths.prepared());
+  const cost::PreparedFolder folder =
+      PrepareSamples(config, prepared, calibration, paths.prepared());
+  prepared.labelled = folder.labelled;
+  prepared.fit_hash = folder.fit_hash;
 }
 
 }  // namespace msc::gym

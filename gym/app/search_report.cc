@@ -2,18 +2,19 @@
 #include <array>
 #include <ctime>
 #include <filesystem>
-#include <set>
+#include <map>
 
 #include <nlohmann/json.hpp>
 
 #include "compiler/base/error.h"
 #include "compiler/base/fields.h"
 #include "compiler/base/file.h"
+#include "compiler/compress/prune/prune.h"
+#include "compiler/compress/quantize/quantize.h"
 #include "compiler/ops/op.h"
 #include "compiler/pipeline/batch.h"
 #include "cost/measure/folder.h"
 #include "envs/common/evaluation.h"
-#include "envs/quantize/quantize_env.h"
 #include "gym/app/search_run.h"
 #include "gym/report/report.h"
 #include "gym/study/scan.h"
@@ -136,8 +137,29 @@ LayerTime TimeOf(const std::vector<cost::Profile>& profiles, std::size_t index,
   return time;
 }
 
+/// Share of its output channels that every layer with weights keeps.
+std::map<std::string, double> KeptShares(const Graph& graph, const PrunePlan& plan) {
+  const PruneSpace space(graph);
+  const std::vector<bool> kept = KeptUnits(space, plan);
+  std::map<std::string, double> shares;
+  for (const WeightedLayer& layer : FindWeightedLayers(graph)) {
+    const Node& node = graph.node(layer.node);
+    const auto& units = space.Units(node.outputs.at(0), layer.channel_axis);
+    const auto stay = std::count_if(units.begin(), units.end(), [&](std::int32_t unit) {
+      return unit < 0 || kept[static_cast<std::size_t>(unit)];
+    });
+    shares[node.name] =
+        units.empty() ? 1.0 : static_cast<double>(stay) / static_cast<double>(units.size());
+  }
+  return shares;
+}
+
 std::vector<ReportLayer> MakeLayers(const Run& run) {
   std::vector<ReportLayer> layers;
+  std::map<std::string, double> kept;
+  if (Prunes(run.config) && run.findings.best) {
+    kept = KeptShares(run.graph, run.findings.finalists.at(*run.findings.best).strategy.prune);
+  }
   for (const QuantizableLayer& layer : FindQuantizableLayers(run.graph)) {
     const Node& node = run.graph.node(run.graph.FindNode(layer.name));
     ReportLayer row{.name = layer.name,
@@ -146,12 +168,14 @@ std::vector<ReportLayer> MakeLayers(const Run& run) {
                     .latency_share = TimeOf(run.findings.profiles, 0, layer.name).share,
                     .chosen = "",
                     .achieved = TimeOf(run.findings.profiles, 1, layer.name).precision,
-                    .sensitivity = std::nullopt};
+                    .sensitivity = std::nullopt,
+                    .kept = std::nullopt};
     if (run.findings.best) {
       const auto& chosen = run.findings.finalists.at(*run.findings.best).strategy.quantize.layers;
       const auto it = chosen.find(layer.name);
       row.chosen = it == chosen.end() ? "f32" : it->second;
     }
+    if (const auto share = kept.find(layer.name); share != kept.end()) row.kept = share->second;
     for (const LayerSensitivity& sensitivity : run.findings.sensitivities) {
       if (sensitivity.layer == layer.name && sensitivity.failure.empty()) {
         row.sensitivity = sensitivity.distill_loss;
@@ -217,10 +241,6 @@ std::vector<ReportFact> MakeFacts(const Run& run) {
 
 }  // namespace
 
-std::vector<Decision> DecisionsOf(const Graph& graph) {
-  return envs::QuantizeDecisions(FindQuantizableLayers(graph));
-}
-
 void WriteReport(const RunPaths& paths) {
   const Run run = ReadRun(paths);
   const auto& limits = run.config.objective.subject_to;
@@ -247,8 +267,17 @@ void WriteReport(const RunPaths& paths) {
                    .unit = quality == envs::kDistillLoss ? "nats" : "",
                    .baseline = 0.0,
                    .limit = limit_of(quality)};
-  input.sensitivity = "KL in nats, this layer alone in int8";
-  input.decisions = DecisionsOf(run.graph);
+  input.sensitivity = EnvId(run.config.env) == "Prune-v0"
+                          ? "KL in nats, its group of channels alone cut to about half"
+                          : "KL in nats, this layer alone in int8";
+  input.decisions = DecisionsOf(run.config, cost::LoadCanonical(run.folder));
+  for (const Decision& decision : input.decisions) {
+    std::optional<double>& alone = input.alone.emplace_back();
+    for (const LayerSensitivity& row : run.findings.sensitivities) {
+      if (row.layer == decision.name && row.failure.empty()) alone = row.distill_loss;
+    }
+  }
+  if (run.findings.best) input.winner = run.findings.finalists.at(*run.findings.best).trial;
   input.study = run.study;
   const Objective objective = ToObjective(run.config.objective);
   for (const Trial& trial : run.study.trials) {

@@ -13,6 +13,7 @@
 #include "compiler/codegen/onnx/export.h"
 #include "compiler/pipeline/artefact.h"
 #include "compiler/pipeline/batch.h"
+#include "compiler/pipeline/fitted.h"
 #include "gym/app/search_run.h"
 
 namespace msc::gym {
@@ -31,9 +32,9 @@ std::string CsvText(const std::string& text) {
 std::string SensitivityCsv(const Findings& findings) {
   std::ostringstream csv;
   csv.precision(9);
-  csv << "layer,distill_loss,mse,accuracy_drop,failure\n";
+  csv << "layer,choice,distill_loss,mse,accuracy_drop,failure\n";
   for (const LayerSensitivity& row : findings.sensitivities) {
-    csv << CsvText(row.layer) << ',';
+    csv << CsvText(row.layer) << ',' << CsvText(row.choice) << ',';
     if (row.failure.empty()) csv << row.distill_loss << ',' << row.mse;
     if (!row.failure.empty()) csv << ',';
     csv << ',';
@@ -58,7 +59,9 @@ std::string ParetoJson(const StudyResult& study) {
 void WriteBest(const SearchConfig& config, const RunPaths& paths, const Prepared& prepared,
                const Strategy& strategy) {
   MakeFolders(paths.best());
-  WriteFileAtomic(paths.best() + "/strategy.json", ToJson(strategy, 2) + "\n");
+  // Of an earlier best, before the search was resumed.
+  std::filesystem::remove(paths.best() + "/strategy.weights");
+  SaveStrategy(strategy, paths.best() + "/strategy.json");
   ExportOnnx(ApplyStrategy(*prepared.graph, strategy), paths.best() + "/model.onnx");
   WriteArtefact(paths.best() + "/artefact", *prepared.graph, strategy, prepared.targets,
                 {.threads = config.threads, .bindings = BatchBindings(*prepared.graph, 1)});

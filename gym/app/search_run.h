@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -14,6 +15,7 @@
 #include "cost/measure/local_evaluator.h"
 #include "cost/measure/machine.h"
 #include "envs/register.h"
+#include "gym/app/command.h"
 #include "gym/app/search_config.h"
 #include "gym/study/study.h"
 
@@ -33,9 +35,24 @@ struct Prepared {
   TargetRegistry targets;
   std::shared_ptr<const Graph> graph;         ///< canonical
   std::map<std::string, TensorScale> scales;  ///< of activations
+  std::vector<double> unit_scores;            ///< of channels; empty where none are pruned
+  std::string fit_hash;                       ///< of what candidates are fitted to; empty = nothing
   bool labelled = false;
   cost::MachineFacts machine;
 };
+
+/// Whether candidates may have fewer channels.
+[[nodiscard]] bool Prunes(const SearchConfig& config);
+/// What the env of a search is made from. The evaluator outlives it.
+[[nodiscard]] envs::EnvContext SearchContext(const SearchConfig& config, const Prepared& prepared,
+                                             cost::Evaluator& evaluator);
+/// The env that the config names; it has a problem(). UserError if the model has nothing to decide.
+[[nodiscard]] std::unique_ptr<Env> MakeSearchEnv(const SearchConfig& config,
+                                                 const envs::EnvContext& context);
+
+/// Says what a search would decide, whether bounds rule its goal out, and how long it would take,
+/// from one trial: all that it measures. Leaves nothing behind.
+void DryRun(const AppContext& context, const SearchConfig& config, std::size_t workers);
 
 /// Imports and canonicalizes the model and looks up all that the config names except the data.
 /// Writes nothing: a mistake leaves no run directory behind. UserError naming what is unknown.
@@ -46,16 +63,18 @@ struct Prepared {
 /// so that scales and with them the search space stay the same.
 void PrepareSearch(const SearchConfig& config, const RunPaths& paths, Prepared& prepared);
 
-/// Sensitivity of one layer: what making it alone 8-bit does.
+/// Sensitivity to one decision: what it does if it alone is not as in the uncompressed model.
 struct LayerSensitivity {
-  std::string layer;
+  std::string layer;                    ///< name of the decision
+  std::string choice = "int8";          ///< what was chosen for it
   double distill_loss = 0;              ///< mean KL divergence, nats
   double mse = 0;                       ///< relative
   std::optional<double> accuracy_drop;  ///< percentage points
   std::string failure;                  ///< why there are no numbers; empty if there are
   template <class Self, class Visit>
   static void Fields(Self& self, Visit& visit) {
-    visit("layer", self.layer, "node name");
+    visit("layer", self.layer, "name of the decision");
+    visit("choice", self.choice, "what was chosen for it");
     visit("distill_loss", self.distill_loss, "mean KL divergence");
     visit("mse", self.mse, "relative squared error");
     visit("accuracy_drop", self.accuracy_drop, "percentage points");
@@ -86,7 +105,7 @@ struct Findings {
   std::vector<cost::Profile> profiles;  ///< of the uncompressed model and of the best
   template <class Self, class Visit>
   static void Fields(Self& self, Visit& visit) {
-    visit("sensitivities", self.sensitivities, "one layer alone in 8 bits");
+    visit("sensitivities", self.sensitivities, "one decision alone");
     visit("finalists", self.finalists, "measured again together");
     visit("best", self.best, "index of the best finalist");
     visit("profiles", self.profiles, "step times of the uncompressed model and of the best");
@@ -101,8 +120,10 @@ struct SearchResult {
   std::optional<Strategy> so_far;
 };
 
-/// Each layer alone in 8 bits, judged on the samples of a trial. Fewer when `stop` says true.
-[[nodiscard]] std::vector<LayerSensitivity> MeasureSensitivity(const envs::EnvContext& context,
+/// Each decision alone (a layer in int8, a group of channels at about half) with all others as in
+/// the uncompressed model, judged on the samples of a trial. Fewer when `stop` says true.
+[[nodiscard]] std::vector<LayerSensitivity> MeasureSensitivity(const SearchProblem& problem,
+                                                               cost::Evaluator& evaluator,
                                                                const std::function<bool()>& stop);
 
 /// Measures the best trials again, a handful at a time, until one keeps the constraints on all
@@ -116,8 +137,8 @@ void MeasureFinalists(const SearchConfig& config, SearchProblem& problem,
 void WriteResults(const SearchConfig& config, const RunPaths& paths, const Prepared& prepared,
                   const SearchResult& result);
 
-/// What the assignments of a search over this graph decide.
-[[nodiscard]] std::vector<Decision> DecisionsOf(const Graph& graph);
+/// What the assignments of a search decide. `config` and graph are those of its run directory.
+[[nodiscard]] std::vector<Decision> DecisionsOf(const SearchConfig& config, const Graph& graph);
 
 /// Renders report.html from what a run directory holds. UserError where something is missing.
 void WriteReport(const RunPaths& paths);

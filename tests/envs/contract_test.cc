@@ -48,6 +48,7 @@ class CountingEvaluator final : public cost::Evaluator {
       cost::Outcome outcome;
       outcome.latency = cost::Latency{.median_ns = 1e6, .ratio = 1 / (1 + narrow)};
       outcome.quality.kl = 0.01 * narrow;
+      outcome.weight_bytes = static_cast<std::int64_t>(100 / (1 + narrow));
       done(i, outcome);
     }
   }

@@ -74,6 +74,27 @@ TEST(PruneEnv, OffersADensityForEveryGroup) {
             evaluator.asked[1].strategy);
 }
 
+TEST(PruneEnv, OffersOnlyDensitiesThatMakeADifference) {
+  RecordingEvaluator evaluator;
+  EnvContext context;
+  context.graph = Net(kTwoGroups);
+  context.evaluator = &evaluator;
+  context.target = "native";
+  context.align = 4;
+  context.fit_hash = std::string(64, 'f');
+  const auto env = MakePruneEnv(context);
+  // Of 8 units 8 or 4 can stay, of 16 also 12; each goes by the density nearest to it.
+  EXPECT_EQ(env->problem()->decisions(),
+            (std::vector<gym::Decision>{{"first", {"1", "0.5"}},
+                                        {"second", {"1", "0.75", "0.5", "0.25"}}}));
+  const Strategy pruned = StrategyFromJson(env->problem()->Describe({1, 1}), "it");
+  EXPECT_EQ(pruned.prune.groups.at("first").keep.size(), 4U);
+  EXPECT_EQ(pruned.prune.groups.at("second").keep.size(), 12U);
+  EXPECT_EQ(pruned.fit.samples, context.fit_hash);
+  EXPECT_TRUE(StrategyFromJson(env->problem()->Describe({0, 0}), "it").fit.samples.empty());
+  EXPECT_EQ(env->problem()->Anchors()[1].second, (gym::Assignment{0, 1}));
+}
+
 TEST(PruneEnv, RefusesAModelWithNothingToPrune) {
   RecordingEvaluator evaluator;
   EnvContext context;

@@ -1,0 +1,151 @@
+#include "envs/compress/compress_env.h"
+
+#include <algorithm>
+#include <map>
+#include <utility>
+#include <vector>
+
+#include "compiler/base/error.h"
+#include "envs/common/strategy_problem.h"
+#include "envs/prune/prune_env.h"
+#include "envs/quantize/quantize_env.h"
+#include "gym/core/decision_env.h"
+
+namespace msc::envs {
+namespace {
+
+constexpr const char* kId = "Compress-v0";
+
+/// Which decision of which kind stands at a place.
+struct Part {
+  bool is_density = false;
+  std::size_t index = 0;  ///< among those of its kind
+};
+
+class CompressProblem final : public StrategyProblem {
+ public:
+  explicit CompressProblem(const EnvContext& context)
+      : StrategyProblem(kId, context),
+        channels_(context),
+        layers_(FindQuantizableLayers(*context.graph)),
+        precisions_(QuantizeDecisions(layers_)) {
+    if (channels_.decisions().empty() || layers_.empty()) {
+      throw UserError(std::string("the model has ") +
+                      (layers_.empty() ? "no layer to quantize" : "no channels to prune") +
+                      "; search with the env quantize or prune alone");
+    }
+    Order();
+  }
+
+  [[nodiscard]] std::vector<std::vector<double>> Features() const {
+    const auto of_channels = channels_.Features();
+    const auto of_layers = LayerFeatures(*context().graph, layers_);
+    const std::size_t width = 1 + std::max(of_channels[0].size(), of_layers[0].size());
+    std::vector<std::vector<double>> rows;
+    for (const Part& part : parts_) {
+      const std::vector<double>& own =
+          part.is_density ? of_channels[part.index] : of_layers[part.index];
+      std::vector<double> row = {part.is_density ? 1.0 : 0.0};
+      row.insert(row.end(), own.begin(), own.end());
+      row.resize(width, 0.0);
+      rows.push_back(std::move(row));
+    }
+    return rows;
+  }
+
+ private:
+  /// In the order of the network.
+  void Order() {
+    std::map<std::string, std::size_t> place;
+    for (const NodeId id : context().graph->order()) {
+      place.emplace(context().graph->node(id).name, place.size());
+    }
+    std::vector<std::pair<std::size_t, Part>> order;
+    for (std::size_t i = 0; i < channels_.decisions().size(); ++i) {
+      order.push_back({place.at(channels_.decisions()[i].name), {true, i}});
+    }
+    for (std::size_t i = 0; i < layers_.size(); ++i) {
+      order.push_back({place.at(layers_[i].name), {false, i}});
+    }
+    std::stable_sort(order.begin(), order.end(),
+                     [](const auto& a, const auto& b) { return a.first < b.first; });
+    for (const auto& [at, part] : order) {
+      parts_.push_back(part);
+      gym::Decision decision =
+          part.is_density ? channels_.decisions()[part.index] : precisions_[part.index];
+      if (part.is_density) decision.name += " channels";
+      decisions_.push_back(std::move(decision));
+    }
+  }
+
+  [[nodiscard]] const std::vector<gym::Decision>& DoDecisions() const override {
+    return decisions_;
+  }
+
+  [[nodiscard]] Strategy StrategyOf(const gym::Assignment& assignment) const override {
+    std::vector<std::int32_t> densities(channels_.decisions().size());
+    std::vector<Precision> precisions(layers_.size());
+    for (std::size_t i = 0; i < parts_.size(); ++i) {
+      const Part& part = parts_[i];
+      if (part.is_density) {
+        densities[part.index] = assignment.at(i);
+      } else {
+        precisions[part.index] =
+            layers_[part.index].allowed.at(static_cast<std::size_t>(assignment.at(i)));
+      }
+    }
+    Strategy strategy =
+        MakeQuantizeStrategy(context(), layers_, precisions, Undecided().model_hash);
+    strategy.prune = channels_.PlanOf(densities);
+    FitToSamples(context(), strategy);
+    return strategy;
+  }
+
+  [[nodiscard]] gym::Assignment Smallest() const override { return LastChoices(); }
+
+  [[nodiscard]] std::string Meaning() const override {
+    Strategy all;
+    all.quantize.activations = context().scales;
+    return ToJson(all) + "\n" + context().fit_hash + "\n" + channels_.Meaning();
+  }
+
+  [[nodiscard]] gym::Assignment Uniform(double density, Precision precision) const {
+    gym::Assignment assignment;
+    for (const Part& part : parts_) {
+      if (part.is_density) {
+        assignment.push_back(channels_.Nearest(part.index, density));
+        continue;
+      }
+      const auto& allowed = layers_[part.index].allowed;
+      const auto it = std::find(allowed.begin(), allowed.end(), precision);
+      assignment.push_back(it == allowed.end() ? 0
+                                               : static_cast<std::int32_t>(it - allowed.begin()));
+    }
+    return assignment;
+  }
+
+  [[nodiscard]] std::vector<std::pair<std::string, gym::Assignment>> DoAnchors() const override {
+    return {{"int8", Uniform(1, Precision::kInt8)},
+            {"0.75 int8", Uniform(0.75, Precision::kInt8)},
+            {"0.5 int8", Uniform(0.5, Precision::kInt8)},
+            {"f32", Uniform(1, Precision::kF32)}};
+  }
+
+  PruneChoices channels_;
+  std::vector<QuantizableLayer> layers_;
+  std::vector<gym::Decision> precisions_;
+  std::vector<Part> parts_;
+  std::vector<gym::Decision> decisions_;
+};
+
+}  // namespace
+
+std::unique_ptr<gym::Env> MakeCompressEnv(const EnvContext& context) {
+  auto problem = std::make_unique<CompressProblem>(context);
+  auto features = problem->Features();
+  return gym::MakeDecisionEnv(std::move(problem), {.facts = {.id = kId, .nondeterministic = true},
+                                                   .reward = LatencyAndLossReward,
+                                                   .features = std::move(features)});
+}
+
+}  // namespace msc::envs

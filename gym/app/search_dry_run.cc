@@ -1,0 +1,95 @@
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <optional>
+#include <system_error>
+
+#include "compiler/base/error.h"
+#include "compiler/base/file.h"
+#include "gym/app/progress.h"
+#include "gym/app/search_farm.h"
+#include "gym/app/search_run.h"
+#include "gym/app/stop.h"
+#include "gym/study/describe.h"
+
+namespace msc::gym {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+/// A run directory that goes when it was looked at.
+class PassingRun {
+ public:
+  PassingRun() : path_((std::filesystem::temp_directory_path() / "mscgym-dry-XXXXXX").string()) {
+    if (::mkdtemp(path_.data()) == nullptr) {
+      throw SystemError("cannot create a folder for files that do not stay", errno);
+    }
+    MakeFolders(paths().At("scratch"));
+  }
+  PassingRun(const PassingRun&) = delete;
+  PassingRun& operator=(const PassingRun&) = delete;
+  ~PassingRun() {
+    std::error_code ignored;
+    std::filesystem::remove_all(path_, ignored);
+  }
+  [[nodiscard]] RunPaths paths() const { return {path_}; }
+
+ private:
+  std::string path_;
+};
+
+/// The baseline that asks most of a trial: one that is fitted to samples, if there is one.
+std::pair<std::string, Strategy> Specimen(const SearchProblem& problem) {
+  std::optional<std::pair<std::string, Strategy>> found;
+  for (const auto& [name, assignment] : problem.Anchors()) {
+    Strategy strategy = StrategyFromJson(problem.Describe(assignment), "a baseline");
+    if (!found || (found->second.fit.samples.empty() && !strategy.fit.samples.empty())) {
+      found = {name, std::move(strategy)};
+    }
+  }
+  Check(found.has_value(), "a problem that a search may take has baselines");
+  return *std::move(found);
+}
+
+}  // namespace
+
+void DryRun(const AppContext& context, const SearchConfig& config, std::size_t workers) {
+  const PassingRun run;
+  Prepared prepared = LoadSearch(config);
+  const auto start = Clock::now();
+  PrepareSearch(config, run.paths(), prepared);
+  const std::chrono::duration<double> preparing = Clock::now() - start;
+  cost::LocalEvaluator local(LocalFor(context, run.paths().folder, 0));
+  const std::unique_ptr<Env> env = MakeSearchEnv(config, SearchContext(config, prepared, local));
+  std::printf("%s, %s on %s, agent %s\n%s", config.env.c_str(), config.model.c_str(),
+              config.target.c_str(), config.agent.c_str(),
+              DescribeSpace(*env->problem(), ToObjective(config.objective)).c_str());
+
+  const auto [name, strategy] = Specimen(*env->problem());
+  const cost::Candidate candidate{.strategy = strategy};
+  std::optional<Failure> failure;
+  bool measured = false;
+  const auto before = Clock::now();
+  local.Evaluate(
+      {&candidate, 1},
+      [&](std::size_t /*index*/, const Result<cost::Outcome>& result) {
+        measured = true;
+        if (!result.ok()) failure = result.failure();
+      },
+      StopRequested);
+  if (!measured) return;
+  const std::chrono::duration<double> trial = Clock::now() - before;
+  std::printf("one trial, the baseline '%s': %.1f s%s\n", name.c_str(), trial.count(),
+              failure ? (", failed: " + failure->detail).c_str() : "");
+  const auto rounds = static_cast<double>((config.trials + workers - 1) / workers);
+  std::printf(
+      "%llu trials, %zu at a time: about %s, after %.1f s of preparing; sensitivities and %llu "
+      "finalists come on top%s\n",
+      static_cast<unsigned long long>(config.trials), workers,
+      FormatDuration(trial * rounds).c_str(), preparing.count(),
+      static_cast<unsigned long long>(config.finalists),
+      config.time_budget_s > 0 ? "; time_budget_s ends the trials earlier" : "");
+}
+
+}  // namespace msc::gym

@@ -1,0 +1,49 @@
+#include "compiler/base/error.h"
+#include "cost/model/evaluator.h"
+#include "gym/app/search_run.h"
+
+namespace msc::gym {
+namespace {
+
+/// For whoever wants to know a problem and not to try it.
+class NoEvaluator final : public cost::Evaluator {
+  void DoEvaluate(std::span<const cost::Candidate> /*batch*/, const Done& /*done*/,
+                  const std::function<bool()>& /*stop*/) override {
+    Check(false, "a problem that is only looked at is not tried");
+  }
+};
+
+}  // namespace
+
+bool Prunes(const SearchConfig& config) {
+  return EnvId(config.env) != "Quantize-v0";
+}
+
+envs::EnvContext SearchContext(const SearchConfig& config, const Prepared& prepared,
+                               cost::Evaluator& evaluator) {
+  return {.graph = prepared.graph,
+          .evaluator = &evaluator,
+          .target = config.target,
+          .scales = prepared.scales,
+          .labels = prepared.labelled ? envs::Labels::kPresent : envs::Labels::kAbsent,
+          .fit_hash = prepared.fit_hash,
+          .unit_scores = prepared.unit_scores,
+          .align = config.prune.align};
+}
+
+std::unique_ptr<Env> MakeSearchEnv(const SearchConfig& config, const envs::EnvContext& context) {
+  envs::EnvRegistry envs;
+  envs::RegisterAll(envs);
+  std::unique_ptr<Env> env = envs.Make(EnvId(config.env), context);
+  if (env->problem() == nullptr) throw UserError("'" + config.env + "' is no search problem");
+  return env;
+}
+
+std::vector<Decision> DecisionsOf(const SearchConfig& config, const Graph& graph) {
+  NoEvaluator nobody;
+  Prepared prepared;
+  prepared.graph = std::make_shared<const Graph>(graph);
+  return MakeSearchEnv(config, SearchContext(config, prepared, nobody))->problem()->decisions();
+}
+
+}  // namespace msc::gym

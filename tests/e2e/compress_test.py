@@ -1,0 +1,133 @@
+"""Searches over channels, and over channels and precisions together, of a small part of the work."""
+
+import json
+import os
+import shutil
+import unittest
+
+import e2e
+
+TRIALS = 6
+
+
+class Compress(e2e.SearchTest):
+    def setUp(self):
+        super().setUp()
+        config = e2e.small_config()
+        config["prune"] = {"positions": 4}
+        config["agent"] = "random"
+        self.config = self.write("config.json", config)
+        self.model = config["model"]
+
+    def search(self, env, run, *arguments, prefix=()):
+        return self.succeed("search", self.config, "--env", env, "--out", run, *arguments,
+                            prefix=prefix)
+
+    def check_best(self, run):
+        """strategy.json and the weights beside it give the artefact again, bit by bit."""
+        best = os.path.join(run, "best")
+        strategy = json.loads(e2e.read(os.path.join(best, "strategy.json")))
+        self.succeed("compile", self.model, "--strategy", os.path.join(best, "strategy.json"),
+                     "--out", self.at("replayed"))
+        first = e2e.files_below(os.path.join(best, "artefact"))
+        self.assertEqual(first, e2e.files_below(self.at("replayed")))
+        self.succeed("export", self.model, "--strategy", os.path.join(best, "strategy.json"),
+                     "--out", self.at("replayed.onnx"))
+        self.assertEqual(e2e.read(os.path.join(best, "model.onnx")),
+                         e2e.read(self.at("replayed.onnx")))
+        shutil.rmtree(self.at("replayed"))
+        return strategy
+
+    def test_pruned_candidates_are_refitted_and_replayed(self):
+        # The smallest wins, so that the winner is pruned whatever the machine measures.
+        config = json.loads(e2e.read(self.config))
+        config["objective"] = {"minimize": ["weight_bytes"], "subject_to": {"distill_loss": 5}}
+        self.config = self.write("small.json", config)
+        run = self.at("run")
+        self.search("prune", run)
+        strategy = self.check_best(run)
+        self.assertTrue(strategy["prune"]["groups"])
+        self.assertEqual(strategy["quantize"]["layers"], {})
+        self.assertEqual(len(strategy["fit"]["weights"]), 64)
+        self.assertEqual(json.loads(e2e.read(os.path.join(run, "config.json")))["env"], "Prune-v0")
+        found = e2e.trials(run)
+        self.assertEqual([found[n]["source"] for n in range(3)],
+                         ["anchor:1", "anchor:0.75", "anchor:0.5"])
+        some = found[1]["metrics"]
+        self.assertLess(some["weight_bytes"], found[0]["metrics"]["weight_bytes"])
+        # The same channels gone without a fit cost several times as much.
+        config["prune"]["reconstruct"] = False
+        config["trials"] = 2
+        self.succeed("search", self.write("bare.json", config), "--env", "prune", "--out",
+                     self.at("bare"))
+        bare = e2e.trials(self.at("bare"))[1]
+        self.assertEqual(bare["assignment"], found[1]["assignment"])
+        self.assertLess(3 * some["distill_loss"], bare["metrics"]["distill_loss"])
+        report = e2e.read(os.path.join(run, "report.html")).decode()
+        self.assertIn("channels kept", report)
+        self.assertIn("id='decisions'", report)
+        self.succeed("report", run)
+        csv = self.at("trials.csv")
+        self.succeed("export-study", run, "--out", csv)
+        self.assertIn("/stage1/stage1.0/stage1.0.0/Conv", e2e.read(csv).decode().split("\n")[0])
+        # Weights of trials do not stay.
+        self.assertEqual(os.listdir(os.path.join(run, "scratch")), [])
+
+    def test_decides_the_same_with_workers_ranks_and_after_an_interruption(self):
+        serial = self.at("serial")
+        self.search("compress", serial)
+        expected = e2e.assignments(serial)
+        self.assertEqual(sorted(expected), list(range(TRIALS)))
+        losses = {n: t["metrics"]["distill_loss"] for n, t in e2e.trials(serial).items()}
+        strategy = self.check_best(serial)
+        self.assertTrue(strategy["quantize"]["layers"])
+        runs = {"workers": (["--workers", "2"], ())}
+        mpirun = shutil.which("mpirun")
+        if mpirun:
+            prefix = [mpirun, "-n", "3", "--oversubscribe"]
+            if os.geteuid() == 0:
+                prefix.append("--allow-run-as-root")
+            runs["ranks"] = ([], prefix)
+        for name, (arguments, prefix) in runs.items():
+            self.search("compress", self.at(name), *arguments, prefix=prefix)
+            self.assertEqual(e2e.assignments(self.at(name)), expected, name)
+            # Fitted to the same bits, wherever that was.
+            self.assertEqual({n: t["metrics"]["distill_loss"]
+                              for n, t in e2e.trials(self.at(name)).items()}, losses, name)
+        part = self.at("part")
+        self.search("compress", part, "--trials", "4")
+        self.search("compress", part, "--resume", "--trials", str(TRIALS))
+        self.assertEqual(e2e.assignments(part), expected)
+        self.check_best(part)
+        self.check_refusals(part)
+
+    def check_refusals(self, run):
+        rows = (
+            ("holds a search of Compress-v0, not of Prune-v0",
+             ["--env", "prune", "--out", run, "--resume"]),
+            ("'env' must be one of quantize, prune, compress", ["--env", "shrink", "--out", run]),
+            ("holds a search already", ["--env", "compress", "--out", run]),
+        )
+        for text, arguments in rows:
+            with self.subTest(text):
+                done = self.mscgym("search", self.config, *arguments)
+                self.assertEqual(done.returncode, 2, done.stderr)
+                self.assertIn(text, done.stderr)
+
+    def test_dry_run_measures_one_trial_and_leaves_nothing(self):
+        config = json.loads(e2e.read(self.config))
+        config["objective"]["subject_to"] = {"weight_bytes": 10, "accuracy_drop": 0.3}
+        strict = self.write("strict.json", config)
+        before = sorted(os.listdir(self.folder))
+        done = self.succeed("search", strict, "--env", "compress", "--dry-run",
+                            env={**os.environ, "TMPDIR": self.folder}, cwd=self.folder)
+        self.assertEqual(sorted(os.listdir(self.folder)), before)
+        for text in ("Compress-v0, ", " decisions, ", "baselines, tried first: int8, 0.75 int8",
+                     "weight_bytes <= 10: CANNOT be met, no assignment is below ",
+                     "accuracy_drop <= 0.3: only measuring tells",
+                     "one trial, the baseline '0.75 int8': ", "6 trials, 1 at a time: about 00:"):
+            self.assertIn(text, done.stdout)
+
+
+if __name__ == "__main__":
+    e2e.main()
