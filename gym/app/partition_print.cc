@@ -112,9 +112,12 @@ std::string Where(const PartitionOutcome& outcome) {
          Text("building regions %.1f and ", s.build_regions) +
          Text("timing them %.1f, ", s.time_regions) +
          Text("building whole plans %.1f and ", s.build_plans) +
-         Text("timing them %.1f, ", s.time_plans) + Text("searching %.3f, ", s.search) +
+         Text("timing them %.1f, ", s.time_plans) +
+         Text("waiting for cores that others measured on %.1f, ", s.waiting) +
+         Text("searching %.3f, ", s.search) +
          Text("finding what is known %.1f, ", s.all - s.kernels - s.build_regions - s.time_regions -
-                                                  s.build_plans - s.time_plans - s.search) +
+                                                  s.build_plans - s.time_plans - s.waiting -
+                                                  s.search) +
          Text("reading the model and proposing regions %.1f", outcome.seconds - s.all);
 }
 
