@@ -144,9 +144,10 @@ TEST(Farm, WorksOnAsManyAsItHasWorkers) {
 }
 
 TEST(Farm, ASlowCandidateHoldsUpNobodyElse) {
-  TestFarm farm(2);
-  const auto batch = Candidates(20);
+  // These outlive the threads of the farm.
   std::atomic<int> others = 0;
+  const auto batch = Candidates(20);
+  TestFarm farm(2);
   for (int rank = 1; rank <= 2; ++rank) {
     farm.Add(rank, [&](const Candidate& c, const std::function<bool()>& stop) {
       if (c.strategy == batch[0].strategy) {
@@ -196,9 +197,10 @@ TEST(Farm, SurvivesAWorkerThatDiesWithACandidate) {
 TEST(Farm, SurvivesAWorkerThatFallsSilent) {
   FarmOptions options = Quick();
   options.worker_lease_seconds = 0.2;
+  // It outlives the threads of the farm.
+  std::atomic<bool> quit = false;
   TestFarm farm(2, options);
   farm.Add(1);
-  std::atomic<bool> quit = false;
   std::jthread silent([&, endpoint = std::shared_ptr<Transport>(farm.hub().Endpoint(2))] {
     Message ready;
     ready.kind = MessageKind::kReady;
@@ -272,8 +274,9 @@ TEST(Farm, SaysWhyNoWorkerIsLeft) {
 }
 
 TEST(Farm, StopsSoonAndWorksAgainAfterwards) {
-  TestFarm farm(2);
+  // It outlives the threads of the farm.
   std::atomic<bool> slow = true;
+  TestFarm farm(2);
   for (int rank = 1; rank <= 2; ++rank) {
     farm.Add(rank, [&](const Candidate& c, const std::function<bool()>& stop) {
       while (slow && !stop()) std::this_thread::sleep_for(1ms);  // else for ever
@@ -362,8 +365,9 @@ TEST(Worker, IsAbandonedWhenItsEvaluationDoesNotEnd) {
 }
 
 TEST(Worker, BeatsWhileItEvaluates) {
-  TestFarm farm(1);
+  // It outlives the threads of the farm.
   std::atomic<int> beats = 0;
+  TestFarm farm(1);
   farm.Add(
       1,
       [&](const Candidate& c, const std::function<bool()>& stop) {
