@@ -10,6 +10,19 @@ target_compile_options(msc_options INTERFACE
   $<BUILD_INTERFACE:$<$<AND:$<CXX_COMPILER_ID:GNU>,$<VERSION_LESS:$<CXX_COMPILER_VERSION>,13>>:-Wno-restrict>>)
 install(TARGETS msc_options EXPORT mscTargets)
 
+# The standard headers take half of the time most of our files take. They are precompiled where
+# MSC_PRECOMPILE_LIBRARIES asks for it; the presets without it, and scripts/lint, see whether each file
+# includes what it uses.
+if(MSC_PRECOMPILE_LIBRARIES)
+  file(GENERATE OUTPUT ${PROJECT_BINARY_DIR}/precompiled.cc CONTENT "")
+  add_library(msc_precompiled OBJECT ${PROJECT_BINARY_DIR}/precompiled.cc)
+  target_link_libraries(msc_precompiled PRIVATE msc_options)
+  target_precompile_headers(msc_precompiled PRIVATE
+    <algorithm> <array> <atomic> <charconv> <chrono> <cmath> <condition_variable> <cstdint> <cstdio>
+    <cstring> <filesystem> <functional> <limits> <map> <memory> <mutex> <numeric> <optional> <ranges> <set>
+    <span> <sstream> <string> <string_view> <thread> <utility> <variant> <vector>)
+endif()
+
 # msc_library(NAME compiler_ir SOURCES a.cc HEADERS a.h DEPS compiler_base [PRIVATE_DEPS ...]
 #             [EXTERNAL Eigen3::Eigen])
 # DEPS and PRIVATE_DEPS are libraries of ours, without "msc::". EXTERNAL are imported targets that only
@@ -39,6 +52,10 @@ function(msc_library)
     PRIVATE ${arg_PRIVATE_DEPS} ${arg_EXTERNAL})
   set_target_properties(${arg_NAME} PROPERTIES CXX_EXTENSIONS OFF VERIFY_INTERFACE_HEADER_SETS ON
     INTERFACE_HEADER_SETS_TO_VERIFY HEADERS)
+  # OpenMP is a language option: what was precompiled without it is of no use.
+  if(MSC_PRECOMPILE_LIBRARIES AND NOT "OpenMP::OpenMP_CXX" IN_LIST arg_EXTERNAL)
+    target_precompile_headers(${arg_NAME} REUSE_FROM msc_precompiled)
+  endif()
   install(TARGETS ${arg_NAME} EXPORT mscTargets
     FILE_SET HEADERS DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/msc
     FILE_SET paired DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/msc)
