@@ -11,8 +11,8 @@ target_compile_options(msc_options INTERFACE
 install(TARGETS msc_options EXPORT mscTargets)
 
 # The standard headers take half of the time most of our files take. They are precompiled where
-# MSC_PRECOMPILE_LIBRARIES asks for it; the presets without it, and scripts/lint, see whether each file
-# includes what it uses.
+# MSC_PRECOMPILE_LIBRARIES asks for it; the preset release and scripts/lint do without, and see whether
+# each file includes what it uses.
 if(MSC_PRECOMPILE_LIBRARIES)
   file(GENERATE OUTPUT ${PROJECT_BINARY_DIR}/precompiled.cc CONTENT "")
   add_library(msc_precompiled OBJECT ${PROJECT_BINARY_DIR}/precompiled.cc)

@@ -13,12 +13,13 @@
 #include "compiler/ir/text.h"
 #include "compiler/ir/verifier.h"
 #include "tests/support/random_graph.h"
+#include "tests/support/seeds.h"
 
 namespace msc {
 namespace {
 
-constexpr std::uint64_t kSeeds = 400;
-constexpr std::uint64_t kMutants = 1500;
+constexpr std::uint64_t kSeeds = Seeds(400);
+constexpr std::uint64_t kMutants = Seeds(1500);
 
 TEST(RandomGraph, IsValidAndUsesEveryAttributeKindAndType) {
   std::vector<std::int64_t> kinds(std::variant_size_v<Attr>);

@@ -12,6 +12,7 @@
 #include "compiler/base/rng.h"
 #include "compiler/partition/search/baselines.h"
 #include "tests/support/cover.h"
+#include "tests/support/seeds.h"
 
 namespace msc {
 namespace {
@@ -126,9 +127,10 @@ void ExpectOptimal(const CoverProblem& problem, const Result<Cover>& found, cons
 }
 
 TEST(RandomProblems, ExactSearchesFindWhatBruteForceFinds) {
-  int covers = 0;
-  int without = 0;
-  for (std::uint64_t seed = 0; seed < 1000; ++seed) {
+  constexpr std::uint64_t kSeeds = Seeds(1000);
+  std::uint64_t covers = 0;
+  std::uint64_t without = 0;
+  for (std::uint64_t seed = 0; seed < kSeeds; ++seed) {
     const CoverProblem problem = RandomProblem(seed);
     const BruteForce brute(problem);
     (brute.costs().empty() ? without : covers) += 1;
@@ -196,12 +198,12 @@ TEST(RandomProblems, ExactSearchesFindWhatBruteForceFinds) {
     }
   }
   // The generator makes both kinds.
-  EXPECT_GT(covers, 500);
-  EXPECT_GT(without, 50);
+  EXPECT_GT(covers, kSeeds / 2);
+  EXPECT_GT(without, kSeeds / 20);
 }
 
 TEST(RandomProblems, TheBestCoversAreTheBestInOrder) {
-  for (std::uint64_t seed = 0; seed < 200; ++seed) {
+  for (std::uint64_t seed = 0; seed < Seeds(200); ++seed) {
     const CoverProblem problem = RandomProblem(seed);
     const BruteForce brute(problem);
     const Result<std::vector<Cover>> found = FindBestCovers(problem, 4);
@@ -236,7 +238,7 @@ TEST(RandomProblems, TheBestCoversAreTheBestInOrder) {
 }
 
 TEST(RandomProblems, ConditionsAreKept) {
-  for (std::uint64_t seed = 0; seed < 150; ++seed) {
+  for (std::uint64_t seed = 0; seed < Seeds(150); ++seed) {
     CoverProblem problem = RandomProblem(seed);
     problem.conditions.max_regions["b"] = static_cast<std::int64_t>(seed % 3);
     if (seed % 2 == 0) {

@@ -19,6 +19,7 @@
 #include "compiler/base/rng.h"
 #include "gym/study/scan.h"
 #include "tests/gym/study/sim_file.h"
+#include "tests/support/seeds.h"
 
 namespace msc::gym {
 namespace {
@@ -201,7 +202,7 @@ std::string Garbage(Rng& rng) {
 
 TEST(Journal, KeepsTheGoodPrefixBeforeGarbage) {
   const std::string good = Bytes(5);
-  for (std::uint64_t seed = 0; seed < 20000; ++seed) {
+  for (std::uint64_t seed = 0; seed < Seeds(20000); ++seed) {
     Rng rng(seed);
     SimDisk disk = DiskOf(good + Garbage(rng));
     ASSERT_EQ(Records(disk), Payloads(5)) << "seed " << seed;
@@ -210,7 +211,7 @@ TEST(Journal, KeepsTheGoodPrefixBeforeGarbage) {
 }
 
 TEST(ScanJournal, TakesAnyBytes) {
-  for (std::uint64_t seed = 0; seed < 5000; ++seed) {
+  for (std::uint64_t seed = 0; seed < Seeds(5000); ++seed) {
     Rng rng(seed);
     const std::string garbage = Garbage(rng);
     const JournalScan scan = ScanJournal(garbage);

@@ -25,6 +25,7 @@
 #include "compiler/targets/native/compile.h"
 #include "compiler/targets/native/module.h"
 #include "tests/support/random_kernel.h"
+#include "tests/support/seeds.h"
 
 namespace msc {
 namespace {
@@ -152,7 +153,7 @@ TEST_P(Levels, RandomKernelsRunAsInterpreted) {
 }
 
 TEST(Simplified, RandomKernelsRunAsBefore) {
-  for (std::uint64_t seed = 0; seed < 200; ++seed) {
+  for (std::uint64_t seed = 0; seed < Seeds(200); ++seed) {
     const KernelFunc func = RandomKernel(seed);
     const KernelFunc simple = kernel::Simplify(func);
     ASSERT_EQ(kernel::Verify(simple), std::vector<std::string>{}) << Print(func) << Print(simple);

@@ -14,6 +14,7 @@
 #include "compiler/ops/fused.h"
 #include "compiler/passes/passes.h"
 #include "tests/compiler/passes/support.h"
+#include "tests/support/seeds.h"
 
 namespace msc {
 namespace {
@@ -593,7 +594,7 @@ Graph RandomNet(std::uint64_t seed) {
 }
 
 TEST(RandomNetworks, KeepTheirNumbersWhateverThePlan) {
-  for (std::uint64_t seed = 0; seed < 150; ++seed) {
+  for (std::uint64_t seed = 0; seed < Seeds(150); ++seed) {
     SCOPED_TRACE(seed);
     Graph graph = RandomNet(seed);
     RemoveDeadCode(graph);

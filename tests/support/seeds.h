@@ -1,0 +1,15 @@
+#pragma once
+
+#include <cstdint>
+
+#include "compiler/base/sanitizer.h"
+
+namespace msc {
+
+/// How many random cases a test goes through where it would be `all`: a quarter under a sanitizer,
+/// which takes ten times as long and looks for mistakes that few cases show.
+constexpr std::uint64_t Seeds(std::uint64_t all) {
+  return kSanitized ? (all + 3) / 4 : all;
+}
+
+}  // namespace msc
