@@ -149,6 +149,7 @@ void Bench(const Options& options, AppContext& context) {
     for (std::size_t i = 0; i < profiles.size(); ++i) {
       if (rows[i].executable) PrintProfile(rows[i], profiles[i], setup.roof);
     }
+    if (options.profile) PrintParts(rows, profiles);
   }
   const bool any = std::any_of(rows.begin(), rows.end(),
                                [](const BenchRow& row) { return row.executable.has_value(); });
@@ -187,7 +188,8 @@ void AddBench(CLI::App& app, AppContext& context) {
       ->check(CLI::Range(1, 1000000))
       ->capture_default_str();
   command->add_option("--seed", options->seed, "of inputs and intervals")->capture_default_str();
-  command->add_flag("--profile", options->profile, "time and share of the roof of every step");
+  command->add_flag("--profile", options->profile,
+                    "time and share of the roof of every step, and parts beside each other");
   command->add_flag("--json", options->json, "for scripts");
   command->footer(
       "Examples:\n  mscgym bench model.onnx --targets onednn,onnxruntime --precision f32,int8\n"

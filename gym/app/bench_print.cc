@@ -7,6 +7,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "cost/measure/common_parts.h"
 #include "cost/measure/machine.h"
 
 namespace msc::gym {
@@ -115,6 +116,7 @@ nlohmann::ordered_json ProfileJson(const BenchRow& row, const std::vector<StepTi
     steps.push_back({{"name", step.name},
                      {"target", step.target},
                      {"precision", step.precision},
+                     {"nodes", step.nodes},
                      {"us", static_cast<double>(step.time.count()) * 1e-3},
                      {"gflops", share.gflops},
                      {"roof_share", share.share},
@@ -187,6 +189,44 @@ void PrintProfile(const BenchRow& row, const std::vector<StepTime>& times, const
                 total > 0 ? 100 * ns / total : 0, step.target.c_str(),
                 step.precision.empty() ? "-" : step.precision.c_str(), share.gflops,
                 100 * share.share, share.roof, step.name.c_str());
+  }
+}
+
+void PrintParts(const std::vector<BenchRow>& rows,
+                const std::vector<std::vector<StepTime>>& profiles) {
+  std::map<std::string, std::vector<std::size_t>> rows_of;  // by variant
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    if (rows[i].executable && profiles[i].size() > 1) rows_of[rows[i].variant].push_back(i);
+  }
+  for (const auto& [variant, chosen] : rows_of) {
+    if (chosen.size() < 2) continue;
+    std::vector<std::vector<StepTime>> steps;
+    steps.reserve(chosen.size());
+    for (const std::size_t i : chosen) steps.push_back(profiles[i]);
+    const cost::CommonParts common = cost::FindCommonParts(steps);
+    std::printf("\n%s, microseconds by part (* fastest)\n ", variant.c_str());
+    for (const std::size_t i : chosen) std::printf(" %14s", rows[i].target.c_str());
+    std::printf("   nodes\n");
+    std::vector<double> sums = common.conversions;
+    for (const cost::CommonPart& part : common.parts) {
+      std::printf(" ");
+      for (std::size_t i = 0; i < chosen.size(); ++i) {
+        sums[i] += part.micros[i];
+        std::printf(" %13.1f%c", part.micros[i], i == part.fastest ? '*' : ' ');
+      }
+      std::printf("   %s", part.nodes.front().c_str());
+      if (part.nodes.size() > 1) std::printf(" and %zu more", part.nodes.size() - 1);
+      std::printf("\n");
+    }
+    std::printf(" ");
+    for (const double micros : common.conversions) std::printf(" %13.1f ", micros);
+    std::printf("   turning layouts\n ");
+    for (const double sum : sums) std::printf(" %13.1f ", sum);
+    const double best = *std::min_element(sums.begin(), sums.end());
+    std::printf(
+        "   together\nEach part where it is fastest, with nothing to turn in between: %.1f "
+        "(%.2fx); see 'mscgym partition'\n",
+        common.Ideal(), best / common.Ideal());
   }
 }
 

@@ -23,4 +23,9 @@ void PrintJson(const BenchTitle& title, const BenchSetup& setup, const std::vect
 /// Time, GFLOP/s and share of the roof of every step.
 void PrintProfile(const BenchRow& row, const std::vector<StepTime>& times, const cost::Roof& roof);
 
+/// Rows of one variant side by side: each part that their steps have in common, and who is fastest.
+/// A row of one step, which is all or nothing, is left out.
+void PrintParts(const std::vector<BenchRow>& rows,
+                const std::vector<std::vector<StepTime>>& profiles);
+
 }  // namespace msc::gym

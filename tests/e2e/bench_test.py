@@ -45,6 +45,11 @@ class Bench(e2e.SearchTest):
         self.assertRegex(done.stdout, r"reference f32 +\d+\.\d+ +\d")
         self.assertIn("(onnxruntime) f32", done.stdout)
 
+    def test_targets_are_compared_part_by_part(self):
+        done = self.bench("--targets", "reference,reference:threads=1", "--profile")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertRegex(done.stdout, r"Each part where it is fastest.*: [\d.]+ \(\d+\.\d\dx\)")
+
     def test_no_row_at_all_is_a_failure(self):
         done = self.bench("--targets", "warp")
         self.assertEqual(done.returncode, 1)
