@@ -58,7 +58,8 @@ bool IsDense(const View& view) {
 
 View NewView(DType dtype, const Dims& dims, std::span<const std::size_t> order, const Halo& halo,
              std::int64_t& elements) {
-  constexpr std::int64_t kCacheSetBytes = 4096;
+  constexpr std::int64_t kPixelBytes = 1024;
+  constexpr std::int64_t kRowBytes = 4096;
   constexpr std::int64_t kLineBytes = 64;
   View view{.buffer = 0, .dtype = dtype, .dims = dims, .strides = {}, .offset = 0, .halo = halo};
   view.strides.resize(dims.size());
@@ -73,8 +74,9 @@ View NewView(DType dtype, const Dims& dims, std::span<const std::size_t> order, 
     stride *= std::max<std::int64_t>(extent, 1);
     // Pixels, and rows that windows reach over.
     if (extent > 1 && (first || !halo.empty())) {
+      const std::int64_t avoided = first ? kPixelBytes : kRowBytes;
       first = false;
-      if (stride * element % kCacheSetBytes == 0) stride += kLineBytes / element;
+      if (stride * element % avoided == 0) stride += kLineBytes / element;
     }
   }
   elements = stride;

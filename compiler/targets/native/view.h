@@ -44,9 +44,9 @@ struct View {
 [[nodiscard]] View DenseView(std::size_t buffer, DType dtype, const Dims& dims);
 [[nodiscard]] bool IsDense(const View& view);
 /// Memory for `dims` in `order` (axes from outermost to innermost) with a halo around; elements
-/// needed come back in `elements`. The stride of the second innermost axis of two or more entries,
-/// with a halo those of all outer ones, avoid multiples of 4 KiB, which would put all neighbours
-/// into the same cache set.
+/// needed come back in `elements`. Kernels read a dozen pixels at once, so the stride of the second
+/// innermost axis of two or more entries avoids multiples of 1 KiB, and with a halo those of outer
+/// ones avoid multiples of 4 KiB: neighbours would share a few sets of the nearest cache.
 [[nodiscard]] View NewView(DType dtype, const Dims& dims, std::span<const std::size_t> order,
                            const Halo& halo, std::int64_t& elements);
 
