@@ -1,15 +1,21 @@
-// Measures every point of a small search space, as `mscgym search` measures candidates, for the
-// tables that agents are compared on.
+// Measures points of small search spaces, as `mscgym search` measures candidates, for the tables
+// that agents are compared on.
 //
-//   record_table quality --mscgym build/release/bin/mscgym --groups stem:1,body:9,head:1
-//                        --run minmax=RUN1 --run percentile=RUN2 [--skip FILE] > rows.jsonl
-//   record_table time    likewise
+//   record_table quality|both --mscgym build/release/bin/mscgym --groups stem:1,body:9,head:1
+//                             --run minmax=RUN1 --run percentile=RUN2 [--skip FILE] POINTS.jsonl
+//                             > rows.jsonl
 //
 // A run is the folder of a search with `--trials 1`: it holds the prepared model, samples and
-// scales. The layers with weights are tied in groups, in their order; a point is a precision a
-// group and the run (how activations were calibrated). Points that mean the same strategy are
-// measured once. One JSON line a point, in whatever order; points in the file --skip are left out,
-// so an interrupted recording can go on.
+// scales. The layers with weights are tied in groups, in their order. A point, one JSON line, names
+// a run, and for each group a precision, a density or a target:
+//
+//   {"run": "minmax", "precision": ["f32", "int8", "int8"], "target": ["onednn", "native",
+//   "onednn"]}
+//
+// What it leaves out is f32, 1 and the run's target. Neighbours that share a target are one region,
+// from a layer of theirs to the next of others. Points that mean the same strategy are measured
+// once. A row is a point with what was measured of it, in whatever order; points that are in the
+// file --skip are left out, so an interrupted recording can go on.
 
 #include <algorithm>
 #include <cstdio>
@@ -27,18 +33,17 @@
 #include "compiler/base/error.h"
 #include "compiler/base/fields.h"
 #include "compiler/base/file.h"
+#include "compiler/compress/quantize/quantize.h"
+#include "compiler/ir/serialize.h"
 #include "compiler/runtime/threads.h"
 #include "compiler/strategy/strategy.h"
 #include "cost/measure/folder.h"
 #include "cost/measure/local_evaluator.h"
+#include "envs/prune/prune_env.h"
 #include "envs/quantize/quantize_env.h"
-#include "gym/core/problem.h"
 
 namespace {
 
-using msc::gym::Assignment;
-using msc::gym::Decision;
-using msc::gym::SearchProblem;
 using nlohmann::json;
 
 struct Group {
@@ -62,14 +67,14 @@ std::vector<Group> ParseGroups(const std::string& text) {
 }
 
 struct Run {
-  std::string calibration;
   std::unique_ptr<msc::cost::LocalEvaluator> evaluator;
-  std::unique_ptr<msc::gym::Env> env;
+  msc::envs::EnvContext context;
+  std::vector<msc::QuantizableLayer> layers;
+  std::string model_hash;
 };
 
-Run OpenRun(const std::string& text, const std::string& mscgym) {
-  auto [calibration, folder] = Split(text, '=');
-  Run run{.calibration = calibration, .evaluator = nullptr, .env = nullptr};
+Run OpenRun(const std::string& folder, const std::string& mscgym) {
+  Run run;
   const msc::cost::PreparedFolder prepared = msc::cost::OpenFolder(folder + "/prepared");
   msc::cost::LocalOptions options;
   options.folder = folder + "/prepared";
@@ -79,64 +84,94 @@ Run OpenRun(const std::string& text, const std::string& mscgym) {
   options.quality_cores = cores;
   options.latency_cores = cores;
   run.evaluator = std::make_unique<msc::cost::LocalEvaluator>(options);
-  msc::envs::EnvContext context;
-  context.graph = std::make_shared<const msc::Graph>(msc::cost::LoadCanonical(prepared));
-  context.evaluator = run.evaluator.get();
-  context.target = prepared.settings.target;
-  context.labels = prepared.labelled ? msc::envs::Labels::kPresent : msc::envs::Labels::kAbsent;
+  run.context.graph = std::make_shared<const msc::Graph>(msc::cost::LoadCanonical(prepared));
+  run.context.evaluator = run.evaluator.get();
+  run.context.target = prepared.settings.target;
+  run.context.fit_hash = prepared.fit_hash;
+  run.context.align = 8;
   const json scales = msc::ParseJson(msc::ReadFile(folder + "/scales.json"), "scales.json");
-  msc::ReadJson(scales.at("scales"), "scales", context.scales);
-  run.env = msc::envs::MakeQuantizeEnv(context);
+  msc::ReadJson(scales.at("scales"), "scales", run.context.scales);
+  run.layers = msc::FindQuantizableLayers(*run.context.graph);
+  run.model_hash = msc::GraphHash(*run.context.graph);
   return run;
 }
 
-/// The tied precisions for every layer. A layer that does not allow one stays at its first.
-Assignment Untie(const SearchProblem& problem, const std::vector<Group>& groups,
-                 const std::vector<std::string>& precisions) {
-  Assignment assignment;
+/// Group of every layer of the graph by name: that of its first layers, and so on.
+std::map<std::string, std::size_t> GroupsOfLayers(const Run& run,
+                                                  const std::vector<Group>& groups) {
+  std::map<std::string, std::size_t> group_of;
   for (std::size_t g = 0; g < groups.size(); ++g) {
     for (std::size_t i = 0; i < groups[g].layers; ++i) {
-      const Decision& layer = problem.decisions().at(assignment.size());
-      const auto it = std::find(layer.choices.begin(), layer.choices.end(), precisions[g]);
-      assignment.push_back(
-          it == layer.choices.end() ? 0 : static_cast<std::int32_t>(it - layer.choices.begin()));
+      group_of.emplace(run.layers.at(group_of.size()).name, g);
     }
   }
-  return assignment;
-}
-
-std::vector<std::vector<std::string>> AllPrecisions(std::size_t groups) {
-  std::vector<std::vector<std::string>> all = {{}};
-  for (std::size_t g = 0; g < groups; ++g) {
-    std::vector<std::vector<std::string>> longer;
-    for (const auto& head : all) {
-      for (const char* precision : {"f32", "bf16", "int8"}) {
-        longer.push_back(head);
-        longer.back().emplace_back(precision);
-      }
-    }
-    all = std::move(longer);
+  if (group_of.size() != run.layers.size()) {
+    throw msc::UserError("the groups have " + std::to_string(group_of.size()) +
+                         " layers, the model " + std::to_string(run.layers.size()));
   }
-  return all;
+  return group_of;
 }
 
-std::string Key(const json& row) {
-  return row.at("calibration").get<std::string>() + " " + row.at("precisions").dump();
+/// Regions of neighbours that share a target; one for all makes none.
+void Partition(const Run& run, const std::map<std::string, std::size_t>& group_of,
+               const std::vector<std::string>& targets, msc::Strategy& strategy) {
+  std::size_t group = 0;  // nodes before the first layer go with it
+  for (const msc::NodeId id : run.context.graph->order()) {
+    const std::string& name = run.context.graph->node(id).name;
+    if (const auto it = group_of.find(name); it != group_of.end()) group = it->second;
+    const std::string& target = targets.at(group);
+    if (strategy.partition.empty() || strategy.partition.back().target != target) {
+      strategy.partition.push_back({.nodes = {}, .target = target});
+    }
+    strategy.partition.back().nodes.push_back(name);
+  }
+  strategy.target = strategy.partition.front().target;
+  if (strategy.partition.size() == 1) strategy.partition.clear();
 }
 
-/// Points by the strategy they mean.
-using Points = std::map<std::string, std::pair<Assignment, std::vector<json>>>;
+msc::Strategy StrategyOf(const Run& run, const std::map<std::string, std::size_t>& group_of,
+                         const json& point) {
+  std::vector<msc::Precision> precisions(run.layers.size(), msc::Precision::kF32);
+  for (std::size_t i = 0; i < run.layers.size() && point.contains("precision"); ++i) {
+    const std::string word = point["precision"].at(group_of.at(run.layers[i].name));
+    const auto wanted = msc::ParsePrecision(word);
+    const auto& allowed = run.layers[i].allowed;
+    // A layer that does not allow it stays at its first.
+    const bool fits = std::find(allowed.begin(), allowed.end(), wanted) != allowed.end();
+    precisions[i] = fits ? wanted : allowed.front();
+  }
+  msc::Strategy strategy =
+      msc::envs::MakeQuantizeStrategy(run.context, run.layers, precisions, run.model_hash);
+  if (point.contains("density")) {
+    const msc::envs::PruneChoices channels(run.context);
+    std::vector<std::int32_t> choices;
+    for (const auto& decision : channels.decisions()) {
+      const std::string word = point["density"].at(group_of.at(decision.name));
+      choices.push_back(channels.Nearest(choices.size(), std::stod(word)));
+    }
+    strategy.prune = channels.PlanOf(choices);
+    msc::envs::FitToSamples(run.context, strategy);
+  }
+  if (point.contains("target")) {
+    Partition(run, group_of, point["target"].get<std::vector<std::string>>(), strategy);
+  }
+  return strategy;
+}
+
+/// Strategies that points mean, by their JSON, with those points.
+using Points = std::map<std::string, std::pair<msc::Strategy, std::vector<json>>>;
 
 void Record(Run& run, const Points& points, msc::cost::Measure measure) {
   std::vector<msc::cost::Candidate> batch;
   std::vector<const std::vector<json>*> rows;
-  for (const auto& [strategy, point] : points) {
-    batch.push_back({.strategy = msc::StrategyFromJson(strategy, "a point"), .measure = measure});
-    rows.push_back(&point.second);
+  for (const auto& [text, meaning] : points) {
+    batch.push_back({.strategy = meaning.first, .measure = measure});
+    rows.push_back(&meaning.second);
   }
   const auto report = [&](std::size_t i, const msc::Result<msc::cost::Outcome>& result) {
-    for (json row : *rows[i]) {
-      row.update(json::parse(msc::cost::ToJson(result)));
+    for (const json& point : *rows[i]) {
+      json row = json::parse(msc::cost::ToJson(result));
+      row["point"] = point;
       std::printf("%s\n", row.dump().c_str());
     }
     std::fflush(stdout);
@@ -146,6 +181,7 @@ void Record(Run& run, const Points& points, msc::cost::Measure measure) {
 
 struct Options {
   std::string what;
+  std::string points;
   std::string mscgym;
   std::string groups;
   std::vector<std::string> runs;
@@ -153,46 +189,52 @@ struct Options {
 };
 
 int Main(const Options& options) {
-  const auto& [what, mscgym, groups_text, run_texts, skip] = options;
-  const std::vector<Group> groups = ParseGroups(groups_text);
   std::set<std::string> done;
-  std::ifstream known(skip);
-  for (std::string line; std::getline(known, line);) done.insert(Key(json::parse(line)));
-  std::vector<Run> runs;
-  for (const std::string& text : run_texts) runs.push_back(OpenRun(text, mscgym));
-  std::vector<Points> points(runs.size());
-  std::map<std::string, std::size_t> owner;  // the first run that a strategy appears in
-  for (std::size_t r = 0; r < runs.size(); ++r) {
-    const SearchProblem& problem = *runs[r].env->problem();
-    for (const auto& precisions : AllPrecisions(groups.size())) {
-      const json row = {{"calibration", runs[r].calibration}, {"precisions", precisions}};
-      if (done.contains(Key(row))) continue;
-      const Assignment assignment = Untie(problem, groups, precisions);
-      const std::string strategy = problem.Describe(assignment);
-      const std::size_t first = owner.emplace(strategy, r).first->second;
-      auto& point = points[first][strategy];
-      point.first = assignment;
-      point.second.push_back(row);
-    }
+  std::ifstream known(options.skip);
+  for (std::string line; std::getline(known, line);) {
+    done.insert(msc::ParseJson(line, options.skip).at("point").dump());
   }
-  const auto measure =
-      what == "time" ? msc::cost::Measure::kQualityAndLatency : msc::cost::Measure::kQuality;
-  for (std::size_t r = 0; r < runs.size(); ++r) Record(runs[r], points[r], measure);
+  std::map<std::string, Run> runs;
+  for (const std::string& text : options.runs) {
+    const auto [name, folder] = Split(text, '=');
+    runs.emplace(name, OpenRun(folder, options.mscgym));
+  }
+  const std::vector<Group> groups = ParseGroups(options.groups);
+  std::map<std::string, Points> points;
+  std::map<std::string, std::string> owner;  // the first run that a strategy appears in
+  std::ifstream wanted(options.points);
+  for (std::string line; std::getline(wanted, line);) {
+    const json point = msc::ParseJson(line, options.points);
+    if (done.contains(point.dump())) continue;
+    const std::string name = point.at("run");
+    const Run& run = runs.at(name);
+    msc::Strategy strategy = StrategyOf(run, GroupsOfLayers(run, groups), point);
+    const std::string text = msc::ToJson(strategy);
+    auto& meaning = points[owner.emplace(text, name).first->second][text];
+    meaning.first = std::move(strategy);
+    meaning.second.push_back(point);
+  }
+  const auto measure = options.what == "both" ? msc::cost::Measure::kQualityAndLatency
+                                              : msc::cost::Measure::kQuality;
+  for (const auto& [name, own] : points) Record(runs.at(name), own, measure);
   return 0;
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  CLI::App app("Measures every point of a small search space.");
+  CLI::App app("Measures points of a small search space.");
   Options options;
-  app.add_option("what", options.what, "quality or time")
+  app.add_option("what", options.what, "quality, or both it and time")
       ->required()
-      ->check(CLI::IsMember({"quality", "time"}));
+      ->check(CLI::IsMember({"quality", "both"}));
+  app.add_option("points", options.points, "what to measure, JSON lines")
+      ->required()
+      ->check(CLI::ExistingFile);
   app.add_option("--mscgym", options.mscgym, "the program whose children measure")->required();
-  app.add_option("--groups", options.groups, "layers that share a precision: name:count,...")
+  app.add_option("--groups", options.groups, "layers that share their choices: name:count,...")
       ->required();
-  app.add_option("--run", options.runs, "calibration=folder of a search")->required();
+  app.add_option("--run", options.runs, "name=folder of a search")->required();
   app.add_option("--skip", options.skip, "rows that are there already");
   CLI11_PARSE(app, argc, argv);
   try {
