@@ -24,24 +24,33 @@ std::size_t Differing(const Assignment& a, const Assignment& b) {
 AdditiveModel::AdditiveModel(const gym::AgentSetup& setup, const History& history)
     : objectives_(setup.objectives), costs_(setup.costs) {
   if (!costs_.empty()) return;
+  const Told& best = *history.Best();
+  std::vector<std::pair<std::size_t, const Told*>> ran;  // with how many decisions differ
+  for (const Told& told : history.trials()) {
+    if (!told.failed) ran.emplace_back(Differing(told.assignment, best.assignment), &told);
+  }
+  // What is far away weighs next to nothing, and to fit takes time in proportion.
+  constexpr std::size_t kMost = 300;
+  if (ran.size() > kMost) {
+    std::stable_sort(ran.begin(), ran.end(),
+                     [](const auto& a, const auto& b) { return a.first < b.first; });
+    ran.resize(kMost);
+  }
   constexpr double kPerDifference = 0.85;
-  std::vector<const Told*> ran;
   std::vector<const Assignment*> at;
   std::vector<double> weights;
-  for (const Told& told : history.trials()) {
-    if (told.failed) continue;
-    ran.push_back(&told);
-    at.push_back(&told.assignment);
-    weights.push_back(std::pow(kPerDifference, static_cast<double>(Differing(
-                                                   told.assignment, history.Best()->assignment))));
+  for (const auto& [differing, told] : ran) {
+    at.push_back(&told->assignment);
+    weights.push_back(std::pow(kPerDifference, static_cast<double>(differing)));
   }
   Check(!ran.empty(), "an additive model has results to fit");
   std::vector<double> values(ran.size());
   for (std::size_t k = 0; k < setup.objectives + setup.constraints; ++k) {
     for (std::size_t t = 0; t < ran.size(); ++t) {
-      values[t] = k < objectives_ ? ran[t]->objectives[k] : ran[t]->constraints[k - objectives_];
+      const Told& told = *ran[t].second;
+      values[t] = k < objectives_ ? told.objectives[k] : told.constraints[k - objectives_];
     }
-    costs_.push_back(FitAdditive(setup.decisions, history.Best()->assignment, at, values, weights));
+    costs_.push_back(FitAdditive(setup.decisions, best.assignment, at, values, weights));
   }
 }
 

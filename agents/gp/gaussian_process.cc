@@ -39,17 +39,31 @@ struct Kernel {
   double noise = 0.01;  // variance, relative to that of the values
 };
 
+/// Choices by decision and point, so that what is done for one decision is done for all points.
+using Columns = std::vector<std::vector<std::int32_t>>;
+
+Columns ToColumns(std::span<const Assignment* const> points, std::size_t decisions) {
+  Columns columns(decisions, std::vector<std::int32_t>(points.size()));
+  for (std::size_t i = 0; i < points.size(); ++i) {
+    for (std::size_t d = 0; d < decisions; ++d) columns[d][i] = (*points[i])[d];
+  }
+  return columns;
+}
+
 /// Weighted share of decisions that differ, for all pairs.
-arma::mat Distances(std::span<const Assignment* const> a, std::span<const Assignment* const> b,
+arma::mat Distances(const Columns& a, std::span<const Assignment* const> b,
                     const std::vector<double>& weights) {
-  arma::mat distances(a.size(), b.size());
+  const std::size_t count = a.front().size();
+  arma::mat distances(count, b.size(), arma::fill::zeros);
   for (std::size_t j = 0; j < b.size(); ++j) {
-    for (std::size_t i = 0; i < a.size(); ++i) {
-      double sum = 0;
-      for (std::size_t d = 0; d < weights.size(); ++d) {
-        sum += (*a[i])[d] == (*b[j])[d] ? 0.0 : weights[d];
+    double* const sums = distances.colptr(j);
+    for (std::size_t d = 0; d < weights.size(); ++d) {
+      const std::int32_t choice = (*b[j])[d];
+      const double weight = weights[d];
+      const std::int32_t* const column = a[d].data();
+      for (std::size_t i = 0; i < count; ++i) {
+        sums[i] += column[i] == choice ? 0.0 : weight;
       }
-      distances(i, j) = sum;
     }
   }
   return distances;
@@ -80,7 +94,7 @@ double LogLikelihood(const arma::mat& lower, const arma::vec& values) {
 
 Kernel BestKernel(const arma::mat& distances, const arma::vec& values) {
   // Some of the points tell as much about the kernel as all of them.
-  constexpr arma::uword kMostPoints = 100;
+  constexpr arma::uword kMostPoints = 64;
   const arma::uword n = values.n_elem;
   const arma::uvec some =
       arma::regspace<arma::uvec>(0, std::max<arma::uword>(1, n / kMostPoints), n - 1);
@@ -105,7 +119,8 @@ Kernel BestKernel(const arma::mat& distances, const arma::vec& values) {
 }  // namespace
 
 struct GaussianProcess::State {
-  std::vector<Assignment> at;
+  Columns columns;
+  arma::mat distances;  // between them
   std::vector<double> weights;
   Kernel kernel;
   double mean = 0;
@@ -114,13 +129,7 @@ struct GaussianProcess::State {
   arma::mat lower;
   arma::vec solved;  // inverse covariance times values
 
-  [[nodiscard]] std::vector<const Assignment*> Pointers() const {
-    std::vector<const Assignment*> pointers;
-    for (const Assignment& assignment : at) pointers.push_back(&assignment);
-    return pointers;
-  }
-
-  void Solve(const arma::mat& distances) {
+  void Solve() {
     lower = Factor(kernel, distances);
     while (lower.is_empty()) {
       kernel.noise = 10 * kernel.noise;
@@ -137,7 +146,6 @@ GaussianProcess::GaussianProcess(std::span<const Assignment* const> at,
   Check(!at.empty() && at.size() == values.size(), "values belong to assignments");
   const OneThread one;
   State& state = *state_;
-  for (const Assignment* assignment : at) state.at.push_back(*assignment);
   // Every decision counts a little: that it did nothing so far may be chance.
   const double total = std::accumulate(relevance.begin(), relevance.end(), 0.0);
   const auto count = static_cast<double>(relevance.size());
@@ -150,9 +158,10 @@ GaussianProcess::GaussianProcess(std::span<const Assignment* const> at,
   state.mean = arma::mean(raw);
   state.scale = std::max(arma::stddev(raw), 1e-12 * (1 + std::abs(state.mean)));
   state.values = (raw - state.mean) / state.scale;
-  const arma::mat distances = Distances(at, at, state.weights);
-  state.kernel = BestKernel(distances, state.values);
-  state.Solve(distances);
+  state.columns = ToColumns(at, relevance.size());
+  state.distances = Distances(state.columns, at, state.weights);
+  state.kernel = BestKernel(state.distances, state.values);
+  state.Solve();
   const double scale = std::sqrt(
       std::max(arma::dot(state.values, state.solved) / static_cast<double>(at.size()), 1e-6));
   // The best scale of the kernel belongs to the deviations only; means do not depend on it.
@@ -170,18 +179,22 @@ void GaussianProcess::Believe(const Assignment& assignment) {
   State& state = *state_;
   const Assignment* point = &assignment;
   const double mean = (Predict({&point, 1})[0].mean - state.mean) / state.scale;
-  state.at.push_back(assignment);
+  const arma::mat to_others = Distances(state.columns, {&point, 1}, state.weights);
+  const arma::uword n = state.distances.n_rows;
+  state.distances.resize(n + 1, n + 1);  // the new row and column are zero
+  state.distances.submat(0, n, n - 1, n) = to_others;
+  state.distances.submat(n, 0, n, n - 1) = to_others.t();
+  for (std::size_t d = 0; d < assignment.size(); ++d) state.columns[d].push_back(assignment[d]);
   state.values.resize(state.values.n_elem + 1);
   state.values(state.values.n_elem - 1) = mean;
-  const auto pointers = state.Pointers();
-  state.Solve(Distances(pointers, pointers, state.weights));
+  state.Solve();
 }
 
 std::vector<Prediction> GaussianProcess::Predict(std::span<const Assignment* const> points) const {
   const OneThread one;
   const State& state = *state_;
   const arma::mat across =
-      Covariances(state.kernel, Distances(state.Pointers(), points, state.weights));
+      Covariances(state.kernel, Distances(state.columns, points, state.weights));
   const arma::vec means = across.t() * state.solved;
   const arma::mat white = arma::solve(arma::trimatl(state.lower), across);
   std::vector<Prediction> predictions;

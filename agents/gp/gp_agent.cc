@@ -118,6 +118,7 @@ class GpMethod final : public Method {
     const auto goal = [&](const std::vector<double>& weights) {
       return GaussianProcess(points.at, Targets(points, weights), model.Ranges(0));
     };
+    const std::vector<const Told*> elite = Elite(history);
     std::vector<double> weights;
     GaussianProcess process = goal(weights);
     while (!draft.full()) {
@@ -128,7 +129,7 @@ class GpMethod final : public Method {
         for (const Assignment& proposal : draft.proposals()) process.Believe(proposal);
         weights = wanted;
       }
-      const std::vector<Assignment> candidates = Candidates(draft, model, rng);
+      const std::vector<Assignment> candidates = Candidates(draft, model, elite, rng);
       if (candidates.empty()) return;
       const Assignment& best =
           candidates[MostPromising(points, Targets(points, weights), process, limits, candidates)];
@@ -164,6 +165,7 @@ class GpMethod final : public Method {
   }
 
   [[nodiscard]] std::vector<Assignment> Candidates(const Draft& draft, const AdditiveModel& model,
+                                                   const std::vector<const Told*>& elite,
                                                    Rng& rng) const {
     std::vector<Assignment> candidates;
     const auto add = [&](const Assignment& assignment) {
@@ -185,7 +187,6 @@ class GpMethod final : public Method {
       add(changes[i]);
     }
     constexpr int kMutants = 120;
-    const std::vector<const Told*> elite = Elite(draft.history());
     for (int i = 0; i < kMutants; ++i) {
       Assignment mutant = elite[rng.Below(elite.size())]->assignment;
       for (std::uint64_t changed = 1 + rng.Below(4); changed > 0; --changed) {
