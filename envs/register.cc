@@ -26,6 +26,10 @@ void RegisterAll(EnvRegistry& registry) {
                 .summary = "precision of every layer: f32, bf16 or int8, measured",
                 .nondeterministic = true},
                [](const EnvContext& context) { return MakeQuantizeEnv(context); });
+  registry.Add({.id = "Toy/MaskedKnapsack-v0",
+                .summary = "the same as PrecisionKnapsack, where bf16 and int8 are kept apart",
+                .max_steps = static_cast<std::int64_t>(KnapsackLayers().size())},
+               [](const EnvContext&) { return MakeMaskedKnapsackEnv(); });
   registry.Add({.id = "Toy/OneMax-v0",
                 .summary = "turn on as many of 10 switches as you can; optimum known",
                 .max_steps = kOneMaxBits},

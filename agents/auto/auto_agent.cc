@@ -30,8 +30,7 @@ class AutoMethod final : public Method {
 
   void Learn(const History& history, std::span<const Told> round) override {
     if (start_.empty()) {
-      start_ = history.Best() != nullptr ? history.Best()->assignment
-                                         : gym::Assignment(setup_.decisions.size(), 0);
+      start_ = history.BestOr(setup_);
     }
     for (Method* part : {ilp_.get(), gp_.get(), evolution_.get(), tpe_.get()}) {
       part->Learn(history, round);
@@ -56,7 +55,7 @@ class AutoMethod final : public Method {
   /// Single changes of what was best at first: the least that a model can start from.
   void ProposeChanges(Draft& draft) const {
     draft.Add(start_);
-    for (const gym::Assignment& change : SingleChanges(setup_.decisions, start_)) {
+    for (const gym::Assignment& change : SingleChanges(setup_, start_)) {
       draft.Add(change);
     }
   }

@@ -38,7 +38,7 @@ class BisectionMethod final : public Method {
 
  private:
   /// The decisions in their order, the first ones at their last choice: `step` single steps from
-  /// the mildest everywhere.
+  /// the mildest everywhere, as near to it as is legal.
   [[nodiscard]] Assignment AtStep(std::int64_t step) const {
     Assignment assignment;
     for (const gym::Decision& decision : setup_.decisions) {
@@ -47,11 +47,13 @@ class BisectionMethod final : public Method {
       assignment.push_back(static_cast<std::int32_t>(taken));
       step -= taken;
     }
-    return assignment;
+    return gym::MakeLegal(setup_.mask, std::move(assignment));
   }
 
-  /// Whether constraints are kept, or nothing where that must be tried first.
-  static std::optional<bool> Keeps(Draft& draft, const Assignment& assignment) {
+  /// Whether constraints are kept, or nothing where that must be tried first. What is ruled out
+  /// keeps nothing.
+  [[nodiscard]] std::optional<bool> Keeps(Draft& draft, const Assignment& assignment) const {
+    if (!gym::IsLegal(setup_.mask, assignment)) return false;
     if (const gym::Told* told = draft.history().Find(assignment)) {
       return !told->failed && told->violation == 0;
     }

@@ -66,10 +66,8 @@ class CollageMethod final : public Method {
 
   void Propose(Draft& draft) const override {
     for (const CoverPoint& point : order_) draft.Add(point.assignment);
-    const Told* best = draft.history().Best();
-    const Assignment base =
-        best != nullptr ? best->assignment : Assignment(setup_.decisions.size(), 0);
-    for (const Assignment& change : SingleChanges(setup_.decisions, base)) draft.Add(change);
+    const Assignment base = draft.history().BestOr(setup_);
+    for (const Assignment& change : SingleChanges(setup_, base)) draft.Add(change);
     Rng rng = draft.MakeRng();
     while (draft.AddNear(base, rng)) continue;
   }

@@ -96,8 +96,8 @@ std::vector<double> AdditiveModel::Ranges(std::size_t k) const {
   return ranges;
 }
 
-std::vector<Assignment> SingleChanges(std::span<const gym::Decision> decisions,
-                                      const Assignment& base) {
+std::vector<Assignment> SingleChanges(const gym::AgentSetup& setup, const Assignment& base) {
+  const std::vector<gym::Decision>& decisions = setup.decisions;
   std::vector<Assignment> changes;
   // The furthest choice of every decision before the second furthest of any.
   std::size_t most = 0;
@@ -112,8 +112,10 @@ std::vector<Assignment> SingleChanges(std::span<const gym::Decision> decisions,
       std::stable_sort(others.begin(), others.end(), [&](std::int32_t a, std::int32_t b) {
         return std::abs(a - base[i]) > std::abs(b - base[i]);
       });
-      changes.push_back(base);
-      changes.back()[i] = others[rank];
+      Assignment change = base;
+      change[i] = others[rank];
+      change = gym::MakeLegal(setup.mask, std::move(change));
+      if (change[i] == others[rank]) changes.push_back(std::move(change));
     }
   }
   return changes;

@@ -30,9 +30,10 @@ class AdditiveModel {
   std::vector<gym::AdditiveCost> costs_;
 };
 
-/// Single changes of `base` that were not tried, in the order of decisions, the furthest choice of
-/// each first.
-[[nodiscard]] std::vector<gym::Assignment> SingleChanges(std::span<const gym::Decision> decisions,
+/// Single changes of `base`, a legal assignment, in the order of decisions, the furthest choice of
+/// each first. One that is ruled out brings with it what makes it legal (MakeLegal), and is left
+/// out where that takes it back.
+[[nodiscard]] std::vector<gym::Assignment> SingleChanges(const gym::AgentSetup& setup,
                                                          const gym::Assignment& base);
 
 }  // namespace msc::agents

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "agents/common/mixed_radix.h"
 #include "agents/common/ranking.h"
 #include "compiler/base/error.h"
 
@@ -27,6 +26,11 @@ const Told* History::Best() const {
   return trials_.empty() ? nullptr : &trials_[best_];
 }
 
+Assignment History::BestOr(const gym::AgentSetup& setup) const {
+  if (const Told* best = Best()) return best->assignment;
+  return gym::MakeLegal(setup.mask, Assignment(setup.decisions.size(), 0));
+}
+
 Draft::Draft(const gym::AgentSetup& setup, const History& history, std::uint64_t first,
              std::size_t count)
     : setup_(setup), history_(history), first_(first), limit_(count) {}
@@ -35,19 +39,21 @@ Rng Draft::MakeRng() const {
   return Rng(MixSeed({setup_.seed, trial()}));
 }
 
-bool Draft::Has(const Assignment& assignment) const {
-  return history_.Find(assignment) != nullptr ||
-         std::find(proposals_.begin(), proposals_.end(), assignment) != proposals_.end();
+bool Draft::Takes(const Assignment& assignment) const {
+  return history_.Find(assignment) == nullptr &&
+         std::find(proposals_.begin(), proposals_.end(), assignment) == proposals_.end() &&
+         gym::IsLegal(setup_.mask, assignment);
 }
 
 bool Draft::Add(const Assignment& assignment) {
-  if (full() || Has(assignment)) return false;
+  if (full() || !Takes(assignment)) return false;
   proposals_.push_back(assignment);
   return true;
 }
 
 bool Draft::AddNear(Assignment assignment, Rng& rng) {
   if (full()) return false;
+  assignment = gym::MakeLegal(setup_.mask, std::move(assignment));
   if (Add(assignment)) return true;
   const auto& decisions = setup_.decisions;
   // One change, then two, ...: near first. After so many the space must be nearly used up.
@@ -59,7 +65,7 @@ bool Draft::AddNear(Assignment assignment, Rng& rng) {
         const std::size_t place = rng.Below(decisions.size());
         other[place] = static_cast<std::int32_t>(rng.Below(decisions[place].choices.size()));
       }
-      if (Add(other)) return true;
+      if (Add(gym::MakeLegal(setup_.mask, std::move(other)))) return true;
     }
   }
   return AddRandom();
@@ -70,16 +76,15 @@ bool Draft::AddRandom() {
   Rng rng = MakeRng();
   constexpr std::size_t kTries = 16;
   for (std::size_t i = 0; i < kTries; ++i) {
-    if (Add(RandomAssignment(setup_.decisions, rng))) return true;
+    if (Add(gym::DrawLegal(setup_.decisions, setup_.mask, rng))) return true;
   }
-  // Few are left: count on from a random place. At most every assignment tried lies on the way.
-  const double size = gym::SpaceSize(setup_.decisions);
-  constexpr double kMostCounted = 0x1p53;
-  const auto count = static_cast<std::uint64_t>(std::min(size, kMostCounted));
-  const std::uint64_t start = rng.Below(count);
-  for (std::uint64_t i = 0; i < count; ++i) {
-    if (Add(*NthAssignment(setup_.decisions, (start + i) % count))) return true;
-  }
+  // Few are left: count on from a random one. At most every assignment tried lies on the way.
+  const Assignment start = gym::DrawLegal(setup_.decisions, setup_.mask, rng);
+  Assignment next = start;
+  do {
+    if (Add(next)) return true;
+    next = NextLegal(setup_, std::move(next));
+  } while (next != start);
   exhausted_ = true;
   return false;
 }
@@ -88,13 +93,20 @@ PartOfDraft::PartOfDraft(Draft& draft, std::size_t count) : draft_(draft), limit
   draft_.limit_ = std::min(limit_, draft_.proposals_.size() + count);
 }
 
-Assignment RandomAssignment(std::span<const gym::Decision> decisions, Rng& rng) {
-  Assignment assignment;
-  assignment.reserve(decisions.size());
-  for (const gym::Decision& decision : decisions) {
-    assignment.push_back(static_cast<std::int32_t>(rng.Below(decision.choices.size())));
+Assignment NextLegal(const gym::AgentSetup& setup, Assignment assignment) {
+  for (std::size_t i = assignment.size(); i-- > 0;) {
+    const std::vector<bool> flags =
+        setup.mask ? setup.mask(std::span(assignment).first(i)) : std::vector<bool>();
+    const auto choices = static_cast<std::int32_t>(setup.decisions[i].choices.size());
+    for (std::int32_t choice = assignment[i] + 1; choice < choices; ++choice) {
+      if (!flags.empty() && !flags[static_cast<std::size_t>(choice)]) continue;
+      // Those after it start anew, at the first that each may have.
+      assignment[i] = choice;
+      std::fill(assignment.begin() + static_cast<std::ptrdiff_t>(i) + 1, assignment.end(), 0);
+      return gym::MakeLegal(setup.mask, std::move(assignment));
+    }
   }
-  return assignment;
+  return gym::MakeLegal(setup.mask, Assignment(assignment.size(), 0));
 }
 
 namespace {

@@ -21,6 +21,8 @@ class History {
   [[nodiscard]] const gym::Told* Find(const gym::Assignment& assignment) const;
   /// The best by Better, or nullptr when nothing was told.
   [[nodiscard]] const gym::Told* Best() const;
+  /// Its assignment or, when nothing was told, the first choices, as far as they are legal.
+  [[nodiscard]] gym::Assignment BestOr(const gym::AgentSetup& setup) const;
 
  private:
   std::vector<gym::Told> trials_;
@@ -29,7 +31,7 @@ class History {
 };
 
 /// The proposals of one round while they are made. No assignment gets in that was told or proposed
-/// before: a second measurement of the same would say nothing new.
+/// before: a second measurement of the same would say nothing new. Nor does one that is ruled out.
 class Draft {
  public:
   /// Both outlive the draft. `count` proposals for trials first, first + 1, ...
@@ -46,12 +48,12 @@ class Draft {
   [[nodiscard]] bool full() const noexcept { return exhausted_ || proposals_.size() >= limit_; }
   /// Draws for the next proposal: a function of the study's seed and the trial's number.
   [[nodiscard]] Rng MakeRng() const;
-  /// Whether it was told or is drafted already.
-  [[nodiscard]] bool Has(const gym::Assignment& assignment) const;
-  /// Adds it if it is new and there is room; returns whether it did.
+  /// Whether it is legal, and neither told nor drafted already.
+  [[nodiscard]] bool Takes(const gym::Assignment& assignment) const;
+  /// Adds it if it is to be taken and there is room; returns whether it did.
   bool Add(const gym::Assignment& assignment);
-  /// Adds it or, if it is not new, a new one near it: with more and more decisions drawn afresh,
-  /// at last whatever is left. Returns false when nothing is left.
+  /// Adds the legal one that is nearest or, if that is not new, a new one near it: with more and
+  /// more decisions drawn afresh, at last whatever is left. Returns false when nothing is left.
   bool AddNear(gym::Assignment assignment, Rng& rng);
   /// Adds one drawn uniformly from those that are left, or nearly so.
   bool AddRandom();
@@ -100,7 +102,8 @@ class Method {
 [[nodiscard]] std::unique_ptr<gym::Agent> MakeRoundAgent(gym::AgentSetup setup, std::size_t round,
                                                          std::unique_ptr<Method> method);
 
-/// Every decision uniform and independent.
-[[nodiscard]] gym::Assignment RandomAssignment(std::span<const gym::Decision> decisions, Rng& rng);
+/// The next legal assignment in the order where the last decision varies fastest; at the end the
+/// first one. `assignment` is legal.
+[[nodiscard]] gym::Assignment NextLegal(const gym::AgentSetup& setup, gym::Assignment assignment);
 
 }  // namespace msc::agents

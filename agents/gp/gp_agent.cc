@@ -169,7 +169,7 @@ class GpMethod final : public Method {
                                                    Rng& rng) const {
     std::vector<Assignment> candidates;
     const auto add = [&](const Assignment& assignment) {
-      if (!draft.Has(assignment)) candidates.push_back(assignment);
+      if (draft.Takes(assignment)) candidates.push_back(assignment);
     };
     const double size = gym::SpaceSize(setup_.decisions);
     if (size <= kWholeSpace) {
@@ -178,9 +178,11 @@ class GpMethod final : public Method {
       }
       return candidates;
     }
-    for (const Assignment& member : model.Front(32)) add(member);
+    for (Assignment& member : model.Front(32)) {
+      add(gym::MakeLegal(setup_.mask, std::move(member)));
+    }
     constexpr std::size_t kSingle = 48;
-    auto changes = SingleChanges(setup_.decisions, draft.history().Best()->assignment);
+    auto changes = SingleChanges(setup_, draft.history().Best()->assignment);
     for (std::size_t i = 0; i < std::min(kSingle, changes.size()); ++i) {
       // A random sample where there are more.
       std::swap(changes[i], changes[i + rng.Below(changes.size() - i)]);
@@ -194,10 +196,12 @@ class GpMethod final : public Method {
         mutant[place] =
             static_cast<std::int32_t>(rng.Below(setup_.decisions[place].choices.size()));
       }
-      add(mutant);
+      add(gym::MakeLegal(setup_.mask, std::move(mutant)));
     }
     constexpr int kRandom = 20;
-    for (int i = 0; i < kRandom; ++i) add(RandomAssignment(setup_.decisions, rng));
+    for (int i = 0; i < kRandom; ++i) {
+      add(gym::DrawLegal(setup_.decisions, setup_.mask, rng));
+    }
     return candidates;
   }
 

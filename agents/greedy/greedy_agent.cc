@@ -25,8 +25,7 @@ class GreedyMethod final : public Method {
 
   void Learn(const History& history, std::span<const Told> /*round*/) override {
     if (climb_.from.empty()) {
-      const Told* best = history.Best();
-      climb_.from = best != nullptr ? best->assignment : Assignment(setup_.decisions.size(), 0);
+      climb_.from = history.BestOr(setup_);
     }
     Draft nothing(setup_, history, 0, 0);
     climb_ = Advance(climb_, nothing);
@@ -64,6 +63,8 @@ class GreedyMethod final : public Method {
         if (choice == from[i]) continue;
         Assignment changed = from;
         changed[i] = choice;
+        changed = gym::MakeLegal(setup_.mask, std::move(changed));
+        if (changed[i] != choice) continue;
         const Told* told = Find(changed, draft);
         if (told == nullptr) {
           if (draft.full()) return {};
@@ -83,7 +84,7 @@ class GreedyMethod final : public Method {
       for (std::size_t i = 0; i < from.size(); ++i) {
         if (change->assignment[i] != from[i]) both[i] = change->assignment[i];
       }
-      const Told* told = Find(both, draft);
+      const Told* told = Find(gym::MakeLegal(setup_.mask, std::move(both)), draft);
       if (told == nullptr) return {};
       if (Better(*told, *current)) current = told;
     }
@@ -107,7 +108,7 @@ class GreedyMethod final : public Method {
       const auto& choices = setup_.decisions[place].choices;
       assignment[place] = static_cast<std::int32_t>(rng.Below(choices.size()));
     }
-    return assignment;
+    return gym::MakeLegal(setup_.mask, std::move(assignment));
   }
 
   gym::AgentSetup setup_;

@@ -2,6 +2,7 @@
 
 #include <limits>
 
+#include "agents/common/method.h"
 #include "agents/common/mixed_radix.h"
 
 namespace msc::agents {
@@ -15,6 +16,7 @@ class GridAgent final : public gym::Agent {
  private:
   std::vector<gym::Assignment> DoAsk(std::uint64_t first, std::size_t count) override {
     std::vector<gym::Assignment> proposals;
+    if (setup().mask) return AskLegal(first - setup().first_trial, count);
     for (std::uint64_t n = first - setup().first_trial; proposals.size() < count; ++n) {
       auto assignment = NthAssignment(setup().decisions, n);
       if (!assignment) break;
@@ -23,6 +25,26 @@ class GridAgent final : public gym::Agent {
     }
     return proposals;
   }
+
+  /// Where some are ruled out, only counting tells which is the n-th.
+  std::vector<gym::Assignment> AskLegal(std::uint64_t n, std::size_t count) {
+    const gym::Assignment start =
+        gym::MakeLegal(setup().mask, gym::Assignment(setup().decisions.size(), 0));
+    if (next_.empty() || n < at_) {
+      next_ = start;
+      at_ = 0;
+    }
+    std::vector<gym::Assignment> proposals;
+    while (proposals.size() < count && (at_ == 0 || next_ != start)) {
+      if (at_ >= n) proposals.push_back(next_);
+      next_ = NextLegal(setup(), std::move(next_));
+      ++at_;
+    }
+    return proposals;
+  }
+
+  gym::Assignment next_;  // number at_ of those that are legal
+  std::uint64_t at_ = 0;
 };
 
 }  // namespace

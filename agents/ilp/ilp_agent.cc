@@ -29,18 +29,17 @@ class IlpMethod final : public Method {
 
   void Learn(const History& history, std::span<const Told> /*round*/) override {
     if (!start_.empty()) return;
-    start_ = history.Best() != nullptr ? history.Best()->assignment
-                                       : Assignment(setup_.decisions.size(), 0);
+    start_ = history.BestOr(setup_);
   }
 
   void Propose(Draft& draft) const override {
     if (setup_.costs.empty()) {
       draft.Add(start_);
-      auto changes = SingleChanges(setup_.decisions, start_);
+      auto changes = SingleChanges(setup_, start_);
       if (changes.size() > changes_) changes.resize(changes_);
       for (const Assignment& change : changes) draft.Add(change);
     }
-    for (const Assignment& member : front_) draft.Add(member);
+    for (const Assignment& member : front_) draft.Add(gym::MakeLegal(setup_.mask, member));
     const Told* best = draft.history().Best();
     if (draft.full() || best == nullptr || best->failed) return;
     const AdditiveModel model(setup_, draft.history());
@@ -56,18 +55,20 @@ class IlpMethod final : public Method {
     const std::vector<Assignment> front = model.Front(MostSums(setup_.decisions.size()));
     if (setup_.objectives > 1 && setup_.constraints == 0) {
       Rng rng = draft.MakeRng();
-      for (std::size_t i = 0; i < front.size(); ++i) draft.Add(front[rng.Below(front.size())]);
+      for (std::size_t i = 0; i < front.size(); ++i) {
+        draft.Add(gym::MakeLegal(setup_.mask, front[rng.Below(front.size())]));
+      }
       return;
     }
-    for (const Assignment& member : front) draft.Add(member);
+    for (const Assignment& member : front) draft.Add(gym::MakeLegal(setup_.mask, member));
   }
 
   /// Single changes of the best answer, the expected best first: the sum errs where choices of
   /// neighbours act together.
   void Mend(Draft& draft, const AdditiveModel& model, const Assignment& best) const {
     std::vector<Told> expected;
-    for (const Assignment& change : SingleChanges(setup_.decisions, best)) {
-      if (!draft.Has(change)) expected.push_back(model.Expect(change));
+    for (const Assignment& change : SingleChanges(setup_, best)) {
+      if (draft.Takes(change)) expected.push_back(model.Expect(change));
     }
     std::stable_sort(expected.begin(), expected.end(), Better);
     for (const Told& told : expected) draft.Add(told.assignment);

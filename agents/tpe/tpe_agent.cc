@@ -66,8 +66,8 @@ class TpeMethod final : public Method {
       Assignment best;
       double most = -std::numeric_limits<double>::infinity();
       for (std::size_t i = 0; i < kDraws; ++i) {
-        Assignment drawn = likely.Draw(rng);
-        if (draft.Has(drawn)) continue;
+        Assignment drawn = gym::MakeLegal(setup_.mask, likely.Draw(rng));
+        if (!draft.Takes(drawn)) continue;
         const double ratio = likely.LogDensity(drawn) - unlikely.LogDensity(drawn);
         if (ratio <= most) continue;
         most = ratio;

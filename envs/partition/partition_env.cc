@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <map>
+#include <set>
 #include <utility>
 
 #include "compiler/base/error.h"
@@ -62,6 +64,57 @@ class PartitionProblem final : public StrategyProblem {
         }
       }
     }
+    for (std::uint32_t i = 0; i < cover().candidates.size(); ++i) {
+      if (!cover().candidates[i].cost.known()) continue;
+      const Candidate& candidate = cover().candidates[i];
+      candidate.nodes.ForEach([&](std::size_t node) {
+        const std::int32_t choice = ChoiceOf(node, candidate.target);
+        with_[{static_cast<FlowIndex>(node), choice}].push_back(i);
+        if (candidate.nodes.Count() == 1) alone_.insert({static_cast<FlowIndex>(node), choice});
+      });
+    }
+  }
+
+  [[nodiscard]] std::int32_t ChoiceOf(std::size_t node, const std::string& target) const {
+    const std::vector<std::string>& choices = decisions_[node + 1].choices;
+    return static_cast<std::int32_t>(std::find(choices.begin(), choices.end(), target) -
+                                     choices.begin());
+  }
+
+  // A target may be able to compute a node only together with others: then these cannot go to
+  // somebody else.
+  [[nodiscard]] bool DoMasked() const override { return alone_.size() < with_.size(); }
+
+  [[nodiscard]] std::vector<bool> DoMask(std::span<const std::int32_t> prefix) const override {
+    std::vector<bool> mask(decisions_[prefix.size()].choices.size(), true);
+    if (prefix.empty()) return mask;
+    std::vector<std::int32_t> given(prefix.begin() + 1, prefix.end());  // by node
+    const std::size_t node = given.size();
+    given.push_back(0);
+    for (std::size_t choice = 0; choice < mask.size(); ++choice) {
+      given[node] = static_cast<std::int32_t>(choice);
+      for (std::size_t j = 0; j < given.size() && mask[choice]; ++j) {
+        mask[choice] = HasCandidate(given, j);
+      }
+    }
+    // What went before may have left nothing at all; then there is nothing more to rule out.
+    const bool any = std::find(mask.begin(), mask.end(), true) != mask.end();
+    return any ? mask : std::vector<bool>(mask.size(), true);
+  }
+
+  /// Whether the target that `node` is given to can have a candidate with it, by what is given.
+  [[nodiscard]] bool HasCandidate(const std::vector<std::int32_t>& given, std::size_t node) const {
+    const std::pair key(static_cast<FlowIndex>(node), given[node]);
+    if (alone_.contains(key)) return true;
+    const std::vector<std::uint32_t>& with = with_.at(key);
+    return std::any_of(with.begin(), with.end(), [&](std::uint32_t i) {
+      const Candidate& candidate = cover().candidates[i];
+      bool fits = true;
+      candidate.nodes.ForEach([&](std::size_t other) {
+        fits = fits && (other >= given.size() || given[other] == ChoiceOf(other, candidate.target));
+      });
+      return fits;
+    });
   }
 
   void FindFront() {
@@ -136,9 +189,7 @@ class PartitionProblem final : public StrategyProblem {
       for (const std::uint32_t i : best_[price].chosen) {
         const Candidate& candidate = cover().candidates[i];
         candidate.nodes.ForEach([&](std::size_t node) {
-          const std::vector<std::string>& choices = decisions_[node + 1].choices;
-          const auto it = std::find(choices.begin(), choices.end(), candidate.target);
-          point.assignment[node + 1] = static_cast<std::int32_t>(it - choices.begin());
+          point.assignment[node + 1] = ChoiceOf(node, candidate.target);
         });
       }
       point.cost = CheckCover(cover(), best_[price].chosen).value();
@@ -150,6 +201,9 @@ class PartitionProblem final : public StrategyProblem {
   std::vector<CoverProblem> priced_;  ///< by price
   std::vector<Cover> best_;           ///< by price
   std::vector<gym::Decision> decisions_;
+  /// By node and choice: candidates that it can be in, and whether there is one of it alone.
+  std::map<std::pair<FlowIndex, std::int32_t>, std::vector<std::uint32_t>> with_;
+  std::set<std::pair<FlowIndex, std::int32_t>> alone_;
 };
 
 std::vector<std::vector<double>> FeaturesOf(const DataflowGraph& flow) {

@@ -22,6 +22,9 @@ inline constexpr std::array<double, 8> kBoundaryPrices = {0, 1, 3, 10, 30, 100, 
 /// it stands for each node by itself. The evaluator hears of them as Strategy::partition; where one
 /// region is all, as Strategy::target.
 ///
+/// Ruled out is a target for a node where by then no candidate of its is left for that node, or for
+/// one before it: it may need them together.
+///
 /// Anchors: each target alone, where it has a candidate for every node. CoverFront: the best cover
 /// at each price, by the exact search. Features of a decision, each in [0, 1]: place, kind of
 /// operator (OpKind / 6), tensors read / 8, share of the bytes that all nodes write; zeros for the

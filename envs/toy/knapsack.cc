@@ -38,7 +38,8 @@ Totals Sum(const gym::Assignment& assignment) {
 
 class KnapsackProblem final : public gym::SearchProblem {
  public:
-  KnapsackProblem() : reference_(Sum(gym::Assignment(kLayers.size(), 0))) {
+  explicit KnapsackProblem(bool apart)
+      : apart_(apart), reference_(Sum(gym::Assignment(kLayers.size(), 0))) {
     for (const KnapsackLayer& layer : kLayers) {
       decisions_.push_back(
           {std::string(layer.name), {kKnapsackPrecisions.begin(), kKnapsackPrecisions.end()}});
@@ -48,6 +49,14 @@ class KnapsackProblem final : public gym::SearchProblem {
  private:
   [[nodiscard]] const std::vector<gym::Decision>& DoDecisions() const override {
     return decisions_;
+  }
+  [[nodiscard]] bool DoMasked() const override { return apart_; }
+  [[nodiscard]] std::vector<bool> DoMask(std::span<const std::int32_t> prefix) const override {
+    std::vector<bool> mask(kKnapsackPrecisions.size(), true);
+    // Of 1 and 2, the one that the layer before does not have.
+    if (!prefix.empty() && prefix.back() > 0)
+      mask[static_cast<std::size_t>(3 - prefix.back())] = false;
+    return mask;
   }
   [[nodiscard]] std::vector<std::string> DoMetrics() const override {
     return {"latency_ratio", "accuracy_drop"};
@@ -95,7 +104,7 @@ class KnapsackProblem final : public gym::SearchProblem {
     return gym::ChoicesAsJson(decisions_, assignment);
   }
   [[nodiscard]] std::string DoHash() const override {
-    std::string text = "Toy/PrecisionKnapsack-v0";
+    std::string text = apart_ ? "Toy/MaskedKnapsack-v0" : "Toy/PrecisionKnapsack-v0";
     for (const KnapsackLayer& layer : kLayers) {
       text += " " + std::string(layer.name);
       for (const std::int32_t cost : layer.latency_us) text += " " + std::to_string(cost);
@@ -104,6 +113,7 @@ class KnapsackProblem final : public gym::SearchProblem {
     return Sha256Hex(text);
   }
 
+  bool apart_;  // whether bf16 and int8 are kept apart
   std::vector<gym::Decision> decisions_;
   Totals reference_;
 };
@@ -132,8 +142,14 @@ std::span<const KnapsackLayer> KnapsackLayers() {
 
 std::unique_ptr<gym::Env> MakeKnapsackEnv() {
   return gym::MakeDecisionEnv(
-      std::make_unique<KnapsackProblem>(),
+      std::make_unique<KnapsackProblem>(false),
       {.facts = {.id = "Toy/PrecisionKnapsack-v0"}, .reward = Reward, .features = Features()});
+}
+
+std::unique_ptr<gym::Env> MakeMaskedKnapsackEnv() {
+  return gym::MakeDecisionEnv(
+      std::make_unique<KnapsackProblem>(true),
+      {.facts = {.id = "Toy/MaskedKnapsack-v0"}, .reward = Reward, .features = Features()});
 }
 
 }  // namespace msc::envs

@@ -33,6 +33,7 @@ std::vector<Assignment> Agent::Ask(std::uint64_t first, std::size_t count) {
   Check(proposals.size() <= count, "an agent proposes no more than it was asked for");
   for (const Assignment& proposal : proposals) {
     Check(Fits(setup_.decisions, proposal), "an agent proposes choices in range");
+    Check(IsLegal(setup_.mask, proposal), "an agent proposes what its mask leaves");
   }
   return proposals;
 }

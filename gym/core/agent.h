@@ -39,6 +39,8 @@ struct AgentSetup {
   std::vector<AdditiveCost> costs = {};
   /// SearchProblem::CoverFront.
   std::vector<CoverPoint> cover_front = {};
+  /// SearchProblem::MaskFunction: what an agent may propose. Outlives the agent.
+  ChoiceMask mask = {};
 };
 
 /// Proposes assignments and hears how they did: ask and tell, in batches.
@@ -56,7 +58,7 @@ class Agent {
 
   /// Proposals for trials first, first + 1, ..., at most `count`; fewer at the end of a round,
   /// fewer or none when the agent has nothing left to try. Each has one choice per decision, in
-  /// range. `first` >= first_trial.
+  /// range and not ruled out by the mask. `first` >= first_trial.
   [[nodiscard]] std::vector<Assignment> Ask(std::uint64_t first, std::size_t count);
   /// Results in ascending trial number, each trial once over the agent's life; those of trials
   /// before first_trial (anchors) too. InternalError otherwise, or if one does not fit the setup.

@@ -110,7 +110,8 @@ class DecisionEnv final : public Env {
     if (chosen_.size() >= decisions.size()) return {};
     const auto all = static_cast<std::size_t>(std::get<Discrete>(action_space_.kind()).n);
     std::vector<bool> mask(all, false);
-    std::fill_n(mask.begin(), decisions[chosen_.size()].choices.size(), true);
+    const std::vector<bool> own = problem_->Mask(chosen_);
+    std::copy(own.begin(), own.end(), mask.begin());
     return mask;
   }
 

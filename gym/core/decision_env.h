@@ -25,11 +25,11 @@ struct DecisionEnvSetup {
 /// assignment.
 ///
 /// Action: Discrete(most choices of a decision); the mask rules out those that the decision at hand
-/// lacks. Observation: a Dict of "decision", the index of the decision at hand (after the end their
-/// number), "chosen", for each decision 0 while open, else 1 + the choice, and with features
-/// "features", the row of the decision at hand (after the end zeros). The info of the last step
-/// holds each metric under its name, or "failure". UserError if the setup or the decisions are
-/// malformed.
+/// lacks and those that the problem's mask rules out. Observation: a Dict of "decision", the index
+/// of the decision at hand (after the end their number), "chosen", for each decision 0 while open,
+/// else 1 + the choice, and with features "features", the row of the decision at hand (after the
+/// end zeros). The info of the last step holds each metric under its name, or "failure". UserError
+/// if the setup or the decisions are malformed.
 [[nodiscard]] std::unique_ptr<Env> MakeDecisionEnv(std::unique_ptr<SearchProblem> problem,
                                                    DecisionEnvSetup setup);
 

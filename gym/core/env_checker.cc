@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "compiler/base/error.h"
+#include "compiler/base/rng.h"
 #include "gym/core/env_registry.h"
 #include "gym/core/playthrough.h"
 #include "gym/core/problem.h"
@@ -151,20 +152,12 @@ void CheckGoingOn(const EnvMaker& make, Findings& findings) {
   findings.Expect(moved, "resets without a seed start from the last seed again");
 }
 
-Assignment RandomAssignment(const std::vector<Decision>& decisions, Rng& rng) {
-  Assignment assignment;
-  for (const Decision& decision : decisions) {
-    assignment.push_back(static_cast<std::int32_t>(rng.Below(decision.choices.size())));
-  }
-  return assignment;
-}
-
 std::vector<Assignment> Samples(SearchProblem& problem) {
   Rng rng(kSeed);
   std::vector<Assignment> samples;
   for (auto& [name, assignment] : problem.Anchors()) samples.push_back(std::move(assignment));
   for (int i = 0; i < kTries; ++i) {
-    samples.push_back(RandomAssignment(problem.decisions(), rng));
+    samples.push_back(DrawLegal(problem.decisions(), problem.MaskFunction(), rng));
   }
   return samples;
 }
@@ -227,6 +220,37 @@ void CheckEvaluations(const EnvMaker& make, Findings& findings) {
                   "problem: evaluating the same again gives something else");
 }
 
+/// Along legal assignments: that the env shows the problem's mask, and that Evaluate refuses what
+/// it rules out.
+void CheckMasks(const EnvMaker& make, Findings& findings) {
+  const auto env = make();
+  SearchProblem* problem = env->problem();
+  if (problem == nullptr || !problem->masked()) return;
+  const ChoiceMask mask = problem->MaskFunction();
+  for (const Assignment& sample : Samples(*problem)) {
+    env->Reset(kSeed);
+    for (std::size_t i = 0; i < sample.size(); ++i) {
+      const std::vector<bool> own = problem->Mask(std::span(sample).first(i));
+      std::vector<bool> shown = env->ActionMask();
+      shown.resize(std::max(own.size(), shown.size()), shown.empty());
+      findings.Expect(std::equal(own.begin(), own.end(), shown.begin()),
+                      "problem: the env shows another mask");
+      for (std::size_t choice = 0; choice < own.size(); ++choice) {
+        if (own[choice]) continue;
+        Assignment illegal = sample;
+        illegal[i] = static_cast<std::int32_t>(choice);
+        findings.ExpectRefused("an assignment that is ruled out", [&] {
+          static_cast<void>(EvaluateAll(*problem, std::vector<Assignment>{illegal}));
+        });
+        findings.Expect(IsLegal(mask, MakeLegal(mask, illegal)),
+                        "problem: its mask leaves dead ends");
+      }
+      const auto start = std::get<Discrete>(env->action_space().kind()).start;
+      if (env->Step(Point{start + sample[i]}).truncated) break;
+    }
+  }
+}
+
 /// Takes the choices one by one; the last step's info, or nothing if the episode was cut.
 std::optional<Notes> Walk(Env& env, const Assignment& assignment, Findings& findings) {
   const auto* actions = std::get_if<Discrete>(&env.action_space().kind());
@@ -279,6 +303,7 @@ std::vector<std::string> CheckEnv(const EnvMaker& make) {
   findings.Try("seeds", [&] { CheckSeeds(make, findings); });
   findings.Try("resets", [&] { CheckGoingOn(make, findings); });
   findings.Try("problem", [&] { CheckProblemForm(make, findings); });
+  findings.Try("masks", [&] { CheckMasks(make, findings); });
   findings.Try("evaluations", [&] { CheckEvaluations(make, findings); });
   findings.Try("walks", [&] { CheckWalks(make, findings); });
   return findings.Take();

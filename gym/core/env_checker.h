@@ -20,7 +20,8 @@ using EnvMaker = std::function<std::unique_ptr<Env>()>;
 /// episode where the env is deterministic, in a fresh env and in a used one; resets without a seed
 /// go on with the generator; episodes keep observations in their space, masks non-empty, rewards
 /// finite and max_steps. If the env offers problem(): decisions, metrics and anchors are sane;
-/// Describe and records are JSON; metrics keep their lower bounds; each assignment is evaluated
+/// Describe and records are JSON; what its mask rules out is refused, by Evaluate and by Step, and
+/// nothing else; metrics keep their lower bounds; each assignment is evaluated
 /// once with all its metrics, and again with the same result where deterministic; a stopped
 /// evaluation returns; taking the same choices with Step ends in the same metrics.
 ///

@@ -2,12 +2,14 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 #include <set>
 #include <utility>
 
 #include <nlohmann/json.hpp>
 
 #include "compiler/base/error.h"
+#include "compiler/base/rng.h"
 
 namespace msc::gym {
 
@@ -46,7 +48,8 @@ void CheckDecisions(std::span<const Decision> decisions) {
   }
 }
 
-void CheckAssignment(std::span<const Decision> decisions, const Assignment& assignment) {
+void CheckAssignment(std::span<const Decision> decisions,
+                     std::span<const std::int32_t> assignment) {
   if (assignment.size() != decisions.size()) {
     throw UserError("an assignment of " + std::to_string(assignment.size()) +
                     " choices does not fit " + std::to_string(decisions.size()) + " decisions");
@@ -59,12 +62,83 @@ void CheckAssignment(std::span<const Decision> decisions, const Assignment& assi
   }
 }
 
+bool IsLegal(const ChoiceMask& mask, const Assignment& assignment) {
+  if (!mask) return true;
+  for (std::size_t i = 0; i < assignment.size(); ++i) {
+    const std::vector<bool> flags = mask(std::span(assignment).first(i));
+    if (!flags.empty() && !flags.at(static_cast<std::size_t>(assignment[i]))) return false;
+  }
+  return true;
+}
+
+Assignment MakeLegal(const ChoiceMask& mask, Assignment assignment) {
+  if (!mask) return assignment;
+  for (std::size_t i = 0; i < assignment.size(); ++i) {
+    const std::vector<bool> flags = mask(std::span(assignment).first(i));
+    if (flags.empty()) continue;
+    const std::int32_t wanted = assignment[i];
+    std::int32_t nearest = -1;
+    for (std::int32_t choice = 0; std::cmp_less(choice, flags.size()); ++choice) {
+      if (!flags[static_cast<std::size_t>(choice)]) continue;
+      if (nearest < 0 || std::abs(choice - wanted) < std::abs(nearest - wanted)) nearest = choice;
+    }
+    assignment[i] = nearest;
+  }
+  return assignment;
+}
+
+Assignment DrawLegal(std::span<const Decision> decisions, const ChoiceMask& mask, Rng& rng) {
+  Assignment assignment;
+  assignment.reserve(decisions.size());
+  for (const Decision& decision : decisions) {
+    const std::vector<bool> flags = mask ? mask(assignment) : std::vector<bool>();
+    std::size_t choice = 0;
+    if (flags.empty()) {
+      choice = rng.Below(decision.choices.size());
+    } else {
+      const auto legal = static_cast<std::uint64_t>(std::count(flags.begin(), flags.end(), true));
+      std::uint64_t skip = rng.Below(legal);
+      while (!flags[choice] || skip-- > 0) ++choice;
+    }
+    assignment.push_back(static_cast<std::int32_t>(choice));
+  }
+  return assignment;
+}
+
+std::vector<bool> SearchProblem::Mask(std::span<const std::int32_t> prefix) const {
+  const std::vector<Decision>& all = decisions();
+  if (prefix.size() >= all.size()) throw UserError("no decision follows the last one");
+  CheckAssignment(std::span(all).first(prefix.size()), prefix);
+  const std::size_t choices = all[prefix.size()].choices.size();
+  std::vector<bool> flags = masked() ? DoMask(prefix) : std::vector<bool>(choices, true);
+  Check(flags.size() == choices, "a mask has one flag for each choice");
+  Check(std::find(flags.begin(), flags.end(), true) != flags.end(), "a mask leaves a choice");
+  return flags;
+}
+
+ChoiceMask SearchProblem::MaskFunction() const {
+  if (!masked()) return {};
+  return [this](std::span<const std::int32_t> prefix) { return Mask(prefix); };
+}
+
+void SearchProblem::CheckLegal(const Assignment& assignment) const {
+  CheckAssignment(decisions(), assignment);
+  if (!masked()) return;
+  for (std::size_t i = 0; i < assignment.size(); ++i) {
+    const auto choice = static_cast<std::size_t>(assignment[i]);
+    if (Mask(std::span(assignment).first(i))[choice]) continue;
+    const Decision& decision = decisions()[i];
+    throw UserError("choice '" + decision.choices[choice] + "' of decision '" + decision.name +
+                    "' is ruled out after the choices before it");
+  }
+}
+
 std::vector<std::pair<std::string, Assignment>> SearchProblem::Anchors() const {
   std::vector<std::pair<std::string, Assignment>> anchors = DoAnchors();
   std::set<std::string_view> names;
   for (const auto& [name, assignment] : anchors) {
     Check(!name.empty() && names.insert(name).second, "anchors have names of their own");
-    CheckAssignment(decisions(), assignment);
+    CheckLegal(assignment);
   }
   return anchors;
 }
@@ -85,7 +159,7 @@ std::map<std::string, AdditiveCost> SearchProblem::AdditiveCosts() const {
 std::vector<CoverPoint> SearchProblem::CoverFront() const {
   std::vector<CoverPoint> front = DoCoverFront();
   for (std::size_t i = 0; i < front.size(); ++i) {
-    CheckAssignment(decisions(), front[i].assignment);
+    CheckLegal(front[i].assignment);
     Check(i == 0 ||
               (front[i - 1].cost <= front[i].cost && front[i - 1].boundaries > front[i].boundaries),
           "along a front of covers cost rises and boundaries fall");
@@ -105,8 +179,14 @@ std::map<std::string, double> SearchProblem::LowerBounds() const {
 
 void SearchProblem::Evaluate(std::span<const Assignment> batch, const Done& done,
                              const std::function<bool()>& stop) {
+  Check(rough(), "a problem that is evaluated roughly has a way to do so");
+  Run(Effort::kRough, batch, done, stop);
+}
+
+void SearchProblem::Run(Effort effort, std::span<const Assignment> batch, const Done& done,
+                        const std::function<bool()>& stop) {
   Check(static_cast<bool>(done), "Evaluate is given a function to report to");
-  for (const Assignment& assignment : batch) CheckAssignment(decisions(), assignment);
+  for (const Assignment& assignment : batch) CheckLegal(assignment);
   if (batch.empty()) return;
 
   const std::vector<std::string> names = metrics();
@@ -128,7 +208,7 @@ void SearchProblem::Evaluate(std::span<const Assignment> batch, const Done& done
 }
 
 std::string SearchProblem::Describe(const Assignment& assignment) const {
-  CheckAssignment(decisions(), assignment);
+  CheckLegal(assignment);
   return DoDescribe(assignment);
 }
 

@@ -12,6 +12,10 @@
 
 #include "compiler/base/result.h"
 
+namespace msc {
+class Rng;
+}  // namespace msc
+
 namespace msc::gym {
 
 /// One thing to choose, out of a finite list.
@@ -25,10 +29,23 @@ struct Decision {
 using Assignment = std::vector<std::int32_t>;
 
 /// UserError, naming the decision, unless `assignment` has one choice per decision, in range.
-void CheckAssignment(std::span<const Decision> decisions, const Assignment& assignment);
+void CheckAssignment(std::span<const Decision> decisions, std::span<const std::int32_t> assignment);
 /// UserError unless there is a decision, every name is unique and not empty, and each has choices
 /// with unique names.
 void CheckDecisions(std::span<const Decision> decisions);
+
+/// Which choices the decision after those of `prefix` has, one flag for each; at least one is set.
+/// Empty flags mean all, and so does an empty function: nothing is ruled out.
+using ChoiceMask = std::function<std::vector<bool>(std::span<const std::int32_t> prefix)>;
+
+/// Whether each choice can follow those before it. `assignment` is in range.
+[[nodiscard]] bool IsLegal(const ChoiceMask& mask, const Assignment& assignment);
+/// The assignment where it is legal. Else, decision by decision, the choice that the mask leaves
+/// nearest to the one wanted, the lower of two. `assignment` is in range.
+[[nodiscard]] Assignment MakeLegal(const ChoiceMask& mask, Assignment assignment);
+/// Every decision drawn in its order, uniformly among the choices that the mask leaves it.
+[[nodiscard]] Assignment DrawLegal(std::span<const Decision> decisions, const ChoiceMask& mask,
+                                   Rng& rng);
 
 /// What came of trying an assignment: named numbers ("latency_ratio", "accuracy_drop") or a reason.
 struct Evaluation {
@@ -64,14 +81,24 @@ class SearchProblem {
   virtual ~SearchProblem() = default;
 
   [[nodiscard]] const std::vector<Decision>& decisions() const { return DoDecisions(); }
+  /// Whether there are assignments known, without trying, not to work: those that Mask rules out.
+  [[nodiscard]] bool masked() const { return DoMasked(); }
+  /// Which choices decision prefix.size() has after those of `prefix`, one flag each, at least one
+  /// set; all where the problem is not masked. What has a choice that is ruled out is neither
+  /// evaluated nor described. InternalError if the flags are not as said. UserError if `prefix`
+  /// does not fit the decisions or is all of them.
+  [[nodiscard]] std::vector<bool> Mask(std::span<const std::int32_t> prefix) const;
+  /// Mask as agents are given it; empty where the problem is not masked. Not beyond its life.
+  [[nodiscard]] ChoiceMask MaskFunction() const;
   /// Names of the metrics that a successful evaluation has, all "smaller is better".
   [[nodiscard]] std::vector<std::string> metrics() const { return DoMetrics(); }
   /// Assignments worth trying before any search, best guess first: baselines with their names.
   [[nodiscard]] std::vector<std::pair<std::string, Assignment>> Anchors() const;
   using Done = std::function<void(std::size_t index, const Evaluation&)>;
   /// Tries each; reports each once, in any order, from this thread. UserError, before anything is
-  /// tried, if one does not fit the decisions. Stops early, leaving some unreported, when `stop`
-  /// says true. InternalError if an evaluation misses a metric or has one that is not finite.
+  /// tried, if one does not fit the decisions or is ruled out. Stops early, leaving some
+  /// unreported, when `stop` says true. InternalError if an evaluation misses a metric or has one
+  /// that is not finite.
   void Evaluate(std::span<const Assignment> batch, const Done& done,
                 const std::function<bool()>& stop = {});
   /// Metrics that are known, without trying anything, to be sums over the decisions: what exact
@@ -87,13 +114,20 @@ class SearchProblem {
   /// How many it works on at one time. >= 1.
   [[nodiscard]] std::size_t parallelism() const { return DoParallelism(); }
   /// What the assignment means, as JSON text: the strategy it stands for. UserError if it does not
-  /// fit the decisions.
+  /// fit the decisions or is ruled out.
   [[nodiscard]] std::string Describe(const Assignment& assignment) const;
   /// Hash of everything that decides what an assignment means: decisions, model, settings.
   [[nodiscard]] std::string Hash() const { return DoHash(); }
 
  private:
+  /// UserError unless it is one of this problem's, and legal.
+  void CheckLegal(const Assignment& assignment) const;
   [[nodiscard]] virtual const std::vector<Decision>& DoDecisions() const = 0;
+  [[nodiscard]] virtual bool DoMasked() const { return false; }
+  /// Called only where DoMasked says true, with a prefix that fits.
+  [[nodiscard]] virtual std::vector<bool> DoMask(std::span<const std::int32_t> /*prefix*/) const {
+    return {};
+  }
   [[nodiscard]] virtual std::vector<std::string> DoMetrics() const = 0;
   /// `done` and `stop` can always be called.
   virtual void DoEvaluate(std::span<const Assignment> batch, const Done& done,

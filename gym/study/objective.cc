@@ -66,6 +66,7 @@ AgentSetup AgentSetupFor(const SearchProblem& problem, const Objective& objectiv
   }
   setup.first_trial = setup.anchors.size();
   setup.cover_front = problem.CoverFront();
+  setup.mask = problem.MaskFunction();
   const std::map<std::string, AdditiveCost> known = problem.AdditiveCosts();
   for (const std::string& metric : objective.minimize) {
     const auto it = known.find(metric);

@@ -46,8 +46,8 @@ struct Objective {
                                                   const Evaluation& evaluation);
 
 /// What an agent hears of a problem that is searched for `objective`: decisions, counts, the first
-/// trial after the anchors, additive costs where the problem declares all that matter, and its
-/// front of covers.
+/// trial after the anchors, additive costs where the problem declares all that matter, its front
+/// of covers, and its mask. The problem outlives it.
 [[nodiscard]] AgentSetup AgentSetupFor(const SearchProblem& problem, const Objective& objective,
                                        std::uint64_t seed);
 

@@ -40,6 +40,10 @@ const std::vector<Toy>& Toys() {
        envs::MakeKnapsackEnv,
        {{"latency_ratio"}, {{"accuracy_drop", envs::kKnapsackBudget}}},
        0.395},
+      {"MaskedKnapsack",
+       envs::MakeMaskedKnapsackEnv,
+       {{"latency_ratio"}, {{"accuracy_drop", envs::kKnapsackBudget}}},
+       0.49},
   };
   return toys;
 }
@@ -261,7 +265,9 @@ TEST_P(ToyProblems, AreExhaustedByTheGridWhichThenProposesNothing) {
   const Toy& toy = Toys()[GetParam()];
   const auto env = toy.make();
   const Search search = RunSearch("grid", toy, {.trials = 10240});
-  EXPECT_EQ(static_cast<double>(search.trials.size()), gym::SpaceSize(env->problem()->decisions()));
+  const gym::SearchProblem& problem = *env->problem();
+  EXPECT_EQ(static_cast<double>(search.trials.size()),
+            problem.masked() ? 239 : gym::SpaceSize(problem.decisions()));
   auto assignments = Assignments(search);
   EXPECT_TRUE(std::is_sorted(assignments.begin(), assignments.end()));
   EXPECT_EQ(std::adjacent_find(assignments.begin(), assignments.end()), assignments.end());

@@ -95,6 +95,42 @@ TEST(PartitionEnv, OffersEachNodeTheTargetsThatHaveACandidate) {
   EXPECT_EQ(front[0], (gym::CoverPoint{{0, 0, 0, 0}, 4, 1}));
 }
 
+TEST(PartitionEnv, RulesOutOnlyWhatNoCoverHas) {
+  int ruled_out = 0;
+  for (std::uint64_t seed = 0; seed < 30; ++seed) {
+    CoverProblem cover = RandomCover(5, 3, seed);
+    // Targets that can compute some nodes only together with others.
+    Rng rng(seed);
+    std::erase_if(cover.candidates, [&](const Candidate& candidate) {
+      return candidate.target != "x" && candidate.nodes.Count() == 1 && rng.Below(2) == 0;
+    });
+    const auto evaluator = MakeCoverEvaluator(std::make_shared<const CoverProblem>(cover));
+    const auto env = MakePartitionEnv(ContextOf(cover, evaluator.get()));
+    gym::SearchProblem& problem = *env->problem();
+    const auto has_cover = [&](const Assignment& given) {
+      CoverProblem pinned = cover;
+      for (std::size_t i = 1; i < given.size(); ++i) {
+        pinned.conditions.pins[static_cast<FlowIndex>(i - 1)] =
+            problem.decisions()[i].choices[static_cast<std::size_t>(given[i])];
+      }
+      return FindCover(pinned, "exact").ok();
+    };
+    for (int walk = 0; walk < 5; ++walk) {
+      const Assignment legal = gym::DrawLegal(problem.decisions(), problem.MaskFunction(), rng);
+      for (std::size_t i = 1; i < legal.size(); ++i) {
+        const std::vector<bool> mask = problem.Mask(std::span(legal).first(i));
+        for (std::size_t choice = 0; choice < mask.size(); ++choice) {
+          Assignment given(legal.begin(), legal.begin() + static_cast<std::ptrdiff_t>(i));
+          given.push_back(static_cast<std::int32_t>(choice));
+          EXPECT_FALSE(!mask[choice] && has_cover(given)) << seed << " " << i << " " << choice;
+          ruled_out += mask[choice] ? 0 : 1;
+        }
+      }
+    }
+  }
+  EXPECT_GT(ruled_out, 50);
+}
+
 TEST(PartitionEnv, SaysWhatTheEvaluatorIsToRun) {
   class Listener final : public cost::Evaluator {
    public:
@@ -121,9 +157,10 @@ TEST(PartitionEnv, SaysWhatTheEvaluatorIsToRun) {
   LatencyOf(*env->problem(), {7, 1, 1});
   EXPECT_EQ(listener.heard.target, "y");
   EXPECT_TRUE(listener.heard.partition.empty()) << "the whole graph is no partition";
-  LatencyOf(*env->problem(), {0, 0, 1});
-  EXPECT_EQ(listener.heard.partition, (std::vector<PartitionRegion>{{{"n0"}, "x"}, {{"n1"}, "y"}}))
-      << "no candidate fits: node by node, for the evaluator to refuse";
+  EXPECT_EQ(env->problem()->Mask(std::vector<std::int32_t>{0, 0}),
+            (std::vector<bool>{true, false}));
+  EXPECT_THROW(LatencyOf(*env->problem(), {0, 0, 1}), UserError)
+      << "y computes n1 only together with n0";
   EXPECT_EQ(env->problem()->Anchors().size(), 2U);
 }
 

@@ -17,8 +17,10 @@ void ForEach(gym::SearchProblem& problem,
   const auto& decisions = problem.decisions();
   gym::Assignment digits(decisions.size(), 0);
   while (true) {
-    problem.Evaluate({&digits, 1},
-                     [&](std::size_t, const gym::Evaluation& result) { visit(digits, result); });
+    if (gym::IsLegal(problem.MaskFunction(), digits)) {
+      problem.Evaluate({&digits, 1},
+                       [&](std::size_t, const gym::Evaluation& result) { visit(digits, result); });
+    }
     std::size_t place = 0;
     while (place < digits.size() &&
            ++digits[place] == static_cast<std::int32_t>(decisions[place].choices.size())) {
@@ -81,6 +83,22 @@ TEST(PrecisionKnapsack, HasTheOptimumThatItsHeaderStates) {
   });
   EXPECT_EQ(best, 0.395);
   EXPECT_EQ(optima, (std::vector<gym::Assignment>{{1, 2, 1, 2, 2, 1}}));
+}
+
+TEST(MaskedKnapsack, LeavesWhatItsHeaderSaysWithItsOptimum) {
+  const auto env = MakeMaskedKnapsackEnv();
+  double best = std::numeric_limits<double>::infinity();
+  int count = 0;
+  ForEach(*env->problem(), [&](const gym::Assignment& choices, const gym::Evaluation& result) {
+    ++count;
+    for (std::size_t i = 1; i < choices.size(); ++i) {
+      EXPECT_NE(choices[i] * choices[i - 1], 2) << "bf16 beside int8";
+    }
+    if (result.metrics.at("accuracy_drop") > kKnapsackBudget) return;
+    best = std::min(best, result.metrics.at("latency_ratio"));
+  });
+  EXPECT_EQ(count, 239);
+  EXPECT_EQ(best, 0.49);
 }
 
 TEST(PrecisionKnapsack, HasTheOptimumThatDynamicProgrammingFinds) {

@@ -30,10 +30,22 @@ EnvMaker Walking(const FakeProblemParts& parts) {
 }
 
 /// An env that does not come from MakeDecisionEnv and still offers a problem of two decisions.
-EnvMaker Offering(const FakeParts& parts) {
-  return [parts] {
-    return std::make_unique<FakeEnv>(parts, std::make_unique<FakeProblem>(FakeProblemParts{}));
+EnvMaker Offering(const FakeParts& parts, const FakeProblemParts& problem = {}) {
+  return [parts, problem] {
+    return std::make_unique<FakeEnv>(parts, std::make_unique<FakeProblem>(problem));
   };
+}
+
+/// All but the first choice of each decision.
+FakeProblemParts WithoutFirsts() {
+  FakeProblemParts parts;
+  parts.anchors = {{"second", {1, 1}}};
+  parts.mask = [](std::span<const std::int32_t> prefix) {
+    std::vector<bool> flags(2 + prefix.size(), true);
+    flags[0] = false;
+    return flags;
+  };
+  return parts;
 }
 
 TEST(CheckEnv, PassesASoundEnv) {
@@ -50,6 +62,10 @@ TEST(CheckEnv, PassesASoundEnvThatDraws) {
 
 TEST(CheckEnv, PassesASoundEnvWithAProblem) {
   EXPECT_THAT(CheckEnv(Walking({})), IsEmpty());
+}
+
+TEST(CheckEnv, PassesASoundEnvWithAMaskedProblem) {
+  EXPECT_THAT(CheckEnv(Walking(WithoutFirsts())), IsEmpty());
 }
 
 TEST(CheckEnv, PassesAnEnvWhoseEvaluationsFail) {
@@ -248,6 +264,8 @@ INSTANTIATE_TEST_SUITE_P(
               };
             },
             "problem: evaluating the same again gives something else"),
+        Broken{"AMaskThatTheEnvDoesNotShow", Offering({}, WithoutFirsts()),
+               "problem: the env shows another mask"},
         Broken{"AWalkThatDoesNotEnd", Offering({}),
                "problem: the env does not end with the last decision"}),
     [](const auto& test) { return test.param.label; });

@@ -61,6 +61,7 @@ struct FakeProblemParts {
   std::string description = "{}";
   std::string hash = "fake";
   std::size_t parallelism = 1;
+  ChoiceMask mask = {};
 };
 
 class FakeProblem final : public SearchProblem {
@@ -72,6 +73,10 @@ class FakeProblem final : public SearchProblem {
     return parts_.decisions;
   }
   [[nodiscard]] std::vector<std::string> DoMetrics() const override { return parts_.metrics; }
+  [[nodiscard]] bool DoMasked() const override { return parts_.mask != nullptr; }
+  [[nodiscard]] std::vector<bool> DoMask(std::span<const std::int32_t> prefix) const override {
+    return parts_.mask(prefix);
+  }
   void DoEvaluate(std::span<const Assignment> batch, const Done& done,
                   const std::function<bool()>& stop) override {
     for (std::size_t i = 0; i < batch.size() && !stop(); ++i) {

@@ -2,11 +2,13 @@
 
 #include <cmath>
 #include <limits>
+#include <map>
 #include <ostream>
 
 #include <gtest/gtest.h>
 
 #include "compiler/base/error.h"
+#include "compiler/base/rng.h"
 #include "gym/core/agent.h"
 #include "tests/gym/core/fake_env.h"
 
@@ -90,6 +92,43 @@ TEST(SearchProblem, ReportsEachOfABatchOnce) {
   EXPECT_EQ(costs, (std::vector<double>{3, 0, 3}));
 }
 
+/// After a's y, b cannot be x.
+std::vector<bool> NoXAfterY(std::span<const std::int32_t> prefix) {
+  if (prefix.empty()) return {true, true};
+  return {prefix[0] == 0, true, true};
+}
+
+TEST(SearchProblem, NeitherEvaluatesNorDescribesWhatItsMaskRulesOut) {
+  FakeProblemParts parts;
+  parts.mask = NoXAfterY;
+  FakeProblem problem(std::move(parts));
+  const std::string refusal = "choice 'x' of decision 'b' is ruled out after the choices before it";
+  const std::vector<Assignment> batch = {{0, 0}, {1, 0}};
+  EXPECT_EQ(
+      MessageOf<UserError>([&] { problem.Evaluate(batch, [](std::size_t, const Evaluation&) {}); }),
+      refusal);
+  EXPECT_EQ(MessageOf<UserError>([&] { (void)problem.Describe({1, 0}); }), refusal);
+  EXPECT_EQ(problem.Describe({1, 1}), "{}");
+  EXPECT_THROW((void)problem.Mask(std::vector<std::int32_t>{0, 0}), UserError);
+  EXPECT_THROW((void)problem.Mask(std::vector<std::int32_t>{2}), UserError);
+}
+
+TEST(ChoiceMask, MakesLegalWhatIsNotAndDrawsEverythingThatIs) {
+  const ChoiceMask none;
+  EXPECT_EQ(MakeLegal(none, {1, 0}), (Assignment{1, 0}));
+  EXPECT_EQ(MakeLegal(NoXAfterY, {1, 0}), (Assignment{1, 1}));
+  for (const Assignment& legal : {Assignment{0, 0}, Assignment{1, 2}}) {
+    EXPECT_EQ(MakeLegal(NoXAfterY, legal), legal);
+  }
+  std::map<Assignment, int> drawn;
+  Rng rng(1);
+  for (int i = 0; i < 4000; ++i) ++drawn[DrawLegal(kDecisions, NoXAfterY, rng)];
+  EXPECT_EQ(drawn.size(), 5U);
+  EXPECT_FALSE(drawn.contains({1, 0}));
+  EXPECT_NEAR(drawn[Assignment({1, 1})], 1000, 150) << "half of a's y";
+  EXPECT_NEAR(drawn[Assignment({0, 1})], 667, 120) << "a third of a's x";
+}
+
 TEST(SearchProblem, LeavesTheRestUnreportedWhenStopped) {
   FakeProblem problem({});
   const std::vector<Assignment> batch(5, Assignment{0, 0});
@@ -144,6 +183,20 @@ INSTANTIATE_TEST_SUITE_P(
         BrokenProblem{"ByMetricsOfAFailure",
                       Giving({.metrics = {{"cost", 1}}, .failure = Failure{}, .record = ""}),
                       "a failed evaluation has no metrics"},
+        BrokenProblem{"ByAMaskThatLeavesNothing",
+                      [](FakeProblemParts& parts) {
+                        parts.mask = [](std::span<const std::int32_t> prefix) {
+                          return std::vector<bool>(2 + prefix.size(), false);
+                        };
+                      },
+                      "a mask leaves a choice"},
+        BrokenProblem{"ByAMaskOfAnotherLength",
+                      [](FakeProblemParts& parts) {
+                        parts.mask = [](std::span<const std::int32_t>) {
+                          return std::vector<bool>(7, true);
+                        };
+                      },
+                      "a mask has one flag for each choice"},
         BrokenProblem{"ByAnchorsOfOneName",
                       [](FakeProblemParts& parts) {
                         parts.anchors = {{"x", {0, 0}}, {"x", {1, 1}}};
@@ -200,6 +253,11 @@ TEST(Agent, IsFoundOutWhenItProposesMoreThanItWasAskedFor) {
 
 TEST(Agent, IsFoundOutWhenItProposesWhatDoesNotFit) {
   FixedAgent agent({.decisions = kDecisions}, {{0, 3}});
+  EXPECT_THROW(static_cast<void>(agent.Ask(0, 1)), InternalError);
+}
+
+TEST(Agent, IsFoundOutWhenItProposesWhatIsRuledOut) {
+  FixedAgent agent({.decisions = kDecisions, .mask = NoXAfterY}, {{1, 0}});
   EXPECT_THROW(static_cast<void>(agent.Ask(0, 1)), InternalError);
 }
 
