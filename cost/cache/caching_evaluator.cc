@@ -24,6 +24,22 @@ bool IsLasting(const Result<Outcome>& result) {
   return false;
 }
 
+namespace {
+
+std::string_view Word(Measure measure) {
+  switch (measure) {
+    case Measure::kQuality:
+      return "quality";
+    case Measure::kQualityAndLatency:
+      return "quality+latency";
+    case Measure::kRough:
+      return "rough";
+  }
+  return "";
+}
+
+}  // namespace
+
 std::string CacheKey(const CacheContext& context, const Candidate& candidate) {
   const auto version_of = [&](const std::string& target) {
     const auto version = context.targets.find(target);
@@ -40,7 +56,7 @@ std::string CacheKey(const CacheContext& context, const Candidate& candidate) {
   for (const std::string& part :
        {std::string("msc-outcome-1"), context.graph_hash, context.samples_hash, context.cpu,
         context.settings, context.program, target, versions, StrategyHash(candidate.strategy),
-        std::string(candidate.measure == Measure::kQuality ? "quality" : "quality+latency")}) {
+        std::string(Word(candidate.measure))}) {
     hash.Add(std::to_string(part.size()) + ":" + part);
   }
   return hash.Hex();

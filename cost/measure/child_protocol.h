@@ -18,6 +18,7 @@ struct ChildRequest {
   std::string weights;               ///< folder of <digest>.weights: those fitted before, or now
   std::int64_t samples = 0;          ///< for quality: how many from the first on; 0 = all
   std::int64_t repeats = 1;          ///< of the whole latency measurement; of profiled runs
+  std::int64_t part = 1;             ///< latency is measured in this part of the rounds and time
   template <class Self, class Visit>
   static void Fields(Self& self, Visit& visit) {
     visit("folder", self.folder, "prepared folder");
@@ -27,6 +28,7 @@ struct ChildRequest {
     visit("weights", self.weights, "folder of fitted weights");
     visit("samples", self.samples, "samples to judge by; 0 = all", Within{0, 1e9});
     visit("repeats", self.repeats, "how often all is measured", Within{1, 1e6});
+    visit("part", self.part, "divides rounds and time", Within{1, 1000});
   }
 };
 

@@ -161,11 +161,17 @@ std::vector<Result<Outcome>> MeasureLatencies(const Context& context, const Chil
   }
   if (calls.empty()) return outcomes;
 
+  LatencyOptions options = context.folder.settings.latency;
+  constexpr std::int64_t kLeastRounds = 3;
+  for (std::int64_t* const rounds : {&options.min_rounds, &options.max_rounds}) {
+    *rounds = std::max(kLeastRounds, *rounds / request.part);
+  }
+  for (std::int64_t* const ms : {&options.max_ms, &options.max_warmup_ms}) *ms /= request.part;
+  options.max_ms = std::max<std::int64_t>(options.max_ms, 1);
   std::vector<std::vector<Latency>> repeats(calls.size());
   const Call run_reference = [&r = *reference.value()] { r.Run(); };
   for (std::int64_t repeat = 0; repeat < request.repeats; ++repeat) {
-    const auto latencies =
-        MeasureTogether(run_reference, calls, context.folder.settings.latency, SystemProbe());
+    const auto latencies = MeasureTogether(run_reference, calls, options, SystemProbe());
     for (std::size_t i = 0; i < calls.size(); ++i) repeats[i].push_back(latencies[i]);
   }
   for (std::size_t i = 0; i < calls.size(); ++i) {

@@ -19,11 +19,11 @@ namespace msc::cost {
 /// reference's vary, or, where nothing is pruned, further from the reference than its widest
 /// precision allows (settings).
 /// latency: an outcome with latency for each strategy, whose quality is empty; all are timed
-/// together against the uncompressed model, batch 1, and the whole `repeats` times (see Combine).
-/// Before that each must answer the first sample as above. A candidate that fails leaves the rest
-/// comparable.
-/// fit: the candidate as FitStrategy leaves it, its weights in `request.weights`.
-/// profile: median time of every step over `repeats` runs, of the uncompressed model and of each.
+/// together against the uncompressed model, batch 1, in 1 / `part` of the rounds and of the time,
+/// and the whole `repeats` times (see Combine). Before that each must answer the first sample as
+/// above. A candidate that fails leaves the rest comparable. fit: the candidate as FitStrategy
+/// leaves it, its weights in `request.weights`. profile: median time of every step over `repeats`
+/// runs, of the uncompressed model and of each.
 [[nodiscard]] ChildAnswer AnswerRequest(const ChildRequest& request, const TargetRegistry& targets);
 
 }  // namespace msc::cost

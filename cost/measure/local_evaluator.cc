@@ -150,12 +150,13 @@ std::optional<Result<Outcome>> LocalEvaluator::AskQuality(const Strategy& strate
 }
 
 std::optional<std::vector<Result<Outcome>>> LocalEvaluator::AskLatency(
-    std::vector<Strategy> strategies, std::int64_t repeats, const Stop& stop) {
+    std::vector<Strategy> strategies, std::int64_t repeats, std::int64_t part, const Stop& stop) {
   ChildRequest request;
   request.folder = folder_.path;
   request.mode = "latency";
   request.strategies = std::move(strategies);
   request.repeats = repeats;
+  request.part = part;
   const auto answer = Ask(request, stop);
   if (!answer) return std::nullopt;
   std::vector<Result<Outcome>> results;
@@ -177,9 +178,13 @@ std::optional<Result<Outcome>> LocalEvaluator::EvaluateOne(const Candidate& cand
   if (!fitted) return std::nullopt;
   if (!fitted->ok()) return fitted->failure();
   const Strategy& strategy = fitted->value();
-  auto quality = AskQuality(strategy, folder_.settings.samples, stop);
+  constexpr std::int64_t kRoughPart = 4;
+  const std::int64_t part = candidate.measure == Measure::kRough ? kRoughPart : 1;
+  const std::int64_t samples = folder_.settings.samples;
+  const std::int64_t all = samples > 0 ? samples : folder_.samples;
+  auto quality = AskQuality(strategy, part > 1 ? (all + part - 1) / part : samples, stop);
   if (!quality || !quality->ok() || candidate.measure == Measure::kQuality) return quality;
-  const auto timed = AskLatency({strategy}, 1, stop);
+  const auto timed = AskLatency({strategy}, 1, part, stop);
   if (!timed) return std::nullopt;
   const Result<Outcome>& latency = timed->front();
   if (!latency.ok()) return latency.failure();
@@ -213,7 +218,7 @@ std::vector<Result<Outcome>> LocalEvaluator::MeasureFinalists(std::span<const St
     results.push_back(*std::move(quality));
   }
   if (sound.empty()) return results;
-  const auto timed = AskLatency(std::move(sound), kRepeats, stop);
+  const auto timed = AskLatency(std::move(sound), kRepeats, 1, stop);
   if (!timed) return {};
   for (std::size_t i = 0; i < places.size(); ++i) {
     Result<Outcome>& result = results[places[i]];

@@ -33,7 +33,8 @@ struct LocalOptions {
 /// child; then, where time is wanted and the candidate is sound, a latency child,
 /// which holds its cores exclusively: at most one per core on this machine, across processes that
 /// agree on `lock_folder`, and no quality child beside it on the same cores. Failures are not tried
-/// again. Several evaluators may work in one process at a time; one is for one thread at a time.
+/// again. What is measured roughly sees a quarter of the samples and has a quarter of the time.
+/// Several evaluators may work in one process at a time; one is for one thread at a time.
 class LocalEvaluator final : public Evaluator {
  public:
   /// UserError if the folder is not a prepared one.
@@ -67,7 +68,7 @@ class LocalEvaluator final : public Evaluator {
   [[nodiscard]] std::optional<Result<Outcome>> AskQuality(const Strategy& strategy,
                                                           std::int64_t samples, const Stop& stop);
   [[nodiscard]] std::optional<std::vector<Result<Outcome>>> AskLatency(
-      std::vector<Strategy> strategies, std::int64_t repeats, const Stop& stop);
+      std::vector<Strategy> strategies, std::int64_t repeats, std::int64_t part, const Stop& stop);
 
   LocalOptions options_;
   PreparedFolder folder_;

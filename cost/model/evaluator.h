@@ -14,6 +14,7 @@ namespace msc::cost {
 enum class Measure : unsigned char {
   kQuality,            ///< closeness and sizes; fast, may run beside others
   kQualityAndLatency,  ///< also time; takes the cores for itself
+  kRough,              ///< both, on fewer samples and in less time
 };
 
 struct Candidate {

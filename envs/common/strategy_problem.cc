@@ -7,7 +7,6 @@
 #include "compiler/base/hash.h"
 #include "compiler/compress/prune/prune.h"
 #include "compiler/ir/serialize.h"
-#include "cost/model/evaluator.h"
 #include "envs/common/evaluation.h"
 
 namespace msc::envs {
@@ -33,9 +32,19 @@ std::vector<std::string> StrategyProblem::DoMetrics() const {
 
 void StrategyProblem::DoEvaluate(std::span<const gym::Assignment> batch, const Done& done,
                                  const std::function<bool()>& stop) {
+  Measure(cost::Measure::kQualityAndLatency, batch, done, stop);
+}
+
+void StrategyProblem::DoEvaluateRoughly(std::span<const gym::Assignment> batch, const Done& done,
+                                        const std::function<bool()>& stop) {
+  Measure(cost::Measure::kRough, batch, done, stop);
+}
+
+void StrategyProblem::Measure(cost::Measure what, std::span<const gym::Assignment> batch,
+                              const Done& done, const std::function<bool()>& stop) {
   std::vector<cost::Candidate> candidates;
   for (const gym::Assignment& assignment : batch) {
-    candidates.push_back({.strategy = StrategyOf(assignment)});
+    candidates.push_back({.strategy = StrategyOf(assignment), .measure = what});
   }
   const auto report = [&](std::size_t index, const Result<cost::Outcome>& result) {
     done(index, ToEvaluation(result, StrategyHash(candidates.at(index).strategy)));

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "compiler/strategy/strategy.h"
+#include "cost/model/evaluator.h"
 #include "envs/register.h"
 #include "gym/core/problem.h"
 
@@ -36,6 +37,11 @@ class StrategyProblem : public gym::SearchProblem {
   [[nodiscard]] std::vector<std::string> DoMetrics() const override;
   void DoEvaluate(std::span<const gym::Assignment> batch, const Done& done,
                   const std::function<bool()>& stop) override;
+  [[nodiscard]] bool DoRough() const override { return true; }
+  void DoEvaluateRoughly(std::span<const gym::Assignment> batch, const Done& done,
+                         const std::function<bool()>& stop) override;
+  void Measure(cost::Measure what, std::span<const gym::Assignment> batch, const Done& done,
+               const std::function<bool()>& stop);
   [[nodiscard]] std::map<std::string, double> DoLowerBounds() const override;
   [[nodiscard]] std::size_t DoParallelism() const override;
   [[nodiscard]] std::string DoDescribe(const gym::Assignment& assignment) const override;

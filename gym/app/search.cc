@@ -16,6 +16,7 @@
 #include "gym/app/search_farm.h"
 #include "gym/app/search_run.h"
 #include "gym/app/stop.h"
+#include "gym/study/race.h"
 
 namespace msc::gym {
 namespace {
@@ -139,14 +140,20 @@ int Coordinate(const AppContext& context, const Options& options, cost::FarmEval
   const std::unique_ptr<Env> env =
       MakeSearchEnv(config, SearchContext(config, prepared, measuring->evaluator()));
   SearchProblem* problem = env->problem();
+  std::optional<RacingProblem> race;
+  if (config.race) {
+    race.emplace(*problem, ToObjective(config.objective), RaceOptions(),
+                 [&](const std::string& text) { log.Warn(text); });
+  }
+  SearchProblem& tried = race ? *race : *problem;
   const std::unique_ptr<Agent> agent = MakeAgents().Make(
-      config.agent, AgentSetupFor(*problem, ToObjective(config.objective), config.seed));
+      config.agent, AgentSetupFor(tried, ToObjective(config.objective), config.seed));
 
   SearchResult result;
   {
     ProgressLine line;
     result.study = RunStudy(
-        *problem, *agent, journal, StudyOptionsOf(config, prepared, options.force),
+        tried, *agent, journal, StudyOptionsOf(config, prepared, options.force),
         [&](const Progress& progress) {
           // The first call: the journal has agreed, so the log may say that the search goes on.
           if (progress.last == nullptr) log.Info(resumed ? "trials go on" : "trials begin");

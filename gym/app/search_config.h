@@ -86,6 +86,7 @@ struct SearchConfig {
   std::uint64_t trials = 50;
   double time_budget_s = 0;
   std::uint64_t finalists = 4;
+  bool race = false;
   ObjectiveConfig objective;
   CalibrationConfig calibration;
   PruneConfig prune;
@@ -107,6 +108,8 @@ struct SearchConfig {
     visit("time_budget_s", self.time_budget_s, "seconds for trials; 0 = no limit", Within{0, 1e9});
     visit("finalists", self.finalists, "best candidates measured again on all samples",
           Within{1, 100});
+    visit("race", self.race,
+          "measure roughly first (a quarter of samples and time), and fully only the best of that");
     visit("objective", self.objective, "what is sought");
     visit("calibration", self.calibration, "how activations are scaled");
     visit("prune", self.prune, "how channels are pruned");

@@ -20,7 +20,7 @@ std::vector<std::size_t> Ranked(const Objective& objective, const std::vector<Tr
   std::vector<std::size_t> ranked;
   std::set<Assignment> seen;
   for (std::size_t i = 0; i < trials.size(); ++i) {
-    if (!trials[i].evaluation.failure && seen.insert(trials[i].assignment).second) {
+    if (trials[i].evaluation.Complete() && seen.insert(trials[i].assignment).second) {
       ranked.push_back(i);
     }
   }

@@ -99,8 +99,12 @@ std::string Summary(const SearchConfig& config, const RunPaths& paths, const Sea
   const StudyResult& study = result.study;
   std::size_t failed = 0;
   for (const Trial& trial : study.trials) failed += trial.evaluation.failure ? 1 : 0;
+  std::size_t dropped = 0;
+  for (const Trial& trial : study.trials) dropped += trial.evaluation.dropped ? 1 : 0;
   std::ostringstream text;
-  text << "\n" << study.trials.size() << " trials, " << failed << " failed\n";
+  text << "\n" << study.trials.size() << " trials, " << failed << " failed";
+  if (dropped > 0) text << ", " << dropped << " dropped after a rough measurement";
+  text << "\n";
   text << "  configuration            latency  faster  accuracy  loss KL     weights\n";
   for (std::size_t i = 0; i < result.findings.finalists.size(); ++i) {
     const Finalist& finalist = result.findings.finalists[i];

@@ -179,6 +179,11 @@ std::map<std::string, double> SearchProblem::LowerBounds() const {
 
 void SearchProblem::Evaluate(std::span<const Assignment> batch, const Done& done,
                              const std::function<bool()>& stop) {
+  Run(Effort::kFull, batch, done, stop);
+}
+
+void SearchProblem::EvaluateRoughly(std::span<const Assignment> batch, const Done& done,
+                                    const std::function<bool()>& stop) {
   Check(rough(), "a problem that is evaluated roughly has a way to do so");
   Run(Effort::kRough, batch, done, stop);
 }
@@ -199,10 +204,15 @@ void SearchProblem::Run(Effort effort, std::span<const Assignment> batch, const 
     reported[index] = true;
     done(index, evaluation);
   };
-  DoEvaluate(batch, report, [&] {
+  const auto ask = [&] {
     stopped = stopped || (stop && stop());
     return stopped;
-  });
+  };
+  if (effort == Effort::kRough) {
+    DoEvaluateRoughly(batch, report, ask);
+  } else {
+    DoEvaluate(batch, report, ask);
+  }
   Check(stopped || std::find(reported.begin(), reported.end(), false) == reported.end(),
         "a problem that was not stopped reports every assignment");
 }

@@ -52,6 +52,10 @@ struct Evaluation {
   std::map<std::string, double> metrics;  ///< every number finite; empty after a failure
   std::optional<Failure> failure;
   std::string record;  ///< JSON text with all that was measured, for journal and report
+  std::map<std::string, double> rough = {};  ///< of those that count, where it was rough first
+  bool dropped = false;                      ///< it stayed at that: metrics are the rough ones
+  /// Whether there are full results.
+  [[nodiscard]] bool Complete() const { return !failure && !dropped; }
   bool operator==(const Evaluation&) const = default;
 };
 
@@ -101,6 +105,17 @@ class SearchProblem {
   /// that is not finite.
   void Evaluate(std::span<const Assignment> batch, const Done& done,
                 const std::function<bool()>& stop = {});
+  /// Whether there is a way to evaluate that takes less time and is less exact: on fewer samples,
+  /// with fewer repeats.
+  [[nodiscard]] bool rough() const { return DoRough(); }
+  /// Evaluate in that way. InternalError where there is none.
+  void EvaluateRoughly(std::span<const Assignment> batch, const Done& done,
+                       const std::function<bool()>& stop = {});
+  /// What was found before, each assignment once, in order, by a study that goes on now: for
+  /// problems that treat an assignment by what came before it.
+  void Recall(const Assignment& assignment, const Evaluation& evaluation) {
+    DoRecall(assignment, evaluation);
+  }
   /// Metrics that are known, without trying anything, to be sums over the decisions: what exact
   /// methods need. Empty for most problems. InternalError if one does not fit the decisions.
   [[nodiscard]] std::map<std::string, AdditiveCost> AdditiveCosts() const;
@@ -122,6 +137,9 @@ class SearchProblem {
  private:
   /// UserError unless it is one of this problem's, and legal.
   void CheckLegal(const Assignment& assignment) const;
+  enum class Effort : unsigned char { kFull, kRough };
+  void Run(Effort effort, std::span<const Assignment> batch, const Done& done,
+           const std::function<bool()>& stop);
   [[nodiscard]] virtual const std::vector<Decision>& DoDecisions() const = 0;
   [[nodiscard]] virtual bool DoMasked() const { return false; }
   /// Called only where DoMasked says true, with a prefix that fits.
@@ -132,6 +150,11 @@ class SearchProblem {
   /// `done` and `stop` can always be called.
   virtual void DoEvaluate(std::span<const Assignment> batch, const Done& done,
                           const std::function<bool()>& stop) = 0;
+  [[nodiscard]] virtual bool DoRough() const { return false; }
+  /// As DoEvaluate; called only where DoRough says true.
+  virtual void DoEvaluateRoughly(std::span<const Assignment> /*batch*/, const Done& /*done*/,
+                                 const std::function<bool()>& /*stop*/) {}
+  virtual void DoRecall(const Assignment& /*assignment*/, const Evaluation& /*evaluation*/) {}
   [[nodiscard]] virtual std::vector<std::pair<std::string, Assignment>> DoAnchors() const {
     return {};
   }

@@ -18,6 +18,7 @@ constexpr int kCreateStudy = 0;
 constexpr int kCreateTrial = 4;
 constexpr int kMinimize = 1;
 constexpr int kComplete = 1;
+constexpr int kPruned = 2;
 constexpr int kFail = 3;
 
 std::string Cell(const std::string& text) {
@@ -50,6 +51,7 @@ const std::string& ChoiceOf(std::span<const Decision> decisions, const Trial& tr
 
 std::string FailureOf(const Trial& trial) {
   const auto& failure = trial.evaluation.failure;
+  if (trial.evaluation.dropped) return "dropped: only rough metrics";
   return failure ? std::string(Name(failure->kind)) + ": " + failure->detail : "";
 }
 
@@ -127,11 +129,13 @@ std::string StudyAsOptuna(const StudyHeader& header, std::span<const Trial> tria
     json record = {{"op_code", kCreateTrial},
                    {"study_id", 0},
                    {"datetime_start", nullptr},
-                   {"state", failed ? kFail : kComplete},
+                   {"state", failed                     ? kFail
+                             : trial.evaluation.dropped ? kPruned
+                                                        : kComplete},
                    {"distributions", distributions},
                    {"params", std::move(params)},
                    {"user_attrs", std::move(attributes)}};
-    if (!failed) {
+    if (trial.evaluation.Complete()) {
       record["values"] = ObjectiveValues(header.objective, trial.evaluation);
       if (!header.objective.subject_to.empty()) {
         record["system_attrs"] = {{"constraints", ConstraintsOf(header.objective, trial)}};

@@ -71,6 +71,7 @@ class StudyRun {
                         "; start a new run directory or force the resume");
       }
       for (auto& trial : TrialsOf(journal_.records())) {
+        if (!trial.repeated) problem_.Recall(trial.assignment, trial.evaluation);
         const std::uint64_t number = trial.number;
         history_seconds_ += trial.seconds;
         Count(past_.emplace(number, std::move(trial)).first->second);

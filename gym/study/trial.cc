@@ -33,6 +33,8 @@ struct TrialRecord {
   std::optional<FailureRecord> failure;
   double seconds = 0;
   bool repeated = false;
+  std::map<std::string, double> rough;
+  bool dropped = false;
   template <class Self, class Visit>
   static void Fields(Self& self, Visit& visit) {
     visit("seq", self.seq, "place in the journal");
@@ -44,6 +46,8 @@ struct TrialRecord {
     visit("failure", self.failure, "why there are no metrics");
     visit("seconds", self.seconds, "wall clock");
     visit("repeated", self.repeated, "copied from an equal trial");
+    visit("rough", self.rough, "rough metrics that came first");
+    visit("dropped", self.dropped, "no more than rough metrics were wanted");
   }
 };
 
@@ -117,9 +121,13 @@ std::string ToJson(const Trial& trial) {
   }
   record.seconds = trial.seconds;
   record.repeated = trial.repeated;
+  record.rough = trial.evaluation.rough;
+  record.dropped = trial.evaluation.dropped;
   json value = WriteJson(record);
   value.erase("seq");
   if (!record.failure) value.erase("failure");
+  if (record.rough.empty()) value.erase("rough");
+  if (!record.dropped) value.erase("dropped");
   if (!trial.evaluation.record.empty()) value["record"] = Embed(trial.evaluation.record);
   return value.dump(-1, ' ', false, json::error_handler_t::replace);
 }
@@ -146,6 +154,8 @@ Trial TrialFromJson(std::string_view text, const std::string& what) {
   }
   trial.seconds = record.seconds;
   trial.repeated = record.repeated;
+  trial.evaluation.rough = record.rough;
+  trial.evaluation.dropped = record.dropped;
   return trial;
 }
 
@@ -193,7 +203,7 @@ std::vector<Trial> TrialsOf(std::span<const std::string> records) {
 }
 
 bool Feasible(const Objective& objective, const Trial& trial) {
-  return !trial.evaluation.failure && Violation(objective, trial.evaluation) == 0;
+  return trial.evaluation.Complete() && Violation(objective, trial.evaluation) == 0;
 }
 
 std::optional<std::size_t> BestOf(const Objective& objective, std::span<const Trial> trials) {
@@ -213,7 +223,7 @@ std::vector<std::size_t> ParetoOf(const Objective& objective, std::span<const Tr
   std::vector<std::size_t> index;
   std::vector<std::vector<double>> points;
   for (std::size_t i = 0; i < trials.size(); ++i) {
-    if (trials[i].evaluation.failure) continue;
+    if (!trials[i].evaluation.Complete()) continue;
     index.push_back(i);
     points.push_back(ObjectiveValues(objective, trials[i].evaluation));
   }

@@ -52,12 +52,12 @@ struct StudyHeader {
 /// is not of this program's making.
 [[nodiscard]] std::vector<Trial> TrialsOf(std::span<const std::string> records);
 
-/// Whether the trial succeeded and keeps every constraint.
+/// Whether the trial succeeded, was not dropped, and keeps every constraint.
 [[nodiscard]] bool Feasible(const Objective& objective, const Trial& trial);
 /// Index of the feasible trial with the least objectives, compared in order; of equals the first.
 [[nodiscard]] std::optional<std::size_t> BestOf(const Objective& objective,
                                                 std::span<const Trial> trials);
-/// Indices of successful trials that no other dominates, by first objective.
+/// Indices of successful trials, none dropped, that no other dominates, by first objective.
 [[nodiscard]] std::vector<std::size_t> ParetoOf(const Objective& objective,
                                                 std::span<const Trial> trials);
 

@@ -485,7 +485,7 @@ INSTANTIATE_TEST_SUITE_P(
         BadTrial{"unknown_key",
                  R"({"type":"trial","trial":1,"source":"","assignment":[],"metrics":{},"x":1})",
                  "record 4: unknown key 'x'; known here: seq, type, trial, source, assignment, "
-                 "metrics, failure, seconds, repeated"}),
+                 "metrics, failure, seconds, repeated, rough, dropped"}),
     [](const auto& one) { return one.param.label; });
 
 TEST(TrialsOf, RefusesANumberThatOccursTwice) {

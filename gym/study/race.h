@@ -1,0 +1,102 @@
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "gym/core/problem.h"
+#include "gym/study/objective.h"
+
+namespace msc::gym {
+
+struct RaceOptions {
+  std::size_t keep_one_in = 4;     ///< of rough results so far; >= 2
+  std::size_t pairs = 10;          ///< candidates evaluated both ways before any is dropped; >= 3
+  std::size_t audit_one_in = 10;   ///< later candidates that are never dropped; >= 1
+  double least_correlation = 0.7;  ///< between the ranks in rough and in full results
+};
+
+/// A problem whose candidates race: each is evaluated roughly first, and fully only if it is among
+/// the best of all rough results so far. The rest are dropped: their Evaluation says so and holds
+/// the rough metrics. Asynchronous successive halving with two rungs.
+///
+/// Racing is worth something only where rough results rank candidates as full ones do. That is
+/// watched on candidates that are evaluated both ways whatever they are: where the ranks of a
+/// metric that the objective names correlate too little, or rough results fail, racing ends for
+/// good, `say` hears why, and every candidate is evaluated fully from then on.
+/// Source: L. Li et al., "A system for massively parallel hyperparameter tuning", 2020, section 3.
+///
+/// Which are dropped depends on results in the order of batches only. A study that is resumed lets
+/// it Recall, and goes on as it was.
+class RacingProblem final : public SearchProblem {
+ public:
+  using Say = std::function<void(const std::string& text)>;
+  /// `inner` can be evaluated roughly and outlives it. UserError if not.
+  RacingProblem(SearchProblem& inner, Objective objective, RaceOptions options, Say say);
+
+  /// Whether candidates still race.
+  [[nodiscard]] bool racing() const noexcept { return racing_; }
+
+ private:
+  /// What ranks a rough result: what is sought, and how far its constraints are from being kept.
+  struct Rank {
+    std::vector<double> objectives;
+    double violation = 0;
+  };
+
+  [[nodiscard]] const std::vector<Decision>& DoDecisions() const override {
+    return inner_.decisions();
+  }
+  [[nodiscard]] bool DoMasked() const override { return inner_.masked(); }
+  [[nodiscard]] std::vector<bool> DoMask(std::span<const std::int32_t> prefix) const override {
+    return inner_.Mask(prefix);
+  }
+  [[nodiscard]] std::vector<std::string> DoMetrics() const override { return inner_.metrics(); }
+  void DoEvaluate(std::span<const Assignment> batch, const Done& done,
+                  const std::function<bool()>& stop) override;
+  void DoRecall(const Assignment& assignment, const Evaluation& evaluation) override;
+  [[nodiscard]] std::vector<std::pair<std::string, Assignment>> DoAnchors() const override {
+    return inner_.Anchors();
+  }
+  [[nodiscard]] std::map<std::string, AdditiveCost> DoAdditiveCosts() const override {
+    return inner_.AdditiveCosts();
+  }
+  [[nodiscard]] std::vector<CoverPoint> DoCoverFront() const override {
+    return inner_.CoverFront();
+  }
+  [[nodiscard]] std::map<std::string, double> DoLowerBounds() const override {
+    return inner_.LowerBounds();
+  }
+  [[nodiscard]] std::size_t DoParallelism() const override { return inner_.parallelism(); }
+  [[nodiscard]] std::string DoDescribe(const Assignment& assignment) const override {
+    return inner_.Describe(assignment);
+  }
+  [[nodiscard]] std::string DoHash() const override { return inner_.Hash() + "+race"; }
+
+  /// Whether the number `index` of all rough results may be evaluated fully whatever it is.
+  [[nodiscard]] bool Unconditional(std::size_t index) const;
+  [[nodiscard]] bool AmongBest(const Rank& rank) const;
+  [[nodiscard]] Rank RankOf(const std::map<std::string, double>& metrics) const;
+  void Watch();
+  void End(const std::string& why);
+
+  SearchProblem& inner_;
+  Objective objective_;
+  RaceOptions options_;
+  Say say_;
+  bool racing_ = true;
+  std::vector<Rank> seen_;  ///< all rough results so far
+  /// By metric that the objective names: rough and full values of those evaluated both ways.
+  std::map<std::string, std::pair<std::vector<double>, std::vector<double>>> pairs_;
+};
+
+/// Spearman's rank correlation, ties at their mean rank; nothing where all values of one side are
+/// the same. As many values on both sides, at least two.
+[[nodiscard]] std::optional<double> RankCorrelation(std::span<const double> a,
+                                                    std::span<const double> b);
+
+}  // namespace msc::gym
