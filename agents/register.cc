@@ -9,6 +9,7 @@
 #include "agents/greedy/greedy_agent.h"
 #include "agents/grid/grid_agent.h"
 #include "agents/ilp/ilp_agent.h"
+#include "agents/policy/policy_agent.h"
 #include "agents/random/random_agent.h"
 #include "agents/sobol/sobol_agent.h"
 #include "agents/tpe/tpe_agent.h"
@@ -33,6 +34,8 @@ void RegisterAll(AgentRegistry& registry) {
   registry.Add("ilp", "exact knapsack over additive costs, declared or measured", MakeIlpAgent);
   registry.Add("motpe", "tpe in search of the front of all objectives", MakeMotpeAgent);
   registry.Add("nsga2", "evolution in search of the front of all objectives", MakeNsga2Agent);
+  registry.Add("policy", "a network that learns to walk the decisions, for budgets of hundreds",
+               MakePolicyAgent);
   registry.Add("random", "uniform over what was not tried; the control", MakeRandomAgent);
   registry.Add("sobol", "points that cover every decision evenly", MakeSobolAgent);
   registry.Add("tpe", "tree-structured Parzen estimator, for large budgets", MakeTpeAgent);

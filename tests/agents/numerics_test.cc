@@ -7,6 +7,7 @@
 #include "agents/common/additive.h"
 #include "agents/common/mixed_radix.h"
 #include "agents/gp/gaussian_process.h"
+#include "agents/policy/walk_policy.h"
 #include "agents/sobol/sobol_sequence.h"
 #include "agents/tpe/parzen.h"
 #include "compiler/base/rng.h"
@@ -166,6 +167,62 @@ TEST(Parzen, DrawsWhatItsDensitySays) {
     const double p = std::exp(parzen.LogDensity(assignment));
     EXPECT_NEAR(counts[assignment], kDraws * p, 5 * std::sqrt(kDraws * p) + 1);
   }
+}
+
+/// Choices of neighbours that are both 1 are ruled out.
+std::vector<bool> NoTwoOnes(std::span<const std::int32_t> prefix) {
+  std::vector<bool> flags(kDecisions[prefix.size()].choices.size(), true);
+  if (flags.size() > 1 && !prefix.empty() && prefix.back() == 1) flags[1] = false;
+  return flags;
+}
+
+TEST(WalkPolicy, IsADistributionOverWhatIsLegal) {
+  const WalkPolicy policy({.decisions = kDecisions, .seed = 3, .mask = NoTwoOnes});
+  double sum = 0;
+  for (const Assignment& walk : All(kDecisions)) sum += std::exp(policy.LogProbability(walk));
+  EXPECT_NEAR(sum, 1.0, 1e-12);
+  std::map<Assignment, int> counts;
+  Rng rng(12);
+  constexpr int kDraws = 20000;
+  for (int i = 0; i < kDraws; ++i) ++counts[policy.Draw(rng)];
+  for (const Assignment& walk : All(kDecisions)) {
+    const double p = std::exp(policy.LogProbability(walk));
+    EXPECT_NEAR(counts[walk], kDraws * p, 5 * std::sqrt(kDraws * p) + 1e-9);
+  }
+}
+
+TEST(WalkPolicy, HasTheGradientOfItsLogProbability) {
+  WalkPolicy policy({.decisions = kDecisions, .seed = 3, .mask = NoTwoOnes});
+  const Assignment walk = {1, 0, 0, 2};
+  const Assignment other = {0, 2, 0, 3};
+  const std::vector<Lesson> lessons = {{&walk, 0.7}, {&other, -0.4}};
+  const std::vector<double> gradient = policy.Gradient(lessons);
+  const auto value = [&] {
+    return 0.7 * policy.LogProbability(walk) - 0.4 * policy.LogProbability(other);
+  };
+  constexpr double kStep = 1e-5;
+  std::vector<double>& parameters = policy.parameters();
+  ASSERT_EQ(gradient.size(), parameters.size());
+  for (std::size_t k = 0; k < parameters.size(); ++k) {
+    const double kept = parameters[k];
+    parameters[k] = kept + kStep;
+    const double above = value();
+    parameters[k] = kept - kStep;
+    const double below = value();
+    parameters[k] = kept;
+    EXPECT_NEAR(gradient[k], (above - below) / (2 * kStep), 1e-6) << k;
+  }
+}
+
+TEST(WalkPolicy, MakesWhatWasGoodMoreLikely) {
+  WalkPolicy policy({.decisions = kDecisions, .seed = 3});
+  const Assignment good = {1, 2, 0, 3};
+  const Assignment bad = {0, 0, 0, 0};
+  const double good_before = policy.LogProbability(good);
+  const double bad_before = policy.LogProbability(bad);
+  for (int i = 0; i < 30; ++i) policy.Learn(std::vector<Lesson>{{&good, 1}, {&bad, -1}}, 4);
+  EXPECT_GT(policy.LogProbability(good), good_before + 1);
+  EXPECT_LT(policy.LogProbability(bad), bad_before - 1);
 }
 
 TEST(GaussianProcess, ComesBackToWhatItWasShown) {
