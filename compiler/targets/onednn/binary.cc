@@ -133,6 +133,16 @@ bool IsPadded(const Desc& desc) {
   return !std::equal(desc.data.dims, desc.data.dims + rank, desc.data.padded_dims);
 }
 
+std::optional<binary::primitive_desc> Choose(const Lowering& lowering, const Binary& read,
+                                             const dnnl::primitive_attr& attr,
+                                             const std::vector<Desc>& layouts) {
+  return FirstFast(layouts, [&](const Desc& layout) {
+    const binary::desc desc(read.kind, layout, Beside(read, layout),
+                            WithElem(layout, ElemOf(read.y)));
+    return binary::primitive_desc(desc, attr, lowering.engine());
+  });
+}
+
 // A number minus a tensor, and what else only a linear function can do.
 bool LowerLinear(Lowering& lowering, NodeId id) {
   const Node& node = lowering.node(id);
@@ -181,13 +191,20 @@ bool LowerBinary(Lowering& lowering, NodeId id) {
     }
   }
   layouts.push_back(read->a);
-  const auto pd = FirstFast(layouts, [&](const Desc& layout) {
-    const binary::desc desc(read->kind, layout, Beside(*read, layout),
-                            WithElem(layout, ElemOf(read->y)));
-    return binary::primitive_desc(desc, *attr, lowering.engine());
-  });
+  auto pd = Choose(lowering, *read, *attr, layouts);
+  if (!pd || IsSlow(*pd)) {
+    // oneDNN 2.6 is slow where one number a channel is in 8 bits: then both are widened before. The
+    // integers stay as they are, so the scales do, too.
+    Binary wide = *read;
+    wide.a = WithElem(wide.a, Elem::f32);
+    wide.b = WithElem(wide.b, Elem::f32);
+    std::vector<Desc> wide_layouts;
+    for (const Desc& layout : layouts) wide_layouts.push_back(WithElem(layout, Elem::f32));
+    auto wide_pd = Choose(lowering, wide, *attr, wide_layouts);
+    if (wide_pd && !IsSlow(*wide_pd)) pd = std::move(wide_pd);
+  }
   if (!pd) return false;
-  const auto in = [&](ValueId value, const Desc& wanted) {
+  const auto as_is = [&](ValueId value, const Desc& wanted) {
     const Desc own = *DenseDescOf(lowering.graph(), value);
     // Of lower rank: seen with leading ones.
     if (own.dims().size() != wanted.dims().size()) {
@@ -195,8 +212,22 @@ bool LowerBinary(Lowering& lowering, NodeId id) {
     }
     return lowering.In(value, wanted);
   };
+  bool done = true;
+  const auto in = [&](ValueId value, const Desc& wanted) {
+    const Elem own = ElemOf(*DenseDescOf(lowering.graph(), value));
+    if (!IsInt8(own) || IsInt8(ElemOf(wanted))) return as_is(value, wanted);
+    const Desc narrow = WithElem(wanted, own);
+    const BufferId from = as_is(value, narrow);
+    const BufferId to = lowering.Scratch(wanted);
+    StepLabel label = lowering.LabelOf(id, own);
+    done = lowering.AddReorder({DNNL_ARG_FROM, narrow, from}, {DNNL_ARG_TO, wanted, to},
+                               Lowering::NewAttr(), label) &&
+           done;
+    return to;
+  };
   const BufferId from_a = in(a, pd->src0_desc());
   const BufferId from_b = in(b, pd->src1_desc());
+  if (!done) return false;
   const auto victim =
       ElemOf(read->y) == ElemOf(read->a) ? lowering.Dying(a, id, pd->dst_desc()) : std::nullopt;
   const ValueId y = followers.output;
