@@ -2,8 +2,8 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <limits>
 #include <map>
-#include <numeric>
 
 namespace msc::cost {
 namespace {
@@ -32,25 +32,30 @@ class Sets {
 
 }  // namespace
 
-double CommonParts::Ideal() const {
-  return std::accumulate(parts.begin(), parts.end(), 0.0, [](double sum, const CommonPart& part) {
-    return sum + part.micros[part.fastest];
-  });
+std::optional<double> CommonParts::Ideal() const {
+  double sum = 0;
+  for (const CommonPart& part : parts) {
+    for (const std::optional<double>& micros : part.micros) {
+      if (!micros) return std::nullopt;
+    }
+    sum += *part.micros[part.fastest];
+  }
+  return sum;
 }
 
-CommonParts FindCommonParts(std::span<const std::vector<StepTime>> profiles) {
+CommonParts FindCommonParts(std::span<const NodeProfile> profiles) {
   Sets sets;
-  for (const std::vector<StepTime>& profile : profiles) {
-    for (const StepTime& step : profile) {
+  for (const NodeProfile& profile : profiles) {
+    for (const StepTime& step : profile.steps) {
       for (const std::string& node : step.nodes) sets.Join(node, step.nodes.front());
     }
   }
   CommonParts common;
   common.conversions.resize(profiles.size());
   std::map<std::size_t, std::size_t> part_of;  // by set
-  std::map<std::string, bool> listed;
+  std::set<std::string> listed;
   for (std::size_t p = 0; p < profiles.size(); ++p) {
-    for (const StepTime& step : profiles[p]) {
+    for (const StepTime& step : profiles[p].steps) {
       const double micros = static_cast<double>(step.time.count()) * 1e-3;
       if (step.nodes.empty()) {
         common.conversions[p] += micros;
@@ -58,18 +63,30 @@ CommonParts FindCommonParts(std::span<const std::vector<StepTime>> profiles) {
       }
       const auto [it, is_new] =
           part_of.try_emplace(sets.Of(step.nodes.front()), common.parts.size());
-      if (is_new)
-        common.parts.push_back({.nodes = {}, .micros = std::vector<double>(profiles.size())});
+      if (is_new) {
+        common.parts.push_back(
+            {.nodes = {}, .micros = std::vector<std::optional<double>>(profiles.size(), 0.0)});
+      }
       CommonPart& part = common.parts[it->second];
-      part.micros[p] += micros;
+      *part.micros[p] += micros;
       for (const std::string& node : step.nodes) {
-        if (listed.emplace(node, true).second) part.nodes.push_back(node);
+        if (listed.insert(node).second) part.nodes.push_back(node);
       }
     }
   }
   for (CommonPart& part : common.parts) {
-    part.fastest = static_cast<std::size_t>(
-        std::min_element(part.micros.begin(), part.micros.end()) - part.micros.begin());
+    double least = std::numeric_limits<double>::infinity();
+    for (std::size_t p = 0; p < profiles.size(); ++p) {
+      const bool all = std::all_of(part.nodes.begin(), part.nodes.end(), [&](const std::string& n) {
+        return profiles[p].nodes.contains(n);
+      });
+      if (!all) {
+        part.micros[p].reset();
+      } else if (*part.micros[p] < least) {
+        least = *part.micros[p];
+        part.fastest = p;
+      }
+    }
   }
   return common;
 }

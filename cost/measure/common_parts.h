@@ -1,5 +1,8 @@
 #pragma once
 
+#include <cstddef>
+#include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <vector>
@@ -8,11 +11,20 @@
 
 namespace msc::cost {
 
-/// Nodes of which every profile has steps of their own, and none for part of them.
+/// What one target made of a model: its steps, and the nodes of the graph that it lowered. A node
+/// without a step costs nothing there, such as a view of its input.
+struct NodeProfile {
+  std::vector<StepTime> steps;
+  std::set<std::string> nodes;
+};
+
+/// Nodes that no step of any profile leaves or enters.
 struct CommonPart {
   std::vector<std::string> nodes;  ///< in the order of the first profile's steps
-  std::vector<double> micros;      ///< by profile: of its steps for these nodes together
-  std::size_t fastest = 0;         ///< profile
+  /// By profile: of its steps for these nodes together. Nothing where its graph lacks one of them,
+  /// because it was fused into another.
+  std::vector<std::optional<double>> micros;
+  std::size_t fastest = 0;  ///< profile
 };
 
 /// Several profiles of one model side by side.
@@ -21,12 +33,13 @@ struct CommonParts {
   std::vector<double>
       conversions;  ///< by profile: microseconds of steps for no node, which turn layouts
   /// What the model would take if each part ran where it is fastest and nothing had to be turned in
-  /// between: no partition of these profiles is faster, up to noise.
-  [[nodiscard]] double Ideal() const;
+  /// between: no partition of these profiles is faster, up to noise. Nothing where some profile
+  /// lacks a part: it is hidden in another part there.
+  [[nodiscard]] std::optional<double> Ideal() const;
 };
 
 /// The finest parts that profiles of one graph have in common. Targets fuse differently, so a part
 /// may be several steps of one and one step of another. At least one profile.
-[[nodiscard]] CommonParts FindCommonParts(std::span<const std::vector<StepTime>> profiles);
+[[nodiscard]] CommonParts FindCommonParts(std::span<const NodeProfile> profiles);
 
 }  // namespace msc::cost

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdio>
 #include <map>
+#include <optional>
 
 #include <nlohmann/json.hpp>
 
@@ -200,19 +201,26 @@ void PrintParts(const std::vector<BenchRow>& rows,
   }
   for (const auto& [variant, chosen] : rows_of) {
     if (chosen.size() < 2) continue;
-    std::vector<std::vector<StepTime>> steps;
-    steps.reserve(chosen.size());
-    for (const std::size_t i : chosen) steps.push_back(profiles[i]);
+    std::vector<cost::NodeProfile> steps;
+    for (const std::size_t i : chosen) {
+      steps.push_back({.steps = profiles[i], .nodes = {}});
+      for (const auto& [node, cost] : rows[i].costs) steps.back().nodes.insert(node);
+    }
     const cost::CommonParts common = cost::FindCommonParts(steps);
-    std::printf("\n%s, microseconds by part (* fastest)\n ", variant.c_str());
+    std::printf("\n%s, microseconds by part (* fastest, - fused into another)\n ", variant.c_str());
     for (const std::size_t i : chosen) std::printf(" %14s", rows[i].target.c_str());
     std::printf("   nodes\n");
     std::vector<double> sums = common.conversions;
     for (const cost::CommonPart& part : common.parts) {
       std::printf(" ");
       for (std::size_t i = 0; i < chosen.size(); ++i) {
-        sums[i] += part.micros[i];
-        std::printf(" %13.1f%c", part.micros[i], i == part.fastest ? '*' : ' ');
+        const char mark = i == part.fastest ? '*' : ' ';
+        if (part.micros[i]) {
+          std::printf(" %13.1f%c", *part.micros[i], mark);
+        } else {
+          std::printf(" %13s ", "-");
+        }
+        sums[i] += part.micros[i].value_or(0);
       }
       std::printf("   %s", part.nodes.front().c_str());
       if (part.nodes.size() > 1) std::printf(" and %zu more", part.nodes.size() - 1);
@@ -222,11 +230,16 @@ void PrintParts(const std::vector<BenchRow>& rows,
     for (const double micros : common.conversions) std::printf(" %13.1f ", micros);
     std::printf("   turning layouts\n ");
     for (const double sum : sums) std::printf(" %13.1f ", sum);
+    std::printf("   together\n");
     const double best = *std::min_element(sums.begin(), sums.end());
-    std::printf(
-        "   together\nEach part where it is fastest, with nothing to turn in between: %.1f "
-        "(%.2fx); see 'mscgym partition'\n",
-        common.Ideal(), best / common.Ideal());
+    if (const std::optional<double> ideal = common.Ideal()) {
+      std::printf(
+          "Each part where it is fastest, with nothing to turn in between: %.1f (%.2fx); see "
+          "'mscgym partition'\n",
+          *ideal, best / *ideal);
+    } else {
+      std::printf("No sum of the fastest: these targets fuse other nodes.\n");
+    }
   }
 }
 
