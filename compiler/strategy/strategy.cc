@@ -1,5 +1,6 @@
 #include "compiler/strategy/strategy.h"
 
+#include <algorithm>
 #include <array>
 
 #include "compiler/base/error.h"
@@ -18,6 +19,10 @@ void CheckDigest(const std::string& digest, const std::string& what) {
   }
 }
 
+bool IsPositiveFloat(double value) {
+  return value > 0 && static_cast<double>(static_cast<float>(value)) == value;
+}
+
 void CheckMeaning(const Strategy& strategy, const std::string& what) {
   CheckDigest(strategy.fit.samples, what + ": fit.samples");
   CheckDigest(strategy.fit.weights, what + ": fit.weights");
@@ -28,9 +33,16 @@ void CheckMeaning(const Strategy& strategy, const std::string& what) {
     }
   }
   for (const auto& [tensor, scale] : strategy.quantize.activations) {
-    if (!(scale.scale > 0) || static_cast<double>(static_cast<float>(scale.scale)) != scale.scale) {
+    if (!IsPositiveFloat(scale.scale)) {
       throw UserError(what + ": quantize.activations." + tensor +
                       ".scale must be a positive number that a 32-bit float holds exactly");
+    }
+  }
+  for (const auto& [layer, grid] : strategy.quantize.weights) {
+    if (grid.scales.empty() ||
+        !std::all_of(grid.scales.begin(), grid.scales.end(), IsPositiveFloat)) {
+      throw UserError(what + ": quantize.weights." + layer +
+                      ".scales must be positive numbers that 32-bit floats hold exactly");
     }
   }
 }
@@ -53,6 +65,7 @@ std::string ToJson(const Strategy& strategy, int indent) {
   nlohmann::json json = ParseJson(ToJsonText(strategy), "strategy");
   if (strategy.partition.empty()) json.erase("partition");
   if (strategy.fit == FitPlan{}) json.erase("fit");
+  if (strategy.quantize.weights.empty()) json.at("quantize").erase("weights");
   return json.dump(indent);
 }
 

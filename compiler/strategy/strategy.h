@@ -32,16 +32,33 @@ struct TensorScale {
   }
 };
 
-/// What quantization decided. Layers and tensors by the names of the canonical graph. Weight scales
-/// are not stored: they are absolute maximum / 127 per output channel, a function of the weights.
+/// The integers that the weights of one layer become: q = clamp(round(w / scale of its output
+/// channel), -(2^(bits-1) - 1), 2^(bits-1) - 1), stored as 8-bit integers whatever `bits` says.
+struct WeightGrid {
+  std::int64_t bits = 8;       ///< 2 to 8
+  std::vector<double> scales;  ///< one an output channel, > 0, exactly floats
+  bool operator==(const WeightGrid&) const = default;
+  template <class Self, class Visit>
+  static void Fields(Self& self, Visit& visit) {
+    visit("bits", self.bits, "bits of a weight", Within{2, 8});
+    visit("scales", self.scales, "real value of one step, by output channel", Within{0, 1e30});
+  }
+};
+
+/// What quantization decided. Layers and tensors by the names of the canonical graph.
 struct QuantizePlan {
   std::map<std::string, std::string> layers;       ///< node name -> "f32" | "bf16" | "int8"
   std::map<std::string, TensorScale> activations;  ///< every tensor an int8 layer reads or writes
+  /// Weights by node name. An int8 layer that is not here has 8 bits and scales of absolute maximum
+  /// / 127. A f32 layer that is here has its weights alone quantized. Left out of the JSON where it
+  /// is empty.
+  std::map<std::string, WeightGrid> weights;
   bool operator==(const QuantizePlan&) const = default;
   template <class Self, class Visit>
   static void Fields(Self& self, Visit& visit) {
     visit("layers", self.layers, "precision by node name");
     visit("activations", self.activations, "scales by tensor name");
+    visit("weights", self.weights, "bits and scales of weights by node name");
   }
 };
 
@@ -70,8 +87,9 @@ struct PrunePlan {
 
 struct FittedWeights;  // compiler/pipeline/fitted.h
 
-/// What is made from samples once channels are gone: weights that make up for them, and scales of
-/// activations as they are by then (compiler/pipeline/fit.h).
+/// What is made from samples: weights that make up for channels that are gone, and scales of
+/// activations as they are by then (compiler/pipeline/fit.h); or weights made to be quantized
+/// (compiler/pipeline/quantize.h).
 struct FitPlan {
   std::string samples;  ///< FitHash of the samples and of how they are used; empty = none are
   std::string weights;  ///< SHA-256 of the fitted weights; empty while they are still to be made

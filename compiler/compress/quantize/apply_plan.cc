@@ -42,7 +42,7 @@ class PlanApplier {
   void Run() {
     CheckTensors();
     ReadPrecisions();
-    if (precisions_.empty()) return;
+    if (precisions_.empty() && plan_.weights.empty()) return;
     StoreOutputs();
     for (const LayerChain& chain : chains_) NarrowLayer(chain);
     RemoveDeadCode(graph_);
@@ -68,6 +68,15 @@ class PlanApplier {
       const Precision precision = ParsePrecision(word);
       if (precision != Precision::kF32) precisions_.emplace(graph_.FindNode(name), precision);
     }
+    for (const auto& [name, grid] : plan_.weights) {
+      if (!known.contains(name)) {
+        Refuse("the graph has no layer '" + name + "' whose weights have a grid");
+      }
+      const auto precision = precisions_.find(graph_.FindNode(name));
+      if (precision != precisions_.end() && precision->second == Precision::kBF16) {
+        Refuse("layer '" + name + "' is bf16, so its weights cannot have a grid");
+      }
+    }
   }
 
   void StoreOutputs() {
@@ -85,7 +94,12 @@ class PlanApplier {
 
   void NarrowLayer(const LayerChain& chain) {
     const auto precision = precisions_.find(chain.producer);
-    if (precision == precisions_.end()) return;
+    const auto listed = plan_.weights.find(graph_.node(chain.producer).name);
+    const WeightGrid* grid = listed == plan_.weights.end() ? nullptr : &listed->second;
+    if (precision == precisions_.end()) {
+      if (grid != nullptr) (void)QuantizeWeights(graph_, chain, grid);
+      return;
+    }
     const ValueId x = graph_.node(chain.producer).inputs[0];
     graph_.SetInput(chain.producer, 0, Wide(x, precision->second));
     if (chain.residual_add != kNoNode) {
@@ -99,7 +113,8 @@ class PlanApplier {
     if (precision->second == Precision::kBF16) {
       NarrowWeights(graph_, chain);
     } else {
-      QuantizeWeights(graph_, chain, static_cast<float>(ScaleOf(x).scale));
+      QuantizeBias(graph_, chain, static_cast<float>(ScaleOf(x).scale),
+                   QuantizeWeights(graph_, chain, grid));
     }
   }
 

@@ -42,15 +42,26 @@ Groups RangeGroups(const Graph& graph) {
   return groups;
 }
 
+/// From the least to the largest value, each cut off at the range chosen for magnitudes.
+TensorScale AffineScale(const StreamingHistogram& histogram, const CalibrationOptions& options) {
+  const double largest = std::max(-static_cast<double>(histogram.min()), 0.0 + histogram.max());
+  const double width = std::max(0.0 + histogram.max(), 0.0) - histogram.min();
+  const int steps = std::clamp(static_cast<int>(std::lround(255 * largest / width)), 127, 255);
+  const float kept = ChooseRange(histogram, options, steps);
+  const double low = std::max(histogram.min(), -kept);
+  const double high = std::clamp(histogram.max(), 0.0F, kept);
+  const float scale =
+      std::max(static_cast<float>((high - low) / 255), std::numeric_limits<float>::min());
+  return {
+      .dtype = "u8", .scale = scale, .zero_point = std::clamp(std::lround(-low / scale), 0L, 255L)};
+}
+
 TensorScale ScaleOf(const StreamingHistogram& histogram, const CalibrationOptions& options) {
-  const float largest = std::max(std::abs(histogram.min()), std::abs(histogram.max()));
-  float kept = largest;
-  if (options.method == "percentile") {
-    kept = std::min(largest, histogram.Percentile(options.percentile / 100.0));
-  }
   const bool is_signed = histogram.min() < 0.0F;
-  float scale = kept / (is_signed ? 127.0F : 255.0F);
-  if (largest == 0.0F) scale = 1.0F;
+  if (is_signed && options.affine) return AffineScale(histogram, options);
+  const int steps = is_signed ? 127 : 255;
+  const float kept = ChooseRange(histogram, options, steps);
+  float scale = kept == 0.0F ? 1.0F : kept / static_cast<float>(steps);
   // A subnormal scale would lose bits, and flushing it to zero would divide by zero.
   scale = std::max(scale, std::numeric_limits<float>::min());
   return {.dtype = is_signed ? "i8" : "u8", .scale = scale, .zero_point = 0};
@@ -97,6 +108,14 @@ void Calibrator::Observe(std::string_view tensor, std::span<const float> values)
                     "' is not a tensor that a quantizable layer reads or writes");
   }
   it->second.Add(values);
+}
+
+std::size_t Calibrator::bytes() const {
+  std::size_t bytes = 0;
+  for (const auto& [name, histogram] : histograms_) {
+    bytes += sizeof(histogram) + histogram.counts().size_bytes();
+  }
+  return bytes;
 }
 
 std::map<std::string, TensorScale> Calibrator::Scales(const CalibrationOptions& options) const {

@@ -61,6 +61,7 @@ void StreamingHistogram::Add(std::span<const float> values) {
     min_ = count_ == 0 ? value : std::min(min_, value);
     max_ = count_ == 0 ? value : std::max(max_, value);
     ++count_;
+    zeros_ += value == 0.0F ? 1 : 0;
     const double place = std::ceil(std::abs(static_cast<double>(value)) * per_width);
     ++bins_[place < 1 ? 0 : static_cast<std::size_t>(place) - 1];
   }
@@ -84,6 +85,7 @@ void StreamingHistogram::Merge(const StreamingHistogram& other) {
   Grow(grown.limit_);
   grown.Grow(limit_);
   for (std::size_t i = 0; i < bins_.size(); ++i) bins_[i] += grown.bins_[i];
+  zeros_ += other.zeros_;
   not_finite_ += other.not_finite_;
   if (other.count_ == 0) return;
   min_ = count_ == 0 ? other.min_ : std::min(min_, other.min_);

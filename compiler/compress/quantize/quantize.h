@@ -46,6 +46,9 @@ class StreamingHistogram {
   [[nodiscard]] std::uint64_t count() const noexcept { return count_; }  ///< finite values
   [[nodiscard]] std::uint64_t not_finite() const noexcept { return not_finite_; }
   [[nodiscard]] std::size_t bins() const noexcept { return bins_.size(); }
+  /// Values in each bin: bin i has those with |x| in (i * width, (i + 1) * width], bin 0 also 0.
+  [[nodiscard]] std::span<const std::uint64_t> counts() const noexcept { return bins_; }
+  [[nodiscard]] std::uint64_t zeros() const noexcept { return zeros_; }  ///< exact ones
   [[nodiscard]] double bin_width() const noexcept;  ///< 0 while all values are 0
   /// Smallest upper edge t of a bin with at least `fraction` of the values having |x| <= t; 0 if
   /// all values are 0. `fraction` in (0, 1]; at least one value was added.
@@ -56,25 +59,39 @@ class StreamingHistogram {
  private:
   void Grow(double magnitude);
 
-  std::vector<std::uint64_t> bins_;  ///< bin i counts (i * width, (i + 1) * width]; 0 is in bin 0
+  std::vector<std::uint64_t> bins_;
   double limit_ = 0.0;
   float min_ = 0.0F;
   float max_ = 0.0F;
   std::uint64_t count_ = 0;
+  std::uint64_t zeros_ = 0;
   std::uint64_t not_finite_ = 0;
 };
 
 struct CalibrationOptions {
-  std::string method = "percentile";  ///< "minmax" or "percentile"
+  std::string method = "percentile";  ///< "minmax", "percentile", "entropy" or "mse"
   double percentile = 99.99;          ///< in percent, of |x|; for "percentile"
+  bool affine = false;                ///< u8 with a zero point where values have both signs
   bool operator==(const CalibrationOptions&) const = default;
   template <class Self, class Visit>
   static void Fields(Self& self, Visit& visit) {
     visit("method", self.method, "how a range becomes a scale",
-          Within::OneOf({"minmax", "percentile"}));
+          Within::OneOf({"minmax", "percentile", "entropy", "mse"}));
     visit("percentile", self.percentile, "share of |x| kept, in percent", Within{50, 100});
+    visit("affine", self.affine, "a zero point where values have both signs");
   }
 };
+
+/// The largest |x| that integers of `steps` steps on each side of 0 (127 or 255) are to hold;
+/// larger values saturate. 0 if all values are 0, else positive and at most the largest |x| seen.
+///   minmax      all of it
+///   percentile  as many values as asked for
+///   entropy     the range whose quantized distribution tells least apart from the one seen
+///               (Kullback-Leibler; Migacz 2017, "8-bit inference with TensorRT")
+///   mse         least mean of (x - quantized x)^2, values taken as even within a bin
+/// Zeros are exact under every range and hence of no account for the last two.
+[[nodiscard]] float ChooseRange(const StreamingHistogram& histogram,
+                                const CalibrationOptions& options, int steps);
 
 /// Gathers ranges of chosen tensors of a graph over batches and turns them into scales.
 class Calibrator {
@@ -85,11 +102,14 @@ class Calibrator {
   [[nodiscard]] const std::vector<std::string>& tensors() const noexcept { return names_; }
   /// UserError if `tensor` is not one of tensors().
   void Observe(std::string_view tensor, std::span<const float> values);
-  /// Scale of every tensor: u8 with zero point 0 where no value was negative, else symmetric i8.
+  /// Scale of every tensor: u8 with zero point 0 where no value was negative, else symmetric i8, or
+  /// u8 from the least to the largest value within the range if affine ones are asked for.
   /// One range is shared along MaxPool, Concat, Reshape and other operators that only move values,
   /// so that no requantization appears there. Scales are normal floats; a tensor of zeros gets 1.
   /// UserError naming a tensor that was never observed or held values that are not finite.
   [[nodiscard]] std::map<std::string, TensorScale> Scales(const CalibrationOptions& options) const;
+  /// Memory that the counts take: the same however many batches were seen.
+  [[nodiscard]] std::size_t bytes() const;
 
  private:
   std::vector<std::string> names_;
@@ -103,13 +123,15 @@ class Calibrator {
 
 /// Applies a plan to a canonical graph: int8 layers get QuantizeLinear/DequantizeLinear around
 /// their activations and per-channel i8 weights behind DequantizeLinear (axis = output channel,
-/// symmetric, [-127, 127], half to even); their bias becomes i32 at scale x_scale * w_scale[c], or
-/// stays f32 where that would leave 32 bits. bf16 layers get Cast pairs on input and weights.
+/// symmetric, half to even, on the plan's grid or else within [-127, 127]); their bias becomes i32
+/// at scale x_scale * w_scale[c], or stays f32 where that would leave 32 bits. bf16 layers get Cast
+/// pairs on input and weights. f32 layers with a grid get i8 weights behind DequantizeLinear alone.
 /// A layer's output is stored narrow, for all readers, where one of them can use that: a layer of
 /// the same precision, also behind pools, Add and operators that only move values. It stays f32
 /// where it is a graph output or nobody can. Layers not in the plan stay f32. The result is what is
 /// exported as QDQ and what the targets fold into integer kernels.
-/// UserError naming layers or tensors that do not exist, or scales that are missing or unusable.
+/// UserError naming layers or tensors that do not exist, scales that are missing or unusable, and
+/// grids that do not fit the weights.
 void ApplyQuantizePlan(const QuantizePlan& plan, Graph& graph);
 
 /// max|w| / 127 per output channel (axis 0 of Conv, of Gemm with transB = 1; else axis 1); a

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "compiler/compress/quantize/grid.h"
 #include "compiler/compress/quantize/quantize.h"
 #include "compiler/passes/rewrite.h"
 
@@ -14,7 +15,6 @@ namespace msc {
 namespace {
 
 constexpr float kLeastScale = std::numeric_limits<float>::min();
-constexpr float kMostWeight = 127.0F;
 
 // Elements behind one channel, and channel of an element, of a row-major tensor.
 std::int64_t InnerSize(const Tensor& tensor, std::size_t channel_axis) {
@@ -25,7 +25,9 @@ std::size_t ChannelOf(std::size_t element, std::int64_t inner, std::int64_t chan
   return static_cast<std::size_t>(static_cast<std::int64_t>(element) / inner % channels);
 }
 
-Tensor QuantizedWeights(const Tensor& weights, std::size_t axis, const std::vector<float>& scales) {
+Tensor QuantizedWeights(const Tensor& weights, std::size_t axis, const std::vector<float>& scales,
+                        int bits) {
+  const auto most = static_cast<float>(LargestLevel(bits));
   Tensor quantized(DType::kI8, weights.dims());
   const std::int64_t inner = InnerSize(weights, axis);
   const auto in = weights.Values<float>();
@@ -33,7 +35,7 @@ Tensor QuantizedWeights(const Tensor& weights, std::size_t axis, const std::vect
   for (std::size_t i = 0; i < in.size(); ++i) {
     const float scale = scales[ChannelOf(i, inner, weights.dims()[axis])];
     // nearbyint rounds half to even in the default rounding mode, as QuantizeLinear does.
-    const float steps = std::clamp(std::nearbyint(in[i] / scale), -kMostWeight, kMostWeight);
+    const float steps = std::clamp(std::nearbyint(in[i] / scale), -most, most);
     out[i] = static_cast<std::int8_t>(steps);
   }
   return quantized;
@@ -67,6 +69,24 @@ std::optional<Biases> QuantizedBias(const std::vector<float>& bias, float x_scal
   return result;
 }
 
+void CheckGrid(const std::string& layer, const WeightGrid& grid, std::size_t channels) {
+  const auto refuse = [&](const std::string& what) {
+    throw UserError("quantize plan: the weight grid of layer '" + layer + "' " + what);
+  };
+  if (grid.bits < 2 || grid.bits > 8) refuse("must have 2 to 8 bits");
+  if (grid.scales.size() != channels) {
+    refuse("has " + std::to_string(grid.scales.size()) + " scales for " + std::to_string(channels) +
+           " output channels");
+  }
+  for (const double scale : grid.scales) {
+    if (!(scale >= kLeastScale) || static_cast<double>(static_cast<float>(scale)) != scale) {
+      refuse("must have scales that are positive normal 32-bit floats");
+    }
+  }
+}
+
+}  // namespace
+
 void QuantizeBias(Graph& graph, const LayerChain& chain, float x_scale,
                   const std::vector<float>& w_scales) {
   const Node node = graph.node(chain.producer);
@@ -94,8 +114,6 @@ void QuantizeBias(Graph& graph, const LayerChain& chain, float x_scale,
                  AddBefore(graph, chain.producer, std::move(widening), std::move(type)));
 }
 
-}  // namespace
-
 std::vector<float> WeightScales(const Tensor& weights, std::size_t channel_axis) {
   const std::int64_t channels = weights.dims().at(channel_axis);
   const std::int64_t inner = InnerSize(weights, channel_axis);
@@ -108,8 +126,7 @@ std::vector<float> WeightScales(const Tensor& weights, std::size_t channel_axis)
     float& most = largest[ChannelOf(i, inner, channels)];
     most = std::max(most, std::abs(values[i]));
   }
-  for (float& most : largest)
-    most = most == 0.0F ? 1.0F : std::max(most / kMostWeight, kLeastScale);
+  for (float& most : largest) most = ScaleFor(most, 8);
   return largest;
 }
 
@@ -118,14 +135,20 @@ ValueId AddNamedConstant(Graph& graph, const std::string& stem, const std::strin
   return graph.AddConstant(graph.FreeValueName(stem + suffix), std::move(tensor));
 }
 
-void QuantizeWeights(Graph& graph, const LayerChain& chain, float x_scale) {
+std::vector<float> QuantizeWeights(Graph& graph, const LayerChain& chain, const WeightGrid* grid) {
   const Node node = graph.node(chain.producer);
   const TensorPtr weights = graph.constant(node.inputs[1]);
   const std::size_t axis = ChannelAxis(node);
-  const std::vector<float> scales = WeightScales(*weights, axis);
+  std::vector<float> scales = WeightScales(*weights, axis);
+  if (grid != nullptr) {
+    CheckGrid(node.name, *grid, scales.size());
+    std::transform(grid->scales.begin(), grid->scales.end(), scales.begin(),
+                   [](double scale) { return static_cast<float>(scale); });
+  }
+  const int bits = grid == nullptr ? 8 : static_cast<int>(grid->bits);
   const std::string stem = graph.value(node.inputs[1]).name;
   const ValueId q =
-      AddNamedConstant(graph, stem, "_quantized", QuantizedWeights(*weights, axis, scales));
+      AddNamedConstant(graph, stem, "_quantized", QuantizedWeights(*weights, axis, scales, bits));
   const ValueId scale = AddNamedConstant(graph, stem, "_scale", Vector(scales));
   const ValueId zero_point = AddNamedConstant(
       graph, stem, "_zero_point", Tensor(DType::kI8, {static_cast<std::int64_t>(scales.size())}));
@@ -138,7 +161,7 @@ void QuantizeWeights(Graph& graph, const LayerChain& chain, float x_scale) {
                 .attrs = {{"axis", static_cast<std::int64_t>(axis)}}};
   graph.SetInput(chain.producer, 1,
                  AddBefore(graph, chain.producer, std::move(widening), graph.type(node.inputs[1])));
-  QuantizeBias(graph, chain, x_scale, scales);
+  return scales;
 }
 
 void NarrowWeights(Graph& graph, const LayerChain& chain) {

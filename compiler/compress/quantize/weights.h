@@ -3,17 +3,24 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "compiler/ir/graph.h"
 #include "compiler/passes/chain.h"
+#include "compiler/strategy/strategy.h"
 
 namespace msc {
 
 /// Puts per-channel i8 weights behind DequantizeLinear in the place of the f32 weights of the
-/// chain's producer, and an i32 bias at scale x_scale * w_scale[c] in the place of its bias. The
-/// bias stays f32 where that scale is not a normal float or a value does not fit 32 bits.
-/// UserError if the weights are not finite.
-void QuantizeWeights(Graph& graph, const LayerChain& chain, float x_scale);
+/// chain's producer: on `grid`, or on 8 bits by the largest magnitude where that is nullptr.
+/// Returns the scales of the channels. UserError if the weights are not finite or the grid does not
+/// fit.
+std::vector<float> QuantizeWeights(Graph& graph, const LayerChain& chain, const WeightGrid* grid);
+
+/// Puts an i32 bias at scale x_scale * w_scales[c] in the place of the bias of the chain's
+/// producer. It stays f32 where that scale is not a normal float or a value does not fit 32 bits.
+void QuantizeBias(Graph& graph, const LayerChain& chain, float x_scale,
+                  const std::vector<float>& w_scales);
 
 /// Puts bf16 weights behind a Cast to f32 in the place of the f32 weights.
 void NarrowWeights(Graph& graph, const LayerChain& chain);

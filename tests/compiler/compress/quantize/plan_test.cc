@@ -98,7 +98,7 @@ TEST(FindQuantizableLayers, NamesWhatOneFusedLayerReadsAndMakes) {
 
 TEST(FindQuantizableLayers, LeavesOutWhatIsQuantizedAlready) {
   Graph graph = Parse(kNet);
-  QuantizePlan plan{.layers = {{"conv1", "int8"}}, .activations = Calibrate(graph)};
+  QuantizePlan plan{.layers = {{"conv1", "int8"}}, .activations = Calibrate(graph), .weights = {}};
   ApplyQuantizePlan(plan, graph);
   EXPECT_EQ(Describe(FindQuantizableLayers(graph)),
             "Conv conv2: r1 -> a2 + r1 as f32 bf16 int8\n"
@@ -215,7 +215,7 @@ TEST(WithOutputs, NamesAValueThatDoesNotExist) {
 // --- ApplyQuantizePlan: what it builds ---
 
 QuantizePlan PlanFor(const std::map<std::string, std::string>& layers) {
-  QuantizePlan plan{.layers = layers, .activations = {}};
+  QuantizePlan plan{.layers = layers, .activations = {}, .weights = {}};
   plan.activations = {{"x", {"i8", 0.03125, 0}},
                       {"r1", {"u8", 0.125, 0}},
                       {"a2", {"i8", 0.25, 0}},
@@ -411,7 +411,9 @@ TEST(ApplyQuantizePlan, QuantizesWeightsHalfToEvenWithin127) {
     %y = Conv(%x, %w, %b) @conv {pads = [0, 3, 0, 0]}
     output %y
   })");
-  ApplyQuantizePlan({.layers = {{"conv", "int8"}}, .activations = {{"x", {"i8", 0.25, 0}}}}, graph);
+  ApplyQuantizePlan(
+      {.layers = {{"conv", "int8"}}, .activations = {{"x", {"i8", 0.25, 0}}}, .weights = {}},
+      graph);
   const Node& conv = graph.node(graph.FindNode("conv"));
   const Node& w = graph.node(graph.producer(conv.inputs[1]));
   const auto weights = graph.constant(w.inputs[0])->Values<std::int8_t>();
@@ -433,7 +435,8 @@ TEST(ApplyQuantizePlan, KeepsABiasInFloatThatDoesNotFit32Bits) {
     %y = Conv(%x, %w, %b) @conv
     output %y
   })");
-  ApplyQuantizePlan({.layers = {{"conv", "int8"}}, .activations = {{"x", {"i8", 1.0, 0}}}}, graph);
+  ApplyQuantizePlan(
+      {.layers = {{"conv", "int8"}}, .activations = {{"x", {"i8", 1.0, 0}}}, .weights = {}}, graph);
   EXPECT_EQ(graph.node(graph.FindNode("conv")).inputs[2], graph.FindValue("b"));
 }
 
@@ -462,6 +465,71 @@ TEST(ApplyQuantizePlan, StoresAResidualThatIsMadeBehindTheLayerThatAddsIt) {
   EXPECT_EQ(graph.type(graph.node(graph.FindNode("pool")).outputs[0]).dtype, DType::kI8);
   EXPECT_EQ(graph.type(graph.node(graph.FindNode("shortcut")).inputs[kFusedResidual]).dtype,
             DType::kI8);
+}
+
+TEST(ApplyQuantizePlan, QuantizesWeightsAloneWhereALayerStaysF32) {
+  Graph graph = Parse(kNet);
+  QuantizePlan plan = PlanFor({{"conv2", "f32"}});
+  plan.weights["conv2"] = {.bits = 4, .scales = {0.5, 0.25, 0.5, 1}};
+  ApplyQuantizePlan(plan, graph);
+  const std::string skeleton = Skeleton(graph);
+  EXPECT_NE(skeleton.find(R"(
+w2_dequantized:f32 = DequantizeLinear(w2_quantized:i8, w2_scale:f32, w2_zero_point:i8) @w2_dequantized
+c2:f32 = Conv(r1:f32, w2_dequantized:f32) @conv2
+)"),
+            std::string::npos)
+      << skeleton;
+  EXPECT_EQ(skeleton.find("QuantizeLinear(r1"), std::string::npos) << skeleton;
+  for (const std::int8_t level :
+       graph.constant(graph.FindValue("w2_quantized"))->Values<std::int8_t>()) {
+    EXPECT_LE(std::abs(level), 7);
+  }
+  testing::ExpectSound(FuseOps, graph, 1e-5);
+  FuseOps(graph);
+  // Kernels get the weights in f32: nothing is widened while the model runs.
+  EXPECT_EQ(Skeleton(graph).find("DequantizeLinear"), std::string::npos) << Skeleton(graph);
+}
+
+TEST(ApplyQuantizePlan, TakesTheGridOfThePlan) {
+  Graph graph = Parse(R"(graph main {
+    input %x : f32[1,1,1,1]
+    const %w : f32[2,1,1,4] = [1, -2, 0.25, 9, 3, 0.1, -0.6, 40]
+    %y = Conv(%x, %w) @conv {pads = [0, 3, 0, 0]}
+    output %y
+  })");
+  ApplyQuantizePlan({.layers = {{"conv", "int8"}},
+                     .activations = {{"x", {"i8", 0.25, 0}}},
+                     .weights = {{"conv", {.bits = 3, .scales = {0.5, 2}}}}},
+                    graph);
+  const auto levels = graph.constant(graph.FindValue("w_quantized"))->Values<std::int8_t>();
+  EXPECT_EQ(std::vector<int>(levels.begin(), levels.end()),
+            (std::vector<int>{2, -3, 0, 3, 2, 0, 0, 3}));
+}
+
+struct BadGrid {
+  std::string layer;
+  WeightGrid grid;
+  std::string message;
+};
+
+TEST(ApplyQuantizePlan, RefusesGridsThatDoNotFit) {
+  const std::vector<BadGrid> rows = {
+      {"conv9", {}, "the graph has no layer 'conv9' whose weights have a grid"},
+      {"fc", {}, "layer 'fc' is bf16, so its weights cannot have a grid"},
+      {"conv2", {}, "the weight grid of layer 'conv2' has 0 scales for 4 output channels"},
+      {"conv2",
+       {.bits = 9, .scales = {1, 1, 1, 1}},
+       "the weight grid of layer 'conv2' must have 2 to 8 bits"},
+      {"conv2",
+       {.bits = 4, .scales = {1, 1, 0.1, 1}},
+       "the weight grid of layer 'conv2' must have scales that are positive normal 32-bit floats"}};
+  for (const BadGrid& row : rows) {
+    QuantizePlan plan = PlanFor({{"conv2", "int8"}, {"fc", "bf16"}});
+    plan.weights[row.layer] = row.grid;
+    Graph graph = Parse(kNet);
+    EXPECT_EQ(UserErrorOf([&] { ApplyQuantizePlan(plan, graph); }),
+              "quantize plan: " + row.message);
+  }
 }
 
 struct BadPlan {

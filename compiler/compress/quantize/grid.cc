@@ -1,0 +1,197 @@
+#include "compiler/compress/quantize/grid.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numeric>
+
+#include <Eigen/Cholesky>
+#include <Eigen/Core>
+
+#include "compiler/base/error.h"
+
+namespace msc {
+namespace {
+
+using Matrix = Eigen::MatrixXd;
+using Vector = Eigen::VectorXd;
+using Order = std::vector<Eigen::Index>;
+
+/// Relative to the mean of the diagonal, so that inputs that say the same have an inverse.
+constexpr double kDamping = 0.01;
+constexpr float kLeastScale = std::numeric_limits<float>::min();
+/// Sweeps of the descent; it ends long before.
+constexpr int kMostSweeps = 100;
+
+double Level(double value, double most) {
+  return std::clamp(std::nearbyint(value), -most, most);
+}
+
+/// Lower triangular L with L L^T = (gram + damping)^-1, in the order of the inputs given.
+Matrix InverseFactor(const Matrix& gram, const Order& order) {
+  Matrix damped = gram(order, order);
+  damped.diagonal().array() +=
+      std::max(kDamping * gram.trace() / static_cast<double>(gram.rows()), 1e-30);
+  const Matrix inverse = damped.selfadjointView<Eigen::Lower>().llt().solve(
+      Matrix::Identity(gram.rows(), gram.cols()));
+  return inverse.selfadjointView<Eigen::Lower>().llt().matrixL();
+}
+
+Order ByMoment(const Matrix& gram) {
+  Order order(static_cast<std::size_t>(gram.rows()));
+  std::iota(order.begin(), order.end(), Eigen::Index{0});
+  std::stable_sort(order.begin(), order.end(),
+                   [&](Eigen::Index a, Eigen::Index b) { return gram(a, a) > gram(b, b); });
+  return order;
+}
+
+/// One row while it is rounded, in units of its scale.
+class Row {
+ public:
+  Row(const float* weights, Eigen::Index inputs, float scale, double most)
+      : wanted_(inputs), levels_(inputs), most_(most) {
+    for (Eigen::Index i = 0; i < inputs; ++i) {
+      wanted_[i] = static_cast<double>(weights[i]) / scale;
+      levels_[i] = Level(wanted_[i], most);
+    }
+  }
+
+  /// Source: Frantar et al. 2022, algorithm 1, without blocks.
+  void Gptq(const Matrix& factor, const Order& order) {
+    const auto count = static_cast<Eigen::Index>(order.size());
+    Vector left(count);
+    for (Eigen::Index i = 0; i < count; ++i) left[i] = wanted_[order[static_cast<std::size_t>(i)]];
+    for (Eigen::Index i = 0; i < count; ++i) {
+      const double level = Level(left[i], most_);
+      levels_[order[static_cast<std::size_t>(i)]] = level;
+      const double error = (left[i] - level) / factor(i, i);
+      const Eigen::Index rest = count - i - 1;
+      left.tail(rest).noalias() -= error * factor.col(i).tail(rest);
+    }
+  }
+
+  void Descend(const Matrix& gram) {
+    // Half the gradient of (levels - wanted)^T gram (levels - wanted).
+    Vector slope = gram * (levels_ - wanted_);
+    for (int sweep = 0; sweep < kMostSweeps; ++sweep) {
+      bool moved = false;
+      for (Eigen::Index i = 0; i < levels_.size(); ++i) {
+        const double own = gram(i, i);
+        if (!(own > 0)) continue;
+        const double level = Level(levels_[i] - slope[i] / own, most_);
+        const double step = level - levels_[i];
+        // A step that rounding alone calls a gain could be taken back and forth for ever.
+        const double gain = -step * (2 * slope[i] + step * own);
+        if (step == 0 || !(gain > 1e-9 * own)) continue;
+        levels_[i] = level;
+        slope.noalias() += step * gram.col(i);
+        moved = true;
+      }
+      if (!moved) return;
+    }
+  }
+
+  [[nodiscard]] double Error(const Matrix& gram) const {
+    const Vector difference = levels_ - wanted_;
+    return difference.dot(gram * difference);
+  }
+  [[nodiscard]] const Vector& levels() const { return levels_; }
+
+ private:
+  Vector wanted_;
+  Vector levels_;
+  double most_;
+};
+
+}  // namespace
+
+float ScaleFor(float largest, int bits) {
+  if (largest == 0.0F) return 1.0F;
+  return std::max(largest / static_cast<float>(LargestLevel(bits)), kLeastScale);
+}
+
+float MaxScale(std::span<const float> row, int bits) {
+  float largest = 0.0F;
+  for (const float weight : row) largest = std::max(largest, std::abs(weight));
+  return ScaleFor(largest, bits);
+}
+
+float BestScale(std::span<const float> row, int bits, std::span<const double> importance) {
+  constexpr int kCandidates = 100;
+  const float whole = MaxScale(row, bits);
+  const double most = LargestLevel(bits);
+  float best = whole;
+  double least = std::numeric_limits<double>::infinity();
+  for (int candidate = kCandidates; candidate >= kCandidates / 5; --candidate) {
+    const float scale = std::max(whole * static_cast<float>(candidate) / kCandidates, kLeastScale);
+    double sum = 0;
+    for (std::size_t i = 0; i < row.size(); ++i) {
+      const double error = row[i] - scale * Level(static_cast<double>(row[i]) / scale, most);
+      sum += (importance.empty() ? 1.0 : importance[i]) * error * error;
+    }
+    if (sum < least) {
+      least = sum;
+      best = scale;
+    }
+  }
+  return best;
+}
+
+std::vector<float> RoundRows(std::span<const float> rows, std::span<const float> scales, int bits,
+                             std::span<const double> gram, WeightRounding rounding) {
+  Check(!scales.empty() && rows.size() % scales.size() == 0, "rows are all of one length");
+  const auto inputs = static_cast<Eigen::Index>(rows.size() / scales.size());
+  const double most = LargestLevel(bits);
+  Matrix moments;
+  Matrix factor;
+  Order order;
+  if (rounding != WeightRounding::kNearest) {
+    Check(std::ssize(gram) == inputs * inputs, "second moments are those of the inputs");
+    moments = Eigen::Map<const Matrix>(gram.data(), inputs, inputs);
+    order = ByMoment(moments);
+    factor = InverseFactor(moments, order);
+  }
+  std::vector<float> rounded;
+  rounded.reserve(rows.size());
+  for (std::size_t r = 0; r < scales.size(); ++r) {
+    const float* weights = rows.data() + static_cast<std::int64_t>(r) * inputs;
+    Row row(weights, inputs, scales[r], most);
+    if (rounding != WeightRounding::kNearest && factor.allFinite()) {
+      Row other = row;
+      other.Gptq(factor, order);
+      if (other.Error(moments) < row.Error(moments)) row = other;
+    }
+    if (rounding == WeightRounding::kDescent) row.Descend(moments);
+    for (const double level : row.levels()) {
+      rounded.push_back(static_cast<float>(level) * scales[r]);
+    }
+  }
+  return rounded;
+}
+
+double ProductError(const Product& product, float range, int steps, int bits) {
+  using Rows = Eigen::Matrix<float, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
+  const Eigen::Map<const Rows> x(product.x.data(), std::ssize(product.x) / product.inputs,
+                                 product.inputs);
+  const Eigen::Map<const Rows> w(product.w.data(), std::ssize(product.w) / product.inputs,
+                                 product.inputs);
+  const float step = std::max(range / static_cast<float>(steps), kLeastScale);
+  const auto most = static_cast<float>(steps);
+  const Rows x_rounded = x.unaryExpr(
+      [&](float value) { return std::clamp(std::nearbyint(value / step), -most, most) * step; });
+  Rows w_rounded(w.rows(), w.cols());
+  for (Eigen::Index r = 0; r < w.rows(); ++r) {
+    const float scale = MaxScale(product.w.subspan(static_cast<std::size_t>(r * product.inputs),
+                                                   static_cast<std::size_t>(product.inputs)),
+                                 bits);
+    w_rounded.row(r) =
+        w.row(r).unaryExpr([&](float value) { return std::nearbyint(value / scale) * scale; });
+  }
+  const Rows wanted = x * w.transpose();
+  const double whole = wanted.cast<double>().squaredNorm();
+  if (!(whole > 0)) return 0;
+  const Rows got = x_rounded * w_rounded.transpose();
+  return (wanted - got).cast<double>().squaredNorm() / whole;
+}
+
+}  // namespace msc

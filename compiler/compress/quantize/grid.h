@@ -1,0 +1,60 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace msc {
+
+// Weights as integers times a scale: what a WeightGrid of the strategy says, row by row. A row is
+// all weights of one output channel.
+
+/// 2^(bits-1) - 1: integers are within plus and minus this, so that -w is there where w is.
+[[nodiscard]] constexpr int LargestLevel(int bits) {
+  return (1 << (bits - 1)) - 1;
+}
+
+/// The scale at which `largest` >= 0 is the largest level; 1 for 0, never subnormal.
+[[nodiscard]] float ScaleFor(float largest, int bits);
+
+/// ScaleFor the largest magnitude of the row.
+[[nodiscard]] float MaxScale(std::span<const float> row, int bits);
+
+/// The scale with the least sum of importance[i] * (w[i] - quantized w[i])^2, among those that keep
+/// from a fifth to all of the largest magnitude. `importance` is one a weight, >= 0, or empty
+/// for 1.
+[[nodiscard]] float BestScale(std::span<const float> row, int bits,
+                              std::span<const double> importance = {});
+
+/// How weights become integers.
+enum class WeightRounding : std::uint8_t {
+  kNearest,  ///< each by itself
+  kGptq,     ///< one input after the other, the rest making up for the error so far
+  kDescent,  ///< as kGptq, then single weights are moved by a level while that helps
+};
+
+/// Rounds the rows [outputs, inputs] of a linear layer to grids with `scales` (one a row), keeping
+/// sum (w x - w' x)^2 over the samples small. `gram` is the matrix of the inputs' second moments,
+/// [inputs, inputs], symmetric; not read for kNearest. Returns level * scale, as floats.
+/// kGptq is optimal brain quantization in a fixed order, by the Cholesky factor of the inverse of
+/// `gram`, inputs of large moments first, the diagonal damped by a hundredth of its mean. kDescent
+/// goes on by coordinate descent on the exact quadratic until no step of one level lowers it, which
+/// is the choice that AdaRound relaxes, over more than the two nearest levels. Neither gives a
+/// larger sum than kNearest.
+/// Source: Frantar et al. 2022 (arXiv 2210.17323) section 3.3; Nagel et al. 2020 (arXiv 2004.10568)
+/// equation 13.
+[[nodiscard]] std::vector<float> RoundRows(std::span<const float> rows,
+                                           std::span<const float> scales, int bits,
+                                           std::span<const double> gram, WeightRounding rounding);
+
+/// Rows of inputs and of weights, both [.., inputs].
+struct Product {
+  std::span<const float> x;
+  std::span<const float> w;
+  std::int64_t inputs = 0;
+};
+/// Share of |x w^T|^2 that is missed if x is rounded to `steps` steps up to `range` (> 0) on both
+/// sides of 0, and every row of w to `bits` by its largest magnitude. 0 where the product is 0.
+[[nodiscard]] double ProductError(const Product& product, float range, int steps, int bits);
+
+}  // namespace msc

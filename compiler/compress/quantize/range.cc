@@ -1,0 +1,117 @@
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <vector>
+
+#include "compiler/base/error.h"
+#include "compiler/compress/quantize/quantize.h"
+
+namespace msc {
+namespace {
+
+/// Counts of values that are not 0, up to the last bin that has some.
+std::vector<double> NonZeroCounts(const StreamingHistogram& histogram) {
+  const auto counts = histogram.counts();
+  std::size_t used = counts.size();
+  while (used > 1 && counts[used - 1] == 0) --used;
+  std::vector<double> values(counts.begin(), counts.begin() + static_cast<std::ptrdiff_t>(used));
+  values[0] -= static_cast<double>(histogram.zeros());
+  return values;
+}
+
+/// Sum of P log(P / Q): P the first `kept` bins with all that lies above added to the last, Q those
+/// bins merged to `levels` and spread evenly over the ones that hold anything.
+double Divergence(const std::vector<double>& counts, std::size_t kept, std::size_t levels) {
+  double inside = 0;
+  double all = 0;
+  for (std::size_t i = 0; i < counts.size(); ++i) {
+    all += counts[i];
+    if (i < kept) inside += counts[i];
+  }
+  if (inside == 0) return std::numeric_limits<double>::infinity();
+  // What Q gives no weight, a value that was seen, costs much but not everything.
+  constexpr double kLeast = 1e-9;
+  double sum = 0;
+  for (std::size_t level = 0; level < levels; ++level) {
+    const std::size_t first = level * kept / levels;
+    const std::size_t end = (level + 1) * kept / levels;
+    double total = 0;
+    std::size_t held = 0;
+    for (std::size_t i = first; i < end; ++i) {
+      total += counts[i];
+      held += counts[i] > 0 ? 1U : 0U;
+    }
+    const double even = held == 0 ? 0 : total / static_cast<double>(held) / inside;
+    for (std::size_t i = first; i < end; ++i) {
+      const double p = (counts[i] + (i + 1 == kept ? all - inside : 0.0)) / all;
+      if (p > 0) sum += p * std::log(p / std::max(counts[i] > 0 ? even : 0.0, kLeast));
+    }
+  }
+  return sum;
+}
+
+double EntropyRange(const StreamingHistogram& histogram, double largest, int steps) {
+  const std::vector<double> counts = NonZeroCounts(histogram);
+  const auto levels = static_cast<std::size_t>(steps) + 1;
+  const std::size_t stride = std::max<std::size_t>(1, histogram.bins() / 256);
+  double best = largest;
+  double least = Divergence(counts, counts.size(), std::min(levels, counts.size()));
+  for (std::size_t kept = levels; kept < counts.size(); kept += stride) {
+    const double found = Divergence(counts, kept, levels);
+    if (found < least) {
+      least = found;
+      best = static_cast<double>(kept) * histogram.bin_width();
+    }
+  }
+  return best;
+}
+
+/// Integral of (t - quantized t)^2 for t from 0 to x, for steps of 1 of which there are `steps`.
+double ErrorUpTo(double x, double steps) {
+  const double level = std::min(std::nearbyint(x), steps);
+  if (level == 0) return x * x * x / 3;
+  const double rest = x - level;
+  return level / 12 + rest * rest * rest / 3;
+}
+
+double SquareErrorRange(const StreamingHistogram& histogram, double largest, int steps) {
+  const std::vector<double> counts = NonZeroCounts(histogram);
+  constexpr int kCandidates = 256;
+  double best = largest;
+  double least = std::numeric_limits<double>::infinity();
+  for (int candidate = kCandidates; candidate > 0; --candidate) {
+    const double range = largest * candidate / kCandidates;
+    const double step = range / steps;
+    // Of a value spread evenly over its bin, in units of step^2 * step / width.
+    const double width = histogram.bin_width() / step;
+    double sum = 0;
+    double below = 0;
+    for (std::size_t i = 0; i < counts.size(); ++i) {
+      const double above = ErrorUpTo(static_cast<double>(i + 1) * width, steps);
+      sum += counts[i] * (above - below);
+      below = above;
+    }
+    sum *= step * step / width;
+    if (sum < least) {
+      least = sum;
+      best = range;
+    }
+  }
+  return best;
+}
+
+}  // namespace
+
+float ChooseRange(const StreamingHistogram& histogram, const CalibrationOptions& options,
+                  int steps) {
+  Check(histogram.count() > 0 && steps > 0, "a range is chosen for values and steps");
+  const float largest = std::max(std::abs(histogram.min()), std::abs(histogram.max()));
+  if (largest == 0.0F) return 0.0F;
+  double kept = largest;
+  if (options.method == "percentile") kept = histogram.Percentile(options.percentile / 100.0);
+  if (options.method == "entropy") kept = EntropyRange(histogram, largest, steps);
+  if (options.method == "mse") kept = SquareErrorRange(histogram, largest, steps);
+  return std::clamp(static_cast<float>(kept), std::numeric_limits<float>::denorm_min(), largest);
+}
+
+}  // namespace msc
