@@ -8,6 +8,8 @@
 #include "compiler/base/file.h"
 #include "compiler/base/hash.h"
 #include "compiler/ir/serialize.h"
+#include "compiler/passes/chain.h"
+#include "compiler/pipeline/quantize.h"
 
 namespace msc {
 namespace {
@@ -75,6 +77,10 @@ ArtefactManifest WriteArtefact(const std::string& folder, const Graph& canonical
   manifest.regions = lowered.regions;
   manifest.refused = RefusedNodes(lowered, registry);
   manifest.versions = VersionsHere(manifest, registry);
+  for (const LayerChain& chain : FindLayerChains(canonical)) {
+    const std::string& layer = canonical.node(chain.producer).name;
+    manifest.precisions[layer] = AchievedPrecision(built.value(), target.facts().name, layer);
+  }
   manifest.threads = target.OptionsFor({.threads = options.threads}).threads;
   const MemoryUse& memory = built.value().memory();
   manifest.arena_bytes = static_cast<std::int64_t>(memory.arena_bytes);

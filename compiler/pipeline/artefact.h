@@ -22,6 +22,8 @@ struct ArtefactManifest {
   /// Who runs which nodes of the lowered graph, in its order; none where `target` runs all.
   std::vector<PartitionRegion> regions;
   std::vector<std::string> refused;  ///< nodes that run on "reference" instead of there
+  /// What every layer with weights runs in, as AchievedPrecision reads it from the compiled steps.
+  std::map<std::string, std::string> precisions;
   int threads = 1;
   std::int64_t arena_bytes = 0;        ///< memory for all activations, beside inputs and outputs
   std::int64_t arena_lower_bound = 0;  ///< what these steps need at once in any arena
@@ -37,6 +39,7 @@ struct ArtefactManifest {
     visit("versions", self.versions, "library and instruction set by target");
     visit("regions", self.regions, "who runs which nodes of the lowered graph");
     visit("refused", self.refused, "nodes that run on reference instead");
+    visit("precisions", self.precisions, "what layers run in, by node name");
     visit("threads", self.threads, "threads it runs on", Within{1, 4096});
     visit("arena_bytes", self.arena_bytes, "memory for activations", Within{0, 1e15});
     visit("arena_lower_bound", self.arena_lower_bound, "what any arena takes", Within{0, 1e15});

@@ -16,23 +16,6 @@
 namespace msc {
 namespace {
 
-/// Constants of `fitted` that `plain`, the same graph before, has otherwise.
-FittedWeights Differences(const Graph& plain, const Graph& fitted) {
-  FittedWeights found;
-  for (const NodeId id : plain.order()) {
-    const Node& before = plain.node(id);
-    const Node& after = fitted.node(fitted.FindNode(before.name));
-    for (std::size_t i = 0; i < before.inputs.size(); ++i) {
-      if (before.inputs[i] == kNoValue) continue;
-      const TensorPtr old = plain.constant(before.inputs[i]);
-      const TensorPtr made = old == nullptr ? nullptr : fitted.constant(after.inputs.at(i));
-      if (made == nullptr || *made == *old) continue;
-      found.weights.push_back({before.name, static_cast<std::int64_t>(i), *made});
-    }
-  }
-  return found;
-}
-
 bool AnyInt8(const QuantizePlan& plan) {
   return std::any_of(plan.layers.begin(), plan.layers.end(),
                      [](const auto& layer) { return layer.second == Name(Precision::kInt8); });
@@ -75,7 +58,7 @@ Result<Strategy> FitStrategy(const Graph& canonical, const Strategy& strategy,
         .run = run, .positions = options.positions, .ridge = options.ridge, .seed = options.seed};
     (void)Reconstruct(canonical, strategy.prune, samples, calibration, registry, fitted);
   }
-  SetFitted(Differences(plain, fitted), result);
+  SetFitted(ChangedConstants(plain, fitted), result);
   if (AnyInt8(strategy.quantize)) {
     const Calibrator calibrator = ObserveActivations(fitted, samples, run, registry);
     result.quantize.activations = ScalesNeeded(

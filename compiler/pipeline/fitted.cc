@@ -99,6 +99,22 @@ FittedWeights FittedFromBytes(std::string_view bytes, const std::string& what) {
   return fitted;
 }
 
+FittedWeights ChangedConstants(const Graph& plain, const Graph& fitted) {
+  FittedWeights found;
+  for (const NodeId id : plain.order()) {
+    const Node& before = plain.node(id);
+    const Node& after = fitted.node(fitted.FindNode(before.name));
+    for (std::size_t i = 0; i < before.inputs.size(); ++i) {
+      if (before.inputs[i] == kNoValue) continue;
+      const TensorPtr old = plain.constant(before.inputs[i]);
+      const TensorPtr made = old == nullptr ? nullptr : fitted.constant(after.inputs.at(i));
+      if (made == nullptr || *made == *old) continue;
+      found.weights.push_back({before.name, static_cast<std::int64_t>(i), *made});
+    }
+  }
+  return found;
+}
+
 void SetFitted(FittedWeights fitted, Strategy& strategy) {
   strategy.fit.weights = Sha256Hex(ToBytes(fitted));
   strategy.fit.values = std::make_shared<const FittedWeights>(std::move(fitted));

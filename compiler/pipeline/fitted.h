@@ -30,6 +30,9 @@ struct FittedWeights {
 /// UserError that starts with `what` for anything but such a file. Memory in proportion to `bytes`.
 [[nodiscard]] FittedWeights FittedFromBytes(std::string_view bytes, const std::string& what);
 
+/// What `fitted`, a graph with the nodes of `plain`, has for other constants.
+[[nodiscard]] FittedWeights ChangedConstants(const Graph& plain, const Graph& fitted);
+
 /// Gives the strategy these weights and their digest.
 void SetFitted(FittedWeights fitted, Strategy& strategy);
 /// Puts the weights into a graph that the strategy's channels were removed from. Nothing without

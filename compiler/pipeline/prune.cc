@@ -11,6 +11,7 @@
 #include "compiler/compress/prune/least_squares.h"
 #include "compiler/passes/chain.h"
 #include "compiler/passes/rewrite.h"
+#include "compiler/pipeline/layer_fit.h"
 
 namespace msc {
 namespace {
@@ -136,16 +137,6 @@ UnitScores ScoreByCalibration(const Graph& canonical, const PruneSpace& space, S
 
 namespace {
 
-/// What one layer is fitted to.
-struct FitTask {
-  std::size_t number = 0;
-  WeightedLayer layer;   ///< in both graphs
-  std::string target;    ///< value of the canonical graph
-  std::string residual;  ///< value of the pruned graph that is added on the way there, or empty
-  NodeId bias_node = kNoNode;  ///< and where the bias is, if there is one
-  std::size_t bias_input = 0;
-};
-
 /// Whether a value is computed otherwise after pruning, not counting channels that are gone.
 class Changes {
  public:
@@ -188,46 +179,6 @@ class Changes {
   std::set<ValueId> changed_;
 };
 
-bool IsBias(const Graph& graph, ValueId value, std::int64_t channels) {
-  const TensorPtr tensor = graph.constant(value);
-  return tensor != nullptr && tensor->dtype() == DType::kF32 && tensor->size() == channels;
-}
-
-/// Nothing where the layer's form is not known. Names and places are the same in both graphs.
-std::optional<FitTask> MakeTask(const Graph& graph, std::size_t number, const WeightedLayer& layer,
-                                const LayerChain* chain) {
-  const auto form = ReadLinearForm(graph, layer);
-  if (!form) return std::nullopt;
-  const Node& node = graph.node(layer.node);
-  FitTask task{.number = number, .layer = layer, .target = {}, .residual = {}};
-  const std::int64_t channels = form->groups * form->outputs;
-  ValueId target = node.outputs.at(0);
-  if (node.inputs.size() > 2 && node.inputs[2] != kNoValue) {
-    if (!IsBias(graph, node.inputs[2], channels)) return std::nullopt;
-    task.bias_node = layer.node;
-    task.bias_input = 2;
-  } else if (chain != nullptr && chain->bias_add != kNoNode) {
-    const Node& add = graph.node(chain->bias_add);
-    for (std::size_t i = 0; i < 2; ++i) {
-      if (!IsBias(graph, add.inputs[i], channels)) continue;
-      task.bias_node = chain->bias_add;
-      task.bias_input = i;
-    }
-    if (task.bias_node == kNoNode) return std::nullopt;
-    target = add.outputs.at(0);
-  }
-  if (chain != nullptr && chain->residual_add != kNoNode) {
-    const Node& add = graph.node(chain->residual_add);
-    const ValueId residual = add.inputs[chain->residual_input];
-    if (SurelySameShape(graph.type(residual), graph.type(target))) {
-      task.residual = NameOf(graph, residual);
-      target = add.outputs.at(0);
-    }
-  }
-  task.target = NameOf(graph, target);
-  return task;
-}
-
 /// The columns of rows [count, width] that stay.
 std::vector<float> KeepColumns(const std::vector<float>& rows, std::size_t width,
                                const std::vector<std::int32_t>& units,
@@ -258,7 +209,7 @@ class Reconstruction {
 
   std::vector<ReconstructedLayer> Run(const std::function<void(double)>& progress) {
     std::vector<ReconstructedLayer> layers;
-    const std::vector<FitTask> tasks = FindTasks();
+    const std::vector<LayerFit> tasks = FindTasks();
     std::vector<BatchRows> wanted;  // of tasks from `seen - wanted.size()` on
     std::size_t seen = 0;
     for (std::size_t i = 0; i < tasks.size(); ++i) {
@@ -275,18 +226,18 @@ class Reconstruction {
  private:
   using BatchRows = std::vector<std::vector<float>>;  ///< rows of every batch
 
-  [[nodiscard]] std::vector<FitTask> FindTasks() const {
+  [[nodiscard]] std::vector<LayerFit> FindTasks() const {
     const Changes changes(canonical_, space_, kept_);
     const std::vector<LayerChain> chains = FindLayerChains(canonical_);
     const std::vector<WeightedLayer> layers = FindWeightedLayers(canonical_);
-    std::vector<FitTask> tasks;
+    std::vector<LayerFit> tasks;
     for (std::size_t i = 0; i < layers.size(); ++i) {
       const ValueId output = canonical_.node(layers[i].node).outputs.at(0);
       if (!changes.Has(output) || space_.Sizes(output) == nullptr) continue;
       const auto chain = std::find_if(chains.begin(), chains.end(), [&](const LayerChain& each) {
         return each.producer == layers[i].node;
       });
-      auto task = MakeTask(canonical_, i, layers[i], chain == chains.end() ? nullptr : &*chain);
+      auto task = MakeLayerFit(canonical_, i, layers[i], chain == chains.end() ? nullptr : &*chain);
       if (task) tasks.push_back(std::move(*task));
     }
     return tasks;
@@ -294,10 +245,10 @@ class Reconstruction {
 
   /// Rows of the wanted outputs of the first tasks, as many as memory should hold at a time: one
   /// run of the whole model over the samples serves them all.
-  [[nodiscard]] std::vector<BatchRows> WantedRows(std::span<const FitTask> tasks) const {
+  [[nodiscard]] std::vector<BatchRows> WantedRows(std::span<const LayerFit> tasks) const {
     std::vector<std::string> names;
     double bytes = 0;
-    for (const FitTask& task : tasks) {
+    for (const LayerFit& task : tasks) {
       bytes += RowBytes(task);
       if (bytes > kMostRowBytes && !names.empty()) break;
       names.push_back(task.target);
@@ -319,7 +270,7 @@ class Reconstruction {
   }
 
   /// At most what a task's rows take.
-  [[nodiscard]] double RowBytes(const FitTask& task) const {
+  [[nodiscard]] double RowBytes(const LayerFit& task) const {
     const Dims& sizes = *space_.Sizes(canonical_.node(task.layer.node).outputs.at(0));
     const auto channels = static_cast<double>(sizes.at(task.layer.channel_axis));
     double positions = 1;  // of a sample; the outermost size counts as 1
@@ -330,13 +281,13 @@ class Reconstruction {
     return sizeof(float) * samples * positions * channels;
   }
 
-  [[nodiscard]] std::vector<std::int64_t> Positions(const FitTask& task, const Dims& y,
+  [[nodiscard]] std::vector<std::int64_t> Positions(const LayerFit& task, const Dims& y,
                                                     std::int64_t first) const {
     return PickPositions(canonical_.node(task.layer.node), y, options_.positions,
                          PositionSeed(options_, task.number, first));
   }
 
-  ReconstructedLayer Fit(const FitTask& task, const BatchRows& wanted) {
+  ReconstructedLayer Fit(const LayerFit& task, const BatchRows& wanted) {
     // The node and its weights as they are by now.
     const std::string& name = canonical_.node(task.layer.node).name;
     WeightedLayer layer = task.layer;
@@ -370,7 +321,7 @@ class Reconstruction {
     return Solve(task, layer, form, moments);
   }
 
-  ReconstructedLayer Solve(const FitTask& task, const WeightedLayer& layer, const LinearForm& form,
+  ReconstructedLayer Solve(const LayerFit& task, const WeightedLayer& layer, const LinearForm& form,
                            const std::vector<LinearMoments>& moments) {
     const bool has_bias = task.bias_node != kNoNode;
     // A node keeps its name, and the plan its place among the inputs.

@@ -51,6 +51,19 @@ struct LinearMoments::Sums {
     Matrix full = xx.selfadjointView<Eigen::Lower>();
     return full / n - (x / n) * (x / n).transpose();
   }
+
+  /// Mean |W x + b - y|^2 as a share of the variance of y, from moments.
+  [[nodiscard]] double Error(const Matrix& w, const Vector& b) const {
+    const double n = static_cast<double>(std::max<std::int64_t>(count, 1));
+    const Vector mean_y = y / n;
+    const Vector variance = (yy / n - mean_y.cwiseAbs2()).cwiseMax(0.0);
+    const Matrix full = xx.selfadjointView<Eigen::Lower>();
+    const double second =
+        ((w * full).cwiseProduct(w).sum() - 2 * w.cwiseProduct(xy.transpose()).sum() + yy.sum()) /
+            n +
+        b.squaredNorm() + 2 * b.dot(w * x) / n - 2 * b.dot(mean_y);
+    return std::max(second, 0.0) / std::max(variance.sum(), std::numeric_limits<double>::min());
+  }
 };
 
 LinearMoments::LinearMoments(std::int64_t inputs, std::int64_t outputs)
@@ -84,6 +97,30 @@ void LinearMoments::Add(std::int64_t count, const float* x, std::int64_t x_strid
   sums_->y += wanted.colwise().sum().transpose();
 }
 
+std::vector<double> LinearMoments::Gram(About about) const {
+  const double n = static_cast<double>(std::max<std::int64_t>(sums_->count, 1));
+  Matrix gram = about == About::kMean ? sums_->CentredXX() : Matrix();
+  if (about == About::kZero) gram = Matrix(sums_->xx.selfadjointView<Eigen::Lower>()) / n;
+  return {gram.data(), gram.data() + gram.size()};
+}
+
+std::vector<double> LinearMoments::MeanInput() const {
+  const Vector mean = sums_->x / static_cast<double>(std::max<std::int64_t>(sums_->count, 1));
+  return {mean.data(), mean.data() + mean.size()};
+}
+
+std::vector<double> LinearMoments::MeanOutput() const {
+  const Vector mean = sums_->y / static_cast<double>(std::max<std::int64_t>(sums_->count, 1));
+  return {mean.data(), mean.data() + mean.size()};
+}
+
+double LinearMoments::Error(std::span<const float> weights, std::span<const float> bias) const {
+  const Eigen::Index outputs = sums_->y.size();
+  Check(std::ssize(bias) == outputs, "a bias an output");
+  return sums_->Error(ToMatrix(weights, outputs, sums_->x.size()),
+                      Eigen::Map<const Eigen::VectorXf>(bias.data(), outputs).cast<double>());
+}
+
 LinearMoments::Fit LinearMoments::Solve(std::span<const float> weights, std::span<const float> bias,
                                         bool free_bias, double ridge) const {
   const Eigen::Index inputs = sums_->x.size();
@@ -97,14 +134,6 @@ LinearMoments::Fit LinearMoments::Solve(std::span<const float> weights, std::spa
   Matrix xx = sums_->xx.selfadjointView<Eigen::Lower>();
   xx /= n;
   Matrix xy = sums_->xy / n;
-  const Vector variance = (sums_->yy / n - mean_y.cwiseAbs2()).cwiseMax(0.0);
-  // Mean |W x + b - y|^2, from moments.
-  const auto error = [&](const Matrix& w, const Vector& b) {
-    const double second = (w * xx).cwiseProduct(w).sum() -
-                          2 * w.cwiseProduct(xy.transpose()).sum() + sums_->yy.sum() / n +
-                          b.squaredNorm() + 2 * b.dot(w * mean_x) - 2 * b.dot(mean_y);
-    return std::max(second, 0.0) / std::max(variance.sum(), std::numeric_limits<double>::min());
-  };
   Matrix left = xx;
   Matrix right = xy;
   if (free_bias) {
@@ -119,8 +148,8 @@ LinearMoments::Fit LinearMoments::Solve(std::span<const float> weights, std::spa
   const Matrix solved = left.selfadjointView<Eigen::Lower>().ldlt().solve(right).transpose();
   const Vector solved_bias = free_bias ? Vector(mean_y - solved * mean_x) : old_bias;
   Fit fit;
-  fit.error_before = error(old, old_bias);
-  fit.error_after = error(solved, solved_bias);
+  fit.error_before = sums_->Error(old, old_bias);
+  fit.error_after = sums_->Error(solved, solved_bias);
   const bool better = solved.allFinite() && fit.error_after <= fit.error_before;
   if (!better) fit.error_after = fit.error_before;
   const Rows rows = (better ? solved : old).cast<float>();

@@ -55,6 +55,13 @@ class LinearMoments {
   void Add(std::int64_t count, const float* x, std::int64_t x_stride, const float* y,
            std::int64_t y_stride);
   [[nodiscard]] std::int64_t count() const;
+  /// Mean of x x^T, about the means of x if they are to be taken off: [inputs, inputs], symmetric.
+  enum class About : std::uint8_t { kZero, kMean };
+  [[nodiscard]] std::vector<double> Gram(About about) const;
+  [[nodiscard]] std::vector<double> MeanInput() const;
+  [[nodiscard]] std::vector<double> MeanOutput() const;
+  /// Mean |W x + b - y|^2 as a share of the variance of y.
+  [[nodiscard]] double Error(std::span<const float> weights, std::span<const float> bias) const;
 
   struct Fit {
     std::vector<float> weights;  ///< [outputs, inputs]

@@ -1,0 +1,52 @@
+#include "compiler/pipeline/layer_fit.h"
+
+#include "compiler/compress/prune/least_squares.h"
+#include "compiler/passes/rewrite.h"
+
+namespace msc {
+namespace {
+
+bool IsBias(const Graph& graph, ValueId value, std::int64_t channels) {
+  const TensorPtr tensor = graph.constant(value);
+  return tensor != nullptr && tensor->dtype() == DType::kF32 && tensor->size() == channels;
+}
+
+}  // namespace
+
+std::optional<LayerFit> MakeLayerFit(const Graph& graph, std::size_t number,
+                                     const WeightedLayer& layer, const LayerChain* chain) {
+  const auto form = ReadLinearForm(graph, layer);
+  if (!form) return std::nullopt;
+  const Node& node = graph.node(layer.node);
+  LayerFit fit{.number = number, .layer = layer, .target = {}, .residual = {}};
+  const std::int64_t channels = form->groups * form->outputs;
+  ValueId target = node.outputs.at(0);
+  if (node.inputs.size() > 2 && node.inputs[2] != kNoValue) {
+    if (!IsBias(graph, node.inputs[2], channels)) return std::nullopt;
+    fit.bias_node = layer.node;
+    fit.bias_input = 2;
+  } else if (chain != nullptr && chain->bias_add != kNoNode) {
+    const Node& add = graph.node(chain->bias_add);
+    for (std::size_t i = 0; i < 2; ++i) {
+      if (!IsBias(graph, add.inputs[i], channels)) continue;
+      fit.bias_node = chain->bias_add;
+      fit.bias_input = i;
+    }
+    if (fit.bias_node == kNoNode) return std::nullopt;
+    target = add.outputs.at(0);
+  }
+  if (chain != nullptr && chain->residual_add != kNoNode) {
+    const Node& add = graph.node(chain->residual_add);
+    const ValueId residual = add.inputs[chain->residual_input];
+    if (SurelySameShape(graph.type(residual), graph.type(target))) {
+      fit.residual = graph.value(residual).name;
+      fit.residual_add = chain->residual_add;
+      fit.residual_input = chain->residual_input;
+      target = add.outputs.at(0);
+    }
+  }
+  fit.target = graph.value(target).name;
+  return fit;
+}
+
+}  // namespace msc

@@ -1,0 +1,123 @@
+#include "compiler/pipeline/quantize.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "compiler/base/error.h"
+#include "compiler/base/fields.h"
+#include "compiler/base/hash.h"
+#include "compiler/compress/prune/prune.h"
+#include "compiler/compress/quantize/rescale.h"
+#include "compiler/ir/serialize.h"
+#include "compiler/pipeline/calibrate.h"
+#include "compiler/pipeline/compile.h"
+#include "compiler/pipeline/fitted.h"
+#include "compiler/pipeline/round_weights.h"
+#include "compiler/pipeline/smooth.h"
+
+namespace msc {
+namespace {
+
+std::string SamplesHash(std::span<const Tensor> samples, const QuantizeOptions& options,
+                        const CalibrationRun& run) {
+  Sha256 hash;
+  hash.Add("msc-quantize-1\n" + ToJsonText(options) + "\n" + run.target + " " +
+           std::to_string(run.batch) + "\n");
+  for (const Tensor& tensor : samples) {
+    hash.Add(std::string(Name(tensor.dtype())) + ToString(tensor.dims()) + "\n");
+    hash.Add(tensor.Raw());
+  }
+  return hash.Hex();
+}
+
+template <class T>
+T Chosen(const std::map<std::string, T>& chosen, const std::string& layer, const T& otherwise) {
+  const auto it = chosen.find(layer);
+  return it == chosen.end() ? otherwise : it->second;
+}
+
+std::vector<QuantizedLayer> MakeRows(const std::vector<QuantizableLayer>& layers,
+                                     const QuantizeOptions& options) {
+  std::vector<QuantizedLayer> rows;
+  for (const QuantizableLayer& layer : layers) {
+    QuantizedLayer row;
+    row.name = layer.name;
+    row.precision = Chosen<std::string>(options.layers, layer.name, options.activations);
+    (void)ParsePrecision(row.precision);
+    const bool alone = options.activations == "f32" && !options.layers.contains(layer.name);
+    if (row.precision == Name(Precision::kInt8) || alone) {
+      row.bits = Chosen(options.layer_bits, layer.name, options.bits);
+    }
+    if (row.bits != 0 && (row.bits < 2 || row.bits > 8)) {
+      throw UserError("weights have 2 to 8 bits, not " + std::to_string(row.bits));
+    }
+    rows.push_back(std::move(row));
+  }
+  const auto check = [&](const std::string& name) {
+    const bool known = std::any_of(rows.begin(), rows.end(),
+                                   [&](const QuantizedLayer& row) { return row.name == name; });
+    if (!known) throw UserError("the model has no layer '" + name + "' to quantize");
+  };
+  for (const auto& [name, precision] : options.layers) check(name);
+  for (const auto& [name, bits] : options.layer_bits) check(name);
+  return rows;
+}
+
+}  // namespace
+
+QuantizedModel QuantizeModel(const Graph& canonical, const Strategy& base,
+                             std::span<const Tensor> samples, const QuantizeOptions& options,
+                             const CalibrationRun& run, const TargetRegistry& registry,
+                             const QuantizeProgress& progress) {
+  const auto stage = [&](const std::string& what) {
+    return [&progress, what](double share) {
+      if (progress) progress(what, share);
+    };
+  };
+  Strategy start = base;
+  start.quantize = {};
+  Graph graph = ApplyStrategy(canonical, start);
+  Graph plain = canonical;
+  ApplyPrunePlan(base.prune, plain);
+
+  QuantizedModel result{.strategy = base, .layers = {}, .smoothed = {}};
+  const std::vector<QuantizableLayer> layers = FindQuantizableLayers(graph);
+  if (layers.empty()) {
+    throw UserError("the model has no Conv, Gemm or MatMul with constant weights to quantize");
+  }
+  result.layers = MakeRows(layers, options);
+  if (options.equalize) EqualizeLayers(graph);
+  if (options.smooth) {
+    result.smoothed = SmoothLayers(samples, options, run, registry, graph, stage("smooth"));
+  }
+  const std::map<std::string, TensorScale> scales =
+      ObserveActivations(graph, samples, run, registry, stage("calibrate")).Scales(options.scales);
+
+  QuantizePlan& plan = result.strategy.quantize;
+  plan = {};
+  for (const QuantizedLayer& row : result.layers) plan.layers[row.name] = row.precision;
+  plan.activations = ScalesNeeded(layers, plan.layers, scales);
+  const RoundingRun rounding{samples, options, run, registry, scales};
+  RoundWeights(rounding, plan, graph, result.layers, stage("round weights"));
+  CheckPairs(rounding, plan, graph, result.layers);
+
+  result.strategy.model_hash = GraphHash(canonical);
+  result.strategy.fit = {};
+  FittedWeights fitted = ChangedConstants(plain, graph);
+  if (!fitted.weights.empty()) {
+    result.strategy.fit.samples = SamplesHash(samples, options, run);
+    SetFitted(std::move(fitted), result.strategy);
+  }
+  return result;
+}
+
+std::string AchievedPrecision(const Executable& executable, const std::string& target,
+                              const std::string& layer) {
+  for (const Step& step : executable.steps()) {
+    if (std::find(step.nodes.begin(), step.nodes.end(), layer) == step.nodes.end()) continue;
+    return step.target == target ? step.precision : step.precision + " on " + step.target;
+  }
+  return "";
+}
+
+}  // namespace msc

@@ -1,0 +1,114 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "compiler/base/within.h"
+#include "compiler/compress/quantize/quantize.h"
+#include "compiler/compress/quantize/saturation.h"
+#include "compiler/ir/graph.h"
+#include "compiler/pipeline/observe.h"
+#include "compiler/runtime/executable.h"
+#include "compiler/strategy/strategy.h"
+#include "compiler/targets/target.h"
+
+namespace msc {
+
+/// How a model is quantized from samples, without labels or training.
+struct QuantizeOptions {
+  std::string activations = "int8";  ///< "f32": weights alone are quantized
+  std::int64_t bits = 8;             ///< of weights
+  CalibrationOptions scales;
+  std::string grid = "max";          ///< scales of weights: "max" or "mse"
+  std::string rounding = "nearest";  ///< "nearest", "gptq" or "descent", see WeightRounding
+  bool reconstruct = false;          ///< refit weights to the quantized inputs, before rounding
+  bool correct_bias = false;
+  bool equalize = false;
+  bool smooth = false;
+  double ridge = 1e-3;
+  std::int64_t positions = 16;
+  std::uint64_t seed = 0;
+  std::map<std::string, std::string> layers;       ///< precision by node name, else int8
+  std::map<std::string, std::int64_t> layer_bits;  ///< bits by node name, else `bits`
+  bool operator==(const QuantizeOptions&) const = default;
+  template <class Self, class Visit>
+  static void Fields(Self& self, Visit& visit) {
+    visit("activations", self.activations, "what layers read and write",
+          Within::OneOf({"int8", "f32"}));
+    visit("bits", self.bits, "bits of a weight", Within{2, 8});
+    visit("scales", self.scales, "how ranges become scales");
+    visit("grid", self.grid, "scales of weights", Within::OneOf({"max", "mse"}));
+    visit("rounding", self.rounding, "how weights are rounded",
+          Within::OneOf({"nearest", "gptq", "descent"}));
+    visit("reconstruct", self.reconstruct, "refit weights to the quantized inputs");
+    visit("correct_bias", self.correct_bias, "take mean errors out by the biases");
+    visit("equalize", self.equalize, "cross-layer equalization of weights");
+    visit("smooth", self.smooth, "SmoothQuant with a search of alpha");
+    visit("ridge", self.ridge, "how firmly a refit holds on to the weights", Within{1e-9, 1e9});
+    visit("positions", self.positions, "output positions a sample", Within{1, 1e6});
+    visit("seed", self.seed, "which positions");
+    visit("layers", self.layers, "precision by node name", Within::OneOf({"f32", "bf16", "int8"}));
+    visit("layer_bits", self.layer_bits, "bits by node name", Within{2, 8});
+  }
+};
+
+struct QuantizedLayer {
+  std::string name;
+  std::string precision;  ///< asked for
+  std::int64_t bits = 0;  ///< of the weights; 0 where they are not quantized
+  /// Shares of the variance of the layer's outputs that are missed, its inputs being quantized as
+  /// decided so far: with weights rounded to the nearest by their largest magnitude, and with those
+  /// taken. Absent where nothing was fitted to samples.
+  std::optional<double> error_before;
+  std::optional<double> error_after;
+  std::optional<PairSums> pairs;  ///< of an int8 layer, where its form is known
+};
+
+/// A value whose channels were looked at for smoothing.
+struct SmoothedValue {
+  std::string value;
+  std::optional<double> alpha;  ///< absent where no alpha was better than leaving it alone
+  double error_before = 0;      ///< sum of ProductError over the layers that read it
+  double error_after = 0;
+};
+
+struct QuantizedModel {
+  Strategy strategy;
+  std::vector<QuantizedLayer> layers;  ///< all that could be quantized, in graph order
+  std::vector<SmoothedValue> smoothed;
+};
+
+/// What is going on, with the share done in [0, 1].
+using QuantizeProgress = std::function<void(const std::string&, double)>;
+
+/// Decides scales, weight grids and, where options ask for it, new weights and biases, which the
+/// strategy then carries as fitted weights. In this order: equalization, smoothing, calibration,
+/// then layer by layer, its inputs quantized as decided so far:
+///   reconstruct   weights and bias with which the layer comes closest, over the samples, to what
+///   it
+///                 computed in f32, by ridge regression (behind a residual, where one is added)
+///   grid          scales of the weights; "mse" weighs errors by the inputs' second moments where
+///                 these are known
+///   rounding      as WeightRounding says
+///   correct_bias  the mean that outputs are off by goes to the bias
+/// A layer keeps its weights where all that does not help. `base` gives channels and fitted weights
+/// to start from; its precisions are replaced. Deterministic. UserError where options name layers
+/// that are not there, and as ObserveValues.
+[[nodiscard]] QuantizedModel QuantizeModel(const Graph& canonical, const Strategy& base,
+                                           std::span<const Tensor> samples,
+                                           const QuantizeOptions& options,
+                                           const CalibrationRun& run,
+                                           const TargetRegistry& registry,
+                                           const QuantizeProgress& progress = {});
+
+/// In what a layer really runs, read from the compiled steps: "int8", or "f32 on reference" where
+/// another target than `target` runs it; empty where no step names it.
+[[nodiscard]] std::string AchievedPrecision(const Executable& executable, const std::string& target,
+                                            const std::string& layer);
+
+}  // namespace msc

@@ -1,0 +1,408 @@
+#include "compiler/pipeline/round_weights.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "compiler/base/error.h"
+#include "compiler/base/rng.h"
+#include "compiler/compress/prune/least_squares.h"
+#include "compiler/compress/quantize/grid.h"
+#include "compiler/passes/rewrite.h"
+#include "compiler/pipeline/batch.h"
+#include "compiler/pipeline/layer_fit.h"
+
+namespace msc {
+namespace {
+
+constexpr std::size_t kLayersATime = 8;  ///< whose f32 outputs are held in memory
+constexpr double kMostMomentBytes = 2.0 * (1U << 30U);
+constexpr std::int64_t kPairRows = 64;
+
+struct BatchRows {
+  Dims y;  ///< of the layer's output
+  std::vector<float> rows;
+};
+
+WeightRounding ParseRounding(const std::string& name) {
+  if (name == "gptq") return WeightRounding::kGptq;
+  return name == "descent" ? WeightRounding::kDescent : WeightRounding::kNearest;
+}
+
+/// A layer as rows of weights, whatever else it does with them.
+LinearForm FormOf(const Graph& graph, const WeightedLayer& layer) {
+  if (const auto form = ReadLinearForm(graph, layer)) return *form;
+  const Tensor& weights = *graph.constant(layer.weight);
+  LinearForm form;
+  form.outputs = weights.dims().at(layer.out_axis);
+  form.inputs = weights.size() / std::max<std::int64_t>(form.outputs, 1);
+  return form;
+}
+
+double MomentBytes(const LinearForm& form) {
+  return 8.0 * static_cast<double>(form.groups) * static_cast<double>(form.inputs) *
+         static_cast<double>(form.inputs);
+}
+
+template <class T>
+std::span<const T> Part(const std::vector<T>& all, std::int64_t part, std::int64_t size) {
+  return std::span<const T>(all).subspan(static_cast<std::size_t>(part * size),
+                                         static_cast<std::size_t>(size));
+}
+
+/// Weights of one group of a layer with the bias that goes with them.
+struct Choice {
+  std::vector<float> scales;
+  std::vector<float> weights;
+  std::vector<float> bias;
+  double error = 0;
+};
+
+class WeightRounder {
+ public:
+  WeightRounder(const RoundingRun& rounding, QuantizePlan& plan, Graph& graph)
+      : rounding_(rounding),
+        options_(rounding.options),
+        plan_(plan),
+        graph_(graph),
+        original_(graph),
+        layers_(FindQuantizableLayers(graph)) {}
+
+  void Run(std::vector<QuantizedLayer>& rows, const std::function<void(double)>& progress) {
+    const std::vector<LayerChain> chains = FindLayerChains(graph_);
+    const std::vector<WeightedLayer> weighted = FindWeightedLayers(graph_);
+    std::vector<LayerFit> fits;
+    for (std::size_t i = 0; i < weighted.size(); ++i) {
+      const std::string& name = graph_.node(weighted[i].node).name;
+      const auto row = std::find_if(rows.begin(), rows.end(),
+                                    [&](const QuantizedLayer& each) { return each.name == name; });
+      if (row == rows.end() || row->bits == 0) continue;
+      bits_[name] = static_cast<int>(row->bits);
+      const auto chain = std::find_if(chains.begin(), chains.end(), [&](const LayerChain& each) {
+        return each.producer == weighted[i].node;
+      });
+      auto fit = MakeLayerFit(graph_, i, weighted[i], chain == chains.end() ? nullptr : &*chain);
+      const bool fits_memory = MomentBytes(FormOf(graph_, weighted[i])) <= kMostMomentBytes;
+      if (UsesSamples() && fit && fits_memory) {
+        fits.push_back(std::move(*fit));
+      } else {
+        RoundAlone(weighted[i]);
+      }
+    }
+    for (std::size_t i = 0; i < fits.size(); ++i) {
+      if (i % kLayersATime == 0) {
+        WantOutputs(std::span(fits).subspan(i, std::min(kLayersATime, fits.size() - i)));
+      }
+      Fit(fits[i], wanted_[i % kLayersATime], rows);
+      if (progress) progress(static_cast<double>(i + 1) / static_cast<double>(fits.size()));
+    }
+  }
+
+ private:
+  [[nodiscard]] bool UsesSamples() const {
+    return options_.rounding != "nearest" || options_.reconstruct || options_.correct_bias;
+  }
+  /// Whether the grid that a plan without one stands for is what is asked for.
+  [[nodiscard]] bool IsPlain(const std::string& name) const {
+    return bits_.at(name) == 8 && options_.grid == "max" && options_.activations == "int8";
+  }
+  [[nodiscard]] float Scale(std::span<const float> row, int bits,
+                            std::span<const double> importance) const {
+    return options_.grid == "mse" ? BestScale(row, bits, importance) : MaxScale(row, bits);
+  }
+
+  void SetGrid(const std::string& name, const std::vector<float>& scales) {
+    WeightGrid grid{.bits = bits_.at(name), .scales = {}};
+    grid.scales.assign(scales.begin(), scales.end());
+    plan_.weights[name] = std::move(grid);
+  }
+
+  /// Without samples only the scales are chosen.
+  void RoundAlone(const WeightedLayer& layer) {
+    const std::string& name = graph_.node(layer.node).name;
+    if (IsPlain(name)) return;
+    const LinearForm form = FormOf(graph_, layer);
+    const std::vector<float> rows = ReadRows(graph_, layer, form);
+    std::vector<float> scales;
+    for (std::int64_t r = 0; r < form.groups * form.outputs; ++r) {
+      scales.push_back(Scale(Part(rows, r, form.inputs), bits_.at(name), {}));
+    }
+    SetGrid(name, scales);
+  }
+
+  [[nodiscard]] std::vector<std::int64_t> Positions(const LayerFit& fit, const Dims& y,
+                                                    std::int64_t first) const {
+    return PickPositions(original_.node(fit.layer.node), y, options_.positions,
+                         MixSeed({options_.seed, fit.number, static_cast<std::uint64_t>(first)}));
+  }
+
+  /// What these layers compute in f32.
+  void WantOutputs(std::span<const LayerFit> fits) {
+    std::vector<std::string> names;
+    for (const LayerFit& fit : fits) names.push_back(fit.target);
+    wanted_.assign(fits.size(), {});
+    const auto observe = [&](std::int64_t first, std::span<const Tensor> values) {
+      for (std::size_t i = 0; i < fits.size(); ++i) {
+        const Dims& y = values[i].dims();
+        wanted_[i].push_back({y, OutputRows(original_.node(fits[i].layer.node), values[i],
+                                            Positions(fits[i], y, first))});
+      }
+    };
+    ObserveValues(original_, names, rounding_.samples, rounding_.run, rounding_.registry, observe);
+  }
+
+  /// The graph with the layers so far, and this one, as they will run.
+  [[nodiscard]] Graph SoFar(const std::string& name) {
+    done_.layers[name] = plan_.layers.at(name);
+    QuantizePlan plan = done_;
+    plan.activations = ScalesNeeded(layers_, plan.layers, rounding_.scales);
+    for (const auto& [layer, grid] : plan_.weights) {
+      if (plan.layers.contains(layer) && layer != name) plan.weights.emplace(layer, grid);
+    }
+    Graph graph = graph_;
+    ApplyQuantizePlan(plan, graph);
+    return graph;
+  }
+
+  void Fit(const LayerFit& fit, const std::vector<BatchRows>& wanted,
+           std::vector<QuantizedLayer>& rows) {
+    const std::string name = graph_.node(fit.layer.node).name;
+    WeightedLayer layer = fit.layer;
+    layer.weight = graph_.node(layer.node).inputs.at(1);
+    const LinearForm form = FormOf(graph_, layer);
+    std::vector<LinearMoments> moments;
+    for (std::int64_t g = 0; g < form.groups; ++g) moments.emplace_back(form.inputs, form.outputs);
+
+    const Graph so_far = SoFar(name);
+    const auto input_name = [&](NodeId node, std::size_t index) {
+      return so_far.value(so_far.node(node).inputs.at(index)).name;
+    };
+    std::vector<std::string> names = {input_name(layer.node, 0)};
+    if (!fit.residual.empty()) names.push_back(input_name(fit.residual_add, fit.residual_input));
+    std::size_t batch = 0;
+    const auto observe = [&](std::int64_t first, std::span<const Tensor> values) {
+      const BatchRows& want = wanted.at(batch++);
+      const std::vector<std::int64_t> positions = Positions(fit, want.y, first);
+      const std::vector<float> x = InputRows(graph_, layer, values[0], want.y, positions);
+      std::vector<float> target = want.rows;
+      if (values.size() > 1) {
+        const std::vector<float> added =
+            OutputRows(original_.node(layer.node), values[1], positions);
+        Check(added.size() == target.size(), "a residual has the shape of its sum");
+        for (std::size_t i = 0; i < added.size(); ++i) target[i] -= added[i];
+      }
+      for (std::int64_t g = 0; g < form.groups; ++g) {
+        moments[static_cast<std::size_t>(g)].Add(
+            std::ssize(positions), x.data() + g * form.inputs, form.groups * form.inputs,
+            target.data() + g * form.outputs, form.groups * form.outputs);
+      }
+    };
+    ObserveValues(so_far, names, rounding_.samples, rounding_.run, rounding_.registry, observe);
+    Solve(fit, layer, form, moments, rows);
+  }
+
+  void Solve(const LayerFit& fit, const WeightedLayer& layer, const LinearForm& form,
+             const std::vector<LinearMoments>& moments, std::vector<QuantizedLayer>& rows) {
+    const std::string name = graph_.node(layer.node).name;
+    const bool has_bias = fit.bias_node != kNoNode;
+    Tensor bias(DType::kF32, {form.groups * form.outputs});
+    if (has_bias) bias = *graph_.constant(graph_.node(fit.bias_node).inputs.at(fit.bias_input));
+    const std::vector<float> old_bias(bias.Values<float>().begin(), bias.Values<float>().end());
+    const std::vector<float> old = ReadRows(graph_, layer, form);
+    Choice all;
+    double before = 0;
+    double after = 0;
+    for (std::int64_t g = 0; g < form.groups; ++g) {
+      const auto w = Part(old, g, form.outputs * form.inputs);
+      const auto b = Part(old_bias, g, form.outputs);
+      const LinearMoments& group = moments[static_cast<std::size_t>(g)];
+      const Choice plain = Plain(group, w, b, bits_.at(name));
+      Choice taken = Best(group, w, b, bits_.at(name), has_bias);
+      if (!(taken.error <= plain.error)) taken = plain;
+      before += plain.error / static_cast<double>(form.groups);
+      after += taken.error / static_cast<double>(form.groups);
+      all.scales.insert(all.scales.end(), taken.scales.begin(), taken.scales.end());
+      all.weights.insert(all.weights.end(), taken.weights.begin(), taken.weights.end());
+      all.bias.insert(all.bias.end(), taken.bias.begin(), taken.bias.end());
+    }
+    for (QuantizedLayer& row : rows) {
+      if (row.name != name) continue;
+      row.error_before = before;
+      row.error_after = after;
+    }
+    if (has_bias) {
+      std::copy(all.bias.begin(), all.bias.end(), bias.MutableValues<float>().begin());
+      ReplaceConstant(graph_, fit.bias_node, fit.bias_input, std::move(bias));
+    }
+    const bool same_weights = options_.rounding == "nearest" && !options_.reconstruct;
+    if (same_weights && IsPlain(name)) return;  // the plan's own grid gives these
+    SetGrid(name, all.scales);
+    if (!same_weights) {
+      ReplaceConstant(graph_, layer.node, 1, WriteRows(graph_, layer, form, all.weights));
+    }
+  }
+
+  [[nodiscard]] static Choice Plain(const LinearMoments& moments, std::span<const float> w,
+                                    std::span<const float> b, int bits) {
+    Choice choice;
+    const std::size_t inputs = w.size() / b.size();
+    for (std::size_t o = 0; o < b.size(); ++o) {
+      choice.scales.push_back(MaxScale(w.subspan(o * inputs, inputs), bits));
+    }
+    choice.weights = RoundRows(w, choice.scales, bits, {}, WeightRounding::kNearest);
+    choice.bias.assign(b.begin(), b.end());
+    choice.error = moments.Error(choice.weights, choice.bias);
+    return choice;
+  }
+
+  [[nodiscard]] Choice Best(const LinearMoments& moments, std::span<const float> w,
+                            std::span<const float> b, int bits, bool has_bias) const {
+    const std::size_t inputs = w.size() / b.size();
+    std::vector<float> weights(w.begin(), w.end());
+    Choice choice;
+    choice.bias.assign(b.begin(), b.end());
+    if (options_.reconstruct) {
+      LinearMoments::Fit fit = moments.Solve(w, b, has_bias, options_.ridge);
+      weights = std::move(fit.weights);
+      choice.bias = std::move(fit.bias);
+    }
+    // A bias that follows takes what the means are off by, whatever the weights.
+    const bool corrects = has_bias && (options_.correct_bias || options_.reconstruct);
+    const std::vector<double> gram =
+        moments.Gram(corrects ? LinearMoments::About::kMean : LinearMoments::About::kZero);
+    std::vector<double> importance(inputs);
+    for (std::size_t i = 0; i < inputs; ++i) importance[i] = gram[i * inputs + i];
+    for (std::size_t o = 0; o < b.size(); ++o) {
+      choice.scales.push_back(
+          Scale(std::span<const float>(weights).subspan(o * inputs, inputs), bits, importance));
+    }
+    choice.weights =
+        RoundRows(weights, choice.scales, bits, gram, ParseRounding(options_.rounding));
+    if (corrects) {
+      const std::vector<double> x = moments.MeanInput();
+      const std::vector<double> y = moments.MeanOutput();
+      for (std::size_t o = 0; o < b.size(); ++o) {
+        double made = 0;
+        for (std::size_t i = 0; i < inputs; ++i) made += choice.weights[o * inputs + i] * x[i];
+        choice.bias[o] = static_cast<float>(y[o] - made);
+      }
+    }
+    choice.error = moments.Error(choice.weights, choice.bias);
+    return choice;
+  }
+
+  const RoundingRun& rounding_;
+  const QuantizeOptions& options_;
+  QuantizePlan& plan_;
+  Graph& graph_;
+  const Graph original_;
+  const std::vector<QuantizableLayer> layers_;
+  std::map<std::string, int> bits_;
+  QuantizePlan done_;
+  std::vector<std::vector<BatchRows>> wanted_;  ///< of the layers at hand, batch by batch
+};
+
+/// Signed values are stored with 128 added where kernels want unsigned ones.
+std::vector<std::uint8_t> Unsigned(const std::vector<float>& x, const TensorScale& scale) {
+  const bool is_signed = scale.dtype == "i8";
+  const double least = is_signed ? -128 : 0;
+  std::vector<std::uint8_t> values;
+  values.reserve(x.size());
+  for (const float value : x) {
+    const double level =
+        std::nearbyint(value / scale.scale) + static_cast<double>(scale.zero_point);
+    values.push_back(static_cast<std::uint8_t>(std::clamp(level, least, least + 255) - least));
+  }
+  return values;
+}
+
+/// The integers of a layer's weights, as rows.
+std::vector<std::int8_t> Levels(const std::vector<float>& rows, std::int64_t inputs,
+                                const WeightGrid* grid) {
+  std::vector<std::int8_t> levels;
+  levels.reserve(rows.size());
+  const int bits = grid == nullptr ? 8 : static_cast<int>(grid->bits);
+  const double most = LargestLevel(bits);
+  for (std::int64_t r = 0; r * inputs < std::ssize(rows); ++r) {
+    const auto row = Part(rows, r, inputs);
+    const double scale =
+        grid == nullptr ? MaxScale(row, 8) : grid->scales.at(static_cast<std::size_t>(r));
+    for (const float weight : row) {
+      levels.push_back(
+          static_cast<std::int8_t>(std::clamp(std::nearbyint(weight / scale), -most, most)));
+    }
+  }
+  return levels;
+}
+
+}  // namespace
+
+void RoundWeights(const RoundingRun& rounding, QuantizePlan& plan, Graph& graph,
+                  std::vector<QuantizedLayer>& rows, const std::function<void(double)>& progress) {
+  WeightRounder(rounding, plan, graph).Run(rows, progress);
+}
+
+void CheckPairs(const RoundingRun& rounding, const QuantizePlan& plan, const Graph& graph,
+                std::vector<QuantizedLayer>& rows) {
+  struct Checked {
+    QuantizedLayer* row = nullptr;
+    WeightedLayer layer;
+    LinearForm form;
+  };
+  std::vector<Checked> checked;
+  std::vector<std::string> names;
+  for (const WeightedLayer& layer : FindWeightedLayers(graph)) {
+    const Node& node = graph.node(layer.node);
+    const auto form = ReadLinearForm(graph, layer);
+    const auto row = std::find_if(rows.begin(), rows.end(), [&](const QuantizedLayer& each) {
+      return each.name == node.name && each.precision == "int8";
+    });
+    if (row == rows.end() || !form) continue;
+    checked.push_back({&*row, layer, *form});
+    names.push_back(graph.value(node.inputs.at(0)).name);
+    names.push_back(graph.value(node.outputs.at(0)).name);
+  }
+  if (checked.empty()) return;
+  // One batch says enough of which sums are large.
+  std::vector<Tensor> samples;
+  for (const Tensor& tensor : rounding.samples) {
+    const std::int64_t count = tensor.dims().empty() ? 0 : tensor.dims()[0];
+    samples.push_back(Rows(tensor, 0, std::min(count, BatchSize(graph, rounding.run.batch))));
+  }
+  const auto observe = [&](std::int64_t first, std::span<const Tensor> values) {
+    if (first > 0) return;
+    for (std::size_t i = 0; i < checked.size(); ++i) {
+      const Checked& each = checked[i];
+      const Node& node = graph.node(each.layer.node);
+      const Dims& y = values[2 * i + 1].dims();
+      std::vector<std::int64_t> positions =
+          PickPositions(node, y, std::max<std::int64_t>(1, kPairRows / y[0]), 0);
+      positions.resize(std::min<std::size_t>(positions.size(), kPairRows));
+      const std::vector<std::uint8_t> x =
+          Unsigned(InputRows(graph, each.layer, values[2 * i], y, positions),
+                   plan.activations.at(names[2 * i]));
+      const auto grid = plan.weights.find(node.name);
+      const std::vector<std::int8_t> levels =
+          Levels(ReadRows(graph, each.layer, each.form), each.form.inputs,
+                 grid == plan.weights.end() ? nullptr : &grid->second);
+      PairSums sums;
+      for (std::int64_t g = 0; g < each.form.groups; ++g) {
+        std::vector<std::uint8_t> part;
+        const std::int64_t width = each.form.groups * each.form.inputs;
+        for (std::int64_t r = 0; r * width < std::ssize(x); ++r) {
+          const auto from = x.begin() + r * width + g * each.form.inputs;
+          part.insert(part.end(), from, from + each.form.inputs);
+        }
+        const PairSums found =
+            CheckPairSums(Part(levels, g, each.form.outputs * each.form.inputs), part,
+                          each.form.inputs / each.form.taps, each.form.taps);
+        sums.can_saturate += found.can_saturate / static_cast<double>(each.form.groups);
+        sums.saturated += found.saturated / static_cast<double>(each.form.groups);
+      }
+      each.row->pairs = sums;
+    }
+  };
+  ObserveValues(graph, names, samples, rounding.run, rounding.registry, observe);
+}
+
+}  // namespace msc

@@ -1,0 +1,21 @@
+#pragma once
+
+#include <functional>
+#include <span>
+#include <vector>
+
+#include "compiler/pipeline/quantize.h"
+
+namespace msc {
+
+/// SmoothQuant over every link of FindRescaleLinks: alpha is the one of 0, 0.1 .. 1 with which the
+/// layers that read the value come closest, on rows of their inputs over the samples, to what they
+/// compute in f32; or none. Outputs in f32 do not change in any bit.
+/// Source: Xiao et al. 2022 (arXiv 2211.10438) section 4.
+[[nodiscard]] std::vector<SmoothedValue> SmoothLayers(std::span<const Tensor> samples,
+                                                      const QuantizeOptions& options,
+                                                      const CalibrationRun& run,
+                                                      const TargetRegistry& registry, Graph& graph,
+                                                      const std::function<void(double)>& progress);
+
+}  // namespace msc

@@ -1,0 +1,318 @@
+#include "compiler/pipeline/quantize.h"
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "compiler/base/file.h"
+#include "compiler/compress/quantize/rescale.h"
+#include "compiler/ir/serialize.h"
+#include "compiler/ir/text.h"
+#include "compiler/ops/op.h"
+#include "compiler/pipeline/artefact.h"
+#include "compiler/pipeline/compile.h"
+#include "compiler/pipeline/fitted.h"
+#include "tests/support/pipeline.h"
+
+namespace msc {
+namespace {
+
+// A residual sum, a depthwise layer, a MatMul with its bias apart, one without any.
+constexpr const char* kNet = R"(graph net {
+  input %x : f32[n,4,6,6]
+  const %w1 : f32[8,4,3,3] = random 1
+  const %b1 : f32[8] = random 2
+  const %w2 : f32[8,8,3,3] = random 3
+  const %b2 : f32[8] = random 4
+  const %w3 : f32[8,1,3,3] = random 5
+  const %b3 : f32[8] = random 6
+  const %w4 : f32[8,6] = random 7
+  const %b4 : f32[6] = random 8
+  const %w5 : f32[6,3] = random 9
+  %c1 = Conv(%x, %w1, %b1) @conv1 {pads = [1, 1, 1, 1]}
+  %r1 = Relu(%c1) @relu1
+  %c2 = Conv(%r1, %w2, %b2) @conv2 {pads = [1, 1, 1, 1]}
+  %s = Add(%c2, %r1) @sum
+  %r2 = Relu(%s) @relu2
+  %c3 = Conv(%r2, %w3, %b3) @depth {group = 8, pads = [1, 1, 1, 1]}
+  %r3 = Relu(%c3) @relu3
+  %p = GlobalAveragePool(%r3) @pool
+  %f = Flatten(%p) @flat
+  %m0 = MatMul(%f, %w4) @fc1
+  %m1 = Add(%m0, %b4) @fc1_bias
+  %m2 = Relu(%m1) @act
+  %y = MatMul(%m2, %w5) @fc2
+  output %y
+})";
+
+class Quantize : public testing::Test {
+ protected:
+  Quantize()
+      : graph_(ParseGraph(kNet)),
+        samples_({RandomTensor({96, 4, 6, 6}, 7)}),
+        test_({RandomTensor({64, 4, 6, 6}, 8)}),
+        targets_(Targets()) {
+    InferTypes(graph_);
+  }
+
+  [[nodiscard]] QuantizedModel Run(const QuantizeOptions& options) const {
+    return QuantizeModel(graph_, Base(), samples_, options, kRun, targets_);
+  }
+  [[nodiscard]] static Strategy Base() {
+    Strategy base;
+    base.target = "reference";
+    return base;
+  }
+  [[nodiscard]] Executable Built(const Strategy& strategy) const {
+    Result<Executable> built =
+        Compile(graph_, strategy, targets_, {.threads = 1, .bindings = {{"n", 64}}});
+    EXPECT_TRUE(built.ok()) << (built.ok() ? "" : built.failure().detail);
+    return std::move(built).value();
+  }
+  [[nodiscard]] Tensor Output(const Strategy& strategy) const {
+    return std::move(Built(strategy).Run(test_)[0]);
+  }
+  /// Mean square of what the strategy loses, as a share of the mean square of the f32 outputs.
+  [[nodiscard]] double Lost(const Strategy& strategy) const {
+    const Tensor wanted = Output(Base());
+    const Tensor got = Output(strategy);
+    double sum = 0;
+    double whole = 0;
+    for (std::size_t i = 0; i < static_cast<std::size_t>(got.size()); ++i) {
+      const double want = wanted.Values<float>()[i];
+      sum += (got.Values<float>()[i] - want) * (got.Values<float>()[i] - want);
+      whole += want * want;
+    }
+    return sum / whole;
+  }
+
+  static inline const CalibrationRun kRun{.target = "reference", .threads = 1, .batch = 16};
+  Graph graph_;
+  std::vector<Tensor> samples_;
+  std::vector<Tensor> test_;
+  TargetRegistry targets_;
+};
+
+QuantizeOptions FourBits() {
+  QuantizeOptions options;
+  options.bits = 4;
+  options.scales.method = "mse";
+  options.positions = 12;
+  return options;
+}
+
+TEST_F(Quantize, WithoutOptionsIsThePlanOfTheSearch) {
+  const QuantizedModel model = Run({});
+  EXPECT_TRUE(model.strategy.quantize.weights.empty());
+  EXPECT_EQ(model.strategy.fit, FitPlan{});
+  EXPECT_EQ(model.strategy.quantize.activations.size(), 7U);
+  EXPECT_EQ(ToJson(model.strategy).find("weights"), std::string::npos);
+  EXPECT_LT(Lost(model.strategy), 1e-3);
+  ASSERT_EQ(model.layers.size(), 5U);
+  for (const QuantizedLayer& layer : model.layers) {
+    EXPECT_EQ(layer.precision, "int8");
+    EXPECT_EQ(layer.bits, 8);
+    EXPECT_FALSE(layer.error_before);
+    ASSERT_TRUE(layer.pairs) << layer.name;
+    EXPECT_EQ(layer.pairs->can_saturate > 0, layer.name != "depth") << layer.name;
+  }
+  const Executable built = Built(model.strategy);
+  // The reference kernels compute what the integers stand for.
+  EXPECT_EQ(AchievedPrecision(built, "reference", "conv2"), "f32");
+  EXPECT_EQ(AchievedPrecision(built, "onednn", "conv2"), "f32 on reference");
+  EXPECT_EQ(AchievedPrecision(built, "reference", "no"), "");
+}
+
+TEST_F(Quantize, LosesLessTheMoreItIsAllowedToDo) {
+  QuantizeOptions options = FourBits();
+  const double nearest = Lost(Run(options).strategy);
+  options.grid = "mse";
+  options.rounding = "gptq";
+  options.correct_bias = true;
+  const double gptq = Lost(Run(options).strategy);
+  options.rounding = "descent";
+  options.reconstruct = true;
+  const QuantizedModel best = Run(options);
+  EXPECT_LT(gptq, 0.9 * nearest);
+  EXPECT_LT(Lost(best.strategy), 0.75 * nearest);
+  for (const QuantizedLayer& layer : best.layers) {
+    ASSERT_TRUE(layer.error_before && layer.error_after) << layer.name;
+    EXPECT_LE(*layer.error_after, *layer.error_before) << layer.name;
+  }
+  // Seven bits and fewer cannot overflow 16-bit sums of pairs.
+  for (const QuantizedLayer& layer : best.layers) EXPECT_EQ(layer.pairs->can_saturate, 0);
+  // What runs are 8-bit integers on the 4-bit grid.
+  const Graph applied = ApplyStrategy(graph_, best.strategy);
+  for (const QuantizedLayer& layer : best.layers) {
+    const Node& node = applied.node(applied.FindNode(layer.name));
+    const NodeId widening = applied.producer(node.inputs[1]);
+    ASSERT_NE(widening, kNoNode) << layer.name;
+    for (const std::int8_t level :
+         applied.constant(applied.node(widening).inputs[0])->Values<std::int8_t>()) {
+      ASSERT_LE(std::abs(level), 7) << layer.name;
+    }
+  }
+}
+
+TEST_F(Quantize, TakesMeanErrorsOutByTheBias) {
+  QuantizeOptions options = FourBits();
+  options.positions = 36;
+  options.activations = "f32";  // else the bias is an integer too, and half a step off
+  // The layer's own output, in front of Relu, over the samples it was corrected on.
+  const auto mean_error = [&](bool correct) {
+    options.correct_bias = correct;
+    options.layers = {{"conv2", "f32"}, {"depth", "f32"}, {"fc1", "f32"}, {"fc2", "f32"}};
+    const Strategy strategy = Run(options).strategy;
+    Graph wanted = graph_;
+    Graph got = ApplyStrategy(graph_, strategy);
+    std::vector<double> sums(8, 0.0);
+    for (Graph* graph : {&wanted, &got}) {
+      graph->SetOutputs({graph->FindValue("c1")});
+      InferTypes(*graph, {{"n", 96}});
+      const Tensor c1 = std::move(Interpret(*graph, samples_)[0]);
+      for (std::size_t i = 0; i < static_cast<std::size_t>(c1.size()); ++i) {
+        sums[i / 36 % 8] += (graph == &got ? 1 : -1) * c1.Values<float>()[i] / (96.0 * 36);
+      }
+    }
+    double most = 0;
+    for (const double sum : sums) most = std::max(most, std::abs(sum));
+    return most;
+  };
+  EXPECT_LT(mean_error(true), 0.01 * mean_error(false));
+}
+
+TEST_F(Quantize, ChangesNoF32OutputByEqualizingAndSmoothing) {
+  QuantizeOptions options = FourBits();
+  options.equalize = true;
+  options.smooth = true;
+  const QuantizedModel model = Run(options);
+  EXPECT_FALSE(model.strategy.fit.values->weights.empty());
+  ASSERT_FALSE(model.smoothed.empty());
+  for (const SmoothedValue& value : model.smoothed) {
+    EXPECT_EQ(value.alpha.has_value(), value.error_after < value.error_before) << value.value;
+  }
+  Strategy f32 = model.strategy;
+  f32.quantize = {};
+  EXPECT_EQ(Output(f32), Output(Base()));
+}
+
+TEST_F(Quantize, SmoothsWhatALayerNormMakesUneven) {
+  // One channel of the norm is a hundred times the others, as transformers have it.
+  graph_ = ParseGraph(R"(graph net {
+    input %x : f32[n,4,16]
+    const %g : f32[16] = [1, 1, 1, 100, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1]
+    const %w : f32[16,8] = random 2
+    const %b : f32[8] = random 3
+    %l = LayerNormalization(%x, %g) @norm
+    %m = MatMul(%l, %w) @fc
+    %y = Add(%m, %b)
+    output %y
+  })");
+  const ValueId w = graph_.FindValue("w");
+  Tensor weights = *graph_.constant(w);
+  for (std::size_t i = 3 * 8; i < 4 * 8; ++i) weights.MutableValues<float>()[i] *= 0.01F;
+  graph_.SetConstant(w, std::make_shared<const Tensor>(std::move(weights)));
+  InferTypes(graph_);
+  samples_ = {RandomTensor({64, 4, 16}, 1)};
+  test_ = {RandomTensor({64, 4, 16}, 2)};
+  const double plain = Lost(Run({}).strategy);
+  QuantizeOptions options;
+  options.smooth = true;
+  const QuantizedModel smoothed = Run(options);
+  ASSERT_EQ(smoothed.smoothed.size(), 1U);
+  EXPECT_EQ(smoothed.smoothed[0].value, "l");
+  EXPECT_TRUE(smoothed.smoothed[0].alpha);
+  EXPECT_LT(Lost(smoothed.strategy), 0.05 * plain);
+}
+
+TEST_F(Quantize, QuantizesWeightsAlone) {
+  QuantizeOptions options = FourBits();
+  options.activations = "f32";
+  options.rounding = "descent";
+  options.grid = "mse";
+  options.correct_bias = true;
+  options.layer_bits = {{"fc2", 8}};
+  const QuantizedModel model = Run(options);
+  const Strategy& best = model.strategy;
+  double before = 0;
+  double after = 0;
+  for (const QuantizedLayer& layer : model.layers) {
+    before += layer.error_before.value();
+    after += layer.error_after.value();
+    EXPECT_FALSE(layer.pairs) << layer.name;
+  }
+  EXPECT_LT(after, 0.85 * before);
+  EXPECT_LT(Lost(best), 0.02);
+  EXPECT_TRUE(best.quantize.activations.empty());
+  EXPECT_EQ(best.quantize.weights.at("fc2").bits, 8);
+  EXPECT_EQ(best.quantize.weights.at("fc1").bits, 4);
+  const Executable built = Built(best);
+  for (const auto& [layer, grid] : best.quantize.weights) {
+    EXPECT_EQ(AchievedPrecision(built, "reference", layer), "f32") << layer;
+  }
+}
+
+TEST_F(Quantize, IsReplayedFromFilesAndStartsFromWhatThereIs) {
+  QuantizeOptions options = FourBits();
+  options.rounding = "descent";
+  options.reconstruct = true;
+  Strategy base = Base();
+  base.prune = {{{"conv1", {.units = 8, .keep = {0, 2, 3, 4, 5, 7}}}}};
+  const QuantizedModel model = QuantizeModel(graph_, base, samples_, options, kRun, targets_);
+  EXPECT_EQ(model.strategy.prune, base.prune);
+  const QuantizedModel again = QuantizeModel(graph_, base, samples_, options, kRun, targets_);
+  EXPECT_EQ(again.strategy, model.strategy);
+  EXPECT_EQ(again.strategy.fit.values->weights, model.strategy.fit.values->weights);
+  const std::string folder = testing::TempDir() + "pipeline_quantize";
+  std::filesystem::remove_all(folder);
+  MakeFolders(folder);
+  SaveStrategy(model.strategy, folder + "/strategy.json");
+  const Strategy read = LoadStrategy(folder + "/strategy.json");
+  EXPECT_EQ(read, model.strategy);
+  EXPECT_EQ(Output(read), Output(model.strategy));
+  const ArtefactManifest manifest = WriteArtefact(folder + "/artefact", graph_, read, targets_, {});
+  EXPECT_EQ(manifest.precisions.at("conv2"), "f32");
+  EXPECT_EQ(manifest.precisions.size(), 5U);
+  // From there, with other options: the fitted weights are the start.
+  const QuantizedModel further = QuantizeModel(graph_, read, samples_, {}, kRun, targets_);
+  EXPECT_FALSE(further.strategy.fit.values->weights.empty());
+}
+
+TEST_F(Quantize, RefusesWhatDoesNotFit) {
+  const auto refusal = [&](const std::vector<Tensor>& samples, const QuantizeOptions& options) {
+    return Refusal([&] { (void)QuantizeModel(graph_, Base(), samples, options, kRun, targets_); });
+  };
+  std::vector<Tensor> bad = samples_;
+  bad[0].MutableValues<float>()[5 * 144 + 3] = std::numeric_limits<float>::quiet_NaN();
+  EXPECT_EQ(refusal(bad, {}), "calibration sample 5 of input 'x' holds a value that is not finite");
+  EXPECT_NE(refusal({RandomTensor({8, 4, 6, 5}, 1)}, {}).find("[8,4,6,5]"), std::string::npos)
+      << refusal({RandomTensor({8, 4, 6, 5}, 1)}, {});
+  EXPECT_EQ(refusal({}, {}), "the model has 1 inputs but calibration data has 0");
+  QuantizeOptions options;
+  options.layers = {{"conv9", "f32"}};
+  EXPECT_EQ(refusal(samples_, options), "the model has no layer 'conv9' to quantize");
+  options.layers = {{"conv1", "int4"}};
+  EXPECT_EQ(refusal(samples_, options), "unknown precision 'int4'; known: f32, bf16, int8");
+  options.layers = {};
+  options.layer_bits = {{"conv1", 1}};
+  EXPECT_EQ(refusal(samples_, options), "weights have 2 to 8 bits, not 1");
+  Strategy other = Base();
+  other.model_hash = std::string(64, '0');
+  EXPECT_NE(Refusal([&] {
+              (void)QuantizeModel(graph_, other, samples_, {}, kRun, targets_);
+            }).find("made for another model"),
+            std::string::npos);
+  EXPECT_EQ(
+      Refusal([] {
+        (void)StrategyFromJson(R"({"quantize":{"weights":{"a":{"bits":4,"scales":[0.1]}}}})", "it");
+      }),
+      "it: quantize.weights.a.scales must be positive numbers that 32-bit floats hold exactly");
+}
+
+}  // namespace
+}  // namespace msc
