@@ -27,6 +27,7 @@ void AddSearch(CLI::App& app, AppContext& context);
 void AddCompile(CLI::App& app, AppContext& context);
 void AddConformance(CLI::App& app, AppContext& context);
 void AddPrune(CLI::App& app, AppContext& context);
+void AddQuantize(CLI::App& app, AppContext& context);
 void AddRun(CLI::App& app, AppContext& context);
 void AddBench(CLI::App& app, AppContext& context);
 void AddPartition(CLI::App& app, AppContext& context);

@@ -1,4 +1,5 @@
 #include <cstdio>
+#include <map>
 #include <memory>
 #include <set>
 #include <string>
@@ -36,6 +37,19 @@ std::string Runners(const ArtefactManifest& manifest) {
   return std::to_string(manifest.regions.size()) + " regions on " + text;
 }
 
+/// "13 int8, 1 f32".
+std::string Precisions(const ArtefactManifest& manifest) {
+  std::map<std::string, int> counts;
+  for (const auto& [layer, precision] : manifest.precisions) {
+    ++counts[precision.empty() ? "unknown" : precision];
+  }
+  std::string text;
+  for (const auto& [precision, count] : counts) {
+    text += (text.empty() ? "" : ", ") + std::to_string(count) + " " + precision;
+  }
+  return text;
+}
+
 void CompileModel(const Options& options) {
   const TargetRegistry targets = MakeTargets();
   Strategy strategy;
@@ -57,6 +71,9 @@ void CompileModel(const Options& options) {
               static_cast<double>(manifest.arena_bytes) * 1e-6,
               static_cast<double>(manifest.arena_lower_bound) * 1e-6,
               static_cast<double>(manifest.constant_bytes) * 1e-6);
+  if (!manifest.precisions.empty()) {
+    std::printf("layers with weights run in: %s\n", Precisions(manifest).c_str());
+  }
   if (manifest.refused.empty()) return;
   std::printf("on reference, as its target refuses it: %s", manifest.refused.front().c_str());
   if (manifest.refused.size() > 1) std::printf(" and %zu more", manifest.refused.size() - 1);

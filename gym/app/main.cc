@@ -47,6 +47,7 @@ int Main(int argc, char** argv) {
   AddSearch(app, context);
   AddCompile(app, context);
   AddPrune(app, context);
+  AddQuantize(app, context);
   AddRun(app, context);
   AddBench(app, context);
   AddPartition(app, context);

@@ -15,13 +15,12 @@
 #include "compiler/ir/serialize.h"
 #include "compiler/pipeline/compile.h"
 #include "compiler/pipeline/fitted.h"
-#include "cost/quality/dataset.h"
-#include "cost/quality/quality.h"
 #include "gym/app/command.h"
 #include "gym/app/model.h"
 #include "gym/app/progress.h"
 #include "gym/app/prune_print.h"
 #include "gym/app/registries.h"
+#include "gym/app/samples.h"
 
 namespace msc::gym {
 namespace {
@@ -34,13 +33,8 @@ struct Options {
   std::string plan;
   std::string score = "l2";
   PruneCalibration calibration;
-  cost::DataConfig data;  ///< form and normalisation of both kinds of samples
-  std::string images;
-  std::int64_t samples = 512;
+  SampleOptions samples;
   bool reconstruct = false;
-  std::string test_images;
-  std::string test_labels;
-  std::int64_t test_samples = 0;
   std::string out;
   std::string save_plan;
   bool json = false;
@@ -61,62 +55,6 @@ void ReadDensities(const std::vector<std::string>& texts, PruneRequest& request)
     }
     request.densities[text.substr(0, at)] = density;
   }
-}
-
-const Shape& InputShape(const Graph& graph) {
-  if (graph.inputs().size() != 1) {
-    throw UserError("samples are read for models with one input; this one has " +
-                    std::to_string(graph.inputs().size()));
-  }
-  const auto& shape = graph.type(graph.inputs()[0]).shape;
-  if (!shape) throw UserError("the model's input has no known rank");
-  return *shape;
-}
-
-cost::Dataset Load(const Options& options, const Graph& graph, const std::string& images,
-                   const std::string& labels, std::int64_t count) {
-  cost::DataConfig data = options.data;
-  data.images = images;
-  data.labels = labels;
-  data.count = count;
-  return cost::LoadDataset(data, InputShape(graph));
-}
-
-/// Outputs of a graph over samples, batch by batch.
-std::vector<std::vector<Tensor>> Outputs(const Graph& graph, std::span<const Tensor> samples,
-                                         const CalibrationRun& run, const TargetRegistry& targets) {
-  std::vector<std::string> names;
-  for (const ValueId id : graph.outputs()) names.push_back(graph.value(id).name);
-  std::vector<std::vector<Tensor>> batches;
-  ObserveValues(graph, names, samples, run, targets,
-                [&](std::int64_t /*first*/, std::span<const Tensor> values) {
-                  batches.emplace_back(values.begin(), values.end());
-                });
-  return batches;
-}
-
-cost::Quality Judge(const Options& options, const Graph& before, const Graph& after,
-                    const TargetRegistry& targets) {
-  const cost::Dataset test =
-      Load(options, before, options.test_images, options.test_labels, options.test_samples);
-  const std::vector<Tensor> samples = {test.inputs};
-  // Every sample counts: a batch that divides their number.
-  CalibrationRun run = options.calibration.run;
-  for (run.batch = 64; test.size() % run.batch != 0;) --run.batch;
-  const auto want = Outputs(before, samples, run, targets);
-  const auto got = Outputs(after, samples, run, targets);
-  cost::QualityMeter meter;
-  std::size_t first = 0;
-  for (std::size_t i = 0; i < want.size(); ++i) {
-    const auto rows = static_cast<std::size_t>(want[i].at(0).dims().at(0));
-    std::span<const std::int32_t> labels = test.labels;
-    if (!labels.empty()) labels = labels.subspan(first, rows);
-    first += rows;
-    if (const auto failure = meter.Add(want[i], got[i], labels)) {
-      throw UserError("the pruned model: " + failure->detail);
-    }
-  }
-  return meter.Total();
 }
 
 std::int64_t CountKept(const std::vector<std::int32_t>& units, const std::vector<bool>& kept) {
@@ -177,15 +115,13 @@ void CheckOptions(const Options& options) {
     throw UserError("give one of --density, --layer, --macs, --size and --plan");
   }
   const bool calibrates = NeedsCalibration(ParseScoreMethod(options.score)) && options.plan.empty();
-  if (calibrates && options.images.empty()) {
+  if (calibrates && options.samples.images.empty()) {
     throw UserError("--score " + options.score + " needs --calibration");
   }
-  if (options.reconstruct && options.images.empty()) {
+  if (options.reconstruct && options.samples.images.empty()) {
     throw UserError("--reconstruct needs --calibration");
   }
-  if (!options.test_labels.empty() && options.test_images.empty()) {
-    throw UserError("--labels needs --test");
-  }
+  CheckSampleOptions(options.samples);
 }
 
 void Prune(Options options) {
@@ -200,10 +136,7 @@ void Prune(Options options) {
                          ? std::string(": it has no layer with weights")
                          : "; '" + space.fixed()[0].layer + "': " + space.fixed()[0].reason));
   }
-  std::vector<Tensor> samples;
-  if (!options.images.empty()) {
-    samples.push_back(Load(options, graph, options.images, "", options.samples).inputs);
-  }
+  const std::vector<Tensor> samples = LoadCalibration(options.samples, graph);
   ProgressLine line;
   const auto show = [&](const char* what) {
     return [&line, what](double share) {
@@ -239,7 +172,10 @@ void Prune(Options options) {
       MakeReport(graph, space, KeptUnits(space, strategy.prune), scores, reconstructed);
   report.model = options.model;
   report.score = options.plan.empty() ? options.score : "plan";
-  if (!options.test_images.empty()) report.quality = Judge(options, graph, pruned, targets);
+  if (!options.samples.test_images.empty()) {
+    report.quality =
+        TestJudge(options.samples, graph, options.calibration.run, targets).Judge(pruned);
+  }
   if (!options.save_plan.empty()) SaveStrategy(strategy, options.save_plan);
   if (!options.out.empty()) ExportOnnx(pruned, options.out);
   options.json ? PrintPruneJson(report) : PrintPruneTable(report);
@@ -270,15 +206,7 @@ void AddChoices(CLI::App& command, Options& options) {
 }
 
 void AddData(CLI::App& command, Options& options) {
-  command.add_option("--calibration", options.images, "samples like those of real use; no labels");
-  command.add_option("--samples", options.samples, "how many of them")
-      ->check(CLI::Range(1, 10000000))
-      ->capture_default_str();
-  command.add_option("--format", options.data.format, "form of all samples: idx or npy")
-      ->check(CLI::IsMember({"idx", "npy"}))
-      ->capture_default_str();
-  command.add_option("--mean", options.data.mean, "subtracted from samples, one or one a channel");
-  command.add_option("--std", options.data.std, "samples are divided by it, likewise");
+  AddSampleOptions(command, options.samples);
   command.add_flag("--reconstruct", options.reconstruct,
                    "fit the weights left to the outputs before, layer by layer, without training");
   command
@@ -290,11 +218,6 @@ void AddData(CLI::App& command, Options& options) {
       .add_option("--positions", options.calibration.positions,
                   "output positions a sample that a layer is judged at")
       ->check(CLI::Range(1, 1000000))
-      ->capture_default_str();
-  command.add_option("--test", options.test_images, "samples to compare both models on");
-  command.add_option("--labels", options.test_labels, "their class numbers");
-  command.add_option("--test-samples", options.test_samples, "how many of them; 0 = all")
-      ->check(CLI::Range(0, 10000000))
       ->capture_default_str();
   command
       .add_option("--target", options.calibration.run.target, "who runs the model over the samples")

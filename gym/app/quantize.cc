@@ -1,0 +1,234 @@
+#include "compiler/pipeline/quantize.h"
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <CLI/CLI.hpp>
+
+#include "compiler/base/error.h"
+#include "compiler/codegen/cpp/isa.h"
+#include "compiler/codegen/onnx/export.h"
+#include "compiler/pipeline/batch.h"
+#include "compiler/pipeline/compile.h"
+#include "compiler/pipeline/fitted.h"
+#include "gym/app/command.h"
+#include "gym/app/model.h"
+#include "gym/app/progress.h"
+#include "gym/app/quantize_print.h"
+#include "gym/app/registries.h"
+#include "gym/app/samples.h"
+
+namespace msc::gym {
+namespace {
+
+struct Options {
+  std::string model;
+  std::vector<std::string> shapes;
+  std::string strategy;
+  QuantizeOptions quantize;
+  std::vector<std::string> layers;  ///< as NAME=PRECISION or NAME=BITS
+  CalibrationRun run;
+  SampleOptions samples;
+  std::string out;
+  std::string save_plan;
+  std::string sensitivity;
+  bool json = false;
+};
+
+void ReadLayers(const std::vector<std::string>& texts, QuantizeOptions& options) {
+  for (const std::string& text : texts) {
+    const std::size_t at = text.rfind('=');
+    const std::string word = at == std::string::npos ? "" : text.substr(at + 1);
+    const std::string name = text.substr(0, at);
+    if (word == "f32" || word == "bf16" || word == "int8") {
+      options.layers[name] = word;
+    } else if (word.size() == 1 && word[0] >= '2' && word[0] <= '8') {
+      options.layer_bits[name] = word[0] - '0';
+    } else {
+      throw UserError("'" + text +
+                      "': write --layer NAME=PRECISION (f32, bf16, int8) or NAME=BITS (2 to 8)");
+    }
+  }
+}
+
+std::map<std::string, std::string> Achieved(const Options& options, const Graph& graph,
+                                            const QuantizedModel& model,
+                                            const TargetRegistry& targets) {
+  std::map<std::string, std::string> achieved;
+  const Result<Executable> built =
+      Compile(graph, model.strategy, targets,
+              {.threads = options.run.threads, .bindings = BatchBindings(graph, 1)});
+  if (!built.ok()) {
+    throw UserError("the quantized model does not compile: " + built.failure().detail);
+  }
+  const std::string& kind = targets.Get(model.strategy.target).facts().name;
+  for (const QuantizedLayer& layer : model.layers) {
+    achieved[layer.name] = AchievedPrecision(built.value(), kind, layer.name);
+  }
+  return achieved;
+}
+
+/// What rounding to the nearest, at the bits asked for, costs at one layer alone, and what all
+/// layers cost without it: two runs over the test samples a layer.
+void MeasureSensitivity(const Options& options, const Graph& graph, const Strategy& base,
+                        std::span<const Tensor> samples, const TestJudge& judge,
+                        QuantizeReport& report) {
+  const TargetRegistry targets = MakeTargets();
+  QuantizeOptions plain = options.quantize;
+  plain.rounding = "nearest";
+  plain.reconstruct = plain.correct_bias = plain.equalize = plain.smooth = false;
+  const Strategy all = QuantizeModel(graph, base, samples, plain, options.run, targets).strategy;
+  ProgressLine line;
+  for (const QuantizedLayer& layer : report.layers) {
+    if (layer.bits == 0) continue;
+    line.Show("[sensitivity] " + layer.name);
+    Strategy alone = all;
+    alone.quantize.layers = {{layer.name, all.quantize.layers.at(layer.name)}};
+    std::erase_if(alone.quantize.weights,
+                  [&](const auto& grid) { return grid.first != layer.name; });
+    Strategy without = all;
+    without.quantize.layers[layer.name] = "f32";
+    without.quantize.weights.erase(layer.name);
+    SensitivityRow row{.layer = layer.name, .bits = layer.bits};
+    row.alone.quality = judge.Judge(ApplyStrategy(graph, alone), row.alone.cosine);
+    row.without.quality = judge.Judge(ApplyStrategy(graph, without), row.without.cosine);
+    report.sensitivity.push_back(std::move(row));
+  }
+  WriteSensitivityCsv(report.sensitivity, options.sensitivity);
+}
+
+void Quantize(Options options) {
+  ReadLayers(options.layers, options.quantize);
+  CheckSampleOptions(options.samples);
+  if (!options.sensitivity.empty() && options.samples.test_images.empty()) {
+    throw UserError("--sensitivity needs --test");
+  }
+  if (options.samples.images.empty()) {
+    throw UserError("--calibration is needed: samples like those of real use, without labels");
+  }
+  const TargetRegistry targets = MakeTargets();
+  const Graph graph = LoadModel(options.model, options.shapes);
+  Strategy base;
+  if (!options.strategy.empty()) base = LoadStrategy(options.strategy);
+  base.target = options.run.target;
+  const std::vector<Tensor> samples = LoadCalibration(options.samples, graph);
+  std::optional<ProgressLine> line;
+  line.emplace();
+  const QuantizedModel model = QuantizeModel(
+      graph, base, samples, options.quantize, options.run, targets,
+      [&](const std::string& what, double share) {
+        line->Show("[" + what + "] " + std::to_string(static_cast<int>(100 * share)) + " %");
+      });
+  line.reset();
+  const Graph applied = ApplyStrategy(graph, model.strategy);
+  QuantizeReport report{.model = options.model,
+                        .target = options.run.target,
+                        .layers = model.layers,
+                        .smoothed = model.smoothed,
+                        .achieved = Achieved(options, graph, model, targets),
+                        .has_vnni = DetectIsa().vnni,
+                        .quality = std::nullopt,
+                        .sensitivity = {}};
+  if (!options.samples.test_images.empty()) {
+    const TestJudge judge(options.samples, graph, options.run, targets);
+    report.quality = judge.Judge(applied);
+    if (!options.sensitivity.empty())
+      MeasureSensitivity(options, graph, base, samples, judge, report);
+  }
+  if (!options.save_plan.empty()) SaveStrategy(model.strategy, options.save_plan);
+  if (!options.out.empty()) ExportOnnx(applied, options.out);
+  options.json ? PrintQuantizeJson(report) : PrintQuantizeTable(report);
+}
+
+void AddMethods(CLI::App& command, QuantizeOptions& options) {
+  command
+      .add_option("--activations", options.activations,
+                  "int8: layers run on integers; f32: weights alone are quantized")
+      ->check(CLI::IsMember({"int8", "f32"}))
+      ->capture_default_str();
+  command
+      .add_option("--bits", options.bits,
+                  "bits of a weight; fewer than 8 run as 8-bit integers on a coarser grid")
+      ->check(CLI::Range(2, 8))
+      ->capture_default_str();
+  command
+      .add_option("--method", options.scales.method,
+                  "ranges of activations: minmax, percentile, entropy, mse")
+      ->check(CLI::IsMember({"minmax", "percentile", "entropy", "mse"}))
+      ->capture_default_str();
+  command
+      .add_option("--percentile", options.scales.percentile,
+                  "share of values kept, in percent, for --method percentile")
+      ->check(CLI::Range(50.0, 100.0))
+      ->capture_default_str();
+  command.add_flag("--affine", options.scales.affine,
+                   "a zero point where values have both signs; without it, symmetric");
+  command
+      .add_option("--grid", options.grid,
+                  "scales of weights, by channel: largest magnitude, or least square error")
+      ->check(CLI::IsMember({"max", "mse"}))
+      ->capture_default_str();
+  command
+      .add_option("--rounding", options.rounding,
+                  "of weights: nearest; gptq and descent keep outputs close on the samples")
+      ->check(CLI::IsMember({"nearest", "gptq", "descent"}))
+      ->capture_default_str();
+  command.add_flag("--reconstruct", options.reconstruct,
+                   "refit weights to the quantized inputs before they are rounded");
+  command.add_flag("--correct-bias", options.correct_bias,
+                   "take the mean error of every channel out by its bias");
+  command.add_flag("--equalize", options.equalize,
+                   "cross-layer equalization; the f32 outputs stay as they are");
+  command.add_flag("--smooth", options.smooth,
+                   "SmoothQuant, alpha searched; the f32 outputs stay as they are");
+  command.add_option("--ridge", options.ridge, "how firmly a refit holds on to the weights")
+      ->check(CLI::Range(1e-9, 1e9))
+      ->capture_default_str();
+  command.add_option("--positions", options.positions, "output positions a sample that count")
+      ->check(CLI::Range(1, 1000000))
+      ->capture_default_str();
+  command.add_option("--seed", options.seed, "which positions")->capture_default_str();
+}
+
+}  // namespace
+
+void AddQuantize(CLI::App& app, AppContext& /*context*/) {
+  auto options = std::make_shared<Options>();
+  options->run.target = "onednn";
+  CLI::App* command =
+      app.add_subcommand("quantize", "Quantize a model from unlabelled samples, without training");
+  command->add_option("model", options->model, "an .onnx file or a saved graph (.json)")
+      ->required();
+  AddShapeOption(*command, options->shapes);
+  command->add_option("--strategy", options->strategy,
+                      "start from this one's channels and fitted weights (mscgym prune, search)");
+  AddMethods(*command, options->quantize);
+  command
+      ->add_option("--layer", options->layers,
+                   "NAME=PRECISION (f32, bf16, int8) or NAME=BITS of one layer; may be repeated")
+      ->allow_extra_args(false);
+  AddSampleOptions(*command, options->samples);
+  command
+      ->add_option("--target", options->run.target,
+                   "who runs the model over the samples, and later")
+      ->capture_default_str();
+  command->add_option("--threads", options->run.threads, "threads for that")
+      ->check(CLI::Range(1, 1024))
+      ->capture_default_str();
+  command->add_option("--out", options->out, "ONNX file to write, with Q/DQ nodes");
+  command->add_option("--save-plan", options->save_plan,
+                      "strategy.json to write, with its weights beside it");
+  command->add_option("--sensitivity", options->sensitivity,
+                      "CSV file to write: what each layer costs alone, and all of them without it");
+  command->add_flag("--json", options->json, "for scripts");
+  command->footer(
+      "Example:\n  mscgym quantize model.onnx --calibration train.npy --format npy --bits 4 --grid "
+      "mse\n    --rounding descent --reconstruct --out w4a8.onnx --save-plan w4a8.json");
+  command->callback([options] { Quantize(*options); });
+}
+
+}  // namespace msc::gym

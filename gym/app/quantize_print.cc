@@ -1,0 +1,198 @@
+#include "gym/app/quantize_print.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+
+#include <nlohmann/json.hpp>
+
+#include "compiler/base/file.h"
+
+namespace msc::gym {
+namespace {
+
+std::string Number(const char* form, double value) {
+  std::string text(32, '\0');
+  text.resize(static_cast<std::size_t>(std::snprintf(text.data(), text.size(), form, value)));
+  return text;
+}
+
+std::string Share(const std::optional<double>& value) {
+  return value ? Number("%.5f", *value) : "-";
+}
+
+std::string Achieved(const QuantizeReport& report, const std::string& layer) {
+  const auto it = report.achieved.find(layer);
+  return it == report.achieved.end() || it->second.empty() ? "-" : it->second;
+}
+
+std::vector<double> Ranks(const std::vector<double>& values) {
+  std::vector<double> ranks;
+  for (const double value : values) {
+    double rank = 0;
+    for (const double other : values) {
+      if (other < value) rank += 1;
+      if (other == value) rank += 0.5;
+    }
+    ranks.push_back(rank);
+  }
+  return ranks;
+}
+
+/// Points of accuracy that the layer costs alone; nothing without labels.
+std::optional<double> Drop(const Judged& judged) {
+  const cost::Quality& quality = judged.quality;
+  if (!quality.accuracy || !quality.reference_accuracy) return std::nullopt;
+  return 100 * (*quality.reference_accuracy - *quality.accuracy);
+}
+
+/// How well the label-free measures rank the layers, where labels tell.
+void PrintCorrelation(const QuantizeReport& report) {
+  std::vector<double> kl;
+  std::vector<double> mse;
+  std::vector<double> cosine;
+  std::vector<double> drop;
+  for (const SensitivityRow& row : report.sensitivity) {
+    const auto lost = Drop(row.alone);
+    if (!lost) return;
+    kl.push_back(row.alone.quality.kl);
+    mse.push_back(row.alone.quality.mse);
+    cosine.push_back(-row.alone.cosine);
+    drop.push_back(*lost);
+  }
+  if (drop.empty()) return;
+  std::printf(
+      "rank correlation with accuracy lost, a layer alone: KL %.2f, MSE %.2f, cosine %.2f\n",
+      RankCorrelation(kl, drop), RankCorrelation(mse, drop), RankCorrelation(cosine, drop));
+}
+
+/// Where sums of pairs overflow and what to do about it.
+void PrintPairs(const QuantizeReport& report) {
+  double most = 0;
+  std::string worst;
+  for (const QuantizedLayer& layer : report.layers) {
+    if (!layer.pairs || layer.pairs->saturated <= most) continue;
+    most = layer.pairs->saturated;
+    worst = layer.name;
+  }
+  if (worst.empty()) return;
+  std::printf(
+      "%s: kernels that add 8-bit products in 16 bits, as libraries do on CPUs without VNNI, would "
+      "be wrong in up to %.2f %% of a layer's outputs ('%s'); --bits 7 rules that out%s\n",
+      report.has_vnni ? "note" : "warning", 100 * most, worst.c_str(),
+      report.has_vnni ? ". This CPU has VNNI" : "");
+}
+
+}  // namespace
+
+double RankCorrelation(const std::vector<double>& a, const std::vector<double>& b) {
+  const std::vector<double> x = Ranks(a);
+  const std::vector<double> y = Ranks(b);
+  const double mean = static_cast<double>(x.size()) / 2;  // of ranks that start at a half
+  double xx = 0;
+  double yy = 0;
+  double xy = 0;
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    xx += (x[i] - mean) * (x[i] - mean);
+    yy += (y[i] - mean) * (y[i] - mean);
+    xy += (x[i] - mean) * (y[i] - mean);
+  }
+  return xx > 0 && yy > 0 ? xy / std::sqrt(xx * yy) : 0.0;
+}
+
+void WriteSensitivityCsv(const std::vector<SensitivityRow>& rows, const std::string& file) {
+  std::string text =
+      "layer,bits,alone_kl,alone_mse,alone_cosine,alone_accuracy_drop,without_kl,without_mse,"
+      "without_cosine,without_accuracy_drop\n";
+  const auto add = [&](const Judged& judged) {
+    const auto drop = Drop(judged);
+    text += "," + Number("%.9g", judged.quality.kl) + "," + Number("%.9g", judged.quality.mse) +
+            "," + Number("%.9g", judged.cosine) + "," + (drop ? Number("%.4f", *drop) : "");
+  };
+  for (const SensitivityRow& row : rows) {
+    std::string name = row.layer;
+    for (std::size_t at = name.find('"'); at != std::string::npos; at = name.find('"', at + 2)) {
+      name.insert(at, "\"");
+    }
+    text += "\"" + name + "\"," + std::to_string(row.bits);
+    add(row.alone);
+    add(row.without);
+    text += "\n";
+  }
+  WriteFileAtomic(file, text);
+}
+
+void PrintQuantizeTable(const QuantizeReport& report) {
+  std::size_t width = 8;
+  for (const QuantizedLayer& layer : report.layers) width = std::max(width, layer.name.size());
+  const int w = static_cast<int>(std::min<std::size_t>(width, 48));
+  std::printf("%-*s  %9s  %11s  %21s  %s\n", w, "layer", "precision", "weight bits", "output error",
+              "runs in");
+  for (const QuantizedLayer& layer : report.layers) {
+    const std::string name =
+        layer.name.size() > 48 ? "..." + layer.name.substr(layer.name.size() - 45) : layer.name;
+    std::printf("%-*s  %9s  %11s  %9s > %9s  %s\n", w, name.c_str(), layer.precision.c_str(),
+                layer.bits == 0 ? "-" : std::to_string(layer.bits).c_str(),
+                Share(layer.error_before).c_str(), Share(layer.error_after).c_str(),
+                Achieved(report, layer.name).c_str());
+  }
+  for (const SmoothedValue& value : report.smoothed) {
+    if (!value.alpha) continue;
+    std::printf("smoothed %s: alpha %.1f, error %.3g > %.3g\n", value.value.c_str(), *value.alpha,
+                value.error_before, value.error_after);
+  }
+  PrintPairs(report);
+  PrintCorrelation(report);
+  if (!report.quality) return;
+  const cost::Quality& quality = *report.quality;
+  std::printf("%lld samples: distillation loss %.5f nats, same class %.2f %%",
+              static_cast<long long>(quality.samples), quality.kl, 100 * quality.agreement);
+  if (quality.accuracy && quality.reference_accuracy) {
+    std::printf(", accuracy %.2f %% (before %.2f %%)", 100 * *quality.accuracy,
+                100 * *quality.reference_accuracy);
+  }
+  std::printf("\n");
+}
+
+void PrintQuantizeJson(const QuantizeReport& report) {
+  nlohmann::json layers = nlohmann::json::array();
+  for (const QuantizedLayer& layer : report.layers) {
+    nlohmann::json row = {
+        {"layer", layer.name}, {"precision", layer.precision}, {"weight_bits", layer.bits}};
+    if (report.achieved.contains(layer.name)) row["runs_in"] = report.achieved.at(layer.name);
+    if (layer.error_before) row["error_before"] = *layer.error_before;
+    if (layer.error_after) row["error_after"] = *layer.error_after;
+    if (layer.pairs) {
+      row["pairs_can_saturate"] = layer.pairs->can_saturate;
+      row["outputs_saturated"] = layer.pairs->saturated;
+    }
+    layers.push_back(std::move(row));
+  }
+  nlohmann::json smoothed = nlohmann::json::array();
+  for (const SmoothedValue& value : report.smoothed) {
+    nlohmann::json row = {{"value", value.value},
+                          {"error_before", value.error_before},
+                          {"error_after", value.error_after}};
+    if (value.alpha) row["alpha"] = *value.alpha;
+    smoothed.push_back(std::move(row));
+  }
+  nlohmann::json all = {{"model", report.model},
+                        {"target", report.target},
+                        {"cpu_has_vnni", report.has_vnni},
+                        {"layers", std::move(layers)},
+                        {"smoothed", std::move(smoothed)}};
+  if (report.quality) {
+    const cost::Quality& quality = *report.quality;
+    all["quality"] = {{"samples", quality.samples},
+                      {"kl", quality.kl},
+                      {"mse", quality.mse},
+                      {"agreement", quality.agreement}};
+    if (quality.accuracy) all["quality"]["accuracy"] = *quality.accuracy;
+    if (quality.reference_accuracy) {
+      all["quality"]["reference_accuracy"] = *quality.reference_accuracy;
+    }
+  }
+  std::printf("%s\n", all.dump(2).c_str());
+}
+
+}  // namespace msc::gym

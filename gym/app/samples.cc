@@ -1,0 +1,135 @@
+#include "gym/app/samples.h"
+
+#include <algorithm>
+#include <cmath>
+#include <span>
+#include <utility>
+
+#include <CLI/CLI.hpp>
+
+#include "compiler/base/error.h"
+#include "cost/quality/quality.h"
+
+namespace msc::gym {
+namespace {
+
+const Shape& InputShape(const Graph& graph) {
+  if (graph.inputs().size() != 1) {
+    throw UserError("samples are read for models with one input; this one has " +
+                    std::to_string(graph.inputs().size()));
+  }
+  const auto& shape = graph.type(graph.inputs()[0]).shape;
+  if (!shape) throw UserError("the model's input has no known rank");
+  return *shape;
+}
+
+cost::Dataset Load(const SampleOptions& options, const Graph& graph, const std::string& images,
+                   const std::string& labels, std::int64_t count) {
+  cost::DataConfig data = options.data;
+  data.images = images;
+  data.labels = labels;
+  data.count = count;
+  return cost::LoadDataset(data, InputShape(graph));
+}
+
+/// Sum over the samples of the cosine of their first outputs.
+double CosineSum(const Tensor& a, const Tensor& b) {
+  const std::int64_t samples = a.dims().at(0);
+  const std::int64_t size = samples == 0 ? 0 : a.size() / samples;
+  const auto x = a.Values<float>();
+  const auto y = b.Values<float>();
+  double sum = 0;
+  for (std::int64_t sample = 0; sample < samples; ++sample) {
+    double xx = 0;
+    double yy = 0;
+    double xy = 0;
+    for (std::int64_t i = sample * size; i < (sample + 1) * size; ++i) {
+      const double u = x[static_cast<std::size_t>(i)];
+      const double v = y[static_cast<std::size_t>(i)];
+      xx += u * u;
+      yy += v * v;
+      xy += u * v;
+    }
+    sum += xx > 0 && yy > 0 ? xy / std::sqrt(xx * yy) : (xx == yy ? 1.0 : 0.0);
+  }
+  return sum;
+}
+
+}  // namespace
+
+void AddSampleOptions(CLI::App& command, SampleOptions& options) {
+  command.add_option("--calibration", options.images, "samples like those of real use; no labels");
+  command.add_option("--samples", options.samples, "how many of them")
+      ->check(CLI::Range(1, 10000000))
+      ->capture_default_str();
+  command.add_option("--format", options.data.format, "form of all samples: idx or npy")
+      ->check(CLI::IsMember({"idx", "npy"}))
+      ->capture_default_str();
+  command.add_option("--mean", options.data.mean, "subtracted from samples, one or one a channel");
+  command.add_option("--std", options.data.std, "samples are divided by it, likewise");
+  command.add_option("--test", options.test_images, "samples to compare both models on");
+  command.add_option("--labels", options.test_labels, "their class numbers");
+  command.add_option("--test-samples", options.test_samples, "how many of them; 0 = all")
+      ->check(CLI::Range(0, 10000000))
+      ->capture_default_str();
+}
+
+void CheckSampleOptions(const SampleOptions& options) {
+  if (!options.test_labels.empty() && options.test_images.empty()) {
+    throw UserError("--labels needs --test");
+  }
+}
+
+std::vector<Tensor> LoadCalibration(const SampleOptions& options, const Graph& graph) {
+  std::vector<Tensor> samples;
+  if (!options.images.empty()) {
+    samples.push_back(Load(options, graph, options.images, "", options.samples).inputs);
+  }
+  return samples;
+}
+
+TestJudge::TestJudge(const SampleOptions& options, const Graph& before, CalibrationRun run,
+                     const TargetRegistry& targets)
+    : run_(std::move(run)), targets_(targets) {
+  if (options.test_images.empty()) throw UserError("--test is needed: samples to compare on");
+  test_ = Load(options, before, options.test_images, options.test_labels, options.test_samples);
+  for (run_.batch = 64; test_.size() % run_.batch != 0;) --run_.batch;
+  wanted_ = Outputs(before);
+}
+
+TestJudge::Batches TestJudge::Outputs(const Graph& graph) const {
+  std::vector<std::string> names;
+  for (const ValueId id : graph.outputs()) names.push_back(graph.value(id).name);
+  Batches batches;
+  ObserveValues(graph, names, {&test_.inputs, 1}, run_, targets_,
+                [&](std::int64_t /*first*/, std::span<const Tensor> values) {
+                  batches.emplace_back(values.begin(), values.end());
+                });
+  return batches;
+}
+
+cost::Quality TestJudge::Judge(const Graph& after) const {
+  double cosine = 0;
+  return Judge(after, cosine);
+}
+
+cost::Quality TestJudge::Judge(const Graph& after, double& cosine) const {
+  const Batches got = Outputs(after);
+  cost::QualityMeter meter;
+  cosine = 0;
+  std::size_t first = 0;
+  for (std::size_t i = 0; i < wanted_.size(); ++i) {
+    const auto rows = static_cast<std::size_t>(wanted_[i].at(0).dims().at(0));
+    std::span<const std::int32_t> labels = test_.labels;
+    if (!labels.empty()) labels = labels.subspan(first, rows);
+    first += rows;
+    if (const auto failure = meter.Add(wanted_[i], got.at(i), labels)) {
+      throw UserError("the compressed model: " + failure->detail);
+    }
+    cosine += CosineSum(wanted_[i][0], got[i][0]);
+  }
+  cosine /= static_cast<double>(std::max<std::size_t>(first, 1));
+  return meter.Total();
+}
+
+}  // namespace msc::gym

@@ -1,0 +1,59 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "compiler/ir/graph.h"
+#include "compiler/pipeline/observe.h"
+#include "cost/model/outcome.h"
+#include "cost/quality/dataset.h"
+
+namespace CLI {
+class App;
+}  // namespace CLI
+
+namespace msc::gym {
+
+/// The samples of a subcommand that works on one model with one input.
+struct SampleOptions {
+  cost::DataConfig data;  ///< form and normalisation of both kinds
+  std::string images;     ///< for calibration
+  std::int64_t samples = 512;
+  std::string test_images;
+  std::string test_labels;
+  std::int64_t test_samples = 0;
+};
+
+/// --calibration, --samples, --format, --mean, --std, --test, --labels, --test-samples.
+void AddSampleOptions(CLI::App& command, SampleOptions& options);
+/// UserError where options contradict each other.
+void CheckSampleOptions(const SampleOptions& options);
+
+/// Calibration samples, one tensor an input; none where no file is named.
+[[nodiscard]] std::vector<Tensor> LoadCalibration(const SampleOptions& options, const Graph& graph);
+
+/// Compares models with one model on the test samples, all of them in batches that divide their
+/// number. Keeps that model's outputs.
+class TestJudge {
+ public:
+  /// UserError where no test file is named.
+  TestJudge(const SampleOptions& options, const Graph& before, CalibrationRun run,
+            const TargetRegistry& targets);
+  /// `after` may hold Q/DQ and Cast nodes. UserError where its outputs are not those of a model.
+  [[nodiscard]] cost::Quality Judge(const Graph& after) const;
+  /// As Judge, with the mean cosine of both models' outputs, a sample.
+  [[nodiscard]] cost::Quality Judge(const Graph& after, double& cosine) const;
+  [[nodiscard]] bool labelled() const { return !test_.labels.empty(); }
+
+ private:
+  using Batches = std::vector<std::vector<Tensor>>;
+  [[nodiscard]] Batches Outputs(const Graph& graph) const;
+
+  cost::Dataset test_;
+  CalibrationRun run_;
+  const TargetRegistry& targets_;
+  Batches wanted_;
+};
+
+}  // namespace msc::gym

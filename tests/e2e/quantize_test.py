@@ -1,0 +1,93 @@
+"""mscgym quantize on the shipped model: 4-bit weights, replayed, exported, refused."""
+
+import csv
+import json
+import os
+import unittest
+
+import e2e
+
+# Of 1000 test images, with 128 for calibration, at 2 bits a weight. Measured: 0.097 rounded to the
+# nearest, 0.935 fitted to the samples, 0.953 in f32.
+GAINED = 0.5
+MOST_LOST = 0.04
+
+
+class Quantize(e2e.SearchTest):
+    def setUp(self):
+        super().setUp()
+        config = e2e.small_config()
+        self.model = config["model"]
+        self.form = ["--mean", "0.286", "--std", "0.353"]
+        self.calibration = ["--calibration", config["calibration"]["data"]["images"],
+                            "--samples", "128", *self.form]
+        self.test = ["--test", config["quality"]["data"]["images"],
+                     "--labels", config["quality"]["data"]["labels"], "--test-samples", "1000"]
+
+    def quantize(self, *arguments):
+        return json.loads(self.succeed("quantize", self.model, "--json", *self.calibration,
+                                       *arguments).stdout)
+
+    def test_fitted_weights_of_two_bits_are_better_and_are_replayed(self):
+        onnx, plan = self.at("w2.onnx"), self.at("w2.json")
+        nearest = self.quantize("--bits", "2", *self.test)["quality"]
+        made = self.quantize("--bits", "2", "--grid", "mse", "--rounding", "descent",
+                             "--reconstruct", *self.test, "--out", onnx, "--save-plan", plan)
+        quality = made["quality"]
+        self.assertGreater(quality["accuracy"], nearest["accuracy"] + GAINED)
+        self.assertGreater(quality["accuracy"],
+                           quality["reference_accuracy"] - MOST_LOST)
+        for layer in made["layers"]:
+            self.assertEqual((layer["precision"], layer["weight_bits"]), ("int8", 2), layer)
+            self.assertLessEqual(layer["error_after"], layer["error_before"], layer)
+            self.assertEqual(layer["pairs_can_saturate"], 0, layer)
+        # The artefact says what its layers run in; so did the table.
+        artefact = self.at("artefact")
+        self.succeed("compile", self.model, "--strategy", plan, "--out", artefact)
+        with open(artefact + "/manifest.json", encoding="utf-8") as file:
+            self.assertEqual(json.load(file)["precisions"],
+                             {layer["layer"]: layer["runs_in"] for layer in made["layers"]})
+        # What was written is what the plan stands for.
+        again = self.at("again.onnx")
+        self.succeed("export", self.model, "--strategy", plan, "--out", again)
+        with open(onnx, "rb") as one, open(again, "rb") as other:
+            self.assertEqual(one.read(), other.read())
+
+    def test_sensitivities_are_written(self):
+        path = self.at("sensitivity.csv")
+        made = self.quantize("--bits", "2", "--layer", "/head/Gemm=f32", *self.test[:-1], "100",
+                             "--sensitivity", path)
+        with open(path, encoding="utf-8", newline="") as file:
+            rows = list(csv.DictReader(file))
+        self.assertEqual([row["layer"] for row in rows],
+                         [layer["layer"] for layer in made["layers"] if layer["weight_bits"]])
+        for row in rows:
+            self.assertEqual(row["bits"], "2")
+            self.assertGreater(float(row["alone_kl"]), 0)
+            self.assertLess(float(row["alone_cosine"]), 1)
+        # One layer costs less than all but one, on the whole.
+        self.assertLess(sum(float(row["alone_mse"]) for row in rows),
+                        sum(float(row["without_mse"]) for row in rows))
+
+    def test_mistakes_are_refused_and_leave_nothing(self):
+        rows = (
+            ("--calibration is needed", []),
+            ("write --layer NAME=PRECISION", [*self.calibration, "--layer", "conv=9"]),
+            ("the model has no layer 'conv' to quantize", [*self.calibration, "--layer", "conv=4"]),
+            ("--labels needs --test", [*self.calibration, *self.test[2:]]),
+            ("--sensitivity needs --test", [*self.calibration, "--sensitivity", "x.csv"]),
+            ("--bits", [*self.calibration, "--bits", "1"]),
+            ("--method", [*self.calibration, "--method", "best"]),
+        )
+        out = self.at("out.onnx")
+        for text, arguments in rows:
+            with self.subTest(text):
+                done = self.mscgym("quantize", self.model, "--out", out, "--save-plan",
+                                   out + ".json", *arguments)
+                self.assertEqual(done.returncode, 2, done.stderr)
+                self.assertIn(text, done.stderr)
+                self.assertFalse(os.path.exists(out) or os.path.exists(out + ".json"))
+
+
+if __name__ == "__main__":
+    e2e.main()
