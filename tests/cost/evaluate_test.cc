@@ -182,6 +182,15 @@ TEST_F(Evaluate, MeasuresTimeAgainstTheUncompressedModel) {
   EXPECT_EQ(result.value().quality.samples, 10);
 }
 
+TEST_F(Evaluate, MeasuresRoughlyOnAQuarterOfTheSamples) {
+  Prepare();
+  const auto result = EvaluateOne(On("reference", Measure::kRough));
+  ASSERT_TRUE(result.ok()) << result.failure().detail;
+  EXPECT_EQ(result.value().quality.samples, 3) << "of 10, rounded up";
+  ASSERT_TRUE(result.value().latency.has_value());
+  EXPECT_GE(result.value().latency->rounds, 3);
+}
+
 struct Harm {
   std::string target;
   FailureKind kind;
