@@ -35,8 +35,8 @@ class EvolutionMethod final : public Method {
 
   void Propose(Draft& draft) const override {
     while (!draft.full()) {
-      // Half a population of random ones, before there is something to select from.
-      if (draft.history().trials().size() + draft.proposals().size() < survivors_ / 2) {
+      // A few random ones, before there is something to select from.
+      if (draft.history().trials().size() + draft.proposals().size() < survivors_ / 4) {
         draft.AddRandom();
         continue;
       }

@@ -15,10 +15,10 @@ using gym::Told;
 
 namespace {
 
-constexpr std::size_t kStart = 8;
+constexpr std::size_t kStart = 5;
 constexpr std::size_t kMostGood = 25;
 constexpr std::size_t kMostBad = 200;  // the latest; more would cost time and say little
-constexpr std::size_t kDraws = 24;
+constexpr std::size_t kDraws = 48;
 
 class TpeMethod final : public Method {
  public:
@@ -54,9 +54,9 @@ class TpeMethod final : public Method {
     std::vector<const Assignment*> bad;
     for (const std::size_t i : good_) good.push_back(&trials[i].assignment);
     for (const std::size_t i : bad_) bad.push_back(&trials[i].assignment);
-    // About two decisions of a draw differ from its centre, fewer as more good ones are known.
+    // One or two decisions of a draw differ from its centre.
     const auto dimensions = static_cast<double>(setup_.decisions.size());
-    const double bandwidth = std::clamp(2.0 / dimensions, 0.02, 0.4);
+    const double bandwidth = std::clamp(1.5 / dimensions, 0.02, 0.4);
     const Parzen likely(setup_.decisions, good, bandwidth);
     const Parzen base(setup_.decisions, bad, bandwidth);
     while (!draft.full()) {
