@@ -43,7 +43,8 @@ class AutoMethod final : public Method {
     if (!setup_.costs.empty() && trials < kKnownFront) ilp_->Propose(draft);
     if (trials < kStart) ProposeChanges(draft);
     {
-      const PartOfDraft part(draft, kRound - 1);
+      // Of many trials processes know a part only, and take long.
+      const PartOfDraft part(draft, trials < kManyTrials ? kRound - 1 : 1);
       gp_->Propose(draft);
     }
     const std::uint64_t turn = (draft.trial() - setup_.first_trial) / kRound % 2;

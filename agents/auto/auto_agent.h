@@ -11,8 +11,9 @@ namespace msc::agents {
 /// In rounds of four. Where the problem declares additive costs, their exact front comes first;
 /// elsewhere single changes of the best anchor, until a model has something to start from. Then
 /// three of a round come from Gaussian processes, whose kernel holds the sensitivities; the fourth
-/// in turn from the front of an additive model with single changes that mend it (from 200 trials on
-/// from TPE) and from evolution (NSGA-II for several objectives). Each part hears all results.
+/// in turn from the front of an additive model with single changes that mend it and from evolution
+/// (NSGA-II for several objectives). From 200 trials on, one comes from processes and three in turn
+/// from TPE and from evolution. Each part hears all results.
 [[nodiscard]] std::unique_ptr<gym::Agent> MakeAutoAgent(const gym::AgentSetup& setup);
 
 }  // namespace msc::agents
