@@ -79,7 +79,7 @@ struct SearchConfig {
   std::string model;
   std::vector<std::string> shapes;
   std::string env = "quantize";
-  std::string agent = "random";
+  std::string agent = "auto";
   std::string target = "onednn";
   int threads = 1;
   std::uint64_t seed = 0;
