@@ -53,6 +53,10 @@ void Compare(const CoverProblem& problem, const Candidate& chosen, PartitionBox&
   }
   box.alternative = next->target;
   box.alternative_micros = next->cost.micros();
+  if (!chosen.cost.known()) {  // a whole graph, which lazy measuring had no need of
+    box.why = "was measured as a whole model alone";
+    return;
+  }
   const double factor = next->cost.micros() / std::max(chosen.cost.micros(), 1e-9);
   box.why = factor >= 1
                 ? Text("%.2fx as fast as the next", factor)

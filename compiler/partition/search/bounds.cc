@@ -18,23 +18,71 @@ struct Place {
   double beside = 0;     ///< bytes that its other nodes write
   double written = 0;    ///< bytes that all its nodes write
   bool made_of = false;  ///< of several units, and nothing else
+  double joins = 0;      ///< boundaries between the units inside: their count less one
+  double kept = 0;  ///< bytes that those units would have handed over or taken, and it does not
   bool has_anchor = false;
   double floor = 0;  ///< the bound that its cost came with
 };
 
 /// What is taken for granted of a target.
 struct Factors {
-  double inside = 1;
+  double inside = 1;         ///< of what the units less the joins cost
+  double per_join = 0;       ///< microseconds that a join saves
+  double per_kept_byte = 0;  ///< and each byte that stays inside
   double cut = 1;
   double micros_per_byte = 0;
 };
 
-/// Ratios seen of one target.
+/// A known region made of known units.
+struct Joined {
+  double parts = 0;  ///< what they cost one by one
+  double joins = 0;
+  double kept = 0;
+  double micros = 0;
+};
+
+/// What is known of one target.
 struct Seen {
-  std::vector<double> inside;
+  std::vector<Joined> joined;
   std::vector<double> cut;
   std::vector<double> micros_per_byte;
 };
+
+/// What the units cost together, before the factor: at least a quarter of what they cost alone.
+double Together(const Factors& factors, double parts, double joins, double kept) {
+  return std::max(parts - factors.per_join * joins - factors.per_kept_byte * kept, 0.25 * parts);
+}
+
+/// Sets per_join and per_kept_byte, both at least 0, to the least squares of micros / parts.
+void FitJoins(const std::vector<Joined>& joined, Factors& factors) {
+  double jj = 0;
+  double jk = 0;
+  double kk = 0;
+  double js = 0;
+  double ks = 0;
+  for (const Joined& one : joined) {
+    const double j = one.joins / one.parts;
+    const double k = one.kept / one.parts;
+    const double saved = 1 - one.micros / one.parts;
+    jj += j * j;
+    jk += j * k;
+    kk += k * k;
+    js += j * saved;
+    ks += k * saved;
+  }
+  const double determinant = jj * kk - jk * jk;
+  if (determinant > 1e-9 * jj * kk) {
+    factors.per_join = (js * kk - ks * jk) / determinant;
+    factors.per_kept_byte = (ks * jj - js * jk) / determinant;
+    if (factors.per_join >= 0 && factors.per_kept_byte >= 0) return;
+  }
+  // One of them at its bound: the better of the two that are left.
+  const double by_join = jj > 0 ? std::max(js / jj, 0.0) : 0;
+  const double by_kept = kk > 0 ? std::max(ks / kk, 0.0) : 0;
+  const bool join = by_join * js >= by_kept * ks;
+  factors.per_join = join ? by_join : 0;
+  factors.per_kept_byte = join ? 0 : by_kept;
+}
 
 class Learner {
  public:
@@ -69,13 +117,15 @@ class Learner {
       if (!cost.unknown()) continue;
       const Place& place = places_[i];
       const Factors& of = factors[place.target];
-      const double bound = of.inside * Sum(problem, place.inside) +
-                           of.cut * Sum(problem, place.cut) + of.micros_per_byte * place.beside;
+      const double bound =
+          of.inside * Together(of, Sum(problem, place.inside), place.joins, place.kept) +
+          of.cut * Sum(problem, place.cut) + of.micros_per_byte * place.beside;
       cost = Cost::Unknown(std::min(std::max(place.floor, bound), Cost::kMaxMicros));
     }
   }
 
  private:
+  static constexpr std::size_t kEnoughToFit = 4;
   static constexpr std::uint32_t kNone = static_cast<std::uint32_t>(-1);
 
   static Place PlaceOf(const CoverProblem& problem, std::uint32_t index, const Indices& owner) {
@@ -115,8 +165,29 @@ class Learner {
       beside -= nodes;
     }
     beside.ForEach([&](std::size_t node) { place.beside += written(node); });
+    if (place.inside.size() > 1) {
+      place.joins = static_cast<double>(place.inside.size() - 1);
+      IndexSet nodes(candidate.nodes.universe());
+      for (const std::uint32_t unit : place.inside) {
+        place.kept += Exchanged(flow, problem.candidates[unit].nodes);
+        nodes |= problem.candidates[unit].nodes;
+      }
+      place.kept = std::max(place.kept - Exchanged(flow, nodes), 0.0);
+    }
     place.made_of = place.inside.size() > 1 && place.cut.empty() && beside.empty();
     return place;
+  }
+
+  /// Bytes that cross the boundary of `nodes`.
+  static double Exchanged(const DataflowGraph& flow, const IndexSet& nodes) {
+    double bytes = 0;
+    for (const FlowIndex tensor : TensorsIn(flow, nodes)) {
+      bytes += static_cast<double>(flow.tensor(tensor).bytes);
+    }
+    for (const FlowIndex tensor : TensorsOut(flow, nodes)) {
+      bytes += static_cast<double>(flow.tensor(tensor).bytes);
+    }
+    return bytes;
   }
 
   /// Of those that are known.
@@ -158,7 +229,7 @@ class Learner {
       }
       if (place.made_of && AllKnown(problem, place.inside)) {
         const double parts = Sum(problem, place.inside);
-        if (parts > 0) of.inside.push_back(micros / parts);
+        if (parts > 0) of.joined.push_back({parts, place.joins, place.kept, micros});
       }
       if (place.inside.empty() && place.cut.size() == 1 && AllKnown(problem, place.cut)) {
         const double whole = Sum(problem, place.cut);
@@ -167,7 +238,12 @@ class Learner {
     }
     std::vector<Factors> factors(targets_);
     for (std::size_t t = 0; t < targets_; ++t) {
-      factors[t].inside = FactorOf(seen[t].inside);
+      std::vector<double> ratios;
+      if (seen[t].joined.size() >= kEnoughToFit) FitJoins(seen[t].joined, factors[t]);
+      for (const Joined& one : seen[t].joined) {
+        ratios.push_back(one.micros / Together(factors[t], one.parts, one.joins, one.kept));
+      }
+      factors[t].inside = FactorOf(ratios);
       factors[t].cut = FactorOf(seen[t].cut);
       if (seen[t].micros_per_byte.size() > 1) {
         factors[t].micros_per_byte = options_.rate_part * Low(seen[t].micros_per_byte);

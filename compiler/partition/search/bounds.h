@@ -10,7 +10,7 @@ namespace msc {
 struct BoundOptions {
   double start = 0.9;      ///< factors of which nothing is known yet
   double margin = 0.02;    ///< by which factors stay below what they were learned from
-  double quantile = 0.1;   ///< of the ratios seen: that part of them lies below the factor
+  double quantile = 0.05;  ///< of the ratios seen: that part of them lies below the factor
   double rate_part = 0.9;  ///< of the rate at which a target's light nodes were seen to run
 };
 
@@ -19,8 +19,9 @@ struct BoundOptions {
 /// little and reach all nodes that their target takes (UnitCandidates of generate.h).
 ///
 /// What is taken for granted, for each target by itself:
-/// - a region costs at least f times what the units inside it cost one by one: being together saves
-///   them 1 - f at most;
+/// - a region costs at least f times what its units cost one by one, less what joining them saves:
+///   so much a join, so much a byte that is not handed over, both fitted as soon as four regions
+///   are known;
 /// - a region that has the convolutions and matrix products (kAnchor) of a unit, but not all of it,
 ///   costs at least g times that unit: the rest of it is light;
 /// - nodes of no such unit write at most r bytes a microsecond.
