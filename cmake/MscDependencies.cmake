@@ -44,6 +44,17 @@ find_path(MSC_CBC_INCLUDE_DIR coin/Cbc_C_Interface.h)
 find_library(MSC_CBC_LIBRARY CbcSolver)
 msc_option_if_found(MSC_WITH_CBC "The search ilp of partitions"
   MSC_CBC_INCLUDE_DIR MSC_CBC_LIBRARY)
+find_path(MSC_TORCH_INCLUDE_DIR ATen/core/Tensor.h)
+find_library(MSC_TORCH_LIBRARY torch_cpu)
+find_library(MSC_C10_LIBRARY c10)
+set(MSC_TORCH_FOUND ${MSC_TORCH_LIBRARY})
+# Vectors cross between libtorch's headers, compiled here, and its library, compiled without checks: the address
+# sanitizer takes those for overflows.
+if(CMAKE_CXX_FLAGS MATCHES "-fsanitize=")
+  set(MSC_TORCH_FOUND OFF)
+endif()
+msc_option_if_found(MSC_WITH_LIBTORCH "Training, by libtorch"
+  MSC_TORCH_FOUND MSC_TORCH_INCLUDE_DIR MSC_C10_LIBRARY)
 
 if(MSC_WITH_MPI)
   find_package(MPI REQUIRED COMPONENTS C)

@@ -29,6 +29,10 @@ RULES = {
     "compiler/partition/*":
         "compiler/partition compiler/targets compiler/passes compiler/ops compiler/ir"
         " compiler/base",
+    "compiler/compress/distill":
+        "compiler/passes compiler/ops compiler/ir compiler/base compiler/strategy",
+    # A shared object of its own: data and inline functions of other headers alone.
+    "compiler/compress/distill/torch": "compiler/compress/distill",
     "compiler/compress/prune":
         "compiler/passes compiler/ops compiler/ir compiler/base compiler/strategy",
     "compiler/compress/quantize":
@@ -86,6 +90,8 @@ HEAVY = {
     "onnxruntime_c_api.h": [],
     "xnnpack.h": [],
     "libxsmm*": [],
+    "ATen/*": [],
+    "c10/*": [],
     "mpi.h": [],
     "armadillo": [],
     "Eigen/*": [],
@@ -96,7 +102,11 @@ HEAVY = {
 }
 
 # Include as written -> the only folders that may have it.
-CONFINED = {"mpi.h": ["cost/farm/transport/mpi", "tests/*"]}
+CONFINED = {
+    "mpi.h": ["cost/farm/transport/mpi", "tests/*"],
+    "ATen/*": ["compiler/compress/distill/torch"],
+    "c10/*": ["compiler/compress/distill/torch"],
+}
 
 TOPS = ("compiler", "cost", "gym", "envs", "agents", "tests", "benchmarks")
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^">]+)[">]', re.MULTILINE)

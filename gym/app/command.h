@@ -28,6 +28,7 @@ void AddCompile(CLI::App& app, AppContext& context);
 void AddConformance(CLI::App& app, AppContext& context);
 void AddPrune(CLI::App& app, AppContext& context);
 void AddQuantize(CLI::App& app, AppContext& context);
+void AddDistill(CLI::App& app, AppContext& context);
 void AddRun(CLI::App& app, AppContext& context);
 void AddBench(CLI::App& app, AppContext& context);
 void AddPartition(CLI::App& app, AppContext& context);

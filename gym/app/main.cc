@@ -48,6 +48,7 @@ int Main(int argc, char** argv) {
   AddCompile(app, context);
   AddPrune(app, context);
   AddQuantize(app, context);
+  AddDistill(app, context);
   AddRun(app, context);
   AddBench(app, context);
   AddPartition(app, context);

@@ -1,0 +1,267 @@
+#include "compiler/compress/distill/program.h"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+
+#include "compiler/base/error.h"
+#include "compiler/compress/distill/program_ops.h"
+#include "compiler/ops/infer.h"
+#include "compiler/passes/chain.h"
+#include "compiler/passes/narrowing.h"
+
+namespace msc {
+namespace {
+
+class ProgramMaker {
+ public:
+  ProgramMaker(const Graph& graph, const QuantizedFrom* from) : graph_(graph), from_(from) {}
+
+  TrainProgram Make() && {
+    for (const ValueId input : graph_.inputs()) program_.inputs.push_back(NewSlot(input));
+    for (const NodeId id : graph_.order()) {
+      if (ReadNarrowing(graph_, id)) continue;  // its widening node does the work of both
+      const Node& node = graph_.node(id);
+      if (const auto wide = ReadWidening(graph_, id)) {
+        Widen(id, *wide);
+      } else if (MakesFloats(node)) {
+        Translate(node);
+      }
+    }
+    for (const ValueId output : graph_.outputs()) {
+      const auto slot = slots_.find(output);
+      if (slot == slots_.end()) {
+        throw UserError("output '" + graph_.value(output).name +
+                        "' does not hold 32-bit floats that the model computes");
+      }
+      program_.outputs.push_back(slot->second);
+    }
+    return std::move(program_);
+  }
+
+ private:
+  /// Shape arithmetic is left out: what depends on it is read off the inferred types.
+  [[nodiscard]] bool MakesFloats(const Node& node) const {
+    return std::any_of(node.outputs.begin(), node.outputs.end(), [&](ValueId out) {
+      return out != kNoValue && graph_.type(out).dtype == DType::kF32;
+    });
+  }
+
+  int NewSlot(ValueId value) {
+    const int slot = program_.slots++;
+    slots_[value] = slot;
+    program_.named.emplace_back(graph_.value(value).name, slot);
+    return slot;
+  }
+
+  /// -1 for what holds no floats: operators read such inputs off the graph.
+  int SlotFor(ValueId value) {
+    const auto known = slots_.find(value);
+    if (known != slots_.end()) return known->second;
+    const TensorPtr tensor = value == kNoValue ? nullptr : graph_.constant(value);
+    if (!tensor || tensor->dtype() != DType::kF32) return -1;
+    const int slot = AddConstant(*tensor);
+    slots_[value] = slot;
+    constants_[value] = program_.constants.size() - 1;
+    return slot;
+  }
+
+  int AddConstant(const Tensor& tensor) {
+    const auto values = tensor.Values<float>();
+    program_.constants.push_back(
+        {program_.slots, tensor.dims(), std::vector<float>(values.begin(), values.end())});
+    return program_.slots++;
+  }
+
+  void Translate(const Node& node) {
+    const detail::TrainRow* const row = detail::FindTrainRow(node);
+    if (row == nullptr) RefuseNode(node, "this operator cannot be trained through");
+    TrainOp op;
+    op.op = node.op;
+    op.node = node.name;
+    for (std::size_t i = 0; i < node.inputs.size(); ++i) {
+      op.in.push_back(SlotFor(node.inputs[i]));
+      if ((row->trained >> i & 1U) != 0) Train(node, i);
+    }
+    row->read({graph_, node, op});
+    for (std::size_t i = 0; i < op.in.size(); ++i) {
+      if (op.in[i] < 0 && node.inputs[i] != kNoValue) {
+        RefuseNode(node, "its input '" + graph_.value(node.inputs[i]).name +
+                             "' does not hold 32-bit floats");
+      }
+    }
+    for (const ValueId out : node.outputs) {
+      if (out != kNoValue && (graph_.type(out).dtype == DType::kF32))
+        op.out.push_back(NewSlot(out));
+    }
+    if (op.out.size() > 1 && op.op != "Split") {
+      RefuseNode(node, "only its first output can be trained through");
+    }
+    program_.ops.push_back(std::move(op));
+  }
+
+  /// A single number that Add adds is part of a formula, not a bias.
+  void Train(const Node& node, std::size_t input) {
+    const auto constant = constants_.find(node.inputs[input]);
+    if (constant == constants_.end()) return;
+    if (node.op == "Add" && program_.constants[constant->second].values.size() < 2) return;
+    TrainWeight(constant->second, node.name, input);
+  }
+
+  void TrainWeight(std::size_t constant, const std::string& node, std::size_t input) {
+    const std::pair<std::string, std::int64_t> name{node, static_cast<std::int64_t>(input)};
+    for (TrainParameter& parameter : program_.parameters) {
+      if (parameter.constant != constant) continue;
+      parameter.names.push_back(name);
+      return;
+    }
+    program_.parameters.push_back({ParameterKind::kWeight, constant, {name}});
+  }
+
+  void Widen(NodeId id, const Narrowing& form) {
+    const Node& node = graph_.node(id);
+    const ValueId narrow = node.inputs[0];
+    const int slot = graph_.constant(narrow) != nullptr ? WidenConstant(id, form)
+                                                        : WidenValue(node, narrow, form);
+    slots_[node.outputs[0]] = slot;
+    program_.named.emplace_back(graph_.value(node.outputs[0]).name, slot);
+  }
+
+  int WidenValue(const Node& node, ValueId narrow, const Narrowing& form) {
+    const auto known = wide_.find(narrow);
+    if (known != wide_.end()) return known->second;
+    const NodeId producer = graph_.producer(narrow);
+    const auto stored = producer == kNoNode ? std::nullopt : ReadNarrowing(graph_, producer);
+    if (!stored || !(*stored == form)) {
+      RefuseNode(node,
+                 "reads '" + graph_.value(narrow).name + "', which is not made by its counterpart");
+    }
+    const ValueId source = graph_.node(producer).inputs[0];
+    TrainOp op;
+    op.node = node.name;
+    op.in = {SlotFor(source)};
+    if (form.IsBF16()) {
+      op.op = "RoundBf16";
+    } else {
+      if (!form.IsPerTensorInt8()) RefuseNode(node, "is trained with one scale alone");
+      const bool is_signed = form.dtype == DType::kI8;
+      op.op = "Quantize";
+      op.ints = {form.zero_points.at(0), is_signed ? -128 : 0, is_signed ? 127 : 255};
+      op.in.push_back(ActivationStep(graph_.value(source).name, form.scales.at(0)));
+    }
+    op.out = {program_.slots++};
+    wide_[narrow] = op.out[0];
+    if (op.in.size() > 1) step_of_[op.out[0]] = op.in[1];
+    program_.ops.push_back(std::move(op));
+    return program_.ops.back().out[0];
+  }
+
+  /// Tensors that share a range, such as those on both sides of MaxPool, go on sharing it: they
+  /// have the same scale by then.
+  int ActivationStep(const std::string& tensor, float scale) {
+    const auto known = steps_.find(scale);
+    if (known != steps_.end()) {
+      TrainParameter* const parameter = ParameterOf(known->second);
+      if (parameter != nullptr) parameter->names.emplace_back(tensor, 0);
+      return program_.constants[known->second].slot;
+    }
+    Tensor step(DType::kF32, {});
+    step.MutableValues<float>()[0] = scale;
+    const int slot = AddConstant(step);
+    const std::size_t constant = program_.constants.size() - 1;
+    steps_[scale] = constant;
+    if (from_ != nullptr) {
+      program_.parameters.push_back({ParameterKind::kActivationStep, constant, {{tensor, 0}}});
+    }
+    return slot;
+  }
+
+  TrainParameter* ParameterOf(std::size_t constant) {
+    for (TrainParameter& parameter : program_.parameters) {
+      if (parameter.constant == constant) return &parameter;
+    }
+    return nullptr;
+  }
+
+  /// Weights behind a widening node: what the plain graph has there, narrowed on the way.
+  int WidenConstant(NodeId id, const Narrowing& form) {
+    const ValueId wide = graph_.node(id).outputs[0];
+    const std::vector<Use>& uses = graph_.uses(wide);
+    const auto weights = ReadWeights(graph_, wide);
+    if (from_ == nullptr || uses.size() != 1 || !weights) {
+      if (!weights) RefuseNode(graph_.node(id), "widens what is no constant");
+      return AddConstant(*WidenedWeights(graph_, *weights));
+    }
+    const std::string& layer = graph_.node(uses[0].node).name;
+    const NodeId plain = from_->plain->FindNode(layer);
+    Check(plain != kNoNode, "quantizing keeps the names of layers");
+    const ValueId master = from_->plain->node(plain).inputs.at(uses[0].index);
+    const TensorPtr tensor = from_->plain->constant(master);
+    Check(tensor != nullptr, "a narrow weight was a constant before");
+    const auto known = masters_.find(master);
+    const std::size_t constant =
+        known != masters_.end() ? known->second : program_.constants.size();
+    if (known == masters_.end()) {
+      (void)AddConstant(*tensor);
+      masters_[master] = constant;
+    }
+    TrainWeight(constant, layer, uses[0].index);
+    const int slot = program_.constants[constant].slot;
+    TrainOp op;
+    op.node = graph_.node(id).name;
+    op.in = {slot};
+    if (uses[0].index != 1) {
+      // Of 32 bits, but where weights have few of them its steps are long.
+      const Node& reader = graph_.node(uses[0].node);
+      op.op = "QuantizeBias";
+      for (const std::size_t input : {0U, 1U}) {
+        op.in.push_back(step_of_.at(slots_.at(reader.inputs[input])));
+      }
+      op.out = {program_.slots++};
+      program_.ops.push_back(std::move(op));
+      return program_.ops.back().out[0];
+    }
+    if (form.IsBF16()) {
+      op.op = "RoundBf16";
+    } else {
+      const auto grid = from_->plan->weights.find(layer);
+      const std::int64_t bits = grid == from_->plan->weights.end() ? 8 : grid->second.bits;
+      const std::int64_t most = (std::int64_t{1} << (bits - 1)) - 1;
+      op.op = "QuantizeWeights";
+      op.ints = {form.axis, -most, most};
+      op.in.push_back(AddConstant(Tensor::From<float>(
+          DType::kF32, {static_cast<std::int64_t>(form.scales.size())}, form.scales)));
+      program_.parameters.push_back(
+          {ParameterKind::kWeightStep, program_.constants.size() - 1, {{layer, 0}}});
+    }
+    op.out = {program_.slots++};
+    if (op.in.size() > 1) step_of_[op.out[0]] = op.in[1];
+    program_.ops.push_back(std::move(op));
+    return program_.ops.back().out[0];
+  }
+
+  const Graph& graph_;
+  const QuantizedFrom* from_;
+  TrainProgram program_;
+  std::map<ValueId, int> slots_;
+  std::map<ValueId, std::size_t> constants_;
+  std::map<ValueId, std::size_t> masters_;  ///< constant of a value of the plain graph
+  std::map<ValueId, int> wide_;             ///< of a narrow value
+  std::map<float, std::size_t> steps_;      ///< constant of a scale of activations
+  std::map<int, int> step_of_;              ///< slot of the step, by that of what was quantized
+};
+
+}  // namespace
+
+TrainProgram MakeTrainProgram(const Graph& graph, const QuantizedFrom* from) {
+  return ProgramMaker(graph, from).Make();
+}
+
+int SlotOf(const TrainProgram& program, const std::string& value) {
+  for (const auto& [name, slot] : program.named) {
+    if (name == value) return slot;
+  }
+  throw UserError("the model computes no value '" + value + "' in 32-bit floats");
+}
+
+}  // namespace msc

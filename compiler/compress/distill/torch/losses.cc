@@ -1,0 +1,97 @@
+#include "compiler/compress/distill/torch/losses.h"
+
+#include <algorithm>
+#include <utility>
+
+#include <ATen/TensorOperators.h>
+#include <ATen/ops/abs.h>
+#include <ATen/ops/empty.h>
+#include <ATen/ops/exp.h>
+#include <ATen/ops/index_select.h>
+#include <ATen/ops/log_softmax.h>
+#include <ATen/ops/mean.h>
+#include <ATen/ops/mul.h>
+#include <ATen/ops/nll_loss.h>
+#include <ATen/ops/pow.h>
+#include <ATen/ops/sqrt.h>
+#include <ATen/ops/sub.h>
+#include <ATen/ops/sum.h>
+
+namespace msc::detail {
+namespace {
+
+using at::Tensor;
+
+/// [N, positions], norm 1 a sample.
+Tensor AttentionMap(const Tensor& x, double power) {
+  const Tensor map = at::pow(at::abs(x) + 1e-12, power).sum({1}).reshape({x.size(0), -1});
+  return map / at::sqrt((map * map).sum({1}, true) + 1e-24);
+}
+
+std::string SizesOf(const Tensor& x) {
+  std::string sizes;
+  for (const std::int64_t size : x.sizes()) {
+    sizes += (sizes.empty() ? "[" : ",") + std::to_string(size);
+  }
+  return sizes.empty() ? "[]" : sizes + "]";
+}
+
+}  // namespace
+
+void RequireSame(const Tensor& student, const Tensor& teacher, const std::string& what) {
+  if (student.sizes() == teacher.sizes()) return;
+  throw WrongArguments(what + " is " + SizesOf(student) + " in the student and " +
+                       SizesOf(teacher) + " in the teacher");
+}
+
+Tensor Divergence(const Tensor& student, const Tensor& teacher, double temperature) {
+  const Tensor s = at::log_softmax(student / temperature, -1);
+  const Tensor t = at::log_softmax(teacher / temperature, -1);
+  const double rows =
+      static_cast<double>(s.numel()) / static_cast<double>(std::max<std::int64_t>(s.size(-1), 1));
+  return at::sum(at::exp(t) * (t - s)) * (temperature * temperature / rows);
+}
+
+Tensor Distance(const Tensor& a, const Tensor& b, double power) {
+  const Tensor difference = a - b;
+  // A square has a gradient at 0; |x|^p for p < 1 has none.
+  if (power == 2) return at::mean(difference * difference);
+  return at::mean(at::pow(at::abs(difference) + 1e-12, power));
+}
+
+Tensor CrossEntropy(const Tensor& logits, const Tensor& labels) {
+  if (logits.dim() != 2 || logits.size(0) != labels.size(0)) {
+    throw WrongArguments("labels need an output of one row a sample, not " + SizesOf(logits));
+  }
+  if (labels.max().item<std::int64_t>() >= logits.size(1)) {
+    throw WrongArguments("a label is " + std::to_string(labels.max().item<std::int64_t>()) +
+                         "; the model tells " + std::to_string(logits.size(1)) + " classes apart");
+  }
+  return at::nll_loss(at::log_softmax(logits, -1), labels);
+}
+
+Tensor FeatureLoss(const FeatureTerm& term, Tensor teacher, Tensor& student) {
+  if (!term.keep.empty() && (!term.attention || term.replace)) {
+    Tensor index = at::empty({static_cast<std::int64_t>(term.keep.size())}, at::kLong);
+    std::copy(term.keep.begin(), term.keep.end(), index.data_ptr<std::int64_t>());
+    teacher = at::index_select(teacher, term.axis, index);
+  }
+  Tensor loss;
+  if (term.attention) {
+    const Tensor s = AttentionMap(student, term.power);
+    const Tensor t = AttentionMap(teacher, term.power);
+    RequireSame(s, t, "an attention map");
+    loss = at::sum((s - t) * (s - t)) / static_cast<double>(s.size(0));
+  } else {
+    RequireSame(student, teacher, "a feature");
+    const Tensor scale = at::mean(at::pow(at::abs(teacher), term.power)) + 1e-12;
+    loss = Distance(student, teacher, term.power) / scale;
+  }
+  if (term.replace) {
+    RequireSame(student, teacher, "a feature");
+    student = std::move(teacher);
+  }
+  return loss * term.weight;
+}
+
+}  // namespace msc::detail

@@ -1,0 +1,160 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "compiler/base/within.h"
+#include "compiler/compress/distill/program.h"
+#include "compiler/ir/tensor.h"
+
+namespace msc {
+
+/// How a student is trained.
+struct TrainSettings {
+  std::int64_t epochs = 3;
+  std::int64_t batch = 128;
+  std::uint64_t seed = 0;  ///< of the order of samples
+  int threads = 1;
+  std::string optimizer = "adam";  ///< "adam" (decay apart from the gradient) or "sgd" (Nesterov)
+  double rate = 1e-3;
+  double momentum = 0.9;  ///< of sgd
+  double decay = 0.0;     ///< of weights of two dimensions and more, a step, relative to the rate
+  double clip = 0.0;      ///< largest norm of the gradient; 0 = any
+  std::string schedule = "cosine";  ///< "constant", "cosine" (to 0), "step"
+  std::int64_t step_epochs = 1;     ///< of "step": after so many epochs ...
+  double step_factor = 0.1;         ///< ... the rate is multiplied by this
+  double warmup = 0.05;             ///< share of all steps during which the rate grows from 0
+  std::int64_t patience = 0;        ///< epochs without a better validation loss; 0 = all are done
+  // Losses: their weighted sum is made small.
+  double kl = 1.0;           ///< T^2 KL(teacher / T, student / T) of the outputs' last axis
+  double temperature = 4.0;  ///< T
+  double lp = 0.0;           ///< mean |student - teacher|^power of the outputs
+  double power = 2.0;
+  double hard = 0.0;  ///< cross entropy of the first output with the labels
+  bool operator==(const TrainSettings&) const = default;
+  template <class Self, class Visit>
+  static void Fields(Self& self, Visit& visit) {
+    visit("epochs", self.epochs, "passes over the samples", Within{1, 100000});
+    visit("batch", self.batch, "samples a step", Within{1, 65536});
+    visit("seed", self.seed, "of the order of samples");
+    visit("threads", self.threads, "threads", Within{1, 1024});
+    visit("optimizer", self.optimizer, "how gradients become steps",
+          Within::OneOf({"adam", "sgd"}));
+    visit("rate", self.rate, "learning rate at its highest", Within{0, 1e6});
+    visit("momentum", self.momentum, "of sgd", Within{0, 0.9999});
+    visit("decay", self.decay, "weight decay", Within{0, 1});
+    visit("clip", self.clip, "largest norm of the gradient; 0 = any", Within{0, 1e9});
+    visit("schedule", self.schedule, "how the rate goes on after the warm-up",
+          Within::OneOf({"constant", "cosine", "step"}));
+    visit("step_epochs", self.step_epochs, "epochs between two steps", Within{1, 100000});
+    visit("step_factor", self.step_factor, "what the rate is multiplied by", Within{0, 1});
+    visit("warmup", self.warmup, "share of all steps", Within{0, 1});
+    visit("patience", self.patience, "epochs to wait for a better one", Within{0, 100000});
+    visit("kl", self.kl, "weight of the divergence of outputs", Within{0, 1e9});
+    visit("temperature", self.temperature, "that outputs are divided by", Within{1e-3, 1e3});
+    visit("lp", self.lp, "weight of the distance of outputs", Within{0, 1e9});
+    visit("power", self.power, "of that distance", Within{0.1, 16});
+    visit("hard", self.hard, "weight of the cross entropy with labels", Within{0, 1e9});
+  }
+};
+
+/// Learning rate of step `step` of `total`, where an epoch has `per_epoch`: linear from 0 over the
+/// warm-up, then by the schedule.
+[[nodiscard]] double RateAt(const TrainSettings& settings, std::int64_t step, std::int64_t total,
+                            std::int64_t per_epoch);
+/// The order of `count` samples in an epoch: a permutation of 0..count-1.
+[[nodiscard]] std::vector<std::int64_t> EpochOrder(std::uint64_t seed, std::int64_t epoch,
+                                                   std::int64_t count);
+
+/// A value of the student, computed by it, that is to become like one of the teacher.
+struct FeatureTerm {
+  int student = 0;  ///< slots
+  int teacher = 0;
+  /// Which entries along `axis` of the teacher's value the student has; empty = all.
+  std::vector<std::int64_t> keep;
+  std::int64_t axis = 1;
+  /// Attention transfer: the squared distance of the maps sum_c |x_c|^power, each scaled to norm 1
+  /// a sample, so that channels need not agree (Zagoruyko and Komodakis 2017, arXiv 1612.03928,
+  /// section 3.1). Else mean |student - teacher|^power / mean |teacher|^power.
+  bool attention = false;
+  double power = 2.0;
+  double weight = 1.0;
+  /// What reads the student's value gets the teacher's instead: every layer is trained by itself.
+  bool replace = false;
+};
+
+/// Samples in memory: f32 [N, ...] and N class numbers or none.
+struct TrainSamples {
+  const Tensor* inputs = nullptr;
+  std::span<const std::int32_t> labels;
+};
+
+struct TrainJob {
+  const TrainProgram* student = nullptr;
+  const TrainProgram* teacher = nullptr;
+  TrainSettings settings;
+  std::vector<FeatureTerm> features;
+  TrainSamples train;
+  TrainSamples validation;  ///< `inputs` is nullptr where there are none
+};
+
+/// What was reached after one epoch.
+struct TrainEpoch {
+  double loss = 0;        ///< mean over the epoch's steps
+  double validation = 0;  ///< loss of the outputs on the validation samples; 0 without them
+};
+
+/// All that going on needs. One list of values a parameter of the student, in its order; steps by
+/// their logarithm.
+struct TrainState {
+  std::int64_t step = 0;
+  double running_loss = 0;  ///< sum over the steps of the epoch that is not finished
+  std::vector<std::vector<float>> parameters;
+  std::vector<std::vector<float>> first;   ///< moments of the optimizer
+  std::vector<std::vector<float>> second;  ///< empty for sgd
+  std::vector<std::vector<float>> best;  ///< parameters of the best epoch; empty without validation
+  double best_validation = 0;
+  std::int64_t stale = 0;  ///< epochs since then
+  std::vector<TrainEpoch> epochs;
+};
+
+struct TrainProgress {
+  const char* phase = "";  ///< "teacher" or "train"
+  std::int64_t done = 0;
+  std::int64_t total = 0;
+  std::int64_t epoch = 0;
+  double loss = 0;  ///< mean since the epoch began
+  double rate = 0;
+};
+
+/// What training asks of its caller. All are called from the thread that trains.
+struct TrainHooks {
+  std::function<bool(const TrainProgress&)> progress;  ///< false: stop, keeping the state
+  std::function<void(const TrainState&)> checkpoint;   ///< after every epoch and when it stops
+};
+
+struct TrainResult {
+  bool stopped = false;  ///< by the hook: the values are those of an unfinished training
+  /// Of the best epoch, or the last one without validation: one list a parameter, steps as they
+  /// are. Exactly what the student computed with.
+  std::vector<std::vector<float>> values;
+  std::vector<TrainEpoch> epochs;
+};
+
+/// Trains the student, from `state` on, which is left as it is at the end. An empty state starts
+/// anew. Deterministic: equal arguments give equal bits on one machine, also across an
+/// interruption. One at a time in a process. UserError where samples do not fit or the loss stops
+/// being finite, and SystemError where the trainer is not installed, saying what to install.
+[[nodiscard]] TrainResult Train(const TrainJob& job, const TrainHooks& hooks, TrainState& state);
+
+/// Outputs of a program, without gradients; what the trainer computes with.
+[[nodiscard]] std::vector<Tensor> RunProgram(const TrainProgram& program,
+                                             std::span<const Tensor> inputs);
+
+/// Why the trainer cannot be used, or nothing.
+[[nodiscard]] std::string TrainerProblem();
+
+}  // namespace msc

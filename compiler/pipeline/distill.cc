@@ -1,0 +1,202 @@
+#include "compiler/pipeline/distill.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "compiler/base/error.h"
+#include "compiler/base/fields.h"
+#include "compiler/base/hash.h"
+#include "compiler/compress/prune/prune.h"
+#include "compiler/compress/quantize/grid.h"
+#include "compiler/compress/quantize/quantize.h"
+#include "compiler/ir/serialize.h"
+#include "compiler/passes/chain.h"
+#include "compiler/passes/rewrite.h"
+#include "compiler/pipeline/calibrate.h"
+#include "compiler/pipeline/compile.h"
+#include "compiler/pipeline/fitted.h"
+
+namespace msc {
+namespace {
+
+/// The graph without the strategy's channels, its weights as they were.
+Graph Pruned(const Graph& canonical, const Strategy& strategy) {
+  Graph graph = canonical;
+  ApplyPrunePlan(strategy.prune, graph);
+  return graph;
+}
+
+/// Of every output channel the scale with the least squared error.
+WeightGrid GridFor(const Tensor& weights, std::size_t axis, std::int64_t bits) {
+  const auto channels = static_cast<std::size_t>(weights.dims().at(axis));
+  const auto inner = static_cast<std::size_t>(
+      ElementCount(std::span<const std::int64_t>(weights.dims()).subspan(axis + 1)));
+  std::vector<std::vector<float>> rows(channels);
+  const auto values = weights.Values<float>();
+  for (std::size_t i = 0; i < values.size(); ++i) rows[i / inner % channels].push_back(values[i]);
+  WeightGrid grid{bits, {}};
+  for (const std::vector<float>& row : rows) {
+    grid.scales.push_back(static_cast<double>(BestScale(row, static_cast<int>(bits))));
+  }
+  return grid;
+}
+
+QuantizePlan PlanFor(const Graph& plain, std::int64_t weight_bits, std::span<const Tensor> samples,
+                     const CalibrationRun& run, const TargetRegistry& registry) {
+  QuantizePlan plan;
+  const std::vector<QuantizableLayer> layers = FindQuantizableLayers(plain);
+  if (layers.empty()) throw UserError("the student has no layer that can be quantized");
+  for (const QuantizableLayer& layer : layers) {
+    plan.layers[layer.name] = Name(Precision::kInt8);
+    const Node& node = plain.node(plain.FindNode(layer.name));
+    if (weight_bits == 8) continue;
+    plan.weights[layer.name] =
+        GridFor(*plain.constant(node.inputs.at(1)), ChannelAxis(node), weight_bits);
+  }
+  plan.activations =
+      ScalesNeeded(layers, plan.layers,
+                   ObserveActivations(plain, samples, run, registry).Scales(CalibrationOptions{}));
+  return plan;
+}
+
+/// Of the axes of a value, the one that the plan cuts, and what stays of it.
+std::pair<std::int64_t, std::vector<std::int64_t>> KeptOf(const Graph& canonical,
+                                                          const PrunePlan& plan,
+                                                          const std::string& name) {
+  std::pair<std::int64_t, std::vector<std::int64_t>> found{1, {}};
+  const ValueId value = canonical.FindValue(name);
+  if (plan.groups.empty() || value == kNoValue) return found;
+  const PruneSpace space(canonical);
+  const std::vector<bool> kept = KeptUnits(space, plan);
+  for (const auto& [place, units] : space.axes()) {
+    if (place.first != value) continue;
+    std::vector<std::int64_t> indices;
+    for (std::size_t i = 0; i < units.size(); ++i) {
+      const bool stays = units[i] < 0 || kept[static_cast<std::size_t>(units[i])];
+      if (stays) indices.push_back(static_cast<std::int64_t>(i));
+    }
+    if (indices.size() == units.size()) continue;
+    if (!found.second.empty()) {
+      throw UserError("the plan cuts two axes of '" + name + "': it cannot be compared");
+    }
+    found = {static_cast<std::int64_t>(place.second), std::move(indices)};
+  }
+  return found;
+}
+
+bool IsComputed(const TrainProgram& program, int slot) {
+  return std::any_of(program.ops.begin(), program.ops.end(), [&](const TrainOp& op) {
+    return std::find(op.out.begin(), op.out.end(), slot) != op.out.end();
+  });
+}
+
+}  // namespace
+
+Student MakeStudent(const Graph& canonical, const Strategy& strategy, std::int64_t weight_bits,
+                    std::span<const Tensor> samples, const CalibrationRun& run,
+                    const TargetRegistry& registry) {
+  Student student;
+  student.strategy = strategy;
+  student.strategy.model_hash = GraphHash(canonical);
+  Strategy f32 = strategy;
+  f32.quantize = {};
+  student.plain = ApplyStrategy(canonical, f32);
+  if (weight_bits != 0) {
+    student.strategy.quantize = PlanFor(student.plain, weight_bits, samples, run, registry);
+  }
+  if (student.strategy.quantize.layers.empty()) {
+    student.program = MakeTrainProgram(student.plain);
+    return student;
+  }
+  Graph quantized = student.plain;
+  ApplyQuantizePlan(student.strategy.quantize, quantized);
+  const QuantizedFrom from{&student.plain, &student.strategy.quantize};
+  student.program = MakeTrainProgram(quantized, &from);
+  return student;
+}
+
+std::vector<DistillFeature> LayerwiseFeatures(const Student& student) {
+  std::vector<DistillFeature> features;
+  for (const QuantizableLayer& layer : FindQuantizableLayers(student.plain)) {
+    if (student.plain.IsOutput(student.plain.FindValue(layer.output))) continue;
+    DistillFeature feature;
+    feature.teacher = feature.student = layer.output;
+    feature.replace = true;
+    features.push_back(std::move(feature));
+  }
+  return features;
+}
+
+std::vector<FeatureTerm> MatchFeatures(std::span<const DistillFeature> features,
+                                       const Graph& canonical, const Student& student,
+                                       const TrainProgram& teacher) {
+  std::vector<FeatureTerm> terms;
+  for (const DistillFeature& feature : features) {
+    FeatureTerm term;
+    term.student = SlotOf(student.program, feature.student);
+    term.teacher = SlotOf(teacher, feature.teacher);
+    for (const auto& [program, slot] :
+         {std::pair{&student.program, term.student}, std::pair{&teacher, term.teacher}}) {
+      if (IsComputed(*program, slot)) continue;
+      throw UserError("'" + feature.student +
+                      "' is an input or a weight: nothing is learned there");
+    }
+    std::tie(term.axis, term.keep) = KeptOf(canonical, student.strategy.prune, feature.student);
+    term.attention = feature.attention;
+    term.power = feature.power;
+    term.weight = feature.weight;
+    term.replace = feature.replace;
+    terms.push_back(std::move(term));
+  }
+  return terms;
+}
+
+std::string DistillHash(const Graph& teacher, const Student& student, const TrainSettings& settings,
+                        std::span<const DistillFeature> features, const TrainSamples& samples) {
+  Sha256 hash;
+  hash.Add("msc-distill-1\n" + ToJsonText(settings) + "\n" + GraphHash(teacher) + "\n" +
+           GraphHash(student.plain) + "\n" + StrategyHash(student.strategy) + "\n");
+  for (const DistillFeature& feature : features) {
+    nlohmann::json json = {feature.teacher, feature.student, feature.attention,
+                           feature.power,   feature.weight,  feature.replace};
+    hash.Add(json.dump() + "\n");
+  }
+  hash.Add(ToString(samples.inputs->dims()) + "\n");
+  hash.Add(samples.inputs->Raw());
+  if (settings.hard > 0) hash.Add(std::as_bytes(samples.labels));
+  return hash.Hex();
+}
+
+Strategy TrainedStrategy(const Graph& canonical, const Student& student, const TrainResult& result,
+                         const std::string& hash) {
+  Strategy strategy = student.strategy;
+  Graph trained = student.plain;
+  for (std::size_t i = 0; i < result.values.size(); ++i) {
+    const TrainParameter& parameter = student.program.parameters.at(i);
+    const std::vector<float>& values = result.values[i];
+    for (const auto& [name, input] : parameter.names) {
+      switch (parameter.kind) {
+        case ParameterKind::kWeight:
+          ReplaceConstant(
+              trained, trained.FindNode(name), static_cast<std::size_t>(input),
+              Tensor::From<float>(DType::kF32, student.program.constants[parameter.constant].dims,
+                                  values));
+          break;
+        case ParameterKind::kWeightStep: {
+          WeightGrid& grid = strategy.quantize.weights[name];
+          grid.scales.assign(values.begin(), values.end());
+          break;
+        }
+        case ParameterKind::kActivationStep:
+          strategy.quantize.activations.at(name).scale = static_cast<double>(values.at(0));
+          break;
+      }
+    }
+  }
+  strategy.fit = {};
+  strategy.fit.samples = hash;
+  SetFitted(ChangedConstants(Pruned(canonical, strategy), trained), strategy);
+  return strategy;
+}
+
+}  // namespace msc

@@ -1,0 +1,391 @@
+#include "compiler/pipeline/distill.h"
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cstdio>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <CLI/CLI.hpp>
+
+#include "compiler/base/error.h"
+#include "compiler/codegen/onnx/export.h"
+#include "compiler/pipeline/batch.h"
+#include "compiler/pipeline/compile.h"
+#include "compiler/pipeline/fitted.h"
+#include "gym/app/command.h"
+#include "gym/app/distill_print.h"
+#include "gym/app/judge.h"
+#include "gym/app/model.h"
+#include "gym/app/progress.h"
+#include "gym/app/registries.h"
+#include "gym/app/stop.h"
+
+namespace msc::gym {
+namespace {
+
+struct Options {
+  std::string model;
+  std::string student;
+  std::string strategy;
+  std::vector<std::string> shapes;
+  std::int64_t weight_bits = 0;
+  TrainSettings settings;
+  std::vector<std::string> features;
+  std::vector<std::string> attention;
+  double feature_weight = 1.0;
+  double feature_power = 2.0;
+  bool layerwise = false;
+  cost::DataConfig data;
+  std::string images;
+  std::string labels;
+  std::int64_t samples = 0;
+  std::int64_t validation = 0;
+  std::int64_t calibration = 512;
+  std::string test_images;
+  std::string test_labels;
+  std::int64_t test_samples = 0;
+  std::string target = "onednn";
+  std::string checkpoint;
+  bool resume = false;
+  std::string out;
+  std::string save_strategy;
+  bool json = false;
+};
+
+void CheckOptions(const Options& options) {
+  if (!options.test_labels.empty() && options.test_images.empty()) {
+    throw UserError("--labels needs --test");
+  }
+  if (options.settings.hard > 0 && options.labels.empty()) {
+    throw UserError("--hard needs --data-labels");
+  }
+  if (options.resume && options.checkpoint.empty()) {
+    throw UserError("--resume needs --checkpoint, --save-strategy or --out");
+  }
+  if (options.student.empty() && options.strategy.empty() && options.weight_bits == 0) {
+    throw UserError(
+        "the student would be the model itself: give --strategy, --student or --weight-bits");
+  }
+  if (options.layerwise && !options.features.empty()) {
+    throw UserError("--layerwise marks every layer by itself; leave --feature out");
+  }
+}
+
+/// "NAME" or "NAME=NAME_IN_STUDENT".
+DistillFeature ReadFeature(const std::string& text, const Options& options, bool attention) {
+  const std::size_t at = text.find('=');
+  DistillFeature feature;
+  feature.teacher = text.substr(0, at);
+  feature.student = at == std::string::npos ? text : text.substr(at + 1);
+  feature.attention = attention;
+  feature.power = options.feature_power;
+  feature.weight = options.feature_weight;
+  return feature;
+}
+
+std::vector<DistillFeature> ReadFeatures(const Options& options, const Student& student) {
+  std::vector<DistillFeature> features;
+  if (options.layerwise) {
+    features = LayerwiseFeatures(student);
+    for (DistillFeature& feature : features) {
+      feature.power = options.feature_power;
+      feature.weight = options.feature_weight;
+    }
+  }
+  for (const std::string& text : options.features) {
+    features.push_back(ReadFeature(text, options, false));
+  }
+  for (const std::string& text : options.attention) {
+    features.push_back(ReadFeature(text, options, true));
+  }
+  return features;
+}
+
+/// Writes how far the training is, and how long it goes on.
+class Watch {
+ public:
+  explicit Watch(ProgressLine& line) : line_(line) {}
+
+  bool operator()(const TrainProgress& progress) {
+    const auto now = std::chrono::steady_clock::now();
+    if (progress.phase != phase_) {
+      phase_ = progress.phase;
+      began_ = now;
+      first_ = progress.done;
+      return !StopRequested();
+    }
+    const std::int64_t done = progress.done - first_;
+    std::string text =
+        "[" + phase_ + "] " + std::to_string(progress.done) + "/" + std::to_string(progress.total);
+    if (phase_ == "train") {
+      std::array<char, 96> figures{};
+      std::snprintf(figures.data(), figures.size(), ", epoch %lld, loss %.5f, rate %.2e",
+                    static_cast<long long>(progress.epoch + 1), progress.loss, progress.rate);
+      text += figures.data();
+    }
+    if (done > 0) {
+      const std::chrono::duration<double> spent = now - began_;
+      text += ", " +
+              FormatDuration(spent * (static_cast<double>(progress.total - progress.done) /
+                                      static_cast<double>(done))) +
+              " left";
+    }
+    line_.Show(text);
+    return !StopRequested();
+  }
+
+ private:
+  ProgressLine& line_;
+  std::string phase_;
+  std::chrono::steady_clock::time_point began_{};
+  std::int64_t first_ = 0;
+};
+
+struct Split {
+  cost::Dataset train;
+  std::optional<cost::Dataset> validation;
+  [[nodiscard]] TrainSamples Train() const { return {&train.inputs, train.labels}; }
+  [[nodiscard]] TrainSamples Validation() const {
+    if (!validation) return {};
+    return {&validation->inputs, validation->labels};
+  }
+};
+
+Split LoadSplit(const Options& options, const Graph& teacher) {
+  cost::Dataset all =
+      LoadSamples(options.data, teacher, options.images, options.labels, options.samples);
+  if (options.validation == 0) return {std::move(all), std::nullopt};
+  const std::int64_t train = all.size() - options.validation;
+  if (train < 1) {
+    throw UserError("--validation takes " + std::to_string(options.validation) + " of " +
+                    std::to_string(all.size()) + " samples: none is left to learn from");
+  }
+  return {cost::Slice(all, 0, train), cost::Slice(all, train, options.validation)};
+}
+
+void Distill(Options options, AppContext& context) {
+  if (options.checkpoint.empty()) {
+    const std::string& out = options.save_strategy.empty() ? options.out : options.save_strategy;
+    if (!out.empty()) options.checkpoint = out + ".training";
+  }
+  CheckOptions(options);
+  if (const std::string problem = TrainerProblem(); !problem.empty()) {
+    throw SystemError("training needs libtorch: " + problem);
+  }
+  const TargetRegistry targets = MakeTargets();
+  const Graph teacher = LoadModel(options.model, options.shapes);
+  const Graph base = options.student.empty() ? teacher : LoadModel(options.student, options.shapes);
+  const Split data = LoadSplit(options, teacher);
+  options.settings.batch = BatchSize(teacher, options.settings.batch);
+  const CalibrationRun run{options.target, options.settings.threads, 32};
+  const std::vector<Tensor> calibration = {
+      cost::Slice(data.train, 0, std::min(options.calibration, data.train.size())).inputs};
+  const Student student =
+      MakeStudent(base, options.strategy.empty() ? Strategy{} : LoadStrategy(options.strategy),
+                  options.weight_bits, calibration, run, targets);
+  const std::vector<DistillFeature> features = ReadFeatures(options, student);
+  const TrainProgram teacher_program = MakeTrainProgram(teacher);
+  TrainJob job;
+  job.student = &student.program;
+  job.teacher = &teacher_program;
+  job.settings = options.settings;
+  job.features = MatchFeatures(features, base, student, teacher_program);
+  job.train = data.Train();
+  job.validation = data.Validation();
+  const std::string hash = DistillHash(teacher, student, options.settings, features, job.train);
+
+  DistillReport report;
+  report.model = options.model;
+  report.settings = options.settings;
+  std::optional<cost::Dataset> test;
+  if (!options.test_images.empty()) {
+    test = LoadSamples(options.data, teacher, options.test_images, options.test_labels,
+                       options.test_samples);
+    report.before = CompareOn(*test, teacher, ApplyStrategy(base, student.strategy), run, targets);
+  }
+
+  ProgressLine line;
+  TrainState state;
+  if (options.resume && std::filesystem::exists(options.checkpoint)) {
+    state = LoadTrainState(options.checkpoint, hash);
+    line.Say("going on after step " + std::to_string(state.step));
+  }
+  CatchStopSignals();
+  Watch watch(line);
+  TrainHooks hooks;
+  hooks.progress = [&](const TrainProgress& progress) { return watch(progress); };
+  hooks.checkpoint = [&](const TrainState& reached) {
+    if (!options.checkpoint.empty()) SaveTrainState(options.checkpoint, reached, hash);
+  };
+  const TrainResult result = Train(job, hooks, state);
+  if (result.stopped) {
+    line.Say(options.checkpoint.empty()
+                 ? "stopped; nothing is kept, as no file was named"
+                 : "stopped after step " + std::to_string(state.step) + "; --resume goes on");
+    context.exit_code = kExitFailure;
+    return;
+  }
+  const Strategy strategy = TrainedStrategy(base, student, result, hash);
+  const Graph trained = ApplyStrategy(base, strategy);
+  if (test) report.after = CompareOn(*test, teacher, trained, run, targets);
+  report.epochs = result.epochs;
+  if (!options.save_strategy.empty()) SaveStrategy(strategy, options.save_strategy);
+  if (!options.out.empty()) ExportOnnx(trained, options.out);
+  options.json ? PrintDistillJson(report) : PrintDistillTable(report);
+}
+
+void AddTraining(CLI::App& command, TrainSettings& settings) {
+  command.add_option("--epochs", settings.epochs, "passes over the samples")
+      ->check(CLI::Range(1, 100000))
+      ->capture_default_str();
+  command.add_option("--batch", settings.batch, "samples a step")
+      ->check(CLI::Range(1, 65536))
+      ->capture_default_str();
+  command.add_option("--optimizer", settings.optimizer, "adam (decay apart) or sgd (Nesterov)")
+      ->check(CLI::IsMember({"adam", "sgd"}))
+      ->capture_default_str();
+  command.add_option("--rate", settings.rate, "learning rate at its highest")
+      ->check(CLI::Range(0.0, 1e6))
+      ->capture_default_str();
+  command.add_option("--momentum", settings.momentum, "of sgd")
+      ->check(CLI::Range(0.0, 0.9999))
+      ->capture_default_str();
+  command.add_option("--decay", settings.decay, "weight decay")
+      ->check(CLI::Range(0.0, 1.0))
+      ->capture_default_str();
+  command.add_option("--clip", settings.clip, "largest norm of the gradient; 0 = any")
+      ->check(CLI::Range(0.0, 1e9))
+      ->capture_default_str();
+  command.add_option("--schedule", settings.schedule, "how the rate goes on after the warm-up")
+      ->check(CLI::IsMember({"constant", "cosine", "step"}))
+      ->capture_default_str();
+  command.add_option("--step-epochs", settings.step_epochs, "of --schedule step: epochs a step")
+      ->check(CLI::Range(1, 100000))
+      ->capture_default_str();
+  command.add_option("--step-factor", settings.step_factor, "and what the rate is multiplied by")
+      ->check(CLI::Range(0.0, 1.0))
+      ->capture_default_str();
+  command.add_option("--warmup", settings.warmup, "share of all steps in which the rate grows")
+      ->check(CLI::Range(0.0, 1.0))
+      ->capture_default_str();
+  command
+      .add_option("--patience", settings.patience,
+                  "epochs without a better validation loss before it ends; 0 = never")
+      ->check(CLI::Range(0, 100000))
+      ->capture_default_str();
+  command.add_option("--seed", settings.seed, "of the order of samples")->capture_default_str();
+  command.add_option("--threads", settings.threads, "threads")
+      ->check(CLI::Range(1, 1024))
+      ->capture_default_str();
+}
+
+void AddLosses(CLI::App& command, Options& options) {
+  TrainSettings& settings = options.settings;
+  command.add_option("--kl", settings.kl, "weight of the divergence of the outputs' softmax")
+      ->check(CLI::Range(0.0, 1e9))
+      ->capture_default_str();
+  command.add_option("--temperature", settings.temperature, "outputs are divided by it first")
+      ->check(CLI::Range(1e-3, 1e3))
+      ->capture_default_str();
+  command
+      .add_option("--lp", settings.lp, "weight of mean |student - teacher|^power of the outputs")
+      ->check(CLI::Range(0.0, 1e9))
+      ->capture_default_str();
+  command.add_option("--power", settings.power, "that power")
+      ->check(CLI::Range(0.1, 16.0))
+      ->capture_default_str();
+  command.add_option("--hard", settings.hard, "weight of the cross entropy with --data-labels")
+      ->check(CLI::Range(0.0, 1e9))
+      ->capture_default_str();
+  command
+      .add_option("--feature", options.features,
+                  "a value inside the model that is to be as the teacher's: NAME, or "
+                  "NAME=NAME_IN_STUDENT")
+      ->allow_extra_args(false);
+  command
+      .add_option("--attention", options.attention,
+                  "likewise, but only where its channels are large")
+      ->allow_extra_args(false);
+  command.add_option("--feature-weight", options.feature_weight, "weight of each of these")
+      ->check(CLI::Range(0.0, 1e9))
+      ->capture_default_str();
+  command.add_option("--feature-power", options.feature_power, "power of their distance or maps")
+      ->check(CLI::Range(0.1, 16.0))
+      ->capture_default_str();
+  command.add_flag("--layerwise", options.layerwise,
+                   "train every layer by itself, fed by the teacher");
+}
+
+void AddSamples(CLI::App& command, Options& options) {
+  command.add_option("--data", options.images, "samples to learn from; labels are not needed")
+      ->required();
+  command.add_option("--data-labels", options.labels, "their class numbers, for --hard");
+  command.add_option("--samples", options.samples, "how many of them; 0 = all")
+      ->check(CLI::Range(0, 10000000))
+      ->capture_default_str();
+  command
+      .add_option("--validation", options.validation,
+                  "so many of them, the last ones, choose the best epoch instead")
+      ->check(CLI::Range(0, 10000000))
+      ->capture_default_str();
+  command.add_option("--format", options.data.format, "form of all samples: idx or npy")
+      ->check(CLI::IsMember({"idx", "npy"}))
+      ->capture_default_str();
+  command.add_option("--mean", options.data.mean, "subtracted from samples, one or one a channel");
+  command.add_option("--std", options.data.std, "samples are divided by it, likewise");
+  command
+      .add_option("--calibration-samples", options.calibration,
+                  "of --weight-bits: samples that scales are taken from")
+      ->check(CLI::Range(1, 10000000))
+      ->capture_default_str();
+  command.add_option("--test", options.test_images, "samples to compare teacher and student on");
+  command.add_option("--labels", options.test_labels, "their class numbers");
+  command.add_option("--test-samples", options.test_samples, "how many of them; 0 = all")
+      ->check(CLI::Range(0, 10000000))
+      ->capture_default_str();
+  command.add_option("--target", options.target, "who runs the models for that")
+      ->capture_default_str();
+}
+
+}  // namespace
+
+void AddDistill(CLI::App& app, AppContext& context) {
+  auto options = std::make_shared<Options>();
+  CLI::App* command = app.add_subcommand(
+      "distill", "Train what compression left of a model to do as the model did");
+  command
+      ->add_option("model", options->model, "the teacher: an .onnx file or a saved graph (.json)")
+      ->required();
+  AddShapeOption(*command, options->shapes);
+  command->add_option("--strategy", options->strategy,
+                      "the student is the model under this strategy: pruned, refitted, quantized");
+  command->add_option("--student", options->student, "the student is another model");
+  command
+      ->add_option("--weight-bits", options->weight_bits,
+                   "quantize the student: weights of 2 to 8 bits, activations of 8; steps are "
+                   "trained too")
+      ->check(CLI::Range(2, 8));
+  AddSamples(*command, *options);
+  AddLosses(*command, *options);
+  AddTraining(*command, options->settings);
+  command->add_option("--checkpoint", options->checkpoint,
+                      "file that keeps the training after every epoch and when it is stopped; "
+                      "beside what is written unless given");
+  command->add_flag("--resume", options->resume,
+                    "go on where an earlier call with the same options was stopped");
+  command->add_option("--out", options->out, "ONNX file to write");
+  command->add_option("--save-strategy", options->save_strategy,
+                      "strategy.json to write, with the trained weights beside it");
+  command->add_flag("--json", options->json, "for scripts");
+  command->footer(
+      "Example:\n  mscgym distill model.onnx --strategy half.json --data train.npy --format npy\n"
+      "    --epochs 3 --out half.onnx --save-strategy trained.json");
+  command->callback([options, &context] { Distill(*options, context); });
+}
+
+}  // namespace msc::gym

@@ -1,0 +1,61 @@
+#include "gym/app/distill_print.h"
+
+#include <cstdio>
+
+#include "compiler/base/fields.h"
+
+namespace msc::gym {
+namespace {
+
+void PrintQuality(const char* who, const cost::Quality& quality) {
+  std::printf("%-16s  distillation loss %.5f nats, same class %.2f %%", who, quality.kl,
+              100 * quality.agreement);
+  if (quality.accuracy) std::printf(", accuracy %.2f %%", 100 * *quality.accuracy);
+  std::printf("\n");
+}
+
+nlohmann::json QualityJson(const cost::Quality& quality) {
+  nlohmann::json json = {{"samples", quality.samples},
+                         {"kl", quality.kl},
+                         {"mse", quality.mse},
+                         {"agreement", quality.agreement}};
+  if (quality.accuracy) json["accuracy"] = *quality.accuracy;
+  if (quality.reference_accuracy) json["reference_accuracy"] = *quality.reference_accuracy;
+  return json;
+}
+
+}  // namespace
+
+void PrintDistillTable(const DistillReport& report) {
+  const bool validated =
+      report.settings.patience > 0 || (!report.epochs.empty() && report.epochs[0].validation != 0);
+  std::printf("%5s  %10s%s\n", "epoch", "loss", validated ? "  validation" : "");
+  for (std::size_t i = 0; i < report.epochs.size(); ++i) {
+    std::printf("%5zu  %10.5f", i + 1, report.epochs[i].loss);
+    if (validated) std::printf("  %10.5f", report.epochs[i].validation);
+    std::printf("\n");
+  }
+  if (!report.before || !report.after) return;
+  std::printf("%lld samples", static_cast<long long>(report.after->samples));
+  if (report.after->reference_accuracy) {
+    std::printf(", teacher's accuracy %.2f %%", 100 * *report.after->reference_accuracy);
+  }
+  std::printf("\n");
+  PrintQuality("before training", *report.before);
+  PrintQuality("after", *report.after);
+}
+
+void PrintDistillJson(const DistillReport& report) {
+  nlohmann::json epochs = nlohmann::json::array();
+  for (const TrainEpoch& epoch : report.epochs) {
+    epochs.push_back({{"loss", epoch.loss}, {"validation", epoch.validation}});
+  }
+  nlohmann::json all = {{"model", report.model},
+                        {"settings", ParseJson(ToJsonText(report.settings), "settings")},
+                        {"epochs", std::move(epochs)}};
+  if (report.before) all["before"] = QualityJson(*report.before);
+  if (report.after) all["after"] = QualityJson(*report.after);
+  std::printf("%s\n", all.dump(2).c_str());
+}
+
+}  // namespace msc::gym

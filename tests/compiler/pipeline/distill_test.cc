@@ -1,0 +1,226 @@
+#include "compiler/pipeline/distill.h"
+
+#include <cmath>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "compiler/base/file.h"
+#include "compiler/ir/text.h"
+#include "compiler/ops/op.h"
+#include "compiler/pipeline/compile.h"
+#include "compiler/pipeline/fitted.h"
+#include "tests/support/pipeline.h"
+
+namespace msc {
+namespace {
+
+Graph Net() {
+  Graph graph = ParseGraph(R"(graph net {
+    input %x : f32[n,3,6,6]
+    const %w1 : f32[8,3,3,3] = random 1
+    const %b1 : f32[8] = random 2
+    const %w2 : f32[8,8,3,3] = random 3
+    const %b2 : f32[8] = random 4
+    const %w3 : f32[8,5] = random 5
+    const %b3 : f32[5] = random 6
+    %c1 = Conv(%x, %w1, %b1) @conv1 {pads = [1, 1, 1, 1]}
+    %r1 = Relu(%c1) @relu1
+    %c2 = Conv(%r1, %w2, %b2) @conv2 {pads = [1, 1, 1, 1]}
+    %s = Add(%c2, %r1) @sum
+    %r2 = Relu(%s) @relu2
+    %p = GlobalAveragePool(%r2) @pool
+    %f = Flatten(%p) @flat
+    %y = Gemm(%f, %w3, %b3) @head
+    output %y
+  })");
+  InferTypes(graph);
+  return graph;
+}
+
+std::string Folder() {
+  const auto* info = testing::UnitTest::GetInstance()->current_test_info();
+  std::string folder = testing::TempDir() + "pipeline_distill_" + info->name();
+  std::filesystem::remove_all(folder);
+  MakeFolders(folder);
+  return folder + "/";
+}
+
+class Distill : public testing::Test {
+ protected:
+  Distill() : graph_(Net()), samples_({RandomTensor({64, 3, 6, 6}, 7)}), targets_(Targets()) {
+    settings_.epochs = 8;
+    settings_.batch = 16;
+    settings_.rate = 0.02;
+    settings_.kl = 0;
+    settings_.lp = 1;
+  }
+  void SetUp() override {
+    if (!TrainerProblem().empty()) GTEST_SKIP() << TrainerProblem();
+  }
+  [[nodiscard]] Student Make(const Strategy& strategy, std::int64_t bits) const {
+    return MakeStudent(graph_, strategy, bits, samples_, {.target = "reference", .batch = 16},
+                       targets_);
+  }
+  [[nodiscard]] Strategy TrainFor(const Student& student,
+                                  const std::vector<DistillFeature>& features = {}) const {
+    const TrainProgram teacher = MakeTrainProgram(graph_);
+    TrainJob job;
+    job.student = &student.program;
+    job.teacher = &teacher;
+    job.settings = settings_;
+    job.features = MatchFeatures(features, graph_, student, teacher);
+    job.train.inputs = samples_.data();
+    TrainState state;
+    const TrainResult result = Train(job, {}, state);
+    EXPECT_FALSE(result.stopped);
+    return TrainedStrategy(graph_, student, result,
+                           DistillHash(graph_, student, settings_, features, job.train));
+  }
+  [[nodiscard]] double Lost(const Strategy& strategy) const {
+    return Distance(Interpret(graph_, samples_)[0],
+                    Interpret(ApplyStrategy(graph_, strategy), samples_)[0]);
+  }
+  static double Distance(const Tensor& a, const Tensor& b) {
+    double sum = 0;
+    for (std::size_t i = 0; i < static_cast<std::size_t>(a.size()); ++i) {
+      sum += std::pow(a.Values<float>()[i] - b.Values<float>()[i], 2);
+    }
+    return sum / static_cast<double>(a.size());
+  }
+
+  Graph graph_;
+  std::vector<Tensor> samples_;
+  TargetRegistry targets_;
+  TrainSettings settings_;
+};
+
+TEST_F(Distill, TrainsWhatPruningLeft) {
+  Strategy strategy;
+  strategy.prune.groups["conv1"] = {.units = 8, .keep = {0, 2, 5, 7}};
+  const Student student = Make(strategy, 0);
+  const Strategy trained = TrainFor(student);
+  EXPECT_LT(Lost(trained), 0.2 * Lost(student.strategy));
+  EXPECT_EQ(trained, TrainFor(student));
+
+  // The strategy's files bring back the same bits, in a graph with the smaller shapes.
+  const std::string file = Folder() + "trained.json";
+  SaveStrategy(trained, file);
+  const Strategy read = LoadStrategy(file);
+  EXPECT_EQ(read, trained);
+  const Graph graph = ApplyStrategy(graph_, read);
+  EXPECT_TRUE(SameGraph(graph, ApplyStrategy(graph_, trained)));
+  const Node& conv = graph.node(graph.FindNode("conv1"));
+  EXPECT_EQ(graph.constant(conv.inputs[1])->dims(), (Dims{4, 3, 3, 3}));
+  // They are the trainer's own: it computes the same from them.
+  const Student again = Make(read, 0);
+  EXPECT_LT(Distance(RunProgram(again.program, samples_)[0], Interpret(graph, samples_)[0]), 1e-9);
+  for (const FittedWeight& weight : read.fit.values->weights) {
+    bool found = false;
+    for (const TrainConstant& constant : again.program.constants) {
+      const auto values = weight.values.Values<float>();
+      found = found || std::equal(values.begin(), values.end(), constant.values.begin(),
+                                  constant.values.end());
+    }
+    EXPECT_TRUE(found) << weight.node;
+  }
+
+  // Channels that stay are matched with those of the teacher, layer by layer.
+  const std::vector<DistillFeature> layers = LayerwiseFeatures(student);
+  ASSERT_EQ(layers.size(), 2U);
+  EXPECT_EQ(layers[0].student, "r1");
+  EXPECT_EQ(layers[1].student, "r2");
+  const auto terms = MatchFeatures(layers, graph_, student, MakeTrainProgram(graph_));
+  EXPECT_EQ(terms[1].keep, (std::vector<std::int64_t>{0, 2, 5, 7}));
+  EXPECT_LT(Lost(TrainFor(student, layers)), 0.8 * Lost(student.strategy));
+  EXPECT_EQ(Refusal([&] {
+              (void)MatchFeatures(std::vector<DistillFeature>{{"r1", "z"}}, graph_, student,
+                                  student.program);
+            }),
+            "the model computes no value 'z' in 32-bit floats");
+}
+
+TEST_F(Distill, TrainsWithTheRoundingOfFewBits) {
+  for (const std::int64_t bits : {8, 4}) {
+    const Student student = Make({}, bits);
+    EXPECT_EQ(student.strategy.quantize.weights.size(), bits == 8 ? 0U : 3U);
+    // The student computes as the graph that is deployed, before and after.
+    const auto both = [&](const Student& of) {
+      return Distance(RunProgram(of.program, samples_)[0],
+                      Interpret(ApplyStrategy(graph_, of.strategy), samples_)[0]);
+    };
+    EXPECT_LT(both(student), 1e-3 * Lost(student.strategy));
+    settings_.rate = 0.003;
+    settings_.epochs = 12;
+    const Strategy trained = TrainFor(student);
+    EXPECT_LT(Lost(trained), 0.7 * Lost(student.strategy)) << bits;
+    EXPECT_NE(trained.quantize.activations, student.strategy.quantize.activations);
+    ASSERT_EQ(trained.quantize.weights.size(), 3U);
+    const std::string file = Folder() + "trained.json";
+    SaveStrategy(trained, file);
+    const Strategy read = LoadStrategy(file);
+    EXPECT_EQ(read, trained);
+    EXPECT_LT(both(Make(read, 0)), 1e-3 * Lost(trained));
+    const Graph graph = ApplyStrategy(graph_, read);
+    std::int8_t most = 0;
+    for (const ValueId id : graph.constants()) {
+      if (graph.constant(id)->dtype() != DType::kI8) continue;
+      for (const std::int8_t q : graph.constant(id)->Values<std::int8_t>()) {
+        most = std::max(most, static_cast<std::int8_t>(std::abs(q)));
+      }
+    }
+    EXPECT_LE(most, bits == 8 ? 127 : 7);
+    EXPECT_GE(most, bits == 8 ? 100 : 7);
+  }
+  Strategy broken;
+  broken.quantize = Make({}, 8).strategy.quantize;
+  broken.quantize.weights["conv1"] = {.bits = 4, .scales = {1.0}};
+  EXPECT_EQ(Refusal([&] { (void)ApplyStrategy(graph_, broken); }),
+            "quantize plan: the weight grid of layer 'conv1' has 1 scales for 8 output channels");
+}
+
+TEST(TrainStateFile, HoldsEveryBitAndShowsDamage) {
+  TrainState state;
+  state.step = 12;
+  state.running_loss = 1.0 / 3;
+  state.parameters = {{1.5F, -0.0F}, {}, {3e-40F}};
+  state.first = {{1, 2}, {}, {3}};
+  state.best = {{4, 5}, {}, {6}};
+  state.best_validation = 0.1;
+  state.stale = 2;
+  state.epochs = {{0.5, 0.25}, {0.1, 0.2}};
+  const std::string hash(64, 'a');
+  const std::string file = Folder() + "state";
+  SaveTrainState(file, state, hash);
+  const TrainState read = LoadTrainState(file, hash);
+  EXPECT_EQ(read.step, state.step);
+  EXPECT_EQ(read.running_loss, state.running_loss);
+  EXPECT_EQ(read.parameters, state.parameters);
+  EXPECT_TRUE(std::signbit(read.parameters[0][1]));
+  EXPECT_EQ(read.first, state.first);
+  EXPECT_TRUE(read.second.empty());
+  EXPECT_EQ(read.best, state.best);
+  EXPECT_EQ(read.best_validation, state.best_validation);
+  EXPECT_EQ(read.stale, state.stale);
+  ASSERT_EQ(read.epochs.size(), 2U);
+  EXPECT_EQ(read.epochs[1].validation, 0.2);
+
+  EXPECT_EQ(Refusal([&] { (void)LoadTrainState(file, std::string(64, 'b')); }),
+            "'" + file +
+                "': it belongs to a training of another model, on other samples or with "
+                "other settings");
+  const std::string bytes = ReadFile(file);
+  for (std::size_t i = 0; i < bytes.size(); i += 7) {
+    std::string damaged = bytes;
+    damaged[i] = static_cast<char>(damaged[i] ^ 0x04);
+    WriteFileAtomic(file, damaged);
+    EXPECT_NE(Refusal([&] { (void)LoadTrainState(file, hash); }), "accepted") << i;
+    WriteFileAtomic(file, bytes.substr(0, i));
+    EXPECT_NE(Refusal([&] { (void)LoadTrainState(file, hash); }), "accepted") << i;
+  }
+}
+
+}  // namespace
+}  // namespace msc

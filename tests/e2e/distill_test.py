@@ -1,0 +1,88 @@
+"""mscgym distill: a student learns, stops, goes on."""
+
+import json
+import os
+import signal
+import time
+import unittest
+
+import e2e
+
+
+class Distill(e2e.SearchTest):
+    def setUp(self):
+        super().setUp()
+        config = e2e.small_config()
+        self.model = config["model"]
+        self.form = ["--mean", "0.286", "--std", "0.353"]
+        self.images = config["calibration"]["data"]["images"]
+        self.test = ["--test", config["quality"]["data"]["images"],
+                     "--labels", config["quality"]["data"]["labels"], "--test-samples", "256"]
+
+    def distill(self, *arguments):
+        done = self.mscgym("distill", self.model, "--data", self.images, *self.form, "--json",
+                           *arguments)
+        if "needs libtorch" in done.stderr:
+            self.assertIn("install libtorch", done.stderr)
+            self.skipTest("this build has no libtorch")
+        return done
+
+    def test_a_student_learns_and_its_strategy_replays(self):
+        trained, model = self.at("trained.json"), self.at("trained.onnx")
+        done = self.distill("--weight-bits", "3", "--samples", "256", "--calibration-samples", "64",
+                            "--batch", "32", "--epochs", "2", "--rate", "0.0005", *self.test,
+                            "--save-strategy", trained, "--out", model)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        made = json.loads(done.stdout)
+        self.assertLess(made["after"]["kl"], 0.8 * made["before"]["kl"])
+        self.assertEqual(len(made["epochs"]), 2)
+        self.succeed("run", model, "--target", "reference")
+
+    def test_an_interrupted_training_goes_on(self):
+        arguments = ["--weight-bits", "8", "--samples", "192", "--calibration-samples", "32",
+                     "--batch", "16", "--epochs", "2"]
+        whole, broken = self.at("whole.json"), self.at("broken.json")
+        self.assertEqual(self.distill(*arguments, "--save-strategy", whole).returncode, 0)
+        process = self.start("distill", self.model, "--data", self.images, *self.form, *arguments,
+                             "--save-strategy", broken)
+        end = time.monotonic() + e2e.DEADLINE_S
+        while process.poll() is None and time.monotonic() < end:
+            # Until it answers: before training starts, a signal would end it at once.
+            line = process.stderr.readline()
+            if "[train]" in line or "[teacher]" in line:
+                process.send_signal(signal.SIGINT)
+                break
+        _, errors = process.communicate(timeout=e2e.DEADLINE_S)
+        if process.returncode == 1:
+            self.assertIn("--resume goes on", errors)
+            self.assertFalse(os.path.exists(broken))
+        done = self.distill(*arguments, "--save-strategy", broken, "--resume")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(e2e.read(broken), e2e.read(whole))
+        self.assertEqual(e2e.read(self.at("broken.weights")), e2e.read(self.at("whole.weights")))
+        # Another training does not take that file for its own.
+        done = self.distill(*arguments, "--seed", "5", "--save-strategy", broken, "--resume")
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("belongs to a training of another model", done.stderr)
+
+    def test_mistakes_are_refused_and_leave_nothing(self):
+        rows = (
+            ("the student would be the model itself", []),
+            ("--hard needs --data-labels", ["--weight-bits", "8", "--hard", "1"]),
+            ("fewer than a batch of 128", ["--weight-bits", "8", "--samples", "100"]),
+            ("none is left to learn from",
+             ["--weight-bits", "8", "--samples", "10", "--validation", "10"]),
+            ("computes no value 'nowhere'",
+             ["--weight-bits", "8", "--samples", "128", "--feature", "nowhere"]),
+        )
+        for text, arguments in rows:
+            with self.subTest(text):
+                out = self.at("out.onnx")
+                done = self.distill(*arguments, "--out", out)
+                self.assertEqual(done.returncode, 2, done.stderr)
+                self.assertIn(text, done.stderr)
+                self.assertFalse(os.path.exists(out))
+
+
+if __name__ == "__main__":
+    e2e.main()
