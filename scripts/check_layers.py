@@ -53,6 +53,7 @@ RULES = {
     "cost/analytic": "compiler/runtime compiler/base",
     "cost/model": "compiler/base compiler/ir compiler/ops compiler/strategy",
     "cost/quality": "cost/model compiler/*",
+    "cost/track": "cost/quality compiler/*",
     "cost/measure": "cost/model cost/quality compiler/*",
     "cost/cache": "cost/model compiler/base compiler/ir compiler/ops compiler/strategy",
     "cost/partition": "cost/model cost/measure cost/cache compiler/*",

@@ -96,20 +96,27 @@ ArtefactManifest WriteArtefact(const std::string& folder, const Graph& canonical
   return manifest;
 }
 
-Result<Artefact> LoadArtefact(const std::string& folder, const TargetRegistry& registry,
-                              OtherVersions others) {
+ArtefactParts ReadArtefact(const std::string& folder, const TargetRegistry& registry,
+                           OtherVersions others) {
   const std::string manifest_path = Path(folder, "manifest.json");
   auto manifest =
       FromJsonText<ArtefactManifest>(ReadFile(manifest_path), "'" + manifest_path + "'");
   CheckFiles(manifest, folder, manifest_path);
   if (others == OtherVersions::kRefuse) CheckVersions(manifest, registry, folder);
-  const Lowered lowered{.graph = LoadGraph(Path(folder, "graph")),
-                        .target = manifest.target,
-                        .regions = manifest.regions};
-  const CompileOptions options{.threads = manifest.threads, .bindings = {}};
-  Result<Executable> executable = BuildExecutable(lowered, registry, options);
+  Lowered model{.graph = LoadGraph(Path(folder, "graph")),
+                .target = manifest.target,
+                .regions = manifest.regions};
+  return {.manifest = std::move(manifest), .model = std::move(model)};
+}
+
+Result<Artefact> LoadArtefact(const std::string& folder, const TargetRegistry& registry,
+                              OtherVersions others) {
+  ArtefactParts parts = ReadArtefact(folder, registry, others);
+  const CompileOptions options{.threads = parts.manifest.threads, .bindings = {}};
+  Result<Executable> executable = BuildExecutable(parts.model, registry, options);
   if (!executable.ok()) return executable.failure();
-  return Artefact{.manifest = std::move(manifest), .executable = std::move(executable).value()};
+  return Artefact{.manifest = std::move(parts.manifest),
+                  .executable = std::move(executable).value()};
 }
 
 }  // namespace msc

@@ -59,15 +59,24 @@ ArtefactManifest WriteArtefact(const std::string& folder, const Graph& canonical
                                const Strategy& strategy, const TargetRegistry& registry,
                                const CompileOptions& options);
 
-struct Artefact {
-  ArtefactManifest manifest;
-  Executable executable;
-};
-
 /// Whether an artefact may be built where its targets have other versions or another instruction
 /// set than where it was compiled: its numbers may then differ in their last bits, and what was
 /// measured there says nothing of here.
 enum class OtherVersions : std::uint8_t { kRefuse, kAllow };
+
+/// What an artefact's files say, before anything is built of it.
+struct ArtefactParts {
+  ArtefactManifest manifest;
+  Lowered model;
+};
+/// Reads an artefact's files. UserError as LoadArtefact.
+[[nodiscard]] ArtefactParts ReadArtefact(const std::string& folder, const TargetRegistry& registry,
+                                         OtherVersions others);
+
+struct Artefact {
+  ArtefactManifest manifest;
+  Executable executable;
+};
 
 /// Reads an artefact back and builds it. Before that, UserError naming the file whose bytes are not
 /// those of the manifest, the target that this build lacks, or the versions that differ.

@@ -29,6 +29,7 @@ void AddConformance(CLI::App& app, AppContext& context);
 void AddPrune(CLI::App& app, AppContext& context);
 void AddQuantize(CLI::App& app, AppContext& context);
 void AddDistill(CLI::App& app, AppContext& context);
+void AddTrack(CLI::App& app, AppContext& context);
 void AddRun(CLI::App& app, AppContext& context);
 void AddBench(CLI::App& app, AppContext& context);
 void AddPartition(CLI::App& app, AppContext& context);

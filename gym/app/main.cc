@@ -49,6 +49,7 @@ int Main(int argc, char** argv) {
   AddPrune(app, context);
   AddQuantize(app, context);
   AddDistill(app, context);
+  AddTrack(app, context);
   AddRun(app, context);
   AddBench(app, context);
   AddPartition(app, context);

@@ -1,4 +1,4 @@
-"""mscgym distill: a student learns, stops, goes on."""
+"""mscgym distill and track: a student learns, stops, goes on; values are compared stage by stage."""
 
 import json
 import os
@@ -36,6 +36,13 @@ class Distill(e2e.SearchTest):
         made = json.loads(done.stdout)
         self.assertLess(made["after"]["kl"], 0.8 * made["before"]["kl"])
         self.assertEqual(len(made["epochs"]), 2)
+        # The replayed strategy computes what its ONNX file says, and what its operators mean.
+        done = self.mscgym("track", self.model, "--strategy", trained, "--targets", "onednn",
+                           "--data", self.images, *self.form, "--tensors", "logits", "--json")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        stages = json.loads(done.stdout)["stages"]
+        self.assertEqual([stage["stage"] for stage in stages], ["optimized", "onednn"])
+        self.assertEqual(stages[1]["errors"][0]["value"], "logits")
         self.succeed("run", model, "--target", "reference")
 
     def test_an_interrupted_training_goes_on(self):
@@ -82,6 +89,32 @@ class Distill(e2e.SearchTest):
                 self.assertEqual(done.returncode, 2, done.stderr)
                 self.assertIn(text, done.stderr)
                 self.assertFalse(os.path.exists(out))
+
+
+class Track(e2e.SearchTest):
+    def test_values_are_compared_with_what_operators_mean(self):
+        model = e2e.small_config()["model"]
+        report = json.loads(self.succeed("track", model, "--targets", "onednn,native", "--random",
+                                         "3", "--bisect", "--json", "--store",
+                                         self.at("values")).stdout)
+        self.assertEqual([stage["reference"] for stage in report["stages"]], ["baseline"] * 2)
+        for stage in report["stages"]:
+            self.assertGreater(len(stage["errors"]), 10)
+            self.assertNotIn("first", stage)
+        self.assertEqual([row["blame"] for row in report["bisections"]], ["none"] * 2)
+        self.assertGreater(len(os.listdir(self.at("values"))), 40)
+
+        # An artefact is compared with its own strategy.
+        pruned, artefact = self.at("pruned.json"), self.at("artefact")
+        self.succeed("prune", model, "--density", "0.9", "--save-plan", pruned)
+        self.succeed("compile", model, "--strategy", pruned, "--out", artefact)
+        done = self.mscgym("track", model, "--artefact", artefact, "--random", "3", "--bisect",
+                           "--json")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(json.loads(done.stdout)["stages"][0]["stage"], "optimized")
+        done = self.mscgym("track", model, "--random", "3", "--input", "x.npy")
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("give one of --input, --data and --random", done.stderr)
 
 
 if __name__ == "__main__":

@@ -1,0 +1,115 @@
+#include "cost/track/store.h"
+
+#include <filesystem>
+
+#include "compiler/base/error.h"
+#include "compiler/base/file.h"
+#include "compiler/ops/eval.h"
+#include "cost/quality/array_file.h"
+
+namespace msc::cost {
+namespace {
+
+/// Of any length and any bytes: as a number and what of the name a file may be called.
+std::string FileName(std::size_t number, const std::string& stage, const std::string& name) {
+  constexpr std::size_t kMost = 80;
+  std::string text = std::to_string(number);
+  while (text.size() < 4) text.insert(text.begin(), '0');
+  text += "_" + stage + "_";
+  for (const char c : name.substr(0, kMost)) {
+    const bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+                       c == '.' || c == '-' || c == '_';
+    text += plain ? c : '_';
+  }
+  return text + ".npy";
+}
+
+}  // namespace
+
+Tensor AsNumbers(const Tensor& tensor) {
+  switch (tensor.dtype()) {
+    case DType::kF32:
+    case DType::kF64:
+      return tensor;
+    case DType::kF16:
+    case DType::kBF16:
+      return ToF32(tensor);
+    case DType::kI8:
+    case DType::kU8:
+    case DType::kI16:
+    case DType::kU16:
+    case DType::kBool: {
+      Tensor numbers(DType::kF32, tensor.dims());
+      const auto out = numbers.MutableValues<float>();
+      for (std::size_t i = 0; i < out.size(); ++i) {
+        out[i] = static_cast<float>(NumberAt(tensor, static_cast<std::int64_t>(i)));
+      }
+      return numbers;
+    }
+    case DType::kI32:
+    case DType::kU32:
+    case DType::kI64:
+    case DType::kU64: {
+      Tensor numbers(DType::kF64, tensor.dims());
+      const auto out = numbers.MutableValues<double>();
+      for (std::size_t i = 0; i < out.size(); ++i) {
+        out[i] = NumberAt(tensor, static_cast<std::int64_t>(i));
+      }
+      return numbers;
+    }
+    default:
+      throw UserError("values of type " + std::string(Name(tensor.dtype())) +
+                      " cannot be compared as numbers");
+  }
+}
+
+TrackStore::TrackStore(std::string folder, std::uint64_t most_bytes)
+    : folder_(std::move(folder)), most_bytes_(most_bytes) {
+  if (folder_.empty()) return;
+  std::error_code none;
+  if (std::filesystem::exists(folder_, none) && !std::filesystem::is_empty(folder_, none)) {
+    throw UserError("'" + folder_ + "' is not empty; name a new folder");
+  }
+  MakeFolders(folder_);
+}
+
+bool TrackStore::Put(const std::string& stage, const std::string& name, const Tensor& value) {
+  Tensor numbers = AsNumbers(value);
+  if (numbers.bytes() > most_bytes_ - bytes_) {
+    ++left_out_;
+    return false;
+  }
+  Entry entry;
+  entry.dtype = value.dtype();
+  bytes_ += numbers.bytes();
+  if (folder_.empty()) {
+    entry.value = std::move(numbers);
+  } else {
+    entry.file = folder_ + "/" + FileName(entries_.size(), stage, name);
+    // A scalar is no array file of samples.
+    WriteNpy(entry.file, numbers.dims().empty() ? numbers.Reshaped({1}) : numbers);
+    entry.value = Tensor(DType::kU8, {0});
+  }
+  if (entries_.insert_or_assign({stage, name}, std::move(entry)).second) {
+    order_[stage].push_back(name);
+  }
+  return true;
+}
+
+std::optional<Tensor> TrackStore::Get(const std::string& stage, const std::string& name) const {
+  const auto entry = entries_.find({stage, name});
+  if (entry == entries_.end()) return std::nullopt;
+  return entry->second.file.empty() ? entry->second.value : ReadNpy(entry->second.file);
+}
+
+DType TrackStore::TypeOf(const std::string& stage, const std::string& name) const {
+  const auto entry = entries_.find({stage, name});
+  return entry == entries_.end() ? DType::kUndefined : entry->second.dtype;
+}
+
+std::vector<std::string> TrackStore::Names(const std::string& stage) const {
+  const auto order = order_.find(stage);
+  return order == order_.end() ? std::vector<std::string>() : order->second;
+}
+
+}  // namespace msc::cost

@@ -1,0 +1,230 @@
+#include <algorithm>
+#include <cstdio>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <CLI/CLI.hpp>
+
+#include "compiler/base/error.h"
+#include "compiler/base/file.h"
+#include "compiler/base/rng.h"
+#include "compiler/pipeline/artefact.h"
+#include "compiler/pipeline/batch.h"
+#include "compiler/pipeline/fitted.h"
+#include "cost/quality/array_file.h"
+#include "cost/track/bisect.h"
+#include "cost/track/stage.h"
+#include "gym/app/command.h"
+#include "gym/app/judge.h"
+#include "gym/app/model.h"
+#include "gym/app/progress.h"
+#include "gym/app/registries.h"
+#include "gym/app/track_print.h"
+
+namespace msc::gym {
+namespace {
+
+struct Options {
+  std::string model;
+  std::vector<std::string> shapes;
+  std::string strategy;
+  std::vector<std::string> targets;
+  std::vector<std::string> artefacts;
+  std::vector<std::string> tensors;
+  std::vector<std::string> inputs;
+  std::string images;
+  cost::DataConfig data;
+  std::int64_t samples = 1;
+  std::optional<std::uint64_t> random;
+  int threads = 1;
+  double tolerance = 0;
+  std::string store;
+  double store_mb = 1024;
+  bool bisect = false;
+  bool any_version = false;
+  bool json = false;
+};
+
+std::vector<Tensor> RandomInputs(const Graph& bound, std::uint64_t seed) {
+  std::vector<Tensor> inputs;
+  Rng rng(seed);
+  for (const ValueId id : bound.inputs()) {
+    const ValueType& type = bound.type(id);
+    Tensor tensor(type.dtype, StaticDims(type.shape.value()).value());
+    if (type.dtype == DType::kF32) {
+      for (float& x : tensor.MutableValues<float>()) x = static_cast<float>(rng.Normal());
+    }
+    inputs.push_back(std::move(tensor));
+  }
+  return inputs;
+}
+
+std::vector<Tensor> LoadInputs(const Options& options, const Graph& canonical, const Graph& bound) {
+  const int ways = (options.inputs.empty() ? 0 : 1) + (options.images.empty() ? 0 : 1) +
+                   (options.random ? 1 : 0);
+  if (ways != 1) throw UserError("give one of --input, --data and --random");
+  if (options.random) return RandomInputs(bound, *options.random);
+  if (!options.images.empty()) {
+    const std::int64_t count = BatchSize(bound, 1);
+    return {LoadSamples(options.data, canonical, options.images, "", count).inputs};
+  }
+  std::vector<Tensor> inputs;
+  for (const std::string& path : options.inputs) inputs.push_back(cost::ReadNpy(path));
+  return inputs;
+}
+
+/// What integers and bf16 do to a value is no fault.
+double ToleranceFor(const Options& options, const Strategy& strategy) {
+  if (options.tolerance > 0) return options.tolerance;
+  for (const auto& [layer, precision] : strategy.quantize.layers) {
+    if (precision != Name(Precision::kF32)) return 0.05;
+  }
+  return 1e-3;
+}
+
+/// The strategy of the first artefact, unless the command line names one.
+Strategy StrategyFor(const Options& options) {
+  if (!options.strategy.empty()) return LoadStrategy(options.strategy);
+  if (options.artefacts.empty()) return {};
+  const std::string path = options.artefacts[0] + "/strategy.json";
+  if (StrategyFromJson(ReadFile(path), "'" + path + "'").fit.weights.empty()) {
+    return LoadStrategy(path);
+  }
+  throw UserError("'" + options.artefacts[0] +
+                  "' was compiled with fitted weights; name their strategy.json by --strategy");
+}
+
+void Track(const Options& options, AppContext& context) {
+  const TargetRegistry targets = MakeTargets();
+  const Graph graph = LoadModel(options.model, options.shapes);
+  Strategy strategy = StrategyFor(options);
+  std::vector<cost::TrackStage> stages;
+  CompileOptions compile{.threads = options.threads,
+                         .bindings = BatchBindings(graph, options.samples)};
+  for (const std::string& folder : options.artefacts) {
+    ArtefactParts parts = ReadArtefact(
+        folder, targets, options.any_version ? OtherVersions::kAllow : OtherVersions::kRefuse);
+    // The sizes that it was compiled for are those of all stages.
+    compile.bindings = {};
+    for (const auto& [symbol, size] : parts.manifest.bindings) compile.bindings[symbol] = size;
+    stages.push_back({std::filesystem::path(folder).lexically_normal().string(),
+                      std::move(parts.model), parts.manifest.threads});
+  }
+  std::vector<std::string> wanted = options.targets;
+  if (wanted.empty() && options.artefacts.empty()) wanted.push_back(strategy.target);
+  for (const std::string& target : wanted) {
+    Strategy there = strategy;
+    if (target != strategy.target) there.partition.clear();
+    there.target = target;
+    stages.push_back(cost::CompiledStage(graph, there, targets, compile));
+  }
+
+  TrackReport report;
+  report.model = options.model;
+  report.tolerance = ToleranceFor(options, strategy);
+  cost::TrackStore store(options.store, static_cast<std::uint64_t>(options.store_mb * 1e6));
+  ProgressLine line;
+  const cost::TrackStage baseline = cost::BaselineStage(graph, compile);
+  const std::vector<Tensor> inputs = LoadInputs(options, graph, baseline.model.graph);
+  const auto compare = [&](const cost::TrackStage& stage, const std::string& reference) {
+    line.Show("[track] " + stage.name);
+    return cost::CompareStage(stage, reference, options.tensors, inputs, report.tolerance, targets,
+                              store);
+  };
+  (void)compare(baseline, baseline.name);
+  std::string reference = baseline.name;
+  Strategy changes = strategy;
+  changes.target.clear();
+  changes.partition.clear();
+  Strategy none;
+  none.target.clear();
+  none.model_hash = changes.model_hash;
+  if (!(changes == none)) {
+    const cost::TrackStage optimized = cost::OptimizedStage(graph, strategy, compile);
+    report.stages.push_back(compare(optimized, reference));
+    reference = optimized.name;
+  }
+  for (const std::string& name : options.tensors) {
+    if (store.TypeOf(reference, name) == DType::kUndefined) {
+      throw UserError("stage " + reference + " has no value '" + name + "', or no room for it");
+    }
+  }
+  for (const cost::TrackStage& stage : stages) {
+    report.stages.push_back(compare(stage, reference));
+    const bool departs = report.stages.back().first.has_value();
+    if (departs) context.exit_code = kExitInfeasible;
+    if (!options.bisect) continue;
+    report.bisections.emplace_back(
+        stage.name, cost::Bisect(stage, reference, store, inputs, report.tolerance, targets,
+                                 [&](std::int64_t low, std::int64_t high) {
+                                   line.Show("[bisect] " + stage.name + ": values " +
+                                             std::to_string(low) + " to " + std::to_string(high));
+                                 }));
+    if (report.bisections.back().second.blame != cost::Blame::kNone) {
+      context.exit_code = kExitInfeasible;
+    }
+  }
+  report.left_out = store.left_out();
+  options.json ? PrintTrackJson(report) : PrintTrackTable(report);
+}
+
+}  // namespace
+
+void AddTrack(CLI::App& app, AppContext& context) {
+  auto options = std::make_shared<Options>();
+  CLI::App* command = app.add_subcommand(
+      "track", "Compare the values inside a model from stage to stage: where it goes wrong");
+  command->add_option("model", options->model, "an .onnx file or a saved graph (.json)")
+      ->required();
+  AddShapeOption(*command, options->shapes);
+  command->add_option("--strategy", options->strategy, "compare the model under this strategy too");
+  command
+      ->add_option("--targets", options->targets, "targets to compile it for, separated by commas")
+      ->delimiter(',');
+  command
+      ->add_option("--artefact", options->artefacts,
+                   "an artefact of the model to compare; again "
+                   "for more")
+      ->allow_extra_args(false);
+  command->add_option("--tensors", options->tensors, "names of values, by commas; all without it")
+      ->delimiter(',');
+  command->add_option("--input", options->inputs, "a .npy file an input, in order");
+  command->add_option("--data", options->images, "a file of samples instead");
+  command->add_option("--format", options->data.format, "its form: idx or npy")
+      ->check(CLI::IsMember({"idx", "npy"}))
+      ->capture_default_str();
+  command->add_option("--mean", options->data.mean, "subtracted from samples");
+  command->add_option("--std", options->data.std, "samples are divided by it");
+  command->add_option("--random", options->random, "normal random inputs instead, of this seed");
+  command->add_option("--samples", options->samples, "size of a symbolic batch dimension")
+      ->check(CLI::Range(1, 65536))
+      ->capture_default_str();
+  command->add_option("--threads", options->threads, "threads of compiled stages")
+      ->check(CLI::Range(1, 1024))
+      ->capture_default_str();
+  command
+      ->add_option("--tolerance", options->tolerance,
+                   "largest error that is none, relative to a value's range; 0.001, or 0.05 where "
+                   "layers are int8 or bf16")
+      ->check(CLI::Range(1e-12, 1e6));
+  command->add_option("--store", options->store, "new folder to keep all values in, as .npy files");
+  command->add_option("--store-mb", options->store_mb, "and how many megabytes they may take")
+      ->check(CLI::Range(0.001, 1e9))
+      ->capture_default_str();
+  command->add_flag("--bisect", options->bisect,
+                    "find the operator where a compiled stage departs, and whose fault it is");
+  command->add_flag("--any-version", options->any_version,
+                    "take artefacts that were compiled with other libraries");
+  command->add_flag("--json", options->json, "for scripts");
+  command->footer(
+      "Exit code 3: a compiled stage departs from what its operators mean.\nExample:\n  mscgym "
+      "track "
+      "model.onnx --strategy run/best/strategy.json --targets onednn,native\n    --input image.npy "
+      "--bisect");
+  command->callback([options, &context] { Track(*options, context); });
+}
+
+}  // namespace msc::gym
