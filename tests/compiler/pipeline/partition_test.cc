@@ -9,6 +9,7 @@
 #include "compiler/base/error.h"
 #include "compiler/base/file.h"
 #include "compiler/base/rng.h"
+#include "compiler/base/sanitizer.h"
 #include "compiler/import/onnx/import.h"
 #include "compiler/ir/serialize.h"
 #include "compiler/ir/text.h"
@@ -252,13 +253,16 @@ struct Case {
   friend void PrintTo(const Case& c, std::ostream* out) { *out << c.precision; }
 };
 
+constexpr std::int64_t kSamples = kSanitized ? 1 : 4;
+
 class ShippedModel : public testing::TestWithParam<Case> {
  protected:
   void SetUp() override {
     graph_ = ImportOnnx("experiments/models/fashion_resnet.onnx");
     Canonicalize(graph_);
-    const Calibrator calibrator = ObserveActivations(graph_, {{RandomTensor({4, 1, 28, 28}, 3)}},
-                                                     {.target = "reference", .batch = 4}, targets_);
+    const Calibrator calibrator =
+        ObserveActivations(graph_, {{RandomTensor({kSamples, 1, 28, 28}, 3)}},
+                           {.target = "reference", .batch = kSamples}, targets_);
     strategy_.target = "reference";
     if (GetParam().precision == "f32") return;
     strategy_.quantize.activations = calibrator.Scales({.method = "minmax"});

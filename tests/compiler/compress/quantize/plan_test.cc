@@ -9,6 +9,7 @@
 #include <gtest/gtest.h>
 
 #include "compiler/base/error.h"
+#include "compiler/base/sanitizer.h"
 #include "compiler/compress/quantize/quantize.h"
 #include "compiler/import/onnx/import.h"
 #include "compiler/ops/fused.h"
@@ -689,6 +690,9 @@ TEST(RandomNetworks, KeepTheirNumbersWhateverThePlan) {
 
 class ShippedModel : public ::testing::Test {
  protected:
+  void SetUp() override {
+    if (kSanitized) GTEST_SKIP() << "40 s under a sanitizer, for code that random networks reach";
+  }
   static Graph Canonical() {
     Graph graph = ImportOnnx("experiments/models/fashion_resnet.onnx");
     Canonicalize(graph);
