@@ -19,10 +19,10 @@
 #include "compiler/pipeline/fitted.h"
 #include "gym/app/command.h"
 #include "gym/app/distill_print.h"
-#include "gym/app/judge.h"
 #include "gym/app/model.h"
 #include "gym/app/progress.h"
 #include "gym/app/registries.h"
+#include "gym/app/samples.h"
 #include "gym/app/stop.h"
 
 namespace msc::gym {
@@ -202,11 +202,12 @@ void Distill(Options options, AppContext& context) {
   DistillReport report;
   report.model = options.model;
   report.settings = options.settings;
-  std::optional<cost::Dataset> test;
+  std::optional<TestJudge> judge;
   if (!options.test_images.empty()) {
-    test = LoadSamples(options.data, teacher, options.test_images, options.test_labels,
-                       options.test_samples);
-    report.before = CompareOn(*test, teacher, ApplyStrategy(base, student.strategy), run, targets);
+    judge.emplace(LoadSamples(options.data, teacher, options.test_images, options.test_labels,
+                              options.test_samples),
+                  teacher, run, targets);
+    report.before = judge->Judge(ApplyStrategy(base, student.strategy));
   }
 
   ProgressLine line;
@@ -232,7 +233,7 @@ void Distill(Options options, AppContext& context) {
   }
   const Strategy strategy = TrainedStrategy(base, student, result, hash);
   const Graph trained = ApplyStrategy(base, strategy);
-  if (test) report.after = CompareOn(*test, teacher, trained, run, targets);
+  if (judge) report.after = judge->Judge(trained);
   report.epochs = result.epochs;
   if (!options.save_strategy.empty()) SaveStrategy(strategy, options.save_strategy);
   if (!options.out.empty()) ExportOnnx(trained, options.out);

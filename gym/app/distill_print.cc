@@ -3,25 +3,16 @@
 #include <cstdio>
 
 #include "compiler/base/fields.h"
+#include "gym/app/quality_print.h"
 
 namespace msc::gym {
 namespace {
 
-void PrintQuality(const char* who, const cost::Quality& quality) {
+void PrintOne(const char* who, const cost::Quality& quality) {
   std::printf("%-16s  distillation loss %.5f nats, same class %.2f %%", who, quality.kl,
               100 * quality.agreement);
   if (quality.accuracy) std::printf(", accuracy %.2f %%", 100 * *quality.accuracy);
   std::printf("\n");
-}
-
-nlohmann::json QualityJson(const cost::Quality& quality) {
-  nlohmann::json json = {{"samples", quality.samples},
-                         {"kl", quality.kl},
-                         {"mse", quality.mse},
-                         {"agreement", quality.agreement}};
-  if (quality.accuracy) json["accuracy"] = *quality.accuracy;
-  if (quality.reference_accuracy) json["reference_accuracy"] = *quality.reference_accuracy;
-  return json;
 }
 
 }  // namespace
@@ -41,8 +32,8 @@ void PrintDistillTable(const DistillReport& report) {
     std::printf(", teacher's accuracy %.2f %%", 100 * *report.after->reference_accuracy);
   }
   std::printf("\n");
-  PrintQuality("before training", *report.before);
-  PrintQuality("after", *report.after);
+  PrintOne("before training", *report.before);
+  PrintOne("after", *report.after);
 }
 
 void PrintDistillJson(const DistillReport& report) {

@@ -174,7 +174,8 @@ void Prune(Options options) {
   report.score = options.plan.empty() ? options.score : "plan";
   if (!options.samples.test_images.empty()) {
     report.quality =
-        TestJudge(options.samples, graph, options.calibration.run, targets).Judge(pruned);
+        TestJudge(LoadTest(options.samples, graph), graph, options.calibration.run, targets)
+            .Judge(pruned);
   }
   if (!options.save_plan.empty()) SaveStrategy(strategy, options.save_plan);
   if (!options.out.empty()) ExportOnnx(pruned, options.out);

@@ -5,6 +5,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "gym/app/quality_print.h"
+
 namespace msc::gym {
 namespace {
 
@@ -45,15 +47,7 @@ void PrintPruneTable(const PruneReport& report) {
               report.macs * 1e-6, report.macs_kept * 1e-6, Percent(report.macs_kept, report.macs),
               report.bytes * 1e-6, report.bytes_kept * 1e-6,
               Percent(report.bytes_kept, report.bytes));
-  if (!report.quality) return;
-  const cost::Quality& quality = *report.quality;
-  std::printf("%lld samples: distillation loss %.5f nats, same class %.2f %%",
-              static_cast<long long>(quality.samples), quality.kl, 100 * quality.agreement);
-  if (quality.accuracy && quality.reference_accuracy) {
-    std::printf(", accuracy %.2f %% (before %.2f %%)", 100 * *quality.accuracy,
-                100 * *quality.reference_accuracy);
-  }
-  std::printf("\n");
+  if (report.quality) PrintQuality(*report.quality);
 }
 
 void PrintPruneJson(const PruneReport& report) {
@@ -77,17 +71,7 @@ void PrintPruneJson(const PruneReport& report) {
                         {"macs", report.macs},          {"macs_kept", report.macs_kept},
                         {"weight_bytes", report.bytes}, {"weight_bytes_kept", report.bytes_kept},
                         {"layers", std::move(layers)}};
-  if (report.quality) {
-    const cost::Quality& quality = *report.quality;
-    all["quality"] = {{"samples", quality.samples},
-                      {"kl", quality.kl},
-                      {"mse", quality.mse},
-                      {"agreement", quality.agreement}};
-    if (quality.accuracy) all["quality"]["accuracy"] = *quality.accuracy;
-    if (quality.reference_accuracy) {
-      all["quality"]["reference_accuracy"] = *quality.reference_accuracy;
-    }
-  }
+  if (report.quality) all["quality"] = QualityJson(*report.quality);
   std::printf("%s\n", all.dump(2).c_str());
 }
 

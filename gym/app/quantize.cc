@@ -134,7 +134,7 @@ void Quantize(Options options) {
                         .quality = std::nullopt,
                         .sensitivity = {}};
   if (!options.samples.test_images.empty()) {
-    const TestJudge judge(options.samples, graph, options.run, targets);
+    const TestJudge judge(LoadTest(options.samples, graph), graph, options.run, targets);
     report.quality = judge.Judge(applied);
     if (!options.sensitivity.empty())
       MeasureSensitivity(options, graph, base, samples, judge, report);

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "compiler/base/file.h"
+#include "gym/app/quality_print.h"
 
 namespace msc::gym {
 namespace {
@@ -143,15 +144,7 @@ void PrintQuantizeTable(const QuantizeReport& report) {
   }
   PrintPairs(report);
   PrintCorrelation(report);
-  if (!report.quality) return;
-  const cost::Quality& quality = *report.quality;
-  std::printf("%lld samples: distillation loss %.5f nats, same class %.2f %%",
-              static_cast<long long>(quality.samples), quality.kl, 100 * quality.agreement);
-  if (quality.accuracy && quality.reference_accuracy) {
-    std::printf(", accuracy %.2f %% (before %.2f %%)", 100 * *quality.accuracy,
-                100 * *quality.reference_accuracy);
-  }
-  std::printf("\n");
+  if (report.quality) PrintQuality(*report.quality);
 }
 
 void PrintQuantizeJson(const QuantizeReport& report) {
@@ -181,17 +174,7 @@ void PrintQuantizeJson(const QuantizeReport& report) {
                         {"cpu_has_vnni", report.has_vnni},
                         {"layers", std::move(layers)},
                         {"smoothed", std::move(smoothed)}};
-  if (report.quality) {
-    const cost::Quality& quality = *report.quality;
-    all["quality"] = {{"samples", quality.samples},
-                      {"kl", quality.kl},
-                      {"mse", quality.mse},
-                      {"agreement", quality.agreement}};
-    if (quality.accuracy) all["quality"]["accuracy"] = *quality.accuracy;
-    if (quality.reference_accuracy) {
-      all["quality"]["reference_accuracy"] = *quality.reference_accuracy;
-    }
-  }
+  if (report.quality) all["quality"] = QualityJson(*report.quality);
   std::printf("%s\n", all.dump(2).c_str());
 }
 

@@ -23,15 +23,6 @@ const Shape& InputShape(const Graph& graph) {
   return *shape;
 }
 
-cost::Dataset Load(const SampleOptions& options, const Graph& graph, const std::string& images,
-                   const std::string& labels, std::int64_t count) {
-  cost::DataConfig data = options.data;
-  data.images = images;
-  data.labels = labels;
-  data.count = count;
-  return cost::LoadDataset(data, InputShape(graph));
-}
-
 /// Sum over the samples of the cosine of their first outputs.
 double CosineSum(const Tensor& a, const Tensor& b) {
   const std::int64_t samples = a.dims().at(0);
@@ -80,19 +71,33 @@ void CheckSampleOptions(const SampleOptions& options) {
   }
 }
 
+cost::Dataset LoadSamples(const cost::DataConfig& form, const Graph& graph,
+                          const std::string& images, const std::string& labels,
+                          std::int64_t count) {
+  cost::DataConfig data = form;
+  data.images = images;
+  data.labels = labels;
+  data.count = count;
+  return cost::LoadDataset(data, InputShape(graph));
+}
+
 std::vector<Tensor> LoadCalibration(const SampleOptions& options, const Graph& graph) {
   std::vector<Tensor> samples;
   if (!options.images.empty()) {
-    samples.push_back(Load(options, graph, options.images, "", options.samples).inputs);
+    samples.push_back(LoadSamples(options.data, graph, options.images, "", options.samples).inputs);
   }
   return samples;
 }
 
-TestJudge::TestJudge(const SampleOptions& options, const Graph& before, CalibrationRun run,
-                     const TargetRegistry& targets)
-    : run_(std::move(run)), targets_(targets) {
+cost::Dataset LoadTest(const SampleOptions& options, const Graph& graph) {
   if (options.test_images.empty()) throw UserError("--test is needed: samples to compare on");
-  test_ = Load(options, before, options.test_images, options.test_labels, options.test_samples);
+  return LoadSamples(options.data, graph, options.test_images, options.test_labels,
+                     options.test_samples);
+}
+
+TestJudge::TestJudge(cost::Dataset test, const Graph& before, CalibrationRun run,
+                     const TargetRegistry& targets)
+    : test_(std::move(test)), run_(std::move(run)), targets_(targets) {
   for (run_.batch = 64; test_.size() % run_.batch != 0;) --run_.batch;
   wanted_ = Outputs(before);
 }

@@ -30,15 +30,23 @@ void AddSampleOptions(CLI::App& command, SampleOptions& options);
 /// UserError where options contradict each other.
 void CheckSampleOptions(const SampleOptions& options);
 
+/// Samples for the one input of `graph`, in the form that `form` says; `labels` may be empty,
+/// `count` 0 for all. UserError as LoadDataset, and for graphs with several inputs.
+[[nodiscard]] cost::Dataset LoadSamples(const cost::DataConfig& form, const Graph& graph,
+                                        const std::string& images, const std::string& labels,
+                                        std::int64_t count);
+
 /// Calibration samples, one tensor an input; none where no file is named.
 [[nodiscard]] std::vector<Tensor> LoadCalibration(const SampleOptions& options, const Graph& graph);
+
+/// The test samples. UserError where no file of them is named.
+[[nodiscard]] cost::Dataset LoadTest(const SampleOptions& options, const Graph& graph);
 
 /// Compares models with one model on the test samples, all of them in batches that divide their
 /// number. Keeps that model's outputs.
 class TestJudge {
  public:
-  /// UserError where no test file is named.
-  TestJudge(const SampleOptions& options, const Graph& before, CalibrationRun run,
+  TestJudge(cost::Dataset test, const Graph& before, CalibrationRun run,
             const TargetRegistry& targets);
   /// `after` may hold Q/DQ and Cast nodes. UserError where its outputs are not those of a model.
   [[nodiscard]] cost::Quality Judge(const Graph& after) const;

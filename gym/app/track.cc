@@ -18,10 +18,10 @@
 #include "cost/track/bisect.h"
 #include "cost/track/stage.h"
 #include "gym/app/command.h"
-#include "gym/app/judge.h"
 #include "gym/app/model.h"
 #include "gym/app/progress.h"
 #include "gym/app/registries.h"
+#include "gym/app/samples.h"
 #include "gym/app/track_print.h"
 
 namespace msc::gym {

@@ -116,6 +116,20 @@ class SearchTest(unittest.TestCase):
             time.sleep(0.01)
 
 
+class ShippedModelTest(SearchTest):
+    """The arguments that say what the shipped model is calibrated and compared on."""
+
+    def setUp(self):
+        super().setUp()
+        config = small_config()
+        self.model = config["model"]
+        self.form = ["--mean", "0.286", "--std", "0.353"]
+        self.calibration = ["--calibration", config["calibration"]["data"]["images"],
+                            "--samples", "128", *self.form]
+        self.test = ["--test", config["quality"]["data"]["images"],
+                     "--labels", config["quality"]["data"]["labels"], "--test-samples", "1000"]
+
+
 def main():
     """SCRIPT PATH_OF_MSCGYM [unittest arguments]"""
     global MSCGYM

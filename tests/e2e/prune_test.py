@@ -10,17 +10,7 @@ import e2e
 MOST_LOST = 0.02
 
 
-class Prune(e2e.SearchTest):
-    def setUp(self):
-        super().setUp()
-        config = e2e.small_config()
-        self.model = config["model"]
-        self.form = ["--mean", "0.286", "--std", "0.353"]
-        self.calibration = ["--calibration", config["calibration"]["data"]["images"],
-                            "--samples", "128", *self.form]
-        self.test = ["--test", config["quality"]["data"]["images"],
-                     "--labels", config["quality"]["data"]["labels"], "--test-samples", "1000"]
-
+class Prune(e2e.ShippedModelTest):
     def prune(self, *arguments):
         return json.loads(self.succeed("prune", self.model, "--json", *arguments).stdout)
 

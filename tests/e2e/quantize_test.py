@@ -13,17 +13,7 @@ GAINED = 0.5
 MOST_LOST = 0.04
 
 
-class Quantize(e2e.SearchTest):
-    def setUp(self):
-        super().setUp()
-        config = e2e.small_config()
-        self.model = config["model"]
-        self.form = ["--mean", "0.286", "--std", "0.353"]
-        self.calibration = ["--calibration", config["calibration"]["data"]["images"],
-                            "--samples", "128", *self.form]
-        self.test = ["--test", config["quality"]["data"]["images"],
-                     "--labels", config["quality"]["data"]["labels"], "--test-samples", "1000"]
-
+class Quantize(e2e.ShippedModelTest):
     def quantize(self, *arguments):
         return json.loads(self.succeed("quantize", self.model, "--json", *self.calibration,
                                        *arguments).stdout)
