@@ -9,6 +9,7 @@
 
 #include "compiler/base/rng.h"
 #include "cost/measure/statistics.h"
+#include "tests/support/seeds.h"
 
 namespace msc::cost {
 namespace {
@@ -37,9 +38,10 @@ TEST(BootstrapMedian, GivesTheSameIntervalForTheSameSeed) {
 }
 
 TEST(BootstrapMedian, CoversTheTrueMedianNineteenTimesOutOfTwenty) {
-  // Samples of an exponential distribution, whose median is log 2. With 400 repeats the share
-  // covered has a deviation of 1.1 %; the bounds are 4 deviations around 95 %.
-  constexpr int kRepeats = 400;
+  // Samples of an exponential distribution, whose median is log 2. The bounds of the share
+  // covered are 4 deviations around 95 %.
+  constexpr auto kRepeats = static_cast<int>(Seeds(400));
+  const double deviation = std::sqrt(0.95 * 0.05 / kRepeats);
   Rng rng(11);
   int covered = 0;
   for (int repeat = 0; repeat < kRepeats; ++repeat) {
@@ -48,8 +50,8 @@ TEST(BootstrapMedian, CoversTheTrueMedianNineteenTimesOutOfTwenty) {
     const Interval interval = BootstrapMedian(values, static_cast<std::uint64_t>(repeat));
     covered += interval.low <= std::log(2.0) && std::log(2.0) <= interval.high ? 1 : 0;
   }
-  EXPECT_GE(covered, kRepeats * 0.905);
-  EXPECT_LE(covered, kRepeats * 0.995);
+  EXPECT_GE(covered, kRepeats * (0.95 - 4 * deviation));
+  EXPECT_LE(covered, kRepeats * (0.95 + 4 * deviation));
 }
 
 /// A machine that exists in numbers only.
@@ -93,15 +95,16 @@ TEST(MeasureTogether, FindsTwiceSlowerSignificant) {
 TEST(MeasureTogether, CallsADifferenceOfNothingInsignificant) {
   // A thing is compared with itself 150 times. A 95 % interval misses 1 in 5 % of them, stopping by
   // the interval adds 2 to 4 %: 10 to 13 are expected, with a deviation below 4.
+  constexpr std::uint64_t kTimes = Seeds(150);
   int significant = 0;
   LatencyOptions options;
   options.max_rounds = 31;
-  for (std::uint64_t seed = 0; seed < 150; ++seed) {
+  for (std::uint64_t seed = 0; seed < kTimes; ++seed) {
     FakeMachine machine;
     machine.rng = Rng(seed);
     significant += machine.Compare(2'000'000, 2'000'000, 0.01, options).significant() ? 1 : 0;
   }
-  EXPECT_LE(significant, 25);
+  EXPECT_LE(significant, static_cast<int>(kTimes / 6));
 }
 
 TEST(MeasureTogether, CancelsADriftOfTheMachine) {

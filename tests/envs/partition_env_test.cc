@@ -15,6 +15,7 @@
 #include "compiler/partition/search/search.h"
 #include "gym/study/objective.h"
 #include "tests/support/cover.h"
+#include "tests/support/seeds.h"
 
 namespace msc::envs {
 namespace {
@@ -165,7 +166,7 @@ TEST(PartitionEnv, SaysWhatTheEvaluatorIsToRun) {
 }
 
 TEST(PartitionEnv, HasTheOptimumOfTheExactSearch) {
-  for (std::uint64_t seed = 0; seed < 10; ++seed) {
+  for (std::uint64_t seed = 0; seed < Seeds(10); ++seed) {
     const CoverProblem cover = RandomCover(5, 3, seed);
     const auto evaluator = MakeCoverEvaluator(std::make_shared<const CoverProblem>(cover));
     const auto env = MakePartitionEnv(ContextOf(cover, evaluator.get()));
@@ -263,7 +264,7 @@ double BestOf(const std::string& name, gym::SearchProblem& problem, std::size_t 
 TEST(CollageAgent, IsNeverWorseThanAgentsThatKnowNoCovers) {
   int better = 0;
   int cases = 0;
-  for (std::uint64_t seed = 0; seed < 4; ++seed) {
+  for (std::uint64_t seed = 0; seed < Seeds(4); ++seed) {
     const CoverProblem cover = RandomCover(24, 4, seed);
     // Boundaries cost what nobody is told.
     for (const double boundary : {0.0, 2.0, 20.0}) {

@@ -13,6 +13,7 @@
 #include "compiler/partition/generate/generate.h"
 #include "compiler/partition/search/bounds.h"
 #include "tests/support/cover.h"
+#include "tests/support/seeds.h"
 
 namespace msc {
 namespace {
@@ -230,7 +231,7 @@ TEST(Lazy, AsksForAThirdWithBoundsThatItLearns) {
 }
 
 TEST(Lazy, WithTrueBoundsIsExactAndWithoutAnyAsksForMost) {
-  for (std::uint64_t seed = 0; seed < 3; ++seed) {
+  for (std::uint64_t seed = 0; seed < Seeds(3); ++seed) {
     const Study study = NetMaker(seed).Make();
     std::vector<std::int64_t> asked;
     for (const double part : {0.0, 0.6, 0.95}) {

@@ -9,6 +9,7 @@
 #include "gym/study/scan.h"
 #include "tests/gym/study/fake_problem.h"
 #include "tests/gym/study/sim_file.h"
+#include "tests/support/seeds.h"
 
 namespace msc::gym {
 namespace {
@@ -269,7 +270,7 @@ TEST(Study, InterruptedAnywhereAndResumedIsTheUninterruptedRun) {
     SimDisk whole_disk;
     FakeProblem whole;
     const StudyResult expected = Conduct(whole_disk, whole, kind, Options(kTrials));
-    for (int at = 0; at < 70; ++at) {
+    for (int at = 0; at < 70; at += static_cast<int>(kStride)) {
       SimDisk disk;
       FakeProblem problem;
       problem.workers = 3;
