@@ -222,8 +222,10 @@ class Study {
   }
 
   void FindCosts() {
-    Measurer measure(problem_, costs_, progress_, stop_);
+    const std::vector<std::uint32_t> alike = costs_.Alike(RegionsOf(problem_));
+    result_.distinct = std::set(alike.begin(), alike.end()).size();
     if (options_.lazy) {
+      Measurer measure(problem_, costs_, progress_, stop_);
       const std::vector<std::uint32_t> units = UnitCandidates(problem_.candidates);
       // Whole graphs say most about what being together saves, and are to be timed anyway.
       std::vector<std::uint32_t> asked_first = units;
@@ -233,7 +235,7 @@ class Study {
       const Result<Cover> cover = FindCoverLazily(problem_, std::ref(measure), Searching(),
                                                   {.bounds = LearnBounds(problem_, units),
                                                    .first = asked_first,
-                                                   .alike = costs_.Alike(RegionsOf(problem_)),
+                                                   .alike = alike,
                                                    .gap = kLazyGap,
                                                    .audit = 8,
                                                    .audit_allows = 1});
@@ -244,10 +246,7 @@ class Study {
       }
       return;
     }
-    std::vector<std::uint32_t> all(problem_.candidates.size());
-    std::iota(all.begin(), all.end(), 0U);
-    const std::vector<Cost> found = measure(all);
-    for (const std::uint32_t i : all) problem_.candidates[i].cost = found[i];
+    MeasureCandidates(problem_, costs_, progress_, stop_);
   }
 
   /// Candidates that lazy measuring never asked for cannot be part of further covers.
@@ -431,6 +430,14 @@ std::vector<std::string> NodeNames(const CoverProblem& problem, const Candidate&
   candidate.nodes.ForEach(
       [&](std::size_t index) { names.push_back(problem.flow.node(index).name); });
   return names;
+}
+
+void MeasureCandidates(CoverProblem& problem, RegionCosts& costs, const Progress& progress,
+                       const Stop& stop) {
+  std::vector<std::uint32_t> all(problem.candidates.size());
+  std::iota(all.begin(), all.end(), 0U);
+  const std::vector<Cost> found = Measurer(problem, costs, progress, stop)(all);
+  for (const std::uint32_t i : all) problem.candidates[i].cost = found[i];
 }
 
 BoundaryCost FitBoundary(const CoverProblem& problem, const std::vector<TimedPlan>& plans) {

@@ -94,12 +94,20 @@ struct StudyResult {
   BoundaryCost boundary;
   CoverStatistics statistics;  ///< of the first search
   CoverStatistics lazy;        ///< of lazy measuring: asked, checked and violated count
+  std::size_t distinct = 0;    ///< costs that candidates have: those that are alike have one
   double gap = 0;              ///< of the first search's cover
   StudySeconds seconds;
   /// When the oldest of the whole plans' times was taken, where one was kept from another study.
   std::string taken;
   bool stopped = false;
 };
+
+/// Measures what the candidates of `problem` cost, or finds it kept, and leaves it there: Invalid
+/// where one cannot run, or was not reached when `stop` said true. `progress` hears a line now and
+/// then; both may be empty.
+void MeasureCandidates(CoverProblem& problem, RegionCosts& costs,
+                       const std::function<void(const std::string&)>& progress,
+                       const std::function<bool()>& stop);
 
 /// Measures what the candidates of `problem` cost, and times the best cover, that of greedy and
 /// every single target as whole models in turn. Then fits what boundaries cost, searches again and

@@ -31,8 +31,7 @@ void ExportStudy(const Options& options) {
   const StudyHeader header = HeaderFromJson(records.front(), "the journal's header");
   const std::vector<Trial> trials = TrialsOf(records);
   const auto config = FromJsonText<SearchConfig>(ReadFile(paths.At("config.json")), "config.json");
-  const std::vector<Decision> decisions =
-      DecisionsOf(config, cost::LoadCanonical(cost::OpenFolder(paths.prepared())));
+  const std::vector<Decision> decisions = DecisionsOf(config, paths);
   // Two runs in one Optuna storage need names of their own.
   const std::string name = std::filesystem::absolute(options.run).lexically_normal().string();
   WriteFileAtomic(options.out, options.to == "csv"

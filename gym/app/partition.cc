@@ -2,7 +2,6 @@
 #include <chrono>
 #include <cstdint>
 #include <cstdio>
-#include <cstdlib>
 #include <map>
 #include <memory>
 #include <optional>
@@ -16,7 +15,6 @@
 #include "compiler/ir/serialize.h"
 #include "compiler/pipeline/batch.h"
 #include "compiler/pipeline/fitted.h"
-#include "compiler/runtime/threads.h"
 #include "cost/measure/machine.h"
 #include "cost/partition/partition_study.h"
 #include "cost/partition/plan_times.h"
@@ -25,6 +23,7 @@
 #include "gym/app/model.h"
 #include "gym/app/partition_print.h"
 #include "gym/app/progress.h"
+#include "gym/app/regions.h"
 #include "gym/app/registries.h"
 #include "gym/app/stop.h"
 #include "gym/report/partition_page.h"
@@ -55,24 +54,6 @@ struct Options {
   bool dry_run = false;
   bool json = false;
 };
-
-// NOLINTBEGIN(concurrency-mt-unsafe): no thread changes the environment
-std::string Environment(const char* name) {
-  const char* const value = std::getenv(name);
-  return value == nullptr ? "" : value;
-}
-// NOLINTEND(concurrency-mt-unsafe)
-
-/// Where the costs of all studies of this user are kept.
-std::string CostFolder(const Options& options) {
-  if (!options.cache.empty()) return options.cache;
-  if (const std::string xdg = Environment("XDG_CACHE_HOME"); xdg.starts_with("/")) {
-    return xdg + "/mscgym/regions";
-  }
-  const std::string home = Environment("HOME");
-  if (home.starts_with("/")) return home + "/.cache/mscgym/regions";
-  throw UserError("no folder to keep costs in: give one by --cache");
-}
 
 /// The precisions to run in.
 Strategy BaseStrategy(const Options& options, const BenchSetup& setup,
@@ -131,30 +112,12 @@ std::map<std::string, std::string> VersionsOf(const std::vector<std::string>& sp
   return versions;
 }
 
-cost::RegionMeterOptions MeterOptions(const Options& options, const std::vector<int>& cores,
-                                      const AppContext& context) {
-  cost::RegionMeterOptions meter;
-  meter.child = {context.self, "measure-regions"};
-  meter.cores = {cores.begin(), cores.begin() + options.threads};
-  meter.build_cores = cores;
-  meter.threads = options.threads;
-  meter.patience_ms = options.patience_ms;
-  for (const char* name : {"HOME", "PATH", "XDG_CACHE_HOME", "MSCGYM_CACHE", "MSCGYM_CXX"}) {
-    const std::string value = Environment(name);
-    if (!value.empty()) meter.environment.push_back(std::string(name) + "=" + value);
-  }
-  return meter;
-}
-
 void Partition(Options options, AppContext& context) {
   const auto start = std::chrono::steady_clock::now();
   const TargetRegistry targets = MakeTargets();
   options.targets = Checked(options.targets, targets);
-  const std::vector<int> cores = AllowedCores();
-  if (options.threads > std::ssize(cores)) {
-    throw UserError("--threads is more than the " + std::to_string(cores.size()) +
-                    " cores of this process");
-  }
+  cost::RegionMeterOptions measuring = RegionMeterFor(context, options.threads);
+  measuring.patience_ms = options.patience_ms;
   const Graph graph = LoadModel(options.model, options.shapes);
   const BenchSetup setup{
       .graph = &graph,
@@ -169,15 +132,13 @@ void Partition(Options options, AppContext& context) {
   Pin(options.pins, options.targets, problem);
 
   const cost::MachineFacts machine = cost::ReadMachine();
-  cost::RegionCostContext regions{.cpu = cost::CpuFingerprint(machine),
-                                  .program = MSC_VERSION,
-                                  .threads = options.threads,
-                                  .timing = cost::QuickTiming(source.graph())};
+  cost::RegionCostContext regions = RegionContextFor(machine, source.graph(), options.threads);
   if (options.cold_mb >= 0) regions.timing.cold_bytes = options.cold_mb << 20U;
   // Warm is what a region is behind a call of its own, not behind its rivals' calls.
   if (options.cold_mb == 0) regions.timing.latency.settle_calls = 1;
-  cost::RegionMeter meter(source, MeterOptions(options, cores, context));
-  cost::RegionCosts costs(source, targets, meter, CostFolder(options), regions);
+  cost::RegionMeter meter(source, measuring);
+  const std::string folder = RegionFolder(options.cache);
+  cost::RegionCosts costs(source, targets, meter, folder, regions);
   if (options.dry_run) {
     PrintProposal(problem, costs, options.json);
     return;
@@ -194,7 +155,7 @@ void Partition(Options options, AppContext& context) {
   plans.timing = {.latency = {.max_ms = options.max_ms, .settle_calls = 1},
                   .tolerance = strategy.quantize.layers.empty() ? 1e-3 : 0.2,
                   .give_up = 2};
-  cost::PlanTimes times(source, targets, meter, CostFolder(options), plans, options.fresh);
+  cost::PlanTimes times(source, targets, meter, folder, plans, options.fresh);
   CatchStopSignals();
   cost::StudyResult result;
   {
@@ -217,7 +178,7 @@ void Partition(Options options, AppContext& context) {
     std::fprintf(stderr,
                  result.stopped ? "mscgym: stopped; what was measured is kept in '%s'\n"
                                 : "mscgym: no plan could be timed; costs are in '%s'\n",
-                 CostFolder(options).c_str());
+                 folder.c_str());
     for (const cost::TimedPlan& plan : result.plans) {
       if (!plan.failure.empty()) {
         std::fprintf(stderr, "  %s: %s\n", plan.name.c_str(), plan.failure.c_str());

@@ -288,6 +288,7 @@ void PrintPartitionJson(const PartitionOutcome& outcome, const PartitionView& vi
       {"nodes", outcome.problem->flow.size()},
       {"summary", view.summary},
       {"candidates", outcome.problem->candidates.size()},
+      {"distinct", result.distinct},
       {"lazy_asked", result.lazy.asked},
       {"lazy_checked", result.lazy.checked},
       {"lazy_violated", result.lazy.violated},

@@ -132,7 +132,7 @@ int Coordinate(const AppContext& context, const Options& options, cost::FarmEval
   // The config of a run that is resumed changes once the journal has agreed to go on with it.
   const bool resumed = !journal.records().empty();
   if (!resumed) WriteFileAtomic(paths.At("config.json"), ToJson(config));
-  PrepareSearch(config, paths, prepared);
+  PrepareSearch(context, config, paths, prepared);
   auto measuring = std::make_unique<Measuring>(
       context, paths, prepared,
       MeasuringOptions{.workers = options.workers, .cache = options.cache, .farm = farm});
@@ -208,7 +208,8 @@ void AddSearch(CLI::App& app, AppContext& context) {
   command->add_option("--out", options->out, "run directory")->capture_default_str();
   command->add_option(
       "--env", options->env,
-      "what is decided: quantize (precisions), prune (channels) or compress (both)");
+      "what is decided: quantize (precisions), prune (channels), compress (both) or partition (who "
+      "runs which part)");
   command->add_flag("--resume", options->resume, "go on with the search in the run directory");
   command
       ->add_flag("--dry-run", options->dry_run,
@@ -238,6 +239,7 @@ void AddSearch(CLI::App& app, AppContext& context) {
       "  mscgym search experiments/quantize_fashion/config.json --out run --resume --trials 80\n"
       "  mscgym search experiments/joint/config.json --env compress --dry-run\n"
       "  mscgym search experiments/joint/config.json --env compress --out joint\n"
+      "  mscgym search experiments/quantize_fashion/config.json --env partition --out placed\n"
       "  mpirun -n 3 mscgym search experiments/quantize_fashion/config.json --out run");
   command->callback([options, &context] {
     if (options->force) options->resume = true;

@@ -46,6 +46,7 @@ std::string EnvId(const std::string& name) {
   if (name == "quantize") return "Quantize-v0";
   if (name == "prune") return "Prune-v0";
   if (name == "compress") return "Compress-v0";
+  if (name == "partition") return "Partition-v0";
   return name;
 }
 

@@ -48,6 +48,15 @@ struct PruneConfig {
   }
 };
 
+/// Who may run parts of the model; of no account to searches that place nothing.
+struct PartitionConfig {
+  std::vector<std::string> targets = {"onednn", "native", "xnnpack", "blas"};
+  template <class Self, class Visit>
+  static void Fields(Self& self, Visit& visit) {
+    visit("targets", self.targets, "with their options, as in `mscgym partition --targets`");
+  }
+};
+
 struct QualityConfig {
   cost::DataConfig data;
   std::int64_t samples = 1000;
@@ -90,6 +99,7 @@ struct SearchConfig {
   ObjectiveConfig objective;
   CalibrationConfig calibration;
   PruneConfig prune;
+  PartitionConfig partition;
   QualityConfig quality;
   cost::LatencyOptions latency;
   template <class Self, class Visit>
@@ -97,9 +107,10 @@ struct SearchConfig {
     visit("model", self.model, "the ONNX file; relative to the config file");
     visit("shapes", self.shapes,
           "sizes of inputs whose dimensions the model leaves open, as NAME=1x3x640x640");
-    visit(
-        "env", self.env, "what is decided: precisions, channels, or both together",
-        Within::OneOf({"quantize", "prune", "compress", "Quantize-v0", "Prune-v0", "Compress-v0"}));
+    visit("env", self.env,
+          "what is decided: precisions, channels, both together, or who runs which part",
+          Within::OneOf({"quantize", "prune", "compress", "partition", "Quantize-v0", "Prune-v0",
+                         "Compress-v0", "Partition-v0"}));
     visit("agent", self.agent, "who proposes; see `mscgym list agents`");
     visit("target", self.target, "who runs the model; see `mscgym list targets`");
     visit("threads", self.threads, "threads a candidate runs on", Within{1, 1024});
@@ -113,6 +124,7 @@ struct SearchConfig {
     visit("objective", self.objective, "what is sought");
     visit("calibration", self.calibration, "how activations are scaled");
     visit("prune", self.prune, "how channels are pruned");
+    visit("partition", self.partition, "who may run parts of the model");
     visit("quality", self.quality, "how closeness is judged");
     visit("latency", self.latency, "how time is measured");
   }

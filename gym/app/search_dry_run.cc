@@ -58,7 +58,7 @@ void DryRun(const AppContext& context, const SearchConfig& config, std::size_t w
   const PassingRun run;
   Prepared prepared = LoadSearch(config);
   const auto start = Clock::now();
-  PrepareSearch(config, run.paths(), prepared);
+  PrepareSearch(context, config, run.paths(), prepared);
   const std::chrono::duration<double> preparing = Clock::now() - start;
   cost::LocalEvaluator local(LocalFor(context, run.paths().folder, 0));
   const std::unique_ptr<Env> env = MakeSearchEnv(config, SearchContext(config, prepared, local));

@@ -1,4 +1,5 @@
 #include "compiler/base/error.h"
+#include "cost/measure/folder.h"
 #include "cost/model/evaluator.h"
 #include "gym/app/search_run.h"
 
@@ -16,7 +17,12 @@ class NoEvaluator final : public cost::Evaluator {
 }  // namespace
 
 bool Prunes(const SearchConfig& config) {
-  return EnvId(config.env) != "Quantize-v0";
+  const std::string env = EnvId(config.env);
+  return env == "Prune-v0" || env == "Compress-v0";
+}
+
+bool Places(const SearchConfig& config) {
+  return EnvId(config.env) == "Partition-v0";
 }
 
 envs::EnvContext SearchContext(const SearchConfig& config, const Prepared& prepared,
@@ -26,6 +32,7 @@ envs::EnvContext SearchContext(const SearchConfig& config, const Prepared& prepa
           .target = config.target,
           .scales = prepared.scales,
           .labels = prepared.labelled ? envs::Labels::kPresent : envs::Labels::kAbsent,
+          .cover = prepared.cover,
           .fit_hash = prepared.fit_hash,
           .unit_scores = prepared.unit_scores,
           .align = config.prune.align};
@@ -39,11 +46,17 @@ std::unique_ptr<Env> MakeSearchEnv(const SearchConfig& config, const envs::EnvCo
   return env;
 }
 
-std::vector<Decision> DecisionsOf(const SearchConfig& config, const Graph& graph) {
+std::vector<Decision> DecisionsOf(const SearchConfig& config, const Prepared& prepared) {
   NoEvaluator nobody;
-  Prepared prepared;
-  prepared.graph = std::make_shared<const Graph>(graph);
   return MakeSearchEnv(config, SearchContext(config, prepared, nobody))->problem()->decisions();
+}
+
+std::vector<Decision> DecisionsOf(const SearchConfig& config, const RunPaths& paths) {
+  if (Places(config)) return KeptDecisions(paths);
+  Prepared prepared;
+  prepared.graph =
+      std::make_shared<const Graph>(cost::LoadCanonical(cost::OpenFolder(paths.prepared())));
+  return DecisionsOf(config, prepared);
 }
 
 }  // namespace msc::gym

@@ -36,8 +36,9 @@ cost::CacheContext CacheContextOf(const Prepared& prepared, const RunPaths& path
   context.cpu = cost::CpuFingerprint(prepared.machine);
   context.settings = ToJsonText(folder.settings);
   context.program = MSC_VERSION;
-  const std::string& target = folder.settings.target;
-  context.targets[target] = prepared.targets.Get(target).facts().version;
+  for (const std::string& spec : prepared.runners) {
+    context.targets[spec] = prepared.targets.Get(spec).facts().version;
+  }
   return context;
 }
 

@@ -201,20 +201,32 @@ Prepared LoadSearch(const SearchConfig& config) {
   CheckAgent(config.agent);
   Prepared prepared;
   prepared.targets = MakeTargets();
-  const Target& target = prepared.targets.Get(config.target);
+  prepared.runners = {config.target};
+  if (Places(config)) {
+    for (const std::string& spec : config.partition.targets) {
+      if (spec != config.target) prepared.runners.push_back(spec);
+    }
+  }
   prepared.graph = std::make_shared<const Graph>(LoadModel(config.model, config.shapes));
   prepared.machine = cost::ReadMachine();
   prepared.machine.libraries["mscgym"] = MSC_VERSION;
-  prepared.machine.libraries[config.target] = target.facts().version;
+  for (const std::string& spec : prepared.runners) {
+    prepared.machine.libraries[spec] = prepared.targets.Get(spec).facts().version;
+  }
   return prepared;
 }
 
-void PrepareSearch(const SearchConfig& config, const RunPaths& paths, Prepared& prepared) {
+void PrepareSearch(const AppContext& context, const SearchConfig& config, const RunPaths& paths,
+                   Prepared& prepared) {
   nlohmann::json env = nlohmann::json::parse(cost::ToJson(prepared.machine));
   env["model_hash"] = GraphHash(*prepared.graph);
   WriteFileAtomic(paths.At("env.json"), env.dump(2) + "\n");
   CalibrationData calibration(config, *prepared.graph);
-  prepared.scales = Calibrate(config, prepared, calibration, paths.At("scales.json"));
+  if (Places(config)) {
+    PrepareCover(context, config, paths, prepared);
+  } else {
+    prepared.scales = Calibrate(config, prepared, calibration, paths.At("scales.json"));
+  }
   if (Prunes(config)) {
     prepared.unit_scores = ScoreUnits(config, prepared, calibration, paths.At("unit_scores.json"));
   }

@@ -154,6 +154,16 @@ std::map<std::string, double> KeptShares(const Graph& graph, const PrunePlan& pl
   return shares;
 }
 
+/// Who runs a node.
+std::string RunnerOf(const Strategy& strategy, const std::string& node) {
+  for (const PartitionRegion& region : strategy.partition) {
+    if (std::find(region.nodes.begin(), region.nodes.end(), node) != region.nodes.end()) {
+      return region.target;
+    }
+  }
+  return strategy.target;
+}
+
 std::vector<ReportLayer> MakeLayers(const Run& run) {
   std::vector<ReportLayer> layers;
   std::map<std::string, double> kept;
@@ -171,9 +181,11 @@ std::vector<ReportLayer> MakeLayers(const Run& run) {
                     .sensitivity = std::nullopt,
                     .kept = std::nullopt};
     if (run.findings.best) {
-      const auto& chosen = run.findings.finalists.at(*run.findings.best).strategy.quantize.layers;
+      const Strategy& strategy = run.findings.finalists.at(*run.findings.best).strategy;
+      const auto& chosen = strategy.quantize.layers;
       const auto it = chosen.find(layer.name);
       row.chosen = it == chosen.end() ? "f32" : it->second;
+      if (Places(run.config)) row.chosen += " on " + RunnerOf(strategy, layer.name);
     }
     if (const auto share = kept.find(layer.name); share != kept.end()) row.kept = share->second;
     for (const LayerSensitivity& sensitivity : run.findings.sensitivities) {
@@ -270,7 +282,7 @@ void WriteReport(const RunPaths& paths) {
   input.sensitivity = EnvId(run.config.env) == "Prune-v0"
                           ? "KL in nats, its group of channels alone cut to about half"
                           : "KL in nats, this layer alone in int8";
-  input.decisions = DecisionsOf(run.config, cost::LoadCanonical(run.folder));
+  input.decisions = DecisionsOf(run.config, paths);
   for (const Decision& decision : input.decisions) {
     std::optional<double>& alone = input.alone.emplace_back();
     for (const LayerSensitivity& row : run.findings.sensitivities) {

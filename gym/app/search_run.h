@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "compiler/ir/graph.h"
+#include "compiler/partition/problem.h"
 #include "compiler/strategy/strategy.h"
 #include "compiler/targets/target.h"
 #include "cost/measure/child_protocol.h"
@@ -33,16 +34,20 @@ struct RunPaths {
 /// What a search knows before its first trial.
 struct Prepared {
   TargetRegistry targets;
+  std::vector<std::string> runners;           ///< specs of all that may run a candidate
   std::shared_ptr<const Graph> graph;         ///< canonical
   std::map<std::string, TensorScale> scales;  ///< of activations
   std::vector<double> unit_scores;            ///< of channels; empty where none are pruned
   std::string fit_hash;                       ///< of what candidates are fitted to; empty = nothing
   bool labelled = false;
+  std::shared_ptr<const CoverProblem> cover;  ///< of Partition-v0, with measured costs
   cost::MachineFacts machine;
 };
 
 /// Whether candidates may have fewer channels.
 [[nodiscard]] bool Prunes(const SearchConfig& config);
+/// Whether what is decided is who runs which part of the model, in f32.
+[[nodiscard]] bool Places(const SearchConfig& config);
 /// What the env of a search is made from. The evaluator outlives it.
 [[nodiscard]] envs::EnvContext SearchContext(const SearchConfig& config, const Prepared& prepared,
                                              cost::Evaluator& evaluator);
@@ -51,7 +56,8 @@ struct Prepared {
                                                  const envs::EnvContext& context);
 
 /// Says what a search would decide, whether bounds rule its goal out, and how long it would take,
-/// from one trial: all that it measures. Leaves nothing behind.
+/// from one trial: all that it measures, but for regions where these are placed. Leaves nothing
+/// behind but their costs.
 void DryRun(const AppContext& context, const SearchConfig& config, std::size_t workers);
 
 /// Imports and canonicalizes the model and looks up all that the config names except the data.
@@ -61,7 +67,14 @@ void DryRun(const AppContext& context, const SearchConfig& config, std::size_t w
 /// Reads the data, calibrates, computes the outputs of the uncompressed model, and leaves in the
 /// run directory what measuring children read. What a run that is resumed has already is read back,
 /// so that scales and with them the search space stay the same.
-void PrepareSearch(const SearchConfig& config, const RunPaths& paths, Prepared& prepared);
+void PrepareSearch(const AppContext& context, const SearchConfig& config, const RunPaths& paths,
+                   Prepared& prepared);
+/// The part of it that Places: measures what regions cost, and keeps it in the run directory. An
+/// exception where a stop is requested.
+void PrepareCover(const AppContext& context, const SearchConfig& config, const RunPaths& paths,
+                  Prepared& prepared);
+/// What PrepareCover left there of the decisions.
+[[nodiscard]] std::vector<Decision> KeptDecisions(const RunPaths& paths);
 
 /// Sensitivity to one decision: what it does if it alone is not as in the uncompressed model.
 struct LayerSensitivity {
@@ -137,8 +150,11 @@ void MeasureFinalists(const SearchConfig& config, SearchProblem& problem,
 void WriteResults(const SearchConfig& config, const RunPaths& paths, const Prepared& prepared,
                   const SearchResult& result);
 
-/// What the assignments of a search decide. `config` and graph are those of its run directory.
-[[nodiscard]] std::vector<Decision> DecisionsOf(const SearchConfig& config, const Graph& graph);
+/// What the assignments of a search decide, by what it prepared (labels, scores and scales do not
+/// count), or by its run directory alone, with the config of that.
+[[nodiscard]] std::vector<Decision> DecisionsOf(const SearchConfig& config,
+                                                const Prepared& prepared);
+[[nodiscard]] std::vector<Decision> DecisionsOf(const SearchConfig& config, const RunPaths& paths);
 
 /// Renders report.html from what a run directory holds. UserError where something is missing.
 void WriteReport(const RunPaths& paths);

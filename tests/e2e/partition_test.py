@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import signal
 import time
 import unittest
@@ -64,6 +65,36 @@ class Partition(e2e.SearchTest):
         self.assertEqual(refused.returncode, 2)
         self.assertIn("the strategy was made for another model", refused.stderr)
 
+    def test_a_search_places_parts_and_goes_on_with_the_costs_it_had(self):
+        config = e2e.small_config()
+        config.update(env="partition", agent="collage", trials=4, target="reference",
+                      partition={"targets": TARGETS.split(",")})
+        config["quality"].update(samples=20, final_samples=20)
+        path = self.write("config.json", config)
+        run = self.at("run")
+        environment = dict(os.environ, XDG_CACHE_HOME=self.at("xdg"))
+        self.succeed("search", path, "--out", run, "--trials", "3", env=environment)
+        self.assertTrue(os.path.isdir(self.at("xdg", "mscgym", "regions")))
+        names = {trial["source"] for trial in e2e.trials(run).values()}
+        self.assertEqual(names, {"anchor:" + target for target in TARGETS.split(",")} | {"collage"})
+        with open(os.path.join(run, "best", "strategy.json"), encoding="utf-8") as file:
+            strategy = json.load(file)
+        used = {strategy["target"]} | {region["target"] for region in strategy["partition"]}
+        self.assertTrue(used <= set(TARGETS.split(",")))
+        self.assertIn(b"boundary_us", e2e.read(os.path.join(run, "report.html")))
+        # With other costs the same choices would be other plans: they come from the run itself.
+        shutil.rmtree(self.at("xdg"))
+        first = e2e.trials(run)
+        self.succeed("search", path, "--out", run, "--resume", env=environment)
+        self.assertFalse(os.path.exists(self.at("xdg", "mscgym", "regions")))
+        self.assertEqual(len(e2e.trials(run)), 4)
+        self.assertEqual({n: t for n, t in e2e.trials(run).items() if n in first}, first)
+        self.succeed("export-study", run, "--to", "csv", "--out", self.at("study.csv"))
+        config["partition"]["targets"] = ["reference"]
+        refused = self.mscgym("search", self.write("other.json", config), "--out", run, "--resume")
+        self.assertEqual(refused.returncode, 2)
+        self.assertIn("another config", refused.stderr)
+
     def test_an_interrupt_keeps_what_was_measured(self):
         before = self.proposal()["to_measure"]
         process = self.start("partition", MODEL, "--cache", self.at("costs"), "--targets", TARGETS)
@@ -86,7 +117,7 @@ class Partition(e2e.SearchTest):
                 (("--targets", "reference", "--pin", "nothing=reference"), "--pin nothing"),
                 (("--targets", "reference", "--search", "guess"), "guess"),
                 (("--targets", "reference", "--compare", "collage,hope"), "hope"),
-                (("--targets", "reference", "--threads", "1000"), "--threads is more than")):
+                (("--targets", "reference", "--threads", "1000"), "threads are more than the")):
             done = self.partition(*arguments)
             self.assertEqual(done.returncode, 2, done.stdout)
             self.assertIn(text, done.stderr + done.stdout)

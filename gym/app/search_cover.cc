@@ -1,0 +1,143 @@
+#include <filesystem>
+#include <optional>
+#include <stdexcept>
+
+#include "compiler/base/error.h"
+#include "compiler/base/fields.h"
+#include "compiler/base/file.h"
+#include "compiler/ir/serialize.h"
+#include "compiler/pipeline/batch.h"
+#include "compiler/pipeline/compile.h"
+#include "cost/partition/partition_study.h"
+#include "gym/app/progress.h"
+#include "gym/app/regions.h"
+#include "gym/app/search_run.h"
+#include "gym/app/stop.h"
+
+namespace msc::gym {
+namespace {
+
+constexpr const char* kCoverFile = "cover.json";
+
+struct CandidateCost {
+  std::optional<double> micros;
+  std::string failure;
+  template <class Self, class Visit>
+  static void Fields(Self& self, Visit& visit) {
+    visit("micros", self.micros, "microseconds; absent where it cannot run",
+          Within{0, Cost::kMaxMicros});
+    visit("failure", self.failure, "why it cannot run");
+  }
+};
+
+struct DecisionEntry {
+  std::string name;
+  std::vector<std::string> choices;
+  template <class Self, class Visit>
+  static void Fields(Self& self, Visit& visit) {
+    visit("name", self.name, "of the decision");
+    visit("choices", self.choices, "what it chooses from");
+  }
+};
+
+/// What the regions of a model cost, in the order in which they are proposed, and what is decided
+/// by that: a run that is resumed must not measure them again, as its trials would mean other
+/// plans.
+struct CoverFile {
+  std::string format = "msc-cover-1";
+  std::string model_hash;
+  std::vector<std::string> targets;
+  std::vector<CandidateCost> costs;
+  std::vector<DecisionEntry> decisions;
+  template <class Self, class Visit>
+  static void Fields(Self& self, Visit& visit) {
+    visit("format", self.format, "version of this file's form", Within::OneOf({"msc-cover-1"}));
+    visit("model_hash", self.model_hash, "hash of the canonical graph");
+    visit("targets", self.targets, "whose regions they are");
+    visit("costs", self.costs, "by candidate");
+    visit("decisions", self.decisions, "of the search");
+  }
+};
+
+CoverFile ReadCover(const std::string& file) {
+  return FromJsonText<CoverFile>(ReadFile(file, std::uint64_t{256} << 20U), "'" + file + "'");
+}
+
+void SetCosts(const CoverFile& found, const std::string& file, CoverProblem& problem) {
+  if (found.costs.size() != problem.candidates.size()) {
+    throw UserError("'" + file + "' has the costs of other regions: the targets changed since; " +
+                    "choose another --out");
+  }
+  for (std::size_t i = 0; i < found.costs.size(); ++i) {
+    const CandidateCost& cost = found.costs[i];
+    problem.candidates[i].cost =
+        cost.micros ? Cost::Micros(*cost.micros) : Cost::Invalid(cost.failure);
+  }
+}
+
+void KeepCover(const SearchConfig& config, const Prepared& prepared,
+               const std::vector<Decision>& decisions, const std::string& path) {
+  CoverFile file;
+  file.model_hash = GraphHash(*prepared.graph);
+  file.targets = config.partition.targets;
+  for (const Candidate& candidate : prepared.cover->candidates) {
+    CandidateCost& cost = file.costs.emplace_back();
+    if (candidate.cost.known()) {
+      cost.micros = candidate.cost.micros();
+    } else {
+      cost.failure = candidate.cost.reason();
+    }
+  }
+  for (const Decision& decision : decisions) {
+    file.decisions.push_back({.name = decision.name, .choices = decision.choices});
+  }
+  WriteFileAtomic(path, ToJsonText(file) + "\n");
+}
+
+}  // namespace
+
+void PrepareCover(const AppContext& context, const SearchConfig& config, const RunPaths& paths,
+                  Prepared& prepared) {
+  const std::string file = paths.At(kCoverFile);
+  const CompileOptions compile{.threads = config.threads,
+                               .bindings = BatchBindings(*prepared.graph, 1)};
+  Strategy plain;
+  plain.model_hash = GraphHash(*prepared.graph);
+  plain.target = config.target;
+  const cost::RegionSource source(*prepared.graph, plain, compile);
+  auto problem = std::make_shared<CoverProblem>(cost::ProposeRegions(
+      BindSizes(*prepared.graph, compile), source, config.partition.targets, prepared.targets));
+  prepared.cover = problem;
+  if (std::filesystem::exists(file)) {
+    const CoverFile found = ReadCover(file);
+    if (found.model_hash != plain.model_hash || found.targets != config.partition.targets) {
+      throw UserError("'" + file + "' was made by another config; choose another --out");
+    }
+    SetCosts(found, file, *problem);
+    return;
+  }
+  const std::string folder = RegionFolder("");
+  cost::RegionMeter meter(source, RegionMeterFor(context, config.threads));
+  cost::RegionCosts costs(source, prepared.targets, meter, folder,
+                          RegionContextFor(prepared.machine, source.graph(), config.threads));
+  {
+    ProgressLine line;
+    cost::MeasureCandidates(
+        *problem, costs, [&](const std::string& text) { line.Show("[regions] " + text); },
+        StopRequested);
+  }
+  if (StopRequested()) {
+    throw std::runtime_error("stopped; what was measured is kept in '" + folder + "'");
+  }
+  KeepCover(config, prepared, DecisionsOf(config, prepared), file);
+}
+
+std::vector<Decision> KeptDecisions(const RunPaths& paths) {
+  std::vector<Decision> decisions;
+  for (DecisionEntry& entry : ReadCover(paths.At(kCoverFile)).decisions) {
+    decisions.push_back({.name = std::move(entry.name), .choices = std::move(entry.choices)});
+  }
+  return decisions;
+}
+
+}  // namespace msc::gym
