@@ -7,7 +7,7 @@ import unittest
 
 import e2e
 
-TRIALS = 5
+TRIALS = 4
 
 
 class Compress(e2e.SearchTest):
@@ -16,6 +16,7 @@ class Compress(e2e.SearchTest):
         config = e2e.small_config()
         config["prune"] = {"positions": 4}
         config["agent"] = "random"
+        config["trials"] = TRIALS
         self.config = self.write("config.json", config)
         self.model = config["model"]
 
@@ -77,7 +78,6 @@ class Compress(e2e.SearchTest):
         # Every trial is fitted: few samples do to see that all decide alike.
         config = json.loads(e2e.read(self.config))
         config["calibration"]["samples"] = 16
-        config["trials"] = TRIALS
         self.config = self.write("few.json", config)
         serial = self.at("serial")
         self.search("compress", serial)
@@ -130,7 +130,7 @@ class Compress(e2e.SearchTest):
         for text in ("Compress-v0, ", " decisions, ", "baselines, tried first: int8, 0.75 int8",
                      "weight_bytes <= 10: CANNOT be met, no assignment is below ",
                      "accuracy_drop <= 0.3: only measuring tells",
-                     "one trial, the baseline '0.75 int8': ", "6 trials, 1 at a time: about 00:"):
+                     "one trial, the baseline '0.75 int8': ", "4 trials, 1 at a time: about 00:"):
             self.assertIn(text, done.stdout)
 
 
