@@ -1,6 +1,7 @@
 #include "agents/auto/auto_agent.h"
 
 #include "agents/common/additive_model.h"
+#include "agents/common/covers.h"
 #include "agents/common/method.h"
 #include "agents/evolution/evolution_method.h"
 #include "agents/gp/gp_method.h"
@@ -39,7 +40,8 @@ class AutoMethod final : public Method {
 
   void Propose(Draft& draft) const override {
     const std::size_t trials = draft.history().trials().size();
-    // A front that is known beats all guessing, but sums may be declared in error.
+    // What is known beats all guessing, but sums may be declared in error.
+    for (const gym::Assignment& cover : CoversInOrder(setup_, draft.history())) draft.Add(cover);
     if (!setup_.costs.empty() && trials < kKnownFront) ilp_->Propose(draft);
     if (trials < kStart) ProposeChanges(draft);
     {

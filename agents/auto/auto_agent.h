@@ -8,7 +8,8 @@ namespace msc::agents {
 
 /// The portfolio: what to use when nothing is known of the problem.
 ///
-/// In rounds of four. Where the problem declares additive costs, their exact front comes first;
+/// In rounds of four. Where the problem declares additive costs, their exact front comes first, and
+/// where it declares covers, those;
 /// elsewhere single changes of the best anchor, until a model has something to start from. Then
 /// three of a round come from Gaussian processes, whose kernel holds the sensitivities; the fourth
 /// in turn from the front of an additive model with single changes that mend it and from evolution

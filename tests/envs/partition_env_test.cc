@@ -288,8 +288,10 @@ TEST(CollageAgent, IsNeverWorseThanAgentsThatKnowNoCovers) {
             whole = std::min(whole, candidate.cost.micros());
           }
         }
-        EXPECT_NEAR(BestOf("collage", *env->problem(), 1, seed), optimum / whole, 1e-6)
-            << "the first trial is the optimum where costs add up";
+        for (const char* knowing : {"collage", "auto"}) {
+          EXPECT_NEAR(BestOf(knowing, *env->problem(), 1, seed), optimum / whole, 1e-6)
+              << knowing << ": the first trial is the optimum where costs add up";
+        }
       }
     }
   }
