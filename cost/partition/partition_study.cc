@@ -236,8 +236,9 @@ class Study {
                                                   {.bounds = LearnBounds(problem_, units),
                                                    .first = asked_first,
                                                    .alike = alike,
+                                                   .part = 0.125,
                                                    .gap = kLazyGap,
-                                                   .audit = 8,
+                                                   .audit = 4,
                                                    .audit_allows = 1});
       if (cover.ok()) {
         result_.lazy = cover.value().statistics;

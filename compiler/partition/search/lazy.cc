@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <set>
 #include <utility>
@@ -69,6 +70,7 @@ class LazySearch {
         }
       }
       if (!unknown.empty()) {
+        KeepPart(unknown);
         Ask(std::move(unknown));
       } else if (!Audit()) {
         return Finish(std::move(best).value(), bound);
@@ -104,6 +106,16 @@ class LazySearch {
     if (alike_.empty()) return;
     std::set<std::uint32_t> seen;
     std::erase_if(candidates, [&](std::uint32_t i) { return !seen.insert(lazy_.alike[i]).second; });
+  }
+
+  /// Of distinct ones the part with the highest bounds, at least one.
+  void KeepPart(std::vector<std::uint32_t>& unknown) const {
+    KeepDistinct(unknown);
+    std::stable_sort(unknown.begin(), unknown.end(), [&](std::uint32_t a, std::uint32_t b) {
+      return problem_.candidates[a].cost.at_least() > problem_.candidates[b].cost.at_least();
+    });
+    const double part = std::ceil(lazy_.part * static_cast<double>(unknown.size()));
+    unknown.resize(std::clamp(static_cast<std::size_t>(part), std::size_t{1}, unknown.size()));
   }
 
   /// Returns how many answers were below their bounds.

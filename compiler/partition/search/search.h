@@ -73,6 +73,9 @@ struct LazyOptions {
   /// Number by candidate: those of the same number cost the same, so one answer serves all. None:
   /// all differ.
   std::vector<std::uint32_t> alike = {};
+  /// What part of the candidates on the best cover is asked for before the next search, those of
+  /// the highest bounds first: answers may lead elsewhere before the rest is asked for.
+  double part = 1;
   /// The search may end with a cover of known costs that is dearer than the bound by this part.
   double gap = 0;
   /// How many candidates that nobody asked for are drawn at random at the end, and asked for, to
