@@ -241,17 +241,7 @@ class StudyRun {
   void Tell(std::uint64_t first, std::size_t count) {
     std::vector<Told> results;
     for (std::uint64_t number = first; number < first + count; ++number) {
-      const Trial& trial = done_.at(number);
-      Told told;
-      told.trial = number;
-      told.assignment = trial.assignment;
-      told.failed = trial.evaluation.failure.has_value();
-      if (!told.failed) {
-        told.objectives = ObjectiveValues(options_.objective, trial.evaluation);
-        told.constraints = ConstraintValues(options_.objective, trial.evaluation);
-        told.violation = Violation(options_.objective, trial.evaluation);
-      }
-      results.push_back(std::move(told));
+      results.push_back(ToldOf(options_.objective, done_.at(number)));
     }
     if (!results.empty()) agent_.Tell(results);
   }

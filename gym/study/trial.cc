@@ -202,6 +202,18 @@ std::vector<Trial> TrialsOf(std::span<const std::string> records) {
   return trials;
 }
 
+Told ToldOf(const Objective& objective, const Trial& trial) {
+  Told told;
+  told.trial = trial.number;
+  told.assignment = trial.assignment;
+  told.failed = trial.evaluation.failure.has_value();
+  if (told.failed) return told;
+  told.objectives = ObjectiveValues(objective, trial.evaluation);
+  told.constraints = ConstraintValues(objective, trial.evaluation);
+  told.violation = Violation(objective, trial.evaluation);
+  return told;
+}
+
 bool Feasible(const Objective& objective, const Trial& trial) {
   return trial.evaluation.Complete() && Violation(objective, trial.evaluation) == 0;
 }

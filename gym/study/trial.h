@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "gym/core/agent.h"
 #include "gym/core/problem.h"
 #include "gym/study/objective.h"
 
@@ -52,6 +53,8 @@ struct StudyHeader {
 /// is not of this program's making.
 [[nodiscard]] std::vector<Trial> TrialsOf(std::span<const std::string> records);
 
+/// What an agent hears of a trial. UserError if a metric of the objective is missing.
+[[nodiscard]] Told ToldOf(const Objective& objective, const Trial& trial);
 /// Whether the trial succeeded, was not dropped, and keeps every constraint.
 [[nodiscard]] bool Feasible(const Objective& objective, const Trial& trial);
 /// Index of the feasible trial with the least objectives, compared in order; of equals the first.

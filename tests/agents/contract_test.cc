@@ -6,11 +6,14 @@
 #include <gtest/gtest.h>
 
 #include "agents/register.h"
+#include "compiler/base/error.h"
 #include "compiler/base/rng.h"
 #include "envs/toy/knapsack.h"
 #include "envs/toy/one_max.h"
 #include "gym/core/problem.h"
+#include "gym/study/ask_tell.h"
 #include "gym/study/objective.h"
+#include "tests/gym/study/sim_file.h"
 
 // Every registered agent is enrolled by itself, over every toy problem.
 
@@ -225,6 +228,97 @@ TEST_P(RegisteredAgent, StartsFromWhatItIsToldBefore) {
       EXPECT_FALSE(known) << toy.label;
     }
   }
+}
+
+gym::Evaluation Measured(gym::SearchProblem& problem, const Assignment& assignment) {
+  gym::Evaluation result;
+  problem.Evaluate({&assignment, 1},
+                   [&](std::size_t, const gym::Evaluation& evaluation) { result = evaluation; });
+  return result;
+}
+
+/// "3 anchor:f32 [0, 0]" for each trial of a study, fewer than `count` if it ends before.
+std::vector<std::string> Lines(const std::vector<gym::Trial>& trials, std::size_t count) {
+  std::vector<std::string> lines;
+  for (const gym::Trial& trial : trials) {
+    std::string line = std::to_string(trial.number) + " " + trial.source;
+    for (const std::int32_t choice : trial.assignment) line += " " + std::to_string(choice);
+    if (lines.size() < count) lines.push_back(line + (trial.repeated ? " repeated" : ""));
+  }
+  return lines;
+}
+
+TEST_P(RegisteredAgent, ProposesTheSameThroughAskAndTellAsInAStudy) {
+  constexpr std::size_t kTrials = 40;
+  constexpr std::size_t kAtOnce = 64;
+  for (const Toy& toy : Toys()) {
+    const auto env = toy.make();
+    gym::SearchProblem& problem = *env->problem();
+    const gym::AgentSetup setup = gym::AgentSetupFor(problem, toy.objective, 5);
+    gym::testing::SimDisk disk;
+    gym::Journal journal(std::make_unique<gym::testing::SimFile>(disk));
+    gym::StudyOptions options;
+    options.seed = 5;
+    options.trials = kTrials;
+    options.agent = GetParam();
+    options.objective = toy.objective;
+    const auto studied = Registered().Make(GetParam(), setup);
+    const gym::StudyResult study = RunStudy(problem, *studied, journal, options);
+
+    const auto agent = Registered().Make(GetParam(), setup);
+    gym::AskTell asked(problem.Anchors(), *agent, GetParam(), toy.objective);
+    // As many at once as the agent allows, told in the wrong order.
+    for (bool more = true; more && asked.Result().trials.size() < kTrials;) {
+      std::vector<gym::Trial> out;
+      try {
+        while (out.size() < kAtOnce && more) {
+          auto trial = asked.Ask();
+          more = trial.has_value();
+          if (more) out.push_back(*std::move(trial));
+        }
+      } catch (const UserError&) {
+        ASSERT_FALSE(out.empty());
+      }
+      EXPECT_EQ(asked.Waiting().size(), out.size());
+      for (auto trial = out.rbegin(); trial != out.rend(); ++trial) {
+        asked.Tell(trial->number, Measured(problem, trial->assignment));
+      }
+    }
+    EXPECT_EQ(Lines(asked.Result().trials, kTrials), Lines(study.trials, kTrials)) << toy.label;
+  }
+}
+
+TEST(AskTell, TakesOneResultForEachTrialItHandedOutAndCopiesRepeats) {
+  const Toy& toy = Toys()[0];
+  const auto env = toy.make();
+  gym::SearchProblem& problem = *env->problem();
+  const Assignment none(problem.decisions().size(), 0);
+  gym::AgentSetup setup = gym::AgentSetupFor(problem, toy.objective, 5);
+  setup.anchors = {none, none};
+  setup.first_trial = 2;
+  const auto agent = Registered().Make("evolution", setup);
+  gym::AskTell study({{"a", none}, {"b", none}}, *agent, "evolution", toy.objective);
+  EXPECT_THROW(study.Tell(0, {}), UserError);  // not asked for
+  ASSERT_EQ(study.Ask()->number, 0U);
+  EXPECT_THROW((void)study.Ask(), UserError);  // b is a once more, and evolution wants to know
+  EXPECT_EQ(study.Waiting(), std::vector<std::uint64_t>{0});
+  EXPECT_THROW(study.Tell(0, {}), UserError);  // without metrics
+  gym::Evaluation broken = Measured(problem, none);
+  broken.metrics["zeros"] = std::numeric_limits<double>::quiet_NaN();
+  EXPECT_THROW(study.Tell(0, broken), UserError);
+  study.Tell(0, Measured(problem, none));
+  EXPECT_THROW(study.Tell(0, Measured(problem, none)), UserError);  // told already
+  const gym::StudyResult result = study.Result();
+  ASSERT_EQ(result.trials.size(), 2U);
+  EXPECT_TRUE(result.trials[1].repeated);
+  EXPECT_EQ(result.trials[1].evaluation, result.trials[0].evaluation);
+  const auto next = study.Ask();
+  ASSERT_TRUE(next);
+  gym::Evaluation failed;
+  failed.failure = Failure{FailureKind::kTimeout, "slow"};
+  study.Tell(next->number, failed);
+  EXPECT_TRUE(study.Result().trials.back().evaluation.failure);
+  EXPECT_EQ(study.Result().best, 0U);
 }
 
 // --- What it bears -------------------------------------------------------------------------------

@@ -1,0 +1,121 @@
+#include "gym/study/ask_tell.h"
+
+#include <cmath>
+
+#include "compiler/base/error.h"
+
+namespace msc::gym {
+namespace {
+
+/// What an agent that looks at no results is asked for at a time.
+constexpr std::size_t kChunk = 256;
+
+void CheckMetric(const std::string& name, std::uint64_t trial, const Evaluation& evaluation) {
+  const auto it = evaluation.metrics.find(name);
+  if (it != evaluation.metrics.end() && std::isfinite(it->second)) return;
+  throw UserError("trial " + std::to_string(trial) + " needs a finite '" + name +
+                  "'; tell a failure where there is none");
+}
+
+}  // namespace
+
+AskTell::AskTell(Anchors anchors, Agent& agent, std::string source, Objective objective)
+    : agent_(agent), source_(std::move(source)), objective_(std::move(objective)) {
+  for (auto& [name, assignment] : anchors) Enqueue("anchor:" + name, std::move(assignment));
+}
+
+void AskTell::Enqueue(std::string source, Assignment assignment) {
+  Trial& trial = queue_.emplace_back();
+  trial.number = next_++;
+  trial.source = std::move(source);
+  trial.assignment = std::move(assignment);
+}
+
+std::optional<Trial> AskTell::Ask() {
+  while (!queue_.empty() || Refill()) {
+    Trial trial = std::move(queue_.front());
+    queue_.pop_front();
+    const auto [first, is_new] = first_.emplace(trial.assignment, trial.number);
+    if (is_new) return open_[first->second] = std::move(trial);
+    const auto original = done_.find(first->second);
+    if (original != done_.end()) {
+      Copy(original->second, std::move(trial));
+    } else {
+      copies_[first->second].push_back(std::move(trial));
+    }
+  }
+  return std::nullopt;
+}
+
+/// Whether the agent had something; its next proposals are in the queue then.
+bool AskTell::Refill() {
+  if (exhausted_) return false;
+  const std::optional<std::size_t> round = agent_.round();
+  if (round && !open_.empty()) {
+    std::string waiting;
+    for (const auto& [number, trial] : open_) {
+      waiting += (waiting.empty() ? "" : ", ") + std::to_string(number);
+    }
+    throw UserError("'" + source_ + "' goes by results: tell those of the trials " + waiting +
+                    " before you ask for another");
+  }
+  TellAgent();
+  const std::size_t asked = round.value_or(kChunk);
+  std::vector<Assignment> proposals = agent_.Ask(next_, asked);
+  // An agent that gives less than asked has nothing left.
+  exhausted_ = proposals.size() < asked;
+  for (Assignment& assignment : proposals) Enqueue(source_, std::move(assignment));
+  return !queue_.empty();
+}
+
+/// Results as far as they are without a gap.
+void AskTell::TellAgent() {
+  std::vector<Told> results;
+  for (auto it = done_.find(told_); it != done_.end() && it->first == told_; ++it, ++told_) {
+    results.push_back(ToldOf(objective_, it->second));
+  }
+  if (!results.empty()) agent_.Tell(results);
+}
+
+void AskTell::Copy(const Trial& original, Trial copy) {
+  copy.evaluation = original.evaluation;
+  copy.repeated = true;
+  const std::uint64_t number = copy.number;
+  done_.emplace(number, std::move(copy));
+}
+
+void AskTell::Tell(std::uint64_t number, Evaluation evaluation) {
+  const auto it = open_.find(number);
+  if (it == open_.end()) {
+    throw UserError("trial " + std::to_string(number) +
+                    (done_.contains(number) ? " has a result already" : " was not asked for"));
+  }
+  if (!evaluation.failure) {
+    for (const std::string& name : objective_.minimize) CheckMetric(name, number, evaluation);
+    for (const auto& [name, limit] : objective_.subject_to) CheckMetric(name, number, evaluation);
+  }
+  Trial& trial = done_.emplace(number, std::move(it->second)).first->second;
+  open_.erase(it);
+  trial.evaluation = std::move(evaluation);
+  auto copies = copies_.extract(number);
+  if (copies.empty()) return;
+  for (Trial& copy : copies.mapped()) Copy(trial, std::move(copy));
+}
+
+std::vector<std::uint64_t> AskTell::Waiting() const {
+  std::vector<std::uint64_t> numbers;
+  for (const auto& [number, trial] : open_) numbers.push_back(number);
+  return numbers;
+}
+
+StudyResult AskTell::Result() const {
+  StudyResult result;
+  for (const auto& [number, trial] : done_) result.trials.push_back(trial);
+  result.best = BestOf(objective_, result.trials);
+  result.pareto = ParetoOf(objective_, result.trials);
+  result.stop = exhausted_ && queue_.empty() && open_.empty() ? StopReason::kExhausted
+                                                              : StopReason::kInterrupted;
+  return result;
+}
+
+}  // namespace msc::gym
