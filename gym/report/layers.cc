@@ -24,16 +24,6 @@ double Largest(const std::vector<ReportLayer>& layers, std::optional<double> Rep
   return largest;
 }
 
-/// A number with a bar as long as its part of `largest`. Sorts by the number.
-Html BarCell(std::optional<double> value, double largest, const std::string& text) {
-  value = Finite(value);
-  if (!value) return Markup("<td class='num' data-value=''>", text, "</td>");
-  const double part = largest > 0 ? std::clamp(*value / largest, 0.0, 1.0) : 0;
-  return Markup("<td class='num bar' data-value='", Exact(value),
-                "'><span class='fill' style='--part:", 100 * part, "'></span><span>", text,
-                "</span></td>");
-}
-
 /// Attributes of a block that is filled as high as its share.
 Html Filled(std::string_view classes, double share) {
   return Markup(" class='cell part ", Html{std::string(classes)},

@@ -60,6 +60,15 @@ std::string StateOf(const ReportMark& mark) {
   return mark.failed ? "failed" : mark.feasible ? "feasible" : "infeasible";
 }
 
+Html BarCell(std::optional<double> value, double largest, const std::string& text) {
+  value = Finite(value);
+  if (!value) return Markup("<td class='num' data-value=''>", text, "</td>");
+  const double part = largest > 0 ? std::clamp(*value / largest, 0.0, 1.0) : 0;
+  return Markup("<td class='num bar' data-value='", Exact(value),
+                "'><span class='fill' style='--part:", 100 * part, "'></span><span>", text,
+                "</span></td>");
+}
+
 std::string WithUnit(std::optional<double> value, const ReportAxis& axis) {
   // Digits by the size of what is asked for, so that numbers below each other can be compared.
   const double scale = std::abs(Finite(axis.limit).value_or(Finite(axis.baseline).value_or(0)));

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "gym/report/html.h"
 #include "gym/report/report.h"
 
 namespace msc::gym {
@@ -32,6 +33,9 @@ struct ReportMark {
 
 /// "feasible", "infeasible", "failed".
 [[nodiscard]] std::string StateOf(const ReportMark& mark);
+
+/// A table's cell: a number with a bar as long as its part of `largest`. Sorts by the number.
+[[nodiscard]] Html BarCell(std::optional<double> value, double largest, const std::string& text);
 
 /// "0.120 points", with digits to suit the limit or baseline of the axis.
 [[nodiscard]] std::string WithUnit(std::optional<double> value, const ReportAxis& axis);

@@ -71,6 +71,7 @@ std::string RenderReport(const ReportInput& input) {
                 input.model, " \xC2\xB7 MSCGym report</title><style>", style,
                 "</style></head><body><main>", HeadlineSection(input, marks), Charts(input, marks),
                 FinalistSection(input), LayerSection(input), DecisionSection(input, marks),
+                ImportanceSection(input, marks), ParallelSection(input, marks),
                 FrontSection(input, marks), FailureSection(input), OriginSection(input),
                 TrialSection(input, marks),
                 "</main><div id='tip' role='tooltip' hidden></div><script>", script,

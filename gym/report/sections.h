@@ -19,6 +19,13 @@ namespace msc::gym {
 /// winner.
 [[nodiscard]] Html DecisionSection(const ReportInput& input, std::span<const ReportMark> marks);
 
+/// How far each decision decides latency and quality. Nothing with too few trials to tell.
+[[nodiscard]] Html ImportanceSection(const ReportInput& input, std::span<const ReportMark> marks);
+
+/// Parallel coordinates: a line a trial through the choices that matter most and the metrics.
+/// Nothing without trials that succeeded.
+[[nodiscard]] Html ParallelSection(const ReportInput& input, std::span<const ReportMark> marks);
+
 /// Choices of every configuration on the Pareto front, a column a decision. Nothing without front.
 [[nodiscard]] Html FrontSection(const ReportInput& input, std::span<const ReportMark> marks);
 

@@ -7,8 +7,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "compiler/base/rng.h"
 #include "gym/report/html.h"
 #include "gym/report/plot.h"
+#include "gym/study/importance.h"
 #include "tests/gym/report/sample_report.h"
 
 namespace msc::gym {
@@ -160,8 +162,8 @@ TEST(Report, ShowsEverySection) {
   const std::string html = RenderReport(SampleReport());
   for (const char* part :
        {"<title>fashion_resnet.onnx", "id='history'", "id='scatter'", "id='finalists'",
-        "id='layers'", "id='decisions'", "id='front'", "id='failures'", "id='reproduce'",
-        "id='machine'", "id='config'", "id='trials'"}) {
+        "id='layers'", "id='decisions'", "id='importance'", "id='parallel'", "id='front'",
+        "id='failures'", "id='reproduce'", "id='machine'", "id='config'", "id='trials'"}) {
     EXPECT_THAT(html, HasSubstr(part));
   }
 }
@@ -184,6 +186,57 @@ TEST(Report, DrawsTheParetoSetInTheScatter) {
   EXPECT_EQ(Count(chart, "front-line"), 1U);
   EXPECT_EQ(Count(chart, "class='line limit'"), 1U);
   EXPECT_THAT(chart, HasSubstr(">bf16</text>"));
+}
+
+TEST(Report, DrawsALineThroughEachTrialThatSucceeded) {
+  ReportInput input = SampleReport(60);
+  std::size_t succeeded = 0;
+  for (const Trial& trial : input.study.trials) succeeded += trial.evaluation.Complete() ? 1 : 0;
+  const std::string html = RenderReport(input);
+  const std::size_t from = html.find("id='parallel'");
+  const std::string chart = html.substr(from, html.find("</svg>", from) - from);
+  EXPECT_EQ(Count(chart, "<path class='thread "), succeeded);
+  EXPECT_EQ(Count(chart, " best' tabindex='0'"), 1U);
+  // Eight decisions and two metrics, and a way from each to the next.
+  EXPECT_EQ(Count(chart, "<line class='grid'"), 10U);
+  EXPECT_EQ(Count(chart, "L"), 9 * succeeded);
+  input.study.trials[0].repeated = true;
+  EXPECT_EQ(Count(RenderReport(input), "<path class='thread "), succeeded - 1);
+}
+
+TEST(Importance, FindsWhatAValueIsMadeOf) {
+  const std::vector<Decision> decisions = {
+      {"much", {"0", "1", "2"}}, {"none", {"0", "1"}}, {"little", {"0", "1", "2"}}};
+  std::vector<Assignment> assignments;
+  std::vector<double> sums;
+  std::vector<double> products;
+  std::vector<double> noise;
+  Rng rng(3);
+  for (int i = 0; i < 200; ++i) {
+    const auto a = static_cast<std::int32_t>(rng.Below(3));
+    const auto b = static_cast<std::int32_t>(rng.Below(2));
+    const auto c = static_cast<std::int32_t>(rng.Below(3));
+    assignments.push_back({a, b, c});
+    sums.push_back(3 * a + c);
+    products.push_back((a - 1) * (c - 1));
+    noise.push_back(rng.Normal());
+  }
+  const auto sum = DecisionImportance(decisions, assignments, sums);
+  ASSERT_TRUE(sum);
+  // Variances of 3 a and c, which ranks keep: all sums differ in order as in value.
+  EXPECT_NEAR(sum->shares[0], 0.9, 0.03);
+  EXPECT_NEAR(sum->shares[1], 0.0, 0.005);
+  EXPECT_NEAR(sum->shares[0] + sum->shares[1] + sum->shares[2], 1, 1e-12);
+  EXPECT_GT(sum->predicted, 0.98);
+  // Neither says anything of it alone, and chance nothing at all.
+  EXPECT_LT(DecisionImportance(decisions, assignments, products)->predicted, 0.15);
+  EXPECT_LT(DecisionImportance(decisions, assignments, noise)->predicted, 0.1);
+  EXPECT_FALSE(DecisionImportance(decisions, assignments, std::vector<double>(200, 1.0)));
+  EXPECT_FALSE(DecisionImportance(decisions, std::span(assignments).first(9),
+                                  std::span<const double>(sums).first(9)));
+  std::vector<double> wild = sums;  // by ranks: far off is no more than last
+  for (double& value : wild) value = std::exp(10 * value);
+  EXPECT_EQ(DecisionImportance(decisions, assignments, wild)->shares, sum->shares);
 }
 
 TEST(Report, SaysWhatWasFound) {

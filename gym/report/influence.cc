@@ -1,0 +1,225 @@
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "gym/report/plot.h"
+#include "gym/report/sections.h"
+#include "gym/study/importance.h"
+
+namespace msc::gym {
+
+namespace {
+
+/// Whether it has one of the known choices for every decision.
+bool Fits(const ReportInput& input, const Assignment& assignment) {
+  if (assignment.size() != input.decisions.size()) return false;
+  for (std::size_t i = 0; i < assignment.size(); ++i) {
+    const bool known =
+        assignment[i] >= 0 && std::cmp_less(assignment[i], input.decisions[i].choices.size());
+    if (!known) return false;
+  }
+  return true;
+}
+
+using Field = std::optional<double> ReportMark::*;
+
+std::optional<Importance> Of(const ReportInput& input, std::span<const ReportMark> marks,
+                             Field field) {
+  std::vector<Assignment> assignments;
+  std::vector<double> values;
+  for (std::size_t i = 0; i < marks.size(); ++i) {
+    const Assignment& assignment = input.study.trials[i].assignment;
+    if (marks[i].failed || marks[i].repeated || !(marks[i].*field)) continue;
+    if (!Fits(input, assignment)) continue;
+    assignments.push_back(assignment);
+    values.push_back(*(marks[i].*field));
+  }
+  return DecisionImportance(input.decisions, assignments, values);
+}
+
+Html Predicted(const std::string& title, const std::optional<Importance>& importance) {
+  if (!importance) return {};
+  const double share = std::max(0.0, importance->predicted);
+  return Markup(" ", title, ": ", Percent(share, 0), ".");
+}
+
+std::optional<double> ShareOf(const std::optional<Importance>& importance, std::size_t decision) {
+  if (!importance) return std::nullopt;
+  return importance->shares[decision];
+}
+
+// --- parallel coordinates ------------------------------------------------------------------------
+
+constexpr std::size_t kMostDecisions = 8;
+constexpr std::size_t kMostLines = 400;
+
+/// A vertical axis with what each trial has on it.
+struct Pole {
+  std::string title;
+  PlotAxis axis;
+  std::vector<std::string> labels;             ///< of choices 0, 1, ...; empty for a metric
+  std::vector<std::optional<double>> heights;  ///< by trial
+};
+
+Pole OfDecision(const ReportInput& input, std::size_t index) {
+  const Decision& decision = input.decisions[index];
+  Pole pole;
+  pole.title = decision.name;
+  pole.labels = decision.choices;
+  pole.axis = MakeAxis(0, std::max(1.0, static_cast<double>(decision.choices.size()) - 1), 1);
+  for (const Trial& trial : input.study.trials) {
+    pole.heights.push_back(Fits(input, trial.assignment)
+                               ? std::optional<double>(trial.assignment[index])
+                               : std::nullopt);
+  }
+  return pole;
+}
+
+Pole OfMetric(const std::string& title, std::span<const ReportMark> marks, Field field) {
+  Pole pole;
+  pole.title = title;
+  std::vector<double> values;
+  double usual = 0;
+  for (const ReportMark& mark : marks) {
+    pole.heights.push_back(mark.failed ? std::nullopt : mark.*field);
+    if (!pole.heights.back()) continue;
+    values.push_back(*pole.heights.back());
+    if (mark.feasible) usual = std::max(usual, values.back());
+  }
+  const double low = values.empty() ? 0 : *std::min_element(values.begin(), values.end());
+  pole.axis = MakeAxis(low, RobustHigh(values, std::max(usual, low)), 4);
+  return pole;
+}
+
+/// The decisions that matter most, in the order of the network, then the metrics.
+std::vector<Pole> Poles(const ReportInput& input, std::span<const ReportMark> marks) {
+  std::vector<std::size_t> order(input.decisions.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  if (const auto importance = Of(input, marks, &ReportMark::latency)) {
+    std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+      return importance->shares[a] > importance->shares[b];
+    });
+  }
+  order.resize(std::min(order.size(), kMostDecisions));
+  std::sort(order.begin(), order.end());
+  std::vector<Pole> poles;
+  for (const std::size_t index : order) poles.push_back(OfDecision(input, index));
+  poles.push_back(OfMetric(input.latency.title, marks, &ReportMark::latency));
+  if (!input.quality.metric.empty()) {
+    poles.push_back(OfMetric(input.quality.title, marks, &ReportMark::quality));
+  }
+  return poles;
+}
+
+int Rank(const ReportMark& mark) {
+  return mark.best ? 3 : mark.pareto ? 2 : mark.feasible ? 1 : 0;
+}
+
+/// Trials to draw, those a reader looks for last; of very many, the newest of each kind.
+std::vector<std::size_t> Drawn(std::span<const ReportMark> marks) {
+  std::vector<std::size_t> drawn;
+  for (std::size_t i = 0; i < marks.size(); ++i) {
+    if (!marks[i].failed && !marks[i].repeated) drawn.push_back(i);
+  }
+  std::stable_sort(drawn.begin(), drawn.end(),
+                   [&](std::size_t a, std::size_t b) { return Rank(marks[a]) < Rank(marks[b]); });
+  if (drawn.size() > kMostLines) drawn.erase(drawn.begin(), drawn.end() - kMostLines);
+  return drawn;
+}
+
+std::string Short(const std::string& text) {
+  constexpr std::size_t kMost = 16;
+  if (text.size() <= kMost) return text;
+  std::size_t cut = text.size() - kMost + 3;
+  while (cut < text.size() && (static_cast<unsigned char>(text[cut]) & 0xC0U) == 0x80U) ++cut;
+  return "..." + text.substr(cut);
+}
+
+}  // namespace
+
+Html ImportanceSection(const ReportInput& input, std::span<const ReportMark> marks) {
+  if (input.decisions.empty()) return {};
+  const std::optional<Importance> latency = Of(input, marks, &ReportMark::latency);
+  const std::optional<Importance> quality =
+      input.quality.metric.empty() ? std::nullopt : Of(input, marks, &ReportMark::quality);
+  if (!latency && !quality) return {};
+  const auto largest = [](const std::optional<Importance>& importance) {
+    return importance ? *std::max_element(importance->shares.begin(), importance->shares.end()) : 0;
+  };
+  Html rows;
+  for (std::size_t i = 0; i < input.decisions.size(); ++i) {
+    const auto fast = ShareOf(latency, i);
+    const auto close = ShareOf(quality, i);
+    rows += Markup("<tr><td class='name'>", input.decisions[i].name, "</td>",
+                   BarCell(fast, largest(latency), Percent(fast, 1)),
+                   BarCell(close, largest(quality), Percent(close, 1)), "</tr>");
+  }
+  return Markup(
+      "<section id='importance'><h2>Which decisions matter</h2><p class='muted'>What each "
+      "decision's "
+      "choices move, as a share of what all move: a sum of effects fitted to the order of the "
+      "trials. Read it by how well that sum predicts the order of trials left out.",
+      Predicted(input.latency.title, latency), Predicted(input.quality.title, quality),
+      "</p><div class='scroll'><table class='sortable'><thead><tr><th>decision</th><th "
+      "class='num'>",
+      input.latency.title, "</th><th class='num'>", input.quality.title,
+      "</th></tr></thead><tbody>", rows, "</tbody></table></div></section>");
+}
+
+Html ParallelSection(const ReportInput& input, std::span<const ReportMark> marks) {
+  const std::vector<std::size_t> drawn = Drawn(marks);
+  if (drawn.empty() || input.decisions.empty()) return {};
+  std::vector<Pole> poles = Poles(input, marks);
+  const PlotFrame frame{
+      .width = 1240, .height = 340, .left = 70, .right = 1170, .top = 40, .bottom = 300};
+  const double step =
+      (frame.right - frame.left) / std::max(1.0, static_cast<double>(poles.size()) - 1);
+  Html svg = Markup("<svg class='plot' id='parallel' viewBox='0 0 ", frame.width, " ", frame.height,
+                    "' role='img' aria-label='Choices and results of each trial, a line each'>");
+  for (std::size_t i = 0; i < poles.size(); ++i) {
+    Pole& pole = poles[i];
+    pole.axis.from = frame.bottom;
+    pole.axis.to = frame.top;
+    const double x = frame.left + step * static_cast<double>(i);
+    svg += Markup("<line class='grid' x1='", x, "' x2='", x, "' y1='", frame.top, "' y2='",
+                  frame.bottom, "'/><text class='title' x='", x,
+                  "' y='20' text-anchor='middle' data-tip='", pole.title, "'>", Short(pole.title),
+                  "</text>");
+    const auto label = [&](double value, const std::string& text) {
+      svg += Markup("<text class='tick' x='", x - 5, "' y='", pole.axis.At(value) + 4,
+                    "' text-anchor='end'>", text, "</text>");
+    };
+    for (std::size_t k = 0; k < pole.labels.size(); ++k) {
+      label(static_cast<double>(k), Short(pole.labels[k]));
+    }
+    if (!pole.labels.empty()) continue;
+    for (const double tick : pole.axis.ticks) label(tick, Fixed(tick, pole.axis.digits));
+  }
+  for (const std::size_t index : drawn) {
+    Html path;
+    bool pen = false;  // on paper
+    for (std::size_t i = 0; i < poles.size(); ++i) {
+      const std::optional<double> height = poles[i].heights[index];
+      if (height) {
+        path += Markup(pen ? Html{"L"} : Html{"M"}, frame.left + step * static_cast<double>(i), " ",
+                       poles[i].axis.Clamped(*height));
+      }
+      pen = height.has_value();
+    }
+    const ReportMark& mark = marks[index];
+    svg += Markup("<path class='thread ", StateOf(mark), mark.pareto ? Html{" pareto"} : Html{},
+                  mark.best ? Html{" best' tabindex='0"} : Html{}, "' d='", path, "' data-trial='",
+                  mark.number, "' data-tip='", mark.tip, "'/>");
+  }
+  return Markup(
+      "<section id='threads'><h2>Choices and results</h2><p class='muted'>A line a trial, through "
+      "what it chose and what that gave: the decisions that matter most, in the order of the "
+      "network.</p><div class='scroll'>",
+      svg, "</svg></div></section>");
+}
+
+}  // namespace msc::gym

@@ -1,0 +1,123 @@
+#include "gym/study/importance.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "compiler/base/error.h"
+
+namespace msc::gym {
+namespace {
+
+constexpr std::size_t kFewest = 10;
+constexpr std::size_t kFolds = 5;
+constexpr std::size_t kAll = kFolds;  // no fold is left out
+
+/// Places in the order of the values, from 0; equal values share the mean of theirs.
+std::vector<double> Ranks(std::span<const double> values) {
+  std::vector<std::size_t> order(values.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::stable_sort(order.begin(), order.end(),
+                   [&](std::size_t a, std::size_t b) { return values[a] < values[b]; });
+  std::vector<double> ranks(values.size());
+  for (std::size_t i = 0; i < order.size();) {
+    std::size_t end = i;
+    while (end < order.size() && values[order[end]] == values[order[i]]) ++end;
+    const double mean = (static_cast<double>(i) + static_cast<double>(end) - 1) / 2;
+    for (; i < end; ++i) ranks[order[i]] = mean;
+  }
+  return ranks;
+}
+
+double Mean(std::span<const double> values) {
+  return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
+}
+
+/// A mean and an effect for each choice of each decision, by backfitting: each decision's effects
+/// are the means of what the others leave, drawn towards 0 as by one more value that is 0.
+class Sum {
+ public:
+  Sum(std::span<const Decision> decisions, std::span<const Assignment> assignments,
+      std::span<const double> values, std::size_t left_out)
+      : effects_(decisions.size()) {
+    std::vector<std::size_t> rows;
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      if (i % kFolds != left_out) rows.push_back(i);
+    }
+    for (const std::size_t i : rows) mean_ += values[i] / static_cast<double>(rows.size());
+    std::vector<double> rest;  // by row, what is not explained
+    for (const std::size_t i : rows) rest.push_back(values[i] - mean_);
+    for (std::size_t k = 0; k < decisions.size(); ++k) {
+      effects_[k].assign(decisions[k].choices.size(), 0.0);
+    }
+    constexpr int kSweeps = 30;
+    for (int sweep = 0; sweep < kSweeps; ++sweep) {
+      for (std::size_t k = 0; k < effects_.size(); ++k) {
+        std::vector<double> sums(effects_[k].size(), 0.0);
+        std::vector<double> counts(effects_[k].size(), 1.0);
+        for (std::size_t r = 0; r < rows.size(); ++r) {
+          const auto choice = static_cast<std::size_t>(assignments[rows[r]][k]);
+          sums[choice] += rest[r] + effects_[k][choice];
+          counts[choice] += 1;
+        }
+        for (std::size_t r = 0; r < rows.size(); ++r) {
+          const auto choice = static_cast<std::size_t>(assignments[rows[r]][k]);
+          rest[r] += effects_[k][choice] - sums[choice] / counts[choice];
+        }
+        for (std::size_t c = 0; c < sums.size(); ++c) effects_[k][c] = sums[c] / counts[c];
+      }
+    }
+  }
+
+  [[nodiscard]] double Effect(std::size_t decision, const Assignment& assignment) const {
+    return effects_[decision][static_cast<std::size_t>(assignment[decision])];
+  }
+  [[nodiscard]] double At(const Assignment& assignment) const {
+    double value = mean_;
+    for (std::size_t k = 0; k < effects_.size(); ++k) value += Effect(k, assignment);
+    return value;
+  }
+
+ private:
+  double mean_ = 0;
+  std::vector<std::vector<double>> effects_;
+};
+
+}  // namespace
+
+std::optional<Importance> DecisionImportance(std::span<const Decision> decisions,
+                                             std::span<const Assignment> assignments,
+                                             std::span<const double> values) {
+  Check(assignments.size() == values.size(), "one value an assignment");
+  if (values.size() < kFewest || decisions.empty()) return std::nullopt;
+  const std::vector<double> ranks = Ranks(values);
+  const double mean = Mean(ranks);
+  double whole = 0;
+  double missed = 0;
+  for (std::size_t fold = 0; fold < kFolds; ++fold) {
+    const Sum sum(decisions, assignments, ranks, fold);
+    for (std::size_t i = fold; i < ranks.size(); i += kFolds) {
+      whole += (ranks[i] - mean) * (ranks[i] - mean);
+      missed += (ranks[i] - sum.At(assignments[i])) * (ranks[i] - sum.At(assignments[i]));
+    }
+  }
+  if (whole <= 0) return std::nullopt;
+  Importance importance;
+  importance.predicted = 1 - missed / whole;
+  const Sum sum(decisions, assignments, ranks, kAll);
+  double all = 0;
+  for (std::size_t k = 0; k < decisions.size(); ++k) {
+    std::vector<double> effects;
+    for (const Assignment& assignment : assignments) effects.push_back(sum.Effect(k, assignment));
+    const double middle = Mean(effects);
+    double variance = 0;
+    for (const double effect : effects) variance += (effect - middle) * (effect - middle);
+    importance.shares.push_back(variance);
+    all += variance;
+  }
+  if (all <= 0) return std::nullopt;
+  for (double& share : importance.shares) share /= all;
+  return importance;
+}
+
+}  // namespace msc::gym
