@@ -4,6 +4,7 @@
 #include "envs/partition/partition_env.h"
 #include "envs/prune/prune_env.h"
 #include "envs/quantize/quantize_env.h"
+#include "envs/schedule/schedule_env.h"
 #include "envs/toy/knapsack.h"
 #include "envs/toy/one_max.h"
 
@@ -26,6 +27,10 @@ void RegisterAll(EnvRegistry& registry) {
                 .summary = "precision of every layer: f32, bf16 or int8, measured",
                 .nondeterministic = true},
                [](const EnvContext& context) { return MakeQuantizeEnv(context); });
+  registry.Add({.id = "Schedule-v0",
+                .summary = "how every kernel is written: tiles, orders of loops, algorithms",
+                .nondeterministic = true},
+               [](const EnvContext& context) { return MakeScheduleEnv(context); });
   registry.Add({.id = "Toy/MaskedKnapsack-v0",
                 .summary = "the same as PrecisionKnapsack, where bf16 and int8 are kept apart",
                 .max_steps = static_cast<std::int64_t>(KnapsackLayers().size())},

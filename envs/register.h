@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "compiler/strategy/schedule.h"
 #include "compiler/strategy/strategy.h"
 #include "envs/common/evaluation.h"
 #include "gym/core/env_registry.h"
@@ -36,6 +37,8 @@ struct EnvContext {
   std::vector<double> unit_scores =
       {};                  ///< of PruneSpace's units; empty = L2 norm of their weights
   std::int64_t align = 1;  ///< pruned layers keep multiples of so many channels
+  /// How the target may write the kernels of the model as it is.
+  std::shared_ptr<const std::vector<ScheduledKernel>> kernels = {};
 };
 
 using EnvRegistry = gym::EnvRegistry<const EnvContext&>;

@@ -39,8 +39,8 @@ RULES = {
         "compiler/passes compiler/ops compiler/ir compiler/base compiler/strategy",
     # register.cc names every target; a target knows the interface and no other target.
     "compiler/targets":
-        "compiler/targets/* compiler/passes compiler/runtime compiler/kernel compiler/ops"
-        " compiler/ir compiler/base",
+        "compiler/targets/* compiler/passes compiler/runtime compiler/kernel compiler/strategy"
+        " compiler/ops compiler/ir compiler/base",
     "compiler/targets/*":
         "compiler/targets compiler/passes compiler/runtime compiler/ops compiler/ir compiler/base",
     "compiler/targets/onnxruntime":
@@ -48,7 +48,7 @@ RULES = {
         " compiler/ir compiler/base",
     "compiler/targets/native":
         "compiler/targets compiler/kernel compiler/codegen/cpp compiler/passes compiler/runtime"
-        " compiler/ops compiler/ir compiler/base",
+        " compiler/strategy compiler/ops compiler/ir compiler/base",
     "compiler/pipeline": "compiler/*",
     "cost/analytic": "compiler/runtime compiler/base",
     "cost/model": "compiler/base compiler/ir compiler/ops compiler/strategy",

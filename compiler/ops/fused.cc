@@ -189,6 +189,8 @@ void RegisterFusedOps(OpRegistry& ops) {
   std::vector<AttrSpec> conv_attrs = WindowAttrs(WindowKind::kConv);
   std::erase_if(conv_attrs, [](const AttrSpec& attr) { return attr.name == "auto_pad"; });
   for (AttrSpec& attr : conv_attrs) attr.required = true;
+  const AttrSpec schedule{.name = "schedule", .otherwise = std::string()};
+  conv_attrs.push_back(schedule);
   ops.Add({.name = "Conv",
            .domain = "msc",
            .min_inputs = 2,
@@ -201,7 +203,7 @@ void RegisterFusedOps(OpRegistry& ops) {
            .domain = "msc",
            .min_inputs = 2,
            .max_inputs = 6,
-           .attrs = WithSharedAttrs({}),
+           .attrs = WithSharedAttrs({schedule}),
            .infer = InferFusedGemm,
            .eval = EvalFused<InferFusedGemm, EvalFusedGemm>,
            .flops = FusedGemmFlops});

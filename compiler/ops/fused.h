@@ -32,6 +32,8 @@ namespace msc {
 // Attributes besides those of FusedAttrs:
 //   msc.Conv                kernel_shape, strides, pads, dilations, group as in ONNX Conv, all
 //                           present and explicit (auto_pad resolved)
+//   msc.Conv, msc.Gemm      "schedule": how the kernel is to be written, text that a target made
+//                           (compiler/strategy/schedule.h); no part of the meaning, may be absent
 //   msc.Binary              op
 //   msc.Gelu                "op", Gelu or GeluTanh as in Activation; none of FusedAttrs
 //   msc.Pool                op; kernel_shape, strides, pads, dilations, ceil_mode and

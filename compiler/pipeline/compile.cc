@@ -14,6 +14,7 @@
 #include "compiler/passes/passes.h"
 #include "compiler/pipeline/fitted.h"
 #include "compiler/pipeline/regions.h"
+#include "compiler/pipeline/schedule.h"
 #include "compiler/pipeline/splice.h"
 
 namespace msc {
@@ -200,8 +201,11 @@ Graph Lower(const Graph& applied, const Target& target, const CompileOptions& op
   return graph;
 }
 
-Lowered LowerFor(const Graph& applied, const Strategy& strategy, const TargetRegistry& registry,
-                 const CompileOptions& options) {
+namespace {
+
+/// LowerFor, but for schedules.
+Lowered LowerParts(const Graph& applied, const Strategy& strategy, const TargetRegistry& registry,
+                   const CompileOptions& options) {
   const std::vector<PartitionRegion>& partition = strategy.partition;
   if (partition.empty()) {
     return {.graph = Lower(applied, registry.Get(strategy.target), options),
@@ -221,6 +225,15 @@ Lowered LowerFor(const Graph& applied, const Strategy& strategy, const TargetReg
     lowered.regions.push_back({.nodes = splicer.Add(part, changed), .target = spec});
   }
   lowered.graph = std::move(splicer).Take();
+  return lowered;
+}
+
+}  // namespace
+
+Lowered LowerFor(const Graph& applied, const Strategy& strategy, const TargetRegistry& registry,
+                 const CompileOptions& options) {
+  Lowered lowered = LowerParts(applied, strategy, registry, options);
+  ApplySchedules(strategy.schedules, registry, lowered);
   return lowered;
 }
 

@@ -60,10 +60,17 @@ Precision ParsePrecision(std::string_view name) {
   throw UserError("unknown precision '" + std::string(name) + "'; known: f32, bf16, int8");
 }
 
+void RunAllOn(const std::string& target, Strategy& strategy) {
+  strategy.partition.clear();
+  if (target != strategy.target) strategy.schedules.clear();
+  strategy.target = target;
+}
+
 std::string ToJson(const Strategy& strategy, int indent) {
   // Strategies that were written, and hashed, before there were these parts stay as they are.
   nlohmann::json json = ParseJson(ToJsonText(strategy), "strategy");
   if (strategy.partition.empty()) json.erase("partition");
+  if (strategy.schedules.empty()) json.erase("schedules");
   if (strategy.fit == FitPlan{}) json.erase("fit");
   if (strategy.quantize.weights.empty()) json.at("quantize").erase("weights");
   return json.dump(indent);

@@ -9,6 +9,7 @@
 
 #include "compiler/base/dtype.h"
 #include "compiler/base/within.h"
+#include "compiler/strategy/schedule.h"
 
 namespace msc {
 
@@ -119,8 +120,8 @@ struct PartitionRegion {
 };
 
 /// Every decision taken about a model: what a search finds, what is exported, all that a replay
-/// needs. Later tools add their parts (schedules, distillation) as fields of their own,
-/// each empty by default, so that old files stay readable.
+/// needs. Later tools add their parts as fields of their own, each empty by default, so that old
+/// files stay readable.
 struct Strategy {
   std::string format = "msc-strategy-1";
   std::string model_hash;  ///< GraphHash of the canonical graph; empty = any
@@ -131,6 +132,9 @@ struct Strategy {
   /// Who runs what, where it is not all `target`: see pipeline/regions.h. Nodes by their names in
   /// the canonical graph, with its sizes bound. Left out of the JSON where it is empty.
   std::vector<PartitionRegion> partition;
+  /// How kernels are written that are not as their target would, by node name: see
+  /// pipeline/schedule.h. Left out of the JSON where it is empty.
+  std::map<std::string, KernelSchedule> schedules;
   bool operator==(const Strategy&) const = default;
   template <class Self, class Visit>
   static void Fields(Self& self, Visit& visit) {
@@ -141,8 +145,13 @@ struct Strategy {
     visit("fit", self.fit, "weights fitted to what pruning took away");
     visit("quantize", self.quantize, "precision of every layer");
     visit("partition", self.partition, "regions that targets of their own run");
+    visit("schedules", self.schedules, "how kernels are written, by node name");
   }
 };
+
+/// The strategy with all of the model on `target`: without a partition, and without schedules where
+/// those were chosen for another.
+void RunAllOn(const std::string& target, Strategy& strategy);
 
 [[nodiscard]] std::string ToJson(const Strategy& strategy, int indent = -1);
 /// UserError naming `what` and the key at fault.

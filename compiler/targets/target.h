@@ -16,6 +16,7 @@
 #include "compiler/kernel/program.h"
 #include "compiler/passes/pass.h"
 #include "compiler/runtime/executable.h"
+#include "compiler/strategy/schedule.h"
 #include "compiler/targets/spec.h"
 
 namespace msc {
@@ -38,6 +39,12 @@ struct TargetFacts {
 /// when the registry makes it: see options.h.
 struct TargetOptions {
   int threads = 1;  ///< >= 1
+};
+
+/// What can be chosen about the kernel of one node.
+struct KernelChoices {
+  std::string kernel;  ///< what it computes, in words: equal for nodes whose kernels are the same
+  std::vector<KernelSchedule> schedules;  ///< first what it has if nobody chooses
 };
 
 /// When a target's own passes run; see pipeline/compile.h for the order.
@@ -96,6 +103,11 @@ class Target {
   [[nodiscard]] std::vector<Pass> Passes(PassPhase phase) const { return DoPasses(phase); }
   /// Whether the graph is to be folded and fused into msc.* operators for it.
   [[nodiscard]] bool WantsFusedOps() const { return DoWantsFusedOps(); }
+  /// How the kernel of `node`, which it supports, may be written: one of these goes into the
+  /// attribute kScheduleAttr of the node. None where there is nothing to choose.
+  [[nodiscard]] KernelChoices Schedules(const Graph& graph, NodeId node) const {
+    return DoSchedules(graph, node);
+  }
   /// Whether it computes each node by itself whatever region it is in, so that a region costs what
   /// its nodes cost one by one.
   [[nodiscard]] bool RunsNodeByNode() const { return DoRunsNodeByNode(); }
@@ -114,6 +126,9 @@ class Target {
   [[nodiscard]] virtual std::vector<Pass> DoPasses(PassPhase /*phase*/) const { return {}; }
   [[nodiscard]] virtual bool DoWantsFusedOps() const { return false; }
   [[nodiscard]] virtual bool DoRunsNodeByNode() const { return false; }
+  [[nodiscard]] virtual KernelChoices DoSchedules(const Graph& /*graph*/, NodeId /*node*/) const {
+    return {};
+  }
 
   friend class TargetRegistry;
   std::string spec_;

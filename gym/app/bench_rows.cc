@@ -179,7 +179,7 @@ BenchRow MakeRow(const std::string& spec, const Variant& variant, const BenchSet
     const Target& target = targets.Get(spec);
     const Graph applied = Applied(variant, setup);
     Strategy strategy = variant.strategy;
-    strategy.target = spec;
+    if (spec != strategy.target) RunAllOn(spec, strategy);
     const bool mixed = !strategy.partition.empty();
     const Lowered lowered = LowerFor(applied, strategy, targets, setup.compile);
     Fill(row, BuildExecutable(lowered, targets, setup.compile), setup);

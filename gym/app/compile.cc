@@ -56,10 +56,7 @@ void CompileModel(const Options& options) {
   if (!options.strategy.empty()) {
     strategy = LoadStrategy(options.strategy);
   }
-  if (!options.target.empty()) {
-    strategy.target = options.target;
-    strategy.partition.clear();
-  }
+  if (!options.target.empty()) RunAllOn(options.target, strategy);
   const Graph graph = LoadModel(options.model, options.shapes);
   const CompileOptions compile{.threads = options.threads,
                                .bindings = BatchBindings(graph, options.batch)};

@@ -62,6 +62,7 @@ Strategy BaseStrategy(const Options& options, const BenchSetup& setup,
   if (!options.strategy.empty()) {
     strategy = LoadStrategy(options.strategy);
     strategy.partition.clear();
+    strategy.schedules.clear();
   } else {
     Variant variant = AllLayersIn(ParsePrecision(options.precision), setup, targets);
     if (!variant.why.empty()) throw UserError(variant.why);

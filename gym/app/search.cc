@@ -208,8 +208,8 @@ void AddSearch(CLI::App& app, AppContext& context) {
   command->add_option("--out", options->out, "run directory")->capture_default_str();
   command->add_option(
       "--env", options->env,
-      "what is decided: quantize (precisions), prune (channels), compress (both) or partition (who "
-      "runs which part)");
+      "what is decided: quantize (precisions), prune (channels), compress (both), partition (who "
+      "runs which part) or schedule (how kernels are written)");
   command->add_flag("--resume", options->resume, "go on with the search in the run directory");
   command
       ->add_flag("--dry-run", options->dry_run,

@@ -47,6 +47,7 @@ std::string EnvId(const std::string& name) {
   if (name == "prune") return "Prune-v0";
   if (name == "compress") return "Compress-v0";
   if (name == "partition") return "Partition-v0";
+  if (name == "schedule") return "Schedule-v0";
   return name;
 }
 

@@ -57,6 +57,15 @@ struct PartitionConfig {
   }
 };
 
+/// What a search of schedules may choose; of no account to other searches.
+struct ScheduleConfig {
+  std::int64_t choices = 16;
+  template <class Self, class Visit>
+  static void Fields(Self& self, Visit& visit) {
+    visit("choices", self.choices, "schedules of a kernel, the likeliest first", Within{2, 10000});
+  }
+};
+
 struct QualityConfig {
   cost::DataConfig data;
   std::int64_t samples = 1000;
@@ -100,6 +109,7 @@ struct SearchConfig {
   CalibrationConfig calibration;
   PruneConfig prune;
   PartitionConfig partition;
+  ScheduleConfig schedule;
   QualityConfig quality;
   cost::LatencyOptions latency;
   template <class Self, class Visit>
@@ -108,9 +118,10 @@ struct SearchConfig {
     visit("shapes", self.shapes,
           "sizes of inputs whose dimensions the model leaves open, as NAME=1x3x640x640");
     visit("env", self.env,
-          "what is decided: precisions, channels, both together, or who runs which part",
-          Within::OneOf({"quantize", "prune", "compress", "partition", "Quantize-v0", "Prune-v0",
-                         "Compress-v0", "Partition-v0"}));
+          "what is decided: precisions, channels, both together, who runs which part, or how "
+          "kernels are written",
+          Within::OneOf({"quantize", "prune", "compress", "partition", "schedule", "Quantize-v0",
+                         "Prune-v0", "Compress-v0", "Partition-v0", "Schedule-v0"}));
     visit("agent", self.agent, "who proposes; see `mscgym list agents`");
     visit("target", self.target, "who runs the model; see `mscgym list targets`");
     visit("threads", self.threads, "threads a candidate runs on", Within{1, 1024});
@@ -125,6 +136,7 @@ struct SearchConfig {
     visit("calibration", self.calibration, "how activations are scaled");
     visit("prune", self.prune, "how channels are pruned");
     visit("partition", self.partition, "who may run parts of the model");
+    visit("schedule", self.schedule, "how kernels are written");
     visit("quality", self.quality, "how closeness is judged");
     visit("latency", self.latency, "how time is measured");
   }

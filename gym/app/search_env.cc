@@ -25,6 +25,10 @@ bool Places(const SearchConfig& config) {
   return EnvId(config.env) == "Partition-v0";
 }
 
+bool Schedules(const SearchConfig& config) {
+  return EnvId(config.env) == "Schedule-v0";
+}
+
 envs::EnvContext SearchContext(const SearchConfig& config, const Prepared& prepared,
                                cost::Evaluator& evaluator) {
   return {.graph = prepared.graph,
@@ -35,7 +39,8 @@ envs::EnvContext SearchContext(const SearchConfig& config, const Prepared& prepa
           .cover = prepared.cover,
           .fit_hash = prepared.fit_hash,
           .unit_scores = prepared.unit_scores,
-          .align = config.prune.align};
+          .align = config.prune.align,
+          .kernels = prepared.kernels};
 }
 
 std::unique_ptr<Env> MakeSearchEnv(const SearchConfig& config, const envs::EnvContext& context) {
@@ -56,6 +61,7 @@ std::vector<Decision> DecisionsOf(const SearchConfig& config, const RunPaths& pa
   Prepared prepared;
   prepared.graph =
       std::make_shared<const Graph>(cost::LoadCanonical(cost::OpenFolder(paths.prepared())));
+  if (Schedules(config)) prepared.kernels = ReadKernels(paths, *prepared.graph);
   return DecisionsOf(config, prepared);
 }
 

@@ -10,8 +10,11 @@
 #include "compiler/base/fields.h"
 #include "compiler/base/file.h"
 #include "compiler/ir/serialize.h"
+#include "compiler/pipeline/batch.h"
 #include "compiler/pipeline/calibrate.h"
+#include "compiler/pipeline/compile.h"
 #include "compiler/pipeline/prune.h"
+#include "compiler/pipeline/schedule.h"
 #include "cost/measure/folder.h"
 #include "cost/quality/dataset.h"
 #include "envs/common/evaluation.h"
@@ -51,6 +54,19 @@ struct UnitScoresFile {
     visit("model_hash", self.model_hash, "hash of the canonical graph");
     visit("method", self.method, "how they were made");
     visit("scores", self.scores, "by number of the unit", Within{0, 1e300});
+  }
+};
+
+/// What can be chosen of kernels, with the model they belong to.
+struct KernelsFile {
+  std::string format = "msc-kernels-1";
+  std::string model_hash;
+  std::vector<ScheduledKernel> kernels;
+  template <class Self, class Visit>
+  static void Fields(Self& self, Visit& visit) {
+    visit("format", self.format, "version of this file's form", Within::OneOf({"msc-kernels-1"}));
+    visit("model_hash", self.model_hash, "hash of the canonical graph");
+    visit("kernels", self.kernels, "kernels with their schedules");
   }
 };
 
@@ -182,6 +198,23 @@ cost::PreparedFolder PrepareSamples(const SearchConfig& config, const Prepared& 
                              prepared.targets);
 }
 
+/// Leaves in the run directory what can be chosen, for one sample at a time, as latency is
+/// measured.
+void WriteKernels(const SearchConfig& config, const RunPaths& paths, const Prepared& prepared) {
+  if (std::filesystem::exists(paths.At("kernels.json"))) return;
+  const Target& target = prepared.targets.Get(config.target);
+  const CompileOptions one{.threads = config.threads,
+                           .bindings = BatchBindings(*prepared.graph, 1)};
+  KernelsFile file;
+  file.model_hash = GraphHash(*prepared.graph);
+  file.kernels = FindKernels(Lower(*prepared.graph, target, one), target);
+  const auto most = static_cast<std::size_t>(config.schedule.choices);
+  for (ScheduledKernel& kernel : file.kernels) {
+    if (kernel.choices.size() > most) kernel.choices.resize(most);
+  }
+  WriteFileAtomic(paths.At("kernels.json"), ToJsonText(file, 1) + "\n");
+}
+
 /// Before the layers are known, without which none can be made.
 void CheckAgent(const std::string& name) {
   std::string known;
@@ -193,6 +226,16 @@ void CheckAgent(const std::string& name) {
 }
 
 }  // namespace
+
+std::shared_ptr<const std::vector<ScheduledKernel>> ReadKernels(const RunPaths& paths,
+                                                                const Graph& graph) {
+  const std::string name = paths.At("kernels.json");
+  auto file = FromJsonText<KernelsFile>(ReadFile(name), "'" + name + "'");
+  if (file.model_hash != GraphHash(graph)) {
+    throw UserError("'" + name + "' belongs to another model; choose another --out");
+  }
+  return std::make_shared<const std::vector<ScheduledKernel>>(std::move(file.kernels));
+}
 
 Prepared LoadSearch(const SearchConfig& config) {
   CheckObjective(ToObjective(config.objective),
@@ -224,6 +267,9 @@ void PrepareSearch(const AppContext& context, const SearchConfig& config, const 
   CalibrationData calibration(config, *prepared.graph);
   if (Places(config)) {
     PrepareCover(context, config, paths, prepared);
+  } else if (Schedules(config)) {
+    WriteKernels(config, paths, prepared);
+    prepared.kernels = ReadKernels(paths, *prepared.graph);
   } else {
     prepared.scales = Calibrate(config, prepared, calibration, paths.At("scales.json"));
   }

@@ -39,6 +39,8 @@ struct Prepared {
   std::map<std::string, TensorScale> scales;  ///< of activations
   std::vector<double> unit_scores;            ///< of channels; empty where none are pruned
   std::string fit_hash;                       ///< of what candidates are fitted to; empty = nothing
+  /// What can be chosen of kernels; none where schedules are not searched.
+  std::shared_ptr<const std::vector<ScheduledKernel>> kernels;
   bool labelled = false;
   std::shared_ptr<const CoverProblem> cover;  ///< of Partition-v0, with measured costs
   cost::MachineFacts machine;
@@ -48,6 +50,12 @@ struct Prepared {
 [[nodiscard]] bool Prunes(const SearchConfig& config);
 /// Whether what is decided is who runs which part of the model, in f32.
 [[nodiscard]] bool Places(const SearchConfig& config);
+/// Whether they are the same model, and only its kernels are written otherwise.
+[[nodiscard]] bool Schedules(const SearchConfig& config);
+/// What the run directory of such a search says of its kernels. UserError if the file is of another
+/// form or model.
+[[nodiscard]] std::shared_ptr<const std::vector<ScheduledKernel>> ReadKernels(const RunPaths& paths,
+                                                                              const Graph& graph);
 /// What the env of a search is made from. The evaluator outlives it.
 [[nodiscard]] envs::EnvContext SearchContext(const SearchConfig& config, const Prepared& prepared,
                                              cost::Evaluator& evaluator);

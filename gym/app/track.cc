@@ -117,8 +117,7 @@ void Track(const Options& options, AppContext& context) {
   if (wanted.empty() && options.artefacts.empty()) wanted.push_back(strategy.target);
   for (const std::string& target : wanted) {
     Strategy there = strategy;
-    if (target != strategy.target) there.partition.clear();
-    there.target = target;
+    if (target != strategy.target) RunAllOn(target, there);
     stages.push_back(cost::CompiledStage(graph, there, targets, compile));
   }
 
@@ -139,6 +138,7 @@ void Track(const Options& options, AppContext& context) {
   Strategy changes = strategy;
   changes.target.clear();
   changes.partition.clear();
+  changes.schedules.clear();
   Strategy none;
   none.target.clear();
   none.model_hash = changes.model_hash;

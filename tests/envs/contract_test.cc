@@ -31,8 +31,8 @@ std::vector<std::string> Ids() {
   return ids;
 }
 
-/// Judges a strategy by counting: every int8 layer, every unit that is removed and every region of
-/// a target of its own saves time and costs closeness.
+/// Judges a strategy by counting: every int8 layer, every unit that is removed, every region of a
+/// target of its own and every kernel that is written otherwise saves time and costs closeness.
 class CountingEvaluator final : public cost::Evaluator {
   void DoEvaluate(std::span<const cost::Candidate> batch, const Done& done,
                   const std::function<bool()>& stop) override {
@@ -45,6 +45,7 @@ class CountingEvaluator final : public cost::Evaluator {
         narrow += static_cast<double>(choice.units - std::ssize(choice.keep));
       }
       narrow += static_cast<double>(batch[i].strategy.partition.size());
+      narrow += static_cast<double>(batch[i].strategy.schedules.size());
       cost::Outcome outcome;
       outcome.latency = cost::Latency{.median_ns = 1e6, .ratio = 1 / (1 + narrow)};
       outcome.quality.kl = 0.01 * narrow;
@@ -84,6 +85,10 @@ EnvContext SmallContext() {
   context.evaluator = &evaluator;
   context.target = "reference";
   for (const char* tensor : {"x", "a", "b", "y"}) context.scales[tensor] = {.scale = 0.125};
+  const std::vector<KernelSchedule> schedules = {{}, {.columns = 2}, {.columns = 2, .unroll = 2}};
+  context.kernels = std::make_shared<const std::vector<ScheduledKernel>>(
+      std::vector<ScheduledKernel>{{"small", {"first"}, 24, schedules},
+                                   {"smaller", {"second"}, 12, {schedules[0], schedules[1]}}});
   return context;
 }
 

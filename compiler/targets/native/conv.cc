@@ -28,9 +28,26 @@ bool ExactInF32(const ConvProblem& problem) {
   return w[2] * w[3] * 255 * 128 < (std::int64_t{1} << 24U);
 }
 
-}  // namespace
+ConvShape ShapeOf(const ConvProblem& problem, DType x) {
+  const Window& window = problem.window;
+  const auto all_are = [](const std::vector<std::int64_t>& list, std::int64_t wanted) {
+    return std::all_of(list.begin(), list.end(), [&](std::int64_t n) { return n == wanted; });
+  };
+  return {.out_height = problem.out_dims[2],
+          .out_width = problem.out_dims[3],
+          .in_channels = problem.depth(),
+          .out_channels = problem.channels() / window.group,
+          .groups = window.group,
+          .kernel_height = window.kernel[0],
+          .kernel_width = window.kernel[1],
+          .unit_steps = all_are(window.strides, 1) && all_are(window.dilations, 1),
+          .joinable = all_are(window.pads_begin, 0) && all_are(window.pads_end, 0),
+          .depthwise = problem.depthwise() && (!problem.quantized || ExactInF32(problem)),
+          .x = x};
+}
 
-std::optional<ConvProblem> ReadConv(const Lowering& lowering, const Node& node) {
+/// All but the schedule.
+std::optional<ConvProblem> ReadProblem(const Lowering& lowering, const Node& node) {
   if (!node.Is("Conv") && !node.Is("Conv", "msc")) return std::nullopt;
   const Graph& graph = lowering.graph();
   ConvProblem problem{.x = node.inputs[0],
@@ -39,7 +56,10 @@ std::optional<ConvProblem> ReadConv(const Lowering& lowering, const Node& node) 
                       .x_zero = 0,
                       .window = {},
                       .x_dims = lowering.DimsOf(node.inputs[0]),
-                      .out_dims = lowering.DimsOf(node.outputs[0])};
+                      .out_dims = lowering.DimsOf(node.outputs[0]),
+                      .shape = {},
+                      .schedule = {},
+                      .chosen = false};
   if (node.domain == "msc") {
     if (!TakesFused(graph, node)) return std::nullopt;
     if (problem.quantized) problem.x_zero = ReadFusedAttrs(node).x.zero_point;
@@ -59,35 +79,62 @@ std::optional<ConvProblem> ReadConv(const Lowering& lowering, const Node& node) 
   if (problem.quantized && problem.depth() * w[2] * w[3] > kDeepestBytes) return std::nullopt;
   const Dims x_spatial(problem.x_dims.begin() + 2, problem.x_dims.end());
   problem.window = ReadWindow(node, x_spatial, {w[2], w[3]});
+  problem.shape = ShapeOf(problem, graph.type(problem.x).dtype);
   return problem;
 }
 
-ConvShape ShapeOf(const ConvProblem& problem) {
+/// "conv 3x3 64 > 128 to 28x28 f32", and what is not 1: equal where kernels are.
+std::string Words(const ConvProblem& problem) {
   const Window& window = problem.window;
-  const auto one = [](std::int64_t n) { return n == 1; };
-  return {.out_height = problem.out_dims[2],
-          .out_width = problem.out_dims[3],
-          .in_channels = problem.depth(),
-          .out_channels = problem.channels() / window.group,
-          .groups = window.group,
-          .kernel_height = window.kernel[0],
-          .kernel_width = window.kernel[1],
-          .unit_steps = std::all_of(window.strides.begin(), window.strides.end(), one) &&
-                        std::all_of(window.dilations.begin(), window.dilations.end(), one),
-          .bytes = problem.quantized};
+  const auto by = [](std::int64_t a, std::int64_t b) {
+    return std::to_string(a) + "x" + std::to_string(b);
+  };
+  std::string text = "conv " + by(window.kernel[0], window.kernel[1]);
+  if (window.strides[0] * window.strides[1] > 1) {
+    text += " stride " + by(window.strides[0], window.strides[1]);
+  }
+  if (window.dilations[0] * window.dilations[1] > 1) {
+    text += " dilation " + by(window.dilations[0], window.dilations[1]);
+  }
+  text += " " + std::to_string(problem.x_dims[1]) + " > " + std::to_string(problem.channels());
+  if (window.group > 1) text += " in " + std::to_string(window.group) + " groups";
+  text += " to " + by(problem.out_dims[2], problem.out_dims[3]);
+  if (!problem.shape.joinable) text += " padded";
+  if (problem.out_dims[0] > 1) text += " times " + std::to_string(problem.out_dims[0]);
+  return text + " " + std::string(Name(problem.shape.x));
 }
 
-ConvSchedule ScheduleOf(const ConvProblem& problem, const VectorUnit& unit) {
-  return DefaultConv(ShapeOf(problem), unit);
+}  // namespace
+
+std::optional<ConvProblem> ReadConv(const Lowering& lowering, const Node& node) {
+  std::optional<ConvProblem> problem = ReadProblem(lowering, node);
+  if (!problem) return std::nullopt;
+  const auto chosen = ChosenFor(node);
+  if (chosen && !Applies(*chosen, problem->shape, lowering.unit())) return std::nullopt;
+  problem->chosen = chosen.has_value();
+  problem->schedule = chosen ? *chosen : DefaultConv(problem->shape, lowering.unit());
+  return problem;
 }
 
-Halo HaloOf(const ConvProblem& problem, const ConvSchedule& schedule) {
+KernelChoices ConvChoices(const Lowering& lowering, const Node& node) {
+  // Operators of ONNX have no attribute to hold a schedule.
+  if (node.domain != "msc") return {};
+  const std::optional<ConvProblem> problem = ReadProblem(lowering, node);
+  if (!problem) return {};
+  KernelChoices choices{.kernel = Words(*problem), .schedules = {}};
+  for (const ConvSchedule& schedule : ConvSchedules(problem->shape, lowering.unit())) {
+    choices.schedules.push_back(ToPlain(schedule));
+  }
+  return choices;
+}
+
+Halo HaloOf(const ConvProblem& problem) {
   const Window& window = problem.window;
   Halo halo(problem.x_dims.size());
   for (std::size_t i = 0; i < window.kernel.size(); ++i) {
     const std::size_t axis = i + 2;
     std::int64_t pixels = problem.out_dims[axis];
-    if (const std::int64_t tile = WinogradTile(schedule.algorithm); tile > 0) {
+    if (const std::int64_t tile = WinogradTile(problem.schedule.algorithm); tile > 0) {
       pixels = (pixels + tile - 1) / tile * tile;  // whole tiles are read
     }
     const std::int64_t reach =
@@ -99,35 +146,31 @@ Halo HaloOf(const ConvProblem& problem, const ConvSchedule& schedule) {
   return halo;
 }
 
-View FirstTaps(Lowering& lowering, const ConvProblem& problem, const ConvSchedule& schedule) {
-  View view = lowering.WhereUnit(problem.x, 1, HaloOf(problem, schedule));
+View FirstTaps(Lowering& lowering, const ConvProblem& problem) {
+  View view = lowering.WhereUnit(problem.x, 1, HaloOf(problem));
   for (std::size_t i = 0; i < problem.window.kernel.size(); ++i) {
     view.offset -= problem.window.pads_begin[i] * view.strides[i + 2];
   }
   return view;
 }
 
-void LowerDirectConv(Lowering& lowering, const Group& group, const ConvProblem& problem,
-                     ConvSchedule schedule) {
+void LowerDirectConv(Lowering& lowering, const Group& group, const ConvProblem& problem) {
   const Window& window = problem.window;
-  View x = FirstTaps(lowering, problem, schedule);
+  TileSchedule tile = problem.schedule.tile;
+  View x = FirstTaps(lowering, problem);
   const ValueId result = ResultOf(lowering.graph(), group);
   Epilogue epilogue(lowering, group, lowering.Out(result, AxisOrder(4)), 1);
-  // A small image seen by single taps is one row of pixels: fewer tiles are cut short.
-  ConvShape shape = ShapeOf(problem);
-  constexpr std::int64_t kSmallImage = 32 * 32;
-  const std::int64_t pixels = shape.out_height * shape.out_width;
-  if (shape.kernel_height * shape.kernel_width == 1 && shape.unit_steps && pixels <= kSmallImage) {
+  if (problem.schedule.join_rows) {
     const auto flat = [](const View& view) {
       return Reshape(view, {view.dims[0], view.dims[1], 1, view.dims[2] * view.dims[3]});
     };
     const std::optional<View> row = flat(x);
     if (row && epilogue.Remap(flat)) {
       x = *row;
-      shape.out_height = 1;
-      shape.out_width = pixels;
-      schedule = DefaultConv(shape, lowering.unit());
-      schedule.tile.order = LoopOrder::kChannelsOuter;
+    } else if (!problem.chosen) {
+      ConvShape apart = problem.shape;
+      apart.joinable = false;
+      tile = DefaultConv(apart, lowering.unit()).tile;
     }
   }
   const auto split = [&](const View& view) {
@@ -137,7 +180,7 @@ void LowerDirectConv(Lowering& lowering, const Group& group, const ConvProblem& 
   const Product product{.x = SplitGroups(x, window.group),
                         .x_zero = problem.x_zero,
                         .slack = lowering.HasSlack(x),
-                        .channels = shape.out_channels,
+                        .channels = problem.shape.out_channels,
                         .kernel_h = window.kernel[0],
                         .kernel_w = window.kernel[1],
                         .stride_h = window.strides[0],
@@ -145,12 +188,12 @@ void LowerDirectConv(Lowering& lowering, const Group& group, const ConvProblem& 
                         .dilation_h = window.dilations[0],
                         .dilation_w = window.dilations[1]};
   const PackedWeights packed = PackWeights(
-      lowering, product, schedule.tile,
+      lowering, product, tile,
       [&](std::int64_t g, std::int64_t c, std::int64_t k, std::int64_t kh, std::int64_t kw) {
         return problem.weight(g * product.channels + c, k, kh * product.kernel_w + kw);
       });
   KernelWriter writer = lowering.Writer("conv");
-  Body body = ProductBody(writer, lowering.unit(), product, schedule.tile, packed, epilogue);
+  Body body = ProductBody(writer, lowering.unit(), product, tile, packed, epilogue);
   lowering.AddCall(std::move(writer), std::move(body), problem.flops(),
                    lowering.LabelOf(group.nodes(), problem.precision()));
   lowering.Finish(result);
@@ -159,13 +202,17 @@ void LowerDirectConv(Lowering& lowering, const Group& group, const ConvProblem& 
 bool LowerConv(Lowering& lowering, const Group& group) {
   const std::optional<ConvProblem> problem = ReadConv(lowering, lowering.node(group.anchor));
   if (!problem) return false;
-  const ConvSchedule schedule = ScheduleOf(*problem, lowering.unit());
-  if (problem->depthwise() && (!problem->quantized || ExactInF32(*problem))) {
-    LowerDepthwise(lowering, group, *problem, schedule);
-  } else if (schedule.algorithm != ConvAlgorithm::kDirect) {
-    LowerWinograd(lowering, group, *problem, schedule);
-  } else {
-    LowerDirectConv(lowering, group, *problem, schedule);
+  switch (problem->schedule.algorithm) {
+    case ConvAlgorithm::kDirect:
+      LowerDirectConv(lowering, group, *problem);
+      break;
+    case ConvAlgorithm::kDepthwise:
+      LowerDepthwise(lowering, group, *problem);
+      break;
+    case ConvAlgorithm::kWinograd2:
+    case ConvAlgorithm::kWinograd4:
+      LowerWinograd(lowering, group, *problem);
+      break;
   }
   return true;
 }

@@ -17,6 +17,9 @@ struct ConvProblem {
   Window window;            ///< pads resolved
   Dims x_dims;
   Dims out_dims;
+  ConvShape shape;
+  ConvSchedule schedule;  ///< that will be used
+  bool chosen = false;    ///< by an attribute of the node
 
   [[nodiscard]] std::int64_t depth() const { return weights->dims()[1]; }
   [[nodiscard]] std::int64_t channels() const { return weights->dims()[0]; }
@@ -32,26 +35,15 @@ struct ConvProblem {
 /// Nothing where the node is another operator or of a form the native kernels do not take.
 [[nodiscard]] std::optional<ConvProblem> ReadConv(const Lowering& lowering, const Node& node);
 
-[[nodiscard]] ConvShape ShapeOf(const ConvProblem& problem);
-/// The schedule that will be used.
-[[nodiscard]] ConvSchedule ScheduleOf(const ConvProblem& problem, const VectorUnit& unit);
-
 /// Real zeros that the schedule's kernel reads around X.
-[[nodiscard]] Halo HaloOf(const ConvProblem& problem, const ConvSchedule& schedule);
+[[nodiscard]] Halo HaloOf(const ConvProblem& problem);
 
 /// X with channels side by side and a halo, moved to the first tap of the first pixel.
-[[nodiscard]] View FirstTaps(Lowering& lowering, const ConvProblem& problem,
-                             const ConvSchedule& schedule);
+[[nodiscard]] View FirstTaps(Lowering& lowering, const ConvProblem& problem);
 
 /// Each of these adds the calls of one algorithm.
-void LowerDirectConv(Lowering& lowering, const Group& group, const ConvProblem& problem,
-                     ConvSchedule schedule);
-void LowerDepthwise(Lowering& lowering, const Group& group, const ConvProblem& problem,
-                    const ConvSchedule& schedule);
-void LowerWinograd(Lowering& lowering, const Group& group, const ConvProblem& problem,
-                   const ConvSchedule& schedule);
-
-/// Output pixels along one side of a Winograd tile; 0 for other algorithms.
-[[nodiscard]] std::int64_t WinogradTile(ConvAlgorithm algorithm);
+void LowerDirectConv(Lowering& lowering, const Group& group, const ConvProblem& problem);
+void LowerDepthwise(Lowering& lowering, const Group& group, const ConvProblem& problem);
+void LowerWinograd(Lowering& lowering, const Group& group, const ConvProblem& problem);
 
 }  // namespace msc::native

@@ -10,24 +10,15 @@ using kernel::Access;
 using kernel::Int;
 using kernel::VarId;
 
-/// Pixels of one register tile: each column of X is loaded once and used by all taps that see it.
-int ColumnsOf(const VectorUnit& unit, std::int64_t kernel_w, std::int64_t width) {
-  const std::int64_t columns = unit.registers - kernel_w - 4;
-  return static_cast<int>(
-      std::clamp<std::int64_t>(columns / 2, 1, std::max<std::int64_t>(width, 1)));
-}
-
 }  // namespace
 
-void LowerDepthwise(Lowering& lowering, const Group& group, const ConvProblem& problem,
-                    const ConvSchedule& schedule) {
+void LowerDepthwise(Lowering& lowering, const Group& group, const ConvProblem& problem) {
   const Window& window = problem.window;
-  const VectorUnit& unit = lowering.unit();
-  const int lanes = unit.lanes;
+  const int lanes = lowering.unit().lanes;
   const std::int64_t channels = problem.channels();
   const std::int64_t kernel_h = window.kernel[0];
   const std::int64_t kernel_w = window.kernel[1];
-  const View x = FirstTaps(lowering, problem, schedule);
+  const View x = FirstTaps(lowering, problem);
   const ValueId result = ResultOf(lowering.graph(), group);
   const Epilogue epilogue(lowering, group, lowering.Out(result, AxisOrder(4)), 1);
 
@@ -114,7 +105,7 @@ void LowerDepthwise(Lowering& lowering, const Group& group, const ConvProblem& p
     }
   };
 
-  const int columns = ColumnsOf(unit, kernel_w, out[3]);
+  const int columns = problem.schedule.tile.columns;
   const auto row_of = [&](const Expr& n, const Expr& row, const Expr& c, int valid, Body& body) {
     writer.Loop(out[3] / columns, body, [&](const Expr& t) {
       Body inside;

@@ -17,6 +17,7 @@ struct Gemm {
   bool transposed = false;  ///< weights are [channels, depth]
   bool quantized = false;   ///< X and the weights are integers
   std::int64_t x_zero = 0;
+  ProductShape shape = {};
 
   [[nodiscard]] float weight(std::size_t i) const {
     return quantized ? static_cast<float>(weights->Values<std::int8_t>()[i])
@@ -24,6 +25,7 @@ struct Gemm {
   }
 };
 
+/// All but what the attribute of the node chooses.
 std::optional<Gemm> ReadGemm(const Lowering& lowering, const Node& node) {
   const Graph& graph = lowering.graph();
   const bool fused = node.Is("Gemm", "msc");
@@ -56,18 +58,47 @@ std::optional<Gemm> ReadGemm(const Lowering& lowering, const Node& node) {
   if (gemm.depth == 0 || gemm.channels == 0) return std::nullopt;
   if (gemm.quantized && gemm.depth > kDeepestBytes) return std::nullopt;
   if (ElementCount(lowering.DimsOf(node.outputs[0])) == 0) return std::nullopt;
+  const std::int64_t step = gemm.quantized ? 4 : 1;
+  gemm.shape = {.rows = ElementCount(lowering.DimsOf(gemm.x)) / gemm.depth,
+                .channels = gemm.channels,
+                .depth = (gemm.depth + step - 1) / step,
+                .x = graph.type(gemm.x).dtype};
   return gemm;
 }
 
+/// Products have no other algorithm, no rows of an image, and threads share tiles of channels.
+bool Applies(const ConvSchedule& schedule) {
+  return schedule.algorithm == ConvAlgorithm::kDirect && !schedule.join_rows &&
+         schedule.tile.order == LoopOrder::kChannelsOuter;
+}
+
 }  // namespace
+
+KernelChoices GemmChoices(const Lowering& lowering, const Node& node) {
+  // Operators of ONNX have no attribute to hold a schedule.
+  if (node.domain != "msc") return {};
+  const std::optional<Gemm> gemm = ReadGemm(lowering, node);
+  if (!gemm) return {};
+  KernelChoices choices{.kernel = "product " + std::to_string(gemm->depth) + " > " +
+                                  std::to_string(gemm->channels) + " of " +
+                                  std::to_string(gemm->shape.rows) + " rows " +
+                                  std::string(Name(gemm->shape.x)),
+                        .schedules = {}};
+  for (const ConvSchedule& schedule : GemmSchedules(gemm->shape, lowering.unit())) {
+    choices.schedules.push_back(ToPlain(schedule));
+  }
+  return choices;
+}
 
 bool LowerGemm(Lowering& lowering, const Group& group) {
   const Node& node = lowering.node(group.anchor);
   const std::optional<Gemm> gemm = ReadGemm(lowering, node);
   if (!gemm) return false;
+  const auto chosen = ChosenFor(node);
+  if (chosen && !Applies(*chosen)) return false;
   const Dims x_dims = lowering.DimsOf(gemm->x);
   const std::size_t last = x_dims.size() - 1;
-  const std::int64_t rows = ElementCount(x_dims) / gemm->depth;
+  const std::int64_t rows = gemm->shape.rows;
   // [..., channels] seen as n, group, channels, height, width with all rows along the width.
   const auto as_image = [rows](const View& view) -> std::optional<View> {
     const std::optional<View> matrix = Reshape(view, {rows, view.dims.back()});
@@ -87,12 +118,7 @@ bool LowerGemm(Lowering& lowering, const Group& group) {
 
   const Product product{
       .x = *x, .x_zero = gemm->x_zero, .slack = lowering.HasSlack(*x), .channels = gemm->channels};
-  TileSchedule tile = DefaultTile({.rows = rows,
-                                   .channels = gemm->channels,
-                                   .depth = product.steps(),
-                                   .bytes = gemm->quantized},
-                                  lowering.unit());
-  tile.order = LoopOrder::kChannelsOuter;
+  const TileSchedule tile = (chosen ? *chosen : DefaultGemm(gemm->shape, lowering.unit())).tile;
   const PackedWeights packed = PackWeights(
       lowering, product, tile,
       [&](std::int64_t /*g*/, std::int64_t c, std::int64_t k, std::int64_t /*kh*/,

@@ -49,6 +49,7 @@ class NativeTarget final : public Target {
   [[nodiscard]] Result<std::shared_ptr<const kernel::Module>> DoKernelToRuntime(
       std::span<const kernel::KernelFunc> funcs) const override;
   [[nodiscard]] bool DoWantsFusedOps() const override { return true; }
+  [[nodiscard]] KernelChoices DoSchedules(const Graph& graph, NodeId node) const override;
 
   Isa isa_;
   TargetFacts facts_;
@@ -67,6 +68,14 @@ bool NativeTarget::DoSupports(const Graph& graph, NodeId id) const {
   }
   Lowering lowering(graph, std::vector{id}, UnitOf(isa_), true);
   return LowerGroup(lowering, Group{.anchor = id, .followers = {}});
+}
+
+KernelChoices NativeTarget::DoSchedules(const Graph& graph, NodeId id) const {
+  if (!DoSupports(graph, id)) return {};
+  const Lowering lowering(graph, std::vector{id}, UnitOf(isa_), true);
+  const Node& node = graph.node(id);
+  KernelChoices choices = ConvChoices(lowering, node);
+  return choices.schedules.empty() ? GemmChoices(lowering, node) : choices;
 }
 
 /// A kernel that folds axes into one cannot write into every part of a larger tensor, nor read

@@ -91,7 +91,7 @@ void PlanLayouts(Lowering& lowering, const std::vector<Group>& groups) {
   for (const Group& group : groups) {
     const auto conv = ReadConv(lowering, graph.node(group.anchor));
     if (!conv) continue;
-    const Halo halo = HaloOf(*conv, ScheduleOf(*conv, lowering.unit()));
+    const Halo halo = HaloOf(*conv);
     const auto [it, is_new] = halos.try_emplace(conv->x, halo);
     if (!is_new) it->second.Widen(halo);
   }

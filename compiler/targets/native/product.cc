@@ -239,11 +239,18 @@ void ProductWriter::WriteRun(const Expr& x_first, const Expr& w_first, Size size
   const std::int64_t all = product_.run_steps();
   const auto rest = static_cast<int>(product_.run() % step);
   const std::int64_t whole = rest > 0 && !product_.slack ? all - 1 : all;
-  writer_.Loop(whole, body, [&](const Expr& k) {
+  const std::int64_t unroll = tile_.unroll;
+  writer_.Loop(whole / unroll, body, [&](const Expr& turn) {
     Body inside;
-    WriteStep(x_first + k * step, w_first + k * w_step, size, 0, sums, inside);
+    for (std::int64_t i = 0; i < unroll; ++i) {
+      WriteStep(x_first + (turn * (unroll * step) + i * step),
+                w_first + (turn * (unroll * w_step) + i * w_step), size, 0, sums, inside);
+    }
     return inside;
   });
+  for (std::int64_t k = whole - whole % unroll; k < whole; ++k) {
+    WriteStep(x_first + k * step, w_first + k * w_step, size, 0, sums, body);
+  }
   if (whole < all) {
     WriteStep(x_first + whole * step, w_first + whole * w_step, size, rest, sums, body);
   }

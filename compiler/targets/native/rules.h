@@ -2,6 +2,7 @@
 
 #include "compiler/targets/native/epilogue.h"
 #include "compiler/targets/native/lowering.h"
+#include "compiler/targets/target.h"
 
 namespace msc::native {
 
@@ -25,5 +26,11 @@ namespace msc::native {
 
 /// Lowers one group by the first of the above that takes it.
 [[nodiscard]] bool LowerGroup(Lowering& lowering, const Group& group);
+
+// How the kernel of a node of domain "msc" may be written: Target::Schedules. Nothing to choose
+// where the family does not take the node.
+
+[[nodiscard]] KernelChoices ConvChoices(const Lowering& lowering, const Node& node);
+[[nodiscard]] KernelChoices GemmChoices(const Lowering& lowering, const Node& node);
 
 }  // namespace msc::native

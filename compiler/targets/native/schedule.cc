@@ -11,16 +11,54 @@ std::int64_t CeilDiv(std::int64_t a, std::int64_t b) {
   return (a + b - 1) / b;
 }
 
+/// make(columns, vectors) for every register tile: the ranges of both.
+template <class Make>
+void EachTile(const ProductShape& shape, const VectorUnit& unit, const Make& make) {
+  constexpr int kMaxVectors = 4;
+  constexpr int kMaxByteColumns = 12;
+  const bool narrow = shape.x != DType::kF32;
+  const std::int64_t vectors_in_all = CeilDiv(shape.channels, unit.lanes);
+  for (int vectors = 1; vectors <= kMaxVectors; ++vectors) {
+    if (vectors > vectors_in_all && vectors > 1) break;
+    // The rest of the registers holds the weights of one step and a broadcast element.
+    // Bytes take another: 128 for i8, and the compiler's room to move. Without an instruction for
+    // four products they are widened into as many again.
+    const int more = !narrow ? 0 : unit.dot4 ? 2 : vectors + 2;
+    const int fitting = (unit.registers - vectors - 1 - more) / vectors;
+    // Compilers load many columns at once, and then lack registers.
+    const int max_columns = std::max(1, narrow ? std::min(fitting, kMaxByteColumns) : fitting);
+    for (int columns = 1; columns <= max_columns; ++columns) {
+      if (columns > shape.rows && columns > 1) break;
+      make(columns, vectors);
+    }
+  }
+}
+
 /// Cycles of one step of the depth loop, in units of one vector FMA a cycle.
-double StepCycles(std::int64_t columns, std::int64_t vectors, bool bytes) {
+double StepCycles(std::int64_t columns, std::int64_t vectors, DType x) {
   const auto products = static_cast<double>(columns * vectors);
   // Two loads a cycle for scalars, one for whole vectors. Four bytes in every lane are such; an f32
   // is spread by the multiplication that reads it.
-  const double spread = bytes ? 1 : 0.5;
+  const double spread = x == DType::kF32 ? 0.5 : 1;
   const double loads = static_cast<double>(vectors) + spread * static_cast<double>(columns);
   // A sum waits four cycles for itself.
   constexpr double kLatency = 4;
   return std::max({products, loads, kLatency});
+}
+
+/// Of one step over all rows and channels.
+double TileCycles(const ProductShape& shape, const VectorUnit& unit, int columns, int vectors) {
+  const std::int64_t rows = shape.rows / columns;
+  const std::int64_t rest_rows = shape.rows % columns;
+  const std::int64_t vectors_in_all = CeilDiv(shape.channels, unit.lanes);
+  const std::int64_t full = vectors_in_all / vectors;
+  const std::int64_t rest = vectors_in_all % vectors;
+  const auto step = [&](std::int64_t c, std::int64_t v) {
+    return c == 0 || v == 0 ? 0 : StepCycles(c, v, shape.x);
+  };
+  return static_cast<double>(rows * full) * step(columns, vectors) +
+         static_cast<double>(full) * step(rest_rows, vectors) +
+         static_cast<double>(rows) * step(columns, rest) + step(rest_rows, rest);
 }
 
 // Costs in units of one f32 multiply-add of a core at its peak.
@@ -45,75 +83,254 @@ double WinogradCost(const ConvShape& shape, std::int64_t m) {
                    kFetch * depth * channels);
 }
 
+double AlgorithmCost(const ConvShape& shape, ConvAlgorithm algorithm) {
+  const std::int64_t m = WinogradTile(algorithm);
+  return m > 0 ? WinogradCost(shape, m) : DirectCost(shape);
+}
+
+constexpr std::array kAlgorithms = {ConvAlgorithm::kDirect, ConvAlgorithm::kDepthwise,
+                                    ConvAlgorithm::kWinograd2, ConvAlgorithm::kWinograd4};
+constexpr std::array kAlgorithmNames = {"direct", "depthwise", "winograd2", "winograd4"};
+
+bool CanJoinRows(const ConvShape& shape) {
+  return shape.joinable && shape.unit_steps && shape.kernel_height * shape.kernel_width == 1;
+}
+
+/// The product whose tiles an algorithm is made of.
+ProductShape ProductFor(const ConvShape& shape, const ConvSchedule& schedule) {
+  const std::int64_t step = shape.x == DType::kF32 ? 1 : 4;
+  ProductShape product{.rows = shape.out_width,
+                       .channels = shape.out_channels,
+                       .depth = CeilDiv(shape.in_channels, step),
+                       .x = shape.x};
+  if (const std::int64_t m = WinogradTile(schedule.algorithm); m > 0) {
+    const WinogradTiling tiling = TilingOf(shape.out_height, shape.out_width, m);
+    product.rows = tiling.block * tiling.columns;
+    return product;
+  }
+  product.depth *= shape.kernel_height * shape.kernel_width;
+  if (schedule.join_rows) product.rows *= shape.out_height;
+  return product;
+}
+
+/// Pixels of one register tile of a depthwise convolution: each column of X is loaded once and used
+/// by all taps that see it.
+int MostDepthwiseColumns(const ConvShape& shape, const VectorUnit& unit) {
+  const std::int64_t columns = unit.registers - shape.kernel_width - 4;
+  return static_cast<int>(
+      std::clamp<std::int64_t>(columns, 1, std::max<std::int64_t>(shape.out_width, 1)));
+}
+
+/// An algorithm with its own default tile.
+ConvSchedule WithDefaultTile(const ConvShape& shape, const VectorUnit& unit,
+                             ConvSchedule schedule) {
+  if (schedule.algorithm == ConvAlgorithm::kDepthwise) {
+    const std::int64_t half = (unit.registers - shape.kernel_width - 4) / 2;
+    schedule.tile.columns = static_cast<int>(
+        std::clamp<std::int64_t>(half, 1, std::max<std::int64_t>(shape.out_width, 1)));
+    return schedule;
+  }
+  schedule.tile = DefaultTile(ProductFor(shape, schedule), unit);
+  // One row alone: threads share tiles of channels.
+  const bool one_row = schedule.join_rows || WinogradTile(schedule.algorithm) > 0;
+  if (one_row) schedule.tile.order = LoopOrder::kChannelsOuter;
+  return schedule;
+}
+
+struct Ranked {
+  ConvSchedule schedule;
+  double cost;
+};
+
+// What is not as the default: it may be as fast, but less likely is.
+constexpr double kOddity = 1.05;
+constexpr std::array kUnrolls = {1, 2, 4};
+
+/// All tiles of `product`, for the algorithm of `standard`, in one of whose units `cost` is.
+void AddTiles(const ProductShape& product, const VectorUnit& unit, const ConvSchedule& standard,
+              bool both_orders, double cost, std::vector<Ranked>& all) {
+  const double ideal = static_cast<double>(product.rows * CeilDiv(product.channels, unit.lanes));
+  EachTile(product, unit, [&](int columns, int vectors) {
+    const double cycles = cost * TileCycles(product, unit, columns, vectors) / ideal;
+    for (const int unroll : kUnrolls) {
+      for (const LoopOrder order : {LoopOrder::kRowsOuter, LoopOrder::kChannelsOuter}) {
+        const bool usual = order == standard.tile.order;
+        if (!usual && !both_orders) continue;
+        ConvSchedule schedule = standard;
+        schedule.tile = {.columns = columns, .vectors = vectors, .unroll = unroll, .order = order};
+        all.push_back({schedule, cycles * (usual ? 1 : kOddity) * (unroll == 1 ? 1 : kOddity)});
+      }
+    }
+  });
+}
+
+std::vector<ConvSchedule> BestFirst(const ConvSchedule& standard, std::vector<Ranked> all) {
+  std::stable_sort(all.begin(), all.end(),
+                   [](const Ranked& a, const Ranked& b) { return a.cost < b.cost; });
+  std::vector<ConvSchedule> schedules = {standard};
+  for (const Ranked& one : all) {
+    if (one.schedule != standard) schedules.push_back(one.schedule);
+  }
+  return schedules;
+}
+
 }  // namespace
 
+KernelSchedule ToPlain(const ConvSchedule& schedule) {
+  return {.algorithm = kAlgorithmNames.at(static_cast<std::size_t>(schedule.algorithm)),
+          .columns = schedule.tile.columns,
+          .vectors = schedule.tile.vectors,
+          .unroll = schedule.tile.unroll,
+          .order = schedule.tile.order == LoopOrder::kRowsOuter ? "rows" : "channels",
+          .join_rows = schedule.join_rows};
+}
+
+ConvSchedule FromPlain(const KernelSchedule& schedule) {
+  const auto* const name =
+      std::find(kAlgorithmNames.begin(), kAlgorithmNames.end(), schedule.algorithm);
+  const auto algorithm = static_cast<std::size_t>(name - kAlgorithmNames.begin());
+  return {.algorithm = kAlgorithms.at(algorithm),
+          .join_rows = schedule.join_rows,
+          .tile = {.columns = static_cast<int>(schedule.columns),
+                   .vectors = static_cast<int>(schedule.vectors),
+                   .unroll = static_cast<int>(schedule.unroll),
+                   .order = schedule.order == "rows" ? LoopOrder::kRowsOuter
+                                                     : LoopOrder::kChannelsOuter}};
+}
+
+std::optional<ConvSchedule> ChosenFor(const Node& node) {
+  const std::string text = AttrOr(node, kScheduleAttr, std::string());
+  if (text.empty()) return std::nullopt;
+  return FromPlain(ScheduleFromText(text, "the schedule of node '" + node.name + "'"));
+}
+
 TileSchedule DefaultTile(const ProductShape& shape, const VectorUnit& unit) {
-  constexpr int kMaxVectors = 4;
-  constexpr int kMaxByteColumns = 12;
-  const std::int64_t vectors_in_all = CeilDiv(shape.channels, unit.lanes);
   TileSchedule best;
   double best_cycles = 0;
-  for (int vectors = 1; vectors <= kMaxVectors; ++vectors) {
-    if (vectors > vectors_in_all && vectors > 1) break;
-    // The rest of the registers holds the weights of one step and a broadcast element.
-    // Bytes take another: 128 for i8, and the compiler's room to move. Without an instruction for
-    // four products they are widened into as many again.
-    const int more = !shape.bytes ? 0 : unit.dot4 ? 2 : vectors + 2;
-    const int fitting = (unit.registers - vectors - 1 - more) / vectors;
-    // Compilers load many columns at once, and then lack registers.
-    const int max_columns = std::max(1, shape.bytes ? std::min(fitting, kMaxByteColumns) : fitting);
-    for (int columns = 1; columns <= max_columns; ++columns) {
-      if (columns > shape.rows && columns > 1) break;
-      const auto tiles = [](std::int64_t total, std::int64_t tile) {
-        return std::array{total / tile, total % tile};
-      };
-      const auto [rows, rest_rows] = tiles(shape.rows, columns);
-      const auto [full, rest] = tiles(vectors_in_all, vectors);
-      const auto step = [&](std::int64_t c, std::int64_t v) {
-        return c == 0 || v == 0 ? 0 : StepCycles(c, v, shape.bytes);
-      };
-      const double cycles = static_cast<double>(rows * full) * step(columns, vectors) +
-                            static_cast<double>(full) * step(rest_rows, vectors) +
-                            static_cast<double>(rows) * step(columns, rest) + step(rest_rows, rest);
-      const bool better =
-          best_cycles == 0 || cycles < 0.995 * best_cycles ||
-          (cycles < 1.005 * best_cycles && columns * vectors > best.columns * best.vectors);
-      if (!better) continue;
-      best_cycles = cycles;
-      best.columns = columns;
-      best.vectors = vectors;
-    }
-  }
+  EachTile(shape, unit, [&](int columns, int vectors) {
+    const double cycles = TileCycles(shape, unit, columns, vectors);
+    const bool better =
+        best_cycles == 0 || cycles < 0.995 * best_cycles ||
+        (cycles < 1.005 * best_cycles && columns * vectors > best.columns * best.vectors);
+    if (!better) return;
+    best_cycles = cycles;
+    best.columns = columns;
+    best.vectors = vectors;
+  });
   // Weights that stay in the second-level cache are best read again for every row.
   constexpr std::int64_t kCacheBytes = 512 * 1024;
-  const std::int64_t weight_bytes = shape.depth * vectors_in_all * unit.lanes * 4;
+  const std::int64_t weight_bytes =
+      shape.depth * CeilDiv(shape.channels, unit.lanes) * unit.lanes * 4;
   best.order = weight_bytes <= kCacheBytes ? LoopOrder::kRowsOuter : LoopOrder::kChannelsOuter;
   return best;
 }
 
+ConvSchedule DefaultGemm(const ProductShape& shape, const VectorUnit& unit) {
+  ConvSchedule schedule{.tile = DefaultTile(shape, unit)};
+  schedule.tile.order = LoopOrder::kChannelsOuter;
+  return schedule;
+}
+
+bool Applies(const ConvSchedule& schedule, const ConvShape& shape, const VectorUnit& unit) {
+  switch (schedule.algorithm) {
+    case ConvAlgorithm::kDirect:
+      return !schedule.join_rows || CanJoinRows(shape);
+    case ConvAlgorithm::kDepthwise:
+      return shape.depthwise && !schedule.join_rows;
+    case ConvAlgorithm::kWinograd2:
+    case ConvAlgorithm::kWinograd4:
+      return shape.kernel_height == 3 && shape.kernel_width == 3 && shape.unit_steps &&
+             shape.groups == 1 && shape.in_channels >= unit.lanes &&
+             shape.out_channels >= unit.lanes && shape.x == DType::kF32 && !schedule.join_rows;
+  }
+  return false;
+}
+
 ConvSchedule DefaultConv(const ConvShape& shape, const VectorUnit& unit) {
   ConvSchedule schedule;
-  const std::int64_t step = shape.bytes ? 4 : 1;
-  const std::int64_t depth = CeilDiv(shape.in_channels, step);
-  schedule.tile = DefaultTile({.rows = shape.out_width,
-                               .channels = shape.out_channels,
-                               .depth = depth * shape.kernel_height * shape.kernel_width,
-                               .bytes = shape.bytes},
-                              unit);
-  if (shape.bytes) return schedule;
-  const bool fits = shape.kernel_height == 3 && shape.kernel_width == 3 && shape.unit_steps &&
-                    shape.groups == 1 && shape.in_channels >= unit.lanes &&
-                    shape.out_channels >= unit.lanes;
-  if (!fits) return schedule;
+  if (shape.depthwise) {
+    schedule.algorithm = ConvAlgorithm::kDepthwise;
+    return WithDefaultTile(shape, unit, schedule);
+  }
   double best = DirectCost(shape);
-  for (const auto& [algorithm, m] :
-       {std::pair{ConvAlgorithm::kWinograd2, 2}, std::pair{ConvAlgorithm::kWinograd4, 4}}) {
-    const double cost = WinogradCost(shape, m);
+  for (const ConvAlgorithm algorithm : {ConvAlgorithm::kWinograd2, ConvAlgorithm::kWinograd4}) {
+    if (!Applies({.algorithm = algorithm, .join_rows = false, .tile = {}}, shape, unit)) continue;
+    const double cost = AlgorithmCost(shape, algorithm);
     if (cost >= best) continue;
     best = cost;
     schedule.algorithm = algorithm;
   }
-  return schedule;
+  // A small image seen by single taps is one row of pixels: fewer tiles are cut short.
+  constexpr std::int64_t kSmallImage = 32 * 32;
+  schedule.join_rows = CanJoinRows(shape) && shape.out_height * shape.out_width <= kSmallImage;
+  return WithDefaultTile(shape, unit, schedule);
+}
+
+std::vector<ConvSchedule> ConvSchedules(const ConvShape& shape, const VectorUnit& unit) {
+  std::vector<Ranked> all;
+  for (const ConvAlgorithm algorithm : kAlgorithms) {
+    for (const bool join : {false, true}) {
+      const ConvSchedule plain{.algorithm = algorithm, .join_rows = join, .tile = {}};
+      if (!Applies(plain, shape, unit)) continue;
+      const ConvSchedule standard = WithDefaultTile(shape, unit, plain);
+      const double cost = AlgorithmCost(shape, algorithm);
+      if (algorithm == ConvAlgorithm::kDepthwise) {
+        // Columns near the default's; better than any direct product of one channel.
+        for (int columns = 1; columns <= MostDepthwiseColumns(shape, unit); ++columns) {
+          ConvSchedule schedule = standard;
+          schedule.tile.columns = columns;
+          const int off = columns - standard.tile.columns;
+          all.push_back({schedule, 1e-3 * cost * (1 + 0.01 * static_cast<double>(off * off))});
+        }
+        continue;
+      }
+      const bool both = WinogradTile(algorithm) == 0 && !join;
+      AddTiles(ProductFor(shape, plain), unit, standard, both, cost, all);
+    }
+  }
+  return BestFirst(DefaultConv(shape, unit), std::move(all));
+}
+
+std::vector<ConvSchedule> GemmSchedules(const ProductShape& shape, const VectorUnit& unit) {
+  std::vector<Ranked> all;
+  const ConvSchedule standard = DefaultGemm(shape, unit);
+  AddTiles(shape, unit, standard, false, 1, all);
+  return BestFirst(standard, std::move(all));
+}
+
+WinogradTiling TilingOf(std::int64_t out_height, std::int64_t out_width, std::int64_t m) {
+  // Enough tiles to read the transformed weights seldom, few enough to stay in cache.
+  constexpr std::int64_t kTilesAtOnce = 32;
+  WinogradTiling tiling{.m = m,
+                        .side = m + 2,
+                        .rows = CeilDiv(out_height, m),
+                        .columns = CeilDiv(out_width, m),
+                        .block = 1};
+  // Of the divisors, so that blocks are equal, the one nearest to that by ratio.
+  const double wanted = static_cast<double>(kTilesAtOnce) / static_cast<double>(tiling.columns);
+  double best = 0;
+  for (std::int64_t block = 1; block <= tiling.rows; ++block) {
+    if (tiling.rows % block != 0) continue;
+    const double ratio = static_cast<double>(block) / wanted;
+    const double closeness = std::min(ratio, 1 / ratio);
+    if (closeness <= best) continue;
+    best = closeness;
+    tiling.block = block;
+  }
+  return tiling;
+}
+
+std::int64_t WinogradTile(ConvAlgorithm algorithm) {
+  switch (algorithm) {
+    case ConvAlgorithm::kDirect:
+    case ConvAlgorithm::kDepthwise:
+      return 0;
+    case ConvAlgorithm::kWinograd2:
+      return 2;
+    case ConvAlgorithm::kWinograd4:
+      return 4;
+  }
+  return 0;
 }
 
 }  // namespace msc::native

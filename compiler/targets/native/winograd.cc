@@ -1,4 +1,3 @@
-#include <algorithm>
 #include <array>
 #include <span>
 #include <utility>
@@ -95,41 +94,6 @@ std::vector<double> FilterTransform(std::span<const double> w, std::size_t side)
   return u;
 }
 
-std::int64_t CeilDiv(std::int64_t a, std::int64_t b) {
-  return (a + b - 1) / b;
-}
-
-/// Sizes of the whole computation.
-struct Tiling {
-  std::int64_t m;        ///< pixels along a side of a tile
-  std::int64_t side;     ///< m + 2
-  std::int64_t rows;     ///< tiles
-  std::int64_t columns;  ///< tiles
-  std::int64_t block;    ///< rows of tiles computed together
-};
-
-Tiling TilingOf(const ConvProblem& problem, std::int64_t m) {
-  // Enough tiles to read the transformed weights seldom, few enough to stay in cache.
-  constexpr std::int64_t kTilesAtOnce = 32;
-  Tiling tiling{.m = m,
-                .side = m + 2,
-                .rows = CeilDiv(problem.out_dims[2], m),
-                .columns = CeilDiv(problem.out_dims[3], m),
-                .block = 1};
-  // Of the divisors, so that blocks are equal, the one nearest to that by ratio.
-  const double wanted = static_cast<double>(kTilesAtOnce) / static_cast<double>(tiling.columns);
-  double best = 0;
-  for (std::int64_t block = 1; block <= tiling.rows; ++block) {
-    if (tiling.rows % block != 0) continue;
-    const double ratio = static_cast<double>(block) / wanted;
-    const double closeness = std::min(ratio, 1 / ratio);
-    if (closeness <= best) continue;
-    best = closeness;
-    tiling.block = block;
-  }
-  return tiling;
-}
-
 /// Transformed tiles in scratch memory, seen as [1, side*side*channels, 1, tiles].
 View TileMemory(Lowering& lowering, std::int64_t points, std::int64_t channels,
                 std::int64_t tiles) {
@@ -142,28 +106,16 @@ View TileMemory(Lowering& lowering, std::int64_t points, std::int64_t channels,
 
 }  // namespace
 
-std::int64_t WinogradTile(ConvAlgorithm algorithm) {
-  switch (algorithm) {
-    case ConvAlgorithm::kDirect:
-      return 0;
-    case ConvAlgorithm::kWinograd2:
-      return 2;
-    case ConvAlgorithm::kWinograd4:
-      return 4;
-  }
-  return 0;
-}
-
-void LowerWinograd(Lowering& lowering, const Group& group, const ConvProblem& problem,
-                   const ConvSchedule& schedule) {
-  const Tiling tiling = TilingOf(problem, WinogradTile(schedule.algorithm));
+void LowerWinograd(Lowering& lowering, const Group& group, const ConvProblem& problem) {
+  const WinogradTiling tiling =
+      TilingOf(problem.out_dims[2], problem.out_dims[3], WinogradTile(problem.schedule.algorithm));
   const std::int64_t points = tiling.side * tiling.side;
   const auto side = static_cast<std::size_t>(tiling.side);
   const std::int64_t depth = problem.depth();
   const std::int64_t channels = problem.channels();
   const std::int64_t tiles = tiling.block * tiling.columns;
   const int lanes = lowering.unit().lanes;
-  const View x = FirstTaps(lowering, problem, schedule);
+  const View x = FirstTaps(lowering, problem);
   const ValueId result = ResultOf(lowering.graph(), group);
   const Epilogue epilogue(lowering, group, lowering.Out(result, AxisOrder(4)), 1);
 
@@ -171,9 +123,7 @@ void LowerWinograd(Lowering& lowering, const Group& group, const ConvProblem& pr
   const View in = TileMemory(lowering, points, depth, tiles);
   const View out = TileMemory(lowering, points, channels, tiles);
   const Product product{.x = SplitGroups(in, points), .channels = channels};
-  TileSchedule tile =
-      DefaultTile({.rows = tiles, .channels = channels, .depth = depth}, lowering.unit());
-  tile.order = LoopOrder::kChannelsOuter;
+  const TileSchedule& tile = problem.schedule.tile;
   std::vector<double> transformed;
   const PackedWeights packed =
       PackWeights(lowering, product, tile,

@@ -12,6 +12,7 @@
 #include "compiler/ops/op.h"
 #include "compiler/pipeline/batch.h"
 #include "compiler/pipeline/calibrate.h"
+#include "compiler/pipeline/schedule.h"
 #include "tests/support/pipeline.h"
 
 namespace msc {
@@ -142,6 +143,90 @@ TEST(Compile, RefusesATargetThatIsNotThere) {
       Refusal([&] { [[maybe_unused]] const auto built = Compile(Net(), strategy, targets, {}); });
   EXPECT_NE(refusal.find("abacus"), std::string::npos) << refusal;
   EXPECT_NE(refusal.find("reference"), std::string::npos) << refusal;
+}
+
+/// The strategy of `target` alone, with `schedule` for `layer`.
+Strategy Scheduled(const std::string& target, const std::string& layer,
+                   const KernelSchedule& schedule) {
+  Strategy strategy;
+  strategy.target = target;
+  strategy.schedules[layer] = schedule;
+  return strategy;
+}
+
+TEST(Schedules, AreSharedByLayersWithEqualKernels) {
+  const Graph graph = Net();
+  const TargetRegistry targets = Targets();
+  const Target& native = targets.Get("native");
+  const std::vector<ScheduledKernel> kernels = FindKernels(Lower(graph, native, {}), native);
+  ASSERT_EQ(kernels.size(), 3U);
+  EXPECT_EQ(kernels[0].kernel, "conv 3x3 3 > 4 to 6x6 padded f32");
+  EXPECT_EQ(kernels[0].layers, (std::vector<std::string>{"conv1"}));
+  EXPECT_EQ(kernels[2].kernel, "product 4 > 5 of 1 rows f32");
+  EXPECT_GT(kernels[1].flops, 0);
+  EXPECT_TRUE(FindKernels(graph, targets.Get("reference")).empty());
+  Graph twice = ParseGraph(R"(graph twice {
+    input %x : f32[1,4,6,6]
+    const %w : f32[4,4,3,3] = random 1
+    %a = Conv(%x, %w) @first {pads = [1, 1, 1, 1]}
+    %b = Conv(%a, %w) @second {pads = [1, 1, 1, 1]}
+    output %b
+  })");
+  InferTypes(twice);
+  const std::vector<ScheduledKernel> shared = FindKernels(Lower(twice, native, {}), native);
+  ASSERT_EQ(shared.size(), 1U);
+  EXPECT_EQ(shared[0].layers, (std::vector<std::string>{"first", "second"}));
+}
+
+TEST(Schedules, OfAStrategyAreReplayed) {
+  const Graph graph = Net();
+  const TargetRegistry targets = Targets();
+  const Target& native = targets.Get("native");
+  const KernelSchedule other = FindKernels(Lower(graph, native, {}), native)[0].choices.back();
+  const Strategy strategy =
+      StrategyFromJson(ToJson(Scheduled("native", "conv1", other)), "a strategy");
+  EXPECT_EQ(strategy.schedules.at("conv1"), other);
+  const Lowered lowered = LowerFor(graph, strategy, targets, {});
+  const Node& node = lowered.graph.node(lowered.graph.FindNode("conv1"));
+  EXPECT_EQ(AttrOr(node, kScheduleAttr, std::string()), ToText(other));
+  Result<Executable> built = BuildExecutable(lowered, targets, {});
+  ASSERT_TRUE(built.ok()) << built.failure().detail;
+  const std::vector<Tensor> inputs = {RandomTensor({1, 3, 6, 6}, 9)};
+  Graph bound = graph;
+  InferTypes(bound, {{"batch", 1}});
+  EXPECT_LT(Error(built.value().Run(inputs)[0], Interpret(bound, inputs)[0]), 1e-4);
+}
+
+TEST(Schedules, AreRefusedWhereTheyDoNotFit) {
+  const Graph graph = Net();
+  const TargetRegistry targets = Targets();
+  const auto refusal = [&](const Strategy& strategy) {
+    return Refusal([&] { (void)LowerFor(graph, strategy, targets, {}); });
+  };
+  EXPECT_EQ(refusal(Scheduled("native", "conv9", {})),
+            "the strategy has a schedule for 'conv9', and there is no such node in what runs");
+  EXPECT_EQ(refusal(Scheduled("reference", "conv1", {})),
+            "reference cannot write the kernel of 'conv1' as 'direct 1x1 rows': it has no choice "
+            "there");
+  const std::string wide = refusal(Scheduled("native", "conv1", {.columns = 64}));
+  EXPECT_TRUE(
+      wide.starts_with("native cannot write the kernel of 'conv1' as 'direct 64x1 rows': "
+                       "that does not fit 'conv 3x3 3 > 4 to 6x6 padded f32' on this "))
+      << wide;
+  EXPECT_EQ(Refusal([] {
+              (void)StrategyFromJson(R"({"schedules": {"a": {"algorithm": "fft"}}})", "it");
+            }),
+            "'schedules.a.algorithm' must be one of direct, depthwise, winograd2, winograd4, not "
+            "\"fft\"");
+}
+
+TEST(Schedules, GoWhereAllRunsOnAnotherTarget) {
+  Strategy strategy = Scheduled("native", "conv1", {});
+  RunAllOn("native", strategy);
+  EXPECT_EQ(strategy.schedules.size(), 1U);
+  RunAllOn("onednn", strategy);
+  EXPECT_EQ(strategy.target, "onednn");
+  EXPECT_TRUE(strategy.schedules.empty());
 }
 
 TEST(Calibration, RefusesSamplesThatAreTooFewForAFixedBatch) {

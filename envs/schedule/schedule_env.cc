@@ -1,0 +1,93 @@
+#include "envs/schedule/schedule_env.h"
+
+#include <utility>
+
+#include "compiler/base/error.h"
+#include "envs/common/strategy_problem.h"
+#include "gym/core/decision_env.h"
+
+namespace msc::envs {
+namespace {
+
+constexpr const char* kId = "Schedule-v0";
+
+class ScheduleProblem final : public StrategyProblem {
+ public:
+  explicit ScheduleProblem(const EnvContext& context)
+      : StrategyProblem(kId, context), kernels_(context.kernels) {
+    if (kernels_ == nullptr || kernels_->empty()) {
+      throw UserError("target '" + context.target +
+                      "' leaves no choice of how this model's kernels are written; native does");
+    }
+    for (const ScheduledKernel& kernel : *kernels_) {
+      gym::Decision decision{.name = kernel.kernel, .choices = {}};
+      for (const KernelSchedule& schedule : kernel.choices) {
+        decision.choices.push_back(Name(schedule));
+      }
+      decisions_.push_back(std::move(decision));
+    }
+    gym::CheckDecisions(decisions_);
+  }
+
+ private:
+  [[nodiscard]] const std::vector<gym::Decision>& DoDecisions() const override {
+    return decisions_;
+  }
+
+  [[nodiscard]] Strategy StrategyOf(const gym::Assignment& assignment) const override {
+    Strategy strategy = Undecided();
+    for (std::size_t i = 0; i < kernels_->size(); ++i) {
+      const auto choice = static_cast<std::size_t>(assignment.at(i));
+      if (choice == 0) continue;  // as it is by itself
+      const ScheduledKernel& kernel = (*kernels_)[i];
+      for (const std::string& layer : kernel.layers) {
+        strategy.schedules.emplace(layer, kernel.choices.at(choice));
+      }
+    }
+    return strategy;
+  }
+
+  [[nodiscard]] std::string Meaning() const override {
+    // Which layers a kernel's decision speaks for.
+    std::string text;
+    for (const ScheduledKernel& kernel : *kernels_) {
+      for (const std::string& layer : kernel.layers) text += layer + "\n";
+      text += "\n";
+    }
+    return text;
+  }
+
+  [[nodiscard]] std::vector<std::pair<std::string, gym::Assignment>> DoAnchors() const override {
+    return {{"default", gym::Assignment(decisions_.size(), 0)}};
+  }
+
+  std::shared_ptr<const std::vector<ScheduledKernel>> kernels_;
+  std::vector<gym::Decision> decisions_;
+};
+
+std::vector<std::vector<double>> FeaturesOf(const std::vector<ScheduledKernel>& kernels) {
+  double flops = 0;
+  double layers = 0;
+  for (const ScheduledKernel& kernel : kernels) {
+    flops += kernel.flops;
+    layers += static_cast<double>(kernel.layers.size());
+  }
+  std::vector<std::vector<double>> rows;
+  for (const ScheduledKernel& kernel : kernels) {
+    rows.push_back({static_cast<double>(rows.size()) / static_cast<double>(kernels.size()),
+                    flops > 0 ? kernel.flops / flops : 0,
+                    static_cast<double>(kernel.layers.size()) / layers});
+  }
+  return rows;
+}
+
+}  // namespace
+
+std::unique_ptr<gym::Env> MakeScheduleEnv(const EnvContext& context) {
+  auto problem = std::make_unique<ScheduleProblem>(context);
+  return gym::MakeDecisionEnv(std::move(problem), {.facts = {.id = kId, .nondeterministic = true},
+                                                   .reward = LatencyAndLossReward,
+                                                   .features = FeaturesOf(*context.kernels)});
+}
+
+}  // namespace msc::envs

@@ -1,0 +1,84 @@
+#include "envs/schedule/schedule_env.h"
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "compiler/base/error.h"
+#include "compiler/ir/text.h"
+#include "compiler/ops/op.h"
+#include "cost/model/evaluator.h"
+#include "gym/core/problem.h"
+
+namespace msc::envs {
+namespace {
+
+class NoEvaluator final : public cost::Evaluator {
+  void DoEvaluate(std::span<const cost::Candidate> /*batch*/, const Done& /*done*/,
+                  const std::function<bool()>& /*stop*/) override {}
+};
+
+using Kernels = std::vector<ScheduledKernel>;
+
+const KernelSchedule kDefault{.columns = 6, .vectors = 2};
+const KernelSchedule kOther{.columns = 4, .vectors = 3, .unroll = 2, .order = "channels"};
+
+EnvContext Context() {
+  static NoEvaluator evaluator;
+  Graph graph = ParseGraph("graph g { input %x : f32[4]\n %y = Relu(%x)\n output %y }");
+  InferTypes(graph);
+  EnvContext context;
+  context.graph = std::make_shared<const Graph>(std::move(graph));
+  context.evaluator = &evaluator;
+  context.target = "native";
+  context.kernels = std::make_shared<const Kernels>(Kernels{
+      {"conv 3x3", {"a", "b"}, 30, {kDefault, kOther}}, {"product", {"c"}, 10, {kDefault}}});
+  return context;
+}
+
+TEST(ScheduleEnv, DecidesOnceForLayersOfEqualKernels) {
+  const auto env = MakeScheduleEnv(Context());
+  EXPECT_EQ(
+      env->problem()->decisions(),
+      (std::vector<gym::Decision>{{"conv 3x3", {"direct 6x2 rows", "direct 4x3 channels unroll 2"}},
+                                  {"product", {"direct 6x2 rows"}}}));
+  const Strategy other = StrategyFromJson(env->problem()->Describe({1, 0}), "it");
+  EXPECT_EQ(other.target, "native");
+  EXPECT_EQ(other.schedules, (std::map<std::string, KernelSchedule>{{"a", kOther}, {"b", kOther}}));
+}
+
+TEST(ScheduleEnv, LeavesTheStrategyEmptyWhereNothingIsChosen) {
+  const auto env = MakeScheduleEnv(Context());
+  const std::string text = env->problem()->Describe({0, 0});
+  EXPECT_EQ(text.find("schedules"), std::string::npos) << text;
+  ASSERT_EQ(env->problem()->Anchors().size(), 1U);
+  EXPECT_EQ(env->problem()->Anchors()[0].second, (gym::Assignment{0, 0}));
+}
+
+TEST(ScheduleEnv, HasAnotherHashWhereADecisionSpeaksForOtherLayers) {
+  EnvContext context = Context();
+  const std::string before = MakeScheduleEnv(context)->problem()->Hash();
+  Kernels kernels = *context.kernels;
+  kernels[1].layers.push_back("d");
+  context.kernels = std::make_shared<const Kernels>(std::move(kernels));
+  EXPECT_NE(MakeScheduleEnv(context)->problem()->Hash(), before);
+}
+
+TEST(ScheduleEnv, SaysSoWhereThereIsNothingToChoose) {
+  EnvContext context = Context();
+  context.target = "onednn";
+  context.kernels = nullptr;
+  try {
+    [[maybe_unused]] const auto env = MakeScheduleEnv(context);
+    FAIL() << "accepted";
+  } catch (const UserError& error) {
+    EXPECT_EQ(std::string(error.what()),
+              "target 'onednn' leaves no choice of how this model's kernels are written; native "
+              "does");
+  }
+}
+
+}  // namespace
+}  // namespace msc::envs
