@@ -157,7 +157,8 @@ bool LowerArrange(Lowering& lowering, const Group& group) {
   const Graph& graph = lowering.graph();
   if (node.inputs.empty()) return false;
   const DType dtype = graph.type(node.inputs[0]).dtype;
-  if (dtype != DType::kF32 && !IsQuantized(dtype)) return false;
+  const bool moved = dtype == DType::kF32 || dtype == DType::kBF16 || IsQuantized(dtype);
+  if (!moved) return false;
   for (const ValueId output : node.outputs) {
     if (output == kNoValue || graph.type(output).dtype != dtype) return false;
   }

@@ -16,8 +16,7 @@ double ConvProblem::flops() const {
 float ConvProblem::weight(std::int64_t c, std::int64_t k, std::int64_t tap) const {
   const auto at = static_cast<std::size_t>(
       (c * depth() + k) * (weights->size() / (channels() * depth())) + tap);
-  return quantized ? static_cast<float>(weights->Values<std::int8_t>()[at])
-                   : weights->Values<float>()[at];
+  return WeightAtIndex(*weights, at);
 }
 
 namespace {
@@ -195,7 +194,7 @@ void LowerDirectConv(Lowering& lowering, const Group& group, const ConvProblem& 
   KernelWriter writer = lowering.Writer("conv");
   Body body = ProductBody(writer, lowering.unit(), product, tile, packed, epilogue);
   lowering.AddCall(std::move(writer), std::move(body), problem.flops(),
-                   lowering.LabelOf(group.nodes(), problem.precision()));
+                   lowering.LabelOf(group.nodes(), PrecisionOf(problem.shape.x)));
   lowering.Finish(result);
 }
 

@@ -11,7 +11,8 @@ namespace msc::native {
 /// A Conv or msc.Conv with constant weights over two spatial axes.
 struct ConvProblem {
   ValueId x = kNoValue;
-  TensorPtr weights;        ///< [channels, depth, kernel_h, kernel_w]; i8 where X is quantized
+  TensorPtr weights;        ///< [channels, depth, kernel_h, kernel_w]; i8 where X is quantized,
+                            ///< bf16 where it is that
   bool quantized = false;   ///< whether X is i8 or u8
   std::int64_t x_zero = 0;  ///< its zero point
   Window window;            ///< pads resolved
@@ -29,8 +30,6 @@ struct ConvProblem {
   [[nodiscard]] double flops() const;
   /// Weight [c, k, tap], whole numbers where they are i8.
   [[nodiscard]] float weight(std::int64_t c, std::int64_t k, std::int64_t tap) const;
-  /// What the kernels multiply in.
-  [[nodiscard]] const char* precision() const { return quantized ? "int8" : "f32"; }
 };
 /// Nothing where the node is another operator or of a form the native kernels do not take.
 [[nodiscard]] std::optional<ConvProblem> ReadConv(const Lowering& lowering, const Node& node);

@@ -2,6 +2,7 @@
 #include <utility>
 
 #include "compiler/targets/native/conv_problem.h"
+#include "compiler/targets/native/quantize.h"
 
 namespace msc::native {
 namespace {
@@ -22,7 +23,7 @@ void LowerDepthwise(Lowering& lowering, const Group& group, const ConvProblem& p
   const ValueId result = ResultOf(lowering.graph(), group);
   const Epilogue epilogue(lowering, group, lowering.Out(result, AxisOrder(4)), 1);
 
-  // [channel vector][kernel_h][kernel_w][lanes]; bytes as f32, whose sums of them are exact.
+  // [channel vector][kernel_h][kernel_w][lanes]; as f32, in which sums of bytes are exact.
   const std::int64_t vectors = (channels + lanes - 1) / lanes;
   const std::int64_t taps = kernel_h * kernel_w;
   const View weights = lowering.Constant(DType::kF32, vectors * taps * lanes, [&](Tensor& tensor) {
@@ -132,7 +133,7 @@ void LowerDepthwise(Lowering& lowering, const Group& group, const ConvProblem& p
     return inside;
   });
   lowering.AddCall(std::move(writer), std::move(body), problem.flops(),
-                   lowering.LabelOf(group.nodes(), problem.precision()));
+                   lowering.LabelOf(group.nodes(), PrecisionOf(problem.shape.x)));
   lowering.Finish(result);
 }
 

@@ -50,7 +50,6 @@ bool LowerElementwise(Lowering& lowering, const Group& group) {
   all.resize(mine);
   epilogue.SetViews(std::move(all));
 
-  const bool integers = IsQuantized(lowering.graph().type(node.inputs[0]).dtype);
   KernelWriter writer = lowering.Writer("elementwise");
   // A part of one channel between the channels of others has no neighbours side by side.
   const int lanes = epilogue.out().strides.back() == 1 ? lowering.unit().lanes : 1;
@@ -63,7 +62,7 @@ bool LowerElementwise(Lowering& lowering, const Group& group) {
   lowering.AddCall(
       std::move(writer), std::move(body),
       static_cast<double>(ElementCount(dims)) * static_cast<double>(1 + group.followers.size()),
-      lowering.LabelOf(group.nodes(), integers ? "int8" : "f32"));
+      lowering.LabelOf(group.nodes(), PrecisionOf(graph.type(node.inputs[0]).dtype)));
   lowering.Finish(result);
   return true;
 }

@@ -18,11 +18,6 @@ struct Gemm {
   bool quantized = false;   ///< X and the weights are integers
   std::int64_t x_zero = 0;
   ProductShape shape = {};
-
-  [[nodiscard]] float weight(std::size_t i) const {
-    return quantized ? static_cast<float>(weights->Values<std::int8_t>()[i])
-                     : weights->Values<float>()[i];
-  }
 };
 
 /// All but what the attribute of the node chooses.
@@ -58,11 +53,11 @@ std::optional<Gemm> ReadGemm(const Lowering& lowering, const Node& node) {
   if (gemm.depth == 0 || gemm.channels == 0) return std::nullopt;
   if (gemm.quantized && gemm.depth > kDeepestBytes) return std::nullopt;
   if (ElementCount(lowering.DimsOf(node.outputs[0])) == 0) return std::nullopt;
-  const std::int64_t step = gemm.quantized ? 4 : 1;
+  const DType x = graph.type(gemm.x).dtype;
   gemm.shape = {.rows = ElementCount(lowering.DimsOf(gemm.x)) / gemm.depth,
                 .channels = gemm.channels,
-                .depth = (gemm.depth + step - 1) / step,
-                .x = graph.type(gemm.x).dtype};
+                .depth = (gemm.depth + StepOf(x) - 1) / StepOf(x),
+                .x = x};
   return gemm;
 }
 
@@ -124,14 +119,14 @@ bool LowerGemm(Lowering& lowering, const Group& group) {
       [&](std::int64_t /*g*/, std::int64_t c, std::int64_t k, std::int64_t /*kh*/,
           std::int64_t /*kw*/) {
         const std::int64_t at = gemm->transposed ? c * gemm->depth + k : k * gemm->channels + c;
-        return gemm->weight(static_cast<std::size_t>(at));
+        return WeightAtIndex(*gemm->weights, static_cast<std::size_t>(at));
       });
   KernelWriter writer = lowering.Writer("gemm");
   Body body = ProductBody(writer, lowering.unit(), product, tile, packed, epilogue);
   const double flops = 2.0 * static_cast<double>(rows) * static_cast<double>(gemm->depth) *
                        static_cast<double>(gemm->channels);
   lowering.AddCall(std::move(writer), std::move(body), flops,
-                   lowering.LabelOf(group.nodes(), gemm->quantized ? "int8" : "f32"));
+                   lowering.LabelOf(group.nodes(), PrecisionOf(gemm->shape.x)));
   lowering.Finish(result);
   return true;
 }

@@ -135,6 +135,14 @@ bool TakesQuantizing(const Graph& graph, const Node& node) {
   return ParamsOf(graph, node).has_value();
 }
 
+bool TakesCast(const Graph& graph, const Node& node) {
+  const auto floating = [&](ValueId value) {
+    const DType dtype = graph.type(value).dtype;
+    return dtype == DType::kF32 || dtype == DType::kBF16;
+  };
+  return floating(node.inputs[0]) && floating(node.outputs[0]);
+}
+
 /// Both operands in a unit in which the closing function and the rounding are cheap.
 Expr BinaryOf(KernelWriter& writer, const Node& node, const Expr& a, const Expr& b, Body& body) {
   FusedAttrs attrs = ReadFusedAttrs(node);
@@ -179,6 +187,7 @@ bool IsElementwise(const Graph& graph, NodeId id) {
   if (node.outputs.size() != 1 || node.inputs.empty()) return false;
   if (node.Is("Binary", "msc")) return TakesFused(graph, node);
   if (IsQuantizing(node)) return TakesQuantizing(graph, node);
+  if (node.Is("Cast")) return TakesCast(graph, node);
   if (!IsF32(graph, node.outputs[0])) return false;
   for (std::size_t i = 0; i < OperandCount(node); ++i) {
     if (node.inputs[i] == kNoValue || !IsF32(graph, node.inputs[i])) return false;
@@ -213,6 +222,9 @@ Expr ElementwiseOf(KernelWriter& writer, const Graph& graph, NodeId id,
     return GeluOf(x, AttrOr(node, "op", std::string("Gelu")) == "GeluTanh");
   }
   if (node.domain == "msc") return BinaryOf(writer, node, x, operands[1], body);
+  if (node.op == "Cast") {
+    return kernel::Cast(x, {graph.type(node.outputs[0]).dtype, x->type.lanes});
+  }
   if (node.op == "DequantizeLinear") return Dequantized(x, *ParamsOf(graph, node), 1);
   if (node.op == "QuantizeLinear") {
     const QuantParams params = *ParamsOf(graph, node);

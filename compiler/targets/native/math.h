@@ -15,7 +15,7 @@ namespace msc::native {
                                 const Expr& slope, Body& body);
 
 /// Whether `node` is an elementwise operator ElementwiseOf knows: on f32, quantizing or
-/// dequantizing a whole tensor, or msc.Binary on f32, i8 and u8.
+/// dequantizing a whole tensor, a Cast between f32 and bf16, or msc.Binary on f32, bf16, i8 and u8.
 [[nodiscard]] bool IsElementwise(const Graph& graph, NodeId id);
 
 /// One elementwise operator on lanes of the types of its values, operands as the node's inputs

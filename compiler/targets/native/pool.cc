@@ -224,7 +224,7 @@ bool LowerPool(Lowering& lowering, const Group& group) {
   const double flops = static_cast<double>(ElementCount(out)) *
                        static_cast<double>(window.kernel[0] * window.kernel[1]);
   lowering.AddCall(std::move(writer), std::move(body), flops,
-                   lowering.LabelOf(group.nodes(), IsQuantized(x.dtype) ? "int8" : "f32"));
+                   lowering.LabelOf(group.nodes(), PrecisionOf(x.dtype)));
   lowering.Finish(result);
   return true;
 }

@@ -63,7 +63,7 @@ class ProductWriter {
                 Body& body);
   void WriteStep(const Expr& x_first, const Expr& w_first, Size size, int entries,
                  const std::vector<VarId>& sums, Body& body);
-  /// One f32 of X, or four bytes of which `entries` exist, in every lane.
+  /// One f32 of X, or two bf16 or four bytes of which `entries` exist, in every lane.
   [[nodiscard]] Expr Spread(const Expr& index, int entries, Body& body);
 
   KernelWriter& writer_;
@@ -235,10 +235,12 @@ void ProductWriter::WriteRun(const Expr& x_first, const Expr& w_first, Size size
                              const std::vector<VarId>& sums, Body& body) {
   const std::int64_t step = product_.step();
   const std::int64_t w_step = step * size.vectors * lanes_;
-  // Bytes behind the last entry meet weights of 0; where there may be none they are not read.
+  // Bytes behind the last entry meet weights of 0; where there may be none they are not read, nor
+  // are bf16, among which may be infinities.
   const std::int64_t all = product_.run_steps();
   const auto rest = static_cast<int>(product_.run() % step);
-  const std::int64_t whole = rest > 0 && !product_.slack ? all - 1 : all;
+  const bool read_on = product_.bytes() && product_.slack;
+  const std::int64_t whole = rest > 0 && !read_on ? all - 1 : all;
   const std::int64_t unroll = tile_.unroll;
   writer_.Loop(whole / unroll, body, [&](const Expr& turn) {
     Body inside;
@@ -258,12 +260,14 @@ void ProductWriter::WriteRun(const Expr& x_first, const Expr& w_first, Size size
 
 Expr ProductWriter::Spread(const Expr& index, int entries, Body& body) {
   const DType dtype = product_.x.dtype;
-  if (!product_.bytes()) {
+  const auto step = static_cast<int>(product_.step());
+  if (step == 1) {
     return kernel::Broadcast(writer_.Bind(kernel::Load(x_, index, {dtype, 1}), body), lanes_);
   }
-  const Expr four = writer_.Bind(
-      kernel::Bits(kernel::Load(x_, index, {dtype, 4}, entries), {DType::kI32, 1}), body);
-  Expr all = kernel::Bits(kernel::Broadcast(four, lanes_), {DType::kU8, 4 * lanes_});
+  const Expr word = writer_.Bind(
+      kernel::Bits(kernel::Load(x_, index, {dtype, step}, entries), {DType::kI32, 1}), body);
+  const DType as = dtype == DType::kBF16 ? dtype : DType::kU8;
+  Expr all = kernel::Bits(kernel::Broadcast(word, lanes_), {as, step * lanes_});
   // i8 + 128 as u8: modulo 256 the same addition.
   if (dtype == DType::kI8) all = std::move(all) + Int(128, {DType::kU8, 4 * lanes_});
   return writer_.Bind(std::move(all), body);
@@ -271,9 +275,12 @@ Expr ProductWriter::Spread(const Expr& index, int entries, Body& body) {
 
 void ProductWriter::WriteStep(const Expr& x_first, const Expr& w_first, Size size, int entries,
                               const std::vector<VarId>& sums, Body& body) {
-  const bool bytes = product_.bytes();
   const int w_lanes = static_cast<int>(product_.step()) * lanes_;
-  const Type weight{bytes ? DType::kI8 : DType::kF32, w_lanes};
+  const Type weight{product_.bytes() ? DType::kI8 : product_.x.dtype, w_lanes};
+  const auto added = [&](const Expr& sum, const Expr& x, const Expr& w) {
+    if (product_.step() == 1) return sum + x * w;
+    return kernel::Dot(product_.bytes() ? Op::kDot4 : Op::kDot2, sum, x, w);
+  };
   std::vector<Expr> weights;
   const Expr w_at = writer_.Bind(w_first, body);
   const Expr x_at = writer_.Bind(x_first, body);
@@ -288,8 +295,7 @@ void ProductWriter::WriteStep(const Expr& x_first, const Expr& w_first, Size siz
       const VarId id = sums[static_cast<std::size_t>(column * size.vectors + v)];
       const Expr sum = kernel::Var(id, sum_);
       const Expr& w = weights[static_cast<std::size_t>(v)];
-      body.push_back({kernel::Assign{
-          .var = id, .value = bytes ? kernel::Dot(Op::kDot4, sum, x, w) : sum + x * w}});
+      body.push_back({kernel::Assign{.var = id, .value = added(sum, x, w)}});
     }
   }
 }
@@ -301,6 +307,12 @@ ChannelTiles::ChannelTiles(std::int64_t channels, int lanes, int vectors)
   const std::int64_t rest = channels % width;
   edge_vectors = static_cast<int>(CeilDiv(rest, lanes));
   edge_valid = static_cast<int>(rest % lanes);
+}
+
+float WeightAtIndex(const Tensor& weights, std::size_t i) {
+  if (weights.dtype() == DType::kI8) return weights.Values<std::int8_t>()[i];
+  if (weights.dtype() == DType::kBF16) return FromBF16(weights.Values<std::uint16_t>()[i]);
+  return weights.Values<float>()[i];
 }
 
 View SplitGroups(const View& view, std::int64_t groups) {
@@ -339,7 +351,7 @@ PackedWeights PackWeights(Lowering& lowering, const Product& product, const Tile
   const std::int64_t padded = product.groups() * tiles.padded(lanes);
   const std::int64_t step = product.step();
   PackedWeights packed;
-  const auto fill = [&](auto out) {
+  const auto fill = [&](auto out, const auto& as) {
     EachChannel(product, lanes, tiles,
                 [&](std::int64_t g, std::int64_t c, std::int64_t position, std::int64_t stride) {
                   for (std::int64_t kh = 0; kh < product.kernel_h; ++kh) {
@@ -349,20 +361,28 @@ PackedWeights PackWeights(Lowering& lowering, const Product& product, const Tile
                         const std::int64_t entry = product.joined() ? kw * product.depth() + k : k;
                         const std::int64_t steps = run * product.run_steps() + entry / step;
                         out[static_cast<std::size_t>(position + steps * stride + entry % step)] =
-                            static_cast<typename decltype(out)::value_type>(at(g, c, k, kh, kw));
+                            as(at(g, c, k, kh, kw));
                       }
                     }
                   }
                 });
   };
   const std::int64_t count = padded * product.weights();
-  if (!product.bytes()) {
-    packed.weights = lowering.Constant(
-        DType::kF32, count, [&](Tensor& tensor) { fill(tensor.MutableValues<float>()); });
+  if (product.x.dtype == DType::kBF16) {
+    packed.weights = lowering.Constant(DType::kBF16, count, [&](Tensor& tensor) {
+      fill(tensor.MutableValues<std::uint16_t>(), [](float w) { return ToBF16(w); });
+    });
     return packed;
   }
-  packed.weights = lowering.Constant(
-      DType::kI8, count, [&](Tensor& tensor) { fill(tensor.MutableValues<std::int8_t>()); });
+  if (!product.bytes()) {
+    packed.weights = lowering.Constant(DType::kF32, count, [&](Tensor& tensor) {
+      fill(tensor.MutableValues<float>(), [](float w) { return w; });
+    });
+    return packed;
+  }
+  packed.weights = lowering.Constant(DType::kI8, count, [&](Tensor& tensor) {
+    fill(tensor.MutableValues<std::int8_t>(), [](float w) { return static_cast<std::int8_t>(w); });
+  });
   // sum (x - zero) w = sum x w - zero sum w, and i8 are read with 128 added.
   const std::int64_t zero = product.x_zero + (product.x.dtype == DType::kI8 ? 128 : 0);
   packed.start = lowering.Constant(DType::kI32, padded, [&](Tensor& tensor) {

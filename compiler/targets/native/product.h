@@ -10,8 +10,8 @@ namespace msc::native {
 
 /// Y[n, g, c, h, w] = sum over taps (kh, kw) and depth k of
 ///     X[n, g, k, h*stride_h + kh*dilation_h, w*stride_w + kw*dilation_w] * W[g, c, k, kh, kw]
-/// in f32, or in i32, exactly, of X - x_zero where X is u8 or i8 and W is i8. A matrix product is
-/// the case of one tap, its rows along w, its batch along n and g.
+/// in f32, X and W f32 or bf16, or in i32, exactly, of X - x_zero where X is u8 or i8 and W is i8.
+/// A matrix product is the case of one tap, its rows along w, its batch along n and g.
 struct Product {
   View x;  ///< dims n, g, k, h, w with k side by side, from the first tap of the first pixel on
   std::int64_t x_zero = 0;
@@ -26,9 +26,9 @@ struct Product {
 
   [[nodiscard]] std::int64_t groups() const { return x.dims[1]; }
   [[nodiscard]] std::int64_t depth() const { return x.dims[2]; }
-  [[nodiscard]] bool bytes() const { return x.dtype != DType::kF32; }
-  /// Entries of X that one step of the sum takes: four bytes or one f32.
-  [[nodiscard]] std::int64_t step() const { return bytes() ? 4 : 1; }
+  [[nodiscard]] bool bytes() const { return ByteSize(x.dtype) == 1; }
+  /// Entries of X that one step of the sum takes.
+  [[nodiscard]] std::int64_t step() const { return StepOf(x.dtype); }
   /// Whether the taps of one row lie side by side in X: they are one long depth.
   [[nodiscard]] bool joined() const { return dilation_w * x.strides[4] == depth(); }
   /// Runs of entries that lie side by side at one row of taps, how long each is, and its steps.
@@ -41,6 +41,9 @@ struct Product {
 };
 /// Products of bytes over so many entries fit 32 bits.
 inline constexpr std::int64_t kDeepestBytes = 65536;
+
+/// Element `i` of weights: f32, bf16 or i8.
+[[nodiscard]] float WeightAtIndex(const Tensor& weights, std::size_t i);
 
 /// [n, channels, h, w] as [n, groups, channels of a group, h, w].
 [[nodiscard]] View SplitGroups(const View& view, std::int64_t groups);

@@ -17,7 +17,7 @@ ValueId InputOf(const Node& node, std::size_t index) {
 }
 
 bool Takes(DType dtype, const QuantParams& params) {
-  if (!IsQuantized(dtype)) return dtype == DType::kF32;
+  if (!IsQuantized(dtype)) return dtype == DType::kF32 || dtype == DType::kBF16;
   const kernel::IntegerRange range = kernel::RangeOf(dtype);
   return params.zero_point >= range.least && params.zero_point <= range.most;
 }
@@ -53,7 +53,7 @@ bool TakesFused(const Graph& graph, const Node& node) {
   if (node.op == "Binary") return Takes(type(node.inputs[1]), attrs.r);
   const ValueId residual = InputOf(node, kFusedResidual);
   if (residual != kNoValue && !Takes(type(residual), attrs.r)) return false;
-  if (type(node.inputs[kFusedW]) != (IsQuantized(x) ? DType::kI8 : DType::kF32)) return false;
+  if (type(node.inputs[kFusedW]) != (IsQuantized(x) ? DType::kI8 : x)) return false;
   const bool integers = IsQuantized(x) || IsQuantized(y);
   for (const std::size_t index : {kFusedBias, kFusedWeightScale, kFusedSlope}) {
     const ValueId value = InputOf(node, index);
@@ -78,8 +78,8 @@ Activation InUnit(Activation activation, double unit) {
 
 Expr Dequantized(const Expr& codes, const QuantParams& params, double unit) {
   const int lanes = codes->type.lanes;
-  if (!IsQuantized(codes->type.dtype)) return codes * Float(1 / unit, lanes);
   Expr value = kernel::Cast(codes, {DType::kF32, lanes});
+  if (!IsQuantized(codes->type.dtype)) return std::move(value) * Float(1 / unit, lanes);
   if (params.zero_point != 0) {
     value = std::move(value) - Float(static_cast<double>(params.zero_point), lanes);
   }
@@ -90,7 +90,8 @@ Expr Quantized(Expr value, const QuantParams& params, double unit, DType dtype) 
   const double scale = IsQuantized(dtype) ? static_cast<double>(params.scale) : 1;
   const int lanes = value->type.lanes;
   if (unit != scale) value = std::move(value) * Float(unit / scale, lanes);
-  return IsQuantized(dtype) ? Rounded(std::move(value), params.zero_point, dtype) : value;
+  if (IsQuantized(dtype)) return Rounded(std::move(value), params.zero_point, dtype);
+  return kernel::Cast(std::move(value), {dtype, lanes});
 }
 
 Expr Rounded(Expr value, std::int64_t zero_point, DType dtype) {

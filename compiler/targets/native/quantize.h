@@ -14,9 +14,14 @@ namespace msc::native {
   return dtype == DType::kI8 || dtype == DType::kU8;
 }
 
+/// What kernels over values of this type multiply in, for profiles.
+[[nodiscard]] constexpr const char* PrecisionOf(DType x) {
+  return IsQuantized(x) ? "int8" : x == DType::kBF16 ? "bf16" : "f32";
+}
+
 /// Whether Conv, Gemm, Pool or Binary of domain "msc" has types and parameters that the kernels
-/// take: X, R and Y f32, i8 or u8, W f32 or i8 as X is; what belongs to a channel a constant where
-/// integers are involved; zero points inside their type.
+/// take: X, R and Y f32, bf16, i8 or u8, W f32, bf16 or i8 as X is; what belongs to a channel a
+/// constant where integers are involved; zero points inside their type.
 [[nodiscard]] bool TakesFused(const Graph& graph, const Node& node);
 
 /// Whether f(x * s) = f(x) * s for s > 0, once the bounds of Clip are scaled.
@@ -24,11 +29,11 @@ namespace msc::native {
 /// The activation of values in units of `unit`. It commutes, or the unit is 1.
 [[nodiscard]] Activation InUnit(Activation activation, double unit);
 
-/// f32 lanes: what `codes` (i8, u8 or f32) stand for, in units of `unit`.
+/// f32 lanes: what `codes` (i8, u8, bf16 or f32) stand for, in units of `unit`.
 [[nodiscard]] Expr Dequantized(const Expr& codes, const QuantParams& params, double unit);
 
-/// `value`, f32 lanes in units of `unit`, as `dtype`: f32, or i8 or u8 rounded half to even and
-/// saturated. A NaN becomes the lowest.
+/// `value`, f32 lanes in units of `unit`, as `dtype`: f32, bf16, or i8 or u8 rounded half to even
+/// and saturated. A NaN becomes the lowest.
 [[nodiscard]] Expr Quantized(Expr value, const QuantParams& params, double unit, DType dtype);
 
 /// round_half_even(value) + zero_point, saturated.

@@ -15,18 +15,19 @@ std::int64_t CeilDiv(std::int64_t a, std::int64_t b) {
 template <class Make>
 void EachTile(const ProductShape& shape, const VectorUnit& unit, const Make& make) {
   constexpr int kMaxVectors = 4;
-  constexpr int kMaxByteColumns = 12;
+  constexpr int kMaxNarrowColumns = 12;
   const bool narrow = shape.x != DType::kF32;
+  const bool one_instruction = shape.x == DType::kBF16 ? unit.dot2 : unit.dot4;
   const std::int64_t vectors_in_all = CeilDiv(shape.channels, unit.lanes);
   for (int vectors = 1; vectors <= kMaxVectors; ++vectors) {
     if (vectors > vectors_in_all && vectors > 1) break;
     // The rest of the registers holds the weights of one step and a broadcast element.
-    // Bytes take another: 128 for i8, and the compiler's room to move. Without an instruction for
-    // four products they are widened into as many again.
-    const int more = !narrow ? 0 : unit.dot4 ? 2 : vectors + 2;
+    // Narrow ones take another: 128 for i8, and the compiler's room to move. Without an instruction
+    // for several products they are widened into as many again.
+    const int more = !narrow ? 0 : one_instruction ? 2 : vectors + 2;
     const int fitting = (unit.registers - vectors - 1 - more) / vectors;
     // Compilers load many columns at once, and then lack registers.
-    const int max_columns = std::max(1, narrow ? std::min(fitting, kMaxByteColumns) : fitting);
+    const int max_columns = std::max(1, narrow ? std::min(fitting, kMaxNarrowColumns) : fitting);
     for (int columns = 1; columns <= max_columns; ++columns) {
       if (columns > shape.rows && columns > 1) break;
       make(columns, vectors);
@@ -37,8 +38,8 @@ void EachTile(const ProductShape& shape, const VectorUnit& unit, const Make& mak
 /// Cycles of one step of the depth loop, in units of one vector FMA a cycle.
 double StepCycles(std::int64_t columns, std::int64_t vectors, DType x) {
   const auto products = static_cast<double>(columns * vectors);
-  // Two loads a cycle for scalars, one for whole vectors. Four bytes in every lane are such; an f32
-  // is spread by the multiplication that reads it.
+  // Two loads a cycle for scalars, one for whole vectors. Narrow entries in every lane are such; an
+  // f32 is spread by the multiplication that reads it.
   const double spread = x == DType::kF32 ? 0.5 : 1;
   const double loads = static_cast<double>(vectors) + spread * static_cast<double>(columns);
   // A sum waits four cycles for itself.
@@ -98,10 +99,9 @@ bool CanJoinRows(const ConvShape& shape) {
 
 /// The product whose tiles an algorithm is made of.
 ProductShape ProductFor(const ConvShape& shape, const ConvSchedule& schedule) {
-  const std::int64_t step = shape.x == DType::kF32 ? 1 : 4;
   ProductShape product{.rows = shape.out_width,
                        .channels = shape.out_channels,
-                       .depth = CeilDiv(shape.in_channels, step),
+                       .depth = CeilDiv(shape.in_channels, StepOf(shape.x)),
                        .x = shape.x};
   if (const std::int64_t m = WinogradTile(schedule.algorithm); m > 0) {
     const WinogradTiling tiling = TilingOf(shape.out_height, shape.out_width, m);

@@ -52,12 +52,17 @@ struct ConvSchedule {
 /// What the attribute of a node asks for. UserError where it is malformed.
 [[nodiscard]] std::optional<ConvSchedule> ChosenFor(const Node& node);
 
+/// Entries of X that one lane takes in one step of a sum: what fits four bytes.
+[[nodiscard]] constexpr std::int64_t StepOf(DType x) {
+  return x == DType::kF32 ? 1 : x == DType::kBF16 ? 2 : 4;
+}
+
 /// Sizes of a product Y[rows, channels] += X[rows, depth] * W[depth, channels].
 struct ProductShape {
   std::int64_t rows = 1;      ///< of one run of equally spaced rows (an output row of an image)
   std::int64_t channels = 1;  ///< output channels
-  std::int64_t depth = 1;     ///< steps summed over: one f32, or four products of bytes, a lane
-  DType x = DType::kF32;      ///< what is multiplied: f32, or i8 or u8
+  std::int64_t depth = 1;     ///< steps summed over
+  DType x = DType::kF32;      ///< what is multiplied: f32, bf16, i8 or u8
 };
 
 /// The tile that wastes least by a model of the register file and the load ports.
@@ -78,7 +83,7 @@ struct ConvShape {
   bool unit_steps = true;  ///< strides and dilations are all 1
   bool joinable = true;    ///< no gaps between the rows of the images
   bool depthwise = false;  ///< the kernel for one input channel a group takes it
-  DType x = DType::kF32;   ///< what is multiplied: f32, or i8 or u8
+  DType x = DType::kF32;   ///< what is multiplied: f32, bf16, i8 or u8
 };
 [[nodiscard]] ConvSchedule DefaultConv(const ConvShape& shape, const VectorUnit& unit);
 

@@ -1,5 +1,6 @@
 // Quantized operators in native code: exact where scales are powers of two, as then every step of
-// the arithmetic is; for each instruction set, as their products of bytes differ.
+// the arithmetic is; and operators on bf16, on numbers of few bits. For each instruction set, as
+// their products differ.
 
 #include <algorithm>
 #include <cmath>
@@ -27,6 +28,10 @@ Tensor RandomTensor(const ValueType& type, std::uint64_t seed) {
     // Multiples of 1/8, so that sums are exact.
     for (float& x : tensor.MutableValues<float>()) {
       x = static_cast<float>(static_cast<int>(rng.Below(257)) - 128) / 8;
+    }
+  } else if (type.dtype == DType::kBF16) {
+    for (std::uint16_t& x : tensor.MutableValues<std::uint16_t>()) {
+      x = ToBF16(static_cast<float>(static_cast<int>(rng.Below(65)) - 32) / 4);
     }
   } else if (type.dtype == DType::kU8) {
     for (std::uint8_t& x : tensor.MutableValues<std::uint8_t>()) {
@@ -66,6 +71,20 @@ TargetRegistry Targets() {
   return registry;
 }
 
+/// The sign of a 0 is open.
+std::vector<Tensor> WithPlainZeros(std::vector<Tensor> tensors) {
+  constexpr std::uint16_t kMinusZero = 0x8000;
+  for (Tensor& tensor : tensors) {
+    if (tensor.dtype() == DType::kBF16) {
+      const auto values = tensor.MutableValues<std::uint16_t>();
+      std::replace(values.begin(), values.end(), kMinusZero, std::uint16_t{0});
+    } else if (tensor.dtype() == DType::kF32) {
+      for (float& value : tensor.MutableValues<float>()) value += 0.0F;
+    }
+  }
+  return tensors;
+}
+
 void ExpectExact(const Target& target, const std::string& text) {
   SCOPED_TRACE(text);
   Built built = Build(target, text);
@@ -73,7 +92,11 @@ void ExpectExact(const Target& target, const std::string& text) {
   for (const ValueId input : built.graph.inputs()) {
     inputs.push_back(RandomTensor(built.graph.type(input), inputs.size() + 1));
   }
-  EXPECT_EQ(built.executable.Run(inputs), Interpret(built.graph, inputs));
+  const std::vector<Tensor> actual = WithPlainZeros(built.executable.Run(inputs));
+  const std::vector<Tensor> expected = WithPlainZeros(Interpret(built.graph, inputs));
+  for (std::size_t i = 0; i < expected.size(); ++i) {
+    EXPECT_TRUE(actual.at(i) == expected[i]) << "output " << i;
+  }
 }
 
 /// "0.5, 0.25, ..." of m powers of two.
@@ -145,16 +168,65 @@ constexpr const char* kAround = R"(graph g {
   output %j
 })";
 
+/// Odd depths, so that the last step of a sum has one entry; a grouped, a depthwise and a pointwise
+/// convolution, and what else a model in bf16 has.
+constexpr const char* kBF16 = R"(graph g {
+  input %x : bf16[2,5,6,7]
+  input %r : bf16[2,6,6,7]
+  input %z : bf16[3,11]
+  const %w : bf16[6,5,3,3] = [Q270]
+  const %b : f32[6] = [1, -2.5, 0.75, 8, -16, 0]
+  const %d : bf16[6,1,3,3] = [Q54]
+  const %u : bf16[37,3,1,1] = [Q111]
+  const %k : bf16[19,11] = [Q209]
+  const %l : f32[19] = [Q19]
+  const %i0 : i64[1] = [0]
+  const %i1 : i64[1] = [1]
+  const %i3 : i64[1] = [3]
+  %a = msc.Conv(%x, %w, %b, %r) {kernel_shape = [3, 3], strides = [1, 1], pads = [1, 1, 1, 1], dilations = [1, 1], group = 1, activation = "Relu", y_type = 16}
+  %c = msc.Conv(%a, %d) {kernel_shape = [3, 3], strides = [2, 1], pads = [1, 1, 1, 1], dilations = [1, 1], group = 6, y_type = 16}
+  %m = msc.Binary(%a, %r) {op = "Mul", y_type = 16}
+  %p = msc.Pool(%m) {op = "MaxPool", kernel_shape = [2, 2], strides = [2, 2], y_type = 16}
+  %h = Slice(%r, %i0, %i3, %i1)
+  %v = msc.Conv(%x, %w, %b) {kernel_shape = [3, 3], strides = [3, 3], pads = [0, 0, 0, 0], dilations = [1, 1], group = 1, y_type = 1}
+  %e = Cast(%p) {to = 1}
+  %q = Cast(%v) {to = 16}
+  %y = msc.Gemm(%z, %k, %l) {activation = "LeakyRelu", alpha = 0.5, y_type = 1}
+  %t = Transpose(%c) {perm = [0, 2, 3, 1]}
+  %n = Concat(%a, %m) {axis = 1}
+  %f = msc.Conv(%h, %u) {kernel_shape = [1, 1], strides = [1, 1], pads = [0, 0, 0, 0], dilations = [1, 1], group = 1, y_type = 16}
+  output %t
+  output %n
+  output %e
+  output %q
+  output %y
+  output %f
+})";
+
+/// "-2, -0.25, ..." of n quarters.
+std::string Quarters(int n) {
+  std::string list;
+  for (int i = 0; i < n; ++i) {
+    list += (i > 0 ? ", " : "") + std::to_string((i * 7 % 17 - 8) / 4.0);
+  }
+  return list;
+}
+
 std::string WithScales(std::string text) {
   for (const int m : {37, 10, 5}) {
     const std::string key = "P" + std::to_string(m);
     const std::size_t at = text.find("[" + key + "]");
     if (at != std::string::npos) text.replace(at + 1, key.size(), Powers(m));
   }
+  for (const int n : {270, 209, 111, 54, 19}) {
+    const std::string key = "[Q" + std::to_string(n) + "]";
+    const std::size_t at = text.find(key);
+    if (at != std::string::npos) text.replace(at + 1, key.size() - 2, Quarters(n));
+  }
   return text;
 }
 
-class NativeInt8 : public testing::TestWithParam<const char*> {
+class NativeNarrow : public testing::TestWithParam<const char*> {
  protected:
   const Target* Get() {
     try {
@@ -168,14 +240,20 @@ class NativeInt8 : public testing::TestWithParam<const char*> {
   TargetRegistry targets_ = Targets();
 };
 
-TEST_P(NativeInt8, IsExactWherePowersOfTwoScale) {
+TEST_P(NativeNarrow, IsExactWherePowersOfTwoScale) {
   const Target* const target = Get();
   if (target == nullptr) GTEST_SKIP() << "this processor has no " << GetParam();
   for (const char* text : {kConvolutions, kDense, kAround}) ExpectExact(*target, WithScales(text));
 }
 
+TEST_P(NativeNarrow, IsExactInBF16WhereNumbersHaveFewBits) {
+  const Target* const target = Get();
+  if (target == nullptr) GTEST_SKIP() << "this processor has no " << GetParam();
+  ExpectExact(*target, WithScales(kBF16));
+}
+
 // Products of 255 and 127 in every place: pairs of them do not fit 16 bits.
-TEST_P(NativeInt8, SumsDoNotSaturate) {
+TEST_P(NativeNarrow, SumsDoNotSaturate) {
   const Target* const target = Get();
   if (target == nullptr) GTEST_SKIP() << "this processor has no " << GetParam();
   Built built = Build(*target, R"(graph g {
@@ -195,8 +273,9 @@ TEST_P(NativeInt8, SumsDoNotSaturate) {
   for (const float z : outputs[1].Values<float>()) EXPECT_EQ(z, -512 * 254 * 128);
 }
 
-INSTANTIATE_TEST_SUITE_P(Isa, NativeInt8,
-                         testing::Values("baseline", "avx2", "avx512", "avx512_vnni"),
+INSTANTIATE_TEST_SUITE_P(Isa, NativeNarrow,
+                         testing::Values("baseline", "avx2", "avx512", "avx512_vnni",
+                                         "avx512_vnni_bf16"),
                          [](const auto& param) { return std::string(param.param); });
 
 // With other scales a product may fall on the other side of a tie: rarely, and by one step.
