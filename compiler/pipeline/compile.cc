@@ -16,6 +16,7 @@
 #include "compiler/pipeline/regions.h"
 #include "compiler/pipeline/schedule.h"
 #include "compiler/pipeline/splice.h"
+#include "compiler/targets/program_steps.h"
 
 namespace msc {
 namespace {
@@ -258,6 +259,33 @@ std::vector<std::string> RefusedNodes(const Lowered& lowered, const TargetRegist
 Result<Executable> BuildExecutable(const Lowered& lowered, const TargetRegistry& registry,
                                    const CompileOptions& options) {
   return BuildRuns(lowered.graph, RunsOf(lowered, registry), registry, options);
+}
+
+std::optional<Failure> UpdateConstants(const Lowered& lowered, const TargetRegistry& registry,
+                                       const CompileOptions& options, Executable& executable) {
+  Result<std::vector<Run>> placed = Place(lowered.graph, RunsOf(lowered, registry), registry);
+  if (!placed.ok()) return placed.failure();
+  const std::vector<ConstantGroup>& groups = executable.constant_groups();
+  std::vector<std::pair<BufferId, TensorPtr>> all;
+  for (std::size_t i = 0; i < placed.value().size(); ++i) {
+    Run& run = placed.value()[i];
+    const Region region{.graph = &lowered.graph, .nodes = std::move(run.nodes)};
+    const TargetOptions wanted = run.target->OptionsFor({.threads = options.threads});
+    const Result<kernel::Program> program = run.target->GraphToKernel(region, wanted);
+    if (!program.ok()) return program.failure();
+    const bool same = i < groups.size() &&
+                      CodeDigest(program.value(), lowered.graph, wanted.threads) == groups[i].code;
+    if (!same) {
+      return Failure{FailureKind::kUnsupported,
+                     "other code is needed for these weights; compile the model again"};
+    }
+    auto to = groups[i].constants.begin();
+    for (const kernel::ProgramBuffer& buffer : program.value().buffers) {
+      if (buffer.constant) all.emplace_back(*to++, buffer.constant);
+    }
+  }
+  for (const auto& [buffer, tensor] : all) executable.SetConstant(buffer, tensor);
+  return std::nullopt;
 }
 
 Result<Executable> Compile(const Graph& canonical, const Strategy& strategy,

@@ -2,6 +2,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -63,6 +64,16 @@ struct Lowered {
 [[nodiscard]] Result<Executable> BuildExecutable(const Lowered& lowered,
                                                  const TargetRegistry& registry,
                                                  const CompileOptions& options);
+
+/// Gives `executable` the weights of `lowered`, which was lowered for the same targets and options
+/// from the same model but for values of weights: it then computes, bit for bit, what
+/// BuildExecutable(lowered) would. Nothing is compiled or planned again. A Failure (kUnsupported),
+/// and nothing changed, where a part is run by a target that goes from graph to runtime in one
+/// step, as libraries do, or where the values are part of the code. Not while it runs.
+[[nodiscard]] std::optional<Failure> UpdateConstants(const Lowered& lowered,
+                                                     const TargetRegistry& registry,
+                                                     const CompileOptions& options,
+                                                     Executable& executable);
 
 /// All three steps.
 [[nodiscard]] Result<Executable> Compile(const Graph& canonical, const Strategy& strategy,

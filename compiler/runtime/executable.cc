@@ -22,6 +22,20 @@ void Executable::Free::operator()(std::byte* bytes) const noexcept {
   std::free(bytes);
 }
 
+void Executable::SetConstant(BufferId constant, const TensorPtr& tensor) {
+  const auto place = std::find_if(constants_.begin(), constants_.end(),
+                                  [&](const Constant& known) { return known.buffer == constant; });
+  Check(place != constants_.end() && place->offset == 0 && place->bytes == tensor->bytes(),
+        "a constant is replaced by one of its size");
+  for (const Constant& part : constants_) {
+    if (part.owner != place->owner) continue;
+    // Steps only read constants: the builder's contract.
+    addresses_[static_cast<std::size_t>(part.buffer)] =
+        const_cast<std::byte*>(tensor->Raw().data()) + part.offset;
+  }
+  keep_alive_[place->owner] = tensor;
+}
+
 std::vector<Tensor> Executable::NewOutputs() const {
   std::vector<Tensor> outputs;
   outputs.reserve(output_types_.size());

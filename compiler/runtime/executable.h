@@ -7,6 +7,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "compiler/ir/graph.h"
@@ -50,6 +51,13 @@ struct MemoryUse {
   std::size_t constant_bytes = 0;   ///< weights as the kernels want them
 };
 
+/// Constants that one target made for its steps, and what else those steps consist of: where that
+/// is the same, other constants may take their place.
+struct ConstantGroup {
+  std::string code;  ///< digest of kernels, calls and sizes: all but the values of the constants
+  std::vector<BufferId> constants;
+};
+
 struct StepTime {
   std::string name;
   std::string target;
@@ -69,6 +77,13 @@ class Executable {
   /// As Run, timing every step.
   [[nodiscard]] std::vector<Tensor> Profile(std::span<const Tensor> inputs,
                                             std::vector<StepTime>& times);
+
+  /// Groups in the order in which targets added them.
+  [[nodiscard]] const std::vector<ConstantGroup>& constant_groups() const noexcept {
+    return constant_groups_;
+  }
+  /// Puts other bytes, as many, in the place of a constant. Not while it runs.
+  void SetConstant(BufferId constant, const TensorPtr& tensor);
 
   [[nodiscard]] const MemoryUse& memory() const noexcept { return memory_; }
   [[nodiscard]] const std::vector<Step>& steps() const noexcept { return steps_; }
@@ -104,6 +119,15 @@ class Executable {
   std::vector<std::byte*> addresses_;
   std::vector<Bound> inputs_;
   std::vector<Bound> outputs_;
+  /// A buffer in a constant.
+  struct Constant {
+    BufferId buffer{};
+    std::size_t owner = 0;   ///< position in keep_alive_
+    std::size_t offset = 0;  ///< bytes
+    std::size_t bytes = 0;
+  };
+  std::vector<Constant> constants_;
+  std::vector<ConstantGroup> constant_groups_;
   std::vector<Copy> copies_;
   std::vector<ValueType> input_types_;
   std::vector<ValueType> output_types_;
@@ -139,6 +163,8 @@ class ExecutableBuilder {
   void Alias(BufferId view, BufferId of, std::size_t offset = 0);
   /// Steps run in the order in which they were added.
   void AddStep(Step step);
+  /// Says that the steps of a region are the same code whatever is in these constants.
+  void AddConstantGroup(ConstantGroup group) { constant_groups_.push_back(std::move(group)); }
 
   /// Plans the arena and hands the executable over. The builder is spent.
   [[nodiscard]] Executable Build() &&;
@@ -157,6 +183,7 @@ class ExecutableBuilder {
   std::vector<Buffer> buffers_;
   std::vector<BufferId> value_buffers_;
   std::vector<Step> steps_;
+  std::vector<ConstantGroup> constant_groups_;
   std::vector<std::shared_ptr<const void>> keep_alive_;
 };
 

@@ -43,7 +43,7 @@ struct ExecutableBuilder::Buffer {
   enum class Place : std::uint8_t { kArena, kInput, kConstant, kOutput };
   std::size_t bytes = 0;
   Place place = Place::kArena;
-  std::size_t tensor = 0;           // among inputs or outputs
+  std::size_t tensor = 0;           // among inputs, outputs or owners of constants
   const std::byte* data = nullptr;  // of a constant
   std::size_t parent = kNever;      // set by Alias
   std::size_t offset = 0;           // in the parent
@@ -111,6 +111,7 @@ BufferId ExecutableBuilder::AddConstant(std::shared_ptr<const void> owner, const
   const BufferId id = AddBuffer(bytes);
   At(id).place = Buffer::Place::kConstant;
   At(id).data = static_cast<const std::byte*>(data);
+  At(id).tensor = keep_alive_.size();
   keep_alive_.push_back(std::move(owner));
   return id;
 }
@@ -196,6 +197,10 @@ void ExecutableBuilder::PlaceRest(Executable& executable) {
       case Buffer::Place::kConstant:
         // Steps only read constants: the builder's contract.
         executable.addresses_[i] = const_cast<std::byte*>(root.data) + OffsetInRoot(i);
+        executable.constants_.push_back({.buffer = id,
+                                         .owner = root.tensor,
+                                         .offset = OffsetInRoot(i),
+                                         .bytes = buffers_[i].bytes});
         if (counted.insert(root.data).second) executable.memory_.constant_bytes += root.bytes;
         break;
       case Buffer::Place::kInput:
@@ -232,6 +237,7 @@ Executable ExecutableBuilder::Build() && {
   PlaceRest(executable);
   executable.steps_ = std::move(steps_);
   executable.keep_alive_ = std::move(keep_alive_);
+  executable.constant_groups_ = std::move(constant_groups_);
   return executable;
 }
 

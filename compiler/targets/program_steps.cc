@@ -6,6 +6,8 @@
 #include <vector>
 
 #include "compiler/base/error.h"
+#include "compiler/base/hash.h"
+#include "compiler/kernel/print.h"
 #include "compiler/runtime/threads.h"
 
 namespace msc {
@@ -54,7 +56,8 @@ std::size_t Lines(std::size_t bytes) {
 }  // namespace
 
 void AddProgram(const kernel::Program& program, std::shared_ptr<const kernel::Module> module,
-                const std::string& target, int threads, ExecutableBuilder& builder) {
+                const std::string& target, int threads, std::string code,
+                ExecutableBuilder& builder) {
   using Kind = kernel::ProgramBuffer::Kind;
   std::vector<bool> scratch(program.buffers.size());
   for (const kernel::ProgramCall& call : program.calls) {
@@ -66,6 +69,7 @@ void AddProgram(const kernel::Program& program, std::shared_ptr<const kernel::Mo
     }
   }
   std::vector<BufferId> ids;
+  ConstantGroup group{.code = std::move(code), .constants = {}};
   for (std::size_t i = 0; i < program.buffers.size(); ++i) {
     const kernel::ProgramBuffer& buffer = program.buffers[i];
     if (buffer.kind == Kind::kValue) {
@@ -73,6 +77,7 @@ void AddProgram(const kernel::Program& program, std::shared_ptr<const kernel::Mo
     } else if (buffer.kind == Kind::kConstant) {
       ids.push_back(builder.AddConstant(buffer.constant, buffer.constant->Raw().data(),
                                         buffer.constant->bytes()));
+      group.constants.push_back(ids.back());
     } else {
       const std::size_t copies = scratch[i] ? static_cast<std::size_t>(threads) : 1;
       ids.push_back(builder.AddBuffer(scratch[i] ? copies * Lines(buffer.bytes) : buffer.bytes));
@@ -107,6 +112,34 @@ void AddProgram(const kernel::Program& program, std::shared_ptr<const kernel::Mo
     step.run = [call = std::move(call)](const StepContext& context) { call.Run(context); };
     builder.AddStep(std::move(step));
   }
+  builder.AddConstantGroup(std::move(group));
+}
+
+std::string CodeDigest(const kernel::Program& program, const Graph& graph, int threads) {
+  using Kind = kernel::ProgramBuffer::Kind;
+  Sha256 hash;
+  // Each part with its length in front: no two lists of parts give the same bytes.
+  const auto add = [&](std::string_view part) {
+    hash.Add(std::to_string(part.size()) + ":");
+    hash.Add(part);
+  };
+  const auto add_number = [&](std::size_t number) { add(std::to_string(number)); };
+  add_number(static_cast<std::size_t>(threads));
+  add_number(program.buffers.size());
+  for (const kernel::ProgramBuffer& buffer : program.buffers) {
+    add_number(static_cast<std::size_t>(buffer.kind));
+    add(buffer.kind == Kind::kValue ? graph.value(buffer.value).name : "");
+    add_number(buffer.constant ? buffer.constant->bytes() : buffer.bytes);
+  }
+  add_number(program.funcs.size());
+  for (const kernel::KernelFunc& func : program.funcs) add(kernel::Print(func));
+  for (const kernel::ProgramCall& call : program.calls) {
+    add_number(call.func);
+    add(call.name);
+    add_number(call.buffers.size());
+    for (const std::size_t buffer : call.buffers) add_number(buffer);
+  }
+  return hash.Hex();
 }
 
 }  // namespace msc

@@ -31,7 +31,8 @@ std::optional<Failure> Target::DoGraphToRuntime(const Region& region, const Targ
   if (!program.ok()) return program.failure();
   auto module = DoKernelToRuntime(program.value().funcs);
   if (!module.ok()) return module.failure();
-  AddProgram(program.value(), std::move(module).value(), facts().name, options.threads, builder);
+  AddProgram(program.value(), std::move(module).value(), facts().name, options.threads,
+             CodeDigest(program.value(), *region.graph, options.threads), builder);
   return std::nullopt;
 }
 

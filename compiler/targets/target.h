@@ -58,8 +58,9 @@ enum class PassPhase : std::uint8_t {
 ///
 /// Adding one: a folder under targets/, one line in targets/register.cc, one CMake option. A target
 /// gives either GraphToRuntime, one step from a region to calls into a library, or the two hooks
-/// GraphToKernel and KernelToRuntime, between which the memory planner sees every buffer. Immutable
-/// and thread-safe once it is made.
+/// GraphToKernel and KernelToRuntime, between which the memory planner sees every buffer, and by
+/// which weights can be replaced later (UpdateConstants in pipeline/compile.h). Immutable and
+/// thread-safe once it is made.
 class Target {
  public:
   Target() = default;

@@ -164,7 +164,8 @@ TEST(Schedules, AreSharedByLayersWithEqualKernels) {
   EXPECT_EQ(kernels[0].layers, (std::vector<std::string>{"conv1"}));
   EXPECT_EQ(kernels[2].kernel, "product 4 > 5 of 1 rows f32");
   EXPECT_GT(kernels[1].flops, 0);
-  EXPECT_TRUE(FindKernels(graph, targets.Get("reference")).empty());
+  const Target& reference = targets.Get("reference");
+  EXPECT_TRUE(FindKernels(Lower(graph, reference, {}), reference).empty());
   Graph twice = ParseGraph(R"(graph twice {
     input %x : f32[1,4,6,6]
     const %w : f32[4,4,3,3] = random 1
@@ -178,22 +179,25 @@ TEST(Schedules, AreSharedByLayersWithEqualKernels) {
   EXPECT_EQ(shared[0].layers, (std::vector<std::string>{"first", "second"}));
 }
 
+/// As above: most kernels are compiled already.
+const CompileOptions kTwo{.threads = 1, .bindings = {{"batch", 2}}};
+
 TEST(Schedules, OfAStrategyAreReplayed) {
   const Graph graph = Net();
   const TargetRegistry targets = Targets();
   const Target& native = targets.Get("native");
-  const KernelSchedule other = FindKernels(Lower(graph, native, {}), native)[0].choices.back();
+  const KernelSchedule other = FindKernels(Lower(graph, native, kTwo), native)[0].choices.back();
   const Strategy strategy =
       StrategyFromJson(ToJson(Scheduled("native", "conv1", other)), "a strategy");
   EXPECT_EQ(strategy.schedules.at("conv1"), other);
-  const Lowered lowered = LowerFor(graph, strategy, targets, {});
+  const Lowered lowered = LowerFor(graph, strategy, targets, kTwo);
   const Node& node = lowered.graph.node(lowered.graph.FindNode("conv1"));
   EXPECT_EQ(AttrOr(node, kScheduleAttr, std::string()), ToText(other));
-  Result<Executable> built = BuildExecutable(lowered, targets, {});
+  Result<Executable> built = BuildExecutable(lowered, targets, kTwo);
   ASSERT_TRUE(built.ok()) << built.failure().detail;
-  const std::vector<Tensor> inputs = {RandomTensor({1, 3, 6, 6}, 9)};
+  const std::vector<Tensor> inputs = {RandomTensor({2, 3, 6, 6}, 9)};
   Graph bound = graph;
-  InferTypes(bound, {{"batch", 1}});
+  InferTypes(bound, {{"batch", 2}});
   EXPECT_LT(Error(built.value().Run(inputs)[0], Interpret(bound, inputs)[0]), 1e-4);
 }
 
@@ -227,6 +231,61 @@ TEST(Schedules, GoWhereAllRunsOnAnotherTarget) {
   RunAllOn("onednn", strategy);
   EXPECT_EQ(strategy.target, "onednn");
   EXPECT_TRUE(strategy.schedules.empty());
+}
+
+/// Net() with other weights, of the same types and shapes.
+Graph NetOfOtherWeights() {
+  std::string text = kNet;
+  for (const char* seed : {"random 1", "random 2", "random 3"}) {
+    text.replace(text.find(seed), 8, "random " + std::to_string(seed[7] - '0' + 4));
+  }
+  Graph graph = ParseGraph(text);
+  InferTypes(graph);
+  return graph;
+}
+
+TEST(UpdateConstants, GivesBitForBitWhatCompilingAgainDoes) {
+  const TargetRegistry targets = Targets();
+  const std::vector<Tensor> inputs = {RandomTensor({2, 3, 6, 6}, 9)};
+  for (const std::string precision : {"f32", "int8"}) {
+    SCOPED_TRACE(precision);
+    const Strategy strategy = PlanFor(Net(), precision, "native");
+    const auto lower = [&](const Graph& graph) {
+      return LowerFor(ApplyStrategy(graph, strategy), strategy, targets, kTwo);
+    };
+    Result<Executable> updated = BuildExecutable(lower(Net()), targets, kTwo);
+    Result<Executable> again = BuildExecutable(lower(NetOfOtherWeights()), targets, kTwo);
+    ASSERT_TRUE(updated.ok() && again.ok());
+    const std::vector<Tensor> before = updated.value().Run(inputs);
+    EXPECT_FALSE(UpdateConstants(lower(NetOfOtherWeights()), targets, kTwo, updated.value()));
+    const std::vector<Tensor> after = updated.value().Run(inputs);
+    EXPECT_NE(after, before);
+    EXPECT_EQ(after, again.value().Run(inputs));
+    EXPECT_FALSE(UpdateConstants(lower(Net()), targets, kTwo, updated.value())) << "and back";
+    EXPECT_EQ(updated.value().Run(inputs), before);
+  }
+}
+
+TEST(UpdateConstants, ChangesNothingWhereItCannot) {
+  const TargetRegistry targets = Targets();
+  const std::vector<Tensor> inputs = {RandomTensor({2, 3, 6, 6}, 9)};
+  Strategy strategy;
+  strategy.target = "native";
+  Result<Executable> built = Compile(Net(), strategy, targets, kTwo);
+  ASSERT_TRUE(built.ok());
+  const std::vector<Tensor> before = built.value().Run(inputs);
+  Strategy narrow = PlanFor(Net(), "int8", "native");
+  const auto other_code = UpdateConstants(
+      LowerFor(ApplyStrategy(Net(), narrow), narrow, targets, kTwo), targets, kTwo, built.value());
+  ASSERT_TRUE(other_code.has_value());
+  EXPECT_EQ(other_code->kind, FailureKind::kUnsupported);
+  EXPECT_EQ(other_code->detail, "other code is needed for these weights; compile the model again");
+  strategy.target = "reference";
+  const auto no_kernels =
+      UpdateConstants(LowerFor(Net(), strategy, targets, kTwo), targets, kTwo, built.value());
+  ASSERT_TRUE(no_kernels.has_value());
+  EXPECT_EQ(no_kernels->detail, "reference makes no kernels");
+  EXPECT_EQ(built.value().Run(inputs), before);
 }
 
 TEST(Calibration, RefusesSamplesThatAreTooFewForAFixedBatch) {
