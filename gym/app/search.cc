@@ -25,6 +25,7 @@ struct Options {
   std::string config;
   std::string out = "run";
   std::optional<std::string> env;
+  std::optional<std::string> agent;
   std::optional<std::uint64_t> seed;
   std::optional<std::uint64_t> trials;
   std::optional<double> time_budget;
@@ -40,6 +41,7 @@ struct Options {
 SearchConfig ReadConfig(const Options& options) {
   SearchConfig config = LoadSearchConfig(options.config);
   if (options.env) config.env = *options.env;
+  if (options.agent) config.agent = *options.agent;
   if (options.seed) config.seed = *options.seed;
   if (options.trials) config.trials = *options.trials;
   if (options.time_budget) config.time_budget_s = *options.time_budget;
@@ -210,6 +212,7 @@ void AddSearch(CLI::App& app, AppContext& context) {
       "--env", options->env,
       "what is decided: quantize (precisions), prune (channels), compress (both), partition (who "
       "runs which part) or schedule (how kernels are written)");
+  command->add_option("--agent", options->agent, "who proposes; see mscgym list agents");
   command->add_flag("--resume", options->resume, "go on with the search in the run directory");
   command
       ->add_flag("--dry-run", options->dry_run,

@@ -1,0 +1,12 @@
+#!/bin/sh
+# The fastest mix of targets, in f32 and in int8.
+# Usage: experiments/partition/run.sh MSCGYM OUT [options of mscgym partition]
+set -eu
+mscgym=$1
+out=$2
+shift 2
+model=$(dirname "$0")/../models/fashion_resnet.onnx
+for precision in f32 int8; do
+  "$mscgym" partition "$model" --targets onednn,native,xnnpack --lazy --compare greedy,collage \
+    --precision "$precision" --cache "$out/cache" --out "$out/$precision" "$@"
+done
