@@ -11,6 +11,7 @@
 #include "compiler/ops/op.h"
 #include "envs/register.h"
 #include "gym/app/command.h"
+#include "gym/app/msc_config.h"
 #include "gym/app/registries.h"
 #include "gym/app/search_config.h"
 
@@ -99,6 +100,10 @@ void PrintConfigReference() {
 void List(const Options& options) {
   std::vector<Row> rows;
   if (options.what == "config") return PrintConfigReference();
+  if (options.what == "msc-config") {
+    std::printf("%s", MscConfigReference().c_str());
+    return;
+  }
   if (options.what == "targets") rows = Targets();
   if (options.what == "agents") rows = Agents();
   if (options.what == "envs") rows = Envs();
@@ -123,9 +128,9 @@ void AddList(CLI::App& app, AppContext& /*context*/) {
   auto options = std::make_shared<Options>();
   CLI::App* command =
       app.add_subcommand("list", "See what is registered, and what a config may hold");
-  command->add_option("what", options->what, "envs, agents, targets, ops or config")
+  command->add_option("what", options->what, "envs, agents, targets, ops, config or msc-config")
       ->required()
-      ->check(CLI::IsMember({"envs", "agents", "targets", "ops", "config"}));
+      ->check(CLI::IsMember({"envs", "agents", "targets", "ops", "config", "msc-config"}));
   command->add_flag("--json", options->json, "for scripts");
   command->footer("Example:\n  mscgym list targets");
   command->callback([options] { List(*options); });

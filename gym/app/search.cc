@@ -3,6 +3,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include <CLI/CLI.hpp>
 
@@ -38,8 +39,8 @@ struct Options {
   bool dry_run = false;
 };
 
-SearchConfig ReadConfig(const Options& options) {
-  SearchConfig config = LoadSearchConfig(options.config);
+SearchConfig ReadConfig(const Options& options, std::vector<std::string>& notes) {
+  SearchConfig config = LoadSearchConfig(options.config, &notes);
   if (options.env) config.env = *options.env;
   if (options.agent) config.agent = *options.agent;
   if (options.seed) config.seed = *options.seed;
@@ -50,6 +51,10 @@ SearchConfig ReadConfig(const Options& options) {
   config = FromJsonText<SearchConfig>(ToJson(config), "the options");
   config.env = EnvId(config.env);
   return config;
+}
+
+void Say(const std::vector<std::string>& notes) {
+  for (const std::string& note : notes) std::fprintf(stderr, "config: %s\n", note.c_str());
 }
 
 /// Whether a search can go into the run directory. A run that failed before its first record left
@@ -115,8 +120,10 @@ StudyOptions StudyOptionsOf(const SearchConfig& config, const Prepared& prepared
 /// The search itself, in the process that coordinates it.
 int Coordinate(const AppContext& context, const Options& options, cost::FarmEvaluator* farm) {
   CatchStopSignals();
-  const SearchConfig config = ReadConfig(options);
+  std::vector<std::string> notes;
+  const SearchConfig config = ReadConfig(options, notes);
   if (options.dry_run) {
+    Say(notes);
     DryRun(context, config,
            farm != nullptr ? farm->parallelism() : static_cast<std::size_t>(options.workers));
     return kExitOk;
@@ -125,6 +132,7 @@ int Coordinate(const AppContext& context, const Options& options, cost::FarmEval
   CheckRunFolder(options, paths);
   CheckSameEnv(options, config, paths);
   Prepared prepared = LoadSearch(config);
+  Say(notes);
   MakeFolders(paths.folder);
   MakeFolders(paths.At("scratch"));
   MakeFolders(paths.At("logs"));

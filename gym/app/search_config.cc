@@ -1,10 +1,13 @@
 #include "gym/app/search_config.h"
 
 #include <filesystem>
+#include <optional>
 
 #include "compiler/base/error.h"
 #include "compiler/base/fields.h"
 #include "compiler/base/file.h"
+#include "gym/app/msc_config.h"
+#include "gym/app/registries.h"
 
 namespace msc::gym {
 namespace {
@@ -15,27 +18,43 @@ void Resolve(const std::filesystem::path& folder, std::string& path) {
   }
 }
 
+/// Known here, whether or not this machine can run them.
+std::vector<std::string> TargetNames() {
+  std::vector<std::string> names;
+  const TargetRegistry targets = MakeTargets();
+  for (const auto& [name, kind] : targets.kinds()) names.push_back(name);
+  for (const auto& [name, why] : targets.absent()) names.push_back(name);
+  return names;
+}
+
 }  // namespace
 
-SearchConfig LoadSearchConfig(const std::string& path) {
-  const std::string text = ReadFile(path, std::uint64_t{16} << 20U);
+SearchConfig ParseSearchConfig(std::string_view text, const std::string& folder,
+                               const std::string& what, std::vector<std::string>* notes) {
   SearchConfig config;
   try {
-    config = FromJsonText<SearchConfig>(text, "the config");
+    std::optional<MscConfig> translated = TranslateMscConfig(text, TargetNames());
+    if (translated && notes != nullptr) *notes = std::move(translated->notes);
+    config = FromJsonText<SearchConfig>(translated ? translated->text : text, "the config");
   } catch (const UserError& error) {
-    throw UserError("'" + path + "': " + error.what());
+    throw UserError(what + ": " + error.what());
   }
-  if (config.model.empty()) throw UserError("'" + path + "': 'model' is missing");
+  if (config.model.empty()) throw UserError(what + ": 'model' is missing");
   if (config.objective.minimize.empty()) {
-    throw UserError("'" + path + "': 'objective.minimize' must name a metric, such as latency");
+    throw UserError(what + ": 'objective.minimize' must name a metric, such as latency");
   }
-  const std::filesystem::path folder = std::filesystem::path(path).parent_path();
   for (std::string* file :
        {&config.model, &config.calibration.data.images, &config.calibration.data.labels,
         &config.quality.data.images, &config.quality.data.labels}) {
     Resolve(folder, *file);
   }
   return config;
+}
+
+SearchConfig LoadSearchConfig(const std::string& path, std::vector<std::string>* notes) {
+  return ParseSearchConfig(ReadFile(path, std::uint64_t{16} << 20U),
+                           std::filesystem::path(path).parent_path().string(), "'" + path + "'",
+                           notes);
 }
 
 std::string ToJson(const SearchConfig& config) {

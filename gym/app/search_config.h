@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "compiler/base/within.h"
@@ -142,9 +143,15 @@ struct SearchConfig {
   }
 };
 
-/// Reads a config. Relative paths in it are relative to its folder and become absolute. UserError
-/// names the file and the key at fault.
-[[nodiscard]] SearchConfig LoadSearchConfig(const std::string& path);
+/// Reads a config. Relative paths in it are relative to `folder` and become absolute. UserError
+/// names `what` and the key at fault. A config of the original MSC is translated (msc_config.h);
+/// `notes`, where given, are a line each on what became of its keys.
+[[nodiscard]] SearchConfig ParseSearchConfig(std::string_view text, const std::string& folder,
+                                             const std::string& what,
+                                             std::vector<std::string>* notes = nullptr);
+/// Reads a file of one, relative to its own folder.
+[[nodiscard]] SearchConfig LoadSearchConfig(const std::string& path,
+                                            std::vector<std::string>* notes = nullptr);
 [[nodiscard]] std::string ToJson(const SearchConfig& config);
 /// The id of what a config calls its env: "prune" is "Prune-v0", as is "Prune-v0".
 [[nodiscard]] std::string EnvId(const std::string& name);

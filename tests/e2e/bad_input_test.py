@@ -34,6 +34,39 @@ class BadInput(e2e.SearchTest):
             with self.subTest(text):
                 self.refused(text, {**e2e.small_config(), **change})
 
+    def test_configs_of_the_original_that_cannot_be_followed(self):
+        gym = {"agent": {"type": "grid_search"}}
+        rows = (
+            ("no gym", {"quantize": {"strategy_file": "s.json"}}),
+            ("no tool of the MSC config has a gym", {"workspace": "w"}),
+            ("unknown key 'quantize.gyms'", {"quantize": {"gyms": []}}),
+            ("unknown key 'quantize.gym[0].agents'", {"quantize": {"gym": [{"agents": 1}]}}),
+            ("must be one gym", {"quantize": {"gym": [gym, gym]}}),
+            ("unknown agent 'oracle'", {"quantize": {"gym": {"agent": {"type": "oracle"}}}}),
+            ("mscgym distill", {"distill": {}, "quantize": {"gym": [gym]}}),
+            ("mscgym quantize --bits", {"quantize": {"gym": [gym], "strategys": [
+                {"methods": {"input": {"method_name": "gather_maxmin", "nbits": 4}}}]}}),
+            ("unknown target 'warp'", {"quantize": {"gym": [gym], "target": "warp"}}),
+            ("must be quantize.default here",
+             {"quantize": {"gym": [{"env": {"role_type": "prune.default"}}]}}),
+            ("'objective.subject_to' instead", {"quantize": {"gym": [{"agent": {"executors": {
+                "evaluate": {"method": "evaluate_by_thresh", "thresh": 0.9}}}}]}}),
+            ("must be an object", {"quantize": 3}),
+            ("must be an IDX or NumPy file",
+             {"quantize": {"gym": [gym]}, "dataset": {"prepare": {"loader": "from_random"}}}),
+            ("export them as ONNX", {"quantize": {"gym": [gym]}, "dynamic": True}),
+            ("does not fit together", {"calibration": 3, "quantize": {"gym": [gym], "strategys": [
+                {"methods": {"input": "calibrate_maxmin"}}]}}),
+        )
+        for text, change in rows:
+            with self.subTest(text):
+                config = {**e2e.small_config(), **change}
+                for key in ("env", "agent", "target"):
+                    del config[key]
+                self.refused(text, config)
+        with self.subTest("no model"):
+            self.refused("put \"model\"", {"quantize": {"gym": ["default"]}})
+
     def test_a_config_that_is_no_json(self):
         self.refused("not valid JSON at byte 11", '{"model": ')
 

@@ -1,0 +1,214 @@
+#include <array>
+
+#include "gym/app/msc_translator.h"
+
+namespace msc::gym {
+namespace msc_config {
+namespace {
+
+using Fate = Rule::Fate;
+
+// --- the keys ------------------------------------------------------------------------------------
+
+constexpr std::string_view kReports = "the run directory has logs, results and report; see --out";
+constexpr std::string_view kTiming =
+    "every candidate is timed beside the uncompressed model; see 'latency', and limit losses by "
+    "'objective.subject_to'";
+
+constexpr auto kTop = std::to_array<Rule>({
+    {"workspace", Fate::kNoEffect, kReports},
+    {"verbose", Fate::kNoEffect, "see --log-level"},
+    {"log_file", Fate::kNoEffect, kReports},
+    {"logger", Fate::kNoEffect, kReports},
+    {"debug_level", Fate::kNoEffect, "see --log-level"},
+    {"use_cache", Fate::kNoEffect, "outcomes are kept by content, always; see --cache"},
+    {"model_type", Fate::kNoEffect, "models are ONNX files; 'model' names one"},
+    {"inputs", Fate::kMapped, "`shapes`, of inputs whose sizes are all numbers",
+     &Translator::Inputs},
+    {"outputs", Fate::kNoEffect, "the model says what they are"},
+    {"dataset", Fate::kMapped, "`calibration.data`, where a loader is an IDX or NumPy file",
+     &Translator::Dataset},
+    {"prepare", Fate::kNoEffect, kTiming},
+    {"parse", Fate::kNoEffect, "models are ONNX files; 'model' names one"},
+    {"baseline", Fate::kNoEffect, kTiming},
+    {"optimize", Fate::kNoEffect, "candidates run on the target; nothing else computes them"},
+    {"compile", Fate::kMapped, "its `run_type` as `target`", &Translator::Compile},
+    {"profile", Fate::kNoEffect, kTiming},
+    {"export", Fate::kNoEffect, "see best/ in the run directory, and mscgym export"},
+    {"run_config", Fate::kNoEffect, "candidates run on the target; nothing else computes them"},
+    {"skip_config", Fate::kNoEffect, "every candidate is judged and timed"},
+    {"dynamic", Fate::kMapped, "`false` only: models are not captured from programs",
+     &Translator::Dynamic},
+    {"prune", Fate::kMapped, "the env prune, or with `quantize` compress", &Translator::Prune},
+    {"quantize", Fate::kMapped, "the env quantize, or with `prune` compress",
+     &Translator::Quantize},
+    {"distill", Fate::kRefused, "train what was found: mscgym distill --strategy strategy.json"},
+    {"track", Fate::kNoEffect, "see mscgym track"},
+    {"tools", Fate::kMapped, "as `prune` and `quantize`, by `tool_type`", &Translator::Tools},
+});
+
+constexpr auto kCompile = std::to_array<Rule>({
+    {"run_type", Fate::kMapped, "`target`, where there is one of that name", &Translator::Target},
+    {"run_config", Fate::kNoEffect, "targets have options of their own: onednn:threads=2"},
+    {"profile", Fate::kNoEffect, kTiming},
+});
+
+constexpr std::string_view kStrategyFile =
+    "the strategy is best/strategy.json in the run directory";
+
+constexpr auto kTool = std::to_array<Rule>({
+    {"tool_type", Fate::kMapped, "`pruner`, `quantizer`, `tracker` (without effect)",
+     &Translator::ToolType},
+    {"tool_config", Fate::kMapped, "the keys in it as if they stood here", &Translator::ToolConfig},
+    {"strategy_file", Fate::kNoEffect, kStrategyFile},
+    {"plan_file", Fate::kNoEffect, kStrategyFile},
+    {"target", Fate::kMapped, "`target`, where there is one of that name", &Translator::Target},
+    {"run_type", Fate::kMapped, "`target`, where there is one of that name", &Translator::Target},
+    {"gym", Fate::kMapped, "what is searched, and by whom: one gym, or \"default\"",
+     &Translator::Gym},
+    {"gym_configs", Fate::kMapped, "the same", &Translator::Gym},
+    {"strategys", Fate::kMapped, "calibration and alignment; see methods", &Translator::Strategies},
+    {"options", Fate::kMapped, "empty, or weight types of the pruner (without effect)",
+     &Translator::Options},
+    {"worker_configs", Fate::kRefused, "a search takes one model; search each by itself"},
+    {"cache_processed", Fate::kNoEffect, "a matter of how the originals ran models"},
+    {"tool_style", Fate::kNoEffect, "a matter of how the originals ran models"},
+    {"config_style", Fate::kNoEffect, "a matter of how the originals ran models"},
+    {"visualize", Fate::kNoEffect, "see report.html in the run directory"},
+    {"debug_level", Fate::kNoEffect, "see --log-level"},
+    {"verbose_step", Fate::kNoEffect, "see --log-level"},
+});
+
+constexpr std::string_view kSelector = "the search decides for every layer by itself";
+
+constexpr auto kStrategy = std::to_array<Rule>({
+    {"methods", Fate::kMapped, "see methods", &Translator::Methods},
+    {"marks", Fate::kNoEffect, kSelector},
+    {"tensor_names", Fate::kNoEffect, kSelector},
+    {"tensor_ids", Fate::kNoEffect, kSelector},
+    {"op_types", Fate::kNoEffect, kSelector},
+    {"op_names", Fate::kNoEffect, kSelector},
+    {"stages", Fate::kNoEffect, kSelector},
+});
+
+constexpr std::string_view kOneScale =
+    "weights have a scale a channel, activations one, unsigned where nothing is negative";
+
+constexpr auto kMethod = std::to_array<Rule>({
+    {"method_name", Fate::kMapped,
+     "`*_kl_divergence`: `calibration.options.method` entropy; `*_maxmin`: minmax; `per_channel`, "
+     "`gather_max_per_channel`, `quantize_normal`, `dequantize_normal`: as it is always done",
+     &Translator::Method},
+    {"nbits", Fate::kMapped, "8 only; for fewer see mscgym quantize --bits", &Translator::Bits},
+    {"density", Fate::kNoEffect, "the search decides it"},
+    {"stride", Fate::kMapped, "`prune.align`", &Translator::Stride},
+    {"auto_unsign", Fate::kNoEffect, kOneScale},
+    {"channel", Fate::kNoEffect, kOneScale},
+    {"axis", Fate::kNoEffect, kOneScale},
+    {"scale", Fate::kNoEffect, kOneScale},
+    {"sign", Fate::kNoEffect, kOneScale},
+    {"bins", Fate::kNoEffect, "histograms have 2048"},
+    {"rounding", Fate::kNoEffect, "to nearest, ties to even; see mscgym quantize --rounding"},
+    {"epsilon", Fate::kNoEffect, kOneScale},
+});
+
+constexpr auto kGym = std::to_array<Rule>({
+    {"record", Fate::kNoEffect, "trials are recorded in the run directory"},
+    {"config_type", Fate::kMapped, "`default` only", &Translator::Default},
+    {"control_type", Fate::kMapped, "`default` only", &Translator::Default},
+    {"env", Fate::kMapped, "see env", &Translator::GymEnv},
+    {"agent", Fate::kMapped, "see agent", &Translator::GymAgent},
+    {"tasks", Fate::kNoEffect, "workers are threads or ranks; see --workers and mpirun"},
+    {"world_size", Fate::kNoEffect, "workers are threads or ranks; see --workers and mpirun"},
+    {"dist_manager", Fate::kNoEffect, "workers are threads or ranks; see --workers and mpirun"},
+    {"max_iter", Fate::kNoEffect, "a search ends by 'trials' or 'time_budget_s'"},
+    {"record_step", Fate::kNoEffect, "every trial is recorded"},
+    {"debug_level", Fate::kNoEffect, "see --log-level"},
+    {"verbose", Fate::kNoEffect, "see --log-level"},
+});
+
+constexpr auto kEnv = std::to_array<Rule>({
+    {"strategy", Fate::kMapped,
+     "`distill_loss`: `objective.minimize` latency, distill_loss; `accuracy`: latency, "
+     "accuracy_drop",
+     &Translator::Reward},
+    {"role_type", Fate::kMapped, "that of the tool only", &Translator::EnvRole},
+    {"executors", Fate::kMapped,
+     "`reward_compare_baseline` as strategy distill_loss; tasks, actions "
+     "and observations are the env's own; see --dry-run",
+     &Translator::Executors},
+    {"options", Fate::kMapped, "empty only", &Translator::Options},
+    {"max_tasks", Fate::kMapped, "-1 only: all layers are decided together", &Translator::MaxTasks},
+    {"debug_level", Fate::kNoEffect, "see --log-level"},
+});
+
+constexpr auto kAgent = std::to_array<Rule>({
+    {"type", Fate::kMapped,
+     "`grid_search`, `search.grid`: grid; `binary_search`, `search.binary`: bisection; or any of "
+     "`mscgym list agents`",
+     &Translator::AgentType},
+    {"role_type", Fate::kMapped, "the same", &Translator::AgentType},
+    {"executors", Fate::kMapped, "`evaluate_by_loss` only; for limits see `objective.subject_to`",
+     &Translator::Executors},
+    {"options", Fate::kMapped, "see agent options", &Translator::AgentOptions},
+});
+
+constexpr auto kAgentOptions = std::to_array<Rule>({
+    {"max_search", Fate::kMapped, "`trials`", &Translator::MaxSearch},
+});
+
+constexpr auto kTables = std::to_array<Table>({{"Top level", kTop},
+                                               {"`compile`", kCompile},
+                                               {"A tool", kTool},
+                                               {"`strategys`", kStrategy},
+                                               {"methods", kMethod},
+                                               {"A gym", kGym},
+                                               {"`gym.env`", kEnv},
+                                               {"`gym.agent`", kAgent},
+                                               {"agent options", kAgentOptions}});
+
+}  // namespace
+
+std::span<const Table> Tables() {
+  return kTables;
+}
+
+}  // namespace msc_config
+
+std::string MscConfigReference() {
+  std::string text =
+      "# Configs of the original MSC\n\n"
+      "`mscgym search` takes the configs of TVM's MSC that have a gym, as they are, with the model "
+      "and the samples beside their keys:\n"
+      "```\n"
+      "{\n"
+      "  \"model\": \"net.onnx\",\n"
+      "  \"calibration\": {\"data\": {\"images\": \"train-images-idx3-ubyte.gz\"}},\n"
+      "  \"quality\": {\"data\": {\"images\": \"t10k-images-idx3-ubyte.gz\"}},\n"
+      "  \"quantize\": {\n"
+      "    \"strategy_file\": \"msc_quantize.json\",\n"
+      "    \"target\": \"tensorrt\",\n"
+      "    \"gym\": [{\"record\": \"searched_config.json\", \"env\": {\"strategy\": "
+      "\"distill_loss\"},\n"
+      "             \"agent\": {\"type\": \"grid_search\"}}]\n"
+      "  }\n"
+      "}\n"
+      "```\n"
+      "Any key of [config.md](config.md) may stand beside, and goes before what is translated. The "
+      "search says which keys have no effect, and what the others became; "
+      "`config.json` in the run directory is the result. A key that is not below is an error. Made "
+      "by `mscgym list msc-config`.\n";
+  using msc_config::Rule;
+  for (const msc_config::Table& table : msc_config::Tables()) {
+    text += "\n## " + std::string(table.title) + "\n| key | becomes |\n|---|---|\n";
+    for (const Rule& rule : table.rules) {
+      const char* fate = rule.fate == Rule::Fate::kNoEffect  ? "no effect; "
+                         : rule.fate == Rule::Fate::kRefused ? "refused; "
+                                                             : "";
+      text += "| `" + std::string(rule.key) + "` | " + fate + std::string(rule.why) + " |\n";
+    }
+  }
+  return text;
+}
+
+}  // namespace msc::gym

@@ -1,0 +1,116 @@
+#pragma once
+
+// The translator of MSC configs and its tables. Private to msc_config*.cc.
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+#include "compiler/base/error.h"
+#include "gym/app/msc_config.h"
+
+namespace msc::gym::msc_config {
+
+using nlohmann::json;
+
+class Translator;
+
+/// What becomes of a key.
+struct Rule {
+  enum class Fate : unsigned char { kMapped, kNoEffect, kRefused };
+  std::string_view key;
+  Fate fate = Fate::kNoEffect;
+  std::string_view why;  ///< what it becomes, or why not
+  void (Translator::*map)(const json& value, const std::string& path) = nullptr;
+};
+
+/// What stands together in a config.
+struct Table {
+  std::string_view title;
+  std::span<const Rule> rules;
+};
+enum class Part : unsigned char {
+  kTop,
+  kCompile,
+  kTool,
+  kStrategy,
+  kMethod,
+  kGym,
+  kEnv,
+  kAgent,
+  kAgentOptions
+};
+/// By Part.
+[[nodiscard]] std::span<const Table> Tables();
+
+class Translator {
+ public:
+  explicit Translator(const std::vector<std::string>& targets) : targets_(targets) {}
+
+  MscConfig Run(const json& config);
+
+  // Handlers of rules. `path` is that of `value`.
+  void Inputs(const json& value, const std::string& path);
+  void Dataset(const json& value, const std::string& path);
+  void Dynamic(const json& value, const std::string& path);
+  void Compile(const json& value, const std::string& path);
+  void Target(const json& value, const std::string& path);
+  void Prune(const json& value, const std::string& path) { Tool("prune", value, path); }
+  void Quantize(const json& value, const std::string& path) { Tool("quantize", value, path); }
+  void Tools(const json& value, const std::string& path);
+  void ToolType(const json& /*value*/, const std::string& /*path*/) {}  // Tools has read it
+  void ToolConfig(const json& value, const std::string& path);
+  void Strategies(const json& value, const std::string& path);
+  void Methods(const json& value, const std::string& path);
+  void Method(const json& value, const std::string& path);
+  void Bits(const json& value, const std::string& path);
+  void Stride(const json& value, const std::string& path) { Own("/prune/align", value, path); }
+  void Options(const json& value, const std::string& path);
+  void Gym(const json& value, const std::string& path);
+  void Default(const json& value, const std::string& path);
+  void GymEnv(const json& value, const std::string& path);
+  void Reward(const json& value, const std::string& path);
+  void EnvRole(const json& value, const std::string& path);
+  void MaxTasks(const json& value, const std::string& path);
+  void GymAgent(const json& value, const std::string& path);
+  void AgentType(const json& value, const std::string& path);
+  void Executors(const json& value, const std::string& path);
+  void AgentOptions(const json& value, const std::string& path);
+  void MaxSearch(const json& value, const std::string& path) { Own("/trials", value, path); }
+
+ private:
+  void Walk(const json& object, const std::string& path, Part part);
+  void Tool(const std::string& kind, const json& value, const std::string& path);
+  void Note(const std::string& path, const std::string& why) {
+    notes_.push_back("'" + path + "': " + why);
+  }
+  [[noreturn]] static void Refuse(const std::string& path, const std::string& why) {
+    throw UserError("'" + path + "' of the MSC config: " + why);
+  }
+  static std::string Word(const json& value, const std::string& path) {
+    if (!value.is_string()) Refuse(path, "must be a string");
+    return value.get<std::string>();
+  }
+  /// Sets a key of ours where the config does not have it itself.
+  void Own(const char* key, const json& value, const std::string& path) {
+    json& place = ours_[json::json_pointer(key)];
+    if (place.is_null()) {
+      place = value;
+      Note(path, "becomes '" + std::string(key + 1) + "': " + value.dump());
+    } else if (place != value) {
+      Note(path, "gives way to '" + std::string(key + 1) + "': " + place.dump());
+    }
+  }
+
+  const std::vector<std::string>& targets_;
+  json ours_ = json::object();
+  std::vector<std::string> notes_;
+  std::string tool_;                   // whose gym is read
+  std::vector<std::string> searched_;  // tools that have one
+};
+
+}  // namespace msc::gym::msc_config
