@@ -225,6 +225,30 @@ Tensor ReadNpy(const std::string& path, const RowRange& rows) {
   return ReadRows(source, header, rows);
 }
 
+Tensor ReadNpz(const std::string& array, const RowRange& rows) {
+  constexpr std::string_view kArchive = ".npz";
+  constexpr std::string_view kMember = ".npy";
+  const std::size_t ending = array.rfind(std::string(kArchive) + ":");
+  const bool named = ending != std::string::npos;
+  const std::string path = array.substr(0, named ? ending + kArchive.size() : array.size());
+  const std::string wanted =
+      named ? array.substr(path.size() + 1) + std::string(kMember) : std::string();
+  const std::vector<ZipMember> members = ZipMembers(path);
+  std::string names;
+  for (const ZipMember& member : members) {
+    if (named ? member.name == wanted : members.size() == 1) {
+      ByteSource source(path, member);
+      const ArrayHeader header = ReadNpyHeader(source);
+      return ReadRows(source, header, rows);
+    }
+    if (names.size() > 200 || !member.name.ends_with(kMember)) continue;
+    names +=
+        (names.empty() ? "" : ", ") + member.name.substr(0, member.name.size() - kMember.size());
+  }
+  throw UserError("write " + path + ":NAME for an array of this file; it holds " +
+                  (names.empty() ? "none" : names));
+}
+
 Dims NpyDims(const std::string& path) {
   ByteSource source(path);
   return ReadNpyHeader(source).dims;

@@ -18,6 +18,10 @@ struct RowRange {
 /// Source: numpy.lib.format.
 [[nodiscard]] Tensor ReadNpy(const std::string& path, const RowRange& rows = {});
 
+/// Reads rows of one array of a .npz file, as ReadNpy. `array` is "FILE.npz:NAME"; the name may be
+/// left out where the file holds one array. UserError listing the names otherwise.
+[[nodiscard]] Tensor ReadNpz(const std::string& array, const RowRange& rows = {});
+
 /// Dims of the whole array, without reading it.
 [[nodiscard]] Dims NpyDims(const std::string& path);
 

@@ -5,6 +5,8 @@
 #include <span>
 #include <string>
 
+#include "cost/quality/zip_file.h"
+
 namespace msc::cost {
 
 /// Reads a file front to back; a gzip file is inflated on the way, so that a reader never holds
@@ -13,6 +15,8 @@ class ByteSource {
  public:
   /// UserError if the file is missing, unreadable or not a regular file.
   explicit ByteSource(const std::string& path);
+  /// A member of a zip archive; a member that is a gzip file is not inflated twice.
+  ByteSource(const std::string& path, const ZipMember& member);
   ByteSource(const ByteSource&) = delete;
   ByteSource& operator=(const ByteSource&) = delete;
   ~ByteSource();
@@ -21,7 +25,9 @@ class ByteSource {
   void Fill(std::span<std::byte> out);
   /// Passes over `count` bytes. UserError as for Fill.
   void Skip(std::uint64_t count);
-  /// UserError unless everything was read; a gzip checksum is verified here.
+  /// Up to `most` bytes; none at the end. UserError as for Fill.
+  [[nodiscard]] std::string Some(std::size_t most);
+  /// UserError unless everything was read; checksums are verified here.
   void ExpectEnd();
   /// No valid file holds more than this: the size of a plain file, 1032 times that of a gzip file
   /// (the largest ratio of DEFLATE). What a header claims is compared with it before any
@@ -32,6 +38,7 @@ class ByteSource {
  private:
   struct Handle;
   [[nodiscard]] std::size_t ReadSome(std::span<std::byte> out);
+  [[nodiscard]] std::size_t ReadMember(std::span<std::byte> out);
 
   std::string path_;
   bool plain_ = true;

@@ -7,15 +7,10 @@
 #include <utility>
 
 #include "compiler/base/error.h"
-#include "cost/quality/array_file.h"
+#include "cost/quality/sample_files.h"
 
 namespace msc::cost {
 namespace {
-
-Tensor ReadArray(const DataConfig& config, const std::string& path) {
-  const RowRange rows{config.first, config.count};
-  return config.format == "npy" ? ReadNpy(path, rows) : ReadIdx(path, rows);
-}
 
 /// Dims of one sample under `input`, whose symbolic dimensions past the first must not matter.
 Dims SampleDims(const Tensor& images, const Shape& input, const std::string& path) {
@@ -92,9 +87,10 @@ std::vector<std::int32_t> ToLabels(const Tensor& tensor, const std::string& path
   return labels;
 }
 
-std::vector<std::int32_t> LoadLabels(const DataConfig& config, std::int64_t samples) {
+std::vector<std::int32_t> LoadLabels(const DataConfig& config, const RawSamples& raw) {
   if (config.labels.empty()) return {};
-  const Tensor tensor = ReadArray(config, config.labels);
+  const Tensor tensor = ReadLabels(config, raw);
+  const std::int64_t samples = raw.images.dims()[0];
   if (tensor.size() != samples || tensor.dims()[0] != samples) {
     throw UserError("'" + config.labels + "' holds labels of shape " + ToString(tensor.dims()) +
                     " for " + std::to_string(samples) + " samples");
@@ -115,7 +111,8 @@ std::vector<std::int32_t> LoadLabels(const DataConfig& config, std::int64_t samp
 
 Dataset LoadDataset(const DataConfig& config, const Shape& input) {
   if (config.images.empty()) throw UserError("'images' must name a file of samples");
-  const Tensor images = ReadArray(config, config.images);
+  const RawSamples raw = ReadSamples(config, input);
+  const Tensor& images = raw.images;
   if (images.dims()[0] == 0) throw UserError("'" + config.images + "' holds no samples");
   const Dims sample = SampleDims(images, input, config.images);
   Dims dims = {images.dims()[0]};
@@ -140,7 +137,7 @@ Dataset LoadDataset(const DataConfig& config, const Shape& input) {
       throw UserError("'" + config.images + "' holds a sample that is not finite");
     }
   }
-  dataset.labels = LoadLabels(config, dataset.size());
+  dataset.labels = LoadLabels(config, raw);
   return dataset;
 }
 

@@ -11,22 +11,37 @@
 namespace msc::cost {
 
 /// Where samples come from and how they become what the model takes: (x - mean) / std, where bytes
-/// count as x = byte / 255.
+/// count as x = byte / 255 and other numbers as they are.
 struct DataConfig {
-  std::string format = "idx";      ///< "idx": IDX, plain or gzip; "npy": NumPy arrays
-  std::string images;              ///< file of samples, [N, ...]
-  std::string labels;              ///< file of N class numbers; empty where there are none
+  /// "idx": IDX, plain or gzip; "npy": NumPy arrays; "npz": archives of these, FILE.npz:NAME;
+  /// "csv": a line of numbers a sample, plain or gzip; "folder": images (PGM, PPM, PNG, JPEG) below
+  /// it.
+  std::string format = "idx";
+  std::string images;  ///< file or folder of samples, [N, ...]
+  /// N class numbers; empty where there are none. Of the same form as the samples, or .npy but for
+  /// "idx". FILE:COLUMN with "csv" and "folder", a column that is left out of the samples if the
+  /// file is the same; "folders" where the image's subfolder, numbered by name, says it.
+  std::string labels;
   std::vector<double> mean = {0};  ///< one, or one a channel (axis 1 of [N, C, ...])
   std::vector<double> std = {1};   ///< likewise
-  std::int64_t first = 0;          ///< samples to pass over
+  std::string layout = "as_is";    ///< of arrays; "hwc": channels last, turned to channels first
+  bool resize = false;             ///< images are scaled to the model's sizes, see FitImage
+  std::uint64_t shuffle = 0;       ///< 0: in the order of the file; else the seed of another order
+  std::int64_t first = 0;          ///< samples to pass over, in that order
   std::int64_t count = 0;          ///< samples to take; 0 = all that follow
   template <class Self, class Visit>
   static void Fields(Self& self, Visit& visit) {
-    visit("format", self.format, "form of the files", Within::OneOf({"idx", "npy"}));
-    visit("images", self.images, "file of samples");
-    visit("labels", self.labels, "file of class numbers; empty = none");
+    visit("format", self.format, "form of the files",
+          Within::OneOf({"idx", "npy", "npz", "csv", "folder"}));
+    visit("images", self.images, "file or folder of samples");
+    visit("labels", self.labels,
+          "class numbers: a file, FILE:COLUMN of a CSV file, or folders; empty = none");
     visit("mean", self.mean, "subtracted, one or one a channel", Within{-1e30, 1e30});
     visit("std", self.std, "divided by, one or one a channel", Within{1e-30, 1e30});
+    visit("layout", self.layout, "hwc: the files have channels last",
+          Within::OneOf({"as_is", "hwc"}));
+    visit("resize", self.resize, "scale images of other sizes");
+    visit("shuffle", self.shuffle, "seed of another order of samples; 0 = as they are");
     visit("first", self.first, "samples to pass over", Within{0, 2147483647});
     visit("count", self.count, "samples to take; 0 = all", Within{0, 2147483647});
   }

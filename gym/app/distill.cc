@@ -334,11 +334,7 @@ void AddSamples(CLI::App& command, Options& options) {
                   "so many of them, the last ones, choose the best epoch instead")
       ->check(CLI::Range(0, 10000000))
       ->capture_default_str();
-  command.add_option("--format", options.data.format, "form of all samples: idx or npy")
-      ->check(CLI::IsMember({"idx", "npy"}))
-      ->capture_default_str();
-  command.add_option("--mean", options.data.mean, "subtracted from samples, one or one a channel");
-  command.add_option("--std", options.data.std, "samples are divided by it, likewise");
+  AddFormOptions(command, options.data);
   command
       .add_option("--calibration-samples", options.calibration,
                   "of --weight-bits: samples that scales are taken from")

@@ -48,16 +48,32 @@ double CosineSum(const Tensor& a, const Tensor& b) {
 
 }  // namespace
 
+void AddFormOptions(CLI::App& command, cost::DataConfig& data) {
+  command
+      .add_option("--format", data.format,
+                  "form of all samples: idx, npy, npz (FILE.npz:NAME), csv, folder of images")
+      ->check(CLI::IsMember({"idx", "npy", "npz", "csv", "folder"}))
+      ->capture_default_str();
+  command.add_option("--mean", data.mean, "subtracted from samples, one or one a channel");
+  command.add_option("--std", data.std, "samples are divided by it, likewise");
+  command
+      .add_option("--layout", data.layout,
+                  "of arrays: as_is, or hwc where they have channels last and the model first")
+      ->check(CLI::IsMember({"as_is", "hwc"}))
+      ->capture_default_str();
+  command.add_flag("--resize", data.resize, "scale images of a folder to the model's sizes");
+  command
+      .add_option("--shuffle", data.shuffle,
+                  "seed of another order, to take some samples of all; 0 = the order of the file")
+      ->capture_default_str();
+}
+
 void AddSampleOptions(CLI::App& command, SampleOptions& options) {
   command.add_option("--calibration", options.images, "samples like those of real use; no labels");
   command.add_option("--samples", options.samples, "how many of them")
       ->check(CLI::Range(1, 10000000))
       ->capture_default_str();
-  command.add_option("--format", options.data.format, "form of all samples: idx or npy")
-      ->check(CLI::IsMember({"idx", "npy"}))
-      ->capture_default_str();
-  command.add_option("--mean", options.data.mean, "subtracted from samples, one or one a channel");
-  command.add_option("--std", options.data.std, "samples are divided by it, likewise");
+  AddFormOptions(command, options.data);
   command.add_option("--test", options.test_images, "samples to compare both models on");
   command.add_option("--labels", options.test_labels, "their class numbers");
   command.add_option("--test-samples", options.test_samples, "how many of them; 0 = all")

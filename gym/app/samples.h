@@ -25,7 +25,10 @@ struct SampleOptions {
   std::int64_t test_samples = 0;
 };
 
-/// --calibration, --samples, --format, --mean, --std, --test, --labels, --test-samples.
+/// --format, --mean, --std, --layout, --resize and --shuffle: how samples become what a model
+/// takes.
+void AddFormOptions(CLI::App& command, cost::DataConfig& data);
+/// --calibration, --samples, --test, --labels, --test-samples, and those of AddFormOptions.
 void AddSampleOptions(CLI::App& command, SampleOptions& options);
 /// UserError where options contradict each other.
 void CheckSampleOptions(const SampleOptions& options);

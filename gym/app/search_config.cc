@@ -2,6 +2,7 @@
 
 #include <filesystem>
 #include <optional>
+#include <string_view>
 
 #include "compiler/base/error.h"
 #include "compiler/base/fields.h"
@@ -13,7 +14,8 @@ namespace msc::gym {
 namespace {
 
 void Resolve(const std::filesystem::path& folder, std::string& path) {
-  if (!path.empty() && std::filesystem::path(path).is_relative()) {
+  constexpr std::string_view kNoFile = "folders";  // of labels, see DataConfig
+  if (!path.empty() && path != kNoFile && std::filesystem::path(path).is_relative()) {
     path = std::filesystem::absolute(folder / path).lexically_normal().string();
   }
 }

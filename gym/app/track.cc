@@ -192,12 +192,8 @@ void AddTrack(CLI::App& app, AppContext& context) {
   command->add_option("--tensors", options->tensors, "names of values, by commas; all without it")
       ->delimiter(',');
   command->add_option("--input", options->inputs, "a .npy file an input, in order");
-  command->add_option("--data", options->images, "a file of samples instead");
-  command->add_option("--format", options->data.format, "its form: idx or npy")
-      ->check(CLI::IsMember({"idx", "npy"}))
-      ->capture_default_str();
-  command->add_option("--mean", options->data.mean, "subtracted from samples");
-  command->add_option("--std", options->data.std, "samples are divided by it");
+  command->add_option("--data", options->images, "a file or folder of samples instead");
+  AddFormOptions(*command, options->data);
   command->add_option("--random", options->random, "normal random inputs instead, of this seed");
   command->add_option("--samples", options->samples, "size of a symbolic batch dimension")
       ->check(CLI::Range(1, 65536))

@@ -1,0 +1,255 @@
+#include "cost/quality/image_file.h"
+
+#include <algorithm>
+#include <cmath>
+#include <csetjmp>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+#include <map>
+#include <string_view>
+
+#ifdef MSC_WITH_PNG
+#include <png.h>
+#endif
+#ifdef MSC_WITH_JPEG
+#include <jpeglib.h>
+#endif
+
+#include "compiler/base/error.h"
+#include "compiler/base/file.h"
+
+namespace msc::cost {
+namespace {
+
+constexpr std::int64_t kMostPixels = 64'000'000;
+
+[[noreturn]] void Refuse(const std::string& path, const std::string& why) {
+  throw UserError("'" + path + "' " + why);
+}
+
+Tensor NewImage(const std::string& path, std::uint64_t height, std::uint64_t width, int channels) {
+  if (height == 0 || width == 0 || height > kMostPixels || width > kMostPixels / height) {
+    Refuse(path, "is " + std::to_string(width) + " x " + std::to_string(height) +
+                     " pixels: none, or more than 64 million");
+  }
+  return {DType::kU8,
+          {static_cast<std::int64_t>(height), static_cast<std::int64_t>(width), channels}};
+}
+
+/// "P5" or "P6", width, height, 255, one space, the bytes; '#' starts a comment.
+Tensor ReadPnm(const std::string& path, std::string_view bytes) {
+  const int channels = bytes[1] == '6' ? 3 : 1;
+  std::size_t at = 2;
+  const auto number = [&] {
+    while (at < bytes.size() &&
+           (std::isspace(static_cast<unsigned char>(bytes[at])) != 0 || bytes[at] == '#')) {
+      if (bytes[at] == '#') at = std::min(bytes.find('\n', at), bytes.size());
+      if (at < bytes.size()) ++at;
+    }
+    std::uint64_t value = 0;
+    const std::size_t first = at;
+    while (at < bytes.size() && bytes[at] >= '0' && bytes[at] <= '9' && at - first < 10) {
+      value = value * 10 + static_cast<std::uint64_t>(bytes[at++] - '0');
+    }
+    if (at == first) Refuse(path, "is no PGM or PPM image");
+    return value;
+  };
+  const std::uint64_t width = number();
+  const std::uint64_t height = number();
+  if (number() != 255) Refuse(path, "does not have 255 as its largest value");
+  ++at;
+  Tensor image = NewImage(path, height, width, channels);
+  if (at > bytes.size() || bytes.size() - at < image.bytes()) Refuse(path, "is truncated");
+  std::memcpy(image.MutableRaw().data(), bytes.data() + at, image.bytes());
+  return image;
+}
+
+Tensor ReadPng(const std::string& path, [[maybe_unused]] const std::string& bytes) {
+#ifdef MSC_WITH_PNG
+  png_image png{};
+  png.version = PNG_IMAGE_VERSION;
+  if (png_image_begin_read_from_memory(&png, bytes.data(), bytes.size()) == 0) {
+    Refuse(path, std::string("cannot be read: ") + png.message);
+  }
+  const bool colours = (png.format & PNG_FORMAT_FLAG_COLOR) != 0;
+  png.format = colours ? PNG_FORMAT_RGB : PNG_FORMAT_GRAY;
+  Tensor image;
+  try {
+    image = NewImage(path, png.height, png.width, colours ? 3 : 1);
+  } catch (...) {
+    png_image_free(&png);
+    throw;
+  }
+  const png_color black{};
+  if (png_image_finish_read(&png, &black, image.MutableRaw().data(), 0, nullptr) == 0) {
+    Refuse(path, std::string("cannot be read: ") + png.message);
+  }
+  return image;
+#else
+  Refuse(path, "is a PNG image, and this build has no libpng");
+#endif
+}
+
+#ifdef MSC_WITH_JPEG
+struct JpegErrors {
+  jpeg_error_mgr manager{};
+  std::jmp_buf leave{};
+  char text[JMSG_LENGTH_MAX] = {};  // NOLINT(modernize-avoid-c-arrays): libjpeg's form
+};
+
+/// Only plain data lives here: leaving by longjmp runs no destructors.
+bool DecodeJpeg(const std::string& bytes, jpeg_decompress_struct& jpeg, JpegErrors& errors,
+                Tensor& image, bool decode) {
+  if (setjmp(errors.leave) != 0) return false;  // NOLINT(cert-err52-cpp): libjpeg's way
+  if (!decode) {
+    jpeg_mem_src(&jpeg, reinterpret_cast<const unsigned char*>(bytes.data()), bytes.size());
+    jpeg_read_header(&jpeg, TRUE);
+    jpeg.out_color_space = jpeg.num_components == 1 ? JCS_GRAYSCALE : JCS_RGB;
+    return true;
+  }
+  jpeg_start_decompress(&jpeg);
+  auto* const to = reinterpret_cast<unsigned char*>(image.MutableRaw().data());
+  const std::size_t row = static_cast<std::size_t>(jpeg.output_width) *
+                          static_cast<std::size_t>(jpeg.output_components);
+  while (jpeg.output_scanline < jpeg.output_height) {
+    unsigned char* line = to + jpeg.output_scanline * row;
+    jpeg_read_scanlines(&jpeg, &line, 1);
+  }
+  jpeg_finish_decompress(&jpeg);
+  return errors.manager.num_warnings == 0;
+}
+#endif
+
+Tensor ReadJpeg(const std::string& path, [[maybe_unused]] const std::string& bytes) {
+#ifdef MSC_WITH_JPEG
+  jpeg_decompress_struct jpeg{};
+  JpegErrors errors;
+  jpeg.err = jpeg_std_error(&errors.manager);
+  errors.manager.error_exit = [](j_common_ptr info) {
+    auto* const all = reinterpret_cast<JpegErrors*>(info->err);
+    all->manager.format_message(info, all->text);
+    std::longjmp(all->leave, 1);  // NOLINT(cert-err52-cpp)
+  };
+  errors.manager.output_message = [](j_common_ptr info) {
+    auto* const all = reinterpret_cast<JpegErrors*>(info->err);
+    all->manager.format_message(info, all->text);
+  };
+  jpeg_create_decompress(&jpeg);
+  Tensor image;
+  std::string problem;
+  bool decoded = DecodeJpeg(bytes, jpeg, errors, image, false);
+  if (decoded) {
+    try {
+      image = NewImage(path, jpeg.image_height, jpeg.image_width, jpeg.num_components == 1 ? 1 : 3);
+      decoded = DecodeJpeg(bytes, jpeg, errors, image, true);
+    } catch (const UserError& error) {
+      problem = error.what();
+    }
+  }
+  jpeg_destroy_decompress(&jpeg);
+  if (!problem.empty()) throw UserError(problem);
+  if (!decoded) Refuse(path, std::string("cannot be read: ") + errors.text);
+  return image;
+#else
+  Refuse(path, "is a JPEG image, and this build has no libjpeg");
+#endif
+}
+
+/// By the ending of the name, in small letters.
+bool IsImage(const std::filesystem::path& path) {
+  std::string ending = path.extension().string();
+  std::transform(ending.begin(), ending.end(), ending.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return ending == ".png" || ending == ".jpg" || ending == ".jpeg" || ending == ".ppm" ||
+         ending == ".pgm";
+}
+
+/// Positions that one of `to` pixels lies between among `from`, and how far it is from the first.
+struct Between {
+  std::int64_t low = 0;
+  std::int64_t high = 0;
+  float share = 0;
+};
+Between Place(std::int64_t index, std::int64_t to, std::int64_t from) {
+  const double at =
+      (static_cast<double>(index) + 0.5) * static_cast<double>(from) / static_cast<double>(to) -
+      0.5;
+  const double inside = std::clamp(at, 0.0, static_cast<double>(from - 1));
+  const auto low = static_cast<std::int64_t>(inside);
+  return {low, std::min(low + 1, from - 1), static_cast<float>(inside - static_cast<double>(low))};
+}
+
+}  // namespace
+
+Tensor ReadImage(const std::string& path) {
+  const std::string bytes = ReadFile(path, std::uint64_t{1} << 28U);
+  if (bytes.starts_with("P5") || bytes.starts_with("P6")) return ReadPnm(path, bytes);
+  if (bytes.starts_with("\x89PNG")) return ReadPng(path, bytes);
+  if (bytes.starts_with("\xFF\xD8")) return ReadJpeg(path, bytes);
+  Refuse(path, "is no PGM, PPM, PNG or JPEG image");
+}
+
+Tensor FitImage(const Tensor& image, std::int64_t channels, std::int64_t height,
+                std::int64_t width) {
+  Check(channels == 1 || channels == 3, "images have one channel or three");
+  const std::int64_t from_height = image.dims().at(0);
+  const std::int64_t from_width = image.dims().at(1);
+  const std::int64_t from_channels = image.dims().at(2);
+  const auto pixels = image.Values<std::uint8_t>();
+  const auto value = [&](std::int64_t y, std::int64_t x, std::int64_t c) {
+    const auto at = static_cast<std::size_t>((y * from_width + x) * from_channels);
+    if (from_channels == channels)
+      return static_cast<float>(pixels[at + static_cast<std::size_t>(c)]);
+    if (from_channels == 1) return static_cast<float>(pixels[at]);
+    return 0.299F * pixels[at] + 0.587F * pixels[at + 1] + 0.114F * pixels[at + 2];
+  };
+  Tensor fitted(DType::kU8, {channels, height, width});
+  const auto out = fitted.MutableValues<std::uint8_t>();
+  for (std::int64_t c = 0; c < channels; ++c) {
+    for (std::int64_t y = 0; y < height; ++y) {
+      const Between v = Place(y, height, from_height);
+      for (std::int64_t x = 0; x < width; ++x) {
+        const Between h = Place(x, width, from_width);
+        const float top =
+            value(v.low, h.low, c) * (1 - h.share) + value(v.low, h.high, c) * h.share;
+        const float bottom =
+            value(v.high, h.low, c) * (1 - h.share) + value(v.high, h.high, c) * h.share;
+        out[static_cast<std::size_t>((c * height + y) * width + x)] =
+            static_cast<std::uint8_t>(std::lround(top * (1 - v.share) + bottom * v.share));
+      }
+    }
+  }
+  return fitted;
+}
+
+ImageList ListImages(const std::string& folder) {
+  std::error_code failed;
+  std::vector<std::filesystem::path> found;
+  std::filesystem::recursive_directory_iterator it(folder, failed);
+  if (failed) throw UserError("cannot read the folder '" + folder + "': " + failed.message());
+  for (; it != std::filesystem::recursive_directory_iterator(); it.increment(failed)) {
+    if (failed) throw UserError("cannot read the folder '" + folder + "': " + failed.message());
+    if (it->is_regular_file(failed) && IsImage(it->path())) found.push_back(it->path());
+  }
+  if (found.empty()) throw UserError("the folder '" + folder + "' holds no images");
+  std::sort(found.begin(), found.end());
+  ImageList list;
+  std::map<std::string, std::int32_t> classes;
+  bool all = true;
+  for (const std::filesystem::path& path : found) {
+    list.files.push_back(path.string());
+    const std::filesystem::path inside = path.lexically_relative(folder);
+    all = all && std::distance(inside.begin(), inside.end()) > 1;
+    classes.emplace(inside.begin()->string(), 0);
+  }
+  if (!all) return list;
+  std::int32_t number = 0;
+  for (auto& [name, index] : classes) index = number++;
+  for (const std::filesystem::path& path : found) {
+    list.classes.push_back(classes.at(path.lexically_relative(folder).begin()->string()));
+  }
+  return list;
+}
+
+}  // namespace msc::cost

@@ -1,0 +1,188 @@
+#include "cost/quality/sample_files.h"
+
+#include <algorithm>
+#include <cstring>
+#include <numeric>
+#include <span>
+#include <string>
+#include <utility>
+
+#include "compiler/base/error.h"
+#include "compiler/base/rng.h"
+#include "cost/quality/array_file.h"
+#include "cost/quality/csv_file.h"
+#include "cost/quality/image_file.h"
+
+namespace msc::cost {
+namespace {
+
+/// "FILE:COLUMN"; no column without a colon.
+std::pair<std::string, std::string> SplitColumn(const std::string& text) {
+  const std::size_t colon = text.rfind(':');
+  if (colon == std::string::npos) return {text, ""};
+  return {text.substr(0, colon), text.substr(colon + 1)};
+}
+
+Tensor ReadArrays(const DataConfig& config, const RowRange& rows) {
+  if (config.format == "npy") return ReadNpy(config.images, rows);
+  if (config.format == "npz") return ReadNpz(config.images, rows);
+  if (config.format == "idx") return ReadIdx(config.images, rows);
+  const auto [file, column] = SplitColumn(config.labels);
+  return ReadCsv(config.images, file == config.images ? column : "", rows);
+}
+
+Tensor ReadLabelFile(const DataConfig& config, const RowRange& rows) {
+  const std::string& labels = config.labels;
+  if (config.format == "idx") return ReadIdx(labels, rows);
+  if (labels.ends_with(".npy")) return ReadNpy(labels, rows);
+  if (config.format == "npz") return ReadNpz(labels, rows);
+  if (config.format == "npy") return ReadNpy(labels, rows);
+  const auto [file, column] = SplitColumn(labels);
+  if (column.empty()) {
+    throw UserError("'" + labels + "': labels beside " +
+                    (config.format == "folder" ? "images are 'folders', " : "a CSV file are ") +
+                    "a column of one, FILE:COLUMN, or a .npy file");
+  }
+  return ReadCsvColumn(file, column, rows);
+}
+
+/// The samples to take of `all`, in order; UserError if they are not all there.
+std::vector<std::int64_t> ChosenRows(const DataConfig& config, std::int64_t all) {
+  const std::int64_t count = config.count == 0 ? all - config.first : config.count;
+  if (config.first > all || count < 1 || count > all - config.first) {
+    throw UserError("'" + config.images + "' has " + std::to_string(all) + " samples; " +
+                    std::to_string(std::max<std::int64_t>(count, 0)) + " from " +
+                    std::to_string(config.first) + " on were asked for");
+  }
+  std::vector<std::int64_t> order(static_cast<std::size_t>(all));
+  std::iota(order.begin(), order.end(), std::int64_t{0});
+  if (config.shuffle != 0) {
+    Rng rng(config.shuffle);
+    for (std::size_t i = order.size(); i > 1; --i) std::swap(order[i - 1], order[rng.Below(i)]);
+  }
+  return {order.begin() + config.first, order.begin() + config.first + count};
+}
+
+/// These rows of `all`, in this order.
+Tensor Picked(const Tensor& all, const std::vector<std::int64_t>& rows) {
+  Dims dims = all.dims();
+  const std::size_t bytes = all.bytes() / static_cast<std::size_t>(dims.at(0));
+  dims[0] = std::ssize(rows);
+  Tensor picked(all.dtype(), std::move(dims));
+  for (std::size_t i = 0; i < rows.size() && bytes > 0; ++i) {
+    std::memcpy(picked.MutableRaw().data() + i * bytes,
+                all.Raw().data() + static_cast<std::size_t>(rows[i]) * bytes, bytes);
+  }
+  return picked;
+}
+
+/// [N, H, W, C] as [N, C, H, W]; [N, L, C] likewise.
+Tensor ChannelsFirst(const Tensor& images, const std::string& path) {
+  const Dims& dims = images.dims();
+  if (dims.size() < 3) {
+    throw UserError("samples of '" + path + "' are " + ToString(dims) +
+                    ", the first of which counts them: there are no channels to turn");
+  }
+  const std::int64_t channels = dims.back();
+  Dims turned = {dims[0], channels};
+  turned.insert(turned.end(), dims.begin() + 1, dims.end() - 1);
+  const std::int64_t places = ElementCount(std::span(dims).subspan(1, dims.size() - 2));
+  Tensor out(images.dtype(), std::move(turned));
+  const std::size_t size = ByteSize(images.dtype());
+  const auto at = [&](std::int64_t index) { return static_cast<std::size_t>(index) * size; };
+  for (std::int64_t n = 0; n < dims[0]; ++n) {
+    for (std::int64_t c = 0; c < channels; ++c) {
+      for (std::int64_t i = 0; i < places; ++i) {
+        std::memcpy(out.MutableRaw().data() + at((n * channels + c) * places + i),
+                    images.Raw().data() + at((n * places + i) * channels + c), size);
+      }
+    }
+  }
+  return out;
+}
+
+/// [N, C, H, W] of the samples of a model that takes images.
+Dims ImageDims(const DataConfig& config, const Shape& input, std::int64_t count) {
+  const auto sample =
+      input.empty() ? std::nullopt : StaticDims(Shape(input.begin() + 1, input.end()));
+  if (!sample || sample->size() != 3 || (sample->at(0) != 1 && sample->at(0) != 3)) {
+    throw UserError("images are for a model whose input is [N, 1 or 3, height, width], not " +
+                    ToString(input));
+  }
+  constexpr std::int64_t kMostBytes = std::int64_t{1} << 32U;
+  if (count > kMostBytes / std::max<std::int64_t>(ElementCount(*sample), 1)) {
+    throw UserError("'" + config.images +
+                    "' holds more than 4 GiB of samples; take fewer with 'count'");
+  }
+  return {count, sample->at(0), sample->at(1), sample->at(2)};
+}
+
+/// Only the images that are taken are read.
+RawSamples ReadFolder(const DataConfig& config, const Shape& input) {
+  const ImageList list = ListImages(config.images);
+  RawSamples raw;
+  raw.rows = ChosenRows(config, std::ssize(list.files));
+  const Dims dims = ImageDims(config, input, std::ssize(raw.rows));
+  raw.images = Tensor(DType::kU8, dims);
+  const std::size_t bytes = raw.images.bytes() / raw.rows.size();
+  for (std::size_t i = 0; i < raw.rows.size(); ++i) {
+    const std::string& file = list.files[static_cast<std::size_t>(raw.rows[i])];
+    const Tensor image = ReadImage(file);
+    const Dims& size = image.dims();
+    if (!config.resize && (size[0] != dims[2] || size[1] != dims[3])) {
+      throw UserError("'" + file + "' is " + std::to_string(size[1]) + " x " +
+                      std::to_string(size[0]) + " pixels; the model's input wants " +
+                      std::to_string(dims[3]) + " x " + std::to_string(dims[2]) +
+                      ". 'resize' scales them");
+    }
+    const Tensor fitted = FitImage(image, dims[1], dims[2], dims[3]);
+    std::memcpy(raw.images.MutableRaw().data() + i * bytes, fitted.Raw().data(), bytes);
+  }
+  if (config.labels != "folders") return raw;
+  if (list.classes.empty()) {
+    throw UserError("'" + config.images + "' has images outside of subfolders: they have no class");
+  }
+  raw.labels = Tensor(DType::kI32, {std::ssize(raw.rows)});
+  for (std::size_t i = 0; i < raw.rows.size(); ++i) {
+    raw.labels->MutableValues<std::int32_t>()[i] =
+        list.classes[static_cast<std::size_t>(raw.rows[i])];
+  }
+  return raw;
+}
+
+}  // namespace
+
+RawSamples ReadSamples(const DataConfig& config, const Shape& input) {
+  const bool is_folder = config.format == "folder";
+  if (is_folder && config.layout != "as_is") {
+    throw UserError("'layout' is for arrays: images of a folder are turned to channels first");
+  }
+  if (!is_folder && config.resize) {
+    throw UserError("'resize' is for images of a folder; arrays must have the model's sizes");
+  }
+  if (is_folder) return ReadFolder(config, input);
+  RawSamples raw;
+  if (config.shuffle == 0) {
+    raw.images = ReadArrays(config, {config.first, config.count});
+  } else {
+    const Tensor all = ReadArrays(config, {});
+    raw.rows = ChosenRows(config, all.dims()[0]);
+    raw.images = Picked(all, raw.rows);
+  }
+  if (config.layout == "hwc") raw.images = ChannelsFirst(raw.images, config.images);
+  return raw;
+}
+
+Tensor ReadLabels(const DataConfig& config, const RawSamples& samples) {
+  if (samples.labels) return *samples.labels;
+  if (samples.rows.empty()) return ReadLabelFile(config, {config.first, config.count});
+  const Tensor all = ReadLabelFile(config, {});
+  const std::int64_t most = *std::max_element(samples.rows.begin(), samples.rows.end());
+  if (all.dims()[0] <= most) {
+    throw UserError("'" + config.labels + "' holds " + std::to_string(all.dims()[0]) +
+                    " labels, fewer than there are samples");
+  }
+  return Picked(all, samples.rows);
+}
+
+}  // namespace msc::cost

@@ -1,0 +1,438 @@
+#include "cost/quality/sample_files.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <filesystem>
+#include <fstream>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <gtest/gtest.h>
+#include <zlib.h>
+
+#include "compiler/base/error.h"
+#include "compiler/base/file.h"
+#include "cost/quality/array_file.h"
+#include "cost/quality/csv_file.h"
+#include "cost/quality/image_file.h"
+
+namespace msc::cost {
+namespace {
+
+/// One a test: ctest runs them at the same time.
+std::string Folder() {
+  const auto* test = testing::UnitTest::GetInstance()->current_test_info();
+  const std::string folder = testing::TempDir() + "sample_files/" + test->test_suite_name() + "." +
+                             std::to_string(std::hash<std::string>{}(test->name()));
+  MakeFolders(folder);
+  return folder + "/";
+}
+
+std::string Written(const std::string& name, const std::string& bytes) {
+  const std::string path = Folder() + name;
+  MakeFolders(std::filesystem::path(path).parent_path().string());
+  std::ofstream(path, std::ios::binary) << bytes;  // without the fsync of WriteFileAtomic
+  return path;
+}
+
+template <class Call>
+std::string MessageOf(const Call& call) {
+  try {
+    (void)call();
+  } catch (const UserError& error) {
+    return error.what();
+  }
+  return "no error";
+}
+
+std::string Deflated(const std::string& bytes, int window) {
+  z_stream stream{};
+  EXPECT_EQ(deflateInit2(&stream, 9, Z_DEFLATED, window, 8, Z_DEFAULT_STRATEGY), Z_OK);
+  std::string out(bytes.size() + 1000, '\0');
+  stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(bytes.data()));
+  stream.avail_in = static_cast<uInt>(bytes.size());
+  stream.next_out = reinterpret_cast<Bytef*>(out.data());
+  stream.avail_out = static_cast<uInt>(out.size());
+  EXPECT_EQ(deflate(&stream, Z_FINISH), Z_STREAM_END);
+  out.resize(stream.total_out);
+  deflateEnd(&stream);
+  return out;
+}
+
+std::uint32_t Crc(const std::string& bytes) {
+  return static_cast<std::uint32_t>(
+      ::crc32(0, reinterpret_cast<const Bytef*>(bytes.data()), static_cast<uInt>(bytes.size())));
+}
+
+/// `size` bytes of a number, the lowest first.
+std::string Low(std::uint64_t number, int size) {
+  std::string bytes;
+  for (int i = 0; i < size; ++i) bytes += static_cast<char>(number >> (8 * i) & 0xFFU);
+  return bytes;
+}
+std::string High(std::uint64_t number, int size) {
+  std::string bytes = Low(number, size);
+  std::reverse(bytes.begin(), bytes.end());
+  return bytes;
+}
+
+struct Member {
+  std::string name;
+  std::string bytes;
+  bool deflated = true;
+};
+
+/// What a zip says where it is not the truth.
+struct ZipLies {
+  bool zip64 = false;  ///< sizes and offsets in 64 bits: no lie
+  std::uint64_t flags = 0;
+  std::uint64_t method = 8;
+  std::uint64_t size = 0;
+  std::uint64_t offset = 0;
+};
+
+std::string Zip(const std::vector<Member>& members, const ZipLies& lies = {}) {
+  std::string file;
+  std::string directory;
+  for (const Member& member : members) {
+    const std::string stored = member.deflated ? Deflated(member.bytes, -15) : member.bytes;
+    const std::uint64_t size = lies.size != 0 ? lies.size : member.bytes.size();
+    const std::uint64_t offset = lies.offset != 0 ? lies.offset : file.size();
+    const std::uint64_t most = 0xFFFFFFFF;
+    const std::string extra =
+        lies.zip64 ? Low(1, 2) + Low(24, 2) + Low(size, 8) + Low(stored.size(), 8) + Low(offset, 8)
+                   : "";
+    const std::string common = Low(lies.flags, 2) + Low(member.deflated ? lies.method : 0, 2) +
+                               Low(0, 4) + Low(Crc(member.bytes), 4) +
+                               Low(lies.zip64 ? most : stored.size(), 4) +
+                               Low(lies.zip64 ? most : size, 4) + Low(member.name.size(), 2);
+    file += "PK\x03\x04" + Low(20, 2) + common + Low(4, 2) + member.name + "more" + stored;
+    directory += "PK\x01\x02" + Low(20, 2) + Low(20, 2) + common + Low(extra.size(), 2) +
+                 Low(0, 2) + Low(0, 2) + Low(0, 2) + Low(0, 4) +
+                 Low(lies.zip64 ? most : offset, 4) + member.name + extra;
+  }
+  const std::uint64_t at = file.size();
+  file += directory;
+  std::uint64_t count = members.size();
+  if (lies.zip64) {
+    file += "PK\x06\x06" + Low(44, 8) + Low(45, 2) + Low(45, 2) + Low(0, 8) + Low(count, 8) +
+            Low(count, 8) + Low(directory.size(), 8) + Low(at, 8);
+    file += "PK\x06\x07" + Low(0, 4) + Low(at + directory.size(), 8) + Low(1, 4);
+    count = 0xFFFF;
+  }
+  return file + "PK\x05\x06" + Low(0, 4) + Low(count, 2) + Low(count, 2) +
+         Low(directory.size(), 4) + Low(lies.zip64 ? 0xFFFFFFFF : at, 4) + Low(3, 2) + "end";
+}
+
+/// Bytes of a .npy file of [rows, 2] floats 0, 1, 2, ...
+std::string Npy(std::int64_t rows) {
+  std::vector<float> values(static_cast<std::size_t>(rows) * 2);
+  for (std::size_t i = 0; i < values.size(); ++i) values[i] = static_cast<float>(i);
+  WriteNpy(Folder() + "array.npy", Tensor::From<float>(DType::kF32, {rows, 2}, values));
+  return ReadFile(Folder() + "array.npy");
+}
+
+TEST(Npz, ReadsTheArrayThatIsNamed) {
+  const std::vector<Member> members = {
+      {"a.npy", Npy(3)}, {"b/c.npy", Npy(40)}, {"d.npy", Npy(2), false}};
+  for (const bool zip64 : {false, true}) {
+    const std::string path = Written("x.npz", Zip(members, {.zip64 = zip64}));
+    EXPECT_EQ(ReadNpz(path + ":a").dims(), (Dims{3, 2}));
+    EXPECT_EQ(ReadNpz(path + ":d").dims(), (Dims{2, 2}));
+    const Tensor rows = ReadNpz(path + ":b/c", {7, 2});
+    EXPECT_EQ(rows.dims(), (Dims{2, 2}));
+    EXPECT_EQ(rows.Values<float>()[3], 17.0F);
+    EXPECT_EQ(MessageOf([&] { return ReadNpz(path + ":e"); }),
+              "write " + path + ":NAME for an array of this file; it holds a, b/c, d");
+    EXPECT_NE(MessageOf([&] { return ReadNpz(path); }), "no error");
+  }
+  EXPECT_EQ(ReadNpz(Written("one.npz", Zip({{"only.npy", Npy(4)}}))).dims(), (Dims{4, 2}));
+}
+
+TEST(Npz, RefusesWhatIsNoArchiveOfArrays) {
+  const std::string npy = Npy(3);
+  const auto message = [&](const std::string& bytes) {
+    const std::string path = Written("bad.npz", bytes);
+    return MessageOf([&] { return ReadNpz(path + ":a"); }).substr(path.size() + 2);
+  };
+  const std::string damaged = " is not a zip archive, or a damaged one";
+  EXPECT_EQ(message(""), damaged);
+  EXPECT_EQ(message(npy), damaged);
+  EXPECT_EQ(message(Zip({{"a.npy", npy}}, {.flags = 1})), " is encrypted");
+  EXPECT_EQ(message(Zip({{"a.npy", npy}}, {.method = 12})),
+            ": 'a.npy' is compressed by method 12; read are 0, stored, and 8, deflated");
+  // More than DEFLATE can make of it, less than there is, and elsewhere.
+  EXPECT_EQ(message(Zip({{"a.npy", npy}}, {.size = 0xFFFFFFF0})), damaged);
+  EXPECT_EQ(message(Zip({{"a.npy", npy}}, {.zip64 = true, .size = std::uint64_t{1} << 62U})),
+            damaged);
+  EXPECT_EQ(message(Zip({{"a.npy", npy}}, {.offset = 0xFFFFFF00})), damaged);
+  EXPECT_EQ(message(Zip({{"a.npy", "text"}})).substr(0, 5), "a.npy");
+  // A bomb: 20 MB behind a header that says 24 bytes.
+  const std::string bomb = npy + std::string(20'000'000, '\0');
+  EXPECT_EQ(message(Zip({{"a.npy", bomb}})), "a.npy' holds more than its header says");
+  EXPECT_NE(MessageOf([&] { return ReadNpz(Folder() + "absent.npz:a"); }), "no error");
+}
+
+TEST(Npz, NeverTakesDamageForData) {
+  const Tensor good = ReadNpz(Written("good.npz", Zip({{"a.npy", Npy(30)}})) + ":a");
+  const std::string bytes = ReadFile(Folder() + "good.npz");
+  for (std::size_t i = 0; i < bytes.size(); ++i) {
+    std::string other = bytes;
+    other[i] = static_cast<char>(other[i] ^ 0x15);
+    const std::string path = Written("flipped.npz", other);
+    // Times and versions may differ.
+    const std::string message =
+        MessageOf([&] { EXPECT_EQ(ReadNpz(path + ":a"), good) << "byte " << i; });
+    const std::string cut = Written("cut.npz", bytes.substr(0, i));
+    EXPECT_NE(MessageOf([&] { return ReadNpz(cut + ":a"); }), "no error") << i;
+  }
+}
+
+TEST(Csv, ReadsNumbersInEveryFormSpreadsheetsWrite) {
+  const std::string text =
+      "\xEF\xBB\xBFlabel, \"x\" ,y\r\n3,1,-2.5e1\r\n\r\n\"4\",+.5,1e-60\n5,7,8";
+  for (const bool zipped : {false, true}) {
+    const std::string path = Written("a.csv", zipped ? Deflated(text, 31) : text);
+    const std::vector<float> all = {3, 1, -25, 4, 0.5F, 0, 5, 7, 8};
+    EXPECT_EQ(ReadCsv(path, ""), Tensor::From<float>(DType::kF32, {3, 3}, all));
+    const std::vector<float> some = {0.5F, 0};
+    EXPECT_EQ(ReadCsv(path, "label", {1, 1}), Tensor::From<float>(DType::kF32, {1, 2}, some));
+    EXPECT_EQ(ReadCsv(path, "0").dims(), (Dims{3, 2}));
+    const std::vector<std::int64_t> labels = {4, 5};
+    EXPECT_EQ(ReadCsvColumn(path, "label", {1, 0}),
+              Tensor::From<std::int64_t>(DType::kI64, {2}, labels));
+  }
+  EXPECT_EQ(ReadCsv(Written("plain.csv", "1\n2"), "").dims(), (Dims{2, 1}));
+  std::string many = "1,2\n";  // more than is read at a time
+  for (int i = 0; i < 15; ++i) many += many;
+  EXPECT_EQ(ReadCsv(Written("many.csv", many), "").dims(), (Dims{32768, 2}));
+}
+
+TEST(Csv, NamesLineAndColumnOfWhatIsNoNumber) {
+  const auto message = [&](const std::string& text, const RowRange& rows = {}) {
+    const std::string path = Written("bad.csv", text);
+    return MessageOf([&] { return ReadCsv(path, "", rows); }).substr(path.size() + 2);
+  };
+  EXPECT_EQ(message(""), " holds no numbers");
+  EXPECT_EQ(message("a,b\n"), " holds no numbers");
+  EXPECT_EQ(message("a,b\n1,2\n\n1,nan\n"), ", line 4, column 1: 'nan' is no finite number");
+  EXPECT_EQ(message("1,\n"), ", line 1, column 1: '' is no finite number");
+  EXPECT_EQ(message("1,?\n1,2"), ", line 1, column 1: '?' is no finite number");
+  EXPECT_EQ(message("inf,2\n"), ", line 1, column 0: 'inf' is no finite number");
+  EXPECT_EQ(message("1e39\n"), ", line 1, column 0: '1e39' is no finite number");
+  EXPECT_EQ(message("1 2\n"), ", line 1, column 0: '1 2' is no finite number");
+  EXPECT_EQ(message("1,2\nx,y\n"), ", line 2, column 0: 'x' is no finite number");
+  EXPECT_EQ(message("1,2\n1,2,3\n"), ", line 2 has 3 columns; the first has 2");
+  EXPECT_EQ(message("1\n2\n", {1, 2}), " has 2 samples; 2 from 1 on were asked for");
+  EXPECT_EQ(message(std::string((1U << 24U) + 70000, '1')), " has a line of more than 16 MiB");
+  const std::string path = Written("two.csv", "label,x\n1,2\n2.5,3\n");
+  EXPECT_EQ(MessageOf([&] { return ReadCsvColumn(path, "y"); }),
+            "'" + path + "' has no column 'y'; it has 2, numbered from 0, such as label, x");
+  EXPECT_EQ(MessageOf([&] { return ReadCsvColumn(path, "0"); }),
+            "'" + path + "', line 3, column 0: '2.5' is no whole number");
+}
+
+std::string Png(std::uint32_t width, std::uint32_t height, int channels, const std::string& bytes) {
+  std::string rows;
+  const std::size_t row = static_cast<std::size_t>(width) * static_cast<std::size_t>(channels);
+  for (std::size_t at = 0; at < bytes.size(); at += row) rows += '\0' + bytes.substr(at, row);
+  const auto chunk = [](const std::string& name, const std::string& data) {
+    return High(data.size(), 4) + name + data + High(Crc(name + data), 4);
+  };
+  const char color = channels == 3 ? '\x02' : '\0';
+  return "\x89PNG\r\n\x1A\n" +
+         chunk("IHDR", High(width, 4) + High(height, 4) + '\x08' + color + std::string(3, '\0')) +
+         chunk("IDAT", Deflated(rows, 15)) + chunk("IEND", "");
+}
+
+/// 8 x 4 pixels of (200, 100, 50), as cjpeg -quality 50 -sample 1x1 -optimize writes them.
+std::string Jpeg() {
+  constexpr std::string_view kHex =
+      "ffd8ffdb004300100b0c0e0c0a100e0d0e1211101318281a181616183123251d283a333d3c3933383740485c4e40"
+      "4457453738506d51575f626768673e4d71797064785c656763ffdb0043011112121815182f1a1a2f634238426363"
+      "63636363636363636363636363636363636363636363636363636363636363636363636363636363636363636363"
+      "6363ffc00011080004000803011100021101031101ffc40014000100000000000000000000000000000002ffc400"
+      "14100100000000000000000000000000000000ffc40014010100000000000000000000000000000005ffc4001411"
+      "0100000000000000000000000000000000ffda000c03010002110311003f0022ccbfffd9";
+  std::string bytes;
+  for (std::size_t i = 0; i < kHex.size(); i += 2) {
+    bytes += static_cast<char>(std::stoi(std::string(kHex.substr(i, 2)), nullptr, 16));
+  }
+  return bytes;
+}
+
+/// Whether this build reads them.
+bool Reads(const std::string& path) {
+  return MessageOf([&] { return ReadImage(path); }).find("this build has no") == std::string::npos;
+}
+
+TEST(Image, ReadsEveryForm) {
+  const std::string pixels = "\x01\x02\x03\xF4\xF5\xF6";
+  const Tensor gray = ReadImage(Written("a.pgm", "P5 # words\n# more\n3 2\n255\n" + pixels));
+  EXPECT_EQ(gray.dims(), (Dims{2, 3, 1}));
+  EXPECT_EQ(gray.Values<std::uint8_t>()[3], 0xF4);
+  const Tensor colors = ReadImage(Written("a.ppm", "P6 1 2 255 " + pixels));
+  EXPECT_EQ(colors.dims(), (Dims{2, 1, 3}));
+  const std::string png = Written("gray.png", Png(3, 2, 1, pixels));
+  if (Reads(png)) {
+    EXPECT_EQ(ReadImage(png), gray);
+    EXPECT_EQ(ReadImage(Written("colors.png", Png(1, 2, 3, pixels))), colors);
+  }
+  const std::string jpeg = Written("a.jpg", Jpeg());
+  if (Reads(jpeg)) {
+    const Tensor image = ReadImage(jpeg);
+    ASSERT_EQ(image.dims(), (Dims{4, 8, 3}));
+    for (std::size_t i = 0; i < 96; ++i) {
+      EXPECT_NEAR(image.Values<std::uint8_t>()[i], std::vector<int>({200, 100, 50})[i % 3], 6);
+    }
+  }
+}
+
+TEST(Image, RefusesWhatIsDamagedOrHuge) {
+  const auto message = [&](const std::string& bytes) {
+    const std::string path = Written("bad", bytes);
+    return MessageOf([&] { return ReadImage(path); }).substr(path.size() + 3);
+  };
+  EXPECT_EQ(message(""), "is no PGM, PPM, PNG or JPEG image");
+  EXPECT_EQ(message("P5 x"), "is no PGM or PPM image");
+  EXPECT_EQ(message("P5"), "is no PGM or PPM image");
+  EXPECT_EQ(message("P5 2 2 65535 12345678"), "does not have 255 as its largest value");
+  EXPECT_EQ(message("P6 2 2 255 12345678901"), "is truncated");
+  const std::string huge = " pixels: none, or more than 64 million";
+  EXPECT_EQ(message("P5 99999 99999 255 1"), "is 99999 x 99999" + huge);
+  EXPECT_EQ(message("P5 0 5 255 "), "is 0 x 5" + huge);
+  const std::string png = Png(3, 2, 1, "abcdef");
+  const std::string jpeg = Jpeg();
+  if (Reads(Written("good.png", png))) {
+    EXPECT_EQ(message(Png(99999, 99999, 1, "")), "is 99999 x 99999" + huge);
+    for (std::size_t i = 4; i < png.size() - 12; ++i) {  // the last chunk says nothing
+      EXPECT_NE(message(png.substr(0, i)), "") << i;
+    }
+  }
+  if (Reads(Written("good.jpg", jpeg))) {
+    for (std::size_t i = 2; i < jpeg.size(); ++i) EXPECT_NE(message(jpeg.substr(0, i)), "") << i;
+    std::string wide = jpeg;
+    wide.replace(jpeg.find("\xFF\xC0") + 5, 4, "\xFF\xDC\xFF\xDC");
+    EXPECT_EQ(message(wide).find("is 65500 x 65500"), 0U);
+  }
+  for (const std::string& good : {png, jpeg}) {
+    for (std::size_t i = 0; i < good.size(); ++i) {
+      std::string other = good;
+      other[i] = static_cast<char>(other[i] ^ 0x22);
+      const std::string path = Written("flipped", other);
+      (void)MessageOf([&] { return ReadImage(path); });  // an image or an error, no crash
+    }
+  }
+}
+
+TEST(Image, IsFittedByBilinearInterpolation) {
+  const std::vector<std::uint8_t> pixels = {0, 100, 200, 20};
+  const Tensor image = Tensor::From<std::uint8_t>(DType::kU8, {2, 2, 1}, pixels);
+  const Tensor wide = FitImage(image, 3, 2, 4);
+  EXPECT_EQ(wide.dims(), (Dims{3, 2, 4}));
+  const std::vector<int> wanted = {0, 25, 75, 100, 200, 155, 65, 20};
+  for (std::size_t i = 0; i < 24; ++i) EXPECT_EQ(wide.Values<std::uint8_t>()[i], wanted[i % 8]);
+  EXPECT_EQ(FitImage(image, 1, 1, 1).Values<std::uint8_t>()[0], 80);
+  const std::vector<std::uint8_t> red = {255, 0, 0};
+  const Tensor gray = FitImage(Tensor::From<std::uint8_t>(DType::kU8, {1, 1, 3}, red), 1, 1, 1);
+  EXPECT_EQ(gray.Values<std::uint8_t>()[0], 76);
+}
+
+Shape InputOf(std::int64_t channels, std::int64_t height, std::int64_t width) {
+  return {Dim::Symbol("n"), channels, height, width};
+}
+
+TEST(ImageFolder, HasItsClassesByName) {
+  const std::string image = "P5 2 1 255 ";
+  std::filesystem::remove_all(Folder() + "set");  // of an earlier run
+  (void)Written("set/b/2.pgm", image + "\x05\x06");
+  (void)Written("set/b/deep/1.PGM", image + "\x07\x08");
+  (void)Written("set/a/x.pgm", image + "\x01\x02");
+  (void)Written("set/a/notes.txt", "no image");
+  DataConfig config{.format = "folder", .images = Folder() + "set/", .labels = "folders"};
+  const Dataset data = LoadDataset(config, InputOf(1, 1, 2));
+  EXPECT_EQ(data.inputs.dims(), (Dims{3, 1, 1, 2}));
+  EXPECT_EQ(data.labels, (std::vector<std::int32_t>{0, 1, 1}));
+  EXPECT_EQ(data.inputs.Values<float>()[5], 8.0F / 255.0F);
+  // Only what is taken is read.
+  (void)Written("set/b/zz.pgm", "damaged");
+  config.first = 1;
+  config.count = 2;
+  EXPECT_EQ(LoadDataset(config, InputOf(3, 1, 2)).labels, (std::vector<std::int32_t>{1, 1}));
+  config.labels = Written("labels.csv", "class\n7\n8\n9\n10\n") + ":class";
+  EXPECT_EQ(LoadDataset(config, InputOf(1, 1, 2)).labels, (std::vector<std::int32_t>{8, 9}));
+  config.labels.clear();
+  const std::string file = Folder() + "set/b/2.pgm";
+  EXPECT_EQ(MessageOf([&] { return LoadDataset(config, InputOf(1, 2, 2)); }),
+            "'" + file + "' is 2 x 1 pixels; the model's input wants 2 x 2. 'resize' scales them");
+  config.resize = true;
+  EXPECT_EQ(LoadDataset(config, InputOf(1, 4, 4)).inputs.dims(), (Dims{2, 1, 4, 4}));
+  EXPECT_NE(MessageOf([&] { return LoadDataset(config, InputOf(4, 2, 2)); }).find("[N, 1 or 3,"),
+            std::string::npos);
+  (void)Written("set/outside.pgm", image + "\x01\x02");
+  config.labels = "folders";
+  EXPECT_EQ(MessageOf([&] { return LoadDataset(config, InputOf(1, 1, 2)); }),
+            "'" + config.images + "' has images outside of subfolders: they have no class");
+  config.images = Folder() + "set/a/deep";
+  EXPECT_NE(MessageOf([&] { return ListImages(config.images); }), "no error");
+}
+
+TEST(Samples, AreShuffledWithTheirLabels) {
+  std::string text = "class,x\n";
+  for (int i = 0; i < 50; ++i) text += std::to_string(i) + "," + std::to_string(2 * i) + "\n";
+  const std::string path = Written("all.csv", text);
+  DataConfig config{.format = "csv", .images = path, .labels = path + ":class", .shuffle = 7};
+  std::set<std::int32_t> seen;
+  for (const std::int64_t first : {0, 30}) {
+    config.first = first;
+    config.count = first == 0 ? 30 : 0;
+    const Dataset part = LoadDataset(config, {Dim::Symbol("n"), 1});
+    EXPECT_EQ(part.size(), first == 0 ? 30 : 20);
+    for (std::int64_t i = 0; i < part.size(); ++i) {
+      const std::int32_t label = part.labels[static_cast<std::size_t>(i)];
+      EXPECT_EQ(part.inputs.Values<float>()[static_cast<std::size_t>(i)],
+                2.0F * static_cast<float>(label));
+      seen.insert(label);
+    }
+    EXPECT_FALSE(std::is_sorted(part.labels.begin(), part.labels.end()));
+    EXPECT_EQ(LoadDataset(config, {Dim::Symbol("n"), 1}).labels, part.labels);
+  }
+  EXPECT_EQ(seen.size(), 50U);
+  const std::vector<std::int64_t> labels(49, 1);
+  WriteNpy(Folder() + "few.npy", Tensor::From<std::int64_t>(DType::kI64, {49}, labels));
+  config.images = Written("x.csv", text.substr(text.find('\n')));
+  config.labels = Folder() + "few.npy";
+  EXPECT_EQ(MessageOf([&] {
+              return LoadDataset(config, {Dim::Symbol("n"), 2});
+            }),
+            "'" + config.labels + "' holds 49 labels, fewer than there are samples");
+}
+
+TEST(Samples, AreTurnedToChannelsFirst) {
+  std::vector<std::uint8_t> values(2 * 3 * 2 * 4);
+  for (std::size_t i = 0; i < values.size(); ++i) values[i] = static_cast<std::uint8_t>(i);
+  WriteNpy(Folder() + "hwc.npy", Tensor::From<std::uint8_t>(DType::kU8, {2, 3, 2, 4}, values));
+  DataConfig config;
+  config.format = "npz";
+  config.images = Written("a.npz", Zip({{"x.npy", ReadFile(Folder() + "hwc.npy")}})) + ":x";
+  config.layout = "hwc";
+  config.mean = {0, 1, 2, 3};
+  const Dataset data = LoadDataset(config, InputOf(4, 3, 2));
+  for (std::size_t n = 0; n < 2; ++n) {
+    for (std::size_t c = 0; c < 4; ++c) {
+      for (std::size_t i = 0; i < 6; ++i) {
+        const auto byte = static_cast<float>((n * 6 + i) * 4 + c);
+        EXPECT_EQ(data.inputs.Values<float>()[(n * 4 + c) * 6 + i],
+                  byte / 255.0F - static_cast<float>(c));
+      }
+    }
+  }
+  config.resize = true;
+  EXPECT_EQ(MessageOf([&] { return LoadDataset(config, InputOf(4, 3, 2)); }),
+            "'resize' is for images of a folder; arrays must have the model's sizes");
+}
+
+}  // namespace
+}  // namespace msc::cost
