@@ -4,6 +4,7 @@
 #include <array>
 #include <cctype>
 
+#include "compiler/base/fields.h"
 #include "gym/app/msc_translator.h"
 
 namespace msc::gym {
@@ -302,9 +303,6 @@ void Translator::AgentOptions(const json& value, const std::string& path) {
   Walk(value, path, Part::kAgentOptions);
 }
 
-// --- as it is written in documentation
-// ------------------------------------------------------------
-
 namespace {
 
 /// Text that strict JSON refuses, put right: typographic quotes, "..." for what was left out, and
@@ -343,11 +341,19 @@ std::string Tidied(std::string_view text) {
 std::optional<MscConfig> TranslateMscConfig(std::string_view text,
                                             const std::vector<std::string>& targets) {
   using nlohmann::json;
-  json config = json::parse(text, nullptr, false);
-  if (config.is_discarded()) config = json::parse(msc_config::Tidied(text), nullptr, false);
-  if (config.is_discarded() || !msc_config::IsMsc(config)) return std::nullopt;
+  // What cannot be read either way is left to who reads our own configs, and says why.
+  const auto parsed = [](std::string_view form) -> std::optional<json> {
+    try {
+      return ParseJson(form, "the config");
+    } catch (const UserError&) {
+      return std::nullopt;
+    }
+  };
+  std::optional<json> config = parsed(text);
+  if (!config) config = parsed(msc_config::Tidied(text));
+  if (!config || !msc_config::IsMsc(*config)) return std::nullopt;
   try {
-    return msc_config::Translator(targets).Run(config);
+    return msc_config::Translator(targets).Run(*config);
   } catch (const json::exception& error) {
     throw UserError(std::string("the MSC config does not fit together: ") + error.what());
   }

@@ -70,6 +70,10 @@ class BadInput(e2e.SearchTest):
     def test_a_config_that_is_no_json(self):
         self.refused("not valid JSON at byte 11", '{"model": ')
 
+    def test_a_config_that_would_overflow_the_stack(self):
+        deep = "[" * 1000000 + "]" * 1000000
+        self.refused("nested deeper", '{"quantize": {"gym": ["default"]}, "model": ' + deep + "}")
+
     def test_an_option_out_of_range(self):
         self.refused("'trials' must be between 1 and", e2e.small_config(), "--trials", "0")
 
