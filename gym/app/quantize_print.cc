@@ -1,13 +1,13 @@
 #include "gym/app/quantize_print.h"
 
 #include <algorithm>
-#include <cmath>
 #include <cstdio>
 
 #include <nlohmann/json.hpp>
 
 #include "compiler/base/file.h"
 #include "gym/app/quality_print.h"
+#include "gym/study/ranks.h"
 
 namespace msc::gym {
 namespace {
@@ -25,19 +25,6 @@ std::string Share(const std::optional<double>& value) {
 std::string Achieved(const QuantizeReport& report, const std::string& layer) {
   const auto it = report.achieved.find(layer);
   return it == report.achieved.end() || it->second.empty() ? "-" : it->second;
-}
-
-std::vector<double> Ranks(const std::vector<double>& values) {
-  std::vector<double> ranks;
-  for (const double value : values) {
-    double rank = 0;
-    for (const double other : values) {
-      if (other < value) rank += 1;
-      if (other == value) rank += 0.5;
-    }
-    ranks.push_back(rank);
-  }
-  return ranks;
 }
 
 /// Points of accuracy that the layer costs alone; nothing without labels.
@@ -61,10 +48,13 @@ void PrintCorrelation(const QuantizeReport& report) {
     cosine.push_back(-row.alone.cosine);
     drop.push_back(*lost);
   }
-  if (drop.empty()) return;
+  if (drop.size() < 2) return;
+  const auto correlation = [&](const std::vector<double>& with) {
+    return RankCorrelation(with, drop).value_or(0);
+  };
   std::printf(
       "rank correlation with accuracy lost, a layer alone: KL %.2f, MSE %.2f, cosine %.2f\n",
-      RankCorrelation(kl, drop), RankCorrelation(mse, drop), RankCorrelation(cosine, drop));
+      correlation(kl), correlation(mse), correlation(cosine));
 }
 
 /// Where sums of pairs overflow and what to do about it.
@@ -85,21 +75,6 @@ void PrintPairs(const QuantizeReport& report) {
 }
 
 }  // namespace
-
-double RankCorrelation(const std::vector<double>& a, const std::vector<double>& b) {
-  const std::vector<double> x = Ranks(a);
-  const std::vector<double> y = Ranks(b);
-  const double mean = static_cast<double>(x.size()) / 2;  // of ranks that start at a half
-  double xx = 0;
-  double yy = 0;
-  double xy = 0;
-  for (std::size_t i = 0; i < x.size(); ++i) {
-    xx += (x[i] - mean) * (x[i] - mean);
-    yy += (y[i] - mean) * (y[i] - mean);
-    xy += (x[i] - mean) * (y[i] - mean);
-  }
-  return xx > 0 && yy > 0 ? xy / std::sqrt(xx * yy) : 0.0;
-}
 
 void WriteSensitivityCsv(const std::vector<SensitivityRow>& rows, const std::string& file) {
   std::string text =

@@ -35,10 +35,6 @@ struct QuantizeReport {
   std::vector<SensitivityRow> sensitivity;      ///< where it was asked for
 };
 
-/// Spearman's rank correlation of two lists of one length, equal values sharing their mean rank; 0
-/// for fewer than two values or where one list is constant.
-[[nodiscard]] double RankCorrelation(const std::vector<double>& a, const std::vector<double>& b);
-
 /// A row a layer; changes of accuracy in points where samples have labels.
 void WriteSensitivityCsv(const std::vector<SensitivityRow>& rows, const std::string& file);
 

@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "compiler/base/error.h"
+#include "gym/study/ranks.h"
 
 namespace msc::gym {
 namespace {
@@ -12,22 +13,6 @@ namespace {
 constexpr std::size_t kFewest = 10;
 constexpr std::size_t kFolds = 5;
 constexpr std::size_t kAll = kFolds;  // no fold is left out
-
-/// Places in the order of the values, from 0; equal values share the mean of theirs.
-std::vector<double> Ranks(std::span<const double> values) {
-  std::vector<std::size_t> order(values.size());
-  std::iota(order.begin(), order.end(), std::size_t{0});
-  std::stable_sort(order.begin(), order.end(),
-                   [&](std::size_t a, std::size_t b) { return values[a] < values[b]; });
-  std::vector<double> ranks(values.size());
-  for (std::size_t i = 0; i < order.size();) {
-    std::size_t end = i;
-    while (end < order.size() && values[order[end]] == values[order[i]]) ++end;
-    const double mean = (static_cast<double>(i) + static_cast<double>(end) - 1) / 2;
-    for (; i < end; ++i) ranks[order[i]] = mean;
-  }
-  return ranks;
-}
 
 double Mean(std::span<const double> values) {
   return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());

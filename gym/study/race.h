@@ -94,9 +94,4 @@ class RacingProblem final : public SearchProblem {
   std::map<std::string, std::pair<std::vector<double>, std::vector<double>>> pairs_;
 };
 
-/// Spearman's rank correlation, ties at their mean rank; nothing where all values of one side are
-/// the same. As many values on both sides, at least two.
-[[nodiscard]] std::optional<double> RankCorrelation(std::span<const double> a,
-                                                    std::span<const double> b);
-
 }  // namespace msc::gym
