@@ -24,7 +24,9 @@ namespace msc::envs {
 /// What an env over a model is made from. An env takes what it needs and refuses (UserError) a
 /// context without it; toys need nothing.
 struct EnvContext {
-  std::shared_ptr<const Graph> graph;         ///< canonical form of the model to compress
+  std::shared_ptr<const Graph> graph;  ///< canonical form of the model to compress
+  /// What candidates begin with, for envs that decide who runs what and how; none: nothing.
+  std::shared_ptr<const Strategy> base = {};
   cost::Evaluator* evaluator = nullptr;       ///< tries candidates; outlives the env
   std::string target;                         ///< who runs the model
   std::map<std::string, TensorScale> scales;  ///< of every tensor an 8-bit layer may touch

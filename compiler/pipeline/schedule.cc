@@ -31,13 +31,23 @@ const std::string& RunnerOf(const Lowered& lowered, const std::string& node) {
 
 }  // namespace
 
-std::vector<ScheduledKernel> FindKernels(const Graph& lowered, const Target& target) {
+std::vector<ScheduledKernel> FindKernels(const Lowered& lowered, const TargetRegistry& registry) {
+  std::map<std::string, std::string> runners;
+  for (const PartitionRegion& region : lowered.regions) {
+    for (const std::string& node : region.nodes) runners.emplace(node, region.target);
+  }
   std::vector<ScheduledKernel> kernels;
   std::map<std::string, std::size_t> known;
-  for (const NodeId id : lowered.order()) {
-    if (!target.Supports(lowered, id)) continue;
-    KernelChoices choices = target.Schedules(lowered, id);
+  const Graph& graph = lowered.graph;
+  for (const NodeId id : graph.order()) {
+    const auto runner = runners.find(graph.node(id).name);
+    const std::string& spec = runner == runners.end() ? lowered.target : runner->second;
+    const Target& target = registry.Get(spec);
+    if (!target.Supports(graph, id)) continue;
+    KernelChoices choices = target.Schedules(graph, id);
     if (choices.schedules.size() < 2) continue;
+    // Two option sets of one target may write what they call the same differently.
+    if (spec != lowered.target) choices.kernel += " on " + spec;
     const auto [it, is_new] = known.emplace(choices.kernel, kernels.size());
     if (is_new) {
       kernels.push_back({.kernel = std::move(choices.kernel),
@@ -46,8 +56,8 @@ std::vector<ScheduledKernel> FindKernels(const Graph& lowered, const Target& tar
                          .choices = std::move(choices.schedules)});
     }
     ScheduledKernel& kernel = kernels[it->second];
-    kernel.layers.push_back(lowered.node(id).name);
-    kernel.flops += CostOf(lowered, id).flops;
+    kernel.layers.push_back(graph.node(id).name);
+    kernel.flops += CostOf(graph, id).flops;
   }
   return kernels;
 }

@@ -11,9 +11,10 @@
 
 namespace msc {
 
-/// Nodes of a graph whose kernels can be written in several ways by `target`, as it runs them by
-/// itself: those with equal kernels together, in the order of their first nodes.
-[[nodiscard]] std::vector<ScheduledKernel> FindKernels(const Graph& lowered, const Target& target);
+/// Nodes whose kernels can be written in several ways by who runs them: those with equal kernels
+/// together, in the order of their first nodes. Schedules that nodes carry do not count.
+[[nodiscard]] std::vector<ScheduledKernel> FindKernels(const Lowered& lowered,
+                                                       const TargetRegistry& registry);
 
 /// Writes schedules, by node name, onto the nodes of a lowered graph. UserError if there is no such
 /// node, or if who runs it cannot have that schedule for these sizes and on this machine.

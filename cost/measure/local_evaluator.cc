@@ -123,6 +123,11 @@ std::optional<Result<ChildAnswer>> LocalEvaluator::Ask(const ChildRequest& reque
 }
 
 std::optional<Result<Strategy>> LocalEvaluator::Fit(const Strategy& strategy, const Stop& stop) {
+  if (!strategy.fit.weights.empty() && strategy.fit.values == nullptr) {
+    Strategy read = strategy;
+    LoadFitted(WeightsPath(folder_.path, strategy), read);
+    return read;
+  }
   if (strategy.fit.samples.empty() || !strategy.fit.weights.empty()) return strategy;
   ChildRequest request;
   request.folder = folder_.path;

@@ -43,7 +43,8 @@ class LocalEvaluator final : public Evaluator {
   [[nodiscard]] const PreparedFolder& folder() const noexcept { return folder_; }
 
   /// The strategy with what samples decide, where it leaves something to them (FitStrategy), its
-  /// weights read; as it is where not. Nothing if stopped.
+  /// weights read; as it is where not, but for weights that were made before, which are read from
+  /// the prepared folder (WeightsPath; UserError if they are not there). Nothing if stopped.
   [[nodiscard]] std::optional<Result<Strategy>> Fit(const Strategy& strategy,
                                                     const std::function<bool()>& stop = {});
 

@@ -20,6 +20,7 @@ StrategyProblem::StrategyProblem(std::string_view id, const EnvContext& context)
 }
 
 Strategy StrategyProblem::Undecided() const {
+  if (context_.base != nullptr) return *context_.base;
   Strategy strategy;
   strategy.model_hash = model_hash_;
   strategy.target = context_.target;
@@ -99,6 +100,7 @@ std::string StrategyProblem::DoHash() const {
     hash.Add(decision.name + "\n");
     for (const std::string& choice : decision.choices) hash.Add(choice + "\n");
   }
+  if (context_.base != nullptr) hash.Add(StrategyHash(*context_.base) + "\n");
   hash.Add(Meaning());
   return hash.Hex();
 }

@@ -23,7 +23,7 @@ class StrategyProblem : public gym::SearchProblem {
   /// The last choice of every decision.
   [[nodiscard]] gym::Assignment LastChoices() const;
   [[nodiscard]] const EnvContext& context() const { return context_; }
-  /// Of the graph, model and target set, nothing decided.
+  /// Of the graph, model and target set, nothing decided but what the context begins with.
   [[nodiscard]] Strategy Undecided() const;
 
  private:

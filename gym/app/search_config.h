@@ -97,6 +97,7 @@ struct ObjectiveConfig {
 struct SearchConfig {
   std::string model;
   std::vector<std::string> shapes;
+  std::string strategy;
   std::string env = "quantize";
   std::string agent = "auto";
   std::string target = "onednn";
@@ -118,6 +119,9 @@ struct SearchConfig {
     visit("model", self.model, "the ONNX file; relative to the config file");
     visit("shapes", self.shapes,
           "sizes of inputs whose dimensions the model leaves open, as NAME=1x3x640x640");
+    visit("strategy", self.strategy,
+          "file that a search of partitions or schedules begins with: its channels, weights and "
+          "precisions stay; relative to the config file");
     visit("env", self.env,
           "what is decided: precisions, channels, both together, who runs which part, or how "
           "kernels are written",

@@ -101,16 +101,14 @@ void PrepareCover(const AppContext& context, const SearchConfig& config, const R
   const std::string file = paths.At(kCoverFile);
   const CompileOptions compile{.threads = config.threads,
                                .bindings = BatchBindings(*prepared.graph, 1)};
-  Strategy plain;
-  plain.model_hash = GraphHash(*prepared.graph);
-  plain.target = config.target;
-  const cost::RegionSource source(*prepared.graph, plain, compile);
+  const Strategy start = StartOf(config, prepared);
+  const cost::RegionSource source(*prepared.graph, start, compile);
   auto problem = std::make_shared<CoverProblem>(cost::ProposeRegions(
       BindSizes(*prepared.graph, compile), source, config.partition.targets, prepared.targets));
   prepared.cover = problem;
   if (std::filesystem::exists(file)) {
     const CoverFile found = ReadCover(file);
-    if (found.model_hash != plain.model_hash || found.targets != config.partition.targets) {
+    if (found.model_hash != start.model_hash || found.targets != config.partition.targets) {
       throw UserError("'" + file + "' was made by another config; choose another --out");
     }
     SetCosts(found, file, *problem);

@@ -32,6 +32,7 @@ bool Schedules(const SearchConfig& config) {
 envs::EnvContext SearchContext(const SearchConfig& config, const Prepared& prepared,
                                cost::Evaluator& evaluator) {
   return {.graph = prepared.graph,
+          .base = prepared.base,
           .evaluator = &evaluator,
           .target = config.target,
           .scales = prepared.scales,

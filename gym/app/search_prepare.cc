@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <filesystem>
 #include <functional>
 #include <span>
@@ -13,6 +14,7 @@
 #include "compiler/pipeline/batch.h"
 #include "compiler/pipeline/calibrate.h"
 #include "compiler/pipeline/compile.h"
+#include "compiler/pipeline/fitted.h"
 #include "compiler/pipeline/prune.h"
 #include "compiler/pipeline/schedule.h"
 #include "cost/measure/folder.h"
@@ -202,17 +204,51 @@ cost::PreparedFolder PrepareSamples(const SearchConfig& config, const Prepared& 
 /// measured.
 void WriteKernels(const SearchConfig& config, const RunPaths& paths, const Prepared& prepared) {
   if (std::filesystem::exists(paths.At("kernels.json"))) return;
-  const Target& target = prepared.targets.Get(config.target);
   const CompileOptions one{.threads = config.threads,
                            .bindings = BatchBindings(*prepared.graph, 1)};
+  const Strategy start = StartOf(config, prepared);
   KernelsFile file;
   file.model_hash = GraphHash(*prepared.graph);
-  file.kernels = FindKernels(Lower(*prepared.graph, target, one), target);
+  file.kernels =
+      FindKernels(LowerFor(ApplyStrategy(*prepared.graph, start), start, prepared.targets, one),
+                  prepared.targets);
   const auto most = static_cast<std::size_t>(config.schedule.choices);
   for (ScheduledKernel& kernel : file.kernels) {
     if (kernel.choices.size() > most) kernel.choices.resize(most);
   }
   WriteFileAtomic(paths.At("kernels.json"), ToJsonText(file, 1) + "\n");
+}
+
+/// The strategy that the config names, without what is decided anew. UserError where the search
+/// decides the rest of it, too, or it is another model's.
+Strategy LoadBase(const SearchConfig& config, const Graph& graph) {
+  if (!Places(config) && !Schedules(config)) {
+    throw UserError("'strategy' is what a search of partitions or schedules begins with; '" +
+                    config.env + "' decides precisions or channels itself: leave it out");
+  }
+  Strategy base = LoadStrategy(config.strategy);
+  (void)ApplyStrategy(graph, base);  // before anything is measured
+  base.schedules.clear();
+  if (Places(config)) base.partition.clear();
+  if (base.partition.empty()) base.target = config.target;
+  base.model_hash = GraphHash(graph);
+  return base;
+}
+
+/// Specs of all that may run a candidate or what it is compared with, each once.
+std::vector<std::string> RunnersOf(const SearchConfig& config, const Strategy* base) {
+  std::vector<std::string> runners = {config.target};
+  const auto add = [&](const std::string& spec) {
+    if (std::find(runners.begin(), runners.end(), spec) == runners.end()) runners.push_back(spec);
+  };
+  if (Places(config)) {
+    for (const std::string& spec : config.partition.targets) add(spec);
+  }
+  if (base != nullptr) {
+    add(base->target);
+    for (const PartitionRegion& region : base->partition) add(region.target);
+  }
+  return runners;
 }
 
 /// Before the layers are known, without which none can be made.
@@ -226,6 +262,14 @@ void CheckAgent(const std::string& name) {
 }
 
 }  // namespace
+
+Strategy StartOf(const SearchConfig& config, const Prepared& prepared) {
+  if (prepared.base != nullptr) return *prepared.base;
+  Strategy start;
+  start.model_hash = GraphHash(*prepared.graph);
+  start.target = config.target;
+  return start;
+}
 
 std::shared_ptr<const std::vector<ScheduledKernel>> ReadKernels(const RunPaths& paths,
                                                                 const Graph& graph) {
@@ -244,13 +288,11 @@ Prepared LoadSearch(const SearchConfig& config) {
   CheckAgent(config.agent);
   Prepared prepared;
   prepared.targets = MakeTargets();
-  prepared.runners = {config.target};
-  if (Places(config)) {
-    for (const std::string& spec : config.partition.targets) {
-      if (spec != config.target) prepared.runners.push_back(spec);
-    }
-  }
   prepared.graph = std::make_shared<const Graph>(LoadModel(config.model, config.shapes));
+  if (!config.strategy.empty()) {
+    prepared.base = std::make_shared<const Strategy>(LoadBase(config, *prepared.graph));
+  }
+  prepared.runners = RunnersOf(config, prepared.base.get());
   prepared.machine = cost::ReadMachine();
   prepared.machine.libraries["mscgym"] = MSC_VERSION;
   for (const std::string& spec : prepared.runners) {
@@ -280,6 +322,10 @@ void PrepareSearch(const AppContext& context, const SearchConfig& config, const 
   line.Show("[prepare] outputs of the uncompressed model");
   const cost::PreparedFolder folder =
       PrepareSamples(config, prepared, calibration, paths.prepared());
+  // Where whoever measures finds them: what is said of a trial holds no weights.
+  if (prepared.base != nullptr && prepared.base->fit.values != nullptr) {
+    SaveFitted(*prepared.base, cost::WeightsPath(paths.prepared(), *prepared.base));
+  }
   prepared.labelled = folder.labelled;
   prepared.fit_hash = folder.fit_hash;
 }

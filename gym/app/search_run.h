@@ -34,8 +34,10 @@ struct RunPaths {
 /// What a search knows before its first trial.
 struct Prepared {
   TargetRegistry targets;
-  std::vector<std::string> runners;           ///< specs of all that may run a candidate
-  std::shared_ptr<const Graph> graph;         ///< canonical
+  std::vector<std::string> runners;    ///< specs of all that may run a candidate
+  std::shared_ptr<const Graph> graph;  ///< canonical
+  /// What the search begins with, its weights read; none where it begins with the model.
+  std::shared_ptr<const Strategy> base;
   std::map<std::string, TensorScale> scales;  ///< of activations
   std::vector<double> unit_scores;            ///< of channels; empty where none are pruned
   std::string fit_hash;                       ///< of what candidates are fitted to; empty = nothing
@@ -48,10 +50,13 @@ struct Prepared {
 
 /// Whether candidates may have fewer channels.
 [[nodiscard]] bool Prunes(const SearchConfig& config);
-/// Whether what is decided is who runs which part of the model, in f32.
+/// Whether what is decided is who runs which part of the model.
 [[nodiscard]] bool Places(const SearchConfig& config);
 /// Whether they are the same model, and only its kernels are written otherwise.
 [[nodiscard]] bool Schedules(const SearchConfig& config);
+/// What every candidate of a search is but for what is decided: its strategy, or the model as it is
+/// on the config's target.
+[[nodiscard]] Strategy StartOf(const SearchConfig& config, const Prepared& prepared);
 /// What the run directory of such a search says of its kernels. UserError if the file is of another
 /// form or model.
 [[nodiscard]] std::shared_ptr<const std::vector<ScheduledKernel>> ReadKernels(const RunPaths& paths,

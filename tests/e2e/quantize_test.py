@@ -42,6 +42,35 @@ class Quantize(e2e.ShippedModelTest):
         self.succeed("export", self.model, "--strategy", plan, "--out", again)
         with open(onnx, "rb") as one, open(again, "rb") as other:
             self.assertEqual(one.read(), other.read())
+        self.check_schedules(plan)
+
+    def check_schedules(self, plan):
+        """A search over kernels begins with the plan, fitted weights included."""
+        config = e2e.small_config()
+        config.update(env="schedule", target="native", strategy=os.path.basename(plan), trials=2,
+                      finalists=1, agent="random", schedule={"choices": 2},
+                      objective={"minimize": ["latency"]})
+        config["quality"].update(samples=50, final_samples=50)
+        path, run = self.write("config.json", config), self.at("run")
+        self.succeed("search", path, "--out", run, "--workers", "2")
+        with open(os.path.join(run, "best", "strategy.json"), encoding="utf-8") as file:
+            best = json.load(file)
+        with open(plan, encoding="utf-8") as file:
+            begun = json.load(file)
+        for part in ("quantize", "fit"):
+            self.assertEqual(best[part], begun[part])
+        self.assertEqual(best["target"], "native")
+        for trial in e2e.trials(run).values():
+            self.assertNotIn("failure", trial)
+        weights = e2e.read(plan.replace(".json", ".weights"))
+        self.assertEqual(e2e.read(os.path.join(run, "best", "strategy.weights")), weights)
+        for change, text in (({"env": "prune"}, "decides precisions or channels itself"),
+                             ({"strategy": "none.json"}, "none.json")):
+            refused = self.mscgym("search", self.write("other.json", {**config, **change}), "--out",
+                                  self.at("other"))
+            self.assertEqual(refused.returncode, 2, refused.stderr)
+            self.assertIn(text, refused.stderr)
+            self.assertFalse(os.path.exists(self.at("other")))
 
     def test_sensitivities_are_written(self):
         path = self.at("sensitivity.csv")

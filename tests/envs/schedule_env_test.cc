@@ -57,6 +57,21 @@ TEST(ScheduleEnv, LeavesTheStrategyEmptyWhereNothingIsChosen) {
   EXPECT_EQ(env->problem()->Anchors()[0].second, (gym::Assignment{0, 0}));
 }
 
+TEST(ScheduleEnv, KeepsWhatItBeginsWith) {
+  EnvContext context = Context();
+  const std::string plain = MakeScheduleEnv(context)->problem()->Hash();
+  Strategy base;
+  base.target = "native";
+  base.quantize.layers["a"] = "bf16";
+  base.partition = {{.nodes = {"c"}, .target = "onednn"}};
+  context.base = std::make_shared<const Strategy>(base);
+  const auto env = MakeScheduleEnv(context);
+  EXPECT_NE(env->problem()->Hash(), plain);
+  EXPECT_EQ(StrategyFromJson(env->problem()->Describe({0, 0}), "it"), base);
+  base.schedules = {{"a", kOther}, {"b", kOther}};
+  EXPECT_EQ(StrategyFromJson(env->problem()->Describe({1, 0}), "it"), base);
+}
+
 TEST(ScheduleEnv, HasAnotherHashWhereADecisionSpeaksForOtherLayers) {
   EnvContext context = Context();
   const std::string before = MakeScheduleEnv(context)->problem()->Hash();

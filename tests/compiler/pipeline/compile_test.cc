@@ -154,18 +154,26 @@ Strategy Scheduled(const std::string& target, const std::string& layer,
   return strategy;
 }
 
+/// What there is to choose where `target` runs it all, or what regions leave of it.
+std::vector<ScheduledKernel> KernelsOf(const Graph& graph, const std::string& target,
+                                       const CompileOptions& options = {},
+                                       const std::vector<PartitionRegion>& regions = {}) {
+  const TargetRegistry targets = Targets();
+  Strategy strategy;
+  strategy.target = target;
+  strategy.partition = regions;
+  return FindKernels(LowerFor(graph, strategy, targets, options), targets);
+}
+
 TEST(Schedules, AreSharedByLayersWithEqualKernels) {
   const Graph graph = Net();
-  const TargetRegistry targets = Targets();
-  const Target& native = targets.Get("native");
-  const std::vector<ScheduledKernel> kernels = FindKernels(Lower(graph, native, {}), native);
+  const std::vector<ScheduledKernel> kernels = KernelsOf(graph, "native");
   ASSERT_EQ(kernels.size(), 3U);
   EXPECT_EQ(kernels[0].kernel, "conv 3x3 3 > 4 to 6x6 padded f32");
   EXPECT_EQ(kernels[0].layers, (std::vector<std::string>{"conv1"}));
   EXPECT_EQ(kernels[2].kernel, "product 4 > 5 of 1 rows f32");
   EXPECT_GT(kernels[1].flops, 0);
-  const Target& reference = targets.Get("reference");
-  EXPECT_TRUE(FindKernels(Lower(graph, reference, {}), reference).empty());
+  EXPECT_TRUE(KernelsOf(graph, "reference").empty());
   Graph twice = ParseGraph(R"(graph twice {
     input %x : f32[1,4,6,6]
     const %w : f32[4,4,3,3] = random 1
@@ -174,9 +182,23 @@ TEST(Schedules, AreSharedByLayersWithEqualKernels) {
     output %b
   })");
   InferTypes(twice);
-  const std::vector<ScheduledKernel> shared = FindKernels(Lower(twice, native, {}), native);
+  const std::vector<ScheduledKernel> shared = KernelsOf(twice, "native");
   ASSERT_EQ(shared.size(), 1U);
   EXPECT_EQ(shared[0].layers, (std::vector<std::string>{"first", "second"}));
+}
+
+TEST(Schedules, AreForWhoRunsTheKernel) {
+  const Graph graph = Net();
+  const std::vector<ScheduledKernel> whole = KernelsOf(graph, "native");
+  const std::vector<ScheduledKernel> rest =
+      KernelsOf(graph, "native", {}, {{.nodes = {"conv1"}, .target = "reference"}});
+  ASSERT_EQ(rest.size(), whole.size() - 1);
+  EXPECT_EQ(rest[0].kernel, whole[1].kernel);
+  const std::vector<ScheduledKernel> part =
+      KernelsOf(graph, "reference", {}, {{.nodes = {"conv1"}, .target = "native"}});
+  ASSERT_EQ(part.size(), 1U);
+  EXPECT_TRUE(part[0].kernel.ends_with(" on native")) << part[0].kernel;
+  EXPECT_EQ(part[0].layers, (std::vector<std::string>{"conv1"}));
 }
 
 /// As above: most kernels are compiled already.
@@ -185,8 +207,7 @@ const CompileOptions kTwo{.threads = 1, .bindings = {{"batch", 2}}};
 TEST(Schedules, OfAStrategyAreReplayed) {
   const Graph graph = Net();
   const TargetRegistry targets = Targets();
-  const Target& native = targets.Get("native");
-  const KernelSchedule other = FindKernels(Lower(graph, native, kTwo), native)[0].choices.back();
+  const KernelSchedule other = KernelsOf(graph, "native", kTwo)[0].choices.back();
   const Strategy strategy =
       StrategyFromJson(ToJson(Scheduled("native", "conv1", other)), "a strategy");
   EXPECT_EQ(strategy.schedules.at("conv1"), other);
