@@ -26,7 +26,15 @@ struct Library {
   std::string absence;
 };
 
+/// From 1.29 on the released libraries tell their maker what they run, and keep a file in the
+/// user's cache that every session adds to, until a measuring child may not write any more of it.
+/// They ask once, when they start. Whoever sets the variable keeps it.
+void SilenceTelemetry() {
+  (void)::setenv("ORT_DISABLE_TELEMETRY", "1", 0);
+}
+
 Library Load() {
+  SilenceTelemetry();
   const std::string path = LibraryPath();
   const auto absent = [&](const std::string& why) {
     return Library{.api = nullptr, .version = "", .absence = "ONNX Runtime is absent: " + why};

@@ -1,5 +1,7 @@
 #include "compiler/targets/onnxruntime/onnxruntime.h"
 
+#include <cstdlib>
+#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -39,6 +41,19 @@ Graph Parsed(const std::string& text) {
   Graph graph = ParseGraph(text);
   InferTypes(graph);
   return graph;
+}
+
+/// What the library leaves there would be sent to its maker. Other tests of this process may have
+/// started it before: alone, as ctest runs it, the test says something.
+TEST_F(OnnxRuntime, KeepsNoRecordOfWhatItRuns) {
+  const std::string cache = testing::TempDir() + "onnxruntime_cache";
+  std::filesystem::remove_all(cache);
+  std::filesystem::create_directories(cache);
+  ASSERT_EQ(::setenv("XDG_CACHE_HOME", cache.c_str(), 1), 0);
+  Executable executable =
+      Build(Parsed("graph g { input %x : f32[4]\n %y = Relu(%x)\n output %y }"));
+  (void)executable.Run(std::vector<Tensor>{Tensor(DType::kF32, {4})});
+  EXPECT_TRUE(std::filesystem::is_empty(cache));
 }
 
 constexpr const char* kNet = R"(graph g {
