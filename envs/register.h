@@ -41,6 +41,8 @@ struct EnvContext {
   std::int64_t align = 1;  ///< pruned layers keep multiples of so many channels
   /// How the target may write the kernels of the model as it is.
   std::shared_ptr<const std::vector<ScheduledKernel>> kernels = {};
+  /// By layer, precisions that the target does not compute itself: not offered.
+  std::map<std::string, std::vector<Precision>> lacked = {};
 };
 
 using EnvRegistry = gym::EnvRegistry<const EnvContext&>;

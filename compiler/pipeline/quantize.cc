@@ -63,6 +63,19 @@ std::vector<QuantizedLayer> MakeRows(const std::vector<QuantizableLayer>& layers
   return rows;
 }
 
+/// Whether the target leaves the layer, or a conversion of what it reads, to somebody else.
+bool Refuses(const Target& target, const Graph& lowered, NodeId layer) {
+  if (!target.Supports(lowered, layer)) return true;
+  for (const ValueId input : lowered.node(layer).inputs) {
+    const NodeId made_by = input == kNoValue ? kNoNode : lowered.producer(input);
+    if (made_by == kNoNode) continue;
+    const std::string& op = lowered.node(made_by).op;
+    const bool converts = op == "DequantizeLinear" || op == "QuantizeLinear" || op == "Cast";
+    if (converts && !target.Supports(lowered, made_by)) return true;
+  }
+  return false;
+}
+
 }  // namespace
 
 QuantizedModel QuantizeModel(const Graph& canonical, const Strategy& base,
@@ -109,6 +122,31 @@ QuantizedModel QuantizeModel(const Graph& canonical, const Strategy& base,
     SetFitted(std::move(fitted), result.strategy);
   }
   return result;
+}
+
+std::map<std::string, std::vector<Precision>> LackedPrecisions(
+    const Graph& canonical, const std::map<std::string, TensorScale>& scales,
+    const std::string& target, const TargetRegistry& registry) {
+  std::map<std::string, std::vector<Precision>> lacked;
+  const Target& wanted = registry.Get(target);
+  if (wanted.facts().name == "reference") return lacked;
+  const std::vector<QuantizableLayer> layers = FindQuantizableLayers(canonical);
+  for (const Precision precision : {Precision::kBF16, Precision::kInt8}) {
+    Strategy all;
+    all.target = target;
+    for (const QuantizableLayer& layer : layers) {
+      const bool allowed =
+          std::find(layer.allowed.begin(), layer.allowed.end(), precision) != layer.allowed.end();
+      if (allowed) all.quantize.layers[layer.name] = std::string(Name(precision));
+    }
+    all.quantize.activations = ScalesNeeded(layers, all.quantize.layers, scales);
+    const Graph lowered = Lower(ApplyStrategy(canonical, all), wanted, {});
+    for (const auto& [name, unused] : all.quantize.layers) {
+      const NodeId layer = lowered.FindNode(name);
+      if (layer != kNoNode && Refuses(wanted, lowered, layer)) lacked[name].push_back(precision);
+    }
+  }
+  return lacked;
 }
 
 std::string AchievedPrecision(const Executable& executable, const std::string& target,

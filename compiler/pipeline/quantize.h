@@ -106,6 +106,13 @@ using QuantizeProgress = std::function<void(const std::string&, double)>;
                                            const TargetRegistry& registry,
                                            const QuantizeProgress& progress = {});
 
+/// Precisions, by layer, that `target` does not compute by itself: it refuses the layer, or what
+/// narrows and widens the values beside it, and "reference" would run those. None of f32, and
+/// nothing for "reference". `scales` has every tensor that a layer touches. UserError as Lower.
+[[nodiscard]] std::map<std::string, std::vector<Precision>> LackedPrecisions(
+    const Graph& canonical, const std::map<std::string, TensorScale>& scales,
+    const std::string& target, const TargetRegistry& registry);
+
 /// In what a layer really runs, read from the compiled steps: "int8", or "f32 on reference" where
 /// another target than `target` runs it; empty where no step names it.
 [[nodiscard]] std::string AchievedPrecision(const Executable& executable, const std::string& target,

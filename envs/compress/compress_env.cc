@@ -27,7 +27,7 @@ class CompressProblem final : public StrategyProblem {
   explicit CompressProblem(const EnvContext& context)
       : StrategyProblem(kId, context),
         channels_(context),
-        layers_(FindQuantizableLayers(*context.graph)),
+        layers_(OfferedLayers(context)),
         precisions_(QuantizeDecisions(layers_)) {
     if (channels_.decisions().empty() || layers_.empty()) {
       throw UserError(std::string("the model has ") +

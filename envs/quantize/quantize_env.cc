@@ -21,7 +21,7 @@ class QuantizeProblem final : public StrategyProblem {
  public:
   explicit QuantizeProblem(const EnvContext& context)
       : StrategyProblem(kId, context),
-        layers_(FindQuantizableLayers(*context.graph)),
+        layers_(OfferedLayers(context)),
         decisions_(QuantizeDecisions(layers_)) {
     if (layers_.empty()) {
       throw UserError("the model has no Conv, Gemm or MatMul with constant weights to quantize");
@@ -74,6 +74,20 @@ class QuantizeProblem final : public StrategyProblem {
 };
 
 }  // namespace
+
+std::vector<QuantizableLayer> OfferedLayers(const EnvContext& context) {
+  std::vector<QuantizableLayer> layers = FindQuantizableLayers(*context.graph);
+  for (QuantizableLayer& layer : layers) {
+    const auto lacked = context.lacked.find(layer.name);
+    if (lacked == context.lacked.end()) continue;
+    std::erase_if(layer.allowed, [&](Precision precision) {
+      const auto& all = lacked->second;
+      return precision != Precision::kF32 &&
+             std::find(all.begin(), all.end(), precision) != all.end();
+    });
+  }
+  return layers;
+}
 
 std::vector<gym::Decision> QuantizeDecisions(const std::vector<QuantizableLayer>& layers) {
   std::vector<gym::Decision> decisions;

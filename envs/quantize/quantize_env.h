@@ -15,12 +15,15 @@ namespace msc::envs {
 /// "Quantize-v0": the precision of every Conv, Gemm and MatMul with constant weights, in graph
 /// order.
 ///
-/// One decision a layer, out of f32, bf16 and int8 as far as the layer allows; anchors all-int8,
-/// all-bf16, all-f32. Features of a layer, each in [0, 1]: place in the network, share of
+/// One decision a layer, out of f32, bf16 and int8 as far as layer and target allow; anchors
+/// all-int8, all-bf16, all-f32. Features of a layer, each in [0, 1]: place in the network, share of
 /// multiply-adds, share of weights, kernel size / 8, input and output channels / 4096. The reward
 /// of the last step is -(latency ratio) - distill_loss. UserError if the context lacks a model or
 /// an evaluator, or the model has no such layer.
 [[nodiscard]] std::unique_ptr<gym::Env> MakeQuantizeEnv(const EnvContext& context);
+
+/// The model's layers, each with the precisions that the context offers it.
+[[nodiscard]] std::vector<QuantizableLayer> OfferedLayers(const EnvContext& context);
 
 /// The decisions of that env: a layer's allowed precisions by name.
 [[nodiscard]] std::vector<gym::Decision> QuantizeDecisions(

@@ -41,7 +41,8 @@ envs::EnvContext SearchContext(const SearchConfig& config, const Prepared& prepa
           .fit_hash = prepared.fit_hash,
           .unit_scores = prepared.unit_scores,
           .align = config.prune.align,
-          .kernels = prepared.kernels};
+          .kernels = prepared.kernels,
+          .lacked = prepared.lacked};
 }
 
 std::unique_ptr<Env> MakeSearchEnv(const SearchConfig& config, const envs::EnvContext& context) {
@@ -63,6 +64,7 @@ std::vector<Decision> DecisionsOf(const SearchConfig& config, const RunPaths& pa
   prepared.graph =
       std::make_shared<const Graph>(cost::LoadCanonical(cost::OpenFolder(paths.prepared())));
   if (Schedules(config)) prepared.kernels = ReadKernels(paths, *prepared.graph);
+  prepared.lacked = ReadLacked(paths);
   return DecisionsOf(config, prepared);
 }
 

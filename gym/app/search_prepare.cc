@@ -16,6 +16,7 @@
 #include "compiler/pipeline/compile.h"
 #include "compiler/pipeline/fitted.h"
 #include "compiler/pipeline/prune.h"
+#include "compiler/pipeline/quantize.h"
 #include "compiler/pipeline/schedule.h"
 #include "cost/measure/folder.h"
 #include "cost/quality/dataset.h"
@@ -40,6 +41,17 @@ struct ScalesFile {
     visit("format", self.format, "version of this file's form", Within::OneOf({"msc-scales-1"}));
     visit("model_hash", self.model_hash, "hash of the canonical graph");
     visit("scales", self.scales, "scales by tensor name");
+  }
+};
+
+/// What the target does not compute of the model.
+struct LackedFile {
+  std::string format = "msc-lacked-1";
+  std::map<std::string, std::vector<std::string>> layers;
+  template <class Self, class Visit>
+  static void Fields(Self& self, Visit& visit) {
+    visit("format", self.format, "version of this file's form", Within::OneOf({"msc-lacked-1"}));
+    visit("layers", self.layers, "precisions by layer", Within::OneOf({"bf16", "int8"}));
   }
 };
 
@@ -71,6 +83,10 @@ struct KernelsFile {
     visit("kernels", self.kernels, "kernels with their schedules");
   }
 };
+
+std::string LackedPath(const RunPaths& paths) {
+  return paths.At("lacked.json");
+}
 
 const Shape& InputShape(const Graph& graph) {
   if (graph.inputs().size() != 1) {
@@ -142,6 +158,22 @@ Scales Calibrate(const SearchConfig& config, const Prepared& prepared, Calibrati
   result.scales = calibrator.Scales(config.calibration.options);
   WriteFileAtomic(file, ToJsonText(result, 1) + "\n");
   return result.scales;
+}
+
+/// Found once a run, so that what is offered stays the same, and reports know it.
+std::map<std::string, std::vector<Precision>> FindLacked(const SearchConfig& config,
+                                                         const Prepared& prepared,
+                                                         const RunPaths& paths) {
+  if (std::filesystem::exists(LackedPath(paths))) return ReadLacked(paths);
+  auto lacked = LackedPrecisions(*prepared.graph, prepared.scales, config.target, prepared.targets);
+  LackedFile file;
+  for (const auto& [layer, precisions] : lacked) {
+    for (const Precision precision : precisions) {
+      file.layers[layer].emplace_back(Name(precision));
+    }
+  }
+  WriteFileAtomic(LackedPath(paths), ToJsonText(file, 1) + "\n");
+  return lacked;
 }
 
 /// What calibration samples say of the channels; empty where weights alone decide.
@@ -281,6 +313,16 @@ std::shared_ptr<const std::vector<ScheduledKernel>> ReadKernels(const RunPaths& 
   return std::make_shared<const std::vector<ScheduledKernel>>(std::move(file.kernels));
 }
 
+std::map<std::string, std::vector<Precision>> ReadLacked(const RunPaths& paths) {
+  std::map<std::string, std::vector<Precision>> lacked;
+  if (!std::filesystem::exists(LackedPath(paths))) return lacked;
+  const auto file = FromJsonText<LackedFile>(ReadFile(LackedPath(paths)), "lacked.json");
+  for (const auto& [layer, precisions] : file.layers) {
+    for (const std::string& name : precisions) lacked[layer].push_back(ParsePrecision(name));
+  }
+  return lacked;
+}
+
 Prepared LoadSearch(const SearchConfig& config) {
   CheckObjective(ToObjective(config.objective),
                  envs::MetricNames(config.quality.data.labels.empty() ? envs::Labels::kAbsent
@@ -314,6 +356,7 @@ void PrepareSearch(const AppContext& context, const SearchConfig& config, const 
     prepared.kernels = ReadKernels(paths, *prepared.graph);
   } else {
     prepared.scales = Calibrate(config, prepared, calibration, paths.At("scales.json"));
+    prepared.lacked = FindLacked(config, prepared, paths);
   }
   if (Prunes(config)) {
     prepared.unit_scores = ScoreUnits(config, prepared, calibration, paths.At("unit_scores.json"));

@@ -43,6 +43,8 @@ struct Prepared {
   std::string fit_hash;                       ///< of what candidates are fitted to; empty = nothing
   /// What can be chosen of kernels; none where schedules are not searched.
   std::shared_ptr<const std::vector<ScheduledKernel>> kernels;
+  /// Precisions that the target does not compute itself, by layer.
+  std::map<std::string, std::vector<Precision>> lacked;
   bool labelled = false;
   std::shared_ptr<const CoverProblem> cover;  ///< of Partition-v0, with measured costs
   cost::MachineFacts machine;
@@ -88,6 +90,9 @@ void PrepareCover(const AppContext& context, const SearchConfig& config, const R
                   Prepared& prepared);
 /// What PrepareCover left there of the decisions.
 [[nodiscard]] std::vector<Decision> KeptDecisions(const RunPaths& paths);
+
+/// Prepared::lacked as a run directory has it; nothing where it has no word of it.
+[[nodiscard]] std::map<std::string, std::vector<Precision>> ReadLacked(const RunPaths& paths);
 
 /// Sensitivity to one decision: what it does if it alone is not as in the uncompressed model.
 struct LayerSensitivity {

@@ -72,6 +72,20 @@ TEST_F(QuantizeEnv, OffersEveryLayerThreePrecisions) {
   EXPECT_EQ(env->problem()->decisions(), wanted);
 }
 
+TEST_F(QuantizeEnv, OffersNothingThatTheTargetLacks) {
+  context_.lacked = {{"first", {Precision::kBF16, Precision::kInt8}},
+                     {"second", {Precision::kBF16, Precision::kF32}}};
+  const auto env = MakeQuantizeEnv(context_);
+  const std::vector<gym::Decision> wanted = {{"first", {"f32"}}, {"second", {"f32", "int8"}}};
+  EXPECT_EQ(env->problem()->decisions(), wanted);
+  std::vector<std::string> anchors;
+  for (const auto& [name, assignment] : env->problem()->Anchors()) anchors.push_back(name);
+  EXPECT_EQ(anchors, (std::vector<std::string>{"int8", "f32"}));
+  const std::vector<gym::Assignment> batch = {{0, 1}};
+  env->problem()->Evaluate(batch, [](std::size_t, const gym::Evaluation&) {});
+  EXPECT_EQ(evaluator_.asked.at(0).strategy.quantize.layers.at("second"), "int8");
+}
+
 TEST_F(QuantizeEnv, AsksForTheStrategyThatTheChoicesStandFor) {
   const auto env = MakeQuantizeEnv(context_);
   const std::vector<gym::Assignment> batch = {{2, 0}};
