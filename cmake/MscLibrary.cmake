@@ -10,6 +10,15 @@ target_compile_options(msc_options INTERFACE
   $<BUILD_INTERFACE:$<$<AND:$<CXX_COMPILER_ID:GNU>,$<VERSION_LESS:$<CXX_COMPILER_VERSION>,13>>:-Wno-restrict>>)
 install(TARGETS msc_options EXPORT mscTargets)
 
+# The Python module is a shared object made of the libraries. They are still linked into programs, so a
+# function may be inlined as if nobody could replace it.
+function(msc_position_independent target)
+  if(MSC_WITH_PYTHON)
+    set_target_properties(${target} PROPERTIES POSITION_INDEPENDENT_CODE ON)
+    target_compile_options(${target} PRIVATE -fno-semantic-interposition)
+  endif()
+endfunction()
+
 # The standard headers take half of the time most of our files take. Those that many files include are
 # precompiled (a few more megabytes to map cost every file more than they save some) where
 # MSC_PRECOMPILE_LIBRARIES asks for it; the preset release and scripts/lint do without, and see whether
@@ -18,6 +27,7 @@ if(MSC_PRECOMPILE_LIBRARIES)
   file(GENERATE OUTPUT ${PROJECT_BINARY_DIR}/precompiled.cc CONTENT "")
   add_library(msc_precompiled OBJECT ${PROJECT_BINARY_DIR}/precompiled.cc)
   target_link_libraries(msc_precompiled PRIVATE msc_options)
+  msc_position_independent(msc_precompiled)
   target_precompile_headers(msc_precompiled PRIVATE
     <algorithm> <array> <atomic> <chrono> <cmath> <cstdint> <cstdio> <cstring> <functional> <limits> <map>
     <memory> <mutex> <numeric> <optional> <set> <span> <string> <string_view> <utility> <variant> <vector>)
@@ -45,6 +55,7 @@ function(msc_library)
   target_sources(${arg_NAME} PRIVATE ${arg_SOURCES}
     PUBLIC FILE_SET HEADERS BASE_DIRS ${PROJECT_SOURCE_DIR} FILES ${unpaired}
     PUBLIC FILE_SET paired TYPE HEADERS BASE_DIRS ${PROJECT_SOURCE_DIR} FILES ${paired})
+  msc_position_independent(${arg_NAME})
   list(TRANSFORM arg_DEPS PREPEND msc::)
   list(TRANSFORM arg_PRIVATE_DEPS PREPEND msc::)
   target_link_libraries(${arg_NAME}

@@ -1,6 +1,7 @@
 #include "envs/register.h"
 
 #include "envs/compress/compress_env.h"
+#include "envs/distill/distill_env.h"
 #include "envs/partition/partition_env.h"
 #include "envs/prune/prune_env.h"
 #include "envs/quantize/quantize_env.h"
@@ -15,6 +16,9 @@ void RegisterAll(EnvRegistry& registry) {
                 .summary = "channels that stay of every group and precision of every layer at once",
                 .nondeterministic = true},
                [](const EnvContext& context) { return MakeCompressEnv(context); });
+  registry.Add({.id = "Distill-v0",
+                .summary = "the recipe by which a compressed model is trained after the whole one"},
+               [](const EnvContext& context) { return MakeDistillEnv(context); });
   registry.Add({.id = "Partition-v0",
                 .summary = "who computes which node, in regions whose costs are known, measured",
                 .nondeterministic = true},

@@ -21,6 +21,8 @@ class Evaluator;
 
 namespace msc::envs {
 
+struct DistillTask;
+
 /// What an env over a model is made from. An env takes what it needs and refuses (UserError) a
 /// context without it; toys need nothing.
 struct EnvContext {
@@ -43,6 +45,7 @@ struct EnvContext {
   std::shared_ptr<const std::vector<ScheduledKernel>> kernels = {};
   /// By layer, precisions that the target does not compute itself: not offered.
   std::map<std::string, std::vector<Precision>> lacked = {};
+  std::shared_ptr<const DistillTask> distill = {};  ///< what recipes train
 };
 
 using EnvRegistry = gym::EnvRegistry<const EnvContext&>;

@@ -65,6 +65,8 @@ RULES = {
     "gym/study": "gym/core compiler/base",
     "gym/report": "gym/core gym/study compiler/base",
     "gym/app": "*",
+    # A front of the program for another language.
+    "gym/python": "gym/app gym/core gym/study envs agents compiler/base",
     "envs": "envs/* gym/core cost/model compiler/*",
     # The joint one is made of the others.
     "envs/compress": "envs/* envs gym/core cost/model compiler/*",
@@ -107,6 +109,7 @@ CONFINED = {
     "mpi.h": ["cost/farm/transport/mpi", "tests/*"],
     "ATen/*": ["compiler/compress/distill/torch"],
     "c10/*": ["compiler/compress/distill/torch"],
+    "pybind11/*": ["gym/python"],
 }
 
 TOPS = ("compiler", "cost", "gym", "envs", "agents", "tests", "benchmarks")

@@ -23,6 +23,7 @@
 #include "gym/app/progress.h"
 #include "gym/app/registries.h"
 #include "gym/app/samples.h"
+#include "gym/app/shape_option.h"
 #include "gym/app/stop.h"
 
 namespace msc::gym {

@@ -16,6 +16,7 @@
 #include "gym/app/command.h"
 #include "gym/app/model.h"
 #include "gym/app/registries.h"
+#include "gym/app/shape_option.h"
 
 namespace msc::gym {
 namespace {

@@ -10,6 +10,7 @@
 #include "compiler/ir/text.h"
 #include "gym/app/command.h"
 #include "gym/app/model.h"
+#include "gym/app/shape_option.h"
 
 namespace msc::gym {
 namespace {

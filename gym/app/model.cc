@@ -1,7 +1,5 @@
 #include "gym/app/model.h"
 
-#include <CLI/CLI.hpp>
-
 #include "compiler/base/error.h"
 #include "compiler/import/onnx/import.h"
 #include "compiler/ir/serialize.h"
@@ -30,14 +28,6 @@ Graph LoadModel(const std::string& path, const std::vector<std::string>& shapes)
   Graph graph = LoadModelAsIs(path, shapes);
   Canonicalize(graph);
   return graph;
-}
-
-void AddShapeOption(CLI::App& command, std::vector<std::string>& shapes) {
-  command
-      .add_option("--shape", shapes,
-                  "sizes of an input whose dimensions the model leaves open, as "
-                  "NAME=1x3x640x640; once an input")
-      ->allow_extra_args(false);
 }
 
 }  // namespace msc::gym

@@ -5,10 +5,6 @@
 
 #include "compiler/ir/graph.h"
 
-namespace CLI {
-class App;
-}  // namespace CLI
-
 namespace msc::gym {
 
 /// Imports a model, canonicalizes it and says in UserError what is wrong with it. Formats by the
@@ -19,8 +15,5 @@ namespace msc::gym {
 /// As LoadModel, without canonicalizing: the model as its file has it.
 [[nodiscard]] Graph LoadModelAsIs(const std::string& path,
                                   const std::vector<std::string>& shapes = {});
-
-/// The option --shape of every subcommand that takes a model.
-void AddShapeOption(CLI::App& command, std::vector<std::string>& shapes);
 
 }  // namespace msc::gym

@@ -21,9 +21,12 @@ bool HasAny(const json& object, std::span<const std::string_view> keys) {
 constexpr std::array<std::string_view, 7> kToolKeys = {
     "strategy_file", "plan_file", "target", "run_type", "gym", "gym_configs", "strategys"};
 /// That no config of ours has.
-constexpr std::array<std::string_view, 12> kMscKeys = {
-    "workspace", "quantize", "tools",   "distill", "track",      "baseline",
-    "optimize",  "compile",  "dataset", "profile", "model_type", "verbose"};
+constexpr std::array<std::string_view, 11> kMscKeys = {
+    "workspace", "quantize", "tools",   "track",      "baseline", "optimize",
+    "compile",   "dataset",  "profile", "model_type", "verbose"};
+/// Of our `distill`.
+constexpr std::array<std::string_view, 4> kStudentKeys = {"strategy", "weight_bits", "samples",
+                                                          "batch"};
 
 bool IsMsc(const json& config) {
   if (!config.is_object()) return false;
@@ -66,7 +69,8 @@ MscConfig Translator::Run(const json& config) {
     const std::span<const Rule> top = RulesOf(Part::kTop);
     const bool known =
         std::any_of(top.begin(), top.end(), [&](const Rule& r) { return r.key == name; });
-    const bool own = name == "prune" && !HasAny(value, kToolKeys);
+    const bool own = (name == "prune" && !HasAny(value, kToolKeys)) ||
+                     (name == "distill" && HasAny(value, kStudentKeys));
     (known && !own ? theirs : ours_)[key] = value;
   }
   Walk(theirs, "", Part::kTop);

@@ -25,6 +25,7 @@
 #include "gym/app/progress.h"
 #include "gym/app/regions.h"
 #include "gym/app/registries.h"
+#include "gym/app/shape_option.h"
 #include "gym/app/stop.h"
 #include "gym/report/partition_page.h"
 

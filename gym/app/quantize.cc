@@ -21,6 +21,7 @@
 #include "gym/app/quantize_print.h"
 #include "gym/app/registries.h"
 #include "gym/app/samples.h"
+#include "gym/app/shape_option.h"
 
 namespace msc::gym {
 namespace {

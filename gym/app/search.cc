@@ -15,6 +15,7 @@
 #include "gym/app/progress.h"
 #include "gym/app/registries.h"
 #include "gym/app/search_farm.h"
+#include "gym/app/search_measuring.h"
 #include "gym/app/search_run.h"
 #include "gym/app/stop.h"
 #include "gym/study/race.h"

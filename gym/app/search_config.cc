@@ -45,9 +45,9 @@ SearchConfig ParseSearchConfig(std::string_view text, const std::string& folder,
   if (config.objective.minimize.empty()) {
     throw UserError(what + ": 'objective.minimize' must name a metric, such as latency");
   }
-  for (std::string* file : {&config.model, &config.strategy, &config.calibration.data.images,
-                            &config.calibration.data.labels, &config.quality.data.images,
-                            &config.quality.data.labels}) {
+  for (std::string* file : {&config.model, &config.strategy, &config.distill.strategy,
+                            &config.calibration.data.images, &config.calibration.data.labels,
+                            &config.quality.data.images, &config.quality.data.labels}) {
     Resolve(folder, *file);
   }
   return config;
@@ -69,6 +69,7 @@ std::string EnvId(const std::string& name) {
   if (name == "compress") return "Compress-v0";
   if (name == "partition") return "Partition-v0";
   if (name == "schedule") return "Schedule-v0";
+  if (name == "distill") return "Distill-v0";
   return name;
 }
 

@@ -67,6 +67,23 @@ struct ScheduleConfig {
   }
 };
 
+/// The student of the env distill; of no account to others.
+struct DistillConfig {
+  std::string strategy;
+  std::int64_t weight_bits = 0;
+  std::int64_t samples = 2560;
+  std::int64_t batch = 128;
+  template <class Self, class Visit>
+  static void Fields(Self& self, Visit& visit) {
+    visit("strategy", self.strategy, "file of the strategy that makes it of the model");
+    visit("weight_bits", self.weight_bits,
+          "2 to 8: every layer in integers, with weights of so many bits; 0: as the strategy says",
+          Within{0, 8});
+    visit("samples", self.samples, "calibration samples that it learns from", Within{1, 1e7});
+    visit("batch", self.batch, "samples a step of training", Within{1, 65536});
+  }
+};
+
 struct QualityConfig {
   cost::DataConfig data;
   std::int64_t samples = 1000;
@@ -112,6 +129,7 @@ struct SearchConfig {
   PruneConfig prune;
   PartitionConfig partition;
   ScheduleConfig schedule;
+  DistillConfig distill;
   QualityConfig quality;
   cost::LatencyOptions latency;
   template <class Self, class Visit>
@@ -123,10 +141,11 @@ struct SearchConfig {
           "file that a search of partitions or schedules begins with: its channels, weights and "
           "precisions stay; relative to the config file");
     visit("env", self.env,
-          "what is decided: precisions, channels, both together, who runs which part, or how "
-          "kernels are written",
-          Within::OneOf({"quantize", "prune", "compress", "partition", "schedule", "Quantize-v0",
-                         "Prune-v0", "Compress-v0", "Partition-v0", "Schedule-v0"}));
+          "what is decided: precisions, channels, both together, who runs which part, how kernels "
+          "are written, or (from Python) how to train",
+          Within::OneOf({"quantize", "prune", "compress", "partition", "schedule", "distill",
+                         "Quantize-v0", "Prune-v0", "Compress-v0", "Partition-v0", "Schedule-v0",
+                         "Distill-v0"}));
     visit("agent", self.agent, "who proposes; see `mscgym list agents`");
     visit("target", self.target, "who runs the model; see `mscgym list targets`");
     visit("threads", self.threads, "threads a candidate runs on", Within{1, 1024});
@@ -142,6 +161,7 @@ struct SearchConfig {
     visit("prune", self.prune, "how channels are pruned");
     visit("partition", self.partition, "who may run parts of the model");
     visit("schedule", self.schedule, "how kernels are written");
+    visit("distill", self.distill, "what is trained");
     visit("quality", self.quality, "how closeness is judged");
     visit("latency", self.latency, "how time is measured");
   }

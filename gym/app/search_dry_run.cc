@@ -1,15 +1,12 @@
 #include <chrono>
 #include <cstdio>
-#include <cstdlib>
-#include <filesystem>
 #include <optional>
-#include <system_error>
 
 #include "compiler/base/error.h"
-#include "compiler/base/file.h"
 #include "gym/app/progress.h"
-#include "gym/app/search_farm.h"
+#include "gym/app/search_measuring.h"
 #include "gym/app/search_run.h"
+#include "gym/app/search_session.h"
 #include "gym/app/stop.h"
 #include "gym/study/describe.h"
 
@@ -17,27 +14,6 @@ namespace msc::gym {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-
-/// A run directory that goes when it was looked at.
-class PassingRun {
- public:
-  PassingRun() : path_((std::filesystem::temp_directory_path() / "mscgym-dry-XXXXXX").string()) {
-    if (::mkdtemp(path_.data()) == nullptr) {
-      throw SystemError("cannot create a folder for files that do not stay", errno);
-    }
-    MakeFolders(paths().At("scratch"));
-  }
-  PassingRun(const PassingRun&) = delete;
-  PassingRun& operator=(const PassingRun&) = delete;
-  ~PassingRun() {
-    std::error_code ignored;
-    std::filesystem::remove_all(path_, ignored);
-  }
-  [[nodiscard]] RunPaths paths() const { return {path_}; }
-
- private:
-  std::string path_;
-};
 
 /// The baseline that asks most of a trial: one that is fitted to samples, if there is one.
 std::pair<std::string, Strategy> Specimen(const SearchProblem& problem) {

@@ -1,48 +1,11 @@
 #pragma once
 
 #include <functional>
-#include <memory>
-#include <string>
 
 #include "cost/farm/coordinator.h"
-#include "cost/measure/local_evaluator.h"
-#include "cost/model/evaluator.h"
 #include "gym/app/command.h"
-#include "gym/app/search_run.h"
-
-namespace msc::cost {
-class CachingEvaluator;
-class InprocFarm;
-}  // namespace msc::cost
 
 namespace msc::gym {
-
-/// How worker number `worker`, from 0, measures for a run: in children of this program, on its
-/// share of the cores, wrapping round where there are too few.
-[[nodiscard]] cost::LocalOptions LocalFor(const AppContext& context, const std::string& run,
-                                          int worker);
-
-struct MeasuringOptions {
-  int workers = 1;                      ///< threads of this process that measure; without transport
-  std::string cache;                    ///< folder of outcomes; empty = the run's own
-  cost::FarmEvaluator* farm = nullptr;  ///< an MPI farm to measure on, or none
-};
-
-/// Evaluators from the machine up: children, farm, cache.
-class Measuring {
- public:
-  Measuring(const AppContext& context, const RunPaths& paths, const Prepared& prepared,
-            const MeasuringOptions& options);
-  Measuring(const Measuring&) = delete;
-  Measuring& operator=(const Measuring&) = delete;
-  ~Measuring();
-
-  [[nodiscard]] cost::Evaluator& evaluator();
-
- private:
-  std::unique_ptr<cost::InprocFarm> inproc_;
-  std::unique_ptr<cost::CachingEvaluator> cache_;
-};
 
 /// Under mpirun, joins the farm: rank 0 runs `coordinate` with it, the others work until told to
 /// leave. Without it, or with one rank, runs `coordinate` without a farm. Returns the exit code.

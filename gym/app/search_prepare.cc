@@ -324,6 +324,9 @@ std::map<std::string, std::vector<Precision>> ReadLacked(const RunPaths& paths) 
 }
 
 Prepared LoadSearch(const SearchConfig& config) {
+  if (EnvId(config.env) == "Distill-v0") {
+    throw UserError("the env distill is for agents of your own: see docs/python.md");
+  }
   CheckObjective(ToObjective(config.objective),
                  envs::MetricNames(config.quality.data.labels.empty() ? envs::Labels::kAbsent
                                                                       : envs::Labels::kPresent));

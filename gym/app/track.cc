@@ -22,6 +22,7 @@
 #include "gym/app/progress.h"
 #include "gym/app/registries.h"
 #include "gym/app/samples.h"
+#include "gym/app/shape_option.h"
 #include "gym/app/track_print.h"
 
 namespace msc::gym {

@@ -190,7 +190,7 @@ class OriginalConfig(e2e.SearchTest):
 
 class Reference(e2e.SearchTest):
     def test_documentation_is_what_the_program_prints(self):
-        for what, name in (("msc-config", "msc_config.md"),):
+        for what, name in (("config", "config.md"), ("msc-config", "msc_config.md")):
             path = os.path.join(e2e.ROOT, "docs", name)
             self.assertEqual(self.succeed("list", what).stdout, e2e.read(path).decode(), name)
 

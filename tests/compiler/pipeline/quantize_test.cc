@@ -15,6 +15,7 @@
 #include "compiler/ir/text.h"
 #include "compiler/ops/op.h"
 #include "compiler/pipeline/artefact.h"
+#include "compiler/pipeline/calibrate.h"
 #include "compiler/pipeline/compile.h"
 #include "compiler/pipeline/fitted.h"
 #include "tests/support/pipeline.h"

@@ -1,0 +1,73 @@
+#include "gym/app/search_session.h"
+
+#include <cerrno>
+#include <cstdlib>
+#include <filesystem>
+#include <system_error>
+
+#include "compiler/base/error.h"
+#include "compiler/base/file.h"
+#include "gym/app/distill_task.h"
+#include "gym/app/model.h"
+#include "gym/app/registries.h"
+
+namespace msc::gym {
+
+PassingRun::PassingRun()
+    : path_((std::filesystem::temp_directory_path() / "mscgym-run-XXXXXX").string()) {
+  if (::mkdtemp(path_.data()) == nullptr) {
+    throw SystemError("cannot create a folder for files that do not stay", errno);
+  }
+  MakeFolders(paths().At("scratch"));
+}
+
+PassingRun::~PassingRun() {
+  std::error_code ignored;
+  std::filesystem::remove_all(path_, ignored);
+}
+
+SearchSession::SearchSession(const SearchConfig& config, const SessionOptions& options)
+    : config_(config) {
+  if (options.workers < 1 || options.workers > 1024) {
+    throw UserError("'workers' must be between 1 and 1024");
+  }
+  if (EnvId(config_.env) == "Distill-v0") {
+    PrepareTraining();
+  } else {
+    PrepareMeasuring(options);
+  }
+}
+
+void SearchSession::PrepareMeasuring(const SessionOptions& options) {
+  prepared_ = LoadSearch(config_);
+  context_.self = options.program;
+  if (options.folder.empty()) {
+    paths_ = passing_.emplace().paths();
+  } else {
+    paths_.folder = options.folder;
+    if (std::filesystem::exists(paths_.journal())) {
+      throw UserError("'" + options.folder + "' holds a search; name another folder");
+    }
+    MakeFolders(paths_.At("scratch"));
+  }
+  PrepareSearch(context_, config_, paths_, prepared_);
+  measuring_.emplace(context_, paths_, prepared_,
+                     MeasuringOptions{.workers = options.workers, .cache = options.cache});
+  env_ = MakeSearchEnv(config_, SearchContext(config_, prepared_, measuring_->evaluator()));
+}
+
+void SearchSession::PrepareTraining() {
+  // The goal of searches that measure; training is judged by other metrics.
+  if (config_.objective.minimize == ObjectiveConfig().minimize) {
+    config_.objective.minimize = {"distill_loss", "train_steps"};
+  }
+  prepared_.targets = MakeTargets();
+  const Graph graph = LoadModel(config_.model, config_.shapes);
+  envs::EnvContext context;
+  context.distill = MakeDistillTask(config_, graph, prepared_.targets);
+  context.labels =
+      config_.quality.data.labels.empty() ? envs::Labels::kAbsent : envs::Labels::kPresent;
+  env_ = MakeSearchEnv(config_, context);
+}
+
+}  // namespace msc::gym

@@ -1,0 +1,58 @@
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "gym/app/command.h"
+#include "gym/app/search_config.h"
+#include "gym/app/search_measuring.h"
+#include "gym/app/search_run.h"
+
+namespace msc::gym {
+
+/// A run directory that goes away with this.
+class PassingRun {
+ public:
+  PassingRun();
+  PassingRun(const PassingRun&) = delete;
+  PassingRun& operator=(const PassingRun&) = delete;
+  ~PassingRun();
+  [[nodiscard]] RunPaths paths() const { return {path_}; }
+
+ private:
+  std::string path_;
+};
+
+struct SessionOptions {
+  std::string program;  ///< path of mscgym: measuring children run it
+  std::string folder;   ///< for the files of a search; empty: one that goes with the session
+  std::string cache;    ///< folder of outcomes; empty: within that
+  int workers = 1;      ///< candidates measured at a time, each on cores of its own
+};
+
+/// The env of a config with all it lives on, for a caller that does the searching himself: the
+/// model is read, calibrated and prepared, and candidates can be measured.
+class SearchSession {
+ public:
+  /// Takes as long as preparing a search. UserError as LoadSearch and PrepareSearch, or
+  /// MakeDistillTask where the env is Distill-v0, where the folder holds a search, and where the
+  /// number of workers is not between 1 and 1024.
+  SearchSession(const SearchConfig& config, const SessionOptions& options);
+  [[nodiscard]] Env& env() { return *env_; }
+  [[nodiscard]] const SearchConfig& config() const { return config_; }
+
+ private:
+  void PrepareMeasuring(const SessionOptions& options);
+  void PrepareTraining();
+
+  SearchConfig config_;
+  AppContext context_;
+  std::optional<PassingRun> passing_;
+  RunPaths paths_;
+  Prepared prepared_;
+  std::optional<Measuring> measuring_;
+  std::unique_ptr<Env> env_;
+};
+
+}  // namespace msc::gym

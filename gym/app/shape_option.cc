@@ -1,0 +1,15 @@
+#include "gym/app/shape_option.h"
+
+#include <CLI/CLI.hpp>
+
+namespace msc::gym {
+
+void AddShapeOption(CLI::App& command, std::vector<std::string>& shapes) {
+  command
+      .add_option("--shape", shapes,
+                  "sizes of an input whose dimensions the model leaves open, as "
+                  "NAME=1x3x640x640; once an input")
+      ->allow_extra_args(false);
+}
+
+}  // namespace msc::gym

@@ -1,0 +1,15 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace CLI {
+class App;
+}  // namespace CLI
+
+namespace msc::gym {
+
+/// The option --shape of every subcommand that takes a model.
+void AddShapeOption(CLI::App& command, std::vector<std::string>& shapes);
+
+}  // namespace msc::gym

@@ -1,0 +1,426 @@
+// mscgym._core: envs and studies as plain Python values. The package around it (mscgym/*.py) makes
+// Gymnasium's classes of them.
+
+#include <atomic>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <pybind11/pybind11.h>
+#include <pybind11/stl.h>
+
+#include "compiler/base/error.h"
+#include "envs/register.h"
+#include "gym/app/registries.h"
+#include "gym/app/search_session.h"
+#include "gym/study/ask_tell.h"
+#include "gym/study/describe.h"
+
+namespace py = pybind11;
+
+namespace msc::gym {
+namespace {
+
+// --- values --------------------------------------------------------------------------------------
+
+template <class... F>
+struct Overloaded : F... {
+  using F::operator()...;
+};
+template <class... F>
+Overloaded(F...) -> Overloaded<F...>;
+
+py::object ToPython(const Point& point) {
+  return std::visit(Overloaded{[](const std::shared_ptr<const PointMap>& parts) -> py::object {
+                                 py::dict dict;
+                                 for (const auto& [key, part] : *parts) {
+                                   dict[py::str(key)] = ToPython(part);
+                                 }
+                                 return dict;
+                               },
+                               [](const auto& value) -> py::object { return py::cast(value); }},
+                    point.value);
+}
+
+/// {"kind": "Box", "low": ..., ...}: the arguments of Gymnasium's class of that name.
+py::dict ToPython(const Space& space) {
+  using namespace py::literals;  // NOLINT: "name"_a
+  return std::visit(
+      Overloaded{
+          [](const Discrete& s) {
+            return py::dict("kind"_a = "Discrete", "n"_a = s.n, "start"_a = s.start);
+          },
+          [](const MultiDiscrete& s) {
+            return py::dict("kind"_a = "MultiDiscrete", "nvec"_a = s.n);
+          },
+          [](const MultiBinary& s) { return py::dict("kind"_a = "MultiBinary", "n"_a = s.n); },
+          [](const Box& s) {
+            return py::dict("kind"_a = "Box", "low"_a = s.low, "high"_a = s.high,
+                            "shape"_a = py::tuple(py::cast(s.shape)));
+          },
+          [](const Text& s) { return py::dict("kind"_a = "Text", "max_length"_a = s.max_length); },
+          [](const std::shared_ptr<const Space::Parts>& parts) {
+            py::dict spaces;
+            for (const auto& [key, part] : *parts) spaces[py::str(key)] = ToPython(part);
+            return py::dict("kind"_a = "Dict", "spaces"_a = spaces);
+          }},
+      space.kind());
+}
+
+/// Whether the value lies in the space is for the env to say.
+Point ToPoint(const Space& space, const py::handle& value) {
+  try {
+    return std::visit(
+        Overloaded{
+            [&](const Discrete&) { return Point{value.cast<std::int64_t>()}; },
+            [&](const MultiDiscrete&) { return Point{value.cast<std::vector<std::int64_t>>()}; },
+            [&](const MultiBinary&) { return Point{value.cast<std::vector<std::int64_t>>()}; },
+            [&](const Box&) { return Point{value.cast<std::vector<double>>()}; },
+            [&](const Text&) { return Point{value.cast<std::string>()}; },
+            [&](const std::shared_ptr<const Space::Parts>& parts) {
+              PointMap points;
+              for (const auto& [key, part] : value.cast<py::dict>()) {
+                const auto name = key.cast<std::string>();
+                const auto it = parts->find(name);
+                if (it == parts->end()) throw py::cast_error(name);
+                points[name] = ToPoint(it->second, part);
+              }
+              return Point{std::make_shared<const PointMap>(std::move(points))};
+            }},
+        space.kind());
+  } catch (const py::cast_error&) {
+    throw UserError("an element of " + space.ToString() + " is wanted, not " +
+                    py::repr(value).cast<std::string>());
+  }
+}
+
+py::dict ToPython(const Evaluation& evaluation) {
+  using namespace py::literals;  // NOLINT: "name"_a
+  py::dict dict("metrics"_a = evaluation.metrics, "record"_a = evaluation.record,
+                "failure"_a = py::none());
+  if (evaluation.failure) {
+    dict["failure"] =
+        py::make_tuple(std::string(Name(evaluation.failure->kind)), evaluation.failure->detail);
+  }
+  return dict;
+}
+
+// --- envs ----------------------------------------------------------------------------------------
+
+/// Held while an object that is not thread-safe is in use, since others may run meanwhile.
+class Turn {
+ public:
+  explicit Turn(std::atomic<bool>& taken) : taken_(taken) {
+    if (taken_.exchange(true)) {
+      throw UserError("it is in use by another thread; make one for each, or take turns");
+    }
+  }
+  Turn(const Turn&) = delete;
+  Turn& operator=(const Turn&) = delete;
+  ~Turn() { taken_ = false; }
+
+ private:
+  std::atomic<bool>& taken_;
+};
+
+envs::EnvRegistry Envs() {
+  envs::EnvRegistry registry;
+  envs::RegisterAll(registry);
+  return registry;
+}
+
+class PythonEnv {
+ public:
+  /// `config` is a search's, with paths relative to `base`.
+  PythonEnv(const std::string& id, const std::optional<std::string>& config,
+            const std::string& base, const SessionOptions& options) {
+    if (!config) {
+      env_ = Envs().Make(id, envs::EnvContext{});
+      live_ = env_.get();
+      return;
+    }
+    SearchConfig read = ParseSearchConfig(*config, base, "the config", &notes_);
+    read.env = id;
+    // The id keeps the limits of the key that it stands for.
+    session_.emplace(ParseSearchConfig(ToJson(read), base, "the config"), options);
+    live_ = &session_->env();
+  }
+
+  [[nodiscard]] const Env& env() const { return *live_; }
+  [[nodiscard]] Env& env() { return *live_; }
+  [[nodiscard]] std::atomic<bool>& taken() { return taken_; }
+  /// What became of keys of the original MSC.
+  [[nodiscard]] const std::vector<std::string>& notes() const { return notes_; }
+  /// Resolved; none of an env that is made without.
+  [[nodiscard]] std::optional<std::string> Config() {
+    return session_ ? std::optional(ToJson(session_->config())) : std::nullopt;
+  }
+  [[nodiscard]] SearchProblem& problem() {
+    SearchProblem* problem = env().problem();
+    if (problem == nullptr) throw UserError(env().facts().id + " is no search problem");
+    return *problem;
+  }
+
+ private:
+  std::vector<std::string> notes_;
+  std::optional<SearchSession> session_;
+  std::unique_ptr<Env> env_;  // of an env without a session
+  Env* live_ = nullptr;       // either's
+  std::atomic<bool> taken_ = false;
+};
+
+py::tuple Reset(PythonEnv& self, std::optional<std::uint64_t> seed, const ResetOptions& options) {
+  const Turn turn(self.taken());
+  ResetResult result;
+  {
+    const py::gil_scoped_release released;
+    result = self.env().Reset(seed, options);
+  }
+  return py::make_tuple(ToPython(result.observation), result.info);
+}
+
+py::tuple Step(PythonEnv& self, const py::handle& action) {
+  const Turn turn(self.taken());
+  const Point point = ToPoint(self.env().action_space(), action);
+  StepResult result;
+  {
+    const py::gil_scoped_release released;
+    result = self.env().Step(point);
+  }
+  return py::make_tuple(ToPython(result.observation), result.reward, result.terminated,
+                        result.truncated, result.info);
+}
+
+/// Ctrl-C ends it between candidates.
+py::list Evaluate(PythonEnv& self, const std::vector<Assignment>& batch) {
+  const Turn turn(self.taken());
+  std::vector<Evaluation> results(batch.size());
+  bool interrupted = false;
+  {
+    const py::gil_scoped_release released;
+    self.problem().Evaluate(
+        batch, [&](std::size_t i, const Evaluation& evaluation) { results[i] = evaluation; },
+        [&] {
+          const py::gil_scoped_acquire acquired;
+          interrupted = interrupted || PyErr_CheckSignals() != 0;
+          return interrupted;
+        });
+  }
+  if (interrupted) throw py::error_already_set();
+  py::list list;
+  for (const Evaluation& result : results) list.append(ToPython(result));
+  return list;
+}
+
+py::dict FactsOf(const PythonEnv& self) {
+  using namespace py::literals;  // NOLINT: "name"_a
+  const EnvFacts& facts = self.env().facts();
+  return py::dict("id"_a = facts.id, "nondeterministic"_a = facts.nondeterministic,
+                  "max_steps"_a = facts.max_steps, "reset_options"_a = facts.reset_options);
+}
+
+std::vector<std::pair<std::string, std::vector<std::string>>> ChoicesOf(PythonEnv& self) {
+  std::vector<std::pair<std::string, std::vector<std::string>>> decisions;
+  if (self.env().problem() == nullptr) return decisions;
+  for (const Decision& decision : self.problem().decisions()) {
+    decisions.emplace_back(decision.name, decision.choices);
+  }
+  return decisions;
+}
+
+// --- studies -------------------------------------------------------------------------------------
+
+/// What a study is about, as Python gives it.
+struct Wanted {
+  std::string agent;
+  std::uint64_t seed = 0;
+  std::vector<std::string> minimize;
+  std::map<std::string, double> subject_to;
+};
+
+class PythonStudy {
+ public:
+  PythonStudy(PythonEnv& env, const Wanted& wanted) : objective_(ObjectiveOf(wanted)) {
+    SearchProblem& problem = env.problem();
+    CheckObjective(objective_, problem.metrics());
+    Start(AgentSetupFor(problem, objective_, wanted.seed), problem.Anchors(), wanted.agent);
+  }
+  PythonStudy(const std::vector<std::pair<std::string, std::vector<std::string>>>& decisions,
+              const Wanted& wanted)
+      : objective_(ObjectiveOf(wanted)) {
+    // Whatever the goal names is told by the caller.
+    if (wanted.minimize.empty()) CheckObjective(objective_, {});
+    AgentSetup setup;
+    for (const auto& [name, choices] : decisions) setup.decisions.push_back({name, choices});
+    setup.objectives = objective_.minimize.size();
+    setup.constraints = objective_.subject_to.size();
+    setup.seed = wanted.seed;
+    Start(std::move(setup), {}, wanted.agent);
+  }
+
+  std::optional<Trial> Ask() {
+    const Turn turn(taken_);
+    const py::gil_scoped_release released;
+    return study_->Ask();
+  }
+  void Tell(std::uint64_t number, std::map<std::string, double> metrics,
+            const std::optional<std::pair<std::string, std::string>>& failure) {
+    const Turn turn(taken_);
+    Evaluation evaluation;
+    if (failure) {
+      const auto kind = ParseFailureKind(failure->first);
+      if (!kind) throw UserError("unknown kind of failure '" + failure->first + "'");
+      evaluation.failure = Failure{*kind, failure->second};
+    } else {
+      evaluation.metrics = std::move(metrics);
+    }
+    study_->Tell(number, std::move(evaluation));
+  }
+  [[nodiscard]] std::vector<std::uint64_t> Waiting() {
+    const Turn turn(taken_);
+    return study_->Waiting();
+  }
+  [[nodiscard]] StudyResult Result() {
+    const Turn turn(taken_);
+    return study_->Result();
+  }
+  [[nodiscard]] const Objective& objective() const { return objective_; }
+
+ private:
+  static Objective ObjectiveOf(const Wanted& wanted) {
+    return ToObjective({.minimize = wanted.minimize, .subject_to = wanted.subject_to});
+  }
+  void Start(const AgentSetup& setup, AskTell::Anchors anchors, const std::string& agent) {
+    agent_ = MakeAgents().Make(agent, setup);
+    study_ = std::make_unique<AskTell>(std::move(anchors), *agent_, agent, objective_);
+  }
+
+  Objective objective_;
+  std::unique_ptr<Agent> agent_;
+  std::unique_ptr<AskTell> study_;
+  std::atomic<bool> taken_ = false;
+};
+
+py::dict ToPython(const Trial& trial, const Objective& objective) {
+  using namespace py::literals;  // NOLINT: "name"_a
+  return py::dict("number"_a = trial.number, "source"_a = trial.source,
+                  "assignment"_a = trial.assignment, "repeated"_a = trial.repeated,
+                  "feasible"_a = Feasible(objective, trial),
+                  "evaluation"_a = ToPython(trial.evaluation));
+}
+
+py::dict ResultOf(PythonStudy& self) {
+  using namespace py::literals;  // NOLINT: "name"_a
+  const StudyResult result = self.Result();
+  py::list trials;
+  for (const Trial& trial : result.trials) trials.append(ToPython(trial, self.objective()));
+  return py::dict("trials"_a = trials, "best"_a = result.best, "pareto"_a = result.pareto,
+                  "exhausted"_a = result.stop == StopReason::kExhausted);
+}
+
+// --- the module ----------------------------------------------------------------------------------
+
+void AddEnv(py::module_& core) {
+  py::class_<PythonEnv>(core, "Env")
+      .def(py::init([](const std::string& id, const std::optional<std::string>& config,
+                       const std::string& base, const std::string& program,
+                       const std::string& folder, const std::string& cache, int workers) {
+             const py::gil_scoped_release released;
+             return std::make_unique<PythonEnv>(
+                 id, config, base,
+                 SessionOptions{
+                     .program = program, .folder = folder, .cache = cache, .workers = workers});
+           }),
+           py::arg("id"), py::arg("config"), py::arg("base"), py::arg("program"), py::arg("folder"),
+           py::arg("cache"), py::arg("workers"))
+      .def("reset", Reset)
+      .def("step", Step)
+      .def("evaluate", Evaluate)
+      .def("action_mask",
+           [](PythonEnv& self) {
+             const Turn turn(self.taken());
+             return self.env().ActionMask();
+           })
+      .def("render",
+           [](PythonEnv& self) {
+             const Turn turn(self.taken());
+             return self.env().Render();
+           })
+      .def("strategy",
+           [](PythonEnv& self, const Assignment& assignment) {
+             const Turn turn(self.taken());
+             return self.problem().Describe(assignment);
+           })
+      .def("describe",
+           [](PythonEnv& self, const std::vector<std::string>& minimize,
+              const std::map<std::string, double>& subject_to) {
+             const Turn turn(self.taken());
+             return DescribeSpace(self.problem(),
+                                  ToObjective({.minimize = minimize, .subject_to = subject_to}));
+           })
+      .def_property_readonly("config", &PythonEnv::Config)
+      .def_property_readonly("notes", &PythonEnv::notes)
+      .def_property_readonly("facts", FactsOf)
+      .def_property_readonly("decisions", ChoicesOf)
+      .def_property_readonly("metrics", [](PythonEnv& self) { return self.problem().metrics(); })
+      .def_property_readonly("anchors",
+                             [](PythonEnv& self) {
+                               const Turn turn(self.taken());
+                               return self.problem().Anchors();
+                             })
+      .def_property_readonly(
+          "action_space", [](const PythonEnv& self) { return ToPython(self.env().action_space()); })
+      .def_property_readonly("observation_space", [](const PythonEnv& self) {
+        return ToPython(self.env().observation_space());
+      });
+}
+
+void AddStudy(py::module_& core) {
+  py::class_<Wanted>(core, "Wanted")
+      .def(py::init([](const std::string& agent, std::uint64_t seed,
+                       const std::vector<std::string>& minimize,
+                       const std::map<std::string, double>& subject_to) {
+        return Wanted{agent, seed, minimize, subject_to};
+      }));
+  py::class_<PythonStudy>(core, "Study")
+      // The agent asks the env which choices are ruled out.
+      .def(py::init<PythonEnv&, const Wanted&>(), py::keep_alive<1, 2>())
+      .def(py::init<const std::vector<std::pair<std::string, std::vector<std::string>>>&,
+                    const Wanted&>())
+      .def("ask",
+           [](PythonStudy& self) -> py::object {
+             const std::optional<Trial> trial = self.Ask();
+             if (!trial) return py::none();
+             return py::make_tuple(trial->number, trial->source, trial->assignment);
+           })
+      .def("tell", &PythonStudy::Tell)
+      .def("waiting", &PythonStudy::Waiting)
+      .def("result", ResultOf);
+}
+
+}  // namespace
+}  // namespace msc::gym
+
+PYBIND11_MODULE(_core, core) {
+  using msc::gym::MakeAgents;
+  py::register_exception<msc::UserError>(core, "UserError", PyExc_ValueError);
+  py::register_exception<msc::SystemError>(core, "MachineError", PyExc_RuntimeError);
+  py::register_exception<msc::InternalError>(core, "InternalError", PyExc_RuntimeError);
+  core.attr("version") = MSC_VERSION;
+  core.def("envs", [] {
+    std::map<std::string, std::string> summaries;
+    for (const auto& spec : msc::gym::Envs().Specs()) summaries[spec.id] = spec.summary;
+    return summaries;
+  });
+  core.def("agents", [] {
+    std::map<std::string, std::string> summaries;
+    const auto agents = MakeAgents();
+    for (const std::string& name : agents.Names()) summaries[name] = agents.Summary(name);
+    return summaries;
+  });
+  msc::gym::AddEnv(core);
+  msc::gym::AddStudy(core);
+}

@@ -1,0 +1,227 @@
+"""Envs with Gymnasium's interface."""
+
+import dataclasses
+import json
+import os
+import shutil
+import warnings
+
+from . import _core
+
+try:
+    import gymnasium
+    import numpy
+    from gymnasium import spaces as _spaces
+except ImportError:
+    gymnasium = None
+    from . import _spaces
+
+_PRINTABLE = "".join(chr(code) for code in range(32, 127))
+
+
+def _space(description):
+    """A space out of what the core says of it."""
+    given = dict(description)
+    kind = given.pop("kind")
+    if kind == "Dict":
+        return _spaces.Dict({name: _space(part) for name, part in given["spaces"].items()})
+    if kind == "Text":
+        return _spaces.Text(given["max_length"], min_length=0, charset=_PRINTABLE)
+    if kind == "Box" and gymnasium:
+        low, high = (numpy.reshape(given[side], given["shape"]) for side in ("low", "high"))
+        return _spaces.Box(low, high, dtype=numpy.float64)
+    return getattr(_spaces, kind)(**given)
+
+
+def _value(space, value):
+    """What the core returned as an element of the space."""
+    if isinstance(value, dict):
+        return {name: _value(space[name], part) for name, part in value.items()}
+    if gymnasium and isinstance(value, list):
+        return numpy.asarray(value, dtype=space.dtype).reshape(space.shape)
+    return value
+
+
+def _plain(value):
+    """An action as the core takes it."""
+    if isinstance(value, dict):
+        return {name: _plain(part) for name, part in value.items()}
+    if gymnasium and isinstance(value, numpy.ndarray):
+        return value.ravel().tolist() if value.ndim else value.item()
+    return value
+
+
+@dataclasses.dataclass(frozen=True)
+class Evaluation:
+    """What trying one assignment gave: numbers, all "smaller is better", or a failure."""
+
+    metrics: dict
+    failure: tuple = None  # (kind, detail), or None
+    record: dict = None  # all that was measured
+
+    @property
+    def ok(self):
+        return self.failure is None
+
+    @classmethod
+    def _of(cls, values):
+        record = json.loads(values["record"]) if values["record"] else None
+        return cls(values["metrics"], values["failure"], record)
+
+
+def _find_program():
+    """The program that measures: named by MSCGYM, of this build or installation, or in PATH."""
+    here = os.path.dirname(os.path.realpath(_core.__file__))
+    places = [os.environ.get("MSCGYM", ""), os.path.join(here, "../../bin/mscgym"),
+              os.path.join(here, "../../../../bin/mscgym"), shutil.which("mscgym") or ""]
+    for place in places:
+        if place and os.access(place, os.X_OK):
+            return os.path.realpath(place)
+    raise _core.UserError("the program mscgym, which measures candidates, was not found; name it "
+                          "by program= or by the variable MSCGYM")
+
+
+class Env(gymnasium.Env if gymnasium else object):
+    """One problem as a Markov decision process: `make` makes one.
+
+    Step i decides about decision i; the last step tries the whole assignment and earns the reward.
+    Not for use by several threads at once.
+    """
+
+    metadata = {"render_modes": ["ansi"]}
+    spec = None
+
+    def __init__(self, core, render_mode=None):
+        if render_mode not in (None, *self.metadata["render_modes"]):
+            raise _core.UserError(f"render_mode is 'ansi' or None, not {render_mode!r}")
+        self._core = core
+        self.render_mode = render_mode
+        self.action_space = _space(core.action_space)
+        self.observation_space = _space(core.observation_space)
+        self.facts = core.facts
+        self.decisions = core.decisions
+        config = core.config
+        self.config = json.loads(config) if config else None
+
+    # Gymnasium's interface.
+
+    def reset(self, *, seed=None, options=None):
+        """The first observation of an episode, and info."""
+        if gymnasium:
+            super().reset(seed=seed)
+        if seed is not None and seed < 0:
+            raise _core.UserError(f"a seed is at least 0, not {seed}")
+        observation, info = self._open().reset(seed, options or {})
+        return _value(self.observation_space, observation), self._with_mask(info)
+
+    def step(self, action):
+        """observation, reward, terminated, truncated, info."""
+        observation, reward, terminated, truncated, info = self._open().step(_plain(action))
+        return (_value(self.observation_space, observation), reward, terminated, truncated,
+                self._with_mask(info))
+
+    def render(self):
+        """The decisions so far, a line each."""
+        return self._open().render() if self.render_mode == "ansi" else None
+
+    def close(self):
+        """Deletes what lies in folders that do not stay."""
+        self._core = None
+
+    def action_mask(self):
+        """A flag for each action that is legal now; None where all are."""
+        mask = self._open().action_mask()
+        if not mask:
+            return None
+        return numpy.asarray(mask, dtype=numpy.int8) if gymnasium else [int(flag) for flag in mask]
+
+    # The same problem as decisions with choices.
+
+    @property
+    def metrics(self):
+        """Names of the numbers that an evaluation has."""
+        return self._open().metrics
+
+    @property
+    def anchors(self):
+        """Baselines, each with its choices by decision."""
+        return {name: self._choices(indices) for name, indices in self._open().anchors}
+
+    def evaluate(self, choices):
+        """Tries one assignment, {decision: choice}, or a list of them, some at a time."""
+        many = isinstance(choices, (list, tuple))
+        indices = [self._indices(one) for one in (choices if many else [choices])]
+        results = [Evaluation._of(values) for values in self._open().evaluate(indices)]
+        return results if many else results[0]
+
+    def strategy(self, choices):
+        """What an assignment stands for, as `mscgym compile --strategy` takes it."""
+        return json.loads(self._open().strategy(self._indices(choices)))
+
+    def describe(self, minimize=(), subject_to=None):
+        """Decisions, baselines, goal, and whether bounds rule the goal out, as text."""
+        return self._open().describe(list(minimize or self.metrics[:1]), dict(subject_to or {}))
+
+    def _open(self):
+        if self._core is None:
+            raise _core.UserError("the env was closed")
+        return self._core
+
+    def _with_mask(self, info):
+        mask = self.action_mask()
+        return info if mask is None else {**info, "action_mask": mask}
+
+    def _indices(self, choices):
+        return _indices(self.decisions, choices)
+
+    def _choices(self, indices):
+        return _choices(self.decisions, indices)
+
+
+def _indices(decisions, choices):
+    """Choices by name as the core numbers them."""
+    unknown = set(choices) - {name for name, _ in decisions}
+    if unknown:
+        raise _core.UserError(f"no decisions are called {', '.join(sorted(map(str, unknown)))}; "
+                              f"there are {', '.join(name for name, _ in decisions)}")
+    indices = []
+    for name, known in decisions:
+        if name not in choices:
+            raise _core.UserError(f"there is no choice for '{name}'")
+        if choices[name] not in known:
+            raise _core.UserError(f"'{name}' has the choices {', '.join(known)}, "
+                                  f"not {choices[name]!r}")
+        indices.append(known.index(choices[name]))
+    return indices
+
+
+def _choices(decisions, indices):
+    return {name: known[index] for (name, known), index in zip(decisions, indices)}
+
+
+def make(id, config=None, *, folder=None, cache=None, workers=1, program=None, render_mode=None):
+    """Makes the env of an id; `mscgym.envs()` lists them.
+
+    config: what `mscgym search` takes, as a dict (relative to the working directory) or as the
+    path of a file; toys need none. folder: for the files of a search, such as scales; by default
+    one that goes with the env. cache: a folder of outcomes that searches share. workers: how many
+    candidates are measured at a time. program: the path of mscgym.
+    """
+    if config is None:
+        core = _core.Env(id, None, "", "", "", "", 1)
+        return Env(core, render_mode)
+    if isinstance(config, (str, os.PathLike)):
+        path = os.fspath(config)
+        base = os.path.dirname(path)
+        try:
+            with open(path, encoding="utf-8") as file:
+                text = file.read()
+        except OSError as error:
+            raise _core.UserError(f"cannot read '{path}': {error.strerror}") from error
+    else:
+        base, text = "", json.dumps(config)
+    core = _core.Env(id, text, base, os.fspath(program) if program else _find_program(),
+                     os.fspath(folder or ""), os.fspath(cache or ""), workers)
+    for note in core.notes:
+        warnings.warn(note, stacklevel=2)
+    return Env(core, render_mode)

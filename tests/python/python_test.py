@@ -1,0 +1,268 @@
+"""The Python module, with the python3 that it was built for: PYTHON_FOLDER MSCGYM.
+
+What it shows of Gymnasium is tried on the real one where that is installed.
+"""
+
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import threading
+import unittest
+
+sys.path.insert(0, os.path.abspath(sys.argv.pop(1)))
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+sys.path.insert(0, os.path.join(ROOT, "tests", "e2e"))
+
+import mscgym  # noqa: E402
+from mscgym import _spaces  # noqa: E402
+from mscgym import env as env_module  # noqa: E402
+
+import e2e  # noqa: E402
+
+GYMNASIUM = env_module.gymnasium
+
+
+def toy(name, **options):
+    return mscgym.make(f"Toy/{name}-v0", **options)
+
+
+def play(env, seed):
+    """Observations and rewards of an episode of drawn, legal actions."""
+    env.action_space.seed(seed)
+    observation, info = env.reset(seed=seed)
+    seen = [observation]
+    while True:
+        mask = info.get("action_mask")
+        action = env.action_space.sample() if mask is None else env.action_space.sample(mask)
+        observation, reward, terminated, truncated, info = env.step(action)
+        seen.append((observation, reward))
+        if terminated or truncated:
+            return seen, info
+
+
+class Envs(unittest.TestCase):
+    def test_lists_what_there_is(self):
+        self.assertIn("Quantize-v0", mscgym.envs())
+        self.assertIn("nsga2", mscgym.agents())
+        self.assertRegex(mscgym.__version__, r"^\d+\.\d+\.\d+$")
+
+    def test_walks_an_episode_as_gymnasium_does(self):
+        env = toy("PrecisionKnapsack", render_mode="ansi")
+        self.assertIn(env.reset(seed=1)[0], env.observation_space)
+        seen, info = play(env, 3)
+        self.assertEqual(len(seen), 1 + len(env.decisions))
+        for observation, reward in seen[1:]:
+            self.assertIn(observation, env.observation_space)
+            self.assertIsInstance(reward, float)
+        self.assertIn("latency_ratio", info)
+        self.assertEqual(env.render().count("\n"), len(env.decisions))
+        self.assertEqual(str(play(env, 3)), str(play(toy("PrecisionKnapsack"), 3)))
+
+    def test_masks_what_is_ruled_out_and_refuses_it(self):
+        env = toy("MaskedKnapsack")
+        seen, _ = play(env, 0)
+        self.assertTrue(seen[-1][0])
+        _, info = env.reset()
+        while all(info["action_mask"]):
+            _, _, _, _, info = env.step(1)
+        masked = list(info["action_mask"]).index(0)
+        with self.assertRaises(mscgym.UserError):
+            env.step(masked)
+        env.step(list(info["action_mask"]).index(1))  # the episode goes on
+
+    def test_evaluates_assignments_by_name(self):
+        env = toy("OneMax")
+        on = {name: choices[-1] for name, choices in env.decisions}
+        self.assertEqual(env.evaluate(on).metrics["zeros"], 0)
+        off = {name: choices[0] for name, choices in env.decisions}
+        first, second = env.evaluate([off, on])
+        self.assertEqual((first.metrics["zeros"], second.metrics["zeros"]), (len(off), 0))
+        self.assertTrue(first.ok)
+        self.assertEqual(env.strategy(on), on)
+        self.assertIn("assignments", env.describe())
+        with self.assertRaisesRegex(mscgym.UserError, "no decisions are called x"):
+            env.evaluate({**on, "x": "1"})
+        with self.assertRaisesRegex(mscgym.UserError, "there is no choice for"):
+            env.evaluate({})
+
+    def test_says_what_is_wrong_as_an_exception(self):
+        for wrong, text in (
+                (lambda: mscgym.make("Nope-v0"), "unknown name 'Nope-v0'; known: .*Quantize-v0"),
+                (lambda: mscgym.make("Quantize-v0"), "needs a model"),
+                (lambda: mscgym.make("Quantize-v0", "/no/such.json"), "cannot read"),
+                (lambda: mscgym.make("Quantize-v0", {"modle": ""}, program=__file__),
+                 "unknown key 'modle'"),
+                (lambda: mscgym.make("Toy/OneMax-v0", {"model": "m.onnx"}, program=__file__),
+                 "'env' must be one of"),
+                (lambda: mscgym.make("Quantize-v0", e2e.small_config(), workers=0,
+                                     program=__file__), "'workers' must be between 1 and 1024"),
+                (lambda: toy("OneMax", render_mode="human"), "render_mode"),
+                (lambda: toy("OneMax").step(0), "[Rr]eset"),
+                (lambda: toy("OneMax").reset(options={"x": 1.0}), "x"),
+                (lambda: toy("OneMax").step("1"), "Discrete")):
+            with self.assertRaisesRegex(mscgym.UserError, text):
+                wrong()
+        env = toy("OneMax")
+        env.close()
+        with self.assertRaisesRegex(mscgym.UserError, "closed"):
+            env.reset()
+        self.assertTrue(issubclass(mscgym.UserError, ValueError))
+
+    def test_is_for_one_thread_at_a_time(self):
+        env = toy("OneMax")
+        everything = {name: choices[-1] for name, choices in env.decisions}
+        refused, done = [], []
+
+        def work():
+            for _ in range(200):
+                try:
+                    done.append(env.evaluate([everything] * 20)[0].metrics["zeros"])
+                except mscgym.UserError as error:
+                    refused.append(str(error))
+
+        threads = [threading.Thread(target=work) for _ in range(3)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        self.assertEqual(set(done), {0})
+        self.assertLessEqual({text.split(";")[0] for text in refused},
+                             {"it is in use by another thread"})
+
+    @unittest.skipUnless(GYMNASIUM, "Gymnasium is not installed")
+    def test_passes_the_env_checker_of_gymnasium(self):
+        from gymnasium.utils.env_checker import check_env
+        for name in ("OneMax", "PrecisionKnapsack"):
+            check_env(toy(name), skip_render_check=True)
+
+
+class Spaces(unittest.TestCase):
+    """Those that stand in for Gymnasium's."""
+
+    def test_draw_what_they_contain(self):
+        spaces = [_spaces.Discrete(3, 2), _spaces.MultiDiscrete([2, 5]), _spaces.MultiBinary(4),
+                  _spaces.Box([0, -1, float("-inf")], [1, float("inf"), 0], (3,)), _spaces.Text(5),
+                  _spaces.Dict({"a": _spaces.Discrete(2), "b": _spaces.MultiBinary(2)})]
+        for space in spaces:
+            space.seed(4)
+            drawn = [space.sample() for _ in range(50)]
+            space.seed(4)
+            self.assertEqual(drawn, [space.sample() for _ in range(50)])
+            self.assertTrue(all(value in space for value in drawn), space)
+            self.assertEqual(space, space)
+            self.assertNotIn(None, space)
+            self.assertNotIn([9] * 9, space)
+        self.assertEqual({spaces[0].sample([0, 1, 0]) for _ in range(20)}, {3})
+        self.assertNotIn(True, spaces[0])
+        self.assertNotEqual(_spaces.Discrete(2), _spaces.Discrete(3))
+        self.assertIn("n=3", repr(spaces[0]))
+
+
+class Studies(unittest.TestCase):
+    def test_finds_the_optimum_of_a_toy(self):
+        env = toy("PrecisionKnapsack")
+        study = mscgym.Study(env, agent="auto", seed=1, minimize="latency_ratio",
+                             subject_to={"accuracy_drop": 1.0})
+        while len(study.trials) < 200 and (trial := study.ask()):
+            study.tell(trial, env.evaluate(trial.choices))
+        self.assertTrue(study.trials[0].source.startswith("anchor:"))
+        feasible = [t.evaluation.metrics["latency_ratio"] for t in study.trials if t.feasible]
+        self.assertEqual(study.best.evaluation.metrics["latency_ratio"], min(feasible))
+        self.assertIn(study.best.choices, [t.choices for t in study.pareto] + [study.best.choices])
+
+    def test_waits_for_results_and_ends_with_the_space(self):
+        study = mscgym.Study({name: ["1", "2", "3", "4"] for name in "abcd"}, agent="evolution",
+                             minimize=["loss"])
+        first = study.ask()
+        out = [first]
+        with self.assertRaisesRegex(mscgym.UserError, "tell those of the trials 0"):
+            while trial := study.ask():
+                out.append(trial)
+        self.assertEqual(study.waiting, [trial.number for trial in out])
+        for trial in reversed(out):
+            study.tell(trial, {"loss": float(trial.choices["b"])})
+        with self.assertRaisesRegex(mscgym.UserError, "has a result already"):
+            study.tell(first, {"loss": 1.0})
+        while trial := study.ask():
+            study.tell(trial.number, failure="it broke")
+        self.assertEqual(len({str(trial.choices) for trial in study.trials}), 256)
+        self.assertEqual(study.best.evaluation.metrics["loss"],
+                         min(float(trial.choices["b"]) for trial in out))
+        failed = [t.evaluation.failure for t in study.trials if not t.evaluation.ok]
+        self.assertLessEqual(set(failed), {("crash", "it broke")})
+
+    def test_says_what_is_wrong(self):
+        for wrong, text in (
+                (lambda: mscgym.Study({"a": ["x", "y"]}), "made small"),
+                (lambda: mscgym.Study({"a": []}, minimize=["l"]), "a"),
+                (lambda: mscgym.Study({"a": ["x"]}, agent="no", minimize=["l"]), "known: .*tpe"),
+                (lambda: mscgym.Study(toy("OneMax"), minimize=["speed"]), "metrics of this"),
+                (lambda: mscgym.Study({"a": ["x"]}, minimize=["l"]).tell(0, {"l": 1}),
+                 "was not asked for")):
+            with self.assertRaisesRegex(mscgym.UserError, text):
+                wrong()
+        study = mscgym.Study({"a": ["x"]}, agent="grid", minimize=["l"])
+        with self.assertRaisesRegex(mscgym.UserError, "needs a finite 'l'"):
+            study.tell(study.ask(), {"m": 1.0})
+
+
+class Model(e2e.SearchTest):
+    def test_runs_the_code_of_the_documentation(self):
+        with open(os.path.join(ROOT, "docs", "python.md"), encoding="utf-8") as file:
+            code = "\n".join(re.findall(r"```python\n(.*?)```", file.read(), re.DOTALL))
+        code = code.replace('"experiments/', f'"{ROOT}/experiments/')
+        done = subprocess.run(
+            [sys.executable, "-c", code], cwd=self.folder, capture_output=True, text=True,
+            check=False, env={**os.environ, "PYTHONPATH": sys.path[1], "MSCGYM": e2e.MSCGYM})
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("CANNOT be met", done.stdout)
+        self.assertTrue(os.path.exists(self.at("strategy.json")))
+        self.succeed("compile", os.path.join(ROOT, "experiments/models/fashion_resnet.onnx"),
+                     "--strategy", self.at("strategy.json"), "--out", self.at("artefact"))
+
+    def test_trains_by_recipes(self):
+        config = e2e.small_config()
+        config["distill"] = {"weight_bits": 3, "samples": 128, "batch": 32}
+        config["quality"]["samples"] = 50
+        with self.assertRaisesRegex(mscgym.UserError, "distill.strategy"):
+            mscgym.make("Distill-v0", {**config, "distill": {}}, program=e2e.MSCGYM)
+        try:
+            env = mscgym.make("Distill-v0", config, program=e2e.MSCGYM)
+        except mscgym.MachineError as error:
+            self.assertIn("libtorch", str(error))
+            self.skipTest(str(error))
+        self.assertEqual(env.metrics, ["distill_loss", "accuracy_drop", "train_steps"])
+        study = mscgym.Study(env, agent="random", subject_to={})
+        self.assertEqual(study.minimize, ["distill_loss", "train_steps"])
+        trial = study.ask()
+        study.tell(trial, env.evaluate(trial.choices))
+        self.assertEqual(trial.source, "anchor:short")
+        self.assertEqual(study.best.evaluation.metrics["train_steps"], 4)
+        self.assertGreater(study.best.evaluation.metrics["distill_loss"], 0)
+        self.assertEqual(env.strategy(trial.choices)["epochs"], 1)
+
+    def test_measures_a_whole_episode(self):
+        config = e2e.small_config()
+        config["latency"].update(max_ms=60, min_rounds=3, max_rounds=5, max_warmup_ms=20)
+        env = mscgym.make("Quantize-v0", config, folder=self.at("run"), program=e2e.MSCGYM)
+        self.assertEqual(env.config["env"], "Quantize-v0")
+        seen, info = play(env, 2)
+        self.assertEqual(len(seen), 1 + len(env.decisions))
+        self.assertLess(seen[-1][1], 0)
+        if "failure" not in info:
+            self.assertGreater(info["latency_ms"], 0)
+        self.assertTrue(os.path.exists(self.at("run", "scales.json")))
+        self.assertIn("f32", env.anchors)
+        self.assertLessEqual(set(env.anchors), {"int8", "bf16", "f32"})
+        env.close()
+        with tempfile.NamedTemporaryFile("w", suffix=".json", dir=self.folder) as broken:
+            broken.write("{")
+            broken.flush()
+            with self.assertRaisesRegex(mscgym.UserError, "the config"):
+                mscgym.make("Quantize-v0", broken.name, program=e2e.MSCGYM)
+
+
+if __name__ == "__main__":
+    e2e.main()
