@@ -27,7 +27,7 @@ struct Ingredient {
   void (*set)(TrainSettings& settings, const std::string& choice);
 };
 
-std::vector<Ingredient> Ingredients(bool labels) {
+std::vector<Ingredient> Ingredients(Labels labels) {
   using Settings = TrainSettings;
   std::vector<Ingredient> all = {
       {{"epochs", {"1", "2", "4", "8"}},
@@ -39,7 +39,7 @@ std::vector<Ingredient> Ingredients(bool labels) {
       {{"lp", {"0", "0.1", "1"}}, [](Settings& s, const std::string& c) { s.lp = NumberOf(c); }},
       {{"schedule", {"constant", "cosine"}},
        [](Settings& s, const std::string& c) { s.schedule = c; }}};
-  if (labels) {
+  if (labels == Labels::kPresent) {
     all.push_back({{"hard", {"0", "0.1", "0.5"}},
                    [](Settings& s, const std::string& c) { s.hard = NumberOf(c); }});
   }
@@ -74,8 +74,9 @@ class DistillProblem final : public gym::SearchProblem {
     if (const std::string problem = TrainerProblem(); !problem.empty()) {
       throw SystemError(std::string(kId) + " needs libtorch: " + problem);
     }
-    ingredients_ = Ingredients(!task_->labels.empty());
-    for (const Ingredient& ingredient : ingredients_) decisions_.push_back(ingredient.decision);
+    const Labels known = task_->labels.empty() ? Labels::kAbsent : Labels::kPresent;
+    ingredients_ = Ingredients(known);
+    decisions_ = RecipeDecisions(known);
   }
 
  private:
@@ -190,6 +191,14 @@ class DistillProblem final : public gym::SearchProblem {
 };
 
 }  // namespace
+
+std::vector<gym::Decision> RecipeDecisions(Labels labels) {
+  std::vector<gym::Decision> decisions;
+  for (Ingredient& ingredient : Ingredients(labels)) {
+    decisions.push_back(std::move(ingredient.decision));
+  }
+  return decisions;
+}
 
 std::unique_ptr<gym::Env> MakeDistillEnv(const EnvContext& context) {
   const auto reward = [](const gym::Evaluation& evaluation) {

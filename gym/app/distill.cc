@@ -13,6 +13,8 @@
 #include <CLI/CLI.hpp>
 
 #include "compiler/base/error.h"
+#include "compiler/base/fields.h"
+#include "compiler/base/file.h"
 #include "compiler/codegen/onnx/export.h"
 #include "compiler/pipeline/batch.h"
 #include "compiler/pipeline/compile.h"
@@ -241,6 +243,17 @@ void Distill(Options options, AppContext& context) {
   options.json ? PrintDistillJson(report) : PrintDistillTable(report);
 }
 
+/// Declared before the options that it stands for: those given beside it come after, and count.
+void AddRecipe(CLI::App& command, TrainSettings& settings) {
+  command.add_option_function<std::string>(
+      "--recipe",
+      [&settings](const std::string& file) {
+        settings = FromJsonText<TrainSettings>(ReadFile(file), "'" + file + "'");
+      },
+      "the options below out of a file, such as best/recipe.json of mscgym search --env distill; "
+      "what is given beside it counts");
+}
+
 void AddTraining(CLI::App& command, TrainSettings& settings) {
   command.add_option("--epochs", settings.epochs, "passes over the samples")
       ->check(CLI::Range(1, 100000))
@@ -369,6 +382,7 @@ void AddDistill(CLI::App& app, AppContext& context) {
                    "trained too")
       ->check(CLI::Range(2, 8));
   AddSamples(*command, *options);
+  AddRecipe(*command, options->settings);
   AddLosses(*command, *options);
   AddTraining(*command, options->settings);
   command->add_option("--checkpoint", options->checkpoint,

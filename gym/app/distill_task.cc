@@ -76,9 +76,9 @@ std::shared_ptr<const envs::DistillTask> MakeDistillTask(const SearchConfig& con
                                                          const Graph& graph,
                                                          const TargetRegistry& targets) {
   const DistillConfig& distill = config.distill;
-  if (distill.strategy.empty() && distill.weight_bits == 0) {
+  if (config.strategy.empty() && distill.weight_bits == 0) {
     throw UserError(
-        "the student would be the model itself: give 'distill.strategy' or 'distill.weight_bits'");
+        "the student would be the model itself: give 'strategy' or 'distill.weight_bits'");
   }
   if (const std::string problem = TrainerProblem(); !problem.empty()) {
     throw SystemError("training needs libtorch: " + problem);
@@ -90,7 +90,7 @@ std::shared_ptr<const envs::DistillTask> MakeDistillTask(const SearchConfig& con
   const std::vector<Tensor> calibration = {
       cost::Slice(train, 0, std::min(config.calibration.samples, train.size())).inputs};
   const Student student = MakeStudent(
-      graph, distill.strategy.empty() ? Strategy{} : LoadStrategy(distill.strategy),
+      graph, config.strategy.empty() ? Strategy{} : LoadStrategy(config.strategy),
       distill.weight_bits, calibration,
       {.target = config.target, .threads = config.threads, .batch = config.calibration.batch},
       targets);

@@ -25,8 +25,7 @@ constexpr std::array<std::string_view, 11> kMscKeys = {
     "workspace", "quantize", "tools",   "track",      "baseline", "optimize",
     "compile",   "dataset",  "profile", "model_type", "verbose"};
 /// Of our `distill`.
-constexpr std::array<std::string_view, 4> kStudentKeys = {"strategy", "weight_bits", "samples",
-                                                          "batch"};
+constexpr std::array<std::string_view, 3> kStudentKeys = {"weight_bits", "samples", "batch"};
 
 bool IsMsc(const json& config) {
   if (!config.is_object()) return false;

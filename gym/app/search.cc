@@ -11,12 +11,13 @@
 #include "compiler/base/fields.h"
 #include "compiler/base/file.h"
 #include "gym/app/command.h"
-#include "gym/app/log.h"
 #include "gym/app/progress.h"
 #include "gym/app/registries.h"
 #include "gym/app/search_farm.h"
 #include "gym/app/search_measuring.h"
+#include "gym/app/search_recipe.h"
 #include "gym/app/search_run.h"
+#include "gym/app/search_trials.h"
 #include "gym/app/stop.h"
 #include "gym/study/race.h"
 
@@ -58,6 +59,11 @@ void Say(const std::vector<std::string>& notes) {
   for (const std::string& note : notes) std::fprintf(stderr, "config: %s\n", note.c_str());
 }
 
+LiveRunOptions LiveOptions(const Options& options) {
+  return {.log_level = options.log_level,
+          .resume = options.force ? Resume::kForced : Resume::kSame};
+}
+
 /// Whether a search can go into the run directory. A run that failed before its first record left
 /// an empty journal, and no search.
 void CheckRunFolder(const Options& options, const RunPaths& paths) {
@@ -83,39 +89,25 @@ void CheckSameEnv(const Options& options, const SearchConfig& config, const RunP
                   config.env + "; name that by --env, or another folder by --out");
 }
 
-std::string ProgressText(const Progress& progress) {
-  std::string text =
-      "[trial " + std::to_string(progress.done) + "/" + std::to_string(progress.total) + "]";
-  if (progress.best != nullptr) {
-    const auto& metrics = progress.best->evaluation.metrics;
-    char part[96] = "";  // NOLINT(modernize-avoid-c-arrays): snprintf
-    const auto ratio = metrics.find("latency");
-    const auto ms = metrics.find("latency_ms");
-    const auto drop = metrics.find("accuracy_drop");
-    if (ratio != metrics.end() && ms != metrics.end()) {
-      std::snprintf(part, sizeof part, " best %.3f ms (%.2fx)", ms->second, 1 / ratio->second);
-      text += part;
-    }
-    if (drop != metrics.end()) {
-      std::snprintf(part, sizeof part, " acc %+.2f", -drop->second);
-      text += part;
-    }
+/// Recipes are tried in this process, one after another.
+void CheckAlone(const Options& options, const SearchConfig& config, bool farm) {
+  if (farm || options.workers != 1) {
+    throw UserError("recipes are tried one after another: leave mpirun and --workers out");
   }
-  text += " | eta " + FormatDuration(progress.left);
-  return text + " | " + std::to_string(progress.failed) + " failed";
+  if (!options.cache.empty()) throw UserError("outcomes of recipes are not cached: no --cache");
+  if (config.race) throw UserError("recipes cannot race: leave 'race' out");
 }
 
-StudyOptions StudyOptionsOf(const SearchConfig& config, const Prepared& prepared, bool force) {
-  StudyOptions study;
-  study.seed = config.seed;
-  study.trials = config.trials;
-  study.time_budget = std::chrono::duration<double>(config.time_budget_s);
-  study.agent = config.agent;
-  study.objective = ToObjective(config.objective);
-  study.resume = force ? Resume::kForced : Resume::kSame;
-  study.tool_version = MSC_VERSION;
-  study.machine = cost::CpuFingerprint(prepared.machine);
-  return study;
+/// The search of a recipe.
+int CoordinateRecipe(const Options& options, const SearchConfig& config) {
+  if (options.dry_run) {
+    DryRunRecipe(config);
+    return kExitOk;
+  }
+  const RunPaths paths{options.out};
+  CheckRunFolder(options, paths);
+  CheckSameEnv(options, config, paths);
+  return SearchRecipe(config, paths, LiveOptions(options));
 }
 
 /// The search itself, in the process that coordinates it.
@@ -123,6 +115,11 @@ int Coordinate(const AppContext& context, const Options& options, cost::FarmEval
   CatchStopSignals();
   std::vector<std::string> notes;
   const SearchConfig config = ReadConfig(options, notes);
+  if (Trains(config)) {
+    Say(notes);
+    CheckAlone(options, config, farm != nullptr);
+    return CoordinateRecipe(options, config);
+  }
   if (options.dry_run) {
     Say(notes);
     DryRun(context, config,
@@ -134,15 +131,8 @@ int Coordinate(const AppContext& context, const Options& options, cost::FarmEval
   CheckSameEnv(options, config, paths);
   Prepared prepared = LoadSearch(config);
   Say(notes);
-  MakeFolders(paths.folder);
+  LiveRun run(config, paths, LiveOptions(options));
   MakeFolders(paths.At("scratch"));
-  MakeFolders(paths.At("logs"));
-  Journal journal(paths.journal());
-  RunLog log(paths.At("logs/search.log"), options.log_level);
-  for (const std::string& warning : journal.warnings()) log.Warn(warning);
-  // The config of a run that is resumed changes once the journal has agreed to go on with it.
-  const bool resumed = !journal.records().empty();
-  if (!resumed) WriteFileAtomic(paths.At("config.json"), ToJson(config));
   PrepareSearch(context, config, paths, prepared);
   auto measuring = std::make_unique<Measuring>(
       context, paths, prepared,
@@ -154,7 +144,7 @@ int Coordinate(const AppContext& context, const Options& options, cost::FarmEval
   std::optional<RacingProblem> race;
   if (config.race) {
     race.emplace(*problem, ToObjective(config.objective), RaceOptions(),
-                 [&](const std::string& text) { log.Warn(text); });
+                 [&](const std::string& text) { run.log().Warn(text); });
   }
   SearchProblem& tried = race ? *race : *problem;
   const std::unique_ptr<Agent> agent = MakeAgents().Make(
@@ -163,16 +153,7 @@ int Coordinate(const AppContext& context, const Options& options, cost::FarmEval
   SearchResult result;
   {
     ProgressLine line;
-    result.study = RunStudy(
-        tried, *agent, journal, StudyOptionsOf(config, prepared, options.force),
-        [&](const Progress& progress) {
-          // The first call: the journal has agreed, so the log may say that the search goes on.
-          if (progress.last == nullptr) log.Info(resumed ? "trials go on" : "trials begin");
-          line.Show(ProgressText(progress));
-        },
-        StopRequested);
-    if (resumed) WriteFileAtomic(paths.At("config.json"), ToJson(config));
-    log.Info("trials ended: " + std::string(Name(result.study.stop)));
+    result.study = run.Try(tried, *agent, cost::CpuFingerprint(prepared.machine), line);
     if (!StopRequested()) {
       line.Show("[sensitivity] one decision at a time");
       result.findings.sensitivities =
@@ -193,7 +174,7 @@ int Coordinate(const AppContext& context, const Options& options, cost::FarmEval
   }
   WriteResults(config, paths, prepared, result);
   const std::string summary = Summary(config, paths, result);
-  log.Info(summary);
+  run.log().Info(summary);
   std::printf("%s", summary.c_str());
   if (StopRequested()) {
     std::printf("interrupted; --resume goes on\n");
@@ -220,7 +201,9 @@ void AddSearch(CLI::App& app, AppContext& context) {
   command->add_option(
       "--env", options->env,
       "what is decided: quantize (precisions), prune (channels), compress (both), partition (who "
-      "runs which part) or schedule (how kernels are written)");
+      "runs which part), schedule (how kernels are written) or distill (how what compression left "
+      "is "
+      "trained)");
   command->add_option("--agent", options->agent, "who proposes; see mscgym list agents");
   command->add_flag("--resume", options->resume, "go on with the search in the run directory");
   command

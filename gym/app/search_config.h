@@ -69,15 +69,13 @@ struct ScheduleConfig {
 
 /// The student of the env distill; of no account to others.
 struct DistillConfig {
-  std::string strategy;
   std::int64_t weight_bits = 0;
   std::int64_t samples = 2560;
   std::int64_t batch = 128;
   template <class Self, class Visit>
   static void Fields(Self& self, Visit& visit) {
-    visit("strategy", self.strategy, "file of the strategy that makes it of the model");
     visit("weight_bits", self.weight_bits,
-          "2 to 8: every layer in integers, with weights of so many bits; 0: as the strategy says",
+          "2 to 8: every layer in integers, with weights of so many bits; 0: as `strategy` says",
           Within{0, 8});
     visit("samples", self.samples, "calibration samples that it learns from", Within{1, 1e7});
     visit("batch", self.batch, "samples a step of training", Within{1, 65536});
@@ -138,11 +136,12 @@ struct SearchConfig {
     visit("shapes", self.shapes,
           "sizes of inputs whose dimensions the model leaves open, as NAME=1x3x640x640");
     visit("strategy", self.strategy,
-          "file that a search of partitions or schedules begins with: its channels, weights and "
+          "file that a search of partitions, schedules or recipes begins with: its channels, "
+          "weights and "
           "precisions stay; relative to the config file");
     visit("env", self.env,
           "what is decided: precisions, channels, both together, who runs which part, how kernels "
-          "are written, or (from Python) how to train",
+          "are written, or how what compression left is trained",
           Within::OneOf({"quantize", "prune", "compress", "partition", "schedule", "distill",
                          "Quantize-v0", "Prune-v0", "Compress-v0", "Partition-v0", "Schedule-v0",
                          "Distill-v0"}));

@@ -1,6 +1,7 @@
 #include "compiler/base/error.h"
 #include "cost/measure/folder.h"
 #include "cost/model/evaluator.h"
+#include "envs/distill/distill_env.h"
 #include "gym/app/search_run.h"
 
 namespace msc::gym {
@@ -27,6 +28,10 @@ bool Places(const SearchConfig& config) {
 
 bool Schedules(const SearchConfig& config) {
   return EnvId(config.env) == "Schedule-v0";
+}
+
+bool Trains(const SearchConfig& config) {
+  return EnvId(config.env) == "Distill-v0";
 }
 
 envs::EnvContext SearchContext(const SearchConfig& config, const Prepared& prepared,
@@ -60,6 +65,10 @@ std::vector<Decision> DecisionsOf(const SearchConfig& config, const Prepared& pr
 
 std::vector<Decision> DecisionsOf(const SearchConfig& config, const RunPaths& paths) {
   if (Places(config)) return KeptDecisions(paths);
+  if (Trains(config)) {
+    return envs::RecipeDecisions(config.calibration.data.labels.empty() ? envs::Labels::kAbsent
+                                                                        : envs::Labels::kPresent);
+  }
   Prepared prepared;
   prepared.graph =
       std::make_shared<const Graph>(cost::LoadCanonical(cost::OpenFolder(paths.prepared())));

@@ -255,8 +255,9 @@ void WriteKernels(const SearchConfig& config, const RunPaths& paths, const Prepa
 /// decides the rest of it, too, or it is another model's.
 Strategy LoadBase(const SearchConfig& config, const Graph& graph) {
   if (!Places(config) && !Schedules(config)) {
-    throw UserError("'strategy' is what a search of partitions or schedules begins with; '" +
-                    config.env + "' decides precisions or channels itself: leave it out");
+    throw UserError(
+        "'strategy' is what a search of partitions, schedules or recipes begins with; '" +
+        config.env + "' decides precisions or channels itself: leave it out");
   }
   Strategy base = LoadStrategy(config.strategy);
   (void)ApplyStrategy(graph, base);  // before anything is measured
@@ -324,9 +325,6 @@ std::map<std::string, std::vector<Precision>> ReadLacked(const RunPaths& paths) 
 }
 
 Prepared LoadSearch(const SearchConfig& config) {
-  if (EnvId(config.env) == "Distill-v0") {
-    throw UserError("the env distill is for agents of your own: see docs/python.md");
-  }
   CheckObjective(ToObjective(config.objective),
                  envs::MetricNames(config.quality.data.labels.empty() ? envs::Labels::kAbsent
                                                                       : envs::Labels::kPresent));

@@ -35,6 +35,11 @@ struct Run {
 Run ReadRun(const RunPaths& paths) {
   Run run;
   run.config = FromJsonText<SearchConfig>(ReadFile(paths.At("config.json")), "config.json");
+  if (Trains(run.config)) {
+    throw UserError("'" + paths.folder +
+                    "' holds a search of recipes, of which there is no report; it has pareto.json, "
+                    "and mscgym export-study writes its trials");
+  }
   run.folder = cost::OpenFolder(paths.prepared());
   run.graph = cost::LoadCanonical(run.folder);
   InferTypes(run.graph, BatchBindings(run.graph, 1));

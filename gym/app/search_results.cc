@@ -44,18 +44,6 @@ std::string SensitivityCsv(const Findings& findings) {
   return csv.str();
 }
 
-std::string ParetoJson(const StudyResult& study) {
-  nlohmann::json list = nlohmann::json::array();
-  for (const std::size_t index : study.pareto) {
-    const Trial& trial = study.trials[index];
-    list.push_back({{"trial", trial.number},
-                    {"source", trial.source},
-                    {"assignment", trial.assignment},
-                    {"metrics", trial.evaluation.metrics}});
-  }
-  return list.dump(2) + "\n";
-}
-
 void WriteBest(const SearchConfig& config, const RunPaths& paths, const Prepared& prepared,
                const Strategy& strategy) {
   MakeFolders(paths.best());
@@ -80,6 +68,18 @@ std::string Line(const char* name, const Evaluation& evaluation) {
 }
 
 }  // namespace
+
+std::string ParetoJson(const StudyResult& study) {
+  nlohmann::json list = nlohmann::json::array();
+  for (const std::size_t index : study.pareto) {
+    const Trial& trial = study.trials[index];
+    list.push_back({{"trial", trial.number},
+                    {"source", trial.source},
+                    {"assignment", trial.assignment},
+                    {"metrics", trial.evaluation.metrics}});
+  }
+  return list.dump(2) + "\n";
+}
 
 void WriteResults(const SearchConfig& config, const RunPaths& paths, const Prepared& prepared,
                   const SearchResult& result) {

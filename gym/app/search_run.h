@@ -54,6 +54,8 @@ struct Prepared {
 [[nodiscard]] bool Prunes(const SearchConfig& config);
 /// Whether what is decided is who runs which part of the model.
 [[nodiscard]] bool Places(const SearchConfig& config);
+/// Whether what is decided is how a compressed model is trained: see search_recipe.h.
+[[nodiscard]] bool Trains(const SearchConfig& config);
 /// Whether they are the same model, and only its kernels are written otherwise.
 [[nodiscard]] bool Schedules(const SearchConfig& config);
 /// What every candidate of a search is but for what is decided: its strategy, or the model as it is
@@ -164,6 +166,9 @@ void MeasureFinalists(const SearchConfig& config, SearchProblem& problem,
                       cost::LocalEvaluator& evaluator, const std::function<bool()>& stop,
                       SearchResult& result);
 
+/// The Pareto set with its metrics: pareto.json.
+[[nodiscard]] std::string ParetoJson(const StudyResult& study);
+
 /// Writes results.json, pareto.json, sensitivity.csv, best/ (if there is a best) and report.html.
 void WriteResults(const SearchConfig& config, const RunPaths& paths, const Prepared& prepared,
                   const SearchResult& result);
@@ -174,7 +179,8 @@ void WriteResults(const SearchConfig& config, const RunPaths& paths, const Prepa
                                                 const Prepared& prepared);
 [[nodiscard]] std::vector<Decision> DecisionsOf(const SearchConfig& config, const RunPaths& paths);
 
-/// Renders report.html from what a run directory holds. UserError where something is missing.
+/// Renders report.html from what a run directory holds. UserError where something is missing, and
+/// where the search Trains.
 void WriteReport(const RunPaths& paths);
 
 /// The closing table, for a terminal.

@@ -31,7 +31,7 @@ SearchSession::SearchSession(const SearchConfig& config, const SessionOptions& o
   if (options.workers < 1 || options.workers > 1024) {
     throw UserError("'workers' must be between 1 and 1024");
   }
-  if (EnvId(config_.env) == "Distill-v0") {
+  if (Trains(config_)) {
     PrepareTraining();
   } else {
     PrepareMeasuring(options);

@@ -36,7 +36,7 @@ struct SessionOptions {
 class SearchSession {
  public:
   /// Takes as long as preparing a search. UserError as LoadSearch and PrepareSearch, or
-  /// MakeDistillTask where the env is Distill-v0, where the folder holds a search, and where the
+  /// MakeDistillTask where it Trains, where the folder holds a search, and where the
   /// number of workers is not between 1 and 1024.
   SearchSession(const SearchConfig& config, const SessionOptions& options);
   [[nodiscard]] Env& env() { return *env_; }

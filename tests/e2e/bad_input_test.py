@@ -26,7 +26,7 @@ class BadInput(e2e.SearchTest):
             ("'trials' must be between 1 and", {"trials": 0}),
             ("unknown target 'warp'", {"target": "warp"}),
             ("unknown agent 'oracle'", {"agent": "oracle"}),
-            ("see docs/python.md", {"env": "distill"}),
+            ("give 'strategy' or 'distill.weight_bits'", {"env": "distill"}),
             ("the objective names 'speed'", {"objective": {"minimize": ["speed"]}}),
             ("the objective names 'joules'", {"objective": {"subject_to": {"joules": 1}}}),
             ("'objective.minimize' must name a metric", {"objective": {"minimize": []}}),

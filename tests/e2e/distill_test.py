@@ -72,6 +72,53 @@ class Distill(e2e.SearchTest):
         self.assertEqual(done.returncode, 2)
         self.assertIn("belongs to a training of another model", done.stderr)
 
+    def test_a_search_finds_a_recipe_to_train_by(self):
+        config = e2e.small_config()
+        config.update(env="distill", trials=3, agent="random",
+                      distill={"weight_bits": 3, "samples": 32, "batch": 16},
+                      objective={"subject_to": {"train_steps": 15}})
+        config["quality"]["samples"] = 50
+        file, run = self.write("recipe.json", config), self.at("run")
+        for text, options in (("one after another", ["--workers", "2"]),
+                              ("not cached", ["--cache", self.at("cache")])):
+            done = self.mscgym("search", file, "--out", run, *options)
+            self.assertEqual(done.returncode, 2)
+            self.assertIn(text, done.stderr)
+        done = self.mscgym("search", file, "--dry-run")
+        if "needs libtorch" in done.stderr:
+            self.skipTest("this build has no libtorch")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("2 of 1, 2, 4, 8: epochs, temperature\n", done.stdout)
+        self.assertIn("one trial, the baseline 'short'", done.stdout)
+        self.assertFalse(os.path.exists(run))
+        done = self.succeed("search", file, "--out", run)
+        self.assertIn("3 trials, 0 failed", done.stdout)
+        # The long baseline takes 16 steps.
+        trials = e2e.trials(run)
+        self.assertEqual([trials[i]["source"] for i in range(3)],
+                         ["anchor:short", "anchor:long", "random"])
+        self.assertEqual(trials[1]["metrics"]["train_steps"], 16)
+        allowed = [trial["metrics"]["distill_loss"] for trial in trials.values()
+                   if trial["metrics"]["train_steps"] <= 15]
+        self.assertIn(f"distill_loss {min(allowed):.6g}", done.stdout)
+        self.succeed("search", file, "--out", run, "--resume", "--trials", "4")
+        self.assertEqual({**e2e.trials(run), 3: None}, {**trials, 3: None})
+        self.succeed("export-study", run, "--out", self.at("trials.csv"))
+        self.assertIn("temperature", e2e.read(self.at("trials.csv")).decode().splitlines()[0])
+        done = self.mscgym("report", run)
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("a search of recipes", done.stderr)
+        # What is given beside a recipe counts.
+        recipe = os.path.join(run, "best", "recipe.json")
+        best = json.loads(e2e.read(recipe))
+        done = self.distill("--weight-bits", "3", "--samples", "32", "--epochs", "1", "--recipe",
+                            recipe)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(json.loads(done.stdout)["settings"], {**best, "epochs": 1})
+        done = self.distill("--weight-bits", "3", "--recipe", self.write("wrong.json", "{"))
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("wrong.json", done.stderr)
+
     def test_mistakes_are_refused_and_leave_nothing(self):
         rows = (
             ("the student would be the model itself", []),

@@ -226,7 +226,7 @@ class Model(e2e.SearchTest):
         config = e2e.small_config()
         config["distill"] = {"weight_bits": 3, "samples": 128, "batch": 32}
         config["quality"]["samples"] = 50
-        with self.assertRaisesRegex(mscgym.UserError, "distill.strategy"):
+        with self.assertRaisesRegex(mscgym.UserError, "give 'strategy' or"):
             mscgym.make("Distill-v0", {**config, "distill": {}}, program=e2e.MSCGYM)
         try:
             env = mscgym.make("Distill-v0", config, program=e2e.MSCGYM)

@@ -1,0 +1,19 @@
+#pragma once
+
+#include "gym/app/search_trials.h"
+
+namespace msc::gym {
+
+// Searches where Trains: candidates are trained and judged in this process, one after another, and
+// what is found is no strategy but the settings of a training.
+
+/// Runs the search; returns the exit code. Leaves best/recipe.json for `mscgym distill --recipe`
+/// and pareto.json beside journal and log. UserError and SystemError as SearchSession and LiveRun:
+/// a mistake leaves no run directory behind.
+[[nodiscard]] int SearchRecipe(const SearchConfig& asked, const RunPaths& paths,
+                               const LiveRunOptions& options);
+
+/// Says what such a search would decide, and how long it would take, from one trial.
+void DryRunRecipe(const SearchConfig& asked);
+
+}  // namespace msc::gym

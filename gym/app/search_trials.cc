@@ -1,0 +1,82 @@
+#include "gym/app/search_trials.h"
+
+#include <chrono>
+#include <cstdio>
+
+#include "compiler/base/file.h"
+#include "gym/app/stop.h"
+
+namespace msc::gym {
+namespace {
+
+std::string ProgressText(const Progress& progress) {
+  std::string text =
+      "[trial " + std::to_string(progress.done) + "/" + std::to_string(progress.total) + "]";
+  if (progress.best != nullptr) {
+    const auto& metrics = progress.best->evaluation.metrics;
+    char part[96] = "";  // NOLINT(modernize-avoid-c-arrays): snprintf
+    const auto ratio = metrics.find("latency");
+    const auto ms = metrics.find("latency_ms");
+    const auto loss = metrics.find("distill_loss");
+    const auto drop = metrics.find("accuracy_drop");
+    if (ratio != metrics.end() && ms != metrics.end()) {
+      std::snprintf(part, sizeof part, " best %.3f ms (%.2fx)", ms->second, 1 / ratio->second);
+      text += part;
+    } else if (loss != metrics.end()) {
+      std::snprintf(part, sizeof part, " best loss %.5f", loss->second);
+      text += part;
+    }
+    if (drop != metrics.end()) {
+      std::snprintf(part, sizeof part, " acc %+.2f", -drop->second);
+      text += part;
+    }
+  }
+  text += " | eta " + FormatDuration(progress.left);
+  return text + " | " + std::to_string(progress.failed) + " failed";
+}
+
+std::string Made(const RunPaths& paths) {
+  MakeFolders(paths.folder);
+  MakeFolders(paths.At("logs"));
+  return paths.journal();
+}
+
+}  // namespace
+
+LiveRun::LiveRun(const SearchConfig& config, const RunPaths& paths, const LiveRunOptions& options)
+    : config_(config),
+      paths_(paths),
+      resume_(options.resume),
+      journal_(Made(paths)),
+      log_(paths.At("logs/search.log"), options.log_level),
+      resumed_(!journal_.records().empty()) {
+  for (const std::string& warning : journal_.warnings()) log_.Warn(warning);
+  // The config of a run that is resumed changes once the journal has agreed to go on with it.
+  if (!resumed_) WriteFileAtomic(paths_.At("config.json"), ToJson(config_));
+}
+
+StudyResult LiveRun::Try(SearchProblem& problem, Agent& agent, const std::string& machine,
+                         ProgressLine& line) {
+  StudyOptions options;
+  options.seed = config_.seed;
+  options.trials = config_.trials;
+  options.time_budget = std::chrono::duration<double>(config_.time_budget_s);
+  options.agent = config_.agent;
+  options.objective = ToObjective(config_.objective);
+  options.resume = resume_;
+  options.tool_version = MSC_VERSION;
+  options.machine = machine;
+  StudyResult study = RunStudy(
+      problem, agent, journal_, options,
+      [&](const Progress& progress) {
+        // The first call: the journal has agreed, so the log may say that the search goes on.
+        if (progress.last == nullptr) log_.Info(resumed_ ? "trials go on" : "trials begin");
+        line.Show(ProgressText(progress));
+      },
+      StopRequested);
+  if (resumed_) WriteFileAtomic(paths_.At("config.json"), ToJson(config_));
+  log_.Info("trials ended: " + std::string(Name(study.stop)));
+  return study;
+}
+
+}  // namespace msc::gym
