@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <condition_variable>
 #include <exception>
+#include <iterator>
 #include <map>
 #include <mutex>
 #include <thread>
@@ -49,9 +50,12 @@ struct FarmEvaluator::State {
   std::condition_variable changed;
   Dispatcher dispatcher;
   std::map<std::uint64_t, FinishedTask> finished;
+  std::vector<Attempt> attempts;  // that `watch` has not heard of
+  bool watched = false;
   std::exception_ptr trouble;  // the service thread ended with it
   bool quit = false;
 
+  std::function<void(const Attempt&)> watch;  // the caller's
   std::unique_ptr<BlobFolder> blobs;
   std::optional<FarmEnd> end;
   std::thread service;
@@ -100,6 +104,8 @@ void FarmEvaluator::State::ServeOnce() {
     }
     dispatcher.Tick(now);
     for (auto& task : dispatcher.TakeFinished()) finished[task.task] = std::move(task);
+    std::vector<Attempt> over = dispatcher.TakeAttempts();
+    if (watched) std::move(over.begin(), over.end(), std::back_inserter(attempts));
     outgoing = dispatcher.TakeOutgoing();
     changed.notify_all();
   }
@@ -127,6 +133,12 @@ void FarmEvaluator::Open(const std::string& run_folder) {
   state_->blobs->Clear();  // of a run that was killed
   const std::lock_guard lock(state_->mutex);
   state_->dispatcher.Open(run_folder);
+}
+
+void FarmEvaluator::Watch(std::function<void(const Attempt&)> watch) {
+  state_->watch = std::move(watch);
+  const std::lock_guard lock(state_->mutex);
+  state_->watched = static_cast<bool>(state_->watch);
 }
 
 FarmEnd FarmEvaluator::Finish() {
@@ -208,6 +220,17 @@ class FarmEvaluator::Call {
     return tasks;
   }
 
+  /// Tells who wants to know what the workers were busy with.
+  void TellWatch() {
+    if (!state_.watch) return;
+    std::vector<Attempt> attempts;
+    {
+      const std::lock_guard lock(state_.mutex);
+      attempts.swap(state_.attempts);
+    }
+    for (const Attempt& attempt : attempts) state_.watch(attempt);
+  }
+
   /// Reports a finished task, or has it tried again.
   void Close(const FinishedTask& task, const Done& done) {
     const auto it = open_.find(task.task);
@@ -263,7 +286,9 @@ void FarmEvaluator::DoEvaluate(std::span<const Candidate> batch, const Done& don
   Call call(*state_, batch);
   while (!call.finished()) {
     call.Feed();
-    for (const auto& task : call.Wait()) call.Close(task, done);
+    const std::vector<FinishedTask> finished = call.Wait();
+    call.TellWatch();
+    for (const FinishedTask& task : finished) call.Close(task, done);
     if (!call.finished() && stop && stop()) return;
   }
 }

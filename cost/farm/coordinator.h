@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -37,6 +38,10 @@ class FarmEvaluator final : public Evaluator {
   /// Lets the workers make their evaluators for what was prepared in `run_folder`, a folder that
   /// all of them can see, of at most kMaxText bytes. To be called once, before Evaluate.
   void Open(const std::string& run_folder);
+  /// From now on `watch` hears of every attempt that is over, in this order, from the thread that
+  /// is in Evaluate; of one that ends later, such as a cancelled one, in the next call if there is
+  /// one. Not during Evaluate. What it throws ends Evaluate.
+  void Watch(std::function<void(const Attempt&)> watch);
   /// Stops the workers and the service thread; waits for them for stop_seconds at most. The second
   /// call returns what the first one did.
   FarmEnd Finish();

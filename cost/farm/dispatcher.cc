@@ -130,6 +130,7 @@ void Dispatcher::Beaten(int rank, const Message& message, Time now) {
   // It has answered, and answers come before later beats; or it never got the task.
   if (!knows && now - worker.handed < Seconds(options_.worker_lease_seconds)) return;
   worker.state = State::kIdle;
+  Over(rank, Attempt::End::kNothing);
   const auto it = tasks_.find(worker.task);
   if (it == tasks_.end() || it->second.holder != rank) return;
   Failed(worker.task, RemoteError::kNone,
@@ -145,6 +146,7 @@ void Dispatcher::Answered(int rank, const Message& message) {
     return;
   }
   worker.state = State::kIdle;
+  Over(rank, message.kind == MessageKind::kResult ? Attempt::End::kResult : Attempt::End::kNothing);
   const auto it = tasks_.find(message.task);
   if (it == tasks_.end()) return;  // forgotten meanwhile
   const std::string who = "rank " + std::to_string(rank) + ": ";
@@ -163,6 +165,16 @@ void Dispatcher::Answered(int rank, const Message& message) {
     Failed(message.task, RemoteError::kSystem,
            who + (message.text.empty() ? "gave no result" : message.text));
   }
+}
+
+void Dispatcher::Over(int rank, Attempt::End end) {
+  const Worker& worker = At(rank);
+  attempts_.push_back({.worker = rank,
+                       .blob = worker.blob,
+                       .measure = worker.measure,
+                       .from = worker.handed,
+                       .to = std::max(worker.handed, worker.heard),
+                       .end = end});
 }
 
 void Dispatcher::Failed(std::uint64_t number, RemoteError error, const std::string& why) {
@@ -194,6 +206,7 @@ void Dispatcher::Lose(int rank, const std::string& why) {
   worker.why = why;
   ++stats_.lost_workers;
   if (!held) return;
+  Over(rank, Attempt::End::kLost);
   const auto it = tasks_.find(worker.task);
   if (it == tasks_.end() || it->second.holder != rank) return;
   Failed(worker.task, RemoteError::kNone, "rank " + std::to_string(rank) + " was lost: " + why);
@@ -237,6 +250,8 @@ void Dispatcher::Give(int rank, std::uint64_t number, Time now) {
   worker.task = number;
   worker.attempt = task.attempt;
   worker.handed = now;
+  worker.blob = task.blob;
+  worker.measure = task.measure;
   ++stats_.handed_out;
   Send(rank, MessageKind::kTask);
   Message& message = outgoing_.back().message;
@@ -252,6 +267,10 @@ std::vector<Dispatcher::Outgoing> Dispatcher::TakeOutgoing() {
 
 std::vector<FinishedTask> Dispatcher::TakeFinished() {
   return std::exchange(finished_, {});
+}
+
+std::vector<Attempt> Dispatcher::TakeAttempts() {
+  return std::exchange(attempts_, {});
 }
 
 std::size_t Dispatcher::live() const {

@@ -33,6 +33,21 @@ struct FinishedTask {
   std::string text;  ///< of the error
 };
 
+/// One attempt at a task that is over: who was busy with what, and for how long.
+struct Attempt {
+  enum class End : unsigned char {
+    kResult,   ///< answered
+    kNothing,  ///< cancelled, or to be tried again
+    kLost,     ///< with its worker
+  };
+  int worker = 0;            ///< rank
+  std::string blob;          ///< of the candidate: the StrategyHash of its strategy
+  std::uint8_t measure = 0;  ///< a Measure
+  std::chrono::steady_clock::time_point from;
+  std::chrono::steady_clock::time_point to;  ///< of a lost worker the last that was heard of it
+  End end = End::kResult;
+};
+
 /// The coordinator's side of the protocol, without clock, thread or transport: messages and the
 /// time go in, messages and finished tasks come out.
 ///
@@ -73,6 +88,7 @@ class Dispatcher {
 
   [[nodiscard]] std::vector<Outgoing> TakeOutgoing();
   [[nodiscard]] std::vector<FinishedTask> TakeFinished();
+  [[nodiscard]] std::vector<Attempt> TakeAttempts();
   /// Workers that are ready or may become so.
   [[nodiscard]] std::size_t live() const;
   /// Whether every live worker said goodbye.
@@ -91,6 +107,8 @@ class Dispatcher {
     Time handed;
     std::uint64_t task = 0;  // held, while busy
     std::uint32_t attempt = 0;
+    std::string blob;  // of that task
+    std::uint8_t measure = 0;
     std::string why;
   };
   struct Task {
@@ -107,6 +125,8 @@ class Dispatcher {
   void Give(int rank, std::uint64_t number, Time now);
   void Beaten(int rank, const Message& message, Time now);
   void Answered(int rank, const Message& message);
+  /// The busy worker is at its task no more.
+  void Over(int rank, Attempt::End end);
   /// The current attempt of a task gave nothing.
   void Failed(std::uint64_t number, RemoteError error, const std::string& why);
 
@@ -116,6 +136,7 @@ class Dispatcher {
   std::deque<std::uint64_t> pending_;
   std::vector<Outgoing> outgoing_;
   std::vector<FinishedTask> finished_;
+  std::vector<Attempt> attempts_;
   FarmStats stats_;
   std::uint64_t next_task_ = 1;
   Time next_ping_;

@@ -2,6 +2,7 @@
 
 #include <optional>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "compiler/base/error.h"
@@ -38,6 +39,10 @@ InprocFarm::InprocFarm(
 
 InprocFarm::~InprocFarm() {
   state_->evaluator->Finish();
+}
+
+void InprocFarm::Watch(std::function<void(const Attempt&)> watch) {
+  state_->evaluator->Watch(std::move(watch));
 }
 
 FarmStats InprocFarm::stats() const {

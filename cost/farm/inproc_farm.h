@@ -20,6 +20,8 @@ class InprocFarm final : public Evaluator {
   /// Stops; waits for evaluations to end.
   ~InprocFarm() override;
 
+  /// As FarmEvaluator::Watch.
+  void Watch(std::function<void(const Attempt&)> watch);
   [[nodiscard]] FarmStats stats() const;
 
  private:

@@ -136,7 +136,10 @@ int Coordinate(const AppContext& context, const Options& options, cost::FarmEval
   PrepareSearch(context, config, paths, prepared);
   auto measuring = std::make_unique<Measuring>(
       context, paths, prepared,
-      MeasuringOptions{.workers = options.workers, .cache = options.cache, .farm = farm});
+      MeasuringOptions{.workers = options.workers,
+                       .cache = options.cache,
+                       .farm = farm,
+                       .watch = [&run](const cost::Attempt& attempt) { run.Note(attempt); }});
 
   const std::unique_ptr<Env> env =
       MakeSearchEnv(config, SearchContext(config, prepared, measuring->evaluator()));

@@ -57,6 +57,7 @@ Measuring::Measuring(const AppContext& context, const RunPaths& paths, const Pre
                      const MeasuringOptions& options) {
   if (options.farm != nullptr) {
     options.farm->Open(std::filesystem::absolute(paths.folder).string());
+    options.farm->Watch(options.watch);
   } else {
     // Workers of one process get core sets in the order in which they start.
     auto next = std::make_shared<std::atomic<int>>(0);
@@ -65,6 +66,7 @@ Measuring::Measuring(const AppContext& context, const RunPaths& paths, const Pre
         [&context, next](const std::string& run) {
           return std::make_unique<cost::LocalEvaluator>(LocalFor(context, run, (*next)++));
         });
+    inproc_->Watch(options.watch);
   }
   cost::Evaluator& machine =
       options.farm != nullptr ? static_cast<cost::Evaluator&>(*options.farm) : *inproc_;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -12,6 +13,7 @@ namespace msc::cost {
 class CachingEvaluator;
 class FarmEvaluator;
 class InprocFarm;
+struct Attempt;
 }  // namespace msc::cost
 
 namespace msc::gym {
@@ -25,6 +27,8 @@ struct MeasuringOptions {
   int workers = 1;                      ///< threads of this process that measure; without transport
   std::string cache;                    ///< folder of outcomes; empty = the run's own
   cost::FarmEvaluator* farm = nullptr;  ///< an MPI farm to measure on, or none
+  /// Hears what workers were busy with, from the thread that evaluates. May be empty.
+  std::function<void(const cost::Attempt&)> watch = {};
 };
 
 /// Evaluators from the machine up: children, farm, cache.

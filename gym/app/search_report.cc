@@ -18,6 +18,7 @@
 #include "gym/app/search_run.h"
 #include "gym/report/report.h"
 #include "gym/study/scan.h"
+#include "gym/study/timeline.h"
 
 namespace msc::gym {
 namespace {
@@ -29,6 +30,7 @@ struct Run {
   Graph graph;
   StudyResult study;
   Findings findings;
+  std::vector<TaskSpan> tasks;
   cost::MachineFacts machine;
 };
 
@@ -45,7 +47,9 @@ Run ReadRun(const RunPaths& paths) {
   InferTypes(run.graph, BatchBindings(run.graph, 1));
   const std::string journal = ReadFile(paths.journal(), std::uint64_t{4} << 30U);
   const JournalScan scan = ScanJournal(journal);
-  run.study = ReadStudy({scan.records.begin(), scan.records.end()});
+  const std::vector<std::string> records(scan.records.begin(), scan.records.end());
+  run.study = ReadStudy(records);
+  run.tasks = TasksOf(records);
   run.findings = FromJsonText<Findings>(ReadFile(paths.At("results.json")), "results.json");
   nlohmann::json env = ParseJson(ReadFile(paths.At("env.json")), "env.json");
   env.erase("model_hash");
@@ -229,6 +233,28 @@ std::vector<ReportFinalist> MakeFinalists(const Run& run, std::string_view quali
   return rows;
 }
 
+/// With the first trial that tried the same strategy.
+std::vector<ReportTask> MakeTasks(const Run& run) {
+  std::map<std::string, std::uint64_t> trials;
+  for (const Trial& trial : run.study.trials) {
+    if (trial.evaluation.record.empty()) continue;
+    const nlohmann::json record = ParseJson(trial.evaluation.record, "a trial's record");
+    const auto hash = record.find("strategy_hash");
+    if (hash != record.end() && hash->is_string())
+      trials.emplace(hash->get<std::string>(), trial.number);
+  }
+  std::vector<ReportTask> tasks;
+  for (const TaskSpan& span : run.tasks) {
+    ReportTask& task = tasks.emplace_back();
+    task.worker = span.worker;
+    if (const auto it = trials.find(span.strategy); it != trials.end()) task.trial = it->second;
+    task.from = span.from;
+    task.to = span.to;
+    task.end = span.end;
+  }
+  return tasks;
+}
+
 std::string Now() {
   const std::time_t now = std::time(nullptr);
   std::tm utc{};
@@ -302,6 +328,7 @@ void WriteReport(const RunPaths& paths) {
   }
   input.layers = MakeLayers(run);
   input.finalists = MakeFinalists(run, input.quality.metric);
+  input.tasks = MakeTasks(run);
   input.machine = MakeFacts(run);
   input.config = ReadFile(paths.At("config.json"));
   input.commands = {

@@ -1,10 +1,11 @@
 #include "gym/app/search_trials.h"
 
-#include <chrono>
+#include <algorithm>
 #include <cstdio>
 
 #include "compiler/base/file.h"
 #include "gym/app/stop.h"
+#include "gym/study/timeline.h"
 
 namespace msc::gym {
 namespace {
@@ -49,10 +50,26 @@ LiveRun::LiveRun(const SearchConfig& config, const RunPaths& paths, const LiveRu
       resume_(options.resume),
       journal_(Made(paths)),
       log_(paths.At("logs/search.log"), options.log_level),
-      resumed_(!journal_.records().empty()) {
+      resumed_(!journal_.records().empty()),
+      began_(std::chrono::steady_clock::now()) {
   for (const std::string& warning : journal_.warnings()) log_.Warn(warning);
   // The config of a run that is resumed changes once the journal has agreed to go on with it.
   if (!resumed_) WriteFileAtomic(paths_.At("config.json"), ToJson(config_));
+}
+
+void LiveRun::Note(const cost::Attempt& attempt) {
+  using End = cost::Attempt::End;
+  const auto seconds = [&](std::chrono::steady_clock::time_point time) {
+    return std::max(0.0, std::chrono::duration<double>(time - began_).count());
+  };
+  const TaskSpan task{.worker = attempt.worker,
+                      .strategy = attempt.blob,
+                      .from = seconds(attempt.from),
+                      .to = seconds(attempt.to),
+                      .end = attempt.end == End::kResult ? "result"
+                             : attempt.end == End::kLost ? "lost"
+                                                         : "nothing"};
+  journal_.Append(ToJson(task));
 }
 
 StudyResult LiveRun::Try(SearchProblem& problem, Agent& agent, const std::string& machine,

@@ -1,7 +1,9 @@
 #pragma once
 
+#include <chrono>
 #include <string>
 
+#include "cost/farm/dispatcher.h"
 #include "gym/app/log.h"
 #include "gym/app/progress.h"
 #include "gym/app/search_run.h"
@@ -22,6 +24,8 @@ class LiveRun {
   LiveRun(const SearchConfig& config, const RunPaths& paths, const LiveRunOptions& options);
 
   [[nodiscard]] RunLog& log() { return log_; }
+  /// Puts into the journal what a worker was busy with. Not at the same time as anything else.
+  void Note(const cost::Attempt& attempt);
   /// Makes the trials, with the progress on `line`, until they are done or a stop is requested.
   /// `machine` is a fingerprint of who measures. As RunStudy.
   [[nodiscard]] StudyResult Try(SearchProblem& problem, Agent& agent, const std::string& machine,
@@ -34,6 +38,7 @@ class LiveRun {
   Journal journal_;
   RunLog log_;
   bool resumed_;
+  std::chrono::steady_clock::time_point began_;
 };
 
 }  // namespace msc::gym

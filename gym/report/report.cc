@@ -72,8 +72,8 @@ std::string RenderReport(const ReportInput& input) {
                 "</style></head><body><main>", HeadlineSection(input, marks), Charts(input, marks),
                 FinalistSection(input), LayerSection(input), DecisionSection(input, marks),
                 ImportanceSection(input, marks), ParallelSection(input, marks),
-                FrontSection(input, marks), FailureSection(input), OriginSection(input),
-                TrialSection(input, marks),
+                FrontSection(input, marks), TimelineSection(input, marks), FailureSection(input),
+                OriginSection(input), TrialSection(input, marks),
                 "</main><div id='tip' role='tooltip' hidden></div><script>", script,
                 "</script></body></html>\n")
       .text;

@@ -68,6 +68,15 @@ struct ReportFact {
   std::string value = {};
 };
 
+/// How long a worker was busy with something.
+struct ReportTask {
+  std::int64_t worker = 0;
+  std::optional<std::uint64_t> trial = {};  ///< that it was about; absent = none
+  double from = 0;                          ///< seconds since the start
+  double to = 0;
+  std::string end = {};  ///< "result", "nothing" or "lost"
+};
+
 /// A command that a reader can copy.
 struct ReportCommand {
   std::string purpose = {};  ///< "search again"
@@ -91,6 +100,7 @@ struct ReportInput {
   std::vector<std::optional<double>> alone = {};  ///< by decision: quality lost by it alone
   std::vector<ReportLayer> layers = {};           ///< in the order of the network
   std::vector<ReportFinalist> finalists = {};
+  std::vector<ReportTask> tasks = {};    ///< what workers did; empty = not known
   std::vector<ReportFact> machine = {};  ///< CPU, threads, versions, hashes
   std::string config = {};               ///< resolved configuration, as JSON text
   std::vector<ReportCommand> commands = {};

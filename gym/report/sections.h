@@ -32,6 +32,9 @@ namespace msc::gym {
 /// Those measured again, with their intervals drawn to one scale. Nothing without finalists.
 [[nodiscard]] Html FinalistSection(const ReportInput& input);
 
+/// Which worker was busy with which trial when, and how busy each was. Nothing without tasks.
+[[nodiscard]] Html TimelineSection(const ReportInput& input, std::span<const ReportMark> marks);
+
 /// Reasons of failure, counted, each with an example. Nothing without failures.
 [[nodiscard]] Html FailureSection(const ReportInput& input);
 

@@ -345,11 +345,15 @@ StudyResult ReadStudy(const std::vector<std::string>& records) {
   result.best = BestOf(header.objective, result.trials);
   result.pareto = ParetoOf(header.objective, result.trials);
   result.stop = StopReason::kInterrupted;
-  const json last = ParseJson(records.back(), "the journal's last record");
-  if (last.value("type", "") == "end") {
+  // Tasks that are no trials may follow the end.
+  for (auto it = records.rbegin(); it != records.rend(); ++it) {
+    const json record = ParseJson(*it, "a journal's record");
+    if (record["type"] == "start") break;
+    if (record["type"] != "end") continue;
     for (const auto reason : {StopReason::kTrials, StopReason::kTime, StopReason::kExhausted}) {
-      if (last.value("reason", "") == Name(reason)) result.stop = reason;
+      if (record.value("reason", "") == Name(reason)) result.stop = reason;
     }
+    break;
   }
   return result;
 }

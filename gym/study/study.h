@@ -68,7 +68,8 @@ void CheckObjective(const Objective& objective, const std::vector<std::string>& 
 /// many run at once or which ends first.
 ///
 /// Journal: one record "study" (StudyHeader); per run one "start", then "trial" as they finish, a
-/// "tick" when nothing else was written for 10 s, and "end" unless it was interrupted.
+/// "tick" when nothing else was written for 10 s, and "end" unless it was interrupted. Others may
+/// add records of their own (timeline.h).
 ///
 /// UserError when the objective names no metric of the problem, when the journal belongs to another
 /// study, or when the agent now proposes something else than the journal holds. What the problem

@@ -44,21 +44,30 @@ def files_below(folder):
     return found
 
 
-def trial_lines(run):
-    """The journal's lines of finished trials, as bytes, in file order; also of a live journal."""
+def lines_of(run, kind):
+    """The journal's lines of a kind, as bytes, in file order; also of a live journal."""
     path = os.path.join(run, "trials.journal")
     if not os.path.exists(path):
         return []
     lines = read(path).split(b"\n")[:-1]
-    return [line for line in lines if b'"type":"trial"' in line]
+    return [line for line in lines if b'"type":"%s"' % kind in line]
+
+
+def trial_lines(run):
+    """Those of finished trials."""
+    return lines_of(run, b"trial")
+
+
+def records(run, kind):
+    return [json.loads(line.split(b" ", 3)[3]) for line in lines_of(run, kind)]
 
 
 def trials(run):
     """The finished trials, by number."""
-    records = [json.loads(line.split(b" ", 3)[3]) for line in trial_lines(run)]
-    numbers = [record["trial"] for record in records]
+    found = records(run, b"trial")
+    numbers = [record["trial"] for record in found]
     assert len(numbers) == len(set(numbers)), "a trial is in the journal twice"
-    return {record["trial"]: record for record in records}
+    return {record["trial"]: record for record in found}
 
 
 def assignments(run):

@@ -82,8 +82,24 @@ class Search(e2e.SearchTest):
         self.assertEqual(sorted(expected), list(range(TRIALS)))
         for name in runs:
             self.assertEqual(e2e.assignments(self.at(name)), expected, name)
+            self.check_tasks(self.at(name), {1} if name == "serial" else {1, 2})
         if not mpirun:
             self.skipTest("mpirun is not installed: compared without ranks")
+
+    def check_tasks(self, run, workers):
+        """Who measured each trial when is in the journal, and in the report."""
+        tasks = e2e.records(run, b"task")
+        self.assertEqual({task["worker"] for task in tasks}, workers)
+        measured = {json.loads(trial["record"])["strategy_hash"]
+                    for trial in e2e.trials(run).values()}
+        self.assertLessEqual(measured, {task["strategy"] for task in tasks})
+        ends = dict.fromkeys(workers, 0.0)
+        for task in sorted(tasks, key=lambda task: task["from"]):
+            self.assertLessEqual(ends[task["worker"]], task["from"] + 1e-6, "two at a time")
+            self.assertLess(task["from"], task["to"])
+            ends[task["worker"]] = task["to"]
+        report = e2e.read(os.path.join(run, "report.html")).decode()
+        self.assertEqual(report.count("' data-tip='worker "), len(tasks))
 
     def test_says_so_where_nothing_keeps_the_constraints(self):
         config = e2e.small_config()

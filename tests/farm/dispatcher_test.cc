@@ -323,6 +323,40 @@ TEST(Dispatcher, TriesAgainWhenTheResultCannotBeRead) {
   EXPECT_EQ(farm.dispatcher.stats().handed_out, 3U);
 }
 
+TEST(Dispatcher, SaysWhoWasBusyWithWhatForHowLong) {
+  Farm farm(2);
+  farm.Ready();
+  farm.dispatcher.Submit(kBlob, 1);
+  const auto second = farm.dispatcher.Submit(Sha256Hex("other"), 0);
+  farm.Tick();
+  const auto start = farm.now;
+  farm.Pass(2s);
+  EXPECT_TRUE(farm.dispatcher.TakeAttempts().empty()) << "both are at it";
+  farm.Say(2, farm.AnswerOf(2));
+  farm.Pass(20s, {1});  // silent since the third second
+  farm.dispatcher.Forget(second);
+  const auto attempts = farm.dispatcher.TakeAttempts();
+  ASSERT_EQ(attempts.size(), 2U);
+  EXPECT_EQ(attempts[0].worker, 2);
+  EXPECT_EQ(attempts[0].blob, Sha256Hex("other"));
+  EXPECT_EQ(attempts[0].measure, 0);
+  EXPECT_EQ(attempts[0].end, Attempt::End::kResult);
+  EXPECT_EQ(attempts[0].from, start);
+  EXPECT_EQ(attempts[0].to, start + 2s);
+  EXPECT_EQ(attempts[1].worker, 1);
+  EXPECT_EQ(attempts[1].blob, kBlob);
+  EXPECT_EQ(attempts[1].end, Attempt::End::kLost);
+  EXPECT_EQ(attempts[1].to, start + 2s) << "the last that was heard of it";
+  // What is cancelled is over when its worker says so.
+  ASSERT_EQ(farm.given.at(2).task, 1U);
+  farm.dispatcher.Forget(1);
+  EXPECT_TRUE(farm.dispatcher.TakeAttempts().empty());
+  farm.Say(2, farm.AnswerOf(2, MessageKind::kDropped));
+  const auto cancelled = farm.dispatcher.TakeAttempts();
+  ASSERT_EQ(cancelled.size(), 1U);
+  EXPECT_EQ(cancelled[0].end, Attempt::End::kNothing);
+}
+
 TEST(Dispatcher, GoesOnWithoutAWorkerThatRefuses) {
   Farm farm(2);
   Message refuse;

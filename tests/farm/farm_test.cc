@@ -161,6 +161,26 @@ TEST(Farm, ASlowCandidateHoldsUpNobodyElse) {
   ExpectTruth(farm.farm(), batch);
 }
 
+TEST(Farm, TellsWhoWasBusyWithWhatBeforeItReports) {
+  InprocFarm farm(2, Quick(), NewFolder("run"), MakeTruth);
+  const auto batch = Candidates(12);
+  std::set<std::string> told;
+  farm.Watch([&](const Attempt& attempt) {
+    EXPECT_TRUE(attempt.worker == 1 || attempt.worker == 2);
+    EXPECT_LE(attempt.from, attempt.to);
+    EXPECT_EQ(attempt.end, Attempt::End::kResult);
+    told.insert(attempt.blob);
+  });
+  farm.Evaluate(batch, [&](std::size_t i, const Result<Outcome>&) {
+    EXPECT_TRUE(told.contains(StrategyHash(batch[i].strategy))) << i;
+  });
+  EXPECT_EQ(told.size(), batch.size());
+  farm.Watch([](const Attempt&) { throw SystemError("disk full"); });
+  EXPECT_THROW(farm.Evaluate(batch, [](std::size_t, const Result<Outcome>&) {}), SystemError);
+  farm.Watch({});
+  ExpectTruth(farm, batch);
+}
+
 TEST(Farm, EqualCandidatesInABatchAreEachReported) {
   InprocFarm farm(2, Quick(), NewFolder("run"), MakeTruth);
   ExpectTruth(farm, std::vector<Candidate>(10, Candidates(1)[0]));

@@ -67,14 +67,17 @@ class ReportInABrowser : public testing::Test {
 };
 
 TEST_F(ReportInABrowser, RunsItsScriptWithoutErrorsAndShowsItsParts) {
-  const Visit visit = Open(folder_, RenderReport(SampleReport()));
+  ReportInput input = SampleReport();
+  input.tasks = {{.worker = 1, .trial = 0, .from = 1, .to = 2, .end = "result"}};
+  const Visit visit = Open(folder_, RenderReport(input));
   ASSERT_EQ(visit.status, 0);
   EXPECT_NE(visit.dom.find("data-ready=\"yes\""), std::string::npos);
   EXPECT_EQ(visit.dom.find("data-error"), std::string::npos);
   // Made by the script: a button in each sortable column head.
   EXPECT_NE(visit.dom.find("<button type=\"button\">share of time</button>"), std::string::npos);
-  for (const char* part : {"id=\"history\"", "id=\"scatter\"", "id=\"finalists\"", "id=\"layers\"",
-                           "id=\"decisions\"", "id=\"front\"", "id=\"trials\""}) {
+  for (const char* part :
+       {"id=\"history\"", "id=\"scatter\"", "id=\"finalists\"", "id=\"layers\"", "id=\"decisions\"",
+        "id=\"front\"", "id=\"timeline\"", "id=\"trials\""}) {
     EXPECT_NE(visit.dom.find(part), std::string::npos) << part;
   }
 }

@@ -348,6 +348,36 @@ TEST(Report, CountsReasonsOfFailure) {
   EXPECT_THAT(html, HasSubstr("trial 3: detail 3"));
 }
 
+TEST(Report, ShowsWhichWorkerMeasuredWhatWhen) {
+  ReportInput input = SampleReport(30);
+  EXPECT_THAT(RenderReport(input), Not(HasSubstr("id='timeline'")));
+  input.tasks = {{.worker = 1, .trial = 0, .from = 700, .to = 820, .end = "result"},
+                 {.worker = 7, .trial = 5, .from = 700, .to = 1000, .end = "lost"},
+                 {.worker = 1, .trial = 5, .from = 820, .to = 1300, .end = "result"},
+                 {.worker = 1, .trial = {}, .from = 1300, .to = 1400, .end = "result"},
+                 {.worker = 1, .trial = 9000, .from = 1400, .to = 1400, .end = "nothing"},
+                 {.worker = 2, .trial = 1, .from = kNan, .to = 3, .end = "result"},
+                 {.worker = 3, .trial = 1, .from = 5, .to = 4, .end = "result"},
+                 {.worker = 4, .trial = 1, .from = -kInfinity, .to = kInfinity, .end = "lost"}};
+  const std::string html = RenderReport(input);
+  const std::size_t from = html.find("id='timeline'");
+  const std::string section = html.substr(from, html.find("</section>", from) - from);
+  EXPECT_EQ(Count(section, "data-tip='worker "), 5U);
+  EXPECT_EQ(Count(section, "data-trial='5'"), 2U);
+  EXPECT_THAT(section, HasSubstr("minutes since the start"));
+  EXPECT_THAT(section, HasSubstr("worker 7 \xC2\xB7 300.00 s\nlost with the worker\ntrial 5"));
+  // 700 of 700 seconds, and 300.
+  EXPECT_THAT(section, HasSubstr("<td class='num'>1</td><td class='num'>3</td><td class='num'>1"));
+  EXPECT_THAT(section, HasSubstr("100.0 %"));
+  EXPECT_THAT(section, HasSubstr("42.9 %"));
+  input.tasks.clear();
+  for (int i = 0; i < 100; ++i) {
+    input.tasks.push_back(
+        {.worker = 1'000'000'007LL * i, .trial = {}, .from = 1, .to = 2, .end = "result"});
+  }
+  EXPECT_THAT(RenderReport(input), HasSubstr("the first 64 of 100 workers"));
+}
+
 TEST(Report, NeedsNothingFromOutside) {
   const std::string html = RenderReport(SampleReport());
   for (const char* part : {"http:", "https:", "src=", "href=", "@import", "url(http"}) {

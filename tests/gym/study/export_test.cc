@@ -10,6 +10,7 @@
 
 #include "compiler/base/error.h"
 #include "compiler/base/file.h"
+#include "gym/study/timeline.h"
 
 namespace msc::gym {
 namespace {
@@ -90,6 +91,23 @@ study.ask()  # it can go on from here
 )py");
   EXPECT_EQ(std::system((python + " " + base + ".py " + base + ".log").c_str()), 0);
   for (const char* end : {".log", ".py", ".log.lock"}) std::filesystem::remove(base + end);
+}
+
+TEST(TasksOf, LaysOneStartOfTheProgramAfterTheOther) {
+  const TaskSpan first{.worker = 2, .strategy = "ab", .from = 1.5, .to = 4, .end = "lost"};
+  const TaskSpan second{.worker = 1, .strategy = "cd", .from = 0.5, .to = 2, .end = "result"};
+  const std::vector<std::string> records = {
+      R"({"type":"study"})", R"({"type":"start"})", ToJson(first), R"({"type":"tick"})",
+      ToJson(second),        R"({"type":"start"})", ToJson(second)};
+  TaskSpan again = second;
+  again.from += 4;
+  again.to += 4;
+  EXPECT_EQ(TasksOf(records), (std::vector<TaskSpan>{first, second, again}));
+  for (const char* wrong : {R"([])", R"({"type":"task","worker":0})",
+                            R"({"type":"task","from":-1})", R"({"type":"task","to":"x"})",
+                            R"({"type":"task","end":"?"})", R"({"type":"task","x":1})"}) {
+    EXPECT_THROW((void)TasksOf(std::vector<std::string>{wrong}), UserError) << wrong;
+  }
 }
 
 }  // namespace

@@ -1,0 +1,64 @@
+#include "gym/study/timeline.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "compiler/base/error.h"
+#include "compiler/base/fields.h"
+
+namespace msc::gym {
+namespace {
+
+using nlohmann::json;
+
+struct TaskRecord {
+  std::uint64_t seq = 0;
+  std::string type = "task";
+  TaskSpan task;
+  template <class Self, class Visit>
+  static void Fields(Self& self, Visit& visit) {
+    constexpr double kMostSeconds = 1e9;
+    visit("seq", self.seq, "place in the journal");
+    visit("type", self.type, "kind of record", Within::OneOf({"task"}));
+    visit("worker", self.task.worker, "who was busy", Within{1, 1e9});
+    visit("strategy", self.task.strategy, "hash of what it was busy with");
+    visit("from", self.task.from, "seconds since the program was started", Within{0, kMostSeconds});
+    visit("to", self.task.to, "likewise", Within{0, kMostSeconds});
+    visit("end", self.task.end, "how it ended", Within::OneOf({"result", "nothing", "lost"}));
+  }
+};
+
+}  // namespace
+
+std::string ToJson(const TaskSpan& task) {
+  json value = WriteJson(TaskRecord{.seq = 0, .type = "task", .task = task});
+  value.erase("seq");
+  return value.dump();
+}
+
+std::vector<TaskSpan> TasksOf(std::span<const std::string> records) {
+  std::vector<TaskSpan> tasks;
+  double before = 0;  // the end of what earlier starts did
+  double last = 0;
+  for (std::size_t i = 0; i < records.size(); ++i) {
+    const std::string what = "journal record " + std::to_string(i);
+    const json value = ParseJson(records[i], what);
+    const auto type = value.is_object() ? value.find("type") : value.end();
+    if (type == value.end()) throw UserError(what + " has no 'type'");
+    if (*type == "start") before = last;
+    if (*type != "task") continue;
+    TaskRecord record;
+    try {
+      ReadJson(value, "", record);
+    } catch (const UserError& error) {
+      throw UserError(what + ": " + error.what());
+    }
+    TaskSpan& task = tasks.emplace_back(std::move(record.task));
+    task.from += before;
+    task.to = std::max(task.from, task.to + before);
+    last = std::max(last, task.to);
+  }
+  return tasks;
+}
+
+}  // namespace msc::gym
