@@ -1,5 +1,6 @@
 #include "cost/cache/store.h"
 
+#include <algorithm>
 #include <filesystem>
 #include <utility>
 
@@ -10,6 +11,10 @@
 
 namespace msc::cost {
 namespace {
+
+constexpr std::size_t kDigits = 64;
+constexpr std::size_t kFolderDigits = 2;
+constexpr const char* kEnding = ".json";
 
 /// One file. The checksum covers the key too: an entry that was moved is not another's value.
 struct Entry {
@@ -30,6 +35,11 @@ std::string Checksum(const Entry& entry) {
   return Sha256Hex(entry.key + "\n" + entry.value);
 }
 
+bool IsHex(std::string_view text, std::size_t digits) {
+  return text.size() == digits &&
+         text.find_first_not_of("0123456789abcdef") == std::string_view::npos;
+}
+
 }  // namespace
 
 OutcomeStore::OutcomeStore(std::string folder) : folder_(std::move(folder)) {
@@ -37,10 +47,8 @@ OutcomeStore::OutcomeStore(std::string folder) : folder_(std::move(folder)) {
 }
 
 std::string OutcomeStore::PathOf(const std::string& key) const {
-  constexpr std::size_t kDigits = 64;
-  Check(key.size() == kDigits && key.find_first_not_of("0123456789abcdef") == std::string::npos,
-        "a cache key is 64 hexadecimal digits");
-  return folder_ + "/" + key.substr(0, 2) + "/" + key.substr(2) + ".json";
+  Check(IsHex(key, kDigits), "a cache key is 64 hexadecimal digits");
+  return folder_ + "/" + key.substr(0, kFolderDigits) + "/" + key.substr(kFolderDigits) + kEnding;
 }
 
 OutcomeStore::Answer OutcomeStore::Get(const std::string& key) const {
@@ -57,6 +65,27 @@ OutcomeStore::Answer OutcomeStore::Get(const std::string& key) const {
   } catch (const SystemError&) {
     return {Found::kDamage, ""};
   }
+}
+
+std::vector<std::string> OutcomeStore::Keys() const {
+  namespace fs = std::filesystem;
+  std::vector<std::string> keys;
+  // What others add or take away meanwhile is there or not; what is no entry is passed over.
+  std::error_code error;
+  for (fs::directory_iterator folder(folder_, error), end; !error && folder != end;
+       folder.increment(error)) {
+    const std::string first = folder->path().filename().string();
+    if (!IsHex(first, kFolderDigits)) continue;
+    std::error_code inner;
+    for (fs::directory_iterator file(folder->path(), inner); !inner && file != end;
+         file.increment(inner)) {
+      const std::string rest = file->path().stem().string();
+      if (file->path().extension() != kEnding || !IsHex(rest, kDigits - kFolderDigits)) continue;
+      keys.push_back(first + rest);
+    }
+  }
+  std::sort(keys.begin(), keys.end());
+  return keys;
 }
 
 void OutcomeStore::Put(const std::string& key, std::string_view value) const {

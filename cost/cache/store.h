@@ -3,6 +3,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace msc::cost {
 
@@ -25,6 +26,8 @@ class OutcomeStore {
   /// SystemError if it cannot be written; an older entry is then as it was.
   void Put(const std::string& key, std::string_view value) const;
   [[nodiscard]] std::string PathOf(const std::string& key) const;
+  /// Keys of all entries, sorted. Whether one can be read is for Get to say.
+  [[nodiscard]] std::vector<std::string> Keys() const;
 
  private:
   std::string folder_;

@@ -247,10 +247,15 @@ class Study {
       }
       return;
     }
+    if (options_.learned) {
+      Measurer measure(problem_, costs_, progress_, stop_);
+      result_.learned = MeasureLearned(problem_, costs_, std::ref(measure));
+      return;
+    }
     MeasureCandidates(problem_, costs_, progress_, stop_);
   }
 
-  /// Candidates that lazy measuring never asked for cannot be part of further covers.
+  /// Candidates that lazy or learned measuring never asked for cannot be part of further covers.
   [[nodiscard]] CoverProblem KnownOnly() const {
     CoverProblem known = problem_;
     for (Candidate& candidate : known.candidates) {

@@ -11,6 +11,7 @@
 #include "compiler/base/result.h"
 #include "compiler/partition/problem.h"
 #include "compiler/partition/search/search.h"
+#include "cost/partition/learned_study.h"
 #include "cost/partition/plan_times.h"
 #include "cost/partition/region_costs.h"
 
@@ -62,6 +63,8 @@ struct BoundaryCost {
 struct StudyOptions {
   std::vector<std::string> targets;  ///< first ones first, for greedy
   std::string search = "exact";      ///< see FindSearch
+  /// Measure only what the model of costs does not rule out, where it has one: see MeasureLearned.
+  bool learned = false;
   /// Measure only what may be on a cover that is better by 3 %, under bounds that are learned from
   /// what was measured: see FindCoverLazily.
   bool lazy = false;
@@ -93,6 +96,7 @@ struct StudyResult {
   std::optional<std::size_t> mixed;
   BoundaryCost boundary;
   CoverStatistics statistics;  ///< of the first search
+  LearnedUse learned;          ///< of learned measuring
   CoverStatistics lazy;        ///< of lazy measuring: asked, checked and violated count
   std::size_t distinct = 0;    ///< costs that candidates have: those that are alike have one
   double gap = 0;              ///< of the first search's cover

@@ -18,6 +18,23 @@ namespace msc::cost {
 
 namespace {
 
+/// A cost to learn from, with what it holds for.
+struct SampleRecord {
+  std::string format = "msc-region-sample-1";
+  std::string place;  ///< processor, program, threads
+  CostSample sample;
+  template <class Self, class Visit>
+  static void Fields(Self& self, Visit& visit) {
+    visit("format", self.format, "version of this record's form",
+          Within::OneOf({"msc-region-sample-1"}));
+    visit("place", self.place, "where it was measured");
+    visit("target", self.sample.target, "spec and version");
+    visit("model", self.sample.model, "hash of the graph");
+    visit("features", self.sample.features, "of the region", Within{-1e30, 1e30});
+    visit("micros", self.sample.micros, "what it took", Within{0, 1e15});
+  }
+};
+
 /// Weights that a model of `bytes` pushes out of the caches between two calls of a region: all up
 /// to its own size. Half as much again as the largest cache holds leaves nothing there. A power of
 /// two up to that, so that models of about one size share costs.
@@ -51,14 +68,84 @@ std::string KeyFrom(const std::vector<std::string>& parts) {
   return hash.Hex();
 }
 
+/// What Learn needs and fits.
+struct RegionCosts::Learned {
+  OutcomeStore store;
+  std::string place;
+  std::string model_hash;
+  RegionModel model;
+  std::map<std::string, std::vector<double>> features;  ///< by structure
+  std::set<std::string> kept;                           ///< keys of samples that are there
+};
+
 RegionCosts::RegionCosts(const RegionSource& source, const TargetRegistry& targets,
                          RegionMeter& meter, const std::string& folder, RegionCostContext context)
     : source_(source),
       targets_(targets),
       meter_(meter),
+      folder_(folder),
       store_(folder),
       context_(std::move(context)),
       context_text_(ToJsonText(context_.timing)) {}
+
+RegionCosts::~RegionCosts() = default;
+
+void RegionCosts::Learn() {
+  learned_ = std::make_unique<Learned>(
+      Learned{.store = OutcomeStore(folder_ + "/samples"),
+              .place = KeyFrom({context_.cpu, context_.program, std::to_string(context_.threads)}),
+              .model_hash = GraphHash(source_.graph()),
+              .model = {},
+              .features = {},
+              .kept = {}});
+  std::vector<CostSample> samples;
+  for (const std::string& key : learned_->store.Keys()) {
+    const OutcomeStore::Answer answer = learned_->store.Get(key);
+    if (answer.found != OutcomeStore::Found::kValue) continue;
+    try {
+      auto record = FromJsonText<SampleRecord>(answer.value, "a sample");
+      learned_->kept.insert(key);
+      if (record.place == learned_->place) samples.push_back(std::move(record.sample));
+    } catch (const UserError&) {
+      continue;  // of another version of this program: taken anew
+    }
+  }
+  learned_->model = RegionModel(samples);
+}
+
+const RegionModel* RegionCosts::model() const {
+  return learned_ ? &learned_->model : nullptr;
+}
+
+std::string RegionCosts::SampledTarget(const std::string& spec) const {
+  const Target& target = targets_.Get(spec);
+  return target.spec() + " " + target.facts().version;
+}
+
+const std::vector<double>& RegionCosts::FeaturesOf(const MeasuredRegion& region) {
+  const auto [it, is_new] = learned_->features.try_emplace(StructureOf(region.nodes));
+  if (is_new) {
+    it->second = RegionFeatures(source_.Cut(region.nodes), context_.timing.cold_bytes);
+  }
+  return it->second;
+}
+
+std::optional<RegionModel::Range> RegionCosts::Predict(const MeasuredRegion& region) {
+  if (!learned_) return std::nullopt;
+  return learned_->model.Predict(SampledTarget(region.target), FeaturesOf(region));
+}
+
+void RegionCosts::Sample(const std::string& key, const MeasuredRegion& region,
+                         const Result<Outcome>& outcome) {
+  if (!learned_ || !outcome.ok() || !learned_->kept.insert(key).second) return;
+  SampleRecord record;
+  record.place = learned_->place;
+  record.sample = {.target = SampledTarget(region.target),
+                   .model = learned_->model_hash,
+                   .features = FeaturesOf(region),
+                   .micros = outcome.value().latency.value().median_ns * 1e-3};
+  learned_->store.Put(key, ToJsonText(record));
+}
 
 const std::string& RegionCosts::StructureOf(const std::vector<std::string>& nodes) {
   const auto it = structures_.find(nodes);
@@ -127,6 +214,7 @@ void RegionCosts::Measure(std::span<const MeasuredRegion> regions, const Done& d
     const std::string key = KeyOf(regions[i]);
     if (const auto known = Read(key)) {
       ++counts_.found;
+      Sample(key, regions[i], *known);
       done(i, *known);
       continue;
     }
@@ -151,6 +239,7 @@ void RegionCosts::Measure(std::span<const MeasuredRegion> regions, const Done& d
         counts_.failed += outcome.ok() ? 0 : 1;
         const std::vector<std::size_t>& waits = waiting.at(key);
         counts_.found += static_cast<std::int64_t>(waits.size()) - 1;
+        Sample(key, regions[waits.front()], outcome);
         for (const std::size_t region : waits) done(region, outcome);
       },
       stop);

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -12,6 +13,7 @@
 #include "compiler/base/result.h"
 #include "compiler/targets/target.h"
 #include "cost/cache/store.h"
+#include "cost/learned/region_model.h"
 #include "cost/model/outcome.h"
 #include "cost/partition/region_meter.h"
 
@@ -48,6 +50,9 @@ class RegionCosts {
   /// All references outlive this. `folder` is made where it is missing.
   RegionCosts(const RegionSource& source, const TargetRegistry& targets, RegionMeter& meter,
               const std::string& folder, RegionCostContext context);
+  RegionCosts(const RegionCosts&) = delete;
+  RegionCosts& operator=(const RegionCosts&) = delete;
+  ~RegionCosts();
 
   /// What is known without measuring.
   [[nodiscard]] std::optional<Result<Outcome>> Find(const MeasuredRegion& region);
@@ -58,6 +63,15 @@ class RegionCosts {
   /// Returns when all are reported, or soon after `stop` says true.
   void Measure(std::span<const MeasuredRegion> regions, const Done& done,
                const std::function<bool()>& stop = {});
+
+  /// Fits a model to the samples in the folder that were taken here: on this processor, with this
+  /// program and as many threads. From now on costs that Measure finds or measures become samples
+  /// for later studies.
+  void Learn();
+  /// What Learn fitted; nullptr before.
+  [[nodiscard]] const RegionModel* model() const;
+  /// What it predicts; nothing where it does not know the target.
+  [[nodiscard]] std::optional<RegionModel::Range> Predict(const MeasuredRegion& region);
 
   struct Counts {
     std::int64_t found = 0;     ///< regions answered from the folder, or from a region like it
@@ -78,10 +92,16 @@ class RegionCosts {
   [[nodiscard]] const std::string& StructureOf(const std::vector<std::string>& nodes);
   [[nodiscard]] std::optional<Result<Outcome>> Read(const std::string& key);
   void Keep(const std::string& key, const Result<Outcome>& outcome);
+  struct Learned;
+  [[nodiscard]] const std::vector<double>& FeaturesOf(const MeasuredRegion& region);
+  [[nodiscard]] std::string SampledTarget(const std::string& spec) const;
+  /// Keeps a sample for later studies, where Learn was called.
+  void Sample(const std::string& key, const MeasuredRegion& region, const Result<Outcome>& outcome);
 
   const RegionSource& source_;
   const TargetRegistry& targets_;
   RegionMeter& meter_;
+  std::string folder_;
   OutcomeStore store_;
   RegionCostContext context_;
   std::string context_text_;
@@ -89,6 +109,7 @@ class RegionCosts {
   std::map<std::string, Result<Outcome>> known_;  ///< by key
   Counts counts_;
   RegionMeter::Spent spent_;
+  std::unique_ptr<Learned> learned_;
 };
 
 }  // namespace msc::cost

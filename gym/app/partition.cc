@@ -51,6 +51,7 @@ struct Options {
   std::int64_t patience_ms = 60'000;
   std::int64_t cold_mb = -1;  ///< as the model's weights
   bool lazy = false;
+  bool learned = false;
   bool fresh = false;
   bool dry_run = false;
   bool json = false;
@@ -146,10 +147,13 @@ void Partition(Options options, AppContext& context) {
     return;
   }
 
+  if (options.learned) costs.Learn();
+
   cost::StudyOptions study;
   study.targets = options.targets;
   study.search = options.search;
   study.lazy = options.lazy;
+  study.learned = options.learned;
   study.plans = options.plans;
   study.rounds = options.rounds;
   study.compare = options.compare;
@@ -249,8 +253,13 @@ void AddPartition(CLI::App& app, AppContext& context) {
           "further searches whose plans under the same costs are timed, separated by commas")
       ->delimiter(',')
       ->check(is_search);
-  command->add_flag("--lazy", options->lazy,
-                    "measure only regions that may be in a plan that is better by 3 %");
+  CLI::Option* lazy = command->add_flag(
+      "--lazy", options->lazy, "measure only regions that may be in a plan that is better by 3 %");
+  command
+      ->add_flag("--learned", options->learned,
+                 "learn from the regions of other models that were measured with this option, and "
+                 "leave out those that another target is predicted to compute faster")
+      ->excludes(lazy);
   command->add_option("--plans", options->plans, "best plans that are timed as whole models")
       ->check(CLI::Range(1, 100))
       ->capture_default_str();

@@ -171,6 +171,51 @@ void PrintProposal(const CoverProblem& problem, cost::RegionCosts& costs, bool j
               seconds);
 }
 
+namespace {
+
+/// What learned costs are worth and what they saved; nothing where there are none.
+std::vector<std::string> LearnedFacts(const cost::LearnedUse& use) {
+  std::vector<std::string> facts;
+  for (const auto& [target, error] : use.errors) {
+    std::string fact = "learned for " + target + ": " + std::to_string(error.samples) +
+                       " regions of " + std::to_string(error.models) + " models";
+    if (error.correlation != 0) {
+      fact += Text(", on models left out ranks correlate by %.2f", error.correlation) +
+              Text(", costs are off by %.0f %%", 100 * error.error) +
+              Text(", 95 %% of them by no more than %.2fx", error.factor);
+    }
+    facts.push_back(fact + (error.trusted ? "" : "; not enough to predict from"));
+  }
+  if (use.skipped + use.audited > 0) {
+    facts.push_back(std::to_string(use.skipped) +
+                    " costs were not measured, as another target is predicted to be faster; of " +
+                    std::to_string(use.audited) + " that were measured all the same " +
+                    std::to_string(use.wrong) + " were cheaper" +
+                    (use.given_up ? ", so all were measured" : ""));
+  }
+  return facts;
+}
+
+nlohmann::ordered_json LearnedJson(const cost::LearnedUse& use) {
+  nlohmann::ordered_json errors = nlohmann::ordered_json::array();
+  for (const auto& [target, error] : use.errors) {
+    errors.push_back({{"target", target},
+                      {"samples", error.samples},
+                      {"models", error.models},
+                      {"correlation", error.correlation},
+                      {"error", error.error},
+                      {"factor", error.factor},
+                      {"trusted", error.trusted}});
+  }
+  return {{"skipped", use.skipped},
+          {"audited", use.audited},
+          {"wrong", use.wrong},
+          {"given_up", use.given_up},
+          {"errors", std::move(errors)}};
+}
+
+}  // namespace
+
 PartitionView ViewOf(const PartitionOutcome& outcome) {
   const CoverProblem& problem = *outcome.problem;
   const cost::StudyResult& result = *outcome.result;
@@ -214,6 +259,7 @@ PartitionView ViewOf(const PartitionOutcome& outcome) {
                          std::to_string(result.lazy.violated) + " of " +
                          std::to_string(result.lazy.checked) + " were below their lower bounds");
   }
+  for (std::string& fact : LearnedFacts(result.learned)) view.facts.push_back(std::move(fact));
   if (!result.taken.empty()) {
     view.facts.push_back("times of whole plans were kept from an earlier run, taken at " +
                          result.taken + "; --fresh takes them again");
@@ -292,6 +338,7 @@ void PrintPartitionJson(const PartitionOutcome& outcome, const PartitionView& vi
       {"lazy_asked", result.lazy.asked},
       {"lazy_checked", result.lazy.checked},
       {"lazy_violated", result.lazy.violated},
+      {"learned", LearnedJson(result.learned)},
       {"measured", outcome.costs.measured},
       {"found", outcome.costs.found},
       {"failed", outcome.costs.failed},

@@ -6,8 +6,8 @@
 #include <nlohmann/json.hpp>
 
 #include "compiler/base/file.h"
+#include "compiler/base/ranks.h"
 #include "gym/app/quality_print.h"
-#include "gym/study/ranks.h"
 
 namespace msc::gym {
 namespace {

@@ -5,7 +5,7 @@
 #include <numeric>
 
 #include "compiler/base/error.h"
-#include "gym/study/ranks.h"
+#include "compiler/base/ranks.h"
 
 namespace msc::gym {
 namespace {

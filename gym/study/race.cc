@@ -5,8 +5,8 @@
 #include <utility>
 
 #include "compiler/base/error.h"
+#include "compiler/base/ranks.h"
 #include "gym/core/pareto.h"
-#include "gym/study/ranks.h"
 
 namespace msc::gym {
 

@@ -157,6 +157,19 @@ TEST_F(Cache, DoesNotTakeAnEntryThatWasMovedForAnother) {
   EXPECT_EQ(counts_.damaged, 1);
 }
 
+TEST_F(Cache, ListsItsEntriesAndNothingElse) {
+  const OutcomeStore store(folder_);
+  const std::string low(64, '0');
+  const std::string high(64, 'e');
+  store.Put(high, "{}");
+  store.Put(low, "{}");
+  for (const char* stray : {"/notes.json", "/ee/notes.json", "/samples", "/f0"}) {
+    WriteFileAtomic(folder_ + stray, "x");
+  }
+  EXPECT_EQ(store.Keys(), (std::vector<std::string>{low, high}));
+  EXPECT_TRUE(OutcomeStore(folder_ + "/new").Keys().empty());
+}
+
 TEST_F(Cache, GoesOnWhereNothingCanBeKept) {
   (void)Ask({});
   const std::string key = CacheKey(Context(), Named("a"));

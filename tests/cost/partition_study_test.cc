@@ -1,6 +1,7 @@
 #include "cost/partition/partition_study.h"
 
 #include <algorithm>
+#include <cmath>
 #include <filesystem>
 #include <map>
 #include <memory>
@@ -11,6 +12,7 @@
 #include <gtest/gtest.h>
 
 #include "compiler/base/error.h"
+#include "compiler/base/rng.h"
 #include "compiler/ir/text.h"
 #include "compiler/ops/op.h"
 #include "compiler/targets/register.h"
@@ -97,6 +99,55 @@ TEST(Boundary, IsWhatWholePlansTakeMoreThanTheirRegions) {
   EXPECT_EQ(FitBoundary(problem, {Plan({}, 1, 100)}).scale, 1.25) << "no more than that";
 }
 
+TEST(RuledOut, LeavesACoverOfLeastCost) {
+  Rng rng(3);
+  for (int round = 0; round < 100; ++round) {
+    constexpr std::size_t kNodes = 5;
+    CoverProblem problem = Chain(kNodes, 100);
+    problem.candidates.clear();
+    std::vector<std::optional<CostRange>> ranges;
+    for (const char* target : {"a", "b", "c"}) {
+      for (std::size_t begin = 0; begin < kNodes; ++begin) {
+        for (std::size_t end = begin + 1; end <= kNodes; ++end) {
+          const double micros = 1 + 20 * rng.Uniform();
+          problem.candidates.push_back({.nodes = IndexSet::Range(kNodes, begin, end),
+                                        .target = target,
+                                        .cost = Cost::Micros(micros)});
+          ranges.emplace_back();
+          if (rng.Below(5) == 0) continue;
+          ranges.back() = CostRange{micros * (1 - 0.5 * rng.Uniform()), micros * 1.2};
+          if (rng.Below(5) == 0) ranges.back() = CostRange{micros, micros};
+        }
+      }
+    }
+    const auto rivals = RuledOut(problem, ranges);
+    CoverProblem rest = problem;
+    std::size_t count = 0;
+    for (std::size_t i = 0; i < rivals.size(); ++i) {
+      if (!rivals[i]) continue;
+      ++count;
+      EXPECT_FALSE(rivals[*rivals[i]]);
+      EXPECT_LT(problem.candidates[*rivals[i]].cost.micros(), problem.candidates[i].cost.micros());
+      rest.candidates[i].cost = Cost::Invalid("ruled out");
+    }
+    EXPECT_GT(count, 0U);
+    EXPECT_EQ(FindCover(rest, "exact", {}).value().micros,
+              FindCover(problem, "exact", {}).value().micros);
+  }
+}
+
+TEST(RuledOut, ComparesWhatCanTakeEachOthersPlace) {
+  CoverProblem problem = Chain(2, 100);
+  problem.candidates = {{.nodes = IndexSet::Range(2, 0, 1), .target = "a"},
+                        {.nodes = IndexSet::Range(2, 0, 2), .target = "b"},
+                        {.nodes = IndexSet::Range(2, 0, 1), .target = "b", .makes = {{0, 1}}},
+                        {.nodes = IndexSet::Range(2, 0, 1), .target = "c"}};
+  const std::vector<std::optional<CostRange>> ranges = {CostRange{5, 6}, CostRange{1, 1},
+                                                        CostRange{1, 1}, CostRange{6, 9}};
+  for (const auto& rival : RuledOut(problem, ranges))
+    EXPECT_FALSE(rival) << "6 may be as much as 6";
+}
+
 /// What the measuring child knows as a target that throws.
 class Thrower final : public Target {
  private:
@@ -126,14 +177,36 @@ class Studies : public testing::Test {
     context.timing.latency.max_ms = 5;
     context.timing.latency.max_warmup_ms = 5;
     RegionCosts costs(source_, targets_, meter, folder_ + "/costs", context);
+    if (learn_) costs.Learn();
     context.timing.cold_bytes = 0;
     PlanTimes times(source_, targets_, meter, folder_ + "/costs", context, false);
     StudyOptions options;
     options.targets = std::move(targets);
     options.lazy = lazy;
+    options.learned = learn_;
     options.rounds = 1;
     options.compare = {"collage", "beam"};
     return StudyPartitions(problem, costs, times, options, {}, stop);
+  }
+
+  [[nodiscard]] OutcomeStore Samples() const { return OutcomeStore(folder_ + "/costs/samples"); }
+
+  /// As if regions of three models had been measured: `factor` times as slow as a rule says.
+  void StoreSamples(const std::string& spec, double factor) const {
+    const Target& target = targets_.Get(spec);
+    const OutcomeStore store = Samples();
+    Rng rng(1);
+    for (int i = 0; i < 60; ++i) {
+      const double size = 10 * rng.Uniform();
+      std::string features = std::to_string(size);
+      for (std::size_t k = 1; k < RegionFeatureCount(); ++k) features += ",0";
+      const std::string text = R"({"format":"msc-region-sample-1","place":")" +
+                               KeyFrom({"c", "p", "1"}) + R"(","target":")" + target.spec() + " " +
+                               target.facts().version + R"(","model":"m)" + std::to_string(i % 3) +
+                               R"(","features":[)" + features + R"(],"micros":)" +
+                               std::to_string(factor * std::exp(0.3 * size)) + "}";
+      store.Put(KeyFrom({spec, std::to_string(i)}), text);
+    }
   }
 
   [[nodiscard]] CoverProblem Propose(const std::vector<std::string>& targets) const {
@@ -143,7 +216,54 @@ class Studies : public testing::Test {
   TargetRegistry targets_;
   RegionSource source_{Net(), {}, {}};
   std::string folder_;
+  bool learn_ = false;
 };
+
+TEST_F(Studies, MeasureWhatATargetRuledOutThatDoesNotRun) {
+  targets_.Add({.name = "throws", .options = {}, .make = [](const OptionMap& /*options*/) {
+                  return std::make_unique<Thrower>();
+                }});
+  learn_ = true;
+  StoreSamples("throws", 1);
+  StoreSamples("reference", 1000);
+  const std::vector<std::string> targets = {"throws", "reference"};
+  CoverProblem problem = Propose(targets);
+  const StudyResult result = Study(targets, problem);
+  ASSERT_TRUE(result.best.has_value());
+  ASSERT_EQ(result.learned.errors.size(), 2U);
+  for (const auto& [target, error] : result.learned.errors) {
+    EXPECT_TRUE(error.trusted) << target << error.correlation;
+  }
+  for (const Candidate& candidate : problem.candidates) {
+    EXPECT_EQ(candidate.cost.known(), candidate.target == "reference");
+  }
+  EXPECT_EQ(result.learned.skipped + result.learned.audited, 0U);
+  EXPECT_GT(Samples().Keys().size(), 120U) << "what was measured is learned from";
+}
+
+TEST_F(Studies, LeaveOutWhatIsRuledOutUnlessItProvesToBeWrong) {
+  learn_ = true;
+  const std::vector<std::string> targets = {"reference", "reference:threads=2"};
+  StoreSamples(targets[0], 1);
+  StoreSamples(targets[1], 1000);
+  CoverProblem problem = Propose(targets);
+  const StudyResult result = Study(targets, problem);
+  ASSERT_TRUE(result.best.has_value());
+  const LearnedUse& use = result.learned;
+  EXPECT_GT(use.audited, 0U);
+  EXPECT_EQ(use.given_up, use.wrong > 1);
+  std::size_t unknown = 0;
+  for (const Candidate& candidate : problem.candidates) {
+    unknown += candidate.cost.unknown() ? 1 : 0;
+    EXPECT_TRUE(candidate.cost.known() || candidate.target == targets[1]);
+  }
+  EXPECT_EQ(unknown > 0, use.skipped > 0);
+  EXPECT_TRUE(!use.given_up || use.skipped == 0);
+  // Side conditions may ask for what is slower.
+  CoverProblem pinned = Propose(targets);
+  pinned.conditions.pins[pinned.flow.Find("pool")] = targets[1];
+  EXPECT_EQ(Study(targets, pinned).learned.audited, 0U);
+}
 
 TEST_F(Studies, AnswerWithTheFastestOfWhatTheyTimed) {
   const std::vector<std::string> targets = {"reference", "reference:threads=2"};

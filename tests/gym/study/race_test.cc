@@ -8,8 +8,8 @@
 #include <gtest/gtest.h>
 
 #include "compiler/base/error.h"
+#include "compiler/base/ranks.h"
 #include "compiler/base/rng.h"
-#include "gym/study/ranks.h"
 #include "gym/study/study.h"
 #include "tests/gym/study/fake_problem.h"
 #include "tests/gym/study/sim_file.h"

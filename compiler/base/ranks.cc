@@ -1,4 +1,4 @@
-#include "gym/study/ranks.h"
+#include "compiler/base/ranks.h"
 
 #include <algorithm>
 #include <cmath>
@@ -7,7 +7,7 @@
 
 #include "compiler/base/error.h"
 
-namespace msc::gym {
+namespace msc {
 
 std::vector<double> Ranks(std::span<const double> values) {
   std::vector<std::size_t> order(values.size());
@@ -41,4 +41,4 @@ std::optional<double> RankCorrelation(std::span<const double> a, std::span<const
   return xy / std::sqrt(xx * yy);
 }
 
-}  // namespace msc::gym
+}  // namespace msc

@@ -4,7 +4,7 @@
 #include <span>
 #include <vector>
 
-namespace msc::gym {
+namespace msc {
 
 /// Rank of each value from 1 on, ties at their mean.
 [[nodiscard]] std::vector<double> Ranks(std::span<const double> values);
@@ -14,4 +14,4 @@ namespace msc::gym {
 [[nodiscard]] std::optional<double> RankCorrelation(std::span<const double> a,
                                                     std::span<const double> b);
 
-}  // namespace msc::gym
+}  // namespace msc
