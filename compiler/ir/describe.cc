@@ -36,6 +36,7 @@ template float AttrOr(const Node&, std::string_view, float);
 template std::string AttrOr(const Node&, std::string_view, std::string);
 template std::vector<std::int64_t> AttrOr(const Node&, std::string_view, std::vector<std::int64_t>);
 template std::vector<float> AttrOr(const Node&, std::string_view, std::vector<float>);
+template std::vector<std::string> AttrOr(const Node&, std::string_view, std::vector<std::string>);
 template TensorPtr AttrOr(const Node&, std::string_view, TensorPtr);
 
 GraphCounts Count(const Graph& graph) {

@@ -197,6 +197,8 @@ extern template std::string AttrOr(const Node&, std::string_view, std::string);
 extern template std::vector<std::int64_t> AttrOr(const Node&, std::string_view,
                                                  std::vector<std::int64_t>);
 extern template std::vector<float> AttrOr(const Node&, std::string_view, std::vector<float>);
+extern template std::vector<std::string> AttrOr(const Node&, std::string_view,
+                                                std::vector<std::string>);
 extern template TensorPtr AttrOr(const Node&, std::string_view, TensorPtr);
 
 /// Same structure, names, types, attributes and weights, whatever the ids.

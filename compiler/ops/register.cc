@@ -16,6 +16,7 @@ void RegisterAllOps(OpRegistry& ops) {
   RegisterJoinOps(ops);
   RegisterLayerNormOps(ops);
   RegisterLossOps(ops);
+  RegisterLstmOps(ops);
   RegisterMatMulOps(ops);
   RegisterNormOps(ops);
   RegisterPoolOps(ops);

@@ -21,6 +21,7 @@ void RegisterIntegerOps(OpRegistry& ops);
 void RegisterJoinOps(OpRegistry& ops);
 void RegisterLayerNormOps(OpRegistry& ops);
 void RegisterLossOps(OpRegistry& ops);
+void RegisterLstmOps(OpRegistry& ops);
 void RegisterMatMulOps(OpRegistry& ops);
 void RegisterNormOps(OpRegistry& ops);
 void RegisterPoolOps(OpRegistry& ops);

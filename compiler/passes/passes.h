@@ -34,7 +34,7 @@ bool RemoveDeadCode(Graph& graph);
 /// Removes Identity, Dropout in inference, Cast to the same type, Concat of one value, Pad by
 /// nothing, Mul and Div by 1, Add and Sub of 0, and Transpose, Reshape, Flatten, Squeeze and
 /// Unsqueeze that change nothing; merges Transpose of Transpose and Reshape of Reshape. A Transpose
-/// that only moves axes of one entry becomes a Reshape.
+/// that only moves axes of one entry becomes a Reshape; an LSTM loses initial states of zeros.
 bool RemoveIdentities(Graph& graph);
 
 /// Makes the operators of ops/fused.h. A layer chain (see chain.h: Conv, or Gemm or MatMul of a

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <numeric>
@@ -7,6 +8,8 @@
 #include <utility>
 #include <vector>
 
+#include "compiler/ops/eval.h"
+#include "compiler/ops/lstm.h"
 #include "compiler/passes/match.h"
 #include "compiler/passes/passes.h"
 #include "compiler/passes/rewrite.h"
@@ -166,6 +169,44 @@ bool MergeReshapes(Graph& graph, NodeId id) {
   return true;
 }
 
+/// Whether every element is 0, also where the number of elements is open, as exporters write the
+/// state that a recurrent layer begins with.
+bool IsZero(const Graph& graph, ValueId value) {
+  for (int steps = 0; steps < 8 && value != kNoValue; ++steps) {
+    if (const TensorPtr tensor = graph.constant(value)) {
+      const auto bytes = tensor->Raw();
+      return tensor->dtype() != DType::kString &&
+             std::all_of(bytes.begin(), bytes.end(), [](std::byte b) { return b == std::byte{0}; });
+    }
+    const NodeId id = graph.producer(value);
+    if (id == kNoNode) return false;
+    const Node& node = graph.node(id);
+    if (node.Is("ConstantOfShape")) {
+      const auto filled = AttrOr(node, "value", TensorPtr());
+      return !filled || filled->size() != 1 || NumberAt(*filled, 0) == 0;
+    }
+    if (!OnlyChangesShape(node) && !node.Is("Expand") && !node.Is("Slice") && !node.Is("Split") &&
+        !node.Is("Transpose") && !node.Is("Identity")) {
+      return false;
+    }
+    value = node.inputs.front();
+  }
+  return false;
+}
+
+// A state of zeros is what an absent one stands for.
+bool RemoveZeroStates(Graph& graph, NodeId id) {
+  if (!graph.node(id).Is("LSTM")) return false;
+  bool changed = false;
+  for (const std::size_t i : {kLstmH, kLstmC}) {
+    const std::vector<ValueId>& inputs = graph.node(id).inputs;
+    if (i >= inputs.size() || inputs[i] == kNoValue || !IsZero(graph, inputs[i])) continue;
+    graph.SetInput(id, i, kNoValue);
+    changed = true;
+  }
+  return changed;
+}
+
 }  // namespace
 
 bool RemoveIdentities(Graph& graph) {
@@ -177,8 +218,9 @@ bool RemoveIdentities(Graph& graph) {
       continue;
     }
     const bool merged = MergeTransposes(graph, id) || MergeReshapes(graph, id);
+    const bool emptied = RemoveZeroStates(graph, id);
     const bool removed = RemoveNothing(graph, id);
-    changed = changed || merged || removed;
+    changed = changed || merged || emptied || removed;
   }
   return changed;
 }

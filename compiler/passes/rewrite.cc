@@ -15,6 +15,7 @@ std::optional<Use> OnlyReader(const Graph& graph, ValueId value) {
 }
 
 bool IsCaptured(const Graph& graph, ValueId value) {
+  if (value == kNoValue) return false;
   const std::vector<Use>& uses = graph.uses(value);
   return std::any_of(uses.begin(), uses.end(), [&](const Use& use) {
     return use.index >= graph.node(use.node).inputs.size();

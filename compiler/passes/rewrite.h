@@ -17,6 +17,7 @@ namespace msc {
 [[nodiscard]] std::optional<Use> OnlyReader(const Graph& graph, ValueId value);
 
 /// Whether a nested graph reads `value` by name, so that its readers cannot be redirected.
+/// Not so for kNoValue.
 [[nodiscard]] bool IsCaptured(const Graph& graph, ValueId value);
 
 /// Removes `node`, whose readers are to read `value` instead. If `node` made a graph output, that

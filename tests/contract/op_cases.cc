@@ -252,6 +252,26 @@ void AddLayers(std::vector<OpCase>& cases) {
   cases.push_back({.label = "ReduceSum", .op = "ReduceSum", .inputs = {F32({2, 3, 4}), I64({1})}});
 }
 
+void AddLstm(std::vector<OpCase>& cases) {
+  cases.push_back({.label = "Lstm",
+                   .op = "LSTM",
+                   .inputs = {F32({4, 2, 5}), F32({1, 12, 5}, 2), F32({1, 12, 3}, 3)}});
+  cases.push_back({.label = "LstmBf16",
+                   .op = "LSTM",
+                   .inputs = {BF16({4, 2, 5}), BF16({1, 12, 5}), BF16({1, 12, 3}), BF16({1, 24})},
+                   .attrs = {{"direction", std::string("reverse")}},
+                   .outputs = 2});
+  const Tensor lengths =
+      Tensor::From<std::int32_t>(DType::kI32, {2}, std::vector<std::int32_t>{4, 1});
+  cases.push_back(
+      {.label = "LstmBidirectional",
+       .op = "LSTM",
+       .inputs = {F32({4, 2, 5}), F32({2, 12, 5}, 2), F32({2, 12, 3}, 3), F32({2, 24}, 4), lengths,
+                  F32({2, 2, 3}, 5), F32({2, 2, 3}, 6), F32({2, 9}, 7)},
+       .attrs = {{"direction", std::string("bidirectional")}, {"hidden_size", std::int64_t{3}}},
+       .outputs = 3});
+}
+
 void AddShapeOps(std::vector<OpCase>& cases) {
   cases.push_back(
       {.label = "Reshape", .op = "Reshape", .inputs = {F32({2, 3, 4}), I64({0, -1, 2})}});
@@ -481,6 +501,7 @@ std::vector<OpCase> OpCases() {
   AddFloatFunctions(cases);
   AddBinaries(cases);
   AddLayers(cases);
+  AddLstm(cases);
   AddShapeOps(cases);
   AddChoosing(cases);
   AddIntegers(cases);

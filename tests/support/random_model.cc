@@ -76,18 +76,20 @@ class Grower {
     return graph_.AddConstant(graph_.FreeValueName("s"), std::move(tensor));
   }
 
+  /// The first `absent` of the outputs are left out.
   void Add(const std::string& op, std::vector<ValueId> inputs, AttrMap attrs = {},
-           std::size_t outputs = 1) {
+           std::size_t outputs = 1, std::size_t absent = 0) {
     Node node;
     node.name = graph_.FreeNodeName(op);
     node.op = op;
     node.inputs = std::move(inputs);
     node.attrs = std::move(attrs);
     std::vector<ValueId> made;
-    for (std::size_t i = 0; i < outputs; ++i) {
+    for (std::size_t i = absent; i < outputs; ++i) {
       made.push_back(graph_.AddValue(graph_.FreeValueName("x"), ValueType{}));
     }
-    node.outputs = made;
+    node.outputs.assign(absent, kNoValue);
+    node.outputs.insert(node.outputs.end(), made.begin(), made.end());
     InferNodeTypes(graph_, graph_.AddNode(std::move(node)));
     live_.insert(live_.end(), made.begin(), made.end());
   }
@@ -121,7 +123,7 @@ class Grower {
     const ValueId x = Pick();
     const Dims dims = DimsOf(x);
     const bool image = dims.size() == 4;
-    switch (From(0, 23)) {
+    switch (From(0, 24)) {
       case 0:
       case 1:
       case 2:
@@ -160,6 +162,8 @@ class Grower {
         return AddReshape(x, dims);
       case 22:
         return OneIn(2) ? AddReduce(x, dims) : AddSoftmax(x, dims);
+      case 23:
+        return AddLstm(x, dims);
       default:
         return AddPad(x, dims);
     }
@@ -384,6 +388,26 @@ class Grower {
 
   void AddSoftmax(ValueId x, const Dims& dims) {
     Add("Softmax", {x}, {{"axis", OneIn(3) ? From(0, std::ssize(dims) - 1) : std::int64_t{-1}}});
+  }
+
+  /// Steps by the first axis, samples by the second.
+  void AddLstm(ValueId x, const Dims& dims) {
+    if (dims.size() != 3 || Product(dims) > 4000) return;
+    const std::int64_t hidden = Of<std::int64_t>({1, 3, 8, 17});
+    const std::string direction = Of<std::string>({"forward", "reverse", "bidirectional"});
+    const std::int64_t ways = direction == "bidirectional" ? 2 : 1;
+    const auto weights = [&](std::int64_t columns) {
+      return Constant({ways, 4 * hidden, columns}, 1 / std::sqrt(static_cast<double>(columns)));
+    };
+    std::vector<ValueId> inputs = {x, weights(dims[2]), weights(hidden)};
+    if (OneIn(2)) inputs.push_back(Constant({ways, 8 * hidden}, 0.3));
+    if (OneIn(3)) {
+      inputs.resize(5, kNoValue);
+      inputs.push_back(Constant({ways, dims[1], hidden}, 0.5));
+    }
+    const std::size_t outputs = OneIn(2) ? 3 : 1;
+    Add("LSTM", std::move(inputs), {{"direction", direction}, {"hidden_size", hidden}}, outputs,
+        outputs == 3 && OneIn(3) ? 1 : 0);
   }
 
   void AddReduce(ValueId x, const Dims& dims) {

@@ -12,7 +12,7 @@ struct RandomModelOptions {
 };
 
 /// A graph of f32 operators that infers, runs and keeps its values near 1: convolutions of all
-/// kinds, matrix products, pools, normalisations, elementwise chains, joins, splits and
+/// kinds, matrix products, LSTMs, pools, normalisations, elementwise chains, joins, splits and
 /// rearrangements over small odd sizes, with values read several times and several outputs. Every
 /// type is static. The same seed gives the same graph.
 [[nodiscard]] Graph RandomModel(std::uint64_t seed, const RandomModelOptions& options = {});

@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "compiler/base/error.h"
+#include "compiler/ops/lstm.h"
 
 namespace msc::detail {
 namespace {
@@ -116,16 +117,26 @@ void LowerTopK(OutNode& node) {
   KeepInputs(node, 1);
 }
 
+/// Optional by the operator's page, yet runtimes ask for it.
+void WriteHiddenSize(OutNode& node) {
+  const auto& shape = node.graph.type(node.node().inputs[kLstmR]).shape;
+  if (shape && shape->size() == 3 && shape->back().known()) {
+    node.attrs["hidden_size"] = shape->back().size();
+  }
+}
+
 struct LowerRule {
   std::string_view op;
   std::int64_t below;
   void (*apply)(OutNode&);
 };
 
-constexpr std::array<LowerRule, 12> kRules = {{
+constexpr std::int64_t kEverySet = 1000;
+constexpr std::array<LowerRule, 13> kRules = {{
     {"Clip", 11, LowerClip},
     {"Dropout", 12, LowerDropout},
     {"Hardmax", 13, LowerSoftmax},
+    {"LSTM", kEverySet, WriteHiddenSize},
     {"LogSoftmax", 13, LowerSoftmax},
     {"Pad", 11, LowerPad},
     {"ReduceSum", 13, LowerAxes},

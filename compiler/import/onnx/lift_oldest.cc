@@ -55,6 +55,8 @@ void LiftOldest(Lift& lift) {
     (void)lift.Take("broadcast", std::int64_t{0});  // C stretches anyway
   } else if (op == "BatchNormalization" || op == "Dropout") {
     (void)lift.Take("is_test", std::int64_t{1});  // models are read for inference
+  } else if (op == "LSTM") {
+    (void)lift.Take("output_sequence", std::int64_t{0});  // whether Y is made: its readers say so
   } else if (op == "Reshape") {
     lift.ListToInput("shape", 1);
   } else if (op == "PRelu" || op == "Concat" || op == "Cast" || op == "Tile" || op == "Upsample") {

@@ -167,7 +167,8 @@ std::optional<Plan> PlanNode(const Graph& graph, NodeId id, const Library& libra
   if (node.inputs.size() < 2 || node.inputs[0] == kNoValue || node.inputs[1] == kNoValue) {
     return std::nullopt;
   }
-  if (node.outputs.empty() || !DimsOf(graph, node.outputs[0])) return std::nullopt;
+  if (node.outputs.empty() || node.outputs[0] == kNoValue) return std::nullopt;
+  if (!DimsOf(graph, node.outputs[0])) return std::nullopt;
   Plan plan;
   plan.c = node.outputs[0];
   std::optional<Plan> made;

@@ -158,6 +158,13 @@ std::vector<Case> Cases() {
        20,
        {2, 3},
        "Pow Mul Add Mul Tanh Add Mul Mul"},
+      {"Lstm7",
+       R"((float[3,2,1] x) => (float[3,1,2,1] y, float[1,2,1] c) {
+            w = Constant<value = float[1,4,1] {0.5, -1.0, 2.0, 1.0}>()
+            y, h, c = LSTM<hidden_size = 1, direction = "reverse">(x, w, w) })",
+       7,
+       {3, 2, 1},
+       "LSTM"},
       {"Clip6",
        "(float[2,3] x) => (float[2,3] y) { y = Clip<min=-1.0, max=2.0>(x) }",
        7,
@@ -294,6 +301,15 @@ TEST(OnnxLiftOldest, PlacesTheSecondOperandOfABinary) {
   for (std::size_t i = 0; i < 24; ++i) {
     EXPECT_EQ(outputs[0].Values<float>()[i], static_cast<float>(i / 4 % 3));
   }
+}
+
+TEST(OnnxLiftOldest, TakesAnLstmThatSaidWhetherItMakesY) {
+  const Graph graph = Lifted(
+      "(float[4,2,3] x, float[1,20,3] w, float[1,20,5] r) => (float[4,1,2,5] y) { y = "
+      "LSTM<hidden_size = 5, output_sequence = 1>(x, w, r) }",
+      5);
+  EXPECT_FALSE(graph.node(graph.order()[0]).attrs.contains("output_sequence"));
+  EXPECT_EQ(ToString(graph.type(graph.outputs()[0])), "f32[4,1,2,5]");
 }
 
 struct Refusal {

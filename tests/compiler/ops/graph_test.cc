@@ -1,9 +1,11 @@
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include <gtest/gtest.h>
 
 #include "compiler/base/error.h"
+#include "compiler/ir/text.h"
 #include "compiler/ops/op.h"
 
 namespace msc {
@@ -100,6 +102,78 @@ TEST(InferTypes, NamesTheNodeWhoseShapesDoNotFit) {
   }
 }
 
+/// What inference says of an LSTM of these operands on f32[5,n,3], and of its outputs.
+std::string LstmTypes(const std::string& constants, const std::string& inputs,
+                      const std::string& attrs) {
+  Graph graph =
+      ParseGraph("graph g {\n  input %x : f32[5,n,3]\n" + constants + "  %y, %h, %c = LSTM(" +
+                 inputs + ") @lstm {" + attrs + "}\n  output %y\n  output %h\n}");
+  try {
+    InferTypes(graph);
+  } catch (const UserError& error) {
+    return error.what();
+  }
+  return ToString(graph.type(graph.FindValue("y"))) + " " +
+         ToString(graph.type(graph.FindValue("h")));
+}
+
+TEST(InferTypes, SaysWhatDoesNotFitAnLstm) {
+  const std::string wr = "  const %w : f32[1,8,3] = splat 0\n  const %r : f32[1,8,2] = splat 0\n";
+  const std::string both = "  const %w : f32[2,8,3] = splat 0\n  const %r : f32[2,8,2] = splat 0\n";
+  const std::string node = "node 'lstm' (LSTM): ";
+  struct Row {
+    std::string constants, inputs, attrs, says;
+  };
+  for (const Row& row : {
+           Row{wr, "%x, %w, %r", "hidden_size = 2", "f32[5,1,n,2] f32[1,n,2]"},
+           Row{both, "%x, %w, %r", "direction = \"bidirectional\"", "f32[5,2,n,2] f32[2,n,2]"},
+           Row{wr + "  const %h0 : f32[1,4,2] = splat 0\n", "%x, %w, %r, _, _, %h0",
+               "activations = [\"Sigmoid\", \"Tanh\", \"Tanh\"]", "f32[5,1,4,2] f32[1,4,2]"},
+           Row{wr, "%x, %w, %r", "direction = \"bidirectional\"",
+               node + "dimensions 2 and 1 must be equal"},
+           Row{wr, "%x, %w, %r", "direction = \"both\"",
+               node + "direction must be forward, reverse or bidirectional, not 'both'"},
+           Row{wr, "%x, %w, %r", "hidden_size = 3", node + "dimensions 3 and 2 must be equal"},
+           Row{wr, "%x, %w, %r", "hidden_size = -3", node + "hidden_size must not be negative"},
+           Row{wr, "%x, %w, %r", "layout = 1",
+               node + "batch-first tensors (layout 1) are not supported: transpose them"},
+           Row{wr, "%x, %w, %r", "clip = 1.0", node + "clip is not supported"},
+           Row{wr, "%x, %w, %r", "input_forget = 1",
+               node + "coupled gates (input_forget 1) are not supported"},
+           Row{wr, "%x, %w, %r", "activations = [\"Sigmoid\", \"Relu\", \"Tanh\"]",
+               node + "activations other than Sigmoid, Tanh and Tanh are not supported"},
+           Row{wr + "  const %b : f32[1,8] = splat 0\n", "%x, %w, %r, %b", "hidden_size = 2",
+               node + "axis 1 of input 3 must be 8 times the hidden size 2, not 8"},
+           Row{wr + "  const %b : f32[16] = splat 0\n", "%x, %w, %r, %b", "hidden_size = 2",
+               node + "input 3 of shape [16] must have 2 dimensions"},
+           Row{"  const %w : f32[1,8,4] = splat 0\n  const %r : f32[1,8,2] = splat 0\n",
+               "%x, %w, %r", "hidden_size = 2", node + "dimensions 3 and 4 must be equal"},
+           Row{wr + "  const %l : i64[4] = splat 5\n", "%x, %w, %r, _, %l", "hidden_size = 2",
+               node + "input 4 cannot be of type i64"},
+       }) {
+    EXPECT_EQ(LstmTypes(row.constants, row.inputs, row.attrs), row.says);
+  }
+}
+
+TEST(Interpret, RefusesASequenceThatIsLongerThanItsTensor) {
+  Graph graph = ParseGraph(R"(graph g {
+    input %x : f32[2,1,3]
+    const %w : f32[1,8,3] = splat 0
+    const %r : f32[1,8,2] = splat 0
+    const %l : i32[1] = [3]
+    %y = LSTM(%x, %w, %r, _, %l) @lstm
+    output %y
+  })");
+  InferTypes(graph);
+  const std::vector<Tensor> inputs{Tensor(DType::kF32, {2, 1, 3})};
+  try {
+    (void)Interpret(graph, inputs);
+    FAIL() << "no error";
+  } catch (const UserError& error) {
+    EXPECT_STREQ(error.what(), "node 'lstm' (LSTM): sequence length 3 must be between 0 and 2");
+  }
+}
+
 TEST(Interpret, RunsAGraph) {
   const Graph graph = SmallNet();
   const std::vector<Tensor> inputs{Floats({1, 1, 4, 4}, std::vector<float>(16, 1.0F))};
@@ -157,6 +231,18 @@ TEST(CostOf, CountsMultiplyAndAddApart) {
   const OpCost cost = CostOf(graph, graph.FindNode("conv"));
   EXPECT_EQ(cost.flops, 8 * 9 * 2);
   EXPECT_EQ(cost.bytes, 4 * (16 + 18 + 8));
+}
+
+TEST(CostOf, CountsTheProductsOfEveryStep) {
+  Graph graph = ParseGraph(R"(graph g {
+    input %x : f32[5,2,3]
+    const %w : f32[2,16,3] = splat 0
+    const %r : f32[2,16,4] = splat 0
+    %y = LSTM(%x, %w, %r) {direction = "bidirectional"}
+    output %y
+  })");
+  InferTypes(graph);
+  EXPECT_EQ(CostOf(graph, graph.order()[0]).flops, 5 * 2 * (2 * 2 * 16 * (3 + 4) + 64 * 2 * 4));
 }
 
 }  // namespace

@@ -182,6 +182,30 @@ const std::vector<Case> kCases = {
        output %y
      })",
      "y:f32 = Relu(x:f32) @Relu\n"},
+    {"leaves out a state of zeros", "Canonicalize", R"(graph main {
+       input %x : f32[5,n,3]
+       const %w : f32[1,8,3] = random 1
+       const %r : f32[1,8,2] = random 2
+       const %c0 : f32[1,1,2] = splat 0
+       const %one : i64[1] = [1]
+       const %two : i64[1] = [2]
+       %b = Shape(%x) {start = 1, end = 2}
+       %s = Concat(%one, %b, %two) {axis = 0}
+       %h = ConstantOfShape(%s)
+       %c = Expand(%c0, %s)
+       %y = LSTM(%x, %w, %r, _, _, %h, %c)
+       output %y
+     })",
+     "y:f32 = LSTM(x:f32, w:f32, r:f32, _, _, _, _) @LSTM\n"},
+    {"keeps a state that is not all zeros", "Canonicalize", R"(graph main {
+       input %x : f32[5,1,3]
+       const %w : f32[1,8,3] = random 1
+       const %r : f32[1,8,2] = random 2
+       const %h : f32[1,1,2] = [0, 1]
+       %y = LSTM(%x, %w, %r, _, _, %h)
+       output %y
+     })",
+     "same"},
     {"merges transposes", "RemoveIdentities", R"(graph main {
        input %x : f32[2,3,4]
        %a = Transpose(%x) {perm = [1, 2, 0]}

@@ -110,6 +110,25 @@ TEST_F(OnnxRuntime, GivesTheSameUnderEveryLevelOfOptimization) {
   }
 }
 
+TEST_F(OnnxRuntime, RunsAnLstm) {
+  const Graph graph = Parsed(R"(graph g {
+  input %x : f32[1,3,8,8]
+  const %s : i64[3] = [3, 8, 8]
+  const %w : f32[2,20,8] = random 1
+  const %r : f32[2,20,5] = random 2
+  const %b : f32[2,40] = random 3
+  const %l : i32[8] = [1, 3, 2, 3, 3, 1, 2, 3]
+  %v = Reshape(%x, %s)
+  %y, _, %c = LSTM(%v, %w, %r, %b, %l) {direction = "bidirectional"}
+  output %y
+  output %c
+})");
+  for (const NodeId id : graph.order())
+    EXPECT_TRUE(registry_.Get("onnxruntime").Supports(graph, id));
+  Executable executable = Build(graph);
+  ExpectSameAsInterpreted(graph, executable, 1);
+}
+
 TEST_F(OnnxRuntime, SupportsWhatTheLibraryHasAKernelFor) {
   const Target& target = registry_.Get("onnxruntime");
   for (const std::string type : {"f32", "bf16"}) {
