@@ -82,9 +82,12 @@ BufferId Lowering::In(ValueId value, const Desc& wanted) {
 BufferId Lowering::PackedConstant(ValueId value, const Desc& source, const Desc& wanted) {
   if (builder_ == nullptr) return {};
   if (SameBytes(source, wanted)) return builder_->BufferOf(value);
-  const TensorPtr tensor = graph_.constant(value);
+  return Pack(*graph_.constant(value), source, wanted);
+}
+
+BufferId Lowering::Pack(const Tensor& tensor, const Desc& source, const Desc& wanted) {
   // The library takes memory it only reads as not const.
-  dnnl::memory from(source, engine_, const_cast<std::byte*>(tensor->Raw().data()));
+  dnnl::memory from(source, engine_, const_cast<std::byte*>(tensor.Raw().data()));
   auto packed =
       std::make_shared<Tensor>(DType::kU8, Dims{static_cast<std::int64_t>(wanted.get_size())});
   dnnl::memory to(wanted, engine_, packed->MutableRaw().data());
@@ -111,6 +114,13 @@ BufferId Lowering::NewConstant(const Dims& dims, std::span<const float> values) 
   if (builder_ == nullptr) return {};
   auto tensor = std::make_shared<const Tensor>(Tensor::From<float>(DType::kF32, dims, values));
   return builder_->AddConstant(tensor, tensor->Raw().data(), tensor->bytes());
+}
+
+BufferId Lowering::NewConstant(const Dims& dims, std::span<const float> values,
+                               const Desc& wanted) {
+  const Desc dense = DenseDesc(dims, Elem::f32);
+  if (builder_ == nullptr || SameBytes(dense, wanted)) return NewConstant(dims, values);
+  return Pack(Tensor::From<float>(DType::kF32, dims, values), dense, wanted);
 }
 
 BufferId Lowering::Out(ValueId value, const Desc& made) {
@@ -220,7 +230,9 @@ void Lowering::AddStep(dnnl::primitive primitive, const std::vector<Argument>& a
             .writes = {},
             .run = {}};
   for (const Argument& argument : arguments) {
-    const bool written = argument.index == DNNL_ARG_DST || argument.index == DNNL_ARG_SCRATCHPAD;
+    const bool written = argument.index == DNNL_ARG_DST || argument.index == DNNL_ARG_DST_ITER ||
+                         argument.index == DNNL_ARG_DST_ITER_C ||
+                         argument.index == DNNL_ARG_SCRATCHPAD;
     (written ? step.writes : step.reads).push_back(argument.buffer);
   }
   auto bound = std::make_shared<BoundPrimitive>(std::move(primitive), arguments, stream_, threads_);

@@ -88,6 +88,9 @@ class Lowering {
   [[nodiscard]] BufferId Weights(ValueId value, const Desc& source, const Desc& wanted);
   /// A constant made while compiling.
   [[nodiscard]] BufferId NewConstant(const Dims& dims, std::span<const float> values);
+  /// The same, packed as `wanted`.
+  [[nodiscard]] BufferId NewConstant(const Dims& dims, std::span<const float> values,
+                                     const Desc& wanted);
   /// Where a primitive that gives `value` in layout `made` shall write.
   [[nodiscard]] BufferId Out(ValueId value, const Desc& made);
   /// As Out, over the memory of `victim`, which holds `made.get_size()` bytes and dies here.
@@ -145,6 +148,7 @@ class Lowering {
     bool foreign = false;  // memory that others own or see: never overwritten
   };
   [[nodiscard]] Place& At(ValueId value);
+  [[nodiscard]] BufferId Pack(const Tensor& tensor, const Desc& source, const Desc& wanted);
   void AddStep(dnnl::primitive primitive, const std::vector<Argument>& arguments,
                const StepLabel& label);
 

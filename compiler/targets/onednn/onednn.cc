@@ -21,7 +21,8 @@ namespace {
 
 struct Rule {
   bool (*lower)(Lowering&, NodeId) = nullptr;
-  std::size_t inputs = 1;  // those that must be there
+  std::size_t inputs = 1;    // those that must be there
+  bool first_output = true;  // whether it must be there
 };
 
 const std::map<std::string_view, Rule>& PlainRules() {
@@ -46,6 +47,7 @@ const std::map<std::string_view, Rule>& PlainRules() {
       {"HardSigmoid", {LowerActivation, 1}},
       {"HardSwish", {LowerActivation, 1}},
       {"Identity", {LowerReshape, 1}},
+      {"LSTM", {LowerLstm, 3, false}},
       {"LayerNormalization", {LowerLayerNorm, 2}},
       {"LeakyRelu", {LowerActivation, 1}},
       {"Log", {LowerActivation, 1}},
@@ -101,7 +103,8 @@ bool LowerNode(Lowering& lowering, NodeId id) {
   if (it == rules.end() || node.inputs.size() < it->second.inputs) return false;
   const auto needed = std::span(node.inputs).first(it->second.inputs);
   if (std::find(needed.begin(), needed.end(), kNoValue) != needed.end()) return false;
-  if (node.outputs.empty() || node.outputs[0] == kNoValue) return false;
+  const bool has_first = !node.outputs.empty() && node.outputs[0] != kNoValue;
+  if (it->second.first_output && !has_first) return false;
   return it->second.lower(lowering, id);
 }
 

@@ -48,6 +48,10 @@ bool LowerTranspose(Lowering& lowering, NodeId id) {
   const Desc here = lowering.Here(x);
   const auto seen = TryMake([&] { return here.permute_axes(moved); });
   if (!seen) return false;
+  if (SameBytes(*seen, *to)) {
+    lowering.Same(y, x, *to);
+    return true;
+  }
   StepLabel label = lowering.LabelOf(id, ElemOf(*to));
   label.precision = "";
   const BufferId source = lowering.In(x, here);

@@ -21,6 +21,7 @@ namespace msc::onednn {
 [[nodiscard]] bool LowerSoftmax(Lowering& lowering, NodeId id);     // norm.cc
 [[nodiscard]] bool LowerNorm(Lowering& lowering, NodeId id);        // norm.cc
 [[nodiscard]] bool LowerLayerNorm(Lowering& lowering, NodeId id);   // norm.cc
+[[nodiscard]] bool LowerLstm(Lowering& lowering, NodeId id);        // lstm.cc
 [[nodiscard]] bool LowerReduce(Lowering& lowering, NodeId id);      // reduce.cc
 [[nodiscard]] bool LowerResize(Lowering& lowering, NodeId id);      // resize.cc
 [[nodiscard]] bool LowerDeconv(Lowering& lowering, NodeId id);      // deconv.cc

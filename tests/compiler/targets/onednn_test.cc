@@ -361,6 +361,27 @@ TEST(OneDnnTarget, NormalisesAndCutsOffInOneStep) {
   ExpectSameAsInterpreted(graph, executable, 1e-4F);
 }
 
+// Two directions side by side, as a reader of both wants them: nothing is copied.
+TEST(OneDnnTarget, RunsAnLstmWhereTheGraphReadsIt) {
+  const Graph graph = Parsed(R"(graph g {
+    input %x : f32[6,2,8]
+    const %w : f32[2,64,8] = random 3
+    const %r : f32[2,64,16] = random 4
+    const %b : f32[2,128] = random 5
+    const %v : f32[32,10] = random 6
+    const %s : i64[3] = [0, 0, -1]
+    %a, %h = LSTM(%x, %w, %r, %b) {direction = "bidirectional"}
+    %t = Transpose(%a) {perm = [0, 2, 1, 3]}
+    %f = Reshape(%t, %s)
+    %y = MatMul(%f, %v)
+    output %y
+    output %h
+  })");
+  Executable executable = Build(graph);
+  ExpectSameAsInterpreted(graph, executable, 1e-4F);
+  EXPECT_EQ(CountMoves(executable), 0U);
+}
+
 struct Refused {
   std::string label;
   std::string text;
@@ -381,6 +402,21 @@ INSTANTIATE_TEST_SUITE_P(Nodes, Refusal,
                          testing::Values(Refused{"unknown_operator", R"(graph g {
   input %x : f32[2]
   %y = Erf(%x) : f32[2]
+  output %y
+})"},
+                                         Refused{"sequences_of_several_lengths", R"(graph g {
+  input %x : f32[3,2,4]
+  const %w : f32[1,8,4] = random 1
+  const %r : f32[1,8,2] = random 2
+  const %l : i32[2] = [1, 3]
+  %y = LSTM(%x, %w, %r, _, %l) : f32[3,1,2,2]
+  output %y
+})"},
+                                         Refused{"computed_recurrent_weights", R"(graph g {
+  input %x : f32[3,2,4]
+  const %w : f32[1,8,4] = random 1
+  input %r : f32[1,8,2]
+  %y = LSTM(%x, %w, %r) : f32[3,1,2,2]
   output %y
 })"},
                                          Refused{"unknown_domain", R"(graph g {
