@@ -23,13 +23,18 @@ const std::string& NameOf(const Graph& graph, ValueId value) {
   return graph.value(value).name;
 }
 
-/// Sizes of a layer's output for a batch of its input.
+/// Sizes of a linear layer's output for a batch of its input. Only Conv has its batch outermost for
+/// sure: that of an LSTM is its second axis, and so is that of the layers behind it.
 Dims OutputDims(const Graph& graph, const PruneSpace& space, const WeightedLayer& layer,
                 const Tensor& x) {
   const Dims* sizes = space.Sizes(graph.node(layer.node).outputs.at(0));
   Check(sizes != nullptr, "a layer that is pruned has a known shape");
   Dims dims = *sizes;
-  dims.at(0) = x.dims().at(0);
+  if (graph.node(layer.node).op == "Conv") {
+    dims.at(0) = x.dims().at(0);
+  } else {
+    std::copy(x.dims().begin(), x.dims().end() - 1, dims.begin());
+  }
   return dims;
 }
 
@@ -162,7 +167,11 @@ class Changes {
     const double macs = KeptMacs(graph, space, id, kept);
     if (macs == 0) return 0;
     double elements = 1;
-    const ValueId out = graph.node(id).outputs.at(0);
+    const std::vector<ValueId>& outputs = graph.node(id).outputs;
+    const auto made = std::find_if(outputs.begin(), outputs.end(),
+                                   [](ValueId value) { return value != kNoValue; });
+    if (made == outputs.end()) return 0;
+    const ValueId out = *made;
     for (std::size_t axis = 0; axis < space.Sizes(out)->size(); ++axis) {
       const auto& units = space.Units(out, axis);
       if (units.empty()) {

@@ -79,9 +79,9 @@ PruneReport MakeReport(const Graph& graph, const PruneSpace& space, const std::v
     row.name = node.name;
     row.macs = KeptMacs(graph, space, layer.node, all);
     row.macs_kept = KeptMacs(graph, space, layer.node, kept);
-    const Dims* sizes = space.Sizes(node.outputs.at(0));
+    const Dims* sizes = space.Sizes(layer.channels);
     row.channels = sizes == nullptr ? 0 : sizes->at(layer.channel_axis);
-    const auto& units = space.Units(node.outputs.at(0), layer.channel_axis);
+    const auto& units = space.Units(layer.channels, layer.channel_axis);
     row.channels_kept = units.empty() ? row.channels : CountKept(units, kept);
     for (const PruneGroup& group : space.groups()) {
       if (std::find(group.layers.begin(), group.layers.end(), node.name) == group.layers.end()) {

@@ -153,7 +153,7 @@ std::map<std::string, double> KeptShares(const Graph& graph, const PrunePlan& pl
   std::map<std::string, double> shares;
   for (const WeightedLayer& layer : FindWeightedLayers(graph)) {
     const Node& node = graph.node(layer.node);
-    const auto& units = space.Units(node.outputs.at(0), layer.channel_axis);
+    const auto& units = space.Units(layer.channels, layer.channel_axis);
     const auto stay = std::count_if(units.begin(), units.end(), [&](std::int32_t unit) {
       return unit < 0 || kept[static_cast<std::size_t>(unit)];
     });

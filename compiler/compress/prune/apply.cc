@@ -8,6 +8,7 @@
 #include "compiler/compress/prune/prune.h"
 #include "compiler/ir/verifier.h"
 #include "compiler/ops/eval.h"
+#include "compiler/ops/lstm.h"
 #include "compiler/ops/op.h"
 #include "compiler/passes/rewrite.h"
 
@@ -129,6 +130,7 @@ class Shrinker {
       return;
     }
     if (node.op == "Conv" || node.op == "ConvTranspose") AdaptGroups(id);
+    if (node.op == "LSTM") AdaptHiddenSize(id);
     if (node.op == "Reshape" || node.op == "Expand") AdaptTargetShape(id, 1);
     if (node.op == "Resize" && node.inputs.size() > 3 && node.inputs[3] != kNoValue) {
       AdaptTargetShape(id, 3);
@@ -143,6 +145,12 @@ class Shrinker {
     if (AttrOr(node, "group", std::int64_t{1}) == 1) return;
     const ValueId whole = node.op == "Conv" ? node.inputs[0] : node.outputs[0];
     graph_.SetAttr(id, "group", Size(whole, 1) / Size(node.inputs[1], 1));
+  }
+
+  void AdaptHiddenSize(NodeId id) {
+    const Node& node = before_.node(id);
+    if (!node.attrs.contains("hidden_size")) return;
+    graph_.SetAttr(id, "hidden_size", Size(node.inputs[kLstmR], 2));
   }
 
   /// Sizes written out in a constant; 0 and -1 in it stand for what is found out anyway.
@@ -267,22 +275,26 @@ struct Contraction {
   std::size_t input = 0;
   std::size_t axis = 0;
 };
+/// The operands of one sum, weights first.
+using Contractions = std::vector<Contraction>;
 
-/// Both sides of the sum, weights first; empty for other nodes.
-std::vector<Contraction> ContractionsOf(const Node& node, const PruneSpace& space) {
+/// The sums of a node; empty for other nodes.
+std::vector<Contractions> ContractionsOf(const Node& node, const PruneSpace& space) {
   if (!node.domain.empty()) return {};
-  if (node.op == "Conv") return {{1, 1}, {0, 1}};
-  if (node.op == "ConvTranspose") return {{1, 0}, {0, 1}};
+  if (node.op == "Conv") return {{{1, 1}, {0, 1}}};
+  if (node.op == "ConvTranspose") return {{{1, 0}, {0, 1}}};
+  // The other operand of R is the state before, inside the node.
+  if (node.op == "LSTM") return {{{kLstmW, 2}, {kLstmX, 2}}, {{kLstmR, 2}}};
   if (node.op == "Gemm") {
     const std::size_t a = AttrOr(node, "transA", std::int64_t{0}) != 0 ? 0 : 1;
     const std::size_t b = AttrOr(node, "transB", std::int64_t{0}) != 0 ? 1 : 0;
-    return {{1, b}, {0, a}};
+    return {{{1, b}, {0, a}}};
   }
   if (node.op == "MatMul") {
     const Dims* a = space.Sizes(node.inputs[0]);
     const Dims* b = space.Sizes(node.inputs[1]);
     if (a == nullptr || b == nullptr || a->size() < 2 || b->size() < 2) return {};
-    return {{1, b->size() - 2}, {0, a->size() - 1}};
+    return {{{1, b->size() - 2}, {0, a->size() - 1}}};
   }
   return {};
 }
@@ -329,14 +341,14 @@ void MultiplyByMask(Graph& graph, NodeId id, const Contraction& side,
   graph.SetInput(id, side.input, masked);
 }
 
-void MaskNode(Graph& graph, NodeId id, const PruneSpace& space, const std::vector<bool>& kept) {
+void MaskSum(Graph& graph, NodeId id, const Contractions& sides, const PruneSpace& space,
+             const std::vector<bool>& kept) {
   const Node node = graph.node(id);
-  const std::vector<Contraction> sides = ContractionsOf(node, space);
   const auto removes = [&](const Contraction& side) {
     const auto& units = space.Units(node.inputs[side.input], side.axis);
     return KeptIndices(units, kept).size() != units.size();
   };
-  if (sides.empty() || !removes(sides[0])) return;
+  if (!removes(sides[0])) return;
   for (const Contraction& side : sides) {
     const ValueId value = node.inputs[side.input];
     const TensorPtr tensor = graph.constant(value);
@@ -418,16 +430,26 @@ void MaskPrunePlan(const PrunePlan& plan, Graph& graph) {
   const PruneSpace space(graph);
   const std::vector<bool> kept = KeptUnits(space, plan);
   const std::vector<NodeId> order = graph.order();
-  for (const NodeId id : order) MaskNode(graph, id, space, kept);
+  for (const NodeId id : order) {
+    for (const Contractions& sides : ContractionsOf(graph.node(id), space)) {
+      MaskSum(graph, id, sides, space, kept);
+    }
+  }
 }
 
 double KeptMacs(const Graph& graph, const PruneSpace& space, NodeId id,
                 const std::vector<bool>& kept) {
   const Node& node = graph.node(id);
-  const std::vector<Contraction> sides = ContractionsOf(node, space);
-  if (sides.empty()) return 0;
+  const std::vector<Contractions> sums = ContractionsOf(node, space);
+  if (sums.empty()) return 0;
   const ValueId weights = node.inputs[1];
-  const double summed = KeptSize(space, weights, sides[0].axis, kept);
+  if (node.op == "LSTM") {
+    const double steps = KeptSize(space, node.inputs[kLstmX], 0, kept) *
+                         KeptSize(space, node.inputs[kLstmX], 1, kept);
+    return steps *
+           (KeptElements(space, weights, kept) + KeptElements(space, node.inputs[kLstmR], kept));
+  }
+  const double summed = KeptSize(space, weights, sums[0][0].axis, kept);
   if (!node.op.starts_with("Conv")) {
     return KeptElements(space, node.outputs[0], kept) * summed;
   }

@@ -34,7 +34,7 @@ class NodeAxes {
 
   [[nodiscard]] const Node& node() const { return node_; }
   /// Inputs up to the last one that is present. No rule has an absent one in between but Clip,
-  /// Resize and Pad, which look at input 0 alone.
+  /// Resize and Pad, which look at input 0 alone, and LSTM, which asks.
   [[nodiscard]] std::size_t inputs() const { return inputs_; }
   [[nodiscard]] std::size_t outputs() const { return outputs_; }
   [[nodiscard]] bool Has(std::size_t input) const;

@@ -13,13 +13,15 @@
 
 namespace msc {
 
-/// A Conv, ConvTranspose, Gemm or MatMul whose second operand is a constant of floats.
+/// A Conv, ConvTranspose, Gemm or MatMul whose second operand is a constant of floats, or an LSTM
+/// whose W and R are.
 struct WeightedLayer {
   NodeId node = kNoNode;
   ValueId weight = kNoValue;
   std::size_t out_axis = 0;      ///< of the weights: output channels (of a group in ConvTranspose)
   std::size_t in_axis = 1;       ///< of the weights: input channels, of one group
-  std::size_t channel_axis = 1;  ///< of the output
+  ValueId channels = kNoValue;   ///< the output; R of an LSTM, none of whose outputs may be there
+  std::size_t channel_axis = 1;  ///< of `channels`: output channels
 };
 /// In graph order.
 [[nodiscard]] std::vector<WeightedLayer> FindWeightedLayers(const Graph& graph);
@@ -46,10 +48,10 @@ struct FixedLayer {
 ///
 /// Exact through elementwise operators with broadcasting, residual sums, Concat, Split, Slice,
 /// Gather by constants, Transpose, Reshape and Flatten (also channel shuffles and attention heads),
-/// depthwise and grouped convolutions, pools and per-channel normalisation. Operators that mix an
-/// axis (Softmax, LayerNormalization, means) keep it whole, and so do unknown operators and the
-/// model's own inputs and outputs. Of an axis that Reshape splits one factor can be cut: the one
-/// that nothing else fixes; heads where the last axis is split, else the larger one.
+/// depthwise and grouped convolutions, LSTM, pools and per-channel normalisation. Operators that
+/// mix an axis (Softmax, LayerNormalization, means) keep it whole, and so do unknown operators and
+/// the model's own inputs and outputs. Of an axis that Reshape splits one factor can be cut: the
+/// one that nothing else fixes; heads where the last axis is split, else the larger one.
 class PruneSpace {
  public:
   explicit PruneSpace(const Graph& canonical);
@@ -92,8 +94,8 @@ void ApplyPrunePlan(const PrunePlan& plan, Graph& graph);
 /// front. Equal but for the order in which a kernel adds; zeros themselves add exactly.
 void MaskPrunePlan(const PrunePlan& plan, Graph& graph);
 
-/// Multiply-adds of one node that multiplies (Conv, ConvTranspose, Gemm, MatMul) with only the kept
-/// units there, symbols counted as 1; 0 for other nodes and unknown sizes.
+/// Multiply-adds of one node that multiplies (Conv, ConvTranspose, Gemm, MatMul, LSTM) with only
+/// the kept units there, symbols counted as 1; 0 for other nodes and unknown sizes.
 [[nodiscard]] double KeptMacs(const Graph& graph, const PruneSpace& space, NodeId node,
                               const std::vector<bool>& kept);
 /// Bytes of all constants with only the kept units there.

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "compiler/compress/prune/axes.h"
+#include "compiler/compress/prune/lstm.h"
 #include "compiler/compress/prune/node_axes.h"
 #include "compiler/ops/op.h"
 #include "compiler/passes/passes.h"
@@ -386,6 +387,7 @@ const std::map<std::string_view, Rule>& Rules() {
                                               {"Reshape", Reshape},
                                               {"BatchNormalization", BatchNorm},
                                               {"LRN", AcrossChannels},
+                                              {"LSTM", RelateLstm},
                                               {"InstanceNormalization", InstanceNorm},
                                               {"CumSum", RunningSum},
                                               {"LayerNormalization", LayerNorm},

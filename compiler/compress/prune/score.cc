@@ -8,6 +8,7 @@
 
 #include "compiler/base/error.h"
 #include "compiler/base/rng.h"
+#include "compiler/compress/prune/lstm.h"
 #include "compiler/ops/eval.h"
 
 namespace msc {
@@ -45,15 +46,19 @@ struct UnitRows {
 
 UnitRows RowsOf(const Graph& graph, const PruneSpace& space, const PruneGroup& group,
                 const WeightedLayer& layer) {
-  const auto& units = space.Units(graph.node(layer.node).outputs.at(0), layer.channel_axis);
+  const auto& units = space.Units(layer.channels, layer.channel_axis);
   const Tensor weights = ToF32(*graph.constant(layer.weight));
+  const bool recurrent = graph.node(layer.node).op == "LSTM";
+  const Tensor own = recurrent ? ToF32(*graph.constant(layer.channels)) : Tensor();
   std::map<std::size_t, std::vector<float>> rows;
   for (std::size_t channel = 0; channel < units.size(); ++channel) {
     if (units[channel] < 0) continue;
     const auto unit = static_cast<std::size_t>(units[channel]);
     if (unit < group.first_unit || unit >= group.first_unit + group.units) continue;
-    const std::vector<float> made =
-        ChannelWeights(weights, layer, static_cast<std::int64_t>(channel), std::ssize(units));
+    const auto place = static_cast<std::int64_t>(channel);
+    const std::vector<float> made = recurrent
+                                        ? LstmUnitWeights(weights, own, place)
+                                        : ChannelWeights(weights, layer, place, std::ssize(units));
     rows[unit].insert(rows[unit].end(), made.begin(), made.end());
   }
   UnitRows result;

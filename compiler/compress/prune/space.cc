@@ -5,23 +5,28 @@
 #include "compiler/base/error.h"
 #include "compiler/compress/prune/axes.h"
 #include "compiler/compress/prune/prune.h"
+#include "compiler/ops/lstm.h"
 
 namespace msc {
 namespace {
 
-bool IsWeights(const Graph& graph, const Node& node) {
-  if (node.inputs.size() < 2) return false;
-  const TensorPtr tensor = graph.constant(node.inputs[1]);
+bool HasFloats(const Graph& graph, ValueId value) {
+  const TensorPtr tensor = graph.constant(value);
   if (tensor == nullptr) return false;
   switch (tensor->dtype()) {
     case DType::kF32:
     case DType::kF64:
     case DType::kF16:
     case DType::kBF16:
-      return node.op != "MatMul" || tensor->dims().size() == 2;
+      return true;
     default:
       return false;
   }
+}
+
+bool IsWeights(const Graph& graph, const Node& node) {
+  if (node.inputs.size() < 2 || !HasFloats(graph, node.inputs[1])) return false;
+  return node.op != "MatMul" || graph.constant(node.inputs[1])->dims().size() == 2;
 }
 
 /// A union-find over the layers: those that share a unit make one group.
@@ -78,6 +83,7 @@ std::vector<WeightedLayer> FindWeightedLayers(const Graph& graph) {
     WeightedLayer layer;
     layer.node = id;
     layer.weight = node.inputs[1];
+    if (!node.outputs.empty()) layer.channels = node.outputs[0];
     if (node.op == "ConvTranspose") {
       layer.out_axis = 1;
       layer.in_axis = 0;
@@ -90,6 +96,12 @@ std::vector<WeightedLayer> FindWeightedLayers(const Graph& graph) {
       layer.out_axis = 1;
       layer.in_axis = 0;
       layer.channel_axis = shape->size() - 1;
+    } else if (node.op == "LSTM") {
+      if (!HasFloats(graph, node.inputs.at(kLstmR))) continue;
+      layer.out_axis = 1;
+      layer.in_axis = 2;
+      layer.channels = node.inputs[kLstmR];
+      layer.channel_axis = 2;
     } else if (node.op != "Conv") {
       continue;
     }
@@ -106,8 +118,7 @@ PruneSpace::PruneSpace(const Graph& canonical) {
   LayerSets sets(layers.size());
   std::map<std::uint32_t, std::size_t> layer_of;  // of each class, the first
   for (std::size_t i = 0; i < layers.size(); ++i) {
-    const ValueId output = canonical.node(layers[i].node).outputs.at(0);
-    read.push_back(ReadLayer(axes, axes.Of(output, layers[i].channel_axis)));
+    read.push_back(ReadLayer(axes, axes.Of(layers[i].channels, layers[i].channel_axis)));
     for (const std::uint32_t root : read.back().classes) {
       sets.Unite(i, layer_of.emplace(root, i).first->second);
     }

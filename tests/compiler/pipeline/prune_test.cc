@@ -147,6 +147,76 @@ TEST(PruneReconstruct, FitsASumOfBranches) {
   EXPECT_LT(LargestDifference(graph, pruned), 1e-2);
 }
 
+// A recogniser of sequences: the batch is the second axis from the first Transpose on. The upper
+// half of the hidden units repeats the lower one, and nobody but the last layer reads it.
+Graph SequenceNet() {
+  Graph graph = ParseGraph(R"(graph net {
+    input %x : f32[n,9,6]
+    const %w : f32[2,32,6] = random 1
+    const %r : f32[2,32,8] = random 2
+    const %b : f32[2,64] = splat 0.1
+    const %f : f32[16,5] = random 3
+    const %g : f32[5] = random 4
+    const %s : i64[3] = [0, 0, 16]
+    %t = Transpose(%x) @time {perm = [1, 0, 2]}
+    %a = LSTM(%t, %w, %r, %b) @lstm {direction = "bidirectional", hidden_size = 8}
+    %u = Transpose(%a) @turn {perm = [0, 2, 1, 3]}
+    %v = Reshape(%u, %s) @join
+    %m = MatMul(%v, %f) @fc
+    %o = Add(%m, %g) @fc_bias
+    %y = Transpose(%o) @back {perm = [1, 0, 2]}
+    output %y
+  })");
+  for (const char* name : {"w", "r"}) {
+    Tensor tensor = *graph.constant(graph.FindValue(name));
+    const auto columns = static_cast<std::size_t>(tensor.dims()[2]);
+    const auto values = tensor.MutableValues<float>();
+    for (std::size_t row = 0; row < 64; ++row) {
+      for (std::size_t column = 0; column < columns; ++column) {
+        float& value = values[row * columns + column];
+        if (row % 8 >= 4) value = values[(row - 4) * columns + column];
+        if (*name == 'r' && column >= 4) value = 0;
+      }
+    }
+    graph.SetConstant(graph.FindValue(name), std::make_shared<const Tensor>(std::move(tensor)));
+  }
+  InferTypes(graph);
+  return graph;
+}
+
+TEST(PruneReconstruct, RefitsWhatReadsAnLstm) {
+  const Graph graph = SequenceNet();
+  const PrunePlan plan = {{{"lstm", {.units = 8, .keep = {0, 1, 2, 3}}}}};
+  Graph pruned = graph;
+  ApplyPrunePlan(plan, pruned);
+  const auto random = [](std::int64_t count, std::uint64_t seed) {
+    std::vector<Tensor> samples = {Tensor(DType::kF32, {count, 9, 6})};
+    Rng rng(seed);
+    for (float& x : samples[0].MutableValues<float>()) x = static_cast<float>(rng.Normal());
+    return samples;
+  };
+  const PruneCalibration options{.run = {.batch = 16}, .positions = 3, .ridge = 1e-7};
+  const auto layers = Reconstruct(graph, plan, random(64, 1), options, Targets(), pruned);
+  ASSERT_EQ(layers.size(), 1U);
+  EXPECT_EQ(layers[0].layer, "fc");
+  EXPECT_GT(layers[0].error_before, 0.1);
+  EXPECT_LT(layers[0].error_after, 1e-5);
+  const std::vector<Tensor> want = Interpret(graph, random(3, 2));
+  const std::vector<Tensor> got = Interpret(pruned, random(3, 2));
+  for (std::size_t i = 0; i < static_cast<std::size_t>(want[0].size()); ++i) {
+    ASSERT_NEAR(got[0].Values<float>()[i], want[0].Values<float>()[i], 2e-2);
+  }
+  // One of each pair may go for nothing.
+  const PruneSpace space(graph);
+  const UnitScores obs =
+      ScoreByCalibration(graph, space, ScoreMethod::kObs, random(64, 3), options, Targets());
+  ASSERT_EQ(obs.of_unit.size(), 8U);
+  for (std::size_t i = 0; i < 4; ++i) {
+    EXPECT_LT(std::min(obs.of_unit[i], obs.of_unit[i + 4]), 1e-2);
+    EXPECT_GT(std::max(obs.of_unit[i], obs.of_unit[i + 4]), 1e-2);
+  }
+}
+
 TEST(PruneScoreByCalibration, SeesWhatIsRedundant) {
   const Graph graph = Net();
   const PruneSpace space(graph);

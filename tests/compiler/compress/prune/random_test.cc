@@ -236,16 +236,51 @@ std::string Attend(Writer& w, const Map& x) {
   return w.Node("ReduceMean", w.Node("Add", m + ", " + a), "axes = [1], keepdims = 0");
 }
 
+/// Positions as steps of one or two LSTM layers, either way or both: the mean over all steps, or
+/// the last state. Gives the number of features.
+std::string Recur(Writer& w, const Map& x, std::int64_t& features) {
+  std::string t = w.Node("Reshape", x.value + ", " + w.Ints({0, 0, -1}));
+  t = w.Node("Transpose", t, "perm = [2, 0, 1]");
+  features = x.channels;
+  for (std::uint64_t layers = 1 + w.Below(2); layers > 0; --layers) {
+    const std::int64_t hidden = w.Between(2, 6);
+    const std::int64_t d = w.Between(1, 2);
+    const auto tensor = [&](std::int64_t rows, std::int64_t columns) {
+      return w.Const("f32[" + std::to_string(d) + "," + std::to_string(rows * hidden) +
+                     (columns > 0 ? "," + std::to_string(columns) : "") + "]");
+    };
+    std::string inputs = t + ", " + tensor(4, features) + ", " + tensor(4, hidden) + ", ";
+    inputs += w.Below(2) == 0 ? tensor(8, 0) : "_";
+    if (w.Below(4) == 0) inputs += ", _, _, _, " + tensor(3, 0);
+    const std::string attrs = d == 2            ? "direction = \"bidirectional\""
+                              : w.Below(2) == 0 ? "direction = \"reverse\""
+                                                : "hidden_size = " + std::to_string(hidden);
+    const std::vector<std::string> made = w.Nodes("LSTM", inputs, 2, attrs);
+    features = d * hidden;
+    if (layers == 1 && w.Below(2) == 0) {
+      return w.Node("Reshape", w.Node("Transpose", made[1], "perm = [1, 0, 2]") + ", " +
+                                   w.Ints({0, features}));
+    }
+    t = d == 1 ? w.Node("Squeeze", made[0] + ", " + w.Ints({1}))
+               : w.Node("Reshape", w.Node("Transpose", made[0], "perm = [0, 2, 1, 3]") + ", " +
+                                       w.Ints({0, 0, features}));
+  }
+  return w.Node("ReduceMean", t, "axes = [0], keepdims = 0");
+}
+
 std::string Classify(Writer& w, const Map& x) {
   std::string f;
   std::int64_t features = x.channels;
-  switch (w.Below(3)) {
+  switch (w.Below(4)) {
     case 0:
       f = w.Node("Flatten", x.value);
       features *= x.size * x.size;
       break;
     case 1:
       f = Attend(w, x);
+      break;
+    case 2:
+      f = Recur(w, x, features);
       break;
     default:
       f = w.Node("Reshape", w.Node("GlobalAveragePool", x.value) + ", " + w.Ints({0, -1}));

@@ -77,6 +77,23 @@ TEST(PruneScore, ReadsNormsPerUnit) {
   EXPECT_NE(random(1), random(2));
 }
 
+TEST(PruneScore, ReadsAllGatesOfAHiddenUnit) {
+  const Graph graph = Parse(R"(graph main {
+    input %x : f32[5,n,1]
+    const %w : f32[1,8,1] = [1, 0, -2, 0, 3, 0, 4, 0]
+    const %r : f32[1,8,2] = [0, 0, 5, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]
+    const %wy : f32[2,3] = random 1
+    %h = LSTM(%x, %w, %r) @lstm
+    %y = MatMul(%h, %wy) @down
+    output %y
+  })");
+  const PruneSpace space(graph);
+  EXPECT_EQ(ScoreWeights(graph, space, ScoreMethod::kL1, 0).of_unit,
+            (std::vector<double>{10 / 7.5, 5 / 7.5}));
+  const std::vector<double> l2 = ScoreWeights(graph, space, ScoreMethod::kL2, 0).of_unit;
+  EXPECT_NEAR(l2[0] / l2[1], std::sqrt(30.0) / 5, 1e-12);
+}
+
 TEST(PruneScore, AveragesOverTheLayersOfAGroup) {
   const Graph graph = Parse(R"(graph main {
     input %x : f32[n,1]

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -181,6 +182,31 @@ const std::vector<Case> kCases = {
      "  %d = ReduceSum(%c, %axes) @sum {keepdims = 0}\n  %e = Gemm(%d, %wy) @fc {transB = 1}\n"
      "  %z = ReduceMean(%x) @mean {keepdims = 0}\n  %y = Add(%e, %z) @both\n",
      "conv1: 6 units of 1 [conv1]\nfc fixed: 'y' is an output of the model\n"},
+    {"lstm_both_ways_and_backwards",
+     "  const %rows : i64[3] = [0, 4, 36]\n  const %join : i64[3] = [0, 0, 12]\n"
+     "  const %i0 : i64[1] = [0]\n  const %we : f32[4,5] = random 1\n"
+     "  const %w1 : f32[2,24,5] = random 2\n  const %r1 : f32[2,24,6] = random 3\n"
+     "  const %b1 : f32[2,48] = random 4\n  const %w2 : f32[1,12,12] = random 5\n"
+     "  const %r2 : f32[1,12,3] = random 6\n  const %p2 : f32[1,9] = random 7\n"
+     "  const %wy : f32[3,2] = random 8\n"
+     "  %a = Reshape(%x, %rows) @rows\n  %t = Transpose(%a) @time {perm = [2, 0, 1]}\n"
+     "  %e = MatMul(%t, %we) @embed\n"
+     "  %l1 = LSTM(%e, %w1, %r1, %b1) @lstm1 {direction = \"bidirectional\", hidden_size = 6}\n"
+     "  %u = Transpose(%l1) @turn {perm = [0, 2, 1, 3]}\n  %v = Reshape(%u, %join) @join\n"
+     "  _, %l2, _ = LSTM(%v, %w2, %r2, _, _, _, _, %p2) @lstm2 {direction = \"reverse\"}\n"
+     "  %q = Squeeze(%l2, %i0) @last\n  %y = Gemm(%q, %wy) @fc\n",
+     "embed: 5 units of 1 [embed]\nlstm1: 6 units of 1 [lstm1]\nlstm2: 3 units of 1 [lstm2]\n" +
+         std::string(kOut)},
+    {"lstm_whose_states_are_read",
+     "  const %x0 : f32[2,4,36] = random 1\n"
+     "  const %w1 : f32[1,20,36] = random 2\n  const %r1 : f32[1,20,5] = random 3\n"
+     "  const %h0 : f32[1,4,5] = random 4\n  const %c0 : f32[1,4,5] = random 5\n"
+     "  const %l : i32[4] = [2, 1, 0, 2]\n  const %i0 : i64[1] = [0]\n"
+     "  const %wy : f32[5,3] = random 6\n  const %b3 : f32[3] = random 7\n"
+     "  _, %h, %c = LSTM(%x0, %w1, %r1, _, %l, %h0, %c0) @lstm\n"
+     "  %s = Add(%h, %c) @sum\n  %q = Squeeze(%s, %i0) @last\n  %f = Gemm(%q, %wy, %b3) @fc\n"
+     "  %m = ReduceMean(%x) @mean {keepdims = 0}\n  %y = Add(%f, %m) @both\n",
+     "lstm: 5 units of 1 [lstm]\n" + std::string(kOut)},
     {"normalised_and_soft_axes_stay",
      "  const %w1 : f32[6,4,1,1] = random 1\n  const %g : f32[6,6] = random 2\n"
      "  const %w2 : f32[5,6,1,1] = random 3\n  const %w3 : f32[7,5,1,1] = random 5\n"
@@ -313,6 +339,33 @@ TEST(PrunePlanTest, CountsWhatStays) {
     InferTypes(shrunk, {{"n", 1}});
     return CostOf(shrunk, shrunk.FindNode("conv2")).flops;
   }());
+}
+
+TEST(PrunePlanTest, CutsAHiddenUnitOutOfEveryGate) {
+  const auto the_case =
+      std::ranges::find(kCases, std::string("lstm_both_ways_and_backwards"), &Case::label);
+  const Graph graph = GraphOf(*the_case);
+  const PruneSpace space(graph);
+  const PrunePlan plan = {{{"lstm1", {.units = 6, .keep = {1, 4}}}}};
+  Graph shrunk = graph;
+  ApplyPrunePlan(plan, shrunk);
+  const auto dims = [&](const char* name) {
+    return shrunk.constant(shrunk.FindValue(name))->dims();
+  };
+  EXPECT_EQ(dims("w1"), (Dims{2, 8, 5}));
+  EXPECT_EQ(dims("r1"), (Dims{2, 8, 2}));
+  EXPECT_EQ(dims("b1"), (Dims{2, 16}));
+  EXPECT_EQ(dims("w2"), (Dims{1, 12, 4}));
+  EXPECT_EQ(AttrOr(shrunk.node(shrunk.FindNode("lstm1")), "hidden_size", std::int64_t{0}), 2);
+  // Row 1 of gate 2 of the second direction was row 4 of it.
+  const auto before = graph.constant(graph.FindValue("w1"));
+  const auto after = shrunk.constant(shrunk.FindValue("w1"));
+  EXPECT_EQ(after->Values<float>()[(8 + 2 * 2 + 1) * 5],
+            before->Values<float>()[(24 + 2 * 6 + 4) * 5]);
+  const std::vector<bool> kept = KeptUnits(space, plan);
+  EXPECT_EQ(KeptMacs(graph, space, graph.FindNode("lstm1"), kept), 36 * (2 * 8 * (5 + 2)));
+  EXPECT_EQ(KeptMacs(graph, space, graph.FindNode("lstm2"), kept), 36 * (12 * (4 + 3)));
+  EXPECT_EQ(KeptBytes(graph, space, kept), static_cast<double>(Count(shrunk).weight_bytes));
 }
 
 struct BadPlan {
