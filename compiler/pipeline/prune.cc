@@ -12,6 +12,7 @@
 #include "compiler/passes/chain.h"
 #include "compiler/passes/rewrite.h"
 #include "compiler/pipeline/layer_fit.h"
+#include "compiler/pipeline/taylor.h"
 
 namespace msc {
 namespace {
@@ -88,6 +89,9 @@ UnitScores ScoreByCalibration(const Graph& canonical, const PruneSpace& space, S
                               const TargetRegistry& registry,
                               const std::function<void(double)>& progress) {
   Check(NeedsCalibration(method), "scores from calibration data");
+  if (method == ScoreMethod::kTaylor) {
+    return ScoreByGradients(canonical, space, samples, options, progress);
+  }
   std::vector<Reader> readers = FindReaders(canonical, space);
   std::vector<std::string> names;
   for (const Reader& reader : readers) {
@@ -242,7 +246,8 @@ class Reconstruction {
     std::vector<LayerFit> tasks;
     for (std::size_t i = 0; i < layers.size(); ++i) {
       const ValueId output = canonical_.node(layers[i].node).outputs.at(0);
-      if (!changes.Has(output) || space_.Sizes(output) == nullptr) continue;
+      const bool touched = options_.sparsity || changes.Has(output);
+      if (!touched || space_.Sizes(output) == nullptr) continue;
       const auto chain = std::find_if(chains.begin(), chains.end(), [&](const LayerChain& each) {
         return each.producer == layers[i].node;
       });
@@ -343,9 +348,14 @@ class Reconstruction {
     ReconstructedLayer result{.layer = pruned_.node(layer.node).name};
     for (std::size_t g = 0; g < moments.size(); ++g) {
       const auto outputs = static_cast<std::size_t>(form.outputs);
-      const LinearMoments::Fit fit = moments[g].Solve(
+      LinearMoments::Fit fit = moments[g].Solve(
           std::span<const float>(weights).subspan(g * part, part),
           bias.Values<float>().subspan(g * outputs, outputs), has_bias, options_.ridge);
+      if (options_.sparsity && Fits(*options_.sparsity, form)) {
+        Sparsify(moments[g], form, has_bias, fit);
+        result.zeros =
+            result.zeros.value_or(0) + ZeroShare(fit.weights) / static_cast<double>(moments.size());
+      }
       std::copy(fit.weights.begin(), fit.weights.end(),
                 weights.begin() + static_cast<std::ptrdiff_t>(g * part));
       std::copy(fit.bias.begin(), fit.bias.end(),
@@ -356,6 +366,22 @@ class Reconstruction {
     ReplaceConstant(pruned_, layer.node, 1, WriteRows(pruned_, layer, form, weights));
     if (has_bias) ReplaceConstant(pruned_, bias_node, task.bias_input, std::move(bias));
     return result;
+  }
+
+  void Sparsify(const LinearMoments& moments, const LinearForm& form, bool has_bias,
+                LinearMoments::Fit& fit) const {
+    const auto about = has_bias ? LinearMoments::About::kMean : LinearMoments::About::kZero;
+    fit.weights = SparsifyRows(fit.weights, form, *options_.sparsity, moments.Gram(about));
+    if (has_bias) {
+      const std::vector<double> x = moments.MeanInput();
+      const std::vector<double> y = moments.MeanOutput();
+      for (std::size_t o = 0; o < y.size(); ++o) {
+        double made = 0;
+        for (std::size_t i = 0; i < x.size(); ++i) made += fit.weights[o * x.size() + i] * x[i];
+        fit.bias[o] = static_cast<float>(y[o] - made);
+      }
+    }
+    fit.error_after = moments.Error(fit.weights, fit.bias);
   }
 
   const Graph& canonical_;

@@ -1,8 +1,7 @@
 #include "compiler/pipeline/prune.h"
 
 #include <algorithm>
-#include <cstdio>
-#include <map>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -11,9 +10,11 @@
 #include <CLI/CLI.hpp>
 
 #include "compiler/base/error.h"
+#include "compiler/base/hash.h"
 #include "compiler/codegen/onnx/export.h"
 #include "compiler/ir/serialize.h"
 #include "compiler/pipeline/compile.h"
+#include "compiler/pipeline/fit.h"
 #include "compiler/pipeline/fitted.h"
 #include "gym/app/command.h"
 #include "gym/app/model.h"
@@ -33,8 +34,10 @@ struct Options {
   std::vector<std::string> densities;  ///< as LAYER=DENSITY
   std::string plan;
   std::string score = "l2";
+  std::string sparsity;
   PruneCalibration calibration;
   SampleOptions samples;
+  std::string sample_labels;
   bool reconstruct = false;
   std::string out;
   std::string save_plan;
@@ -108,78 +111,146 @@ PruneReport MakeReport(const Graph& graph, const PruneSpace& space, const std::v
   return report;
 }
 
-void CheckOptions(const Options& options) {
+/// How many ways there are to say which channels go.
+int WaysToCut(const Options& options) {
   const PruneRequest& request = options.request;
   const bool asks =
       request.density != 1 || !request.densities.empty() || request.macs || request.bytes;
-  if (asks == !options.plan.empty()) {
-    throw UserError("give one of --density, --layer, --macs, --size and --plan");
+  return (asks ? 1 : 0) + (options.plan.empty() ? 0 : 1);
+}
+
+void CheckOptions(const Options& options) {
+  const int ways = WaysToCut(options);
+  if (ways > 1 || (ways == 0 && options.sparsity.empty())) {
+    throw UserError("give one of --density, --layer, --macs, --size and --plan, or --sparsity");
   }
   const bool calibrates = NeedsCalibration(ParseScoreMethod(options.score)) && options.plan.empty();
-  if (calibrates && options.samples.images.empty()) {
-    throw UserError("--score " + options.score + " needs --calibration");
-  }
-  if (options.reconstruct && options.samples.images.empty()) {
-    throw UserError("--reconstruct needs --calibration");
+  if (!options.samples.images.empty()) return CheckSampleOptions(options.samples);
+  if (calibrates) throw UserError("--score " + options.score + " needs --calibration");
+  if (options.reconstruct) throw UserError("--reconstruct needs --calibration");
+  if (!options.sparsity.empty()) throw UserError("--sparsity needs --calibration");
+  if (!options.sample_labels.empty()) {
+    throw UserError("--calibration-labels needs --calibration");
   }
   CheckSampleOptions(options.samples);
 }
+
+void RequireGroups(const PruneSpace& space) {
+  if (!space.groups().empty()) return;
+  throw UserError("nothing in this model can be pruned" +
+                  (space.fixed().empty()
+                       ? std::string(": it has no layer with weights")
+                       : "; '" + space.fixed()[0].layer + "': " + space.fixed()[0].reason));
+}
+
+/// The model with channels removed, and nothing quantized: precisions are for who compiles it.
+Graph Pruned(const Graph& graph, Strategy strategy) {
+  strategy.quantize = {};
+  return ApplyStrategy(graph, strategy);
+}
+
+class Pruner {
+ public:
+  Pruner(const Options& options, const TargetRegistry& targets)
+      : options_(options),
+        targets_(targets),
+        graph_(LoadModel(options.model, options.shapes)),
+        space_(graph_),
+        calibration_(options.calibration) {
+    if (WaysToCut(options) > 0) RequireGroups(space_);
+    if (options.samples.images.empty()) return;
+    data_ = LoadSamples(options.samples.data, graph_, options.samples.images, options.sample_labels,
+                        options.samples.samples);
+    samples_.push_back(data_.inputs);
+    calibration_.labels = data_.labels;
+  }
+
+  PruneReport Run() {
+    if (!options_.sparsity.empty()) calibration_.sparsity = ParseSparsity(options_.sparsity);
+    const bool fits = options_.reconstruct || calibration_.sparsity;
+    Decide();
+    if (fits) strategy_.fit = {};  // to be made anew
+    Graph pruned = Pruned(graph_, strategy_);
+    std::vector<ReconstructedLayer> fitted;
+    if (fits) {
+      const Graph plain = pruned;
+      fitted = Reconstruct(graph_, strategy_.prune, samples_, calibration_, targets_, pruned,
+                           Show("reconstruct"));
+      strategy_.fit.samples = HashOfFit();
+      SetFitted(ChangedConstants(plain, pruned), strategy_);
+    }
+    PruneReport report =
+        MakeReport(graph_, space_, KeptUnits(space_, strategy_.prune), scores_, fitted);
+    report.model = options_.model;
+    report.score = !options_.plan.empty() ? "plan" : scores_ ? options_.score : "none";
+    report.sparsity = options_.sparsity;
+    if (!options_.samples.test_images.empty()) {
+      report.quality =
+          TestJudge(LoadTest(options_.samples, graph_), graph_, calibration_.run, targets_)
+              .Judge(pruned);
+    }
+    if (!options_.save_plan.empty()) SaveStrategy(strategy_, options_.save_plan);
+    if (!options_.out.empty()) ExportOnnx(pruned, options_.out);
+    return report;
+  }
+
+ private:
+  void Decide() {
+    if (!options_.plan.empty()) {
+      strategy_ = LoadStrategy(options_.plan);
+      return;
+    }
+    strategy_.model_hash = GraphHash(graph_);
+    strategy_.target = calibration_.run.target;
+    if (WaysToCut(options_) == 0) return;  // zeros alone
+    scores_ = Scores(ParseScoreMethod(options_.score));
+    strategy_.prune = ChoosePlan(graph_, space_, *scores_, options_.request);
+  }
+
+  [[nodiscard]] UnitScores Scores(ScoreMethod method) {
+    if (!NeedsCalibration(method)) {
+      return ScoreWeights(graph_, space_, method, calibration_.seed);
+    }
+    return ScoreByCalibration(graph_, space_, method, samples_, calibration_, targets_,
+                              Show("score"));
+  }
+
+  [[nodiscard]] std::string HashOfFit() const {
+    const std::string hash = FitHash(samples_, {.target = calibration_.run.target,
+                                                .threads = calibration_.run.threads,
+                                                .batch = calibration_.run.batch,
+                                                .reconstruct = true,
+                                                .ridge = calibration_.ridge,
+                                                .positions = calibration_.positions,
+                                                .seed = calibration_.seed,
+                                                .scales = {}});
+    return calibration_.sparsity ? Sha256Hex(hash + " sparsity " + options_.sparsity) : hash;
+  }
+
+  [[nodiscard]] std::function<void(double)> Show(const char* what) {
+    return [this, what](double share) {
+      line_.Show(std::string("[") + what + "] " + std::to_string(static_cast<int>(100 * share)) +
+                 " %");
+    };
+  }
+
+  const Options& options_;
+  const TargetRegistry& targets_;
+  const Graph graph_;
+  const PruneSpace space_;
+  PruneCalibration calibration_;
+  cost::Dataset data_;
+  std::vector<Tensor> samples_;
+  ProgressLine line_;
+  Strategy strategy_;
+  std::optional<UnitScores> scores_;
+};
 
 void Prune(Options options) {
   ReadDensities(options.densities, options.request);
   CheckOptions(options);
   const TargetRegistry targets = MakeTargets();
-  const Graph graph = LoadModel(options.model, options.shapes);
-  const PruneSpace space(graph);
-  if (space.groups().empty()) {
-    throw UserError("nothing in this model can be pruned" +
-                    (space.fixed().empty()
-                         ? std::string(": it has no layer with weights")
-                         : "; '" + space.fixed()[0].layer + "': " + space.fixed()[0].reason));
-  }
-  const std::vector<Tensor> samples = LoadCalibration(options.samples, graph);
-  ProgressLine line;
-  const auto show = [&](const char* what) {
-    return [&line, what](double share) {
-      line.Show(std::string("[") + what + "] " + std::to_string(static_cast<int>(100 * share)) +
-                " %");
-    };
-  };
-  Strategy strategy;
-  std::optional<UnitScores> scores;
-  if (!options.plan.empty()) {
-    strategy = LoadStrategy(options.plan);
-    if (options.reconstruct) strategy.fit = {};  // to be made anew
-  } else {
-    strategy.model_hash = GraphHash(graph);
-    strategy.target = options.calibration.run.target;
-    const ScoreMethod method = ParseScoreMethod(options.score);
-    scores = NeedsCalibration(method)
-                 ? ScoreByCalibration(graph, space, method, samples, options.calibration, targets,
-                                      show("score"))
-                 : ScoreWeights(graph, space, method, options.calibration.seed);
-    strategy.prune = ChoosePlan(graph, space, *scores, options.request);
-  }
-  // Only the channels: precisions of a plan are for who compiles it.
-  Strategy pruning = strategy;
-  pruning.quantize = {};
-  Graph pruned = ApplyStrategy(graph, pruning);
-  std::vector<ReconstructedLayer> reconstructed;
-  if (options.reconstruct) {
-    reconstructed = Reconstruct(graph, strategy.prune, samples, options.calibration, targets,
-                                pruned, show("reconstruct"));
-  }
-  PruneReport report =
-      MakeReport(graph, space, KeptUnits(space, strategy.prune), scores, reconstructed);
-  report.model = options.model;
-  report.score = options.plan.empty() ? options.score : "plan";
-  if (!options.samples.test_images.empty()) {
-    report.quality =
-        TestJudge(LoadTest(options.samples, graph), graph, options.calibration.run, targets)
-            .Judge(pruned);
-  }
-  if (!options.save_plan.empty()) SaveStrategy(strategy, options.save_plan);
-  if (!options.out.empty()) ExportOnnx(pruned, options.out);
+  const PruneReport report = Pruner(options, targets).Run();
   options.json ? PrintPruneJson(report) : PrintPruneTable(report);
 }
 
@@ -194,7 +265,7 @@ void AddChoices(CLI::App& command, Options& options) {
   command.add_option("--plan", options.plan, "instead: replay a plan, as --save-plan writes it");
   command
       .add_option("--score", options.score,
-                  "what stays: l1, l2, fpgm, random; energy or obs from calibration data")
+                  "what stays: l1, l2, fpgm, random; energy, obs or taylor from calibration data")
       ->capture_default_str();
   command.add_option("--align", options.request.align, "keep multiples of so many channels")
       ->check(CLI::Range(1, 4096))
@@ -209,6 +280,12 @@ void AddChoices(CLI::App& command, Options& options) {
 
 void AddData(CLI::App& command, Options& options) {
   AddSampleOptions(command, options.samples);
+  command.add_option(
+      "--calibration-labels", options.sample_labels,
+      "class numbers of --calibration, for taylor; without, the model's own classes");
+  command.add_option("--sparsity", options.sparsity,
+                     "put zeros among the weights and refit: N:M, such as 2:4, or the share that "
+                     "stays, such as 0.5");
   command.add_flag("--reconstruct", options.reconstruct,
                    "fit the weights left to the outputs before, layer by layer, without training");
   command
@@ -242,8 +319,9 @@ void AddPrune(CLI::App& app, AppContext& /*context*/) {
   AddChoices(*command, *options);
   AddData(*command, *options);
   command->add_option("--out", options->out, "ONNX file to write");
-  command->add_option("--save-plan", options->save_plan,
-                      "strategy.json to write: which channels stay, without refitted weights");
+  command->add_option(
+      "--save-plan", options->save_plan,
+      "strategy.json to write: which channels stay, with refitted weights beside it");
   command->add_flag("--json", options->json, "for scripts");
   command->footer(
       "Example:\n  mscgym prune model.onnx --macs 0.5 --score obs --calibration train.npy "

@@ -39,6 +39,9 @@ void PrintPruneTable(const PruneReport& report) {
     if (layer.reconstructed) {
       std::printf("  %.4f > %.4f", layer.reconstructed->error_before,
                   layer.reconstructed->error_after);
+      if (layer.reconstructed->zeros) {
+        std::printf(", %s zeros", Share(layer.reconstructed->zeros).c_str());
+      }
     }
     if (!layer.fixed_because.empty()) std::printf("  stays: %s", layer.fixed_because.c_str());
     std::printf("\n");
@@ -64,6 +67,7 @@ void PrintPruneJson(const PruneReport& report) {
     if (layer.reconstructed) {
       row["error_before"] = layer.reconstructed->error_before;
       row["error_after"] = layer.reconstructed->error_after;
+      if (layer.reconstructed->zeros) row["zeros"] = *layer.reconstructed->zeros;
     }
     layers.push_back(std::move(row));
   }
@@ -71,6 +75,7 @@ void PrintPruneJson(const PruneReport& report) {
                         {"macs", report.macs},          {"macs_kept", report.macs_kept},
                         {"weight_bytes", report.bytes}, {"weight_bytes_kept", report.bytes_kept},
                         {"layers", std::move(layers)}};
+  if (!report.sparsity.empty()) all["sparsity"] = report.sparsity;
   if (report.quality) all["quality"] = QualityJson(*report.quality);
   std::printf("%s\n", all.dump(2).c_str());
 }

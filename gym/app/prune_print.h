@@ -26,13 +26,14 @@ struct PrunedLayer {
 /// All that `mscgym prune` has to say.
 struct PruneReport {
   std::string model;
-  std::string score;  ///< "plan" where a plan was replayed
+  std::string score;  ///< "plan" where one was replayed, "none" for zeros alone
   std::vector<PrunedLayer> layers;
   double macs = 0;
   double macs_kept = 0;
   double bytes = 0;
   double bytes_kept = 0;
   std::optional<cost::Quality> quality;  ///< where samples to test on were given
+  std::string sparsity;                  ///< as it was asked for; empty where it was not
 };
 
 void PrintPruneTable(const PruneReport& report);

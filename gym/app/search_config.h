@@ -38,8 +38,9 @@ struct PruneConfig {
   template <class Self, class Visit>
   static void Fields(Self& self, Visit& visit) {
     visit("score", self.score,
-          "which channels stay: weights' norms, or errors on the calibration samples (energy, obs)",
-          Within::OneOf({"l1", "l2", "fpgm", "random", "energy", "obs"}));
+          "which channels stay: weights' norms, or errors on the calibration samples (energy, obs, "
+          "and with gradients taylor)",
+          Within::OneOf({"l1", "l2", "fpgm", "random", "energy", "obs", "taylor"}));
     visit("align", self.align, "layers keep multiples of so many channels", Within{1, 4096});
     visit("reconstruct", self.reconstruct,
           "refit every candidate's weights to the calibration samples");

@@ -32,9 +32,28 @@ class Prune(e2e.ShippedModelTest):
         again = self.prune("--plan", plan, "--reconstruct", *self.calibration, *self.test)
         self.assertEqual(again["macs_kept"], made["macs_kept"])
         self.assertEqual(again["quality"], quality)
+        # So does the plan by itself: the weights lie beside it.
+        replayed = self.at("replayed.onnx")
+        self.assertEqual(self.prune("--plan", plan, "--out", replayed, *self.form, *self.test)["quality"],
+                         quality)
+        self.assertEqual(e2e.read(replayed), e2e.read(half))
         # Without the fit the same channels are worth far less.
-        bare = self.prune("--plan", plan, *self.form, *self.test)
+        with open(plan, encoding="utf-8") as file:
+            strategy = json.load(file)
+        del strategy["fit"]
+        bare = self.prune("--plan", self.write("bare.json", strategy), *self.form, *self.test)
         self.assertLess(bare["quality"]["accuracy"], quality["accuracy"] - 0.05)
+
+    def test_zeros_are_made_up_for(self):
+        sparse = self.at("sparse.onnx")
+        made = self.prune("--sparsity", "2:4", *self.calibration,
+                          *self.test[:-1], "200", "--out", sparse)
+        zeros = [layer["zeros"] for layer in made["layers"] if "zeros" in layer]
+        self.assertGreater(len(zeros), 3)
+        for share in zeros:
+            self.assertAlmostEqual(share, 0.5, places=2)
+        self.assertEqual(made["macs_kept"], made["macs"])
+        self.assertGreater(made["quality"]["accuracy"], 0.8)
 
     def refused(self, text, *arguments):
         out = self.at("out.onnx")
@@ -59,7 +78,10 @@ class Prune(e2e.ShippedModelTest):
             ("is pruned with '/stage1/stage1.0/stage1.0.0/Conv'",
              ["--layer", "/stage1/stage1.1/conv2/Conv=0.5"]),
             ("write --layer NAME=DENSITY", ["--layer", "conv"]),
-            ("unknown score 'taylor'", ["--density", "0.5", "--score", "taylor"]),
+            ("unknown score 'tailor'", ["--density", "0.5", "--score", "tailor"]),
+            ("--score taylor needs --calibration", ["--density", "0.5", "--score", "taylor"]),
+            ("--sparsity needs --calibration", ["--sparsity", "2:4"]),
+            ("'4:2' is no sparsity", ["--sparsity", "4:2", *self.calibration]),
             ("--score obs needs --calibration", ["--density", "0.5", "--score", "obs"]),
             ("--reconstruct needs --calibration", ["--density", "0.5", "--reconstruct"]),
             ("the graph has no group 'conv'", ["--plan", self.write("plan.json", plan)]),

@@ -21,6 +21,7 @@ namespace {
 struct Trainer {
   detail::TrainFunction* train = nullptr;
   detail::RunFunction* run = nullptr;
+  detail::GradientFunction* gradients = nullptr;
   std::string problem;
 };
 
@@ -59,8 +60,9 @@ Trainer Load() {
     auto* const version = Find<detail::TrainerVersionFunction>(handle, "msc_trainer_version");
     trainer.train = Find<detail::TrainFunction>(handle, "msc_train");
     trainer.run = Find<detail::RunFunction>(handle, "msc_run");
+    trainer.gradients = Find<detail::GradientFunction>(handle, "msc_gradients");
     const bool fits = version != nullptr && trainer.train != nullptr && trainer.run != nullptr &&
-                      version() == detail::kTrainerVersion;
+                      trainer.gradients != nullptr && version() == detail::kTrainerVersion;
     if (!fits) trainer.problem = "'" + path + "' belongs to another version of this program";
     return trainer;
   }
@@ -231,6 +233,24 @@ std::vector<Tensor> RunProgram(const TrainProgram& program, std::span<const Tens
     outputs.push_back(Tensor::From<float>(DType::kF32, call.dims[i], call.outputs[i]));
   }
   return outputs;
+}
+
+std::vector<std::vector<float>> Gradients(const TrainProgram& program, const Tensor& inputs,
+                                          std::span<const std::int32_t> labels, int threads) {
+  const Trainer& trainer = Require();
+  if (program.inputs.size() != 1 || program.outputs.empty()) {
+    throw UserError("gradients are taken of models with one input");
+  }
+  detail::GradientCall call;
+  call.program = &program;
+  call.inputs = ArrayOf(inputs);
+  if (!labels.empty()) call.labels = labels.data();
+  call.label_count = std::ssize(labels);
+  call.threads = threads;
+  trainer.gradients(&call);
+  if (call.users_fault) throw UserError(call.error);
+  if (!call.error.empty()) throw SystemError("libtorch: " + call.error);
+  return std::move(call.gradients);
 }
 
 std::string TrainerProblem() {

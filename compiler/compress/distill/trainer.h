@@ -154,6 +154,15 @@ struct TrainResult {
 [[nodiscard]] std::vector<Tensor> RunProgram(const TrainProgram& program,
                                              std::span<const Tensor> inputs);
 
+/// Gradients of the mean cross entropy of the program's first output, [..., C] with classes along
+/// the last axis: one list a parameter, steps as they are and not by their logarithm. `labels`: one
+/// a row of that output, or none: then the class that the program itself finds most likely counts,
+/// row by row. Deterministic. UserError where samples or labels do not fit, SystemError as Train.
+[[nodiscard]] std::vector<std::vector<float>> Gradients(const TrainProgram& program,
+                                                        const Tensor& inputs,
+                                                        std::span<const std::int32_t> labels,
+                                                        int threads);
+
 /// Why the trainer cannot be used, or nothing.
 [[nodiscard]] std::string TrainerProblem();
 

@@ -40,14 +40,26 @@ struct RunCall {
   std::string error;
 };
 
+struct GradientCall {
+  const TrainProgram* program = nullptr;
+  TrainArray inputs;
+  const std::int32_t* labels = nullptr;
+  std::int64_t label_count = 0;
+  int threads = 1;
+  std::vector<std::vector<float>> gradients;
+  std::string error;
+  bool users_fault = false;
+};
+
 /// Changes whenever a struct that crosses does.
-inline constexpr int kTrainerVersion = 1;
+inline constexpr int kTrainerVersion = 2;
 
 // The functions of the object. They throw nothing but what hooks throw.
 extern "C" {
 using TrainerVersionFunction = int();
 using TrainFunction = void(TrainCall*);
 using RunFunction = void(RunCall*);
+using GradientFunction = void(GradientCall*);
 }
 
 }  // namespace msc::detail

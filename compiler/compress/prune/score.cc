@@ -14,7 +14,8 @@
 namespace msc {
 namespace {
 
-constexpr std::array<std::string_view, 6> kNames = {"l1", "l2", "fpgm", "random", "energy", "obs"};
+constexpr std::array<std::string_view, 7> kNames = {"l1",     "l2",  "fpgm",  "random",
+                                                    "energy", "obs", "taylor"};
 
 /// Weights that make one output channel: along `out_axis` of Conv, Gemm and MatMul; in a
 /// ConvTranspose the channel's place in its group, over the input channels of that group.
@@ -121,7 +122,8 @@ ScoreMethod ParseScoreMethod(std::string_view name) {
 }
 
 bool NeedsCalibration(ScoreMethod method) {
-  return method == ScoreMethod::kEnergy || method == ScoreMethod::kObs;
+  return method == ScoreMethod::kEnergy || method == ScoreMethod::kObs ||
+         method == ScoreMethod::kTaylor;
 }
 
 UnitScores ScoreWeights(const Graph& graph, const PruneSpace& space, ScoreMethod method,

@@ -19,6 +19,7 @@ enum class ScoreMethod : std::uint8_t {
   kRandom,  ///< the control
   kEnergy,  ///< output energy that later layers lose, from calibration data
   kObs,  ///< error of later layers once their other weights make up for it, from calibration data
+  kTaylor,  ///< what the loss changes by to first order, from calibration data and gradients
 };
 [[nodiscard]] std::string_view Name(ScoreMethod method);  ///< "l1", "l2", "fpgm", "random", ...
 /// UserError listing the words if `name` is none of them.

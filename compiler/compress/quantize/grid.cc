@@ -5,10 +5,10 @@
 #include <limits>
 #include <numeric>
 
-#include <Eigen/Cholesky>
 #include <Eigen/Core>
 
 #include "compiler/base/error.h"
+#include "compiler/compress/prune/inverse_factor.h"
 
 namespace msc {
 namespace {
@@ -17,24 +17,12 @@ using Matrix = Eigen::MatrixXd;
 using Vector = Eigen::VectorXd;
 using Order = std::vector<Eigen::Index>;
 
-/// Relative to the mean of the diagonal, so that inputs that say the same have an inverse.
-constexpr double kDamping = 0.01;
 constexpr float kLeastScale = std::numeric_limits<float>::min();
 /// Sweeps of the descent; it ends long before.
 constexpr int kMostSweeps = 100;
 
 double Level(double value, double most) {
   return std::clamp(std::nearbyint(value), -most, most);
-}
-
-/// Lower triangular L with L L^T = (gram + damping)^-1, in the order of the inputs given.
-Matrix InverseFactor(const Matrix& gram, const Order& order) {
-  Matrix damped = gram(order, order);
-  damped.diagonal().array() +=
-      std::max(kDamping * gram.trace() / static_cast<double>(gram.rows()), 1e-30);
-  const Matrix inverse = damped.selfadjointView<Eigen::Lower>().llt().solve(
-      Matrix::Identity(gram.rows(), gram.cols()));
-  return inverse.selfadjointView<Eigen::Lower>().llt().matrixL();
 }
 
 Order ByMoment(const Matrix& gram) {

@@ -1,7 +1,9 @@
 #include "compiler/pipeline/prune.h"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -9,10 +11,13 @@
 
 #include "compiler/base/error.h"
 #include "compiler/base/rng.h"
+#include "compiler/compress/distill/trainer.h"
 #include "compiler/compress/quantize/quantize.h"
 #include "compiler/ir/text.h"
 #include "compiler/ops/op.h"
+#include "compiler/pipeline/batch.h"
 #include "compiler/pipeline/compile.h"
+#include "compiler/pipeline/fitted.h"
 #include "tests/support/pipeline.h"
 
 namespace msc {
@@ -240,6 +245,111 @@ TEST(PruneScoreByCalibration, SeesWhatIsRedundant) {
   const UnitScores energy =
       ScoreByCalibration(graph, space, ScoreMethod::kEnergy, Samples(64, 1), options, Targets());
   for (const double score : energy.of_unit) EXPECT_GT(score, 0);
+}
+
+/// Mean cross entropy of rows of classes; with the largest of `likely` where there are no labels.
+double CrossEntropy(const Tensor& logits, const Tensor& likely, const std::vector<int>& labels) {
+  const auto classes = static_cast<std::size_t>(logits.dims().back());
+  const auto rows = static_cast<std::size_t>(logits.size()) / classes;
+  double sum = 0;
+  for (std::size_t row = 0; row < rows; ++row) {
+    const auto own = logits.Values<float>().subspan(row * classes, classes);
+    const auto other = likely.Values<float>().subspan(row * classes, classes);
+    const auto best = std::max_element(other.begin(), other.end()) - other.begin();
+    double all = 0;
+    for (const float value : own) all += std::exp(static_cast<double>(value));
+    const auto label = labels.empty() ? best : labels[row];
+    sum += std::log(all) - own[static_cast<std::size_t>(label)];
+  }
+  return sum / static_cast<double>(rows);
+}
+
+TEST(PruneTaylor, IsTheSlopeOfTheLossSquared) {
+  if (const std::string problem = TrainerProblem(); !problem.empty()) GTEST_SKIP() << problem;
+  Graph graph = ParseGraph(R"(graph net {
+    input %x : f32[n,4,6,6]
+    const %w1 : f32[6,4,3,3] = random 1
+    const %b1 : f32[6] = random 2
+    const %wd : f32[6,1,3,3] = random 3
+    const %w2 : f32[5,6,1,1] = random 4
+    const %w3 : f32[5,3] = random 5
+    %c1 = Conv(%x, %w1, %b1) @conv1
+    %r1 = Relu(%c1) @relu
+    %cd = Conv(%r1, %wd) @depth {group = 6}
+    %c2 = Conv(%cd, %w2) @conv2
+    %p = GlobalAveragePool(%c2) @pool
+    %f = Flatten(%p) @flat
+    %y = Gemm(%f, %w3) @head
+    output %y
+  })");
+  InferTypes(graph);
+  const PruneSpace space(graph);
+  const std::vector<Tensor> samples = Samples(8, 1);
+  const std::vector<std::int32_t> labels = {0, 1, 2, 0, 1, 2, 0, 1};
+  const PruneGroup& group = *space.Find("conv1");
+  ASSERT_EQ(group.units, 6U);
+  for (const bool labelled : {false, true}) {
+    PruneCalibration options{.run = {.batch = 4}};
+    if (labelled) options.labels = labels;
+    const UnitScores scores =
+        ScoreByCalibration(graph, space, ScoreMethod::kTaylor, samples, options, Targets());
+    EXPECT_TRUE(scores.are_errors);
+    for (std::size_t unit = 0; unit < group.units; ++unit) {
+      double wanted = 0;  // by differences of the loss, the weights that read the unit being scaled
+      for (std::int64_t first : {0, 4}) {
+        const std::vector<Tensor> batch = {Rows(samples[0], first, 4)};
+        const std::vector<int> own(labels.begin() + first, labels.begin() + first + 4);
+        const Tensor likely = Interpret(graph, batch)[0];
+        const auto loss = [&](float factor) {
+          Graph scaled = graph;
+          Tensor weights = *graph.constant(graph.FindValue("w2"));
+          for (std::size_t out = 0; out < 5; ++out) {
+            weights.MutableValues<float>()[out * 6 + unit] *= factor;
+          }
+          scaled.SetConstant(scaled.FindValue("w2"), std::make_shared<const Tensor>(weights));
+          return CrossEntropy(Interpret(scaled, batch)[0], likely,
+                              labelled ? own : std::vector<int>());
+        };
+        const double slope = (loss(1.01F) - loss(0.99F)) / 0.02;
+        wanted += slope * slope / 2;
+      }
+      EXPECT_NEAR(scores.of_unit[group.first_unit + unit], wanted, 0.02 * wanted + 1e-6) << unit;
+    }
+  }
+  PruneCalibration few{.run = {.batch = 4}, .labels = std::span(labels).first(5)};
+  EXPECT_EQ(Refusal([&] {
+              (void)ScoreByCalibration(graph, space, ScoreMethod::kTaylor, samples, few, Targets());
+            }),
+            "there are 5 labels for 8 samples");
+}
+
+TEST(PruneReconstruct, PutsZerosWhereTheyCostLeastAndMakesUpForThem) {
+  const Graph graph = Net();
+  PruneCalibration options{.run = {.batch = 16}, .positions = 12, .ridge = 1e-7};
+  const std::vector<Tensor> samples = Samples(64, 1);
+  for (const char* pattern : {"2:4", "0.5"}) {
+    options.sparsity = ParseSparsity(pattern);
+    Graph sparse = graph;
+    const auto layers = Reconstruct(graph, {}, samples, options, Targets(), sparse);
+    std::vector<std::string> names;
+    for (const ReconstructedLayer& layer : layers) {
+      if (!layer.zeros) continue;
+      names.push_back(layer.layer);
+      EXPECT_NEAR(*layer.zeros, 0.5, 0.06) << layer.layer;
+    }
+    // fc2 has 6 inputs and depth one channel a group: neither can be counted off by four.
+    const bool counted = options.sparsity->keep > 0;
+    EXPECT_EQ(names, counted ? (std::vector<std::string>{"conv1", "conv2", "expand", "fc1"})
+                             : (std::vector<std::string>{"conv1", "conv2", "expand", "depth", "fc1",
+                                                         "fc2"}));
+    // Half of conv1's channels say what the other half does: there is much to make up with.
+    EXPECT_LT(layers[1].error_after, 0.5 * layers[1].error_before + 0.2) << pattern;
+    Strategy strategy;
+    SetFitted(ChangedConstants(graph, sparse), strategy);
+    Graph again = graph;
+    ApplyFitted(strategy.fit, again);
+    EXPECT_TRUE(SameGraph(again, sparse));
+  }
 }
 
 TEST(PruneScoreByCalibration, RefusesBadSamples) {

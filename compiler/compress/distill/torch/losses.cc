@@ -5,6 +5,7 @@
 
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/abs.h>
+#include <ATen/ops/argmax.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/exp.h>
 #include <ATen/ops/index_select.h>
@@ -68,6 +69,10 @@ Tensor CrossEntropy(const Tensor& logits, const Tensor& labels) {
                          "; the model tells " + std::to_string(logits.size(1)) + " classes apart");
   }
   return at::nll_loss(at::log_softmax(logits, -1), labels);
+}
+
+Tensor MostLikely(const Tensor& logits) {
+  return at::argmax(logits.detach(), 1);
 }
 
 Tensor FeatureLoss(const FeatureTerm& term, Tensor teacher, Tensor& student) {

@@ -28,6 +28,8 @@ void RequireSame(const at::Tensor& student, const at::Tensor& teacher, const std
 [[nodiscard]] at::Tensor Distance(const at::Tensor& a, const at::Tensor& b, double power);
 /// Of logits [N, C] with N class numbers below C; WrongArguments otherwise.
 [[nodiscard]] at::Tensor CrossEntropy(const at::Tensor& logits, const at::Tensor& labels);
+/// The class with the largest logit of each row of [N, C].
+[[nodiscard]] at::Tensor MostLikely(const at::Tensor& logits);
 /// Weighted, see FeatureTerm; replaces `student` where the term asks for it.
 [[nodiscard]] at::Tensor FeatureLoss(const FeatureTerm& term, at::Tensor teacher,
                                      at::Tensor& student);

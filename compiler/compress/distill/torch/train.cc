@@ -392,6 +392,36 @@ class Training {
   std::vector<Tensor> cache_;  ///< the teacher's outputs for all samples, or nothing
 };
 
+/// One step without one: what the loss would change by, parameter by parameter.
+void TakeGradients(GradientCall& call) {
+  at::set_num_threads(call.threads);
+  const TrainProgram& program = *call.program;
+  const Runner runner(program, {});
+  Slots slots = runner.NewSlots();
+  std::vector<Tensor> leaves;
+  for (const TrainParameter& parameter : program.parameters) {
+    const int slot = program.constants[parameter.constant].slot;
+    Tensor& leaf = slots[static_cast<std::size_t>(slot)];
+    leaf.set_requires_grad(true);
+    leaves.push_back(leaf);
+  }
+  slots[static_cast<std::size_t>(program.inputs[0])] = CopyOf(call.inputs.data, call.inputs.dims);
+  runner.Run(slots);
+  const Tensor& output = slots[static_cast<std::size_t>(program.outputs[0])];
+  if (output.dim() < 2) throw WrongArguments("the model's output has no axis of classes");
+  const Tensor logits = output.reshape({-1, output.size(-1)});
+  Tensor labels = MostLikely(logits);
+  if (call.labels != nullptr) {
+    labels = at::empty({call.label_count}, at::kLong);
+    std::copy(call.labels, call.labels + call.label_count, labels.data_ptr<std::int64_t>());
+  }
+  CrossEntropy(logits, labels).backward();
+  for (Tensor& leaf : leaves) {
+    const Tensor& gradient = leaf.grad();
+    call.gradients.push_back(ValuesOf(gradient.defined() ? gradient : at::zeros_like(leaf)));
+  }
+}
+
 /// The seam to the caller, whose objects may have been built with another libstdc++ or none of the
 /// library's types: what the library throws becomes text.
 template <class Call>
@@ -418,6 +448,17 @@ extern "C" {
   msc::detail::Guard(call->error, [&] {
     try {
       msc::detail::Training(*call).Run();
+    } catch (const msc::detail::WrongArguments& thrown) {
+      call->error = thrown.what();
+      call->users_fault = true;
+    }
+  });
+}
+
+[[gnu::visibility("default")]] void msc_gradients(msc::detail::GradientCall* call) {
+  msc::detail::Guard(call->error, [&] {
+    try {
+      msc::detail::TakeGradients(*call);
     } catch (const msc::detail::WrongArguments& thrown) {
       call->error = thrown.what();
       call->users_fault = true;

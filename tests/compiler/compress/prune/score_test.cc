@@ -10,7 +10,9 @@
 #include <gtest/gtest.h>
 
 #include "compiler/base/error.h"
+#include "compiler/base/rng.h"
 #include "compiler/compress/prune/least_squares.h"
+#include "compiler/compress/prune/sparsity.h"
 #include "tests/compiler/compress/prune/support.h"
 
 namespace msc {
@@ -205,8 +207,8 @@ TEST(PruneChoice, RefusesWhatCannotBe) {
   EXPECT_EQ(error({.align = 0}), "the alignment must be at least 1");
   EXPECT_NE(error({.macs = 0.01, .least = 0.5}).find("the budget cannot be met"),
             std::string::npos);
-  EXPECT_EQ(ErrorOf([] { (void)ParseScoreMethod("taylor"); }),
-            "unknown score 'taylor'; known: l1, l2, fpgm, random, energy, obs");
+  EXPECT_EQ(ErrorOf([] { (void)ParseScoreMethod("tailor"); }),
+            "unknown score 'tailor'; known: l1, l2, fpgm, random, energy, obs, taylor");
 }
 
 /// Correlated inputs, [count, width].
@@ -349,6 +351,83 @@ TEST(PruneElimination, CountsOnlyWhatOthersCannotMakeUpFor) {
   const std::vector<double> energy = elimination.Score(group, ScoreMethod::kEnergy);
   EXPECT_NEAR(energy[1] / energy[0], 4, 1e-3);
   EXPECT_NEAR(energy[0], 0.1, 0.02);
+}
+
+TEST(PruneSparsity, KeepsNOfEveryMChannelsOfATap) {
+  Rng rng(3);
+  const LinearForm form{.groups = 1, .inputs = 24, .outputs = 6, .taps = 3};
+  std::vector<float> rows(6 * 24);
+  for (float& w : rows) w = static_cast<float>(rng.Normal());
+  // Inputs that have much in common, so that one can stand for another.
+  std::vector<double> gram(24 * 24, 0.0);
+  std::vector<double> x(24);
+  for (int sample = 0; sample < 60; ++sample) {
+    const double common = rng.Normal();
+    for (double& value : x) value = common + 0.5 * rng.Normal();
+    for (std::size_t i = 0; i < gram.size(); ++i) gram[i] += x[i / 24] * x[i % 24];
+  }
+  const auto missed = [&](std::span<const float> other, std::size_t row) {
+    double sum = 0;
+    for (std::size_t i = 0; i < 24; ++i) {
+      for (std::size_t j = 0; j < 24; ++j) {
+        sum += gram[i * 24 + j] * (other[row * 24 + i] - rows[row * 24 + i]) *
+               (other[row * 24 + j] - rows[row * 24 + j]);
+      }
+    }
+    return sum;
+  };
+  for (const auto& [n, m] : {std::pair{2, 4}, {1, 4}, {3, 8}}) {
+    const SparsityPattern pattern = ParseSparsity(std::to_string(n) + ":" + std::to_string(m));
+    const std::vector<float> sparse = SparsifyRows(rows, form, pattern, gram);
+    std::vector<double> identity(gram.size(), 0.0);
+    for (std::size_t i = 0; i < 24; ++i) identity[i * 25] = 1;
+    const std::vector<float> largest = SparsifyRows(rows, form, pattern, identity);
+    double made_up = 0;
+    double cut = 0;
+    for (std::size_t row = 0; row < 6; ++row) {
+      EXPECT_LE(missed(sparse, row), missed(largest, row) * (1 + 1e-5));
+      made_up += missed(sparse, row);
+      cut += missed(largest, row);
+      for (std::size_t tap = 0; tap < 3; ++tap) {
+        for (std::size_t first = 0; first < 8; first += static_cast<std::size_t>(m)) {
+          std::vector<float> kept;
+          int dropped = 0;
+          for (std::size_t c = first; c < first + static_cast<std::size_t>(m); ++c) {
+            const std::size_t at = row * 24 + c * 3 + tap;
+            if (sparse[at] == 0) ++dropped;
+            // Independent inputs: the largest stay, as they were.
+            if (largest[at] != 0) {
+              EXPECT_EQ(largest[at], rows[at]);
+              kept.push_back(std::abs(rows[at]));
+            }
+          }
+          EXPECT_EQ(dropped, m - n);
+          ASSERT_EQ(kept.size(), static_cast<std::size_t>(n));
+          for (std::size_t c = first; c < first + static_cast<std::size_t>(m); ++c) {
+            const std::size_t at = row * 24 + c * 3 + tap;
+            if (largest[at] == 0) {
+              EXPECT_LE(std::abs(rows[at]), *std::min_element(kept.begin(), kept.end()));
+            }
+          }
+        }
+      }
+    }
+    EXPECT_LT(made_up, 0.5 * cut);  // it is worth the trouble
+  }
+  const std::vector<float> loose = SparsifyRows(rows, form, ParseSparsity("0.25"), gram);
+  EXPECT_NEAR(ZeroShare(loose), 0.75, 1e-9);
+}
+
+TEST(PruneSparsity, RefusesWhatIsNoPattern) {
+  for (const char* text :
+       {"", "2", "1", "0", "-0.5", "2:", ":4", "4:4", "0:4", "2:4x", "3:2", "1:65"}) {
+    EXPECT_NE(ErrorOf([&] { (void)ParseSparsity(text); }).find("is no sparsity"), std::string::npos)
+        << text;
+  }
+  const LinearForm form{.groups = 1, .inputs = 18, .outputs = 1, .taps = 3};
+  EXPECT_FALSE(Fits(ParseSparsity("2:4"), form));
+  EXPECT_TRUE(Fits(ParseSparsity("2:6"), form));
+  EXPECT_TRUE(Fits(ParseSparsity("0.5"), form));
 }
 
 }  // namespace

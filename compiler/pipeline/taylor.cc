@@ -1,0 +1,111 @@
+#include "compiler/pipeline/taylor.h"
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "compiler/base/error.h"
+#include "compiler/compress/distill/trainer.h"
+#include "compiler/pipeline/batch.h"
+
+namespace msc {
+namespace {
+
+/// Weights that read units, as the program has them.
+struct Reader {
+  std::size_t parameter = 0;
+  std::int64_t channels = 1;  ///< along the axis that reads
+  std::int64_t inner = 1;     ///< weights in a row that belong to one of them
+  double share = 1;           ///< of the gradient, where several layers read the weights
+  std::vector<std::int32_t> units;
+};
+
+std::vector<Reader> FindReaders(const Graph& graph, const PruneSpace& space,
+                                const TrainProgram& program) {
+  std::vector<Reader> readers;
+  for (const WeightedLayer& layer : FindWeightedLayers(graph)) {
+    const auto& units = space.Units(layer.weight, layer.in_axis);
+    if (units.empty()) continue;
+    const std::pair<std::string, std::int64_t> place = {graph.node(layer.node).name, 1};
+    for (std::size_t i = 0; i < program.parameters.size(); ++i) {
+      const auto& names = program.parameters[i].names;
+      if (std::find(names.begin(), names.end(), place) == names.end()) continue;
+      const Dims& dims = program.constants[program.parameters[i].constant].dims;
+      Reader reader{.parameter = i, .channels = dims.at(layer.in_axis), .units = units};
+      reader.share = 1 / static_cast<double>(names.size());
+      for (std::size_t axis = layer.in_axis + 1; axis < dims.size(); ++axis) {
+        reader.inner *= dims[axis];
+      }
+      readers.push_back(std::move(reader));
+    }
+  }
+  return readers;
+}
+
+void CheckRead(const PruneSpace& space, const std::vector<Reader>& readers) {
+  std::vector<bool> read(space.units(), false);
+  for (const Reader& reader : readers) {
+    for (const std::int32_t unit : reader.units) {
+      if (unit >= 0) read[static_cast<std::size_t>(unit)] = true;
+    }
+  }
+  for (const PruneGroup& group : space.groups()) {
+    const auto first = read.begin() + static_cast<std::ptrdiff_t>(group.first_unit);
+    if (std::all_of(first, first + static_cast<std::ptrdiff_t>(group.units),
+                    [](bool is_read) { return is_read; })) {
+      continue;
+    }
+    throw UserError("group '" + group.name +
+                    "' is read by no layer whose weights could tell what a unit is worth; use "
+                    "l1, l2 or fpgm");
+  }
+}
+
+}  // namespace
+
+UnitScores ScoreByGradients(const Graph& canonical, const PruneSpace& space,
+                            std::span<const Tensor> samples, const PruneCalibration& options,
+                            const std::function<void(double)>& progress) {
+  if (samples.size() != 1) throw UserError("samples are read for models with one input");
+  const TrainProgram program = MakeTrainProgram(canonical);
+  const std::vector<Reader> readers = FindReaders(canonical, space, program);
+  CheckRead(space, readers);
+  const std::int64_t count = samples[0].dims().at(0);
+  const std::int64_t batch = std::min(BatchSize(canonical, options.run.batch), count);
+  const bool labelled = !options.labels.empty();
+  if (batch < 1 || (labelled && std::ssize(options.labels) != count)) {
+    throw UserError("there are " + std::to_string(options.labels.size()) + " labels for " +
+                    std::to_string(count) + " samples");
+  }
+  UnitScores scores{.of_unit = std::vector<double>(space.units(), 0.0), .are_errors = true};
+  const std::int64_t batches = count / batch;
+  for (std::int64_t b = 0; b < batches; ++b) {
+    const auto labels = labelled ? options.labels.subspan(static_cast<std::size_t>(b * batch),
+                                                          static_cast<std::size_t>(batch))
+                                 : std::span<const std::int32_t>();
+    const auto gradients =
+        Gradients(program, Rows(samples[0], b * batch, batch), labels, options.run.threads);
+    std::vector<double> change(space.units(), 0.0);
+    for (const Reader& reader : readers) {
+      const auto& weights = program.constants[program.parameters[reader.parameter].constant].values;
+      const std::vector<float>& slope = gradients[reader.parameter];
+      for (std::size_t i = 0; i < weights.size(); ++i) {
+        const auto channel = static_cast<std::int64_t>(i) / reader.inner % reader.channels;
+        const std::int32_t unit = reader.units[static_cast<std::size_t>(channel)];
+        if (unit < 0) continue;
+        change[static_cast<std::size_t>(unit)] +=
+            reader.share * static_cast<double>(weights[i]) * slope[i];
+      }
+    }
+    for (std::size_t unit = 0; unit < change.size(); ++unit) {
+      if (!std::isfinite(change[unit])) throw UserError("a gradient is not finite");
+      scores.of_unit[unit] += change[unit] * change[unit] / static_cast<double>(batches);
+    }
+    if (progress) progress(static_cast<double>(b + 1) / static_cast<double>(batches));
+  }
+  return scores;
+}
+
+}  // namespace msc
