@@ -57,4 +57,20 @@ struct ReconstructedLayer {
     const PruneCalibration& options, const TargetRegistry& registry, Graph& pruned,
     const std::function<void(double)>& progress = {});
 
+/// A plan that was timed for a latency budget.
+struct TimedPlan {
+  double macs = 1;  ///< share of the multiply-adds that was asked for
+  double time = 1;  ///< what `measure` said
+};
+/// The plan that keeps most multiply-adds among those found to take at most `share` of the whole
+/// model's time, by bisection over the share of multiply-adds that ChoosePlan is asked for
+/// (`request.macs` is not read). `measure` is the time of a plan as a share of the whole model's;
+/// it is asked up to `most` times, never twice for one plan. `tried` gets all that was measured, in
+/// order. UserError where `share` is not in (0, 1), or not even the smallest plan meets it.
+[[nodiscard]] PrunePlan ChoosePlanByTime(const Graph& graph, const PruneSpace& space,
+                                         const UnitScores& scores, const PruneRequest& request,
+                                         double share,
+                                         const std::function<double(const PrunePlan&)>& measure,
+                                         int most, std::vector<TimedPlan>& tried);
+
 }  // namespace msc

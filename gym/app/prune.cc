@@ -20,6 +20,7 @@
 #include "gym/app/model.h"
 #include "gym/app/progress.h"
 #include "gym/app/prune_print.h"
+#include "gym/app/prune_time.h"
 #include "gym/app/registries.h"
 #include "gym/app/samples.h"
 #include "gym/app/shape_option.h"
@@ -34,7 +35,10 @@ struct Options {
   std::vector<std::string> densities;  ///< as LAYER=DENSITY
   std::string plan;
   std::string score = "l2";
+  std::optional<double> latency;  ///< share of the time
   std::string sparsity;
+  bool measure = false;
+  std::int64_t max_ms = 3000;
   PruneCalibration calibration;
   SampleOptions samples;
   std::string sample_labels;
@@ -116,13 +120,14 @@ int WaysToCut(const Options& options) {
   const PruneRequest& request = options.request;
   const bool asks =
       request.density != 1 || !request.densities.empty() || request.macs || request.bytes;
-  return (asks ? 1 : 0) + (options.plan.empty() ? 0 : 1);
+  return (asks ? 1 : 0) + (options.latency ? 1 : 0) + (options.plan.empty() ? 0 : 1);
 }
 
 void CheckOptions(const Options& options) {
   const int ways = WaysToCut(options);
   if (ways > 1 || (ways == 0 && options.sparsity.empty())) {
-    throw UserError("give one of --density, --layer, --macs, --size and --plan, or --sparsity");
+    throw UserError(
+        "give one of --density, --layer, --macs, --size, --latency and --plan, or --sparsity");
   }
   const bool calibrates = NeedsCalibration(ParseScoreMethod(options.score)) && options.plan.empty();
   if (!options.samples.images.empty()) return CheckSampleOptions(options.samples);
@@ -168,6 +173,9 @@ class Pruner {
   PruneReport Run() {
     if (!options_.sparsity.empty()) calibration_.sparsity = ParseSparsity(options_.sparsity);
     const bool fits = options_.reconstruct || calibration_.sparsity;
+    if (options_.latency || options_.measure || calibration_.sparsity) {
+      timer_.emplace(graph_, calibration_.run, targets_, options_.max_ms);
+    }
     Decide();
     if (fits) strategy_.fit = {};  // to be made anew
     Graph pruned = Pruned(graph_, strategy_);
@@ -184,10 +192,16 @@ class Pruner {
     report.model = options_.model;
     report.score = !options_.plan.empty() ? "plan" : scores_ ? options_.score : "none";
     report.sparsity = options_.sparsity;
+    report.tried = tried_;
     if (!options_.samples.test_images.empty()) {
       report.quality =
           TestJudge(LoadTest(options_.samples, graph_), graph_, calibration_.run, targets_)
               .Judge(pruned);
+    }
+    if (timer_) {
+      line_.Show("[measure]");
+      report.target = calibration_.run.target;
+      report.latency = timer_->Measure(pruned);
     }
     if (!options_.save_plan.empty()) SaveStrategy(strategy_, options_.save_plan);
     if (!options_.out.empty()) ExportOnnx(pruned, options_.out);
@@ -204,7 +218,19 @@ class Pruner {
     strategy_.target = calibration_.run.target;
     if (WaysToCut(options_) == 0) return;  // zeros alone
     scores_ = Scores(ParseScoreMethod(options_.score));
-    strategy_.prune = ChoosePlan(graph_, space_, *scores_, options_.request);
+    if (!options_.latency) {
+      strategy_.prune = ChoosePlan(graph_, space_, *scores_, options_.request);
+      return;
+    }
+    constexpr int kMostTimed = 8;
+    const auto measure = [&](const PrunePlan& plan) {
+      line_.Show("[measure] plan " + std::to_string(tried_.size() + 1));
+      Strategy candidate;
+      candidate.prune = plan;
+      return timer_->Measure(Pruned(graph_, candidate)).ratio;
+    };
+    strategy_.prune = ChoosePlanByTime(graph_, space_, *scores_, options_.request,
+                                       *options_.latency, measure, kMostTimed, tried_);
   }
 
   [[nodiscard]] UnitScores Scores(ScoreMethod method) {
@@ -242,8 +268,10 @@ class Pruner {
   cost::Dataset data_;
   std::vector<Tensor> samples_;
   ProgressLine line_;
+  std::optional<ModelTimer> timer_;
   Strategy strategy_;
   std::optional<UnitScores> scores_;
+  std::vector<TimedPlan> tried_;
 };
 
 void Prune(Options options) {
@@ -262,6 +290,8 @@ void AddChoices(CLI::App& command, Options& options) {
   command.add_option("--macs", options.request.macs,
                      "instead: share of the multiply-adds that may stay; the scores decide where");
   command.add_option("--size", options.request.bytes, "instead: share of the weights' bytes");
+  command.add_option("--latency", options.latency,
+                     "instead: share of the measured time on --target, by up to eight plans");
   command.add_option("--plan", options.plan, "instead: replay a plan, as --save-plan writes it");
   command
       .add_option("--score", options.score,
@@ -286,6 +316,10 @@ void AddData(CLI::App& command, Options& options) {
   command.add_option("--sparsity", options.sparsity,
                      "put zeros among the weights and refit: N:M, such as 2:4, or the share that "
                      "stays, such as 0.5");
+  command.add_flag("--measure", options.measure, "time the model before and after on --target");
+  command.add_option("--max-ms", options.max_ms, "budget of one measurement in milliseconds")
+      ->check(CLI::Range(1, 1000000))
+      ->capture_default_str();
   command.add_flag("--reconstruct", options.reconstruct,
                    "fit the weights left to the outputs before, layer by layer, without training");
   command
@@ -299,7 +333,8 @@ void AddData(CLI::App& command, Options& options) {
       ->check(CLI::Range(1, 1000000))
       ->capture_default_str();
   command
-      .add_option("--target", options.calibration.run.target, "who runs the model over the samples")
+      .add_option("--target", options.calibration.run.target,
+                  "who runs the model over the samples, and is timed")
       ->capture_default_str();
   command.add_option("--threads", options.calibration.run.threads, "threads for that")
       ->check(CLI::Range(1, 1024))

@@ -5,6 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "compiler/base/fields.h"
 #include "gym/app/quality_print.h"
 
 namespace msc::gym {
@@ -20,6 +21,24 @@ std::string Share(const std::optional<double>& value) {
   text.resize(
       static_cast<std::size_t>(std::snprintf(text.data(), text.size(), "%.1f %%", 100 * *value)));
   return text;
+}
+
+void PrintTimes(const PruneReport& report) {
+  for (const TimedPlan& plan : report.tried) {
+    std::printf("tried: %.1f %% of the multiply-adds take %.1f %% of the time\n", 100 * plan.macs,
+                100 * plan.time);
+  }
+  if (!report.latency) return;
+  const cost::Latency& time = *report.latency;
+  std::printf("%s: %.3f ms instead of %.3f, %.1f %% of the time (%.1f to %.1f)%s\n",
+              report.target.c_str(), time.median_ns * 1e-6, time.reference_median_ns * 1e-6,
+              100 * time.ratio, 100 * time.ratio_low, 100 * time.ratio_high,
+              time.noisy ? ", on a machine with other work" : "");
+  if (!report.sparsity.empty()) {
+    std::printf(
+        "zeros are multiplied by like other weights here: what time there is to gain came "
+        "from channels\n");
+  }
 }
 
 }  // namespace
@@ -50,6 +69,7 @@ void PrintPruneTable(const PruneReport& report) {
               report.macs * 1e-6, report.macs_kept * 1e-6, Percent(report.macs_kept, report.macs),
               report.bytes * 1e-6, report.bytes_kept * 1e-6,
               Percent(report.bytes_kept, report.bytes));
+  PrintTimes(report);
   if (report.quality) PrintQuality(*report.quality);
 }
 
@@ -76,6 +96,13 @@ void PrintPruneJson(const PruneReport& report) {
                         {"weight_bytes", report.bytes}, {"weight_bytes_kept", report.bytes_kept},
                         {"layers", std::move(layers)}};
   if (!report.sparsity.empty()) all["sparsity"] = report.sparsity;
+  for (const TimedPlan& plan : report.tried) {
+    all["tried"].push_back({{"macs", plan.macs}, {"time", plan.time}});
+  }
+  if (report.latency) {
+    all["target"] = report.target;
+    all["latency"] = WriteJson(*report.latency);
+  }
   if (report.quality) all["quality"] = QualityJson(*report.quality);
   std::printf("%s\n", all.dump(2).c_str());
 }

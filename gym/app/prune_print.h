@@ -34,6 +34,9 @@ struct PruneReport {
   double bytes_kept = 0;
   std::optional<cost::Quality> quality;  ///< where samples to test on were given
   std::string sparsity;                  ///< as it was asked for; empty where it was not
+  std::vector<TimedPlan> tried;          ///< for a latency budget
+  std::string target;                    ///< that was timed
+  std::optional<cost::Latency> latency;  ///< of the pruned model against the whole one
 };
 
 void PrintPruneTable(const PruneReport& report);

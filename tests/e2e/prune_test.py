@@ -44,16 +44,22 @@ class Prune(e2e.ShippedModelTest):
         bare = self.prune("--plan", self.write("bare.json", strategy), *self.form, *self.test)
         self.assertLess(bare["quality"]["accuracy"], quality["accuracy"] - 0.05)
 
-    def test_zeros_are_made_up_for(self):
+    def test_zeros_and_a_share_of_the_time_are_measured(self):
         sparse = self.at("sparse.onnx")
-        made = self.prune("--sparsity", "2:4", *self.calibration,
+        made = self.prune("--sparsity", "2:4", "--max-ms", "100", *self.calibration,
                           *self.test[:-1], "200", "--out", sparse)
         zeros = [layer["zeros"] for layer in made["layers"] if "zeros" in layer]
         self.assertGreater(len(zeros), 3)
         for share in zeros:
             self.assertAlmostEqual(share, 0.5, places=2)
         self.assertEqual(made["macs_kept"], made["macs"])
+        self.assertGreater(made["latency"]["ratio"], 0)
         self.assertGreater(made["quality"]["accuracy"], 0.8)
+        timed = self.prune("--latency", "0.8", "--max-ms", "100", "--align", "8", "--least", "0.05")
+        met = [plan for plan in timed["tried"] if plan["time"] <= 0.8]
+        self.assertTrue(met)
+        self.assertLessEqual(len(timed["tried"]), 8)
+        self.assertLess(timed["macs_kept"], timed["macs"])
 
     def refused(self, text, *arguments):
         out = self.at("out.onnx")
@@ -82,6 +88,8 @@ class Prune(e2e.ShippedModelTest):
             ("--score taylor needs --calibration", ["--density", "0.5", "--score", "taylor"]),
             ("--sparsity needs --calibration", ["--sparsity", "2:4"]),
             ("'4:2' is no sparsity", ["--sparsity", "4:2", *self.calibration]),
+            ("give one of --density", ["--macs", "0.5", "--latency", "0.5"]),
+            ("the share of the time must be above 0", ["--latency", "1.5"]),
             ("--score obs needs --calibration", ["--density", "0.5", "--score", "obs"]),
             ("--reconstruct needs --calibration", ["--density", "0.5", "--reconstruct"]),
             ("the graph has no group 'conv'", ["--plan", self.write("plan.json", plan)]),

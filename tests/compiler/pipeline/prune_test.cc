@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <limits>
 #include <memory>
 #include <string>
@@ -350,6 +351,42 @@ TEST(PruneReconstruct, PutsZerosWhereTheyCostLeastAndMakesUpForThem) {
     ApplyFitted(strategy.fit, again);
     EXPECT_TRUE(SameGraph(again, sparse));
   }
+}
+
+TEST(PruneByTime, FindsTheLargestPlanThatIsFastEnough) {
+  const Graph graph = Net();
+  const PruneSpace space(graph);
+  const UnitScores scores = ScoreWeights(graph, space, ScoreMethod::kL2, 0);
+  const double whole = TotalMacs(graph, space, std::vector<bool>(space.units(), true));
+  std::vector<TimedPlan> tried;
+  const auto share = [&](const PrunePlan& plan) {
+    return TotalMacs(graph, space, KeptUnits(space, plan)) / whole;
+  };
+  for (const double wanted : {0.3, 0.55, 0.9}) {
+    tried.clear();
+    const PrunePlan plan =
+        ChoosePlanByTime(graph, space, scores, {.least = 0.01}, wanted, share, 20, tried);
+    EXPECT_LE(share(plan), wanted);
+    for (const TimedPlan& each : tried) {
+      EXPECT_TRUE(each.time > wanted || each.time <= share(plan));
+    }
+    // No plan between the two: of all that the budget of multiply-adds can give, the largest.
+    for (double macs = 0.2; macs < 1; macs += 0.01) {
+      const double other = share(ChoosePlan(graph, space, scores, {.macs = macs, .least = 0.01}));
+      EXPECT_TRUE(other > wanted || other <= share(plan) + 1e-9) << macs;
+    }
+  }
+  tried.clear();
+  (void)ChoosePlanByTime(graph, space, scores, {.least = 0.01}, 0.5, share, 3, tried);
+  EXPECT_LE(tried.size(), 3U);
+  const auto refusal = [&](double wanted, const std::function<double(const PrunePlan&)>& time) {
+    return Refusal([&] {
+      (void)ChoosePlanByTime(graph, space, scores, {.least = 0.5}, wanted, time, 8, tried);
+    });
+  };
+  EXPECT_NE(refusal(0.5, [](const PrunePlan&) { return 0.9; }).find("takes 0.900000"),
+            std::string::npos);
+  EXPECT_EQ(refusal(1.5, share), "the share of the time must be above 0 and below 1, not 1.500000");
 }
 
 TEST(PruneScoreByCalibration, RefusesBadSamples) {
