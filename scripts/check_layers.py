@@ -38,6 +38,7 @@ RULES = {
     "compiler/compress/quantize":
         "compiler/compress/prune compiler/passes compiler/ops compiler/ir compiler/base"
         " compiler/strategy",
+    "compiler/compress/rules": "compiler/ops compiler/ir compiler/base",
     # register.cc names every target; a target knows the interface and no other target.
     "compiler/targets":
         "compiler/targets/* compiler/passes compiler/runtime compiler/kernel compiler/strategy"

@@ -33,8 +33,10 @@ struct QuantizeOptions {
   double ridge = 1e-3;
   std::int64_t positions = 16;
   std::uint64_t seed = 0;
-  std::map<std::string, std::string> layers;       ///< precision by node name, else int8
-  std::map<std::string, std::int64_t> layer_bits;  ///< bits by node name, else `bits`
+  std::map<std::string, std::string> layers;  ///< precision by node name, else int8
+  /// Bits by node name, else `bits`; of a layer that `layers` says is f32 the weights alone.
+  std::map<std::string, std::int64_t> layer_bits;
+  std::map<std::string, CalibrationOptions> tensor_scales;  ///< by name of the value, else `scales`
   bool operator==(const QuantizeOptions&) const = default;
   template <class Self, class Visit>
   static void Fields(Self& self, Visit& visit) {
@@ -54,6 +56,7 @@ struct QuantizeOptions {
     visit("seed", self.seed, "which positions");
     visit("layers", self.layers, "precision by node name", Within::OneOf({"f32", "bf16", "int8"}));
     visit("layer_bits", self.layer_bits, "bits by node name", Within{2, 8});
+    visit("tensor_scales", self.tensor_scales, "how ranges become scales, by name of the value");
   }
 };
 

@@ -104,7 +104,8 @@ class WeightRounder {
   }
   /// Whether the grid that a plan without one stands for is what is asked for.
   [[nodiscard]] bool IsPlain(const std::string& name) const {
-    return bits_.at(name) == 8 && options_.grid == "max" && options_.activations == "int8";
+    return bits_.at(name) == 8 && options_.grid == "max" &&
+           plan_.layers.at(name) == Name(Precision::kInt8);
   }
   [[nodiscard]] float Scale(std::span<const float> row, int bits,
                             std::span<const double> importance) const {

@@ -8,6 +8,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <CLI/CLI.hpp>
@@ -19,6 +20,7 @@
 #include "compiler/pipeline/batch.h"
 #include "compiler/pipeline/compile.h"
 #include "compiler/pipeline/fitted.h"
+#include "compiler/pipeline/tool_rules.h"
 #include "gym/app/command.h"
 #include "gym/app/distill_print.h"
 #include "gym/app/model.h"
@@ -43,6 +45,7 @@ struct Options {
   double feature_weight = 1.0;
   double feature_power = 2.0;
   bool layerwise = false;
+  std::string rules;
   cost::DataConfig data;
   std::string images;
   std::string labels;
@@ -74,8 +77,8 @@ void CheckOptions(const Options& options) {
     throw UserError(
         "the student would be the model itself: give --strategy, --student or --weight-bits");
   }
-  if (options.layerwise && !options.features.empty()) {
-    throw UserError("--layerwise marks every layer by itself; leave --feature out");
+  if (options.layerwise && !(options.features.empty() && options.rules.empty())) {
+    throw UserError("--layerwise marks every layer by itself; leave --feature and --rules out");
   }
 }
 
@@ -191,7 +194,13 @@ void Distill(Options options, AppContext& context) {
   const Student student =
       MakeStudent(base, options.strategy.empty() ? Strategy{} : LoadStrategy(options.strategy),
                   options.weight_bits, calibration, run, targets);
-  const std::vector<DistillFeature> features = ReadFeatures(options, student);
+  std::vector<DistillFeature> features = ReadFeatures(options, student);
+  if (!options.rules.empty()) {
+    const RuleBook book = LoadRules(options.rules, "distiller", teacher);
+    for (DistillFeature& feature : ReadDistillRules(book, teacher, options.settings)) {
+      features.push_back(std::move(feature));
+    }
+  }
   const TrainProgram teacher_program = MakeTrainProgram(teacher);
   TrainJob job;
   job.student = &student.program;
@@ -332,6 +341,9 @@ void AddLosses(CLI::App& command, Options& options) {
   command.add_option("--feature-power", options.feature_power, "power of their distance or maps")
       ->check(CLI::Range(0.1, 16.0))
       ->capture_default_str();
+  command.add_option("--rules", options.rules,
+                     "a file of rules: losses of values inside, and of the outputs (mark \"loss\") "
+                     "instead of --kl and --lp");
   command.add_flag("--layerwise", options.layerwise,
                    "train every layer by itself, fed by the teacher");
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -16,6 +17,7 @@
 #include "compiler/pipeline/compile.h"
 #include "compiler/pipeline/fit.h"
 #include "compiler/pipeline/fitted.h"
+#include "compiler/pipeline/tool_rules.h"
 #include "gym/app/command.h"
 #include "gym/app/model.h"
 #include "gym/app/progress.h"
@@ -34,6 +36,7 @@ struct Options {
   PruneRequest request;
   std::vector<std::string> densities;  ///< as LAYER=DENSITY
   std::string plan;
+  std::string rules;
   std::string score = "l2";
   std::optional<double> latency;  ///< share of the time
   std::string sparsity;
@@ -120,16 +123,19 @@ int WaysToCut(const Options& options) {
   const PruneRequest& request = options.request;
   const bool asks =
       request.density != 1 || !request.densities.empty() || request.macs || request.bytes;
-  return (asks ? 1 : 0) + (options.latency ? 1 : 0) + (options.plan.empty() ? 0 : 1);
+  return (asks ? 1 : 0) + (options.latency ? 1 : 0) + (options.plan.empty() ? 0 : 1) +
+         (options.rules.empty() ? 0 : 1);
 }
 
 void CheckOptions(const Options& options) {
   const int ways = WaysToCut(options);
   if (ways > 1 || (ways == 0 && options.sparsity.empty())) {
     throw UserError(
-        "give one of --density, --layer, --macs, --size, --latency and --plan, or --sparsity");
+        "give one of --density, --layer, --macs, --size, --latency, --rules and --plan, or "
+        "--sparsity");
   }
-  const bool calibrates = NeedsCalibration(ParseScoreMethod(options.score)) && options.plan.empty();
+  const bool calibrates = NeedsCalibration(ParseScoreMethod(options.score)) &&
+                          options.plan.empty() && options.rules.empty();
   if (!options.samples.images.empty()) return CheckSampleOptions(options.samples);
   if (calibrates) throw UserError("--score " + options.score + " needs --calibration");
   if (options.reconstruct) throw UserError("--reconstruct needs --calibration");
@@ -190,7 +196,10 @@ class Pruner {
     PruneReport report =
         MakeReport(graph_, space_, KeptUnits(space_, strategy_.prune), scores_, fitted);
     report.model = options_.model;
-    report.score = !options_.plan.empty() ? "plan" : scores_ ? options_.score : "none";
+    report.score = !options_.plan.empty()    ? "plan"
+                   : !options_.rules.empty() ? "rules"
+                   : scores_                 ? options_.score
+                                             : "none";
     report.sparsity = options_.sparsity;
     report.tried = tried_;
     if (!options_.samples.test_images.empty()) {
@@ -217,6 +226,10 @@ class Pruner {
     strategy_.model_hash = GraphHash(graph_);
     strategy_.target = calibration_.run.target;
     if (WaysToCut(options_) == 0) return;  // zeros alone
+    if (!options_.rules.empty()) {
+      DecideByRules();
+      return;
+    }
     scores_ = Scores(ParseScoreMethod(options_.score));
     if (!options_.latency) {
       strategy_.prune = ChoosePlan(graph_, space_, *scores_, options_.request);
@@ -237,8 +250,30 @@ class Pruner {
     if (!NeedsCalibration(method)) {
       return ScoreWeights(graph_, space_, method, calibration_.seed);
     }
+    if (samples_.empty()) {
+      throw UserError("the score " + std::string(Name(method)) + " needs --calibration");
+    }
     return ScoreByCalibration(graph_, space_, method, samples_, calibration_, targets_,
                               Show("score"));
+  }
+
+  /// Each group by its own score.
+  void DecideByRules() {
+    PruneRules rules = ReadPruneRules(LoadRules(options_.rules, "pruner", graph_), graph_, space_);
+    if (rules.of_group.empty()) {
+      throw UserError("'" + options_.rules + "' has no rule that cuts a group of channels");
+    }
+    rules.request.least = options_.request.least;
+    std::map<ScoreMethod, UnitScores> by_method;
+    scores_ = UnitScores{.of_unit = std::vector<double>(space_.units(), 0.0)};
+    for (const auto& [name, method] : rules.of_group) {
+      if (!by_method.contains(method)) by_method.emplace(method, Scores(method));
+      const PruneGroup& group = *space_.Find(name);
+      const auto first = static_cast<std::ptrdiff_t>(group.first_unit);
+      std::copy_n(by_method.at(method).of_unit.begin() + first, group.units,
+                  scores_->of_unit.begin() + first);
+    }
+    strategy_.prune = ChoosePlan(graph_, space_, *scores_, rules.request);
   }
 
   [[nodiscard]] std::string HashOfFit() const {
@@ -292,6 +327,8 @@ void AddChoices(CLI::App& command, Options& options) {
   command.add_option("--size", options.request.bytes, "instead: share of the weights' bytes");
   command.add_option("--latency", options.latency,
                      "instead: share of the measured time on --target, by up to eight plans");
+  command.add_option("--rules", options.rules,
+                     "instead: what each layer keeps and by what score, a file of rules");
   command.add_option("--plan", options.plan, "instead: replay a plan, as --save-plan writes it");
   command
       .add_option("--score", options.score,

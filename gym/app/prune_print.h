@@ -26,7 +26,7 @@ struct PrunedLayer {
 /// All that `mscgym prune` has to say.
 struct PruneReport {
   std::string model;
-  std::string score;  ///< "plan" where one was replayed, "none" for zeros alone
+  std::string score;  ///< "plan" where one was replayed, "rules" where these decided, or "none"
   std::vector<PrunedLayer> layers;
   double macs = 0;
   double macs_kept = 0;

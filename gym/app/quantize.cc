@@ -15,6 +15,7 @@
 #include "compiler/pipeline/batch.h"
 #include "compiler/pipeline/compile.h"
 #include "compiler/pipeline/fitted.h"
+#include "compiler/pipeline/tool_rules.h"
 #include "gym/app/command.h"
 #include "gym/app/model.h"
 #include "gym/app/progress.h"
@@ -32,6 +33,7 @@ struct Options {
   std::string strategy;
   QuantizeOptions quantize;
   std::vector<std::string> layers;  ///< as NAME=PRECISION or NAME=BITS
+  std::string rules;
   CalibrationRun run;
   SampleOptions samples;
   std::string out;
@@ -103,7 +105,6 @@ void MeasureSensitivity(const Options& options, const Graph& graph, const Strate
 }
 
 void Quantize(Options options) {
-  ReadLayers(options.layers, options.quantize);
   CheckSampleOptions(options.samples);
   if (!options.sensitivity.empty() && options.samples.test_images.empty()) {
     throw UserError("--sensitivity needs --test");
@@ -113,6 +114,13 @@ void Quantize(Options options) {
   }
   const TargetRegistry targets = MakeTargets();
   const Graph graph = LoadModel(options.model, options.shapes);
+  if (!options.rules.empty()) {
+    ReadQuantizeRules(LoadRules(options.rules, "quantizer", graph), graph, options.quantize);
+    if (options.quantize.layer_bits.empty()) {
+      throw UserError("'" + options.rules + "' has no rule that quantizes a layer's weights");
+    }
+  }
+  ReadLayers(options.layers, options.quantize);  // exceptions from the rules
   Strategy base;
   if (!options.strategy.empty()) base = LoadStrategy(options.strategy);
   base.target = options.run.target;
@@ -212,6 +220,8 @@ void AddQuantize(CLI::App& app, AppContext& /*context*/) {
       ->add_option("--layer", options->layers,
                    "NAME=PRECISION (f32, bf16, int8) or NAME=BITS of one layer; may be repeated")
       ->allow_extra_args(false);
+  command->add_option("--rules", options->rules,
+                      "which layers have how many bits and which ranges: a file of rules");
   AddSampleOptions(*command, options->samples);
   command
       ->add_option("--target", options->run.target,

@@ -14,6 +14,7 @@
 #include "compiler/pipeline/artefact.h"
 #include "compiler/pipeline/batch.h"
 #include "compiler/pipeline/fitted.h"
+#include "compiler/pipeline/tool_rules.h"
 #include "cost/quality/array_file.h"
 #include "cost/track/bisect.h"
 #include "cost/track/stage.h"
@@ -35,6 +36,7 @@ struct Options {
   std::vector<std::string> targets;
   std::vector<std::string> artefacts;
   std::vector<std::string> tensors;
+  std::string rules;
   std::vector<std::string> inputs;
   std::string images;
   cost::DataConfig data;
@@ -98,9 +100,16 @@ Strategy StrategyFor(const Options& options) {
                   "' was compiled with fitted weights; name their strategy.json by --strategy");
 }
 
-void Track(const Options& options, AppContext& context) {
+void Track(Options options, AppContext& context) {
   const TargetRegistry targets = MakeTargets();
   const Graph graph = LoadModel(options.model, options.shapes);
+  if (!options.rules.empty()) {
+    if (!options.tensors.empty()) throw UserError("give one of --tensors and --rules");
+    options.tensors = ReadTrackRules(LoadRules(options.rules, "tracker", graph), graph);
+    if (options.tensors.empty()) {
+      throw UserError("'" + options.rules + "' has no rule that picks a value");
+    }
+  }
   Strategy strategy = StrategyFor(options);
   std::vector<cost::TrackStage> stages;
   CompileOptions compile{.threads = options.threads,
@@ -192,6 +201,7 @@ void AddTrack(CLI::App& app, AppContext& context) {
       ->allow_extra_args(false);
   command->add_option("--tensors", options->tensors, "names of values, by commas; all without it")
       ->delimiter(',');
+  command->add_option("--rules", options->rules, "a file of rules that picks them instead");
   command->add_option("--input", options->inputs, "a .npy file an input, in order");
   command->add_option("--data", options->images, "a file or folder of samples instead");
   AddFormOptions(*command, options->data);

@@ -29,8 +29,11 @@ class Distill(e2e.SearchTest):
 
     def test_a_student_learns_and_its_strategy_replays(self):
         trained, model = self.at("trained.json"), self.at("trained.onnx")
+        loss = self.write("loss.json", {"rules": [
+            {"by": "mark", "names": ["loss"],
+             "method": {"name": "loss_kl_divergence", "temperature": 4}}]})
         done = self.distill("--weight-bits", "3", "--samples", "256", "--calibration-samples", "64",
-                            "--batch", "32", "--epochs", "2", "--rate", "0.0005", *self.test,
+                            "--batch", "32", "--epochs", "2", "--rate", "0.0005", "--rules", loss, *self.test,
                             "--save-strategy", trained, "--out", model)
         self.assertEqual(done.returncode, 0, done.stderr)
         made = json.loads(done.stdout)
@@ -38,11 +41,13 @@ class Distill(e2e.SearchTest):
         self.assertEqual(len(made["epochs"]), 2)
         # The replayed strategy computes what its ONNX file says, and what its operators mean.
         done = self.mscgym("track", self.model, "--strategy", trained, "--targets", "onednn",
-                           "--data", self.images, *self.form, "--tensors", "logits", "--json")
+                           "--data", self.images, *self.form, "--json", "--rules",
+                           self.write("logits.json", [{"methods": {"tensor": "save_compared"},
+                                                       "tensor_names": ["logits"]}]))
         self.assertEqual(done.returncode, 0, done.stderr)
         stages = json.loads(done.stdout)["stages"]
         self.assertEqual([stage["stage"] for stage in stages], ["optimized", "onednn"])
-        self.assertEqual(stages[1]["errors"][0]["value"], "logits")
+        self.assertEqual([row["value"] for row in stages[1]["errors"]], ["logits"])
         self.succeed("run", model, "--target", "reference")
 
     def test_an_interrupted_training_goes_on(self):
@@ -126,6 +131,8 @@ class Distill(e2e.SearchTest):
             ("fewer than a batch of 128", ["--weight-bits", "8", "--samples", "100"]),
             ("none is left to learn from",
              ["--weight-bits", "8", "--samples", "10", "--validation", "10"]),
+            ("no rule says what is to be learned",
+             ["--weight-bits", "8", "--samples", "128", "--rules", self.write("none.json", [])]),
             ("computes no value 'nowhere'",
              ["--weight-bits", "8", "--samples", "128", "--feature", "nowhere"]),
         )

@@ -44,6 +44,21 @@ class Prune(e2e.ShippedModelTest):
         bare = self.prune("--plan", self.write("bare.json", strategy), *self.form, *self.test)
         self.assertLess(bare["quality"]["accuracy"], quality["accuracy"] - 0.05)
 
+    def test_rules_say_which_layer_keeps_what(self):
+        rules = {"tool_type": "pruner", "tool_config": {"strategys": [
+            {"methods": {"weights": {"method_name": "per_channel", "density": 0.5, "stride": 8},
+                         "output": {"method_name": "per_channel", "density": 0.5}},
+             "op_types": ["nn.conv2d"]},
+            {"methods": {"weights": {"method_name": "per_channel", "density": 1}},
+             "op_names": ["/stage1/stage1.0/stage1.0.0/Conv"], "stages": ["prune"]}]}}
+        made = self.prune("--rules", self.write("rules.json", rules))
+        self.assertEqual(made["score"], "rules")
+        for layer in made["layers"]:
+            whole = ("fixed_because" in layer or
+                     layer["group"] == "/stage1/stage1.0/stage1.0.0/Conv")
+            self.assertEqual(layer["channels_kept"],
+                             layer["channels"] if whole else layer["channels"] // 2, layer)
+
     def test_zeros_and_a_share_of_the_time_are_measured(self):
         sparse = self.at("sparse.onnx")
         made = self.prune("--sparsity", "2:4", "--max-ms", "100", *self.calibration,
@@ -90,6 +105,8 @@ class Prune(e2e.ShippedModelTest):
             ("'4:2' is no sparsity", ["--sparsity", "4:2", *self.calibration]),
             ("give one of --density", ["--macs", "0.5", "--latency", "0.5"]),
             ("the share of the time must be above 0", ["--latency", "1.5"]),
+            ("unknown key 'strategies'; did you mean 'strategys'?",
+             ["--rules", self.write("rules.json", {"strategies": []})]),
             ("--score obs needs --calibration", ["--density", "0.5", "--score", "obs"]),
             ("--reconstruct needs --calibration", ["--density", "0.5", "--reconstruct"]),
             ("the graph has no group 'conv'", ["--plan", self.write("plan.json", plan)]),

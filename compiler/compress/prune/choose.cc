@@ -112,7 +112,9 @@ class Chooser {
   [[nodiscard]] std::vector<bool> KeepBest(const std::vector<double>& counts) const {
     std::vector<bool> kept(space_.units(), false);
     for (std::size_t g = 0; g < counts.size(); ++g) {
-      const std::size_t count = AlignedCount(space_.groups()[g], counts[g], request_.align);
+      const auto own = request_.alignments.find(space_.groups()[g].name);
+      const std::int64_t align = own == request_.alignments.end() ? request_.align : own->second;
+      const std::size_t count = AlignedCount(space_.groups()[g], counts[g], align);
       for (std::size_t i = 0; i < count; ++i) kept[best_first_[g][i]] = true;
     }
     KeepEveryBranch(kept);
@@ -167,6 +169,11 @@ PrunePlan ChoosePlan(const Graph& graph, const PruneSpace& space, const UnitScor
   CheckShare(request.density, "the density");
   CheckShare(request.least, "the least share of a group");
   if (request.align < 1) throw UserError("the alignment must be at least 1");
+  for (const auto& [group, align] : request.alignments) {
+    if (align < 1 || space.Find(group) == nullptr) {
+      throw UserError("the alignment of '" + group + "' must be at least 1, and of a group");
+    }
+  }
   for (const auto& [group, density] : request.densities) {
     CheckShare(density, "the density of '" + group + "'");
     if (space.Find(group) != nullptr) continue;

@@ -47,6 +47,7 @@ struct PruneRequest {
   std::optional<double> bytes = {};              ///< likewise of the constants' bytes
   double least = 0.1;      ///< share of every group that a budget leaves, in (0, 1]
   std::int64_t align = 1;  ///< channels a layer keeps are a multiple of it where it has as many
+  std::map<std::string, std::int64_t> alignments = {};  ///< the same by group
 };
 
 /// The plan that keeps the best units of every group. Counts are rounded to the nearest multiple of

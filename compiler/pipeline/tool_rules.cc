@@ -1,0 +1,290 @@
+#include "compiler/pipeline/tool_rules.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <optional>
+#include <utility>
+
+#include "compiler/base/error.h"
+#include "compiler/base/file.h"
+#include "compiler/base/nearest.h"
+#include "compiler/base/within.h"
+
+namespace msc {
+namespace {
+
+/// A method that a tool knows, with the options it may have.
+struct KnownMethod {
+  std::string name;
+  std::vector<std::string> options;
+};
+using KnownMethods = std::vector<KnownMethod>;
+
+/// Options of one use of a method.
+class Method {
+ public:
+  Method(const RuleMethod& method, const KnownMethods& known) : method_(method) {
+    std::vector<std::string> names;
+    for (const KnownMethod& each : known) {
+      names.push_back(each.name);
+      if (each.name != method.name) continue;
+      for (const auto& [option, value] : method.numbers) CheckOption(option, each);
+      for (const auto& [option, value] : method.words) CheckOption(option, each);
+      return;
+    }
+    throw UserError("unknown method '" + method.name + "'" + DidYouMean(method.name, names));
+  }
+
+  [[nodiscard]] const std::string& name() const { return method_.name; }
+  [[nodiscard]] std::optional<double> Number(const std::string& option) const {
+    if (method_.words.contains(option)) Refuse(option, "a number");
+    const auto it = method_.numbers.find(option);
+    return it == method_.numbers.end() ? std::nullopt : std::optional(it->second);
+  }
+  /// In [least, most]; a whole number if asked for.
+  [[nodiscard]] double Number(const std::string& option, double otherwise, double least,
+                              double most, bool whole = false) const {
+    const double value = Number(option).value_or(otherwise);
+    if (value >= least && value <= most && (!whole || value == std::nearbyint(value))) return value;
+    Refuse(option,
+           std::string(whole ? "a whole number" : "a number") + " " + Within{least, most}.Text());
+  }
+
+ private:
+  void CheckOption(const std::string& option, const KnownMethod& known) const {
+    if (std::find(known.options.begin(), known.options.end(), option) != known.options.end()) {
+      return;
+    }
+    throw UserError("method '" + known.name + "' has no option '" + option + "'" +
+                    DidYouMean(option, known.options));
+  }
+  [[noreturn]] void Refuse(const std::string& option, const std::string& wanted) const {
+    throw UserError("'" + option + "' of method '" + method_.name + "' must be " + wanted);
+  }
+
+  const RuleMethod& method_;
+};
+
+const KnownMethods& PruneMethods() {
+  static const KnownMethods kMethods = {
+      {"per_channel", {"density", "stride"}}, {"l1", {"density", "align"}},
+      {"l2", {"density", "align"}},           {"fpgm", {"density", "align"}},
+      {"random", {"density", "align"}},       {"energy", {"density", "align"}},
+      {"obs", {"density", "align"}},          {"taylor", {"density", "align"}}};
+  return kMethods;
+}
+
+// Signs, axes and steps follow from the values and the targets: options that say them are passed
+// over.
+const KnownMethods& QuantizeMethods() {
+  static const std::vector<std::string> kOptions = {"nbits", "axis", "sign", "auto_unsign",
+                                                    "epsilon"};
+  static const KnownMethods kMethods = {{"quantize_normal", kOptions},
+                                        {"dequantize_normal", kOptions},
+                                        {"int8", {"nbits"}},
+                                        {"f32", {}}};
+  return kMethods;
+}
+
+const KnownMethods& CalibrateMethods() {
+  static const KnownMethods kMethods = {
+      {"calibrate_maxmin", {"nbits", "auto_unsign"}},
+      {"calibrate_kl_divergence", {"nbits", "bins", "auto_unsign"}},
+      {"minmax", {"affine"}},
+      {"percentile", {"percentile", "affine"}},
+      {"entropy", {"affine"}},
+      {"mse", {"affine"}}};
+  return kMethods;
+}
+
+const KnownMethods& GatherMethods() {
+  static const KnownMethods kMethods = {
+      {"gather_maxmin", {"nbits"}},
+      {"gather_kl_divergence", {"nbits", "bins"}},
+      {"gather_max_per_channel", {"nbits", "channel", "auto_unsign"}}};
+  return kMethods;
+}
+
+const KnownMethods& DistillMethods() {
+  static const KnownMethods kMethods = {
+      {"loss_lp_norm", {"power", "weight"}},
+      {"loss_kl_divergence", {"temperature", "softmax_dim", "weight"}},
+      {"attention", {"power", "weight"}}};
+  return kMethods;
+}
+
+const KnownMethods& TrackMethods() {
+  // Every stage is compared with the one before, whatever compare_to says.
+  static const KnownMethods kMethods = {{"save_compared", {"compare_to"}}, {"watch", {}}};
+  return kMethods;
+}
+
+/// Bits that a rule at stage "quantize" gives; nothing where there is none, or nbits is -1.
+std::optional<std::int64_t> BitsOf(const RuleMethod* rule) {
+  if (rule == nullptr) return std::nullopt;
+  const Method method(*rule, QuantizeMethods());
+  if (method.name() == "f32" || method.name() == "dequantize_normal") return std::nullopt;
+  if (method.Number("nbits") == -1.0) return std::nullopt;
+  return static_cast<std::int64_t>(method.Number("nbits", 8, 2, 8, true));
+}
+
+/// Whether a value becomes integers.
+bool IsQuantized(const std::vector<const RuleMethod*>& rules) {
+  return std::any_of(rules.begin(), rules.end(), [](const RuleMethod* rule) {
+    const auto bits = BitsOf(rule);
+    if (bits && *bits != 8)
+      throw UserError("activations have 8 bits, not " + std::to_string(*bits));
+    return bits.has_value();
+  });
+}
+
+CalibrationOptions RangeOf(const RuleMethod& rule, const CalibrationOptions& otherwise) {
+  const Method method(rule, CalibrateMethods());
+  CalibrationOptions options = otherwise;
+  options.method = method.name();
+  if (method.name() == "calibrate_maxmin") options.method = "minmax";
+  if (method.name() == "calibrate_kl_divergence") options.method = "entropy";
+  options.percentile = method.Number("percentile", otherwise.percentile, 50, 100);
+  options.affine = method.Number("affine", otherwise.affine ? 1 : 0, 0, 1, true) == 1;
+  return options;
+}
+
+/// Of a value whose readers have rules of their own, those of the first one that has any: a value
+/// is scaled, compared or learned once, for all who read it.
+std::vector<const RuleMethod*> RulesOf(const RuleBook& book, const Graph& graph, ValueId value,
+                                       std::string_view stage) {
+  for (const Use& use : graph.uses(value)) {
+    auto rules = book.ForValue(graph, value, use.node, stage);
+    if (!rules.empty()) return rules;
+  }
+  return book.ForValue(graph, value, kNoNode, stage);
+}
+
+/// Every stage and method of the file, also those that no tensor asks for.
+void CheckMethods(const RuleBook& book, const std::map<std::string, KnownMethods>& by_stage) {
+  for (const auto& [stage, method] : book.Methods()) {
+    const auto known = by_stage.find(stage);
+    if (known != by_stage.end()) {
+      (void)Method(*method, known->second);
+      continue;
+    }
+    std::vector<std::string> stages;
+    for (const auto& [name, methods] : by_stage) stages.push_back(name);
+    throw UserError("a rule is for the stage '" + stage + "', which this tool has not" +
+                    DidYouMean(stage, stages));
+  }
+}
+
+}  // namespace
+
+RuleBook LoadRules(const std::string& path, const std::string& tool, const Graph& graph) {
+  const std::string stage = tool == "pruner"      ? "prune"
+                            : tool == "quantizer" ? "quantize"
+                                                  : "default";
+  constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 20U;
+  RuleFile file = ParseRules(ReadFile(path, kMostBytes), "'" + path + "'", stage);
+  if (!file.tool.empty() && file.tool != tool) {
+    throw UserError("'" + path + "' is for a " + file.tool + ", not for a " + tool);
+  }
+  RuleBook book(std::move(file.rules), std::move(file.marks));
+  book.CheckNames(graph);
+  return book;
+}
+
+PruneRules ReadPruneRules(const RuleBook& book, const Graph& graph, const PruneSpace& space) {
+  CheckMethods(book, {{"prune", PruneMethods()}, {"default", PruneMethods()}});
+  PruneRules rules;
+  for (const PruneGroup& group : space.groups()) {
+    const RuleMethod* const rule = book.ForWeight(graph, graph.FindNode(group.name), 1, "prune");
+    if (rule == nullptr) continue;
+    const Method method(*rule, PruneMethods());
+    const bool per_channel = method.name() == "per_channel";
+    const double density = method.Number("density", 1, 1e-9, 1);
+    if (density == 1) continue;
+    rules.request.densities[group.name] = density;
+    rules.request.alignments[group.name] =
+        static_cast<std::int64_t>(per_channel ? method.Number("stride", 8, 1, 4096, true)
+                                              : method.Number("align", 1, 1, 4096, true));
+    rules.of_group[group.name] = per_channel ? ScoreMethod::kL1 : ParseScoreMethod(method.name());
+  }
+  return rules;
+}
+
+void ReadQuantizeRules(const RuleBook& book, const Graph& graph, QuantizeOptions& options) {
+  CheckMethods(book, {{"gather", GatherMethods()},
+                      {"calibrate", CalibrateMethods()},
+                      {"quantize", QuantizeMethods()}});
+  for (const QuantizableLayer& layer : FindQuantizableLayers(graph)) {
+    const NodeId node = graph.FindNode(layer.name);
+    const auto bits = BitsOf(book.ForWeight(graph, node, 1, "quantize"));
+    const bool input =
+        IsQuantized(book.ForValue(graph, graph.node(node).inputs.at(0), node, "quantize"));
+    options.layers[layer.name] = Name(bits && input ? Precision::kInt8 : Precision::kF32);
+    if (bits) options.layer_bits[layer.name] = *bits;
+    for (const std::string& name : {layer.input, layer.output, layer.residual}) {
+      if (name.empty() || options.tensor_scales.contains(name)) continue;
+      for (const RuleMethod* const rule :
+           RulesOf(book, graph, graph.FindValue(name), "calibrate")) {
+        options.tensor_scales.emplace(name, RangeOf(*rule, options.scales));
+      }
+    }
+  }
+}
+
+std::vector<DistillFeature> ReadDistillRules(const RuleBook& book, const Graph& graph,
+                                             TrainSettings& settings) {
+  CheckMethods(book, {{"distill", DistillMethods()}, {"default", DistillMethods()}});
+  const auto weight = [](const Method& method) { return method.Number("weight", 1, 0, 1e9); };
+  if (const RuleMethod* const rule = book.ForMark("loss", "distill")) {
+    const Method method(*rule, DistillMethods());
+    const bool is_norm = method.name() == "loss_lp_norm";
+    if (method.name() == "attention") throw UserError("attention is for values inside the model");
+    settings.kl = is_norm ? 0 : weight(method);
+    settings.lp = is_norm ? weight(method) : 0;
+    if (is_norm) settings.power = method.Number("power", 2, 0.1, 16);
+    if (!is_norm) settings.temperature = method.Number("temperature", 5, 1e-3, 1e3);
+  }
+  std::vector<DistillFeature> features;
+  for (const NodeId id : graph.order()) {
+    for (const ValueId value : graph.node(id).outputs) {
+      if (value == kNoValue) continue;
+      const auto rules = RulesOf(book, graph, value, "distill");
+      if (rules.empty()) continue;
+      const Method method(*rules.front(), DistillMethods());
+      if (method.name() == "loss_kl_divergence") {
+        throw UserError("loss_kl_divergence is for outputs: the mark 'loss'");
+      }
+      DistillFeature feature;
+      feature.teacher = feature.student = graph.value(value).name;
+      feature.attention = method.name() == "attention";
+      feature.power = method.Number("power", 2, 0.1, 16);
+      feature.weight = weight(method);
+      features.push_back(std::move(feature));
+    }
+  }
+  if (features.empty() && book.ForMark("loss", "distill") == nullptr) {
+    throw UserError("no rule says what is to be learned");
+  }
+  return features;
+}
+
+std::vector<std::string> ReadTrackRules(const RuleBook& book, const Graph& graph) {
+  const std::vector<std::string> stages = {"default", "baseline", "optimize", "compile"};
+  std::map<std::string, KnownMethods> known;
+  for (const std::string& stage : stages) known[stage] = TrackMethods();
+  CheckMethods(book, known);
+  std::vector<std::string> names;
+  for (const NodeId id : graph.order()) {
+    for (const ValueId value : graph.node(id).outputs) {
+      const bool picked = value != kNoValue &&
+                          std::any_of(stages.begin(), stages.end(), [&](const std::string& stage) {
+                            return !RulesOf(book, graph, value, stage).empty();
+                          });
+      if (picked) names.push_back(graph.value(value).name);
+    }
+  }
+  return names;
+}
+
+}  // namespace msc
