@@ -22,9 +22,15 @@ bool HasNestedGraph(const Node& node) {
   });
 }
 
-// Widening a stored weight would throw away that it is stored in few bits.
+// Widening a stored weight would throw away that it is stored in few bits. Scales of groups within
+// a channel, rows that are reshaped, are another matter: no kernel takes them, so weights are
+// widened.
 bool WidensWeights(const Graph& graph, const Node& node) {
-  if (node.Is("DequantizeLinear")) return true;
+  if (node.Is("DequantizeLinear")) {
+    const auto& uses = graph.uses(node.outputs.front());
+    const bool reshaped = uses.size() == 1 && graph.node(uses[0].node).Is("Reshape");
+    return !reshaped || graph.constant(node.inputs.at(1))->size() == 1;
+  }
   return node.Is("Cast") && graph.type(node.inputs.front()).dtype == DType::kBF16;
 }
 

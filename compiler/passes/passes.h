@@ -13,8 +13,9 @@ namespace msc {
 // (docs/decisions/0003-one-pass-header.md).
 
 /// Evaluates nodes whose inputs are all constants with the reference kernels. Leaves results over
-/// 64 MiB, and DequantizeLinear of weights (folding those would lose the quantization). Shape of a
-/// value with a static type counts as constant.
+/// 64 MiB, and DequantizeLinear of weights (folding those would lose the quantization) unless rows
+/// with a scale each are reshaped, which no kernel takes. Shape of a value with a static type
+/// counts as constant.
 bool FoldConstants(Graph& graph);
 
 /// Conv, or Gemm or MatMul of a matrix, followed by BatchNormalization (inference) or by Mul or Add

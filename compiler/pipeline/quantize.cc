@@ -61,6 +61,13 @@ std::vector<QuantizedLayer> MakeRows(const std::vector<QuantizableLayer>& layers
                                    [&](const QuantizedLayer& row) { return row.name == name; });
     if (!known) throw UserError("the model has no layer '" + name + "' to quantize");
   };
+  const bool any_alone = std::any_of(rows.begin(), rows.end(), [](const QuantizedLayer& row) {
+    return row.bits != 0 && row.precision == Name(Precision::kF32);
+  });
+  if (options.group > 0 && !any_alone) {
+    throw UserError("groups of " + std::to_string(options.group) +
+                    " inputs are for layers whose weights alone are quantized ('activations' f32)");
+  }
   for (const auto& [name, precision] : options.layers) check(name);
   for (const auto& [name, bits] : options.layer_bits) check(name);
   return rows;

@@ -112,8 +112,28 @@ class WeightRounder {
     return options_.grid == "mse" ? BestScale(row, bits, importance) : MaxScale(row, bits);
   }
 
-  void SetGrid(const std::string& name, const std::vector<float>& scales) {
-    WeightGrid grid{.bits = bits_.at(name), .scales = {}};
+  /// Inputs that share a scale: all of a channel where groups do not come out even.
+  [[nodiscard]] std::int64_t GroupOf(const std::string& name, std::int64_t inputs) const {
+    const bool alone = plan_.layers.at(name) == Name(Precision::kF32);
+    const bool even = options_.group > 0 && inputs % options_.group == 0;
+    return alone && even ? options_.group : inputs;
+  }
+
+  /// One for every `group` of the inputs of one row.
+  [[nodiscard]] std::vector<float> ScalesOfRow(std::span<const float> row, int bits,
+                                               std::span<const double> importance,
+                                               std::int64_t group) const {
+    std::vector<float> scales;
+    const auto size = static_cast<std::size_t>(group);
+    for (std::size_t first = 0; first < row.size(); first += size) {
+      scales.push_back(Scale(row.subspan(first, size), bits,
+                             importance.empty() ? importance : importance.subspan(first, size)));
+    }
+    return scales;
+  }
+
+  void SetGrid(const std::string& name, const std::vector<float>& scales, std::int64_t group) {
+    WeightGrid grid{.bits = bits_.at(name), .scales = {}, .group = group};
     grid.scales.assign(scales.begin(), scales.end());
     plan_.weights[name] = std::move(grid);
   }
@@ -125,10 +145,12 @@ class WeightRounder {
     const LinearForm form = FormOf(graph_, layer);
     const std::vector<float> rows = ReadRows(graph_, layer, form);
     std::vector<float> scales;
+    const std::int64_t group = GroupOf(name, form.inputs);
     for (std::int64_t r = 0; r < form.groups * form.outputs; ++r) {
-      scales.push_back(Scale(Part(rows, r, form.inputs), bits_.at(name), {}));
+      const auto own = ScalesOfRow(Part(rows, r, form.inputs), bits_.at(name), {}, group);
+      scales.insert(scales.end(), own.begin(), own.end());
     }
-    SetGrid(name, scales);
+    SetGrid(name, scales, group == form.inputs ? 0 : group);
   }
 
   [[nodiscard]] std::vector<std::int64_t> Positions(const LayerFit& fit, const Dims& y,
@@ -217,8 +239,8 @@ class WeightRounder {
       const auto w = Part(old, g, form.outputs * form.inputs);
       const auto b = Part(old_bias, g, form.outputs);
       const LinearMoments& group = moments[static_cast<std::size_t>(g)];
-      const Choice plain = Plain(group, w, b, bits_.at(name));
-      Choice taken = Best(group, w, b, bits_.at(name), has_bias);
+      const Choice plain = Plain(group, w, b, name);
+      Choice taken = Best(group, w, b, name, has_bias);
       if (!(taken.error <= plain.error)) taken = plain;
       before += plain.error / static_cast<double>(form.groups);
       after += taken.error / static_cast<double>(form.groups);
@@ -237,27 +259,32 @@ class WeightRounder {
     }
     const bool same_weights = options_.rounding == "nearest" && !options_.reconstruct;
     if (same_weights && IsPlain(name)) return;  // the plan's own grid gives these
-    SetGrid(name, all.scales);
+    const std::int64_t shared = GroupOf(name, form.inputs);
+    SetGrid(name, all.scales, shared == form.inputs ? 0 : shared);
     if (!same_weights) {
       ReplaceConstant(graph_, layer.node, 1, WriteRows(graph_, layer, form, all.weights));
     }
   }
 
-  [[nodiscard]] static Choice Plain(const LinearMoments& moments, std::span<const float> w,
-                                    std::span<const float> b, int bits) {
+  [[nodiscard]] Choice Plain(const LinearMoments& moments, std::span<const float> w,
+                             std::span<const float> b, const std::string& name) const {
     Choice choice;
     const std::size_t inputs = w.size() / b.size();
-    for (std::size_t o = 0; o < b.size(); ++o) {
-      choice.scales.push_back(MaxScale(w.subspan(o * inputs, inputs), bits));
+    const auto group = static_cast<std::size_t>(GroupOf(name, static_cast<std::int64_t>(inputs)));
+    for (std::size_t first = 0; first < w.size(); first += group) {
+      choice.scales.push_back(MaxScale(w.subspan(first, group), bits_.at(name)));
     }
-    choice.weights = RoundRows(w, choice.scales, bits, {}, WeightRounding::kNearest);
+    choice.weights = RoundRows(w, choice.scales, bits_.at(name), {}, WeightRounding::kNearest,
+                               static_cast<std::int64_t>(inputs / group));
     choice.bias.assign(b.begin(), b.end());
     choice.error = moments.Error(choice.weights, choice.bias);
     return choice;
   }
 
   [[nodiscard]] Choice Best(const LinearMoments& moments, std::span<const float> w,
-                            std::span<const float> b, int bits, bool has_bias) const {
+                            std::span<const float> b, const std::string& name,
+                            bool has_bias) const {
+    const int bits = bits_.at(name);
     const std::size_t inputs = w.size() / b.size();
     std::vector<float> weights(w.begin(), w.end());
     Choice choice;
@@ -273,12 +300,14 @@ class WeightRounder {
         moments.Gram(corrects ? LinearMoments::About::kMean : LinearMoments::About::kZero);
     std::vector<double> importance(inputs);
     for (std::size_t i = 0; i < inputs; ++i) importance[i] = gram[i * inputs + i];
+    const std::int64_t group = GroupOf(name, static_cast<std::int64_t>(inputs));
     for (std::size_t o = 0; o < b.size(); ++o) {
-      choice.scales.push_back(
-          Scale(std::span<const float>(weights).subspan(o * inputs, inputs), bits, importance));
+      const auto own = ScalesOfRow(std::span<const float>(weights).subspan(o * inputs, inputs),
+                                   bits, importance, group);
+      choice.scales.insert(choice.scales.end(), own.begin(), own.end());
     }
-    choice.weights =
-        RoundRows(weights, choice.scales, bits, gram, ParseRounding(options_.rounding));
+    choice.weights = RoundRows(weights, choice.scales, bits, gram, ParseRounding(options_.rounding),
+                               static_cast<std::int64_t>(inputs) / group);
     if (corrects) {
       const std::vector<double> x = moments.MeanInput();
       const std::vector<double> y = moments.MeanOutput();

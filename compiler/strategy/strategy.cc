@@ -72,6 +72,9 @@ std::string ToJson(const Strategy& strategy, int indent) {
   if (strategy.partition.empty()) json.erase("partition");
   if (strategy.schedules.empty()) json.erase("schedules");
   if (strategy.fit == FitPlan{}) json.erase("fit");
+  for (auto& [layer, grid] : json.at("quantize").at("weights").items()) {
+    if (grid.at("group") == 0) grid.erase("group");
+  }
   if (strategy.quantize.weights.empty()) json.at("quantize").erase("weights");
   return json.dump(indent);
 }

@@ -38,11 +38,15 @@ struct TensorScale {
 struct WeightGrid {
   std::int64_t bits = 8;       ///< 2 to 8
   std::vector<double> scales;  ///< one an output channel, > 0, exactly floats
+  /// Inputs of a channel that share a scale, of f32 layers alone; 0 = all of them. `scales` then
+  /// holds one channel's after the other's. Left out of the JSON where it is 0.
+  std::int64_t group = 0;
   bool operator==(const WeightGrid&) const = default;
   template <class Self, class Visit>
   static void Fields(Self& self, Visit& visit) {
     visit("bits", self.bits, "bits of a weight", Within{2, 8});
     visit("scales", self.scales, "real value of one step, by output channel", Within{0, 1e30});
+    visit("group", self.group, "inputs that share a step; 0 = all of a channel", Within{0, 1e9});
   }
 };
 

@@ -182,6 +182,13 @@ void AddMethods(CLI::App& command, QuantizeOptions& options) {
       ->check(CLI::IsMember({"max", "mse"}))
       ->capture_default_str();
   command
+      .add_option(
+          "--group", options.group,
+          "inputs of a channel that share a scale, with --activations f32; 0 = all of them; "
+          "layers with another number of inputs than a multiple of it keep one")
+      ->check(CLI::Range(0, 1000000))
+      ->capture_default_str();
+  command
       .add_option("--rounding", options.rounding,
                   "of weights: nearest; gptq and descent keep outputs close on the samples")
       ->check(CLI::IsMember({"nearest", "gptq", "descent"}))

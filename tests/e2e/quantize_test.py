@@ -88,6 +88,19 @@ class Quantize(e2e.ShippedModelTest):
         self.assertLess(sum(float(row["alone_mse"]) for row in rows),
                         sum(float(row["without_mse"]) for row in rows))
 
+    def test_groups_of_weights_are_a_model_like_any_other(self):
+        onnx = self.at("w4.onnx")
+        made = self.quantize("--activations", "f32", "--bits", "4", "--group", "16", *self.test,
+                             "--out", onnx)
+        quality = made["quality"]
+        self.assertGreater(quality["accuracy"], quality["reference_accuracy"] - MOST_LOST)
+        self.assertEqual({layer["runs_in"] for layer in made["layers"]}, {"f32"})
+        # The file is a model like any other here: its outputs are those that were judged.
+        again = json.loads(self.succeed("quantize", onnx, "--json", "--layer", "/head/Gemm=f32",
+                                        *self.calibration, "--activations", "f32", "--bits", "8",
+                                        *self.test).stdout)
+        self.assertEqual(again["quality"]["reference_accuracy"], quality["accuracy"])
+
     def test_mistakes_are_refused_and_leave_nothing(self):
         rows = (
             ("--calibration is needed", []),
@@ -95,6 +108,8 @@ class Quantize(e2e.ShippedModelTest):
             ("the model has no layer 'conv' to quantize", [*self.calibration, "--layer", "conv=4"]),
             ("--labels needs --test", [*self.calibration, *self.test[2:]]),
             ("--sensitivity needs --test", [*self.calibration, "--sensitivity", "x.csv"]),
+            ("groups of 8 inputs are for layers whose weights alone",
+             [*self.calibration, "--group", "8"]),
             ("--bits", [*self.calibration, "--bits", "1"]),
             ("--method", [*self.calibration, "--method", "best"]),
         )

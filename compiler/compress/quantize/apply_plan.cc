@@ -73,8 +73,12 @@ class PlanApplier {
         Refuse("the graph has no layer '" + name + "' whose weights have a grid");
       }
       const auto precision = precisions_.find(graph_.FindNode(name));
-      if (precision != precisions_.end() && precision->second == Precision::kBF16) {
+      if (precision == precisions_.end()) continue;
+      if (precision->second == Precision::kBF16) {
         Refuse("layer '" + name + "' is bf16, so its weights cannot have a grid");
+      }
+      if (grid.group > 0) {
+        Refuse("layer '" + name + "' is int8, whose weights have one scale a channel, not groups");
       }
     }
   }

@@ -33,14 +33,17 @@ Order ByMoment(const Matrix& gram) {
   return order;
 }
 
-/// One row while it is rounded, in units of its scale.
+/// One row while it is rounded, in units of its first scale; `scales` are those of equal stretches.
 class Row {
  public:
-  Row(const float* weights, Eigen::Index inputs, float scale, double most)
-      : wanted_(inputs), levels_(inputs), most_(most) {
+  Row(const float* weights, Eigen::Index inputs, std::span<const float> scales, double most)
+      : wanted_(inputs), rounded_(inputs), steps_(inputs), most_(most) {
+    const Eigen::Index stretch = inputs / std::ssize(scales);
+    const double unit = scales[0];
     for (Eigen::Index i = 0; i < inputs; ++i) {
-      wanted_[i] = static_cast<double>(weights[i]) / scale;
-      levels_[i] = Level(wanted_[i], most);
+      steps_[i] = static_cast<double>(scales[static_cast<std::size_t>(i / stretch)]) / unit;
+      wanted_[i] = static_cast<double>(weights[i]) / unit;
+      rounded_[i] = Nearest(wanted_[i], i);
     }
   }
 
@@ -50,28 +53,28 @@ class Row {
     Vector left(count);
     for (Eigen::Index i = 0; i < count; ++i) left[i] = wanted_[order[static_cast<std::size_t>(i)]];
     for (Eigen::Index i = 0; i < count; ++i) {
-      const double level = Level(left[i], most_);
-      levels_[order[static_cast<std::size_t>(i)]] = level;
-      const double error = (left[i] - level) / factor(i, i);
+      const Eigen::Index at = order[static_cast<std::size_t>(i)];
+      rounded_[at] = Nearest(left[i], at);
+      const double error = (left[i] - rounded_[at]) / factor(i, i);
       const Eigen::Index rest = count - i - 1;
       left.tail(rest).noalias() -= error * factor.col(i).tail(rest);
     }
   }
 
   void Descend(const Matrix& gram) {
-    // Half the gradient of (levels - wanted)^T gram (levels - wanted).
-    Vector slope = gram * (levels_ - wanted_);
+    // Half the gradient of (rounded - wanted)^T gram (rounded - wanted).
+    Vector slope = gram * (rounded_ - wanted_);
     for (int sweep = 0; sweep < kMostSweeps; ++sweep) {
       bool moved = false;
-      for (Eigen::Index i = 0; i < levels_.size(); ++i) {
+      for (Eigen::Index i = 0; i < rounded_.size(); ++i) {
         const double own = gram(i, i);
         if (!(own > 0)) continue;
-        const double level = Level(levels_[i] - slope[i] / own, most_);
-        const double step = level - levels_[i];
+        const double better = Nearest(rounded_[i] - slope[i] / own, i);
+        const double step = better - rounded_[i];
         // A step that rounding alone calls a gain could be taken back and forth for ever.
         const double gain = -step * (2 * slope[i] + step * own);
-        if (step == 0 || !(gain > 1e-9 * own)) continue;
-        levels_[i] = level;
+        if (step == 0 || !(gain > 1e-9 * own * steps_[i] * steps_[i])) continue;
+        rounded_[i] = better;
         slope.noalias() += step * gram.col(i);
         moved = true;
       }
@@ -80,14 +83,21 @@ class Row {
   }
 
   [[nodiscard]] double Error(const Matrix& gram) const {
-    const Vector difference = levels_ - wanted_;
+    const Vector difference = rounded_ - wanted_;
     return difference.dot(gram * difference);
   }
-  [[nodiscard]] const Vector& levels() const { return levels_; }
+  [[nodiscard]] double LevelAt(Eigen::Index i) const {
+    return std::nearbyint(rounded_[i] / steps_[i]);
+  }
 
  private:
+  [[nodiscard]] double Nearest(double value, Eigen::Index i) const {
+    return Level(value / steps_[i], most_) * steps_[i];
+  }
+
   Vector wanted_;
-  Vector levels_;
+  Vector rounded_;
+  Vector steps_;
   double most_;
 };
 
@@ -126,9 +136,12 @@ float BestScale(std::span<const float> row, int bits, std::span<const double> im
 }
 
 std::vector<float> RoundRows(std::span<const float> rows, std::span<const float> scales, int bits,
-                             std::span<const double> gram, WeightRounding rounding) {
-  Check(!scales.empty() && rows.size() % scales.size() == 0, "rows are all of one length");
-  const auto inputs = static_cast<Eigen::Index>(rows.size() / scales.size());
+                             std::span<const double> gram, WeightRounding rounding,
+                             std::int64_t groups) {
+  Check(!scales.empty() && rows.size() % scales.size() == 0 && std::ssize(scales) % groups == 0,
+        "rows are all of one length");
+  const auto inputs = static_cast<Eigen::Index>(rows.size() / scales.size()) * groups;
+  const auto per_row = static_cast<std::size_t>(groups);
   const double most = LargestLevel(bits);
   Matrix moments;
   Matrix factor;
@@ -141,17 +154,19 @@ std::vector<float> RoundRows(std::span<const float> rows, std::span<const float>
   }
   std::vector<float> rounded;
   rounded.reserve(rows.size());
-  for (std::size_t r = 0; r < scales.size(); ++r) {
+  for (std::size_t r = 0; r < scales.size() / per_row; ++r) {
     const float* weights = rows.data() + static_cast<std::int64_t>(r) * inputs;
-    Row row(weights, inputs, scales[r], most);
+    const auto own = scales.subspan(r * per_row, per_row);
+    Row row(weights, inputs, own, most);
     if (rounding != WeightRounding::kNearest && factor.allFinite()) {
       Row other = row;
       other.Gptq(factor, order);
       if (other.Error(moments) < row.Error(moments)) row = other;
     }
     if (rounding == WeightRounding::kDescent) row.Descend(moments);
-    for (const double level : row.levels()) {
-      rounded.push_back(static_cast<float>(level) * scales[r]);
+    for (Eigen::Index i = 0; i < inputs; ++i) {
+      const float scale = own[static_cast<std::size_t>(i / (inputs / groups))];
+      rounded.push_back(static_cast<float>(row.LevelAt(i)) * scale);
     }
   }
   return rounded;

@@ -33,19 +33,19 @@ enum class WeightRounding : std::uint8_t {
   kDescent,  ///< as kGptq, then single weights are moved by a level while that helps
 };
 
-/// Rounds the rows [outputs, inputs] of a linear layer to grids with `scales` (one a row), keeping
-/// sum (w x - w' x)^2 over the samples small. `gram` is the matrix of the inputs' second moments,
-/// [inputs, inputs], symmetric; not read for kNearest. Returns level * scale, as floats.
-/// kGptq is optimal brain quantization in a fixed order, by the Cholesky factor of the inverse of
-/// `gram`, inputs of large moments first, the diagonal damped by a hundredth of its mean. kDescent
-/// goes on by coordinate descent on the exact quadratic until no step of one level lowers it, which
-/// is the choice that AdaRound relaxes, over more than the two nearest levels. Neither gives a
-/// larger sum than kNearest.
-/// Source: Frantar et al. 2022 (arXiv 2210.17323) section 3.3; Nagel et al. 2020 (arXiv 2004.10568)
-/// equation 13.
+/// Rounds the rows [outputs, inputs] of a linear layer to grids with `scales` (one a row, or one
+/// for each of `groups` equal stretches of it, row by row), keeping sum (w x - w' x)^2 over the
+/// samples small. `gram` is the matrix of the inputs' second moments, [inputs, inputs], symmetric;
+/// not read for kNearest. Returns level * scale, as floats. kGptq is optimal brain quantization in
+/// a fixed order, by the Cholesky factor of the inverse of `gram`, inputs of large moments first,
+/// the diagonal damped by a hundredth of its mean. kDescent goes on by coordinate descent on the
+/// exact quadratic until no step of one level lowers it, which is the choice that AdaRound relaxes,
+/// over more than the two nearest levels. Neither gives a larger sum than kNearest. Source: Frantar
+/// et al. 2022 (arXiv 2210.17323) section 3.3; Nagel et al. 2020 (arXiv 2004.10568) equation 13.
 [[nodiscard]] std::vector<float> RoundRows(std::span<const float> rows,
                                            std::span<const float> scales, int bits,
-                                           std::span<const double> gram, WeightRounding rounding);
+                                           std::span<const double> gram, WeightRounding rounding,
+                                           std::int64_t groups = 1);
 
 /// Rows of inputs and of weights, both [.., inputs].
 struct Product {

@@ -69,14 +69,22 @@ std::optional<Biases> QuantizedBias(const std::vector<float>& bias, float x_scal
   return result;
 }
 
-void CheckGrid(const std::string& layer, const WeightGrid& grid, std::size_t channels) {
+/// `inputs` of a channel.
+void CheckGrid(const std::string& layer, const WeightGrid& grid, std::size_t channels,
+               std::int64_t inputs) {
   const auto refuse = [&](const std::string& what) {
     throw UserError("quantize plan: the weight grid of layer '" + layer + "' " + what);
   };
   if (grid.bits < 2 || grid.bits > 8) refuse("must have 2 to 8 bits");
-  if (grid.scales.size() != channels) {
+  if (grid.group < 0 || (grid.group > 0 && inputs % grid.group != 0)) {
+    refuse("has groups of " + std::to_string(grid.group) + " for " + std::to_string(inputs) +
+           " inputs a channel");
+  }
+  const auto groups = static_cast<std::size_t>(grid.group > 0 ? inputs / grid.group : 1);
+  if (grid.scales.size() != channels * groups) {
     refuse("has " + std::to_string(grid.scales.size()) + " scales for " + std::to_string(channels) +
-           " output channels");
+           " output channels" +
+           (groups > 1 ? " of " + std::to_string(groups) + " groups" : std::string()));
   }
   for (const double scale : grid.scales) {
     if (!(scale >= kLeastScale) || static_cast<double>(static_cast<float>(scale)) != scale) {
@@ -135,23 +143,17 @@ ValueId AddNamedConstant(Graph& graph, const std::string& stem, const std::strin
   return graph.AddConstant(graph.FreeValueName(stem + suffix), std::move(tensor));
 }
 
-std::vector<float> QuantizeWeights(Graph& graph, const LayerChain& chain, const WeightGrid* grid) {
-  const Node node = graph.node(chain.producer);
-  const TensorPtr weights = graph.constant(node.inputs[1]);
-  const std::size_t axis = ChannelAxis(node);
-  std::vector<float> scales = WeightScales(*weights, axis);
-  if (grid != nullptr) {
-    CheckGrid(node.name, *grid, scales.size());
-    std::transform(grid->scales.begin(), grid->scales.end(), scales.begin(),
-                   [](double scale) { return static_cast<float>(scale); });
-  }
-  const int bits = grid == nullptr ? 8 : static_cast<int>(grid->bits);
-  const std::string stem = graph.value(node.inputs[1]).name;
-  const ValueId q =
-      AddNamedConstant(graph, stem, "_quantized", QuantizedWeights(*weights, axis, scales, bits));
+namespace {
+
+/// Integers behind DequantizeLinear along `axis`, in front of the producer; what that makes.
+ValueId AddWidened(Graph& graph, NodeId producer, const std::string& stem, Tensor quantized,
+                   const std::vector<float>& scales, std::size_t axis) {
+  ValueType type{.dtype = DType::kF32, .shape = Shape(), .layout = "", .container = {}};
+  for (const std::int64_t size : quantized.dims()) type.shape->emplace_back(size);
+  const ValueId q = AddNamedConstant(graph, stem, "_quantized", std::move(quantized));
   const ValueId scale = AddNamedConstant(graph, stem, "_scale", Vector(scales));
-  const ValueId zero_point = AddNamedConstant(
-      graph, stem, "_zero_point", Tensor(DType::kI8, {static_cast<std::int64_t>(scales.size())}));
+  const ValueId zero_point =
+      AddNamedConstant(graph, stem, "_zero_point", Tensor(DType::kI8, {std::ssize(scales)}));
   Node widening{.name = stem + "_dequantized",
                 .op = "DequantizeLinear",
                 .domain = "",
@@ -159,8 +161,77 @@ std::vector<float> QuantizeWeights(Graph& graph, const LayerChain& chain, const 
                 .outputs = {},
                 .captures = {},
                 .attrs = {{"axis", static_cast<std::int64_t>(axis)}}};
-  graph.SetInput(chain.producer, 1,
-                 AddBefore(graph, chain.producer, std::move(widening), graph.type(node.inputs[1])));
+  return AddBefore(graph, producer, std::move(widening), std::move(type));
+}
+
+/// Weights with several scales a channel: one row of a matrix a scale, which Reshape and, where
+/// channels are the last axis, Transpose turn into what the layer reads. DequantizeLinear along an
+/// axis is all that this needs of whoever runs it (opset 13; blocks come with 21).
+void AddGrouped(Graph& graph, const LayerChain& chain, const WeightGrid& grid,
+                const std::vector<float>& scales) {
+  const Node node = graph.node(chain.producer);
+  const TensorPtr weights = graph.constant(node.inputs[1]);
+  const bool turned = ChannelAxis(node) != 0;  // [inputs, channels]
+  Dims dims = weights->dims();
+  if (turned) std::swap(dims[0], dims[1]);
+  Tensor rows(DType::kF32, {std::ssize(scales), grid.group});
+  const auto from = weights->Values<float>();
+  const auto to = rows.MutableValues<float>();
+  for (std::size_t i = 0; i < to.size(); ++i) {
+    const auto inputs = static_cast<std::size_t>(dims[1]);
+    to[i] = from[turned ? i % inputs * static_cast<std::size_t>(dims[0]) + i / inputs : i];
+  }
+  const std::string stem = graph.value(node.inputs[1]).name;
+  ValueId value =
+      AddWidened(graph, chain.producer, stem,
+                 QuantizedWeights(rows, 0, scales, static_cast<int>(grid.bits)), scales, 0);
+  ValueType type = graph.type(node.inputs[1]);
+  if (turned) type.shape = Shape{dims[0], dims[1]};
+  Node reshape{.name = stem + "_rows",
+               .op = "Reshape",
+               .domain = "",
+               .inputs = {value, AddNamedConstant(graph, stem, "_dims",
+                                                  Tensor::From<std::int64_t>(
+                                                      DType::kI64, {std::ssize(dims)}, dims))},
+               .outputs = {},
+               .captures = {},
+               .attrs = {}};
+  value = AddBefore(graph, chain.producer, std::move(reshape), type);
+  if (turned) {
+    Node transpose{.name = stem + "_turned",
+                   .op = "Transpose",
+                   .domain = "",
+                   .inputs = {value},
+                   .outputs = {},
+                   .captures = {},
+                   .attrs = {{"perm", std::vector<std::int64_t>{1, 0}}}};
+    value = AddBefore(graph, chain.producer, std::move(transpose), graph.type(node.inputs[1]));
+  }
+  graph.SetInput(chain.producer, 1, value);
+}
+
+}  // namespace
+
+std::vector<float> QuantizeWeights(Graph& graph, const LayerChain& chain, const WeightGrid* grid) {
+  const Node node = graph.node(chain.producer);
+  const TensorPtr weights = graph.constant(node.inputs[1]);
+  const std::size_t axis = ChannelAxis(node);
+  std::vector<float> scales = WeightScales(*weights, axis);
+  if (grid != nullptr) {
+    const std::int64_t inputs = weights->size() / std::max<std::int64_t>(std::ssize(scales), 1);
+    CheckGrid(node.name, *grid, scales.size(), inputs);
+    scales.assign(grid->scales.begin(), grid->scales.end());
+    if (grid->group > 0) {
+      AddGrouped(graph, chain, *grid, scales);
+      return scales;
+    }
+  }
+  const int bits = grid == nullptr ? 8 : static_cast<int>(grid->bits);
+  // A copy: the graph's own moves when constants are added.
+  const std::string stem = graph.value(node.inputs[1]).name;
+  const ValueId widened = AddWidened(graph, chain.producer, stem,
+                                     QuantizedWeights(*weights, axis, scales, bits), scales, axis);
+  graph.SetInput(chain.producer, 1, widened);
   return scales;
 }
 

@@ -12,9 +12,10 @@
 namespace msc {
 
 /// Puts per-channel i8 weights behind DequantizeLinear in the place of the f32 weights of the
-/// chain's producer: on `grid`, or on 8 bits by the largest magnitude where that is nullptr.
-/// Returns the scales of the channels. UserError if the weights are not finite or the grid does not
-/// fit.
+/// chain's producer: on `grid`, or on 8 bits by the largest magnitude where that is nullptr. A grid
+/// with groups puts Reshape, and where channels are the last axis Transpose, behind it.
+/// Returns the scales of the channels, or of their groups. UserError if the weights are not finite
+/// or the grid does not fit.
 std::vector<float> QuantizeWeights(Graph& graph, const LayerChain& chain, const WeightGrid* grid);
 
 /// Puts an i32 bias at scale x_scale * w_scales[c] in the place of the bias of the chain's

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
+#include <functional>
 #include <limits>
 #include <string>
 #include <vector>
@@ -337,6 +338,82 @@ TEST_F(Quantize, RefusesWhatDoesNotFit) {
         (void)StrategyFromJson(R"({"quantize":{"weights":{"a":{"bits":4,"scales":[0.1]}}}})", "it");
       }),
       "it: quantize.weights.a.scales must be positive numbers that 32-bit floats hold exactly");
+}
+
+TEST_F(Quantize, GivesGroupsOfInputsScalesOfTheirOwn) {
+  QuantizeOptions options;
+  options.activations = "f32";
+  options.bits = 3;
+  const QuantizedModel whole = Run(options);
+  options.group = 4;
+  for (const char* rounding : {"nearest", "descent"}) {
+    options.rounding = rounding;
+    options.grid = std::string(rounding) == "descent" ? "mse" : "max";
+    const QuantizedModel grouped = Run(options);
+    const auto& grids = grouped.strategy.quantize.weights;
+    // conv2 has 72 inputs a channel, fc1 8; depth 9 and fc2 6, which four does not divide.
+    EXPECT_EQ(grids.at("conv2").group, 4);
+    EXPECT_EQ(grids.at("conv2").scales.size(), 8U * 18);
+    EXPECT_EQ(grids.at("fc1").scales.size(), 6U * 2);
+    EXPECT_EQ(grids.at("fc2").group, 0);
+    EXPECT_EQ(grids.at("depth").scales.size(), 8U);
+    // What the reference kernels make of the Q/DQ graph is what the targets run, in f32.
+    const Graph applied = ApplyStrategy(graph_, grouped.strategy);
+    std::size_t turned = 0;
+    for (const NodeId id : applied.order()) turned += applied.node(id).Is("Transpose") ? 1 : 0;
+    EXPECT_EQ(turned, 1U);  // fc1's channels are the last axis
+    const Tensor wanted = Interpret(applied, test_)[0];
+    for (const char* target : {"reference", "onednn"}) {
+      if (targets_.Find(target) == nullptr) continue;
+      Strategy strategy = grouped.strategy;
+      strategy.target = target;
+      Executable built = Built(strategy);
+      EXPECT_LT(Error(built.Run(test_)[0], wanted), 1e-5) << target;
+      EXPECT_EQ(AchievedPrecision(built, target, "fc1"), "f32") << target;
+      for (const Step& step : built.steps()) {
+        for (const std::string& name : step.nodes) {
+          EXPECT_FALSE(name.ends_with("_rows") || name.ends_with("_turned"))
+              << "widened while running: " << name;
+        }
+      }
+    }
+    if (options.rounding == "descent") {  // the weights are there, each a level times its scale
+      const auto& scales = grids.at("fc1").scales;
+      Strategy plain = grouped.strategy;
+      plain.quantize = {};
+      const Graph f32 = ApplyStrategy(graph_, plain);
+      const TensorPtr rounded = f32.constant(f32.node(f32.FindNode("fc1")).inputs.at(1));
+      for (std::size_t i = 0; i < 48; ++i) {  // [8, 6]
+        const double level = rounded->Values<float>()[i] / scales[i % 6 * 2 + i / 24];
+        EXPECT_NEAR(level, std::nearbyint(level), 1e-5);
+        EXPECT_LE(std::abs(level), 3.001);
+      }
+    }
+    const Tensor f32_outputs = Interpret(graph_, test_)[0];
+    EXPECT_LT(Error(wanted, f32_outputs),
+              Error(Interpret(ApplyStrategy(graph_, whole.strategy), test_)[0], f32_outputs));
+    EXPECT_EQ(StrategyFromJson(ToJson(grouped.strategy), "it").quantize, grouped.strategy.quantize);
+  }
+  EXPECT_EQ(ToJson(whole.strategy).find("group\""), std::string::npos);
+  const auto applied = [&](const std::function<void(QuantizePlan&)>& change) {
+    QuantizePlan plan = Run(options).strategy.quantize;
+    change(plan);
+    Graph graph = graph_;
+    return Refusal([&] { ApplyQuantizePlan(plan, graph); });
+  };
+  EXPECT_EQ(applied([](QuantizePlan& plan) { plan.weights.at("fc1").group = 3; }),
+            "quantize plan: the weight grid of layer 'fc1' has groups of 3 for 8 inputs a channel");
+  EXPECT_EQ(
+      applied([](QuantizePlan& plan) { plan.weights.at("fc1").group = 2; }),
+      "quantize plan: the weight grid of layer 'fc1' has 12 scales for 6 output channels of 4 "
+      "groups");
+  EXPECT_EQ(
+      applied([](QuantizePlan& plan) { plan.layers.at("fc1") = "int8"; }),
+      "quantize plan: layer 'fc1' is int8, whose weights have one scale a channel, not groups");
+  options.activations = "int8";
+  EXPECT_EQ(Refusal([&] { (void)Run(options); }),
+            "groups of 4 inputs are for layers whose weights alone are quantized ('activations' "
+            "f32)");
 }
 
 }  // namespace
