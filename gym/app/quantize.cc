@@ -22,6 +22,7 @@
 #include "gym/app/quantize_print.h"
 #include "gym/app/registries.h"
 #include "gym/app/samples.h"
+#include "gym/app/scale_table.h"
 #include "gym/app/shape_option.h"
 
 namespace msc::gym {
@@ -39,6 +40,7 @@ struct Options {
   std::string out;
   std::string save_plan;
   std::string sensitivity;
+  std::string scale_table;
   bool json = false;
 };
 
@@ -148,6 +150,9 @@ void Quantize(Options options) {
     if (!options.sensitivity.empty())
       MeasureSensitivity(options, graph, base, samples, judge, report);
   }
+  if (!options.scale_table.empty()) {
+    WriteScaleTable(model.strategy.quantize, options.scale_table);
+  }
   if (!options.save_plan.empty()) SaveStrategy(model.strategy, options.save_plan);
   if (!options.out.empty()) ExportOnnx(applied, options.out);
   options.json ? PrintQuantizeJson(report) : PrintQuantizeTable(report);
@@ -240,6 +245,8 @@ void AddQuantize(CLI::App& app, AppContext& /*context*/) {
   command->add_option("--out", options->out, "ONNX file to write, with Q/DQ nodes");
   command->add_option("--save-plan", options->save_plan,
                       "strategy.json to write, with its weights beside it");
+  command->add_option("--scale-table", options->scale_table,
+                      "ranges of activations to write: .json, else TensorRT's calibration cache");
   command->add_option("--sensitivity", options->sensitivity,
                       "CSV file to write: what each layer costs alone, and all of them without it");
   command->add_flag("--json", options->json, "for scripts");

@@ -3,6 +3,7 @@
 import csv
 import json
 import os
+import struct
 import unittest
 
 import e2e
@@ -88,8 +89,8 @@ class Quantize(e2e.ShippedModelTest):
         self.assertLess(sum(float(row["alone_mse"]) for row in rows),
                         sum(float(row["without_mse"]) for row in rows))
 
-    def test_groups_of_weights_are_a_model_like_any_other(self):
-        onnx = self.at("w4.onnx")
+    def test_groups_of_weights_and_ranges_are_written_for_others(self):
+        onnx, table = self.at("w4.onnx"), self.at("table")
         made = self.quantize("--activations", "f32", "--bits", "4", "--group", "16", *self.test,
                              "--out", onnx)
         quality = made["quality"]
@@ -100,6 +101,22 @@ class Quantize(e2e.ShippedModelTest):
                                         *self.calibration, "--activations", "f32", "--bits", "8",
                                         *self.test).stdout)
         self.assertEqual(again["quality"]["reference_accuracy"], quality["accuracy"])
+        self.quantize("--scale-table", table)
+        # Rules for all layers ask for what no rules do.
+        self.quantize("--scale-table", table + ".json", "--rules", self.write("rules.json", {"rules": [
+            {"of": "weights", "method": "int8"}, {"of": "input", "method": "int8"}]}))
+        with open(table, encoding="utf-8") as file:
+            lines = file.read().splitlines()
+        with open(table + ".json", encoding="utf-8") as file:
+            ranges = json.load(file)
+        self.assertEqual(lines[0], "TRT-8501-EntropyCalibration2")
+        read = {}
+        for line in lines[1:]:
+            name, digits = line.rsplit(": ", 1)
+            read[name] = 127 * struct.unpack(">f", bytes.fromhex(digits))[0]
+        self.assertEqual(read.keys(), ranges.keys())
+        for name, value in ranges.items():
+            self.assertAlmostEqual(read[name], value, delta=1e-6 * value)
 
     def test_mistakes_are_refused_and_leave_nothing(self):
         rows = (
@@ -110,6 +127,9 @@ class Quantize(e2e.ShippedModelTest):
             ("--sensitivity needs --test", [*self.calibration, "--sensitivity", "x.csv"]),
             ("groups of 8 inputs are for layers whose weights alone",
              [*self.calibration, "--group", "8"]),
+            ("has no rule that quantizes a layer's weights",
+             [*self.calibration, "--rules", self.write("none.json", [])]),
+            ("no layer is int8", [*self.calibration, "--activations", "f32", "--scale-table", "t"]),
             ("--bits", [*self.calibration, "--bits", "1"]),
             ("--method", [*self.calibration, "--method", "best"]),
         )

@@ -1,0 +1,43 @@
+#include "gym/app/scale_table.h"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cstdint>
+#include <cstdio>
+
+#include "compiler/base/error.h"
+#include "compiler/base/fields.h"
+#include "compiler/base/file.h"
+
+namespace msc::gym {
+namespace {
+
+/// With a zero point the two sides differ: the larger one counts.
+double RangeOf(const TensorScale& scale) {
+  const double least = scale.dtype == "u8" ? 0 : -127;
+  const double most = scale.dtype == "u8" ? 255 : 127;
+  const auto zero = static_cast<double>(scale.zero_point);
+  return scale.scale * std::max(most - zero, zero - least);
+}
+
+}  // namespace
+
+void WriteScaleTable(const QuantizePlan& plan, const std::string& path) {
+  if (plan.activations.empty()) {
+    throw UserError("there are no scales of activations to write: no layer is int8");
+  }
+  std::string text = "TRT-8501-EntropyCalibration2\n";
+  nlohmann::json json = nlohmann::json::object();
+  for (const auto& [value, scale] : plan.activations) {
+    const double range = RangeOf(scale);
+    std::array<char, 16> digits{};
+    std::snprintf(digits.data(), digits.size(), "%08x",
+                  std::bit_cast<std::uint32_t>(static_cast<float>(range / 127)));
+    text += value + ": " + digits.data() + "\n";
+    json[value] = range;
+  }
+  WriteFileAtomic(path, path.ends_with(".json") ? json.dump(1) + "\n" : text);
+}
+
+}  // namespace msc::gym
