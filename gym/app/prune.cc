@@ -47,6 +47,7 @@ struct Options {
   std::string sample_labels;
   bool reconstruct = false;
   std::string out;
+  std::string masked;
   std::string save_plan;
   bool json = false;
 };
@@ -183,6 +184,9 @@ class Pruner {
       timer_.emplace(graph_, calibration_.run, targets_, options_.max_ms);
     }
     Decide();
+    if (!options_.masked.empty() && (fits || strategy_.fit != FitPlan{})) {
+      throw UserError("--masked is for channels alone: weights were refitted to their being gone");
+    }
     if (fits) strategy_.fit = {};  // to be made anew
     Graph pruned = Pruned(graph_, strategy_);
     std::vector<ReconstructedLayer> fitted;
@@ -214,6 +218,11 @@ class Pruner {
     }
     if (!options_.save_plan.empty()) SaveStrategy(strategy_, options_.save_plan);
     if (!options_.out.empty()) ExportOnnx(pruned, options_.out);
+    if (!options_.masked.empty()) {
+      Graph masked = graph_;
+      MaskPrunePlan(strategy_.prune, masked);
+      ExportOnnx(masked, options_.masked);
+    }
     return report;
   }
 
@@ -391,6 +400,9 @@ void AddPrune(CLI::App& app, AppContext& /*context*/) {
   AddChoices(*command, *options);
   AddData(*command, *options);
   command->add_option("--out", options->out, "ONNX file to write");
+  command->add_option(
+      "--masked", options->masked,
+      "ONNX file to write with all shapes as they were and the channels masked instead");
   command->add_option(
       "--save-plan", options->save_plan,
       "strategy.json to write: which channels stay, with refitted weights beside it");

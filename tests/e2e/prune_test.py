@@ -1,5 +1,6 @@
 """mscgym prune on the shipped model: half the multiply-adds, refitted, exported, replayed, refused."""
 
+import array
 import json
 import os
 import unittest
@@ -51,8 +52,20 @@ class Prune(e2e.ShippedModelTest):
              "op_types": ["nn.conv2d"]},
             {"methods": {"weights": {"method_name": "per_channel", "density": 1}},
              "op_names": ["/stage1/stage1.0/stage1.0.0/Conv"], "stages": ["prune"]}]}}
-        made = self.prune("--rules", self.write("rules.json", rules))
+        files = [self.at("out.onnx"), self.at("masked.onnx")]
+        made = self.prune("--rules", self.write("rules.json", rules),
+                          "--out", files[0], "--masked", files[1])
         self.assertEqual(made["score"], "rules")
+        # Without the channels or with them masked: the same outputs, but for the order of sums.
+        outputs = []
+        for file in files:
+            self.succeed("run", file, "--target", "reference", "--seed", "3", "--out", file + ".run")
+            data = e2e.read(file + ".run/output_0.npy")
+            outputs.append(array.array("f", data[10 + int.from_bytes(data[8:10], "little"):]))
+        self.assertEqual([len(values) for values in outputs], [10, 10])
+        for cut, masked in zip(*outputs):
+            self.assertAlmostEqual(cut, masked, delta=1e-5 * max(map(abs, outputs[1])))
+        self.assertLess(os.path.getsize(files[0]), 0.8 * os.path.getsize(files[1]))
         for layer in made["layers"]:
             whole = ("fixed_because" in layer or
                      layer["group"] == "/stage1/stage1.0/stage1.0.0/Conv")
@@ -109,6 +122,8 @@ class Prune(e2e.ShippedModelTest):
              ["--rules", self.write("rules.json", {"strategies": []})]),
             ("--score obs needs --calibration", ["--density", "0.5", "--score", "obs"]),
             ("--reconstruct needs --calibration", ["--density", "0.5", "--reconstruct"]),
+            ("--masked is for channels alone",
+             ["--density", "0.5", "--reconstruct", "--masked", "m.onnx", *self.calibration]),
             ("the graph has no group 'conv'", ["--plan", self.write("plan.json", plan)]),
             ("made for another model", ["--plan", self.write("other.json", other)]),
             ("the budget cannot be met", ["--macs", "0.01", "--least", "0.5"]),
