@@ -1,10 +1,13 @@
 #!/usr/bin/python3
-"""Trains the Fashion-MNIST network that ships with MSCGym and exports it to ONNX.
+"""Trains a network on Fashion-MNIST and exports it to ONNX.
 
-Not needed at run time: the result, fashion_resnet.onnx, is committed beside this file.
-Needs Debian's python3-torch and dataset-fashion-mnist. Run from anywhere:
+Not needed at run time: what ships, fashion_resnet.onnx, is committed beside this file; the other two
+are made by benchmarks/compression. Needs Debian's python3-torch and dataset-fashion-mnist. Run from
+anywhere:
 
     /usr/bin/python3 experiments/models/train_fashion.py --epochs 14 --seed 7
+    /usr/bin/python3 experiments/models/train_fashion.py --net vgg --epochs 6
+    /usr/bin/python3 experiments/models/train_fashion.py --net mobile --epochs 6
 
 Everything random is seeded; the log of the committed run is train_fashion.log.
 """
@@ -89,6 +92,64 @@ class FashionResNet(nn.Module):
         return self.head(self.drop(functional.adaptive_avg_pool2d(x, 1).flatten(1)))
 
 
+# Channels of 3x3 convolutions; "pool" halves the image. Then the width of a linear layer.
+VGG = [32, 32, "pool", 64, 64, "pool", 128, 128, "pool"]
+VGG_HIDDEN = 128
+
+
+def vgg():
+    """Stacks of 3x3 convolutions and two linear layers."""
+    layers, channels = [], 1
+    for row in VGG:
+        if row == "pool":
+            layers.append(nn.MaxPool2d(2))
+            continue
+        layers += [nn.Conv2d(channels, row, 3, padding=1, bias=False), nn.BatchNorm2d(row), nn.ReLU()]
+        channels = row
+    side = 28 // 2 ** VGG.count("pool")
+    return nn.Sequential(*layers, nn.Flatten(), nn.Linear(channels * side * side, VGG_HIDDEN), nn.ReLU(),
+                         nn.Dropout(0.3), nn.Linear(VGG_HIDDEN, 10))
+
+
+# Expansion, channels, blocks, stride of the first one.
+MOBILE = [(1, 32, 1, 1), (4, 32, 2, 1), (4, 64, 3, 2), (4, 96, 1, 1)]
+MOBILE_STEM, MOBILE_HEAD = 32, 256
+
+
+def unit(inputs, outputs, size, stride=1, groups=1):
+    return [nn.Conv2d(inputs, outputs, size, stride=stride, padding=size // 2, groups=groups, bias=False),
+            nn.BatchNorm2d(outputs), nn.ReLU6()]
+
+
+class Bottleneck(nn.Module):
+    """MobileNetV2's inverted residual block, with a stride and ReLU6."""
+
+    def __init__(self, inputs, outputs, expansion, stride):
+        super().__init__()
+        wide = inputs * expansion
+        self.shortcut = stride == 1 and inputs == outputs
+        self.body = nn.Sequential(*(unit(inputs, wide, 1) if expansion > 1 else []),
+                                  *unit(wide, wide, 3, stride, groups=wide),
+                                  *unit(wide, outputs, 1)[:-1])
+
+    def forward(self, x):
+        return x + self.body(x) if self.shortcut else self.body(x)
+
+
+def mobile():
+    """Depthwise separable convolutions in inverted residual blocks."""
+    layers, channels = unit(1, MOBILE_STEM, 3, stride=2), MOBILE_STEM
+    for expansion, outputs, blocks, stride in MOBILE:
+        for block in range(blocks):
+            layers.append(Bottleneck(channels, outputs, expansion, stride if block == 0 else 1))
+            channels = outputs
+    return nn.Sequential(*layers, *unit(channels, MOBILE_HEAD, 1), nn.AdaptiveAvgPool2d(1), nn.Flatten(),
+                         nn.Dropout(0.2), nn.Linear(MOBILE_HEAD, 10))
+
+
+NETS = {"resnet": FashionResNet, "vgg": vgg, "mobile": mobile}
+
+
 def augment(x, generator):
     """Random horizontal flip and a shift of up to 2 pixels, a batch at a time."""
     flip = torch.rand(x.shape[0], generator=generator) < 0.5
@@ -128,19 +189,24 @@ def count_mflop(model):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--net", choices=NETS, default="resnet")
     parser.add_argument("--epochs", type=int, default=14)
     parser.add_argument("--batch", type=int, default=128)
     parser.add_argument("--rate", type=float, default=0.2, help="peak learning rate of the one-cycle schedule")
     parser.add_argument("--seed", type=int, default=7)
-    parser.add_argument("--out", type=pathlib.Path, default=HERE / "fashion_resnet.onnx")
+    parser.add_argument("--out", type=pathlib.Path, help="fashion_NET.onnx beside this file by default")
     parser.add_argument("--steps", type=int, default=0, help="stop after this many steps (timing only)")
+    parser.add_argument("--threads", type=int, default=0, help="0 = as many as torch likes")
     args = parser.parse_args()
+    args.out = args.out or HERE / f"fashion_{args.net}.onnx"
 
+    if args.threads:
+        torch.set_num_threads(args.threads)
     torch.manual_seed(args.seed)
     generator = torch.Generator().manual_seed(args.seed)
     train_x, train_y = load("train")
     test_x, test_y = load("t10k")
-    model = FashionResNet().to(memory_format=torch.channels_last)
+    model = NETS[args.net]().to(memory_format=torch.channels_last)
     params = sum(p.numel() for p in model.parameters())
     print(f"torch {torch.__version__}, seed {args.seed}, batch {args.batch}, epochs {args.epochs}, "
           f"peak rate {args.rate}; {params} parameters, {count_mflop(model):.1f} MFLOP an image", flush=True)
@@ -156,7 +222,8 @@ def main():
         total = 0.0
         for batch in order.split(args.batch)[:len(train_y) // args.batch]:
             x = augment(train_x[batch], generator).to(memory_format=torch.channels_last)
-            with torch.cpu.amp.autocast(dtype=torch.bfloat16):
+            # torch 1.13 has no gradient of ReLU6 in bf16.
+            with torch.cpu.amp.autocast(enabled=args.net != "mobile", dtype=torch.bfloat16):
                 logits = model(x)
             loss = functional.cross_entropy(logits.float(), train_y[batch], label_smoothing=0.05)
             optimizer.zero_grad(set_to_none=True)
