@@ -10,12 +10,14 @@ namespace msc {
 // LSTM (X, W, R, B?, lengths?, H0?, C0?, P?) -> (Y, Y_h, Y_c), each of the outputs optional. D is
 // the number of directions, H the hidden size:
 //
-//   X [steps, batch, inputs]           lengths i32 [batch], between 0 and steps; absent: all steps
-//   W [D, 4 H, inputs], R [D, 4 H, H]  rows of the gates i, o, f, c, one block of H behind the
-//   other B [D, 8 H]                         biases of W's gates, then of R's H0, C0 [D, batch, H]
-//   state at the beginning; absent: 0 P [D, 3 H]                         peepholes of i, o, f;
-//   absent: 0 Y [steps, D, batch, H]             h of every step; 0 behind the end of a sequence
-//   Y_h, Y_c [D, batch, H]             h and c of the last step
+//   X [steps, batch, inputs]
+//   W [D, 4 H, inputs], R [D, 4 H, H]   a block of H rows for each gate: i, o, f, c
+//   B [D, 8 H]                          biases of W's gates, then of R's
+//   lengths i32 [batch]                 between 0 and steps; absent: all steps
+//   H0, C0 [D, batch, H]                state at the beginning; absent: 0
+//   P [D, 3 H]                          peepholes of i, o, f; absent: 0
+//   Y [steps, D, batch, H]              h of every step; 0 behind the end of a sequence
+//   Y_h, Y_c [D, batch, H]              h and c of the last step
 //
 //   i = sigmoid(W_i x + R_i h + P_i c + b_i)     f likewise
 //   c' = f c + i tanh(W_c x + R_c h + b_c)
