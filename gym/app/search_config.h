@@ -138,8 +138,7 @@ struct SearchConfig {
           "sizes of inputs whose dimensions the model leaves open, as NAME=1x3x640x640");
     visit("strategy", self.strategy,
           "file that a search of partitions, schedules or recipes begins with: its channels, "
-          "weights and "
-          "precisions stay; relative to the config file");
+          "weights and precisions stay; relative to the config file");
     visit("env", self.env,
           "what is decided: precisions, channels, both together, who runs which part, how kernels "
           "are written, or how what compression left is trained",
