@@ -130,6 +130,14 @@ bool SameBytes(const Desc& a, const Desc& b) {
   return a.data.offset0 == b.data.offset0 && SameBytesElsewhere(a, b);
 }
 
+bool SameInnermost(const Desc& a, const Desc& b) {
+  if (!IsPlainBlocked(a.data) || !IsPlainBlocked(b.data)) return false;
+  const std::vector<Loop> in_a = LoopsOf(a.data);
+  const std::vector<Loop> in_b = LoopsOf(b.data);
+  if (in_a.empty() || in_b.empty()) return true;
+  return in_a.back().dim == in_b.back().dim;
+}
+
 std::size_t StartOf(const Desc& part) {
   return static_cast<std::size_t>(part.data.offset0) * dnnl::memory::data_type_size(ElemOf(part));
 }

@@ -39,6 +39,9 @@ using Elem = dnnl::memory::data_type;
 [[nodiscard]] bool SameBytes(const Desc& a, const Desc& b);
 /// As SameBytes, wherever the two begin: `part` may start inside a larger tensor.
 [[nodiscard]] bool SameBytesElsewhere(const Desc& part, const Desc& b);
+/// Whether the same dim lies innermost in both, so that going from one to the other transposes
+/// nothing. The dims are the same.
+[[nodiscard]] bool SameInnermost(const Desc& a, const Desc& b);
 /// Where `part` begins in the memory of the tensor it was cut from.
 [[nodiscard]] std::size_t StartOf(const Desc& part);
 /// `dims` of the same rank in the kind of layout `model` is in (dense, channels last, blocked by

@@ -111,7 +111,8 @@ class Lowering {
   void Finish(ValueId value);
   /// A buffer inside one node.
   [[nodiscard]] BufferId Scratch(const Desc& desc);
-  /// A copy or conversion between buffers, with scales and zero points in `attr`.
+  /// A copy or conversion between buffers, with scales and zero points in `attr`. Two steps where
+  /// the library cannot be trusted with one.
   [[nodiscard]] bool AddReorder(const Argument& from, const Argument& to,
                                 const dnnl::primitive_attr& attr, const StepLabel& label);
   /// One step. Sources and destinations by their DNNL_ARG index; scratch space is added here.

@@ -126,6 +126,31 @@ std::string Pool(Dice& dice) {
          "\n  %y = " + (max ? "MaxPool" : "AveragePool") + "(%x) {" + attrs + "}\n  output %y\n}";
 }
 
+// To integers, something that computes without rounding, and back: what targets move between their
+// layouts has zero points here. A scale that is a power of two leaves no ties to argue about.
+std::string Quantized(Dice& dice) {
+  const bool is_unsigned = dice.OneIn(2);
+  const std::int64_t zero = is_unsigned ? dice.From(0, 255) : dice.From(-128, 127);
+  const std::int64_t channels = dice.Of<std::int64_t>({3, 20, 64, 128});
+  const Sizes image = dice.Of<Sizes>({{7, 7}, {1, 8}, {5, 9}});
+  const Sizes x = {dice.From(1, 2), channels, image[0], image[1]};
+  std::string text = "graph g {\n  input %x : f32" + Text(x) +
+                     "\n  const %s : f32[] = [0.03125]\n" +
+                     "  const %z : " + (is_unsigned ? "u8" : "i8") + "[] = [" +
+                     std::to_string(zero) + "]\n  %q = QuantizeLinear(%x, %s, %z)\n";
+  if (dice.OneIn(2)) {
+    return text +
+           "  %p = MaxPool(%q) {kernel_shape = [3, 3], pads = [1, 1, 1, 1]}\n"
+           "  %y = DequantizeLinear(%p, %s, %z)\n  output %y\n}";
+  }
+  const std::string m = std::to_string(channels);
+  return text + "  const %w : i8[" + m + ",1,3,3] = random 3\n  const %ws : f32[" + m +
+         "] = splat 0.003\n  %y = msc.Conv(%q, %w, _, _, %ws, _) {kernel_shape = [3, 3], " +
+         "strides = [1, 1], pads = [1, 1, 1, 1], dilations = [1, 1], group = " + m +
+         ", x_scale = 0.03125, x_zero_point = " + std::to_string(zero) +
+         ", y_type = 1}\n  output %y\n}";
+}
+
 std::string Gemm(Dice& dice) {
   const std::int64_t m = dice.Size(9);
   const std::int64_t n = dice.Size(40);
@@ -221,9 +246,9 @@ std::string Softmax(Dice& dice) {
 
 const std::map<std::string, std::string (*)(Dice&)>& Makers() {
   static const std::map<std::string, std::string (*)(Dice&)> makers = {
-      {"conv", Conv},     {"fused_conv", FusedConv}, {"pool", Pool},
-      {"gemm", Gemm},     {"concat", Concat},        {"matmul", MatMul},
-      {"binary", Binary}, {"unary", Unary},          {"softmax", Softmax},
+      {"conv", Conv},       {"fused_conv", FusedConv}, {"pool", Pool},     {"gemm", Gemm},
+      {"concat", Concat},   {"matmul", MatMul},        {"binary", Binary}, {"unary", Unary},
+      {"softmax", Softmax}, {"quantized", Quantized},
   };
   return makers;
 }

@@ -12,10 +12,10 @@ struct GeneratedCase {
   std::string text;
 };
 
-/// `count` small graphs of one node of a kind ("conv", "fused_conv", "pool", "gemm", "matmul",
-/// "binary", "unary", "softmax", "concat"): odd and uneven sizes, groups, dilations, uneven
-/// padding, broadcasting, and now and then a dimension of size 0. The same seed gives the same
-/// graphs.
+/// `count` small graphs of a kind: of one node ("conv", "fused_conv", "pool", "gemm", "matmul",
+/// "binary", "unary", "softmax", "concat") or of one between conversions ("quantized"): odd and
+/// uneven sizes, groups, dilations, uneven padding, broadcasting, and now and then a dimension of
+/// size 0. The same seed gives the same graphs.
 [[nodiscard]] std::vector<GeneratedCase> GenerateCases(const std::string& kind, std::uint64_t seed,
                                                        int count);
 
