@@ -129,15 +129,19 @@ std::optional<PerChannelAffine> ReadAffine(const Graph& graph, const Node& node,
 std::optional<Tensor> ScaledWeights(const Layer& layer, const std::vector<double>& factor) {
   Tensor scaled = *layer.weights;
   const Dims& dims = scaled.dims();
-  const std::int64_t inner =
-      ElementCount(std::span<const std::int64_t>(dims).subspan(layer.channel_axis + 1));
+  const auto inner = static_cast<std::size_t>(
+      ElementCount(std::span<const std::int64_t>(dims).subspan(layer.channel_axis + 1)));
   const auto values = scaled.MutableValues<float>();
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    const auto channel =
-        static_cast<std::size_t>(static_cast<std::int64_t>(i) / inner % layer.channels);
-    values[i] = static_cast<float>(values[i] * factor[channel]);
-    if (!std::isfinite(values[i])) return std::nullopt;
+  if (values.empty()) return scaled;
+  bool finite = true;
+  for (std::size_t first = 0, channel = 0; first < values.size(); first += inner, ++channel) {
+    const double f = factor[channel % factor.size()];
+    for (float& value : values.subspan(first, inner)) {
+      value = static_cast<float>(value * f);
+      finite = finite && std::isfinite(value);
+    }
   }
+  if (!finite) return std::nullopt;
   return scaled;
 }
 

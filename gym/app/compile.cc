@@ -1,4 +1,5 @@
 #include <cstdio>
+#include <limits>
 #include <map>
 #include <memory>
 #include <set>
@@ -6,6 +7,7 @@
 #include <vector>
 
 #include <CLI/CLI.hpp>
+#include <malloc.h>
 
 #include "compiler/pipeline/artefact.h"
 #include "compiler/pipeline/batch.h"
@@ -51,7 +53,15 @@ std::string Precisions(const ArtefactManifest& manifest) {
   return text;
 }
 
+// Weights are copied several times on the way. Memory that was given back to the system comes again
+// page by page, which took a third of the time of large models; so it is kept.
+void KeepFreedMemory() {
+  (void)mallopt(M_MMAP_MAX, 0);
+  (void)mallopt(M_TRIM_THRESHOLD, std::numeric_limits<int>::max());
+}
+
 void CompileModel(const Options& options) {
+  KeepFreedMemory();
   const TargetRegistry targets = MakeTargets();
   Strategy strategy;
   if (!options.strategy.empty()) {

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <span>
 #include <utility>
 
 #include "compiler/targets/native/conv_problem.h"
@@ -188,8 +189,11 @@ void LowerDirectConv(Lowering& lowering, const Group& group, const ConvProblem& 
                         .dilation_w = window.dilations[1]};
   const PackedWeights packed = PackWeights(
       lowering, product, tile,
-      [&](std::int64_t g, std::int64_t c, std::int64_t k, std::int64_t kh, std::int64_t kw) {
-        return problem.weight(g * product.channels + c, k, kh * product.kernel_w + kw);
+      [&](std::int64_t g, std::int64_t c, std::int64_t kh, std::int64_t kw, std::span<float> out) {
+        std::int64_t k = 0;
+        for (float& w : out) {
+          w = problem.weight(g * product.channels + c, k++, kh * product.kernel_w + kw);
+        }
       });
   KernelWriter writer = lowering.Writer("conv");
   Body body = ProductBody(writer, lowering.unit(), product, tile, packed, epilogue);

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <optional>
+#include <span>
 #include <utility>
 
 #include "compiler/targets/native/product.h"
@@ -112,12 +113,15 @@ void AddPhase(Lowering& lowering, const Group& group, const Transposed& conv, co
   const std::span<const float> weights = conv.weights->Values<float>();
   const PackedWeights packed = PackWeights(
       lowering, product, tile,
-      [&](std::int64_t g, std::int64_t c, std::int64_t k, std::int64_t kh, std::int64_t kw) {
-        const std::int64_t channel = (g * product.depth() + k) * product.channels + c;
+      [&](std::int64_t g, std::int64_t c, std::int64_t kh, std::int64_t kw, std::span<float> out) {
         const std::int64_t tap_h = h.tap - kh * window.strides[0];
         const std::int64_t tap_w = w.tap - kw * window.strides[1];
-        const std::int64_t at = (channel * window.kernel[0] + tap_h) * window.kernel[1] + tap_w;
-        return weights[static_cast<std::size_t>(at)];
+        std::int64_t channel = g * product.depth() * product.channels + c;
+        for (float& weight : out) {
+          const std::int64_t at = (channel * window.kernel[0] + tap_h) * window.kernel[1] + tap_w;
+          weight = weights[static_cast<std::size_t>(at)];
+          channel += product.channels;
+        }
       });
   KernelWriter writer = lowering.Writer("conv_transpose");
   Body body = ProductBody(writer, lowering.unit(), product, tile, packed, epilogue);

@@ -1,4 +1,5 @@
 #include <optional>
+#include <span>
 #include <utility>
 
 #include "compiler/targets/native/product.h"
@@ -114,13 +115,16 @@ bool LowerGemm(Lowering& lowering, const Group& group) {
   const Product product{
       .x = *x, .x_zero = gemm->x_zero, .slack = lowering.HasSlack(*x), .channels = gemm->channels};
   const TileSchedule tile = (chosen ? *chosen : DefaultGemm(gemm->shape, lowering.unit())).tile;
-  const PackedWeights packed = PackWeights(
-      lowering, product, tile,
-      [&](std::int64_t /*g*/, std::int64_t c, std::int64_t k, std::int64_t /*kh*/,
-          std::int64_t /*kw*/) {
-        const std::int64_t at = gemm->transposed ? c * gemm->depth + k : k * gemm->channels + c;
-        return WeightAtIndex(*gemm->weights, static_cast<std::size_t>(at));
-      });
+  const PackedWeights packed =
+      PackWeights(lowering, product, tile,
+                  [&](std::int64_t /*g*/, std::int64_t c, std::int64_t /*kh*/, std::int64_t /*kw*/,
+                      std::span<float> out) {
+                    std::int64_t at = gemm->transposed ? c * gemm->depth : c;
+                    for (float& w : out) {
+                      w = WeightAtIndex(*gemm->weights, static_cast<std::size_t>(at));
+                      at += gemm->transposed ? 1 : gemm->channels;
+                    }
+                  });
   KernelWriter writer = lowering.Writer("gemm");
   Body body = ProductBody(writer, lowering.unit(), product, tile, packed, epilogue);
   const double flops = 2.0 * static_cast<double>(rows) * static_cast<double>(gemm->depth) *

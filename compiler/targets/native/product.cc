@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <utility>
+#include <vector>
 
 #include "compiler/base/error.h"
 
@@ -345,23 +346,26 @@ void EachChannel(const Product& product, int lanes, const ChannelTiles& tiles, c
 }  // namespace
 
 PackedWeights PackWeights(Lowering& lowering, const Product& product, const TileSchedule& tile,
-                          const WeightAt& at) {
+                          const ReadWeights& read) {
   const int lanes = lowering.unit().lanes;
   const ChannelTiles tiles(product.channels, lanes, tile.vectors);
   const std::int64_t padded = product.groups() * tiles.padded(lanes);
   const std::int64_t step = product.step();
   PackedWeights packed;
+  std::vector<float> row(static_cast<std::size_t>(product.depth()));
   const auto fill = [&](auto out, const auto& as) {
     EachChannel(product, lanes, tiles,
                 [&](std::int64_t g, std::int64_t c, std::int64_t position, std::int64_t stride) {
                   for (std::int64_t kh = 0; kh < product.kernel_h; ++kh) {
                     for (std::int64_t kw = 0; kw < product.kernel_w; ++kw) {
-                      for (std::int64_t k = 0; k < product.depth(); ++k) {
-                        const std::int64_t run = kh * product.runs() + (product.joined() ? 0 : kw);
-                        const std::int64_t entry = product.joined() ? kw * product.depth() + k : k;
-                        const std::int64_t steps = run * product.run_steps() + entry / step;
-                        out[static_cast<std::size_t>(position + steps * stride + entry % step)] =
-                            as(at(g, c, k, kh, kw));
+                      read(g, c, kh, kw, row);
+                      const std::int64_t run = kh * product.runs() + (product.joined() ? 0 : kw);
+                      const std::int64_t first = position + run * product.run_steps() * stride;
+                      std::int64_t entry = product.joined() ? kw * product.depth() : 0;
+                      for (const float w : row) {
+                        const std::int64_t at = first + entry / step * stride + entry % step;
+                        out[static_cast<std::size_t>(at)] = as(w);
+                        ++entry;
                       }
                     }
                   }
@@ -392,9 +396,8 @@ PackedWeights PackWeights(Lowering& lowering, const Product& product, const Tile
                   std::int64_t sum = 0;
                   for (std::int64_t kh = 0; kh < product.kernel_h; ++kh) {
                     for (std::int64_t kw = 0; kw < product.kernel_w; ++kw) {
-                      for (std::int64_t k = 0; k < product.depth(); ++k) {
-                        sum += static_cast<std::int64_t>(at(g, c, k, kh, kw));
-                      }
+                      read(g, c, kh, kw, row);
+                      for (const float w : row) sum += static_cast<std::int64_t>(w);
                     }
                   }
                   out[static_cast<std::size_t>(g * tiles.padded(lanes) + c)] =

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <span>
 
 #include "compiler/targets/native/epilogue.h"
 #include "compiler/targets/native/schedule.h"
@@ -69,11 +70,11 @@ struct PackedWeights {
   View weights;
   View start;  ///< bytes: what the sums of each channel start from, i32, tiles as above
 };
-/// `at` gives W[g, c, k, kh, kw].
-using WeightAt = std::function<float(std::int64_t g, std::int64_t c, std::int64_t k,
-                                     std::int64_t kh, std::int64_t kw)>;
+/// Writes W[g, c, k, kh, kw] for all k to `out`.
+using ReadWeights = std::function<void(std::int64_t g, std::int64_t c, std::int64_t kh,
+                                       std::int64_t kw, std::span<float> out)>;
 [[nodiscard]] PackedWeights PackWeights(Lowering& lowering, const Product& product,
-                                        const TileSchedule& tile, const WeightAt& at);
+                                        const TileSchedule& tile, const ReadWeights& read);
 
 /// The loops: register tiles of tile.columns pixels by tile.vectors vectors of channels, all of the
 /// depth summed in registers. Views of the epilogue have dims n, g, c, h, w. `kind` is that of the

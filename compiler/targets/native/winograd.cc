@@ -1,6 +1,9 @@
+#include <algorithm>
 #include <array>
+#include <cstddef>
 #include <span>
 #include <utility>
+#include <vector>
 
 #include "compiler/base/error.h"
 #include "compiler/targets/native/conv_problem.h"
@@ -72,8 +75,11 @@ std::vector<Expr> BothSides(KernelWriter& writer, const std::vector<Expr>& squar
   return result;
 }
 
-/// G w G' for one 3x3 window, in double.
-std::vector<double> FilterTransform(std::span<const double> w, std::size_t side) {
+constexpr std::size_t kMaxSide = 6;
+
+/// G w G' for one 3x3 window, in double; side * side values, row by row.
+std::array<double, kMaxSide * kMaxSide> FilterTransform(std::span<const float> w,
+                                                        std::size_t side) {
   constexpr std::array<std::array<double, 3>, 4> kG2 = {
       {{1, 0, 0}, {0.5, 0.5, 0.5}, {0.5, -0.5, 0.5}, {0, 0, 1}}};
   constexpr std::array<std::array<double, 3>, 6> kG4 = {{{1.0 / 4, 0, 0},
@@ -82,16 +88,40 @@ std::vector<double> FilterTransform(std::span<const double> w, std::size_t side)
                                                          {1.0 / 24, 1.0 / 12, 1.0 / 6},
                                                          {1.0 / 24, -1.0 / 12, 1.0 / 6},
                                                          {0, 0, 1}}};
-  const auto g = [&](std::size_t i, std::size_t k) { return side == 4 ? kG2[i][k] : kG4[i][k]; };
-  std::vector<double> u(side * side);
+  const std::array<double, 3>* g = side == 4 ? kG2.data() : kG4.data();
+  std::array<double, kMaxSide * kMaxSide> u{};
   for (std::size_t i = 0; i < side; ++i) {
+    std::array<double, 3> row{};  // of G w
+    for (std::size_t b = 0; b < 3; ++b) {
+      row[b] = g[i][0] * w[b] + g[i][1] * w[3 + b] + g[i][2] * w[6 + b];
+    }
     for (std::size_t j = 0; j < side; ++j) {
-      for (std::size_t a = 0; a < 3; ++a) {
-        for (std::size_t b = 0; b < 3; ++b) u[i * side + j] += g(i, a) * w[a * 3 + b] * g(j, b);
-      }
+      u[i * side + j] = row[0] * g[j][0] + row[1] * g[j][1] + row[2] * g[j][2];
     }
   }
   return u;
+}
+
+/// All windows of `weights` transformed: [side * side, count]. Some at a time, as so many streams a
+/// power of two apart would push each other out of the cache.
+std::vector<float> TransformedFilters(std::span<const float> weights, std::size_t side) {
+  constexpr std::size_t kAtATime = 64;
+  const std::size_t count = weights.size() / 9;
+  const std::size_t points = side * side;
+  std::vector<float> all(points * count);
+  std::array<std::array<float, kAtATime>, kMaxSide * kMaxSide> some{};
+  for (std::size_t first = 0; first < count; first += kAtATime) {
+    const std::size_t here = std::min(kAtATime, count - first);
+    for (std::size_t i = 0; i < here; ++i) {
+      const auto u = FilterTransform(weights.subspan((first + i) * 9, 9), side);
+      for (std::size_t p = 0; p < points; ++p) some[p][i] = static_cast<float>(u[p]);
+    }
+    for (std::size_t p = 0; p < points; ++p) {
+      std::copy_n(some[p].begin(), here,
+                  all.begin() + static_cast<std::ptrdiff_t>(p * count + first));
+    }
+  }
+  return all;
 }
 
 /// Transformed tiles in scratch memory, seen as [1, side*side*channels, 1, tiles].
@@ -124,26 +154,15 @@ void LowerWinograd(Lowering& lowering, const Group& group, const ConvProblem& pr
   const View out = TileMemory(lowering, points, channels, tiles);
   const Product product{.x = SplitGroups(in, points), .channels = channels};
   const TileSchedule& tile = problem.schedule.tile;
-  std::vector<double> transformed;
+  std::vector<float> filters;  // made when they are asked for: kernels alone need none
   const PackedWeights packed =
       PackWeights(lowering, product, tile,
-                  [&](std::int64_t point, std::int64_t c, std::int64_t k, std::int64_t /*kh*/,
-                      std::int64_t /*kw*/) {
-                    if (transformed.empty()) {
-                      const std::span<const float> values = problem.weights->Values<float>();
-                      transformed.resize(static_cast<std::size_t>(points * channels * depth));
-                      for (std::int64_t i = 0; i < channels * depth; ++i) {
-                        const auto w = values.subspan(static_cast<std::size_t>(i * 9), 9);
-                        const std::vector<double> u =
-                            FilterTransform(std::vector<double>(w.begin(), w.end()), side);
-                        for (std::int64_t p = 0; p < points; ++p) {
-                          transformed[static_cast<std::size_t>(p * channels * depth + i)] =
-                              u[static_cast<std::size_t>(p)];
-                        }
-                      }
-                    }
-                    const std::int64_t i = (point * channels + c) * depth + k;
-                    return static_cast<float>(transformed[static_cast<std::size_t>(i)]);
+                  [&](std::int64_t point, std::int64_t c, std::int64_t /*kh*/, std::int64_t /*kw*/,
+                      std::span<float> row) {
+                    if (filters.empty())
+                      filters = TransformedFilters(problem.weights->Values<float>(), side);
+                    const std::int64_t at = (point * channels + c) * depth;
+                    std::copy_n(filters.begin() + at, row.size(), row.begin());
                   });
 
   KernelWriter writer = lowering.Writer("winograd");
