@@ -146,7 +146,8 @@ void Quantize(Options options) {
                         .sensitivity = {}};
   if (!options.samples.test_images.empty()) {
     const TestJudge judge(LoadTest(options.samples, graph), graph, options.run, targets);
-    report.quality = judge.Judge(applied);
+    Judged& judged = report.quality.emplace();
+    judged.quality = judge.Judge(applied, judged.cosine);
     if (!options.sensitivity.empty())
       MeasureSensitivity(options, graph, base, samples, judge, report);
   }

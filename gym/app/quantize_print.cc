@@ -119,7 +119,10 @@ void PrintQuantizeTable(const QuantizeReport& report) {
   }
   PrintPairs(report);
   PrintCorrelation(report);
-  if (report.quality) PrintQuality(*report.quality);
+  if (report.quality) {
+    PrintQuality(report.quality->quality);
+    std::printf("cosine of the outputs %.5f\n", report.quality->cosine);
+  }
 }
 
 void PrintQuantizeJson(const QuantizeReport& report) {
@@ -149,7 +152,10 @@ void PrintQuantizeJson(const QuantizeReport& report) {
                         {"cpu_has_vnni", report.has_vnni},
                         {"layers", std::move(layers)},
                         {"smoothed", std::move(smoothed)}};
-  if (report.quality) all["quality"] = QualityJson(*report.quality);
+  if (report.quality) {
+    all["quality"] = QualityJson(report.quality->quality);
+    all["quality"]["cosine"] = report.quality->cosine;
+  }
   std::printf("%s\n", all.dump(2).c_str());
 }
 

@@ -14,7 +14,7 @@ namespace msc::gym {
 /// Outputs of a model beside those of the f32 model.
 struct Judged {
   cost::Quality quality;
-  double cosine = 1;  ///< mean over samples
+  double cosine = 1;  ///< of the first outputs, mean over samples
 };
 struct SensitivityRow {
   std::string layer;
@@ -31,7 +31,7 @@ struct QuantizeReport {
   std::vector<SmoothedValue> smoothed;
   std::map<std::string, std::string> achieved;  ///< by layer: what it runs in there
   bool has_vnni = true;                         ///< of this machine
-  std::optional<cost::Quality> quality;         ///< where samples to test on were given
+  std::optional<Judged> quality;                ///< where samples to test on were given
   std::vector<SensitivityRow> sensitivity;      ///< where it was asked for
 };
 
