@@ -35,10 +35,11 @@ void SaveGraph(const Graph& graph, const std::string& stem);
 /// tell where it came from.
 [[nodiscard]] std::string GraphHash(const Graph& graph);
 
-/// As GraphHash, but whatever the names and the values of weights: of constants of more than 64
-/// elements that are not i64, bool or strings, type and dims alone count. What has the same takes
-/// the same time to compute. Names inside nested graphs count; InternalError where one of those
-/// reads values around it.
+/// As GraphHash, but whatever the names and the values of weights: of constants of more than 16
+/// elements that are not i64, bool or strings, type and dims alone count. Of scales that only
+/// QuantizeLinear and DequantizeLinear read it counts which are equal, which are 1 and which are
+/// subnormal or near overflow. What has the same takes the same time to compute. Names inside
+/// nested graphs count; InternalError where one of those reads values around it.
 [[nodiscard]] std::string StructureHash(const Graph& graph);
 
 }  // namespace msc

@@ -1,7 +1,9 @@
 #include <algorithm>
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <map>
+#include <set>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -192,6 +194,44 @@ Graph Renamed(const Graph& graph) {
   return copy;
 }
 
+/// Whether a scale's value changes no more than results: lowering asks whether scales are equal, or
+/// 1, or whether they might overflow.
+bool IsUsualScale(const Tensor& scale) {
+  if (scale.dtype() != DType::kF32) return false;
+  const auto values = scale.Values<float>();
+  return std::all_of(values.begin(), values.end(), [](float value) {
+    return value >= std::numeric_limits<float>::min() &&
+           value <= std::numeric_limits<float>::max() / 512.0F && value != 1.0F;
+  });
+}
+
+/// Numbers of the tensors that are read as scales of QuantizeLinear and DequantizeLinear alone, in
+/// the order in which nodes name them: equal ones have the same number.
+std::map<const Tensor*, std::size_t> NumberScales(const Graph& graph) {
+  constexpr std::size_t kScale = 1;
+  std::map<const Tensor*, std::size_t> numbers;
+  std::map<std::string, std::size_t> known;
+  std::set<const Tensor*> others;
+  for (const NodeId id : graph.order()) {
+    const Node& node = graph.node(id);
+    const bool narrows = node.Is("QuantizeLinear") || node.Is("DequantizeLinear");
+    for (std::size_t i = 0; i < node.inputs.size(); ++i) {
+      if (node.inputs[i] == kNoValue) continue;
+      const TensorPtr tensor = graph.constant(node.inputs[i]);
+      if (tensor == nullptr) continue;
+      if (narrows && i == kScale && IsUsualScale(*tensor)) {
+        const std::string value = ToString(tensor->dims()) + TensorDigest(*tensor);
+        numbers.emplace(tensor.get(), known.emplace(value, known.size()).first->second);
+      } else {
+        others.insert(tensor.get());
+      }
+    }
+  }
+  for (const ValueId id : graph.outputs()) others.insert(graph.constant(id).get());
+  for (const Tensor* tensor : others) numbers.erase(tensor);
+  return numbers;
+}
+
 /// Collects tensors, equal ones once.
 class TensorTable {
  public:
@@ -246,14 +286,19 @@ std::string GraphHash(const Graph& graph) {
 }
 
 std::string StructureHash(const Graph& graph) {
-  constexpr std::int64_t kWeights = 64;
+  // Parameters of operators are shorter: the longest are the bounds of Resize's region.
+  constexpr std::int64_t kWeights = 16;
+  const std::map<const Tensor*, std::size_t> scales = NumberScales(graph);
   const GraphWriter writer(
-      [](const Tensor& tensor) {
+      [&](const Tensor& tensor) {
         const DType dtype = tensor.dtype();
         const bool weights = ElementCount(tensor.dims()) > kWeights && dtype != DType::kI64 &&
                              dtype != DType::kBool && dtype != DType::kString;
-        return std::string(Name(dtype)) + ToString(tensor.dims()) +
-               (weights ? "" : TensorDigest(tensor));
+        const std::string type = std::string(Name(dtype)) + ToString(tensor.dims());
+        if (const auto it = scales.find(&tensor); it != scales.end()) {
+          return type + " scale " + std::to_string(it->second);
+        }
+        return type + (weights ? "" : TensorDigest(tensor));
       },
       Purpose::kHash);
   return Sha256Hex(writer.Write(Renamed(graph)).dump());

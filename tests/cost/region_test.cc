@@ -296,6 +296,33 @@ TEST(Structure, DoesNotDependOnNamesAndWeights) {
   EXPECT_NE(StructureHash(clipped), six) << "a bound is not a weight";
 }
 
+TEST(Structure, KnowsScalesByWhichAreEqual) {
+  const auto hash = [](float first, float second, const std::string& extra = "") {
+    Graph graph = Parse(R"(graph g {
+      input %x : f32[4]
+      const %a : f32[] = [0.5]
+      const %b : f32[] = [0.5]
+      const %zero : i8[] = [0]
+      %q = QuantizeLinear(%x, %a, %zero) @q
+      %y = DequantizeLinear(%q, %b, %zero) @d
+      )" + extra + R"(
+      output %y
+    })");
+    for (const auto& [name, value] : {std::pair{"a", first}, std::pair{"b", second}}) {
+      graph.SetConstant(graph.FindValue(name),
+                        std::make_shared<Tensor>(Tensor::From<float>(DType::kF32, {}, {{value}})));
+    }
+    return StructureHash(graph);
+  };
+  EXPECT_EQ(hash(0.25F, 0.5F), hash(0.125F, 0.75F));
+  EXPECT_EQ(hash(0.25F, 0.25F), hash(0.75F, 0.75F));
+  EXPECT_NE(hash(0.25F, 0.5F), hash(0.25F, 0.25F)) << "those are cancelled";
+  EXPECT_NE(hash(1, 0.5F), hash(0.25F, 0.5F)) << "nothing is multiplied by one";
+  EXPECT_NE(hash(1e-40F, 0.5F), hash(0.25F, 0.5F)) << "refused by some";
+  const std::string also_added = "%z = Add(%x, %a) @add\noutput %z";
+  EXPECT_NE(hash(0.25F, 0.5F, also_added), hash(0.125F, 0.5F, also_added)) << "not only a scale";
+}
+
 TEST(Source, CutsRegionsWithWhatTheStrategyAdded) {
   Strategy strategy;
   for (const char* layer : {"conv1", "conv2", "conv3"}) strategy.quantize.layers[layer] = "bf16";
