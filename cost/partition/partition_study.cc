@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cmath>
 #include <cstdio>
 #include <numeric>
 #include <set>
@@ -10,7 +9,7 @@
 
 #include "compiler/base/error.h"
 #include "compiler/partition/generate/generate.h"
-#include "compiler/partition/search/bounds.h"
+#include "cost/partition/lazy_study.h"
 
 namespace msc::cost {
 namespace {
@@ -20,9 +19,6 @@ using Progress = std::function<void(const std::string&)>;
 using Stop = std::function<bool()>;
 
 constexpr double kNanosPerMicro = 1e3;
-/// Lazy measuring ends where the best cover of what is known is proven to be that near to the best:
-/// single costs are no more exact.
-constexpr double kLazyGap = 0.03;
 
 double SecondsSince(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
@@ -94,46 +90,6 @@ class Measurer {
   const Progress& progress_;
   const Stop& stop_;
 };
-
-/// The same problem with boundaries priced into the candidates: whatever a region makes that others
-/// read crosses one.
-CoverProblem WithBoundaries(const CoverProblem& problem, const BoundaryCost& boundary) {
-  CoverProblem priced = problem;
-  for (Candidate& candidate : priced.candidates) {
-    if (!candidate.cost.known()) continue;
-    double bytes = 0;
-    for (const FlowIndex tensor : TensorsOut(problem.flow, candidate.nodes)) {
-      bytes += static_cast<double>(problem.flow.tensor(tensor).bytes);
-    }
-    candidate.cost = Cost::Micros(candidate.cost.micros() + boundary.micros_per_region +
-                                  boundary.micros_per_byte * bytes);
-  }
-  return priced;
-}
-
-/// See BoundaryCost.
-double ScaleOf(const std::vector<TimedPlan>& plans) {
-  constexpr double kMost = 1.25;
-  const TimedPlan* fastest = nullptr;
-  for (const TimedPlan& plan : plans) {
-    if (!plan.chosen.empty() || !plan.measured_micros || !plan.predicted_micros) continue;
-    if (fastest == nullptr || *plan.measured_micros < *fastest->measured_micros) fastest = &plan;
-  }
-  if (fastest == nullptr || *fastest->predicted_micros <= 0) return 1;
-  return std::clamp(*fastest->measured_micros / *fastest->predicted_micros, 1 / kMost, kMost);
-}
-
-double BytesHandedOver(const CoverProblem& problem, const std::vector<std::uint32_t>& chosen) {
-  double bytes = 0;
-  for (const std::uint32_t i : chosen) {
-    for (const FlowIndex tensor : TensorsOut(problem.flow, problem.candidates[i].nodes)) {
-      if (!problem.flow.tensor(tensor).leaves) {
-        bytes += static_cast<double>(problem.flow.tensor(tensor).bytes);
-      }
-    }
-  }
-  return bytes;
-}
 
 class Study {
  public:
@@ -226,20 +182,7 @@ class Study {
     result_.distinct = std::set(alike.begin(), alike.end()).size();
     if (options_.lazy) {
       Measurer measure(problem_, costs_, progress_, stop_);
-      const std::vector<std::uint32_t> units = UnitCandidates(problem_.candidates);
-      // Whole graphs say most about what being together saves, and are to be timed anyway.
-      std::vector<std::uint32_t> asked_first = units;
-      for (std::uint32_t i = 0; i < problem_.candidates.size(); ++i) {
-        if (problem_.candidates[i].nodes.Count() == problem_.flow.size()) asked_first.push_back(i);
-      }
-      const Result<Cover> cover = FindCoverLazily(problem_, std::ref(measure), Searching(),
-                                                  {.bounds = LearnBounds(problem_, units),
-                                                   .first = asked_first,
-                                                   .alike = alike,
-                                                   .part = 0.125,
-                                                   .gap = kLazyGap,
-                                                   .audit = 4,
-                                                   .audit_allows = 1});
+      const Result<Cover> cover = MeasureLazily(problem_, alike, Searching(), std::ref(measure));
       if (cover.ok()) {
         result_.lazy = cover.value().statistics;
       } else if (!Stopped()) {
@@ -444,42 +387,6 @@ void MeasureCandidates(CoverProblem& problem, RegionCosts& costs, const Progress
   std::iota(all.begin(), all.end(), 0U);
   const std::vector<Cost> found = Measurer(problem, costs, progress, stop)(all);
   for (const std::uint32_t i : all) problem.candidates[i].cost = found[i];
-}
-
-BoundaryCost FitBoundary(const CoverProblem& problem, const std::vector<TimedPlan>& plans) {
-  const double scale = ScaleOf(plans);
-  // Normal equations of y = a * regions + b * bytes, rows weighted by 1 / measured.
-  double aa = 0;
-  double ab = 0;
-  double bb = 0;
-  double ay = 0;
-  double by = 0;
-  for (const TimedPlan& plan : plans) {
-    if (plan.chosen.size() < 2 || !plan.measured_micros || !plan.predicted_micros) continue;
-    const double weight = 1 / *plan.measured_micros;
-    const double a = weight * static_cast<double>(plan.chosen.size() - 1);
-    const double b = weight * BytesHandedOver(problem, plan.chosen);
-    const double y = weight * (*plan.measured_micros / scale - *plan.predicted_micros);
-    aa += a * a;
-    ab += a * b;
-    bb += b * b;
-    ay += a * y;
-    by += b * y;
-  }
-  const auto alone = [](double xy, double xx) { return xx > 0 ? std::max(0.0, xy / xx) : 0.0; };
-  const double determinant = aa * bb - ab * ab;
-  if (determinant > 1e-9 * aa * bb) {
-    const BoundaryCost both{.scale = scale,
-                            .micros_per_region = (ay * bb - by * ab) / determinant,
-                            .micros_per_byte = (by * aa - ay * ab) / determinant};
-    if (both.micros_per_region >= 0 && both.micros_per_byte >= 0) return both;
-  }
-  // One of them is 0 at the least: the one whose absence explains more.
-  const BoundaryCost regions{
-      .scale = scale, .micros_per_region = alone(ay, aa), .micros_per_byte = 0};
-  const BoundaryCost bytes{
-      .scale = scale, .micros_per_region = 0, .micros_per_byte = alone(by, bb)};
-  return regions.micros_per_region * ay >= bytes.micros_per_byte * by ? regions : bytes;
 }
 
 std::vector<PartitionRegion> PlanOf(const CoverProblem& problem,

@@ -1,0 +1,28 @@
+#include "cost/partition/lazy_study.h"
+
+#include <vector>
+
+#include "compiler/partition/generate/generate.h"
+#include "compiler/partition/search/bounds.h"
+
+namespace msc::cost {
+
+Result<Cover> MeasureLazily(CoverProblem& problem, std::span<const std::uint32_t> alike,
+                            const SearchOptions& options, const CandidateMeter& measure) {
+  const std::vector<std::uint32_t> units = UnitCandidates(problem.candidates);
+  // Whole graphs say most about what being together saves, and are to be timed anyway.
+  std::vector<std::uint32_t> first = units;
+  for (std::uint32_t i = 0; i < problem.candidates.size(); ++i) {
+    if (problem.candidates[i].nodes.Count() == problem.flow.size()) first.push_back(i);
+  }
+  return FindCoverLazily(problem, measure, options,
+                         {.bounds = LearnBounds(problem, units),
+                          .first = first,
+                          .alike = {alike.begin(), alike.end()},
+                          .part = 0.125,
+                          .gap = kLazyGap,
+                          .audit = 4,
+                          .audit_allows = 1});
+}
+
+}  // namespace msc::cost
