@@ -1,7 +1,7 @@
 #pragma once
 
 // Typed configuration: a struct lists its fields once, and that list gives JSON in and out, bounds,
-// unknown-key errors and help. Include from .cc files only: it brings json.hpp.
+// unknown-key errors and help.
 //
 //   struct LatencyConfig {
 //     int rounds = 30;
@@ -10,9 +10,10 @@
 //       visit("rounds", self.rounds, "interleaved rounds", Within{1, 10000});
 //     }
 //   };
+//
+// A file that calls WriteJson includes <nlohmann/json.hpp>; the others compile faster without.
 
-#include <algorithm>
-#include <cmath>
+#include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <map>
@@ -23,9 +24,9 @@
 #include <utility>
 #include <vector>
 
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 
-#include "compiler/base/error.h"
+#include "compiler/base/json_value.h"
 #include "compiler/base/within.h"
 
 namespace msc {
@@ -54,109 +55,59 @@ template <class T>
 void ReadJson(const nlohmann::json& json, const std::string& path, T& value,
               const Within& within = {});
 
-template <class T>
-[[nodiscard]] nlohmann::json WriteJson(const T& value);
-
 namespace detail {
 
-inline std::string Join(const std::string& path, std::string_view key) {
-  return path.empty() ? std::string(key) : path + "." + std::string(key);
-}
-
-[[noreturn]] inline void Refuse(const std::string& path, const std::string& wanted,
-                                const nlohmann::json& got) {
-  std::string text = got.dump(-1, ' ', true, nlohmann::json::error_handler_t::replace);
-  if (text.size() > 60) text = text.substr(0, 57) + "...";
-  throw UserError("'" + path + "' must be " + wanted + ", not " + text);
-}
-
 struct Reader {
-  const nlohmann::json& json;
+  const Members& members;
   const std::string& path;
   std::vector<std::string_view> known;
 
   template <class T>
-  void operator()(std::string_view key, T& value, std::string_view /*help*/, Within within = {}) {
+  void operator()(std::string_view key, T& value, std::string_view /*help*/,
+                  const Within& within = {}) {
     known.push_back(key);
-    const auto it = json.find(key);
-    if (it != json.end()) ReadJson(*it, Join(path, key), value, within);
+    for (const auto& [name, json] : members) {
+      if (name == key) ReadJson(*json, Join(path, key), value, within);
+    }
   }
 };
 
-struct Writer {
-  nlohmann::json& json;
-
-  template <class T>
-  void operator()(std::string_view key, const T& value, std::string_view /*help*/,
-                  const Within& /*within*/ = {}) {
-    json[std::string(key)] = WriteJson(value);
-  }
-};
-
-}  // namespace detail
-
-namespace detail {
+template <class T>
+void ReadStruct(const nlohmann::json& json, const std::string& path, T& value) {
+  const Members members = MembersOf(json, path);
+  Reader reader{members, path, {}};
+  T::Fields(value, reader);
+  RefuseUnknown(members, path, reader.known);
+}
 
 template <class T>
 void ReadList(const nlohmann::json& json, const std::string& path, std::vector<T>& value,
               const Within& within) {
-  if (!json.is_array()) Refuse(path, "a list", json);
+  const auto items = ItemsOf(json, path);
   value.clear();
-  for (std::size_t i = 0; i < json.size(); ++i) {
-    ReadJson(json[i], path + "[" + std::to_string(i) + "]", value.emplace_back(), within);
+  for (std::size_t i = 0; i < items.size(); ++i) {
+    ReadJson(*items[i], path + "[" + std::to_string(i) + "]", value.emplace_back(), within);
   }
 }
 
 template <class T>
 void ReadMap(const nlohmann::json& json, const std::string& path, std::map<std::string, T>& value,
              const Within& within) {
-  if (!json.is_object()) Refuse(path, "an object", json);
+  const Members members = MembersOf(json, path);
   value.clear();
-  for (const auto& [key, item] : json.items()) {
-    ReadJson(item, Join(path, key), value[key], within);
+  for (const auto& [key, item] : members) {
+    ReadJson(*item, Join(path, key), value[std::string(key)], within);
   }
 }
 
-inline void ReadString(const nlohmann::json& json, const std::string& path, std::string& value,
-                       const Within& within) {
-  if (!json.is_string()) Refuse(path, within.choices.empty() ? "a string" : within.Text(), json);
-  value = json.get<std::string>();
-  if (!within.Allows(value)) Refuse(path, within.Text(), json);
-}
-
 template <class T>
-void ReadInteger(const nlohmann::json& json, const std::string& path, T& value,
-                 const Within& within) {
-  if (!json.is_number_integer()) Refuse(path, "an integer", json);
-  const bool fits = json.is_number_unsigned() ? std::in_range<T>(json.get<std::uint64_t>())
-                                              : std::in_range<T>(json.get<std::int64_t>());
-  if (!fits || !within.Allows(json.get<double>())) {
-    Refuse(path, within.Text("an integer that fits"), json);
-  }
-  value = json.get<T>();
-}
-
-template <class T>
-void ReadFloat(const nlohmann::json& json, const std::string& path, T& value,
-               const Within& within) {
-  if (!json.is_number()) Refuse(path, "a number", json);
-  const auto wide = json.get<double>();
-  if (!within.Allows(wide) || std::abs(wide) > std::numeric_limits<T>::max()) {
-    Refuse(path, within.Text(), json);
-  }
-  value = static_cast<T>(wide);
-}
-
-template <class T>
-void ReadStruct(const nlohmann::json& json, const std::string& path, T& value) {
-  if (!json.is_object()) Refuse(path, "an object", json);
-  Reader reader{json, path, {}};
-  T::Fields(value, reader);
-  for (const auto& [key, item] : json.items()) {
-    if (std::find(reader.known.begin(), reader.known.end(), key) != reader.known.end()) continue;
-    std::string known;
-    for (const auto name : reader.known) known += (known.empty() ? "" : ", ") + std::string(name);
-    throw UserError("unknown key '" + Join(path, key) + "'; known here: " + known);
+[[nodiscard]] T ReadInteger(const nlohmann::json& json, const std::string& path,
+                            const Within& within) {
+  using Limits = std::numeric_limits<T>;
+  if constexpr (std::is_signed_v<T>) {
+    return static_cast<T>(ReadSigned(json, path, within, Limits::min(), Limits::max()));
+  } else {
+    return static_cast<T>(ReadUnsigned(json, path, within, Limits::max()));
   }
 }
 
@@ -165,7 +116,7 @@ void ReadStruct(const nlohmann::json& json, const std::string& path, T& value) {
 template <class T>
 void ReadJson(const nlohmann::json& json, const std::string& path, T& value, const Within& within) {
   if constexpr (detail::IsOptional<T>::value) {
-    if (json.is_null()) {
+    if (detail::IsNull(json)) {
       value.reset();
     } else {
       ReadJson(json, path, value.emplace(), within);
@@ -175,39 +126,83 @@ void ReadJson(const nlohmann::json& json, const std::string& path, T& value, con
   } else if constexpr (detail::IsStringMap<T>::value) {
     detail::ReadMap(json, path, value, within);
   } else if constexpr (std::is_same_v<T, bool>) {
-    if (!json.is_boolean()) detail::Refuse(path, "true or false", json);
-    value = json.get<bool>();
+    value = detail::ReadBool(json, path);
   } else if constexpr (std::is_same_v<T, std::string>) {
-    detail::ReadString(json, path, value, within);
+    value = detail::ReadString(json, path, within);
   } else if constexpr (std::is_integral_v<T>) {
-    detail::ReadInteger(json, path, value, within);
+    value = detail::ReadInteger<T>(json, path, within);
   } else if constexpr (std::is_floating_point_v<T>) {
-    detail::ReadFloat(json, path, value, within);
+    value = static_cast<T>(detail::ReadDouble(json, path, within, std::numeric_limits<T>::max()));
   } else {
     detail::ReadStruct(json, path, value);
   }
 }
 
+namespace detail {
+
 template <class T>
-nlohmann::json WriteJson(const T& value) {
-  if constexpr (detail::IsOptional<T>::value) {
-    return value ? WriteJson(*value) : nlohmann::json();
-  } else if constexpr (detail::IsVector<T>::value) {
-    nlohmann::json list = nlohmann::json::array();
-    for (const auto& item : value) list.push_back(WriteJson(item));
-    return list;
-  } else if constexpr (detail::IsStringMap<T>::value) {
-    nlohmann::json object = nlohmann::json::object();
-    for (const auto& [key, item] : value) object[key] = WriteJson(item);
-    return object;
-  } else if constexpr (std::is_arithmetic_v<T> || std::is_same_v<T, std::string>) {
-    return value;
-  } else {
-    nlohmann::json object = nlohmann::json::object();
-    detail::Writer writer{object};
-    T::Fields(value, writer);
-    return object;
+void WriteTo(nlohmann::json& json, const T& value);
+
+struct Writer {
+  nlohmann::json& json;
+
+  template <class T>
+  void operator()(std::string_view key, const T& value, std::string_view /*help*/,
+                  const Within& /*within*/ = {}) {
+    WriteTo(AddMember(json, key), value);
   }
+};
+
+template <class T>
+void WriteTo(nlohmann::json& json, const T& value) {
+  if constexpr (IsOptional<T>::value) {
+    if (value) WriteTo(json, *value);
+  } else if constexpr (IsVector<T>::value) {
+    MakeList(json);
+    for (const auto& item : value) WriteTo(AddItem(json), item);
+  } else if constexpr (IsStringMap<T>::value) {
+    MakeObject(json);
+    for (const auto& [key, item] : value) WriteTo(AddMember(json, key), item);
+  } else if constexpr (std::is_same_v<T, bool> || std::is_same_v<T, std::string>) {
+    Write(json, value);
+  } else if constexpr (std::is_floating_point_v<T>) {
+    Write(json, double{value});
+  } else if constexpr (std::is_unsigned_v<T>) {
+    Write(json, std::uint64_t{value});
+  } else if constexpr (std::is_integral_v<T>) {
+    Write(json, std::int64_t{value});
+  } else {
+    MakeObject(json);
+    Writer writer{json};
+    T::Fields(value, writer);
+  }
+}
+
+}  // namespace detail
+
+/// Json is a parameter so that nlohmann's may be incomplete up to the call.
+template <class T, class Json = nlohmann::json>
+[[nodiscard]] Json WriteJson(const T& value) {
+  Json json;
+  detail::WriteTo(json, value);
+  return json;
+}
+
+/// Reads `text` as a T: ParseJson, then ReadJson over a default T.
+template <class T>
+[[nodiscard]] T FromJsonText(std::string_view text, const std::string& what) {
+  T value{};
+  ReadJson(*detail::SharedJson(text, what), "", value);
+  return value;
+}
+
+/// Canonical text: sorted keys, no spaces, shortest numbers that read back the same. UserError if a
+/// text in it is not UTF-8, which JSON cannot hold.
+template <class T>
+[[nodiscard]] std::string ToJsonText(const T& value, int indent = -1) {
+  const auto json = detail::NullJson();
+  detail::WriteTo(*json, value);
+  return detail::TextOf(*json, indent);
 }
 
 /// One configuration key, for help and documentation.
@@ -232,7 +227,7 @@ struct Describer {
       T::Fields(value, inner);
     } else {
       rows.push_back({.key = Join(path, key),
-                      .otherwise = WriteJson(value).dump(),
+                      .otherwise = ToJsonText(value),
                       .allowed = within.Text(""),
                       .help = std::string(help)});
     }
@@ -241,36 +236,13 @@ struct Describer {
 
 }  // namespace detail
 
-/// Every key of a T with its default, in the order in which its fields are listed.
+/// Every key of a T, in the order in which its fields are listed, with what `defaults` has there.
 template <class T>
-[[nodiscard]] std::vector<FieldHelp> DescribeFields() {
+[[nodiscard]] std::vector<FieldHelp> DescribeFields(const T& defaults = {}) {
   std::vector<FieldHelp> rows;
   detail::Describer describer{"", rows};
-  const T defaults{};
   T::Fields(defaults, describer);
   return rows;
-}
-
-/// Parses text that came from outside. Throws UserError naming `what` and the byte of the mistake.
-[[nodiscard]] nlohmann::json ParseJson(std::string_view text, const std::string& what);
-
-/// Reads `text` as a T: ParseJson, then ReadJson over a default T.
-template <class T>
-[[nodiscard]] T FromJsonText(std::string_view text, const std::string& what) {
-  T value{};
-  ReadJson(ParseJson(text, what), "", value);
-  return value;
-}
-
-/// Canonical text: sorted keys, no spaces, shortest numbers that read back the same. UserError if a
-/// text in it is not UTF-8, which JSON cannot hold.
-template <class T>
-[[nodiscard]] std::string ToJsonText(const T& value, int indent = -1) {
-  try {
-    return WriteJson(value).dump(indent);
-  } catch (const nlohmann::json::type_error&) {
-    throw UserError("a name or text is not UTF-8 and cannot be written as JSON");
-  }
 }
 
 }  // namespace msc

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include <nlohmann/json.hpp>
+
 #include "compiler/base/error.h"
 #include "compiler/base/fields.h"
 #include "compiler/base/hash.h"

@@ -1,7 +1,7 @@
 #pragma once
 
-// Typed options of targets. Include from .cc files only: it brings json.hpp. A target lists the
-// fields of a struct once, as in compiler/base/fields.h, and registers with KindOf:
+// Typed options of targets. A target lists the fields of a struct once, as in
+// compiler/base/fields.h, and registers with KindOf:
 //
 //   struct BlasOptions {
 //     std::string library = "openblas";
@@ -15,6 +15,7 @@
 #include <memory>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "compiler/base/fields.h"
 #include "compiler/targets/target.h"
@@ -23,28 +24,17 @@ namespace msc {
 
 namespace detail {
 
-/// Option texts as the JSON that ReadJson takes: bare words for strings, JSON for the rest.
-struct OptionTexts {
-  const OptionMap& given;
-  const std::string& target;
-  nlohmann::json& json;
+/// `given` as the JSON that ReadJson takes: bare words for strings, JSON for the rest. `defaults`
+/// tells which is which.
+[[nodiscard]] std::shared_ptr<const nlohmann::json> OptionsJson(
+    const OptionMap& given, const std::string& target, const std::vector<FieldHelp>& defaults);
 
-  template <class T>
-  void operator()(std::string_view key, const T& /*value*/, std::string_view /*help*/,
-                  const Within& /*within*/ = {}) {
-    const auto it = given.find(std::string(key));
-    if (it == given.end()) return;
-    if constexpr (std::is_same_v<T, std::string>) {
-      json[it->first] = it->second;
-    } else {
-      json[it->first] = ParseJson(it->second, "option '" + target + ":" + it->first + "'");
-    }
-  }
-};
+/// JSON as a user writes it: a string is a bare word.
+[[nodiscard]] std::string OptionText(const std::string& json);
 
-[[nodiscard]] inline std::string OptionText(const nlohmann::json& value) {
-  return value.is_string() ? value.get<std::string>() : value.dump();
-}
+/// What of `chosen` differs from `defaults`.
+[[nodiscard]] OptionMap ChangedOptions(const std::vector<FieldHelp>& chosen,
+                                       const std::vector<FieldHelp>& defaults);
 
 }  // namespace detail
 
@@ -52,18 +42,10 @@ struct OptionTexts {
 /// Leaves in `given` what is not at its default, in canonical form.
 template <class Options>
 [[nodiscard]] Options ReadOptions(const std::string& target, OptionMap& given) {
+  const std::vector<FieldHelp> defaults = DescribeFields<Options>();
   Options options;
-  nlohmann::json json = nlohmann::json::object();
-  for (const auto& [key, text] : given) json[key] = text;
-  detail::OptionTexts texts{given, target, json};
-  Options::Fields(options, texts);
-  ReadJson(json, target, options);
-  const nlohmann::json defaults = WriteJson(Options{});
-  given.clear();
-  const nlohmann::json chosen = WriteJson(options);
-  for (const auto& [key, value] : chosen.items()) {
-    if (value != defaults.at(key)) given[key] = detail::OptionText(value);
-  }
+  ReadJson(*detail::OptionsJson(given, target, defaults), target, options);
+  given = detail::ChangedOptions(DescribeFields(options), defaults);
   return options;
 }
 
@@ -75,7 +57,7 @@ template <class Options>
   TargetKind kind{.name = std::move(name), .options = {}, .make = {}};
   for (const FieldHelp& field : DescribeFields<Options>()) {
     kind.options.push_back({.key = field.key,
-                            .otherwise = detail::OptionText(ParseJson(field.otherwise, field.key)),
+                            .otherwise = detail::OptionText(field.otherwise),
                             .allowed = field.allowed,
                             .help = field.help});
   }

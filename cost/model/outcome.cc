@@ -5,6 +5,8 @@
 #include <utility>
 #include <vector>
 
+#include <nlohmann/json.hpp>
+
 #include "compiler/base/error.h"
 #include "compiler/base/fields.h"
 

@@ -1,9 +1,10 @@
 #include "envs/toy/knapsack.h"
 
 #include <algorithm>
+#include <map>
+#include <string>
 
-#include <nlohmann/json.hpp>
-
+#include "compiler/base/fields.h"
 #include "compiler/base/hash.h"
 #include "gym/core/decision_env.h"
 
@@ -69,13 +70,13 @@ class KnapsackProblem final : public gym::SearchProblem {
 
   [[nodiscard]] gym::Evaluation Try(const gym::Assignment& assignment) const {
     const Totals totals = Sum(assignment);
-    const nlohmann::json record = {{"latency_us", totals.latency_us},
-                                   {"drop_milli", totals.drop_milli}};
+    const std::map<std::string, std::int64_t> record = {{"latency_us", totals.latency_us},
+                                                        {"drop_milli", totals.drop_milli}};
     return {.metrics = {{"latency_ratio", static_cast<double>(totals.latency_us) /
                                               static_cast<double>(reference_.latency_us)},
                         {"accuracy_drop", static_cast<double>(totals.drop_milli) / 1000}},
             .failure = std::nullopt,
-            .record = record.dump()};
+            .record = ToJsonText(record)};
   }
 
   [[nodiscard]] std::vector<std::pair<std::string, gym::Assignment>> DoAnchors() const override {

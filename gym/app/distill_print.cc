@@ -2,6 +2,8 @@
 
 #include <cstdio>
 
+#include <nlohmann/json.hpp>
+
 #include "compiler/base/fields.h"
 #include "gym/app/quality_print.h"
 

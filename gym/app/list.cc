@@ -4,7 +4,6 @@
 #include <vector>
 
 #include <CLI/CLI.hpp>
-#include <nlohmann/json.hpp>
 
 #include "compiler/base/error.h"
 #include "compiler/base/fields.h"
@@ -27,6 +26,12 @@ struct Row {
   std::string name;
   std::string summary;
   std::vector<std::string> details = {};  ///< lines below it
+  template <class Self, class Visit>
+  static void Fields(Self& self, Visit& visit) {
+    visit("name", self.name, "as it is asked for");
+    visit("summary", self.summary, "one line");
+    visit("details", self.details, "lines below it");
+  }
 };
 
 /// "key = default (allowed): help", a line each.
@@ -109,11 +114,7 @@ void List(const Options& options) {
   if (options.what == "envs") rows = Envs();
   if (options.what == "ops") rows = Operators();
   if (options.json) {
-    nlohmann::json list = nlohmann::json::array();
-    for (const Row& row : rows) {
-      list.push_back({{"name", row.name}, {"summary", row.summary}, {"details", row.details}});
-    }
-    std::printf("%s\n", list.dump(2).c_str());
+    std::printf("%s\n", ToJsonText(rows, 2).c_str());
     return;
   }
   for (const Row& row : rows) {

@@ -5,6 +5,7 @@
 #include <bit>
 #include <cstdint>
 #include <cstdio>
+#include <map>
 
 #include "compiler/base/error.h"
 #include "compiler/base/fields.h"
@@ -28,16 +29,16 @@ void WriteScaleTable(const QuantizePlan& plan, const std::string& path) {
     throw UserError("there are no scales of activations to write: no layer is int8");
   }
   std::string text = "TRT-8501-EntropyCalibration2\n";
-  nlohmann::json json = nlohmann::json::object();
+  std::map<std::string, double> ranges;
   for (const auto& [value, scale] : plan.activations) {
     const double range = RangeOf(scale);
     std::array<char, 16> digits{};
     std::snprintf(digits.data(), digits.size(), "%08x",
                   std::bit_cast<std::uint32_t>(static_cast<float>(range / 127)));
     text += value + ": " + digits.data() + "\n";
-    json[value] = range;
+    ranges[value] = range;
   }
-  WriteFileAtomic(path, path.ends_with(".json") ? json.dump(1) + "\n" : text);
+  WriteFileAtomic(path, path.ends_with(".json") ? ToJsonText(ranges, 1) + "\n" : text);
 }
 
 }  // namespace msc::gym

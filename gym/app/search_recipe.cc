@@ -5,6 +5,8 @@
 #include <memory>
 #include <numeric>
 
+#include <nlohmann/json.hpp>
+
 #include "compiler/base/fields.h"
 #include "compiler/base/file.h"
 #include "cost/measure/machine.h"

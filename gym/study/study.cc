@@ -4,6 +4,7 @@
 #include <map>
 #include <utility>
 
+#include <nlohmann/json.hpp>
 #include <unistd.h>
 
 #include "compiler/base/error.h"

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include <nlohmann/json.hpp>
+
 #include "compiler/base/error.h"
 #include "compiler/base/fields.h"
 #include "gym/core/pareto.h"

@@ -1,6 +1,8 @@
 #include <array>
 #include <utility>
 
+#include <nlohmann/json.hpp>
+
 #include "compiler/base/error.h"
 #include "compiler/base/fields.h"
 #include "compiler/base/nearest.h"

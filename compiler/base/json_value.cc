@@ -1,0 +1,175 @@
+#include "compiler/base/json_value.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include <nlohmann/json.hpp>
+
+#include "compiler/base/error.h"
+
+namespace msc {
+
+using nlohmann::json;
+
+namespace {
+
+[[noreturn]] void Refuse(const std::string& path, const std::string& wanted, const json& got) {
+  std::string text = got.dump(-1, ' ', true, json::error_handler_t::replace);
+  if (text.size() > 60) text = text.substr(0, 57) + "...";
+  throw UserError("'" + path + "' must be " + wanted + ", not " + text);
+}
+
+template <class T>
+T ReadInteger(const json& value, const std::string& path, const Within& within, T least, T most) {
+  const auto fits = [&](auto number) {
+    return std::cmp_less_equal(least, number) && std::cmp_less_equal(number, most);
+  };
+  if (!value.is_number_integer()) Refuse(path, "an integer", value);
+  if (!(value.is_number_unsigned() ? fits(value.get<std::uint64_t>())
+                                   : fits(value.get<std::int64_t>())) ||
+      !within.Allows(value.get<double>())) {
+    Refuse(path, within.Text("an integer that fits"), value);
+  }
+  return value.get<T>();
+}
+
+}  // namespace
+
+json ParseJson(std::string_view text, const std::string& what) {
+  // A nesting bomb would overflow the stack of a recursive user of the tree; nothing of ours is
+  // deep.
+  constexpr int kMaxDepth = 64;
+  try {
+    const auto refuse_deep = [&](int depth, json::parse_event_t /*event*/, json& /*parsed*/) {
+      if (depth > kMaxDepth) throw UserError(what + ": JSON nested deeper than 64 levels");
+      return true;
+    };
+    return json::parse(text.begin(), text.end(), refuse_deep);
+  } catch (const json::parse_error& error) {
+    throw UserError(what + " is not valid JSON at byte " + std::to_string(error.byte));
+  } catch (const json::out_of_range&) {
+    throw UserError(what + " holds a number that is out of range");
+  }
+}
+
+namespace detail {
+
+std::string Join(const std::string& path, std::string_view key) {
+  return path.empty() ? std::string(key) : path + "." + std::string(key);
+}
+
+std::shared_ptr<const json> SharedJson(std::string_view text, const std::string& what) {
+  return std::make_shared<const json>(ParseJson(text, what));
+}
+
+std::shared_ptr<json> NullJson() {
+  return std::make_shared<json>();
+}
+
+std::string TextOf(const json& value, int indent) {
+  try {
+    return value.dump(indent);
+  } catch (const json::type_error&) {
+    throw UserError("a name or text is not UTF-8 and cannot be written as JSON");
+  }
+}
+
+bool IsNull(const json& value) {
+  return value.is_null();
+}
+
+Members MembersOf(const json& value, const std::string& path) {
+  if (!value.is_object()) Refuse(path, "an object", value);
+  Members members;
+  members.reserve(value.size());
+  for (const auto& [key, member] : value.get_ref<const json::object_t&>()) {
+    members.emplace_back(key, &member);
+  }
+  return members;
+}
+
+std::vector<const json*> ItemsOf(const json& value, const std::string& path) {
+  if (!value.is_array()) Refuse(path, "a list", value);
+  std::vector<const json*> items;
+  items.reserve(value.size());
+  for (const json& item : value) items.push_back(&item);
+  return items;
+}
+
+bool ReadBool(const json& value, const std::string& path) {
+  if (!value.is_boolean()) Refuse(path, "true or false", value);
+  return value.get<bool>();
+}
+
+std::string ReadString(const json& value, const std::string& path, const Within& within) {
+  if (!value.is_string()) Refuse(path, within.choices.empty() ? "a string" : within.Text(), value);
+  auto text = value.get<std::string>();
+  if (!within.Allows(text)) Refuse(path, within.Text(), value);
+  return text;
+}
+
+std::int64_t ReadSigned(const json& value, const std::string& path, const Within& within,
+                        std::int64_t least, std::int64_t most) {
+  return ReadInteger(value, path, within, least, most);
+}
+
+std::uint64_t ReadUnsigned(const json& value, const std::string& path, const Within& within,
+                           std::uint64_t most) {
+  return ReadInteger<std::uint64_t>(value, path, within, 0, most);
+}
+
+double ReadDouble(const json& value, const std::string& path, const Within& within, double most) {
+  if (!value.is_number()) Refuse(path, "a number", value);
+  const auto number = value.get<double>();
+  if (!within.Allows(number) || std::abs(number) > most) Refuse(path, within.Text(), value);
+  return number;
+}
+
+void RefuseUnknown(const Members& members, const std::string& path,
+                   const std::vector<std::string_view>& known) {
+  for (const auto& [key, member] : members) {
+    if (std::find(known.begin(), known.end(), key) != known.end()) continue;
+    std::string names;
+    for (const auto name : known) names += (names.empty() ? "" : ", ") + std::string(name);
+    throw UserError("unknown key '" + Join(path, key) + "'; known here: " + names);
+  }
+}
+
+void Write(json& value, bool flag) {
+  value = flag;
+}
+
+void Write(json& value, std::int64_t number) {
+  value = number;
+}
+
+void Write(json& value, std::uint64_t number) {
+  value = number;
+}
+
+void Write(json& value, double number) {
+  value = number;
+}
+
+void Write(json& value, const std::string& text) {
+  value = text;
+}
+
+void MakeList(json& value) {
+  value = json::array();
+}
+
+void MakeObject(json& value) {
+  value = json::object();
+}
+
+json& AddItem(json& list) {
+  return list.emplace_back();
+}
+
+json& AddMember(json& object, std::string_view key) {
+  return object[std::string(key)];
+}
+
+}  // namespace detail
+}  // namespace msc
