@@ -255,9 +255,9 @@ const std::map<std::string, std::string (*)(Dice&)>& Makers() {
 
 }  // namespace
 
-std::vector<GeneratedCase> GenerateCases(const std::string& kind, std::uint64_t seed, int count) {
+std::vector<GraphCase> GenerateCases(const std::string& kind, std::uint64_t seed, int count) {
   Dice dice(seed);
-  std::vector<GeneratedCase> cases;
+  std::vector<GraphCase> cases;
   for (int i = 0; i < count; ++i) {
     cases.push_back({"generated_" + kind + "_" + std::to_string(i), Makers().at(kind)(dice)});
   }
