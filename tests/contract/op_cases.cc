@@ -4,79 +4,13 @@
 #include <ostream>
 #include <utility>
 
-#include "compiler/base/rng.h"
 #include "compiler/ops/fused.h"
+#include "tests/contract/case_tensors.h"
 
 namespace msc {
 namespace {
 
-using Ints = std::vector<std::int64_t>;
 using Inputs = std::vector<std::optional<Tensor>>;
-
-/// Values of -2 to 2 in steps of 1/8, the same in every run.
-Tensor F32(Dims dims, std::uint64_t seed = 1) {
-  Tensor tensor(DType::kF32, std::move(dims));
-  Rng rng(seed);
-  for (float& value : tensor.MutableValues<float>()) {
-    value = (static_cast<float>(rng.Below(33)) - 16.0F) / 8.0F;
-  }
-  return tensor;
-}
-
-/// Values of 1/8 to 4.
-Tensor Positive(Dims dims) {
-  Tensor tensor = F32(std::move(dims));
-  for (float& value : tensor.MutableValues<float>()) value = value + 2.125F;
-  return tensor;
-}
-
-Tensor BF16(Dims dims) {
-  const Tensor wide = F32(std::move(dims));
-  Tensor tensor(DType::kBF16, wide.dims());
-  const auto to = tensor.MutableValues<std::uint16_t>();
-  for (std::size_t i = 0; i < to.size(); ++i) to[i] = ToBF16(wide.Values<float>()[i]);
-  return tensor;
-}
-
-Tensor I8(Dims dims) {
-  Tensor tensor(DType::kI8, std::move(dims));
-  Rng rng(2);
-  for (std::int8_t& value : tensor.MutableValues<std::int8_t>()) {
-    value = static_cast<std::int8_t>(static_cast<int>(rng.Below(256)) - 128);
-  }
-  return tensor;
-}
-
-Tensor U8(Dims dims) {
-  Tensor tensor(DType::kU8, std::move(dims));
-  Rng rng(3);
-  for (std::uint8_t& value : tensor.MutableValues<std::uint8_t>()) {
-    value = static_cast<std::uint8_t>(rng.Below(256));
-  }
-  return tensor;
-}
-
-Tensor Bool(Dims dims) {
-  Tensor tensor(DType::kBool, std::move(dims));
-  Rng rng(4);
-  for (std::uint8_t& value : tensor.MutableValues<std::uint8_t>()) {
-    value = static_cast<std::uint8_t>(rng.Below(2));
-  }
-  return tensor;
-}
-
-Tensor I64(const Ints& values) {
-  return Tensor::From<std::int64_t>(DType::kI64, {static_cast<std::int64_t>(values.size())},
-                                    values);
-}
-
-Tensor Scalar(std::int64_t value) {
-  return I64({value}).Reshaped({});
-}
-
-Tensor Scalar(float value) {
-  return Tensor::From<float>(DType::kF32, {}, std::vector<float>{value});
-}
 
 AttrMap Fused(AttrMap attrs, const FusedAttrs& shared) {
   WriteFusedAttrs(shared, attrs);
