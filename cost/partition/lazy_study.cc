@@ -20,7 +20,6 @@ Result<Cover> MeasureLazily(CoverProblem& problem, std::span<const std::uint32_t
                           .first = first,
                           .alike = {alike.begin(), alike.end()},
                           .part = 0.125,
-                          .gap = kLazyGap,
                           .audit = 4,
                           .audit_allows = 1});
 }

@@ -9,14 +9,10 @@
 
 namespace msc::cost {
 
-/// Lazy measuring ends where the best cover of what is known is within this part of the bound:
-/// single costs are no more exact.
-inline constexpr double kLazyGap = 0.03;
-
 /// Leaves in `problem` what its candidates cost as far as FindCoverLazily asks for it under bounds
 /// that LearnBounds learns: first units and whole graphs, then an eighth of the best cover at a
-/// time, last four drawn at random, of which one may be below its bound. The rest stays unknown,
-/// with the last bounds. `alike` as in LazyOptions.
+/// time, until all of it is known; then four drawn at random, of which one may be below its bound.
+/// The rest stays unknown, with the last bounds. `alike` as in LazyOptions.
 [[nodiscard]] Result<Cover> MeasureLazily(CoverProblem& problem,
                                           std::span<const std::uint32_t> alike,
                                           const SearchOptions& options,

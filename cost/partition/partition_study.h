@@ -34,8 +34,8 @@ struct StudyOptions {
   std::string search = "exact";      ///< see FindSearch
   /// Measure only what the model of costs does not rule out, where it has one: see MeasureLearned.
   bool learned = false;
-  /// Measure only what may be on a cover that is better by 3 %, under bounds that are learned from
-  /// what was measured: see FindCoverLazily.
+  /// Measure only what may be on a better cover, under bounds that are learned from what was
+  /// measured: see MeasureLazily.
   bool lazy = false;
   std::size_t plans = 3;   ///< best covers that are timed whole
   std::size_t rounds = 3;  ///< of fitting boundaries and solving again

@@ -253,8 +253,9 @@ void AddPartition(CLI::App& app, AppContext& context) {
           "further searches whose plans under the same costs are timed, separated by commas")
       ->delimiter(',')
       ->check(is_search);
-  CLI::Option* lazy = command->add_flag(
-      "--lazy", options->lazy, "measure only regions that may be in a plan that is better by 3 %");
+  CLI::Option* lazy =
+      command->add_flag("--lazy", options->lazy,
+                        "measure only regions that may be in a better plan, by what others took");
   command
       ->add_flag("--learned", options->learned,
                  "learn from the regions of other models that were measured with this option, and "

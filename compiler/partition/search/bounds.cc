@@ -18,16 +18,27 @@ struct Place {
   double beside = 0;     ///< bytes that its other nodes write
   double written = 0;    ///< bytes that all its nodes write
   bool made_of = false;  ///< of several units, and nothing else
-  double joins = 0;      ///< boundaries between the units inside: their count less one
-  double kept = 0;  ///< bytes that those units would have handed over or taken, and it does not
+  Indices joints;        ///< between neighbours of `inside`
+  /// Bytes that those units would have handed over or taken, and it does not.
+  double kept = 0;
+  double kept_apart = 0;  ///< of these, what no joint keeps
   bool has_anchor = false;
   double floor = 0;  ///< the bound that its cost came with
 };
 
+/// Two units of a target, one behind the other.
+struct Joint {
+  std::uint32_t before = 0;
+  std::uint32_t behind = 0;
+  double kept = 0;    ///< bytes that need not be handed over in a region that has both
+  double saving = 0;  ///< microseconds that such a region saves, as far as is known
+  double units = 0;   ///< what the two cost, as far as is known
+};
+
 /// What is taken for granted of a target.
 struct Factors {
-  double inside = 1;         ///< of what the units less the joins cost
-  double per_join = 0;       ///< microseconds that a join saves
+  double inside = 1;         ///< of what the units less the savings are to cost
+  double per_join = 0;       ///< microseconds that a joint saves
   double per_kept_byte = 0;  ///< and each byte that stays inside
   double cut = 1;
   double micros_per_byte = 0;
@@ -47,11 +58,6 @@ struct Seen {
   std::vector<double> cut;
   std::vector<double> micros_per_byte;
 };
-
-/// What the units cost together, before the factor: at least a quarter of what they cost alone.
-double Together(const Factors& factors, double parts, double joins, double kept) {
-  return std::max(parts - factors.per_join * joins - factors.per_kept_byte * kept, 0.25 * parts);
-}
 
 /// Sets per_join and per_kept_byte, both at least 0, to the least squares of micros / parts.
 void FitJoins(const std::vector<Joined>& joined, Factors& factors) {
@@ -108,18 +114,24 @@ class Learner {
       places_.push_back(PlaceOf(problem, i, owner[target]));
       places_.back().target = target;
     }
+    FindJoints(problem);
+    predicted_.resize(places_.size(), 0);
+    answers_.resize(targets_);
   }
 
-  void Set(CoverProblem& problem) const {
+  void Set(CoverProblem& problem) {
+    CompareAnswers(problem);
     const std::vector<Factors> factors = Learn(problem);
+    FitSavings(problem, factors);
     for (std::uint32_t i = 0; i < problem.candidates.size(); ++i) {
       Cost& cost = problem.candidates[i].cost;
       if (!cost.unknown()) continue;
       const Place& place = places_[i];
       const Factors& of = factors[place.target];
-      const double bound =
-          of.inside * Together(of, Sum(problem, place.inside), place.joins, place.kept) +
-          of.cut * Sum(problem, place.cut) + of.micros_per_byte * place.beside;
+      const double together = Together(problem, place, of);
+      if (place.made_of && AllKnown(problem, place.inside)) predicted_[i] = together;
+      const double bound = of.inside * together + of.cut * Sum(problem, place.cut) +
+                           of.micros_per_byte * place.beside;
       cost = Cost::Unknown(std::min(std::max(place.floor, bound), Cost::kMaxMicros));
     }
   }
@@ -166,7 +178,6 @@ class Learner {
     }
     beside.ForEach([&](std::size_t node) { place.beside += written(node); });
     if (place.inside.size() > 1) {
-      place.joins = static_cast<double>(place.inside.size() - 1);
       IndexSet nodes(candidate.nodes.universe());
       for (const std::uint32_t unit : place.inside) {
         place.kept += Exchanged(flow, problem.candidates[unit].nodes);
@@ -176,6 +187,92 @@ class Learner {
     }
     place.made_of = place.inside.size() > 1 && place.cut.empty() && beside.empty();
     return place;
+  }
+
+  void FindJoints(const CoverProblem& problem) {
+    std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint32_t> numbers;
+    for (Place& place : places_) {
+      place.kept_apart = place.kept;
+      for (std::size_t k = 1; k < place.inside.size(); ++k) {
+        const std::uint32_t a = place.inside[k - 1];
+        const std::uint32_t b = place.inside[k];
+        const auto next = static_cast<std::uint32_t>(joints_.size());
+        const auto [it, is_new] = numbers.emplace(std::pair(a, b), next);
+        if (is_new) {
+          const IndexSet& before = problem.candidates[a].nodes;
+          const IndexSet& behind = problem.candidates[b].nodes;
+          const double kept = Exchanged(problem.flow, before) + Exchanged(problem.flow, behind) -
+                              Exchanged(problem.flow, before | behind);
+          joints_.push_back({.before = a, .behind = b, .kept = std::max(kept, 0.0)});
+        }
+        place.joints.push_back(it->second);
+        place.kept_apart -= joints_[it->second].kept;
+      }
+      place.kept_apart = std::max(place.kept_apart, 0.0);
+    }
+  }
+
+  /// What the units of a region are to cost in it, before the factor: at least a quarter of what
+  /// they cost alone.
+  [[nodiscard]] double Together(const CoverProblem& problem, const Place& place,
+                                const Factors& of) const {
+    const double parts = Sum(problem, place.inside);
+    double saved = of.per_kept_byte * place.kept_apart;
+    for (const std::uint32_t j : place.joints) saved += joints_[j].saving;
+    return std::max(parts - saved, 0.25 * parts);
+  }
+
+  /// Notes what came of what was predicted, of costs that are the same once.
+  void CompareAnswers(const CoverProblem& problem) {
+    std::map<std::pair<std::size_t, double>, double> ratios;
+    for (std::uint32_t i = 0; i < places_.size(); ++i) {
+      const Cost& cost = problem.candidates[i].cost;
+      if (cost.unknown() || predicted_[i] <= 0) continue;
+      if (cost.known()) {
+        ratios.emplace(std::pair(places_[i].target, cost.micros()), cost.micros() / predicted_[i]);
+      }
+      predicted_[i] = 0;
+    }
+    for (const auto& [of, ratio] : ratios) answers_[of.first].push_back(ratio);
+  }
+
+  /// Sets what joints save: at first what is usual for them, then so that known regions cost what
+  /// they do, a few times a part of the way for each in turn (Kaczmarz 1937). What is off goes to
+  /// the joints by what their units cost.
+  void FitSavings(const CoverProblem& problem, const std::vector<Factors>& factors) {
+    constexpr int kSweeps = 10;
+    constexpr double kPart = 0.5;
+    const auto known = [&](std::uint32_t i) {
+      const Cost& cost = problem.candidates[i].cost;
+      return cost.known() ? cost.micros() : 0;
+    };
+    for (Joint& joint : joints_) {
+      const Factors& of = factors[places_[joint.before].target];
+      joint.saving = of.per_join + of.per_kept_byte * joint.kept;
+      joint.units = known(joint.before) + known(joint.behind);
+    }
+    // Known regions made of known units, and what their joints save together.
+    std::vector<std::pair<const Place*, double>> regions;
+    for (std::uint32_t i = 0; i < places_.size(); ++i) {
+      const Place& place = places_[i];
+      const Cost& cost = problem.candidates[i].cost;
+      if (!place.made_of || !cost.known() || !AllKnown(problem, place.inside)) continue;
+      const double apart = factors[place.target].per_kept_byte * place.kept_apart;
+      regions.emplace_back(&place, Sum(problem, place.inside) - cost.micros() - apart);
+    }
+    for (int sweep = 0; sweep < kSweeps; ++sweep) {
+      for (const auto& [place, saved] : regions) {
+        double off = saved;
+        double units = 0;
+        for (const std::uint32_t j : place->joints) {
+          off -= joints_[j].saving;
+          units += joints_[j].units;
+        }
+        if (units <= 0) continue;
+        const double by = kPart * off / units;
+        for (const std::uint32_t j : place->joints) joints_[j].saving += by * joints_[j].units;
+      }
+    }
   }
 
   /// Bytes that cross the boundary of `nodes`.
@@ -214,7 +311,7 @@ class Learner {
   }
   [[nodiscard]] double FactorOf(std::vector<double>& ratios) const {
     if (ratios.empty()) return options_.start;
-    return std::clamp(Low(ratios) - options_.margin, 0.0, 1.0);
+    return std::clamp(Low(ratios), 0.0, 1.0);
   }
 
   [[nodiscard]] std::vector<Factors> Learn(const CoverProblem& problem) const {
@@ -229,7 +326,8 @@ class Learner {
       }
       if (place.made_of && AllKnown(problem, place.inside)) {
         const double parts = Sum(problem, place.inside);
-        if (parts > 0) of.joined.push_back({parts, place.joins, place.kept, micros});
+        const auto joints = static_cast<double>(place.joints.size());
+        if (parts > 0) of.joined.push_back({parts, joints, place.kept, micros});
       }
       if (place.inside.empty() && place.cut.size() == 1 && AllKnown(problem, place.cut)) {
         const double whole = Sum(problem, place.cut);
@@ -238,11 +336,9 @@ class Learner {
     }
     std::vector<Factors> factors(targets_);
     for (std::size_t t = 0; t < targets_; ++t) {
-      std::vector<double> ratios;
       if (seen[t].joined.size() >= kEnoughToFit) FitJoins(seen[t].joined, factors[t]);
-      for (const Joined& one : seen[t].joined) {
-        ratios.push_back(one.micros / Together(factors[t], one.parts, one.joins, one.kept));
-      }
+      std::vector<double> ratios = answers_[t];
+      if (ratios.size() < kEnoughToFit) ratios.clear();
       factors[t].inside = FactorOf(ratios);
       factors[t].cut = FactorOf(seen[t].cut);
       if (seen[t].micros_per_byte.size() > 1) {
@@ -255,13 +351,18 @@ class Learner {
   BoundOptions options_;
   std::size_t targets_ = 0;
   std::vector<Place> places_;  ///< by candidate
+  std::vector<Joint> joints_;
+  /// By candidate that nobody asked for yet: what it was last predicted to cost; 0 where nothing.
+  std::vector<double> predicted_;
+  std::vector<std::vector<double>> answers_;  ///< by target, in parts of what was predicted
 };
 
 }  // namespace
 
 BoundSource LearnBounds(const CoverProblem& problem, const std::vector<std::uint32_t>& units,
                         const BoundOptions& options) {
-  return [learner = Learner(problem, units, options)](CoverProblem& of) { learner.Set(of); };
+  return
+      [learner = Learner(problem, units, options)](CoverProblem& of) mutable { learner.Set(of); };
 }
 
 }  // namespace msc

@@ -57,6 +57,7 @@ class LazySearch {
     std::erase_if(first,
                   [&](std::uint32_t i) { return !problem_.candidates.at(i).cost.unknown(); });
     Ask(std::move(first));
+    bool audited = false;
     while (true) {
       Result<Cover> best = Solve(UnknownCosts::kByBound);
       if (!best.ok()) return best.failure();
@@ -72,8 +73,10 @@ class LazySearch {
       if (!unknown.empty()) {
         KeepPart(unknown);
         Ask(std::move(unknown));
-      } else if (!Audit()) {
+      } else if (audited) {
         return Finish(std::move(best).value(), bound);
+      } else {
+        audited = !Audit();  // bounds may be others now
       }
     }
   }
@@ -108,11 +111,17 @@ class LazySearch {
     std::erase_if(candidates, [&](std::uint32_t i) { return !seen.insert(lazy_.alike[i]).second; });
   }
 
-  /// Of distinct ones the part with the highest bounds, at least one.
+  /// Distinct ones, and of these the part with the highest bounds, at least one. Those that are
+  /// alike count together: one answer raises the bounds of all.
   void KeepPart(std::vector<std::uint32_t>& unknown) const {
+    const auto number = [&](std::uint32_t i) { return alike_.empty() ? i : lazy_.alike[i]; };
+    std::map<std::uint32_t, double> bounds;
+    for (const std::uint32_t i : unknown) {
+      bounds[number(i)] += problem_.candidates[i].cost.at_least();
+    }
     KeepDistinct(unknown);
     std::stable_sort(unknown.begin(), unknown.end(), [&](std::uint32_t a, std::uint32_t b) {
-      return problem_.candidates[a].cost.at_least() > problem_.candidates[b].cost.at_least();
+      return bounds.at(number(a)) > bounds.at(number(b));
     });
     const double part = std::ceil(lazy_.part * static_cast<double>(unknown.size()));
     unknown.resize(std::clamp(static_cast<std::size_t>(part), std::size_t{1}, unknown.size()));

@@ -74,7 +74,8 @@ struct LazyOptions {
   /// all differ.
   std::vector<std::uint32_t> alike = {};
   /// What part of the candidates on the best cover is asked for before the next search, those of
-  /// the highest bounds first: answers may lead elsewhere before the rest is asked for.
+  /// the highest bounds first (those that are alike together): answers may lead elsewhere before
+  /// the rest is asked for.
   double part = 1;
   /// The search may end with a cover of known costs that is dearer than the bound by this part.
   double gap = 0;
@@ -91,8 +92,9 @@ struct LazyOptions {
 /// result is what the exact search finds once every cost is known, provided that bounds are true
 /// (with a gap: not dearer than that by more). Every answer is compared with the bound that it had:
 /// statistics.violated of statistics.checked were below, which is also what the proof is worth. An
-/// answer counts as it is, bounds are set anew with it, and the search goes on. Where more than
-/// audit_allows of those drawn at random are below, it goes on too, and draws again at the end.
+/// answer counts as it is, bounds are set anew with it, and the search goes on: also with those
+/// drawn at random at the end. Where more than audit_allows of these are below, it draws again when
+/// it gets there once more. So the lower bound is one under bounds that all answers had a part in.
 /// Leaves what it learned, and the last bounds, in problem.candidates.
 /// Source: Dellin and Srinivasa, "A Unifying Formalism for Shortest Path Problems with Expensive
 /// Edge Evaluations via Lazy Best-First Search over Paths with Edge Selectors" (ICAPS 2016).
