@@ -11,6 +11,7 @@
 #include <CLI/CLI.hpp>
 
 #include "compiler/base/error.h"
+#include "compiler/base/file.h"
 #include "compiler/base/hash.h"
 #include "compiler/codegen/onnx/export.h"
 #include "compiler/ir/serialize.h"
@@ -19,6 +20,7 @@
 #include "compiler/pipeline/fitted.h"
 #include "compiler/pipeline/tool_rules.h"
 #include "gym/app/command.h"
+#include "gym/app/layer_views.h"
 #include "gym/app/model.h"
 #include "gym/app/progress.h"
 #include "gym/app/prune_print.h"
@@ -49,6 +51,7 @@ struct Options {
   std::string out;
   std::string masked;
   std::string save_plan;
+  std::string page;
   bool json = false;
 };
 
@@ -323,6 +326,7 @@ void Prune(Options options) {
   CheckOptions(options);
   const TargetRegistry targets = MakeTargets();
   const PruneReport report = Pruner(options, targets).Run();
+  if (!options.page.empty()) WriteFileAtomic(options.page, RenderLayers(ViewOf(report)));
   options.json ? PrintPruneJson(report) : PrintPruneTable(report);
 }
 
@@ -406,6 +410,8 @@ void AddPrune(CLI::App& app, AppContext& /*context*/) {
   command->add_option(
       "--save-plan", options->save_plan,
       "strategy.json to write: which channels stay, with refitted weights beside it");
+  command->add_option("--page", options->page,
+                      "web page to write: a bar and a line for every layer");
   command->add_flag("--json", options->json, "for scripts");
   command->footer(
       "Example:\n  mscgym prune model.onnx --macs 0.5 --score obs --calibration train.npy "

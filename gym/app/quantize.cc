@@ -10,6 +10,7 @@
 #include <CLI/CLI.hpp>
 
 #include "compiler/base/error.h"
+#include "compiler/base/file.h"
 #include "compiler/codegen/cpp/isa.h"
 #include "compiler/codegen/onnx/export.h"
 #include "compiler/pipeline/batch.h"
@@ -17,6 +18,7 @@
 #include "compiler/pipeline/fitted.h"
 #include "compiler/pipeline/tool_rules.h"
 #include "gym/app/command.h"
+#include "gym/app/layer_views.h"
 #include "gym/app/model.h"
 #include "gym/app/progress.h"
 #include "gym/app/quantize_print.h"
@@ -41,6 +43,7 @@ struct Options {
   std::string save_plan;
   std::string sensitivity;
   std::string scale_table;
+  std::string page;
   bool json = false;
 };
 
@@ -156,6 +159,7 @@ void Quantize(Options options) {
   }
   if (!options.save_plan.empty()) SaveStrategy(model.strategy, options.save_plan);
   if (!options.out.empty()) ExportOnnx(applied, options.out);
+  if (!options.page.empty()) WriteFileAtomic(options.page, RenderLayers(ViewOf(report)));
   options.json ? PrintQuantizeJson(report) : PrintQuantizeTable(report);
 }
 
@@ -250,6 +254,8 @@ void AddQuantize(CLI::App& app, AppContext& /*context*/) {
                       "ranges of activations to write: .json, else TensorRT's calibration cache");
   command->add_option("--sensitivity", options->sensitivity,
                       "CSV file to write: what each layer costs alone, and all of them without it");
+  command->add_option("--page", options->page,
+                      "web page to write: a bar and a line for every layer");
   command->add_flag("--json", options->json, "for scripts");
   command->footer(
       "Example:\n  mscgym quantize model.onnx --calibration train.npy --format npy --bits 4 --grid "

@@ -19,6 +19,7 @@
 #include "cost/track/bisect.h"
 #include "cost/track/stage.h"
 #include "gym/app/command.h"
+#include "gym/app/layer_views.h"
 #include "gym/app/model.h"
 #include "gym/app/progress.h"
 #include "gym/app/registries.h"
@@ -48,6 +49,7 @@ struct Options {
   double store_mb = 1024;
   bool bisect = false;
   bool any_version = false;
+  std::string page;
   bool json = false;
 };
 
@@ -178,6 +180,7 @@ void Track(Options options, AppContext& context) {
     }
   }
   report.left_out = store.left_out();
+  if (!options.page.empty()) WriteFileAtomic(options.page, RenderLayers(ViewOf(report)));
   options.json ? PrintTrackJson(report) : PrintTrackTable(report);
 }
 
@@ -225,6 +228,8 @@ void AddTrack(CLI::App& app, AppContext& context) {
                     "find the operator where a compiled stage departs, and whose fault it is");
   command->add_flag("--any-version", options->any_version,
                     "take artefacts that were compiled with other libraries");
+  command->add_option("--page", options->page,
+                      "web page to write: a bar and a line for every value");
   command->add_flag("--json", options->json, "for scripts");
   command->footer(
       "Exit code 3: a compiled stage departs from what its operators mean.\nExample:\n  mscgym "

@@ -5,8 +5,8 @@
 #include <map>
 #include <string_view>
 
-#include "gym/report/assets.h"
 #include "gym/report/html.h"
+#include "gym/report/static_page.h"
 
 namespace msc::gym {
 namespace {
@@ -173,18 +173,11 @@ std::string Quoted(const std::string& text) {
 std::string RenderPartition(const PartitionView& view) {
   Html facts;
   for (const std::string& fact : view.facts) facts += Markup("<p class='muted'>", fact, "</p>");
-  return Markup(
-             "<!doctype html><html lang='en'><head><meta charset='utf-8'>"
-             "<meta name='viewport' content='width=device-width, initial-scale=1'>"
-             "<meta http-equiv='Content-Security-Policy' content='default-src &#39;none&#39;; "
-             "style-src &#39;unsafe-inline&#39;'><title>",
-             view.model, " – partition</title><style>", Html{std::string(PageStyle())},
-             "</style></head><body><main><p class='over'>partition over targets · ", view.machine,
-             "</p><h1>", view.model, "</h1><p class='verdict'>", view.summary, "</p>", facts,
-             Rows(view), "<section><h2>Regions by target</h2><div class='scroll'>", Drawing(view),
-             "</div></section>", Boxes(view), "</main></body></html>")
-             .text +
-         "\n";
+  return StaticPage(view.model + " – partition",
+                    Markup("<p class='over'>partition over targets · ", view.machine, "</p><h1>",
+                           view.model, "</h1><p class='verdict'>", view.summary, "</p>", facts,
+                           Rows(view), "<section><h2>Regions by target</h2><div class='scroll'>",
+                           Drawing(view), "</div></section>", Boxes(view)));
 }
 
 std::string PartitionDot(const PartitionView& view) {

@@ -20,10 +20,10 @@ class Quantize(e2e.ShippedModelTest):
                                        *arguments).stdout)
 
     def test_fitted_weights_of_two_bits_are_better_and_are_replayed(self):
-        onnx, plan = self.at("w2.onnx"), self.at("w2.json")
+        onnx, plan, page = self.at("w2.onnx"), self.at("w2.json"), self.at("w2.html")
         nearest = self.quantize("--bits", "2", *self.test)["quality"]
         made = self.quantize("--bits", "2", "--grid", "mse", "--rounding", "descent",
-                             "--reconstruct", *self.test, "--out", onnx, "--save-plan", plan)
+                             "--reconstruct", *self.test, "--out", onnx, "--save-plan", plan, "--page", page)
         quality = made["quality"]
         self.assertGreater(quality["accuracy"], nearest["accuracy"] + GAINED)
         self.assertGreater(quality["accuracy"],
@@ -32,6 +32,10 @@ class Quantize(e2e.ShippedModelTest):
             self.assertEqual((layer["precision"], layer["weight_bits"]), ("int8", 2), layer)
             self.assertLessEqual(layer["error_after"], layer["error_before"], layer)
             self.assertEqual(layer["pairs_can_saturate"], 0, layer)
+        with open(page, encoding="utf-8") as file:
+            text = file.read()
+        self.assertEqual(text.count("<tr><td class='name'>"), len(made["layers"]))
+        self.assertIn("<svg class='bars'", text)
         # The artefact says what its layers run in; so did the table.
         artefact = self.at("artefact")
         self.succeed("compile", self.model, "--strategy", plan, "--out", artefact)

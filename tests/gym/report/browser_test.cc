@@ -2,11 +2,14 @@
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
+#include <limits>
 #include <memory>
+#include <optional>
 
 #include <gtest/gtest.h>
 
 #include "compiler/base/file.h"
+#include "gym/report/layer_page.h"
 #include "gym/report/partition_page.h"
 #include "tests/gym/report/sample_report.h"
 
@@ -194,6 +197,35 @@ TEST_F(ReportInABrowser, ShowsAPartition) {
   const std::string dot = PartitionDot(view);
   EXPECT_NE(dot.find("r0 -> r1 [label=\"4.1 kB\"]"), std::string::npos) << dot;
   EXPECT_NE(dot.find("fc \\\"<b>\\\" (Gemm)"), std::string::npos) << dot;
+}
+
+TEST_F(ReportInABrowser, ShowsTheLayersOfATool) {
+  const LayerView view{
+      .tool = "quantize",
+      .model = "net<script>.onnx",
+      .summary = "1 of 2 layers",
+      .facts = {},
+      .charts = {{.title = "Error",
+                  .before = "rounded",
+                  .after = "fitted",
+                  .columns = {"bits"},
+                  .rows = {{.name = "fc \"<b>\"", .before = 0.4, .after = 0.1, .cells = {"4"}},
+                           {.name = "out",
+                            .before = std::numeric_limits<double>::quiet_NaN(),
+                            .after = std::nullopt,
+                            .cells = {"32"},
+                            .marked = true}}},
+                 {.title = "Nothing", .before = "", .after = "none", .columns = {}, .rows = {}}}};
+  const Visit visit = Open(folder_, RenderLayers(view));
+  ASSERT_EQ(visit.status, 0);
+  EXPECT_NE(visit.dom.find("width=\"560.00\" height=\"16\""), std::string::npos)
+      << "the largest bar is as long as can be";
+  EXPECT_NE(visit.dom.find("width=\"140.00\" height=\"10\""), std::string::npos)
+      << "a quarter of it";
+  EXPECT_NE(visit.dom.find("<td class=\"name\">fc \"&lt;b&gt;\"</td><td>4</td>"), std::string::npos)
+      << "names are text";
+  EXPECT_EQ(visit.dom.find("nan"), std::string::npos);
+  EXPECT_EQ(visit.dom.find("<script"), std::string::npos);
 }
 
 }  // namespace

@@ -1,0 +1,161 @@
+#include "gym/app/layer_views.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "gym/report/html.h"
+
+namespace msc::gym {
+namespace {
+
+std::string Arrow(const std::string& before, const std::string& after) {
+  return before + " > " + after;
+}
+
+std::string QualityText(const cost::Quality& quality) {
+  std::string text = "On " + std::to_string(quality.samples) + " samples: distillation loss " +
+                     Significant(quality.kl, 3) + " nats, same class " +
+                     Percent(quality.agreement, 2);
+  if (quality.accuracy && quality.reference_accuracy) {
+    text += ", accuracy " + Percent(quality.accuracy, 2) + " (before " +
+            Percent(quality.reference_accuracy, 2) + ")";
+  }
+  return text + ".";
+}
+
+/// What each layer costs alone, where it was measured.
+LayerChart SensitivityChart(const std::vector<SensitivityRow>& rows) {
+  LayerChart chart{.title = "Sensitivity",
+                   .before = "",
+                   .after = "distillation loss in nats with this layer alone quantized",
+                   .columns = {"alone: loss", "alone: cosine", "all but it: loss"},
+                   .rows = {}};
+  for (const SensitivityRow& row : rows) {
+    chart.rows.push_back(
+        {.name = row.layer,
+         .before = std::nullopt,
+         .after = row.alone.quality.kl,
+         .cells = {Significant(row.alone.quality.kl, 3), Fixed(row.alone.cosine, 6),
+                   Significant(row.without.quality.kl, 3)}});
+  }
+  return chart;
+}
+
+}  // namespace
+
+LayerView ViewOf(const QuantizeReport& report) {
+  const bool fitted =
+      std::any_of(report.layers.begin(), report.layers.end(),
+                  [](const QuantizedLayer& layer) { return layer.error_after.has_value(); });
+  LayerChart chart{.title = fitted ? "Error of each layer's outputs" : "Bits of the weights",
+                   .before = fitted ? "weights rounded to the nearest" : "32, of f32",
+                   .after = fitted ? "share of the outputs' variance that is missed" : "bits",
+                   .columns = {"precision", "weight bits", "output error", "runs in"},
+                   .rows = {}};
+  std::size_t quantized = 0;
+  for (const QuantizedLayer& layer : report.layers) {
+    if (layer.bits > 0) ++quantized;
+    const auto achieved = report.achieved.find(layer.name);
+    const double bits = layer.bits > 0 ? static_cast<double>(layer.bits)
+                                       : (layer.precision == "bf16" ? 16.0 : 32.0);
+    LayerRow row{
+        .name = layer.name,
+        .before = fitted ? layer.error_before : 32.0,
+        .after = fitted ? layer.error_after : bits,
+        .cells = {layer.precision, Significant(bits, 2),
+                  Arrow(Significant(layer.error_before, 3), Significant(layer.error_after, 3)),
+                  achieved == report.achieved.end() ? "" : achieved->second}};
+    row.marked = achieved != report.achieved.end() && !achieved->second.empty() &&
+                 achieved->second != layer.precision;
+    chart.rows.push_back(std::move(row));
+  }
+  LayerView view{.tool = "quantize",
+                 .model = report.model,
+                 .summary = std::to_string(quantized) + " of " +
+                            std::to_string(report.layers.size()) +
+                            " layers have quantized weights, for " + report.target + ".",
+                 .facts = {},
+                 .charts = {}};
+  if (report.quality) {
+    view.facts.push_back(QualityText(report.quality->quality) + " Cosine of the outputs " +
+                         Fixed(report.quality->cosine, 5) + ".");
+  }
+  view.charts.push_back(std::move(chart));
+  if (!report.sensitivity.empty()) view.charts.push_back(SensitivityChart(report.sensitivity));
+  return view;
+}
+
+LayerView ViewOf(const PruneReport& report) {
+  LayerChart chart{.title = "Multiply-adds of each layer",
+                   .before = "before",
+                   .after = "millions that stay",
+                   .columns = {"channels", "millions of multiply-adds", "score kept",
+                               "output error, refitted", "stays because"},
+                   .rows = {}};
+  for (const PrunedLayer& layer : report.layers) {
+    const auto& fit = layer.reconstructed;
+    chart.rows.push_back(
+        {.name = layer.name,
+         .before = layer.macs * 1e-6,
+         .after = layer.macs_kept * 1e-6,
+         .cells = {
+             Arrow(std::to_string(layer.channels), std::to_string(layer.channels_kept)),
+             Arrow(Significant(layer.macs * 1e-6, 3), Significant(layer.macs_kept * 1e-6, 3)),
+             Percent(layer.score_kept, 1),
+             fit ? Arrow(Significant(fit->error_before, 3), Significant(fit->error_after, 3)) : "",
+             layer.fixed_because}});
+  }
+  const auto share = [](double part, double whole) {
+    return Percent(whole > 0 ? part / whole : 1.0, 1);
+  };
+  LayerView view{.tool = "prune",
+                 .model = report.model,
+                 .summary = share(report.macs_kept, report.macs) + " of the multiply-adds and " +
+                            share(report.bytes_kept, report.bytes) + " of the weights stay.",
+                 .facts = {},
+                 .charts = {}};
+  if (report.quality) view.facts.push_back(QualityText(*report.quality));
+  if (report.latency) {
+    view.facts.push_back("On " + report.target + " it takes " + Percent(report.latency->ratio, 1) +
+                         " of the time (" + Percent(report.latency->ratio_low, 1) + " to " +
+                         Percent(report.latency->ratio_high, 1) + ").");
+  }
+  view.charts.push_back(std::move(chart));
+  return view;
+}
+
+LayerView ViewOf(const TrackReport& report) {
+  LayerView view{
+      .tool = "track",
+      .model = report.model,
+      .summary = "No value is beyond the tolerance.",
+      .facts = {"Tolerance: " + Significant(report.tolerance, 3) + " of a value's range."},
+      .charts = {}};
+  for (const cost::StageComparison& stage : report.stages) {
+    LayerChart chart{.title = stage.stage + " against " + stage.reference,
+                     .before = "",
+                     .after = "largest error of each value, as a share of its range",
+                     .columns = {"operator", "largest error", "of range", "noise", "cosine"},
+                     .rows = {}};
+    for (std::size_t i = 0; i < stage.errors.size(); ++i) {
+      const cost::TensorError& error = stage.errors[i];
+      LayerRow row{
+          .name = error.name,
+          .before = std::nullopt,
+          .after = error.relative,
+          .cells = {error.op, Significant(error.largest, 3), Significant(error.relative, 3),
+                    Significant(error.noise, 3), Fixed(error.cosine, 6)}};
+      row.marked = stage.first == i;
+      chart.rows.push_back(std::move(row));
+    }
+    if (stage.first) {
+      view.summary = "Values beyond the tolerance are marked where each stage first has one.";
+      view.facts.push_back(stage.stage + ": first beyond the tolerance is " +
+                           stage.errors[*stage.first].name + ".");
+    }
+    view.charts.push_back(std::move(chart));
+  }
+  return view;
+}
+
+}  // namespace msc::gym

@@ -1,0 +1,15 @@
+#pragma once
+
+#include "gym/app/prune_print.h"
+#include "gym/app/quantize_print.h"
+#include "gym/app/track_print.h"
+#include "gym/report/layer_page.h"
+
+namespace msc::gym {
+
+/// What the tools found, as a page shows it (`--page`).
+[[nodiscard]] LayerView ViewOf(const QuantizeReport& report);
+[[nodiscard]] LayerView ViewOf(const PruneReport& report);
+[[nodiscard]] LayerView ViewOf(const TrackReport& report);
+
+}  // namespace msc::gym
