@@ -32,7 +32,9 @@ struct QuantizeOptions {
   bool equalize = false;
   bool smooth = false;
   double ridge = 1e-3;
-  std::int64_t positions = 16;
+  /// Output positions a sample that a layer is fitted at; 0 = so many that the samples together
+  /// give eight for each of the layer's inputs, and 16 at least.
+  std::int64_t positions = 0;
   std::uint64_t seed = 0;
   std::map<std::string, std::string> layers;  ///< precision by node name, else int8
   /// Bits by node name, else `bits`; of a layer that `layers` says is f32 the weights alone.
@@ -54,7 +56,8 @@ struct QuantizeOptions {
     visit("equalize", self.equalize, "cross-layer equalization of weights");
     visit("smooth", self.smooth, "SmoothQuant with a search of alpha");
     visit("ridge", self.ridge, "how firmly a refit holds on to the weights", Within{1e-9, 1e9});
-    visit("positions", self.positions, "output positions a sample", Within{1, 1e6});
+    visit("positions", self.positions, "output positions a sample; 0 = what a layer needs",
+          Within{0, 1e6});
     visit("seed", self.seed, "which positions");
     visit("layers", self.layers, "precision by node name", Within::OneOf({"f32", "bf16", "int8"}));
     visit("layer_bits", self.layer_bits, "bits by node name", Within{2, 8});

@@ -214,8 +214,11 @@ void AddMethods(CLI::App& command, QuantizeOptions& options) {
   command.add_option("--ridge", options.ridge, "how firmly a refit holds on to the weights")
       ->check(CLI::Range(1e-9, 1e9))
       ->capture_default_str();
-  command.add_option("--positions", options.positions, "output positions a sample that count")
-      ->check(CLI::Range(1, 1000000))
+  command
+      .add_option("--positions", options.positions,
+                  "output positions a sample that count; 0 = eight of all samples for every input "
+                  "of a layer")
+      ->check(CLI::Range(0, 1000000))
       ->capture_default_str();
   command.add_option("--seed", options.seed, "which positions")->capture_default_str();
 }

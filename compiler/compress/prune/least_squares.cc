@@ -52,17 +52,21 @@ struct LinearMoments::Sums {
     return full / n - (x / n) * (x / n).transpose();
   }
 
+  [[nodiscard]] double Variance() const {
+    const double n = static_cast<double>(std::max<std::int64_t>(count, 1));
+    return (yy / n - (y / n).cwiseAbs2()).cwiseMax(0.0).sum();
+  }
+
   /// Mean |W x + b - y|^2 as a share of the variance of y, from moments.
   [[nodiscard]] double Error(const Matrix& w, const Vector& b) const {
     const double n = static_cast<double>(std::max<std::int64_t>(count, 1));
     const Vector mean_y = y / n;
-    const Vector variance = (yy / n - mean_y.cwiseAbs2()).cwiseMax(0.0);
     const Matrix full = xx.selfadjointView<Eigen::Lower>();
     const double second =
         ((w * full).cwiseProduct(w).sum() - 2 * w.cwiseProduct(xy.transpose()).sum() + yy.sum()) /
             n +
         b.squaredNorm() + 2 * b.dot(w * x) / n - 2 * b.dot(mean_y);
-    return std::max(second, 0.0) / std::max(variance.sum(), std::numeric_limits<double>::min());
+    return std::max(second, 0.0) / std::max(Variance(), std::numeric_limits<double>::min());
   }
 };
 
@@ -119,6 +123,10 @@ double LinearMoments::Error(std::span<const float> weights, std::span<const floa
   Check(std::ssize(bias) == outputs, "a bias an output");
   return sums_->Error(ToMatrix(weights, outputs, sums_->x.size()),
                       Eigen::Map<const Eigen::VectorXf>(bias.data(), outputs).cast<double>());
+}
+
+double LinearMoments::Variance() const {
+  return sums_->Variance();
 }
 
 LinearMoments::Fit LinearMoments::Solve(std::span<const float> weights, std::span<const float> bias,

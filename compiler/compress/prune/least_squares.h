@@ -62,6 +62,8 @@ class LinearMoments {
   [[nodiscard]] std::vector<double> MeanOutput() const;
   /// Mean |W x + b - y|^2 as a share of the variance of y.
   [[nodiscard]] double Error(std::span<const float> weights, std::span<const float> bias) const;
+  /// Of y, summed over the outputs: what Error is a share of.
+  [[nodiscard]] double Variance() const;
 
   struct Fit {
     std::vector<float> weights;  ///< [outputs, inputs]

@@ -258,6 +258,17 @@ TEST(PruneLeastSquares, FindsTheLinearMap) {
   moments.Add(250, x.data() + 750, 5, y.data() + 450, 3);
   const std::vector<float> zeros(15, 0.0F);
   const std::vector<float> no_bias(3, 0.0F);
+  double variance = 0;
+  for (std::size_t o = 0; o < 3; ++o) {
+    double sum = 0;
+    double squares = 0;
+    for (std::size_t i = o; i < y.size(); i += 3) {
+      sum += y[i];
+      squares += static_cast<double>(y[i]) * y[i];
+    }
+    variance += squares / 400 - sum / 400 * sum / 400;
+  }
+  EXPECT_NEAR(moments.Variance(), variance, 1e-9 * variance);
   const LinearMoments::Fit fit = moments.Solve(zeros, no_bias, true, 1e-9);
   for (std::size_t i = 0; i < 15; ++i) EXPECT_NEAR(fit.weights[i], weights[i], 1e-4);
   for (std::size_t i = 0; i < 3; ++i) EXPECT_NEAR(fit.bias[i], bias[i], 1e-4);
