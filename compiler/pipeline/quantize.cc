@@ -64,6 +64,10 @@ std::vector<QuantizedLayer> MakeRows(const std::vector<QuantizableLayer>& layers
   const bool any_alone = std::any_of(rows.begin(), rows.end(), [](const QuantizedLayer& row) {
     return row.bits != 0 && row.precision == Name(Precision::kF32);
   });
+  if (options.per == "tensor" && (options.group > 0 || options.grid == "mse")) {
+    throw UserError(
+        "one scale for a whole layer is that of its largest weight: no groups, and grid 'max'");
+  }
   if (options.group > 0 && !any_alone) {
     throw UserError("groups of " + std::to_string(options.group) +
                     " inputs are for layers whose weights alone are quantized ('activations' f32)");

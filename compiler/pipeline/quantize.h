@@ -24,8 +24,9 @@ struct QuantizeOptions {
   std::string activations = "int8";  ///< "f32": weights alone are quantized
   std::int64_t bits = 8;             ///< of weights
   CalibrationOptions scales;
-  std::string grid = "max";  ///< scales of weights: "max" or "mse"
-  std::int64_t group = 0;    ///< inputs that share a scale, with weights alone quantized; 0 = all
+  std::string grid = "max";     ///< scales of weights: "max" or "mse"
+  std::string per = "channel";  ///< or "tensor": weights that share a scale
+  std::int64_t group = 0;  ///< inputs that share a scale, with weights alone quantized; 0 = all
   std::string rounding = "nearest";  ///< "nearest", "gptq" or "descent", see WeightRounding
   bool reconstruct = false;          ///< refit weights to the quantized inputs, before rounding
   bool correct_bias = false;
@@ -48,6 +49,7 @@ struct QuantizeOptions {
     visit("bits", self.bits, "bits of a weight", Within{2, 8});
     visit("scales", self.scales, "how ranges become scales");
     visit("grid", self.grid, "scales of weights", Within::OneOf({"max", "mse"}));
+    visit("per", self.per, "weights that share a scale", Within::OneOf({"channel", "tensor"}));
     visit("group", self.group, "inputs of a channel that share a scale; 0 = all", Within{0, 1e6});
     visit("rounding", self.rounding, "how weights are rounded",
           Within::OneOf({"nearest", "gptq", "descent"}));

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <optional>
 #include <utility>
 
 #include "compiler/base/error.h"
@@ -109,12 +110,19 @@ class WeightRounder {
   }
   /// Whether the grid that a plan without one stands for is what is asked for.
   [[nodiscard]] bool IsPlain(const std::string& name) const {
-    return bits_.at(name) == 8 && options_.grid == "max" &&
+    return bits_.at(name) == 8 && options_.grid == "max" && options_.per == "channel" &&
            plan_.layers.at(name) == Name(Precision::kInt8);
   }
   [[nodiscard]] float Scale(std::span<const float> row, int bits,
                             std::span<const double> importance) const {
+    if (shared_scale_) return *shared_scale_;
     return options_.grid == "mse" ? BestScale(row, bits, importance) : MaxScale(row, bits);
+  }
+
+  /// The one scale of a layer where its channels share it: largest magnitude of all.
+  void ShareScale(std::span<const float> rows, int bits) {
+    shared_scale_.reset();
+    if (options_.per == "tensor") shared_scale_ = MaxScale(rows, bits);
   }
 
   /// Inputs that share a scale: all of a channel where groups do not come out even.
@@ -149,6 +157,7 @@ class WeightRounder {
     if (IsPlain(name)) return;
     const LinearForm form = FormOf(graph_, layer);
     const std::vector<float> rows = ReadRows(graph_, layer, form);
+    ShareScale(rows, bits_.at(name));
     std::vector<float> scales;
     const std::int64_t group = GroupOf(name, form.inputs);
     for (std::int64_t r = 0; r < form.groups * form.outputs; ++r) {
@@ -244,6 +253,7 @@ class WeightRounder {
     if (has_bias) bias = *graph_.constant(graph_.node(fit.bias_node).inputs.at(fit.bias_input));
     const std::vector<float> old_bias(bias.Values<float>().begin(), bias.Values<float>().end());
     const std::vector<float> old = ReadRows(graph_, layer, form);
+    ShareScale(old, bits_.at(name));
     Choice all;
     double before = 0;
     double after = 0;
@@ -286,7 +296,8 @@ class WeightRounder {
     const std::size_t inputs = w.size() / b.size();
     const auto group = static_cast<std::size_t>(GroupOf(name, static_cast<std::int64_t>(inputs)));
     for (std::size_t first = 0; first < w.size(); first += group) {
-      choice.scales.push_back(MaxScale(w.subspan(first, group), bits_.at(name)));
+      const float own = MaxScale(w.subspan(first, group), bits_.at(name));
+      choice.scales.push_back(shared_scale_.value_or(own));
     }
     choice.weights = RoundRows(w, choice.scales, bits_.at(name), {}, WeightRounding::kNearest,
                                static_cast<std::int64_t>(inputs / group));
@@ -342,6 +353,7 @@ class WeightRounder {
   const Graph original_;
   const std::vector<QuantizableLayer> layers_;
   std::map<std::string, int> bits_;
+  std::optional<float> shared_scale_;  ///< of the layer at hand
   QuantizePlan done_;
   std::vector<std::vector<BatchRows>> wanted_;  ///< of the layers at hand, batch by batch
 };

@@ -192,6 +192,11 @@ void AddMethods(CLI::App& command, QuantizeOptions& options) {
       ->check(CLI::IsMember({"max", "mse"}))
       ->capture_default_str();
   command
+      .add_option("--per", options.per,
+                  "weights that share a scale: those of a channel, or all of a layer")
+      ->check(CLI::IsMember({"channel", "tensor"}))
+      ->capture_default_str();
+  command
       .add_option(
           "--group", options.group,
           "inputs of a channel that share a scale, with --activations f32; 0 = all of them; "

@@ -10,6 +10,7 @@
 
 #include <gtest/gtest.h>
 
+#include "compiler/base/error.h"
 #include "compiler/base/file.h"
 #include "compiler/compress/quantize/rescale.h"
 #include "compiler/ir/serialize.h"
@@ -281,6 +282,23 @@ TEST_F(Quantize, QuantizesWeightsAlone) {
   for (const auto& [layer, grid] : best.quantize.weights) {
     EXPECT_EQ(AchievedPrecision(built, "reference", layer), "f32") << layer;
   }
+}
+
+TEST_F(Quantize, GivesALayerOneScale) {
+  QuantizeOptions options = FourBits();
+  const double by_channel = Lost(Run(options).strategy);
+  options.per = "tensor";
+  for (const bool fitted : {false, true}) {
+    options.correct_bias = fitted;
+    const Strategy strategy = Run(options).strategy;
+    EXPECT_GT(Lost(strategy), by_channel);
+    ASSERT_EQ(strategy.quantize.weights.size(), 5U);
+    for (const auto& [layer, grid] : strategy.quantize.weights) {
+      for (const double scale : grid.scales) EXPECT_EQ(scale, grid.scales[0]) << layer;
+    }
+  }
+  options.grid = "mse";
+  EXPECT_THROW((void)Run(options), UserError);
 }
 
 TEST_F(Quantize, IsReplayedFromFilesAndStartsFromWhatThereIs) {
