@@ -9,12 +9,11 @@ namespace msc::agents {
 /// The portfolio: what to use when nothing is known of the problem.
 ///
 /// In rounds of four. Where the problem declares additive costs, their exact front comes first, and
-/// where it declares covers, those;
-/// elsewhere single changes of the best anchor, until a model has something to start from. Then
-/// three of a round come from Gaussian processes, whose kernel holds the sensitivities; the fourth
+/// where it declares covers, those. Then three of a round come from Gaussian processes, whose
+/// kernel holds the sensitivities, as soon as there are three trials, such as anchors; the fourth
 /// in turn from the front of an additive model with single changes that mend it and from evolution
-/// (NSGA-II for several objectives). From 200 trials on, one comes from processes and three in turn
-/// from TPE and from evolution. Each part hears all results.
+/// (NSGA-II for several objectives). From 200 trials on, one of sixteen comes from processes and
+/// the others in turn from TPE and from evolution. Each part hears all results.
 [[nodiscard]] std::unique_ptr<gym::Agent> MakeAutoAgent(const gym::AgentSetup& setup);
 
 }  // namespace msc::agents

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 #include <limits>
 #include <numeric>
 
@@ -34,6 +35,7 @@ class OneThread {
 };
 
 struct Kernel {
+  double graded = 0;    // share of a decision's distance that grows with that of its choices
   double linear = 0.5;  // share of the linear part
   double rate = 3;      // of the fall of the other
   double noise = 0.01;  // variance, relative to that of the values
@@ -50,19 +52,29 @@ Columns ToColumns(std::span<const Assignment* const> points, std::size_t decisio
   return columns;
 }
 
-/// Weighted share of decisions that differ, for all pairs.
+/// How much each decision counts, and over how many choices.
+struct Relevance {
+  std::vector<double> weights;
+  std::vector<std::size_t> choices;
+};
+
+/// Weighted share of decisions that differ, for all pairs. Of a decision's weight, `graded` counts
+/// by how far its choices are apart: all of it only from the first to the last.
 arma::mat Distances(const Columns& a, std::span<const Assignment* const> b,
-                    const std::vector<double>& weights) {
+                    const Relevance& relevance, double graded) {
   const std::size_t count = a.front().size();
   arma::mat distances(count, b.size(), arma::fill::zeros);
   for (std::size_t j = 0; j < b.size(); ++j) {
     double* const sums = distances.colptr(j);
-    for (std::size_t d = 0; d < weights.size(); ++d) {
+    for (std::size_t d = 0; d < relevance.weights.size(); ++d) {
       const std::int32_t choice = (*b[j])[d];
-      const double weight = weights[d];
+      const double steps = static_cast<double>(std::max<std::size_t>(relevance.choices[d], 2) - 1);
+      const double whole = (1 - graded) * relevance.weights[d];
+      const double step = graded * relevance.weights[d] / steps;
       const std::int32_t* const column = a[d].data();
       for (std::size_t i = 0; i < count; ++i) {
-        sums[i] += column[i] == choice ? 0.0 : weight;
+        const std::int32_t apart = std::abs(column[i] - choice);
+        sums[i] += apart == 0 ? 0.0 : whole + step * apart;
       }
     }
   }
@@ -75,9 +87,8 @@ arma::mat Covariances(const Kernel& kernel, const arma::mat& distances) {
 }
 
 /// Lower factor of the covariance with noise; empty if it is not positive definite.
-arma::mat Factor(const Kernel& kernel, const arma::mat& distances) {
-  arma::mat covariance = Covariances(kernel, distances);
-  covariance.diag() += kernel.noise;
+arma::mat Factor(arma::mat covariance, double noise) {
+  covariance.diag() += noise;
   arma::mat lower;
   if (!arma::chol(lower, covariance, "lower")) lower.reset();
   return lower;
@@ -92,24 +103,37 @@ double LogLikelihood(const arma::mat& lower, const arma::vec& values) {
   return -0.5 * n * std::log(scale) - arma::sum(arma::log(lower.diag()));
 }
 
-Kernel BestKernel(const arma::mat& distances, const arma::vec& values) {
+Kernel BestKernel(std::span<const Assignment* const> at, const arma::vec& values,
+                  const Relevance& relevance) {
   // Some of the points tell as much about the kernel as all of them.
-  constexpr arma::uword kMostPoints = 64;
-  const arma::uword n = values.n_elem;
-  const arma::uvec some =
-      arma::regspace<arma::uvec>(0, std::max<arma::uword>(1, n / kMostPoints), n - 1);
-  const arma::mat part = distances.submat(some, some);
-  const arma::vec part_values = values.elem(some);
+  constexpr std::size_t kMostPoints = 64;
+  std::vector<const Assignment*> some;
+  std::vector<arma::uword> places;
+  const std::size_t step = std::max<std::size_t>(1, at.size() / kMostPoints);
+  for (std::size_t i = 0; i < at.size(); i += step) {
+    some.push_back(at[i]);
+    places.push_back(i);
+  }
+  const Columns columns = ToColumns(some, relevance.weights.size());
+  const arma::vec part = values.elem(arma::uvec(places));
+  // Of two choices the distance is the same either way.
+  const bool grades = std::any_of(relevance.choices.begin(), relevance.choices.end(),
+                                  [](std::size_t choices) { return choices > 2; });
   Kernel best;
   double most = -std::numeric_limits<double>::infinity();
-  for (const double linear : {0.3, 0.7, 0.95}) {
+  for (const double graded : {0.0, 0.8}) {
+    if (graded > 0 && !grades) continue;
+    const arma::mat distances = Distances(columns, some, relevance, graded);
     for (const double rate : {2.0, 6.0}) {
-      for (const double noise : {1e-4, 1e-2, 1e-1}) {
-        const Kernel kernel{linear, rate, noise};
-        const double likelihood = LogLikelihood(Factor(kernel, part), part_values);
-        if (likelihood <= most) continue;
-        most = likelihood;
-        best = kernel;
+      const arma::mat falling = arma::exp(-rate * distances);
+      for (const double linear : {0.3, 0.7, 0.95}) {
+        const arma::mat covariance = linear * (1 - distances) + (1 - linear) * falling;
+        for (const double noise : {1e-4, 1e-2, 1e-1}) {
+          const double likelihood = LogLikelihood(Factor(covariance, noise), part);
+          if (likelihood <= most) continue;
+          most = likelihood;
+          best = {graded, linear, rate, noise};
+        }
       }
     }
   }
@@ -121,7 +145,7 @@ Kernel BestKernel(const arma::mat& distances, const arma::vec& values) {
 struct GaussianProcess::State {
   Columns columns;
   arma::mat distances;  // between them
-  std::vector<double> weights;
+  Relevance relevance;
   Kernel kernel;
   double mean = 0;
   double scale = 1;  // standard deviation that kernel and values are relative to
@@ -130,28 +154,39 @@ struct GaussianProcess::State {
   arma::vec solved;  // inverse covariance times values
 
   void Solve() {
-    lower = Factor(kernel, distances);
+    const arma::mat covariance = Covariances(kernel, distances);
+    lower = Factor(covariance, kernel.noise);
     while (lower.is_empty()) {
       kernel.noise = 10 * kernel.noise;
       Check(kernel.noise < 1e6, "a covariance with much noise is positive definite");
-      lower = Factor(kernel, distances);
+      lower = Factor(covariance, kernel.noise);
     }
     solved = arma::solve(arma::trimatu(lower.t()), arma::solve(arma::trimatl(lower), values));
   }
 };
 
-GaussianProcess::GaussianProcess(std::span<const Assignment* const> at,
+GaussianProcess::GaussianProcess(std::span<const gym::Decision> decisions,
+                                 std::span<const Assignment* const> at,
                                  std::span<const double> values, std::span<const double> relevance)
     : state_(std::make_unique<State>()) {
   Check(!at.empty() && at.size() == values.size(), "values belong to assignments");
+  Check(decisions.size() == relevance.size(), "each decision has a relevance");
   const OneThread one;
   State& state = *state_;
-  // Every decision counts a little: that it did nothing so far may be chance.
+  double effects = 0;  // that the values decide upon
+  for (const gym::Decision& decision : decisions) {
+    state.relevance.choices.push_back(decision.choices.size());
+    effects += static_cast<double>(decision.choices.size() - 1);
+  }
+  // Every decision counts a little: that it did nothing so far may be chance. The fewer values, the
+  // more so.
+  const auto seen = static_cast<double>(at.size());
+  const double belief = 0.8 * seen / (seen + effects);
   const double total = std::accumulate(relevance.begin(), relevance.end(), 0.0);
   const auto count = static_cast<double>(relevance.size());
   for (const double value : relevance) {
     const double share = total > 0 ? value / total : 1 / count;
-    state.weights.push_back(0.8 * share + 0.2 / count);
+    state.relevance.weights.push_back(belief * share + (1 - belief) / count);
   }
   arma::vec raw(values.size());
   std::copy(values.begin(), values.end(), raw.begin());
@@ -159,8 +194,8 @@ GaussianProcess::GaussianProcess(std::span<const Assignment* const> at,
   state.scale = std::max(arma::stddev(raw), 1e-12 * (1 + std::abs(state.mean)));
   state.values = (raw - state.mean) / state.scale;
   state.columns = ToColumns(at, relevance.size());
-  state.distances = Distances(state.columns, at, state.weights);
-  state.kernel = BestKernel(state.distances, state.values);
+  state.kernel = BestKernel(at, state.values, state.relevance);
+  state.distances = Distances(state.columns, at, state.relevance, state.kernel.graded);
   state.Solve();
   const double scale = std::sqrt(
       std::max(arma::dot(state.values, state.solved) / static_cast<double>(at.size()), 1e-6));
@@ -179,7 +214,8 @@ void GaussianProcess::Believe(const Assignment& assignment) {
   State& state = *state_;
   const Assignment* point = &assignment;
   const double mean = (Predict({&point, 1})[0].mean - state.mean) / state.scale;
-  const arma::mat to_others = Distances(state.columns, {&point, 1}, state.weights);
+  const arma::mat to_others =
+      Distances(state.columns, {&point, 1}, state.relevance, state.kernel.graded);
   const arma::uword n = state.distances.n_rows;
   state.distances.resize(n + 1, n + 1);  // the new row and column are zero
   state.distances.submat(0, n, n - 1, n) = to_others;
@@ -193,8 +229,8 @@ void GaussianProcess::Believe(const Assignment& assignment) {
 std::vector<Prediction> GaussianProcess::Predict(std::span<const Assignment* const> points) const {
   const OneThread one;
   const State& state = *state_;
-  const arma::mat across =
-      Covariances(state.kernel, Distances(state.columns, points, state.weights));
+  const arma::mat across = Covariances(
+      state.kernel, Distances(state.columns, points, state.relevance, state.kernel.graded));
   const arma::vec means = across.t() * state.solved;
   const arma::mat white = arma::solve(arma::trimatl(state.lower), across);
   std::vector<Prediction> predictions;

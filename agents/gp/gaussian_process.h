@@ -17,16 +17,20 @@ struct Prediction {
 
 /// Gaussian-process regression over assignments.
 ///
-/// Kernel: s * (m * sum over i of w_i [a_i = b_i] + (1 - m) * exp(-l * sum over i of w_i [a_i !=
-/// b_i])) with w the relevance, scaled to sum 1: the first part is a linear model of independent
-/// effects, the second its deviations. m, l and the noise are those of a small grid with the
-/// largest marginal likelihood, s the largest for these. Source: C. E. Rasmussen and C. K. I.
-/// Williams, "Gaussian processes for machine learning", 2006, sections 2.3 and 5.4.
+/// Kernel: s * (m * (1 - d) + (1 - m) * exp(-l * d)) with d the weighted share of decisions that
+/// differ, weights being the relevance, scaled to sum 1: the first part is a linear model of
+/// independent effects, the second its deviations. Two choices of one decision differ by the same
+/// whatever they are, or, where choices turn out to be ordered, mostly by how far they are apart.
+/// Which, m, l and the noise are those of a small grid with the largest marginal likelihood, s the
+/// largest for these. Source: C. E. Rasmussen and C. K. I. Williams, "Gaussian processes for
+/// machine learning", 2006, sections 2.3 and 5.4.
 class GaussianProcess {
  public:
-  /// One value for each assignment, at least one; one relevance >= 0 for each decision. The
-  /// assignments are copied. O(n^3) in the number of values.
-  GaussianProcess(std::span<const gym::Assignment* const> at, std::span<const double> values,
+  /// One value for each assignment, at least one; one relevance >= 0 for each decision, which
+  /// counts the more the more values there are, and all alike before. The assignments are copied.
+  /// O(n^3) in the number of values.
+  GaussianProcess(std::span<const gym::Decision> decisions,
+                  std::span<const gym::Assignment* const> at, std::span<const double> values,
                   std::span<const double> relevance);
   GaussianProcess(GaussianProcess&&) noexcept;
   GaussianProcess& operator=(GaussianProcess&&) noexcept;

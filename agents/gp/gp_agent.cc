@@ -3,12 +3,16 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <optional>
+#include <utility>
 
 #include "agents/common/additive_model.h"
 #include "agents/common/mixed_radix.h"
 #include "agents/common/ranking.h"
 #include "agents/gp/gaussian_process.h"
 #include "agents/gp/gp_method.h"
+#include "agents/gp/improvement.h"
+#include "gym/core/pareto.h"
 
 namespace msc::agents {
 
@@ -17,22 +21,9 @@ using gym::Told;
 
 namespace {
 
-constexpr std::size_t kStart = 6;         // trials before a process says anything
+constexpr std::size_t kStart = 3;         // trials before a process says anything
 constexpr std::size_t kMostPoints = 200;  // of a process: the best and the latest
-constexpr double kWholeSpace = 256;       // as many candidates are all looked at
-
-double NormalDensity(double x) {
-  return std::exp(-0.5 * x * x) / std::sqrt(2 * 3.14159265358979323846);
-}
-double NormalProbability(double x) {
-  return 0.5 * std::erfc(-x / std::sqrt(2.0));
-}
-
-/// Of what lies below `least`, with `p` what is expected.
-double ExpectedImprovement(const Prediction& p, double least) {
-  const double z = (least - p.mean) / p.deviation;
-  return p.deviation * (z * NormalProbability(z) + NormalDensity(z));
-}
+constexpr double kWholeSpace = 1024;      // as many candidates are all looked at
 
 /// Violations span orders of magnitude; only the region around 0 matters.
 double Flatten(double constraint) {
@@ -46,15 +37,30 @@ struct Points {
   std::vector<double> worst_objectives;
 };
 
-Points PointsOf(const History& history, std::size_t objectives) {
+/// The latest half and, of those before, the best: in search of a front those that NSGA-II keeps.
+std::vector<const Told*> SomeOf(std::vector<const Told*> trials, bool front) {
+  if (trials.size() <= kMostPoints) return trials;
+  constexpr std::ptrdiff_t kHalf = kMostPoints / 2;
+  const std::vector<const Told*> latest(trials.end() - kHalf, trials.end());
+  trials.erase(trials.end() - kHalf, trials.end());
+  std::vector<const Told*> some;
+  if (front) {
+    for (const std::size_t i : SurvivalOrder(trials)) some.push_back(trials[i]);
+  } else {
+    some = trials;
+    std::stable_sort(some.begin(), some.end(),
+                     [](const Told* a, const Told* b) { return Better(*a, *b); });
+  }
+  some.resize(kHalf);
+  some.insert(some.end(), latest.begin(), latest.end());
+  return some;
+}
+
+Points PointsOf(const History& history, const gym::AgentSetup& setup) {
   Points points;
   for (const Told& told : history.trials()) points.trials.push_back(&told);
-  if (points.trials.size() > kMostPoints) {
-    const auto half = static_cast<std::ptrdiff_t>(kMostPoints / 2);
-    std::stable_sort(points.trials.begin(), points.trials.end() - half,
-                     [](const Told* a, const Told* b) { return Better(*a, *b); });
-    points.trials.erase(points.trials.begin() + half, points.trials.end() - half);
-  }
+  points.trials = SomeOf(std::move(points.trials), setup.objectives > 1 && setup.constraints == 0);
+  const std::size_t objectives = setup.objectives;
   points.worst_objectives.assign(objectives, -std::numeric_limits<double>::infinity());
   for (const Told* told : points.trials) {
     points.at.push_back(&told->assignment);
@@ -66,36 +72,77 @@ Points PointsOf(const History& history, std::size_t objectives) {
   return points;
 }
 
-/// What is made small: one number a trial, `weights` over objectives by augmented Chebyshev, or
-/// the first objective where they are empty.
-std::vector<double> Targets(const Points& points, const std::vector<double>& weights) {
-  const std::size_t objectives = points.worst_objectives.size();
-  std::vector<double> least(objectives, std::numeric_limits<double>::infinity());
+std::vector<double> ValuesOf(const Points& points, std::size_t objective) {
+  std::vector<double> values;
   for (const Told* told : points.trials) {
-    for (std::size_t k = 0; k < told->objectives.size(); ++k) {
-      least[k] = std::min(least[k], told->objectives[k]);
-    }
+    values.push_back(told->failed ? points.worst_objectives[objective]
+                                  : told->objectives[objective]);
   }
-  std::vector<double> targets;
-  for (const Told* told : points.trials) {
-    const auto& values = told->failed ? points.worst_objectives : told->objectives;
-    if (weights.empty()) {
-      targets.push_back(values[0]);
-      continue;
-    }
-    constexpr double kSum = 0.05;
-    double most = 0;
-    double sum = 0;
-    for (std::size_t k = 0; k < objectives; ++k) {
-      const double range = std::max(points.worst_objectives[k] - least[k], 1e-300);
-      const double part = weights[k] * (values[k] - least[k]) / range;
-      most = std::max(most, part);
-      sum += part;
-    }
-    targets.push_back(most + kSum * sum);
-  }
-  return targets;
+  return values;
 }
+
+/// Largest value of each objective over `front`, and a tenth of its range; where that is nothing,
+/// of the range over all trials.
+std::vector<double> ReferenceOf(const std::vector<std::vector<double>>& front,
+                                const Points& points) {
+  std::vector<double> reference;
+  for (std::size_t k = 0; k < points.worst_objectives.size(); ++k) {
+    double least = std::numeric_limits<double>::infinity();
+    double most = -least;
+    for (const std::vector<double>& point : front) {
+      least = std::min(least, point[k]);
+      most = std::max(most, point[k]);
+    }
+    if (most <= least) most = std::max(most, points.worst_objectives[k]);
+    reference.push_back(most + 0.1 * (most - least));
+  }
+  return reference;
+}
+
+/// What would be won by one more trial, as processes expect it: of the first objective or, for a
+/// front, of hypervolume; times the chance that every constraint is kept.
+class Gains {
+ public:
+  /// Both live longer.
+  Gains(const std::vector<GaussianProcess>& objectives, const std::vector<GaussianProcess>& limits)
+      : objectives_(objectives), limits_(limits) {}
+
+  void SeekBest(double least) { least_ = least; }
+  void SeekFront(HypervolumeGain gain) { front_ = std::move(gain); }
+
+  /// Logarithms. Where no answer is known yet any is wanted: then only the chances count.
+  [[nodiscard]] std::vector<double> Of(const std::vector<const Assignment*>& at) const {
+    std::vector<double> gains(at.size(), 0.0);
+    if (front_) {
+      std::vector<std::vector<Prediction>> predictions(at.size());
+      for (const GaussianProcess& objective : objectives_) {
+        const auto own = objective.Predict(at);
+        for (std::size_t i = 0; i < at.size(); ++i) predictions[i].push_back(own[i]);
+      }
+      for (std::size_t i = 0; i < at.size(); ++i) {
+        gains[i] = std::log(std::max(front_->Expect(predictions[i]), 1e-300));
+      }
+    } else if (std::isfinite(least_)) {
+      const auto predictions = objectives_[0].Predict(at);
+      for (std::size_t i = 0; i < at.size(); ++i) {
+        gains[i] = LogExpectedImprovement(predictions[i], least_);
+      }
+    }
+    for (const GaussianProcess& limit : limits_) {
+      const auto predictions = limit.Predict(at);
+      for (std::size_t i = 0; i < at.size(); ++i) {
+        gains[i] += LogNormalProbability(-predictions[i].mean / predictions[i].deviation);
+      }
+    }
+    return gains;
+  }
+
+ private:
+  const std::vector<GaussianProcess>& objectives_;
+  const std::vector<GaussianProcess>& limits_;
+  double least_ = std::numeric_limits<double>::infinity();
+  std::optional<HypervolumeGain> front_;
+};
 
 class GpMethod final : public Method {
  public:
@@ -109,34 +156,33 @@ class GpMethod final : public Method {
   void Propose(Draft& draft) const override {
     const History& history = draft.history();
     if (history.trials().size() < kStart || history.Best()->failed) return;
-    const Points points = PointsOf(history, setup_.objectives);
+    const Points points = PointsOf(history, setup_);
     const AdditiveModel model(setup_, history);
+    std::vector<GaussianProcess> objectives;
+    for (std::size_t k = 0; k < setup_.objectives; ++k) {
+      objectives.emplace_back(setup_.decisions, points.at, ValuesOf(points, k), model.Ranges(k));
+    }
     std::vector<GaussianProcess> limits;
     for (std::size_t c = 0; c < setup_.constraints; ++c) {
       limits.push_back(LimitProcess(points, model, c));
     }
-    const auto goal = [&](const std::vector<double>& weights) {
-      return GaussianProcess(points.at, Targets(points, weights), model.Ranges(0));
-    };
+    std::vector<std::vector<double>> feasible;
+    for (const Told* told : points.trials) {
+      if (!told->failed && told->violation == 0) feasible.push_back(told->objectives);
+    }
     const std::vector<const Told*> elite = Elite(history);
-    std::vector<double> weights;
-    GaussianProcess process = goal(weights);
     while (!draft.full()) {
       Rng rng = draft.MakeRng();
-      const std::vector<double> wanted = DrawWeights(draft.trial(), rng);
-      if (wanted != weights) {
-        process = goal(wanted);
-        for (const Assignment& proposal : draft.proposals()) process.Believe(proposal);
-        weights = wanted;
-      }
       const std::vector<Assignment> candidates = Candidates(draft, model, elite, rng);
       if (candidates.empty()) return;
-      const Assignment& best =
-          candidates[MostPromising(points, Targets(points, weights), process, limits, candidates)];
-      draft.Add(best);
+      std::vector<const Assignment*> at;
+      for (const Assignment& candidate : candidates) at.push_back(&candidate);
+      const auto gains = MakeGains(objectives, limits, points, feasible, draft.trial()).Of(at);
+      const Assignment* best = at[static_cast<std::size_t>(
+          std::max_element(gains.begin(), gains.end()) - gains.begin())];
+      draft.Add(*best);
       if (draft.full()) return;
-      process.Believe(best);
-      for (GaussianProcess& limit : limits) limit.Believe(best);
+      Believe(*best, objectives, limits, feasible);
     }
   }
 
@@ -147,21 +193,47 @@ class GpMethod final : public Method {
     for (const Told* told : points.trials) {
       values.push_back(Flatten(told->failed ? 1 : told->constraints[constraint]));
     }
-    return GaussianProcess(points.at, values, model.Ranges(setup_.objectives + constraint));
+    return GaussianProcess(setup_.decisions, points.at, values,
+                           model.Ranges(setup_.objectives + constraint));
   }
 
-  /// Empty for the first objective alone. Under constraints an answer is sought in the first place,
-  /// and the front by one proposal in four; without them the front.
-  [[nodiscard]] std::vector<double> DrawWeights(std::uint64_t trial, Rng& rng) const {
-    if (setup_.objectives == 1 || (setup_.constraints > 0 && trial % 4 != 3)) return {};
-    std::vector<double> weights;
-    double sum = 0;
-    for (std::size_t k = 0; k < setup_.objectives; ++k) {
-      weights.push_back(-std::log(1 - rng.Uniform()));  // normalized: uniform on the simplex
-      sum += weights.back();
+  /// Under constraints an answer is sought in the first place, and the front by one proposal in
+  /// four; without them the front, where there are several objectives.
+  [[nodiscard]] Gains MakeGains(const std::vector<GaussianProcess>& objectives,
+                                const std::vector<GaussianProcess>& limits, const Points& points,
+                                const std::vector<std::vector<double>>& feasible,
+                                std::uint64_t trial) const {
+    Gains gains(objectives, limits);
+    if (feasible.empty()) return gains;
+    if (setup_.objectives == 1 || (setup_.constraints > 0 && trial % 4 != 3)) {
+      double least = std::numeric_limits<double>::infinity();
+      for (const std::vector<double>& values : feasible) least = std::min(least, values[0]);
+      gains.SeekBest(least);
+      return gains;
     }
-    for (double& weight : weights) weight /= sum;
-    return weights;
+    std::vector<std::vector<double>> front;
+    for (const std::size_t i : gym::ParetoFront(feasible)) front.push_back(feasible[i]);
+    std::vector<double> reference = ReferenceOf(front, points);
+    gains.SeekFront(HypervolumeGain(Sparse(std::move(front)), std::move(reference)));
+    return gains;
+  }
+
+  /// Takes what is expected of a proposal as its result, for those after it in the same round.
+  static void Believe(const Assignment& proposal, std::vector<GaussianProcess>& objectives,
+                      std::vector<GaussianProcess>& limits,
+                      std::vector<std::vector<double>>& feasible) {
+    const Assignment* const at = &proposal;
+    bool keeps = true;
+    for (GaussianProcess& limit : limits) {
+      keeps = keeps && limit.Predict({&at, 1})[0].mean <= 0;
+      limit.Believe(proposal);
+    }
+    std::vector<double> values;
+    for (GaussianProcess& objective : objectives) {
+      values.push_back(objective.Predict({&at, 1})[0].mean);
+      objective.Believe(proposal);
+    }
+    if (keeps) feasible.push_back(std::move(values));
   }
 
   [[nodiscard]] std::vector<Assignment> Candidates(const Draft& draft, const AdditiveModel& model,
@@ -224,37 +296,6 @@ class GpMethod final : public Method {
       if (!beaten) elite.push_back(&told);
     }
     return elite;
-  }
-
-  /// Index of the candidate with the largest expected gain.
-  [[nodiscard]] static std::size_t MostPromising(const Points& points,
-                                                 const std::vector<double>& targets,
-                                                 const GaussianProcess& process,
-                                                 const std::vector<GaussianProcess>& limits,
-                                                 const std::vector<Assignment>& candidates) {
-    double least = std::numeric_limits<double>::infinity();
-    for (std::size_t i = 0; i < targets.size(); ++i) {
-      const Told& told = *points.trials[i];
-      if (!told.failed && told.violation == 0) least = std::min(least, targets[i]);
-    }
-    std::vector<const Assignment*> at;
-    for (const Assignment& candidate : candidates) at.push_back(&candidate);
-    std::vector<double> gains(at.size(), 0.0);
-    // Without a feasible answer any is wanted; then only the chance of one counts.
-    if (std::isfinite(least)) {
-      const auto predictions = process.Predict(at);
-      for (std::size_t i = 0; i < at.size(); ++i) {
-        gains[i] = std::log(std::max(ExpectedImprovement(predictions[i], least), 1e-300));
-      }
-    }
-    for (const GaussianProcess& limit : limits) {
-      const auto predictions = limit.Predict(at);
-      for (std::size_t i = 0; i < at.size(); ++i) {
-        const double kept = NormalProbability(-predictions[i].mean / predictions[i].deviation);
-        gains[i] += std::log(std::max(kept, 1e-300));
-      }
-    }
-    return static_cast<std::size_t>(std::max_element(gains.begin(), gains.end()) - gains.begin());
   }
 
   gym::AgentSetup setup_;

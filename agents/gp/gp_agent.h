@@ -12,10 +12,11 @@ namespace msc::agents {
 /// one that falls with the number of decisions that differ, each decision weighted by what it was
 /// seen to do. Proposed is what has the largest expected improvement times the probability of
 /// keeping every constraint, among changes of the best, an additive model's favourites and random
-/// draws. With several objectives every other proposal improves a random weighting of them.
+/// draws; among all that is left where that is not much. With several objectives it is the
+/// expected improvement of hypervolume, under constraints for every fourth proposal.
 /// Four a round, each taking the expected results of those before it as real (kriging believer).
 /// Sources: D. R. Jones et al., "Efficient global optimization", 1998; J. R. Gardner et al.,
-/// "Bayesian optimization with inequality constraints", 2014; J. Knowles, "ParEGO", 2006.
+/// "Bayesian optimization with inequality constraints", 2014; agents/gp/improvement.h.
 [[nodiscard]] std::unique_ptr<gym::Agent> MakeGpAgent(const gym::AgentSetup& setup);
 
 }  // namespace msc::agents
