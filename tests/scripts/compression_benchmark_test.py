@@ -43,7 +43,8 @@ class Compression(unittest.TestCase):
         done, page, _, _ = self.run_script([
             record("int8|resnet|percentile", quality=quality(0.898)),
             record("int8|mobile|percentile", quality=quality(0.8949)),
-            record("w4a8|vgg|minmax", quality=quality(0.8)), record("w4a8|vgg|fitted", quality=quality(0.85)),
+            record("w4a8|vgg|tensor", quality=quality(0.8)), record("w4a8|vgg|fitted", quality=quality(0.85)),
+            record("agree|fr_feature|", quality={"samples": 50, "cosine": 0.99, "agreement": 0.9}),
             record("speed|vgg|onednn", latency={"ratio": 0.5, "ratio_low": 0.4, "ratio_high": 0.625,
                                                 "noisy": True}),
             record("speed|mobile|onednn", latency={"ratio": 0.8, "ratio_low": 0.8, "ratio_high": 0.8,
@@ -59,7 +60,8 @@ class Compression(unittest.TestCase):
         self.assertNotIn("-->old", page)
         self.assertIn("| accuracy in f32 | 90.00 % | - | 90.00 % |", page)
         self.assertIn("0.5 on mobile | 0.20 | - | 0.51 **missed** |", page)
-        self.assertIn("min-max | - | 5.00 (80.00 % > 85.00 %) | - |", page)
+        self.assertIn("min-max by layer | - | 5.00 (80.00 % > 85.00 %) | - |", page)
+        self.assertIn("MobileFaceNet in int8 on 50 faces: cosine of its outputs with those in f32 0.9900", page)
         self.assertIn("`onednn` | - | 2.00 [1.60, 2.50] (noisy) | 1.25 [1.25, 1.25] **missed** |", page)
         self.assertIn("| - | +2.00 (85.00 % > 86.00 %, 87.00 %, 88.00 %) | - |", page)
         self.assertIn("| - | 1.11 (100 and 111 MiB) **missed** | - |", page)
