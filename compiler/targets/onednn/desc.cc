@@ -131,7 +131,7 @@ bool SameBytes(const Desc& a, const Desc& b) {
 }
 
 bool SameInnermost(const Desc& a, const Desc& b) {
-  if (!IsPlainBlocked(a.data) || !IsPlainBlocked(b.data)) return false;
+  if (!IsPlainBlocked(a.data) || !IsPlainBlocked(b.data)) return WithElem(a, ElemOf(b)) == b;
   const std::vector<Loop> in_a = LoopsOf(a.data);
   const std::vector<Loop> in_b = LoopsOf(b.data);
   if (in_a.empty() || in_b.empty()) return true;
