@@ -78,18 +78,15 @@ std::optional<Failure> JudgeOutputs(const QualityMeter& meter, const Strategy& s
   return std::nullopt;
 }
 
-Result<Outcome> MeasureQuality(const Context& context, const Strategy& strategy,
-                               const RowRange& rows) {
-  const EvaluationSettings& settings = context.folder.settings;
-  auto built = Build(context, strategy, settings.batch);
-  if (!built.ok()) return built.failure();
+/// Lets the candidate answer some samples more.
+std::optional<Failure> AddRows(const Context& context, BuiltCandidate& built, const RowRange& rows,
+                               QualityMeter& meter) {
   const Tensor inputs = LoadInputs(context.folder, rows);
   const std::vector<Tensor> reference = LoadReference(context.folder, rows);
   const std::vector<std::int32_t> labels = LoadLabels(context.folder, rows);
 
-  QualityMeter meter;
   std::optional<Failure> failure;
-  ForEachBatch(built.value(), inputs, [&](std::int64_t first, std::span<const Tensor> outputs) {
+  ForEachBatch(built, inputs, [&](std::int64_t first, std::span<const Tensor> outputs) {
     const std::int64_t count = outputs.front().dims()[0];
     std::vector<Tensor> wanted;
     wanted.reserve(reference.size());
@@ -101,6 +98,25 @@ Result<Outcome> MeasureQuality(const Context& context, const Strategy& strategy,
                             : std::span(labels).subspan(offset, static_cast<std::size_t>(count)));
     return failure ? BatchVerdict::kStop : BatchVerdict::kGoOn;
   });
+  return failure;
+}
+
+/// On `least` samples, and on more while the verdict is open, `most` at most.
+Result<Outcome> MeasureQuality(const Context& context, const Strategy& strategy, std::int64_t least,
+                               std::int64_t most) {
+  const EvaluationSettings& settings = context.folder.settings;
+  auto built = Build(context, strategy, settings.batch);
+  if (!built.ok()) return built.failure();
+  QualityMeter meter;
+  std::optional<Failure> failure;
+  std::int64_t seen = 0;
+  for (std::int64_t wanted = least; seen < wanted && !failure;) {
+    failure = AddRows(context, built.value(), {seen, wanted - seen}, meter);
+    seen = wanted;
+    if (seen < most && !failure && IsOpen(meter.Total(), settings.limits, context.folder.samples)) {
+      wanted = std::min(2 * seen, most);
+    }
+  }
   if (!failure) failure = JudgeOutputs(meter, strategy, settings);
   if (failure) return *std::move(failure);
 
@@ -255,8 +271,9 @@ ChildAnswer AnswerRequest(const ChildRequest& asked, const TargetRegistry& targe
     Fit(context, request, answer);
   } else if (request.mode == "quality") {
     const std::int64_t all = context.folder.samples;
-    const RowRange rows{0, request.samples == 0 ? all : std::min(request.samples, all)};
-    answer.outcomes.push_back(ToJson(MeasureQuality(context, request.strategies[0], rows)));
+    const std::int64_t least = request.samples == 0 ? all : std::min(request.samples, all);
+    answer.outcomes.push_back(
+        ToJson(MeasureQuality(context, request.strategies[0], least, std::min(request.most, all))));
   } else if (request.mode == "latency") {
     answer.outcomes.reserve(request.strategies.size());
     for (const auto& outcome : MeasureLatencies(context, request)) {

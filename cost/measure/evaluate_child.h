@@ -15,9 +15,9 @@ namespace msc::cost {
 /// What the child does, without the process around it.
 ///
 /// quality: one outcome without latency. The candidate's outputs over the samples are compared with
-/// the stored ones; it fails with kWrongOutput where they are not finite, or constant while the
-/// reference's vary, or, where nothing is pruned, further from the reference than its widest
-/// precision allows (settings).
+/// the stored ones, and over twice as many and so on up to `most` while IsOpen by the settings; it
+/// fails with kWrongOutput where they are not finite, or constant while the reference's vary, or,
+/// where nothing is pruned, further from the reference than its widest precision allows (settings).
 /// latency: an outcome with latency for each strategy, whose quality is empty; all are timed
 /// together against the uncompressed model, batch 1, in 1 / `part` of the rounds and of the time,
 /// and the whole `repeats` times (see Combine). Before that each must answer the first sample as

@@ -12,6 +12,7 @@
 #include "cost/measure/latency.h"
 #include "cost/quality/array_file.h"
 #include "cost/quality/dataset.h"
+#include "cost/quality/verdict.h"
 
 namespace msc::cost {
 
@@ -21,6 +22,8 @@ struct EvaluationSettings {
   std::string target = "onednn";      ///< who runs the uncompressed model that is compared with
   int threads = 1;                    ///< a candidate runs on
   std::int64_t samples = 1000;        ///< each trial is judged on; 0 = all
+  QualityLimits limits = {};          ///< while these leave open what a trial is, it sees more,
+  std::int64_t most_samples = 0;      ///< up to so many; 0 = all
   std::int64_t batch = 50;            ///< samples a call, for quality
   double f32_tolerance = 1e-3;        ///< of the output's range, where every layer stays f32
   double bf16_tolerance = 5e-2;       ///< likewise, where none is narrower than bf16
@@ -34,6 +37,8 @@ struct EvaluationSettings {
     visit("target", self.target, "who runs the uncompressed model");
     visit("threads", self.threads, "threads a candidate runs on", Within{1, 1024});
     visit("samples", self.samples, "samples a trial; 0 = all", Within{0, 1e9});
+    visit("limits", self.limits, "what quality must keep");
+    visit("most_samples", self.most_samples, "a trial that is open; 0 = all", Within{0, 1e9});
     visit("batch", self.batch, "samples a call, for quality", Within{1, 65536});
     visit("f32_tolerance", self.f32_tolerance, "largest relative error in f32", Within{0, 1});
     visit("bf16_tolerance", self.bf16_tolerance, "largest relative error in bf16", Within{0, 1});

@@ -142,12 +142,14 @@ std::optional<Result<Strategy>> LocalEvaluator::Fit(const Strategy& strategy, co
 }
 
 std::optional<Result<Outcome>> LocalEvaluator::AskQuality(const Strategy& strategy,
-                                                          std::int64_t samples, const Stop& stop) {
+                                                          std::int64_t samples, std::int64_t most,
+                                                          const Stop& stop) {
   ChildRequest request;
   request.folder = folder_.path;
   request.mode = "quality";
   request.strategies = {strategy};
   request.samples = samples;
+  request.most = most;
   const auto answer = Ask(request, stop);
   if (!answer) return std::nullopt;
   if (!answer->ok()) return answer->failure();
@@ -185,9 +187,12 @@ std::optional<Result<Outcome>> LocalEvaluator::EvaluateOne(const Candidate& cand
   const Strategy& strategy = fitted->value();
   constexpr std::int64_t kRoughPart = 4;
   const std::int64_t part = candidate.measure == Measure::kRough ? kRoughPart : 1;
-  const std::int64_t samples = folder_.settings.samples;
-  const std::int64_t all = samples > 0 ? samples : folder_.samples;
-  auto quality = AskQuality(strategy, part > 1 ? (all + part - 1) / part : samples, stop);
+  const EvaluationSettings& settings = folder_.settings;
+  const std::int64_t all = folder_.samples;
+  const std::int64_t samples = settings.samples > 0 ? settings.samples : all;
+  const bool full = candidate.measure == Measure::kQualityAndLatency;
+  const std::int64_t most = settings.most_samples > 0 ? settings.most_samples : all;
+  auto quality = AskQuality(strategy, (samples + part - 1) / part, full ? most : 0, stop);
   if (!quality || !quality->ok() || candidate.measure == Measure::kQuality) return quality;
   const auto timed = AskLatency({strategy}, 1, part, stop);
   if (!timed) return std::nullopt;
@@ -207,34 +212,15 @@ void LocalEvaluator::DoEvaluate(std::span<const Candidate> batch, const Done& do
   }
 }
 
-std::vector<Result<Outcome>> LocalEvaluator::MeasureFinalists(std::span<const Strategy> strategies,
-                                                              const Stop& stop) {
+std::optional<Result<Outcome>> LocalEvaluator::Judge(const Strategy& strategy, const Stop& stop) {
+  return AskQuality(strategy, 0, 0, stop);
+}
+
+std::vector<Result<Outcome>> LocalEvaluator::TimeTogether(std::vector<Strategy> strategies,
+                                                          const Stop& stop) {
   constexpr std::int64_t kRepeats = 3;
-  std::vector<Result<Outcome>> results;
-  std::vector<Strategy> sound;
-  std::vector<std::size_t> places;
-  for (const Strategy& strategy : strategies) {
-    auto quality = AskQuality(strategy, 0, stop);
-    if (!quality) return {};
-    if (quality->ok()) {
-      sound.push_back(strategy);
-      places.push_back(results.size());
-    }
-    results.push_back(*std::move(quality));
-  }
-  if (sound.empty()) return results;
-  const auto timed = AskLatency(std::move(sound), kRepeats, 1, stop);
-  if (!timed) return {};
-  for (std::size_t i = 0; i < places.size(); ++i) {
-    Result<Outcome>& result = results[places[i]];
-    const Result<Outcome>& latency = (*timed)[i];
-    if (latency.ok()) {
-      result.value().latency = latency.value().latency;
-    } else {
-      result = latency.failure();
-    }
-  }
-  return results;
+  auto timed = AskLatency(std::move(strategies), kRepeats, 1, stop);
+  return timed ? *std::move(timed) : std::vector<Result<Outcome>>();
 }
 
 Result<std::vector<Profile>> LocalEvaluator::ProfileSteps(std::span<const Strategy> strategies,

@@ -30,11 +30,13 @@ struct LocalOptions {
 /// ever runs in this process.
 ///
 /// Where samples are to decide something, a child that fits the candidate to them; then a quality
-/// child; then, where time is wanted and the candidate is sound, a latency child,
-/// which holds its cores exclusively: at most one per core on this machine, across processes that
-/// agree on `lock_folder`, and no quality child beside it on the same cores. Failures are not tried
-/// again. What is measured roughly sees a quarter of the samples and has a quarter of the time.
-/// Several evaluators may work in one process at a time; one is for one thread at a time.
+/// child, which for what is measured fully looks at more samples than the settings begin with while
+/// these leave open whether the limits are kept; then, where time is wanted and the candidate is
+/// sound, a latency child, which holds its cores exclusively: at most one per core on this machine,
+/// across processes that agree on `lock_folder`, and no quality child beside it on the same cores.
+/// Failures are not tried again. What is measured roughly sees a quarter of the samples and has a
+/// quarter of the time. Several evaluators may work in one process at a time; one is for one thread
+/// at a time.
 class LocalEvaluator final : public Evaluator {
  public:
   /// UserError if the folder is not a prepared one.
@@ -48,10 +50,14 @@ class LocalEvaluator final : public Evaluator {
   [[nodiscard]] std::optional<Result<Strategy>> Fit(const Strategy& strategy,
                                                     const std::function<bool()>& stop = {});
 
-  /// Measures finalists under the same conditions: quality on all samples, then time, interleaved
-  /// in one child, three times over. They are fitted already. Results in order; empty if stopped.
-  [[nodiscard]] std::vector<Result<Outcome>> MeasureFinalists(
-      std::span<const Strategy> strategies, const std::function<bool()>& stop = {});
+  /// Quality on all samples of one that is fitted already; no latency. Nothing if stopped.
+  [[nodiscard]] std::optional<Result<Outcome>> Judge(const Strategy& strategy,
+                                                     const std::function<bool()>& stop = {});
+
+  /// Times strategies under the same conditions: interleaved in one child, three times over. They
+  /// are fitted already. Outcomes in order, their quality empty; none if stopped.
+  [[nodiscard]] std::vector<Result<Outcome>> TimeTogether(std::vector<Strategy> strategies,
+                                                          const std::function<bool()>& stop = {});
 
   /// Step times of the uncompressed model and of each strategy, `runs` of them. Empty if stopped.
   [[nodiscard]] Result<std::vector<Profile>> ProfileSteps(std::span<const Strategy> strategies,
@@ -67,7 +73,8 @@ class LocalEvaluator final : public Evaluator {
   [[nodiscard]] std::optional<Result<ChildAnswer>> Ask(const ChildRequest& request,
                                                        const Stop& stop);
   [[nodiscard]] std::optional<Result<Outcome>> AskQuality(const Strategy& strategy,
-                                                          std::int64_t samples, const Stop& stop);
+                                                          std::int64_t samples, std::int64_t most,
+                                                          const Stop& stop);
   [[nodiscard]] std::optional<std::vector<Result<Outcome>>> AskLatency(
       std::vector<Strategy> strategies, std::int64_t repeats, std::int64_t part, const Stop& stop);
 

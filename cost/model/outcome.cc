@@ -59,6 +59,9 @@ std::vector<Number> Numbers(const Outcome& outcome) {
       {"quality.accuracy", quality.accuracy.value_or(0), 1},
       {"quality.reference_accuracy", quality.reference_accuracy.value_or(0), 1},
       {"quality.samples", static_cast<double>(quality.samples)},
+      {"quality.kl_error", quality.kl_error},
+      {"quality.agreement_error", quality.agreement_error, 1},
+      {"quality.accuracy_error", quality.accuracy_error, 1},
       {"weight_bytes", static_cast<double>(outcome.weight_bytes)},
       {"peak_bytes", static_cast<double>(outcome.peak_bytes)},
   };

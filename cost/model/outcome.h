@@ -35,7 +35,8 @@ struct Latency {
   }
 };
 
-/// How far outputs are from those of the uncompressed model, and from the labels.
+/// How far outputs are from those of the uncompressed model, and from the labels. What is a mean
+/// over samples has a standard error: what it may be off by for want of more of them.
 struct Quality {
   double kl = 0;         ///< mean KL(softmax(reference) || softmax(candidate)), nats
   double mse = 0;        ///< mean squared difference of outputs / variance of the reference's
@@ -43,6 +44,16 @@ struct Quality {
   std::optional<double> accuracy;            ///< share of labels hit, in [0, 1]
   std::optional<double> reference_accuracy;  ///< of the uncompressed model on the same samples
   std::int64_t samples = 0;
+  double kl_error = 0;         ///< standard error of kl
+  double agreement_error = 0;  ///< of agreement
+  double accuracy_error = 0;   ///< of accuracy - reference_accuracy: both on the same samples
+  /// Percent of samples (or rows of them) of another class than the uncompressed model's.
+  [[nodiscard]] double Disagreement() const { return 100 * (1 - agreement); }
+  /// Percentage points; below 0 where more labels are hit. Absent without labels.
+  [[nodiscard]] std::optional<double> AccuracyDrop() const {
+    if (!accuracy || !reference_accuracy) return std::nullopt;
+    return 100 * (*reference_accuracy - *accuracy);
+  }
   bool operator==(const Quality&) const = default;
   template <class Self, class Visit>
   static void Fields(Self& self, Visit& visit) {
@@ -52,6 +63,9 @@ struct Quality {
     visit("accuracy", self.accuracy, "share of labels hit");
     visit("reference_accuracy", self.reference_accuracy, "of the uncompressed model");
     visit("samples", self.samples, "samples compared");
+    visit("kl_error", self.kl_error, "standard error of kl");
+    visit("agreement_error", self.agreement_error, "of agreement");
+    visit("accuracy_error", self.accuracy_error, "of accuracy - reference_accuracy");
   }
 };
 

@@ -26,7 +26,9 @@ struct QualityMeter::Totals {
   std::int64_t rows = 0;
   std::int64_t agreeing = 0;
 
-  void Add(std::span<const double> p, std::span<const double> q, std::size_t classes);
+  /// Adds to kl_of and agreeing_of, one number a sample, what the rows of the samples are by mean.
+  void Add(std::span<const double> p, std::span<const double> q, std::size_t classes,
+           std::span<double> kl_of, std::span<double> agreeing_of);
 };
 
 namespace {
@@ -93,14 +95,11 @@ std::string Describe(const Tensor& tensor) {
   return std::string(Name(tensor.dtype())) + ToString(tensor.dims());
 }
 
-std::int64_t CountHits(std::span<const double> values, std::size_t classes,
-                       std::span<const std::int32_t> labels) {
-  std::int64_t hits = 0;
-  for (std::size_t row = 0; row < labels.size(); ++row) {
-    const std::size_t best = ArgMax(values.subspan(row * classes, classes));
-    hits += best == static_cast<std::size_t>(labels[row]) ? 1 : 0;
-  }
-  return hits;
+/// 1 where the row's class is the label, else 0.
+std::int64_t Hits(std::span<const double> values, std::size_t classes, std::size_t row,
+                  std::int32_t label) {
+  const std::size_t best = ArgMax(values.subspan(row * classes, classes));
+  return best == static_cast<std::size_t>(label) ? 1 : 0;
 }
 
 }  // namespace
@@ -116,6 +115,8 @@ std::optional<Failure> QualityMeter::Add(std::span<const Tensor> reference,
   Check(outputs_.empty() || outputs_.size() == reference.size(),
         "every batch has the same number of outputs");
   outputs_.resize(reference.size());
+  std::vector<double> kl_of;  // by sample, summed over outputs
+  std::vector<double> agreeing_of;
   for (std::size_t index = 0; index < reference.size(); ++index) {
     const Tensor& wanted = reference[index];
     const Tensor& got = candidate[index];
@@ -139,22 +140,35 @@ std::optional<Failure> QualityMeter::Add(std::span<const Tensor> reference,
                      "output " + std::to_string(index) + " is not finite"};
     }
     const auto classes = static_cast<std::size_t>(wanted.dims().back());
-    outputs_[index].Add(p, q, classes);
+    const auto count = static_cast<std::size_t>(wanted.dims()[0]);
+    kl_of.resize(std::max(kl_of.size(), count), 0.0);
+    agreeing_of.resize(kl_of.size(), 0.0);
+    outputs_[index].Add(p, q, classes, std::span(kl_of).first(count),
+                        std::span(agreeing_of).first(count));
     if (index > 0 || labels.empty()) continue;
     if (labels.size() * classes != p.size()) {
       throw UserError(std::to_string(labels.size()) + " labels do not fit an output of shape " +
                       ToString(wanted.dims()));
     }
-    hits_ += CountHits(q, classes, labels);
-    reference_hits_ += CountHits(p, classes, labels);
+    for (std::size_t row = 0; row < labels.size(); ++row) {
+      const std::int64_t hit = Hits(q, classes, row, labels[row]);
+      const std::int64_t reference_hit = Hits(p, classes, row, labels[row]);
+      hits_ += hit;
+      reference_hits_ += reference_hit;
+      gained_.Add(static_cast<double>(hit - reference_hit));
+    }
     labelled_ += static_cast<std::int64_t>(labels.size());
   }
   samples_ += reference[0].dims()[0];
+  const auto outputs = static_cast<double>(outputs_.size());
+  for (const double kl : kl_of) kl_.Add(kl / outputs);
+  for (const double agreeing : agreeing_of) agreeing_.Add(agreeing / outputs);
   return std::nullopt;
 }
 
 void QualityMeter::Totals::Add(std::span<const double> p, std::span<const double> q,
-                               std::size_t classes) {
+                               std::size_t classes, std::span<double> kl_of,
+                               std::span<double> agreeing_of) {
   for (std::size_t i = 0; i < p.size(); ++i) {
     const double error = std::abs(q[i] - p[i]);
     squared_error += error * error;
@@ -168,13 +182,26 @@ void QualityMeter::Totals::Add(std::span<const double> p, std::span<const double
     candidate_low = std::min(candidate_low, q[i]);
     candidate_high = std::max(candidate_high, q[i]);
   }
-  for (std::size_t first = 0; first < p.size(); first += classes) {
-    const auto row_p = p.subspan(first, classes);
-    const auto row_q = q.subspan(first, classes);
-    kl += Divergence(row_p, row_q);
-    agreeing += ArgMax(row_p) == ArgMax(row_q) ? 1 : 0;
+  const std::size_t each = p.size() / classes / kl_of.size();  // rows of a sample
+  const double share = 1 / static_cast<double>(each);
+  for (std::size_t row = 0; row < kl_of.size() * each; ++row) {
+    const auto row_p = p.subspan(row * classes, classes);
+    const auto row_q = q.subspan(row * classes, classes);
+    const double divergence = Divergence(row_p, row_q);
+    const bool agrees = ArgMax(row_p) == ArgMax(row_q);
+    kl += divergence;
+    kl_of[row / each] += divergence * share;
+    agreeing += agrees ? 1 : 0;
+    agreeing_of[row / each] += agrees ? share : 0;
     ++rows;
   }
+}
+
+double QualityMeter::ErrorOfMean(const Spread& spread) const {
+  if (samples_ < 2) return 0;
+  const auto count = static_cast<double>(samples_);
+  const double deviation = std::max(0.0, spread.squares - spread.sum * spread.sum / count);
+  return std::sqrt(deviation / (count - 1) / count);
 }
 
 Quality QualityMeter::Total() const {
@@ -194,7 +221,10 @@ Quality QualityMeter::Total() const {
   }
   total.agreement = std::min(total.agreement, 1.0);
   total.samples = samples_;
+  total.kl_error = ErrorOfMean(kl_);
+  total.agreement_error = std::min(ErrorOfMean(agreeing_), 1.0);
   if (labelled_ > 0) {
+    total.accuracy_error = std::min(ErrorOfMean(gained_), 1.0);
     total.accuracy = static_cast<double>(hits_) / static_cast<double>(labelled_);
     total.reference_accuracy =
         static_cast<double>(reference_hits_) / static_cast<double>(labelled_);

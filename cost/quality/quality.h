@@ -17,8 +17,9 @@ namespace msc::cost {
 /// is one row. KL and arg max are taken per row, ties to the lower class; KL by a log-softmax that
 /// cannot overflow, in double. A last axis of 1 says nothing through KL or arg max: use mse there.
 /// With several outputs kl, mse and agreement are means over the outputs; labels refer to the first
-/// output, which then must have one row a sample. Sums are in double: the order of batches changes
-/// the last digits only. Not thread-safe.
+/// output, which then must have one row a sample. Standard errors take samples, not rows, for
+/// independent, and are 0 for a single one. Sums are in double: the order of batches changes the
+/// last digits only. Not thread-safe.
 class QualityMeter {
  public:
   QualityMeter();
@@ -48,7 +49,21 @@ class QualityMeter {
 
  private:
   struct Totals;
+  /// Sums over samples of a number each.
+  struct Spread {
+    double sum = 0;
+    double squares = 0;
+    void Add(double value) {
+      sum += value;
+      squares += value * value;
+    }
+  };
+  [[nodiscard]] double ErrorOfMean(const Spread& spread) const;
+
   std::vector<Totals> outputs_;
+  Spread kl_;
+  Spread agreeing_;
+  Spread gained_;  // labels hit by the candidate alone count 1, by the reference alone -1
   std::int64_t samples_ = 0;
   std::int64_t labelled_ = 0;
   std::int64_t hits_ = 0;

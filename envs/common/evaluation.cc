@@ -14,9 +14,8 @@ void AddMetrics(const cost::Outcome& outcome, std::map<std::string, double>& met
     set(kLatencyMs, outcome.latency->median_ns * 1e-6);
   }
   set(kDistillLoss, outcome.quality.kl);
-  if (outcome.quality.accuracy && outcome.quality.reference_accuracy) {
-    set(kAccuracyDrop, 100 * (*outcome.quality.reference_accuracy - *outcome.quality.accuracy));
-  }
+  set(kDisagreement, outcome.quality.Disagreement());
+  if (const auto drop = outcome.quality.AccuracyDrop()) set(kAccuracyDrop, *drop);
   set(kWeightBytes, static_cast<double>(outcome.weight_bytes));
   set(kPeakBytes, static_cast<double>(outcome.peak_bytes));
 }
@@ -25,7 +24,9 @@ void AddMetrics(const cost::Outcome& outcome, std::map<std::string, double>& met
 
 std::vector<std::string> MetricNames(Labels labels) {
   std::vector<std::string> names;
-  for (const std::string_view name : {kLatency, kLatencyMs, kDistillLoss}) names.emplace_back(name);
+  for (const std::string_view name : {kLatency, kLatencyMs, kDistillLoss, kDisagreement}) {
+    names.emplace_back(name);
+  }
   if (labels == Labels::kPresent) names.emplace_back(kAccuracyDrop);
   for (const std::string_view name : {kWeightBytes, kPeakBytes}) names.emplace_back(name);
   return names;

@@ -14,6 +14,8 @@ namespace msc::envs {
 inline constexpr std::string_view kLatency = "latency";       ///< ratio to the uncompressed model
 inline constexpr std::string_view kLatencyMs = "latency_ms";  ///< milliseconds a call
 inline constexpr std::string_view kDistillLoss = "distill_loss";  ///< mean KL divergence, nats
+inline constexpr std::string_view kDisagreement =
+    "disagreement";  ///< percent of another class than the uncompressed model's
 inline constexpr std::string_view kAccuracyDrop =
     "accuracy_drop";  ///< percentage points; may be < 0
 inline constexpr std::string_view kWeightBytes = "weight_bytes";

@@ -166,7 +166,9 @@ int Coordinate(const AppContext& context, const Options& options, cost::FarmEval
     if (!StopRequested()) {
       line.Show("[finalists] the best again, together, on all samples");
       cost::LocalEvaluator local(LocalFor(context, paths.folder, 0));
-      MeasureFinalists(config, *problem, local, StopRequested, result);
+      MeasureFinalists(
+          config, *problem, local, [&](const std::string& text) { line.Show(text); }, StopRequested,
+          result);
     }
   }
   if (StopRequested() && result.findings.finalists.empty() && result.study.best) {

@@ -86,12 +86,15 @@ struct DistillConfig {
 struct QualityConfig {
   cost::DataConfig data;
   std::int64_t samples = 1000;
+  std::int64_t most_samples = 0;
   std::int64_t final_samples = 0;
   std::int64_t batch = 50;
   template <class Self, class Visit>
   static void Fields(Self& self, Visit& visit) {
     visit("data", self.data, "samples that candidates are judged on");
     visit("samples", self.samples, "how many of them every trial sees", Within{1, 1e7});
+    visit("most_samples", self.most_samples,
+          "how many one may see that is too near to a limit to tell; 0 = all", Within{0, 1e7});
     visit("final_samples", self.final_samples, "how many the finalists see; 0 = all",
           Within{0, 1e7});
     visit("batch", self.batch, "samples a call", Within{1, 65536});
@@ -104,7 +107,8 @@ struct ObjectiveConfig {
   template <class Self, class Visit>
   static void Fields(Self& self, Visit& visit) {
     visit("minimize", self.minimize,
-          "metrics; the first decides, the next break ties, all make the Pareto set");
+          "metrics (latency, latency_ms, distill_loss, disagreement, accuracy_drop, weight_bytes, "
+          "peak_bytes); the first decides, the next break ties, all make the Pareto set");
     visit("subject_to", self.subject_to, "upper limit by metric, such as accuracy_drop: 0.3");
   }
 };
@@ -122,6 +126,7 @@ struct SearchConfig {
   std::uint64_t trials = 50;
   double time_budget_s = 0;
   std::uint64_t finalists = 4;
+  std::vector<std::string> compare;
   bool race = false;
   ObjectiveConfig objective;
   CalibrationConfig calibration;
@@ -151,8 +156,10 @@ struct SearchConfig {
     visit("seed", self.seed, "same seed, same decisions");
     visit("trials", self.trials, "in total, also after --resume", Within{1, 1e9});
     visit("time_budget_s", self.time_budget_s, "seconds for trials; 0 = no limit", Within{0, 1e9});
-    visit("finalists", self.finalists, "best candidates measured again on all samples",
-          Within{1, 100});
+    visit("finalists", self.finalists,
+          "best candidates that keep the limits on all samples, measured again", Within{1, 100});
+    visit("compare", self.compare,
+          "targets that the uncompressed model is timed on beside the finalists");
     visit("race", self.race,
           "measure roughly first (a quarter of samples and time), and fully only the best of that");
     visit("objective", self.objective, "what is sought");

@@ -1,6 +1,5 @@
 #include <algorithm>
 #include <cmath>
-#include <set>
 
 #include "compiler/base/error.h"
 #include "cost/model/evaluator.h"
@@ -10,28 +9,6 @@
 
 namespace msc::gym {
 namespace {
-
-constexpr std::int64_t kProfileRuns = 50;
-constexpr int kFinalistRounds = 3;
-
-/// Trials worth a second look, best first: by violation, then by objectives in order; each
-/// assignment once.
-std::vector<std::size_t> Ranked(const Objective& objective, const std::vector<Trial>& trials) {
-  std::vector<std::size_t> ranked;
-  std::set<Assignment> seen;
-  for (std::size_t i = 0; i < trials.size(); ++i) {
-    if (trials[i].evaluation.Complete() && seen.insert(trials[i].assignment).second) {
-      ranked.push_back(i);
-    }
-  }
-  const auto key = [&](std::size_t i) {
-    return std::pair(Violation(objective, trials[i].evaluation),
-                     ObjectiveValues(objective, trials[i].evaluation));
-  };
-  std::stable_sort(ranked.begin(), ranked.end(),
-                   [&](std::size_t a, std::size_t b) { return key(a) < key(b); });
-  return ranked;
-}
 
 /// What a decision is probed with: int8, or the density nearest to a half.
 std::optional<std::int32_t> ProbeOf(const Decision& decision) {
@@ -46,21 +23,6 @@ std::optional<std::int32_t> ProbeOf(const Decision& decision) {
     probe = static_cast<std::int32_t>(i);
   }
   return probe;
-}
-
-std::optional<std::uint64_t> BestFinalist(const Objective& objective,
-                                          const std::vector<Finalist>& finalists) {
-  std::optional<std::uint64_t> best;
-  std::vector<double> least;
-  for (std::size_t i = 0; i < finalists.size(); ++i) {
-    const Evaluation evaluation = EvaluationOf(finalists[i]);
-    if (evaluation.failure || Violation(objective, evaluation) > 0) continue;
-    std::vector<double> values = ObjectiveValues(objective, evaluation);
-    if (best && least <= values) continue;
-    best = i;
-    least = std::move(values);
-  }
-  return best;
 }
 
 }  // namespace
@@ -110,47 +72,6 @@ std::vector<LayerSensitivity> MeasureSensitivity(const SearchProblem& problem,
     if (done[i]) finished.push_back(std::move(rows[i]));
   }
   return finished;
-}
-
-void MeasureFinalists(const SearchConfig& config, SearchProblem& problem,
-                      cost::LocalEvaluator& evaluator, const std::function<bool()>& stop,
-                      SearchResult& result) {
-  const Objective objective = ToObjective(config.objective);
-  const std::vector<std::size_t> ranked = Ranked(objective, result.study.trials);
-  Findings& findings = result.findings;
-  std::size_t next = 0;
-  for (int round = 0; round < kFinalistRounds && next < ranked.size() && !findings.best; ++round) {
-    std::vector<Finalist> group;
-    std::vector<Strategy> strategies;
-    for (std::size_t taken = 0; taken < config.finalists && next < ranked.size(); ++taken) {
-      const Trial& trial = result.study.trials[ranked[next++]];
-      const Strategy strategy = StrategyFromJson(problem.Describe(trial.assignment), "a trial");
-      // Trials keep no weights: they are fitted once more, to the same bits.
-      auto fitted = evaluator.Fit(strategy, stop);
-      if (!fitted) return;  // stopped
-      if (!fitted->ok()) {
-        findings.finalists.push_back(
-            {.trial = trial.number,
-             .strategy = strategy,
-             .result = cost::ToJson(Result<cost::Outcome>(fitted->failure()))});
-        continue;
-      }
-      strategies.push_back(fitted->value());
-      group.push_back({.trial = trial.number, .strategy = strategies.back(), .result = {}});
-    }
-    const std::vector<Result<cost::Outcome>> outcomes =
-        evaluator.MeasureFinalists(strategies, stop);
-    if (outcomes.size() != group.size()) return;  // stopped
-    for (std::size_t i = 0; i < group.size(); ++i) {
-      group[i].result = cost::ToJson(outcomes[i]);
-      findings.finalists.push_back(std::move(group[i]));
-    }
-    findings.best = BestFinalist(objective, findings.finalists);
-  }
-  if (!findings.best) return;
-  const std::vector<Strategy> best = {findings.finalists[*findings.best].strategy};
-  Result<std::vector<cost::Profile>> profiles = evaluator.ProfileSteps(best, kProfileRuns, stop);
-  if (profiles.ok()) findings.profiles = std::move(profiles).value();
 }
 
 }  // namespace msc::gym

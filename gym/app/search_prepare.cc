@@ -18,6 +18,7 @@
 #include "compiler/pipeline/prune.h"
 #include "compiler/pipeline/quantize.h"
 #include "compiler/pipeline/schedule.h"
+#include "compiler/targets/spec.h"
 #include "cost/measure/folder.h"
 #include "cost/quality/dataset.h"
 #include "envs/common/evaluation.h"
@@ -202,6 +203,18 @@ std::vector<double> ScoreUnits(const SearchConfig& config, const Prepared& prepa
   return std::move(scores.of_unit);
 }
 
+/// What is asked of metrics that samples tell.
+cost::QualityLimits LimitsOf(const ObjectiveConfig& objective) {
+  const auto limit = [&](std::string_view metric) -> std::optional<double> {
+    const auto it = objective.subject_to.find(std::string(metric));
+    if (it == objective.subject_to.end()) return std::nullopt;
+    return it->second;
+  };
+  return {.distill_loss = limit(envs::kDistillLoss),
+          .disagreement = limit(envs::kDisagreement),
+          .accuracy_drop = limit(envs::kAccuracyDrop)};
+}
+
 /// Leaves the folder that measuring children read.
 cost::PreparedFolder PrepareSamples(const SearchConfig& config, const Prepared& prepared,
                                     CalibrationData& calibration, const std::string& folder) {
@@ -209,6 +222,8 @@ cost::PreparedFolder PrepareSamples(const SearchConfig& config, const Prepared& 
   settings.target = config.target;
   settings.threads = config.threads;
   settings.samples = config.quality.samples;
+  settings.most_samples = config.quality.most_samples;
+  settings.limits = LimitsOf(config.objective);
   settings.batch = config.quality.batch;
   settings.latency = config.latency;
   if (std::filesystem::exists(folder + "/evaluation.json")) {
@@ -284,6 +299,13 @@ std::vector<std::string> RunnersOf(const SearchConfig& config, const Strategy* b
   return runners;
 }
 
+/// Targets to compare with may be absent here, which the results will say, but not unheard of.
+void CheckCompared(const SearchConfig& config, const TargetRegistry& targets) {
+  for (const std::string& spec : config.compare) {
+    if (!targets.absent().contains(ParseTargetSpec(spec).name)) (void)targets.Get(spec);
+  }
+}
+
 /// Before the layers are known, without which none can be made.
 void CheckAgent(const std::string& name) {
   std::string known;
@@ -336,6 +358,7 @@ Prepared LoadSearch(const SearchConfig& config) {
     prepared.base = std::make_shared<const Strategy>(LoadBase(config, *prepared.graph));
   }
   prepared.runners = RunnersOf(config, prepared.base.get());
+  CheckCompared(config, prepared.targets);
   prepared.machine = cost::ReadMachine();
   prepared.machine.libraries["mscgym"] = MSC_VERSION;
   for (const std::string& spec : prepared.runners) {

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <array>
+#include <cstdio>
 #include <ctime>
 #include <filesystem>
 #include <map>
@@ -68,14 +69,6 @@ std::optional<Measured> SpeedUp(const cost::Outcome& outcome) {
   const cost::Latency& latency = *outcome.latency;
   return Measured{
       .value = 1 / latency.ratio, .low = 1 / latency.ratio_high, .high = 1 / latency.ratio_low};
-}
-
-std::string ConstraintText(const ObjectiveConfig& objective) {
-  std::string text;
-  for (const auto& [metric, limit] : objective.subject_to) {
-    text += (text.empty() ? "" : ", ") + metric + " <= " + nlohmann::json(limit).dump();
-  }
-  return text;
 }
 
 ReportHeadline MakeHeadline(const Run& run) {
@@ -207,6 +200,17 @@ std::vector<ReportLayer> MakeLayers(const Run& run) {
   return layers;
 }
 
+/// "accuracy drop 0.21 +- 0.17 points", with what it may be off by for want of samples (95 %).
+std::string LostText(const cost::Quality& quality) {
+  const auto drop = quality.AccuracyDrop();
+  if (!drop) return "";
+  constexpr double kErrors = 1.96;
+  std::array<char, 80> text{};
+  std::snprintf(text.data(), text.size(), "accuracy drop %.2f \xC2\xB1 %.2f points", *drop,
+                100 * kErrors * quality.accuracy_error);
+  return text.data();
+}
+
 std::vector<ReportFinalist> MakeFinalists(const Run& run, std::string_view quality) {
   std::vector<ReportFinalist> rows;
   const Objective objective = ToObjective(run.config.objective);
@@ -228,9 +232,37 @@ std::vector<ReportFinalist> MakeFinalists(const Run& run, std::string_view quali
     const auto& latency = result.value().latency;
     if (latency && !latency->significant()) row.note = "difference not significant";
     if (latency && latency->noisy) row.note += row.note.empty() ? "noisy" : ", noisy";
+    if (const std::string lost = LostText(result.value().quality); !lost.empty()) {
+      row.note += (row.note.empty() ? "" : ", ") + lost;
+    }
+    rows.push_back(std::move(row));
+  }
+  for (const Compared& compared : run.findings.compared) {
+    ReportFinalist row{.label = "f32 on " + compared.target};
+    const Result<cost::Outcome> result = cost::OutcomeFromJson(compared.result);
+    if (result.ok()) {
+      row.speed_up = SpeedUp(result.value());
+      const Evaluation evaluation = envs::ToEvaluation(result, "");
+      row.latency_ms = Metric(evaluation, envs::kLatencyMs);
+      row.quality = Metric(evaluation, quality);
+      row.weight_bytes = Metric(evaluation, envs::kWeightBytes);
+    } else {
+      row.note = result.failure().detail;
+    }
     rows.push_back(std::move(row));
   }
   return rows;
+}
+
+/// Which trials were left out, and why.
+std::string RejectedText(const Run& run) {
+  if (run.findings.rejected.empty()) return "";
+  std::string trials;
+  for (const Rejected& rejected : run.findings.rejected) {
+    trials += (trials.empty() ? "" : ", ") + std::to_string(rejected.trial);
+  }
+  return "Not among them, since a limit that they keep on fewer samples is missed on all " +
+         std::to_string(run.folder.samples) + ": trials " + trials + ".";
 }
 
 /// With the first trial that tried the same strategy.
@@ -328,6 +360,7 @@ void WriteReport(const RunPaths& paths) {
   }
   input.layers = MakeLayers(run);
   input.finalists = MakeFinalists(run, input.quality.metric);
+  input.left_out = RejectedText(run);
   input.tasks = MakeTasks(run);
   input.machine = MakeFacts(run);
   input.config = ReadFile(paths.At("config.json"));

@@ -14,6 +14,7 @@
 #include "compiler/pipeline/artefact.h"
 #include "compiler/pipeline/batch.h"
 #include "compiler/pipeline/fitted.h"
+#include "envs/common/evaluation.h"
 #include "gym/app/search_run.h"
 
 namespace msc::gym {
@@ -44,14 +45,14 @@ std::string SensitivityCsv(const Findings& findings) {
   return csv.str();
 }
 
-void WriteBest(const SearchConfig& config, const RunPaths& paths, const Prepared& prepared,
-               const Strategy& strategy) {
-  MakeFolders(paths.best());
-  // Of an earlier best, before the search was resumed.
-  std::filesystem::remove(paths.best() + "/strategy.weights");
-  SaveStrategy(strategy, paths.best() + "/strategy.json");
-  ExportOnnx(ApplyStrategy(*prepared.graph, strategy), paths.best() + "/model.onnx");
-  WriteArtefact(paths.best() + "/artefact", *prepared.graph, strategy, prepared.targets,
+void WriteConfiguration(const SearchConfig& config, const std::string& folder,
+                        const Prepared& prepared, const Strategy& strategy) {
+  MakeFolders(folder);
+  // Of an earlier one, before the search was resumed.
+  std::filesystem::remove(folder + "/strategy.weights");
+  SaveStrategy(strategy, folder + "/strategy.json");
+  ExportOnnx(ApplyStrategy(*prepared.graph, strategy), folder + "/model.onnx");
+  WriteArtefact(folder + "/artefact", *prepared.graph, strategy, prepared.targets,
                 {.threads = config.threads, .bindings = BatchBindings(*prepared.graph, 1)});
 }
 
@@ -63,11 +64,43 @@ std::string Line(const char* name, const Evaluation& evaluation) {
   };
   std::snprintf(text, sizeof text, "  %-22s %9.3f ms  %6.2fx  %+8.2f  %9.5f  %8.2f MB\n", name,
                 metric("latency_ms"), 1 / std::max(1e-9, metric("latency")),
-                -metric("accuracy_drop"), metric("distill_loss"), metric("weight_bytes") * 1e-6);
+                0 - metric("accuracy_drop"), metric("distill_loss"), metric("weight_bytes") * 1e-6);
   return text;
 }
 
+/// How the best compares with the uncompressed model on other targets, a line each.
+std::string ComparedLines(const Findings& findings) {
+  std::string rows;
+  std::string verdicts;
+  for (const Compared& compared : findings.compared) {
+    const std::string name = "f32 on " + compared.target;
+    const Result<cost::Outcome> result = cost::OutcomeFromJson(compared.result);
+    if (!result.ok()) {
+      rows += "  " + name + " failed: " + result.failure().detail + '\n';
+      continue;
+    }
+    const Evaluation evaluation = envs::ToEvaluation(result, "");
+    rows += Line(name.c_str(), evaluation);
+    if (!findings.best) continue;
+    const std::string latency(envs::kLatency);
+    const double best = EvaluationOf(findings.finalists.at(*findings.best)).metrics.at(latency);
+    char text[40] = "";  // NOLINT(modernize-avoid-c-arrays): snprintf
+    std::snprintf(text, sizeof text, "the best is %.2fx as fast as ",
+                  evaluation.metrics.at(latency) / best);
+    verdicts += text + name + '\n';
+  }
+  return rows + verdicts;
+}
+
 }  // namespace
+
+std::string ConstraintText(const ObjectiveConfig& objective) {
+  std::string text;
+  for (const auto& [metric, limit] : objective.subject_to) {
+    text += (text.empty() ? "" : ", ") + metric + " <= " + nlohmann::json(limit).dump();
+  }
+  return text;
+}
 
 std::string ParetoJson(const StudyResult& study) {
   nlohmann::json list = nlohmann::json::array();
@@ -86,10 +119,14 @@ void WriteResults(const SearchConfig& config, const RunPaths& paths, const Prepa
   WriteFileAtomic(paths.At("pareto.json"), ParetoJson(result.study));
   WriteFileAtomic(paths.At("sensitivity.csv"), SensitivityCsv(result.findings));
   const Findings& findings = result.findings;
+  std::filesystem::remove_all(paths.nearest());  // of before the search was resumed
   if (findings.best) {
-    WriteBest(config, paths, prepared, findings.finalists[*findings.best].strategy);
+    WriteConfiguration(config, paths.best(), prepared, findings.finalists[*findings.best].strategy);
   } else if (result.so_far) {
-    WriteBest(config, paths, prepared, *result.so_far);
+    WriteConfiguration(config, paths.best(), prepared, *result.so_far);
+  } else if (findings.nearest) {
+    WriteConfiguration(config, paths.nearest(), prepared,
+                       findings.finalists[*findings.nearest].strategy);
   }
   WriteFileAtomic(paths.At("results.json"), ToJsonText(findings, 1) + "\n");
   WriteReport(paths);
@@ -117,6 +154,11 @@ std::string Summary(const SearchConfig& config, const RunPaths& paths, const Sea
       text << Line(name.c_str(), evaluation);
     }
   }
+  text << ComparedLines(result.findings);
+  if (!result.findings.rejected.empty()) {
+    text << result.findings.rejected.size()
+         << " that looked better on fewer samples miss a limit on all of them\n";
+  }
   if (result.findings.best) {
     text << "best: " << paths.best() << "/strategy.json, model.onnx, artefact\n";
   } else if (result.so_far && study.best) {
@@ -125,11 +167,12 @@ std::string Summary(const SearchConfig& config, const RunPaths& paths, const Sea
          << "best so far, not measured again: " << paths.best()
          << "/strategy.json, model.onnx, artefact\n";
   } else if (!result.findings.finalists.empty()) {
-    text << "nothing keeps the constraints:";
-    for (const auto& [metric, limit] : config.objective.subject_to) {
-      text << ' ' << metric << " <= " << limit;
+    text << "nothing keeps the constraints: " << ConstraintText(config.objective)
+         << "; pareto.json has the trade-offs\n";
+    if (const auto nearest = result.findings.nearest) {
+      text << "nearest: trial " << result.findings.finalists[*nearest].trial << ", "
+           << paths.nearest() << "/strategy.json, model.onnx, artefact\n";
     }
-    text << "; pareto.json has the trade-offs\n";
   }
   text << "report: " << paths.At("report.html") << '\n';
   return text.str();

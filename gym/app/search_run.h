@@ -29,6 +29,7 @@ struct RunPaths {
   [[nodiscard]] std::string journal() const { return At("trials.journal"); }
   [[nodiscard]] std::string prepared() const { return At("prepared"); }
   [[nodiscard]] std::string best() const { return At("best"); }
+  [[nodiscard]] std::string nearest() const { return At("nearest"); }
 };
 
 /// What a search knows before its first trial.
@@ -128,19 +129,49 @@ struct Finalist {
   }
 };
 [[nodiscard]] Evaluation EvaluationOf(const Finalist& finalist);
+/// "accuracy_drop <= 0.3, distill_loss <= 0.1"; empty where nothing is asked.
+[[nodiscard]] std::string ConstraintText(const ObjectiveConfig& objective);
+
+/// A trial that looked good enough to be a finalist, and misses a limit on all samples.
+struct Rejected {
+  std::uint64_t trial = 0;
+  std::string result;  ///< JSON of a Result<cost::Outcome>, without latency
+  template <class Self, class Visit>
+  static void Fields(Self& self, Visit& visit) {
+    visit("trial", self.trial, "number of the trial");
+    visit("result", self.result, "outcome or failure");
+  }
+};
+
+/// The uncompressed model on another target, timed beside the finalists.
+struct Compared {
+  std::string target;  ///< spec
+  std::string result;  ///< JSON of a Result<cost::Outcome>, without quality
+  template <class Self, class Visit>
+  static void Fields(Self& self, Visit& visit) {
+    visit("target", self.target, "who ran the uncompressed model");
+    visit("result", self.result, "outcome or failure");
+  }
+};
 
 /// What a search found after its trials. Stored in results.json, so that `mscgym report` needs no
 /// measuring.
 struct Findings {
   std::vector<LayerSensitivity> sensitivities;
   std::vector<Finalist> finalists;
-  std::optional<std::uint64_t> best;    ///< index into finalists; feasible on all samples
-  std::vector<cost::Profile> profiles;  ///< of the uncompressed model and of the best
+  std::vector<Rejected> rejected;
+  std::vector<Compared> compared;
+  std::optional<std::uint64_t> best;     ///< index into finalists; feasible on all samples
+  std::optional<std::uint64_t> nearest;  ///< likewise, where none is best: misses limits by least
+  std::vector<cost::Profile> profiles;   ///< of the uncompressed model and of the best
   template <class Self, class Visit>
   static void Fields(Self& self, Visit& visit) {
     visit("sensitivities", self.sensitivities, "one decision alone");
     visit("finalists", self.finalists, "measured again together");
+    visit("rejected", self.rejected, "judged on all samples, and not timed");
+    visit("compared", self.compared, "the uncompressed model elsewhere");
     visit("best", self.best, "index of the best finalist");
+    visit("nearest", self.nearest, "index of the nearest where none keeps the limits");
     visit("profiles", self.profiles, "step times of the uncompressed model and of the best");
   }
 };
@@ -159,17 +190,21 @@ struct SearchResult {
                                                                cost::Evaluator& evaluator,
                                                                const std::function<bool()>& stop);
 
-/// Measures the best trials again, a handful at a time, until one keeps the constraints on all
-/// samples or none is left to try; fills finalists, best and profiles. Leaves them as they are when
-/// stopped.
+/// Judges the best trials again, on all samples, until as many as the config wants keep the limits
+/// or eight times as many were judged; times those that do, together and with what the config
+/// compares with. Where none does, the nearest are timed. More of them follow while none keeps the
+/// constraints on time. Fills finalists, rejected, compared, best, nearest and profiles; leaves
+/// them as they are when stopped. `say` hears how far it is.
 void MeasureFinalists(const SearchConfig& config, SearchProblem& problem,
-                      cost::LocalEvaluator& evaluator, const std::function<bool()>& stop,
-                      SearchResult& result);
+                      cost::LocalEvaluator& evaluator,
+                      const std::function<void(const std::string&)>& say,
+                      const std::function<bool()>& stop, SearchResult& result);
 
 /// The Pareto set with its metrics: pareto.json.
 [[nodiscard]] std::string ParetoJson(const StudyResult& study);
 
-/// Writes results.json, pareto.json, sensitivity.csv, best/ (if there is a best) and report.html.
+/// Writes results.json, pareto.json, sensitivity.csv, report.html and best/; nearest/ instead where
+/// there is no best.
 void WriteResults(const SearchConfig& config, const RunPaths& paths, const Prepared& prepared,
                   const SearchResult& result);
 

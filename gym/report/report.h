@@ -100,6 +100,7 @@ struct ReportInput {
   std::vector<std::optional<double>> alone = {};  ///< by decision: quality lost by it alone
   std::vector<ReportLayer> layers = {};           ///< in the order of the network
   std::vector<ReportFinalist> finalists = {};
+  std::string left_out = {};  ///< "Not among them: trials 3, 7": who, and why; may be empty
   std::vector<ReportTask> tasks = {};    ///< what workers did; empty = not known
   std::vector<ReportFact> machine = {};  ///< CPU, threads, versions, hashes
   std::string config = {};               ///< resolved configuration, as JSON text

@@ -90,7 +90,9 @@ Html FinalistSection(const ReportInput& input) {
   return Markup(
       "<section id='finalists'><h2>Finalists</h2><p class='muted'>Measured again, "
       "interleaved with the uncompressed model. The dashed line is its speed; an interval "
-      "that crosses it is no significant difference.</p><div class='scroll'>"
+      "that crosses it is no significant difference. ",
+      input.left_out,
+      "</p><div class='scroll'>"
       "<table class='sortable'><thead><tr><th>configuration</th><th class='num'>"
       "speed-up</th><th class='num'>95 % interval</th><th data-unsortable></th>"
       "<th class='num'>latency (ms)</th><th class='num'>",

@@ -286,22 +286,50 @@ TEST_F(Evaluate, StopsWhileItWaitsForCores) {
   EXPECT_EQ(reported, 0);
 }
 
-TEST_F(Evaluate, MeasuresFinalistsOnAllSamplesAndTogether) {
+TEST_F(Evaluate, LooksAtMoreSamplesWhileALimitIsOpen) {
+  struct Row {
+    double limit;  // of a model that loses nothing
+    std::int64_t most;
+    Measure measure;
+    std::int64_t seen;
+  };
+  // With none of 10 samples lost, one of 23 may be; with none of 20, about a sixth of one.
+  for (const Row& row :
+       {Row{30, 0, Measure::kQualityAndLatency, 10}, Row{5, 0, Measure::kQualityAndLatency, 20},
+        Row{1, 0, Measure::kQualityAndLatency, 23}, Row{1, 15, Measure::kQualityAndLatency, 15},
+        Row{1, 0, Measure::kQuality, 10}, Row{1, 0, Measure::kRough, 3}}) {
+    std::filesystem::remove_all(folder_);
+    EvaluationSettings settings = Settings();
+    settings.limits.accuracy_drop = row.limit;
+    settings.most_samples = row.most;
+    Prepare(settings);
+    const auto result = EvaluateOne(On("reference", row.measure));
+    ASSERT_TRUE(result.ok()) << result.failure().detail;
+    EXPECT_EQ(result.value().quality.samples, row.seen) << row.limit;
+    EXPECT_EQ(result.value().quality.AccuracyDrop(), 0.0);
+  }
+}
+
+TEST_F(Evaluate, JudgesFinalistsOnAllSamplesAndTimesThemTogether) {
   Prepare();
   LocalEvaluator evaluator(Options());
-  const std::vector<Strategy> strategies = {On("reference").strategy, On("nan").strategy,
-                                            On("reference").strategy};
-  const auto results = evaluator.MeasureFinalists(strategies);
-  ASSERT_EQ(results.size(), 3U);
-  EXPECT_EQ(results[1].failure().kind, FailureKind::kWrongOutput);
+  const Strategy sound = On("reference").strategy;
+  const Strategy unsound = On("nan").strategy;
+  EXPECT_EQ(evaluator.Judge(unsound)->failure().kind, FailureKind::kWrongOutput);
+  const auto judged = evaluator.Judge(sound);
+  ASSERT_TRUE(judged && judged->ok());
+  EXPECT_EQ(judged->value().quality.samples, 23);
+  EXPECT_FALSE(judged->value().latency);
+  const auto timed = evaluator.TimeTogether({sound, unsound, sound});
+  ASSERT_EQ(timed.size(), 3U);
+  EXPECT_EQ(timed[1].failure().kind, FailureKind::kWrongOutput);
   for (const std::size_t i : {std::size_t{0}, std::size_t{2}}) {
-    ASSERT_TRUE(results[i].ok()) << results[i].failure().detail;
-    EXPECT_EQ(results[i].value().quality.samples, 23);
+    ASSERT_TRUE(timed[i].ok()) << timed[i].failure().detail;
     // Three repeats of at least three rounds.
-    EXPECT_GE(results[i].value().latency.value().rounds, 9);
+    EXPECT_GE(timed[i].value().latency.value().rounds, 9);
   }
-  EXPECT_EQ(results[0].value().latency->reference_median_ns,
-            results[2].value().latency->reference_median_ns);
+  EXPECT_EQ(timed[0].value().latency->reference_median_ns,
+            timed[2].value().latency->reference_median_ns);
 }
 
 TEST_F(Evaluate, FitsPrunedCandidatesToTheCalibrationSamples) {
@@ -340,9 +368,9 @@ TEST_F(Evaluate, FitsPrunedCandidatesToTheCalibrationSamples) {
   EXPECT_EQ(strategy->value(),
             FitStrategy(graph, candidate.strategy, {&calibration, 1}, fit, Targets()).value());
   const std::vector<Strategy> finalists = {strategy->value(), bare.strategy};
-  const auto results = evaluator.MeasureFinalists(finalists);
-  ASSERT_EQ(results.size(), 2U);
-  EXPECT_LT(results[0].value().quality.mse, 0.7 * results[1].value().quality.mse);
+  EXPECT_LT(evaluator.Judge(finalists[0])->value().quality.mse,
+            0.7 * evaluator.Judge(finalists[1])->value().quality.mse);
+  EXPECT_EQ(evaluator.TimeTogether(finalists).size(), 2U);
   EXPECT_TRUE(evaluator.ProfileSteps(finalists, 2).ok());
   EXPECT_TRUE(Leftovers().empty());
   candidate.strategy.fit.samples = std::string(64, '0');

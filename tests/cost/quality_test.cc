@@ -9,6 +9,7 @@
 
 #include "compiler/base/error.h"
 #include "compiler/base/rng.h"
+#include "cost/quality/verdict.h"
 
 namespace msc::cost {
 namespace {
@@ -64,6 +65,15 @@ Quality BruteForce(const Tensor& p, const Tensor& q) {
   quality.mse = static_cast<double>(error / variance);
   quality.agreement = static_cast<double>(static_cast<long double>(agreeing) / rows);
   return quality;
+}
+
+double ErrorOfMean(const std::vector<double>& values) {
+  const auto count = static_cast<double>(values.size());
+  double mean = 0;
+  for (const double value : values) mean += value / count;
+  double variance = 0;
+  for (const double value : values) variance += (value - mean) * (value - mean) / (count - 1);
+  return std::sqrt(variance / count);
 }
 
 TEST(Quality, OfEqualOutputsIsPerfect) {
@@ -132,6 +142,37 @@ TEST(Quality, CountsLabelsHitByBoth) {
   EXPECT_EQ(quality.value().accuracy, 1.0);
   EXPECT_EQ(quality.value().reference_accuracy, 0.5);
   EXPECT_EQ(quality.value().agreement, 0.5);
+}
+
+TEST(Quality, KnowsItsStandardErrorsBySamples) {
+  // Two rows a sample, as of a segmentation: samples, not rows, are independent.
+  const Tensor p = RandomLogits({30, 2, 3}, 7);
+  const Tensor q = RandomLogits({30, 2, 3}, 8);
+  std::vector<double> kl;
+  std::vector<double> agreement;
+  const auto row = [](const Tensor& t, std::size_t i) {
+    return Tensor::From<float>(DType::kF32, {1, 2, 3}, t.Values<float>().subspan(i * 6, 6));
+  };
+  for (std::size_t i = 0; i < 30; ++i) {
+    const auto one = Compare(row(p, i), row(q, i), {});
+    EXPECT_EQ(one.value().kl_error, 0) << "of a single sample nothing is known";
+    kl.push_back(one.value().kl);
+    agreement.push_back(one.value().agreement);
+  }
+  const Quality whole = Compare(p, q, {}).value();
+  EXPECT_NEAR(whole.kl_error, ErrorOfMean(kl), 1e-12);
+  EXPECT_NEAR(whole.agreement_error, ErrorOfMean(agreement), 1e-12);
+  EXPECT_EQ(whole.accuracy_error, 0) << "without labels";
+}
+
+TEST(Quality, ComparesAccuraciesSampleBySample) {
+  // Of six samples the candidate loses one and gains one: what both hit or miss adds no doubt.
+  const Tensor p = Logits({6, 2}, {1, 0, 1, 0, 0, 1, 0, 1, 1, 0, 1, 0});
+  const Tensor q = Logits({6, 2}, {1, 0, 0, 1, 1, 0, 0, 1, 1, 0, 1, 0});
+  const std::vector<std::int32_t> labels = {0, 0, 0, 0, 0, 0};
+  const Quality quality = Compare(p, q, labels).value();
+  EXPECT_EQ(quality.AccuracyDrop(), 0.0);
+  EXPECT_NEAR(quality.accuracy_error, ErrorOfMean({0, -1, 1, 0, 0, 0}), 1e-12);
 }
 
 TEST(Quality, TakesTheMeanOverSeveralOutputs) {
@@ -210,6 +251,60 @@ TEST(QualityMeter, MistrustsAnOutputThatNeverChanges) {
   ASSERT_EQ(meter.Add({&p, 1}, {&q, 1}, {}), std::nullopt);
   EXPECT_TRUE(meter.Constant());
 }
+
+struct OpenCase {
+  const char* what;
+  Quality quality;
+  QualityLimits limits;
+  bool open;
+};
+void PrintTo(const OpenCase& row, std::ostream* out) {
+  *out << row.what;
+}
+class Verdict : public testing::TestWithParam<OpenCase> {};
+
+TEST_P(Verdict, IsOpenWhereMoreSamplesMayTurnIt) {
+  EXPECT_EQ(IsOpen(GetParam().quality, GetParam().limits, 10'000), GetParam().open);
+}
+
+Quality Seen(std::int64_t samples, double drop, double error) {
+  Quality quality;
+  quality.samples = samples;
+  quality.reference_accuracy = 0.9;
+  quality.accuracy = 0.9 - drop / 100;
+  quality.accuracy_error = error / 100;
+  quality.kl = 0.01;
+  quality.kl_error = 0.002;
+  return quality;
+}
+
+const QualityLimits kDrop = {.distill_loss = {}, .disagreement = {}, .accuracy_drop = 0.3};
+const QualityLimits kBoth = {.distill_loss = 0.001, .disagreement = {}, .accuracy_drop = 0.3};
+const QualityLimits kLoss = {.distill_loss = 0.013, .disagreement = {}, .accuracy_drop = {}};
+const QualityLimits kOther = {.distill_loss = {}, .disagreement = 0.1, .accuracy_drop = {}};
+
+INSTANTIATE_TEST_SUITE_P(
+    Rows, Verdict,
+    testing::Values(OpenCase{"nothing is asked", Seen(1000, 0.3, 0.5), {}, false},
+                    OpenCase{"at the limit", Seen(1000, 0.3, 0.5), kDrop, true},
+                    OpenCase{"below by one error", Seen(1000, -0.2, 0.5), kDrop, true},
+                    OpenCase{"above by one error", Seen(1000, 0.8, 0.5), kDrop, true},
+                    OpenCase{"far below", Seen(1000, -0.8, 0.5), kDrop, false},
+                    OpenCase{"far above", Seen(1000, 1.4, 0.5), kDrop, false},
+                    OpenCase{"all were seen", Seen(10'000, 0.3, 0.5), kDrop, false},
+                    OpenCase{"nearly all were seen", Seen(9'900, 0.2, 0.5), kDrop, true},
+                    OpenCase{"nor is there much to see", Seen(9'900, 0.1, 0.5), kDrop, false},
+                    OpenCase{"another limit is missed", Seen(1000, 0.3, 0.5), kBoth, false},
+                    OpenCase{"a loss", Seen(1000, 0, 0), kLoss, true},
+                    OpenCase{"none of few", Seen(1000, 0, 0), kOther, true},
+                    OpenCase{"none of many", Seen(5000, 0, 0), kOther, false}),
+    [](const auto& row) {
+      std::string name;
+      for (const char c : std::string(row.param.what)) {
+        if (c != ' ') name += c;
+      }
+      return name;
+    });
 
 }  // namespace
 }  // namespace msc::cost

@@ -109,8 +109,56 @@ class Search(e2e.SearchTest):
         done = self.mscgym("search", self.write("strict.json", config), "--out", run)
         self.assertEqual(done.returncode, 3, done.stderr)
         self.assertIn("nothing keeps the constraints: latency <= 0.0001", done.stdout)
+        self.assertRegex(done.stdout, r"nearest: trial \d+, .*/nearest/strategy.json")
         self.assertTrue(json.loads(e2e.read(os.path.join(run, "pareto.json"))))
         self.assertFalse(os.path.exists(os.path.join(run, "best")))
+        self.assertTrue(os.path.exists(os.path.join(run, "nearest", "strategy.json")))
+
+    def test_finalists_keep_on_all_samples_what_trials_kept_on_few(self):
+        # Sizes rank the trials, so that chance has no part; few samples flatter the small ones.
+        config = e2e.small_config()
+        config.update(trials=8, finalists=2, compare=["onednn"])
+        config["objective"] = {"minimize": ["weight_bytes"], "subject_to": {"disagreement": 0.6}}
+        config["prune"] = {"positions": 4}
+        config["calibration"]["samples"] = 32
+        config["quality"].update(samples=8, most_samples=8, final_samples=200)
+        run = self.at("few")
+        done = self.succeed("search", self.write("few.json", config), "--env", "prune", "--out", run)
+        found = json.loads(e2e.read(os.path.join(run, "results.json")))
+
+        def disagreement(row):
+            quality = json.loads(row["result"])["outcome"]["quality"]
+            self.assertEqual(quality["samples"], 200)
+            return 100 * (1 - quality["agreement"])
+
+        sizes = {n: trial["metrics"]["weight_bytes"] for n, trial in e2e.trials(run).items()}
+        largest = max(sizes[row["trial"]] for row in found["finalists"])
+        self.assertTrue(found["rejected"])
+        for row in found["rejected"]:
+            self.assertGreater(disagreement(row), 0.6)
+            self.assertLessEqual(sizes[row["trial"]], largest)
+        for row in found["finalists"]:
+            self.assertLessEqual(disagreement(row), 0.6)
+        self.assertIn("that looked better on fewer samples miss a limit", done.stdout)
+        self.assertRegex(done.stdout, r"the best is [\d.]+x as fast as f32 on onednn")
+        report = e2e.read(os.path.join(run, "report.html")).decode()
+        self.assertIn("f32 on onednn", report)
+        self.assertIn("is missed on all 200: trials", report)
+        # With as many samples as it takes, no trial is flattered: none has to be left out.
+        config["quality"]["most_samples"] = 0
+        run = self.at("more")
+        self.succeed("search", self.write("more.json", config), "--env", "prune", "--out", run)
+        self.assertEqual(json.loads(e2e.read(os.path.join(run, "results.json")))["rejected"], [])
+        self.assertGreater(max(json.loads(trial["record"])["result"]["outcome"]["quality"]["samples"]
+                               for trial in e2e.trials(run).values()), 8)
+
+    def test_refuses_to_compare_with_a_target_that_it_never_heard_of(self):
+        config = e2e.small_config()
+        config["compare"] = ["onnxrumtime"]
+        done = self.mscgym("search", self.write("typo.json", config), "--out", self.at("run"))
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("onnxrumtime", done.stderr)
+        self.assertFalse(os.path.exists(self.at("run")))
 
 
 # As the documentation of the original MSC prints it, typography included.

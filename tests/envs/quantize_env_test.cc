@@ -56,6 +56,7 @@ class QuantizeEnv : public testing::Test {
     cost::Outcome outcome;
     outcome.latency = cost::Latency{.median_ns = 2e6, .ratio = 0.5};
     outcome.quality.kl = 0.25;
+    outcome.quality.agreement = 0.97;
     outcome.quality.accuracy = 0.9;
     outcome.quality.reference_accuracy = 0.92;
     evaluator_.answer = outcome;
@@ -109,6 +110,7 @@ TEST_F(QuantizeEnv, TurnsAnOutcomeIntoMetrics) {
   EXPECT_EQ(heard.metrics.at("latency_ms"), 2.0);
   EXPECT_EQ(heard.metrics.at("distill_loss"), 0.25);
   EXPECT_NEAR(heard.metrics.at("accuracy_drop"), 2.0, 1e-9);
+  EXPECT_NEAR(heard.metrics.at("disagreement"), 3.0, 1e-9);
 }
 
 TEST_F(QuantizeEnv, RewardsSpeedAndClosenessAtTheEndOnly) {

@@ -414,6 +414,7 @@ ReportInput AllTextsAre(const std::string& text) {
   }
   for (ReportLayer& layer : input.layers) layer = {text, text, text, 0.1, text, text, 0.1, 0.1};
   for (ReportFinalist& finalist : input.finalists) finalist.label = finalist.note = text;
+  input.left_out = text;
   for (ReportFact& fact : input.machine) fact = {text, text};
   for (ReportCommand& command : input.commands) command = {text, text};
   return input;
