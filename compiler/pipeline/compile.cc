@@ -13,6 +13,7 @@
 #include "compiler/ops/op.h"
 #include "compiler/passes/passes.h"
 #include "compiler/pipeline/fitted.h"
+#include "compiler/pipeline/images.h"
 #include "compiler/pipeline/regions.h"
 #include "compiler/pipeline/schedule.h"
 #include "compiler/pipeline/splice.h"
@@ -204,6 +205,73 @@ Graph Lower(const Graph& applied, const Target& target, const CompileOptions& op
 
 namespace {
 
+/// Lowers regions one after the other, each for its own target, and joins them. Where one wants an
+/// image otherwise than it was made, the target of the two that has it channels last turns it, once
+/// for all who want it so.
+class PartLowerer {
+ public:
+  PartLowerer(const Graph& whole, const TargetRegistry& registry)
+      : whole_(whole), registry_(registry), splicer_(whole) {}
+
+  void Add(const std::vector<NodeId>& nodes, const std::string& spec) {
+    const Target& target = registry_.Get(spec);
+    const Extracted part = Extract(whole_, nodes);
+    const std::vector<Exchanged> inputs = ExchangedBy(target, part.inputs);
+    const std::vector<Exchanged> outputs = ExchangedBy(target, part.outputs);
+    for (const Exchanged& input : inputs) {
+      if (!splicer_.Has(input)) Turn(input, spec);
+    }
+    for (const Exchanged& output : outputs) {
+      if (output.channels_last) makers_[output.value] = spec;
+    }
+    Join(target.ExchangesChannelsLast() ? WithImagesChannelsLast(part, whole_) : part.graph, spec,
+         inputs, outputs);
+  }
+
+  /// Everything was added.
+  [[nodiscard]] Lowered Take() && {
+    for (const ValueId output : whole_.outputs()) {
+      Check(whole_.constant(output) != nullptr || splicer_.Has({output}),
+            "outputs of the whole are made dense");
+    }
+    lowered_.graph = std::move(splicer_).Take();
+    return std::move(lowered_);
+  }
+
+ private:
+  [[nodiscard]] std::vector<Exchanged> ExchangedBy(const Target& target,
+                                                   const std::vector<ValueId>& values) const {
+    std::vector<Exchanged> exchanged;
+    for (const ValueId value : values) {
+      exchanged.push_back(
+          {.value = value,
+           .channels_last = target.ExchangesChannelsLast() && MayBeChannelsLast(whole_, value)});
+    }
+    return exchanged;
+  }
+
+  /// Makes `wanted` of the other form of it, for a reader that runs on `spec`.
+  void Turn(const Exchanged& wanted, const std::string& spec) {
+    const Exchanged made{.value = wanted.value, .channels_last = !wanted.channels_last};
+    Graph turn;
+    (void)AddTurnOfImage(whole_.type(wanted.value), wanted.channels_last, turn);
+    Join(std::move(turn), wanted.channels_last ? spec : makers_.at(wanted.value), {&made, 1},
+         {&wanted, 1});
+  }
+
+  void Join(Graph part, const std::string& spec, std::span<const Exchanged> inputs,
+            std::span<const Exchanged> outputs) {
+    LowerBound(registry_.Get(spec), part);
+    lowered_.regions.push_back({.nodes = splicer_.Add(inputs, outputs, part), .target = spec});
+  }
+
+  const Graph& whole_;
+  const TargetRegistry& registry_;
+  Splicer splicer_;
+  std::map<ValueId, std::string> makers_;  ///< of images that were made channels last
+  Lowered lowered_;
+};
+
 /// LowerFor, but for schedules.
 Lowered LowerParts(const Graph& applied, const Strategy& strategy, const TargetRegistry& registry,
                    const CompileOptions& options) {
@@ -216,16 +284,12 @@ Lowered LowerParts(const Graph& applied, const Strategy& strategy, const TargetR
   Graph graph = BindSizes(applied, options);
   const std::size_t rest = partition.size();
   const RegionIds regions = AssignRegions(RegionByName(partition), rest, graph);
-  Splicer splicer(graph);
-  Lowered lowered{.graph = Graph(), .target = strategy.target, .regions = {}};
+  PartLowerer parts(graph, registry);
   for (const OrderedRegion& region : OrderRegions(graph, regions, rest)) {
-    const std::string& spec = region.id < rest ? partition[region.id].target : strategy.target;
-    const Extracted part = Extract(graph, region.nodes);
-    Graph changed = part.graph;
-    LowerBound(registry.Get(spec), changed);
-    lowered.regions.push_back({.nodes = splicer.Add(part, changed), .target = spec});
+    parts.Add(region.nodes, region.id < rest ? partition[region.id].target : strategy.target);
   }
-  lowered.graph = std::move(splicer).Take();
+  Lowered lowered = std::move(parts).Take();
+  lowered.target = strategy.target;
   return lowered;
 }
 

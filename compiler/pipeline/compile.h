@@ -49,9 +49,10 @@ struct Lowered {
 };
 
 /// Lower for the target of the strategy; with a partition, every region by itself for its own
-/// target, and joined again. A value that crosses is narrow where the strategy stores it so. Nodes
-/// carry the schedules of the strategy. UserError as ApplySchedules, and if regions name nodes that
-/// the bound graph does not have, share one, have none, or need each other's results in a circle.
+/// target, and joined again. A value that crosses is narrow where the strategy stores it so, and an
+/// image channels last where the targets' option images says so. Nodes carry the schedules of the
+/// strategy. UserError as ApplySchedules, and if regions name nodes that the bound graph does not
+/// have, share one, have none, or need each other's results in a circle.
 [[nodiscard]] Lowered LowerFor(const Graph& applied, const Strategy& strategy,
                                const TargetRegistry& registry, const CompileOptions& options);
 

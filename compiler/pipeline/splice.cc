@@ -9,7 +9,7 @@ namespace msc {
 Splicer::Splicer(const Graph& whole) : whole_(whole), joined_(whole.name()) {
   for (const auto& [key, value] : whole.metadata()) joined_.SetMetadata(key, value);
   for (const ValueId input : whole.inputs()) {
-    made_[input] = joined_.AddInput(whole.value(input).name, whole.type(input));
+    made_[{input}] = joined_.AddInput(whole.value(input).name, whole.type(input));
   }
 }
 
@@ -23,44 +23,40 @@ ValueId Splicer::Constant(const Graph& graph, ValueId id) {
   return it->second;
 }
 
-std::vector<std::string> Splicer::Add(const Extracted& part, const Graph& changed) {
-  Check(changed.inputs().size() == part.inputs.size() &&
-            changed.outputs().size() == part.outputs.size(),
+std::vector<std::string> Splicer::Add(std::span<const Exchanged> inputs,
+                                      std::span<const Exchanged> outputs, const Graph& part) {
+  Check(part.inputs().size() == inputs.size() && part.outputs().size() == outputs.size(),
         "a part keeps its inputs and outputs");
   std::map<ValueId, ValueId> here;  // of the part -> of the joined graph
-  for (std::size_t i = 0; i < part.inputs.size(); ++i) {
-    here[changed.inputs()[i]] = made_.at(part.inputs[i]);
-  }
+  for (std::size_t i = 0; i < inputs.size(); ++i) here[part.inputs()[i]] = made_.at(inputs[i]);
   const auto joined = [&](ValueId value) {
     if (value == kNoValue) return kNoValue;
-    return changed.constant(value) ? Constant(changed, value) : here.at(value);
+    return part.constant(value) ? Constant(part, value) : here.at(value);
   };
   std::vector<std::string> names;
-  for (const NodeId id : changed.order()) {
-    Node node = changed.node(id);
+  for (const NodeId id : part.order()) {
+    Node node = part.node(id);
     node.name = joined_.FreeNodeName(node.name);
     names.push_back(node.name);
     for (ValueId& input : node.inputs) input = joined(input);
     for (ValueId& output : node.outputs) {
       if (output == kNoValue) continue;
-      const Value& value = changed.value(output);
+      const Value& value = part.value(output);
       const ValueId copy = joined_.AddValue(joined_.FreeValueName(value.name), value.type);
       here[output] = copy;
       output = copy;
     }
     joined_.AddNode(std::move(node));
   }
-  for (std::size_t i = 0; i < part.outputs.size(); ++i) {
-    made_[part.outputs[i]] = joined(changed.outputs()[i]);
-  }
+  for (std::size_t i = 0; i < outputs.size(); ++i) made_[outputs[i]] = joined(part.outputs()[i]);
   return names;
 }
 
 Graph Splicer::Take() && {
   for (const ValueId output : whole_.outputs()) {
-    const ValueId made = whole_.constant(output) ? Constant(whole_, output) : made_.at(output);
+    const ValueId made = whole_.constant(output) ? Constant(whole_, output) : made_.at({output});
     joined_.AddOutput(made);
-    if (made_.contains(output) && joined_.IsInput(made)) continue;
+    if (made_.contains({output}) && joined_.IsInput(made)) continue;
     // A name that a pass chose inside an earlier part gives way to that of an output.
     const std::string& name = whole_.value(output).name;
     const ValueId taken = joined_.FindValue(name);

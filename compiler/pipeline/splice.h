@@ -1,13 +1,22 @@
 #pragma once
 
+#include <compare>
 #include <map>
+#include <span>
 #include <string>
 #include <vector>
 
-#include "compiler/ir/extract.h"
 #include "compiler/ir/graph.h"
 
 namespace msc {
+
+/// A value of a whole graph as its parts exchange it: as the graph says, or an image channels last
+/// (see images.h).
+struct Exchanged {
+  ValueId value = kNoValue;
+  bool channels_last = false;
+  auto operator<=>(const Exchanged&) const = default;
+};
 
 /// Joins parts of a graph, each changed by itself, to one graph again.
 ///
@@ -18,11 +27,14 @@ class Splicer {
   /// `whole` outlives the splicer.
   explicit Splicer(const Graph& whole);
 
-  /// Appends what became of `part`: a graph with its inputs and outputs in their order. What it
-  /// reads was made by parts before it. Returns the names of its nodes in the joined graph.
-  std::vector<std::string> Add(const Extracted& part, const Graph& changed);
+  /// Appends a part that has these inputs and outputs in their order. What it reads was made by
+  /// parts before it, as it reads it. Returns the names of its nodes in the joined graph.
+  std::vector<std::string> Add(std::span<const Exchanged> inputs,
+                               std::span<const Exchanged> outputs, const Graph& part);
+  /// Whether a part made it.
+  [[nodiscard]] bool Has(const Exchanged& value) const { return made_.contains(value); }
 
-  /// All parts were added.
+  /// All parts were added, and the outputs made as the graph says.
   [[nodiscard]] Graph Take() &&;
 
  private:
@@ -30,7 +42,7 @@ class Splicer {
 
   const Graph& whole_;
   Graph joined_;
-  std::map<ValueId, ValueId> made_;  ///< of the whole graph -> of the joined one
+  std::map<Exchanged, ValueId> made_;  ///< of the whole graph -> of the joined one
   std::map<std::pair<const Tensor*, std::string>, ValueId> constants_;  ///< by layout too
 };
 

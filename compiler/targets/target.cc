@@ -23,6 +23,24 @@ int ReadThreads(const std::string& target, const std::string& text) {
   return threads;
 }
 
+constexpr const char* kDense = "dense";
+constexpr const char* kChannelsLast = "channels_last";
+
+bool ReadImages(const std::string& target, const std::string& text) {
+  if (text == kChannelsLast) return true;
+  if (text == kDense) return false;
+  throw UserError("'" + target + ":images' must be dense or channels_last, not '" + text + "'");
+}
+
+/// The text of an option, which is taken out of the others.
+std::optional<std::string> TakeOption(const char* key, OptionMap& options) {
+  const auto it = options.find(key);
+  if (it == options.end()) return std::nullopt;
+  std::string text = std::move(it->second);
+  options.erase(it);
+  return text;
+}
+
 }  // namespace
 
 std::optional<Failure> Target::DoGraphToRuntime(const Region& region, const TargetOptions& options,
@@ -68,7 +86,7 @@ void TargetRegistry::Add(std::string name, std::unique_ptr<Target> (*make)()) {
   kind.make = [target = kind.name, make](const OptionMap& options) {
     if (!options.empty()) {
       throw UserError("unknown key '" + target + "." + options.begin()->first +
-                      "'; known here: threads");
+                      "'; known here: threads, images");
     }
     return make();
   };
@@ -83,7 +101,11 @@ std::vector<TargetOption> TargetRegistry::CommonOptions() {
   return {{.key = "threads",
            .otherwise = "as --threads",
            .allowed = "between 1 and " + std::to_string(kMostThreads),
-           .help = "threads it runs on"}};
+           .help = "threads it runs on"},
+          {.key = "images",
+           .otherwise = kDense,
+           .allowed = std::string("one of ") + kDense + ", " + kChannelsLast,
+           .help = "how its regions of a partition exchange images with others"}};
 }
 
 const TargetKind& TargetRegistry::KindFor(std::string_view name) const {
@@ -102,15 +124,20 @@ const Target& TargetRegistry::Get(std::string_view spec) const {
   TargetSpec canonical = ParseTargetSpec(spec);
   const TargetKind& kind = KindFor(canonical.name);
   int threads = 0;
-  if (const auto it = canonical.options.find("threads"); it != canonical.options.end()) {
-    threads = ReadThreads(canonical.name, it->second);
-    canonical.options.erase(it);
+  if (const auto text = TakeOption("threads", canonical.options)) {
+    threads = ReadThreads(canonical.name, *text);
+  }
+  bool channels_last = false;
+  if (const auto text = TakeOption("images", canonical.options)) {
+    channels_last = ReadImages(canonical.name, *text);
   }
   std::shared_ptr<Target> target = kind.make(canonical.options);
   Check(target != nullptr && target->facts().name == kind.name, "a kind makes its own targets");
   if (threads > 0) canonical.options["threads"] = std::to_string(threads);
+  if (channels_last) canonical.options["images"] = kChannelsLast;
   target->spec_ = ToString(canonical);
   target->threads_ = threads;
+  target->channels_last_ = channels_last;
   // Another text of the same options may have made it before.
   const auto it = made_->targets.emplace(target->spec_, std::move(target)).first;
   return *made_->targets.emplace(std::string(spec), it->second).first->second;

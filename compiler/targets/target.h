@@ -77,6 +77,12 @@ class Target {
     if (threads_ > 0) caller.threads = threads_;
     return caller;
   }
+  /// How it is to exchange images with other regions of a partition: channels last where the option
+  /// images says so (see pipeline/images.h), else dense.
+  [[nodiscard]] bool ExchangesChannelsLast() const noexcept { return channels_last_; }
+  /// Whether images lie channels last between its own nodes, so that it is likely to gain where
+  /// others exchange them like that.
+  [[nodiscard]] bool LaysChannelsLast() const { return DoLaysChannelsLast(); }
   /// Truthful: yes means that GraphToRuntime will not fail for this node with these types.
   /// All types of the node are static.
   [[nodiscard]] bool Supports(const Graph& graph, NodeId node) const {
@@ -127,6 +133,7 @@ class Target {
   [[nodiscard]] virtual std::vector<Pass> DoPasses(PassPhase /*phase*/) const { return {}; }
   [[nodiscard]] virtual bool DoWantsFusedOps() const { return false; }
   [[nodiscard]] virtual bool DoRunsNodeByNode() const { return false; }
+  [[nodiscard]] virtual bool DoLaysChannelsLast() const { return false; }
   [[nodiscard]] virtual KernelChoices DoSchedules(const Graph& /*graph*/, NodeId /*node*/) const {
     return {};
   }
@@ -134,12 +141,13 @@ class Target {
   friend class TargetRegistry;
   std::string spec_;
   int threads_ = 0;  // 0: what the caller says
+  bool channels_last_ = false;
 };
 
 /// A kind of target: what the registry makes targets of.
 struct TargetKind {
   std::string name;
-  std::vector<TargetOption> options;  ///< its own; every kind has `threads` besides
+  std::vector<TargetOption> options;  ///< its own; every kind has CommonOptions besides
   /// Makes one. Takes option texts and leaves those that are not at their defaults, in canonical
   /// form. UserError for an option that does not fit, or saying why the target cannot be had here.
   std::function<std::unique_ptr<Target>(OptionMap& options)> make;

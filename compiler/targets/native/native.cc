@@ -49,6 +49,7 @@ class NativeTarget final : public Target {
   [[nodiscard]] Result<std::shared_ptr<const kernel::Module>> DoKernelToRuntime(
       std::span<const kernel::KernelFunc> funcs) const override;
   [[nodiscard]] bool DoWantsFusedOps() const override { return true; }
+  [[nodiscard]] bool DoLaysChannelsLast() const override { return true; }
   [[nodiscard]] KernelChoices DoSchedules(const Graph& graph, NodeId node) const override;
 
   Isa isa_;

@@ -109,7 +109,8 @@ Lowering::Lowering(const Region& region, int threads, ExecutableBuilder& builder
   threads_ = threads;
   for (const NodeId id : region.nodes) {
     const std::string& op = graph_.node(id).op;
-    const bool moves = op == "Reshape" || op == "Flatten" || op == "Squeeze" || op == "Unsqueeze";
+    const bool moves = op == "Reshape" || op == "Flatten" || op == "Squeeze" || op == "Unsqueeze" ||
+                       op == "Transpose";
     if (!moves) last_ = id;
   }
 }
@@ -264,8 +265,9 @@ void Lowering::Add(Operator op, Setup setup, std::vector<BufferId> buffers, Node
   builder_->AddStep(std::move(step));
 }
 
-void Lowering::Same(ValueId value, ValueId of) {
-  places_[{value, Layout::kDense}] = In(of, Layout::kDense);
+void Lowering::Same(ValueId value, Layout layout, ValueId of, Layout of_layout) {
+  if (!Turns(value, layout)) layout = Layout::kDense;
+  places_[{value, layout}] = In(of, of_layout);
 }
 
 }  // namespace msc::xnnpack

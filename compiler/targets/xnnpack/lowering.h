@@ -60,8 +60,8 @@ class Lowering {
   [[nodiscard]] BufferId Scratch(ValueId like);
   /// One call of the library. `buffers` are what `setup` gets; the last one is written.
   void Add(Operator op, Setup setup, std::vector<BufferId> buffers, NodeId node);
-  /// `value` is the same numbers as `of`, both dense.
-  void Same(ValueId value, ValueId of);
+  /// `value` in `layout` is the same memory as `of` in `of_layout`.
+  void Same(ValueId value, Layout layout, ValueId of, Layout of_layout);
   /// To be called when the step that makes `value` is there: hands it to readers elsewhere.
   void Finish(ValueId value);
 

@@ -16,8 +16,28 @@ namespace {
 bool LowerReshape(Lowering& lowering, NodeId id) {
   const Node& node = lowering.graph().node(id);
   if (!lowering.DimsOf(node.inputs[0]) || !lowering.DimsOf(node.outputs[0])) return false;
-  lowering.Same(node.outputs[0], node.inputs[0]);
+  lowering.Same(node.outputs[0], Layout::kDense, node.inputs[0], Layout::kDense);
   lowering.Finish(node.outputs[0]);
+  return true;
+}
+
+/// Between images that are dense channels last and those that the graph has channels first. Either
+/// way it is the same memory, in another layout of this folder.
+bool LowerTranspose(Lowering& lowering, NodeId id) {
+  const Node& node = lowering.graph().node(id);
+  const ValueId x = node.inputs[0];
+  const ValueId y = node.outputs[0];
+  const std::optional<Dims> dims = lowering.DimsOf(x);
+  if (!dims || dims->size() != 4 || lowering.graph().constant(x)) return false;
+  const auto perm = AttrOr(node, "perm", std::vector<std::int64_t>());
+  if (perm == std::vector<std::int64_t>{0, 3, 1, 2}) {
+    lowering.Same(y, Layout::kChannelsLast, x, Layout::kDense);
+  } else if (perm == std::vector<std::int64_t>{0, 2, 3, 1}) {
+    lowering.Same(y, Layout::kDense, x, Layout::kChannelsLast);
+  } else {
+    return false;
+  }
+  lowering.Finish(y);
   return true;
 }
 
@@ -48,6 +68,7 @@ const std::map<std::string_view, Lower>& PlainRules() {
       {"Softmax", LowerSoftmax},
       {"Squeeze", LowerReshape},
       {"Sub", LowerBinary},
+      {"Transpose", LowerTranspose},
       {"Unsqueeze", LowerReshape},
   };
   return rules;
@@ -63,6 +84,7 @@ class XnnpackTarget final : public Target {
  private:
   [[nodiscard]] const TargetFacts& DoFacts() const noexcept override { return facts_; }
   [[nodiscard]] bool DoWantsFusedOps() const override { return true; }
+  [[nodiscard]] bool DoLaysChannelsLast() const override { return true; }
   [[nodiscard]] bool DoSupports(const Graph& graph, NodeId id) const override {
     const std::array<NodeId, 1> nodes = {id};
     Lowering lowering(graph, nodes);

@@ -201,7 +201,10 @@ TEST(Partition, ComputesWhatOneTargetComputesOrIsRefusedForACircle) {
     strategy.target = names[rng.Below(names.size())];
     std::map<std::string, std::size_t> region_of;
     std::vector<PartitionRegion> all(regions);
-    for (PartitionRegion& region : all) region.target = names[rng.Below(names.size())];
+    for (PartitionRegion& region : all) {
+      region.target = names[rng.Below(names.size())];
+      if (rng.Below(2) == 0) region.target += ":images=channels_last";
+    }
     std::size_t position = 0;
     for (const NodeId id : graph.order()) {
       // Mostly in order, so that many have no circle.
@@ -288,7 +291,15 @@ TEST_P(ShippedModel, GivesTheSameCutUpAndMixed) {
   const Tensor whole = Run(strategy_);
   strategy_.partition = Slices(graph_, 3, {"reference"});
   EXPECT_EQ(Run(strategy_), whole) << "a cut alone changes no bit";
-  strategy_.partition = Slices(graph_, 2, Present(targets_));
+  strategy_.partition = Slices(graph_, 3, {"reference:images=channels_last", "reference"});
+  EXPECT_EQ(Run(strategy_), whole) << "nor does how images are exchanged";
+  std::vector<std::string> names = Present(targets_);
+  strategy_.partition = Slices(graph_, 2, names);
+  EXPECT_LT(Error(Run(strategy_), whole), GetParam().tolerance);
+  // All pairs of a target that exchanges images dense and its neighbour that does not, or the
+  // other way round.
+  for (std::size_t i = 0; i < names.size(); i += 2) names[i] += ":images=channels_last";
+  strategy_.partition = Slices(graph_, 2, names);
   EXPECT_LT(Error(Run(strategy_), whole), GetParam().tolerance);
 }
 
@@ -304,6 +315,45 @@ TEST_P(ShippedModel, KeepsOneCopyOfItsWeights) {
 INSTANTIATE_TEST_SUITE_P(, ShippedModel,
                          testing::Values(Case{"f32", 1e-4}, Case{"bf16", 0.03}, Case{"int8", 0.08}),
                          [](const auto& param_info) { return param_info.param.precision; });
+
+TEST(Partition, TurnsImagesOnceWhereRegionsExchangeThemOtherwise) {
+  const Graph graph = Parse(R"(graph g {
+    input %x : f32[1,2,4,4]
+    %a = Relu(%x) @a
+    %b = Abs(%a) @b
+    %c = Neg(%a) @c
+    %d = Exp(%a) @d
+    %e = Sigmoid(%d) @e
+    output %b
+    output %c
+    output %e
+  })");
+  const std::string dense = "reference";
+  const std::string last = "reference:images=channels_last";
+  const auto regions = [&](const std::string& a, const std::string& b, const std::string& c,
+                           const std::string& d, const std::string& e) {
+    Strategy strategy;
+    strategy.target = dense;
+    strategy.partition = {{{"a"}, a}, {{"b"}, b}, {{"c"}, c}, {{"d"}, d}, {{"e"}, e}};
+    std::string text;
+    const TargetRegistry targets = Targets();
+    for (const PartitionRegion& region : LowerFor(graph, strategy, targets, {}).regions) {
+      text += text.empty() ? "" : " | ";
+      for (const std::string& node : region.nodes) text += (text.empty() ? "" : " ") + node;
+      if (region.target == last) text += "'";
+    }
+    return text;
+  };
+  EXPECT_EQ(regions(dense, dense, dense, dense, dense), "a |  b |  c |  d |  e");
+  // Inputs and outputs of the whole are dense, whoever reads and makes them.
+  EXPECT_EQ(regions(last, last, last, last, last),
+            "a turn a' |  turn a_1 b' |  turn a_2 c' |  turn a_3 d turn d' |  turn d_1 e'");
+  // Who has it channels last turns it, once for all readers.
+  EXPECT_EQ(regions(last, dense, last, dense, dense),
+            "a turn a' |  turn image' |  b |  turn a_1 c' |  d |  e");
+  EXPECT_EQ(regions(dense, last, last, dense, dense),
+            "a |  turn image' |  turn a b' |  turn a_1 c' |  d |  e");
+}
 
 TEST(Partition, LetsNarrowValuesCross) {
   Graph graph = Parse(kNarrow);
