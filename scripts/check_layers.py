@@ -59,7 +59,7 @@ RULES = {
     "cost/measure": "cost/model cost/quality compiler/*",
     "cost/cache": "cost/model compiler/base compiler/ir compiler/ops compiler/strategy",
     "cost/learned": "compiler/ops compiler/ir compiler/base",
-    "cost/partition": "cost/model cost/measure cost/cache cost/learned compiler/*",
+    "cost/partition": "cost/analytic cost/model cost/measure cost/cache cost/learned compiler/*",
     "cost/farm": "cost/farm/* cost/model cost/measure cost/cache compiler/base",
     "cost/farm/transport": "cost/farm compiler/base",
     "cost/farm/transport/*": "cost/farm cost/farm/transport compiler/base",

@@ -18,7 +18,8 @@ struct TimedPlan {
   RegionRunner runner = {};  ///< what is compiled
   /// Candidates; empty where one target gets the whole graph.
   std::vector<std::uint32_t> chosen = {};
-  /// Sum of the costs of `chosen`, as measured one by one; absent where there is none.
+  /// Sum of the costs of `chosen` and of the conversions between them, as measured one by one;
+  /// absent where there is none.
   std::optional<double> predicted_micros = {};
   std::optional<double> measured_micros = {};  ///< whole; absent where it failed
   /// Time by that of the fastest single target (where pins exclude those, of the fastest first

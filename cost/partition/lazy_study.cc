@@ -8,7 +8,13 @@
 namespace msc::cost {
 
 Result<Cover> MeasureLazily(CoverProblem& problem, std::span<const std::uint32_t> alike,
-                            const SearchOptions& options, const CandidateMeter& measure) {
+                            LazyBounds bounds, const SearchOptions& options,
+                            const CandidateMeter& measure) {
+  constexpr double kPart = 0.125;
+  if (bounds == LazyBounds::kGiven) {
+    return FindCoverLazily(problem, measure, options,
+                           {.alike = {alike.begin(), alike.end()}, .part = kPart});
+  }
   const std::vector<std::uint32_t> units = UnitCandidates(problem.candidates);
   // Whole graphs say most about what being together saves, and are to be timed anyway.
   std::vector<std::uint32_t> first = units;
@@ -19,7 +25,7 @@ Result<Cover> MeasureLazily(CoverProblem& problem, std::span<const std::uint32_t
                          {.bounds = LearnBounds(problem, units),
                           .first = first,
                           .alike = {alike.begin(), alike.end()},
-                          .part = 0.125,
+                          .part = kPart,
                           .audit = 4,
                           .audit_allows = 1});
 }

@@ -9,12 +9,20 @@
 
 namespace msc::cost {
 
-/// Leaves in `problem` what its candidates cost as far as FindCoverLazily asks for it under bounds
-/// that LearnBounds learns: first units and whole graphs, then an eighth of the best cover at a
-/// time, until all of it is known; then four drawn at random, of which one may be below its bound.
-/// The rest stays unknown, with the last bounds. `alike` as in LazyOptions.
+/// What lazy measuring takes for granted of costs that nobody asked for.
+enum class LazyBounds : std::uint8_t {
+  kLearned,  ///< what LearnBounds learns from the others; and what they come with
+  kGiven,    ///< only what they come with (see BoundByRoof)
+};
+
+/// Leaves in `problem` what its candidates cost as far as FindCoverLazily asks for it. Under
+/// learned bounds: first units and whole graphs, then an eighth of the best cover at a time, until
+/// all of it is known; then four drawn at random, of which one may be below its bound. Under given
+/// bounds: an eighth of the best cover at a time; as far as these are true, that cover is optimal
+/// whatever the rest costs. The rest stays unknown, with the last bounds. `alike` as in
+/// LazyOptions.
 [[nodiscard]] Result<Cover> MeasureLazily(CoverProblem& problem,
-                                          std::span<const std::uint32_t> alike,
+                                          std::span<const std::uint32_t> alike, LazyBounds bounds,
                                           const SearchOptions& options,
                                           const CandidateMeter& measure);
 

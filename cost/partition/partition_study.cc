@@ -9,7 +9,7 @@
 
 #include "compiler/base/error.h"
 #include "compiler/partition/generate/generate.h"
-#include "cost/partition/lazy_study.h"
+#include "cost/partition/turn_costs.h"
 
 namespace msc::cost {
 namespace {
@@ -136,9 +136,10 @@ class Study {
       AddBestCovers(options_.plans);
       if (result_.plans.size() == before) break;
       // What is new is timed in turn with the best so far and with what ratios are to.
-      std::vector<std::size_t> timed = Indices(before);
-      if (const auto best = Fastest(false)) timed.insert(timed.begin(), *best);
-      if (reference_ && timed.front() != *reference_) timed.insert(timed.begin(), *reference_);
+      std::vector<std::size_t> timed;
+      if (reference_) timed.push_back(*reference_);
+      if (const auto best = Fastest(false); best && best != reference_) timed.push_back(*best);
+      for (const std::size_t i : Indices(before)) timed.push_back(i);
       Time(timed);
     }
     Decide();
@@ -182,7 +183,8 @@ class Study {
     result_.distinct = std::set(alike.begin(), alike.end()).size();
     if (options_.lazy) {
       Measurer measure(problem_, costs_, progress_, stop_);
-      const Result<Cover> cover = MeasureLazily(problem_, alike, Searching(), std::ref(measure));
+      const Result<Cover> cover =
+          MeasureLazily(problem_, alike, *options_.lazy, Searching(), std::ref(measure));
       if (cover.ok()) {
         result_.lazy = cover.value().statistics;
       } else if (!Stopped()) {
@@ -249,6 +251,9 @@ class Study {
     plan.chosen = cover.chosen;
     double sum = 0;
     for (const std::uint32_t i : cover.chosen) sum += problem_.candidates[i].cost.micros();
+    const Result<std::vector<ConversionStep>> turns = Conversions(problem_, cover.chosen);
+    Check(turns.ok(), "a cover can be converted");
+    for (const ConversionStep& turn : turns.value()) sum += turn.micros;
     plan.runner.partition = PlanOf(problem_, cover.chosen);
     plan.runner.target = plan.runner.partition.front().target;
     // One region is what that target does with the whole graph.
@@ -363,7 +368,8 @@ class Study {
 }  // namespace
 
 CoverProblem ProposeRegions(const Graph& plain, const RegionSource& source,
-                            std::span<const std::string> targets, const TargetRegistry& registry) {
+                            std::span<const std::string> targets, const TargetRegistry& registry,
+                            bool channels_last) {
   if (targets.empty()) throw UserError("name at least one target");
   std::vector<const Target*> made;
   made.reserve(targets.size());
@@ -371,6 +377,7 @@ CoverProblem ProposeRegions(const Graph& plain, const RegionSource& source,
   CoverProblem problem;
   problem.flow = DataflowGraph(plain);
   problem.candidates = GenerateCandidates(source.graph(), problem.flow, made);
+  ExchangeChannelsLast(source, registry, channels_last, problem);
   return problem;
 }
 

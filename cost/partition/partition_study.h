@@ -12,6 +12,7 @@
 #include "compiler/partition/problem.h"
 #include "compiler/partition/search/search.h"
 #include "cost/partition/boundary.h"
+#include "cost/partition/lazy_study.h"
 #include "cost/partition/learned_study.h"
 #include "cost/partition/plan_times.h"
 #include "cost/partition/region_costs.h"
@@ -19,11 +20,13 @@
 namespace msc::cost {
 
 /// The problem of covering the bound canonical graph `plain` with what `targets` could compute of
-/// it; `source` is the same graph with a strategy's precisions. Costs are unknown. UserError where
+/// it; `source` is the same graph with a strategy's precisions. With `channels_last` targets that
+/// lay images so may exchange them so, too (see turn_costs.h). Costs are unknown. UserError where
 /// `targets` is empty or has one that is not there.
 [[nodiscard]] CoverProblem ProposeRegions(const Graph& plain, const RegionSource& source,
                                           std::span<const std::string> targets,
-                                          const TargetRegistry& registry);
+                                          const TargetRegistry& registry,
+                                          bool channels_last = false);
 
 /// Names of the nodes of a candidate, in the problem's order.
 [[nodiscard]] std::vector<std::string> NodeNames(const CoverProblem& problem,
@@ -34,9 +37,8 @@ struct StudyOptions {
   std::string search = "exact";      ///< see FindSearch
   /// Measure only what the model of costs does not rule out, where it has one: see MeasureLearned.
   bool learned = false;
-  /// Measure only what may be on a better cover, under bounds that are learned from what was
-  /// measured: see MeasureLazily.
-  bool lazy = false;
+  /// Measure only what may be on a better cover, under these bounds: see MeasureLazily.
+  std::optional<LazyBounds> lazy = {};
   std::size_t plans = 3;   ///< best covers that are timed whole
   std::size_t rounds = 3;  ///< of fitting boundaries and solving again
   /// Searches, besides, whose covers under the same costs are timed whole, for comparison.

@@ -57,6 +57,7 @@ class Answers {
 struct Ready {
   std::size_t index = 0;
   Executable executable;
+  std::vector<Tensor> inputs = {};
   std::vector<Tensor> outputs = {};
   std::int64_t weight_bytes = 0;
 };
@@ -136,14 +137,10 @@ class RegionChild {
  private:
   void MeasureGroup(std::size_t index) {
     const RegionGroup& group = request_.groups[index];
-    const Graph graph = group.nodes.empty() ? source_.graph() : source_.Cut(group.nodes);
-    std::vector<Tensor> inputs;
-    Rng rng(1);
-    for (const ValueId id : graph.inputs()) inputs.push_back(InputFor(graph.type(id), rng));
     std::vector<Ready> ready;
     for (std::size_t i = 0; i < group.runners.size(); ++i) {
       answers_.Say({.state = "builds", .group = index, .runner = i});
-      Result<Ready> made = Make(group, graph, i, inputs);
+      Result<Ready> made = Make(group, i);
       std::optional<Failure> failure;
       if (!made.ok()) failure = made.failure();
       if (!failure && !ready.empty()) failure = Compare(ready.front(), made.value());
@@ -155,7 +152,7 @@ class RegionChild {
     }
     if (ready.empty()) return;
     answers_.Say({.state = "times", .group = index});
-    const std::vector<Latency> latencies = Time(inputs, ready);
+    const std::vector<Latency> latencies = Time(ready);
     for (std::size_t i = 0; i < ready.size(); ++i) {
       Outcome outcome;
       outcome.latency = latencies[i];
@@ -165,29 +162,35 @@ class RegionChild {
     }
   }
 
-  std::vector<Latency> Time(const std::vector<Tensor>& inputs, std::vector<Ready>& ready) const {
+  std::vector<Latency> Time(std::vector<Ready>& ready) const {
     std::vector<Call> calls;
     for (Ready& runner : ready) {
-      calls.emplace_back([&] { runner.executable.RunInto(inputs, runner.outputs); });
+      calls.emplace_back([&] { runner.executable.RunInto(runner.inputs, runner.outputs); });
     }
     RivalOptions options{.latency = request_.timing.latency, .give_up = request_.timing.give_up};
     if (!elsewhere_.empty()) {
       options.before_round = [&] { Read(elsewhere_); };
       options.before_call = [&](std::size_t rival) {
         for (const Tensor& output : ready[rival].outputs) Read(output.Raw());
-        for (const Tensor& input : inputs) Read(input.Raw());
+        for (const Tensor& input : ready[rival].inputs) Read(input.Raw());
       };
     }
     return MeasureRivals(calls, options, SystemProbe());
   }
 
-  Result<Ready> Make(const RegionGroup& group, const Graph& graph, std::size_t index,
-                     const std::vector<Tensor>& inputs) {
+  /// The region as its runner exchanges it.
+  [[nodiscard]] Graph GraphOf(const RegionGroup& group, const RegionRunner& runner) const {
+    if (group.nodes.empty()) return source_.graph();
+    return source_.Cut(group.nodes, targets_.Get(runner.target).ExchangesChannelsLast());
+  }
+
+  Result<Ready> Make(const RegionGroup& group, std::size_t index) {
     // That a library, or our own code, does not take a region is what measuring finds out.
     try {
       Strategy strategy;
       strategy.target = group.runners[index].target;
       strategy.partition = group.runners[index].partition;
+      const Graph graph = GraphOf(group, group.runners[index]);
       const CompileOptions options{.threads = request_.threads, .bindings = {}};
       const Lowered lowered = LowerFor(graph, strategy, targets_, options);
       if (!group.nodes.empty()) {
@@ -199,7 +202,11 @@ class RegionChild {
       Result<Executable> built = BuildExecutable(lowered, targets_, options);
       if (!built.ok()) return built.failure();
       Ready ready{.index = index, .executable = std::move(built).value()};
-      ready.outputs = ready.executable.Run(inputs);
+      Rng rng(1);
+      for (const ValueId id : graph.inputs()) {
+        ready.inputs.push_back(InputFor(graph.type(id), rng));
+      }
+      ready.outputs = ready.executable.Run(ready.inputs);
       ready.weight_bytes = Count(lowered.graph).weight_bytes;
       return ready;
     } catch (const std::bad_alloc&) {

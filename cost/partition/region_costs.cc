@@ -123,9 +123,12 @@ std::string RegionCosts::SampledTarget(const std::string& spec) const {
 }
 
 const std::vector<double>& RegionCosts::FeaturesOf(const MeasuredRegion& region) {
-  const auto [it, is_new] = learned_->features.try_emplace(StructureOf(region.nodes));
+  const bool channels_last = IsChannelsLast(region);
+  const auto [it, is_new] =
+      learned_->features.try_emplace(StructureOf(region.nodes, channels_last));
   if (is_new) {
-    it->second = RegionFeatures(source_.Cut(region.nodes), context_.timing.cold_bytes);
+    it->second =
+        RegionFeatures(source_.Cut(region.nodes, channels_last), context_.timing.cold_bytes);
   }
   return it->second;
 }
@@ -147,16 +150,22 @@ void RegionCosts::Sample(const std::string& key, const MeasuredRegion& region,
   learned_->store.Put(key, ToJsonText(record));
 }
 
-const std::string& RegionCosts::StructureOf(const std::vector<std::string>& nodes) {
-  const auto it = structures_.find(nodes);
-  if (it != structures_.end()) return it->second;
-  return structures_.emplace(nodes, StructureHash(source_.Cut(nodes))).first->second;
+bool RegionCosts::IsChannelsLast(const MeasuredRegion& region) const {
+  return targets_.Get(region.target).ExchangesChannelsLast();
+}
+
+const std::string& RegionCosts::StructureOf(const std::vector<std::string>& nodes,
+                                            bool channels_last) {
+  const auto [it, is_new] = structures_.try_emplace({nodes, channels_last});
+  if (is_new) it->second = StructureHash(source_.Cut(nodes, channels_last));
+  return it->second;
 }
 
 std::string RegionCosts::KeyOf(const MeasuredRegion& region) {
   const Target& target = targets_.Get(region.target);
-  return KeyFrom({"msc-region-2", StructureOf(region.nodes), target.spec(), target.facts().version,
-                  std::to_string(context_.threads), context_.cpu, context_.program, context_text_});
+  return KeyFrom({"msc-region-2", StructureOf(region.nodes, IsChannelsLast(region)), target.spec(),
+                  target.facts().version, std::to_string(context_.threads), context_.cpu,
+                  context_.program, context_text_});
 }
 
 std::optional<Result<Outcome>> RegionCosts::Read(const std::string& key) {
@@ -205,7 +214,8 @@ std::size_t RegionCosts::CountUnknown(std::span<const MeasuredRegion> regions) {
 
 void RegionCosts::Measure(std::span<const MeasuredRegion> regions, const Done& done,
                           const std::function<bool()>& stop) {
-  // One group for each structure, one runner for each key; who waits for it.
+  // One group for each structure, dense and channels last: what of a region is exchanged tells them
+  // apart. One runner for each key; who waits for it.
   std::map<std::string, std::size_t> group_of;
   std::vector<RegionGroup> groups;
   std::vector<std::vector<std::string>> keys;
@@ -221,9 +231,11 @@ void RegionCosts::Measure(std::span<const MeasuredRegion> regions, const Done& d
     std::vector<std::size_t>& waits = waiting[key];
     waits.push_back(i);
     if (waits.size() > 1) continue;
-    const auto [it, is_new] = group_of.emplace(StructureOf(regions[i].nodes), groups.size());
+    const std::vector<std::string>& nodes = regions[i].nodes;
+    const auto [it, is_new] =
+        group_of.emplace(StructureOf(nodes, false) + StructureOf(nodes, true), groups.size());
     if (is_new) {
-      groups.push_back({.nodes = regions[i].nodes, .runners = {}});
+      groups.push_back({.nodes = nodes, .runners = {}});
       keys.emplace_back();
     }
     groups[it->second].runners.push_back({.target = regions[i].target});

@@ -89,7 +89,10 @@ class RegionCosts {
 
  private:
   [[nodiscard]] std::string KeyOf(const MeasuredRegion& region);
-  [[nodiscard]] const std::string& StructureOf(const std::vector<std::string>& nodes);
+  /// Of what is cut out, dense or channels last.
+  [[nodiscard]] const std::string& StructureOf(const std::vector<std::string>& nodes,
+                                               bool channels_last);
+  [[nodiscard]] bool IsChannelsLast(const MeasuredRegion& region) const;
   [[nodiscard]] std::optional<Result<Outcome>> Read(const std::string& key);
   void Keep(const std::string& key, const Result<Outcome>& outcome);
   struct Learned;
@@ -105,7 +108,7 @@ class RegionCosts {
   OutcomeStore store_;
   RegionCostContext context_;
   std::string context_text_;
-  std::map<std::vector<std::string>, std::string> structures_;
+  std::map<std::pair<std::vector<std::string>, bool>, std::string> structures_;
   std::map<std::string, Result<Outcome>> known_;  ///< by key
   Counts counts_;
   RegionMeter::Spent spent_;

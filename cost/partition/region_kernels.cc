@@ -27,7 +27,8 @@ class KernelCompiler {
     Strategy strategy;
     strategy.target = spec;
     const CompileOptions options{.threads = threads_, .bindings = {}};
-    const Lowered lowered = LowerFor(source_.Cut(group.nodes), strategy, targets_, options);
+    const Lowered lowered = LowerFor(source_.Cut(group.nodes, target.ExchangesChannelsLast()),
+                                     strategy, targets_, options);
     if (!RefusedNodes(lowered, targets_).empty()) return true;
     Result<kernel::Program> program =
         target.GraphToKernel({&lowered.graph, lowered.graph.order()}, {.threads = threads_});

@@ -3,6 +3,8 @@
 #include <utility>
 
 #include "compiler/ir/extract.h"
+#include "compiler/passes/narrowing.h"
+#include "compiler/pipeline/images.h"
 #include "compiler/pipeline/regions.h"
 
 namespace msc::cost {
@@ -27,7 +29,7 @@ RegionSource::RegionSource(const Graph& canonical, const Strategy& strategy,
 RegionSource::RegionSource(Graph graph, std::set<std::string> added)
     : graph_(std::move(graph)), added_(std::move(added)) {}
 
-Graph RegionSource::Cut(std::span<const std::string> nodes) const {
+Graph RegionSource::Cut(std::span<const std::string> nodes, bool channels_last) const {
   constexpr std::size_t kInside = 0;
   constexpr std::size_t kOutside = 1;
   constexpr std::size_t kFirstSingle = 2;
@@ -43,7 +45,19 @@ Graph RegionSource::Cut(std::span<const std::string> nodes) const {
   for (const NodeId id : graph.order()) {
     if (regions.at(id) == kInside) inside.push_back(id);
   }
-  return Extract(graph, inside).graph;
+  const Extracted part = Extract(graph, inside);
+  return channels_last ? WithImagesChannelsLast(part, graph) : part.graph;
+}
+
+const ValueType* RegionSource::ExchangedImage(const std::string& value) const {
+  ValueId id = graph_.FindValue(value);
+  if (id == kNoValue) return nullptr;
+  for (const Use& use : graph_.uses(id)) {
+    if (!ReadNarrowing(graph_, use.node)) continue;
+    id = graph_.node(use.node).outputs.front();
+    break;
+  }
+  return MayBeChannelsLast(graph_, id) ? &graph_.type(id) : nullptr;
 }
 
 }  // namespace msc::cost

@@ -27,7 +27,13 @@ class RegionSource {
   /// What `nodes` compute, with the added nodes around them and their constants, as a graph of its
   /// own: as LowerFor cuts it out where all others are in other regions. UserError where a name is
   /// not the graph's.
-  [[nodiscard]] Graph Cut(std::span<const std::string> nodes) const;
+  /// With `channels_last` it exchanges images so, where it may (see pipeline/images.h).
+  [[nodiscard]] Graph Cut(std::span<const std::string> nodes, bool channels_last = false) const;
+
+  /// The type of a value of the graph as it crosses from one region to another: narrow where the
+  /// strategy stores it so. nullptr where there is no such value, or regions may not exchange it
+  /// channels last.
+  [[nodiscard]] const ValueType* ExchangedImage(const std::string& value) const;
 
  private:
   Graph graph_;

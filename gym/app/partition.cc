@@ -18,6 +18,8 @@
 #include "cost/measure/machine.h"
 #include "cost/partition/partition_study.h"
 #include "cost/partition/plan_times.h"
+#include "cost/partition/roof_bounds.h"
+#include "cost/partition/turn_costs.h"
 #include "gym/app/bench_rows.h"
 #include "gym/app/command.h"
 #include "gym/app/model.h"
@@ -39,6 +41,7 @@ struct Options {
   std::string precision = "f32";
   std::string strategy;
   std::string search = "exact";
+  std::string images = "both";
   std::string out;
   std::string cache;
   std::vector<std::string> pins;
@@ -51,6 +54,7 @@ struct Options {
   std::int64_t patience_ms = 60'000;
   std::int64_t cold_mb = -1;  ///< as the model's weights
   bool lazy = false;
+  std::string bounds = "learned";
   bool learned = false;
   bool fresh = false;
   bool dry_run = false;
@@ -115,6 +119,15 @@ std::map<std::string, std::string> VersionsOf(const std::vector<std::string>& sp
   return versions;
 }
 
+void AddTurns(const cost::TurnCosts& turns, cost::StudySeconds& seconds) {
+  const cost::RegionMeter::Spent spent = turns.spent();
+  seconds.kernels += spent.kernels;
+  seconds.build_regions += spent.build;
+  seconds.time_regions += spent.timing;
+  seconds.waiting += spent.waiting;
+  seconds.all += spent.kernels + spent.build + spent.timing + spent.waiting;
+}
+
 void Partition(Options options, AppContext& context) {
   const auto start = std::chrono::steady_clock::now();
   const TargetRegistry targets = MakeTargets();
@@ -130,8 +143,8 @@ void Partition(Options options, AppContext& context) {
       .roof = {}};
   Strategy strategy = BaseStrategy(options, setup, targets);
   const cost::RegionSource source(graph, strategy, setup.compile);
-  CoverProblem problem =
-      cost::ProposeRegions(BindSizes(graph, setup.compile), source, options.targets, targets);
+  CoverProblem problem = cost::ProposeRegions(BindSizes(graph, setup.compile), source,
+                                              options.targets, targets, options.images == "both");
   Pin(options.pins, options.targets, problem);
 
   const cost::MachineFacts machine = cost::ReadMachine();
@@ -142,8 +155,9 @@ void Partition(Options options, AppContext& context) {
   cost::RegionMeter meter(source, measuring);
   const std::string folder = RegionFolder(options.cache);
   cost::RegionCosts costs(source, targets, meter, folder, regions);
+  cost::TurnCosts turns(problem, source, targets, measuring, folder, regions);
   if (options.dry_run) {
-    PrintProposal(problem, costs, options.json);
+    PrintProposal(problem, costs, turns.CountUnknown(), options.json);
     return;
   }
 
@@ -152,7 +166,11 @@ void Partition(Options options, AppContext& context) {
   cost::StudyOptions study;
   study.targets = options.targets;
   study.search = options.search;
-  study.lazy = options.lazy;
+  if (options.lazy) {
+    // True bounds are a floor under learned ones, too.
+    cost::BoundByRoof(source, targets, cost::MeasureRoof(1), options.threads, problem);
+    study.lazy = options.bounds == "roof" ? cost::LazyBounds::kGiven : cost::LazyBounds::kLearned;
+  }
   study.learned = options.learned;
   study.plans = options.plans;
   study.rounds = options.rounds;
@@ -166,11 +184,14 @@ void Partition(Options options, AppContext& context) {
   cost::StudyResult result;
   {
     ProgressLine progress;
+    progress.Show("measuring what turning images costs");
+    turns.Measure(problem, StopRequested);
     result = cost::StudyPartitions(
         problem, costs, times, study, [&](const std::string& text) { progress.Show(text); },
         StopRequested);
   }
   const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
+  AddTurns(turns, result.seconds);
   const PartitionOutcome outcome{.model = options.model,
                                  .machine = machine.cpu,
                                  .versions = VersionsOf(options.targets, targets),
@@ -178,6 +199,7 @@ void Partition(Options options, AppContext& context) {
                                  .problem = &problem,
                                  .result = &result,
                                  .costs = costs.counts(),
+                                 .turns = turns.counts(),
                                  .seconds = seconds.count()};
   if (!result.best) {
     context.exit_code = kExitFailure;
@@ -234,6 +256,12 @@ void AddPartition(CLI::App& app, AppContext& context) {
       ->capture_default_str();
   command->add_option("--strategy", options->strategy,
                       "precisions of this strategy instead; its target and partition do not count");
+  command
+      ->add_option("--images", options->images,
+                   "how regions exchange images: dense, or both: channels last, too, where their "
+                   "targets lay them so")
+      ->check(CLI::IsMember({"dense", "both"}))
+      ->capture_default_str();
   command->add_option("--pin", options->pins, "NODE=TARGET: who must run a node; may be repeated")
       ->allow_extra_args(false);
   const auto is_search = [](const std::string& name) {
@@ -256,6 +284,13 @@ void AddPartition(CLI::App& app, AppContext& context) {
   CLI::Option* lazy =
       command->add_flag("--lazy", options->lazy,
                         "measure only regions that may be in a better plan, by what others took");
+  command
+      ->add_option("--bounds", options->bounds,
+                   "what --lazy takes regions to cost at least: learned, from what others took, or "
+                   "roof, by what this machine can multiply, which is true but asks for more")
+      ->check(CLI::IsMember({"learned", "roof"}))
+      ->needs(lazy)
+      ->capture_default_str();
   command
       ->add_flag("--learned", options->learned,
                  "learn from the regions of other models that were measured with this option, and "

@@ -104,6 +104,22 @@ std::vector<PartitionBox> BoxesOf(const CoverProblem& problem, const cost::Timed
   return boxes;
 }
 
+/// What the plan's regions turn: images that change between channels last as two targets have them
+/// stay as they are.
+std::vector<PartitionTurn> TurnsOf(const CoverProblem& problem, const cost::TimedPlan& plan) {
+  std::vector<PartitionTurn> turns;
+  const Result<std::vector<ConversionStep>> steps = Conversions(problem, plan.chosen);
+  if (!steps.ok()) return turns;
+  for (const ConversionStep& step : steps.value()) {
+    if (step.from != kDense && step.to != kDense) continue;
+    turns.push_back({.tensor = problem.flow.tensor(step.tensor).name,
+                     .from = problem.labels[step.from],
+                     .to = problem.labels[step.to],
+                     .micros = step.micros});
+  }
+  return turns;
+}
+
 std::string NameOf(const cost::TimedPlan& plan) {
   std::string name = plan.name;
   for (const std::string& other : plan.also) name += " = " + other;
@@ -141,7 +157,8 @@ nlohmann::ordered_json Number(std::optional<double> value) {
 
 }  // namespace
 
-void PrintProposal(const CoverProblem& problem, cost::RegionCosts& costs, bool json) {
+void PrintProposal(const CoverProblem& problem, cost::RegionCosts& costs, std::size_t turns,
+                   bool json) {
   std::map<std::pair<std::string, std::string>, std::size_t> counts;
   std::vector<cost::MeasuredRegion> regions;
   for (const Candidate& candidate : problem.candidates) {
@@ -149,26 +166,27 @@ void PrintProposal(const CoverProblem& problem, cost::RegionCosts& costs, bool j
     regions.push_back({cost::NodeNames(problem, candidate), candidate.target});
   }
   const std::size_t unknown = costs.CountUnknown(regions);
-  const double seconds = static_cast<double>(unknown) * kSecondsEach;
+  const double seconds = static_cast<double>(unknown + turns) * kSecondsEach;
   if (json) {
     nlohmann::ordered_json list = nlohmann::ordered_json::array();
     for (const auto& [key, count] : counts) {
       list.push_back({{"target", key.first}, {"rule", key.second}, {"candidates", count}});
     }
-    const nlohmann::ordered_json root = {{"nodes", problem.flow.size()},
-                                         {"candidates", problem.candidates.size()},
-                                         {"to_measure", unknown},
-                                         {"estimated_seconds", seconds},
-                                         {"by_rule", list}};
+    const nlohmann::ordered_json root = {
+        {"nodes", problem.flow.size()}, {"candidates", problem.candidates.size()},
+        {"to_measure", unknown},        {"turns_to_measure", turns},
+        {"estimated_seconds", seconds}, {"by_rule", list}};
     std::printf("%s\n", root.dump(2).c_str());
     return;
   }
   std::printf("%zu nodes, %zu candidates:\n", problem.flow.size(), problem.candidates.size());
   for (const auto& [key, count] : counts) {
-    std::printf("  %-24s %-8s %6zu\n", key.first.c_str(), key.second.c_str(), count);
+    std::printf("  %-32s %-8s %6zu\n", key.first.c_str(), key.second.c_str(), count);
   }
-  std::printf("%zu of other structure than those known are to be measured: about %.0f s\n", unknown,
-              seconds);
+  std::printf(
+      "%zu of other structure than those known are to be measured, and %zu turns of images: "
+      "about %.0f s\n",
+      unknown, turns, seconds);
 }
 
 namespace {
@@ -225,6 +243,9 @@ PartitionView ViewOf(const PartitionOutcome& outcome) {
                  (outcome.threads == 1 ? "" : "s");
   view.summary = Summary(result);
   view.boxes = BoxesOf(problem, result.plans[*result.best]);
+  if (!result.plans[*result.best].chosen.empty()) {
+    view.turns = TurnsOf(problem, result.plans[*result.best]);
+  }
   for (std::size_t i = 0; i < result.plans.size(); ++i) {
     const cost::TimedPlan& plan = result.plans[i];
     PartitionRow row{.name = NameOf(plan),
@@ -248,7 +269,9 @@ PartitionView ViewOf(const PartitionOutcome& outcome) {
   view.facts = {
       std::to_string(problem.candidates.size()) + " candidates, " + std::to_string(invalid) +
           " of which their target does not run; " + std::to_string(outcome.costs.measured) +
-          " measured, " + std::to_string(outcome.costs.found) + " known from regions like them",
+          " measured, " + std::to_string(outcome.costs.found) + " known from regions like them; " +
+          std::to_string(outcome.turns.measured) + " turns of images measured, " +
+          std::to_string(outcome.turns.found) + " known",
       "optimality gap " + Text("%.2f %%", 100 * result.gap) +
           " of the sum of regions; boundaries " +
           Text("cost %.2f us a region", result.boundary.micros_per_region) +
@@ -278,6 +301,10 @@ void PrintPartition(const PartitionView& view) {
     std::printf("  %3zu  %-20s %10s  %-20s %10s  %s; %s\n", i + 1, box.target.c_str(),
                 Micros(box.micros).c_str(), box.alternative.empty() ? "-" : box.alternative.c_str(),
                 Micros(box.alternative_micros).c_str(), nodes.c_str(), box.why.c_str());
+  }
+  for (const PartitionTurn& turn : view.turns) {
+    std::printf("  turned: %s from %s to %s, %.1f us\n", turn.tensor.c_str(), turn.from.c_str(),
+                turn.to.c_str(), turn.micros);
   }
   std::printf("  %-20s %8s %12s %12s %8s   %s\n", "whole", "regions", "sum us", "measured us",
               "error", "ratio to the fastest single target, 95 %");
@@ -324,6 +351,11 @@ void PrintPartitionJson(const PartitionOutcome& outcome, const PartitionView& vi
                      {"note", row.note},
                      {"best", row.best}});
   }
+  nlohmann::ordered_json turns = nlohmann::ordered_json::array();
+  for (const PartitionTurn& turn : view.turns) {
+    turns.push_back(
+        {{"tensor", turn.tensor}, {"from", turn.from}, {"to", turn.to}, {"micros", turn.micros}});
+  }
   const auto index = [](const std::optional<std::size_t>& plan) {
     return plan ? nlohmann::ordered_json(*plan) : nlohmann::ordered_json();
   };
@@ -361,8 +393,11 @@ void PrintPartitionJson(const PartitionOutcome& outcome, const PartitionView& vi
       {"stopped", result.stopped},
       {"single", index(result.single)},
       {"mixed", index(result.mixed)},
+      {"turns_measured", outcome.turns.measured},
+      {"turns_found", outcome.turns.found},
       {"plans", plans},
-      {"regions", regions}};
+      {"regions", regions},
+      {"turns", turns}};
   std::printf("%s\n", root.dump(2).c_str());
 }
 

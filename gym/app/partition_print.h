@@ -17,11 +17,14 @@ struct PartitionOutcome {
   const CoverProblem* problem = nullptr;      ///< with costs
   const cost::StudyResult* result = nullptr;  ///< has a best plan
   cost::RegionCosts::Counts costs;
-  double seconds = 0;  ///< since the start
+  cost::RegionCosts::Counts turns;  ///< of images between dense and channels last
+  double seconds = 0;               ///< since the start
 };
 
-/// Candidates by rule and target, and how many measurements they would take.
-void PrintProposal(const CoverProblem& problem, cost::RegionCosts& costs, bool json);
+/// Candidates by rule and target, and how many measurements they and `turns` of images that are not
+/// known would take.
+void PrintProposal(const CoverProblem& problem, cost::RegionCosts& costs, std::size_t turns,
+                   bool json);
 
 [[nodiscard]] PartitionView ViewOf(const PartitionOutcome& outcome);
 void PrintPartition(const PartitionView& view);

@@ -154,6 +154,21 @@ Html Boxes(const PartitionView& view) {
       rows, "</tbody></table></div></section>");
 }
 
+/// What is turned between regions; nothing where nothing is.
+Html Turns(const PartitionView& view) {
+  if (view.turns.empty()) return {};
+  Html rows;
+  for (const PartitionTurn& turn : view.turns) {
+    rows += Markup("<tr><td>", turn.tensor, "</td><td>", turn.from, "</td><td>", turn.to,
+                   "</td><td>", Micros(turn.micros), "</td></tr>");
+  }
+  return Markup(
+      "<section id='turns'><h2>Images turned between regions</h2><div class='scroll'><table>"
+      "<thead><tr><th>tensor</th><th>from</th><th>to</th><th>measured alone</th></tr></thead>"
+      "<tbody>",
+      rows, "</tbody></table></div></section>");
+}
+
 /// A string of the DOT language.
 std::string Quoted(const std::string& text) {
   std::string quoted = "\"";
@@ -177,7 +192,7 @@ std::string RenderPartition(const PartitionView& view) {
                     Markup("<p class='over'>partition over targets · ", view.machine, "</p><h1>",
                            view.model, "</h1><p class='verdict'>", view.summary, "</p>", facts,
                            Rows(view), "<section><h2>Regions by target</h2><div class='scroll'>",
-                           Drawing(view), "</div></section>", Boxes(view)));
+                           Drawing(view), "</div></section>", Boxes(view), Turns(view)));
 }
 
 std::string PartitionDot(const PartitionView& view) {

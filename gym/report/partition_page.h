@@ -21,6 +21,14 @@ struct PartitionBox {
   std::int64_t bytes_out = 0;      ///< what it hands over
 };
 
+/// An image that is turned between two regions.
+struct PartitionTurn {
+  std::string tensor;
+  std::string from;  ///< "dense", or the target that has it channels last
+  std::string to;
+  double micros = 0;
+};
+
 /// A way to run the model that was timed whole.
 struct PartitionRow {
   std::string name;
@@ -40,6 +48,7 @@ struct PartitionView {
   std::string machine;
   std::string summary;  ///< one sentence: what was found
   std::vector<PartitionBox> boxes;
+  std::vector<PartitionTurn> turns;
   std::vector<PartitionRow> rows;
   std::vector<std::string> facts;  ///< lines about the search
 };

@@ -16,6 +16,8 @@
 #include "compiler/ir/text.h"
 #include "compiler/ops/op.h"
 #include "compiler/targets/register.h"
+#include "cost/partition/roof_bounds.h"
+#include "cost/partition/turn_costs.h"
 
 namespace msc::cost {
 namespace {
@@ -165,24 +167,32 @@ class Studies : public testing::Test {
     std::filesystem::remove_all(folder_);
   }
 
-  StudyResult Study(std::vector<std::string> targets, CoverProblem& problem, bool lazy = false,
-                    const std::function<bool()>& stop = {}) {
-    RegionMeterOptions meter_options;
-    meter_options.child = {MSC_MEASURE_CHILD, "measure-regions"};
-    meter_options.lock_folder = testing::TempDir();
-    meter_options.scratch = folder_ + "/scratch";
-    RegionMeter meter(source_, meter_options);
+  [[nodiscard]] RegionMeterOptions Meter() const {
+    RegionMeterOptions options;
+    options.child = {MSC_MEASURE_CHILD, "measure-regions"};
+    options.lock_folder = testing::TempDir();
+    options.scratch = folder_ + "/scratch";
+    return options;
+  }
+  [[nodiscard]] RegionCostContext Context() const {
     RegionCostContext context{
         .cpu = "c", .program = "p", .threads = 1, .timing = QuickTiming(source_.graph())};
     context.timing.latency.max_ms = 5;
     context.timing.latency.max_warmup_ms = 5;
+    return context;
+  }
+
+  StudyResult Study(std::vector<std::string> targets, CoverProblem& problem, bool lazy = false,
+                    const std::function<bool()>& stop = {}) {
+    RegionMeter meter(source_, Meter());
+    RegionCostContext context = Context();
     RegionCosts costs(source_, targets_, meter, folder_ + "/costs", context);
     if (learn_) costs.Learn();
     context.timing.cold_bytes = 0;
     PlanTimes times(source_, targets_, meter, folder_ + "/costs", context, false);
     StudyOptions options;
     options.targets = std::move(targets);
-    options.lazy = lazy;
+    if (lazy) options.lazy = LazyBounds::kLearned;
     options.learned = learn_;
     options.rounds = 1;
     options.compare = {"collage", "beam"};
@@ -301,6 +311,85 @@ TEST_F(Studies, AnswerWithTheFastestOfWhatTheyTimed) {
       EXPECT_NEAR(sum.value(), plan.predicted_micros.value(), 1e-4)
           << "searches add in whole picoseconds";
     }
+  }
+}
+
+TEST_F(Studies, TurnImagesAtWhatThatCosts) {
+  const std::vector<std::string> targets = {"reference", "reference:images=channels_last"};
+  CoverProblem problem = Propose(targets);
+  EXPECT_EQ(problem.labels, (std::vector<std::string>{"dense", targets[1]}));
+  std::map<std::string, std::size_t> labelled;
+  for (const Candidate& candidate : problem.candidates) {
+    labelled[candidate.target] += candidate.wants.size() + candidate.makes.size();
+  }
+  EXPECT_EQ(labelled[targets[0]], 0U);
+  EXPECT_GT(labelled[targets[1]], 0U);
+  TurnCosts turns(problem, source_, targets_, Meter(), folder_ + "/costs", Context());
+  EXPECT_EQ(turns.CountUnknown(), 2U) << "all images of the net have one size";
+  turns.Measure(problem);
+  EXPECT_EQ(turns.counts().measured, 2);
+  const FlowIndex one = problem.flow.node(problem.flow.Find("one_relu")).outputs.at(0);
+  EXPECT_GT(problem.conversions.Micros(0, 1, one, 0).value(), 0);
+  EXPECT_GT(problem.conversions.Micros(1, 0, one, 0).value(), 0);
+  const FlowIndex input = problem.flow.node(problem.flow.Find("stem")).inputs.at(0);
+  EXPECT_FALSE(problem.conversions.Micros(0, 1, input, 0)) << "nobody exchanges it channels last";
+  TurnCosts again(problem, source_, targets_, Meter(), folder_ + "/costs", Context());
+  EXPECT_EQ(again.CountUnknown(), 0U);
+
+  for (const char* node : {"one", "one_relu"}) {
+    problem.conditions.pins[problem.flow.Find(node)] = targets[1];
+  }
+  for (const char* node : {"stem", "two_relu"}) {
+    problem.conditions.pins[problem.flow.Find(node)] = targets[0];
+  }
+  const StudyResult result = Study(targets, problem);
+  ASSERT_TRUE(result.best.has_value());
+  for (const TimedPlan& plan : result.plans) {
+    ASSERT_TRUE(plan.measured_micros.has_value()) << plan.failure;
+    const Result<std::vector<ConversionStep>> steps = Conversions(problem, plan.chosen);
+    ASSERT_TRUE(steps.ok());
+    EXPECT_GE(steps.value().size(), 2U) << "what the stem makes, and what leaves the block";
+    EXPECT_NEAR(CheckCover(problem, plan.chosen).value(), plan.predicted_micros.value(), 1e-4);
+  }
+}
+
+TEST_F(Studies, ProposeToExchangeImagesAsTargetsLayThem) {
+  if (!targets_.kinds().contains("native")) GTEST_SKIP() << "this build has no native target";
+  const std::vector<std::string> targets = {"reference", "native"};
+  const CoverProblem dense = Propose(targets);
+  EXPECT_EQ(dense.labels.size(), 1U);
+  const CoverProblem both = ProposeRegions(source_.graph(), source_, targets, targets_, true);
+  EXPECT_EQ(both.labels, (std::vector<std::string>{"dense", "native:images=channels_last"}));
+  std::size_t whole = 0;
+  for (const Candidate& candidate : both.candidates) {
+    const bool has = !candidate.wants.empty() || !candidate.makes.empty();
+    EXPECT_EQ(has, candidate.target == both.labels[1]) << candidate.target;
+    whole += candidate.nodes.Count() == both.flow.size() ? 1 : 0;
+  }
+  EXPECT_EQ(whole, 2U) << "the whole exchanges nothing";
+  EXPECT_GT(both.candidates.size(), dense.candidates.size());
+}
+
+TEST_F(Studies, BoundRegionsByWhatTheMachineMultiplies) {
+  const Roof roof{.f32 = {.per_second = 1e6, .instruction = ""},
+                  .bf16 = {.per_second = 2e6, .instruction = ""},
+                  .int8 = {.per_second = 4e6, .instruction = ""},
+                  .copy_bytes_per_second = 1};
+  const std::vector<std::string> targets = {"reference", "reference:threads=2"};
+  CoverProblem problem = Propose(targets);
+  BoundByRoof(source_, targets_, roof, 1, problem);
+  // 36 places of 4 channels, 4 * 9 multiplications and additions each, less what lies in the
+  // padding, (16 / 18)^2 of it left; by Winograd a quarter.
+  const double conv = 2 * 36.0 * 4 * 36 * (16.0 / 18) * (16.0 / 18) / 4 / 1.1;
+  const std::set<FlowIndex> convs = {problem.flow.Find("stem"), problem.flow.Find("one"),
+                                     problem.flow.Find("two")};
+  for (const Candidate& candidate : problem.candidates) {
+    double wanted = 0;
+    candidate.nodes.ForEach([&](std::size_t node) {
+      wanted += convs.contains(static_cast<FlowIndex>(node)) ? conv : 0;
+    });
+    if (candidate.target == targets[1]) wanted /= 2;
+    EXPECT_NEAR(candidate.cost.at_least(), wanted, 0.02 * conv) << ToString(candidate.nodes);
   }
 }
 

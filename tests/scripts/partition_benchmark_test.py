@@ -19,7 +19,8 @@ def plan(name, predicted, measured, ratio, regions=1, also=(), best=False):
 
 def answer(key, plans, single, mixed, mix, **more):
     return {"key": key, "plans": plans, "single": single, "mixed": mixed, "mix": mix, "gap": 0.0,
-            "candidates": 200, "distinct": 100, "measured": 100, "asked_lazily": 0.25, "lazy_dearer": 0.004, "cold_seconds": 61.2, "warm_seconds": 3.4,
+            "candidates": 200, "distinct": 100, "measured": 100, "asked_lazily": 0.25,
+            "lazy_dearer": 0.004, "asked_by_roof": 0.8, "roof_dearer": 1e-9, "cold_seconds": 61.2, "warm_seconds": 3.4,
             "where": {"solve": 0.02}, "machine": "CPU", "date": "2026-01-02", "threads": 1,
             "versions": {"onednn": "2"}, "command": "mscgym partition x", **more}
 
@@ -51,9 +52,9 @@ class Render(unittest.TestCase):
         self.assertTrue(page.startswith("top\n<!--") and page.endswith("-->\nbottom\n"))
         self.assertNotIn("-->old", page)
         self.assertIn("| resnet18 | 1.00 onednn | 0.84 | 1.25 [1.00, 1.56] | 2 native, 1 onednn | "
-                      "1.10 / 1.19 | - | 0.0 % | 0.020 | +6 % | 200 | 100 | 25 % | 0.4 % | 61 | 3.4 |", page)
+                      "1.10 / 1.19 | - | 0.0 % | 0.020 | +6 % | 200 | 100 | 25 % | 0.4 % | 80 % | 61 | 3.4 |", page)
         self.assertIn("| encoder | 1.00 onednn | 1.00 | 1.00 [0.80, 1.25] | the single target | - | "
-                      "1.00 / 1.00 | 0.0 % | 0.020 | +25 % | 200 | 100 | 25 % | 0.4 % | 61 (20 %) | 3.4 |", page)
+                      "1.00 / 1.00 | 0.0 % | 0.020 | +25 % | 200 | 100 | 25 % | 0.4 % | 80 % | 61 (20 %) | 3.4 |", page)
         self.assertIn("**1.118** over 2 models, 1.118 over the 2 that gain most; least 1.000", page)
 
     def test_what_was_skipped_and_why(self):

@@ -1,0 +1,168 @@
+#include "cost/partition/turn_costs.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <tuple>
+#include <utility>
+
+#include "compiler/base/error.h"
+#include "compiler/pipeline/images.h"
+
+namespace msc::cost {
+namespace {
+
+/// The label that stands for channels last as `spec` exchanges it; a new one at first.
+Label LabelFor(const std::string& spec, CoverProblem& problem) {
+  const auto it = std::find(problem.labels.begin(), problem.labels.end(), spec);
+  if (it == problem.labels.end()) {
+    if (problem.labels.size() == kMaxLabels) {
+      throw UserError("more than " + std::to_string(kMaxLabels - 1) +
+                      " targets exchange images channels last; name fewer");
+    }
+    problem.labels.push_back(spec);
+    return static_cast<Label>(problem.labels.size() - 1);
+  }
+  return static_cast<Label>(it - problem.labels.begin());
+}
+
+}  // namespace
+
+std::string ChannelsLastSpec(const std::string& spec) {
+  TargetSpec parsed = ParseTargetSpec(spec);
+  parsed.options["images"] = "channels_last";
+  return ToString(parsed);
+}
+
+void ExchangeChannelsLast(const RegionSource& source, const TargetRegistry& registry, bool others,
+                          CoverProblem& problem) {
+  const DataflowGraph& flow = problem.flow;
+  std::vector<bool> is_image;
+  for (const FlowTensor& tensor : flow.tensors()) {
+    is_image.push_back(tensor.producer != kNoFlow && !tensor.leaves &&
+                       source.ExchangedImage(tensor.name) != nullptr);
+  }
+  const auto labelled = [&](std::vector<FlowIndex> tensors, Label label) {
+    std::sort(tensors.begin(), tensors.end());
+    std::vector<TensorLabel> labels;
+    for (const FlowIndex tensor : tensors) {
+      if (is_image[tensor]) labels.push_back({.tensor = tensor, .label = label});
+    }
+    return labels;
+  };
+  const auto exchange = [&](Candidate& candidate) {
+    const Label label = LabelFor(candidate.target, problem);
+    candidate.wants = labelled(TensorsIn(flow, candidate.nodes), label);
+    candidate.makes = labelled(TensorsOut(flow, candidate.nodes), label);
+    return !candidate.wants.empty() || !candidate.makes.empty();
+  };
+  std::set<std::string> there;
+  for (const Candidate& candidate : problem.candidates) there.insert(candidate.target);
+  std::vector<Candidate> more;
+  for (Candidate& candidate : problem.candidates) {
+    const Target& target = registry.Get(candidate.target);
+    if (target.ExchangesChannelsLast()) {
+      (void)exchange(candidate);
+    } else if (others && target.LaysChannelsLast()) {
+      Candidate other = candidate;
+      other.target = ChannelsLastSpec(candidate.target);
+      if (!there.contains(other.target) && exchange(other)) more.push_back(std::move(other));
+    }
+  }
+  std::move(more.begin(), more.end(), std::back_inserter(problem.candidates));
+  for (Label from = 1; from < problem.labels.size(); ++from) {
+    for (Label to = 1; to < problem.labels.size(); ++to) {
+      if (from != to) problem.conversions.Set(from, to, 0);
+    }
+  }
+}
+
+/// One turn of one size by one target, and the edges that cost that.
+struct TurnCosts::Turn {
+  struct Edge {
+    FlowIndex tensor;
+    Label from;
+    Label to;
+  };
+  MeasuredRegion region;
+  std::vector<Edge> edges;
+};
+
+struct TurnCosts::Measuring {
+  Measuring(Graph graph, const TargetRegistry& targets, const RegionMeterOptions& options,
+            const std::string& folder, const RegionCostContext& context)
+      : source(std::move(graph), {}),
+        meter(source, options),
+        costs(source, targets, meter, folder, context) {}
+  RegionSource source;
+  RegionMeter meter;
+  RegionCosts costs;
+};
+
+TurnCosts::TurnCosts(const CoverProblem& problem, const RegionSource& source,
+                     const TargetRegistry& targets, const RegionMeterOptions& meter,
+                     const std::string& folder, const RegionCostContext& context) {
+  std::set<TensorLabel, decltype([](const TensorLabel& a, const TensorLabel& b) {
+             return std::pair(a.tensor, a.label) < std::pair(b.tensor, b.label);
+           })>
+      images;
+  for (const Candidate& candidate : problem.candidates) {
+    images.insert(candidate.wants.begin(), candidate.wants.end());
+    images.insert(candidate.makes.begin(), candidate.makes.end());
+  }
+  Graph graph("turns");
+  std::map<std::pair<std::string, bool>, std::string> nodes;   // by type and direction
+  std::map<std::pair<std::string, Label>, std::size_t> turns;  // by node and who runs it
+  for (const auto& [tensor, label] : images) {
+    const ValueType* type = source.ExchangedImage(problem.flow.tensor(tensor).name);
+    Check(type != nullptr, "what is labelled is an image");
+    for (const bool to_channels_last : {true, false}) {
+      const auto [node, is_new] = nodes.try_emplace({ToString(*type), to_channels_last});
+      if (is_new) node->second = AddTurnOfImage(*type, to_channels_last, graph);
+      const auto [turn, is_first] = turns.try_emplace({node->second, label}, turns_.size());
+      if (is_first) {
+        turns_.push_back({.region = {{node->second}, problem.labels[label]}, .edges = {}});
+      }
+      turns_[turn->second].edges.push_back({.tensor = tensor,
+                                            .from = to_channels_last ? kDense : label,
+                                            .to = to_channels_last ? label : kDense});
+    }
+  }
+  if (turns_.empty()) return;
+  measuring_ = std::make_unique<Measuring>(std::move(graph), targets, meter, folder, context);
+}
+
+TurnCosts::~TurnCosts() = default;
+
+std::size_t TurnCosts::CountUnknown() {
+  if (measuring_ == nullptr) return 0;
+  std::vector<MeasuredRegion> regions;
+  for (const Turn& turn : turns_) regions.push_back(turn.region);
+  return measuring_->costs.CountUnknown(regions);
+}
+
+void TurnCosts::Measure(CoverProblem& problem, const std::function<bool()>& stop) {
+  if (measuring_ == nullptr) return;
+  std::vector<MeasuredRegion> regions;
+  for (const Turn& turn : turns_) regions.push_back(turn.region);
+  measuring_->costs.Measure(
+      regions,
+      [&](std::size_t i, const Result<Outcome>& outcome) {
+        if (!outcome.ok()) return;
+        const double micros = outcome.value().latency.value().median_ns * 1e-3;
+        for (const Turn::Edge& edge : turns_[i].edges) {
+          problem.conversions.SetFor(edge.tensor, edge.from, edge.to, micros);
+        }
+      },
+      stop);
+}
+
+RegionCosts::Counts TurnCosts::counts() const {
+  return measuring_ == nullptr ? RegionCosts::Counts{} : measuring_->costs.counts();
+}
+
+RegionMeter::Spent TurnCosts::spent() const {
+  return measuring_ == nullptr ? RegionMeter::Spent{} : measuring_->costs.spent();
+}
+
+}  // namespace msc::cost
