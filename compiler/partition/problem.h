@@ -26,6 +26,10 @@ class ConversionTable {
   /// nullopt where it cannot be.
   [[nodiscard]] std::optional<double> Micros(Label from, Label to, FlowIndex tensor,
                                              std::int64_t bytes) const;
+  /// What was set for single tensors: microseconds by tensor, from and to.
+  [[nodiscard]] const std::map<std::tuple<FlowIndex, Label, Label>, double>& tensors() const {
+    return tensors_;
+  }
 
  private:
   struct Line {

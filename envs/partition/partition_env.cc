@@ -160,6 +160,11 @@ class PartitionProblem final : public StrategyProblem {
     for (const Candidate& candidate : cover().candidates) {
       text += candidate.target + ToString(candidate.nodes) + ToString(candidate.cost) + "\n";
     }
+    for (const auto& [edge, micros] : cover().conversions.tensors()) {
+      const auto& [tensor, from, to] = edge;
+      text += cover().flow.tensor(tensor).name + " " + cover().labels.at(from) + " " +
+              cover().labels.at(to) + " " + std::to_string(micros) + "\n";
+    }
     return text;
   }
 

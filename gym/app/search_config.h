@@ -53,9 +53,12 @@ struct PruneConfig {
 /// Who may run parts of the model; of no account to searches that place nothing.
 struct PartitionConfig {
   std::vector<std::string> targets = {"onednn", "native", "xnnpack", "blas"};
+  std::string images = "both";
   template <class Self, class Visit>
   static void Fields(Self& self, Visit& visit) {
     visit("targets", self.targets, "with their options, as in `mscgym partition --targets`");
+    visit("images", self.images, "how regions exchange images: as in `mscgym partition --images`",
+          Within::OneOf({"dense", "both"}));
   }
 };
 

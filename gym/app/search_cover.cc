@@ -1,4 +1,6 @@
+#include <algorithm>
 #include <filesystem>
+#include <map>
 #include <optional>
 #include <stdexcept>
 
@@ -9,6 +11,7 @@
 #include "compiler/pipeline/batch.h"
 #include "compiler/pipeline/compile.h"
 #include "cost/partition/partition_study.h"
+#include "cost/partition/turn_costs.h"
 #include "gym/app/progress.h"
 #include "gym/app/regions.h"
 #include "gym/app/search_run.h"
@@ -30,6 +33,21 @@ struct CandidateCost {
   }
 };
 
+/// What it costs to turn an image between dense and channels last, or back.
+struct TurnCost {
+  std::string tensor;
+  std::string from;  ///< a label of the problem: "dense", or a target
+  std::string to;
+  double micros = 0;
+  template <class Self, class Visit>
+  static void Fields(Self& self, Visit& visit) {
+    visit("tensor", self.tensor, "name");
+    visit("from", self.from, "dense, or the target that has it channels last");
+    visit("to", self.to, "likewise");
+    visit("micros", self.micros, "microseconds", Within{0, Cost::kMaxMicros});
+  }
+};
+
 struct DecisionEntry {
   std::string name;
   std::vector<std::string> choices;
@@ -48,6 +66,7 @@ struct CoverFile {
   std::string model_hash;
   std::vector<std::string> targets;
   std::vector<CandidateCost> costs;
+  std::vector<TurnCost> turns;
   std::vector<DecisionEntry> decisions;
   template <class Self, class Visit>
   static void Fields(Self& self, Visit& visit) {
@@ -55,6 +74,7 @@ struct CoverFile {
     visit("model_hash", self.model_hash, "hash of the canonical graph");
     visit("targets", self.targets, "whose regions they are");
     visit("costs", self.costs, "by candidate");
+    visit("turns", self.turns, "of images between regions");
     visit("decisions", self.decisions, "of the search");
   }
 };
@@ -73,6 +93,24 @@ void SetCosts(const CoverFile& found, const std::string& file, CoverProblem& pro
     problem.candidates[i].cost =
         cost.micros ? Cost::Micros(*cost.micros) : Cost::Invalid(cost.failure);
   }
+  const auto label = [&](const std::string& name) {
+    const auto it = std::find(problem.labels.begin(), problem.labels.end(), name);
+    if (it == problem.labels.end()) {
+      throw UserError("'" + file + "' has turns of images for '" + name + "', which nobody wants");
+    }
+    return static_cast<Label>(it - problem.labels.begin());
+  };
+  std::map<std::string, FlowIndex> tensors;
+  for (FlowIndex i = 0; i < problem.flow.tensors().size(); ++i) {
+    tensors.emplace(problem.flow.tensor(i).name, i);
+  }
+  for (const TurnCost& turn : found.turns) {
+    const auto tensor = tensors.find(turn.tensor);
+    if (tensor == tensors.end()) {
+      throw UserError("'" + file + "' turns '" + turn.tensor + "', which the model does not have");
+    }
+    problem.conversions.SetFor(tensor->second, label(turn.from), label(turn.to), turn.micros);
+  }
 }
 
 void KeepCover(const SearchConfig& config, const Prepared& prepared,
@@ -87,6 +125,14 @@ void KeepCover(const SearchConfig& config, const Prepared& prepared,
     } else {
       cost.failure = candidate.cost.reason();
     }
+  }
+  const CoverProblem& problem = *prepared.cover;
+  for (const auto& [edge, micros] : problem.conversions.tensors()) {
+    const auto& [tensor, from, to] = edge;
+    file.turns.push_back({.tensor = problem.flow.tensor(tensor).name,
+                          .from = problem.labels.at(from),
+                          .to = problem.labels.at(to),
+                          .micros = micros});
   }
   for (const Decision& decision : decisions) {
     file.decisions.push_back({.name = decision.name, .choices = decision.choices});
@@ -103,8 +149,9 @@ void PrepareCover(const AppContext& context, const SearchConfig& config, const R
                                .bindings = BatchBindings(*prepared.graph, 1)};
   const Strategy start = StartOf(config, prepared);
   const cost::RegionSource source(*prepared.graph, start, compile);
-  auto problem = std::make_shared<CoverProblem>(cost::ProposeRegions(
-      BindSizes(*prepared.graph, compile), source, config.partition.targets, prepared.targets));
+  auto problem = std::make_shared<CoverProblem>(
+      cost::ProposeRegions(BindSizes(*prepared.graph, compile), source, config.partition.targets,
+                           prepared.targets, config.partition.images == "both"));
   prepared.cover = problem;
   if (std::filesystem::exists(file)) {
     const CoverFile found = ReadCover(file);
@@ -115,11 +162,16 @@ void PrepareCover(const AppContext& context, const SearchConfig& config, const R
     return;
   }
   const std::string folder = RegionFolder("");
-  cost::RegionMeter meter(source, RegionMeterFor(context, config.threads));
-  cost::RegionCosts costs(source, prepared.targets, meter, folder,
-                          RegionContextFor(prepared.machine, source.graph(), config.threads));
+  const cost::RegionMeterOptions measuring = RegionMeterFor(context, config.threads);
+  const cost::RegionCostContext regions =
+      RegionContextFor(prepared.machine, source.graph(), config.threads);
+  cost::RegionMeter meter(source, measuring);
+  cost::RegionCosts costs(source, prepared.targets, meter, folder, regions);
+  cost::TurnCosts turns(*problem, source, prepared.targets, measuring, folder, regions);
   {
     ProgressLine line;
+    line.Show("[regions] measuring what turning images costs");
+    turns.Measure(*problem, StopRequested);
     cost::MeasureCandidates(
         *problem, costs, [&](const std::string& text) { line.Show("[regions] " + text); },
         StopRequested);
