@@ -9,6 +9,7 @@
 namespace msc {
 
 std::optional<Use> OnlyReader(const Graph& graph, ValueId value) {
+  if (value == kNoValue) return std::nullopt;
   const std::vector<Use>& uses = graph.uses(value);
   if (uses.size() != 1 || graph.IsOutput(value) || IsCaptured(graph, value)) return std::nullopt;
   return uses.front();

@@ -13,7 +13,7 @@ namespace msc {
 // Small steps that several passes share. None is a pass.
 
 /// The one place that reads `value`, if there is exactly one, it is an input of a node (not a
-/// capture by a nested graph), and `value` is no graph output.
+/// capture by a nested graph), and `value` is no graph output. None for kNoValue.
 [[nodiscard]] std::optional<Use> OnlyReader(const Graph& graph, ValueId value);
 
 /// Whether a nested graph reads `value` by name, so that its readers cannot be redirected.
