@@ -1,7 +1,9 @@
 #include "compiler/base/file.h"
 
 #include <cerrno>
+#include <cstdlib>
 #include <filesystem>
+#include <utility>
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -34,6 +36,11 @@ void WriteAll(int fd, std::string_view bytes, const std::string& path) {
     if (done < 0) throw SystemError("cannot write '" + path + "'", errno);
     bytes.remove_prefix(static_cast<std::size_t>(done));
   }
+}
+
+std::string FolderOf(const std::string& path) {
+  const std::filesystem::path target(path);
+  return target.has_parent_path() ? target.parent_path().string() : ".";
 }
 
 void SyncFolder(const std::string& path) {
@@ -72,29 +79,76 @@ std::string ReadFile(const std::string& path, std::uint64_t limit) {
   return bytes;
 }
 
-void WriteFileAtomic(const std::string& path, std::string_view bytes) {
+AtomicFile::AtomicFile(std::string path) : path_(std::move(path)) {
   // Renaming over a device or a pipe would replace it: run by root, even /dev/null.
   std::error_code error;
-  const auto status = std::filesystem::status(path, error);
+  const auto status = std::filesystem::status(path_, error);
   if (std::filesystem::exists(status) && !std::filesystem::is_regular_file(status)) {
-    throw SystemError("cannot write '" + path + "': it is not a regular file");
+    throw SystemError("cannot write '" + path_ + "': it is not a regular file");
   }
-  const std::filesystem::path target(path);
-  const std::string folder = target.has_parent_path() ? target.parent_path().string() : ".";
-  std::string temporary = folder + "/.msc-XXXXXX";
-  const Fd file(::mkostemp(temporary.data(), O_CLOEXEC));
-  if (file.get() < 0) throw SystemError("cannot create a file in '" + folder + "'", errno);
-  try {
-    WriteAll(file.get(), bytes, path);
-    if (::fchmod(file.get(), 0644) != 0 || ::fsync(file.get()) != 0 ||
-        ::rename(temporary.c_str(), path.c_str()) != 0) {
-      throw SystemError("cannot write '" + path + "'", errno);
-    }
-  } catch (...) {
-    ::unlink(temporary.c_str());
-    throw;
+  temporary_ = FolderOf(path_) + "/.msc-XXXXXX";
+  fd_ = ::mkostemp(temporary_.data(), O_CLOEXEC);
+  if (fd_ < 0) throw SystemError("cannot create a file in '" + FolderOf(path_) + "'", errno);
+}
+
+AtomicFile::~AtomicFile() {
+  ::close(fd_);
+  if (!temporary_.empty()) ::unlink(temporary_.c_str());
+}
+
+void AtomicFile::Append(std::string_view bytes) {
+  WriteAll(fd_, bytes, path_);
+}
+
+void AtomicFile::Commit() {
+  if (::fchmod(fd_, 0644) != 0 || ::fsync(fd_) != 0 ||
+      ::rename(temporary_.c_str(), path_.c_str()) != 0) {
+    throw SystemError("cannot write '" + path_ + "'", errno);
   }
-  SyncFolder(folder);
+  temporary_.clear();
+  SyncFolder(FolderOf(path_));
+}
+
+void WriteFileAtomic(const std::string& path, std::string_view bytes) {
+  AtomicFile file(path);
+  file.Append(bytes);
+  file.Commit();
+}
+
+ScratchFile::~ScratchFile() {
+  if (fd_ >= 0) ::close(fd_);
+}
+
+void ScratchFile::Write(std::uint64_t offset, std::span<const std::byte> bytes) {
+  const auto refuse = [&]() -> SystemError {
+    return {"cannot keep data in '" + folder_ + "'; TMPDIR may name another folder", errno};
+  };
+  if (fd_ < 0) {
+    const char* given = std::getenv("TMPDIR");
+    folder_ = given != nullptr && *given != '\0' ? given : "/var/tmp";
+    std::string name = folder_ + "/.msc-XXXXXX";
+    fd_ = ::mkostemp(name.data(), O_CLOEXEC);
+    if (fd_ < 0) throw refuse();
+    ::unlink(name.c_str());
+  }
+  while (!bytes.empty()) {
+    const ssize_t done = ::pwrite(fd_, bytes.data(), bytes.size(), static_cast<off_t>(offset));
+    if (done < 0 && errno == EINTR) continue;
+    if (done < 0) throw refuse();
+    bytes = bytes.subspan(static_cast<std::size_t>(done));
+    offset += static_cast<std::uint64_t>(done);
+  }
+}
+
+void ScratchFile::Read(std::uint64_t offset, std::span<std::byte> out) const {
+  while (!out.empty()) {
+    const ssize_t got = ::pread(fd_, out.data(), out.size(), static_cast<off_t>(offset));
+    if (got < 0 && fd_ >= 0 && errno == EINTR) continue;
+    if (got < 0 && fd_ >= 0) throw SystemError("cannot read back from '" + folder_ + "'", errno);
+    Check(got > 0, "what is read of a scratch file was written");
+    out = out.subspan(static_cast<std::size_t>(got));
+    offset += static_cast<std::uint64_t>(got);
+  }
 }
 
 void MakeFolders(const std::string& path) {

@@ -1,6 +1,8 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -14,6 +16,42 @@ namespace msc {
 /// ones and never a part: temporary file in the same folder, fsync, rename, fsync of the folder.
 /// Throws SystemError and leaves `path` as it was.
 void WriteFileAtomic(const std::string& path, std::string_view bytes);
+
+/// WriteFileAtomic of what is too long to be held: nothing is at `path` before Commit, and nothing
+/// is left behind without it.
+class AtomicFile {
+ public:
+  explicit AtomicFile(std::string path);
+  AtomicFile(const AtomicFile&) = delete;
+  AtomicFile& operator=(const AtomicFile&) = delete;
+  ~AtomicFile();
+  void Append(std::string_view bytes);
+  void Commit();
+
+ private:
+  std::string path_;
+  std::string temporary_;  ///< empty once it is renamed
+  int fd_ = -1;
+};
+
+/// Bytes that are kept out of memory, in a file without a name that goes with the object: in
+/// $TMPDIR, else in /var/tmp, which the machine does not keep in memory either. One thread at a
+/// time.
+class ScratchFile {
+ public:
+  ScratchFile() = default;
+  ScratchFile(const ScratchFile&) = delete;
+  ScratchFile& operator=(const ScratchFile&) = delete;
+  ~ScratchFile();
+  /// SystemError naming the folder where it cannot be written to, or is full.
+  void Write(std::uint64_t offset, std::span<const std::byte> bytes);
+  /// InternalError behind what was written.
+  void Read(std::uint64_t offset, std::span<std::byte> out) const;
+
+ private:
+  std::string folder_;
+  int fd_ = -1;  ///< opened by the first Write
+};
 
 /// Makes `path` and its missing parents. Throws SystemError.
 void MakeFolders(const std::string& path);

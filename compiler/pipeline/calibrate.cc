@@ -4,7 +4,7 @@
 
 namespace msc {
 
-Calibrator ObserveActivations(const Graph& canonical, std::span<const Tensor> samples,
+Calibrator ObserveActivations(const Graph& canonical, const SampleSource& samples,
                               const CalibrationRun& run, const TargetRegistry& registry,
                               const std::function<void(double)>& progress) {
   Calibrator calibrator(canonical);

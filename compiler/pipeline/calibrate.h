@@ -1,7 +1,6 @@
 #pragma once
 
 #include <functional>
-#include <span>
 
 #include "compiler/compress/quantize/quantize.h"
 #include "compiler/ir/graph.h"
@@ -11,7 +10,7 @@
 namespace msc {
 
 /// Observes every tensor that an 8-bit layer may read or write, as ObserveValues.
-[[nodiscard]] Calibrator ObserveActivations(const Graph& canonical, std::span<const Tensor> samples,
+[[nodiscard]] Calibrator ObserveActivations(const Graph& canonical, const SampleSource& samples,
                                             const CalibrationRun& run,
                                             const TargetRegistry& registry,
                                             const std::function<void(double)>& progress = {});

@@ -43,7 +43,7 @@ WeightGrid GridFor(const Tensor& weights, std::size_t axis, std::int64_t bits) {
   return grid;
 }
 
-QuantizePlan PlanFor(const Graph& plain, std::int64_t weight_bits, std::span<const Tensor> samples,
+QuantizePlan PlanFor(const Graph& plain, std::int64_t weight_bits, const SampleSource& samples,
                      const CalibrationRun& run, const TargetRegistry& registry) {
   QuantizePlan plan;
   const std::vector<QuantizableLayer> layers = FindQuantizableLayers(plain);
@@ -95,7 +95,7 @@ bool IsComputed(const TrainProgram& program, int slot) {
 }  // namespace
 
 Student MakeStudent(const Graph& canonical, const Strategy& strategy, std::int64_t weight_bits,
-                    std::span<const Tensor> samples, const CalibrationRun& run,
+                    const SampleSource& samples, const CalibrationRun& run,
                     const TargetRegistry& registry) {
   Student student;
   student.strategy = strategy;

@@ -27,7 +27,7 @@ struct Student {
 /// without training. 0 leaves the precisions as the strategy has them. UserError as ApplyStrategy,
 /// ObserveValues and MakeTrainProgram.
 [[nodiscard]] Student MakeStudent(const Graph& canonical, const Strategy& strategy,
-                                  std::int64_t weight_bits, std::span<const Tensor> samples,
+                                  std::int64_t weight_bits, const SampleSource& samples,
                                   const CalibrationRun& run, const TargetRegistry& registry);
 
 /// A value that the student is to compute as the teacher does.

@@ -12,6 +12,7 @@
 #include "compiler/pipeline/compile.h"
 #include "compiler/pipeline/fitted.h"
 #include "compiler/pipeline/prune.h"
+#include "compiler/pipeline/samples.h"
 
 namespace msc {
 namespace {
@@ -23,18 +24,15 @@ bool AnyInt8(const QuantizePlan& plan) {
 
 }  // namespace
 
-std::string FitHash(std::span<const Tensor> samples, const FitOptions& options) {
+std::string FitHash(const SampleSource& samples, const FitOptions& options) {
   Sha256 hash;
   hash.Add("msc-fit-1\n" + ToJsonText(options) + "\n");
-  for (const Tensor& tensor : samples) {
-    hash.Add(std::string(Name(tensor.dtype())) + ToString(tensor.dims()) + "\n");
-    hash.Add(tensor.Raw());
-  }
+  AddSamples(samples, hash);
   return hash.Hex();
 }
 
 Result<Strategy> FitStrategy(const Graph& canonical, const Strategy& strategy,
-                             std::span<const Tensor> samples, const FitOptions& options,
+                             const SampleSource& samples, const FitOptions& options,
                              const TargetRegistry& registry) {
   if (strategy.fit.samples != FitHash(samples, options)) {
     throw UserError("the strategy is to be fitted to other samples, or in another way");

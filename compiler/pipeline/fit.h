@@ -1,14 +1,13 @@
 #pragma once
 
 #include <cstdint>
-#include <span>
 #include <string>
 
 #include "compiler/base/result.h"
 #include "compiler/base/within.h"
 #include "compiler/compress/quantize/quantize.h"
 #include "compiler/ir/graph.h"
-#include "compiler/ir/tensor.h"
+#include "compiler/ir/sample_source.h"
 #include "compiler/strategy/strategy.h"
 #include "compiler/targets/target.h"
 
@@ -39,7 +38,7 @@ struct FitOptions {
 };
 
 /// What stands for samples and options in FitPlan::samples, 64 hex digits.
-[[nodiscard]] std::string FitHash(std::span<const Tensor> samples, const FitOptions& options);
+[[nodiscard]] std::string FitHash(const SampleSource& samples, const FitOptions& options);
 
 /// The strategy with what was left to the samples: its channels are removed, the weights that are
 /// left refitted layer by layer to what the layers computed before (Reconstruct), and then the
@@ -49,8 +48,7 @@ struct FitOptions {
 /// `strategy.fit.samples` names other samples, and as ApplyPrunePlan, ApplyQuantizePlan and
 /// ObserveValues.
 [[nodiscard]] Result<Strategy> FitStrategy(const Graph& canonical, const Strategy& strategy,
-                                           std::span<const Tensor> samples,
-                                           const FitOptions& options,
+                                           const SampleSource& samples, const FitOptions& options,
                                            const TargetRegistry& registry);
 
 }  // namespace msc

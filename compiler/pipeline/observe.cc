@@ -12,32 +12,30 @@
 namespace msc {
 namespace {
 
-std::int64_t CountSamples(const Graph& graph, std::span<const Tensor> samples) {
-  if (samples.size() != graph.inputs().size()) {
+std::int64_t CountSamples(const Graph& graph, const SampleSource& samples) {
+  if (samples.inputs() != graph.inputs().size()) {
     throw UserError("the model has " + std::to_string(graph.inputs().size()) +
-                    " inputs but calibration data has " + std::to_string(samples.size()));
+                    " inputs but calibration data has " + std::to_string(samples.inputs()));
   }
-  std::int64_t count = samples[0].dims().empty() ? 0 : samples[0].dims()[0];
-  for (const Tensor& tensor : samples) {
-    if (tensor.dims().empty() || tensor.dims()[0] != count) {
-      throw UserError("calibration inputs differ in their number of samples");
-    }
-  }
-  if (count == 0) throw UserError("there is no calibration sample");
-  return count;
+  if (samples.count() == 0) throw UserError("there is no calibration sample");
+  return samples.count();
 }
 
-void CheckFinite(const Graph& graph, std::span<const Tensor> samples) {
-  for (std::size_t i = 0; i < samples.size(); ++i) {
-    if (samples[i].dtype() != DType::kF32) continue;
-    const auto values = samples[i].Values<float>();
+/// Samples [first, first + count), all of them finite.
+std::vector<Tensor> ReadFinite(const Graph& graph, const SampleSource& samples, std::int64_t first,
+                               std::int64_t count) {
+  std::vector<Tensor> read = samples.Read(first, count);
+  for (std::size_t i = 0; i < read.size(); ++i) {
+    if (read[i].dtype() != DType::kF32) continue;
+    const auto values = read[i].Values<float>();
     const auto bad = std::find_if(values.begin(), values.end(),
                                   [](float value) { return !std::isfinite(value); });
     if (bad == values.end()) continue;
-    const std::int64_t sample = (bad - values.begin()) / (samples[i].size() / samples[i].dims()[0]);
+    const std::int64_t sample = first + (bad - values.begin()) / (read[i].size() / count);
     throw UserError("calibration sample " + std::to_string(sample) + " of input '" +
                     graph.value(graph.inputs()[i]).name + "' holds a value that is not finite");
   }
+  return read;
 }
 
 /// The part of the graph that makes `values`.
@@ -57,11 +55,10 @@ Graph PartFor(const Graph& graph, const std::vector<std::string>& values) {
 }  // namespace
 
 void ObserveValues(const Graph& canonical, std::span<const std::string> values,
-                   std::span<const Tensor> samples, const CalibrationRun& run,
+                   const SampleSource& samples, const CalibrationRun& run,
                    const TargetRegistry& registry, const BatchVisitor& visit,
                    const std::function<void(double)>& progress) {
   const std::int64_t count = CountSamples(canonical, samples);
-  CheckFinite(canonical, samples);
   const std::int64_t batch = BatchSize(canonical, std::min(run.batch, count));
   if (batch > count) {
     throw UserError("the model takes " + std::to_string(batch) + " samples at a time; only " +
@@ -93,9 +90,9 @@ void ObserveValues(const Graph& canonical, std::span<const std::string> values,
     }
     executable.emplace(std::move(built).value());
   }
-  for (std::int64_t first = 0; first + batch <= count; first += batch) {
-    std::vector<Tensor> given;
-    for (const Tensor& tensor : samples) given.push_back(Rows(tensor, first, batch));
+  std::int64_t first = 0;
+  for (; first + batch <= count; first += batch) {
+    const std::vector<Tensor> given = ReadFinite(canonical, samples, first, batch);
     const std::vector<Tensor> made = executable ? executable->Run(given) : std::vector<Tensor>();
     std::vector<Tensor> seen;
     for (const auto& [is_input, index] : places) {
@@ -104,6 +101,7 @@ void ObserveValues(const Graph& canonical, std::span<const std::string> values,
     visit(first, seen);
     if (progress) progress(static_cast<double>(first + batch) / static_cast<double>(count));
   }
+  if (first < count) (void)ReadFinite(canonical, samples, first, count - first);
 }
 
 }  // namespace msc

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "compiler/ir/graph.h"
+#include "compiler/ir/sample_source.h"
 #include "compiler/targets/target.h"
 
 namespace msc {
@@ -19,13 +20,15 @@ struct CalibrationRun {
 
 using BatchVisitor = std::function<void(std::int64_t first, std::span<const Tensor> values)>;
 
-/// Runs the part of a canonical graph that the named values need over `samples` (one tensor per
-/// graph input) and shows these values batch by batch, in the order of `values`, with the number of
-/// the batch's first sample. Graph inputs may be among them. The last samples that do not fill a
-/// batch are left out unless there is no other. `progress` hears the share done, in [0, 1].
-/// UserError where the samples do not fit the model or one is not finite.
+/// Runs the part of a canonical graph that the named values need over `samples` and shows these
+/// values batch by batch, in the order of `values`, with the number of the batch's first sample.
+/// Graph inputs may be among them. The last samples that do not fill a batch are left out unless
+/// there is no other. Each batch is read once, in order, and let go before the next: what it takes
+/// of memory does not depend on the number of samples. `progress` hears the share done, in [0, 1].
+/// UserError where the samples do not fit the model or one is not finite, which may be after
+/// batches were shown.
 void ObserveValues(const Graph& canonical, std::span<const std::string> values,
-                   std::span<const Tensor> samples, const CalibrationRun& run,
+                   const SampleSource& samples, const CalibrationRun& run,
                    const TargetRegistry& registry, const BatchVisitor& visit,
                    const std::function<void(double)>& progress = {});
 

@@ -11,6 +11,7 @@
 #include "compiler/compress/prune/least_squares.h"
 #include "compiler/passes/chain.h"
 #include "compiler/passes/rewrite.h"
+#include "compiler/pipeline/kept_rows.h"
 #include "compiler/pipeline/layer_fit.h"
 #include "compiler/pipeline/taylor.h"
 
@@ -18,7 +19,7 @@ namespace msc {
 namespace {
 
 constexpr double kMostMomentBytes = 4.0 * (1U << 30U);
-constexpr double kMostRowBytes = 256.0 * (1U << 20U);
+constexpr double kMostRowBytes = 256.0 * (1U << 20U);  ///< of a KeptRows
 
 const std::string& NameOf(const Graph& graph, ValueId value) {
   return graph.value(value).name;
@@ -85,7 +86,7 @@ std::vector<std::int32_t> UnitOfInputs(const PruneSpace& space, const Reader& re
 }  // namespace
 
 UnitScores ScoreByCalibration(const Graph& canonical, const PruneSpace& space, ScoreMethod method,
-                              std::span<const Tensor> samples, const PruneCalibration& options,
+                              const SampleSource& samples, const PruneCalibration& options,
                               const TargetRegistry& registry,
                               const std::function<void(double)>& progress) {
   Check(NeedsCalibration(method), "scores from calibration data");
@@ -210,7 +211,7 @@ std::vector<float> KeepColumns(const std::vector<float>& rows, std::size_t width
 
 class Reconstruction {
  public:
-  Reconstruction(const Graph& canonical, const PrunePlan& plan, std::span<const Tensor> samples,
+  Reconstruction(const Graph& canonical, const PrunePlan& plan, const SampleSource& samples,
                  const PruneCalibration& options, const TargetRegistry& registry, Graph& pruned)
       : canonical_(canonical),
         space_(canonical),
@@ -223,22 +224,20 @@ class Reconstruction {
   std::vector<ReconstructedLayer> Run(const std::function<void(double)>& progress) {
     std::vector<ReconstructedLayer> layers;
     const std::vector<LayerFit> tasks = FindTasks();
-    std::vector<BatchRows> wanted;  // of tasks from `seen - wanted.size()` on
+    KeptRows wanted;  // of tasks from `seen - wanted.layers()` on
     std::size_t seen = 0;
     for (std::size_t i = 0; i < tasks.size(); ++i) {
       if (i == seen) {
-        wanted = WantedRows(std::span(tasks).subspan(i));
-        seen += wanted.size();
+        KeepWanted(std::span(tasks).subspan(i), wanted);
+        seen += wanted.layers();
       }
-      layers.push_back(Fit(tasks[i], wanted[wanted.size() - (seen - i)]));
+      layers.push_back(Fit(tasks[i], wanted, wanted.layers() - (seen - i)));
       if (progress) progress(static_cast<double>(i + 1) / static_cast<double>(tasks.size()));
     }
     return layers;
   }
 
  private:
-  using BatchRows = std::vector<std::vector<float>>;  ///< rows of every batch
-
   [[nodiscard]] std::vector<LayerFit> FindTasks() const {
     const Changes changes(canonical_, space_, kept_);
     const std::vector<LayerChain> chains = FindLayerChains(canonical_);
@@ -257,9 +256,9 @@ class Reconstruction {
     return tasks;
   }
 
-  /// Rows of the wanted outputs of the first tasks, as many as memory should hold at a time: one
-  /// run of the whole model over the samples serves them all.
-  [[nodiscard]] std::vector<BatchRows> WantedRows(std::span<const LayerFit> tasks) const {
+  /// Rows of the wanted outputs of the first tasks, as many as should be kept at a time: one run of
+  /// the whole model over the samples serves them all.
+  void KeepWanted(std::span<const LayerFit> tasks, KeptRows& wanted) const {
     std::vector<std::string> names;
     double bytes = 0;
     for (const LayerFit& task : tasks) {
@@ -267,7 +266,7 @@ class Reconstruction {
       if (bytes > kMostRowBytes && !names.empty()) break;
       names.push_back(task.target);
     }
-    std::vector<BatchRows> wanted(names.size());
+    wanted.Start(names.size());
     const auto observe = [&](std::int64_t first, std::span<const Tensor> values) {
       for (std::size_t i = 0; i < names.size(); ++i) {
         const Node& node = canonical_.node(tasks[i].layer.node);
@@ -275,12 +274,11 @@ class Reconstruction {
         const Dims& dims = values[i].dims();
         const std::vector<float> rows =
             OutputRows(node, values[i], Positions(tasks[i], dims, first));
-        wanted[i].push_back(KeepColumns(rows, static_cast<std::size_t>(dims.at(axis)),
-                                        space_.Units(node.outputs.at(0), axis), kept_));
+        wanted.Add(i, KeepColumns(rows, static_cast<std::size_t>(dims.at(axis)),
+                                  space_.Units(node.outputs.at(0), axis), kept_));
       }
     };
     ObserveValues(canonical_, names, samples_, options_.run, registry_, observe);
-    return wanted;
   }
 
   /// At most what a task's rows take.
@@ -290,9 +288,7 @@ class Reconstruction {
     double positions = 1;  // of a sample; the outermost size counts as 1
     for (const std::int64_t size : sizes) positions *= static_cast<double>(size);
     positions = std::min(positions / channels, static_cast<double>(options_.positions));
-    const auto samples =
-        static_cast<double>(samples_[0].dims().empty() ? 0 : samples_[0].dims()[0]);
-    return sizeof(float) * samples * positions * channels;
+    return sizeof(float) * static_cast<double>(samples_.count()) * positions * channels;
   }
 
   [[nodiscard]] std::vector<std::int64_t> Positions(const LayerFit& task, const Dims& y,
@@ -301,7 +297,8 @@ class Reconstruction {
                          PositionSeed(options_, task.number, first));
   }
 
-  ReconstructedLayer Fit(const LayerFit& task, const BatchRows& wanted) {
+  /// `place` is the task's among those of `wanted`.
+  ReconstructedLayer Fit(const LayerFit& task, const KeptRows& wanted, std::size_t place) {
     // The node and its weights as they are by now.
     const std::string& name = canonical_.node(task.layer.node).name;
     WeightedLayer layer = task.layer;
@@ -319,7 +316,7 @@ class Reconstruction {
       Dims y = OutputDims(canonical_, space_, task.layer, values[0]);
       const std::vector<std::int64_t> positions = Positions(task, y, first);
       const std::vector<float> x = InputRows(pruned_, layer, values[0], y, positions);
-      std::vector<float> target = wanted.at(batch++);
+      std::vector<float> target = wanted.Get(place, batch++);
       if (values.size() > 1) {
         const std::vector<float> added = OutputRows(node, values[1], positions);
         Check(added.size() == target.size(), "a residual has the shape of its sum");
@@ -387,7 +384,7 @@ class Reconstruction {
   const Graph& canonical_;
   const PruneSpace space_;
   const std::vector<bool> kept_;
-  std::span<const Tensor> samples_;
+  const SampleSource& samples_;
   const PruneCalibration& options_;
   const TargetRegistry& registry_;
   Graph& pruned_;
@@ -396,7 +393,7 @@ class Reconstruction {
 }  // namespace
 
 std::vector<ReconstructedLayer> Reconstruct(const Graph& canonical, const PrunePlan& plan,
-                                            std::span<const Tensor> samples,
+                                            const SampleSource& samples,
                                             const PruneCalibration& options,
                                             const TargetRegistry& registry, Graph& pruned,
                                             const std::function<void(double)>& progress) {

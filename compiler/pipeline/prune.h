@@ -31,7 +31,7 @@ struct PruneCalibration {
 /// libtorch, SystemError as Gradients without it. UserError where a group is read by nothing that
 /// can be judged so, where the moments would take more than 4 GiB, and as ObserveValues.
 [[nodiscard]] UnitScores ScoreByCalibration(const Graph& canonical, const PruneSpace& space,
-                                            ScoreMethod method, std::span<const Tensor> samples,
+                                            ScoreMethod method, const SampleSource& samples,
                                             const PruneCalibration& options,
                                             const TargetRegistry& registry,
                                             const std::function<void(double)>& progress = {});
@@ -53,7 +53,7 @@ struct ReconstructedLayer {
 /// (SparsifyRows), after which the bias takes what the means are off by. Source: He et al. 2017
 /// (arXiv 1707.06168) section 3.1 and 3.2.
 [[nodiscard]] std::vector<ReconstructedLayer> Reconstruct(
-    const Graph& canonical, const PrunePlan& plan, std::span<const Tensor> samples,
+    const Graph& canonical, const PrunePlan& plan, const SampleSource& samples,
     const PruneCalibration& options, const TargetRegistry& registry, Graph& pruned,
     const std::function<void(double)>& progress = {});
 

@@ -13,20 +13,18 @@
 #include "compiler/pipeline/compile.h"
 #include "compiler/pipeline/fitted.h"
 #include "compiler/pipeline/round_weights.h"
+#include "compiler/pipeline/samples.h"
 #include "compiler/pipeline/smooth.h"
 
 namespace msc {
 namespace {
 
-std::string SamplesHash(std::span<const Tensor> samples, const QuantizeOptions& options,
+std::string SamplesHash(const SampleSource& samples, const QuantizeOptions& options,
                         const CalibrationRun& run) {
   Sha256 hash;
   hash.Add("msc-quantize-1\n" + ToJsonText(options) + "\n" + run.target + " " +
            std::to_string(run.batch) + "\n");
-  for (const Tensor& tensor : samples) {
-    hash.Add(std::string(Name(tensor.dtype())) + ToString(tensor.dims()) + "\n");
-    hash.Add(tensor.Raw());
-  }
+  AddSamples(samples, hash);
   return hash.Hex();
 }
 
@@ -114,7 +112,7 @@ std::map<std::string, TensorScale> ScalesOf(const Calibrator& calibrator,
 }  // namespace
 
 QuantizedModel QuantizeModel(const Graph& canonical, const Strategy& base,
-                             std::span<const Tensor> samples, const QuantizeOptions& options,
+                             const SampleSource& samples, const QuantizeOptions& options,
                              const CalibrationRun& run, const TargetRegistry& registry,
                              const QuantizeProgress& progress) {
   const auto stage = [&](const std::string& what) {

@@ -110,7 +110,7 @@ using QuantizeProgress = std::function<void(const std::string&, double)>;
 /// to start from; its precisions are replaced. Deterministic. UserError where options name layers
 /// that are not there, and as ObserveValues.
 [[nodiscard]] QuantizedModel QuantizeModel(const Graph& canonical, const Strategy& base,
-                                           std::span<const Tensor> samples,
+                                           const SampleSource& samples,
                                            const QuantizeOptions& options,
                                            const CalibrationRun& run,
                                            const TargetRegistry& registry,

@@ -12,23 +12,20 @@
 #include "compiler/compress/quantize/grid.h"
 #include "compiler/passes/rewrite.h"
 #include "compiler/pipeline/batch.h"
+#include "compiler/pipeline/kept_rows.h"
 #include "compiler/pipeline/layer_fit.h"
+#include "compiler/pipeline/samples.h"
 
 namespace msc {
 namespace {
 
-constexpr std::size_t kLayersATime = 8;  ///< whose f32 outputs are held in memory
+constexpr std::size_t kLayersATime = 8;  ///< whose f32 outputs one run of the model gives
 constexpr double kMostMomentBytes = 2.0 * (1U << 30U);
 constexpr std::int64_t kPairRows = 64;
 // Fewer rows a weight fit the samples and nothing else: PP-OCR's recogniser, refitted with two,
 // reads no line right any more, with eight as many as before.
 constexpr std::int64_t kRowsAnInput = 8;
 constexpr std::int64_t kLeastPositions = 16;
-
-struct BatchRows {
-  Dims y;  ///< of the layer's output
-  std::vector<float> rows;
-};
 
 WeightRounding ParseRounding(const std::string& name) {
   if (name == "gptq") return WeightRounding::kGptq;
@@ -99,7 +96,7 @@ class WeightRounder {
       if (i % kLayersATime == 0) {
         WantOutputs(std::span(fits).subspan(i, std::min(kLayersATime, fits.size() - i)));
       }
-      Fit(fits[i], wanted_[i % kLayersATime], rows);
+      Fit(fits[i], i % kLayersATime, rows);
       if (progress) progress(static_cast<double>(i + 1) / static_cast<double>(fits.size()));
     }
   }
@@ -169,7 +166,7 @@ class WeightRounder {
 
   [[nodiscard]] std::int64_t PositionsOf(const LayerFit& fit) const {
     if (options_.positions > 0) return options_.positions;
-    const std::int64_t samples = std::max<std::int64_t>(rounding_.samples[0].dims()[0], 1);
+    const std::int64_t samples = std::max<std::int64_t>(rounding_.samples.count(), 1);
     const std::int64_t rows = kRowsAnInput * FormOf(original_, fit.layer).inputs;
     return std::max(kLeastPositions, (rows + samples - 1) / samples);
   }
@@ -184,12 +181,14 @@ class WeightRounder {
   void WantOutputs(std::span<const LayerFit> fits) {
     std::vector<std::string> names;
     for (const LayerFit& fit : fits) names.push_back(fit.target);
-    wanted_.assign(fits.size(), {});
+    wanted_.Start(fits.size());
+    wanted_dims_.assign(fits.size(), {});
     const auto observe = [&](std::int64_t first, std::span<const Tensor> values) {
       for (std::size_t i = 0; i < fits.size(); ++i) {
         const Dims& y = values[i].dims();
-        wanted_[i].push_back({y, OutputRows(original_.node(fits[i].layer.node), values[i],
-                                            Positions(fits[i], y, first))});
+        wanted_dims_[i] = y;  // of all batches
+        wanted_.Add(i, OutputRows(original_.node(fits[i].layer.node), values[i],
+                                  Positions(fits[i], y, first)));
       }
     };
     ObserveValues(original_, names, rounding_.samples, rounding_.run, rounding_.registry, observe);
@@ -208,8 +207,8 @@ class WeightRounder {
     return graph;
   }
 
-  void Fit(const LayerFit& fit, const std::vector<BatchRows>& wanted,
-           std::vector<QuantizedLayer>& rows) {
+  /// `place` is that of the layer among those whose outputs are at hand.
+  void Fit(const LayerFit& fit, std::size_t place, std::vector<QuantizedLayer>& rows) {
     const std::string name = graph_.node(fit.layer.node).name;
     WeightedLayer layer = fit.layer;
     layer.weight = graph_.node(layer.node).inputs.at(1);
@@ -225,10 +224,10 @@ class WeightRounder {
     if (!fit.residual.empty()) names.push_back(input_name(fit.residual_add, fit.residual_input));
     std::size_t batch = 0;
     const auto observe = [&](std::int64_t first, std::span<const Tensor> values) {
-      const BatchRows& want = wanted.at(batch++);
-      const std::vector<std::int64_t> positions = Positions(fit, want.y, first);
-      const std::vector<float> x = InputRows(graph_, layer, values[0], want.y, positions);
-      std::vector<float> target = want.rows;
+      const Dims& y = wanted_dims_[place];
+      const std::vector<std::int64_t> positions = Positions(fit, y, first);
+      const std::vector<float> x = InputRows(graph_, layer, values[0], y, positions);
+      std::vector<float> target = wanted_.Get(place, batch++);
       if (values.size() > 1) {
         const std::vector<float> added =
             OutputRows(original_.node(layer.node), values[1], positions);
@@ -355,7 +354,8 @@ class WeightRounder {
   std::map<std::string, int> bits_;
   std::optional<float> shared_scale_;  ///< of the layer at hand
   QuantizePlan done_;
-  std::vector<std::vector<BatchRows>> wanted_;  ///< of the layers at hand, batch by batch
+  KeptRows wanted_;  ///< outputs of the layers at hand
+  std::vector<Dims> wanted_dims_;
 };
 
 /// Signed values are stored with 128 added where kernels want unsigned ones.
@@ -420,11 +420,8 @@ void CheckPairs(const RoundingRun& rounding, const QuantizePlan& plan, const Gra
   }
   if (checked.empty()) return;
   // One batch says enough of which sums are large.
-  std::vector<Tensor> samples;
-  for (const Tensor& tensor : rounding.samples) {
-    const std::int64_t count = tensor.dims().empty() ? 0 : tensor.dims()[0];
-    samples.push_back(Rows(tensor, 0, std::min(count, BatchSize(graph, rounding.run.batch))));
-  }
+  const std::vector<Tensor> samples = rounding.samples.Read(
+      0, std::min(rounding.samples.count(), BatchSize(graph, rounding.run.batch)));
   const auto observe = [&](std::int64_t first, std::span<const Tensor> values) {
     if (first > 0) return;
     for (std::size_t i = 0; i < checked.size(); ++i) {
@@ -458,7 +455,7 @@ void CheckPairs(const RoundingRun& rounding, const QuantizePlan& plan, const Gra
       each.row->pairs = sums;
     }
   };
-  ObserveValues(graph, names, samples, rounding.run, rounding.registry, observe);
+  ObserveValues(graph, names, TensorSamples(samples), rounding.run, rounding.registry, observe);
 }
 
 }  // namespace msc

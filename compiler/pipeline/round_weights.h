@@ -2,7 +2,6 @@
 
 #include <functional>
 #include <map>
-#include <span>
 #include <string>
 #include <vector>
 
@@ -12,7 +11,7 @@ namespace msc {
 
 /// What weights are rounded with.
 struct RoundingRun {
-  std::span<const Tensor> samples;
+  const SampleSource& samples;
   const QuantizeOptions& options;
   const CalibrationRun& run;
   const TargetRegistry& registry;

@@ -143,10 +143,9 @@ double ErrorOf(const Graph& graph, const Candidate& candidate, std::span<const i
 
 }  // namespace
 
-std::vector<SmoothedValue> SmoothLayers(std::span<const Tensor> samples,
-                                        const QuantizeOptions& options, const CalibrationRun& run,
-                                        const TargetRegistry& registry, Graph& graph,
-                                        const std::function<void(double)>& progress) {
+std::vector<SmoothedValue> SmoothLayers(const SampleSource& samples, const QuantizeOptions& options,
+                                        const CalibrationRun& run, const TargetRegistry& registry,
+                                        Graph& graph, const std::function<void(double)>& progress) {
   const std::vector<RescaleLink> links = FindRescaleLinks(graph);
   const std::vector<WeightedLayer> layers = FindWeightedLayers(graph);
   Names names;

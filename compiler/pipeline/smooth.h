@@ -12,7 +12,7 @@ namespace msc {
 /// layers that read the value come closest, on rows of their inputs over the samples, to what they
 /// compute in f32; or none. Outputs in f32 do not change in any bit.
 /// Source: Xiao et al. 2022 (arXiv 2211.10438) section 4.
-[[nodiscard]] std::vector<SmoothedValue> SmoothLayers(std::span<const Tensor> samples,
+[[nodiscard]] std::vector<SmoothedValue> SmoothLayers(const SampleSource& samples,
                                                       const QuantizeOptions& options,
                                                       const CalibrationRun& run,
                                                       const TargetRegistry& registry, Graph& graph,

@@ -66,13 +66,13 @@ void CheckRead(const PruneSpace& space, const std::vector<Reader>& readers) {
 }  // namespace
 
 UnitScores ScoreByGradients(const Graph& canonical, const PruneSpace& space,
-                            std::span<const Tensor> samples, const PruneCalibration& options,
+                            const SampleSource& samples, const PruneCalibration& options,
                             const std::function<void(double)>& progress) {
-  if (samples.size() != 1) throw UserError("samples are read for models with one input");
+  if (samples.inputs() != 1) throw UserError("samples are read for models with one input");
   const TrainProgram program = MakeTrainProgram(canonical);
   const std::vector<Reader> readers = FindReaders(canonical, space, program);
   CheckRead(space, readers);
-  const std::int64_t count = samples[0].dims().at(0);
+  const std::int64_t count = samples.count();
   const std::int64_t batch = std::min(BatchSize(canonical, options.run.batch), count);
   const bool labelled = !options.labels.empty();
   if (batch < 1 || (labelled && std::ssize(options.labels) != count)) {
@@ -86,7 +86,7 @@ UnitScores ScoreByGradients(const Graph& canonical, const PruneSpace& space,
                                                           static_cast<std::size_t>(batch))
                                  : std::span<const std::int32_t>();
     const auto gradients =
-        Gradients(program, Rows(samples[0], b * batch, batch), labels, options.run.threads);
+        Gradients(program, samples.Read(b * batch, batch).at(0), labels, options.run.threads);
     std::vector<double> change(space.units(), 0.0);
     for (const Reader& reader : readers) {
       const auto& weights = program.constants[program.parameters[reader.parameter].constant].values;

@@ -13,7 +13,7 @@ namespace msc {
 /// L is the cross entropy with `options.labels`, or with the classes that the model finds most
 /// likely. Source: Molchanov et al. 2019 (arXiv 1906.10771), equations 5 and 8.
 [[nodiscard]] UnitScores ScoreByGradients(const Graph& canonical, const PruneSpace& space,
-                                          std::span<const Tensor> samples,
+                                          const SampleSource& samples,
                                           const PruneCalibration& options,
                                           const std::function<void(double)>& progress);
 

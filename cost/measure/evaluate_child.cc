@@ -232,9 +232,9 @@ void Fit(const Context& context, const ChildRequest& request, ChildAnswer& answe
   if (context.folder.fit_hash != strategy.fit.samples) {
     throw UserError("the candidate is to be fitted to other samples than were prepared");
   }
-  const Tensor samples = LoadCalibration(context.folder);
+  const std::unique_ptr<SampleSource> samples = OpenCalibration(context.folder);
   const Result<Strategy> fitted =
-      FitStrategy(context.graph, strategy, {&samples, 1}, context.folder.fit, *context.targets);
+      FitStrategy(context.graph, strategy, *samples, context.folder.fit, *context.targets);
   if (!fitted.ok()) {
     answer.outcomes.push_back(ToJson(Result<Outcome>(fitted.failure())));
     return;

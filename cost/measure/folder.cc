@@ -77,6 +77,25 @@ std::string HashSamples(const Dataset& samples) {
   return hash.Hex();
 }
 
+/// The rows of a NumPy file.
+class NpySamples final : public SampleSource {
+ public:
+  explicit NpySamples(std::string path)
+      : path_(std::move(path)), count_(ReadArrayForm("npy", path_).dims.at(0)) {}
+  [[nodiscard]] std::int64_t count() const override { return count_; }
+  [[nodiscard]] std::size_t inputs() const override { return 1; }
+  [[nodiscard]] std::vector<Tensor> Read(std::int64_t first, std::int64_t count) const override {
+    Check(count > 0, "samples are asked for");
+    std::vector<Tensor> read;
+    read.push_back(ReadNpy(path_, {first, count}));
+    return read;
+  }
+
+ private:
+  std::string path_;
+  std::int64_t count_;
+};
+
 /// Appends `part` to `whole` along the outermost dimension, whose final size is known.
 void CopyRows(const Tensor& part, std::int64_t first, Tensor& whole) {
   if (part.bytes() == 0) return;
@@ -127,9 +146,9 @@ PreparedFolder PrepareFolder(const std::string& path, const Preparation& prepara
   }
   for (std::size_t i = 0; i < reference.size(); ++i) WriteNpy(ReferencePath(path, i), reference[i]);
   Manifest manifest;
-  if (const Tensor* calibration = preparation.calibration) {
+  if (const SampleSource* calibration = preparation.calibration) {
     WriteNpy(CalibrationPath(path), *calibration);
-    manifest.fit = {FitHash({calibration, 1}, preparation.fit), preparation.fit};
+    manifest.fit = {FitHash(*calibration, preparation.fit), preparation.fit};
   }
   manifest.graph_hash = GraphHash(*preparation.graph);
   manifest.samples_hash = HashSamples(samples);
@@ -175,9 +194,9 @@ std::vector<std::int32_t> LoadLabels(const PreparedFolder& folder, const RowRang
   return {values.begin(), values.end()};
 }
 
-Tensor LoadCalibration(const PreparedFolder& folder) {
+std::unique_ptr<SampleSource> OpenCalibration(const PreparedFolder& folder) {
   Check(!folder.fit_hash.empty(), "a folder whose calibration samples are read has some");
-  return ReadNpy(CalibrationPath(folder.path), {});
+  return std::make_unique<NpySamples>(CalibrationPath(folder.path));
 }
 
 std::vector<Tensor> LoadReference(const PreparedFolder& folder, const RowRange& rows) {

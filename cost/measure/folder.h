@@ -1,11 +1,13 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "compiler/base/within.h"
 #include "compiler/ir/graph.h"
+#include "compiler/ir/sample_source.h"
 #include "compiler/ir/tensor.h"
 #include "compiler/pipeline/fit.h"
 #include "compiler/targets/target.h"
@@ -68,8 +70,8 @@ struct Preparation {
   const Graph* graph = nullptr;
   const Dataset* samples = nullptr;
   EvaluationSettings settings;
-  const Tensor* calibration = nullptr;  ///< samples to fit candidates to; nullptr = none
-  FitOptions fit = {};                  ///< how
+  const SampleSource* calibration = nullptr;  ///< to fit candidates to; nullptr = none
+  FitOptions fit = {};                        ///< how
 };
 
 /// Outputs of the uncompressed graph for all samples, in f32 by settings.target: for each output
@@ -92,8 +94,8 @@ PreparedFolder PrepareFolder(const std::string& path, const Preparation& prepara
 [[nodiscard]] Tensor LoadInputs(const PreparedFolder& folder, const RowRange& rows);
 [[nodiscard]] std::vector<std::int32_t> LoadLabels(const PreparedFolder& folder,
                                                    const RowRange& rows);
-/// InternalError if the folder has none.
-[[nodiscard]] Tensor LoadCalibration(const PreparedFolder& folder);
+/// Read as they are asked for. InternalError if the folder has none.
+[[nodiscard]] std::unique_ptr<SampleSource> OpenCalibration(const PreparedFolder& folder);
 [[nodiscard]] std::vector<Tensor> LoadReference(const PreparedFolder& folder, const RowRange& rows);
 
 }  // namespace msc::cost

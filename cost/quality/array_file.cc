@@ -2,9 +2,8 @@
 
 #include <algorithm>
 #include <array>
-#include <cstring>
 #include <limits>
-#include <optional>
+#include <memory>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -18,37 +17,54 @@ namespace {
 
 constexpr std::size_t kMaxRank = 16;
 
-struct ArrayHeader {
-  DType dtype = DType::kUndefined;
-  Dims dims;
+/// A file of which the header was read.
+struct OpenedArray {
+  std::unique_ptr<ByteSource> source;
+  ArrayForm form;
 };
 
-/// Reads the rows behind a header, then everything else, so that damage anywhere is found.
-Tensor ReadRows(ByteSource& source, const ArrayHeader& header, RowRange rows) {
-  const std::string& path = source.path();
-  if (header.dims.empty()) throw UserError("'" + path + "' holds a single number, not samples");
-  const std::int64_t total = header.dims[0];
-  const std::uint64_t all_bytes =
-      static_cast<std::uint64_t>(ElementCount(header.dims)) * ByteSize(header.dtype);
-  if (all_bytes > source.most_bytes()) throw UserError("'" + path + "' is truncated");
+std::uint64_t BytesOf(const ArrayForm& form) {
+  return static_cast<std::uint64_t>(ElementCount(form.dims)) * ByteSize(form.dtype);
+}
+
+/// These rows with their number, which is not left open; UserError if they are not there.
+RowRange Checked(const OpenedArray& array, RowRange rows) {
+  const std::int64_t total = array.form.dims[0];
   if (rows.count == 0 && rows.first <= total) rows.count = total - rows.first;
   if (rows.first < 0 || rows.count < 0 || rows.first > total || rows.count > total - rows.first) {
-    throw UserError("'" + path + "' has " + std::to_string(total) + " samples; " +
+    throw UserError("'" + array.source->path() + "' has " + std::to_string(total) + " samples; " +
                     std::to_string(rows.count) + " from " + std::to_string(rows.first) +
                     " on were asked for");
   }
-  const std::uint64_t row_bytes = total == 0 ? 0 : all_bytes / static_cast<std::uint64_t>(total);
+  return rows;
+}
+
+std::uint64_t RowBytes(const ArrayForm& form) {
+  const auto total = static_cast<std::uint64_t>(form.dims[0]);
+  return total == 0 ? 0 : BytesOf(form) / total;
+}
+
+/// Passes over what is behind the rows that were read, so that damage anywhere is found.
+void Finish(const OpenedArray& array, const RowRange& rows) {
+  const auto left = static_cast<std::uint64_t>(array.form.dims[0] - rows.first - rows.count);
+  array.source->Skip(left * RowBytes(array.form));
+  array.source->ExpectEnd();
+}
+
+Tensor ReadRows(const OpenedArray& array, const RowRange& asked) {
+  const RowRange rows = Checked(array, asked);
+  const std::uint64_t row_bytes = RowBytes(array.form);
   constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 32U;
   if (row_bytes * static_cast<std::uint64_t>(rows.count) > kMostBytes) {
-    throw UserError("'" + path + "' holds more than 4 GiB of samples; take fewer with 'count'");
+    throw UserError("'" + array.source->path() +
+                    "' holds more than 4 GiB of samples; take fewer with 'count'");
   }
-  Dims dims = header.dims;
+  Dims dims = array.form.dims;
   dims[0] = rows.count;
-  Tensor tensor(header.dtype, std::move(dims));
-  source.Skip(static_cast<std::uint64_t>(rows.first) * row_bytes);
-  source.Fill(tensor.MutableRaw());
-  source.Skip(static_cast<std::uint64_t>(total - rows.first - rows.count) * row_bytes);
-  source.ExpectEnd();
+  Tensor tensor(array.form.dtype, std::move(dims));
+  array.source->Skip(static_cast<std::uint64_t>(rows.first) * row_bytes);
+  array.source->Fill(tensor.MutableRaw());
+  Finish(array, rows);
   return tensor;
 }
 
@@ -59,7 +75,7 @@ std::int64_t CheckedSize(std::uint64_t size, const std::string& path) {
   return static_cast<std::int64_t>(size);
 }
 
-ArrayHeader ReadIdxHeader(ByteSource& source) {
+ArrayForm ReadIdxHeader(ByteSource& source) {
   std::array<std::uint8_t, 4> magic{};
   source.Fill(std::as_writable_bytes(std::span(magic)));
   if (magic[0] != 0 || magic[1] != 0 || magic[3] == 0 || magic[3] > kMaxRank) {
@@ -70,7 +86,7 @@ ArrayHeader ReadIdxHeader(ByteSource& source) {
     throw UserError("'" + source.path() + "' holds IDX element type " + std::to_string(magic[2]) +
                     "; only 8, unsigned bytes, is read");
   }
-  ArrayHeader header{DType::kU8, {}};
+  ArrayForm header{DType::kU8, {}};
   for (unsigned axis = 0; axis < magic[3]; ++axis) {
     std::array<std::uint8_t, 4> big_endian{};
     source.Fill(std::as_writable_bytes(std::span(big_endian)));
@@ -96,8 +112,8 @@ class NpyHeaderReader {
  public:
   NpyHeaderReader(std::string_view text, const std::string& path) : text_(text), path_(path) {}
 
-  ArrayHeader Read() {
-    ArrayHeader header;
+  ArrayForm Read() {
+    ArrayForm header;
     bool has_order = false;
     bool has_dims = false;
     Expect('{');
@@ -194,7 +210,7 @@ class NpyHeaderReader {
   const std::string& path_;
 };
 
-ArrayHeader ReadNpyHeader(ByteSource& source) {
+ArrayForm ReadNpyHeader(ByteSource& source) {
   constexpr std::string_view kMagic = "\x93NUMPY";
   std::array<std::uint8_t, 8> start{};
   source.Fill(std::as_writable_bytes(std::span(start)));
@@ -217,15 +233,16 @@ ArrayHeader ReadNpyHeader(ByteSource& source) {
   return NpyHeaderReader(text, source.path()).Read();
 }
 
-}  // namespace
-
-Tensor ReadNpy(const std::string& path, const RowRange& rows) {
-  ByteSource source(path);
-  const ArrayHeader header = ReadNpyHeader(source);
-  return ReadRows(source, header, rows);
+/// Reads the header and compares it with what the file can hold, before any allocation.
+OpenedArray Opened(std::unique_ptr<ByteSource> source, bool is_idx) {
+  ArrayForm form = is_idx ? ReadIdxHeader(*source) : ReadNpyHeader(*source);
+  const std::string& path = source->path();
+  if (form.dims.empty()) throw UserError("'" + path + "' holds a single number, not samples");
+  if (BytesOf(form) > source->most_bytes()) throw UserError("'" + path + "' is truncated");
+  return {std::move(source), std::move(form)};
 }
 
-Tensor ReadNpz(const std::string& array, const RowRange& rows) {
+OpenedArray OpenNpz(const std::string& array) {
   constexpr std::string_view kArchive = ".npz";
   constexpr std::string_view kMember = ".npy";
   const std::size_t ending = array.rfind(std::string(kArchive) + ":");
@@ -237,9 +254,7 @@ Tensor ReadNpz(const std::string& array, const RowRange& rows) {
   std::string names;
   for (const ZipMember& member : members) {
     if (named ? member.name == wanted : members.size() == 1) {
-      ByteSource source(path, member);
-      const ArrayHeader header = ReadNpyHeader(source);
-      return ReadRows(source, header, rows);
+      return Opened(std::make_unique<ByteSource>(path, member), false);
     }
     if (names.size() > 200 || !member.name.ends_with(kMember)) continue;
     names +=
@@ -249,19 +264,20 @@ Tensor ReadNpz(const std::string& array, const RowRange& rows) {
                   (names.empty() ? "none" : names));
 }
 
-Dims NpyDims(const std::string& path) {
-  ByteSource source(path);
-  return ReadNpyHeader(source).dims;
+OpenedArray OpenArray(const std::string& format, const std::string& array) {
+  if (format == "npz") return OpenNpz(array);
+  Check(format == "npy" || format == "idx", "arrays are npy, npz or idx");
+  return Opened(std::make_unique<ByteSource>(array), format == "idx");
 }
 
-void WriteNpy(const std::string& path, const Tensor& tensor) {
+std::string NpyHeader(DType dtype, const Dims& dims) {
   std::string header;
   for (const NpyType& type : kNpyTypes) {
-    if (type.dtype == tensor.dtype()) header = "{'descr': '" + std::string(type.descr) + "', ";
+    if (type.dtype == dtype) header = "{'descr': '" + std::string(type.descr) + "', ";
   }
   Check(!header.empty(), "WriteNpy is given a type that NumPy files of ours can hold");
   header += "'fortran_order': False, 'shape': (";
-  for (const std::int64_t size : tensor.dims()) header += std::to_string(size) + ",";
+  for (const std::int64_t size : dims) header += std::to_string(size) + ",";
   header += "), }";
   // Magic, version and length take 10 bytes; the whole is padded to a multiple of 64.
   constexpr std::size_t kFixed = 10;
@@ -271,17 +287,67 @@ void WriteNpy(const std::string& path, const Tensor& tensor) {
   std::string bytes = {'\x93', 'N', 'U', 'M', 'P', 'Y', '\x01', '\x00'};
   bytes += static_cast<char>(header.size() & 0xFFU);
   bytes += static_cast<char>(header.size() >> 8U);
-  bytes += header;
-  const std::size_t offset = bytes.size();
-  bytes.resize(offset + tensor.bytes());
-  if (tensor.bytes() > 0) std::memcpy(bytes.data() + offset, tensor.Raw().data(), tensor.bytes());
-  WriteFileAtomic(path, bytes);
+  return bytes + header;
+}
+
+void Append(const Tensor& values, AtomicFile& file) {
+  file.Append({reinterpret_cast<const char*>(values.Raw().data()), values.bytes()});
+}
+
+}  // namespace
+
+Tensor ReadNpy(const std::string& path, const RowRange& rows) {
+  return ReadRows(OpenArray("npy", path), rows);
+}
+
+Tensor ReadNpz(const std::string& array, const RowRange& rows) {
+  return ReadRows(OpenArray("npz", array), rows);
 }
 
 Tensor ReadIdx(const std::string& path, const RowRange& rows) {
-  ByteSource source(path);
-  const ArrayHeader header = ReadIdxHeader(source);
-  return ReadRows(source, header, rows);
+  return ReadRows(OpenArray("idx", path), rows);
+}
+
+ArrayForm ReadArrayForm(const std::string& format, const std::string& array) {
+  return OpenArray(format, array).form;
+}
+
+void VisitRows(const std::string& format, const std::string& array, const RowRange& asked,
+               const RowVisitor& visit) {
+  const OpenedArray opened = OpenArray(format, array);
+  const RowRange rows = Checked(opened, asked);
+  Dims dims = opened.form.dims;
+  dims[0] = 1;
+  Tensor row(opened.form.dtype, std::move(dims));
+  opened.source->Skip(static_cast<std::uint64_t>(rows.first) * RowBytes(opened.form));
+  for (std::int64_t i = 0; i < rows.count; ++i) {
+    opened.source->Fill(row.MutableRaw());
+    visit(row);
+  }
+  Finish(opened, rows);
+}
+
+void WriteNpy(const std::string& path, const Tensor& tensor) {
+  AtomicFile file(path);
+  file.Append(NpyHeader(tensor.dtype(), tensor.dims()));
+  Append(tensor, file);
+  file.Commit();
+}
+
+void WriteNpy(const std::string& path, const SampleSource& samples) {
+  constexpr std::int64_t kAtATime = 32;
+  Check(samples.inputs() == 1 && samples.count() > 0, "there are samples for one input");
+  AtomicFile file(path);
+  for (std::int64_t first = 0; first < samples.count(); first += kAtATime) {
+    const Tensor rows = samples.Read(first, std::min(kAtATime, samples.count() - first)).at(0);
+    if (first == 0) {
+      Dims dims = rows.dims();
+      dims.at(0) = samples.count();
+      file.Append(NpyHeader(rows.dtype(), dims));
+    }
+    Append(rows, file);
+  }
+  file.Commit();
 }
 
 }  // namespace msc::cost

@@ -1,8 +1,10 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 
+#include "compiler/ir/sample_source.h"
 #include "compiler/ir/tensor.h"
 
 namespace msc::cost {
@@ -22,15 +24,30 @@ struct RowRange {
 /// left out where the file holds one array. UserError listing the names otherwise.
 [[nodiscard]] Tensor ReadNpz(const std::string& array, const RowRange& rows = {});
 
-/// Dims of the whole array, without reading it.
-[[nodiscard]] Dims NpyDims(const std::string& path);
-
 /// Writes version 1.0, atomically. Types as ReadNpy.
 void WriteNpy(const std::string& path, const Tensor& tensor);
+/// All samples for a model with one input, of which some are in memory at a time.
+void WriteNpy(const std::string& path, const SampleSource& samples);
 
 /// Reads rows of an IDX file of unsigned bytes, plain or gzip: u8 [N, ...]. UserError for another
 /// magic number or element type, a file that is shorter or longer than its header says, and rows
 /// that are not there. Source: http://yann.lecun.com/exdb/mnist.
 [[nodiscard]] Tensor ReadIdx(const std::string& path, const RowRange& rows = {});
+
+/// Of the whole array.
+struct ArrayForm {
+  DType dtype = DType::kUndefined;
+  Dims dims;
+};
+/// What the header of a file says, if the file can hold so much. `format` is "npy", "npz" or "idx";
+/// UserError as the function that reads it.
+[[nodiscard]] ArrayForm ReadArrayForm(const std::string& format, const std::string& array);
+
+/// Hears of one row after another, as [1, ...].
+using RowVisitor = std::function<void(const Tensor& row)>;
+/// Reads rows as ReadNpy, ReadNpz and ReadIdx do, with one of them in memory at a time. Damage
+/// behind them is found after they were shown.
+void VisitRows(const std::string& format, const std::string& array, const RowRange& rows,
+               const RowVisitor& visit);
 
 }  // namespace msc::cost

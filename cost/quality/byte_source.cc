@@ -125,6 +125,7 @@ void ByteSource::Fill(std::span<std::byte> out) {
 }
 
 void ByteSource::Skip(std::uint64_t count) {
+  if (count == 0) return;
   if (plain_) {
     if (count > most_bytes_ - position_) throw UserError("'" + path_ + "' is truncated");
     position_ += count;

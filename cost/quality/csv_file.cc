@@ -15,7 +15,6 @@ namespace msc::cost {
 namespace {
 
 constexpr std::size_t kMostLine = std::size_t{1} << 24U;
-constexpr std::size_t kMostNumbers = std::size_t{1} << 30U;
 constexpr std::size_t kMostListed = 80;
 
 /// What spreadsheets put in front of UTF-8.
@@ -166,25 +165,24 @@ class Table {
 
 }  // namespace
 
-Tensor ReadCsv(const std::string& path, const std::string& without, const RowRange& rows) {
+void VisitCsv(const std::string& path, const std::string& without, const RowRange& rows,
+              const RowVisitor& visit) {
   Table table(path);
   const std::size_t left_out = without.empty() ? table.columns() : table.Column(without);
-  std::vector<float> values;
-  const std::int64_t count = table.ForRows(rows, [&](const std::vector<std::string_view>& cells) {
+  const std::size_t kept = table.columns() - (without.empty() ? 0 : 1);
+  Tensor row(DType::kF32, {1, static_cast<std::int64_t>(kept)});
+  table.ForRows(rows, [&](const std::vector<std::string_view>& cells) {
+    auto to = row.MutableValues<float>().begin();
     for (std::size_t i = 0; i < cells.size(); ++i) {
       if (i == left_out) continue;
       // By way of a double: what is too small for a float is 0, not an error.
       const auto wide = Parse<double>(cells[i]);
       const auto value = static_cast<float>(wide.value_or(HUGE_VAL));
       if (!std::isfinite(value)) table.Refuse(i, cells[i], "finite number");
-      values.push_back(value);
+      *to++ = value;
     }
-    if (values.size() > kMostNumbers) {
-      throw UserError("'" + path + "' holds more than 4 GiB of samples; take fewer with 'count'");
-    }
+    visit(row);
   });
-  return Tensor::From<float>(DType::kF32, {count, static_cast<std::int64_t>(values.size()) / count},
-                             values);
 }
 
 Tensor ReadCsvColumn(const std::string& path, const std::string& column, const RowRange& rows) {

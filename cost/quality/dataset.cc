@@ -12,9 +12,10 @@
 namespace msc::cost {
 namespace {
 
-/// Dims of one sample under `input`, whose symbolic dimensions past the first must not matter.
-Dims SampleDims(const Tensor& images, const Shape& input, const std::string& path) {
-  Dims own(images.dims().begin() + 1, images.dims().end());
+/// Dims of a sample [1, ...] under `input`, whose symbolic dimensions past the first must not
+/// matter.
+Dims SampleDims(const Tensor& raw, const Shape& input, const std::string& path) {
+  Dims own(raw.dims().begin() + 1, raw.dims().end());
   if (input.empty()) throw UserError("the model's input is a scalar: it takes no samples");
   const auto wanted = StaticDims(Shape(input.begin() + 1, input.end()));
   if (!wanted) return own;
@@ -58,16 +59,32 @@ void CheckChannels(const DataConfig& config, std::int64_t channels) {
   }
 }
 
-template <class T>
-Tensor Convert(const Tensor& images, const DataConfig& config, Dims dims) {
+/// A sample as the model takes it, of these dims with a 1 before them.
+Tensor Convert(const Tensor& raw, const DataConfig& config, const Dims& sample) {
+  Dims dims = {1};
+  dims.insert(dims.end(), sample.begin(), sample.end());
   Tensor out(DType::kF32, std::move(dims));
-  const std::int64_t channels = out.dims().size() > 1 ? out.dims()[1] : 1;
+  const std::int64_t channels = sample.empty() ? 1 : sample[0];
   CheckChannels(config, channels);
-  const auto sample = static_cast<std::size_t>(out.size() / out.dims()[0]);
-  for (std::int64_t n = 0; n < out.dims()[0] && channels > 0; ++n) {
-    const std::size_t offset = static_cast<std::size_t>(n) * sample;
-    Normalize(images.Values<T>().subspan(offset, sample), config, channels,
-              out.MutableValues<float>().subspan(offset, sample));
+  const auto values = out.MutableValues<float>();
+  switch (raw.dtype()) {
+    case DType::kU8:
+      Normalize(raw.Values<std::uint8_t>(), config, channels, values);
+      break;
+    case DType::kF32:
+      Normalize(raw.Values<float>(), config, channels, values);
+      break;
+    case DType::kF64:
+      Normalize(raw.Values<double>(), config, channels, values);
+      break;
+    default:
+      throw UserError("'" + config.images + "' holds " + std::string(Name(raw.dtype())) +
+                      " samples; read are u8, f32 and f64");
+  }
+  for (const float value : values) {
+    if (!std::isfinite(value)) {
+      throw UserError("'" + config.images + "' holds a sample that is not finite");
+    }
   }
   return out;
 }
@@ -90,7 +107,7 @@ std::vector<std::int32_t> ToLabels(const Tensor& tensor, const std::string& path
 std::vector<std::int32_t> LoadLabels(const DataConfig& config, const RawSamples& raw) {
   if (config.labels.empty()) return {};
   const Tensor tensor = ReadLabels(config, raw);
-  const std::int64_t samples = raw.images.dims()[0];
+  const std::int64_t samples = raw.count;
   if (tensor.size() != samples || tensor.dims()[0] != samples) {
     throw UserError("'" + config.labels + "' holds labels of shape " + ToString(tensor.dims()) +
                     " for " + std::to_string(samples) + " samples");
@@ -107,45 +124,46 @@ std::vector<std::int32_t> LoadLabels(const DataConfig& config, const RawSamples&
   }
 }
 
+[[noreturn]] void RefuseRange(std::int64_t all, std::int64_t first, std::int64_t count) {
+  throw UserError("there are " + std::to_string(all) + " samples; " + std::to_string(count) +
+                  " from " + std::to_string(first) + " on were asked for");
+}
+
 }  // namespace
 
-Dataset LoadDataset(const DataConfig& config, const Shape& input) {
+DatasetSamples::DatasetSamples(const DataConfig& config, const Shape& input) {
   if (config.images.empty()) throw UserError("'images' must name a file of samples");
-  const RawSamples raw = ReadSamples(config, input);
-  const Tensor& images = raw.images;
-  if (images.dims()[0] == 0) throw UserError("'" + config.images + "' holds no samples");
-  const Dims sample = SampleDims(images, input, config.images);
-  Dims dims = {images.dims()[0]};
-  dims.insert(dims.end(), sample.begin(), sample.end());
-  Dataset dataset;
-  switch (images.dtype()) {
-    case DType::kU8:
-      dataset.inputs = Convert<std::uint8_t>(images, config, std::move(dims));
-      break;
-    case DType::kF32:
-      dataset.inputs = Convert<float>(images, config, std::move(dims));
-      break;
-    case DType::kF64:
-      dataset.inputs = Convert<double>(images, config, std::move(dims));
-      break;
-    default:
-      throw UserError("'" + config.images + "' holds " + std::string(Name(images.dtype())) +
-                      " samples; read are u8, f32 and f64");
+  bool is_first = true;
+  const RawSamples raw = ReadSamples(config, input, [&](std::int64_t place, const Tensor& sample) {
+    if (std::exchange(is_first, false)) sample_ = SampleDims(sample, input, config.images);
+    const Tensor converted = Convert(sample, config, sample_);
+    file_.Write(static_cast<std::uint64_t>(place) * converted.bytes(), converted.Raw());
+  });
+  count_ = raw.count;
+  labels_ = LoadLabels(config, raw);
+}
+
+std::vector<Tensor> DatasetSamples::Read(std::int64_t first, std::int64_t count) const {
+  if (first < 0 || count < 0 || first > count_ || count > count_ - first) {
+    RefuseRange(count_, first, count);
   }
-  for (const float value : dataset.inputs.Values<float>()) {
-    if (!std::isfinite(value)) {
-      throw UserError("'" + config.images + "' holds a sample that is not finite");
-    }
-  }
-  dataset.labels = LoadLabels(config, raw);
-  return dataset;
+  Dims dims = {count};
+  dims.insert(dims.end(), sample_.begin(), sample_.end());
+  std::vector<Tensor> read(1);
+  read[0] = Tensor(DType::kF32, std::move(dims));
+  const auto bytes = static_cast<std::uint64_t>(ElementCount(sample_)) * sizeof(float);
+  file_.Read(static_cast<std::uint64_t>(first) * bytes, read[0].MutableRaw());
+  return read;
+}
+
+Dataset LoadDataset(const DataConfig& config, const Shape& input) {
+  const DatasetSamples samples(config, input);
+  return {std::move(samples.Read(0, samples.count())[0]), samples.labels()};
 }
 
 Dataset Slice(const Dataset& dataset, std::int64_t first, std::int64_t count) {
   if (first < 0 || count < 1 || first > dataset.size() || count > dataset.size() - first) {
-    throw UserError("there are " + std::to_string(dataset.size()) + " samples; " +
-                    std::to_string(count) + " from " + std::to_string(first) +
-                    " on were asked for");
+    RefuseRange(dataset.size(), first, count);
   }
   Dims dims = dataset.inputs.dims();
   dims[0] = count;

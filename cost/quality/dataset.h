@@ -4,8 +4,10 @@
 #include <string>
 #include <vector>
 
+#include "compiler/base/file.h"
 #include "compiler/base/shape.h"
 #include "compiler/base/within.h"
+#include "compiler/ir/sample_source.h"
 #include "compiler/ir/tensor.h"
 
 namespace msc::cost {
@@ -47,6 +49,30 @@ struct DataConfig {
   }
 };
 
+/// Samples that stay out of memory: what the files hold, whatever their form, is read once, in the
+/// order of the file, and kept as the model takes it in a ScratchFile, from where it is read as it
+/// is asked for. In memory are an image or line at a time, the labels, and with `shuffle` eight
+/// bytes for each sample of the file.
+class DatasetSamples final : public SampleSource {
+ public:
+  /// Every sample gets the dims that `input`, a model's input with the batch outermost, asks for,
+  /// where the number of elements is the same ([28, 28] becomes [1, 28, 28]). UserError naming the
+  /// file, or saying how the sizes differ; damage and numbers that are not finite are found here.
+  DatasetSamples(const DataConfig& config, const Shape& input);
+  [[nodiscard]] std::int64_t count() const override { return count_; }
+  [[nodiscard]] std::size_t inputs() const override { return 1; }
+  /// f32 [count, ...].
+  [[nodiscard]] std::vector<Tensor> Read(std::int64_t first, std::int64_t count) const override;
+  /// Class numbers >= 0 of all samples, or none.
+  [[nodiscard]] const std::vector<std::int32_t>& labels() const { return labels_; }
+
+ private:
+  ScratchFile file_;
+  Dims sample_;
+  std::int64_t count_ = 0;
+  std::vector<std::int32_t> labels_;
+};
+
 /// Samples a model is judged by.
 struct Dataset {
   Tensor inputs;                     ///< f32 [N, ...], N >= 1
@@ -54,9 +80,7 @@ struct Dataset {
   [[nodiscard]] std::int64_t size() const { return inputs.dims().at(0); }
 };
 
-/// Reads samples and labels. Each sample gets the dims that `input`, a model's input with the batch
-/// outermost, asks for, where the number of elements is the same ([28, 28] becomes [1, 28, 28]).
-/// UserError naming the file, or saying how the sizes differ.
+/// Samples and labels whole, as DatasetSamples has them. UserError likewise.
 [[nodiscard]] Dataset LoadDataset(const DataConfig& config, const Shape& input);
 
 /// Samples [first, first + count) with their labels. UserError if they are not all there.

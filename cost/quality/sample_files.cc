@@ -23,12 +23,10 @@ std::pair<std::string, std::string> SplitColumn(const std::string& text) {
   return {text.substr(0, colon), text.substr(colon + 1)};
 }
 
-Tensor ReadArrays(const DataConfig& config, const RowRange& rows) {
-  if (config.format == "npy") return ReadNpy(config.images, rows);
-  if (config.format == "npz") return ReadNpz(config.images, rows);
-  if (config.format == "idx") return ReadIdx(config.images, rows);
+void VisitArrays(const DataConfig& config, const RowRange& rows, const RowVisitor& visit) {
+  if (config.format != "csv") return VisitRows(config.format, config.images, rows, visit);
   const auto [file, column] = SplitColumn(config.labels);
-  return ReadCsv(config.images, file == config.images ? column : "", rows);
+  VisitCsv(config.images, file == config.images ? column : "", rows, visit);
 }
 
 Tensor ReadLabelFile(const DataConfig& config, const RowRange& rows) {
@@ -53,6 +51,11 @@ std::vector<std::int64_t> ChosenRows(const DataConfig& config, std::int64_t all)
     throw UserError("'" + config.images + "' has " + std::to_string(all) + " samples; " +
                     std::to_string(std::max<std::int64_t>(count, 0)) + " from " +
                     std::to_string(config.first) + " on were asked for");
+  }
+  constexpr std::int64_t kMostShuffled = std::int64_t{1} << 27U;
+  if (config.shuffle != 0 && all > kMostShuffled) {
+    throw UserError("'" + config.images + "' has " + std::to_string(all) +
+                    " samples, more than 2^27, which are not shuffled");
   }
   std::vector<std::int64_t> order(static_cast<std::size_t>(all));
   std::iota(order.begin(), order.end(), std::int64_t{0});
@@ -101,7 +104,14 @@ Tensor ChannelsFirst(const Tensor& images, const std::string& path) {
   return out;
 }
 
-/// [N, C, H, W] of the samples of a model that takes images.
+constexpr std::int64_t kMostBytes = std::int64_t{1} << 32U;
+
+[[noreturn]] void RefuseSize(const DataConfig& config) {
+  throw UserError("'" + config.images +
+                  "' holds more than 4 GiB of samples; take fewer with 'count'");
+}
+
+/// [1, C, H, W] of the samples of a model that takes images.
 Dims ImageDims(const DataConfig& config, const Shape& input, std::int64_t count) {
   const auto sample =
       input.empty() ? std::nullopt : StaticDims(Shape(input.begin() + 1, input.end()));
@@ -109,24 +119,20 @@ Dims ImageDims(const DataConfig& config, const Shape& input, std::int64_t count)
     throw UserError("images are for a model whose input is [N, 1 or 3, height, width], not " +
                     ToString(input));
   }
-  constexpr std::int64_t kMostBytes = std::int64_t{1} << 32U;
-  if (count > kMostBytes / std::max<std::int64_t>(ElementCount(*sample), 1)) {
-    throw UserError("'" + config.images +
-                    "' holds more than 4 GiB of samples; take fewer with 'count'");
-  }
-  return {count, sample->at(0), sample->at(1), sample->at(2)};
+  if (count > kMostBytes / std::max<std::int64_t>(ElementCount(*sample), 1)) RefuseSize(config);
+  return {1, sample->at(0), sample->at(1), sample->at(2)};
 }
 
 /// Only the images that are taken are read.
-RawSamples ReadFolder(const DataConfig& config, const Shape& input) {
+RawSamples ReadFolder(const DataConfig& config, const Shape& input, const SampleVisitor& visit) {
   const ImageList list = ListImages(config.images);
   RawSamples raw;
   raw.rows = ChosenRows(config, std::ssize(list.files));
-  const Dims dims = ImageDims(config, input, std::ssize(raw.rows));
-  raw.images = Tensor(DType::kU8, dims);
-  const std::size_t bytes = raw.images.bytes() / raw.rows.size();
-  for (std::size_t i = 0; i < raw.rows.size(); ++i) {
-    const std::string& file = list.files[static_cast<std::size_t>(raw.rows[i])];
+  raw.count = std::ssize(raw.rows);
+  const Dims dims = ImageDims(config, input, raw.count);
+  for (std::int64_t i = 0; i < raw.count; ++i) {
+    const std::int64_t row = raw.rows[static_cast<std::size_t>(i)];
+    const std::string& file = list.files[static_cast<std::size_t>(row)];
     const Tensor image = ReadImage(file);
     const Dims& size = image.dims();
     if (!config.resize && (size[0] != dims[2] || size[1] != dims[3])) {
@@ -135,14 +141,13 @@ RawSamples ReadFolder(const DataConfig& config, const Shape& input) {
                       std::to_string(dims[3]) + " x " + std::to_string(dims[2]) +
                       ". 'resize' scales them");
     }
-    const Tensor fitted = FitImage(image, dims[1], dims[2], dims[3]);
-    std::memcpy(raw.images.MutableRaw().data() + i * bytes, fitted.Raw().data(), bytes);
+    visit(i, FitImage(image, dims[1], dims[2], dims[3]).Reshaped(dims));
   }
   if (config.labels != "folders") return raw;
   if (list.classes.empty()) {
     throw UserError("'" + config.images + "' has images outside of subfolders: they have no class");
   }
-  raw.labels = Tensor(DType::kI32, {std::ssize(raw.rows)});
+  raw.labels = Tensor(DType::kI32, {raw.count});
   for (std::size_t i = 0; i < raw.rows.size(); ++i) {
     raw.labels->MutableValues<std::int32_t>()[i] =
         list.classes[static_cast<std::size_t>(raw.rows[i])];
@@ -150,9 +155,29 @@ RawSamples ReadFolder(const DataConfig& config, const Shape& input) {
   return raw;
 }
 
+/// UserError where what is to be taken of an array is nothing, or too much.
+void CheckSize(const DataConfig& config) {
+  if (config.format == "csv") return;  // known when it is read
+  const ArrayForm form = ReadArrayForm(config.format, config.images);
+  if (form.dims[0] == 0) throw UserError("'" + config.images + "' holds no samples");
+  const std::int64_t elements = ElementCount(form.dims) / form.dims[0];
+  if (elements == 0) throw UserError("'" + config.images + "' holds samples without elements");
+  const std::int64_t left = form.dims[0] - std::min(config.first, form.dims[0]);
+  const std::int64_t taken = config.count == 0 ? left : std::min(config.count, left);
+  const std::int64_t bytes = elements * static_cast<std::int64_t>(ByteSize(form.dtype));
+  if (taken > kMostBytes / bytes) RefuseSize(config);
+}
+
+std::int64_t CountRows(const DataConfig& config) {
+  if (config.format != "csv") return ReadArrayForm(config.format, config.images).dims[0];
+  std::int64_t all = 0;
+  VisitArrays(config, {}, [&](const Tensor& /*row*/) { ++all; });
+  return all;
+}
+
 }  // namespace
 
-RawSamples ReadSamples(const DataConfig& config, const Shape& input) {
+RawSamples ReadSamples(const DataConfig& config, const Shape& input, const SampleVisitor& visit) {
   const bool is_folder = config.format == "folder";
   if (is_folder && config.layout != "as_is") {
     throw UserError("'layout' is for arrays: images of a folder are turned to channels first");
@@ -160,16 +185,39 @@ RawSamples ReadSamples(const DataConfig& config, const Shape& input) {
   if (!is_folder && config.resize) {
     throw UserError("'resize' is for images of a folder; arrays must have the model's sizes");
   }
-  if (is_folder) return ReadFolder(config, input);
+  if (is_folder) return ReadFolder(config, input, visit);
+  CheckSize(config);
   RawSamples raw;
-  if (config.shuffle == 0) {
-    raw.images = ReadArrays(config, {config.first, config.count});
-  } else {
-    const Tensor all = ReadArrays(config, {});
-    raw.rows = ChosenRows(config, all.dims()[0]);
-    raw.images = Picked(all, raw.rows);
+  RowRange rows{config.first, config.count};
+  std::vector<std::int64_t> places;  // of all rows, -1 for those that are not taken; empty = a run
+  if (config.shuffle != 0) {
+    const std::int64_t all = CountRows(config);
+    raw.rows = ChosenRows(config, all);
+    places.assign(static_cast<std::size_t>(all), -1);
+    for (std::size_t i = 0; i < raw.rows.size(); ++i) {
+      places[static_cast<std::size_t>(raw.rows[i])] = static_cast<std::int64_t>(i);
+    }
+    rows = {};
   }
-  if (config.layout == "hwc") raw.images = ChannelsFirst(raw.images, config.images);
+  std::int64_t row = 0;
+  std::int64_t bytes = 0;
+  VisitArrays(config, rows, [&](const Tensor& sample) {
+    const auto at = static_cast<std::size_t>(row++);
+    if (config.shuffle != 0 && (at >= places.size() || places[at] < 0)) return;
+    bytes += static_cast<std::int64_t>(sample.bytes());
+    if (bytes > kMostBytes) RefuseSize(config);
+    ++raw.count;
+    const std::int64_t place = config.shuffle != 0 ? places[at] : row - 1;
+    if (config.layout == "hwc") {
+      visit(place, ChannelsFirst(sample, config.images));
+    } else {
+      visit(place, sample);
+    }
+  });
+  if (raw.count == 0) throw UserError("'" + config.images + "' holds no samples");
+  if (config.shuffle != 0 && raw.count != std::ssize(raw.rows)) {
+    throw UserError("'" + config.images + "' changed while it was read");
+  }
   return raw;
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <vector>
 
@@ -13,14 +14,20 @@ namespace msc::cost {
 // The files that a DataConfig names, as they are: which rows, in what order, not yet normalised.
 
 struct RawSamples {
-  Tensor images;                   ///< [N, ...], channels first
+  std::int64_t count = 0;          ///< N >= 1
   std::vector<std::int64_t> rows;  ///< of all samples, those taken; empty = a run of them
   std::optional<Tensor> labels;    ///< [N] i32, where the images brought them along
 };
 
-/// `input` is the shape of the model's input: images of a folder become what it asks for.
-/// UserError as LoadDataset.
-[[nodiscard]] RawSamples ReadSamples(const DataConfig& config, const Shape& input);
+/// Hears of a sample, [1, ...], channels first, all of one size and type, at its place among those
+/// taken.
+using SampleVisitor = std::function<void(std::int64_t place, const Tensor& sample)>;
+
+/// Shows every sample once, in the order of the files, with one in memory at a time. `input` is the
+/// shape of the model's input: images of a folder become what it asks for. UserError as
+/// LoadDataset, which may be after samples were shown.
+[[nodiscard]] RawSamples ReadSamples(const DataConfig& config, const Shape& input,
+                                     const SampleVisitor& visit);
 
 /// Labels of the samples that were read, N numbers of an integer type. `config.labels` is not
 /// empty. UserError where there are too few of them for that.

@@ -13,6 +13,7 @@
 #include "compiler/compress/quantize/quantize.h"
 #include "compiler/pipeline/batch.h"
 #include "compiler/pipeline/calibrate.h"
+#include "compiler/pipeline/samples.h"
 #include "gym/app/bench_qdq.h"
 #ifdef MSC_WITH_ONNXRUNTIME
 #include "compiler/targets/onnxruntime/onnxruntime.h"
@@ -123,7 +124,7 @@ std::map<std::string, TensorScale> RandomScales(const BenchSetup& setup,
       .batch = batch,
   };
   const Calibrator calibrator =
-      ObserveActivations(*setup.graph, RandomInputs(types, 1), run, targets);
+      ObserveActivations(*setup.graph, TensorSamples(RandomInputs(types, 1)), run, targets);
   return calibrator.Scales({.method = "minmax"});
 }
 

@@ -20,6 +20,7 @@
 #include "compiler/pipeline/batch.h"
 #include "compiler/pipeline/compile.h"
 #include "compiler/pipeline/fitted.h"
+#include "compiler/pipeline/samples.h"
 #include "compiler/pipeline/tool_rules.h"
 #include "gym/app/command.h"
 #include "gym/app/distill_print.h"
@@ -193,7 +194,7 @@ void Distill(Options options, AppContext& context) {
       cost::Slice(data.train, 0, std::min(options.calibration, data.train.size())).inputs};
   const Student student =
       MakeStudent(base, options.strategy.empty() ? Strategy{} : LoadStrategy(options.strategy),
-                  options.weight_bits, calibration, run, targets);
+                  options.weight_bits, TensorSamples(calibration), run, targets);
   std::vector<DistillFeature> features = ReadFeatures(options, student);
   if (!options.rules.empty()) {
     const RuleBook book = LoadRules(options.rules, "distiller", teacher);

@@ -8,6 +8,7 @@
 #include "compiler/pipeline/batch.h"
 #include "compiler/pipeline/distill.h"
 #include "compiler/pipeline/fitted.h"
+#include "compiler/pipeline/samples.h"
 #include "cost/quality/dataset.h"
 #include "cost/quality/quality.h"
 #include "envs/common/evaluation.h"
@@ -91,7 +92,7 @@ std::shared_ptr<const envs::DistillTask> MakeDistillTask(const SearchConfig& con
       cost::Slice(train, 0, std::min(config.calibration.samples, train.size())).inputs};
   const Student student = MakeStudent(
       graph, config.strategy.empty() ? Strategy{} : LoadStrategy(config.strategy),
-      distill.weight_bits, calibration,
+      distill.weight_bits, TensorSamples(calibration),
       {.target = config.target, .threads = config.threads, .batch = config.calibration.batch},
       targets);
   auto task = std::make_shared<envs::DistillTask>();

@@ -174,10 +174,9 @@ class Pruner {
         calibration_(options.calibration) {
     if (WaysToCut(options) > 0) RequireGroups(space_);
     if (options.samples.images.empty()) return;
-    data_ = LoadSamples(options.samples.data, graph_, options.samples.images, options.sample_labels,
-                        options.samples.samples);
-    samples_.push_back(data_.inputs);
-    calibration_.labels = data_.labels;
+    samples_ = OpenSamples(options.samples.data, graph_, options.samples.images,
+                           options.sample_labels, options.samples.samples);
+    calibration_.labels = samples_->labels();
   }
 
   PruneReport Run() {
@@ -195,7 +194,7 @@ class Pruner {
     std::vector<ReconstructedLayer> fitted;
     if (fits) {
       const Graph plain = pruned;
-      fitted = Reconstruct(graph_, strategy_.prune, samples_, calibration_, targets_, pruned,
+      fitted = Reconstruct(graph_, strategy_.prune, *samples_, calibration_, targets_, pruned,
                            Show("reconstruct"));
       strategy_.fit.samples = HashOfFit();
       SetFitted(ChangedConstants(plain, pruned), strategy_);
@@ -262,10 +261,10 @@ class Pruner {
     if (!NeedsCalibration(method)) {
       return ScoreWeights(graph_, space_, method, calibration_.seed);
     }
-    if (samples_.empty()) {
+    if (samples_ == nullptr) {
       throw UserError("the score " + std::string(Name(method)) + " needs --calibration");
     }
-    return ScoreByCalibration(graph_, space_, method, samples_, calibration_, targets_,
+    return ScoreByCalibration(graph_, space_, method, *samples_, calibration_, targets_,
                               Show("score"));
   }
 
@@ -289,14 +288,14 @@ class Pruner {
   }
 
   [[nodiscard]] std::string HashOfFit() const {
-    const std::string hash = FitHash(samples_, {.target = calibration_.run.target,
-                                                .threads = calibration_.run.threads,
-                                                .batch = calibration_.run.batch,
-                                                .reconstruct = true,
-                                                .ridge = calibration_.ridge,
-                                                .positions = calibration_.positions,
-                                                .seed = calibration_.seed,
-                                                .scales = {}});
+    const std::string hash = FitHash(*samples_, {.target = calibration_.run.target,
+                                                 .threads = calibration_.run.threads,
+                                                 .batch = calibration_.run.batch,
+                                                 .reconstruct = true,
+                                                 .ridge = calibration_.ridge,
+                                                 .positions = calibration_.positions,
+                                                 .seed = calibration_.seed,
+                                                 .scales = {}});
     return calibration_.sparsity ? Sha256Hex(hash + " sparsity " + options_.sparsity) : hash;
   }
 
@@ -312,8 +311,7 @@ class Pruner {
   const Graph graph_;
   const PruneSpace space_;
   PruneCalibration calibration_;
-  cost::Dataset data_;
-  std::vector<Tensor> samples_;
+  std::unique_ptr<const cost::DatasetSamples> samples_;
   ProgressLine line_;
   std::optional<ModelTimer> timer_;
   Strategy strategy_;

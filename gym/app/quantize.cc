@@ -3,7 +3,6 @@
 #include <map>
 #include <memory>
 #include <optional>
-#include <span>
 #include <string>
 #include <vector>
 
@@ -83,7 +82,7 @@ std::map<std::string, std::string> Achieved(const Options& options, const Graph&
 /// What rounding to the nearest, at the bits asked for, costs at one layer alone, and what all
 /// layers cost without it: two runs over the test samples a layer.
 void MeasureSensitivity(const Options& options, const Graph& graph, const Strategy& base,
-                        std::span<const Tensor> samples, const TestJudge& judge,
+                        const SampleSource& samples, const TestJudge& judge,
                         QuantizeReport& report) {
   const TargetRegistry targets = MakeTargets();
   QuantizeOptions plain = options.quantize;
@@ -129,11 +128,12 @@ void Quantize(Options options) {
   Strategy base;
   if (!options.strategy.empty()) base = LoadStrategy(options.strategy);
   base.target = options.run.target;
-  const std::vector<Tensor> samples = LoadCalibration(options.samples, graph);
+  const auto samples =
+      OpenSamples(options.samples.data, graph, options.samples.images, "", options.samples.samples);
   std::optional<ProgressLine> line;
   line.emplace();
   const QuantizedModel model = QuantizeModel(
-      graph, base, samples, options.quantize, options.run, targets,
+      graph, base, *samples, options.quantize, options.run, targets,
       [&](const std::string& what, double share) {
         line->Show("[" + what + "] " + std::to_string(static_cast<int>(100 * share)) + " %");
       });
@@ -152,7 +152,7 @@ void Quantize(Options options) {
     Judged& judged = report.quality.emplace();
     judged.quality = judge.Judge(applied, judged.cosine);
     if (!options.sensitivity.empty())
-      MeasureSensitivity(options, graph, base, samples, judge, report);
+      MeasureSensitivity(options, graph, base, *samples, judge, report);
   }
   if (!options.scale_table.empty()) {
     WriteScaleTable(model.strategy.quantize, options.scale_table);

@@ -8,6 +8,7 @@
 #include <CLI/CLI.hpp>
 
 #include "compiler/base/error.h"
+#include "compiler/pipeline/samples.h"
 #include "cost/quality/quality.h"
 
 namespace msc::gym {
@@ -21,6 +22,15 @@ const Shape& InputShape(const Graph& graph) {
   const auto& shape = graph.type(graph.inputs()[0]).shape;
   if (!shape) throw UserError("the model's input has no known rank");
   return *shape;
+}
+
+cost::DataConfig Named(const cost::DataConfig& form, const std::string& images,
+                       const std::string& labels, std::int64_t count) {
+  cost::DataConfig data = form;
+  data.images = images;
+  data.labels = labels;
+  data.count = count;
+  return data;
 }
 
 /// Sum over the samples of the cosine of their first outputs.
@@ -90,19 +100,14 @@ void CheckSampleOptions(const SampleOptions& options) {
 cost::Dataset LoadSamples(const cost::DataConfig& form, const Graph& graph,
                           const std::string& images, const std::string& labels,
                           std::int64_t count) {
-  cost::DataConfig data = form;
-  data.images = images;
-  data.labels = labels;
-  data.count = count;
-  return cost::LoadDataset(data, InputShape(graph));
+  return cost::LoadDataset(Named(form, images, labels, count), InputShape(graph));
 }
 
-std::vector<Tensor> LoadCalibration(const SampleOptions& options, const Graph& graph) {
-  std::vector<Tensor> samples;
-  if (!options.images.empty()) {
-    samples.push_back(LoadSamples(options.data, graph, options.images, "", options.samples).inputs);
-  }
-  return samples;
+std::unique_ptr<cost::DatasetSamples> OpenSamples(const cost::DataConfig& form, const Graph& graph,
+                                                  const std::string& images,
+                                                  const std::string& labels, std::int64_t count) {
+  return std::make_unique<cost::DatasetSamples>(Named(form, images, labels, count),
+                                                InputShape(graph));
 }
 
 cost::Dataset LoadTest(const SampleOptions& options, const Graph& graph) {
@@ -122,7 +127,7 @@ TestJudge::Batches TestJudge::Outputs(const Graph& graph) const {
   std::vector<std::string> names;
   for (const ValueId id : graph.outputs()) names.push_back(graph.value(id).name);
   Batches batches;
-  ObserveValues(graph, names, {&test_.inputs, 1}, run_, targets_,
+  ObserveValues(graph, names, TensorSamples({&test_.inputs, 1}), run_, targets_,
                 [&](std::int64_t /*first*/, std::span<const Tensor> values) {
                   batches.emplace_back(values.begin(), values.end());
                 });

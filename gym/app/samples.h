@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -39,8 +40,12 @@ void CheckSampleOptions(const SampleOptions& options);
                                         const std::string& images, const std::string& labels,
                                         std::int64_t count);
 
-/// Calibration samples, one tensor an input; none where no file is named.
-[[nodiscard]] std::vector<Tensor> LoadCalibration(const SampleOptions& options, const Graph& graph);
+/// The same samples, read as they are asked for.
+[[nodiscard]] std::unique_ptr<cost::DatasetSamples> OpenSamples(const cost::DataConfig& form,
+                                                                const Graph& graph,
+                                                                const std::string& images,
+                                                                const std::string& labels,
+                                                                std::int64_t count);
 
 /// The test samples. UserError where no file of them is named.
 [[nodiscard]] cost::Dataset LoadTest(const SampleOptions& options, const Graph& graph);

@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <functional>
-#include <span>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -105,20 +105,20 @@ class CalibrationData {
   CalibrationData(const SearchConfig& config, const Graph& graph)
       : config_(config.calibration), graph_(graph) {}
 
-  [[nodiscard]] std::span<const Tensor> Get() {
-    if (inputs_.empty()) {
+  [[nodiscard]] const SampleSource& Get() {
+    if (!samples_) {
       cost::DataConfig data = config_.data;
       if (data.images.empty()) throw UserError("the config names no 'calibration.data.images'");
       if (data.count == 0 || data.count > config_.samples) data.count = config_.samples;
-      inputs_.push_back(cost::LoadDataset(data, InputShape(graph_)).inputs);
+      samples_.emplace(data, InputShape(graph_));
     }
-    return inputs_;
+    return *samples_;
   }
 
  private:
   const CalibrationConfig& config_;
   const Graph& graph_;
-  std::vector<Tensor> inputs_;
+  std::optional<cost::DatasetSamples> samples_;
 };
 
 std::function<void(double)> Show(ProgressLine& line, const char* what) {
@@ -242,7 +242,7 @@ cost::PreparedFolder PrepareSamples(const SearchConfig& config, const Prepared& 
                              {.graph = prepared.graph.get(),
                               .samples = &samples,
                               .settings = settings,
-                              .calibration = Prunes(config) ? calibration.Get().data() : nullptr,
+                              .calibration = Prunes(config) ? &calibration.Get() : nullptr,
                               .fit = FitOptionsOf(config)},
                              prepared.targets);
 }

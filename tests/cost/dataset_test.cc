@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <functional>
 #include <limits>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -168,7 +169,7 @@ TEST(Npy, ReadsBackEveryTypeItWrites) {
         Tensor(DType::kI32, {5}), Tensor(DType::kF64, {2, 0})}) {
     WriteNpy(Folder() + "round.npy", tensor);
     EXPECT_EQ(ReadNpy(Folder() + "round.npy"), tensor);
-    EXPECT_EQ(NpyDims(Folder() + "round.npy"), tensor.dims());
+    EXPECT_EQ(ReadArrayForm("npy", Folder() + "round.npy").dims, tensor.dims());
   }
 }
 
@@ -311,6 +312,53 @@ TEST(Dataset, RefusesSamplesThatAreNotFinite) {
               (void)LoadDataset(config, {Dim::Symbol("n"), 1});
             }),
             "'" + path + "' holds a sample that is not finite");
+}
+
+TEST(Dataset, AreShuffledWithTheirLabels) {
+  std::string text = "class,x\n";
+  for (int i = 0; i < 50; ++i) text += std::to_string(i) + "," + std::to_string(2 * i) + "\n";
+  const std::string path = Folder() + "all.csv";
+  WriteFileAtomic(path, text);
+  DataConfig config{.format = "csv", .images = path, .labels = path + ":class", .shuffle = 7};
+  std::set<std::int32_t> seen;
+  for (const std::int64_t first : {0, 30}) {
+    config.first = first;
+    config.count = first == 0 ? 30 : 0;
+    const Dataset part = LoadDataset(config, {Dim::Symbol("n"), 1});
+    EXPECT_EQ(part.size(), first == 0 ? 30 : 20);
+    for (std::int64_t i = 0; i < part.size(); ++i) {
+      const std::int32_t label = part.labels[static_cast<std::size_t>(i)];
+      EXPECT_EQ(part.inputs.Values<float>()[static_cast<std::size_t>(i)],
+                2.0F * static_cast<float>(label));
+      seen.insert(label);
+    }
+    EXPECT_FALSE(std::is_sorted(part.labels.begin(), part.labels.end()));
+    EXPECT_EQ(LoadDataset(config, {Dim::Symbol("n"), 1}).labels, part.labels);
+  }
+  EXPECT_EQ(seen.size(), 50U);
+  const std::vector<std::int64_t> labels(49, 1);
+  WriteNpy(Folder() + "few.npy", Tensor::From<std::int64_t>(DType::kI64, {49}, labels));
+  config.images = Folder() + "x.csv";
+  WriteFileAtomic(config.images, text.substr(text.find('\n')));
+  config.labels = Folder() + "few.npy";
+  EXPECT_EQ(MessageOf([&] {
+              (void)LoadDataset(config, {Dim::Symbol("n"), 2});
+            }),
+            "'" + config.labels + "' holds 49 labels, fewer than there are samples");
+}
+
+TEST(Dataset, IsWrittenWithoutBeingHeld) {
+  WriteFileAtomic(Folder() + "images", Idx({70, 2, 2}, Sequence(280)));
+  DataConfig config;
+  config.images = Folder() + "images";
+  const Dataset whole = LoadDataset(config, ImageShape());
+  const DatasetSamples samples(config, ImageShape());
+  WriteNpy(Folder() + "whole.npy", whole.inputs);
+  WriteNpy(Folder() + "parts.npy", samples);
+  EXPECT_EQ(ReadFile(Folder() + "parts.npy"), ReadFile(Folder() + "whole.npy"));
+  EXPECT_EQ(MessageOf([&] { (void)samples.Read(69, 2); }),
+            "there are 70 samples; 2 from 69 on were asked for");
+  EXPECT_EQ(samples.Read(70, 0)[0].dims(), (Dims{0, 1, 2, 2}));
 }
 
 TEST(Slice, TakesSamplesAndTheirLabels) {

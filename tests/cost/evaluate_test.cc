@@ -14,6 +14,7 @@
 #include "compiler/base/rng.h"
 #include "compiler/ir/serialize.h"
 #include "compiler/ir/text.h"
+#include "compiler/pipeline/samples.h"
 #include "compiler/targets/register.h"
 #include "cost/measure/build.h"
 #include "cost/measure/evaluate_child.h"
@@ -335,16 +336,18 @@ TEST_F(Evaluate, JudgesFinalistsOnAllSamplesAndTimesThemTogether) {
 TEST_F(Evaluate, FitsPrunedCandidatesToTheCalibrationSamples) {
   const Graph graph = ParseGraph(kModel);
   const Dataset samples = Samples(23);
-  const Tensor calibration = Samples(64).inputs;
+  const Tensor whole = Samples(64).inputs;
+  const TensorSamples calibration({&whole, 1});
   FitOptions fit;
   fit.target = "reference";
   fit.batch = 16;
   fit.ridge = 1e-6;
   const PreparedFolder folder = PrepareFolder(
       folder_ + "/prepared", {&graph, &samples, Settings(), &calibration, fit}, Targets());
-  EXPECT_EQ(folder.fit_hash, FitHash({&calibration, 1}, fit));
+  EXPECT_EQ(folder.fit_hash, FitHash(calibration, fit));
   EXPECT_EQ(folder.fit, fit);
-  EXPECT_EQ(LoadCalibration(folder), calibration);
+  EXPECT_EQ(OpenCalibration(folder)->Read(0, 64), calibration.Read(0, 64));
+  EXPECT_EQ(OpenCalibration(folder)->Read(60, 3), calibration.Read(60, 3));
 
   Candidate bare = On("reference", Measure::kQualityAndLatency);
   PruneChoice& kept = bare.strategy.prune.groups["hidden"];
@@ -366,7 +369,7 @@ TEST_F(Evaluate, FitsPrunedCandidatesToTheCalibrationSamples) {
   ASSERT_TRUE(strategy && strategy->ok());
   EXPECT_NE(strategy->value().fit.values, nullptr);
   EXPECT_EQ(strategy->value(),
-            FitStrategy(graph, candidate.strategy, {&calibration, 1}, fit, Targets()).value());
+            FitStrategy(graph, candidate.strategy, calibration, fit, Targets()).value());
   const std::vector<Strategy> finalists = {strategy->value(), bare.strategy};
   EXPECT_LT(evaluator.Judge(finalists[0])->value().quality.mse,
             0.7 * evaluator.Judge(finalists[1])->value().quality.mse);

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <fstream>
-#include <set>
+#include <numeric>
 #include <string>
 #include <utility>
 #include <vector>
@@ -14,6 +14,7 @@
 
 #include "compiler/base/error.h"
 #include "compiler/base/file.h"
+#include "compiler/base/rng.h"
 #include "cost/quality/array_file.h"
 #include "cost/quality/csv_file.h"
 #include "cost/quality/image_file.h"
@@ -188,6 +189,16 @@ TEST(Npz, NeverTakesDamageForData) {
     const std::string cut = Written("cut.npz", bytes.substr(0, i));
     EXPECT_NE(MessageOf([&] { return ReadNpz(cut + ":a"); }), "no error") << i;
   }
+}
+
+Tensor ReadCsv(const std::string& path, const std::string& without, const RowRange& rows = {}) {
+  std::vector<float> values;
+  std::int64_t count = 0;
+  VisitCsv(path, without, rows, [&](const Tensor& row) {
+    values.insert(values.end(), row.Values<float>().begin(), row.Values<float>().end());
+    ++count;
+  });
+  return Tensor::From<float>(DType::kF32, {count, std::ssize(values) / count}, values);
 }
 
 TEST(Csv, ReadsNumbersInEveryFormSpreadsheetsWrite) {
@@ -379,35 +390,74 @@ TEST(ImageFolder, HasItsClassesByName) {
   EXPECT_NE(MessageOf([&] { return ListImages(config.images); }), "no error");
 }
 
-TEST(Samples, AreShuffledWithTheirLabels) {
-  std::string text = "class,x\n";
-  for (int i = 0; i < 50; ++i) text += std::to_string(i) + "," + std::to_string(2 * i) + "\n";
-  const std::string path = Written("all.csv", text);
-  DataConfig config{.format = "csv", .images = path, .labels = path + ":class", .shuffle = 7};
-  std::set<std::int32_t> seen;
-  for (const std::int64_t first : {0, 30}) {
-    config.first = first;
-    config.count = first == 0 ? 30 : 0;
-    const Dataset part = LoadDataset(config, {Dim::Symbol("n"), 1});
-    EXPECT_EQ(part.size(), first == 0 ? 30 : 20);
-    for (std::int64_t i = 0; i < part.size(); ++i) {
-      const std::int32_t label = part.labels[static_cast<std::size_t>(i)];
-      EXPECT_EQ(part.inputs.Values<float>()[static_cast<std::size_t>(i)],
-                2.0F * static_cast<float>(label));
-      seen.insert(label);
-    }
-    EXPECT_FALSE(std::is_sorted(part.labels.begin(), part.labels.end()));
-    EXPECT_EQ(LoadDataset(config, {Dim::Symbol("n"), 1}).labels, part.labels);
+/// Ten samples of [2, 3] bytes as files, each with the name of its form.
+std::vector<std::pair<std::string, std::string>> FilesOf(const std::vector<std::uint8_t>& bytes) {
+  const Tensor tensor = Tensor::From<std::uint8_t>(DType::kU8, {10, 2, 3}, bytes);
+  const std::vector<double> wide(bytes.begin(), bytes.end());
+  const std::string text(bytes.begin(), bytes.end());
+  const std::string idx = std::string({0, 0, 8, 3}) + High(10, 4) + High(2, 4) + High(3, 4) + text;
+  WriteNpy(Folder() + "u8.npy", tensor);
+  WriteNpy(Folder() + "f64.npy", Tensor::From<double>(DType::kF64, {10, 6}, wide));
+  const std::string npy = ReadFile(Folder() + "u8.npy");
+  std::string csv;
+  for (std::size_t i = 0; i < bytes.size(); ++i) {
+    csv += std::to_string(bytes[i]) + (i % 6 == 5 ? "\n" : ",");
   }
-  EXPECT_EQ(seen.size(), 50U);
-  const std::vector<std::int64_t> labels(49, 1);
-  WriteNpy(Folder() + "few.npy", Tensor::From<std::int64_t>(DType::kI64, {49}, labels));
-  config.images = Written("x.csv", text.substr(text.find('\n')));
-  config.labels = Folder() + "few.npy";
-  EXPECT_EQ(MessageOf([&] {
-              return LoadDataset(config, {Dim::Symbol("n"), 2});
-            }),
-            "'" + config.labels + "' holds 49 labels, fewer than there are samples");
+  for (std::size_t i = 0; i < 10; ++i) {
+    (void)Written("images/" + std::to_string(i) + ".pgm", "P5 3 2 255 " + text.substr(6 * i, 6));
+  }
+  return {{"idx", Written("plain", idx)},
+          {"idx", Written("zipped", Deflated(idx, 31))},
+          {"npy", Folder() + "u8.npy"},
+          {"npz", Written("a.npz", Zip({{"x.npy", npy}}))},
+          {"npz", Written("b.npz", Zip({{"x.npy", npy, false}}))},
+          {"folder", Folder() + "images"},
+          {"npy", Folder() + "f64.npy"},
+          {"csv", Written("plain.csv", csv)},
+          {"csv", Written("zipped.csv", Deflated(csv, 31))}};
+}
+
+TEST(Samples, AreTheSameInEveryFormAndPart) {
+  std::vector<std::uint8_t> bytes(60);
+  Rng rng(5);
+  for (std::uint8_t& byte : bytes) byte = static_cast<std::uint8_t>(rng.Below(256));
+  for (const auto& [format, file] : FilesOf(bytes)) {
+    DataConfig config;
+    config.format = format;
+    config.images = file;
+    const bool are_numbers = config.format == "csv" || config.images.ends_with("f64.npy");
+    for (config.shuffle = 0; config.shuffle < 4; ++config.shuffle) {
+      // Fisher and Yates's shuffle, from the last on.
+      std::vector<std::size_t> order(10);
+      std::iota(order.begin(), order.end(), std::size_t{0});
+      Rng draw(config.shuffle);
+      for (std::size_t i = 10; config.shuffle != 0 && i > 1; --i) {
+        std::swap(order[i - 1], order[draw.Below(i)]);
+      }
+      for (const auto& [first, count] : {RowRange{0, 0}, RowRange{3, 5}, RowRange{9, 1}}) {
+        config.first = first;
+        config.count = count;
+        const DatasetSamples samples(config, InputOf(1, 2, 3));
+        const std::int64_t all = count == 0 ? 10 : count;
+        ASSERT_EQ(samples.count(), all) << config.images;
+        EXPECT_EQ(LoadDataset(config, InputOf(1, 2, 3)).inputs, samples.Read(0, all)[0]);
+        for (std::int64_t i = all; i-- > 0;) {
+          const std::int64_t most = std::min<std::int64_t>(2, all - i);
+          const Tensor read = samples.Read(i, most)[0];
+          ASSERT_EQ(read.dims(), (Dims{most, 1, 2, 3}));
+          const std::size_t from = 6 * order[static_cast<std::size_t>(first + i)];
+          for (std::size_t k = 0; k < 6; ++k) {
+            const auto want = static_cast<float>(bytes[from + k]);
+            EXPECT_EQ(read.Values<float>()[k], are_numbers ? want : want / 255.0F) << config.images;
+          }
+        }
+      }
+      config.count = 8;
+      const std::string message =
+          MessageOf([&] { return DatasetSamples(config, InputOf(1, 2, 3)).count(); });
+      EXPECT_TRUE(message.ends_with("' has 10 samples; 8 from 9 on were asked for")) << message;
+    }
+  }
 }
 
 TEST(Samples, AreTurnedToChannelsFirst) {

@@ -127,7 +127,8 @@ class FullDisk(e2e.SearchTest):
     def test_before_the_first_trial_costs_nothing_but_another_start(self):
         run = self.at("run")
         config = self.write("config.json", {**e2e.small_config(), "trials": 1, "finalists": 1})
-        for limit, text in ((100, "config.json"), (300000, "graph.weights")):
+        for limit, text in ((100, "config.json"), (300000, "TMPDIR may name another folder"),
+                            (1000000, "graph.weights")):
             with self.subTest(limit):
                 self.check_refusal(self.limited(limit, "search", config, "--out", run), run, text)
         self.succeed("search", config, "--out", run)

@@ -16,6 +16,7 @@
 #include "compiler/pipeline/batch.h"
 #include "compiler/pipeline/calibrate.h"
 #include "compiler/pipeline/compile.h"
+#include "compiler/pipeline/samples.h"
 #include "compiler/targets/register.h"
 #include "cost/quality/dataset.h"
 
@@ -43,8 +44,8 @@ cost::Dataset Images(const std::string& part, std::int64_t count, const Graph& g
 /// Everything in 8 bits that can be.
 Strategy AllInt8(const Graph& graph, const TargetRegistry& targets) {
   const std::vector<Tensor> samples = {Images("train", kCalibrationImages, graph).inputs};
-  const Calibrator calibrator =
-      ObserveActivations(graph, samples, {.target = "onednn", .batch = kBatch}, targets);
+  const Calibrator calibrator = ObserveActivations(graph, TensorSamples(samples),
+                                                   {.target = "onednn", .batch = kBatch}, targets);
   Strategy strategy;
   strategy.quantize.activations = calibrator.Scales({});
   for (const QuantizableLayer& layer : FindQuantizableLayers(graph)) {

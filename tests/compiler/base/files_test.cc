@@ -1,10 +1,12 @@
 #include <cerrno>
 #include <csignal>
 #include <cstdint>
+#include <cstdlib>
 #include <filesystem>
 #include <map>
 #include <optional>
 #include <ostream>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -100,6 +102,47 @@ TEST_F(Files, AreRefusedWhenMissingSpecialOrLarge) {
   WriteFileAtomic(Path("a"), "12345");
   EXPECT_EQ(UserErrorOf([&] { (void)ReadFile(Path("a"), 4); }),
             "'" + Path("a") + "' has 5 bytes; the limit is 4");
+}
+
+TEST_F(Files, AreNotThereBeforeTheyAreCommitted) {
+  WriteFileAtomic(Path("a"), "old");
+  { AtomicFile(Path("a")).Append("lost"); }
+  EXPECT_EQ(ReadFile(Path("a")), "old");
+  EXPECT_EQ(Entries(), 1U);
+  AtomicFile file(Path("a"));
+  file.Append("in ");
+  file.Append("parts");
+  EXPECT_EQ(ReadFile(Path("a")), "old");
+  file.Commit();
+  EXPECT_EQ(ReadFile(Path("a")), "in parts");
+  EXPECT_EQ(Entries(), 1U);
+}
+
+TEST_F(Files, KeepScratchDataWithoutAName) {
+  MakeFolders(Path("scratch"));
+  ASSERT_EQ(::setenv("TMPDIR", Path("scratch").c_str(), 1), 0);
+  ScratchFile file;
+  const auto write = [&](std::uint64_t offset, const std::string& text) {
+    file.Write(offset, std::as_bytes(std::span(text)));
+  };
+  std::string read(6, '?');
+  EXPECT_THROW(file.Read(0, std::as_writable_bytes(std::span(read))), InternalError);
+  write(3, "def");
+  write(0, "abc");
+  EXPECT_TRUE(std::filesystem::is_empty(Path("scratch")));
+  file.Read(0, std::as_writable_bytes(std::span(read)));
+  EXPECT_EQ(read, "abcdef");
+  EXPECT_THROW(file.Read(1, std::as_writable_bytes(std::span(read))), InternalError);
+  ASSERT_EQ(::setenv("TMPDIR", Path("none").c_str(), 1), 0);
+  try {
+    ScratchFile().Write(0, std::as_bytes(std::span(read)));
+    ADD_FAILURE() << "a folder that is not there";
+  } catch (const SystemError& error) {
+    EXPECT_EQ(error.what(), "cannot keep data in '" + Path("none") +
+                                "'; TMPDIR may name another folder: No such file or directory");
+  }
+  ASSERT_EQ(::unsetenv("TMPDIR"), 0);
+  ScratchFile().Write(0, std::as_bytes(std::span(read)));
 }
 
 struct Inner {

@@ -12,6 +12,7 @@
 #include "compiler/ops/op.h"
 #include "compiler/pipeline/batch.h"
 #include "compiler/pipeline/calibrate.h"
+#include "compiler/pipeline/samples.h"
 #include "compiler/pipeline/schedule.h"
 #include "tests/support/pipeline.h"
 
@@ -44,8 +45,8 @@ Graph Net() {
 Strategy PlanFor(const Graph& graph, const std::string& precision, const std::string& target) {
   const TargetRegistry targets = Targets();
   const std::vector<Tensor> samples = {RandomTensor({64, 3, 6, 6}, 5)};
-  const Calibrator calibrator =
-      ObserveActivations(graph, samples, {.target = "reference", .batch = 16}, targets);
+  const Calibrator calibrator = ObserveActivations(graph, TensorSamples(samples),
+                                                   {.target = "reference", .batch = 16}, targets);
   Strategy strategy;
   strategy.target = target;
   strategy.quantize.activations = calibrator.Scales({.method = "minmax"});
@@ -320,7 +321,8 @@ TEST(Calibration, RefusesSamplesThatAreTooFewForAFixedBatch) {
   const std::vector<Tensor> samples = {RandomTensor({3, 3}, 1)};
   const TargetRegistry targets = Targets();
   EXPECT_EQ(Refusal([&] {
-              [[maybe_unused]] const auto c = ObserveActivations(graph, samples, {}, targets);
+              [[maybe_unused]] const auto c =
+                  ObserveActivations(graph, TensorSamples(samples), {}, targets);
             }),
             "the model takes 8 samples at a time; only 3 are given for calibration");
 }

@@ -12,6 +12,7 @@
 #include "compiler/ops/op.h"
 #include "compiler/pipeline/compile.h"
 #include "compiler/pipeline/fitted.h"
+#include "compiler/pipeline/samples.h"
 #include "tests/support/pipeline.h"
 
 namespace msc {
@@ -61,8 +62,8 @@ class Distill : public testing::Test {
     if (!TrainerProblem().empty()) GTEST_SKIP() << TrainerProblem();
   }
   [[nodiscard]] Student Make(const Strategy& strategy, std::int64_t bits) const {
-    return MakeStudent(graph_, strategy, bits, samples_, {.target = "reference", .batch = 16},
-                       targets_);
+    return MakeStudent(graph_, strategy, bits, TensorSamples(samples_),
+                       {.target = "reference", .batch = 16}, targets_);
   }
   [[nodiscard]] Strategy TrainFor(const Student& student,
                                   const std::vector<DistillFeature>& features = {}) const {

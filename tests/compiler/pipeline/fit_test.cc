@@ -8,6 +8,7 @@
 
 #include <gtest/gtest.h>
 
+#include "compiler/base/fields.h"
 #include "compiler/base/file.h"
 #include "compiler/base/hash.h"
 #include "compiler/compress/prune/prune.h"
@@ -18,6 +19,7 @@
 #include "compiler/pipeline/calibrate.h"
 #include "compiler/pipeline/compile.h"
 #include "compiler/pipeline/fitted.h"
+#include "compiler/pipeline/samples.h"
 #include "tests/support/pipeline.h"
 
 namespace msc {
@@ -58,10 +60,11 @@ class Fit : public testing::Test {
     asked_.model_hash = GraphHash(graph_);
     asked_.prune = {{{"conv1", {.units = 8, .keep = {0, 2, 5, 7}}}}};
     asked_.quantize.layers = {{"conv1", "f32"}, {"conv2", "int8"}, {"conv3", "int8"}};
-    asked_.fit.samples = FitHash(samples_, Options());
+    asked_.fit.samples = FitHash(TensorSamples(samples_), Options());
   }
   [[nodiscard]] Strategy Fitted() const {
-    Result<Strategy> fitted = FitStrategy(graph_, asked_, samples_, Options(), targets_);
+    Result<Strategy> fitted =
+        FitStrategy(graph_, asked_, TensorSamples(samples_), Options(), targets_);
     EXPECT_TRUE(fitted.ok()) << (fitted.ok() ? "" : fitted.failure().detail);
     return std::move(fitted).value();
   }
@@ -109,8 +112,9 @@ TEST_F(Fit, MakesUpForWhatPruningTookAway) {
   // Without refitting only the scales are made anew.
   FitOptions options = Options();
   options.reconstruct = false;
-  f32.fit.samples = FitHash(samples_, options);
-  const Result<Strategy> kept = FitStrategy(graph_, f32, samples_, options, targets_);
+  f32.fit.samples = FitHash(TensorSamples(samples_), options);
+  const Result<Strategy> kept =
+      FitStrategy(graph_, f32, TensorSamples(samples_), options, targets_);
   ASSERT_TRUE(kept.ok());
   EXPECT_TRUE(kept.value().fit.values->weights.empty());
   EXPECT_EQ(Output(kept.value()), Output(bare));
@@ -127,9 +131,11 @@ TEST_F(Fit, TakesScalesFromTheGraphThatIsLeft) {
   f32.quantize = {};
   const Graph graph = ApplyStrategy(graph_, f32);
   const CalibrationRun run{.target = "reference", .threads = 1, .batch = 8};
-  const auto want = ObserveActivations(graph, samples_, run, targets_).Scales(Options().scales);
+  const auto want =
+      ObserveActivations(graph, TensorSamples(samples_), run, targets_).Scales(Options().scales);
   for (const auto& [name, scale] : scales) EXPECT_EQ(scale, want.at(name)) << name;
-  const auto whole = ObserveActivations(graph_, samples_, run, targets_).Scales(Options().scales);
+  const auto whole =
+      ObserveActivations(graph_, TensorSamples(samples_), run, targets_).Scales(Options().scales);
   EXPECT_NE(scales.at("r2"), whole.at("r2"));
 }
 
@@ -184,7 +190,7 @@ TEST_F(Fit, RefusesWeightsThatDoNotBelongToTheStrategy) {
   EXPECT_EQ(Refusal([&] {
               FitOptions other = Options();
               other.ridge = 0.5;
-              (void)FitStrategy(graph_, asked_, samples_, other, targets_);
+              (void)FitStrategy(graph_, asked_, TensorSamples(samples_), other, targets_);
             }),
             "the strategy is to be fitted to other samples, or in another way");
   EXPECT_EQ(
@@ -195,8 +201,9 @@ TEST_F(Fit, RefusesWeightsThatDoNotBelongToTheStrategy) {
 TEST_F(Fit, FailsWhereTheTargetDoesNotTakeThePrunedModel) {
   TargetRegistry none;  // not even the fallback
   FitOptions options = Options();
-  EXPECT_NE(Refusal([&] { (void)FitStrategy(graph_, asked_, samples_, options, none); }),
-            "accepted");
+  EXPECT_NE(
+      Refusal([&] { (void)FitStrategy(graph_, asked_, TensorSamples(samples_), options, none); }),
+      "accepted");
 }
 
 TEST(FittedFile, SurvivesAnything) {
@@ -221,6 +228,23 @@ TEST(FittedFile, SurvivesAnything) {
   std::string nan = bytes;
   std::fill(nan.end() - 4, nan.end(), '\xFF');
   EXPECT_EQ(refusal(nan), "it: a weight of 'a' is not finite");
+}
+
+TEST(FitHash, IsThatOfTheWholeTensorsOneAfterAnother) {
+  const std::vector<Tensor> inputs = {RandomTensor({70, 3}, 1), RandomTensor({70}, 2)};
+  const FitOptions options;
+  Sha256 hash;
+  hash.Add("msc-fit-1\n" + ToJsonText(options) + "\nf32[70,3]\n");
+  hash.Add(inputs[0].Raw());
+  hash.Add("f32[70]\n");
+  hash.Add(inputs[1].Raw());
+  EXPECT_EQ(FitHash(TensorSamples(inputs), options), hash.Hex());
+  EXPECT_EQ(
+      Refusal([] {
+        const std::vector<Tensor> other = {Tensor(DType::kF32, {3}), Tensor(DType::kF32, {2})};
+        (void)TensorSamples(other);
+      }),
+      "calibration inputs differ in their number of samples");
 }
 
 }  // namespace

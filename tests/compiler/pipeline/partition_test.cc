@@ -20,6 +20,7 @@
 #include "compiler/pipeline/calibrate.h"
 #include "compiler/pipeline/compile.h"
 #include "compiler/pipeline/regions.h"
+#include "compiler/pipeline/samples.h"
 #include "tests/support/pipeline.h"
 #include "tests/support/seeds.h"
 
@@ -266,7 +267,7 @@ class ShippedModel : public testing::TestWithParam<Case> {
     graph_ = ImportOnnx("experiments/models/fashion_resnet.onnx");
     Canonicalize(graph_);
     const Calibrator calibrator =
-        ObserveActivations(graph_, {{RandomTensor({kSamples, 1, 28, 28}, 3)}},
+        ObserveActivations(graph_, TensorSamples({{RandomTensor({kSamples, 1, 28, 28}, 3)}}),
                            {.target = "reference", .batch = kSamples}, targets_);
     strategy_.target = "reference";
     if (GetParam().precision == "f32") return;

@@ -19,6 +19,8 @@
 #include "compiler/pipeline/batch.h"
 #include "compiler/pipeline/compile.h"
 #include "compiler/pipeline/fitted.h"
+#include "compiler/pipeline/samples.h"
+#include "tests/support/counting_samples.h"
 #include "tests/support/pipeline.h"
 
 namespace msc {
@@ -114,7 +116,7 @@ TEST(PruneReconstruct, RestoresWhatIsRedundantInEveryKindOfLayer) {
   EXPECT_GT(LargestDifference(graph, pruned), 0.1);
   const PruneCalibration options{.run = {.batch = 16}, .positions = 12, .ridge = 1e-7};
   const std::vector<ReconstructedLayer> layers =
-      Reconstruct(graph, kHalf, Samples(64, 1), options, Targets(), pruned);
+      Reconstruct(graph, kHalf, TensorSamples(Samples(64, 1)), options, Targets(), pruned);
   std::vector<std::string> names;
   for (const ReconstructedLayer& layer : layers) {
     names.push_back(layer.layer);
@@ -146,7 +148,7 @@ TEST(PruneReconstruct, FitsASumOfBranches) {
   Graph pruned = graph;
   ApplyPrunePlan(plan, pruned);
   const auto layers =
-      Reconstruct(graph, plan, Samples(32, 3),
+      Reconstruct(graph, plan, TensorSamples(Samples(32, 3)),
                   {.run = {.batch = 8}, .positions = 20, .ridge = 1e-7}, Targets(), pruned);
   ASSERT_EQ(layers.size(), 1U);
   EXPECT_EQ(layers[0].layer, "second");
@@ -202,7 +204,8 @@ TEST(PruneReconstruct, RefitsWhatReadsAnLstm) {
     return samples;
   };
   const PruneCalibration options{.run = {.batch = 16}, .positions = 3, .ridge = 1e-7};
-  const auto layers = Reconstruct(graph, plan, random(64, 1), options, Targets(), pruned);
+  const auto layers =
+      Reconstruct(graph, plan, TensorSamples(random(64, 1)), options, Targets(), pruned);
   ASSERT_EQ(layers.size(), 1U);
   EXPECT_EQ(layers[0].layer, "fc");
   EXPECT_GT(layers[0].error_before, 0.1);
@@ -214,8 +217,8 @@ TEST(PruneReconstruct, RefitsWhatReadsAnLstm) {
   }
   // One of each pair may go for nothing.
   const PruneSpace space(graph);
-  const UnitScores obs =
-      ScoreByCalibration(graph, space, ScoreMethod::kObs, random(64, 3), options, Targets());
+  const UnitScores obs = ScoreByCalibration(graph, space, ScoreMethod::kObs,
+                                            TensorSamples(random(64, 3)), options, Targets());
   ASSERT_EQ(obs.of_unit.size(), 8U);
   for (std::size_t i = 0; i < 4; ++i) {
     EXPECT_LT(std::min(obs.of_unit[i], obs.of_unit[i + 4]), 1e-2);
@@ -227,8 +230,8 @@ TEST(PruneScoreByCalibration, SeesWhatIsRedundant) {
   const Graph graph = Net();
   const PruneSpace space(graph);
   const PruneCalibration options{.run = {.batch = 16}, .positions = 12};
-  const UnitScores obs =
-      ScoreByCalibration(graph, space, ScoreMethod::kObs, Samples(64, 1), options, Targets());
+  const UnitScores obs = ScoreByCalibration(graph, space, ScoreMethod::kObs,
+                                            TensorSamples(Samples(64, 1)), options, Targets());
   EXPECT_TRUE(obs.are_errors);
   for (const char* name : {"conv1", "expand"}) {
     const PruneGroup& group = *space.Find(name);
@@ -243,8 +246,8 @@ TEST(PruneScoreByCalibration, SeesWhatIsRedundant) {
                 1e-2);
     }
   }
-  const UnitScores energy =
-      ScoreByCalibration(graph, space, ScoreMethod::kEnergy, Samples(64, 1), options, Targets());
+  const UnitScores energy = ScoreByCalibration(graph, space, ScoreMethod::kEnergy,
+                                               TensorSamples(Samples(64, 1)), options, Targets());
   for (const double score : energy.of_unit) EXPECT_GT(score, 0);
 }
 
@@ -292,8 +295,8 @@ TEST(PruneTaylor, IsTheSlopeOfTheLossSquared) {
   for (const bool labelled : {false, true}) {
     PruneCalibration options{.run = {.batch = 4}};
     if (labelled) options.labels = labels;
-    const UnitScores scores =
-        ScoreByCalibration(graph, space, ScoreMethod::kTaylor, samples, options, Targets());
+    const UnitScores scores = ScoreByCalibration(graph, space, ScoreMethod::kTaylor,
+                                                 TensorSamples(samples), options, Targets());
     EXPECT_TRUE(scores.are_errors);
     for (std::size_t unit = 0; unit < group.units; ++unit) {
       double wanted = 0;  // by differences of the loss, the weights that read the unit being scaled
@@ -319,7 +322,8 @@ TEST(PruneTaylor, IsTheSlopeOfTheLossSquared) {
   }
   PruneCalibration few{.run = {.batch = 4}, .labels = std::span(labels).first(5)};
   EXPECT_EQ(Refusal([&] {
-              (void)ScoreByCalibration(graph, space, ScoreMethod::kTaylor, samples, few, Targets());
+              (void)ScoreByCalibration(graph, space, ScoreMethod::kTaylor, TensorSamples(samples),
+                                       few, Targets());
             }),
             "there are 5 labels for 8 samples");
 }
@@ -331,7 +335,7 @@ TEST(PruneReconstruct, PutsZerosWhereTheyCostLeastAndMakesUpForThem) {
   for (const char* pattern : {"2:4", "0.5"}) {
     options.sparsity = ParseSparsity(pattern);
     Graph sparse = graph;
-    const auto layers = Reconstruct(graph, {}, samples, options, Targets(), sparse);
+    const auto layers = Reconstruct(graph, {}, TensorSamples(samples), options, Targets(), sparse);
     std::vector<std::string> names;
     for (const ReconstructedLayer& layer : layers) {
       if (!layer.zeros) continue;
@@ -389,12 +393,31 @@ TEST(PruneByTime, FindsTheLargestPlanThatIsFastEnough) {
   EXPECT_EQ(refusal(1.5, share), "the share of the time must be above 0 and below 1, not 1.500000");
 }
 
+TEST(PruneCalibration, TakesAsMuchMemoryForManySamplesAsForFew) {
+  const Graph graph = Net();
+  const PruneSpace space(graph);
+  const PruneCalibration options{.run = {.target = "reference", .batch = 16}};
+  const CountingSamples first(48, {4, 6, 6});
+  const CountingSamples few(48, {4, 6, 6});
+  const CountingSamples many(768, {4, 6, 6});
+  for (const CountingSamples* samples : {&first, &few, &many}) {  // the first run fills caches
+    (void)ScoreByCalibration(graph, space, ScoreMethod::kObs, *samples, options, Targets());
+    Graph pruned = graph;
+    ApplyPrunePlan(kHalf, pruned);
+    (void)Reconstruct(graph, kHalf, *samples, options, Targets(), pruned);
+    EXPECT_EQ(samples->most(), 16);
+  }
+  constexpr double kPlaces = 16384;  // where rows of each batch are kept: 16 bytes a layer
+  EXPECT_LE(static_cast<double>(many.grown()), 1.1 * static_cast<double>(few.grown()) + kPlaces);
+}
+
 TEST(PruneScoreByCalibration, RefusesBadSamples) {
   const Graph graph = Net();
   const PruneSpace space(graph);
   const auto error = [&](const std::vector<Tensor>& samples) -> std::string {
     try {
-      (void)ScoreByCalibration(graph, space, ScoreMethod::kObs, samples, {}, Targets());
+      (void)ScoreByCalibration(graph, space, ScoreMethod::kObs, TensorSamples(samples), {},
+                               Targets());
     } catch (const UserError& caught) {
       return caught.what();
     }

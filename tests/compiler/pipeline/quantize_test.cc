@@ -20,6 +20,8 @@
 #include "compiler/pipeline/calibrate.h"
 #include "compiler/pipeline/compile.h"
 #include "compiler/pipeline/fitted.h"
+#include "compiler/pipeline/samples.h"
+#include "tests/support/counting_samples.h"
 #include "tests/support/pipeline.h"
 
 namespace msc {
@@ -64,7 +66,7 @@ class Quantize : public testing::Test {
   }
 
   [[nodiscard]] QuantizedModel Run(const QuantizeOptions& options) const {
-    return QuantizeModel(graph_, Base(), samples_, options, kRun, targets_);
+    return QuantizeModel(graph_, Base(), TensorSamples(samples_), options, kRun, targets_);
   }
   [[nodiscard]] static Strategy Base() {
     Strategy base;
@@ -133,7 +135,8 @@ TEST_F(Quantize, WithoutOptionsIsThePlanOfTheSearch) {
 
 TEST_F(Quantize, KnowsWhichPrecisionsATargetLacks) {
   const std::vector<QuantizableLayer> layers = FindQuantizableLayers(graph_);
-  const auto scales = ObserveActivations(graph_, samples_, kRun, targets_).Scales({});
+  const auto scales =
+      ObserveActivations(graph_, TensorSamples(samples_), kRun, targets_).Scales({});
   EXPECT_TRUE(LackedPrecisions(graph_, scales, "reference", targets_).empty());
   for (const char* target : {"onednn", "xnnpack", "blas"}) {
     if (targets_.Find(target) == nullptr) continue;
@@ -307,9 +310,11 @@ TEST_F(Quantize, IsReplayedFromFilesAndStartsFromWhatThereIs) {
   options.reconstruct = true;
   Strategy base = Base();
   base.prune = {{{"conv1", {.units = 8, .keep = {0, 2, 3, 4, 5, 7}}}}};
-  const QuantizedModel model = QuantizeModel(graph_, base, samples_, options, kRun, targets_);
+  const QuantizedModel model =
+      QuantizeModel(graph_, base, TensorSamples(samples_), options, kRun, targets_);
   EXPECT_EQ(model.strategy.prune, base.prune);
-  const QuantizedModel again = QuantizeModel(graph_, base, samples_, options, kRun, targets_);
+  const QuantizedModel again =
+      QuantizeModel(graph_, base, TensorSamples(samples_), options, kRun, targets_);
   EXPECT_EQ(again.strategy, model.strategy);
   EXPECT_EQ(again.strategy.fit.values->weights, model.strategy.fit.values->weights);
   const std::string folder = testing::TempDir() + "pipeline_quantize";
@@ -323,13 +328,16 @@ TEST_F(Quantize, IsReplayedFromFilesAndStartsFromWhatThereIs) {
   EXPECT_EQ(manifest.precisions.at("conv2"), "f32");
   EXPECT_EQ(manifest.precisions.size(), 5U);
   // From there, with other options: the fitted weights are the start.
-  const QuantizedModel further = QuantizeModel(graph_, read, samples_, {}, kRun, targets_);
+  const QuantizedModel further =
+      QuantizeModel(graph_, read, TensorSamples(samples_), {}, kRun, targets_);
   EXPECT_FALSE(further.strategy.fit.values->weights.empty());
 }
 
 TEST_F(Quantize, RefusesWhatDoesNotFit) {
   const auto refusal = [&](const std::vector<Tensor>& samples, const QuantizeOptions& options) {
-    return Refusal([&] { (void)QuantizeModel(graph_, Base(), samples, options, kRun, targets_); });
+    return Refusal([&] {
+      (void)QuantizeModel(graph_, Base(), TensorSamples(samples), options, kRun, targets_);
+    });
   };
   std::vector<Tensor> bad = samples_;
   bad[0].MutableValues<float>()[5 * 144 + 3] = std::numeric_limits<float>::quiet_NaN();
@@ -348,7 +356,7 @@ TEST_F(Quantize, RefusesWhatDoesNotFit) {
   Strategy other = Base();
   other.model_hash = std::string(64, '0');
   EXPECT_NE(Refusal([&] {
-              (void)QuantizeModel(graph_, other, samples_, {}, kRun, targets_);
+              (void)QuantizeModel(graph_, other, TensorSamples(samples_), {}, kRun, targets_);
             }).find("made for another model"),
             std::string::npos);
   EXPECT_EQ(
@@ -432,6 +440,26 @@ TEST_F(Quantize, GivesGroupsOfInputsScalesOfTheirOwn) {
   EXPECT_EQ(Refusal([&] { (void)Run(options); }),
             "groups of 4 inputs are for layers whose weights alone are quantized ('activations' "
             "f32)");
+}
+
+TEST_F(Quantize, TakesAsMuchMemoryForManySamplesAsForFew) {
+  QuantizeOptions plain;
+  plain.smooth = true;
+  QuantizeOptions fitted;
+  fitted.rounding = "gptq";
+  fitted.reconstruct = true;
+  fitted.bits = 4;
+  for (const QuantizeOptions& options : {plain, fitted}) {
+    const CountingSamples first(48, {4, 6, 6});
+    const CountingSamples few(48, {4, 6, 6});
+    const CountingSamples many(768, {4, 6, 6});
+    for (const CountingSamples* samples : {&first, &few, &many}) {  // the first run fills caches
+      (void)QuantizeModel(graph_, Base(), *samples, options, kRun, targets_);
+      EXPECT_EQ(samples->most(), 32);  // for the hash; batches have 16
+    }
+    constexpr double kPlaces = 16384;  // where rows of each batch are kept: 16 bytes a layer
+    EXPECT_LE(static_cast<double>(many.grown()), 1.1 * static_cast<double>(few.grown()) + kPlaces);
+  }
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include "compiler/base/nearest.h"
 #include "compiler/ir/text.h"
 #include "compiler/ops/op.h"
+#include "compiler/pipeline/samples.h"
 #include "compiler/pipeline/tool_rules.h"
 #include "tests/support/pipeline.h"
 
@@ -293,16 +294,18 @@ TEST(QuantizeRules, DecidePrecisionsBitsAndRanges) {
 
   const std::vector<Tensor> samples = {RandomTensor({32, 8, 6, 6}, 1)};
   const TargetRegistry targets = Targets();
-  const QuantizedModel model = QuantizeModel(graph, {}, samples, options, {}, targets);
+  const QuantizedModel model =
+      QuantizeModel(graph, {}, TensorSamples(samples), options, {}, targets);
   EXPECT_EQ(model.strategy.quantize.weights.at("fc").bits, 4);  // weights alone
   EXPECT_EQ(model.strategy.quantize.layers.at("fc"), "f32");
   EXPECT_FALSE(model.strategy.quantize.weights.contains("conv3"));
   QuantizeOptions plain;
   plain.scales.method = "minmax";
   const QuantizePlan whole =
-      QuantizeModel(graph, {}, samples, plain, {}, targets).strategy.quantize;
+      QuantizeModel(graph, {}, TensorSamples(samples), plain, {}, targets).strategy.quantize;
   plain.scales = options.tensor_scales.at("r1");
-  const QuantizePlan cut = QuantizeModel(graph, {}, samples, plain, {}, targets).strategy.quantize;
+  const QuantizePlan cut =
+      QuantizeModel(graph, {}, TensorSamples(samples), plain, {}, targets).strategy.quantize;
   const auto& scales = model.strategy.quantize.activations;
   EXPECT_EQ(scales.at("x"), whole.activations.at("x"));
   EXPECT_EQ(scales.at("r1"), cut.activations.at("r1"));

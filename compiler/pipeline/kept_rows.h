@@ -1,0 +1,33 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "compiler/base/file.h"
+
+namespace msc {
+
+/// Rows of what some layers compute, batch by batch: out of memory, as there are the more of them
+/// the more samples there are.
+class KeptRows {
+ public:
+  /// Forgets all, for so many layers to come.
+  void Start(std::size_t layers);
+  /// Those of the next batch.
+  void Add(std::size_t layer, std::span<const float> rows);
+  [[nodiscard]] std::vector<float> Get(std::size_t layer, std::size_t batch) const;
+  [[nodiscard]] std::size_t layers() const { return places_.size(); }
+
+ private:
+  struct Place {
+    std::uint64_t offset = 0;
+    std::size_t count = 0;
+  };
+  ScratchFile file_;
+  std::uint64_t end_ = 0;
+  std::vector<std::vector<Place>> places_;  ///< by layer and batch
+};
+
+}  // namespace msc
