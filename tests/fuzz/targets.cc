@@ -3,11 +3,9 @@
 namespace msc::fuzz {
 
 std::vector<Target> AllTargets() {
-  return {{"graph_files", FuzzGraphFiles},
-          {"graph_text", FuzzGraphText},
-          {"journal", FuzzJournal},
-          {"onnx", FuzzOnnx},
-          {"strategy", FuzzStrategy}};
+  return {{"graph_files", FuzzGraphFiles}, {"graph_text", FuzzGraphText},
+          {"journal", FuzzJournal},        {"onnx", FuzzOnnx},
+          {"samples", FuzzSamples},        {"strategy", FuzzStrategy}};
 }
 
 }  // namespace msc::fuzz
