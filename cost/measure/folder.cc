@@ -1,8 +1,10 @@
 #include "cost/measure/folder.h"
 
 #include <cstring>
+#include <filesystem>
 #include <optional>
 #include <string_view>
+#include <system_error>
 #include <utility>
 
 #include "compiler/base/error.h"
@@ -177,6 +179,14 @@ PreparedFolder OpenFolder(const std::string& path) {
     folder.fit = std::move(manifest.fit->options);
   }
   return folder;
+}
+
+std::int64_t WeightFileBytes(const PreparedFolder& folder) {
+  const std::string path = GraphStem(folder.path) + ".weights";
+  std::error_code error;
+  const auto bytes = std::filesystem::file_size(path, error);
+  if (error) throw SystemError("cannot read '" + path + "'", error.value());
+  return static_cast<std::int64_t>(bytes);
 }
 
 Graph LoadCanonical(const PreparedFolder& folder) {

@@ -89,6 +89,9 @@ PreparedFolder PrepareFolder(const std::string& path, const Preparation& prepara
 /// Reads evaluation.json only. UserError if it is not there or damaged.
 [[nodiscard]] PreparedFolder OpenFolder(const std::string& path);
 
+/// Size of the file with the weights of the canonical graph. SystemError if it is not there.
+[[nodiscard]] std::int64_t WeightFileBytes(const PreparedFolder& folder);
+
 /// Parts of a prepared folder, read when needed; only the rows that are asked for.
 [[nodiscard]] Graph LoadCanonical(const PreparedFolder& folder);
 [[nodiscard]] Tensor LoadInputs(const PreparedFolder& folder, const RowRange& rows);

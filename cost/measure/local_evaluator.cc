@@ -111,6 +111,8 @@ std::optional<Result<ChildAnswer>> LocalEvaluator::Ask(const ChildRequest& reque
   command.limits.timeout =
       std::chrono::milliseconds(quality ? settings.quality_ms : settings.latency_ms);
   command.limits.memory_bytes = settings.memory_mb << 20U;
+  // It leaves weights in a file: never more than the model has.
+  if (request.mode == "fit") command.limits.file_bytes += WeightFileBytes(folder_);
 
   auto report = RunChild(command, stop);
   if (!report.ok()) {
