@@ -112,9 +112,13 @@ View Lowering::Out(ValueId value, std::span<const std::size_t> order) {
   if (part != parts_.end()) {
     // Parts from different kernels share one layout.
     const View whole = Out(part->second.whole, AxisOrder(dims.size()));
+    const std::size_t axis = part->second.axis;
     const Halo halo = whole.halo;
-    view = Slice(whole, part->second.axis, part->second.begin, dims[part->second.axis]);
+    view = Slice(whole, axis, part->second.begin, dims[axis]);
     view.halo = halo;
+    // Along the axis its neighbours are the other parts.
+    view.halo.begin[axis] = 0;
+    view.halo.end[axis] = 0;
   } else {
     const auto wanted = halos_.find(value);
     const Halo halo = wanted != halos_.end() ? wanted->second : Halo(dims.size());
