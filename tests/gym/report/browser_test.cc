@@ -156,6 +156,10 @@ TEST_F(ReportInABrowser, ShowsAPartition) {
                      .machine = "a CPU",
                      .summary = "plan 1 is fastest",
                      .boxes = {},
+                     .turns = {{.tensor = "features<i>",
+                                .from = "dense",
+                                .to = "native:images=channels_last",
+                                .micros = 7.25}},
                      .rows = {},
                      .facts = {"as measured"}};
   view.boxes = {{.target = "onednn",
@@ -193,6 +197,8 @@ TEST_F(ReportInABrowser, ShowsAPartition) {
       << "shown where one points";
   EXPECT_NE(visit.dom.find("fc \"&lt;b&gt;\" (Gemm)"), std::string::npos) << "names are text";
   EXPECT_NE(visit.dom.find("<line "), std::string::npos) << "who reads whom";
+  EXPECT_NE(visit.dom.find("<td>features&lt;i&gt;</td><td>dense</td>"), std::string::npos);
+  EXPECT_NE(visit.dom.find("7.250 µs"), std::string::npos) << "what turning it takes";
   EXPECT_EQ(visit.dom.find("<script"), std::string::npos);
   const std::string dot = PartitionDot(view);
   EXPECT_NE(dot.find("r0 -> r1 [label=\"4.1 kB\"]"), std::string::npos) << dot;
