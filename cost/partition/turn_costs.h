@@ -15,7 +15,8 @@ namespace msc::cost {
 [[nodiscard]] std::string ChannelsLastSpec(const std::string& spec);
 
 /// Labels what candidates of targets that exchange images channels last exchange so: a label for
-/// each such target, as each turns images by itself (LowerFor). With `others`, candidates of
+/// each such target, as each turns images by itself; where two of them want one that is dense, the
+/// sum counts two turns and LowerFor makes one. With `others`, candidates of
 /// targets that lay images channels last but exchange them dense (see Target) get a rival that does
 /// not, where there are images to exchange.
 void ExchangeChannelsLast(const RegionSource& source, const TargetRegistry& registry, bool others,
