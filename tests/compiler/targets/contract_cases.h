@@ -21,8 +21,11 @@ struct CaseFamily {
   std::function<std::vector<GraphCase>()> cases;
 };
 
+[[nodiscard]] std::vector<CaseFamily> FunctionFamilies();
 [[nodiscard]] std::vector<CaseFamily> FusedFamilies();
+[[nodiscard]] std::vector<CaseFamily> IndexFamilies();
 [[nodiscard]] std::vector<CaseFamily> OperatorFamilies();
+[[nodiscard]] std::vector<CaseFamily> TransformerFamilies();
 
 /// A number in the text of a graph.
 inline std::string N(int value) {

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -22,6 +23,7 @@
 #include "tests/compiler/targets/contract_cases.h"
 #include "tests/compiler/targets/example_target.h"
 #include "tests/compiler/targets/generated_cases.h"
+#include "tests/contract/op_cases.h"
 #include "tests/support/seeds.h"
 
 namespace msc {
@@ -36,8 +38,11 @@ TargetRegistry AllTargets() {
 }
 
 std::vector<CaseFamily> AllFamilies() {
-  std::vector<CaseFamily> families = FusedFamilies();
-  for (CaseFamily& family : OperatorFamilies()) families.push_back(std::move(family));
+  std::vector<CaseFamily> families;
+  for (const auto& some :
+       {FusedFamilies, OperatorFamilies, FunctionFamilies, IndexFamilies, TransformerFamilies}) {
+    for (CaseFamily& family : some()) families.push_back(std::move(family));
+  }
   for (const std::string& kind : GeneratedKinds()) {
     families.push_back({"generated_" + kind, [kind] { return GenerateCases(kind, 1, 24); }});
   }
@@ -50,6 +55,11 @@ std::vector<GraphCase> CasesOf(const std::string& label) {
   }
   ADD_FAILURE() << "no family " << label;
   return {};
+}
+
+/// Some are equal, and some are indices.
+std::int32_t Small(Rng& rng) {
+  return static_cast<std::int32_t>(rng.Below(7)) - 3;
 }
 
 Tensor RandomTensor(DType dtype, const Dims& dims, std::uint64_t seed) {
@@ -74,6 +84,17 @@ Tensor RandomTensor(DType dtype, const Dims& dims, std::uint64_t seed) {
         x = static_cast<std::uint8_t>(rng.Below(256));
       }
       break;
+    case DType::kI32:
+      for (std::int32_t& x : tensor.MutableValues<std::int32_t>()) x = Small(rng);
+      break;
+    case DType::kI64:
+      for (std::int64_t& x : tensor.MutableValues<std::int64_t>()) x = Small(rng);
+      break;
+    case DType::kBool:
+      for (std::uint8_t& x : tensor.MutableValues<std::uint8_t>()) {
+        x = static_cast<std::uint8_t>(rng.Below(2));
+      }
+      break;
     default:
       ADD_FAILURE() << "no random values of this type";
   }
@@ -89,16 +110,23 @@ double ElementOf(const Tensor& tensor, std::size_t i) {
     case DType::kI8:
       return tensor.Values<std::int8_t>()[i];
     case DType::kU8:
+    case DType::kBool:
       return tensor.Values<std::uint8_t>()[i];
+    case DType::kI32:
+      return tensor.Values<std::int32_t>()[i];
+    case DType::kI64:
+      return static_cast<double>(tensor.Values<std::int64_t>()[i]);
     default:
       ADD_FAILURE() << "no elements of this type";
       return 0;
   }
 }
 
-// One quantum for integers; relative to the range for floats.
+// One quantum for what is rounded to 8 bits, nothing for other integers; relative to the range for
+// floats.
 double Tolerance(const Tensor& expected, bool has_bf16) {
   if (expected.dtype() == DType::kI8 || expected.dtype() == DType::kU8) return 1.0;
+  if (!IsFloat(expected.dtype())) return 0.0;
   double range = 0;
   for (std::size_t i = 0; i < static_cast<std::size_t>(expected.size()); ++i) {
     range = std::max(range, std::abs(ElementOf(expected, i)));
@@ -196,6 +224,68 @@ std::vector<std::string> TargetNames() {
   std::vector<std::string> names;
   for (const auto& [name, kind] : registry.kinds()) names.push_back(name);
   return names;
+}
+
+/// Whether `target` takes the call, its operands from outside or, but for the first, constant.
+bool Takes(const Target& target, const OpCase& op_case) {
+  for (const bool constants : {false, true}) {
+    Graph graph;
+    Node node;
+    node.name = "node";
+    node.op = op_case.op;
+    node.domain = op_case.domain;
+    node.attrs = op_case.attrs;
+    for (std::size_t i = 0; i < op_case.inputs.size(); ++i) {
+      const auto& input = op_case.inputs[i];
+      const std::string name = "in" + std::to_string(i);
+      const auto add = [&] {
+        if (!input) return kNoValue;
+        if (constants && i > 0) return graph.AddConstant(name, *input);
+        return graph.AddInput(
+            name, {.dtype = input->dtype(), .shape = ToShape(input->dims()), .layout = ""});
+      };
+      node.inputs.push_back(add());
+    }
+    for (std::size_t i = 0; i < op_case.outputs; ++i) {
+      node.outputs.push_back(graph.AddValue("out" + std::to_string(i), {}));
+    }
+    const NodeId id = graph.AddNode(std::move(node));
+    InferTypes(graph);
+    const std::vector<ValueId> outputs = graph.node(id).outputs;
+    const bool is_static = std::ranges::all_of(outputs, [&](ValueId output) {
+      return graph.type(output).shape && StaticDims(*graph.type(output).shape);
+    });
+    for (const ValueId output : outputs) graph.AddOutput(output);
+    if (is_static && target.Supports(graph, id)) return true;
+  }
+  return false;
+}
+
+TEST(TargetContractCases, EveryOperatorThatATargetTakesHasARow) {
+  const TargetRegistry registry = AllTargets();
+  std::set<std::pair<std::string, std::string>> covered;
+  for (const CaseFamily& family : AllFamilies()) {
+    for (const GraphCase& c : family.cases()) {
+      const Graph graph = ParseGraph(c.text);
+      for (const NodeId id : graph.order()) {
+        covered.insert({graph.node(id).domain, graph.node(id).op});
+      }
+    }
+  }
+  for (const std::string& name : TargetNames()) {
+    const Target* target = nullptr;
+    try {
+      target = &registry.Get(name);
+    } catch (const UserError&) {
+      continue;  // AgreesWithTheReferenceKernels says why
+    }
+    if (name == "reference") continue;  // what the others are compared with
+    for (const OpCase& op_case : OpCases()) {
+      if (covered.contains({op_case.domain, op_case.op})) continue;
+      EXPECT_FALSE(Takes(*target, op_case))
+          << name << " takes operator '" << op_case.op << "': it needs a row in a family of cases";
+    }
+  }
 }
 
 std::vector<std::string> FamilyLabels() {
