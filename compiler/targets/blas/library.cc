@@ -47,16 +47,19 @@ void* Open(const char* name, const std::string& package) {
   return handle;
 }
 
-/// Sets `variable` where they would not see that the CPU has AVX-512.
-void ChooseKernels(const char* variable, const char* value) {
+/// Sets `variable` where a library would not see that the CPU has AVX-512; `knows_intel`: it sees
+/// that of Intel's. What the user set stays.
+void ChooseKernels(const char* variable, const char* value, bool knows_intel) {
 #if defined(__x86_64__)
   const bool wide =
       __builtin_cpu_supports("avx512f") != 0 && __builtin_cpu_supports("avx512bw") != 0 &&
       __builtin_cpu_supports("avx512dq") != 0 && __builtin_cpu_supports("avx512vl") != 0;
-  if (wide && __builtin_cpu_is("intel") == 0) setenv(variable, value, /*overwrite=*/0);
+  const bool seen = knows_intel && __builtin_cpu_is("intel") != 0;
+  if (wide && !seen) setenv(variable, value, /*overwrite=*/0);
 #else
   static_cast<void>(variable);
   static_cast<void>(value);
+  static_cast<void>(knows_intel);
 #endif
 }
 
@@ -65,7 +68,7 @@ struct Blis {};
 
 Library LoadOpenBlas() {
   constexpr const char* kName = "libopenblas.so.0";
-  ChooseKernels("OPENBLAS_CORETYPE", "SkylakeX");
+  ChooseKernels("OPENBLAS_CORETYPE", "SkylakeX", /*knows_intel=*/true);
   void* const handle = Open(kName, "libopenblas0-openmp");
   Entry<OpenBlas>::sgemm = Symbol<Sgemm>(handle, kName, "cblas_sgemm");
   const auto config = Symbol<const char* (*)()>(handle, kName, "openblas_get_config");
@@ -81,7 +84,8 @@ void (*blis_set_threads)(std::int64_t) = nullptr;
 
 Library LoadBlis() {
   constexpr const char* kName = "libblis.so.4";
-  ChooseKernels("BLIS_ARCH_TYPE", "0");  // skx
+  // It counts a Xeon's FMA units by the name of its model, which virtual machines do not tell.
+  ChooseKernels("BLIS_ARCH_TYPE", "0", /*knows_intel=*/false);  // skx
   void* const handle = Open(kName, "libblis4-openmp");
   Entry<Blis>::sgemm = Symbol<Sgemm>(handle, kName, "cblas_sgemm");
   // Before anything is asked: it ends the process where its kernels are not there yet.
