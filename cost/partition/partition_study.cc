@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
+#include <functional>
 #include <numeric>
 #include <set>
 #include <utility>
@@ -394,6 +395,18 @@ void MeasureCandidates(CoverProblem& problem, RegionCosts& costs, const Progress
   std::iota(all.begin(), all.end(), 0U);
   const std::vector<Cost> found = Measurer(problem, costs, progress, stop)(all);
   for (const std::uint32_t i : all) problem.candidates[i].cost = found[i];
+}
+
+LearnedUse MeasureLearnedCandidates(CoverProblem& problem, RegionCosts& costs,
+                                    const Progress& progress, const Stop& stop) {
+  Measurer measure(problem, costs, progress, stop);
+  LearnedUse use = MeasureLearned(problem, costs, std::ref(measure));
+  for (Candidate& candidate : problem.candidates) {
+    if (candidate.cost.unknown()) {
+      candidate.cost = Cost::Invalid("was not measured: another target is predicted to be faster");
+    }
+  }
+  return use;
 }
 
 std::vector<PartitionRegion> PlanOf(const CoverProblem& problem,

@@ -84,6 +84,12 @@ void MeasureCandidates(CoverProblem& problem, RegionCosts& costs,
                        const std::function<void(const std::string&)>& progress,
                        const std::function<bool()>& stop);
 
+/// Likewise, but candidates that the model of `costs` rules out are not measured, see
+/// MeasureLearned: they are Invalid, with that as the reason.
+LearnedUse MeasureLearnedCandidates(CoverProblem& problem, RegionCosts& costs,
+                                    const std::function<void(const std::string&)>& progress,
+                                    const std::function<bool()>& stop);
+
 /// Measures what the candidates of `problem` cost, and times the best cover, that of greedy and
 /// every single target as whole models in turn. Then fits what boundaries cost, searches again and
 /// times the best few covers, until nothing is new. Last, the fastest mix is timed against the

@@ -189,9 +189,6 @@ void PrintProposal(const CoverProblem& problem, cost::RegionCosts& costs, std::s
       unknown, turns, seconds);
 }
 
-namespace {
-
-/// What learned costs are worth and what they saved; nothing where there are none.
 std::vector<std::string> LearnedFacts(const cost::LearnedUse& use) {
   std::vector<std::string> facts;
   for (const auto& [target, error] : use.errors) {
@@ -213,6 +210,8 @@ std::vector<std::string> LearnedFacts(const cost::LearnedUse& use) {
   }
   return facts;
 }
+
+namespace {
 
 nlohmann::ordered_json LearnedJson(const cost::LearnedUse& use) {
   nlohmann::ordered_json errors = nlohmann::ordered_json::array();

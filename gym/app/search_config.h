@@ -54,9 +54,13 @@ struct PruneConfig {
 struct PartitionConfig {
   std::vector<std::string> targets = {"onednn", "native", "xnnpack", "blas"};
   std::string images = "both";
+  bool learned = false;
   template <class Self, class Visit>
   static void Fields(Self& self, Visit& visit) {
     visit("targets", self.targets, "with their options, as in `mscgym partition --targets`");
+    visit("learned", self.learned,
+          "leave out regions that another target is predicted to compute faster, as `mscgym "
+          "partition --learned`");
     visit("images", self.images, "how regions exchange images: as in `mscgym partition --images`",
           Within::OneOf({"dense", "both"}));
   }

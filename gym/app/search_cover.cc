@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cstdio>
 #include <filesystem>
 #include <map>
 #include <optional>
@@ -12,6 +13,7 @@
 #include "compiler/pipeline/compile.h"
 #include "cost/partition/partition_study.h"
 #include "cost/partition/turn_costs.h"
+#include "gym/app/partition_print.h"
 #include "gym/app/progress.h"
 #include "gym/app/regions.h"
 #include "gym/app/search_run.h"
@@ -168,14 +170,20 @@ void PrepareCover(const AppContext& context, const SearchConfig& config, const R
   cost::RegionMeter meter(source, measuring);
   cost::RegionCosts costs(source, prepared.targets, meter, folder, regions);
   cost::TurnCosts turns(*problem, source, prepared.targets, measuring, folder, regions);
+  std::vector<std::string> learned;
   {
     ProgressLine line;
     line.Show("[regions] measuring what turning images costs");
     turns.Measure(*problem, StopRequested);
-    cost::MeasureCandidates(
-        *problem, costs, [&](const std::string& text) { line.Show("[regions] " + text); },
-        StopRequested);
+    const auto show = [&](const std::string& text) { line.Show("[regions] " + text); };
+    if (config.partition.learned) {
+      costs.Learn();
+      learned = LearnedFacts(cost::MeasureLearnedCandidates(*problem, costs, show, StopRequested));
+    } else {
+      cost::MeasureCandidates(*problem, costs, show, StopRequested);
+    }
   }
+  for (const std::string& fact : learned) std::fprintf(stderr, "[regions] %s\n", fact.c_str());
   if (StopRequested()) {
     throw std::runtime_error("stopped; what was measured is kept in '" + folder + "'");
   }

@@ -89,6 +89,14 @@ class Partition(e2e.SearchTest):
         used = {strategy["target"]} | {region["target"] for region in strategy.get("partition", [])}
         self.assertTrue(used <= set(TARGETS.split(",")))
         self.assertIn(b"boundary_us", e2e.read(os.path.join(run, "report.html")))
+        # What is known is learned from the next time; of one model it is too little.
+        config["partition"]["learned"] = True
+        path_learned = self.write("learned.json", config)
+        for known in (False, True):
+            learned = self.succeed("search", path_learned, "--out", self.at(f"learned{known}"),
+                                   "--trials", "1", env=environment)
+            self.assertEqual(known, "not enough to predict from" in learned.stderr)
+        config["partition"]["learned"] = False
         # With other costs the same choices would be other plans: they come from the run itself.
         shutil.rmtree(self.at("xdg"))
         first = e2e.trials(run)
