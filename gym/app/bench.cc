@@ -104,10 +104,10 @@ void Measure(const Options& options, const BenchSetup& setup, std::vector<BenchR
   }
 }
 
-double FlopsOf(Graph graph, const ShapeBindings& bindings) {
-  InferTypes(graph, bindings);
+double FlopsOf(const Graph& graph, const CompileOptions& compile) {
+  const Graph bound = BindSizes(graph, compile);
   double flops = 0;
-  for (const NodeId id : graph.order()) flops += CostOf(graph, id).flops;
+  for (const NodeId id : bound.order()) flops += CostOf(bound, id).flops;
   return flops;
 }
 
@@ -134,7 +134,7 @@ void Bench(const Options& options, AppContext& context) {
   const BenchTitle title{.model = options.model,
                          .batch = BatchSize(graph, options.batch),
                          .threads = options.threads,
-                         .flops = FlopsOf(graph, setup.compile.bindings)};
+                         .flops = FlopsOf(graph, setup.compile)};
   std::vector<std::vector<StepTime>> profiles;
   for (BenchRow& row : rows) {
     if (!options.profile) break;

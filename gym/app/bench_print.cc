@@ -99,6 +99,7 @@ nlohmann::ordered_json RowJson(const BenchTitle& title, const BenchRow& row) {
                {"gflops", title.flops / SecondsOf(row) * kGiga},
                {"roof_share", row.roof_seconds / SecondsOf(row)},
                {"max_error", row.max_error},
+               {"f32_error", row.f32_error ? nlohmann::ordered_json(*row.f32_error) : nullptr},
                {"arena_bytes", memory.arena_bytes},
                {"arena_lower_bound", memory.arena_lower_bound},
                {"constant_bytes", memory.constant_bytes},

@@ -35,8 +35,9 @@ struct BenchRow {
   std::map<std::string, OpCost> costs;  ///< of the lowered graph, by node name
   std::size_t steps_elsewhere = 0;      ///< steps that another target than the row's runs
   double roof_seconds = 0;              ///< least time of the variant's multiplications here
-  double max_error = 0;                 ///< against the first f32 row, in parts of the range
-  cost::Latency latency;                ///< against the first row that has figures
+  double max_error = 0;  ///< of outputs, against the variant's first row, in parts of the range
+  std::optional<double> f32_error;  ///< likewise of a compressed variant against the first f32 row
+  cost::Latency latency;            ///< against the first row that has figures
 };
 
 /// What all rows have in common.
@@ -74,7 +75,8 @@ inline constexpr const char* kPeer = "(onnxruntime)";
 /// Likewise of rows whose strategy says itself who runs what.
 inline constexpr const char* kMixed = "(mixed)";
 
-/// Gives rows whose outputs are not those of the first f32 row a reason instead of figures.
+/// Compares outputs with those of the variant's first row, and of the first f32 row if there is
+/// one. Rows that compute something else get a reason instead of figures.
 void CompareOutputs(std::vector<BenchRow>& rows);
 
 }  // namespace msc::gym

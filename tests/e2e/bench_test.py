@@ -33,7 +33,9 @@ class Bench(e2e.SearchTest):
                 self.assertEqual(len(row["profile"]), row["steps"])
                 self.assertEqual(row["steps_elsewhere"], 0)
         self.assertEqual(rows["reference", "f32"]["max_error"], 0)
-        self.assertGreater(rows["reference", "int8"]["max_error"], 0)
+        self.assertIsNone(rows["reference", "f32"]["f32_error"])
+        self.assertEqual(rows["reference", "int8"]["max_error"], 0)
+        self.assertGreater(rows["reference", "int8"]["f32_error"], 0)
         self.assertEqual(set(answer["roof"]), {"f32", "bf16", "int8", "copy_bytes_per_second"})
         self.assertEqual(answer["versions"]["reference"], "1")
 
