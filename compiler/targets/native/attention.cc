@@ -26,13 +26,13 @@ std::vector<std::int64_t> Inverse(const std::vector<std::int64_t>& perm) {
   return inverse;
 }
 
-/// The views of one attention, [n, g, ...] each.
+/// What one attention reads, [n, g, ...] each.
 struct Views {
   View q;                    ///< queries, depth
   View k;                    ///< depth, keys
   View v;                    ///< keys, width
   std::optional<View> mask;  ///< queries, keys
-  View y;                    ///< queries, width
+  Dims batch;                ///< what n and g stand for
 };
 
 std::optional<Views> ReadViews(Lowering& lowering, const Node& node) {
@@ -55,7 +55,7 @@ std::optional<Views> ReadViews(Lowering& lowering, const Node& node) {
   const auto k = matrix(kAttentionK, attrs.k_perm);
   const auto v = matrix(kAttentionV, attrs.v_perm);
   if (!q || !k || !v || q->dims[3] == 0 || k->dims[2] == 0) return std::nullopt;
-  Views views{.q = *q, .k = *k, .v = *v, .mask = std::nullopt, .y = View()};
+  Views views{.q = *q, .k = *k, .v = *v, .mask = std::nullopt, .batch = batch};
   std::swap(views.k.dims[2], views.k.dims[3]);
   std::swap(views.k.strides[2], views.k.strides[3]);
   if (node.inputs.size() > kAttentionMask && node.inputs[kAttentionMask] != kNoValue) {
@@ -73,11 +73,24 @@ std::optional<Views> ReadViews(Lowering& lowering, const Node& node) {
     views.mask->strides[2] = wide.strides[wide.rank() - 2];
     views.mask->strides[3] = wide.strides[wide.rank() - 1];
   }
-  const View out = lowering.Out(node.outputs[0], RowMajor(rank));
-  const auto y = AsBatch(Transpose(out, Inverse(attrs.y_perm)), batch);
-  if (!y) return std::nullopt;
-  views.y = *y;
   return views;
+}
+
+/// Where the result goes, as the product that makes it sees it; nothing where its views do not
+/// allow that.
+std::optional<Epilogue> HeadEpilogue(Lowering& lowering, const Group& group, const Dims& batch) {
+  const ValueId result = ResultOf(lowering.graph(), group);
+  const std::size_t rank = lowering.DimsOf(result).size();
+  const std::vector<std::int64_t> perm =
+      Inverse(ReadAttentionAttrs(lowering.node(group.anchor), rank).y_perm);
+  const auto width = static_cast<std::size_t>(perm.back());
+  Epilogue epilogue(lowering, group, lowering.Out(result, RowMajor(rank)), width);
+  const bool mapped = epilogue.Remap([&](const View& view) -> std::optional<View> {
+    const auto heads = AsBatch(Transpose(view, perm), batch);
+    return heads ? std::optional(AsProduct(*heads)) : std::nullopt;
+  });
+  if (!mapped || !epilogue.out().IsUnit(2)) return std::nullopt;
+  return epilogue;
 }
 
 /// Softmax of scale * row + mask, in place, for every row of `scores` [rows, columns].
@@ -96,15 +109,13 @@ void WriteWeights(KernelWriter& writer, int lanes, const View& scores, double sc
       step.push_back(
           {kernel::Store{.buffer = buffer, .index = first + column, .value = std::move(value)}});
     };
-    WriteSoftmax(
-        writer, row,
-        [&](const Expr& column, int width) {
-          Expr value = load(column, width) * Float(scale, width);
-          if (!mask) return value;
-          const Place place{.at = {n, g, r, column}, .axis = 3, .lanes = width, .valid = 0};
-          return std::move(value) + LoadAt(writer, *mask, place);
-        },
-        load, store, inside);
+    const auto scaled = [&](const Expr& column, int width) {
+      Expr value = load(column, width) * Float(scale, width);
+      if (!mask) return value;
+      const Place place{.at = {n, g, r, column}, .axis = 3, .lanes = width, .valid = 0};
+      return std::move(value) + LoadAt(writer, *mask, place);
+    };
+    WriteSoftmax(writer, row, {scaled, load, store, store}, inside);
     return inside;
   });
 }
@@ -117,6 +128,8 @@ bool LowerAttention(Lowering& lowering, const Group& group) {
   if (!node.Is("Attention", "msc")) return false;
   const std::optional<Views> views = ReadViews(lowering, node);
   if (!views) return false;
+  const std::optional<Epilogue> epilogue = HeadEpilogue(lowering, group, views->batch);
+  if (!epilogue) return false;
   const VectorUnit& unit = lowering.unit();
   const std::int64_t queries = views->q.dims[2];
   const std::int64_t depth = views->q.dims[3];
@@ -161,8 +174,7 @@ bool LowerAttention(Lowering& lowering, const Group& group) {
                          Epilogue(lowering.graph(), AsProduct(scores_of)), n, g));
         WriteWeights(writer, unit.lanes, scores, scale, views->mask, n, g, inside);
         WritePacking(writer, unit, second_tile, views->v, packed_v, n, g, inside);
-        append(ProductOf(writer, unit, second, second_tile, packed_v,
-                         Epilogue(lowering.graph(), AsProduct(views->y)), n, g));
+        append(ProductOf(writer, unit, second, second_tile, packed_v, *epilogue, n, g));
         return inside;
       });
   const double heads = static_cast<double>(views->q.dims[0] * groups);
@@ -170,7 +182,7 @@ bool LowerAttention(Lowering& lowering, const Group& group) {
                        (2.0 * static_cast<double>(depth + width) + 5.0);
   lowering.AddCall(std::move(writer), std::move(body), flops,
                    lowering.LabelOf(group.nodes(), "f32"));
-  lowering.Finish(node.outputs[0]);
+  lowering.Finish(ResultOf(lowering.graph(), group));
   return true;
 }
 

@@ -80,16 +80,18 @@ KernelChoices NativeTarget::DoSchedules(const Graph& graph, NodeId id) const {
 }
 
 /// A kernel that folds axes into one cannot write into every part of a larger tensor, nor read
-/// every operand of its followers: where a group does not fit, its nodes are computed one by one,
-/// and where a node does not fit, its result gets memory of its own.
+/// every operand of its followers: where a group does not fit, the followers are a kernel of their
+/// own, and where a node does not fit, its result gets memory of its own.
 void LowerWhole(Lowering& lowering, const Group& group) {
   if (LowerGroup(lowering, group)) return;
-  for (const NodeId node : group.nodes()) {
-    const Group alone{.anchor = node, .followers = {}};
-    if (LowerGroup(lowering, alone)) continue;
-    lowering.PlaceAnew(ResultOf(lowering.graph(), alone));
-    Check(LowerGroup(lowering, alone), "what is supported alone is supported in a region");
+  if (!group.followers.empty()) {
+    LowerWhole(lowering, {.anchor = group.anchor, .followers = {}});
+    LowerWhole(lowering, {.anchor = group.followers.front().node,
+                          .followers = {group.followers.begin() + 1, group.followers.end()}});
+    return;
   }
+  lowering.PlaceAnew(ResultOf(lowering.graph(), group));
+  Check(LowerGroup(lowering, group), "what is supported alone is supported in a region");
 }
 
 Result<kernel::Program> NativeTarget::DoGraphToKernel(const Region& region,

@@ -13,7 +13,6 @@ using kernel::Binary;
 using kernel::Float;
 using kernel::Int;
 using kernel::Op;
-using kernel::VarId;
 
 bool IsF32(const Graph& graph, ValueId value) {
   return value == kNoValue || graph.type(value).dtype == DType::kF32;
@@ -29,46 +28,82 @@ bool IsLastAxis(std::int64_t axis, std::size_t rank) {
   return axis == -1 || axis == static_cast<std::int64_t>(rank) - 1;
 }
 
-bool LowerSoftmax(Lowering& lowering, const Node& node) {
+/// The rows that a node reads, neighbours side by side.
+std::optional<View> RowsOf(Lowering& lowering, ValueId value) {
+  const std::size_t rank = lowering.DimsOf(value).size();
+  const std::optional<View> rows = AsRows(lowering.WhereUnit(value, rank - 1, Halo(rank)));
+  return rows ? rows : AsRows(lowering.WhereDense(value));
+}
+
+/// Where the rows of a group go; nothing where their neighbours are to lie apart, or where an
+/// operand of the followers is no list of such rows.
+std::optional<Epilogue> RowEpilogue(Lowering& lowering, const Group& group) {
+  const ValueId result = ResultOf(lowering.graph(), group);
+  const std::size_t rank = lowering.DimsOf(result).size();
+  Epilogue epilogue(lowering, group, lowering.Out(result, RowMajor(rank)), rank - 1);
+  if (!epilogue.out().IsUnit(rank - 1) || !epilogue.Remap(AsRows)) return std::nullopt;
+  return epilogue;
+}
+
+/// An entry of every lane, in a row of rows.
+Place InRow(const Expr& row, const Expr& column, int lanes) {
+  return {.at = {row, column}, .axis = 1, .lanes = lanes, .valid = 0};
+}
+
+/// `flops_each` of one element.
+void AddRowCall(Lowering& lowering, const Group& group, KernelWriter&& writer, Body body,
+                double flops_each) {
+  const ValueId result = ResultOf(lowering.graph(), group);
+  const auto elements = static_cast<double>(ElementCount(lowering.DimsOf(result)));
+  lowering.AddCall(std::move(writer), std::move(body), flops_each * elements,
+                   lowering.LabelOf(group.nodes(), "f32"));
+  lowering.Finish(result);
+}
+
+bool LowerSoftmax(Lowering& lowering, const Group& group) {
+  const Node& node = lowering.node(group.anchor);
   const Dims dims = lowering.DimsOf(node.inputs[0]);
   if (dims.empty() || ElementCount(dims) == 0) return false;
   if (!IsLastAxis(AttrOr<std::int64_t>(node, "axis", -1), dims.size())) return false;
-  std::optional<View> x =
-      AsRows(lowering.WhereUnit(node.inputs[0], dims.size() - 1, Halo(dims.size())));
-  if (!x) x = AsRows(lowering.WhereDense(node.inputs[0]));
-  std::optional<View> y = AsRows(lowering.Out(node.outputs[0], RowMajor(dims.size())));
-  if (!x || !y) return false;
+  const std::optional<View> x = RowsOf(lowering, node.inputs[0]);
+  const std::optional<Epilogue> epilogue = RowEpilogue(lowering, group);
+  if (!x || !epilogue) return false;
   KernelWriter writer = lowering.Writer("softmax");
   const kernel::BufferRef from = writer.Use(*x, Access::kRead);
-  const kernel::BufferRef to = writer.Use(*y, Access::kReadWrite);
+  // What is between the passes over a row stays in the result where it fits.
+  const bool in_place = epilogue->out().dtype == DType::kF32;
+  const View kept = in_place ? epilogue->out() : lowering.Scratch(DType::kF32, x->dims[1]);
+  const kernel::BufferRef row_buffer =
+      writer.Use(kept, in_place ? Access::kReadWrite : Access::kScratch);
   RowWriter row(writer, lowering.unit().lanes, x->dims[1]);
   Body body = writer.Loop(x->dims[0], kernel::LoopKind::kParallel, [&](const Expr& r) {
     Body inside;
     const Expr x_row = writer.Bind(Int(x->offset) + r * x->strides[0], inside);
-    const Expr y_row = writer.Bind(Int(y->offset) + r * y->strides[0], inside);
+    const std::int64_t apart = in_place ? kept.strides[0] : 0;
+    const Expr kept_row = writer.Bind(Int(kept.offset) + r * apart, inside);
     const auto load = [&](const Expr& column, int lanes) {
       return kernel::Load(from, x_row + column, {DType::kF32, lanes});
     };
     const auto store = [&](const Expr& column, Expr value, Body& step) {
-      step.push_back(
-          {kernel::Store{.buffer = to, .index = y_row + column, .value = std::move(value)}});
+      step.push_back({kernel::Store{
+          .buffer = row_buffer, .index = kept_row + column, .value = std::move(value)}});
     };
     const auto stored = [&](const Expr& column, int lanes) {
-      return kernel::Load(to, y_row + column, {DType::kF32, lanes});
+      return kernel::Load(row_buffer, kept_row + column, {DType::kF32, lanes});
     };
-    WriteSoftmax(writer, row, load, stored, store, inside);
+    const auto finish = [&](const Expr& column, Expr value, Body& step) {
+      epilogue->Store(writer, InRow(r, column, value->type.lanes), value, step);
+    };
+    WriteSoftmax(writer, row, {load, stored, store, finish}, inside);
     return inside;
   });
-  const NodeId id = lowering.graph().producer(node.outputs[0]);
-  lowering.AddCall(std::move(writer), std::move(body),
-                   5.0 * static_cast<double>(ElementCount(dims)),
-                   lowering.LabelOf(std::vector{id}, "f32"));
-  lowering.Finish(node.outputs[0]);
+  AddRowCall(lowering, group, std::move(writer), std::move(body), 5);
   return true;
 }
 
-bool LowerLayerNorm(Lowering& lowering, const Node& node) {
+bool LowerLayerNorm(Lowering& lowering, const Group& group) {
   const Graph& graph = lowering.graph();
+  const Node& node = lowering.node(group.anchor);
   const Dims dims = lowering.DimsOf(node.inputs[0]);
   if (dims.empty() || ElementCount(dims) == 0) return false;
   for (std::size_t i = 1; i < node.outputs.size(); ++i) {
@@ -88,21 +123,17 @@ bool LowerLayerNorm(Lowering& lowering, const Node& node) {
   for (const ValueId input : node.inputs) {
     if (!IsF32(graph, input)) return false;
   }
-  std::optional<View> x =
-      AsRows(lowering.WhereUnit(node.inputs[0], dims.size() - 1, Halo(dims.size())));
-  if (!x) x = AsRows(lowering.WhereDense(node.inputs[0]));
-  const std::optional<View> y = AsRows(lowering.Out(node.outputs[0], RowMajor(dims.size())));
-  if (!x || !y) return false;
+  const std::optional<View> x = RowsOf(lowering, node.inputs[0]);
+  const std::optional<Epilogue> epilogue = RowEpilogue(lowering, group);
+  if (!x || !epilogue) return false;
   KernelWriter writer = lowering.Writer("layer_norm");
   const kernel::BufferRef from = writer.Use(*x, Access::kRead);
-  const kernel::BufferRef to = writer.Use(*y, Access::kWrite);
   RowWriter row(writer, lowering.unit().lanes, columns);
   const double epsilon = static_cast<double>(AttrOr(node, "epsilon", 1e-5F));
   const Expr scale = Float(1.0 / static_cast<double>(columns));
   Body body = writer.Loop(x->dims[0], kernel::LoopKind::kParallel, [&](const Expr& r) {
     Body inside;
     const Expr x_row = writer.Bind(Int(x->offset) + r * x->strides[0], inside);
-    const Expr y_row = writer.Bind(Int(y->offset) + r * y->strides[0], inside);
     const auto load = [&](const Expr& column, int lanes) {
       return kernel::Load(from, x_row + column, {DType::kF32, lanes});
     };
@@ -130,17 +161,12 @@ bool LowerLayerNorm(Lowering& lowering, const Node& node) {
           Expr value = (load(column, lanes) - Spread(mean, lanes)) * Spread(inverse, lanes);
           if (gain) value = std::move(value) * parameter(*gain, column, lanes);
           if (shift) value = std::move(value) + parameter(*shift, column, lanes);
-          step.push_back(
-              {kernel::Store{.buffer = to, .index = y_row + column, .value = std::move(value)}});
+          epilogue->Store(writer, InRow(r, column, lanes), std::move(value), step);
         },
         inside);
     return inside;
   });
-  const NodeId id = graph.producer(node.outputs[0]);
-  lowering.AddCall(std::move(writer), std::move(body),
-                   8.0 * static_cast<double>(ElementCount(dims)),
-                   lowering.LabelOf(std::vector{id}, "f32"));
-  lowering.Finish(node.outputs[0]);
+  AddRowCall(lowering, group, std::move(writer), std::move(body), 8);
   return true;
 }
 
@@ -151,8 +177,8 @@ bool LowerNorm(Lowering& lowering, const Group& group) {
   if (!node.domain.empty() || node.inputs.empty() || node.outputs.empty()) return false;
   const Graph& graph = lowering.graph();
   if (!IsF32(graph, node.inputs[0]) || !IsF32(graph, node.outputs[0])) return false;
-  if (node.op == "Softmax") return LowerSoftmax(lowering, node);
-  if (node.op == "LayerNormalization") return LowerLayerNorm(lowering, node);
+  if (node.op == "Softmax") return LowerSoftmax(lowering, group);
+  if (node.op == "LayerNormalization") return LowerLayerNorm(lowering, group);
   return false;
 }
 

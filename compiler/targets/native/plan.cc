@@ -16,11 +16,23 @@ namespace {
 bool HasEpilogue(const Graph& graph, NodeId id) {
   const Node& node = graph.node(id);
   if (node.domain == "msc") {
-    return node.op == "Conv" || node.op == "Gemm" || node.op == "Pool" || node.op == "Binary";
+    return node.op == "Conv" || node.op == "Gemm" || node.op == "Pool" || node.op == "Binary" ||
+           node.op == "Attention";
   }
-  constexpr std::array<std::string_view, 9> kOps = {
-      "Conv",        "ConvTranspose",     "MatMul",        "Gemm",  "MaxPool",
-      "AveragePool", "GlobalAveragePool", "GlobalMaxPool", "Resize"};
+  constexpr std::array<std::string_view, 14> kOps = {"Conv",
+                                                     "ConvTranspose",
+                                                     "MatMul",
+                                                     "Gemm",
+                                                     "MaxPool",
+                                                     "AveragePool",
+                                                     "GlobalAveragePool",
+                                                     "GlobalMaxPool",
+                                                     "Resize",
+                                                     "Softmax",
+                                                     "LayerNormalization",
+                                                     "ReduceMean",
+                                                     "ReduceMax",
+                                                     "ReduceSum"};
   return std::find(kOps.begin(), kOps.end(), node.op) != kOps.end() || IsElementwise(graph, id);
 }
 

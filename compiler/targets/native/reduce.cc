@@ -43,9 +43,10 @@ bool LowerReduce(Lowering& lowering, const Group& group) {
   if (!axis || dims.size() < 2 || ElementCount(dims) == 0) return false;
 
   const View x = lowering.WhereUnit(node.inputs[0], *axis, Halo(dims.size()));
-  const ValueId result = node.outputs[0];
+  const ValueId result = ResultOf(graph, group);
   const Dims out_dims = lowering.DimsOf(result);
-  const View y = lowering.Out(result, AxisOrder(out_dims.size()));
+  const std::vector<std::size_t> order = AxisOrder(out_dims.size());
+  const Epilogue epilogue(lowering, group, lowering.Out(result, order), order.back());
   const bool kept = out_dims.size() == dims.size();
   Dims others = dims;
   others.erase(others.begin() + static_cast<std::ptrdiff_t>(*axis));
@@ -65,7 +66,7 @@ bool LowerReduce(Lowering& lowering, const Group& group) {
         inside);
     if (mean) value = std::move(value) * Float(1 / static_cast<double>(dims[*axis]));
     const Place at{.at = kept ? whole : place.at, .axis = 0, .lanes = 1, .valid = 0};
-    StoreAt(writer, y, at, std::move(value), inside);
+    epilogue.Store(writer, at, std::move(value), inside);
   });
   lowering.AddCall(std::move(writer), std::move(body), static_cast<double>(ElementCount(dims)),
                    lowering.LabelOf(group.nodes(), "f32"));

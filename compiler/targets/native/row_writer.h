@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <limits>
 #include <utility>
 
@@ -69,16 +70,22 @@ class RowWriter {
   std::int64_t columns_;
 };
 
-/// Softmax of one row: `value` gives the entries (asked once each, in order), `store` keeps what it
-/// is given at a column, `load` reads it back.
-template <class Value, class Load, class Store>
-void WriteSoftmax(KernelWriter& writer, RowWriter& row, const Value& value, const Load& load,
-                  const Store& store, Body& body) {
+/// What the softmax of one row reads and writes.
+struct SoftmaxRow {
+  using Read = std::function<Expr(const Expr& column, int lanes)>;
+  using Write = std::function<void(const Expr& column, Expr value, Body& body)>;
+  Read value;    ///< an entry; asked once each, in order
+  Read load;     ///< what `store` kept there
+  Write store;   ///< keeps what is between the passes
+  Write finish;  ///< takes an entry of the result, once each, in order
+};
+
+inline void WriteSoftmax(KernelWriter& writer, RowWriter& row, const SoftmaxRow& of, Body& body) {
   const Expr max = row.Reduce(
       kernel::Op::kReduceMax, -std::numeric_limits<double>::infinity(),
       [&](const Expr& column, int lanes, Body& step) {
-        const Expr x = writer.Bind(value(column, lanes), step);
-        store(column, x, step);
+        const Expr x = writer.Bind(of.value(column, lanes), step);
+        of.store(column, x, step);
         return x;
       },
       body);
@@ -86,15 +93,17 @@ void WriteSoftmax(KernelWriter& writer, RowWriter& row, const Value& value, cons
       kernel::Op::kReduceAdd, 0,
       [&](const Expr& column, int lanes, Body& step) {
         const Expr e = writer.Bind(
-            kernel::Unary(kernel::Op::kExp, load(column, lanes) - Spread(max, lanes)), step);
-        store(column, e, step);
+            kernel::Unary(kernel::Op::kExp, of.load(column, lanes) - Spread(max, lanes)), step);
+        of.store(column, e, step);
         return e;
       },
       body);
   const Expr inverse = writer.Bind(kernel::Binary(kernel::Op::kDiv, kernel::Float(1), sum), body);
-  row.Each([&](const Expr& column, int lanes,
-               Body& step) { store(column, load(column, lanes) * Spread(inverse, lanes), step); },
-           body);
+  row.Each(
+      [&](const Expr& column, int lanes, Body& step) {
+        of.finish(column, of.load(column, lanes) * Spread(inverse, lanes), step);
+      },
+      body);
 }
 
 }  // namespace msc::native

@@ -15,12 +15,11 @@
 #include "compiler/base/error.h"
 #include "compiler/base/rng.h"
 #include "compiler/ir/text.h"
-#include "compiler/kernel/eval.h"
 #include "compiler/kernel/print.h"
-#include "compiler/kernel/verify.h"
 #include "compiler/ops/op.h"
 #include "compiler/targets/native/native.h"
 #include "compiler/targets/target.h"
+#include "tests/compiler/targets/native/interpreted.h"
 #include "tests/support/seeds.h"
 
 namespace msc::native {
@@ -73,40 +72,6 @@ TEST(NativeSchedules, HaveTheDefaultFirstAndNothingTwiceOrThatDoesNotApply) {
       EXPECT_LE(tile.columns, std::max<std::int64_t>(rows, 1)) << Name(plain);
     }
   }
-}
-
-/// What the calls of a program make of the inputs; memory starts full of NaN.
-std::vector<Tensor> Interpreted(const kernel::Program& program, const Graph& graph,
-                                const std::vector<Tensor>& inputs) {
-  using Kind = kernel::ProgramBuffer::Kind;
-  std::vector<std::vector<std::byte>> memory;
-  for (const kernel::ProgramBuffer& buffer : program.buffers) {
-    std::vector<std::byte>& bytes = memory.emplace_back(buffer.bytes, std::byte{0xff});
-    std::span<const std::byte> from;
-    if (buffer.kind == Kind::kConstant) from = buffer.constant->Raw();
-    for (std::size_t i = 0; i < inputs.size(); ++i) {
-      const bool is_input = buffer.kind == Kind::kValue && buffer.value == graph.inputs()[i];
-      if (is_input) from = inputs[i].Raw();
-    }
-    std::copy(from.begin(), from.end(), bytes.begin());
-  }
-  for (const kernel::ProgramCall& call : program.calls) {
-    std::vector<std::span<std::byte>> spans;
-    for (const std::size_t buffer : call.buffers) spans.emplace_back(memory[buffer]);
-    const kernel::KernelFunc& func = program.funcs[call.func];
-    EXPECT_EQ(kernel::Verify(func), std::vector<std::string>());
-    kernel::Evaluate(func, spans, 0, func.parallel_extent());
-  }
-  std::vector<Tensor> outputs;
-  for (const ValueId output : graph.outputs()) {
-    for (std::size_t i = 0; i < program.buffers.size(); ++i) {
-      if (program.buffers[i].kind != Kind::kValue || program.buffers[i].value != output) continue;
-      Tensor& tensor =
-          outputs.emplace_back(graph.type(output).dtype, *StaticDims(*graph.type(output).shape));
-      std::copy_n(memory[i].begin(), tensor.bytes(), tensor.MutableRaw().begin());
-    }
-  }
-  return outputs;
 }
 
 double Largest(const Tensor& wanted, const Tensor& got) {

@@ -1,0 +1,223 @@
+// Which nodes become one kernel, and that it computes what they do. Kernels are interpreted, so
+// nothing is compiled.
+
+#include <cmath>
+#include <cstdint>
+#include <ostream>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "compiler/base/rng.h"
+#include "compiler/ir/text.h"
+#include "compiler/ops/op.h"
+#include "compiler/targets/native/native.h"
+#include "compiler/targets/target.h"
+#include "tests/compiler/targets/native/interpreted.h"
+
+namespace msc::native {
+namespace {
+
+struct Fused {
+  const char* label;
+  const char* text;
+  std::vector<std::string> calls;  ///< one a kernel: its nodes by name, or what it moves
+  friend void PrintTo(const Fused& fused, std::ostream* out) { *out << fused.label; }
+};
+
+Tensor RandomTensor(const ValueType& type, std::uint64_t seed) {
+  Rng rng(seed);
+  Tensor tensor(type.dtype, *StaticDims(*type.shape));
+  if (type.dtype == DType::kF32) {
+    for (float& x : tensor.MutableValues<float>()) x = static_cast<float>(rng.Normal());
+  } else if (type.dtype == DType::kBF16) {
+    for (std::uint16_t& x : tensor.MutableValues<std::uint16_t>()) {
+      x = ToBF16(static_cast<float>(rng.Normal()));
+    }
+  } else {
+    for (std::byte& x : tensor.MutableRaw()) x = static_cast<std::byte>(rng.Below(256));
+  }
+  return tensor;
+}
+
+double ElementOf(const Tensor& tensor, std::size_t i) {
+  if (tensor.dtype() == DType::kF32) return tensor.Values<float>()[i];
+  if (tensor.dtype() == DType::kBF16) return FromBF16(tensor.Values<std::uint16_t>()[i]);
+  if (tensor.dtype() == DType::kU8) return tensor.Values<std::uint8_t>()[i];
+  return tensor.Values<std::int8_t>()[i];
+}
+
+/// One step of integers, one of bf16, or what sums of f32 lose.
+double Allowed(DType dtype, double value) {
+  if (dtype == DType::kBF16) return std::abs(value) / 128 + 1e-5;
+  return dtype == DType::kF32 ? 2e-5 * (1 + std::abs(value)) : 1;
+}
+
+class NativeFusion : public testing::TestWithParam<Fused> {};
+
+TEST_P(NativeFusion, MakesTheseKernelsWithTheSameNumbers) {
+  Graph graph = ParseGraph(GetParam().text);
+  InferTypes(graph);
+  TargetRegistry targets;
+  targets.Add(NativeKind());
+  const Target& target = targets.Get("native:isa=baseline");
+  for (const NodeId id : graph.order()) {
+    ASSERT_TRUE(target.Supports(graph, id)) << graph.node(id).name;
+  }
+  const auto program = target.GraphToKernel({.graph = &graph, .nodes = graph.order()}, {});
+  ASSERT_TRUE(program.ok());
+  std::vector<std::string> calls;
+  for (const kernel::ProgramCall& call : program.value().calls) calls.push_back(call.name);
+  EXPECT_EQ(calls, GetParam().calls);
+
+  std::vector<Tensor> inputs;
+  for (const ValueId input : graph.inputs()) {
+    inputs.push_back(RandomTensor(graph.type(input), inputs.size() + 1));
+  }
+  const std::vector<Tensor> wanted = Interpret(graph, inputs);
+  const std::vector<Tensor> got = Interpreted(program.value(), graph, inputs);
+  ASSERT_EQ(got.size(), wanted.size());
+  for (std::size_t i = 0; i < wanted.size(); ++i) {
+    ASSERT_EQ(got[i].dtype(), wanted[i].dtype());
+    ASSERT_EQ(got[i].dims(), wanted[i].dims());
+    for (std::size_t at = 0; at < static_cast<std::size_t>(wanted[i].size()); ++at) {
+      const double value = ElementOf(wanted[i], at);
+      ASSERT_NEAR(ElementOf(got[i], at), value, Allowed(wanted[i].dtype(), value))
+          << "output " << i << " at " << at;
+    }
+  }
+}
+
+const Fused kEpilogues[] = {
+    {"softmax_of_rows",
+     R"(graph g {
+  input %x : f32[2,3,11]
+  input %r : f32[11]
+  const %g : f32[11] = random 3
+  %s = Softmax(%x) @soft
+  %m = Mul(%s, %g) @scaled
+  %a = Add(%r, %m) @added
+  %y = Sigmoid(%a) @closed
+  output %y
+})",
+     {"soft+scaled+added+closed"}},
+    {"softmax_and_a_value",
+     R"(graph g {
+  input %x : f32[2,3,11]
+  input %r : f32[2,3,11]
+  %s = Softmax(%x) @soft
+  %a = Add(%r, %s) @added
+  %y = Tanh(%a) @closed
+  output %y
+})",
+     {"soft+added+closed"}},
+    {"softmax_to_bytes",
+     R"(graph g {
+  input %x : f32[5,19]
+  const %s : f32[] = [0.004]
+  const %z : u8[] = [3]
+  %p = Softmax(%x) @soft
+  %y = QuantizeLinear(%p, %s, %z) @codes
+  output %y
+})",
+     {"soft+codes"}},
+    {"softmax_read_twice",
+     R"(graph g {
+  input %x : f32[5,19]
+  %p = Softmax(%x) @soft
+  %y = Relu(%p) @one
+  %z = Neg(%p) @other
+  output %y
+  output %z
+})",
+     {"soft", "one", "other"}},
+    {"softmax_by_channels",
+     R"(graph g {
+  input %x : f32[1,3,2,7]
+  const %c : f32[3,1,1] = random 3
+  %s = Softmax(%x) @soft
+  %m = Mul(%s, %c) @scaled
+  %y = Relu(%m) @closed
+  output %y
+})",
+     {"soft", "scaled+closed"}},
+    {"softmax_into_a_part",
+     R"(graph g {
+  input %x : f32[2,3,4,8]
+  input %z : f32[2,2,4,8]
+  %s = Softmax(%x) @soft
+  %m = Neg(%s) @turned
+  %y = Concat(%m, %z) @both {axis = 1}
+  output %y
+})",
+     {"soft", "reorder s", "turned", "both", "reorder y"}},
+    {"layer_norm",
+     R"(graph g {
+  input %x : f32[2,3,18]
+  input %r : f32[2,3,18]
+  const %g : f32[18] = random 3
+  const %b : f32[18] = random 4
+  const %s : f32[] = [0.05]
+  const %z : i8[] = [-4]
+  %n = LayerNormalization(%x, %g, %b) @norm
+  %a = Add(%n, %r) @added
+  %e = msc.Gelu(%a) @closed {op = "Gelu"}
+  %y = QuantizeLinear(%e, %s, %z) @codes
+  output %y
+})",
+     {"norm+added+closed+codes"}},
+    {"layer_norm_to_bf16",
+     R"(graph g {
+  input %x : f32[6,18]
+  const %g : f32[18] = random 3
+  %n = LayerNormalization(%x, %g) @norm
+  %y = Cast(%n) @narrow {to = 16}
+  output %y
+})",
+     {"norm+narrow"}},
+    {"reduce",
+     R"(graph g {
+  input %x : f32[2,6,5]
+  input %r : f32[2,6,1]
+  input %t : f32[2,5]
+  %m = ReduceMean(%x) @mean {axes = [-1], keepdims = 1}
+  %a = Sub(%m, %r) @centred
+  %y = Relu(%a) @closed
+  %n = ReduceMax(%x) @most {axes = [1], keepdims = 0}
+  %z = Mul(%t, %n) @scaled
+  output %y
+  output %z
+})",
+     {"mean+centred+closed", "reorder x", "most+scaled"}},
+    {"reduce_in_front_of_a_window",
+     R"(graph g {
+  input %x : f32[1,4,5,6]
+  const %w : f32[3,2,3,3] = random 3
+  %m = ReduceMean(%x) @mean {axes = [1], keepdims = 1}
+  %n = ReduceMax(%x) @most {axes = [1], keepdims = 1}
+  %c = Concat(%m, %n) @both {axis = 1}
+  %y = msc.Conv(%c, %w) @conv {kernel_shape = [3, 3], strides = [1, 1], pads = [1, 1, 1, 1], dilations = [1, 1], group = 1, y_type = 1}
+  output %y
+})",
+     {"reorder x", "halo c", "mean", "most", "conv", "reorder y"}},
+    {"attention",
+     R"(graph g {
+  input %q : f32[1,5,2,6]
+  input %k : f32[1,7,2,6]
+  input %v : f32[1,7,2,9]
+  input %r : f32[1,5,2,9]
+  const %b : f32[2,1] = random 3
+  %a = msc.Attention(%q, %k, %v) @heads {scale = 0.5, q_perm = [0, 2, 1, 3], k_perm = [0, 2, 1, 3], v_perm = [0, 2, 1, 3], y_perm = [0, 2, 1, 3]}
+  %m = Mul(%a, %b) @scaled
+  %y = Add(%m, %r) @added
+  output %y
+})",
+     {"heads+scaled+added"}},
+};
+
+INSTANTIATE_TEST_SUITE_P(Epilogues, NativeFusion, testing::ValuesIn(kEpilogues),
+                         [](const auto& test) { return std::string(test.param.label); });
+
+}  // namespace
+}  // namespace msc::native

@@ -1,0 +1,53 @@
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "compiler/ir/graph.h"
+#include "compiler/ir/tensor.h"
+#include "compiler/kernel/eval.h"
+#include "compiler/kernel/program.h"
+#include "compiler/kernel/verify.h"
+
+namespace msc::native {
+
+/// What the calls of a program make of the inputs; memory starts full of NaN.
+inline std::vector<Tensor> Interpreted(const kernel::Program& program, const Graph& graph,
+                                       const std::vector<Tensor>& inputs) {
+  using Kind = kernel::ProgramBuffer::Kind;
+  std::vector<std::vector<std::byte>> memory;
+  for (const kernel::ProgramBuffer& buffer : program.buffers) {
+    std::vector<std::byte>& bytes = memory.emplace_back(buffer.bytes, std::byte{0xff});
+    std::span<const std::byte> from;
+    if (buffer.kind == Kind::kConstant) from = buffer.constant->Raw();
+    for (std::size_t i = 0; i < inputs.size(); ++i) {
+      const bool is_input = buffer.kind == Kind::kValue && buffer.value == graph.inputs()[i];
+      if (is_input) from = inputs[i].Raw();
+    }
+    std::copy(from.begin(), from.end(), bytes.begin());
+  }
+  for (const kernel::ProgramCall& call : program.calls) {
+    std::vector<std::span<std::byte>> spans;
+    for (const std::size_t buffer : call.buffers) spans.emplace_back(memory[buffer]);
+    const kernel::KernelFunc& func = program.funcs[call.func];
+    EXPECT_EQ(kernel::Verify(func), std::vector<std::string>());
+    kernel::Evaluate(func, spans, 0, func.parallel_extent());
+  }
+  std::vector<Tensor> outputs;
+  for (const ValueId output : graph.outputs()) {
+    for (std::size_t i = 0; i < program.buffers.size(); ++i) {
+      if (program.buffers[i].kind != Kind::kValue || program.buffers[i].value != output) continue;
+      Tensor& tensor =
+          outputs.emplace_back(graph.type(output).dtype, *StaticDims(*graph.type(output).shape));
+      std::copy_n(memory[i].begin(), tensor.bytes(), tensor.MutableRaw().begin());
+    }
+  }
+  return outputs;
+}
+
+}  // namespace msc::native
