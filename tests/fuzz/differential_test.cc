@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <filesystem>
 #include <map>
+#include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -81,6 +83,62 @@ TEST_F(Differential, TargetsAgreeOnTheCorpus) {
       ExpectAgreement(graph, {.target = target});
       ExpectAgreement(graph, {.target = target, .precision_seed = 1});
     }
+  }
+}
+
+/// Relu, whose first element is one too large.
+class WrongInOnePlace final : public Target {
+ private:
+  [[nodiscard]] const TargetFacts& DoFacts() const noexcept override { return facts_; }
+  [[nodiscard]] bool DoSupports(const Graph& graph, NodeId id) const override {
+    return graph.node(id).Is("Relu");
+  }
+  [[nodiscard]] std::optional<Failure> DoGraphToRuntime(const Region& region,
+                                                        const TargetOptions& /*options*/,
+                                                        ExecutableBuilder& builder) const override {
+    const Graph& graph = *region.graph;
+    for (const NodeId id : region.nodes) {
+      const Node& node = graph.node(id);
+      const BufferId from = builder.BufferOf(node.inputs[0]);
+      const BufferId to = builder.BufferOf(node.outputs[0]);
+      const auto count =
+          static_cast<std::size_t>(ElementCount(*StaticDims(*graph.type(node.outputs[0]).shape)));
+      const auto run = [from, to, count](const StepContext& context) {
+        const auto* const x = reinterpret_cast<const float*>(context.At(from));
+        auto* const y = reinterpret_cast<float*>(context.At(to));
+        for (std::size_t i = 0; i < count; ++i) y[i] = std::max(x[i], 0.0F);
+        y[0] += 1;
+      };
+      builder.AddStep({.name = node.name,
+                       .target = facts_.name,
+                       .nodes = {node.name},
+                       .precision = "f32",
+                       .reads = {from},
+                       .writes = {to},
+                       .run = run});
+    }
+    return std::nullopt;
+  }
+  TargetFacts facts_{.name = "wrong", .device = "cpu", .version = "1"};
+};
+
+TEST_F(Differential, SeesOneWrongElementOfANarrowModel) {
+  registry_.Add(
+      "wrong", +[]() -> std::unique_ptr<Target> { return std::make_unique<WrongInOnePlace>(); });
+  Graph graph = ParseGraph(R"(graph g {
+  input %x : f32[1,3,14,14]
+  const %w : f32[8,3,3,3] = random 3
+  const %s : f32[] = [0.1]
+  %c = Conv(%x, %w) @conv {pads = [1, 1, 1, 1]}
+  %d = Mul(%c, %s)
+  %y = Relu(%d)
+  output %y
+})");
+  InferTypes(graph);
+  for (const std::uint64_t precisions : {1, 2, 3, 4}) {  // the precision of the layer is drawn
+    const Variant variant{.target = "wrong", .precision_seed = precisions};
+    EXPECT_NE(Disagreement(graph, variant, registry_), std::nullopt) << ToString(variant);
+    ExpectAgreement(graph, {.target = "reference", .precision_seed = precisions});
   }
 }
 

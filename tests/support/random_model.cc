@@ -11,87 +11,32 @@
 #include <utility>
 #include <vector>
 
-#include "compiler/base/rng.h"
-#include "compiler/ops/op.h"
+#include "tests/support/model_writer.h"
+#include "tests/support/random_blocks.h"
 
 namespace msc {
 namespace {
 
-using Ints = std::vector<std::int64_t>;
-
 /// Adds one operator after another to the values that there are.
-class Grower {
+class Grower : ModelWriter {
  public:
-  explicit Grower(std::uint64_t seed) : rng_(seed), graph_("random") {}
+  using ModelWriter::ModelWriter;
 
   Graph Grow(const RandomModelOptions& options) {
     AddInputs();
     const std::int64_t nodes = From(options.least_nodes, options.most_nodes);
     // Most operators do not fit most values: another is tried.
-    for (int tries = 0; std::ssize(graph_.order()) < nodes && tries < 1000; ++tries) AddSome();
-    for (const ValueId value : graph_.values()) {
-      const bool made = graph_.producer(value) != kNoNode;
-      if (made && (graph_.uses(value).empty() || OneIn(12))) graph_.AddOutput(value);
+    for (int tries = 0; std::ssize(graph().order()) < nodes && tries < 1000; ++tries) AddSome();
+    for (const ValueId value : graph().values()) {
+      const bool made = graph().producer(value) != kNoNode;
+      if (made && (graph().uses(value).empty() || OneIn(12))) graph().AddOutput(value);
     }
-    return std::move(graph_);
+    return std::move(graph());
   }
 
  private:
-  std::int64_t From(std::int64_t least, std::int64_t most) {
-    return least +
-           static_cast<std::int64_t>(rng_.Below(static_cast<std::uint64_t>(most - least + 1)));
-  }
-  bool OneIn(std::int64_t n) { return From(1, n) == 1; }
-  template <class T>
-  T Of(const std::vector<T>& list) {
-    return list[rng_.Below(list.size())];
-  }
-
-  Dims DimsOf(ValueId value) const { return *StaticDims(*graph_.type(value).shape); }
   static std::int64_t Product(const Dims& dims) {
     return std::accumulate(dims.begin(), dims.end(), std::int64_t{1}, std::multiplies<>());
-  }
-
-  /// Normal with the deviation `scale` around `middle`.
-  ValueId Constant(const Dims& dims, double scale, double middle = 0) {
-    Tensor tensor(DType::kF32, dims);
-    for (float& x : tensor.MutableValues<float>()) {
-      x = static_cast<float>(middle + scale * rng_.Normal());
-    }
-    return graph_.AddConstant(graph_.FreeValueName("w"), std::move(tensor));
-  }
-  ValueId Positive(const Dims& dims) {
-    Tensor tensor(DType::kF32, dims);
-    for (float& x : tensor.MutableValues<float>()) x = static_cast<float>(0.5 + rng_.Uniform());
-    return graph_.AddConstant(graph_.FreeValueName("v"), std::move(tensor));
-  }
-  ValueId Integers(const Ints& list) {
-    Tensor tensor(DType::kI64, {std::ssize(list)});
-    std::ranges::copy(list, tensor.MutableValues<std::int64_t>().begin());
-    return graph_.AddConstant(graph_.FreeValueName("i"), std::move(tensor));
-  }
-  ValueId Scalar(double x) {
-    Tensor tensor(DType::kF32, {});
-    tensor.MutableValues<float>()[0] = static_cast<float>(x);
-    return graph_.AddConstant(graph_.FreeValueName("s"), std::move(tensor));
-  }
-
-  /// The first `absent` of the outputs are left out.
-  void Add(const std::string& op, std::vector<ValueId> inputs, AttrMap attrs = {},
-           std::size_t outputs = 1, std::size_t absent = 0) {
-    Node node;
-    node.name = graph_.FreeNodeName(op);
-    node.op = op;
-    node.inputs = std::move(inputs);
-    node.attrs = std::move(attrs);
-    std::vector<ValueId> made;
-    for (std::size_t i = absent; i < outputs; ++i) {
-      made.push_back(graph_.AddValue(graph_.FreeValueName("x"), ValueType{}));
-    }
-    node.outputs.assign(absent, kNoValue);
-    node.outputs.insert(node.outputs.end(), made.begin(), made.end());
-    InferNodeTypes(graph_, graph_.AddNode(std::move(node)));
-    live_.insert(live_.end(), made.begin(), made.end());
   }
 
   void AddInputs() {
@@ -103,16 +48,16 @@ class Grower {
       ValueType type;
       type.dtype = DType::kF32;
       type.shape = ToShape(dims);
-      live_.push_back(graph_.AddInput("in" + std::to_string(i), std::move(type)));
+      live().push_back(graph().AddInput("in" + std::to_string(i), std::move(type)));
     }
   }
 
   /// One of the values, the newest more often: chains are what fusion works on.
-  ValueId Pick() { return OneIn(2) ? live_.back() : Of(live_); }
+  ValueId Pick() { return OneIn(2) ? live().back() : Of(live()); }
   /// One of the others with these dims.
   std::optional<ValueId> PickLike(const Dims& dims, ValueId other) {
     std::vector<ValueId> fitting;
-    for (const ValueId value : live_) {
+    for (const ValueId value : live()) {
       if (value != other && DimsOf(value) == dims) fitting.push_back(value);
     }
     if (fitting.empty()) return std::nullopt;
@@ -123,7 +68,7 @@ class Grower {
     const ValueId x = Pick();
     const Dims dims = DimsOf(x);
     const bool image = dims.size() == 4;
-    switch (From(0, 24)) {
+    switch (From(0, 27)) {
       case 0:
       case 1:
       case 2:
@@ -164,6 +109,12 @@ class Grower {
         return OneIn(2) ? AddReduce(x, dims) : AddSoftmax(x, dims);
       case 23:
         return AddLstm(x, dims);
+      case 24:
+        return AddGelu(*this, x);
+      case 25:
+      case 26:
+        return dims.size() == 3 && Product(dims) <= 4000 ? AddAttention(*this, x)
+                                                         : AddReduce(x, dims);
       default:
         return AddPad(x, dims);
     }
@@ -218,9 +169,16 @@ class Grower {
     const std::int64_t kernel = From(1, 3);
     const std::int64_t stride = From(1, 2);
     const std::int64_t out = From(1, 9);
-    Add("ConvTranspose",
-        {x, Constant({dims[1], out, kernel, kernel}, 1 / std::sqrt(static_cast<double>(dims[1])))},
-        {{"kernel_shape", Ints{kernel, kernel}}, {"strides", Ints{stride, stride}}});
+    const std::int64_t group = dims[1] % 2 == 0 && OneIn(3) ? 2 : 1;
+    std::vector<ValueId> inputs = {
+        x, Constant({dims[1], out, kernel, kernel}, 1 / std::sqrt(static_cast<double>(dims[1])))};
+    if (OneIn(2)) inputs.push_back(Constant({out * group}, 0.3));
+    const Ints pads = kernel > 1 && OneIn(2) ? Ints{1, 0, 0, 1} : Ints{0, 0, 0, 0};
+    Add("ConvTranspose", std::move(inputs),
+        {{"kernel_shape", Ints{kernel, kernel}},
+         {"strides", Ints{stride, stride}},
+         {"pads", pads},
+         {"group", group}});
   }
 
   void AddBatchNorm(ValueId x, const Dims& dims) {
@@ -231,6 +189,7 @@ class Grower {
 
   void AddLayerNorm(ValueId x, const Dims& dims) {
     if (dims.back() < 4) return;
+    if (OneIn(2)) return AddWrittenLayerNorm(*this, x);
     Add("LayerNormalization", {x, Positive({dims.back()}), Constant({dims.back()}, 0.3)},
         {{"axis", std::int64_t{-1}}, {"epsilon", 0.1F}});
   }
@@ -250,10 +209,11 @@ class Grower {
   void AddResize(ValueId x, const Dims& dims) {
     if (dims[2] * dims[3] > 100) return;
     Tensor scales(DType::kF32, {4});
-    const float factor = static_cast<float>(From(2, 3));
-    std::ranges::copy(std::vector<float>{1, 1, factor, factor},
+    const bool smaller = dims[2] > 3 && dims[3] > 3 && OneIn(4);
+    const float factor = smaller ? 0.5F : static_cast<float>(From(2, 3));
+    std::ranges::copy(std::vector<float>{1, 1, factor, OneIn(3) ? 1 : factor},
                       scales.MutableValues<float>().begin());
-    const ValueId constant = graph_.AddConstant(graph_.FreeValueName("f"), std::move(scales));
+    const ValueId constant = graph().AddConstant(graph().FreeValueName("f"), std::move(scales));
     if (OneIn(2)) {
       Add("Resize", {x, kNoValue, constant},
           {{"mode", std::string("nearest")},
@@ -261,7 +221,7 @@ class Grower {
            {"nearest_mode", std::string("floor")}});
     } else {
       Add("Resize", {x, kNoValue, constant},
-          {{"mode", std::string("linear")},
+          {{"mode", std::string(OneIn(4) ? "cubic" : "linear")},
            {"coordinate_transformation_mode",
             std::string(OneIn(2) ? "half_pixel" : "align_corners")}});
     }
@@ -270,7 +230,7 @@ class Grower {
   /// x * factor(x), which the recognizers look for as one operator.
   void AddGate(ValueId x, const std::string& gate) {
     Add(gate, {x});
-    Add("Mul", {x, live_.back()});
+    Add("Mul", {x, live().back()});
   }
 
   void AddUnary(ValueId x) {
@@ -280,7 +240,7 @@ class Grower {
       case 2:
         return Add("Relu", {x});
       case 3:
-        return Add("Clip", {x, Scalar(-rng_.Uniform()), Scalar(1 + 5 * rng_.Uniform())});
+        return Add("Clip", {x, Scalar(-Uniform()), Scalar(1 + 5 * Uniform())});
       case 4:
         return Add("Sigmoid", {x});
       case 5:
@@ -322,7 +282,7 @@ class Grower {
   void AddConcat(ValueId x, const Dims& dims) {
     const std::int64_t axis = OneIn(3) ? From(0, std::ssize(dims) - 1) : 1;
     std::vector<ValueId> fitting;
-    for (const ValueId value : live_) {
+    for (const ValueId value : live()) {
       Dims other = DimsOf(value);
       if (other.size() != dims.size()) continue;
       other[static_cast<std::size_t>(axis)] = dims[static_cast<std::size_t>(axis)];
@@ -353,7 +313,7 @@ class Grower {
   void AddTranspose(ValueId x, const Dims& dims) {
     Ints perm(dims.size());
     std::iota(perm.begin(), perm.end(), 0);
-    for (std::size_t i = perm.size(); i > 1; --i) std::swap(perm[i - 1], perm[rng_.Below(i)]);
+    Shuffle(perm);
     Add("Transpose", {x}, {{"perm", perm}});
   }
 
@@ -379,11 +339,11 @@ class Grower {
     }
     if (dims.size() == 3 && OneIn(4)) {
       Add("Transpose", {x}, {{"perm", Ints{0, 2, 1}}});
-      Add("MatMul", {x, live_.back()});
-      return Add("Mul", {live_.back(), Scalar(scale)});
+      Add("MatMul", {x, live().back()});
+      return Add("Mul", {live().back(), Scalar(scale)});
     }
     Add("MatMul", {x, Constant({k, n}, scale)});
-    if (OneIn(2)) Add("Add", {live_.back(), Constant({n}, 0.3)});
+    if (OneIn(2)) Add("Add", {live().back(), Constant({n}, 0.3)});
   }
 
   void AddSoftmax(ValueId x, const Dims& dims) {
@@ -412,10 +372,20 @@ class Grower {
 
   void AddReduce(ValueId x, const Dims& dims) {
     if (dims.size() < 3) return;
-    const std::string op = Of<std::string>({"ReduceMean", "ReduceMean", "ReduceMax"});
-    Ints axes = {From(1, std::ssize(dims) - 1)};
+    const std::string op = Of<std::string>(
+        {"ReduceMean", "ReduceMean", "ReduceMax", "ReduceMin", "ReduceL2", "ReduceSum"});
+    Ints axes = {From(0, std::ssize(dims) - 1)};
+    if (OneIn(3)) axes = {1, -1};
     if (dims.size() == 4 && OneIn(2)) axes = {2, 3};
-    Add(op, {x}, {{"axes", axes}, {"keepdims", std::int64_t{OneIn(2) ? 1 : 0}}});
+    // Two dimensions remain: other operators count on them.
+    const bool keep = dims.size() < axes.size() + 2 || OneIn(2);
+    AttrMap attrs = {{"keepdims", std::int64_t{keep ? 1 : 0}}};
+    if (op == "ReduceSum") {
+      Add(op, {x, Integers(axes)}, std::move(attrs));
+      return Add("Mul", {live().back(), Scalar(0.1)});
+    }
+    attrs["axes"] = axes;
+    Add(op, {x}, std::move(attrs));
   }
 
   void AddPad(ValueId x, const Dims& dims) {
@@ -423,10 +393,6 @@ class Grower {
     const std::int64_t by = From(1, 2);
     Add("Pad", {x, Integers({0, 0, by, From(0, 1), 0, 0, 0, by})});
   }
-
-  Rng rng_;
-  Graph graph_;
-  std::vector<ValueId> live_;
 };
 
 }  // namespace

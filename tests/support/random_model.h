@@ -12,9 +12,9 @@ struct RandomModelOptions {
 };
 
 /// A graph of f32 operators that infers, runs and keeps its values near 1: convolutions of all
-/// kinds, matrix products, LSTMs, pools, normalisations, elementwise chains, joins, splits and
-/// rearrangements over small odd sizes, with values read several times and several outputs. Every
-/// type is static. The same seed gives the same graph.
+/// kinds, matrix products, attention, LSTMs, pools, reductions, normalisations, GELU, elementwise
+/// chains, joins, splits and rearrangements over small odd sizes, with values read several times
+/// and several outputs. Every type is static. The same seed gives the same graph.
 [[nodiscard]] Graph RandomModel(std::uint64_t seed, const RandomModelOptions& options = {});
 
 }  // namespace msc
