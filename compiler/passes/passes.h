@@ -59,6 +59,14 @@ bool FuseOpsFor(Graph& graph, const Takes& takes);
 /// bf16->f32 followed by Cast f32->bf16: removes the pair. Exact.
 bool CancelRequantization(Graph& graph);
 
+/// QLinearConv and QLinearMatMul (ONNX operator pages, opset 10) with constant scales and zero
+/// points: DequantizeLinear of the operands, Conv or MatMul of the same name, QuantizeLinear, which
+/// is what fusion and targets know. A bias of int32 gets the step of the sums, x_scale * w_scale;
+/// constant weights of u8 become i8, 128 lower with their zero points. Sums are then rounded in f32
+/// instead of exactly, so that a value on an edge may be a step apart. A Conv of computed weights
+/// stays, and so do scales of rows.
+bool LiftIntegerLayers(Graph& graph);
+
 /// Writes out functions as the one ONNX operator that they are: Clip(x + a, 0, b) / b as
 /// HardSigmoid, x * HardSigmoid(x, 1/6, 1/2), and the same written out, as HardSwish (ONNX pages
 /// HardSigmoid-6, HardSwish-14).

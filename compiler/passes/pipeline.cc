@@ -32,6 +32,7 @@ std::vector<Pass> CanonicalPasses() {
   return {
       {"remove_identities", RemoveIdentities},
       {"fold_constants", FoldConstants},
+      {"lift_integer_layers", LiftIntegerLayers},
       {"fold_batch_norm", FoldBatchNorm},
       {"fold_into_next_layer", FoldIntoNextLayer},
       {"recognize_activations", RecognizeActivations},

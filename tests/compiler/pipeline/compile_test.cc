@@ -10,6 +10,7 @@
 #include "compiler/base/rng.h"
 #include "compiler/ir/text.h"
 #include "compiler/ops/op.h"
+#include "compiler/passes/passes.h"
 #include "compiler/pipeline/batch.h"
 #include "compiler/pipeline/calibrate.h"
 #include "compiler/pipeline/samples.h"
@@ -102,6 +103,60 @@ TEST(Compile, LeavesNoDoubtThatInt8RunsAsIntegers) {
   int int8_steps = 0;
   for (const Step& step : built.value().steps()) int8_steps += step.precision == "int8" ? 1 : 0;
   EXPECT_GE(int8_steps, 3) << "two convolutions and a matrix product";
+}
+
+// As ONNX Runtime's tools write a quantized model in operators of integers.
+TEST(Compile, RunsLayersOfIntegersWholeOnFastTargets) {
+  Graph graph = ParseGraph(R"(graph integers {
+    input %x : f32[1,3,8,8]
+    const %xs : f32[] = [0.03]
+    const %xz : u8[] = [120]
+    const %w1 : i8[8,3,3,3] = random 1
+    const %s1 : f32[8] = [0.003, 0.002, 0.004, 0.003, 0.001, 0.005, 0.002, 0.003]
+    const %z : i8[] = [0]
+    const %b1 : i32[8] = random 2
+    const %cs : f32[] = [0.1]
+    const %cz : u8[] = [0]
+    const %w2 : u8[8,8,3,3] = random 3
+    const %s2 : f32[] = [0.002]
+    const %z2 : u8[] = [128]
+    const %w3 : i8[8,5] = random 4
+    const %ys : f32[] = [0.2]
+    const %yz : u8[] = [128]
+    %q = QuantizeLinear(%x, %xs, %xz)
+    %c = QLinearConv(%q, %xs, %xz, %w1, %s1, %z, %cs, %cz, %b1) @conv1 {pads = [1, 1, 1, 1]}
+    %d = QLinearConv(%c, %cs, %cz, %w2, %s2, %z2, %cs, %cz) @conv2 {strides = [2, 2]}
+    %e = DequantizeLinear(%d, %cs, %cz)
+    %p = GlobalAveragePool(%e)
+    %f = Flatten(%p)
+    %g = QuantizeLinear(%f, %cs, %cz)
+    %m = QLinearMatMul(%g, %cs, %cz, %w3, %s2, %z, %ys, %yz) @fc
+    %y = DequantizeLinear(%m, %ys, %yz)
+    output %y
+  })");
+  InferTypes(graph);
+  const std::vector<Tensor> inputs = {RandomTensor({1, 3, 8, 8}, 9)};
+  const std::vector<Tensor> wanted = Interpret(graph, inputs);
+  Canonicalize(graph);
+  const TargetRegistry targets = Targets();
+  for (const std::string target : {"native", "onednn"}) {
+    SCOPED_TRACE(target);
+    if (targets.absent().contains(target)) continue;
+    Strategy strategy;
+    strategy.target = target;
+    Result<Executable> built = Compile(graph, strategy, targets, {});
+    ASSERT_TRUE(built.ok()) << built.failure().detail;
+    int int8_steps = 0;
+    for (const Step& step : built.value().steps()) {
+      EXPECT_EQ(step.target, target) << step.name;
+      int8_steps += step.precision == "int8" ? 1 : 0;
+    }
+    EXPECT_GE(int8_steps, 3) << "two convolutions and a matrix product";
+    const std::vector<Tensor> got = built.value().Run(inputs);
+    for (std::size_t i = 0; i < 5; ++i) {
+      EXPECT_NEAR(got[0].Values<float>()[i], wanted[0].Values<float>()[i], 0.2F + 1e-5F);
+    }
+  }
 }
 
 TEST(Compile, BindsAnUnnamedSymbolToOne) {
