@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "compiler/base/error.h"
+#include "compiler/passes/rewrite.h"
 #include "compiler/runtime/threads.h"
 #include "compiler/targets/options.h"
 
@@ -47,6 +48,26 @@ void Run(const Plan& plan, const float* a, const float* b, float* y, int threads
   });
 }
 
+// 4. A pass of its own, in the form of compiler/passes/pass.h: what others write as Max(x, 0) is
+// the Relu that this target computes.
+bool WriteMaxAsRelu(Graph& graph) {
+  return Sweep(graph, [&](NodeId id) {
+    const Node& node = graph.node(id);
+    if (!node.Is("Max") || node.inputs.size() != 2) return false;
+    const TensorPtr zero = graph.constant(node.inputs[1]);
+    if (!zero || zero->dtype() != DType::kF32 || zero->size() != 1 || zero->Values<float>()[0] != 0)
+      return false;
+    const ValueId x = node.inputs[0];
+    const ValueType type = graph.type(node.outputs[0]);
+    if (graph.type(x).shape != type.shape || IsCaptured(graph, node.outputs[0])) return false;
+    Node relu;
+    relu.op = "Relu";
+    relu.inputs = {x};
+    ReplaceChain(graph, std::vector{id}, std::move(relu));
+    return true;
+  });
+}
+
 class ExampleTarget final : public Target {
  public:
   explicit ExampleTarget(const ExampleOptions& options) : options_(options) {}
@@ -59,8 +80,12 @@ class ExampleTarget final : public Target {
   [[nodiscard]] std::optional<Failure> DoGraphToRuntime(const Region& region,
                                                         const TargetOptions& options,
                                                         ExecutableBuilder& builder) const override;
+  [[nodiscard]] std::vector<Pass> DoPasses(PassPhase phase) const override {
+    if (phase != PassPhase::kBeforeLowering) return {};
+    return {{"write_max_as_relu", WriteMaxAsRelu}};
+  }
 
-  // 4. Facts: the version enters cache keys, so it changes when results or speed may.
+  // 5. Facts: the version enters cache keys, so it changes when results or speed may.
   TargetFacts facts_{.name = "example", .device = "cpu", .version = "1"};
   ExampleOptions options_;
 };
@@ -72,7 +97,7 @@ bool MayOverwrite(const Region& region, ValueId value) {
   return made_by != region.nodes.end() && graph.uses(value).size() == 1 && !graph.IsOutput(value);
 }
 
-// 5. Lowering: one step a node, over the dense buffers of its values.
+// 6. Lowering: one step a node, over the dense buffers of its values.
 std::optional<Failure> ExampleTarget::DoGraphToRuntime(const Region& region,
                                                        const TargetOptions& options,
                                                        ExecutableBuilder& builder) const {
@@ -104,7 +129,7 @@ std::optional<Failure> ExampleTarget::DoGraphToRuntime(const Region& region,
   return std::nullopt;
 }
 
-// 6. A factory. Where a library or device is missing it throws UserError saying so.
+// 7. A factory. Where a library or device is missing it throws UserError saying so.
 std::unique_ptr<Target> MakeExample(const ExampleOptions& options) {
   return std::make_unique<ExampleTarget>(options);
 }
