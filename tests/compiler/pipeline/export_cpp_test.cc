@@ -2,7 +2,10 @@
 
 #include <cstdlib>
 #include <filesystem>
+#include <memory>
+#include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -58,9 +61,9 @@ class ExportsCpp : public testing::Test {
     return ExportCpp(graph, strategy, targets_, {&input, 1}, {.isas = isas, .bindings = {}},
                      folder_);
   }
-  std::string Refusal(const Graph& graph) {
+  std::string Refusal(const Graph& graph, const std::vector<Isa>& isas = {}) {
     try {
-      (void)Export(graph);
+      (void)Export(graph, {}, isas);
     } catch (const UserError& error) {
       return error.what();
     }
@@ -92,6 +95,57 @@ TEST_F(ExportsCpp, AQuantizedModel) {
   EXPECT_NE(ReadFile(folder_ + "/kernels_baseline.cc").find("dot4"), std::string::npos);
   ASSERT_EQ(Run("cmake -S . -B build && cmake --build build"), 0) << ReadFile(folder_ + "/log");
   EXPECT_EQ(Run("ctest --test-dir build"), 0) << ReadFile(folder_ + "/log");
+}
+
+/// native, or, where `wrong`, one whose kernels compute with weights of another sign.
+class WrongNative final : public Target {
+ public:
+  WrongNative(const Target& native, bool wrong) : native_(native), wrong_(wrong) {}
+
+ private:
+  [[nodiscard]] const TargetFacts& DoFacts() const noexcept override { return native_.facts(); }
+  [[nodiscard]] bool DoSupports(const Graph& graph, NodeId node) const override {
+    return native_.Supports(graph, node);
+  }
+  [[nodiscard]] bool DoWantsFusedOps() const override { return true; }
+  [[nodiscard]] Result<kernel::Program> DoGraphToKernel(
+      const Region& region, const TargetOptions& options) const override {
+    Graph graph = *region.graph;
+    for (const ValueId id : graph.constants()) {
+      if (!wrong_ || graph.constant(id)->dtype() != DType::kF32) continue;
+      Tensor turned = *graph.constant(id);
+      for (float& x : turned.MutableValues<float>()) x = -x;
+      graph.SetConstant(id, std::make_shared<const Tensor>(std::move(turned)));
+    }
+    return native_.GraphToKernel({.graph = &graph, .nodes = region.nodes}, options);
+  }
+  [[nodiscard]] Result<std::shared_ptr<const kernel::Module>> DoKernelToRuntime(
+      std::span<const kernel::KernelFunc> funcs) const override {
+    return native_.KernelToRuntime(funcs);
+  }
+  const Target& native_;
+  bool wrong_;
+};
+
+TEST_F(ExportsCpp, NothingWhereAVariantIsWrong) {
+  if (!Runs(*ParseIsa("avx2"), DetectIsa())) GTEST_SKIP() << "this CPU has no AVX2";
+  TargetRegistry real;
+  RegisterAllTargets(real);
+  for (const std::string wrong : {"avx2", "baseline"}) {
+    targets_ = TargetRegistry();
+    targets_.Add({.name = "native",
+                  .options = {},
+                  .make = [&real, wrong](OptionMap& options) -> std::unique_ptr<Target> {
+                    const std::string isa = options.at("isa");
+                    return std::make_unique<WrongNative>(real.Get("native:isa=" + isa),
+                                                         isa == wrong);
+                  }});
+    const std::string why = Refusal(Net("Tanh(%g) @last"), {*ParseIsa("avx2"), Isa{}});
+    EXPECT_TRUE(why.starts_with("kernels for " + wrong + " and the reference kernels differ"))
+        << why;
+    EXPECT_TRUE(why.ends_with("rounding explains 0.001, so nothing was written")) << why;
+    EXPECT_FALSE(fs::exists(folder_));
+  }
 }
 
 TEST_F(ExportsCpp, NothingWhereAnOperatorHasNoKernel) {
