@@ -2,7 +2,6 @@
 #include <utility>
 
 #include "compiler/targets/native/math.h"
-#include "compiler/targets/native/operands.h"
 #include "compiler/targets/native/quantize.h"
 #include "compiler/targets/native/rules.h"
 
@@ -40,25 +39,14 @@ bool LowerElementwise(Lowering& lowering, const Group& group) {
   const View out = lowering.Out(result, OrderOf(lowering, node, dims));
   const std::size_t axis = InnermostOf(out);
 
-  std::vector<View> operands = OperandsOf(lowering, group.anchor, dims, axis, kNoFlow);
-  Epilogue epilogue(lowering, group, out, axis);
-  const std::size_t mine = epilogue.views().size();
-  std::vector<View> all = epilogue.views();
-  all.insert(all.end(), operands.begin(), operands.end());
-  all = JoinAxes(all);
-  operands.assign(all.begin() + static_cast<std::ptrdiff_t>(mine), all.end());
-  all.resize(mine);
-  epilogue.SetViews(std::move(all));
+  Chain chain(lowering, group, out, axis);
+  chain.SetViews(JoinAxes(chain.views()));
 
   KernelWriter writer = lowering.Writer("elementwise");
   // A part of one channel between the channels of others has no neighbours side by side.
-  const int lanes = epilogue.out().strides.back() == 1 ? lowering.unit().lanes : 1;
-  Body body = LoopOver(writer, epilogue.out().dims, lanes, [&](const Place& place, Body& inner) {
-    std::vector<Expr> values;
-    for (const View& view : operands) values.push_back(LoadAt(writer, view, place));
-    Expr value = ElementwiseOf(writer, graph, group.anchor, values, inner);
-    epilogue.Store(writer, place, std::move(value), inner);
-  });
+  const int lanes = chain.out().strides.back() == 1 ? lowering.unit().lanes : 1;
+  Body body = LoopOver(writer, chain.out().dims, lanes,
+                       [&](const Place& place, Body& inner) { chain.Store(writer, place, inner); });
   lowering.AddCall(
       std::move(writer), std::move(body),
       static_cast<double>(ElementCount(dims)) * static_cast<double>(1 + group.followers.size()),

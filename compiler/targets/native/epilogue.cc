@@ -8,9 +8,25 @@
 #include "compiler/targets/native/quantize.h"
 
 namespace msc::native {
+namespace {
+
+std::optional<std::vector<View>> Mapped(
+    const std::vector<View>& views, const std::function<std::optional<View>(const View&)>& map) {
+  std::vector<View> mapped;
+  for (const View& view : views) {
+    std::optional<View> to = map(view);
+    if (!to) return std::nullopt;
+    mapped.push_back(*std::move(to));
+  }
+  return mapped;
+}
+
+}  // namespace
 
 std::vector<NodeId> Group::nodes() const {
-  std::vector<NodeId> all{anchor};
+  std::vector<NodeId> all;
+  if (!prologue.empty()) all = prologue.front().nodes();
+  all.push_back(anchor);
   for (const Follower& follower : followers) all.push_back(follower.node);
   return all;
 }
@@ -97,13 +113,9 @@ void Epilogue::AddScales(Lowering& lowering, const Node& node, std::size_t axis)
 }
 
 bool Epilogue::Remap(const std::function<std::optional<View>(const View&)>& map) {
-  std::vector<View> mapped;
-  for (const View& view : views_) {
-    std::optional<View> to = map(view);
-    if (!to) return false;
-    mapped.push_back(*std::move(to));
-  }
-  views_ = std::move(mapped);
+  std::optional<std::vector<View>> mapped = Mapped(views_, map);
+  if (!mapped) return false;
+  views_ = *std::move(mapped);
   return true;
 }
 
@@ -124,7 +136,7 @@ Expr Epilogue::Finished(KernelWriter& writer, const Place& place, Expr value, Bo
   return Quantized(std::move(value), fused_.y, unit_, fused_.y_type);
 }
 
-void Epilogue::Store(KernelWriter& writer, const Place& place, Expr value, Body& body) const {
+Expr Epilogue::ValueOf(KernelWriter& writer, const Place& place, Expr value, Body& body) const {
   const auto load = [&](std::size_t view) { return LoadAt(writer, views_[view], place); };
   if (!IsQuantized(value->type.dtype)) value = Finished(writer, place, std::move(value), body);
   for (const Step& step : steps_) {
@@ -134,7 +146,48 @@ void Epilogue::Store(KernelWriter& writer, const Place& place, Expr value, Body&
     }
     value = ElementwiseOf(writer, graph_, step.node, operands, body);
   }
-  StoreAt(writer, views_.front(), place, std::move(value), body);
+  return value;
+}
+
+void Epilogue::Store(KernelWriter& writer, const Place& place, Expr value, Body& body) const {
+  StoreAt(writer, out(), place, ValueOf(writer, place, std::move(value), body), body);
+}
+
+Chain::Chain(Lowering& lowering, const Group& group, View out, std::size_t axis)
+    : graph_(lowering.graph()),
+      anchor_(group.anchor),
+      epilogue_(lowering, group, std::move(out), axis),
+      operands_(OperandsOf(lowering, group.anchor, epilogue_.out().dims, axis, kNoFlow)) {}
+
+std::vector<View> Chain::views() const {
+  std::vector<View> all = epilogue_.views();
+  all.insert(all.end(), operands_.begin(), operands_.end());
+  return all;
+}
+
+void Chain::SetViews(std::vector<View> views) {
+  const auto mine = static_cast<std::ptrdiff_t>(views.size() - operands_.size());
+  operands_.assign(views.begin() + mine, views.end());
+  views.resize(static_cast<std::size_t>(mine));
+  epilogue_.SetViews(std::move(views));
+}
+
+bool Chain::Remap(const std::function<std::optional<View>(const View&)>& map) {
+  std::optional<std::vector<View>> mapped = Mapped(views(), map);
+  if (!mapped) return false;
+  SetViews(*std::move(mapped));
+  return true;
+}
+
+Expr Chain::At(KernelWriter& writer, const Place& place, Body& body) const {
+  std::vector<Expr> values;
+  for (const View& view : operands_) values.push_back(LoadAt(writer, view, place));
+  return epilogue_.ValueOf(writer, place, ElementwiseOf(writer, graph_, anchor_, values, body),
+                           body);
+}
+
+void Chain::Store(KernelWriter& writer, const Place& place, Body& body) const {
+  StoreAt(writer, out(), place, At(writer, place, body), body);
 }
 
 }  // namespace msc::native

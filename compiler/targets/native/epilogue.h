@@ -19,7 +19,11 @@ struct Group {
     std::size_t flow = 0;
   };
   std::vector<Follower> followers;
+  /// None, or one of elementwise nodes alone, which makes what the anchor has as input 0: computed
+  /// while that is read, never in memory as a whole.
+  std::vector<Group> prologue = {};
 
+  /// In an order in which they can be computed.
   [[nodiscard]] std::vector<NodeId> nodes() const;
 };
 /// The value a group makes.
@@ -47,8 +51,11 @@ class Epilogue {
   [[nodiscard]] const std::vector<View>& views() const { return views_; }
   void SetViews(std::vector<View> views) { views_ = std::move(views); }
 
-  /// Appends the statements that take `value`, what the anchor computed at `place`, to memory: f32,
-  /// or i32 for sums of products of codes, or codes of its result as they are.
+  /// What is made of `value`, what the anchor computed at `place`: f32, or i32 for sums of products
+  /// of codes, or codes of its result as they are. Statements for what is used twice go to `body`.
+  [[nodiscard]] Expr ValueOf(KernelWriter& writer, const Place& place, Expr value,
+                             Body& body) const;
+  /// Appends the statements that take it to memory.
   void Store(KernelWriter& writer, const Place& place, Expr value, Body& body) const;
 
  private:
@@ -73,6 +80,29 @@ class Epilogue {
   std::size_t residual_ = 0;
   std::size_t slope_ = 0;
   std::vector<Step> steps_;
+};
+
+/// A group of elementwise nodes, wherever a kernel wants one of its values.
+class Chain {
+ public:
+  /// As an Epilogue; `out` may have no memory where only At is used.
+  Chain(Lowering& lowering, const Group& group, View out, std::size_t axis);
+
+  [[nodiscard]] const View& out() const { return epilogue_.out(); }
+  /// As Epilogue::Remap.
+  [[nodiscard]] bool Remap(const std::function<std::optional<View>(const View&)>& map);
+  /// All views: the result's first.
+  [[nodiscard]] std::vector<View> views() const;
+  void SetViews(std::vector<View> views);
+
+  [[nodiscard]] Expr At(KernelWriter& writer, const Place& place, Body& body) const;
+  void Store(KernelWriter& writer, const Place& place, Body& body) const;
+
+ private:
+  const Graph& graph_;
+  NodeId anchor_;
+  Epilogue epilogue_;
+  std::vector<View> operands_;  ///< of the anchor
 };
 
 }  // namespace msc::native

@@ -3,12 +3,17 @@
 namespace msc::native {
 
 bool LowerGroup(Lowering& lowering, const Group& group) {
+  if (!group.prologue.empty()) return LowerPointwise(lowering, group) || LowerPool(lowering, group);
   return LowerConv(lowering, group) || LowerConvTranspose(lowering, group) ||
          LowerGemm(lowering, group) || LowerMatMul(lowering, group) ||
          LowerAttention(lowering, group) || LowerPool(lowering, group) ||
          LowerResize(lowering, group) || LowerReduce(lowering, group) ||
          LowerNorm(lowering, group) || LowerElementwise(lowering, group) ||
          LowerArrange(lowering, group);
+}
+
+bool TakesPrologue(const Lowering& lowering, const Node& node) {
+  return PointwiseTakesPrologue(lowering, node) || PoolTakesPrologue(lowering, node);
 }
 
 }  // namespace msc::native

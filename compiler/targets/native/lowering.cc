@@ -189,7 +189,7 @@ View Lowering::Constant(DType dtype, std::int64_t count, const std::function<voi
 }
 
 View Lowering::Scratch(DType dtype, std::int64_t count) {
-  const std::size_t bytes = static_cast<std::size_t>(count) * ByteSize(dtype);
+  const std::size_t bytes = PrivateBytes(dtype, count);
   return DenseView(AddBuffer({.kind = ProgramBuffer::Kind::kPrivate, .bytes = bytes}), dtype,
                    {count});
 }

@@ -80,10 +80,15 @@ KernelChoices NativeTarget::DoSchedules(const Graph& graph, NodeId id) const {
 }
 
 /// A kernel that folds axes into one cannot write into every part of a larger tensor, nor read
-/// every operand of its followers: where a group does not fit, the followers are a kernel of their
-/// own, and where a node does not fit, its result gets memory of its own.
+/// every operand of its followers: where a group does not fit, prologue and followers are kernels
+/// of their own, and where a node does not fit, its result gets memory of its own.
 void LowerWhole(Lowering& lowering, const Group& group) {
   if (LowerGroup(lowering, group)) return;
+  if (!group.prologue.empty()) {
+    LowerWhole(lowering, group.prologue.front());
+    LowerWhole(lowering, {.anchor = group.anchor, .followers = group.followers});
+    return;
+  }
   if (!group.followers.empty()) {
     LowerWhole(lowering, {.anchor = group.anchor, .followers = {}});
     LowerWhole(lowering, {.anchor = group.followers.front().node,

@@ -8,8 +8,8 @@
 namespace msc::native {
 
 /// Cuts the nodes of a region into groups: elementwise nodes join the kernel that makes the value
-/// they change, where nothing else reads it. In an order in which every group finds its inputs
-/// made. `nodes` in topological order.
+/// they change, or the kernel that reads it, where nothing else does. In an order in which every
+/// group finds its inputs made. `nodes` in topological order.
 [[nodiscard]] std::vector<Group> MakeGroups(const Lowering& lowering,
                                             const std::vector<NodeId>& nodes);
 

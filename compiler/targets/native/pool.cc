@@ -12,7 +12,6 @@
 namespace msc::native {
 namespace {
 
-using kernel::Access;
 using kernel::Binary;
 using kernel::Float;
 using kernel::Int;
@@ -117,25 +116,48 @@ bool Padded(const Pool& pool) {
   return false;
 }
 
+/// Whether windows share no entry.
+bool SeesEachOnce(const Pool& pool) {
+  const Window& w = pool.window;
+  return pool.global || (w.kernel[0] <= w.strides[0] && w.kernel[1] <= w.strides[1]);
+}
+
 }  // namespace
+
+bool PoolTakesPrologue(const Lowering& lowering, const Node& node) {
+  const std::optional<Pool> pool = ReadPool(lowering, node);
+  return pool && SeesEachOnce(*pool);
+}
 
 bool LowerPool(Lowering& lowering, const Group& group) {
   const std::optional<Pool> pool = ReadPool(lowering, lowering.node(group.anchor));
   if (!pool) return false;
   const Window& window = pool->window;
-  const View x = lowering.WhereUnit(pool->x, 1, Halo(4));
+  const DType x_type = lowering.graph().type(pool->x).dtype;
+  // X is in memory, or made where a window sees it.
+  View x = Unplaced(x_type, pool->x_dims);
+  std::optional<Chain> chain;
+  if (group.prologue.empty()) {
+    x = lowering.WhereUnit(pool->x, 1, Halo(4));
+  } else {
+    chain.emplace(lowering, group.prologue.front(), x, 1);
+  }
   // Codes are compared as they are, a whole register of them at a time; all else is f32.
   const bool codes = pool->same_codes;
-  const int lanes = codes && group.followers.empty() ? WholeLanes(lowering.unit(), x.dtype)
-                                                     : lowering.unit().lanes;
+  const bool alone = group.followers.empty() && group.prologue.empty();
+  const int lanes = codes && alone ? WholeLanes(lowering.unit(), x_type) : lowering.unit().lanes;
   const ValueId result = ResultOf(lowering.graph(), group);
   const Epilogue epilogue(lowering, group, lowering.Out(result, AxisOrder(4)), 1);
   const bool padded = Padded(*pool);
-  const double scale = IsQuantized(x.dtype) ? static_cast<double>(pool->x_params.scale) : 1;
+  const double scale = IsQuantized(x_type) ? static_cast<double>(pool->x_params.scale) : 1;
 
   KernelWriter writer = lowering.Writer("pool");
-  const kernel::BufferRef x_buffer = writer.Use(x, Access::kRead);
-  const kernel::Type vector{codes ? x.dtype : DType::kF32, lanes};
+  const kernel::Type vector{codes ? x_type : DType::kF32, lanes};
+  const auto load = [&](const Place& from) {
+    const kernel::BufferRef buffer = writer.Use(x, kernel::Access::kRead);
+    const Expr index = KernelWriter::IndexOf(x, from.at);
+    return kernel::Load(buffer, index, {x_type, from.lanes}, from.valid);
+  };
   // Sums over rows and columns of [begin, begin+kernel), clamped to the image for a maximum, cut
   // at its edges for a mean.
   const auto pixel = [&](const Place& at, Body& body) {
@@ -147,13 +169,12 @@ bool LowerPool(Lowering& lowering, const Group& group) {
     const double least = pool->max ? -std::numeric_limits<double>::infinity() : 0.0;
     body.push_back({kernel::Let{
         .var = sum,
-        .value = codes ? Int(kernel::RangeOf(x.dtype).least, vector) : Float(least, lanes)}});
+        .value = codes ? Int(kernel::RangeOf(x_type).least, vector) : Float(least, lanes)}});
     const Range rows = RangeOf(oh, window, 0, pool->x_dims[2]);
     const Range columns = RangeOf(ow, window, 1, pool->x_dims[3]);
     const auto tap = [&](const Expr& ih, const Expr& iw, Body& inner) {
-      const std::vector<Expr> from{n, c, ih, iw};
-      Expr value =
-          kernel::Load(x_buffer, KernelWriter::IndexOf(x, from), {x.dtype, lanes}, at.valid);
+      const Place from{.at = {n, c, ih, iw}, .axis = 1, .lanes = lanes, .valid = at.valid};
+      Expr value = chain ? chain->At(writer, from, inner) : load(from);
       // In units of the scale, which is applied to the result.
       const QuantParams unscaled{.scale = 1, .zero_point = pool->x_params.zero_point};
       if (!codes) value = Dequantized(value, unscaled, 1);
@@ -224,7 +245,7 @@ bool LowerPool(Lowering& lowering, const Group& group) {
   const double flops = static_cast<double>(ElementCount(out)) *
                        static_cast<double>(window.kernel[0] * window.kernel[1]);
   lowering.AddCall(std::move(writer), std::move(body), flops,
-                   lowering.LabelOf(group.nodes(), PrecisionOf(x.dtype)));
+                   lowering.LabelOf(group.nodes(), PrecisionOf(x_type)));
   lowering.Finish(result);
   return true;
 }

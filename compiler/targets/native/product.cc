@@ -100,6 +100,7 @@ Body ProductWriter::Write(LoopKind kind) {
     At at{.n = n, .group = group, .channel = channel, .row = nullptr, .tile = nullptr};
     if (rows_outer) {
       at.row = last;
+      if (product_.fill) product_.fill(n, last, body);
       WriteTiles(at, body);
     } else {
       WriteRows(at, last, body);

@@ -15,6 +15,8 @@ namespace msc::native {
 /// A matrix product is the case of one tap, its rows along w, its batch along n and g.
 struct Product {
   View x;  ///< dims n, g, k, h, w with k side by side, from the first tap of the first pixel on
+  /// Where given, writes the entries of X at one (n, h), before they are read. Rows are outer then.
+  std::function<void(const Expr& n, const Expr& h, Body& body)> fill = {};
   std::int64_t x_zero = 0;
   bool slack = true;          ///< bytes: whether three behind the last may be read
   std::int64_t channels = 1;  ///< c

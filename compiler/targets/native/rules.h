@@ -24,8 +24,16 @@ namespace msc::native {
 /// Operators that only say that the same elements are seen in another way, or move them.
 [[nodiscard]] bool LowerArrange(Lowering& lowering, const Group& group);
 
+/// A convolution over windows of one pixel, behind a prologue.
+[[nodiscard]] bool LowerPointwise(Lowering& lowering, const Group& group);
+
 /// Lowers one group by the first of the above that takes it.
 [[nodiscard]] bool LowerGroup(Lowering& lowering, const Group& group);
+
+/// Whether the kernel of a node can have a prologue, and then computes each of its values once.
+[[nodiscard]] bool TakesPrologue(const Lowering& lowering, const Node& node);
+[[nodiscard]] bool PointwiseTakesPrologue(const Lowering& lowering, const Node& node);
+[[nodiscard]] bool PoolTakesPrologue(const Lowering& lowering, const Node& node);
 
 // How the kernel of a node of domain "msc" may be written: Target::Schedules. Nothing to choose
 // where the family does not take the node.

@@ -47,6 +47,12 @@ View DenseView(std::size_t buffer, DType dtype, const Dims& dims) {
   return view;
 }
 
+View Unplaced(DType dtype, const Dims& dims) {
+  View view = DenseView(0, dtype, dims);
+  view.strides.assign(dims.size(), 0);
+  return view;
+}
+
 bool IsDense(const View& view) {
   std::int64_t stride = 1;
   for (std::size_t i = view.rank(); i-- > 0;) {

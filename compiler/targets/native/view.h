@@ -42,6 +42,8 @@ struct View {
 
 /// Row-major without gaps or halo.
 [[nodiscard]] View DenseView(std::size_t buffer, DType dtype, const Dims& dims);
+/// What is in no memory: only type and dims are asked for.
+[[nodiscard]] View Unplaced(DType dtype, const Dims& dims);
 [[nodiscard]] bool IsDense(const View& view);
 /// Memory for `dims` in `order` (axes from outermost to innermost) with a halo around; elements
 /// needed come back in `elements`. Kernels read a dozen pixels at once, so the stride of the second

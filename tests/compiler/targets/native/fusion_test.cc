@@ -219,5 +219,123 @@ const Fused kEpilogues[] = {
 INSTANTIATE_TEST_SUITE_P(Epilogues, NativeFusion, testing::ValuesIn(kEpilogues),
                          [](const auto& test) { return std::string(test.param.label); });
 
+/// A value that another part of the model reads too, and what stands in front of its reader.
+const Fused kPrologues[] = {
+    {"scale_and_activation",
+     R"(graph g {
+  input %x : f32[2,37,6,5]
+  input %z : f32[2,4,6,5]
+  const %s : f32[41] = random 3
+  const %b : f32[41] = random 4
+  const %m : f32[41] = random 5
+  const %v : f32[41] = splat 1.5
+  const %w : f32[9,41,1,1] = random 6
+  const %u : f32[3,9,3,3] = random 7
+  %c = Concat(%x, %z) @both {axis = 1}
+  %n = BatchNormalization(%c, %s, %b, %m, %v) @norm
+  %r = Relu(%n) @relu
+  %p = msc.Conv(%r, %w) @point {kernel_shape = [1, 1], strides = [1, 1], pads = [0, 0, 0, 0], dilations = [1, 1], group = 1, activation = "Relu", y_type = 1}
+  %q = msc.Conv(%p, %u) @window {kernel_shape = [3, 3], strides = [1, 1], pads = [1, 1, 1, 1], dilations = [1, 1], group = 1, y_type = 1}
+  output %q
+  output %c
+})",
+     {"both", "both", "reorder c", "halo p", "norm+relu+point", "window", "reorder q"}},
+    {"rows_of_an_image_at_once",
+     R"(graph g {
+  input %x : f32[1,6,28,3]
+  input %t : f32[1,6,1,1]
+  const %w : f32[5,6,1,1] = random 6
+  %a = Mul(%x, %t) @scaled
+  %p = msc.Conv(%a, %w) @point {kernel_shape = [1, 1], strides = [1, 1], pads = [0, 0, 0, 0], dilations = [1, 1], group = 1, y_type = 1}
+  %y = Tanh(%p) @closed
+  output %y
+})",
+     {"reorder x", "scaled+point+closed", "reorder y"}},
+    {"codes",
+     R"(graph g {
+  input %x : u8[1,19,4,6]
+  const %g : f32[19,1,1] = random 3
+  const %s : f32[] = [0.0625]
+  const %z : u8[] = [7]
+  const %t : f32[] = [0.03125]
+  const %i : i8[] = [-9]
+  const %w : i8[10,19,1,1] = random 4
+  const %o : f32[1] = [0.0078125]
+  %d = DequantizeLinear(%x, %s, %z) @wide
+  %m = Mul(%d, %g) @scaled
+  %q = QuantizeLinear(%m, %t, %i) @narrow
+  %y = msc.Conv(%q, %w, _, _, %o) @point {kernel_shape = [1, 1], strides = [1, 1], pads = [0, 0, 0, 0], dilations = [1, 1], group = 1, x_scale = 0.03125, x_zero_point = -9, y_scale = 0.5, y_zero_point = 99, y_type = 2}
+  output %y
+})",
+     {"reorder x", "wide+scaled+narrow+point", "reorder y"}},
+    {"narrow_floats",
+     R"(graph g {
+  input %x : f32[1,7,3,5]
+  const %w : bf16[6,7,1,1] = splat 0.5
+  %a = Sigmoid(%x) @gate
+  %b = Cast(%a) @narrow {to = 16}
+  %y = msc.Conv(%b, %w) @point {kernel_shape = [1, 1], strides = [1, 1], pads = [0, 0, 0, 0], dilations = [1, 1], group = 1, y_type = 1}
+  output %y
+})",
+     {"reorder x", "gate+narrow+point", "reorder y"}},
+    {"pools_that_see_each_entry_once",
+     R"(graph g {
+  input %x : f32[1,18,5,7]
+  const %g : f32[18,1,1] = random 3
+  %a = Relu(%x) @relu
+  %y = GlobalAveragePool(%a) @mean
+  %b = Mul(%x, %g) @scaled
+  %z = MaxPool(%b) @most {kernel_shape = [2, 3], strides = [2, 3], pads = [1, 0, 0, 2]}
+  output %y
+  output %z
+})",
+     {"reorder x", "relu+mean", "scaled+most", "reorder z"}},
+    {"windows_that_see_entries_again",
+     R"(graph g {
+  input %x : f32[1,6,5,7]
+  const %w : f32[3,6,3,3] = random 3
+  const %d : f32[6,1,1,1] = random 4
+  %a = Relu(%x) @relu
+  %y = MaxPool(%a) @most {kernel_shape = [3, 3], strides = [2, 2]}
+  %b = Neg(%x) @turned
+  %z = msc.Conv(%b, %w) @window {kernel_shape = [3, 3], strides = [1, 1], pads = [0, 0, 0, 0], dilations = [1, 1], group = 1, y_type = 1}
+  output %y
+  output %z
+})",
+     {"relu", "reorder a", "most", "reorder y", "turned", "reorder b", "window", "reorder z"}},
+    {"values_that_others_read",
+     R"(graph g {
+  input %x : f32[1,6,5,7]
+  const %w : f32[3,6,1,1] = random 3
+  %a = Relu(%x) @relu
+  %y = msc.Conv(%a, %w) @point {kernel_shape = [1, 1], strides = [1, 1], pads = [0, 0, 0, 0], dilations = [1, 1], group = 1, y_type = 1}
+  output %y
+  output %a
+})",
+     {"relu", "reorder a", "point", "reorder y"}},
+    {"weights_beyond_the_cache",
+     R"(graph g {
+  input %x : f32[1,512,1,2]
+  const %w : f32[260,512,1,1] = random 3
+  %a = Relu(%x) @relu
+  %y = msc.Conv(%a, %w) @point {kernel_shape = [1, 1], strides = [1, 1], pads = [0, 0, 0, 0], dilations = [1, 1], group = 1, y_type = 1}
+  output %y
+})",
+     {"relu", "reorder a", "point", "reorder y"}},
+    {"the_residual_of_the_reader",
+     R"(graph g {
+  input %x : f32[1,6,5,7]
+  input %r : f32[1,3,5,7]
+  const %w : f32[3,6,1,1] = random 3
+  %a = Neg(%r) @turned
+  %y = msc.Conv(%x, %w, _, %a) @point {kernel_shape = [1, 1], strides = [1, 1], pads = [0, 0, 0, 0], dilations = [1, 1], group = 1, y_type = 1}
+  output %y
+})",
+     {"turned", "reorder x", "reorder a", "point", "reorder y"}},
+};
+
+INSTANTIATE_TEST_SUITE_P(Prologues, NativeFusion, testing::ValuesIn(kPrologues),
+                         [](const auto& test) { return std::string(test.param.label); });
+
 }  // namespace
 }  // namespace msc::native
