@@ -6,6 +6,7 @@
 
 #include "compiler/targets/native/packing.h"
 #include "compiler/targets/native/product.h"
+#include "compiler/targets/native/quantize.h"
 #include "compiler/targets/native/row_writer.h"
 #include "compiler/targets/native/rules.h"
 
@@ -38,7 +39,9 @@ struct Views {
 std::optional<Views> ReadViews(Lowering& lowering, const Node& node) {
   const Graph& graph = lowering.graph();
   for (const ValueId value : node.inputs) {
-    if (value != kNoValue && graph.type(value).dtype != DType::kF32) return std::nullopt;
+    if (value == kNoValue) continue;
+    const DType dtype = graph.type(value).dtype;
+    if (dtype != DType::kF32 && dtype != DType::kBF16) return std::nullopt;
   }
   const std::size_t rank = lowering.DimsOf(node.inputs[kAttentionQ]).size();
   if (rank < 2 || ElementCount(lowering.DimsOf(node.outputs[0])) == 0) return std::nullopt;
@@ -113,11 +116,37 @@ void WriteWeights(KernelWriter& writer, int lanes, const View& scores, double sc
       Expr value = load(column, width) * Float(scale, width);
       if (!mask) return value;
       const Place place{.at = {n, g, r, column}, .axis = 3, .lanes = width, .valid = 0};
-      return std::move(value) + LoadAt(writer, *mask, place);
+      const Expr added = kernel::Cast(LoadAt(writer, *mask, place), {DType::kF32, width});
+      return std::move(value) + added;
     };
     WriteSoftmax(writer, row, {scaled, load, store, store}, inside);
     return inside;
   });
+}
+
+/// The queries of one head as f32, in memory of the thread. `wide` has no memory for n and g.
+void WriteWide(KernelWriter& writer, int lanes, const View& queries, const View& wide,
+               const Expr& n, const Expr& g, Body& body) {
+  writer.Loop(queries.dims[2], body, [&](const Expr& row) {
+    return LoopOver(writer, {queries.dims[3]}, lanes, [&](const Place& along, Body& one) {
+      Place place = along;
+      place.at = {n, g, row, along.at[0]};
+      place.axis = 3;
+      const Expr narrow = LoadAt(writer, queries, place);
+      StoreAt(writer, wide, place, kernel::Cast(narrow, {DType::kF32, along.lanes}), one);
+    });
+  });
+}
+
+/// Memory of a thread for a matrix of f32 that every head writes anew: [n, g, rows, columns].
+View HeadMemory(Lowering& lowering, const View& like, std::int64_t rows, std::int64_t columns) {
+  std::int64_t elements = 0;
+  View view = NewView(DType::kF32, {rows, columns}, RowMajor(2), Halo(2), elements);
+  view.buffer = lowering.Scratch(DType::kF32, elements).buffer;
+  view.dims = {like.dims[0], like.dims[1], rows, columns};
+  view.strides = {0, 0, view.strides[0], 1};
+  view.halo = Halo(4);
+  return view;
 }
 
 }  // namespace
@@ -136,16 +165,15 @@ bool LowerAttention(Lowering& lowering, const Group& group) {
   const std::int64_t keys = views->k.dims[3];
   const std::int64_t width = views->v.dims[3];
 
-  std::int64_t elements = 0;
-  View scores = NewView(DType::kF32, {queries, keys}, RowMajor(2), Halo(2), elements);
-  scores.buffer = lowering.Scratch(DType::kF32, elements).buffer;
-  // The same for every head.
-  View scores_of = scores;
-  scores_of.dims = {views->q.dims[0], views->q.dims[1], queries, keys};
-  scores_of.strides = {0, 0, scores.strides[0], 1};
-  scores_of.halo = Halo(4);
+  const View scores_of = HeadMemory(lowering, views->q, queries, keys);
+  View scores = scores_of;
+  scores.dims = {queries, keys};
+  scores.strides = {scores_of.strides[2], 1};
+  // Sums read X as f32, one entry at a time.
+  const bool narrow = views->q.dtype != DType::kF32;
+  const View q = narrow ? HeadMemory(lowering, views->q, queries, depth) : views->q;
 
-  const Product first{.x = AsProduct(views->q), .channels = keys};
+  const Product first{.x = AsProduct(q), .channels = keys};
   const Product second{.x = AsProduct(scores_of), .channels = width};
   TileSchedule first_tile = DefaultTile({.rows = queries, .channels = keys, .depth = depth}, unit);
   TileSchedule second_tile = DefaultTile({.rows = queries, .channels = width, .depth = keys}, unit);
@@ -158,6 +186,7 @@ bool LowerAttention(Lowering& lowering, const Group& group) {
   for (const View& scratch : {scores, packed_k, packed_v}) {
     (void)writer.Use(scratch, Access::kScratch);
   }
+  if (narrow) (void)writer.Use(q, Access::kScratch);
   const double scale =
       static_cast<double>(ReadAttentionAttrs(node, lowering.DimsOf(node.inputs[0]).size()).scale);
   const std::int64_t groups = views->q.dims[1];
@@ -169,6 +198,7 @@ bool LowerAttention(Lowering& lowering, const Group& group) {
         };
         const Expr n = writer.Bind(Binary(Op::kDiv, index, Int(groups)), inside);
         const Expr g = writer.Bind(Binary(Op::kMod, index, Int(groups)), inside);
+        if (narrow) WriteWide(writer, unit.lanes, views->q, q, n, g, inside);
         WritePacking(writer, unit, first_tile, views->k, packed_k, n, g, inside);
         append(ProductOf(writer, unit, first, first_tile, packed_k,
                          Epilogue(lowering.graph(), AsProduct(scores_of)), n, g));
@@ -181,7 +211,7 @@ bool LowerAttention(Lowering& lowering, const Group& group) {
   const double flops = heads * static_cast<double>(queries * keys) *
                        (2.0 * static_cast<double>(depth + width) + 5.0);
   lowering.AddCall(std::move(writer), std::move(body), flops,
-                   lowering.LabelOf(group.nodes(), "f32"));
+                   lowering.LabelOf(group.nodes(), PrecisionOf(views->q.dtype)));
   lowering.Finish(ResultOf(lowering.graph(), group));
   return true;
 }

@@ -39,6 +39,7 @@ ValueId ResultOf(const Graph& graph, const Group& group) {
 Epilogue::Epilogue(Lowering& lowering, const Group& group, View out, std::size_t axis)
     : graph_(lowering.graph()), views_{std::move(out)} {
   const Node& anchor = graph_.node(group.anchor);
+  made_ = graph_.type(anchor.outputs[0]).dtype;
   is_fused_ =
       anchor.domain == "msc" && (anchor.op == "Conv" || anchor.op == "Gemm" || anchor.op == "Pool");
   if (is_fused_) {
@@ -127,7 +128,7 @@ Expr Epilogue::Finished(KernelWriter& writer, const Place& place, Expr value, Bo
   }
   if (scale_ != 0) value = std::move(value) * load(scale_);
   if (bias_ != 0) value = std::move(value) + load(bias_);
-  if (!is_fused_) return value;
+  if (!is_fused_) return kernel::Cast(std::move(value), {made_, place.lanes});
   if (residual_ != 0) {
     value = std::move(value) + Dequantized(load(residual_), fused_.r, unit_);
   }

@@ -74,9 +74,10 @@ class Epilogue {
   // Of a fused anchor; views_ positions, 0 where there is none.
   FusedAttrs fused_;
   bool is_fused_ = false;
-  double unit_ = 1;        ///< what 1 is worth between the sum and memory
-  std::size_t scale_ = 0;  ///< what a sum is worth, in units
-  std::size_t bias_ = 0;   ///< in units
+  DType made_ = DType::kF32;  ///< by an anchor that is not fused
+  double unit_ = 1;           ///< what 1 is worth between the sum and memory
+  std::size_t scale_ = 0;     ///< what a sum is worth, in units
+  std::size_t bias_ = 0;      ///< in units
   std::size_t residual_ = 0;
   std::size_t slope_ = 0;
   std::vector<Step> steps_;

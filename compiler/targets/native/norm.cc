@@ -2,6 +2,7 @@
 #include <optional>
 #include <utility>
 
+#include "compiler/targets/native/quantize.h"
 #include "compiler/targets/native/row_writer.h"
 #include "compiler/targets/native/rules.h"
 
@@ -14,8 +15,16 @@ using kernel::Float;
 using kernel::Int;
 using kernel::Op;
 
-bool IsF32(const Graph& graph, ValueId value) {
-  return value == kNoValue || graph.type(value).dtype == DType::kF32;
+bool IsFloat(const Graph& graph, ValueId value) {
+  if (value == kNoValue) return true;
+  const DType dtype = graph.type(value).dtype;
+  return dtype == DType::kF32 || dtype == DType::kBF16;
+}
+
+/// So many entries of a row as f32.
+Expr LoadWide(KernelWriter& writer, const View& view, const Expr& index, int lanes) {
+  const kernel::BufferRef buffer = writer.Use(view, Access::kRead);
+  return kernel::Cast(kernel::Load(buffer, index, {view.dtype, lanes}), {DType::kF32, lanes});
 }
 
 /// Rows of a value: everything but the last axis, as one.
@@ -55,8 +64,9 @@ void AddRowCall(Lowering& lowering, const Group& group, KernelWriter&& writer, B
                 double flops_each) {
   const ValueId result = ResultOf(lowering.graph(), group);
   const auto elements = static_cast<double>(ElementCount(lowering.DimsOf(result)));
+  const DType dtype = lowering.graph().type(lowering.node(group.anchor).inputs[0]).dtype;
   lowering.AddCall(std::move(writer), std::move(body), flops_each * elements,
-                   lowering.LabelOf(group.nodes(), "f32"));
+                   lowering.LabelOf(group.nodes(), PrecisionOf(dtype)));
   lowering.Finish(result);
 }
 
@@ -69,7 +79,6 @@ bool LowerSoftmax(Lowering& lowering, const Group& group) {
   const std::optional<Epilogue> epilogue = RowEpilogue(lowering, group);
   if (!x || !epilogue) return false;
   KernelWriter writer = lowering.Writer("softmax");
-  const kernel::BufferRef from = writer.Use(*x, Access::kRead);
   // What is between the passes over a row stays in the result where it fits.
   const bool in_place = epilogue->out().dtype == DType::kF32;
   const View kept = in_place ? epilogue->out() : lowering.Scratch(DType::kF32, x->dims[1]);
@@ -82,7 +91,7 @@ bool LowerSoftmax(Lowering& lowering, const Group& group) {
     const std::int64_t apart = in_place ? kept.strides[0] : 0;
     const Expr kept_row = writer.Bind(Int(kept.offset) + r * apart, inside);
     const auto load = [&](const Expr& column, int lanes) {
-      return kernel::Load(from, x_row + column, {DType::kF32, lanes});
+      return LoadWide(writer, *x, x_row + column, lanes);
     };
     const auto store = [&](const Expr& column, Expr value, Body& step) {
       step.push_back({kernel::Store{
@@ -121,13 +130,12 @@ bool LowerLayerNorm(Lowering& lowering, const Group& group) {
     if (view && (ElementCount(view->dims) != columns || !IsDense(*view))) return false;
   }
   for (const ValueId input : node.inputs) {
-    if (!IsF32(graph, input)) return false;
+    if (!IsFloat(graph, input)) return false;
   }
   const std::optional<View> x = RowsOf(lowering, node.inputs[0]);
   const std::optional<Epilogue> epilogue = RowEpilogue(lowering, group);
   if (!x || !epilogue) return false;
   KernelWriter writer = lowering.Writer("layer_norm");
-  const kernel::BufferRef from = writer.Use(*x, Access::kRead);
   RowWriter row(writer, lowering.unit().lanes, columns);
   const double epsilon = static_cast<double>(AttrOr(node, "epsilon", 1e-5F));
   const Expr scale = Float(1.0 / static_cast<double>(columns));
@@ -135,7 +143,7 @@ bool LowerLayerNorm(Lowering& lowering, const Group& group) {
     Body inside;
     const Expr x_row = writer.Bind(Int(x->offset) + r * x->strides[0], inside);
     const auto load = [&](const Expr& column, int lanes) {
-      return kernel::Load(from, x_row + column, {DType::kF32, lanes});
+      return LoadWide(writer, *x, x_row + column, lanes);
     };
     const Expr sum = row.Reduce(
         Op::kReduceAdd, 0,
@@ -153,8 +161,7 @@ bool LowerLayerNorm(Lowering& lowering, const Group& group) {
         Binary(Op::kDiv, Float(1), kernel::Unary(Op::kSqrt, squares * scale + Float(epsilon))),
         inside);
     const auto parameter = [&](const View& view, const Expr& column, int lanes) {
-      return kernel::Load(writer.Use(view, Access::kRead), Int(view.offset) + column,
-                          {DType::kF32, lanes});
+      return LoadWide(writer, view, Int(view.offset) + column, lanes);
     };
     row.Each(
         [&](const Expr& column, int lanes, Body& step) {
@@ -176,7 +183,7 @@ bool LowerNorm(Lowering& lowering, const Group& group) {
   const Node& node = lowering.node(group.anchor);
   if (!node.domain.empty() || node.inputs.empty() || node.outputs.empty()) return false;
   const Graph& graph = lowering.graph();
-  if (!IsF32(graph, node.inputs[0]) || !IsF32(graph, node.outputs[0])) return false;
+  if (!IsFloat(graph, node.inputs[0]) || !IsFloat(graph, node.outputs[0])) return false;
   if (node.op == "Softmax") return LowerSoftmax(lowering, group);
   if (node.op == "LayerNormalization") return LowerLayerNorm(lowering, group);
   return false;

@@ -51,6 +51,10 @@ void WritePacking(KernelWriter& writer, const VectorUnit& unit, const TileSchedu
   const ChannelTiles tiles(w.dims[3], lanes, tile.vectors);
   const kernel::BufferRef from = writer.Use(w, Access::kRead);
   const kernel::BufferRef to = writer.Use(packed, Access::kScratch);
+  const auto load = [&](const Expr& index, int width, int valid) {
+    const kernel::Expr narrow = kernel::Load(from, index, {w.dtype, width}, valid);
+    return kernel::Cast(narrow, {DType::kF32, width});
+  };
   // One tile: `vectors` vectors of channels from `first` on, for each entry of the depth.
   const auto pack = [&](const Expr& tile_index, int vectors, int valid, Body& out) {
     const Expr w_first = writer.Bind(
@@ -64,8 +68,8 @@ void WritePacking(KernelWriter& writer, const VectorUnit& unit, const TileSchedu
           row.push_back({kernel::Store{
               .buffer = to,
               .index = to_first + (k * (std::int64_t{vectors} * lanes) + std::int64_t{v} * lanes),
-              .value = kernel::Load(from, w_first + (k * w.strides[2] + std::int64_t{v} * lanes),
-                                    {DType::kF32, lanes}, last ? valid : 0)}});
+              .value = load(w_first + (k * w.strides[2] + std::int64_t{v} * lanes), lanes,
+                            last ? valid : 0)}});
         }
         return row;
       });
@@ -78,11 +82,10 @@ void WritePacking(KernelWriter& writer, const VectorUnit& unit, const TileSchedu
       Body column;
       writer.Loop(depth, column, [&](const Expr& k) {
         Body one;
-        one.push_back({kernel::Store{
-            .buffer = to,
-            .index = to_first + (k * width + c),
-            .value = kernel::Load(from, w_first + (c * w.strides[3] + k * w.strides[2]),
-                                  {DType::kF32, 1})}});
+        one.push_back(
+            {kernel::Store{.buffer = to,
+                           .index = to_first + (k * width + c),
+                           .value = load(w_first + (c * w.strides[3] + k * w.strides[2]), 1, 0)}});
         return one;
       });
       return column;

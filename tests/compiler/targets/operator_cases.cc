@@ -268,6 +268,32 @@ std::vector<GraphCase> SoftmaxCases() {
   return cases;
 }
 
+/// Kernels over rows with their values in bf16.
+std::vector<GraphCase> NarrowRowsCases() {
+  return {
+      {"softmax", R"(graph g {
+  input %x : bf16[2,5,33]
+  %y = Softmax(%x) {axis = -1}
+  output %y
+})"},
+      {"layer_norm", R"(graph g {
+  input %x : bf16[2,5,33]
+  const %g : bf16[33] = splat 1.5
+  const %b : bf16[33] = splat 0.25
+  %y = LayerNormalization(%x, %g, %b)
+  output %y
+})"},
+      {"attention", R"(graph g {
+  input %q : bf16[1,5,2,24]
+  input %k : bf16[1,37,2,24]
+  input %v : bf16[1,37,2,19]
+  input %m : bf16[1,1,5,37]
+  %y = msc.Attention(%q, %k, %v, %m) {scale = 0.25, q_perm = [0, 2, 1, 3], k_perm = [0, 2, 1, 3], v_perm = [0, 2, 1, 3], y_perm = [0, 2, 1, 3]}
+  output %y
+})"},
+  };
+}
+
 // A squeeze-and-excitation block: gates a channel, in the layouts that convolutions like.
 std::string GateText(int channels, int squeezed) {
   const std::string c = N(channels);
@@ -362,10 +388,15 @@ std::vector<GraphCase> RecurrentCases() {
 }  // namespace
 
 std::vector<CaseFamily> OperatorFamilies() {
-  return {{"elementwise", ElementwiseCases}, {"others", OtherCases},
-          {"reductions", ReduceCases},       {"parts", PartCases},
-          {"resampling", ResamplingCases},   {"softmax", SoftmaxCases},
-          {"recurrent", RecurrentCases},     {"gates", GateCases}};
+  return {{"elementwise", ElementwiseCases},
+          {"others", OtherCases},
+          {"reductions", ReduceCases},
+          {"parts", PartCases},
+          {"resampling", ResamplingCases},
+          {"softmax", SoftmaxCases},
+          {"narrow_rows", NarrowRowsCases},
+          {"recurrent", RecurrentCases},
+          {"gates", GateCases}};
 }
 
 }  // namespace msc

@@ -337,5 +337,56 @@ const Fused kPrologues[] = {
 INSTANTIATE_TEST_SUITE_P(Prologues, NativeFusion, testing::ValuesIn(kPrologues),
                          [](const auto& test) { return std::string(test.param.label); });
 
+const Fused kNarrow[] = {
+    {"softmax",
+     R"(graph g {
+  input %x : bf16[3,19]
+  %y = Softmax(%x) @soft
+  output %y
+})",
+     {"soft"}},
+    {"softmax_to_f32",
+     R"(graph g {
+  input %x : bf16[3,19]
+  %s = Softmax(%x) @soft
+  %y = Cast(%s) @wide {to = 1}
+  output %y
+})",
+     {"soft+wide"}},
+    {"layer_norm",
+     R"(graph g {
+  input %x : bf16[2,3,18]
+  const %g : bf16[18] = splat 1.5
+  input %b : bf16[18]
+  %y = LayerNormalization(%x, %g, %b) @norm
+  output %y
+})",
+     {"norm"}},
+    {"attention",
+     R"(graph g {
+  input %q : bf16[2,5,6]
+  input %k : bf16[2,7,6]
+  input %v : bf16[2,7,9]
+  input %m : bf16[5,7]
+  %a = msc.Attention(%q, %k, %v, %m) @heads {scale = 0.5}
+  %b = Cast(%a) @wide {to = 1}
+  %y = Relu(%b) @closed
+  output %y
+})",
+     {"heads+wide+closed"}},
+    {"attention_over_transposed_keys",
+     R"(graph g {
+  input %q : bf16[1,5,2,6]
+  input %k : bf16[1,2,6,7]
+  input %v : bf16[1,7,2,9]
+  %y = msc.Attention(%q, %k, %v) @heads {scale = 0.5, q_perm = [0, 2, 1, 3], k_perm = [0, 1, 3, 2], v_perm = [0, 2, 1, 3], y_perm = [0, 2, 1, 3]}
+  output %y
+})",
+     {"reorder k", "heads"}},
+};
+
+INSTANTIATE_TEST_SUITE_P(Narrow, NativeFusion, testing::ValuesIn(kNarrow),
+                         [](const auto& test) { return std::string(test.param.label); });
+
 }  // namespace
 }  // namespace msc::native
