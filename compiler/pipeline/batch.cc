@@ -27,11 +27,23 @@ Tensor Rows(const Tensor& tensor, std::int64_t first, std::int64_t count) {
   return rows;
 }
 
-std::int64_t BatchSize(const Graph& graph, std::int64_t wanted) {
+std::optional<std::int64_t> FixedBatch(const Graph& graph) {
   if (graph.inputs().empty()) throw UserError("the model has no input");
   const auto& shape = graph.type(graph.inputs()[0]).shape;
-  const bool fixed = shape && !shape->empty() && (*shape)[0].known();
-  return fixed ? (*shape)[0].size() : wanted;
+  if (!shape || shape->empty() || !(*shape)[0].known()) return std::nullopt;
+  return (*shape)[0].size();
+}
+
+std::int64_t BatchSize(const Graph& graph, std::int64_t wanted) {
+  return FixedBatch(graph).value_or(wanted);
+}
+
+std::int64_t EvenBatch(std::int64_t count, std::int64_t most) {
+  if (count <= most) return count;
+  for (std::int64_t batch = most; 2 * batch >= most; --batch) {
+    if (count % batch == 0) return batch;
+  }
+  return most;
 }
 
 ShapeBindings BatchBindings(const Graph& graph, std::int64_t batch) {

@@ -52,6 +52,20 @@ Graph PartFor(const Graph& graph, const std::vector<std::string>& values) {
   return part;
 }
 
+Executable CompileFor(const Graph& graph, const std::vector<std::string>& values,
+                      const CalibrationRun& run, const TargetRegistry& registry,
+                      std::int64_t batch) {
+  Strategy f32;
+  f32.target = run.target;
+  Result<Executable> built =
+      Compile(PartFor(graph, values), f32, registry,
+              {.threads = run.threads, .bindings = BatchBindings(graph, batch)});
+  if (!built.ok()) {
+    throw UserError("the model does not compile for calibration: " + built.failure().detail);
+  }
+  return std::move(built).value();
+}
+
 }  // namespace
 
 void ObserveValues(const Graph& canonical, std::span<const std::string> values,
@@ -59,7 +73,8 @@ void ObserveValues(const Graph& canonical, std::span<const std::string> values,
                    const TargetRegistry& registry, const BatchVisitor& visit,
                    const std::function<void(double)>& progress) {
   const std::int64_t count = CountSamples(canonical, samples);
-  const std::int64_t batch = BatchSize(canonical, std::min(run.batch, count));
+  const std::optional<std::int64_t> fixed = FixedBatch(canonical);
+  const std::int64_t batch = fixed.value_or(EvenBatch(count, run.batch));
   if (batch > count) {
     throw UserError("the model takes " + std::to_string(batch) + " samples at a time; only " +
                     std::to_string(count) + " are given for calibration");
@@ -79,27 +94,23 @@ void ObserveValues(const Graph& canonical, std::span<const std::string> values,
     if (known == computed.end()) computed.push_back(name);
   }
   std::optional<Executable> executable;
-  if (!computed.empty()) {
-    Strategy f32;
-    f32.target = run.target;
-    Result<Executable> built =
-        Compile(PartFor(canonical, computed), f32, registry,
-                {.threads = run.threads, .bindings = BatchBindings(canonical, batch)});
-    if (!built.ok()) {
-      throw UserError("the model does not compile for calibration: " + built.failure().detail);
-    }
-    executable.emplace(std::move(built).value());
-  }
+  std::int64_t size = 0;  // of the batches that it takes
   std::int64_t first = 0;
-  for (; first + batch <= count; first += batch) {
-    const std::vector<Tensor> given = ReadFinite(canonical, samples, first, batch);
+  for (; first + (fixed ? batch : 1) <= count; first += size) {
+    const std::int64_t next = std::min(batch, count - first);
+    if (!computed.empty() && next != size) {
+      executable.reset();  // before there is another one
+      executable.emplace(CompileFor(canonical, computed, run, registry, next));
+    }
+    size = next;
+    const std::vector<Tensor> given = ReadFinite(canonical, samples, first, size);
     const std::vector<Tensor> made = executable ? executable->Run(given) : std::vector<Tensor>();
     std::vector<Tensor> seen;
     for (const auto& [is_input, index] : places) {
       seen.push_back(is_input ? given.at(index) : made.at(index));
     }
     visit(first, seen);
-    if (progress) progress(static_cast<double>(first + batch) / static_cast<double>(count));
+    if (progress) progress(static_cast<double>(first + size) / static_cast<double>(count));
   }
   if (first < count) (void)ReadFinite(canonical, samples, first, count - first);
 }

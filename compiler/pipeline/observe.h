@@ -15,16 +15,18 @@ namespace msc {
 struct CalibrationRun {
   std::string target = "reference";  ///< who computes the values, in f32
   int threads = 1;
-  std::int64_t batch = 32;
+  std::int64_t batch = 32;  ///< at most so many samples at a time
 };
 
 using BatchVisitor = std::function<void(std::int64_t first, std::span<const Tensor> values)>;
 
 /// Runs the part of a canonical graph that the named values need over `samples` and shows these
 /// values batch by batch, in the order of `values`, with the number of the batch's first sample.
-/// Graph inputs may be among them. The last samples that do not fill a batch are left out unless
-/// there is no other. Each batch is read once, in order, and let go before the next: what it takes
-/// of memory does not depend on the number of samples. `progress` hears the share done, in [0, 1].
+/// Graph inputs may be among them. All samples are seen: batches are of equal size where EvenBatch
+/// finds one, else the last is smaller, for which the part is compiled again. Only where the model
+/// fixes its batch are last samples that do not fill one left out. Each batch is read once, in
+/// order, and let go before the next: what it takes of memory does not depend on the number of
+/// samples. `progress` hears the share done, in [0, 1].
 /// UserError where the samples do not fit the model or one is not finite, which may be after
 /// batches were shown.
 void ObserveValues(const Graph& canonical, std::span<const std::string> values,

@@ -186,12 +186,20 @@ class WeightRounder {
     const auto observe = [&](std::int64_t first, std::span<const Tensor> values) {
       for (std::size_t i = 0; i < fits.size(); ++i) {
         const Dims& y = values[i].dims();
-        wanted_dims_[i] = y;  // of all batches
+        wanted_dims_[i] = y;
         wanted_.Add(i, OutputRows(original_.node(fits[i].layer.node), values[i],
                                   Positions(fits[i], y, first)));
       }
     };
     ObserveValues(original_, names, rounding_.samples, rounding_.run, rounding_.registry, observe);
+  }
+
+  /// Of a batch, which may have other samples than that of `wanted_dims_`, by the layer's inputs.
+  [[nodiscard]] Dims OutputDims(std::size_t place, const Node& layer, const Tensor& x) const {
+    Dims y = wanted_dims_.at(place);
+    const auto shared = layer.Is("Conv") ? 1 : std::ssize(y) - 1;
+    std::copy_n(x.dims().begin(), shared, y.begin());
+    return y;
   }
 
   /// The graph with the layers so far, and this one, as they will run.
@@ -224,7 +232,7 @@ class WeightRounder {
     if (!fit.residual.empty()) names.push_back(input_name(fit.residual_add, fit.residual_input));
     std::size_t batch = 0;
     const auto observe = [&](std::int64_t first, std::span<const Tensor> values) {
-      const Dims& y = wanted_dims_[place];
+      const Dims y = OutputDims(place, graph_.node(layer.node), values[0]);
       const std::vector<std::int64_t> positions = Positions(fit, y, first);
       const std::vector<float> x = InputRows(graph_, layer, values[0], y, positions);
       std::vector<float> target = wanted_.Get(place, batch++);
@@ -354,8 +362,8 @@ class WeightRounder {
   std::map<std::string, int> bits_;
   std::optional<float> shared_scale_;  ///< of the layer at hand
   QuantizePlan done_;
-  KeptRows wanted_;  ///< outputs of the layers at hand
-  std::vector<Dims> wanted_dims_;
+  KeptRows wanted_;                ///< outputs of the layers at hand
+  std::vector<Dims> wanted_dims_;  ///< of the last batch
 };
 
 /// Signed values are stored with 128 added where kernels want unsigned ones.

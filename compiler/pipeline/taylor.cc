@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -73,20 +74,23 @@ UnitScores ScoreByGradients(const Graph& canonical, const PruneSpace& space,
   const std::vector<Reader> readers = FindReaders(canonical, space, program);
   CheckRead(space, readers);
   const std::int64_t count = samples.count();
-  const std::int64_t batch = std::min(BatchSize(canonical, options.run.batch), count);
+  const std::optional<std::int64_t> fixed = FixedBatch(canonical);
+  const std::int64_t batch = std::min(fixed.value_or(EvenBatch(count, options.run.batch)), count);
   const bool labelled = !options.labels.empty();
   if (batch < 1 || (labelled && std::ssize(options.labels) != count)) {
     throw UserError("there are " + std::to_string(options.labels.size()) + " labels for " +
                     std::to_string(count) + " samples");
   }
   UnitScores scores{.of_unit = std::vector<double>(space.units(), 0.0), .are_errors = true};
-  const std::int64_t batches = count / batch;
-  for (std::int64_t b = 0; b < batches; ++b) {
-    const auto labels = labelled ? options.labels.subspan(static_cast<std::size_t>(b * batch),
-                                                          static_cast<std::size_t>(batch))
+  // A model that fixes its batch cannot take what is left of it.
+  const std::int64_t end = fixed ? count / batch * batch : count;
+  for (std::int64_t first = 0; first < end; first += batch) {
+    const std::int64_t size = std::min(batch, end - first);
+    const auto labels = labelled ? options.labels.subspan(static_cast<std::size_t>(first),
+                                                          static_cast<std::size_t>(size))
                                  : std::span<const std::int32_t>();
     const auto gradients =
-        Gradients(program, samples.Read(b * batch, batch).at(0), labels, options.run.threads);
+        Gradients(program, samples.Read(first, size).at(0), labels, options.run.threads);
     std::vector<double> change(space.units(), 0.0);
     for (const Reader& reader : readers) {
       const auto& weights = program.constants[program.parameters[reader.parameter].constant].values;
@@ -101,9 +105,10 @@ UnitScores ScoreByGradients(const Graph& canonical, const PruneSpace& space,
     }
     for (std::size_t unit = 0; unit < change.size(); ++unit) {
       if (!std::isfinite(change[unit])) throw UserError("a gradient is not finite");
-      scores.of_unit[unit] += change[unit] * change[unit] / static_cast<double>(batches);
+      const double share = static_cast<double>(size) / static_cast<double>(end);
+      scores.of_unit[unit] += change[unit] * change[unit] * share;
     }
-    if (progress) progress(static_cast<double>(b + 1) / static_cast<double>(batches));
+    if (progress) progress(static_cast<double>(first + size) / static_cast<double>(end));
   }
   return scores;
 }

@@ -119,7 +119,7 @@ cost::Dataset LoadTest(const SampleOptions& options, const Graph& graph) {
 TestJudge::TestJudge(cost::Dataset test, const Graph& before, CalibrationRun run,
                      const TargetRegistry& targets)
     : test_(std::move(test)), run_(std::move(run)), targets_(targets) {
-  for (run_.batch = 64; test_.size() % run_.batch != 0;) --run_.batch;
+  run_.batch = 64;
   wanted_ = Outputs(before);
 }
 

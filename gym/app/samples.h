@@ -50,8 +50,7 @@ void CheckSampleOptions(const SampleOptions& options);
 /// The test samples. UserError where no file of them is named.
 [[nodiscard]] cost::Dataset LoadTest(const SampleOptions& options, const Graph& graph);
 
-/// Compares models with one model on the test samples, all of them in batches that divide their
-/// number. Keeps that model's outputs.
+/// Compares models with one model on the test samples. Keeps that model's outputs.
 class TestJudge {
  public:
   TestJudge(cost::Dataset test, const Graph& before, CalibrationRun run,

@@ -1,0 +1,97 @@
+#include "compiler/pipeline/observe.h"
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "compiler/ir/text.h"
+#include "compiler/ops/op.h"
+#include "compiler/pipeline/batch.h"
+#include "compiler/pipeline/calibrate.h"
+#include "compiler/pipeline/quantize.h"
+#include "compiler/pipeline/samples.h"
+#include "tests/support/counting_samples.h"
+#include "tests/support/pipeline.h"
+
+namespace msc {
+namespace {
+
+Graph Net(const std::string& batch) {
+  Graph graph = ParseGraph("graph net {\n  input %x : f32[" + batch + R"(,3]
+  const %w1 : f32[3,4] = random 1
+  const %w2 : f32[4,2] = random 2
+  %m1 = MatMul(%x, %w1) @first
+  %r1 = Relu(%m1) @relu
+  %y = MatMul(%r1, %w2) @second
+  output %y
+})");
+  InferTypes(graph);
+  return graph;
+}
+
+/// First sample and size of every batch in which the input and what is computed of it was shown.
+std::vector<std::vector<std::int64_t>> BatchesSeen(const Graph& graph, const SampleSource& samples,
+                                                   std::int64_t batch) {
+  std::vector<std::vector<std::int64_t>> seen;
+  double done = 0;
+  ObserveValues(
+      graph, std::vector<std::string>{"x", "r1"}, samples, {.target = "reference", .batch = batch},
+      Targets(),
+      [&](std::int64_t first, std::span<const Tensor> values) {
+        const std::int64_t size = values[0].dims().at(0);
+        EXPECT_TRUE(std::ranges::equal(values[0].Raw(), samples.Read(first, size)[0].Raw()));
+        EXPECT_EQ(values[1].dims(), (Dims{size, 4}));
+        seen.push_back({first, size});
+      },
+      [&](double share) { done = share; });
+  EXPECT_EQ(done, 1.0);
+  return seen;
+}
+
+using Seen = std::vector<std::vector<std::int64_t>>;
+
+TEST(Observe, ShowsEverySample) {
+  const CountingSamples samples(50, {3});
+  EXPECT_EQ(BatchesSeen(Net("n"), samples, 32), (Seen{{0, 25}, {25, 25}}));
+  EXPECT_EQ(samples.most(), 25);
+  EXPECT_EQ(BatchesSeen(Net("n"), CountingSamples(13, {3}), 6), (Seen{{0, 6}, {6, 6}, {12, 1}}));
+  EXPECT_EQ(BatchesSeen(Net("n"), CountingSamples(5, {3}), 6), (Seen{{0, 5}}));
+  EXPECT_EQ(BatchesSeen(Net("6"), CountingSamples(12, {3}), 32), (Seen{{0, 6}, {6, 6}}));
+}
+
+TEST(Observe, TakesScalesAndFitsFromTheLastSampleToo) {
+  const Graph graph = Net("n");
+  Tensor values(DType::kF32, {13, 3});
+  for (float& x : values.MutableValues<float>()) x = 1;
+  values.MutableValues<float>()[38] = 100;
+  const std::vector<Tensor> samples = {values};
+  const CalibrationRun run{.target = "reference", .batch = 6};
+  const auto scales = ObserveActivations(graph, TensorSamples(samples), run, Targets())
+                          .Scales({.method = "minmax"});
+  EXPECT_FLOAT_EQ(static_cast<float>(scales.at("x").scale), 100.0F / 255);
+
+  QuantizeOptions options;
+  options.bits = 4;
+  options.rounding = "gptq";
+  options.reconstruct = true;
+  const QuantizedModel model =
+      QuantizeModel(graph, {}, TensorSamples(samples), options, run, Targets());
+  for (const QuantizedLayer& layer : model.layers) {
+    ASSERT_TRUE(layer.error_after) << layer.name;
+    EXPECT_LE(*layer.error_after, *layer.error_before) << layer.name;
+  }
+}
+
+TEST(Observe, CutsSamplesEvenlyWhereThatCostsLittle) {
+  EXPECT_EQ(EvenBatch(512, 32), 32);
+  EXPECT_EQ(EvenBatch(50, 32), 25);
+  EXPECT_EQ(EvenBatch(34, 32), 17);
+  EXPECT_EQ(EvenBatch(37, 32), 32);  // a prime
+  EXPECT_EQ(EvenBatch(7, 32), 7);
+  EXPECT_EQ(EvenBatch(3, 1), 1);
+}
+
+}  // namespace
+}  // namespace msc
