@@ -106,13 +106,14 @@ Student MakeStudent(const Graph& canonical, const Strategy& strategy, std::int64
   if (weight_bits != 0) {
     student.strategy.quantize = PlanFor(student.plain, weight_bits, samples, run, registry);
   }
-  if (student.strategy.quantize.layers.empty()) {
+  const QuantizePlan& plan = student.strategy.quantize;
+  if (plan.layers.empty() && plan.weights.empty()) {
     student.program = MakeTrainProgram(student.plain);
     return student;
   }
   Graph quantized = student.plain;
-  ApplyQuantizePlan(student.strategy.quantize, quantized);
-  const QuantizedFrom from{&student.plain, &student.strategy.quantize};
+  ApplyQuantizePlan(plan, quantized);
+  const QuantizedFrom from{&student.plain, &plan};
   student.program = MakeTrainProgram(quantized, &from);
   return student;
 }

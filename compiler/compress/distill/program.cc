@@ -183,21 +183,69 @@ class ProgramMaker {
     return nullptr;
   }
 
+  /// Who reads the weights that `wide` holds. Between them stand, where a channel has several
+  /// scales, the nodes that turn rows of one scale each back into the weights.
+  struct Reader {
+    Use use;
+    std::vector<NodeId> moves;  ///< Reshape and Transpose, from `wide` on
+  };
+
+  [[nodiscard]] std::optional<Reader> ReaderOf(ValueId wide) const {
+    Reader reader;
+    for (ValueId value = wide;;) {
+      const std::vector<Use>& uses = graph_.uses(value);
+      if (uses.size() != 1) return std::nullopt;
+      reader.use = uses[0];
+      const Node& node = graph_.node(reader.use.node);
+      if (!node.Is("Reshape") && !node.Is("Transpose")) return reader;
+      reader.moves.push_back(reader.use.node);
+      value = node.outputs[0];
+    }
+  }
+
+  /// What the plain graph has where the reader stands, if that is a constant there.
+  [[nodiscard]] ValueId MasterOf(const Reader& reader) const {
+    const NodeId plain = from_->plain->FindNode(graph_.node(reader.use.node).name);
+    if (plain == kNoNode) return kNoValue;
+    const ValueId master = from_->plain->node(plain).inputs.at(reader.use.index);
+    return from_->plain->constant(master) ? master : kNoValue;
+  }
+
+  /// The weights in `slot` in the form that `moves` start from.
+  int MovedBack(int slot, const std::vector<NodeId>& moves) {
+    for (auto move = moves.rbegin(); move != moves.rend(); ++move) {
+      const Node& node = graph_.node(*move);
+      TrainOp op;
+      op.op = node.op;
+      op.node = node.name;
+      op.in = {slot};
+      if (node.Is("Transpose")) {
+        const auto perm = std::get<std::vector<std::int64_t>>(node.attrs.at("perm"));
+        op.ints.resize(perm.size());
+        for (std::size_t i = 0; i < perm.size(); ++i) {
+          op.ints[static_cast<std::size_t>(perm[i])] = static_cast<std::int64_t>(i);
+        }
+      } else {
+        op.ints = StaticDims(*graph_.type(node.inputs[0]).shape).value();
+      }
+      op.out = {program_.slots++};
+      slot = op.out[0];
+      program_.ops.push_back(std::move(op));
+    }
+    return slot;
+  }
+
   /// Weights behind a widening node: what the plain graph has there, narrowed on the way.
   int WidenConstant(NodeId id, const Narrowing& form) {
     const ValueId wide = graph_.node(id).outputs[0];
-    const std::vector<Use>& uses = graph_.uses(wide);
     const auto weights = ReadWeights(graph_, wide);
-    if (from_ == nullptr || uses.size() != 1 || !weights) {
-      if (!weights) RefuseNode(graph_.node(id), "widens what is no constant");
-      return AddConstant(*WidenedWeights(graph_, *weights));
-    }
-    const std::string& layer = graph_.node(uses[0].node).name;
-    const NodeId plain = from_->plain->FindNode(layer);
-    Check(plain != kNoNode, "quantizing keeps the names of layers");
-    const ValueId master = from_->plain->node(plain).inputs.at(uses[0].index);
+    if (!weights) RefuseNode(graph_.node(id), "widens what is no constant");
+    const auto reader = from_ == nullptr ? std::nullopt : ReaderOf(wide);
+    const ValueId master = reader ? MasterOf(*reader) : kNoValue;
+    if (master == kNoValue) return AddConstant(*WidenedWeights(graph_, *weights));
+    const Use use = reader->use;
+    const std::string& layer = graph_.node(use.node).name;
     const TensorPtr tensor = from_->plain->constant(master);
-    Check(tensor != nullptr, "a narrow weight was a constant before");
     const auto known = masters_.find(master);
     const std::size_t constant =
         known != masters_.end() ? known->second : program_.constants.size();
@@ -205,17 +253,17 @@ class ProgramMaker {
       (void)AddConstant(*tensor);
       masters_[master] = constant;
     }
-    TrainWeight(constant, layer, uses[0].index);
-    const int slot = program_.constants[constant].slot;
+    TrainWeight(constant, layer, use.index);
+    const int slot = MovedBack(program_.constants[constant].slot, reader->moves);
     TrainOp op;
     op.node = graph_.node(id).name;
     op.in = {slot};
-    if (uses[0].index != 1) {
+    if (use.index != 1) {
       // Of 32 bits, but where weights have few of them its steps are long.
-      const Node& reader = graph_.node(uses[0].node);
+      const Node& layer_node = graph_.node(use.node);
       op.op = "QuantizeBias";
       for (const std::size_t input : {0U, 1U}) {
-        op.in.push_back(step_of_.at(slots_.at(reader.inputs[input])));
+        op.in.push_back(step_of_.at(slots_.at(layer_node.inputs[input])));
       }
       op.out = {program_.slots++};
       program_.ops.push_back(std::move(op));
@@ -228,9 +276,9 @@ class ProgramMaker {
       const std::int64_t bits = grid == from_->plan->weights.end() ? 8 : grid->second.bits;
       const std::int64_t most = (std::int64_t{1} << (bits - 1)) - 1;
       op.op = "QuantizeWeights";
-      op.ints = {form.axis, -most, most};
-      op.in.push_back(AddConstant(Tensor::From<float>(
-          DType::kF32, {static_cast<std::int64_t>(form.scales.size())}, form.scales)));
+      const auto steps = std::ssize(form.scales);
+      op.ints = {form.axis, -most, most, tensor->size() / steps};
+      op.in.push_back(AddConstant(Tensor::From<float>(DType::kF32, {steps}, form.scales)));
       program_.parameters.push_back(
           {ParameterKind::kWeightStep, program_.constants.size() - 1, {{layer, 0}}});
     }

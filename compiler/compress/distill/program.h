@@ -33,7 +33,7 @@ struct TrainConstant {
 
 enum class ParameterKind : std::uint8_t {
   kWeight,          ///< a constant of the graph, trained as it is
-  kWeightStep,      ///< one step a channel of quantized weights, trained by its logarithm
+  kWeightStep,      ///< steps of quantized weights, one a channel or group; by their logarithm
   kActivationStep,  ///< the step of a quantized tensor, likewise
 };
 
@@ -48,7 +48,7 @@ struct TrainParameter {
 
 /// Fake quantizers, with the gradients of Esser et al. 2020 (arXiv 1902.08153), equations 1-5:
 ///   "Quantize"         x, step []     ints: zero point, least, most
-///   "QuantizeWeights"  w, step [C]    ints: axis, least, most
+///   "QuantizeWeights"  w, step [C]    ints: axis, least, most, weights that share a step
 ///   "QuantizeBias"     b, step of the layer's input [], step of its weights [C]
 ///   "RoundBf16"        x
 struct TrainProgram {

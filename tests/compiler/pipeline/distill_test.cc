@@ -12,6 +12,7 @@
 #include "compiler/ops/op.h"
 #include "compiler/pipeline/compile.h"
 #include "compiler/pipeline/fitted.h"
+#include "compiler/pipeline/quantize.h"
 #include "compiler/pipeline/samples.h"
 #include "tests/support/pipeline.h"
 
@@ -180,6 +181,74 @@ TEST_F(Distill, TrainsWithTheRoundingOfFewBits) {
   broken.quantize.weights["conv1"] = {.bits = 4, .scales = {1.0}};
   EXPECT_EQ(Refusal([&] { (void)ApplyStrategy(graph_, broken); }),
             "quantize plan: the weight grid of layer 'conv1' has 1 scales for 8 output channels");
+}
+
+TEST_F(Distill, TrainsWithZeroPoints) {
+  QuantizeOptions options;
+  options.bits = 4;
+  options.scales = {.method = "minmax", .affine = true};
+  const Strategy strategy =
+      QuantizeModel(graph_, {}, TensorSamples(samples_), options, {.target = "reference"}, targets_)
+          .strategy;
+  const auto zero_point = [](const Strategy& of) {
+    return of.quantize.activations.at("x").zero_point;
+  };
+  EXPECT_GT(zero_point(strategy), 64);
+  EXPECT_LT(zero_point(strategy), 192);
+  const auto both = [&](const Student& of) {
+    return Distance(RunProgram(of.program, samples_)[0],
+                    Interpret(ApplyStrategy(graph_, of.strategy), samples_)[0]);
+  };
+  EXPECT_LT(both(Make(strategy, 0)), 1e-3 * Lost(strategy));
+  settings_.rate = 0.003;
+  const Strategy trained = TrainFor(Make(strategy, 0));
+  EXPECT_LT(Lost(trained), 0.7 * Lost(strategy));
+  EXPECT_NE(trained.quantize.activations.at("x").scale,
+            strategy.quantize.activations.at("x").scale);
+  EXPECT_EQ(zero_point(trained), zero_point(strategy));
+  EXPECT_LT(both(Make(trained, 0)), 1e-3 * Lost(trained));
+}
+
+TEST_F(Distill, TrainsWeightsWithAScaleForEveryGroup) {
+  QuantizeOptions options;
+  options.activations = "f32";
+  options.bits = 2;
+  options.group = 4;
+  const Strategy strategy =
+      QuantizeModel(graph_, {}, TensorSamples(samples_), options, {.target = "reference"}, targets_)
+          .strategy;
+  // Of an image layer, of one whose channels are the last axis, and one that 4 does not divide.
+  EXPECT_EQ(strategy.quantize.weights.at("conv2").group, 4);
+  EXPECT_EQ(strategy.quantize.weights.at("head").group, 4);
+  EXPECT_EQ(strategy.quantize.weights.at("conv1").group, 0);
+  const auto both = [&](const Student& of) {
+    return Distance(RunProgram(of.program, samples_)[0],
+                    Interpret(ApplyStrategy(graph_, of.strategy), samples_)[0]);
+  };
+  const Student student = Make(strategy, 0);
+  EXPECT_LT(both(student), 1e-6 * Lost(strategy));
+  const Strategy trained = TrainFor(student);
+  EXPECT_LT(Lost(trained), 0.7 * Lost(strategy));
+  for (const auto& [layer, grid] : trained.quantize.weights) {
+    const WeightGrid& before = strategy.quantize.weights.at(layer);
+    EXPECT_EQ(grid.group, before.group) << layer;
+    EXPECT_EQ(grid.scales.size(), before.scales.size()) << layer;
+    EXPECT_NE(grid.scales, before.scales) << layer;
+  }
+  EXPECT_LT(both(Make(trained, 0)), 1e-6 * Lost(strategy));
+
+  // Weights that were narrow before the plan stay as they are.
+  Strategy first;
+  first.quantize.weights["head"] = strategy.quantize.weights.at("head");
+  const Graph narrow = ApplyStrategy(graph_, first);
+  Strategy second;
+  second.quantize.weights["conv2"] = strategy.quantize.weights.at("conv2");
+  const Student mixed = MakeStudent(narrow, second, 0, TensorSamples(samples_),
+                                    {.target = "reference", .batch = 16}, targets_);
+  for (const TrainParameter& parameter : mixed.program.parameters) {
+    const bool is_head = parameter.names[0] == std::pair<std::string, std::int64_t>("head", 1);
+    EXPECT_FALSE(is_head);
+  }
 }
 
 TEST(TrainStateFile, HoldsEveryBitAndShowsDamage) {

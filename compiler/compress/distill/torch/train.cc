@@ -139,9 +139,7 @@ class Training {
   [[nodiscard]] double FactorOf(int slot) const {
     for (const TrainOp& op : job_.student->ops) {
       if (op.op != "QuantizeWeights" || op.in[1] != slot) continue;
-      const auto at = [&](int of) { return student_slots_[static_cast<std::size_t>(of)].numel(); };
-      return 1 / std::sqrt(static_cast<double>(at(op.in[0])) / static_cast<double>(at(slot)) *
-                           static_cast<double>(op.ints[2]));
+      return 1 / std::sqrt(static_cast<double>(op.ints[3]) * static_cast<double>(op.ints[2]));
     }
     return 1;
   }

@@ -247,7 +247,7 @@ TEST_F(WithTrainer, TakesTheStepsOfTheBook) {
     round.op = "QuantizeWeights";
     round.node = "round";
     round.in = {student.constants[0].slot, student.constants[1].slot};
-    round.ints = {1, -7, 7};
+    round.ints = {1, -7, 7, 1};
     round.out = {student.slots++};
     student.ops[0].in[1] = round.out[0];
     student.ops.insert(student.ops.begin(), round);
