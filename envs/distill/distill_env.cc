@@ -102,8 +102,7 @@ class DistillProblem final : public gym::SearchProblem {
 
   [[nodiscard]] double StepsOf(double epochs) const {
     const std::int64_t samples = task_->inputs.dims().at(0);
-    const std::int64_t batch = task_->settings.batch;
-    return epochs * static_cast<double>((samples + batch - 1) / batch);
+    return epochs * static_cast<double>(StepsAnEpoch(samples, task_->settings.batch));
   }
 
   void DoEvaluate(std::span<const gym::Assignment> batch, const Done& done,

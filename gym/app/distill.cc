@@ -74,6 +74,11 @@ void CheckOptions(const Options& options) {
   if (options.resume && options.checkpoint.empty()) {
     throw UserError("--resume needs --checkpoint, --save-strategy or --out");
   }
+  if (options.resume && !std::filesystem::exists(options.checkpoint)) {
+    throw UserError("--resume: there is no '" + options.checkpoint +
+                    "' to go on with; name the file with --checkpoint, or leave --resume out to "
+                    "train from the start");
+  }
   if (options.student.empty() && options.strategy.empty() && options.weight_bits == 0) {
     throw UserError(
         "the student would be the model itself: give --strategy, --student or --weight-bits");
@@ -225,7 +230,7 @@ void Distill(Options options, AppContext& context) {
 
   ProgressLine line;
   TrainState state;
-  if (options.resume && std::filesystem::exists(options.checkpoint)) {
+  if (options.resume) {
     state = LoadTrainState(options.checkpoint, hash);
     line.Say("going on after step " + std::to_string(state.step));
   }

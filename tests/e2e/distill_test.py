@@ -55,6 +55,9 @@ class Distill(e2e.SearchTest):
                      "--batch", "16", "--epochs", "2"]
         whole, broken = self.at("whole.json"), self.at("broken.json")
         self.assertEqual(self.distill(*arguments, "--save-strategy", whole).returncode, 0)
+        done = self.distill(*arguments, "--save-strategy", broken, "--resume")
+        self.assertEqual(done.returncode, 2)
+        self.assertIn(f"there is no '{broken}.training' to go on with", done.stderr)
         process = self.start("distill", self.model, "--data", self.images, *self.form, *arguments,
                              "--save-strategy", broken)
         end = time.monotonic() + e2e.DEADLINE_S

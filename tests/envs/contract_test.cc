@@ -80,8 +80,8 @@ Graph SmallModel(int first, int second) {
 DistillTask SmallTask() {
   DistillTask task{.student = MakeTrainProgram(SmallModel(3, 4)),
                    .teacher = MakeTrainProgram(SmallModel(1, 2)),
-                   .inputs = Tensor(DType::kF32, {24, 4}),
-                   .labels = std::vector<std::int32_t>(24, 1),
+                   .inputs = Tensor(DType::kF32, {26, 4}),  // three batches and two samples
+                   .labels = std::vector<std::int32_t>(26, 1),
                    .settings = {},
                    .judge = {},
                    .hash = "small"};

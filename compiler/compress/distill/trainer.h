@@ -61,6 +61,11 @@ struct TrainSettings {
   }
 };
 
+/// Steps of an epoch: those samples of its order that do not fill a batch wait for another epoch.
+[[nodiscard]] inline std::int64_t StepsAnEpoch(std::int64_t samples, std::int64_t batch) {
+  return samples / batch;
+}
+
 /// Learning rate of step `step` of `total`, where an epoch has `per_epoch`: linear from 0 over the
 /// warm-up, then by the schedule.
 [[nodiscard]] double RateAt(const TrainSettings& settings, std::int64_t step, std::int64_t total,

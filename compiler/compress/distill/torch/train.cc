@@ -80,7 +80,7 @@ class Training {
         teacher_(*job_.teacher, SlotsOf(false)),
         student_slots_(student_.NewSlots()),
         teacher_slots_(teacher_.NewSlots()),
-        per_epoch_(train_.count() / settings_.batch),
+        per_epoch_(StepsAnEpoch(train_.count(), settings_.batch)),
         total_(per_epoch_ * settings_.epochs) {}
 
   void Run() {

@@ -362,6 +362,16 @@ TEST_F(WithTrainer, GoesOnWhereItStoppedBitForBit) {
   EXPECT_EQ(stale.values[0], wild.best[0]);
 }
 
+TEST_F(WithTrainer, TakesAsManyStepsAsAnEpochIsSaidToHave) {
+  NetJob net;
+  net.inputs = Normal({43, 3, 6, 6}, 5);
+  net.job.settings.epochs = 2;
+  TrainState state;
+  (void)Train(net.job, {}, state);
+  EXPECT_EQ(StepsAnEpoch(43, 8), 5);
+  EXPECT_EQ(state.step, 2 * StepsAnEpoch(43, 8));
+}
+
 TEST_F(WithTrainer, LearnsFromFeaturesToo) {
   const auto feature = [](const NetJob& net, bool attention, bool replace) {
     FeatureTerm term;
