@@ -138,6 +138,7 @@ void Quantize(Options options) {
         line->Show("[" + what + "] " + std::to_string(static_cast<int>(100 * share)) + " %");
       });
   line.reset();
+  if (!options.scale_table.empty()) CheckScaleTable(model.strategy.quantize);
   const Graph applied = ApplyStrategy(graph, model.strategy);
   QuantizeReport report{.model = options.model,
                         .target = options.run.target,

@@ -24,10 +24,14 @@ double RangeOf(const TensorScale& scale) {
 
 }  // namespace
 
-void WriteScaleTable(const QuantizePlan& plan, const std::string& path) {
+void CheckScaleTable(const QuantizePlan& plan) {
   if (plan.activations.empty()) {
     throw UserError("there are no scales of activations to write: no layer is int8");
   }
+}
+
+void WriteScaleTable(const QuantizePlan& plan, const std::string& path) {
+  CheckScaleTable(plan);
   std::string text = "TRT-8501-EntropyCalibration2\n";
   std::map<std::string, double> ranges;
   for (const auto& [value, scale] : plan.activations) {

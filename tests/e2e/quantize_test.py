@@ -133,7 +133,8 @@ class Quantize(e2e.ShippedModelTest):
              [*self.calibration, "--group", "8"]),
             ("has no rule that quantizes a layer's weights",
              [*self.calibration, "--rules", self.write("none.json", [])]),
-            ("no layer is int8", [*self.calibration, "--activations", "f32", "--scale-table", "t"]),
+            ("no layer is int8", [*self.calibration, "--activations", "f32", "--scale-table", "t",
+                                  *self.test, "--sensitivity", self.at("rows.csv")]),
             ("--bits", [*self.calibration, "--bits", "1"]),
             ("--method", [*self.calibration, "--method", "best"]),
         )
@@ -144,7 +145,8 @@ class Quantize(e2e.ShippedModelTest):
                                    out + ".json", *arguments)
                 self.assertEqual(done.returncode, 2, done.stderr)
                 self.assertIn(text, done.stderr)
-                self.assertFalse(os.path.exists(out) or os.path.exists(out + ".json"))
+                for file in (out, out + ".json", self.at("rows.csv")):
+                    self.assertFalse(os.path.exists(file), file)
 
 
 if __name__ == "__main__":

@@ -216,7 +216,9 @@ class PlanApplier {
 }  // namespace
 
 void ApplyQuantizePlan(const QuantizePlan& plan, Graph& graph) {
-  PlanApplier(plan, graph).Run();
+  Graph applied = graph;  // what a plan does not fit stays as it was
+  PlanApplier(plan, applied).Run();
+  graph = std::move(applied);
 }
 
 }  // namespace msc

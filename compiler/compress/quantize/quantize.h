@@ -131,7 +131,7 @@ class Calibrator {
 /// where it is a graph output or nobody can. Layers not in the plan stay f32. The result is what is
 /// exported as QDQ and what the targets fold into integer kernels.
 /// UserError naming layers or tensors that do not exist, scales that are missing or unusable, and
-/// grids that do not fit the weights.
+/// grids that do not fit the weights; the graph is then as it was.
 void ApplyQuantizePlan(const QuantizePlan& plan, Graph& graph);
 
 /// max|w| / 127 per output channel (axis 0 of Conv, of Gemm with transB = 1; else axis 1); a

@@ -530,6 +530,7 @@ TEST(ApplyQuantizePlan, RefusesGridsThatDoNotFit) {
     Graph graph = Parse(kNet);
     EXPECT_EQ(UserErrorOf([&] { ApplyQuantizePlan(plan, graph); }),
               "quantize plan: " + row.message);
+    EXPECT_TRUE(SameGraph(graph, Parse(kNet))) << row.message;
   }
 }
 
@@ -553,6 +554,7 @@ TEST_P(RefusedPlan, SaysWhatToChange) {
   plan.activations.erase(GetParam().without);
   Graph graph = Parse(kNet);
   EXPECT_EQ(UserErrorOf([&] { ApplyQuantizePlan(plan, graph); }), GetParam().message);
+  EXPECT_TRUE(SameGraph(graph, Parse(kNet)));
 }
 
 const std::vector<BadPlan> kBadPlans = {
