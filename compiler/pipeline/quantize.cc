@@ -12,6 +12,7 @@
 #include "compiler/pipeline/calibrate.h"
 #include "compiler/pipeline/compile.h"
 #include "compiler/pipeline/fitted.h"
+#include "compiler/pipeline/pairs.h"
 #include "compiler/pipeline/round_weights.h"
 #include "compiler/pipeline/samples.h"
 #include "compiler/pipeline/smooth.h"
@@ -145,7 +146,11 @@ QuantizedModel QuantizeModel(const Graph& canonical, const Strategy& base,
   plan.activations = ScalesNeeded(layers, plan.layers, scales);
   const RoundingRun rounding{samples, options, run, registry, scales};
   RoundWeights(rounding, plan, graph, result.layers, stage("round weights"));
-  CheckPairs(rounding, plan, graph, result.layers);
+  const auto pairs = CheckPairs(plan, graph, samples, run, registry);
+  for (QuantizedLayer& row : result.layers) {
+    const auto found = pairs.find(row.name);
+    if (found != pairs.end()) row.pairs = found->second;
+  }
 
   result.strategy.model_hash = GraphHash(canonical);
   result.strategy.fit = {};

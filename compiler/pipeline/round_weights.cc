@@ -11,17 +11,14 @@
 #include "compiler/compress/prune/least_squares.h"
 #include "compiler/compress/quantize/grid.h"
 #include "compiler/passes/rewrite.h"
-#include "compiler/pipeline/batch.h"
 #include "compiler/pipeline/kept_rows.h"
 #include "compiler/pipeline/layer_fit.h"
-#include "compiler/pipeline/samples.h"
 
 namespace msc {
 namespace {
 
 constexpr std::size_t kLayersATime = 8;  ///< whose f32 outputs one run of the model gives
 constexpr double kMostMomentBytes = 2.0 * (1U << 30U);
-constexpr std::int64_t kPairRows = 64;
 // Fewer rows a weight fit the samples and nothing else: PP-OCR's recogniser, refitted with two,
 // reads no line right any more, with eight as many as before.
 constexpr std::int64_t kRowsAnInput = 8;
@@ -366,104 +363,11 @@ class WeightRounder {
   std::vector<Dims> wanted_dims_;  ///< of the last batch
 };
 
-/// Signed values are stored with 128 added where kernels want unsigned ones.
-std::vector<std::uint8_t> Unsigned(const std::vector<float>& x, const TensorScale& scale) {
-  const bool is_signed = scale.dtype == "i8";
-  const double least = is_signed ? -128 : 0;
-  std::vector<std::uint8_t> values;
-  values.reserve(x.size());
-  for (const float value : x) {
-    const double level =
-        std::nearbyint(value / scale.scale) + static_cast<double>(scale.zero_point);
-    values.push_back(static_cast<std::uint8_t>(std::clamp(level, least, least + 255) - least));
-  }
-  return values;
-}
-
-/// The integers of a layer's weights, as rows.
-std::vector<std::int8_t> Levels(const std::vector<float>& rows, std::int64_t inputs,
-                                const WeightGrid* grid) {
-  std::vector<std::int8_t> levels;
-  levels.reserve(rows.size());
-  const int bits = grid == nullptr ? 8 : static_cast<int>(grid->bits);
-  const double most = LargestLevel(bits);
-  for (std::int64_t r = 0; r * inputs < std::ssize(rows); ++r) {
-    const auto row = Part(rows, r, inputs);
-    const double scale =
-        grid == nullptr ? MaxScale(row, 8) : grid->scales.at(static_cast<std::size_t>(r));
-    for (const float weight : row) {
-      levels.push_back(
-          static_cast<std::int8_t>(std::clamp(std::nearbyint(weight / scale), -most, most)));
-    }
-  }
-  return levels;
-}
-
 }  // namespace
 
 void RoundWeights(const RoundingRun& rounding, QuantizePlan& plan, Graph& graph,
                   std::vector<QuantizedLayer>& rows, const std::function<void(double)>& progress) {
   WeightRounder(rounding, plan, graph).Run(rows, progress);
-}
-
-void CheckPairs(const RoundingRun& rounding, const QuantizePlan& plan, const Graph& graph,
-                std::vector<QuantizedLayer>& rows) {
-  struct Checked {
-    QuantizedLayer* row = nullptr;
-    WeightedLayer layer;
-    LinearForm form;
-  };
-  std::vector<Checked> checked;
-  std::vector<std::string> names;
-  for (const WeightedLayer& layer : FindWeightedLayers(graph)) {
-    const Node& node = graph.node(layer.node);
-    const auto form = ReadLinearForm(graph, layer);
-    const auto row = std::find_if(rows.begin(), rows.end(), [&](const QuantizedLayer& each) {
-      return each.name == node.name && each.precision == "int8";
-    });
-    if (row == rows.end() || !form) continue;
-    checked.push_back({&*row, layer, *form});
-    names.push_back(graph.value(node.inputs.at(0)).name);
-    names.push_back(graph.value(node.outputs.at(0)).name);
-  }
-  if (checked.empty()) return;
-  // One batch says enough of which sums are large.
-  const std::vector<Tensor> samples = rounding.samples.Read(
-      0, std::min(rounding.samples.count(), BatchSize(graph, rounding.run.batch)));
-  const auto observe = [&](std::int64_t first, std::span<const Tensor> values) {
-    if (first > 0) return;
-    for (std::size_t i = 0; i < checked.size(); ++i) {
-      const Checked& each = checked[i];
-      const Node& node = graph.node(each.layer.node);
-      const Dims& y = values[2 * i + 1].dims();
-      std::vector<std::int64_t> positions =
-          PickPositions(node, y, std::max<std::int64_t>(1, kPairRows / y[0]), 0);
-      positions.resize(std::min<std::size_t>(positions.size(), kPairRows));
-      const std::vector<std::uint8_t> x =
-          Unsigned(InputRows(graph, each.layer, values[2 * i], y, positions),
-                   plan.activations.at(names[2 * i]));
-      const auto grid = plan.weights.find(node.name);
-      const std::vector<std::int8_t> levels =
-          Levels(ReadRows(graph, each.layer, each.form), each.form.inputs,
-                 grid == plan.weights.end() ? nullptr : &grid->second);
-      PairSums sums;
-      for (std::int64_t g = 0; g < each.form.groups; ++g) {
-        std::vector<std::uint8_t> part;
-        const std::int64_t width = each.form.groups * each.form.inputs;
-        for (std::int64_t r = 0; r * width < std::ssize(x); ++r) {
-          const auto from = x.begin() + r * width + g * each.form.inputs;
-          part.insert(part.end(), from, from + each.form.inputs);
-        }
-        const PairSums found =
-            CheckPairSums(Part(levels, g, each.form.outputs * each.form.inputs), part,
-                          each.form.inputs / each.form.taps, each.form.taps);
-        sums.can_saturate += found.can_saturate / static_cast<double>(each.form.groups);
-        sums.saturated += found.saturated / static_cast<double>(each.form.groups);
-      }
-      each.row->pairs = sums;
-    }
-  };
-  ObserveValues(graph, names, TensorSamples(samples), rounding.run, rounding.registry, observe);
 }
 
 }  // namespace msc

@@ -24,8 +24,4 @@ struct RoundingRun {
 void RoundWeights(const RoundingRun& rounding, QuantizePlan& plan, Graph& graph,
                   std::vector<QuantizedLayer>& rows, const std::function<void(double)>& progress);
 
-/// PairSums of every int8 layer of `rows`, on inputs of some of the samples.
-void CheckPairs(const RoundingRun& rounding, const QuantizePlan& plan, const Graph& graph,
-                std::vector<QuantizedLayer>& rows);
-
 }  // namespace msc

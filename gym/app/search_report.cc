@@ -311,6 +311,7 @@ std::vector<ReportFact> MakeFacts(const Run& run) {
   facts.push_back({"model hash", run.folder.graph_hash});
   facts.push_back({"samples a trial", std::to_string(run.config.quality.samples)});
   facts.push_back({"samples of finalists", std::to_string(run.folder.samples)});
+  if (!run.findings.pairs.empty()) facts.push_back({"8-bit sums", run.findings.pairs});
   return facts;
 }
 

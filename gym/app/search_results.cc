@@ -10,10 +10,14 @@
 #include "compiler/base/error.h"
 #include "compiler/base/fields.h"
 #include "compiler/base/file.h"
+#include "compiler/codegen/cpp/isa.h"
 #include "compiler/codegen/onnx/export.h"
 #include "compiler/pipeline/artefact.h"
 #include "compiler/pipeline/batch.h"
 #include "compiler/pipeline/fitted.h"
+#include "compiler/pipeline/pairs.h"
+#include "compiler/pipeline/samples.h"
+#include "cost/quality/dataset.h"
 #include "envs/common/evaluation.h"
 #include "gym/app/search_run.h"
 
@@ -54,6 +58,26 @@ void WriteConfiguration(const SearchConfig& config, const std::string& folder,
   ExportOnnx(ApplyStrategy(*prepared.graph, strategy), folder + "/model.onnx");
   WriteArtefact(folder + "/artefact", *prepared.graph, strategy, prepared.targets,
                 {.threads = config.threads, .bindings = BatchBindings(*prepared.graph, 1)});
+}
+
+/// What kernels without VNNI would lose of a strategy's int8 layers, on a few samples.
+std::string PairsOf(const SearchConfig& config, const Prepared& prepared,
+                    const Strategy& strategy) {
+  const auto is_int8 = [](const auto& layer) { return layer.second == Name(Precision::kInt8); };
+  const auto& layers = strategy.quantize.layers;
+  if (std::none_of(layers.begin(), layers.end(), is_int8)) return "";
+  constexpr std::int64_t kSamples = 8;
+  const std::int64_t count = BatchSize(*prepared.graph, kSamples);
+  cost::DataConfig data = config.quality.data;
+  data.count = count;
+  const ValueType& type = prepared.graph->type(prepared.graph->inputs().at(0));
+  const std::vector<Tensor> samples = {cost::LoadDataset(data, type.shape.value()).inputs};
+  Strategy f32 = strategy;
+  f32.quantize = {};
+  const auto worst = FindWorstPairs(CheckPairs(
+      strategy.quantize, ApplyStrategy(*prepared.graph, f32), TensorSamples(samples),
+      {.target = config.target, .threads = config.threads, .batch = count}, prepared.targets));
+  return worst ? PairsText(*worst, DetectIsa().vnni) : std::string();
 }
 
 std::string Line(const char* name, const Evaluation& evaluation) {
@@ -118,10 +142,12 @@ void WriteResults(const SearchConfig& config, const RunPaths& paths, const Prepa
                   const SearchResult& result) {
   WriteFileAtomic(paths.At("pareto.json"), ParetoJson(result.study));
   WriteFileAtomic(paths.At("sensitivity.csv"), SensitivityCsv(result.findings));
-  const Findings& findings = result.findings;
+  Findings findings = result.findings;
   std::filesystem::remove_all(paths.nearest());  // of before the search was resumed
   if (findings.best) {
-    WriteConfiguration(config, paths.best(), prepared, findings.finalists[*findings.best].strategy);
+    const Strategy& best = findings.finalists[*findings.best].strategy;
+    WriteConfiguration(config, paths.best(), prepared, best);
+    findings.pairs = PairsOf(config, prepared, best);
   } else if (result.so_far) {
     WriteConfiguration(config, paths.best(), prepared, *result.so_far);
   } else if (findings.nearest) {

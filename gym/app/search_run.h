@@ -164,6 +164,7 @@ struct Findings {
   std::optional<std::uint64_t> best;     ///< index into finalists; feasible on all samples
   std::optional<std::uint64_t> nearest;  ///< likewise, where none is best: misses limits by least
   std::vector<cost::Profile> profiles;   ///< of the uncompressed model and of the best
+  std::string pairs;  ///< what the best's sums of pairs lose (PairsText); empty = nothing
   template <class Self, class Visit>
   static void Fields(Self& self, Visit& visit) {
     visit("sensitivities", self.sensitivities, "one decision alone");
@@ -173,6 +174,7 @@ struct Findings {
     visit("best", self.best, "index of the best finalist");
     visit("nearest", self.nearest, "index of the nearest where none keeps the limits");
     visit("profiles", self.profiles, "step times of the uncompressed model and of the best");
+    visit("pairs", self.pairs, "what the best would lose on CPUs without VNNI");
   }
 };
 

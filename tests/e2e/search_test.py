@@ -54,6 +54,11 @@ class Search(e2e.SearchTest):
         os.remove(report)
         self.succeed("report", run)
         self.assertGreater(os.path.getsize(report), 0)
+        pairs = json.loads(e2e.read(os.path.join(run, "results.json")))["pairs"]
+        best = json.loads(e2e.read(os.path.join(run, "best", "strategy.json")))
+        if "int8" not in best["quantize"]["layers"].values():
+            self.assertEqual(pairs, "")
+        self.assertEqual("8-bit sums" in e2e.read(report).decode(), bool(pairs))
         chromium = shutil.which("chromium") or shutil.which("chromium-browser")
         if not chromium:
             self.skipTest("chromium is not installed: all passed but opening the report")

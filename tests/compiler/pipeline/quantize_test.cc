@@ -20,6 +20,7 @@
 #include "compiler/pipeline/calibrate.h"
 #include "compiler/pipeline/compile.h"
 #include "compiler/pipeline/fitted.h"
+#include "compiler/pipeline/pairs.h"
 #include "compiler/pipeline/samples.h"
 #include "tests/support/counting_samples.h"
 #include "tests/support/pipeline.h"
@@ -131,6 +132,20 @@ TEST_F(Quantize, WithoutOptionsIsThePlanOfTheSearch) {
   EXPECT_EQ(AchievedPrecision(built, "reference", "conv2"), "f32");
   EXPECT_EQ(AchievedPrecision(built, "onednn", "conv2"), "f32 on reference");
   EXPECT_EQ(AchievedPrecision(built, "reference", "no"), "");
+}
+
+TEST(Pairs, SaysWhatTheWorstLayerLoses) {
+  EXPECT_FALSE(FindWorstPairs({{"a", {0.5, 0}}}));
+  const auto worst = FindWorstPairs({{"a", {0.5, 0.001}}, {"b", {0.1, 0.0234}}, {"c", {0.9, 0}}});
+  ASSERT_TRUE(worst);
+  EXPECT_EQ(PairsText(*worst, false),
+            "warning: kernels that add 8-bit products in 16 bits, as libraries do on CPUs without "
+            "VNNI, would be wrong in up to 2.34 % of a layer's outputs ('b'); weights of 7 bits "
+            "rule that out");
+  EXPECT_EQ(PairsText(*worst, true),
+            "note: kernels that add 8-bit products in 16 bits, as libraries do on CPUs without "
+            "VNNI, would be wrong in up to 2.34 % of a layer's outputs ('b'); weights of 7 bits "
+            "rule that out. This CPU has VNNI");
 }
 
 TEST_F(Quantize, KnowsWhichPrecisionsATargetLacks) {
