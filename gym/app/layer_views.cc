@@ -25,18 +25,23 @@ std::string QualityText(const cost::Quality& quality) {
 
 /// What each layer costs alone, where it was measured.
 LayerChart SensitivityChart(const std::vector<SensitivityRow>& rows) {
+  const auto points = [](const Judged& judged) {
+    const auto drop = AccuracyDrop(judged);
+    return drop ? Fixed(*drop, 2) : std::string("-");
+  };
   LayerChart chart{.title = "Sensitivity",
                    .before = "",
                    .after = "distillation loss in nats with this layer alone quantized",
-                   .columns = {"alone: loss", "alone: cosine", "all but it: loss"},
+                   .columns = {"alone: loss", "alone: cosine", "alone: points of accuracy",
+                               "all but it: loss", "all but it: points of accuracy"},
                    .rows = {}};
   for (const SensitivityRow& row : rows) {
-    chart.rows.push_back(
-        {.name = row.layer,
-         .before = std::nullopt,
-         .after = row.alone.quality.kl,
-         .cells = {Significant(row.alone.quality.kl, 3), Fixed(row.alone.cosine, 6),
-                   Significant(row.without.quality.kl, 3)}});
+    chart.rows.push_back({.name = row.layer,
+                          .before = std::nullopt,
+                          .after = row.alone.quality.kl,
+                          .cells = {Significant(row.alone.quality.kl, 3),
+                                    Fixed(row.alone.cosine, 6), points(row.alone),
+                                    Significant(row.without.quality.kl, 3), points(row.without)}});
   }
   return chart;
 }
@@ -80,8 +85,16 @@ LayerView ViewOf(const QuantizeReport& report) {
     view.facts.push_back(QualityText(report.quality->quality) + " Cosine of the outputs " +
                          Fixed(report.quality->cosine, 5) + ".");
   }
+  if (const auto text = PairsText(report)) view.facts.push_back(*text + ".");
   view.charts.push_back(std::move(chart));
-  if (!report.sensitivity.empty()) view.charts.push_back(SensitivityChart(report.sensitivity));
+  if (!report.sensitivity) return view;
+  view.facts.push_back(SensitivityText(*report.sensitivity) + ".");
+  if (const auto ranks = RankSensitivity(*report.sensitivity)) {
+    view.facts.push_back("Rank correlation with the accuracy that a layer alone costs: KL " +
+                         Fixed(ranks->kl, 2) + ", MSE " + Fixed(ranks->mse, 2) + ", cosine " +
+                         Fixed(ranks->cosine, 2) + ".");
+  }
+  view.charts.push_back(SensitivityChart(report.sensitivity->rows));
   return view;
 }
 

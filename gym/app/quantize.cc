@@ -79,18 +79,26 @@ std::map<std::string, std::string> Achieved(const Options& options, const Graph&
   return achieved;
 }
 
-/// What rounding to the nearest, at the bits asked for, costs at one layer alone, and what all
-/// layers cost without it: two runs over the test samples a layer.
-void MeasureSensitivity(const Options& options, const Graph& graph, const Strategy& base,
-                        const SampleSource& samples, const TestJudge& judge,
-                        QuantizeReport& report) {
+/// What a layer costs alone, and what all layers cost without it, weights being rounded to the
+/// nearest: two runs over the test samples a layer. What fits weights to samples fits each layer to
+/// what those before it lost, so it says nothing of a layer alone.
+Sensitivity MeasureSensitivity(const Options& options, const Graph& graph, const Strategy& base,
+                               const SampleSource& samples, const TestJudge& judge,
+                               const QuantizedModel& model) {
   const TargetRegistry targets = MakeTargets();
   QuantizeOptions plain = options.quantize;
   plain.rounding = "nearest";
-  plain.reconstruct = plain.correct_bias = plain.equalize = plain.smooth = false;
-  const Strategy all = QuantizeModel(graph, base, samples, plain, options.run, targets).strategy;
+  plain.reconstruct = plain.correct_bias = false;
+  Sensitivity sensitivity;
+  sensitivity.samples = judge.samples();
+  Strategy all = model.strategy;
+  if (!(plain == options.quantize)) {
+    all = QuantizeModel(graph, base, samples, plain, options.run, targets).strategy;
+    sensitivity.calibration = samples.count();
+  }
   ProgressLine line;
-  for (const QuantizedLayer& layer : report.layers) {
+  const std::int64_t before = judge.passes();
+  for (const QuantizedLayer& layer : model.layers) {
     if (layer.bits == 0) continue;
     line.Show("[sensitivity] " + layer.name);
     Strategy alone = all;
@@ -103,9 +111,10 @@ void MeasureSensitivity(const Options& options, const Graph& graph, const Strate
     SensitivityRow row{.layer = layer.name, .bits = layer.bits};
     row.alone.quality = judge.Judge(ApplyStrategy(graph, alone), row.alone.cosine);
     row.without.quality = judge.Judge(ApplyStrategy(graph, without), row.without.cosine);
-    report.sensitivity.push_back(std::move(row));
+    sensitivity.rows.push_back(std::move(row));
   }
-  WriteSensitivityCsv(report.sensitivity, options.sensitivity);
+  sensitivity.passes = judge.passes() - before + 1;  // one of the f32 model, which serves all
+  return sensitivity;
 }
 
 void Quantize(Options options) {
@@ -147,17 +156,19 @@ void Quantize(Options options) {
                         .achieved = Achieved(options, graph, model, targets),
                         .has_vnni = DetectIsa().vnni,
                         .quality = std::nullopt,
-                        .sensitivity = {}};
+                        .sensitivity = std::nullopt};
   if (!options.samples.test_images.empty()) {
     const TestJudge judge(LoadTest(options.samples, graph), graph, options.run, targets);
     Judged& judged = report.quality.emplace();
     judged.quality = judge.Judge(applied, judged.cosine);
-    if (!options.sensitivity.empty())
-      MeasureSensitivity(options, graph, base, *samples, judge, report);
+    if (!options.sensitivity.empty()) {
+      report.sensitivity = MeasureSensitivity(options, graph, base, *samples, judge, model);
+    }
   }
   if (!options.scale_table.empty()) {
     WriteScaleTable(model.strategy.quantize, options.scale_table);
   }
+  if (report.sensitivity) WriteSensitivityCsv(report.sensitivity->rows, options.sensitivity);
   if (!options.save_plan.empty()) SaveStrategy(model.strategy, options.save_plan);
   if (!options.out.empty()) ExportOnnx(applied, options.out);
   if (!options.page.empty()) WriteFileAtomic(options.page, RenderLayers(ViewOf(report)));
@@ -262,7 +273,10 @@ void AddQuantize(CLI::App& app, AppContext& /*context*/) {
   command->add_option("--scale-table", options->scale_table,
                       "ranges of activations to write: .json, else TensorRT's calibration cache");
   command->add_option("--sensitivity", options->sensitivity,
-                      "CSV file to write: what each layer costs alone, and all of them without it");
+                      "CSV file to write: what each layer costs alone, and all of them without it, "
+                      "rounded to the nearest; N layers take 2 N + 1 passes over the test samples, "
+                      "and one more quantization where another rounding, --reconstruct or "
+                      "--correct-bias is asked for");
   command->add_option("--page", options->page,
                       "web page to write: a bar and a line for every layer");
   command->add_flag("--json", options->json, "for scripts");

@@ -7,6 +7,7 @@
 
 #include "compiler/base/file.h"
 #include "compiler/base/ranks.h"
+#include "compiler/pipeline/pairs.h"
 #include "gym/app/quality_print.h"
 
 namespace msc::gym {
@@ -27,61 +28,83 @@ std::string Achieved(const QuantizeReport& report, const std::string& layer) {
   return it == report.achieved.end() || it->second.empty() ? "-" : it->second;
 }
 
-/// Points of accuracy that the layer costs alone; nothing without labels.
-std::optional<double> Drop(const Judged& judged) {
+nlohmann::json SensitivityJson(const Sensitivity& sensitivity) {
+  nlohmann::json layers = nlohmann::json::array();
+  const auto judged = [](const Judged& each) {
+    nlohmann::json json = QualityJson(each.quality);
+    json["cosine"] = each.cosine;
+    return json;
+  };
+  for (const SensitivityRow& row : sensitivity.rows) {
+    layers.push_back({{"layer", row.layer},
+                      {"weight_bits", row.bits},
+                      {"alone", judged(row.alone)},
+                      {"without", judged(row.without)}});
+  }
+  nlohmann::json json = {{"passes", sensitivity.passes},
+                         {"samples", sensitivity.samples},
+                         {"calibration_samples", sensitivity.calibration},
+                         {"layers", std::move(layers)}};
+  if (const auto ranks = RankSensitivity(sensitivity)) {
+    json["rank_correlation"] = {{"kl", ranks->kl}, {"mse", ranks->mse}, {"cosine", ranks->cosine}};
+  }
+  return json;
+}
+
+}  // namespace
+
+std::optional<double> AccuracyDrop(const Judged& judged) {
   const cost::Quality& quality = judged.quality;
   if (!quality.accuracy || !quality.reference_accuracy) return std::nullopt;
   return 100 * (*quality.reference_accuracy - *quality.accuracy);
 }
 
-/// How well the label-free measures rank the layers, where labels tell.
-void PrintCorrelation(const QuantizeReport& report) {
+std::optional<SensitivityRanks> RankSensitivity(const Sensitivity& sensitivity) {
   std::vector<double> kl;
   std::vector<double> mse;
   std::vector<double> cosine;
   std::vector<double> drop;
-  for (const SensitivityRow& row : report.sensitivity) {
-    const auto lost = Drop(row.alone);
-    if (!lost) return;
+  for (const SensitivityRow& row : sensitivity.rows) {
+    const auto lost = AccuracyDrop(row.alone);
+    if (!lost) return std::nullopt;
     kl.push_back(row.alone.quality.kl);
     mse.push_back(row.alone.quality.mse);
     cosine.push_back(-row.alone.cosine);
     drop.push_back(*lost);
   }
-  if (drop.size() < 2) return;
-  const auto correlation = [&](const std::vector<double>& with) {
-    return RankCorrelation(with, drop).value_or(0);
+  if (drop.size() < 2) return std::nullopt;
+  const auto with = [&](const std::vector<double>& measure) {
+    return RankCorrelation(measure, drop).value_or(0);
   };
-  std::printf(
-      "rank correlation with accuracy lost, a layer alone: KL %.2f, MSE %.2f, cosine %.2f\n",
-      correlation(kl), correlation(mse), correlation(cosine));
+  return SensitivityRanks{.kl = with(kl), .mse = with(mse), .cosine = with(cosine)};
 }
 
-/// Where sums of pairs overflow and what to do about it.
-void PrintPairs(const QuantizeReport& report) {
-  double most = 0;
-  std::string worst;
-  for (const QuantizedLayer& layer : report.layers) {
-    if (!layer.pairs || layer.pairs->saturated <= most) continue;
-    most = layer.pairs->saturated;
-    worst = layer.name;
+std::string SensitivityText(const Sensitivity& sensitivity) {
+  std::string text =
+      "sensitivity of " + std::to_string(sensitivity.rows.size()) +
+      " layers, weights rounded to the nearest: " + std::to_string(sensitivity.passes) +
+      " passes over " + std::to_string(sensitivity.samples) + " samples";
+  if (sensitivity.calibration > 0) {
+    text += ", and a quantization from " + std::to_string(sensitivity.calibration);
   }
-  if (worst.empty()) return;
-  std::printf(
-      "%s: kernels that add 8-bit products in 16 bits, as libraries do on CPUs without VNNI, would "
-      "be wrong in up to %.2f %% of a layer's outputs ('%s'); --bits 7 rules that out%s\n",
-      report.has_vnni ? "note" : "warning", 100 * most, worst.c_str(),
-      report.has_vnni ? ". This CPU has VNNI" : "");
+  return text;
 }
 
-}  // namespace
+std::optional<std::string> PairsText(const QuantizeReport& report) {
+  std::map<std::string, PairSums> pairs;
+  for (const QuantizedLayer& layer : report.layers) {
+    if (layer.pairs) pairs.emplace(layer.name, *layer.pairs);
+  }
+  const auto worst = FindWorstPairs(pairs);
+  return worst ? std::optional(PairsText(*worst, report.has_vnni)) : std::nullopt;
+}
 
 void WriteSensitivityCsv(const std::vector<SensitivityRow>& rows, const std::string& file) {
   std::string text =
       "layer,bits,alone_kl,alone_mse,alone_cosine,alone_accuracy_drop,without_kl,without_mse,"
       "without_cosine,without_accuracy_drop\n";
   const auto add = [&](const Judged& judged) {
-    const auto drop = Drop(judged);
+    const auto drop = AccuracyDrop(judged);
     text += "," + Number("%.9g", judged.quality.kl) + "," + Number("%.9g", judged.quality.mse) +
             "," + Number("%.9g", judged.cosine) + "," + (drop ? Number("%.4f", *drop) : "");
   };
@@ -117,8 +140,15 @@ void PrintQuantizeTable(const QuantizeReport& report) {
     std::printf("smoothed %s: alpha %.1f, error %.3g > %.3g\n", value.value.c_str(), *value.alpha,
                 value.error_before, value.error_after);
   }
-  PrintPairs(report);
-  PrintCorrelation(report);
+  if (const auto text = PairsText(report)) std::printf("%s\n", text->c_str());
+  if (report.sensitivity) {
+    std::printf("%s\n", SensitivityText(*report.sensitivity).c_str());
+    if (const auto ranks = RankSensitivity(*report.sensitivity)) {
+      std::printf(
+          "rank correlation with accuracy lost, a layer alone: KL %.2f, MSE %.2f, cosine %.2f\n",
+          ranks->kl, ranks->mse, ranks->cosine);
+    }
+  }
   if (report.quality) {
     PrintQuality(report.quality->quality);
     std::printf("cosine of the outputs %.5f\n", report.quality->cosine);
@@ -156,6 +186,7 @@ void PrintQuantizeJson(const QuantizeReport& report) {
     all["quality"] = QualityJson(report.quality->quality);
     all["quality"]["cosine"] = report.quality->cosine;
   }
+  if (report.sensitivity) all["sensitivity"] = SensitivityJson(*report.sensitivity);
   std::printf("%s\n", all.dump(2).c_str());
 }
 

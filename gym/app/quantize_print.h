@@ -23,6 +23,25 @@ struct SensitivityRow {
   Judged without = {};  ///< all but this one are
 };
 
+/// What each layer costs, and what it took to know.
+struct Sensitivity {
+  std::vector<SensitivityRow> rows = {};
+  std::int64_t passes = 0;       ///< over the test samples, of the whole model
+  std::int64_t samples = 0;      ///< of these
+  std::int64_t calibration = 0;  ///< samples of a quantization of its own; 0 where none was needed
+};
+
+/// How well label-free measures rank the layers by the accuracy that each costs alone.
+struct SensitivityRanks {
+  double kl = 0;
+  double mse = 0;
+  double cosine = 0;
+};
+/// Nothing without labels, or for fewer than two layers.
+[[nodiscard]] std::optional<SensitivityRanks> RankSensitivity(const Sensitivity& sensitivity);
+/// One line: layers, passes and samples, and of which weights it is.
+[[nodiscard]] std::string SensitivityText(const Sensitivity& sensitivity);
+
 /// All that `mscgym quantize` has to say.
 struct QuantizeReport {
   std::string model;
@@ -32,8 +51,14 @@ struct QuantizeReport {
   std::map<std::string, std::string> achieved;  ///< by layer: what it runs in there
   bool has_vnni = true;                         ///< of this machine
   std::optional<Judged> quality;                ///< where samples to test on were given
-  std::vector<SensitivityRow> sensitivity;      ///< where it was asked for
+  std::optional<Sensitivity> sensitivity;       ///< where it was asked for
 };
+
+/// Points of accuracy lost; nothing without labels.
+[[nodiscard]] std::optional<double> AccuracyDrop(const Judged& judged);
+
+/// What sums of pairs lose; nothing where they lose nothing.
+[[nodiscard]] std::optional<std::string> PairsText(const QuantizeReport& report);
 
 /// A row a layer; changes of accuracy in points where samples have labels.
 void WriteSensitivityCsv(const std::vector<SensitivityRow>& rows, const std::string& file);

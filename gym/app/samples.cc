@@ -127,6 +127,7 @@ TestJudge::Batches TestJudge::Outputs(const Graph& graph) const {
   std::vector<std::string> names;
   for (const ValueId id : graph.outputs()) names.push_back(graph.value(id).name);
   Batches batches;
+  ++passes_;
   ObserveValues(graph, names, TensorSamples({&test_.inputs, 1}), run_, targets_,
                 [&](std::int64_t /*first*/, std::span<const Tensor> values) {
                   batches.emplace_back(values.begin(), values.end());

@@ -60,6 +60,9 @@ class TestJudge {
   /// As Judge, with the mean cosine of both models' outputs, a sample.
   [[nodiscard]] cost::Quality Judge(const Graph& after, double& cosine) const;
   [[nodiscard]] bool labelled() const { return !test_.labels.empty(); }
+  [[nodiscard]] std::int64_t samples() const { return test_.size(); }
+  /// How often a model was run over all of them so far, the first one included.
+  [[nodiscard]] std::int64_t passes() const { return passes_; }
 
  private:
   using Batches = std::vector<std::vector<Tensor>>;
@@ -68,6 +71,7 @@ class TestJudge {
   cost::Dataset test_;
   CalibrationRun run_;
   const TargetRegistry& targets_;
+  mutable std::int64_t passes_ = 0;
   Batches wanted_;
 };
 

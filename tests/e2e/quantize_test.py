@@ -78,9 +78,9 @@ class Quantize(e2e.ShippedModelTest):
             self.assertFalse(os.path.exists(self.at("other")))
 
     def test_sensitivities_are_written(self):
-        path = self.at("sensitivity.csv")
+        path, page = self.at("sensitivity.csv"), self.at("sensitivity.html")
         made = self.quantize("--bits", "2", "--layer", "/head/Gemm=f32", *self.test[:-1], "100",
-                             "--sensitivity", path)
+                             "--sensitivity", path, "--page", page)
         with open(path, encoding="utf-8", newline="") as file:
             rows = list(csv.DictReader(file))
         self.assertEqual([row["layer"] for row in rows],
@@ -89,9 +89,43 @@ class Quantize(e2e.ShippedModelTest):
             self.assertEqual(row["bits"], "2")
             self.assertGreater(float(row["alone_kl"]), 0)
             self.assertLess(float(row["alone_cosine"]), 1)
+        # The same for scripts and on the page, with what it took.
+        measured = made["sensitivity"]
+        self.assertEqual([row["layer"] for row in measured["layers"]],
+                         [row["layer"] for row in rows])
+        for row, line in zip(measured["layers"], rows):
+            for part in ("alone", "without"):
+                self.assertAlmostEqual(row[part]["kl"], float(line[part + "_kl"]), places=6)
+                self.assertAlmostEqual(row[part]["cosine"], float(line[part + "_cosine"]), places=6)
+        self.assertEqual(measured["passes"], 2 * len(rows) + 1)
+        self.assertEqual((measured["samples"], measured["calibration_samples"]), (100, 0))
+        self.assertEqual(measured["rank_correlation"].keys(), {"kl", "mse", "cosine"})
+        for value in measured["rank_correlation"].values():
+            self.assertLessEqual(abs(value), 1)
+        with open(page, encoding="utf-8") as file:
+            text = file.read()
+        cost = (f"sensitivity of {len(rows)} layers, weights rounded to the nearest: "
+                f"{2 * len(rows) + 1} passes over 100 samples")
+        self.assertIn(cost + ".", text)
+        self.assertIn("Rank correlation with the accuracy that a layer alone costs: KL ", text)
+        self.assertEqual(text.count("<tr><td class='name'>"), len(made["layers"]) + len(rows))
         # One layer costs less than all but one, on the whole.
         self.assertLess(sum(float(row["alone_mse"]) for row in rows),
                         sum(float(row["without_mse"]) for row in rows))
+
+    def test_what_kernels_without_vnni_would_lose_is_said(self):
+        page = self.at("page.html")
+        made = self.quantize("--page", page)
+        worst = max(made["layers"], key=lambda layer: layer["outputs_saturated"])
+        text = e2e.read(page).decode()
+        said = f"of a layer&#39;s outputs (&#39;{worst['layer']}&#39;); weights of 7 bits rule"
+        self.assertEqual(said in text.replace("'", "&#39;"), worst["outputs_saturated"] > 0)
+        shown = self.succeed("quantize", self.model, *self.calibration).stdout
+        kind = "note" if made["cpu_has_vnni"] else "warning"
+        self.assertEqual(kind + ": kernels that add 8-bit products in 16 bits" in shown,
+                         worst["outputs_saturated"] > 0)
+        self.assertNotIn("8-bit products", self.succeed("quantize", self.model, "--bits", "7",
+                                                        *self.calibration).stdout)
 
     def test_groups_of_weights_and_ranges_are_written_for_others(self):
         onnx, table = self.at("w4.onnx"), self.at("table")
