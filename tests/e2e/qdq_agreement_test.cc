@@ -42,12 +42,13 @@ cost::Dataset Images(const std::string& part, std::int64_t count, const Graph& g
 }
 
 /// Everything in 8 bits that can be.
-Strategy AllInt8(const Graph& graph, const TargetRegistry& targets) {
+Strategy AllInt8(const Graph& graph, const TargetRegistry& targets,
+                 const CalibrationOptions& options = {}) {
   const std::vector<Tensor> samples = {Images("train", kCalibrationImages, graph).inputs};
   const Calibrator calibrator = ObserveActivations(graph, TensorSamples(samples),
                                                    {.target = "onednn", .batch = kBatch}, targets);
   Strategy strategy;
-  strategy.quantize.activations = calibrator.Scales({});
+  strategy.quantize.activations = calibrator.Scales(options);
   for (const QuantizableLayer& layer : FindQuantizableLayers(graph)) {
     const bool can = std::find(layer.allowed.begin(), layer.allowed.end(), Precision::kInt8) !=
                      layer.allowed.end();
@@ -125,6 +126,18 @@ TEST_F(QdqAgreement, Int8DecidesAsOnnxRuntimeDoes) {
   // Two that are wrong together would agree as well.
   EXPECT_GE(Agreement(ours, test_.labels), 90.0);
   RecordProperty("agreement", std::to_string(Agreement(ours, theirs)));
+}
+
+TEST_F(QdqAgreement, Int8WithZeroPointsDecidesAsOnnxRuntimeDoes) {
+  const Strategy strategy = AllInt8(graph_, targets_, {.method = "minmax", .affine = true});
+  const auto& scales = strategy.quantize.activations;
+  EXPECT_TRUE(std::any_of(scales.begin(), scales.end(), [](const auto& each) {
+    return each.second.dtype == "u8" && each.second.zero_point > 0;
+  }));
+  const Logits logits = Predict(graph_, strategy, targets_, test_.inputs);
+  const std::vector<std::int32_t> ours = Classes(logits.ours);
+  EXPECT_GE(Agreement(ours, Classes(logits.theirs)), 99.0);
+  EXPECT_GE(Agreement(ours, test_.labels), 90.0);
 }
 
 TEST_F(QdqAgreement, F32GivesTheNumbersOfOnnxRuntime) {

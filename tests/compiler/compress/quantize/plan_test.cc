@@ -149,6 +149,22 @@ TEST(Calibrator, TurnsRangesIntoScales) {
   EXPECT_EQ(scales.at("b"), (TensorScale{"u8", 1.0, 0}));
 }
 
+TEST(Calibrator, GivesZeroPointsWhereTheyAreAskedFor) {
+  const Graph graph = Chain();
+  Calibrator calibrator(graph);
+  calibrator.Observe("x", std::vector<float>{-1.0F, 0.5F, 4.0F});
+  calibrator.Observe("a", std::vector<float>{-2.0F, -0.5F});
+  calibrator.Observe("p", std::vector<float>{-1.0F});
+  calibrator.Observe("b", std::vector<float>{0.0F, 5.1F});
+  const auto scales = calibrator.Scales({.method = "minmax", .affine = true});
+  // From the least to the largest value, with 0 on a step of its own.
+  EXPECT_EQ(scales.at("x"), (TensorScale{"u8", 5.0F / 255, 51}));
+  EXPECT_EQ(scales.at("a"), (TensorScale{"u8", 2.0F / 255, 255}));
+  EXPECT_EQ(scales.at("p"), scales.at("a"));
+  EXPECT_EQ(scales.at("b"), (TensorScale{"u8", 5.1F / 255, 0}));
+  EXPECT_EQ(calibrator.Scales({.method = "minmax"}).at("x"), (TensorScale{"i8", 4.0F / 127, 0}));
+}
+
 TEST(Calibrator, CutsTheTailByPercentile) {
   const Graph graph = Chain();
   Calibrator calibrator(graph);
