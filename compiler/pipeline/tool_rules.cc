@@ -1,9 +1,13 @@
 #include "compiler/pipeline/tool_rules.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <limits>
 #include <map>
 #include <optional>
+#include <set>
+#include <string_view>
 #include <utility>
 
 #include "compiler/base/error.h"
@@ -75,8 +79,23 @@ const KnownMethods& PruneMethods() {
   return kMethods;
 }
 
-// Signs, axes and steps follow from the values and the targets: options that say them are passed
-// over.
+/// An option that is taken as the originals write it and decides nothing, with what does.
+struct PassedOption {
+  std::string_view option;
+  std::string_view instead;
+  double done;  ///< the value that asks for what is done anyway
+};
+constexpr double kNever = std::numeric_limits<double>::quiet_NaN();
+constexpr std::array kPassed = {
+    PassedOption{"axis", "weights have a scale an output channel", -1},
+    PassedOption{"channel", "weights have a scale an output channel", kNever},
+    PassedOption{"sign", "activations are unsigned where no value is negative", kNever},
+    PassedOption{"auto_unsign", "activations are unsigned where no value is negative", 1},
+    PassedOption{"epsilon", "scales are normal floats", kNever},
+    PassedOption{"bins", "histograms have 2048 bins", 2048},
+    PassedOption{"compare_to", "a stage is compared with the one before it", kNever},
+};
+
 const KnownMethods& QuantizeMethods() {
   static const std::vector<std::string> kOptions = {"nbits", "axis", "sign", "auto_unsign",
                                                     "epsilon"};
@@ -115,14 +134,18 @@ const KnownMethods& DistillMethods() {
 }
 
 const KnownMethods& TrackMethods() {
-  // Every stage is compared with the one before, whatever compare_to says.
   static const KnownMethods kMethods = {{"save_compared", {"compare_to"}}, {"watch", {}}};
   return kMethods;
 }
 
+bool Knows(const KnownMethods& known, const RuleMethod& rule) {
+  return std::any_of(known.begin(), known.end(),
+                     [&](const KnownMethod& each) { return each.name == rule.name; });
+}
+
 /// Bits that a rule at stage "quantize" gives; nothing where there is none, or nbits is -1.
 std::optional<std::int64_t> BitsOf(const RuleMethod* rule) {
-  if (rule == nullptr) return std::nullopt;
+  if (rule == nullptr || !Knows(QuantizeMethods(), *rule)) return std::nullopt;
   const Method method(*rule, QuantizeMethods());
   if (method.name() == "f32" || method.name() == "dequantize_normal") return std::nullopt;
   if (method.Number("nbits") == -1.0) return std::nullopt;
@@ -148,6 +171,16 @@ CalibrationOptions RangeOf(const RuleMethod& rule, const CalibrationOptions& oth
   options.percentile = method.Number("percentile", otherwise.percentile, 50, 100);
   options.affine = method.Number("affine", otherwise.affine ? 1 : 0, 0, 1, true) == 1;
   return options;
+}
+
+/// Losses of outputs are along their last axis.
+void CheckSoftmax(const Method& method, const Graph& graph) {
+  const double axis = method.Number("softmax_dim").value_or(-1);
+  for (const ValueId output : graph.outputs()) {
+    const auto& shape = graph.type(output).shape;
+    if (axis == -1 || (shape && axis == static_cast<double>(std::ssize(*shape) - 1))) continue;
+    throw UserError("'softmax_dim' of method '" + method.name() + "' must be -1, the last axis");
+  }
 }
 
 /// Of a value whose readers have rules of their own, those of the first one that has any: a value
@@ -192,6 +225,22 @@ RuleBook LoadRules(const std::string& path, const std::string& tool, const Graph
   return book;
 }
 
+std::vector<std::string> PassedOver(const RuleBook& book) {
+  std::set<std::string> notes;
+  for (const auto& [stage, method] : book.Methods()) {
+    for (const PassedOption& passed : kPassed) {
+      const std::string option(passed.option);
+      const auto number = method->numbers.find(option);
+      const bool asked = number != method->numbers.end() ? number->second != passed.done
+                                                         : method->words.contains(option);
+      if (!asked) continue;
+      notes.insert("'" + option + "' of method '" + method->name +
+                   "' is passed over: " + std::string(passed.instead));
+    }
+  }
+  return {notes.begin(), notes.end()};
+}
+
 PruneRules ReadPruneRules(const RuleBook& book, const Graph& graph, const PruneSpace& space) {
   CheckMethods(book, {{"prune", PruneMethods()}, {"default", PruneMethods()}});
   PruneRules rules;
@@ -212,9 +261,14 @@ PruneRules ReadPruneRules(const RuleBook& book, const Graph& graph, const PruneS
 }
 
 void ReadQuantizeRules(const RuleBook& book, const Graph& graph, QuantizeOptions& options) {
+  KnownMethods any = GatherMethods();
+  for (const KnownMethods* more : {&CalibrateMethods(), &QuantizeMethods()}) {
+    any.insert(any.end(), more->begin(), more->end());
+  }
   CheckMethods(book, {{"gather", GatherMethods()},
                       {"calibrate", CalibrateMethods()},
-                      {"quantize", QuantizeMethods()}});
+                      {"quantize", QuantizeMethods()},
+                      {"default", any}});
   for (const QuantizableLayer& layer : FindQuantizableLayers(graph)) {
     const NodeId node = graph.FindNode(layer.name);
     const auto bits = BitsOf(book.ForWeight(graph, node, 1, "quantize"));
@@ -226,6 +280,7 @@ void ReadQuantizeRules(const RuleBook& book, const Graph& graph, QuantizeOptions
       if (name.empty() || options.tensor_scales.contains(name)) continue;
       for (const RuleMethod* const rule :
            RulesOf(book, graph, graph.FindValue(name), "calibrate")) {
+        if (!Knows(CalibrateMethods(), *rule)) continue;  // by default, for another stage
         options.tensor_scales.emplace(name, RangeOf(*rule, options.scales));
       }
     }
@@ -243,6 +298,7 @@ std::vector<DistillFeature> ReadDistillRules(const RuleBook& book, const Graph& 
     settings.kl = is_norm ? 0 : weight(method);
     settings.lp = is_norm ? weight(method) : 0;
     if (is_norm) settings.power = method.Number("power", 2, 0.1, 16);
+    if (!is_norm) CheckSoftmax(method, graph);
     if (!is_norm) settings.temperature = method.Number("temperature", 5, 1e-3, 1e3);
   }
   std::vector<DistillFeature> features;
@@ -269,22 +325,26 @@ std::vector<DistillFeature> ReadDistillRules(const RuleBook& book, const Graph& 
   return features;
 }
 
-std::vector<std::string> ReadTrackRules(const RuleBook& book, const Graph& graph) {
-  const std::vector<std::string> stages = {"default", "baseline", "optimize", "compile"};
+TrackRules ReadTrackRules(const RuleBook& book, const Graph& graph) {
   std::map<std::string, KnownMethods> known;
-  for (const std::string& stage : stages) known[stage] = TrackMethods();
+  for (const char* stage : {"default", "baseline", "optimize", "compile"}) {
+    known[stage] = TrackMethods();
+  }
   CheckMethods(book, known);
-  std::vector<std::string> names;
+  TrackRules rules;
   for (const NodeId id : graph.order()) {
     for (const ValueId value : graph.node(id).outputs) {
-      const bool picked = value != kNoValue &&
-                          std::any_of(stages.begin(), stages.end(), [&](const std::string& stage) {
-                            return !RulesOf(book, graph, value, stage).empty();
-                          });
-      if (picked) names.push_back(graph.value(value).name);
+      if (value == kNoValue) continue;
+      const std::string& name = graph.value(value).name;
+      const auto picked = [&](const char* stage) {
+        return !RulesOf(book, graph, value, stage).empty();
+      };
+      if (picked("optimize")) rules.optimized.push_back(name);
+      if (picked("compile")) rules.compiled.push_back(name);
+      if (picked("baseline") || picked("optimize") || picked("compile")) rules.all.push_back(name);
     }
   }
-  return names;
+  return rules;
 }
 
 }  // namespace msc

@@ -22,6 +22,9 @@ namespace msc {
 [[nodiscard]] RuleBook LoadRules(const std::string& path, const std::string& tool,
                                  const Graph& graph);
 
+/// What rules ask for by options that nothing here turns on: a sentence for each, once.
+[[nodiscard]] std::vector<std::string> PassedOver(const RuleBook& book);
+
 /// How every group of channels is scored and cut: by the rule for the weights of its first layer,
 /// at stage "prune". Groups without one stay whole.
 ///   l1, l2, fpgm, random, energy, obs, taylor   {density, align}
@@ -43,17 +46,23 @@ struct PruneRules {
 ///              entropy, mse {affine}; the rest by `options.scales`
 ///   gather     gather_maxmin, gather_kl_divergence, gather_max_per_channel: nothing to decide,
 ///              histograms serve every range
+/// A rule at stage "default" counts at the stage that has its method.
 void ReadQuantizeRules(const RuleBook& book, const Graph& graph, QuantizeOptions& options);
 
 /// Losses of outputs (mark "loss") go to `settings`, those of values inside to the list.
 ///   loss_lp_norm {power, weight}, loss_kl_divergence {temperature, softmax_dim, weight},
 ///   attention {power, weight} (values inside alone)
-/// The softmax is along the last axis. UserError where no rule picks anything.
+/// The softmax is along the last axis: another softmax_dim is a UserError, and so is a book of
+/// which no rule picks anything.
 [[nodiscard]] std::vector<DistillFeature> ReadDistillRules(const RuleBook& book, const Graph& graph,
                                                            TrainSettings& settings);
 
-/// Names of the values that a rule picks for save_compared, or watch, at any stage ("baseline",
-/// "optimize", "compile"), in graph order: a value is compared at all stages or at none.
-[[nodiscard]] std::vector<std::string> ReadTrackRules(const RuleBook& book, const Graph& graph);
+/// Values that rules pick for save_compared, or watch, in graph order.
+struct TrackRules {
+  std::vector<std::string> all;        ///< at any stage; "baseline" collects and compares nothing
+  std::vector<std::string> optimized;  ///< at stage "optimize", compared there
+  std::vector<std::string> compiled;   ///< at stage "compile", compared in what is compiled
+};
+[[nodiscard]] TrackRules ReadTrackRules(const RuleBook& book, const Graph& graph);
 
 }  // namespace msc

@@ -27,6 +27,7 @@
 #include "gym/app/model.h"
 #include "gym/app/progress.h"
 #include "gym/app/registries.h"
+#include "gym/app/rules.h"
 #include "gym/app/samples.h"
 #include "gym/app/shape_option.h"
 #include "gym/app/stop.h"
@@ -202,7 +203,7 @@ void Distill(Options options, AppContext& context) {
                   options.weight_bits, TensorSamples(calibration), run, targets);
   std::vector<DistillFeature> features = ReadFeatures(options, student);
   if (!options.rules.empty()) {
-    const RuleBook book = LoadRules(options.rules, "distiller", teacher);
+    const RuleBook book = OpenRules(options.rules, "distiller", teacher);
     for (DistillFeature& feature : ReadDistillRules(book, teacher, options.settings)) {
       features.push_back(std::move(feature));
     }

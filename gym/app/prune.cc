@@ -26,6 +26,7 @@
 #include "gym/app/prune_print.h"
 #include "gym/app/prune_time.h"
 #include "gym/app/registries.h"
+#include "gym/app/rules.h"
 #include "gym/app/samples.h"
 #include "gym/app/shape_option.h"
 
@@ -270,7 +271,7 @@ class Pruner {
 
   /// Each group by its own score.
   void DecideByRules() {
-    PruneRules rules = ReadPruneRules(LoadRules(options_.rules, "pruner", graph_), graph_, space_);
+    PruneRules rules = ReadPruneRules(OpenRules(options_.rules, "pruner", graph_), graph_, space_);
     if (rules.of_group.empty()) {
       throw UserError("'" + options_.rules + "' has no rule that cuts a group of channels");
     }

@@ -22,6 +22,7 @@
 #include "gym/app/progress.h"
 #include "gym/app/quantize_print.h"
 #include "gym/app/registries.h"
+#include "gym/app/rules.h"
 #include "gym/app/samples.h"
 #include "gym/app/scale_table.h"
 #include "gym/app/shape_option.h"
@@ -128,7 +129,7 @@ void Quantize(Options options) {
   const TargetRegistry targets = MakeTargets();
   const Graph graph = LoadModel(options.model, options.shapes);
   if (!options.rules.empty()) {
-    ReadQuantizeRules(LoadRules(options.rules, "quantizer", graph), graph, options.quantize);
+    ReadQuantizeRules(OpenRules(options.rules, "quantizer", graph), graph, options.quantize);
     if (options.quantize.layer_bits.empty()) {
       throw UserError("'" + options.rules + "' has no rule that quantizes a layer's weights");
     }

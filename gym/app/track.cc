@@ -23,6 +23,7 @@
 #include "gym/app/model.h"
 #include "gym/app/progress.h"
 #include "gym/app/registries.h"
+#include "gym/app/rules.h"
 #include "gym/app/samples.h"
 #include "gym/app/shape_option.h"
 #include "gym/app/track_print.h"
@@ -102,15 +103,38 @@ Strategy StrategyFor(const Options& options) {
                   "' was compiled with fitted weights; name their strategy.json by --strategy");
 }
 
+/// By a file of rules, which picks what is compared at each stage.
+TrackRules ReadRules(const Options& options, const Graph& graph) {
+  if (!options.tensors.empty()) throw UserError("give one of --tensors and --rules");
+  TrackRules rules = ReadTrackRules(OpenRules(options.rules, "tracker", graph), graph);
+  if (rules.all.empty()) {
+    throw UserError("'" + options.rules + "' has no rule that picks a value");
+  }
+  return rules;
+}
+
+/// Leaves what is said of the picked values.
+void KeepPicked(const std::vector<std::string>& picked, double tolerance,
+                cost::StageComparison& compared) {
+  const auto other = [&](const std::string& name) {
+    return std::find(picked.begin(), picked.end(), name) == picked.end();
+  };
+  std::erase_if(compared.errors, [&](const cost::TensorError& error) { return other(error.name); });
+  std::erase_if(compared.other_shapes, other);
+  const auto first =
+      std::find_if(compared.errors.begin(), compared.errors.end(),
+                   [&](const cost::TensorError& error) { return error.relative > tolerance; });
+  compared.first.reset();
+  if (first != compared.errors.end()) compared.first = first - compared.errors.begin();
+}
+
 void Track(Options options, AppContext& context) {
   const TargetRegistry targets = MakeTargets();
   const Graph graph = LoadModel(options.model, options.shapes);
+  std::optional<TrackRules> rules;
   if (!options.rules.empty()) {
-    if (!options.tensors.empty()) throw UserError("give one of --tensors and --rules");
-    options.tensors = ReadTrackRules(LoadRules(options.rules, "tracker", graph), graph);
-    if (options.tensors.empty()) {
-      throw UserError("'" + options.rules + "' has no rule that picks a value");
-    }
+    rules = ReadRules(options, graph);
+    options.tensors = rules->all;
   }
   Strategy strategy = StrategyFor(options);
   std::vector<cost::TrackStage> stages;
@@ -157,6 +181,7 @@ void Track(Options options, AppContext& context) {
   if (!(changes == none)) {
     const cost::TrackStage optimized = cost::OptimizedStage(graph, strategy, compile);
     report.stages.push_back(compare(optimized, reference));
+    if (rules) KeepPicked(rules->optimized, report.tolerance, report.stages.back());
     reference = optimized.name;
   }
   for (const std::string& name : options.tensors) {
@@ -166,6 +191,7 @@ void Track(Options options, AppContext& context) {
   }
   for (const cost::TrackStage& stage : stages) {
     report.stages.push_back(compare(stage, reference));
+    if (rules) KeepPicked(rules->compiled, report.tolerance, report.stages.back());
     const bool departs = report.stages.back().first.has_value();
     if (departs) context.exit_code = kExitInfeasible;
     if (!options.bisect) continue;

@@ -160,6 +160,22 @@ class Track(e2e.SearchTest):
             self.assertNotIn("first", stage)
         self.assertEqual([row["blame"] for row in report["bisections"]], ["none"] * 2)
         self.assertGreater(len(os.listdir(self.at("values"))), 40)
+        # Rules pick values stage by stage.
+        names = [row["value"] for row in report["stages"][0]["errors"]][:3]
+        page = self.at("track.html")
+        rules = self.write("rules.json", [
+            {"methods": {"tensor": "watch"}, "tensor_names": names[:2], "stages": ["compile"]},
+            {"methods": {"tensor": {"method_name": "save_compared", "compare_to": "x"}},
+             "tensor_names": names[2:], "stages": ["baseline"]}])
+        done = self.mscgym("track", model, "--targets", "onednn", "--random", "3", "--json",
+                           "--rules", rules, "--page", page)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("'compare_to' of method 'save_compared' is passed over", done.stderr)
+        self.assertEqual([row["value"] for row in json.loads(done.stdout)["stages"][0]["errors"]],
+                         names[:2])
+        text = e2e.read(page).decode()
+        self.assertEqual(text.count("<tr><td class='name'>"), 2)
+        self.assertIn("<svg class='bars'", text)
 
         # An artefact is compared with its own strategy.
         pruned, artefact = self.at("pruned.json"), self.at("artefact")

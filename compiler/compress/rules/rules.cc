@@ -11,6 +11,9 @@
 namespace msc {
 namespace {
 
+/// Who reads the model's outputs.
+constexpr std::string_view kExit = "exit";
+
 /// Names of operator types as tools over relax write them.
 struct TypeRow {
   std::string_view type;
@@ -112,17 +115,22 @@ const RuleBook::Stages* RuleBook::Find(const std::string& by, const std::string&
   return it == places_.end() ? nullptr : &it->second;
 }
 
+const RuleBook::Stages* RuleBook::FindOwn(const Graph& graph, NodeId node,
+                                          const std::string& of) const {
+  if (node == kNoNode) return nullptr;
+  const Node& found = graph.node(node);
+  if (const Stages* stages = Find("op_name", found.name, of)) return stages;
+  for (const auto& [place, stages] : places_) {
+    if (place[0] != "op_type" || place[2] != of) continue;
+    if (IsOfType(graph, found, place[1])) return &stages;
+  }
+  return nullptr;
+}
+
 const RuleBook::Stages* RuleBook::FindOf(const Graph& graph, NodeId node,
                                          const std::vector<std::string>& kinds) const {
-  const Node* const found = node == kNoNode ? nullptr : &graph.node(node);
   for (const std::string& kind : kinds) {
-    if (found != nullptr) {
-      if (const Stages* stages = Find("op_name", found->name, kind)) return stages;
-      for (const auto& [place, stages] : places_) {
-        if (place[0] != "op_type" || place[2] != kind) continue;
-        if (IsOfType(graph, *found, place[1])) return &stages;
-      }
-    }
+    if (const Stages* stages = FindOwn(graph, node, kind)) return stages;
     if (const Stages* stages = Find("default", "", kind)) return stages;
   }
   return nullptr;
@@ -131,7 +139,7 @@ const RuleBook::Stages* RuleBook::FindOf(const Graph& graph, NodeId node,
 const RuleBook::Stages* RuleBook::FindTensor(const Graph& graph, ValueId value,
                                              NodeId reader) const {
   const std::string& name = graph.value(value).name;
-  const std::string at = reader == kNoNode ? "exit" : graph.node(reader).name;
+  const std::string at = reader == kNoNode ? std::string(kExit) : graph.node(reader).name;
   if (const Stages* stages = Find("tensor", name + "-c-" + at, "tensor")) return stages;
   if (const Stages* stages = Find("tensor", name, "tensor")) return stages;
   for (const auto& [mark, values] : marks_) {
@@ -166,7 +174,12 @@ std::vector<const RuleMethod*> RuleBook::ForValue(const Graph& graph, ValueId va
     add(stages);
     return methods;
   }
-  add(FindOf(graph, graph.producer(value), {"output"}));
+  const NodeId producer = graph.producer(value);
+  const bool leaves = reader == kNoNode && graph.IsOutput(value);
+  const Stages* const exit = leaves && FindOwn(graph, producer, "output") == nullptr
+                                 ? Find("op_name", std::string(kExit), "output")
+                                 : nullptr;
+  add(exit != nullptr ? exit : FindOf(graph, producer, {"output"}));
   if (reader != kNoNode) add(FindOf(graph, reader, {"input"}));
   return methods;
 }
@@ -184,7 +197,7 @@ std::vector<std::pair<std::string, const RuleMethod*>> RuleBook::Methods() const
 }
 
 void RuleBook::CheckNames(const Graph& graph) const {
-  std::vector<std::string> nodes;
+  std::vector<std::string> nodes = {std::string(kExit)};
   for (const NodeId id : graph.order()) nodes.push_back(graph.node(id).name);
   std::vector<std::string> values;
   for (const ValueId id : graph.values()) values.push_back(graph.value(id).name);
@@ -206,8 +219,8 @@ void RuleBook::CheckNames(const Graph& graph) const {
         at != std::string::npos && std::find(values.begin(), values.end(), name) == values.end();
     check(has_reader ? name.substr(0, at) : name, values,
           "a rule names a tensor that is not there,");
-    const std::string reader = has_reader ? name.substr(at + 3) : "exit";
-    if (reader != "exit") check(reader, nodes, kNoNodeThere);
+    const std::string reader = has_reader ? name.substr(at + 3) : std::string(kExit);
+    check(reader, nodes, kNoNodeThere);
   };
   for (const auto& [place, stages] : places_) {
     if (place[0] == "op_name") check(place[1], nodes, kNoNodeThere);

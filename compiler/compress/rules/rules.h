@@ -50,7 +50,8 @@ class RuleBook {
                                             std::string_view stage) const;
   /// For a value as a node reads it, or as a graph output where `reader` is kNoNode. The value by
   /// name, as above, or by mark, is all there is; else what its producer's "output" and its
-  /// reader's "input" say, each by name, type or default: up to two, in this order.
+  /// reader's "input" say, each by name, type or default: up to two, in this order. For a graph
+  /// output the operator "exit" comes between its producer and the default.
   [[nodiscard]] std::vector<const RuleMethod*> ForValue(const Graph& graph, ValueId value,
                                                         NodeId reader,
                                                         std::string_view stage) const;
@@ -68,6 +69,8 @@ class RuleBook {
   using Stages = std::map<std::string, std::size_t, std::less<>>;  ///< rule by stage
   [[nodiscard]] const Stages* Find(const std::string& by, const std::string& name,
                                    const std::string& of) const;
+  /// By name or type of a node.
+  [[nodiscard]] const Stages* FindOwn(const Graph& graph, NodeId node, const std::string& of) const;
   /// By name, type or default of a node, for the first of `kinds` that has one.
   [[nodiscard]] const Stages* FindOf(const Graph& graph, NodeId node,
                                      const std::vector<std::string>& kinds) const;

@@ -354,14 +354,89 @@ TEST(DistillRules, GiveLossesOfOutputsAndOfValuesInside) {
             "no rule says what is to be learned");
 }
 
-TEST(TrackRules, PickValues) {
+TEST(TrackRules, PickValuesStageByStage) {
   const Graph graph = Net();
+  using Names = std::vector<std::string>;
   const std::string compared = R"({"method_name": "save_compared", "compare_to": "baseline"})";
-  EXPECT_EQ(ReadTrackRules(Book(Joined({Strategy("output", compared, R"("op_types": ["nn.relu"])"),
-                                        Strategy("input", R"("watch")", R"("op_names": ["fc"])",
-                                                 R"(["compile"])")})),
-                           graph),
-            (std::vector<std::string>{"r1", "r4", "f"}));
+  const RuleBook book = Book(
+      Joined({Strategy("output", compared, R"("op_types": ["nn.relu"])"),
+              Strategy("input", R"("watch")", R"("op_names": ["fc"])", R"(["compile"])"),
+              Strategy("output", R"("watch")", R"("op_names": ["conv3"])", R"(["optimize"])"),
+              Strategy("output", R"("watch")", R"("op_names": ["exit"])", R"(["baseline"])")}));
+  const TrackRules rules = ReadTrackRules(book, graph);
+  EXPECT_EQ(rules.all, (Names{"r1", "c3", "r4", "f", "y"}));
+  EXPECT_EQ(rules.optimized, (Names{"r1", "c3", "r4"}));
+  EXPECT_EQ(rules.compiled, (Names{"r1", "r4", "f"}));
+  EXPECT_EQ(PassedOver(book), (Names{"'compare_to' of method 'save_compared' is passed over: a "
+                                     "stage is compared with the one before it"}));
+}
+
+TEST(RuleBook, HasAnOperatorThatReadsTheOutputs) {
+  const Graph graph = Net();
+  const RuleBook book =
+      Book(Joined({Strategy("output", R"("watch")", R"("op_names": ["exit"])"),
+                   Strategy("output", R"("other")", R"("op_names": ["relu1"])")}));
+  book.CheckNames(graph);
+  const auto methods = book.ForValue(graph, graph.FindValue("y"), kNoNode, "default");
+  ASSERT_EQ(methods.size(), 1U);
+  EXPECT_EQ(methods[0]->name, "watch");
+  // What says something of the producer comes first, and others read no output.
+  EXPECT_EQ(book.ForValue(graph, graph.FindValue("r1"), kNoNode, "default").at(0)->name, "other");
+  EXPECT_TRUE(
+      book.ForValue(graph, graph.FindValue("c2"), graph.FindNode("sum"), "default").empty());
+}
+
+TEST(QuantizeRules, CountByDefaultWhereTheirMethodBelongs) {
+  const Graph graph = Net();
+  QuantizeOptions options;
+  ReadQuantizeRules(
+      Book(Joined(
+          {Strategy("weights", R"({"method_name": "quantize_normal", "nbits": 4})", "",
+                    R"(["default"])"),
+           Strategy("input", R"("quantize_normal")", R"("op_names": ["conv1"])", R"(["default"])"),
+           Strategy("input", R"("calibrate_kl_divergence")", R"("op_names": ["conv2"])",
+                    R"(["default"])")})),
+      graph, options);
+  EXPECT_EQ(options.layers.at("conv1"), "int8");
+  EXPECT_EQ(options.layers.at("conv2"), "f32");
+  EXPECT_EQ(options.layer_bits.at("conv2"), 4);
+  EXPECT_EQ(options.tensor_scales.at("r1").method, "entropy");
+  EXPECT_FALSE(options.tensor_scales.contains("x"));
+  EXPECT_EQ(Refusal([&] {
+              ReadQuantizeRules(
+                  Book(Joined({Strategy("weights", R"("save_compared")", "", R"(["default"])")})),
+                  graph, options);
+            }).substr(0, 30),
+            "unknown method 'save_compared'");
+}
+
+TEST(RuleOptions, AreSaidToTurnNothingOrRefused) {
+  const Graph graph = Net();
+  const auto notes = [](const std::string& method) {
+    return PassedOver(Book(Joined({Strategy("weights", method)})));
+  };
+  using Names = std::vector<std::string>;
+  EXPECT_EQ(notes(R"({"method_name": "quantize_normal", "sign": true, "axis": -1, "nbits": 8})"),
+            (Names{"'sign' of method 'quantize_normal' is passed over: activations are unsigned "
+                   "where no value is negative"}));
+  EXPECT_EQ(notes(R"({"method_name": "quantize_normal", "axis": 1, "epsilon": 0.5})").size(), 2U);
+  EXPECT_EQ(notes(R"({"method_name": "gather_max_per_channel", "channel": "O"})").size(), 1U);
+  EXPECT_TRUE(notes(R"({"method_name": "l2", "density": 0.5})").empty());
+
+  const auto softmax = [&](int axis) {
+    TrainSettings settings;
+    return Refusal([&] {
+      (void)ReadDistillRules(
+          Book(Joined({Strategy("mark",
+                                R"({"method_name": "loss_kl_divergence", "softmax_dim": )" +
+                                    std::to_string(axis) + "}",
+                                R"("marks": ["loss"])")})),
+          graph, settings);
+    });
+  };
+  EXPECT_EQ(softmax(-1), "accepted");
+  EXPECT_EQ(softmax(1), "accepted");  // [n, 5]
+  EXPECT_EQ(softmax(0), "'softmax_dim' of method 'loss_kl_divergence' must be -1, the last axis");
 }
 
 TEST(RuleFiles, AreForOneTool) {
