@@ -16,14 +16,18 @@
 #include "compiler/base/error.h"
 #include "compiler/base/fields.h"
 #include "compiler/base/file.h"
+#include "compiler/codegen/cpp/isa.h"
 #include "compiler/codegen/onnx/export.h"
 #include "compiler/pipeline/batch.h"
 #include "compiler/pipeline/compile.h"
 #include "compiler/pipeline/fitted.h"
+#include "compiler/pipeline/pairs.h"
 #include "compiler/pipeline/samples.h"
 #include "compiler/pipeline/tool_rules.h"
 #include "gym/app/command.h"
+#include "gym/app/distill_layers.h"
 #include "gym/app/distill_print.h"
+#include "gym/app/layer_views.h"
 #include "gym/app/model.h"
 #include "gym/app/progress.h"
 #include "gym/app/registries.h"
@@ -62,6 +66,7 @@ struct Options {
   bool resume = false;
   std::string out;
   std::string save_strategy;
+  std::string page;
   bool json = false;
 };
 
@@ -181,6 +186,16 @@ Split LoadSplit(const Options& options, const Graph& teacher) {
   return {cost::Slice(all, 0, train), cost::Slice(all, train, options.validation)};
 }
 
+/// What kernels without VNNI would lose of the student's int8 layers.
+std::string PairsOf(const Graph& base, const Strategy& strategy, const SampleSource& samples,
+                    const CalibrationRun& run, const TargetRegistry& targets) {
+  Strategy f32 = strategy;
+  f32.quantize = {};
+  const auto worst = FindWorstPairs(
+      CheckPairs(strategy.quantize, ApplyStrategy(base, f32), samples, run, targets));
+  return worst ? PairsText(*worst, DetectIsa().vnni) : std::string();
+}
+
 void Distill(Options options, AppContext& context) {
   if (options.checkpoint.empty()) {
     const std::string& out = options.save_strategy.empty() ? options.out : options.save_strategy;
@@ -254,6 +269,13 @@ void Distill(Options options, AppContext& context) {
   const Graph trained = ApplyStrategy(base, strategy);
   if (judge) report.after = judge->Judge(trained);
   report.epochs = result.epochs;
+  report.pairs = PairsOf(base, strategy, TensorSamples(calibration), run, targets);
+  if (!options.page.empty()) {
+    report.layers =
+        CompareLayers({teacher, base, student, ApplyStrategy(base, student.strategy), trained},
+                      data.train.inputs, run, targets);
+    WriteFileAtomic(options.page, RenderLayers(ViewOf(report)));
+  }
   if (!options.save_strategy.empty()) SaveStrategy(strategy, options.save_strategy);
   if (!options.out.empty()) ExportOnnx(trained, options.out);
   options.json ? PrintDistillJson(report) : PrintDistillTable(report);
@@ -412,6 +434,9 @@ void AddDistill(CLI::App& app, AppContext& context) {
   command->add_option("--out", options->out, "ONNX file to write");
   command->add_option("--save-strategy", options->save_strategy,
                       "strategy.json to write, with the trained weights beside it");
+  command->add_option(
+      "--page", options->page,
+      "web page to write: how far each layer is from the teacher, before and after");
   command->add_flag("--json", options->json, "for scripts");
   command->footer(
       "Example:\n  mscgym distill model.onnx --strategy half.json --data train.npy --format npy\n"

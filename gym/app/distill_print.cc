@@ -28,6 +28,7 @@ void PrintDistillTable(const DistillReport& report) {
     if (validated) std::printf("  %10.5f", report.epochs[i].validation);
     std::printf("\n");
   }
+  if (!report.pairs.empty()) std::printf("%s\n", report.pairs.c_str());
   if (!report.before || !report.after) return;
   std::printf("%lld samples", static_cast<long long>(report.after->samples));
   if (report.after->reference_accuracy) {
@@ -46,6 +47,11 @@ void PrintDistillJson(const DistillReport& report) {
   nlohmann::json all = {{"model", report.model},
                         {"settings", ParseJson(ToJsonText(report.settings), "settings")},
                         {"epochs", std::move(epochs)}};
+  if (!report.pairs.empty()) all["pairs"] = report.pairs;
+  for (const LearnedLayer& layer : report.layers) {
+    all["layers"].push_back(
+        {{"layer", layer.layer}, {"error_before", layer.before}, {"error_after", layer.after}});
+  }
   if (report.before) all["before"] = QualityJson(*report.before);
   if (report.after) all["after"] = QualityJson(*report.after);
   std::printf("%s\n", all.dump(2).c_str());

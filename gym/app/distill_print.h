@@ -6,6 +6,7 @@
 
 #include "compiler/compress/distill/trainer.h"
 #include "cost/model/outcome.h"
+#include "gym/app/distill_layers.h"
 
 namespace msc::gym {
 
@@ -16,6 +17,8 @@ struct DistillReport {
   std::vector<TrainEpoch> epochs;
   std::optional<cost::Quality> before;
   std::optional<cost::Quality> after;
+  std::vector<LearnedLayer> layers;  ///< where a page is asked for
+  std::string pairs;                 ///< what sums of pairs lose (PairsText); empty = nothing
 };
 
 void PrintDistillTable(const DistillReport& report);

@@ -137,6 +137,36 @@ LayerView ViewOf(const PruneReport& report) {
   return view;
 }
 
+LayerView ViewOf(const DistillReport& report) {
+  LayerChart chart{.title = "What each layer computes, beside the teacher",
+                   .before = "before training",
+                   .after = "mean square of the difference over that of the teacher's values",
+                   .columns = {"difference from the teacher"},
+                   .rows = {}};
+  for (const LearnedLayer& layer : report.layers) {
+    chart.rows.push_back(
+        {.name = layer.layer,
+         .before = layer.before,
+         .after = layer.after,
+         .cells = {Arrow(Significant(layer.before, 3), Significant(layer.after, 3))}});
+  }
+  LayerView view{.tool = "distill",
+                 .model = report.model,
+                 .summary = "Trained for " + std::to_string(report.epochs.size()) + " epochs.",
+                 .facts = {},
+                 .charts = {}};
+  if (!report.epochs.empty()) {
+    view.facts.push_back("Loss " + Significant(report.epochs.front().loss, 3) +
+                         " in the first epoch, " + Significant(report.epochs.back().loss, 3) +
+                         " in the last.");
+  }
+  if (report.before) view.facts.push_back("Before training. " + QualityText(*report.before));
+  if (report.after) view.facts.push_back("After it. " + QualityText(*report.after));
+  if (!report.pairs.empty()) view.facts.push_back(report.pairs + ".");
+  view.charts.push_back(std::move(chart));
+  return view;
+}
+
 LayerView ViewOf(const TrackReport& report) {
   LayerView view{
       .tool = "track",

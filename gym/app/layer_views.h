@@ -1,5 +1,6 @@
 #pragma once
 
+#include "gym/app/distill_print.h"
 #include "gym/app/prune_print.h"
 #include "gym/app/quantize_print.h"
 #include "gym/app/track_print.h"
@@ -10,6 +11,7 @@ namespace msc::gym {
 /// What the tools found, as a page shows it (`--page`).
 [[nodiscard]] LayerView ViewOf(const QuantizeReport& report);
 [[nodiscard]] LayerView ViewOf(const PruneReport& report);
+[[nodiscard]] LayerView ViewOf(const DistillReport& report);
 [[nodiscard]] LayerView ViewOf(const TrackReport& report);
 
 }  // namespace msc::gym

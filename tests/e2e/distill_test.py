@@ -29,16 +29,24 @@ class Distill(e2e.SearchTest):
 
     def test_a_student_learns_and_its_strategy_replays(self):
         trained, model = self.at("trained.json"), self.at("trained.onnx")
+        page = self.at("trained.html")
         loss = self.write("loss.json", {"rules": [
             {"by": "mark", "names": ["loss"],
              "method": {"name": "loss_kl_divergence", "temperature": 4}}]})
         done = self.distill("--weight-bits", "3", "--samples", "256", "--calibration-samples", "64",
                             "--batch", "32", "--epochs", "2", "--rate", "0.0005", "--rules", loss, *self.test,
-                            "--save-strategy", trained, "--out", model)
+                            "--save-strategy", trained, "--out", model, "--page", page)
         self.assertEqual(done.returncode, 0, done.stderr)
         made = json.loads(done.stdout)
         self.assertLess(made["after"]["kl"], 0.8 * made["before"]["kl"])
         self.assertEqual(len(made["epochs"]), 2)
+        layers = made["layers"]
+        self.assertGreater(len(layers), 5)
+        self.assertLess(sum(layer["error_after"] for layer in layers),
+                        sum(layer["error_before"] for layer in layers))
+        text = e2e.read(page).decode()
+        self.assertEqual(text.count("<tr><td class='name'>"), len(layers))
+        self.assertIn("Before training. On 256 samples", text)
         # The replayed strategy computes what its ONNX file says, and what its operators mean.
         done = self.mscgym("track", self.model, "--strategy", trained, "--targets", "onednn",
                            "--data", self.images, *self.form, "--json", "--rules",

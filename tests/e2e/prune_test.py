@@ -16,9 +16,10 @@ class Prune(e2e.ShippedModelTest):
         return json.loads(self.succeed("prune", self.model, "--json", *arguments).stdout)
 
     def test_half_the_work_is_refitted_exported_and_replayed(self):
-        half, plan = self.at("half.onnx"), self.at("half.json")
+        half, plan, page = self.at("half.onnx"), self.at("half.json"), self.at("half.html")
         made = self.prune("--macs", "0.5", "--score", "obs", "--reconstruct", "--align", "8",
-                          *self.calibration, *self.test, "--out", half, "--save-plan", plan)
+                          *self.calibration, *self.test, "--out", half, "--save-plan", plan,
+                          "--page", page)
         self.assertLessEqual(made["macs_kept"], 0.5 * made["macs"])
         self.assertGreater(made["macs_kept"], 0.35 * made["macs"])
         quality = made["quality"]
@@ -26,6 +27,9 @@ class Prune(e2e.ShippedModelTest):
         for layer in made["layers"]:
             if "fixed_because" not in layer:
                 self.assertEqual(layer["channels_kept"] % 8, 0, layer)
+        text = e2e.read(page).decode()
+        self.assertEqual(text.count("<tr><td class='name'>"), len(made["layers"]))
+        self.assertIn("of the multiply-adds", text)
         # The file holds the smaller weights for real.
         inspected = self.mscgym("inspect", half, "--json")
         self.assertEqual(json.loads(inspected.stdout)["weight_bytes"], made["weight_bytes_kept"])
