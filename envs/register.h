@@ -39,8 +39,9 @@ struct EnvContext {
   /// does not: weights that are left stay as they are, and scales are those above.
   std::string fit_hash = {};
   std::vector<double> unit_scores =
-      {};                  ///< of PruneSpace's units; empty = L2 norm of their weights
-  std::int64_t align = 1;  ///< pruned layers keep multiples of so many channels
+      {};  ///< of PruneSpace's units; empty = L2 norm of their weights
+  /// Pruned layers keep multiples of so many channels; 0 = that is decided too.
+  std::int64_t align = 1;
   /// How the target may write the kernels of the model as it is.
   std::shared_ptr<const std::vector<ScheduledKernel>> kernels = {};
   /// By layer, precisions that the target does not compute itself: not offered.

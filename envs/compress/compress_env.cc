@@ -50,6 +50,7 @@ class CompressProblem final : public StrategyProblem {
       row.resize(width, 0.0);
       rows.push_back(std::move(row));
     }
+    rows.resize(decisions_.size(), std::vector<double>(width, 0.0));  // of "align", if there is it
     return rows;
   }
 
@@ -76,6 +77,7 @@ class CompressProblem final : public StrategyProblem {
       if (part.is_density) decision.name += " channels";
       decisions_.push_back(std::move(decision));
     }
+    if (const auto align = channels_.AlignDecision()) decisions_.push_back(*align);
   }
 
   [[nodiscard]] const std::vector<gym::Decision>& DoDecisions() const override {
@@ -96,12 +98,16 @@ class CompressProblem final : public StrategyProblem {
     }
     Strategy strategy =
         MakeQuantizeStrategy(context(), layers_, precisions, Undecided().model_hash);
-    strategy.prune = channels_.PlanOf(densities);
+    strategy.prune = channels_.PlanOf(
+        densities, assignment.size() > parts_.size() ? assignment[parts_.size()] : 0);
     FitToSamples(context(), strategy);
     return strategy;
   }
 
-  [[nodiscard]] gym::Assignment Smallest() const override { return LastChoices(); }
+  [[nodiscard]] gym::Assignment Smallest() const override {
+    // Which alignment leaves least differs from group to group.
+    return channels_.AlignDecision() ? gym::Assignment() : LastChoices();
+  }
 
   [[nodiscard]] std::string Meaning() const override {
     Strategy all;
@@ -121,6 +127,7 @@ class CompressProblem final : public StrategyProblem {
       assignment.push_back(it == allowed.end() ? 0
                                                : static_cast<std::int32_t>(it - allowed.begin()));
     }
+    assignment.resize(decisions_.size(), 0);
     return assignment;
   }
 

@@ -56,23 +56,36 @@ class PruneProblem final : public StrategyProblem {
     if (choices_.decisions().empty()) {
       throw UserError("nothing in the model can be pruned; `mscgym prune` says why");
     }
+    decisions_ = choices_.decisions();
+    if (const auto align = choices_.AlignDecision()) decisions_.push_back(*align);
   }
 
-  [[nodiscard]] const PruneChoices& choices() const { return choices_; }
+  [[nodiscard]] std::vector<std::vector<double>> Features() const {
+    auto rows = choices_.Features();
+    std::vector<double> none(rows.at(0).size(), 0.0);
+    none[0] = 1;  // behind the last group
+    rows.resize(decisions_.size(), none);
+    return rows;
+  }
 
  private:
   [[nodiscard]] const std::vector<gym::Decision>& DoDecisions() const override {
-    return choices_.decisions();
+    return decisions_;
   }
 
   [[nodiscard]] Strategy StrategyOf(const gym::Assignment& assignment) const override {
     Strategy strategy = Undecided();
-    strategy.prune = choices_.PlanOf(assignment);
+    const std::size_t groups = choices_.decisions().size();
+    strategy.prune = choices_.PlanOf(std::span(assignment).first(groups),
+                                     assignment.size() > groups ? assignment[groups] : 0);
     FitToSamples(context(), strategy);
     return strategy;
   }
 
-  [[nodiscard]] gym::Assignment Smallest() const override { return LastChoices(); }
+  [[nodiscard]] gym::Assignment Smallest() const override {
+    // Which alignment leaves least differs from group to group.
+    return choices_.AlignDecision() ? gym::Assignment() : LastChoices();
+  }
 
   [[nodiscard]] std::string Meaning() const override {
     return context().fit_hash + "\n" + choices_.Meaning();
@@ -85,12 +98,14 @@ class PruneProblem final : public StrategyProblem {
       for (std::size_t i = 0; i < choices_.decisions().size(); ++i) {
         assignment.push_back(choices_.Nearest(i, density));
       }
+      assignment.resize(decisions_.size(), 0);
       anchors.emplace_back(Word(density), std::move(assignment));
     }
     return anchors;
   }
 
   PruneChoices choices_;
+  std::vector<gym::Decision> decisions_;
 };
 
 }  // namespace
@@ -118,10 +133,19 @@ PruneChoices::PruneChoices(const EnvContext& context)
   }
 }
 
+std::optional<gym::Decision> PruneChoices::AlignDecision() const {
+  if (align_ != 0) return std::nullopt;
+  gym::Decision decision{.name = "align", .choices = {}};
+  for (const std::int64_t align : kAlignments) {
+    decision.choices.push_back("x" + std::to_string(align));
+  }
+  return decision;
+}
+
 PrunePlan PruneChoices::Uniform(double density) const {
   PruneRequest request;
   request.density = density;
-  request.align = align_;
+  request.align = std::max<std::int64_t>(align_, 1);
   return ChoosePlan(*graph_, space_, scores_, request);
 }
 
@@ -133,10 +157,11 @@ std::int32_t PruneChoices::Nearest(std::size_t index, double density) const {
   return static_cast<std::int32_t>(nearest - densities.begin());
 }
 
-PrunePlan PruneChoices::PlanOf(std::span<const std::int32_t> choices) const {
+PrunePlan PruneChoices::PlanOf(std::span<const std::int32_t> choices,
+                               std::int32_t alignment) const {
   Check(choices.size() == decisions_.size(), "one choice a group");
   PruneRequest request;
-  request.align = align_;
+  request.align = align_ != 0 ? align_ : kAlignments.at(static_cast<std::size_t>(alignment));
   for (std::size_t i = 0; i < choices.size(); ++i) {
     request.densities[decisions_[i].name] = densities_[i].at(static_cast<std::size_t>(choices[i]));
   }
@@ -181,7 +206,7 @@ void FitToSamples(const EnvContext& context, Strategy& strategy) {
 
 std::unique_ptr<gym::Env> MakePruneEnv(const EnvContext& context) {
   auto problem = std::make_unique<PruneProblem>(context);
-  auto features = problem->choices().Features();
+  auto features = problem->Features();
   return gym::MakeDecisionEnv(std::move(problem), {.facts = {.id = kId, .nondeterministic = true},
                                                    .reward = LatencyAndLossReward,
                                                    .features = std::move(features)});

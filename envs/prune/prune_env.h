@@ -3,6 +3,7 @@
 #include <array>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -18,9 +19,15 @@ namespace msc::envs {
 /// Shares of a group's units that can be chosen, as far as they leave different numbers of units.
 inline constexpr std::array<double, 6> kPruneDensities = {1.0, 0.875, 0.75, 0.625, 0.5, 0.25};
 
+/// What the decision "align" is between, where the context leaves it open: layers keep multiples of
+/// so many channels. First what the blocks of most kernels take.
+inline constexpr std::array<std::int64_t, 3> kAlignments = {8, 16, 1};
+
 /// "Prune-v0": how many channels stay of every group that compiler/compress/prune/prune.h finds.
 ///
-/// One decision a group, out of kPruneDensities as words; which units stay is by the context's
+/// One decision a group, out of kPruneDensities as words, and "align" as the last one where the
+/// context's align is 0 ("x8", "x16", "x1"): densities are then those that make a difference to
+/// single channels. Which units stay is by the context's
 /// scores, or the L2 norm of their weights. The weights that are left are fitted to the context's
 /// calibration samples where it has some (FitPlan). Anchors: all as near as can be to 1, to 0.75
 /// and to 0.5. Features of a group, each in [0, 1]: place in the network, share of the
@@ -39,8 +46,11 @@ class PruneChoices {
   [[nodiscard]] const std::vector<gym::Decision>& decisions() const { return decisions_; }
   /// The choice of decision `index` that is nearest to a density.
   [[nodiscard]] std::int32_t Nearest(std::size_t index, double density) const;
-  /// What one choice for each decision keeps.
-  [[nodiscard]] PrunePlan PlanOf(std::span<const std::int32_t> choices) const;
+  /// The decision "align"; nothing where the context says it.
+  [[nodiscard]] std::optional<gym::Decision> AlignDecision() const;
+  /// What one choice for each decision keeps, and one of AlignDecision() where there is that.
+  [[nodiscard]] PrunePlan PlanOf(std::span<const std::int32_t> choices,
+                                 std::int32_t alignment = 0) const;
   /// A row for each decision; see above.
   [[nodiscard]] std::vector<std::vector<double>> Features() const;
   /// What the choices mean besides the model and themselves.
@@ -52,7 +62,7 @@ class PruneChoices {
   std::shared_ptr<const Graph> graph_;
   PruneSpace space_;
   UnitScores scores_;
-  std::int64_t align_;
+  std::int64_t align_;  ///< 0 = one of kAlignments
   std::vector<gym::Decision> decisions_;
   std::vector<std::vector<double>> densities_;  ///< by decision and choice
 };

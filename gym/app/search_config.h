@@ -41,7 +41,9 @@ struct PruneConfig {
           "which channels stay: weights' norms, or errors on the calibration samples (energy, obs, "
           "and with gradients taylor)",
           Within::OneOf({"l1", "l2", "fpgm", "random", "energy", "obs", "taylor"}));
-    visit("align", self.align, "layers keep multiples of so many channels", Within{1, 4096});
+    visit("align", self.align,
+          "layers keep multiples of so many channels; 0 = 8, 16 or 1, a decision of the search",
+          Within{0, 4096});
     visit("reconstruct", self.reconstruct,
           "refit every candidate's weights to the calibration samples");
     visit("ridge", self.ridge, "how firmly the fit holds on to the weights", Within{1e-9, 1e9});

@@ -51,6 +51,21 @@ Strategy StrategyOf(gym::Env& env, const gym::Assignment& assignment) {
   return StrategyFromJson(env.problem()->Describe(assignment), "it");
 }
 
+TEST(CompressEnv, DecidesTheAlignmentLast) {
+  EnvContext context = Context();
+  const std::size_t said = MakeCompressEnv(context)->problem()->decisions().size();
+  context.align = 0;
+  const auto env = MakeCompressEnv(context);
+  const auto& decisions = env->problem()->decisions();
+  ASSERT_EQ(decisions.size(), said + 1);
+  EXPECT_EQ(decisions.back(), (gym::Decision{"align", {"x8", "x16", "x1"}}));
+  gym::Assignment assignment(decisions.size(), 0);
+  assignment[0] = 3;  // 0.625 of conv1's 16 channels
+  EXPECT_EQ(StrategyOf(*env, assignment).prune.groups.at("conv1").keep.size(), 8U);
+  assignment.back() = 2;
+  EXPECT_EQ(StrategyOf(*env, assignment).prune.groups.at("conv1").keep.size(), 10U);
+}
+
 TEST(CompressEnv, DecidesChannelsOfGroupsAndPrecisionsOfLayers) {
   const auto env = MakeCompressEnv(Context());
   const std::vector<std::string> precisions = {"f32", "bf16", "int8"};

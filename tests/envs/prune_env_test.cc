@@ -95,6 +95,33 @@ TEST(PruneEnv, OffersOnlyDensitiesThatMakeADifference) {
   EXPECT_EQ(env->problem()->Anchors()[1].second, (gym::Assignment{0, 1}));
 }
 
+TEST(PruneEnv, DecidesTheAlignmentWhereItIsLeftOpen) {
+  RecordingEvaluator evaluator;
+  EnvContext context;
+  context.graph = Net(kTwoGroups);
+  context.evaluator = &evaluator;
+  context.target = "native";
+  context.align = 0;
+  const auto env = MakePruneEnv(context);
+  const auto& decisions = env->problem()->decisions();
+  ASSERT_EQ(decisions.size(), 3U);
+  EXPECT_EQ(decisions[1].choices,
+            (std::vector<std::string>{"1", "0.875", "0.75", "0.625", "0.5", "0.25"}));
+  EXPECT_EQ(decisions[2], (gym::Decision{"align", {"x8", "x16", "x1"}}));
+  // 0.625 of 16 units.
+  const auto kept = [&](std::int32_t align) {
+    const Strategy strategy = StrategyFromJson(env->problem()->Describe({0, 3, align}), "it");
+    const auto it = strategy.prune.groups.find("second");
+    return it == strategy.prune.groups.end() ? 16U : it->second.keep.size();
+  };
+  EXPECT_EQ(kept(0), 8U);
+  EXPECT_EQ(kept(1), 16U);
+  EXPECT_EQ(kept(2), 10U);
+  EXPECT_TRUE(StrategyFromJson(env->problem()->Describe({0, 0, 2}), "it").prune.groups.empty());
+  EXPECT_EQ(env->problem()->Anchors()[2].second.size(), 3U);
+  EXPECT_FALSE(env->problem()->LowerBounds().contains("weight_bytes"));
+}
+
 TEST(PruneEnv, RefusesAModelWithNothingToPrune) {
   RecordingEvaluator evaluator;
   EnvContext context;
