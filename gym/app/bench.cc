@@ -172,7 +172,8 @@ void AddBench(CLI::App& app, AppContext& context) {
       ->capture_default_str();
   command
       ->add_option("--precision", options->precisions,
-                   "f32, bf16, int8, separated by commas; int8 scales come from random inputs")
+                   "f32, bf16, int8, separated by commas; int8 scales come from random inputs "
+                   "and are good for timing alone")
       ->delimiter(',')
       ->check(CLI::IsMember({"f32", "bf16", "int8"}))
       ->capture_default_str();

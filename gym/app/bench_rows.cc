@@ -178,6 +178,9 @@ Variant AllLayersIn(Precision precision, const BenchSetup& setup, const TargetRe
   if (precision != Precision::kInt8 || !variant.why.empty()) return variant;
   try {
     variant.strategy.quantize.activations = RandomScales(setup, targets);
+    std::fprintf(stderr,
+                 "note: int8 scales come from random inputs; they are good for timing alone, not "
+                 "for what the model computes\n");
   } catch (const UserError& error) {
     variant.why = error.what();
   }

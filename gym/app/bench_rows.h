@@ -57,8 +57,8 @@ struct BenchSetup {
 [[nodiscard]] std::vector<ValueType> BoundInputs(const Graph& graph, const ShapeBindings& bindings);
 
 /// Every layer that allows it in `precision`. int8 is calibrated on seeded random inputs, by
-/// minimum and maximum: good for timing, not for accuracy; `why` says where that cannot be
-/// done.
+/// minimum and maximum: good for timing, not for accuracy, which it says on stderr; `why` says
+/// where that cannot be done.
 [[nodiscard]] Variant AllLayersIn(Precision precision, const BenchSetup& setup,
                                   const TargetRegistry& targets);
 

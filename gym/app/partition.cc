@@ -251,7 +251,8 @@ void AddPartition(CLI::App& app, AppContext& context) {
       ->capture_default_str();
   command
       ->add_option("--precision", options->precision,
-                   "of all layers: f32, bf16, int8; int8 scales come from random inputs")
+                   "of all layers: f32, bf16, int8; int8 scales come from random inputs "
+                   "and are good for timing alone")
       ->check(CLI::IsMember({"f32", "bf16", "int8"}))
       ->capture_default_str();
   command->add_option("--strategy", options->strategy,

@@ -18,6 +18,7 @@ class Bench(e2e.SearchTest):
         done = self.bench("--targets", "reference,warp,reference:threads=1", "--precision",
                           "f32,int8", "--json", "--profile")
         self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("int8 scales come from random inputs", done.stderr)
         answer = json.loads(done.stdout)
         rows = {(row["target"], row["variant"]): row for row in answer["rows"]}
         self.assertEqual(len(rows), 6)
