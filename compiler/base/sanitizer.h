@@ -17,6 +17,13 @@ inline constexpr bool kSanitized = true;
 inline constexpr bool kSanitized = false;
 #endif
 
+/// Whether it is the thread sanitizer, which takes what libraries built without it do for races.
+#if defined(__SANITIZE_THREAD__) || MSC_HAS_FEATURE(thread_sanitizer)
+inline constexpr bool kThreadSanitized = true;
+#else
+inline constexpr bool kThreadSanitized = false;
+#endif
+
 }  // namespace msc
 
 #undef MSC_HAS_FEATURE

@@ -3,8 +3,11 @@
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
+#include <mutex>
+#include <new>
 
 #include "compiler/base/error.h"
+#include "compiler/runtime/memory_plan.h"
 
 namespace msc {
 namespace {
@@ -18,8 +21,78 @@ void CheckTensor(const Tensor& tensor, const ValueType& type, const Dims& dims,
 
 }  // namespace
 
-void Executable::Free::operator()(std::byte* bytes) const noexcept {
-  std::free(bytes);
+/// What one run has for itself while it lasts.
+struct Executable::Workspace {
+  struct Free {
+    void operator()(std::byte* bytes) const noexcept { std::free(bytes); }
+  };
+  std::vector<std::byte*> addresses;         // by buffer
+  std::unique_ptr<std::byte[], Free> arena;  // NOLINT(modernize-avoid-c-arrays)
+  std::vector<Step::Run> own;                // by step; null where all share one
+};
+
+/// Workspaces that no run is in.
+struct Executable::Idle {
+  std::mutex mutex;
+  std::vector<std::unique_ptr<Workspace>> workspaces;
+  std::size_t made = 0;  // those in use counted
+};
+
+/// A workspace for as long as one run lasts: the one used last, whose memory is warm.
+class Executable::Lease {
+ public:
+  explicit Lease(const Executable& executable) : idle_(*executable.idle_) {
+    {
+      const std::scoped_lock lock(idle_.mutex);
+      if (!idle_.workspaces.empty()) {
+        workspace_ = std::move(idle_.workspaces.back());
+        idle_.workspaces.pop_back();
+        return;
+      }
+    }
+    workspace_ = executable.NewWorkspace();
+    const std::scoped_lock lock(idle_.mutex);
+    idle_.workspaces.reserve(idle_.made + 1);  // so that giving it back cannot fail
+    ++idle_.made;
+  }
+  ~Lease() {
+    const std::scoped_lock lock(idle_.mutex);
+    idle_.workspaces.push_back(std::move(workspace_));
+  }
+  Lease(const Lease&) = delete;
+  Lease& operator=(const Lease&) = delete;
+  Workspace& operator*() const { return *workspace_; }
+  Workspace* operator->() const { return workspace_.get(); }
+
+ private:
+  Idle& idle_;
+  std::unique_ptr<Workspace> workspace_;
+};
+
+Executable::Executable() : idle_(std::make_unique<Idle>()) {}
+Executable::Executable(Executable&&) noexcept = default;
+Executable& Executable::operator=(Executable&&) noexcept = default;
+Executable::~Executable() = default;
+
+std::unique_ptr<Executable::Workspace> Executable::NewWorkspace() const {
+  auto workspace = std::make_unique<Workspace>();
+  // One line more than nothing, so that addresses of empty buffers are valid too.
+  auto* const arena = static_cast<std::byte*>(
+      std::aligned_alloc(kArenaAlignment, memory_.arena_bytes + kArenaAlignment));
+  if (arena == nullptr) throw std::bad_alloc();
+  workspace->arena.reset(arena);
+  workspace->addresses = addresses_;
+  for (const Placed& placed : placed_) {
+    workspace->addresses[static_cast<std::size_t>(placed.buffer)] = arena + placed.offset;
+  }
+  for (const Step& step : steps_) {
+    workspace->own.push_back(step.make_run ? step.make_run() : nullptr);
+  }
+  return workspace;
+}
+
+void Executable::Prepare() {
+  const Lease first(*this);
 }
 
 void Executable::SetConstant(BufferId constant, const TensorPtr& tensor) {
@@ -27,11 +100,15 @@ void Executable::SetConstant(BufferId constant, const TensorPtr& tensor) {
                                   [&](const Constant& known) { return known.buffer == constant; });
   Check(place != constants_.end() && place->offset == 0 && place->bytes == tensor->bytes(),
         "a constant is replaced by one of its size");
+  const std::scoped_lock lock(idle_->mutex);
+  Check(idle_->workspaces.size() == idle_->made, "constants are not replaced during a run");
   for (const Constant& part : constants_) {
     if (part.owner != place->owner) continue;
     // Steps only read constants: the builder's contract.
-    addresses_[static_cast<std::size_t>(part.buffer)] =
-        const_cast<std::byte*>(tensor->Raw().data()) + part.offset;
+    auto* const address = const_cast<std::byte*>(tensor->Raw().data()) + part.offset;
+    const auto index = static_cast<std::size_t>(part.buffer);
+    addresses_[index] = address;
+    for (const auto& workspace : idle_->workspaces) workspace->addresses[index] = address;
   }
   keep_alive_[place->owner] = tensor;
 }
@@ -45,7 +122,8 @@ std::vector<Tensor> Executable::NewOutputs() const {
   return outputs;
 }
 
-void Executable::Bind(std::span<const Tensor> inputs, std::span<Tensor> outputs) {
+void Executable::CheckTensors(std::span<const Tensor> inputs,
+                              std::span<const Tensor> outputs) const {
   if (inputs.size() != input_types_.size()) {
     throw UserError("the model takes " + std::to_string(input_types_.size()) + " inputs, not " +
                     std::to_string(inputs.size()));
@@ -65,56 +143,71 @@ void Executable::Bind(std::span<const Tensor> inputs, std::span<Tensor> outputs)
       CheckTensor(outputs[i], output_types_[i], output_dims_[i], "output " + std::to_string(i));
     }
   }
+}
+
+void Executable::Bind(std::span<const Tensor> inputs, std::span<Tensor> outputs,
+                      Workspace& workspace) const {
   for (const Bound& bound : inputs_) {
     // Steps only read inputs: the builder's contract.
-    addresses_[static_cast<std::size_t>(bound.buffer)] =
+    workspace.addresses[static_cast<std::size_t>(bound.buffer)] =
         const_cast<std::byte*>(inputs[bound.tensor].Raw().data()) + bound.offset;
   }
   for (const Bound& bound : outputs_) {
-    addresses_[static_cast<std::size_t>(bound.buffer)] =
+    workspace.addresses[static_cast<std::size_t>(bound.buffer)] =
         outputs[bound.tensor].MutableRaw().data() + bound.offset;
   }
 }
 
-void Executable::CopyOutputs(std::span<Tensor> outputs) const {
+void Executable::CopyOutputs(const Workspace& workspace, std::span<Tensor> outputs) const {
   for (const Copy& copy : copies_) {
     if (copy.bytes == 0) continue;
     std::memcpy(outputs[copy.output].MutableRaw().data(),
-                addresses_[static_cast<std::size_t>(copy.from)], copy.bytes);
+                workspace.addresses[static_cast<std::size_t>(copy.from)], copy.bytes);
   }
 }
 
-void Executable::RunInto(std::span<const Tensor> inputs, std::span<Tensor> outputs) {
-  Bind(inputs, outputs);
-  const StepContext context(addresses_);
-  for (const Step& step : steps_) step.run(context);
-  CopyOutputs(outputs);
+template <class RunStep>
+void Executable::RunSteps(std::span<const Tensor> inputs, std::span<Tensor> outputs,
+                          const RunStep& run_step) const {
+  CheckTensors(inputs, outputs);
+  const Lease workspace(*this);
+  Bind(inputs, outputs, *workspace);
+  const StepContext context(workspace->addresses);
+  for (std::size_t i = 0; i < steps_.size(); ++i) {
+    const Step::Run& own = workspace->own[i];
+    run_step(steps_[i], own ? own : steps_[i].run, context);
+  }
+  CopyOutputs(*workspace, outputs);
 }
 
-std::vector<Tensor> Executable::Run(std::span<const Tensor> inputs) {
+void Executable::RunInto(std::span<const Tensor> inputs, std::span<Tensor> outputs) const {
+  RunSteps(
+      inputs, outputs,
+      [](const Step& /*step*/, const Step::Run& run, const StepContext& context) { run(context); });
+}
+
+std::vector<Tensor> Executable::Run(std::span<const Tensor> inputs) const {
   std::vector<Tensor> outputs = NewOutputs();
   RunInto(inputs, outputs);
   return outputs;
 }
 
 std::vector<Tensor> Executable::Profile(std::span<const Tensor> inputs,
-                                        std::vector<StepTime>& times) {
+                                        std::vector<StepTime>& times) const {
   using Clock = std::chrono::steady_clock;
   std::vector<Tensor> outputs = NewOutputs();
-  Bind(inputs, outputs);
-  const StepContext context(addresses_);
   times.clear();
   times.reserve(steps_.size());
-  for (const Step& step : steps_) {
-    const Clock::time_point start = Clock::now();
-    step.run(context);
-    times.push_back({.name = step.name,
-                     .target = step.target,
-                     .precision = step.precision,
-                     .nodes = step.nodes,
-                     .time = Clock::now() - start});
-  }
-  CopyOutputs(outputs);
+  RunSteps(inputs, outputs,
+           [&](const Step& step, const Step::Run& run, const StepContext& context) {
+             const Clock::time_point start = Clock::now();
+             run(context);
+             times.push_back({.name = step.name,
+                              .target = step.target,
+                              .precision = step.precision,
+                              .nodes = step.nodes,
+                              .time = Clock::now() - start});
+           });
   return outputs;
 }
 

@@ -38,13 +38,19 @@ struct Step {
   std::string precision;  ///< what really runs: "f32", "bf16", "int8", "" for data movement
   std::vector<BufferId> reads;
   std::vector<BufferId> writes;
-  std::function<void(const StepContext&)> run;
+  /// Computes it. Several threads may be in it at once, each with buffers of its own.
+  using Run = std::function<void(const StepContext&)>;
+  Run run;
+  /// Instead of `run`, for a step that keeps something between its runs: makes a Run that only one
+  /// thread at a time is in, mostly with the same buffers. Thread-safe itself.
+  std::function<Run()> make_run = {};
 };
 
 /// Where the memory of an executable goes. Inputs and outputs are the caller's and not counted:
 /// kernels read and write them in place.
 struct MemoryUse {
-  std::size_t arena_bytes = 0;  ///< the one arena for all activations and scratch space
+  /// The one arena for all activations and scratch space; one each for runs at the same time.
+  std::size_t arena_bytes = 0;
   /// What its steps need at once: no arena for these steps in this order can be smaller.
   std::size_t arena_lower_bound = 0;
   std::size_t unplanned_bytes = 0;  ///< what the same buffers would take without sharing
@@ -66,17 +72,27 @@ struct StepTime {
   std::chrono::nanoseconds time{};
 };
 
-/// A compiled graph, ready to run: steps over one arena. One Run at a time; movable.
+/// A compiled graph, ready to run: steps over one arena. Movable while nobody runs it.
+///
+/// Several threads may be in Run, RunInto and Profile at once. Each call works in a workspace of
+/// its own (an arena, the addresses, what steps keep). Workspaces are made when there are more
+/// calls at once than ever before, and stay for later calls. Each thread that calls has as many
+/// threads of the pool for itself as the executable was compiled for.
 class Executable {
  public:
+  Executable(Executable&&) noexcept;
+  Executable& operator=(Executable&&) noexcept;
+  ~Executable();
+
   /// Inputs and outputs in the graph's order, dense row-major, types and dims as compiled.
   /// UserError if an input does not fit.
-  [[nodiscard]] std::vector<Tensor> Run(std::span<const Tensor> inputs);
-  /// As Run, into `outputs` made by an earlier Run: no allocation, what latency is measured on.
-  void RunInto(std::span<const Tensor> inputs, std::span<Tensor> outputs);
+  [[nodiscard]] std::vector<Tensor> Run(std::span<const Tensor> inputs) const;
+  /// As Run, into `outputs` made by an earlier Run: no allocation, but for a new workspace. What
+  /// latency is measured on.
+  void RunInto(std::span<const Tensor> inputs, std::span<Tensor> outputs) const;
   /// As Run, timing every step.
   [[nodiscard]] std::vector<Tensor> Profile(std::span<const Tensor> inputs,
-                                            std::vector<StepTime>& times);
+                                            std::vector<StepTime>& times) const;
 
   /// Groups in the order in which targets added them.
   [[nodiscard]] const std::vector<ConstantGroup>& constant_groups() const noexcept {
@@ -94,13 +110,18 @@ class Executable {
 
  private:
   friend class ExecutableBuilder;
-  struct Free {
-    void operator()(std::byte* bytes) const noexcept;
-  };
+  struct Workspace;
+  struct Idle;
+  class Lease;
   /// A buffer in memory of the caller: `tensor` is a position among inputs or outputs.
   struct Bound {
     BufferId buffer{};
     std::size_t tensor = 0;
+    std::size_t offset = 0;  ///< bytes
+  };
+  /// A buffer in the arena.
+  struct Placed {
+    BufferId buffer{};
     std::size_t offset = 0;  ///< bytes
   };
   /// An output that cannot be written in place: it is an input, a constant, or given twice.
@@ -109,16 +130,6 @@ class Executable {
     std::size_t output = 0;
     std::size_t bytes = 0;
   };
-
-  void Bind(std::span<const Tensor> inputs, std::span<Tensor> outputs);
-  void CopyOutputs(std::span<Tensor> outputs) const;
-  [[nodiscard]] std::vector<Tensor> NewOutputs() const;
-
-  std::vector<Step> steps_;
-  std::vector<std::shared_ptr<const void>> keep_alive_;
-  std::vector<std::byte*> addresses_;
-  std::vector<Bound> inputs_;
-  std::vector<Bound> outputs_;
   /// A buffer in a constant.
   struct Constant {
     BufferId buffer{};
@@ -126,6 +137,25 @@ class Executable {
     std::size_t offset = 0;  ///< bytes
     std::size_t bytes = 0;
   };
+
+  Executable();
+  /// Makes the first workspace, once all else is there.
+  void Prepare();
+  [[nodiscard]] std::unique_ptr<Workspace> NewWorkspace() const;
+  void CheckTensors(std::span<const Tensor> inputs, std::span<const Tensor> outputs) const;
+  template <class RunStep>
+  void RunSteps(std::span<const Tensor> inputs, std::span<Tensor> outputs,
+                const RunStep& run_step) const;
+  void Bind(std::span<const Tensor> inputs, std::span<Tensor> outputs, Workspace& workspace) const;
+  void CopyOutputs(const Workspace& workspace, std::span<Tensor> outputs) const;
+  [[nodiscard]] std::vector<Tensor> NewOutputs() const;
+
+  std::vector<Step> steps_;
+  std::vector<std::shared_ptr<const void>> keep_alive_;
+  std::vector<std::byte*> addresses_;  ///< by buffer; those of constants alone
+  std::vector<Placed> placed_;
+  std::vector<Bound> inputs_;
+  std::vector<Bound> outputs_;
   std::vector<Constant> constants_;
   std::vector<ConstantGroup> constant_groups_;
   std::vector<Copy> copies_;
@@ -133,7 +163,7 @@ class Executable {
   std::vector<ValueType> output_types_;
   std::vector<Dims> input_dims_;
   std::vector<Dims> output_dims_;
-  std::unique_ptr<std::byte[], Free> arena_;  // NOLINT(modernize-avoid-c-arrays)
+  std::unique_ptr<Idle> idle_;
   MemoryUse memory_;
 };
 
@@ -166,7 +196,7 @@ class ExecutableBuilder {
   /// Says that the steps of a region are the same code whatever is in these constants.
   void AddConstantGroup(ConstantGroup group) { constant_groups_.push_back(std::move(group)); }
 
-  /// Plans the arena and hands the executable over. The builder is spent.
+  /// Plans the arena and hands the executable over, ready to run. The builder is spent.
   [[nodiscard]] Executable Build() &&;
 
  private:

@@ -1,7 +1,5 @@
 #include <algorithm>
-#include <cstdlib>
 #include <limits>
-#include <new>
 #include <optional>
 #include <set>
 #include <utility>
@@ -13,7 +11,6 @@
 namespace msc {
 namespace {
 
-constexpr std::size_t kAlignment = 64;
 constexpr std::size_t kNever = std::numeric_limits<std::size_t>::max();
 constexpr BufferId kNoBuffer{std::numeric_limits<std::uint32_t>::max()};
 
@@ -22,7 +19,7 @@ std::size_t Index(BufferId id) {
 }
 
 std::size_t RoundUp(std::size_t bytes) {
-  return (bytes + kAlignment - 1) / kAlignment * kAlignment;
+  return (bytes + kArenaAlignment - 1) / kArenaAlignment * kArenaAlignment;
 }
 
 Dims DimsOf(const Graph& graph, ValueId id) {
@@ -133,7 +130,8 @@ void ExecutableBuilder::Alias(BufferId view, BufferId of, std::size_t offset) {
 }
 
 void ExecutableBuilder::AddStep(Step step) {
-  Check(step.run != nullptr, "a step can be run");
+  Check((step.run != nullptr) != (step.make_run != nullptr),
+        "a step has one run for all, or makes one for each workspace");
   steps_.push_back(std::move(step));
 }
 
@@ -169,20 +167,20 @@ void ExecutableBuilder::PlaceArena(Executable& executable) {
     planned.push_back(i);
     executable.memory_.unplanned_bytes += RoundUp(buffer.bytes);
   }
-  const MemoryPlan plan = PlanMemory(lifetimes, kAlignment);
+  const MemoryPlan plan = PlanMemory(lifetimes, kArenaAlignment);
+  std::vector<std::size_t> offsets(buffers_.size(), kNever);
   executable.memory_.arena_bytes = plan.bytes;
   executable.memory_.arena_lower_bound = MemoryLowerBound(lifetimes);
-  // One line more than nothing, so that addresses of empty buffers are valid too.
-  auto* arena =
-      static_cast<std::byte*>(std::aligned_alloc(kAlignment, RoundUp(plan.bytes) + kAlignment));
-  if (arena == nullptr) throw std::bad_alloc();
-  executable.arena_.reset(arena);
-  for (std::size_t i = 0; i < planned.size(); ++i) {
-    executable.addresses_[planned[i]] = arena + plan.offsets[i];
+  for (std::size_t i = 0; i < planned.size(); ++i) offsets[planned[i]] = plan.offsets[i];
+  for (std::size_t i = 0; i < buffers_.size(); ++i) {
+    const std::size_t root = Root(i);
+    if (offsets[root] == kNever) continue;
+    executable.placed_.push_back(
+        {.buffer = static_cast<BufferId>(i), .offset = offsets[root] + OffsetInRoot(i)});
   }
 }
 
-// Constants, then every alias from its root; and the buffers that each run binds anew.
+// Constants, and the buffers that each run binds anew.
 void ExecutableBuilder::PlaceRest(Executable& executable) {
   std::set<const std::byte*> counted;
   for (std::size_t i = 0; i < buffers_.size(); ++i) {
@@ -190,9 +188,6 @@ void ExecutableBuilder::PlaceRest(Executable& executable) {
     const auto id = static_cast<BufferId>(i);
     switch (root.place) {
       case Buffer::Place::kArena:
-        if (executable.addresses_[Root(i)] != nullptr) {
-          executable.addresses_[i] = executable.addresses_[Root(i)] + OffsetInRoot(i);
-        }
         break;
       case Buffer::Place::kConstant:
         // Steps only read constants: the builder's contract.
@@ -238,6 +233,7 @@ Executable ExecutableBuilder::Build() && {
   executable.steps_ = std::move(steps_);
   executable.keep_alive_ = std::move(keep_alive_);
   executable.constant_groups_ = std::move(constant_groups_);
+  executable.Prepare();
   return executable;
 }
 

@@ -6,6 +6,9 @@
 
 namespace msc {
 
+/// Of the arena and of every buffer in it, in bytes: a cache line.
+inline constexpr std::size_t kArenaAlignment = 64;
+
 /// One buffer with its lifetime in steps, both ends included.
 struct Lifetime {
   std::size_t bytes = 0;

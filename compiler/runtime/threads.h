@@ -9,7 +9,9 @@ namespace msc {
 // One pool for all: the one of OpenMP. Generated code, our own loops and the libraries built on
 // OpenMP share its threads, so that none waits for cores that another holds. Libraries with threads
 // of their own are told to put them to sleep when a call ends. PinTo binds all of them, since
-// threads inherit it: call it before the first parallel loop.
+// threads inherit it: call it before the first parallel loop. OpenMP has such a pool for each
+// thread that comes from outside, so threads that run executables at once do not wait for each
+// other, and together have as many threads as they ask for.
 
 /// Sets how many threads the kernels of every library use for calls from this thread. >= 1.
 void UseThreads(int count);

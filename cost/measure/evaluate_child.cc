@@ -143,8 +143,8 @@ struct Runner {
 Result<std::shared_ptr<Runner>> MakeRunner(const Context& context, const Strategy& strategy) {
   auto built = Build(context, strategy, 1);
   if (!built.ok()) return built.failure();
-  auto runner = std::make_shared<Runner>();
-  runner->built = std::move(built).value();
+  auto runner = std::make_shared<Runner>(
+      Runner{.built = std::move(built).value(), .input = {}, .outputs = {}});
   const RowRange rows{0, runner->built.batch};
   runner->input = LoadInputs(context.folder, rows);
   runner->outputs = runner->built.executable.Run({&runner->input, 1});

@@ -38,7 +38,8 @@ struct Options {
 };
 
 /// Per-step medians over several profiled runs.
-std::vector<StepTime> Profile(Executable& executable, const std::vector<Tensor>& inputs, int runs) {
+std::vector<StepTime> Profile(const Executable& executable, const std::vector<Tensor>& inputs,
+                              int runs) {
   std::vector<StepTime> median;
   std::vector<std::vector<std::chrono::nanoseconds>> samples;
   for (int run = 0; run < runs; ++run) {

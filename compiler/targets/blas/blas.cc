@@ -50,10 +50,9 @@ void Run(const Call& call, const StepContext& context) {
   const Product& p = plan.product;
   float* const c = at(call.c);
   UseThreads(call.threads);
-  call.library->set_threads(call.threads);
   if (plan.start != kNoValue) Spread(call, at(call.start), c);
   for (const Offsets& part : plan.parts) {
-    call.library->multiply(p, at(call.a) + part.a, at(call.b) + part.b, c + part.c);
+    call.library->multiply(p, call.threads, at(call.a) + part.a, at(call.b) + part.b, c + part.c);
   }
   if (plan.closing.empty()) return;
   const float* const residual = plan.closing.residual ? at(call.residual) : nullptr;

@@ -1,6 +1,8 @@
 #include "compiler/targets/blas/library.h"
 
 #include <cstdlib>
+#include <mutex>
+#include <shared_mutex>
 
 #include <dlfcn.h>
 
@@ -22,8 +24,26 @@ using Sgemm = void (*)(int order, int transpose_a, int transpose_b, int m, int n
 template <class Tag>
 struct Entry {
   static inline Sgemm sgemm = nullptr;
+  static inline void (*set_threads)(int threads) = nullptr;
+  // Products of one count run beside each other; one that changes the count does so alone. Who
+  // waits for that holds the door, so that others of the old count cannot keep it waiting for ever.
+  static inline std::mutex door;
+  static inline std::shared_mutex products;
+  static inline int count = 0;  // guarded by the door
 
-  static void Multiply(const Product& p, const float* a, const float* b, float* c) {
+  static void Multiply(const Product& p, int threads, const float* a, const float* b, float* c) {
+    std::unique_lock at_door(door);
+    if (count != threads) {
+      const std::unique_lock alone(products);
+      set_threads(threads);
+      count = threads;
+    }
+    const std::shared_lock beside(products);
+    at_door.unlock();
+    Call(p, a, b, c);
+  }
+
+  static void Call(const Product& p, const float* a, const float* b, float* c) {
     const auto m = static_cast<int>(p.m);
     const auto n = static_cast<int>(p.n);
     const auto k = static_cast<int>(p.k);
@@ -75,9 +95,8 @@ Library LoadOpenBlas() {
   const auto core = Symbol<const char* (*)()>(handle, kName, "openblas_get_corename");
   const std::string words = config();  // "OpenBLAS 0.3.21 DYNAMIC_ARCH ..."
   const std::size_t end = words.find(' ', words.find(' ') + 1);
-  return {.version = words.substr(0, end) + " " + core(),
-          .multiply = Entry<OpenBlas>::Multiply,
-          .set_threads = Symbol<void (*)(int)>(handle, kName, "openblas_set_num_threads")};
+  Entry<OpenBlas>::set_threads = Symbol<void (*)(int)>(handle, kName, "openblas_set_num_threads");
+  return {.version = words.substr(0, end) + " " + core(), .multiply = Entry<OpenBlas>::Multiply};
 }
 
 void (*blis_set_threads)(std::int64_t) = nullptr;
@@ -91,12 +110,12 @@ Library LoadBlis() {
   // Before anything is asked: it ends the process where its kernels are not there yet.
   Symbol<void (*)()>(handle, kName, "bli_init")();
   blis_set_threads = Symbol<void (*)(std::int64_t)>(handle, kName, "bli_thread_set_num_threads");
+  Entry<Blis>::set_threads = [](int threads) { blis_set_threads(threads); };
   const auto version = Symbol<const char* (*)()>(handle, kName, "bli_info_get_version_str");
   const auto arch = Symbol<int (*)()>(handle, kName, "bli_arch_query_id");
   const auto name = Symbol<const char* (*)(int)>(handle, kName, "bli_arch_string");
   return {.version = std::string("BLIS ") + version() + " " + name(arch()),
-          .multiply = Entry<Blis>::Multiply,
-          .set_threads = [](int threads) { blis_set_threads(threads); }};
+          .multiply = Entry<Blis>::Multiply};
 }
 
 }  // namespace

@@ -19,11 +19,13 @@ struct Product {
   bool operator==(const Product&) const = default;
 };
 
-/// A library that multiplies. Loaded once, never unloaded.
+/// A library that multiplies. Loaded once, never unloaded. OpenBLAS and BLIS have one count of
+/// threads for the whole process: there a product waits while products of another count run.
 struct Library {
   std::string version;  ///< with the kernels it chose: "OpenBLAS 0.3.21 SkylakeX"
-  void (*multiply)(const Product& product, const float* a, const float* b, float* c) = nullptr;
-  void (*set_threads)(int threads) = nullptr;  ///< for the calls that follow from this thread
+  /// On `threads` threads, as many as UseThreads was told last. Thread-safe.
+  void (*multiply)(const Product& product, int threads, const float* a, const float* b,
+                   float* c) = nullptr;
   /// Whether it transposes, and scales by any alpha and beta; else alpha is 1 and beta 0 or 1.
   bool general = true;
 };

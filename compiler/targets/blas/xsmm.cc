@@ -18,8 +18,6 @@ constexpr std::int64_t kRows = 32;
 constexpr std::int64_t kColumns = 64;
 constexpr std::int64_t kDepth = 256;
 
-thread_local int threads_in_use = 1;  // NOLINT(*-avoid-non-const-global-variables): set_threads
-
 using Kernel = libxsmm_smmfunction;
 
 Kernel Dispatch(const Product& p, std::int64_t rows, std::int64_t columns, std::int64_t depth,
@@ -70,11 +68,11 @@ class Kernels {
   std::array<Kernel, 16> made_{};
 };
 
-void Multiply(const Product& p, const float* a, const float* b, float* c) {
+void Multiply(const Product& p, int threads, const float* a, const float* b, float* c) {
   const Kernels kernels(p);
   const std::int64_t down = (p.m + kRows - 1) / kRows;
   const std::int64_t across = (p.n + kColumns - 1) / kColumns;
-  ParallelFor(threads_in_use, down * across, [&](std::int64_t begin, std::int64_t end) {
+  ParallelFor(threads, down * across, [&](std::int64_t begin, std::int64_t end) {
     for (; begin < end; ++begin) {
       // Down a column of tiles first: its part of B is used again.
       kernels.Tile(a, b, c, begin % down * kRows, begin / down * kColumns);
@@ -93,7 +91,6 @@ const Library& LoadXsmm() {
     return Library{
         .version = std::string("libxsmm ") + LIBXSMM_VERSION + " " + libxsmm_get_target_arch(),
         .multiply = Multiply,
-        .set_threads = [](int threads) { threads_in_use = threads; },
         .general = false};
   }();
   return library;

@@ -17,8 +17,10 @@ struct Argument {
   BufferId buffer{};
 };
 
-/// A primitive with its arguments, made once. A run sets only the addresses that changed since the
-/// last one (those of graph inputs and outputs) and calls the library; it allocates nothing itself.
+/// A primitive with its arguments, made once for each workspace of an executable; the primitive and
+/// the stream are shared by all of them, which the library allows as scratch space is the caller's.
+/// A run sets only the addresses that changed since the last one (those of graph inputs and
+/// outputs) and calls the library; it allocates nothing itself. Not thread-safe.
 class BoundPrimitive {
  public:
   /// `threads` is the count that was in force when the primitive was made: its scratch space and

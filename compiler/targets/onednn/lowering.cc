@@ -261,8 +261,11 @@ void Lowering::AddStep(dnnl::primitive primitive, const std::vector<Argument>& a
                          argument.index == DNNL_ARG_SCRATCHPAD;
     (written ? step.writes : step.reads).push_back(argument.buffer);
   }
-  auto bound = std::make_shared<BoundPrimitive>(std::move(primitive), arguments, stream_, threads_);
-  step.run = [bound](const StepContext& context) { bound->Run(context); };
+  step.make_run = [primitive = std::move(primitive), arguments, stream = stream_,
+                   threads = threads_]() -> Step::Run {
+    auto bound = std::make_shared<BoundPrimitive>(primitive, arguments, stream, threads);
+    return [bound](const StepContext& context) { bound->Run(context); };
+  };
   builder_->AddStep(std::move(step));
 }
 

@@ -78,8 +78,9 @@ std::optional<Graph> Question(const Graph& graph, const Node& node) {
   return question;
 }
 
-/// A session with its inputs and outputs bound to buffers. A run sets only the addresses that
-/// changed since the last one: those of inputs and outputs of the whole graph.
+/// A session with its inputs and outputs bound to buffers; the session may be bound several times
+/// and run by several threads. A run sets only the addresses that changed since the last one: those
+/// of inputs and outputs of the whole graph. Not thread-safe.
 class BoundSession {
  public:
   struct Place {
@@ -91,7 +92,7 @@ class BoundSession {
     void* address = nullptr;
   };
 
-  BoundSession(Owned<OrtSession> session, std::vector<Place> places)
+  BoundSession(std::shared_ptr<OrtSession> session, std::vector<Place> places)
       : session_(std::move(session)),
         memory_(CpuMemory()),
         binding_(nullptr, Api().ReleaseIoBinding),
@@ -115,7 +116,7 @@ class BoundSession {
   }
 
  private:
-  Owned<OrtSession> session_;
+  std::shared_ptr<OrtSession> session_;
   Owned<OrtMemoryInfo> memory_;
   Owned<OrtIoBinding> binding_;
   std::vector<Place> places_;
@@ -202,8 +203,11 @@ std::optional<Failure> AddModel(const Graph& graph, std::string_view model, cons
   for (const ValueId input : part.inputs) add(input, true);
   for (const ValueId output : part.outputs) add(output, false);
   try {
-    auto session = std::make_shared<BoundSession>(MakeSession(model, options), std::move(places));
-    step.run = [session](const StepContext& context) { session->Run(context); };
+    const std::shared_ptr<OrtSession> session = MakeSession(model, options);
+    step.make_run = [session, places = std::move(places)]() -> Step::Run {
+      auto bound = std::make_shared<BoundSession>(session, places);
+      return [bound](const StepContext& context) { bound->Run(context); };
+    };
   } catch (const UserError& error) {
     return Failure{FailureKind::kCompile, error.what()};
   }

@@ -9,24 +9,41 @@
 namespace msc {
 namespace {
 
-// What one step needs: the node, its kernel, and a tensor for every input that is not a constant.
+// What one step needs: the node, its kernel, where its values are.
 struct NodeCall {
   Node node;
   const OpDef* op = nullptr;
-  std::vector<TensorPtr> constants;  // keeps the weights alive; nullptr where not a constant
-  std::vector<Tensor> inputs;
-  std::vector<const Tensor*> arguments;
+  std::vector<TensorPtr> constants;    // keeps the weights alive; nullptr where not a constant
+  std::vector<ValueType> input_types;  // of those that are read
   std::vector<std::pair<std::size_t, BufferId>> reads;   // input position, where from
   std::vector<std::pair<std::size_t, BufferId>> writes;  // output position, where to
   std::vector<Tensor> expected;                          // types and dims of the outputs
 };
 
-void RunNode(NodeCall& call, const StepContext& context) {
+Tensor NewTensor(const ValueType& type) {
+  return {type.dtype, *StaticDims(*type.shape)};
+}
+
+// What a kernel is given: constants, and a tensor for every other input.
+struct NodeInputs {
+  std::vector<Tensor> tensors;
+  std::vector<const Tensor*> arguments;
+
+  explicit NodeInputs(const NodeCall& call) : tensors(call.constants.size()) {
+    for (const TensorPtr& constant : call.constants) arguments.push_back(constant.get());
+    for (const auto& [i, buffer] : call.reads) {
+      tensors[i] = NewTensor(call.input_types[i]);
+      arguments[i] = &tensors[i];
+    }
+  }
+};
+
+void RunNode(const NodeCall& call, NodeInputs& inputs, const StepContext& context) {
   for (const auto& [i, buffer] : call.reads) {
-    const std::span<std::byte> to = call.inputs[i].MutableRaw();
+    const std::span<std::byte> to = inputs.tensors[i].MutableRaw();
     if (!to.empty()) std::memcpy(to.data(), context.At(buffer), to.size());
   }
-  const std::vector<Tensor> outputs = call.op->eval(call.node, call.arguments);
+  const std::vector<Tensor> outputs = call.op->eval(call.node, inputs.arguments);
   for (const auto& [i, buffer] : call.writes) {
     Check(i < outputs.size() && outputs[i].dtype() == call.expected[i].dtype() &&
               outputs[i].dims() == call.expected[i].dims(),
@@ -49,10 +66,6 @@ bool HasStaticTensorType(const ValueType& type) {
          type.dtype != DType::kUndefined;
 }
 
-Tensor NewTensor(const ValueType& type) {
-  return {type.dtype, *StaticDims(*type.shape)};
-}
-
 Step NewStep(const Graph& graph, NodeId id, ExecutableBuilder& builder) {
   auto call = std::make_shared<NodeCall>();
   call->node = graph.node(id);
@@ -65,20 +78,17 @@ Step NewStep(const Graph& graph, NodeId id, ExecutableBuilder& builder) {
             .reads = {},
             .writes = {},
             .run = {}};
-  call->inputs.resize(node.inputs.size());
-  call->arguments.resize(node.inputs.size(), nullptr);
+  call->input_types.resize(node.inputs.size());
   for (std::size_t i = 0; i < node.inputs.size(); ++i) {
     const ValueId value = node.inputs[i];
     call->constants.push_back(graph.constant(value));
     if (value == kNoValue) continue;
     if (call->constants.back()) {
-      call->arguments[i] = call->constants.back().get();
       // Counted among the constants of the executable, used where it is.
       if (call->constants.back()->dtype() != DType::kString) (void)builder.BufferOf(value);
       continue;
     }
-    call->inputs[i] = NewTensor(graph.type(value));
-    call->arguments[i] = &call->inputs[i];
+    call->input_types[i] = graph.type(value);
     call->reads.emplace_back(i, builder.BufferOf(value));
     step.reads.push_back(call->reads.back().second);
   }
@@ -89,7 +99,10 @@ Step NewStep(const Graph& graph, NodeId id, ExecutableBuilder& builder) {
     call->writes.emplace_back(i, builder.BufferOf(node.outputs[i]));
     step.writes.push_back(call->writes.back().second);
   }
-  step.run = [call](const StepContext& context) { RunNode(*call, context); };
+  step.make_run = [call = std::shared_ptr<const NodeCall>(std::move(call))]() -> Step::Run {
+    auto inputs = std::make_shared<NodeInputs>(*call);
+    return [call, inputs](const StepContext& context) { RunNode(*call, *inputs, context); };
+  };
   return step;
 }
 

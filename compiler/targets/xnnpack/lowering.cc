@@ -25,8 +25,11 @@ pthreadpool_t PoolOf(int threads) {
   return pool;
 }
 
-/// An operator with its buffers. Addresses are set anew when one changed since the last run.
+/// An operator with its buffers. Addresses are set anew when one changed since the last run. They
+/// are part of the operator, beside weights that are not to be packed for every workspace: one
+/// thread at a time runs it.
 struct Bound {
+  std::mutex mutex;
   Operator op;
   Setup setup;
   std::vector<BufferId> buffers;
@@ -34,6 +37,7 @@ struct Bound {
   pthreadpool_t pool = nullptr;
 
   void Run(const StepContext& context) {
+    const std::scoped_lock lock(mutex);
     bool moved = false;
     for (std::size_t i = 0; i < buffers.size(); ++i) {
       auto* const address = reinterpret_cast<float*>(context.At(buffers[i]));
