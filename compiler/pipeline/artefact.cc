@@ -86,6 +86,8 @@ ArtefactManifest WriteArtefact(const std::string& folder, const Graph& canonical
   manifest.arena_bytes = static_cast<std::int64_t>(memory.arena_bytes);
   manifest.arena_lower_bound = static_cast<std::int64_t>(memory.arena_lower_bound);
   manifest.constant_bytes = static_cast<std::int64_t>(memory.constant_bytes);
+  manifest.conversions = static_cast<std::int64_t>(memory.conversions);
+  manifest.conversion_bytes = static_cast<std::int64_t>(memory.conversion_bytes);
   manifest.bindings = options.bindings;
   manifest.model_hash = GraphHash(canonical);
   manifest.strategy_hash = StrategyHash(strategy);

@@ -28,6 +28,8 @@ struct ArtefactManifest {
   std::int64_t arena_bytes = 0;        ///< memory for all activations, beside inputs and outputs
   std::int64_t arena_lower_bound = 0;  ///< what these steps need at once in any arena
   std::int64_t constant_bytes = 0;     ///< weights as the kernels want them
+  std::int64_t conversions = 0;        ///< steps that only copy or change a layout or type
+  std::int64_t conversion_bytes = 0;   ///< what those read
   std::map<std::string, std::int64_t> bindings;  ///< sizes given to symbolic dimensions
   std::string model_hash;                        ///< GraphHash of the canonical graph
   std::string strategy_hash;
@@ -44,6 +46,8 @@ struct ArtefactManifest {
     visit("arena_bytes", self.arena_bytes, "memory for activations", Within{0, 1e15});
     visit("arena_lower_bound", self.arena_lower_bound, "what any arena takes", Within{0, 1e15});
     visit("constant_bytes", self.constant_bytes, "memory for weights", Within{0, 1e15});
+    visit("conversions", self.conversions, "steps that compute no node", Within{0, 1e9});
+    visit("conversion_bytes", self.conversion_bytes, "what those read", Within{0, 1e15});
     visit("bindings", self.bindings, "sizes of symbolic dimensions");
     visit("model_hash", self.model_hash, "hash of the canonical graph");
     visit("strategy_hash", self.strategy_hash, "hash of the strategy");

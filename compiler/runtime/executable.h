@@ -55,6 +55,10 @@ struct MemoryUse {
   std::size_t arena_lower_bound = 0;
   std::size_t unplanned_bytes = 0;  ///< what the same buffers would take without sharing
   std::size_t constant_bytes = 0;   ///< weights as the kernels want them
+  /// Steps that compute no node of the graph: they copy values, change their layout or type, or
+  /// fill what lies around them.
+  std::size_t conversions = 0;
+  std::size_t conversion_bytes = 0;  ///< what those read
 };
 
 /// Constants that one target made for its steps, and what else those steps consist of: where that

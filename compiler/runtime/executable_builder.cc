@@ -222,6 +222,11 @@ Executable ExecutableBuilder::Build() && {
     }
   }
   Executable executable;
+  for (const Step& step : steps_) {
+    if (!step.nodes.empty()) continue;
+    ++executable.memory_.conversions;
+    for (const BufferId id : step.reads) executable.memory_.conversion_bytes += At(id).bytes;
+  }
   for (const ValueId input : graph_->inputs()) {
     executable.input_types_.push_back(graph_->type(input));
     executable.input_dims_.push_back(DimsOf(*graph_, input));

@@ -103,6 +103,8 @@ nlohmann::ordered_json RowJson(const BenchTitle& title, const BenchRow& row) {
                {"arena_bytes", memory.arena_bytes},
                {"arena_lower_bound", memory.arena_lower_bound},
                {"constant_bytes", memory.constant_bytes},
+               {"conversions", memory.conversions},
+               {"conversion_bytes", memory.conversion_bytes},
                {"steps", row.executable->steps().size()},
                {"steps_elsewhere", row.steps_elsewhere}});
   return json;

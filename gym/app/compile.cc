@@ -79,6 +79,9 @@ void CompileModel(const Options& options) {
               static_cast<double>(manifest.arena_bytes) * 1e-6,
               static_cast<double>(manifest.arena_lower_bound) * 1e-6,
               static_cast<double>(manifest.constant_bytes) * 1e-6);
+  std::printf("conversions of layout and type: %lld steps, which read %.2f MB\n",
+              static_cast<long long>(manifest.conversions),
+              static_cast<double>(manifest.conversion_bytes) * 1e-6);
   if (!manifest.precisions.empty()) {
     std::printf("layers with weights run in: %s\n", Precisions(manifest).c_str());
   }

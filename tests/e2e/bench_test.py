@@ -31,6 +31,8 @@ class Bench(e2e.SearchTest):
                 self.assertGreater(row["gflops"], 0)
                 self.assertGreater(row["roof_share"], 0)
                 self.assertGreater(row["arena_bytes"], 0)
+                self.assertLessEqual(row["conversions"], row["steps"])
+                self.assertEqual(row["conversions"] > 0, row["conversion_bytes"] > 0)
                 self.assertEqual(len(row["profile"]), row["steps"])
                 self.assertEqual(row["steps_elsewhere"], 0)
         self.assertEqual(rows["reference", "f32"]["max_error"], 0)

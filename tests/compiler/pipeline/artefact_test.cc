@@ -97,6 +97,29 @@ TEST_F(Artefacts, OfOtherVersionsAreRefusedUnlessAllowed) {
   EXPECT_TRUE(LoadArtefact(folder_, targets_, OtherVersions::kAllow).ok());
 }
 
+TEST_F(Artefacts, SayHowManyStepsOnlyConvert) {
+  // Images lie channels last between native's layers, and dense outside.
+  Graph graph = ParseGraph(R"(graph net {
+    input %x : f32[1,8,6,6]
+    const %w : f32[8,8,3,3] = random 1
+    %a = Conv(%x, %w) @a
+    %b = Conv(%a, %w) @b
+    output %b
+  })");
+  InferTypes(graph);
+  EXPECT_EQ(WriteArtefact(folder_, graph, strategy_, targets_, {}).conversions, 0)
+      << "the reference computes on what it is given";
+  strategy_.target = "native";
+  const ArtefactManifest manifest = WriteArtefact(folder_, graph, strategy_, targets_, {});
+  Result<Artefact> artefact = LoadArtefact(folder_, targets_);
+  ASSERT_TRUE(artefact.ok()) << artefact.failure().detail;
+  const MemoryUse& memory = artefact.value().executable.memory();
+  EXPECT_EQ(static_cast<std::size_t>(manifest.conversions), memory.conversions);
+  EXPECT_EQ(static_cast<std::size_t>(manifest.conversion_bytes), memory.conversion_bytes);
+  EXPECT_GE(manifest.conversions, 1);
+  EXPECT_GE(manifest.conversion_bytes, 8 * 6 * 6 * 4) << "the input is turned";
+}
+
 TEST_F(Artefacts, OfAnotherFormAreRefused) {
   WriteArtefact(folder_, Net(), strategy_, targets_, {});
   const std::string path = folder_ + "/manifest.json";

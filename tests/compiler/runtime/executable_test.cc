@@ -287,6 +287,21 @@ TEST(Executable, StillRunsAfterAMove) {
   EXPECT_EQ(second.Run(OneInput(1.0F))[0], Filled(5.0F));
 }
 
+TEST(Executable, CountsStepsThatComputeNoNode) {
+  const Chain chain(2);
+  ExecutableBuilder builder(chain.graph);
+  const BufferId turned = builder.AddBuffer(kBytes);
+  Step turn = AddStep(builder.BufferOf(chain.input), turned, 0.0F);
+  turn.nodes.clear();
+  builder.AddStep(std::move(turn));
+  builder.AddStep(AddStep(turned, builder.BufferOf(chain.values[0]), 1.0F));
+  builder.AddStep(
+      AddStep(builder.BufferOf(chain.values[0]), builder.BufferOf(chain.values[1]), 1.0F));
+  const Executable executable = std::move(builder).Build();
+  EXPECT_EQ(executable.memory().conversions, 1U);
+  EXPECT_EQ(executable.memory().conversion_bytes, kBytes);
+}
+
 TEST(Executable, RefusesInputsThatDoNotFit) {
   Executable executable = BuildChain(Chain(1));
   std::vector<Tensor> wrong_type;
