@@ -46,7 +46,10 @@ RULES = {
     "compiler/targets/*":
         "compiler/targets compiler/passes compiler/runtime compiler/ops compiler/ir compiler/base",
     "compiler/targets/onnxruntime":
-        "compiler/codegen/onnx compiler/targets compiler/passes compiler/runtime compiler/ops"
+        "compiler/codegen/onnx compiler/codegen/cpp compiler/targets compiler/passes"
+        " compiler/runtime compiler/ops compiler/ir compiler/base",
+    "compiler/targets/xnnpack":
+        "compiler/codegen/cpp compiler/targets compiler/passes compiler/runtime compiler/ops"
         " compiler/ir compiler/base",
     "compiler/targets/native":
         "compiler/targets compiler/kernel compiler/codegen/cpp compiler/passes compiler/runtime"

@@ -9,6 +9,7 @@
 
 #include "compiler/base/error.h"
 #include "compiler/base/hash.h"
+#include "compiler/codegen/cpp/isa.h"
 #include "compiler/codegen/onnx/export.h"
 #include "compiler/ir/extract.h"
 #include "compiler/targets/onnxruntime/api.h"
@@ -144,7 +145,10 @@ std::string PrecisionOf(const Region& region) {
 class OnnxRuntimeTarget final : public Target {
  public:
   explicit OnnxRuntimeTarget(const OnnxRuntimeOptions& options)
-      : facts_{.name = "onnxruntime", .device = "cpu", .version = Version()},
+      // The library does not say which kernels it chose: it goes by the CPU.
+      : facts_{.name = "onnxruntime",
+               .device = "cpu",
+               .version = Version() + " " + ToString(DetectIsa())},
         level_(LevelOf(options.optimize)) {}
 
  private:

@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "compiler/base/error.h"
+#include "compiler/codegen/cpp/isa.h"
 #include "compiler/targets/xnnpack/rules.h"
 
 namespace msc {
@@ -80,6 +81,14 @@ const std::map<std::string_view, Lower>& FusedRules() {
   return rules;
 }
 
+/// The library does not say which kernels it chose: it goes by the CPU.
+std::string VersionHere() {
+  std::string version = MSC_XNNPACK_VERSION;
+  version += " ";
+  version += ToString(DetectIsa());
+  return version;
+}
+
 class XnnpackTarget final : public Target {
  private:
   [[nodiscard]] const TargetFacts& DoFacts() const noexcept override { return facts_; }
@@ -102,7 +111,7 @@ class XnnpackTarget final : public Target {
     return std::nullopt;
   }
 
-  TargetFacts facts_{.name = "xnnpack", .device = "cpu", .version = MSC_XNNPACK_VERSION};
+  TargetFacts facts_{.name = "xnnpack", .device = "cpu", .version = VersionHere()};
 };
 
 }  // namespace

@@ -97,6 +97,23 @@ TEST_F(Artefacts, OfOtherVersionsAreRefusedUnlessAllowed) {
   EXPECT_TRUE(LoadArtefact(folder_, targets_, OtherVersions::kAllow).ok());
 }
 
+TEST_F(Artefacts, OfAnotherInstructionSetAreRefused) {
+  strategy_.target = "native";
+  const std::string here = targets_.Get("native").facts().version;
+  WriteArtefact(folder_, Net(), strategy_, targets_, {});
+  ASSERT_TRUE(LoadArtefact(folder_, targets_).ok());
+  const std::string there = here == "2 avx2" ? "2 avx512" : "2 avx2";
+  const std::string path = folder_ + "/manifest.json";
+  std::string text = ReadFile(path);
+  const std::string entry = "\"native\": \"" + here + "\"";
+  ASSERT_NE(text.find(entry), std::string::npos) << text;
+  text.replace(text.find(entry), entry.size(), "\"native\": \"" + there + "\"");
+  WriteFileAtomic(path, text);
+  EXPECT_EQ(Refusal([&] { (void)LoadArtefact(folder_, targets_); }),
+            "'" + folder_ + "' was compiled with native " + there + ", and here it is " + here +
+                "; compile the model again, or allow other versions (--any-version)");
+}
+
 TEST_F(Artefacts, SayHowManyStepsOnlyConvert) {
   // Images lie channels last between native's layers, and dense outside.
   Graph graph = ParseGraph(R"(graph net {

@@ -91,6 +91,21 @@ TEST(TargetRegistry, GivesOneTargetToEqualOptions) {
   EXPECT_EQ(other.facts().version, R"({"beads":"bone","fast":false,"rods":7})");
 }
 
+TEST(TargetRegistry, NamesTheInstructionSetInVersionsThatDependOnIt) {
+  TargetRegistry registry;
+  RegisterAllTargets(registry);
+  const std::string native = registry.Get("native").facts().version;
+  const std::string isa = native.substr(native.find(' '));
+  for (const char* name : {"xnnpack", "onnxruntime"}) {
+    try {
+      const std::string& version = registry.Get(name).facts().version;
+      EXPECT_TRUE(version.ends_with(isa) && version.size() > isa.size()) << name << " " << version;
+    } catch (const UserError&) {
+      continue;  // the contract tests say why it is absent
+    }
+  }
+}
+
 TEST(TargetRegistry, LetsTheOptionThreadsGoBeforeTheCaller) {
   const TargetRegistry registry = WithAbacus();
   const Target& two = registry.Get("abacus:threads=2:fast=true");
