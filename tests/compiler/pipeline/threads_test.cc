@@ -2,6 +2,9 @@
 
 #include <barrier>
 #include <cstddef>
+#include <filesystem>
+#include <iterator>
+#include <set>
 #include <string>
 #include <thread>
 #include <utility>
@@ -145,6 +148,24 @@ std::vector<std::string> Names() {
 
 INSTANTIATE_TEST_SUITE_P(All, ThreadsOfOneArtefact, testing::ValuesIn(Names()),
                          [](const auto& test) { return test.param; });
+
+std::ptrdiff_t ThreadsOfThisProcess() {
+  return std::distance(std::filesystem::directory_iterator("/proc/self/task"), {});
+}
+
+TEST(ThreadsOfAMix, AreNoMoreThanItWasCompiledFor) {
+  if (kSanitized) GTEST_SKIP() << "Clang's OpenMP and the library's are two";
+  const TargetRegistry targets = Targets();
+  const Strategy strategy = StrategyOf(kMixed);
+  const std::string why = WhyAbsent(strategy, targets);
+  if (!why.empty()) GTEST_SKIP() << why;
+  const std::ptrdiff_t before = ThreadsOfThisProcess();
+  const Loaded loaded = Load(strategy, targets, 2);
+  std::set<std::string> ran;
+  for (const Step& step : loaded.executable.steps()) ran.insert(step.target);
+  EXPECT_EQ(ran, (std::set<std::string>{"native", "onednn"}));
+  EXPECT_LE(ThreadsOfThisProcess() - before, 1) << "the caller is one of the two";
+}
 
 }  // namespace
 }  // namespace msc
