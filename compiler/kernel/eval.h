@@ -12,7 +12,7 @@ namespace msc::kernel {
 /// iterations begin .. end-1 of the parallel loop (0 .. 1 without one). Slow and plain: what
 /// generated code is compared with. f32 is rounded after each operation, functions are those of the
 /// C++ library in double, reductions add halves like a tree. InternalError where an element outside
-/// a buffer is touched, a variable is not defined, or a library is called.
+/// a buffer is touched or a variable is not defined.
 void Evaluate(const KernelFunc& func, std::span<const std::span<std::byte>> buffers,
               std::int64_t begin, std::int64_t end);
 

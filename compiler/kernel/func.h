@@ -48,17 +48,10 @@ struct If {
   std::vector<Stmt> body;
   std::vector<Stmt> otherwise;
 };
-/// Calls a function of a library that the target knows by name, with addresses of buffers (from an
-/// element on) and integers: see the target for its names.
-struct Call {
-  std::string function;
-  std::vector<std::pair<BufferRef, Expr>> addresses;
-  std::vector<std::int64_t> integers;
-};
 
 /// One statement.
 struct Stmt {
-  std::variant<For, Let, Assign, Store, If, Call> node;
+  std::variant<For, Let, Assign, Store, If> node;
 };
 
 enum class Access : std::uint8_t {

@@ -145,11 +145,6 @@ class Simplifier {
     If kept{condition, Run(branch.body), Run(branch.otherwise)};
     if (!kept.body.empty() || !kept.otherwise.empty()) out.push_back({std::move(kept)});
   }
-  void Do(const Call& call, std::vector<Stmt>& out) {
-    Call kept = call;
-    for (auto& address : kept.addresses) address.second = Rename(address.second, names_);
-    out.push_back({std::move(kept)});
-  }
 
   Names names_;
   std::set<std::uint32_t> assigned_;      ///< of the old kernel
@@ -172,9 +167,6 @@ std::set<std::uint32_t> Needed(const std::vector<Stmt>& body) {
     if (const auto* store = std::get_if<Store>(&stmt.node)) {
       AddReads(store->index, needed);
       AddReads(store->value, needed);
-    }
-    if (const auto* call = std::get_if<Call>(&stmt.node)) {
-      for (const auto& address : call->addresses) AddReads(address.second, needed);
     }
   });
   std::vector<std::uint32_t> open(needed.begin(), needed.end());

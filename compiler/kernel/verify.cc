@@ -137,16 +137,6 @@ class Verifier {
     ranges_.Return(here);
   }
 
-  void Check(const Call& call, int /*depth*/) {
-    for (const auto& [buffer, index] : call.addresses) {
-      Value(index);
-      const Buffer* found = Find(buffer);
-      if (found != nullptr && !ranges_.Inside(index, 0, found->elements)) {
-        Error(Name(buffer) + " is passed from outside of it");
-      }
-    }
-  }
-
   void Value(const Expr& expr) {
     const ExprNode& node = *expr;
     for (const Expr& arg : node.args) Value(arg);

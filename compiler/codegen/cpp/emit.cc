@@ -176,9 +176,6 @@ class Emitter {
     Block("if (" + Value(branch.condition) + ") ", branch.body);
     if (!branch.otherwise.empty()) Block("else ", branch.otherwise);
   }
-  static void Write(const kernel::Call& /*call*/) {
-    Check(false, "generated code calls no library: that is for the runtime");
-  }
 
   std::string Scalar(const Expr& expr) { return Value(expr); }
 

@@ -19,7 +19,7 @@ namespace msc {
 /// there is none. Every word of the text is made here: no name of a kernel or buffer gets into it.
 /// Equal kernels but for names give equal text. Statements stand as they are given: nothing is
 /// cached in locals or reordered; unrolled loops are repeated. The kernels are verified
-/// (kernel/verify.h). InternalError for a Call: those are for the runtime.
+/// (kernel/verify.h).
 ///
 /// `prefix` is put before k<i>, where texts of several instruction sets are linked together:
 /// letters, digits and underscores.
