@@ -85,8 +85,8 @@ class Emitter {
       const std::string type = (buffer.access == Access::kRead ? "const " : "") +
                                preamble_.MemoryTypeName({buffer.dtype, 1}) + "*";
       const std::string number = std::to_string(i);
-      text_ +=
-          "  " + type + " __restrict b" + number + " = (" + type + ")buffers[" + number + "];\n";
+      text_.append("  ").append(type).append(" __restrict b").append(number);
+      text_.append(" = (").append(type).append(")buffers[").append(number).append("];\n");
     }
     Body(func_.body);
     return text_ + "}\n";
@@ -283,9 +283,8 @@ class Emitter {
 
   std::string Load(const ExprNode& node, Type as) {
     if (node.valid != 0) {
-      const std::string load = preamble_.PartialLoad(node.type, node.valid) + "(" +
-                               Name(node.buffer) + " + " + Value(node.args[0]) + ")";
-      return load;
+      return preamble_.PartialLoad(node.type, node.valid) + "(" + Name(node.buffer) + " + " +
+             Value(node.args[0]) + ")";
     }
     if (node.type.dtype == DType::kBool) {
       return "(" + Name(node.buffer) + "[" + Value(node.args[0]) + "] != 0)";
