@@ -2,7 +2,6 @@
 
 #include <map>
 #include <string>
-#include <vector>
 
 #include "cost/partition/partition_study.h"
 #include "gym/report/partition_page.h"
@@ -26,9 +25,6 @@ struct PartitionOutcome {
 /// known would take.
 void PrintProposal(const CoverProblem& problem, cost::RegionCosts& costs, std::size_t turns,
                    bool json);
-
-/// What learned costs are worth and what they saved, a line each; nothing where there are none.
-[[nodiscard]] std::vector<std::string> LearnedFacts(const cost::LearnedUse& use);
 
 [[nodiscard]] PartitionView ViewOf(const PartitionOutcome& outcome);
 void PrintPartition(const PartitionView& view);

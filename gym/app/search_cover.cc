@@ -13,7 +13,7 @@
 #include "compiler/pipeline/compile.h"
 #include "cost/partition/partition_study.h"
 #include "cost/partition/turn_costs.h"
-#include "gym/app/partition_print.h"
+#include "gym/app/learned_facts.h"
 #include "gym/app/progress.h"
 #include "gym/app/regions.h"
 #include "gym/app/search_run.h"
