@@ -22,11 +22,10 @@
 namespace msc::gym {
 namespace {
 
-/// Largest difference of outputs from those of the first row of the same variant, in parts of the
-/// range: both compute the same, f32 in another order, and integers with ties and exponentials
-/// rounded otherwise here and there, which every layer behind hands on (up to 0.014 seen).
+/// Largest difference of f32 outputs from those of the first f32 row, in parts of the range. That
+/// of compressed rows from each other is told and not judged: what is rounded otherwise here and
+/// there is 0.01 on most models, and anything on one that random inputs drive to its limits.
 constexpr double kExactError = 1e-4;
-constexpr double kRoundedError = 0.1;
 /// Of a compressed variant from the f32 row: it differs by right, the more on random inputs. What
 /// is above is another computation. Accuracy is judged by a search, on real data.
 constexpr double kCompressedError = 0.5;
@@ -238,8 +237,9 @@ void CompareOutputs(std::vector<BenchRow>& rows) {
     if (!row.executable) continue;
     const BenchRow& first = *firsts.try_emplace(row.variant, &row).first->second;
     row.max_error = MaxError(first.outputs, row.outputs);
-    const double limit = row.variant == f32 ? kExactError : kRoundedError;
-    if (row.max_error > limit) row.why = DiffersText(first, row.max_error);
+    if (row.variant == f32 && row.max_error > kExactError) {
+      row.why = DiffersText(first, row.max_error);
+    }
     if (const auto exact = firsts.find(f32); exact != firsts.end() && row.variant != f32) {
       row.f32_error = MaxError(exact->second->outputs, row.outputs);
       if (*row.f32_error > kCompressedError) row.why = DiffersText(*exact->second, *row.f32_error);

@@ -76,7 +76,8 @@ inline constexpr const char* kPeer = "(onnxruntime)";
 inline constexpr const char* kMixed = "(mixed)";
 
 /// Compares outputs with those of the variant's first row, and of the first f32 row if there is
-/// one. Rows that compute something else get a reason instead of figures.
+/// one. f32 rows that differ from the first, and compressed ones that are far off f32, get a reason
+/// instead of figures.
 void CompareOutputs(std::vector<BenchRow>& rows);
 
 }  // namespace msc::gym
