@@ -8,6 +8,7 @@
 #include <sched.h>
 
 #include "compiler/base/error.h"
+#include "compiler/runtime/float_mode.h"
 
 namespace msc {
 namespace {
@@ -30,9 +31,13 @@ void ParallelParts(int threads, std::int64_t count,
     if (count > 0) body(object, 0, count);
     return;
   }
+  const std::uint32_t mode = FloatMode();
 #pragma omp parallel for num_threads(parts) schedule(static, 1)
   for (int part = 0; part < parts; ++part) {
+    const std::uint32_t before = FloatMode();
+    SetFloatMode(mode);
     body(object, count * part / parts, count * (part + 1) / parts);
+    SetFloatMode(before);
   }
 }
 

@@ -17,7 +17,7 @@ namespace msc {
 void UseThreads(int count);
 
 /// Calls `body(object, begin, end)` for up to `threads` equal parts of [0, count), each on a thread
-/// of the pool. No allocation. `body` must not throw.
+/// of the pool, with the FloatMode of the caller. No allocation. `body` must not throw.
 void ParallelParts(int threads, std::int64_t count,
                    void (*body)(void* object, std::int64_t begin, std::int64_t end), void* object);
 

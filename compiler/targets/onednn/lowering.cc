@@ -1,7 +1,10 @@
 #include "compiler/targets/onednn/lowering.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
+#include <limits>
+#include <span>
 #include <utility>
 
 #include "compiler/base/error.h"
@@ -106,6 +109,14 @@ BufferId Lowering::Pack(const Tensor& tensor, const Desc& source, const Desc& wa
   dnnl::stream stream(engine_);
   dnnl::reorder(from, to).execute(stream, from, to);
   stream.wait();
+  if (wanted.data_type() == Elem::f32) {
+    auto* const floats = reinterpret_cast<float*>(packed->MutableRaw().data());
+    // An executable flushes subnormal numbers on the thread that calls it, not on the other
+    // threads of the library's loops.
+    for (float& weight : std::span(floats, wanted.get_size() / sizeof(float))) {
+      if (std::fabs(weight) < std::numeric_limits<float>::min()) weight = 0;
+    }
+  }
   return builder_->AddConstant(packed, packed->Raw().data(), packed->bytes());
 }
 

@@ -7,6 +7,7 @@
 #include <dlfcn.h>
 
 #include "compiler/base/error.h"
+#include "compiler/runtime/float_mode.h"
 
 namespace msc::onnxruntime {
 namespace {
@@ -119,6 +120,10 @@ Owned<OrtSession> MakeSession(std::string_view model, const SessionOptions& opti
   CheckStatus(Api().SetInterOpNumThreads(made.get(), 1));
   CheckStatus(Api().SetSessionGraphOptimizationLevel(made.get(), options.level));
   CheckStatus(Api().AddSessionConfigEntry(made.get(), "session.force_spinning_stop", "1"));
+  // As all executables have it, for the threads of the session, too. The first session sets the
+  // mode of the thread that makes it, for good, if nobody sets it back.
+  CheckStatus(Api().AddSessionConfigEntry(made.get(), "session.set_denormal_as_zero", "1"));
+  const FlushSubnormals flush;
   // It would move the zeros of a Pad into a MaxPool behind it, which pads with what is never
   // largest.
   CheckStatus(Api().AddSessionConfigEntry(made.get(), "optimization.disable_specified_optimizers",
