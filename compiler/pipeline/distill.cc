@@ -1,6 +1,8 @@
 #include "compiler/pipeline/distill.h"
 
 #include <algorithm>
+#include <map>
+#include <set>
 #include <utility>
 
 #include <nlohmann/json.hpp>
@@ -86,6 +88,38 @@ std::pair<std::int64_t, std::vector<std::int64_t>> KeptOf(const Graph& canonical
   return found;
 }
 
+/// Values that alone are alive behind some node: all that follows depends on them and on nothing
+/// else that was computed before.
+std::set<ValueId> Necks(const Graph& graph) {
+  const std::vector<NodeId>& order = graph.order();
+  std::map<NodeId, std::size_t> position;
+  for (std::size_t i = 0; i < order.size(); ++i) position[order[i]] = i;
+  const auto last_use = [&](ValueId value) {
+    if (graph.IsOutput(value)) return order.size();
+    std::size_t last = 0;
+    for (const Use& use : graph.uses(value)) last = std::max(last, position.at(use.node));
+    return last;
+  };
+  std::set<std::pair<std::size_t, ValueId>> alive;  // by their last use
+  for (const ValueId input : graph.inputs()) alive.emplace(last_use(input), input);
+  std::set<ValueId> necks;
+  for (std::size_t i = 0; i < order.size(); ++i) {
+    for (const ValueId value : graph.node(order[i]).outputs) {
+      if (value != kNoValue) alive.emplace(last_use(value), value);
+    }
+    while (!alive.empty() && alive.begin()->first <= i) alive.erase(alive.begin());
+    if (alive.size() == 1) necks.insert(alive.begin()->second);
+  }
+  return necks;
+}
+
+DistillFeature Replacing(const QuantizableLayer& layer) {
+  DistillFeature feature;
+  feature.teacher = feature.student = layer.output;
+  feature.replace = true;
+  return feature;
+}
+
 bool IsComputed(const TrainProgram& program, int slot) {
   return std::any_of(program.ops.begin(), program.ops.end(), [&](const TrainOp& op) {
     return std::find(op.out.begin(), op.out.end(), slot) != op.out.end();
@@ -122,10 +156,21 @@ std::vector<DistillFeature> LayerwiseFeatures(const Student& student) {
   std::vector<DistillFeature> features;
   for (const QuantizableLayer& layer : FindQuantizableLayers(student.plain)) {
     if (student.plain.IsOutput(student.plain.FindValue(layer.output))) continue;
-    DistillFeature feature;
-    feature.teacher = feature.student = layer.output;
-    feature.replace = true;
-    features.push_back(std::move(feature));
+    features.push_back(Replacing(layer));
+  }
+  return features;
+}
+
+std::vector<DistillFeature> BlockwiseFeatures(const Student& student) {
+  const std::set<ValueId> necks = Necks(student.plain);
+  std::vector<DistillFeature> features;
+  int layers = 0;  // since the last block ended
+  for (const QuantizableLayer& layer : FindQuantizableLayers(student.plain)) {
+    ++layers;
+    const ValueId output = student.plain.FindValue(layer.output);
+    if (layers < 2 || !necks.contains(output) || student.plain.IsOutput(output)) continue;
+    features.push_back(Replacing(layer));
+    layers = 0;
   }
   return features;
 }

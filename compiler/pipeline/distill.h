@@ -43,6 +43,14 @@ struct DistillFeature {
 /// Layer-wise distillation: what leaves every layer of the student, each fed by the teacher.
 [[nodiscard]] std::vector<DistillFeature> LayerwiseFeatures(const Student& student);
 
+/// Block-wise distillation: what leaves every block of at least two layers, each block fed by the
+/// teacher. A block ends where one value is all that the rest of the graph depends on, as behind
+/// the Add of a residual block: errors of layers inside may make up for each other. With rounding
+/// in the loop this is block reconstruction (Li et al. 2021, BRECQ, arXiv 2102.05426, section 3.2)
+/// with trained steps (LSQ) in place of trained rounding. The last block has the losses of the
+/// outputs.
+[[nodiscard]] std::vector<DistillFeature> BlockwiseFeatures(const Student& student);
+
 /// Terms for the trainer. Where the student has fewer channels because its strategy removed some of
 /// `canonical`, the teacher's are picked accordingly. UserError naming a value that is not there.
 [[nodiscard]] std::vector<FeatureTerm> MatchFeatures(std::span<const DistillFeature> features,

@@ -51,6 +51,7 @@ struct Options {
   double feature_weight = 1.0;
   double feature_power = 2.0;
   bool layerwise = false;
+  bool blockwise = false;
   std::string rules;
   cost::DataConfig data;
   std::string images;
@@ -89,8 +90,13 @@ void CheckOptions(const Options& options) {
     throw UserError(
         "the student would be the model itself: give --strategy, --student or --weight-bits");
   }
-  if (options.layerwise && !(options.features.empty() && options.rules.empty())) {
-    throw UserError("--layerwise marks every layer by itself; leave --feature and --rules out");
+  if (options.layerwise && options.blockwise) {
+    throw UserError("--layerwise and --blockwise exclude each other: leave one out");
+  }
+  if ((options.layerwise || options.blockwise) &&
+      !(options.features.empty() && options.rules.empty())) {
+    throw UserError(std::string(options.layerwise ? "--layerwise" : "--blockwise") +
+                    " chooses what is compared; leave --feature and --rules out");
   }
 }
 
@@ -108,8 +114,8 @@ DistillFeature ReadFeature(const std::string& text, const Options& options, bool
 
 std::vector<DistillFeature> ReadFeatures(const Options& options, const Student& student) {
   std::vector<DistillFeature> features;
-  if (options.layerwise) {
-    features = LayerwiseFeatures(student);
+  if (options.layerwise || options.blockwise) {
+    features = options.layerwise ? LayerwiseFeatures(student) : BlockwiseFeatures(student);
     for (DistillFeature& feature : features) {
       feature.power = options.feature_power;
       feature.weight = options.feature_weight;
@@ -375,6 +381,8 @@ void AddLosses(CLI::App& command, Options& options) {
                      "instead of --kl and --lp");
   command.add_flag("--layerwise", options.layerwise,
                    "train every layer by itself, fed by the teacher");
+  command.add_flag("--blockwise", options.blockwise,
+                   "likewise every block: from where the model is one value to where it is again");
 }
 
 void AddSamples(CLI::App& command, Options& options) {

@@ -144,6 +144,10 @@ class Distill(e2e.SearchTest):
              ["--weight-bits", "8", "--samples", "10", "--validation", "10"]),
             ("no rule says what is to be learned",
              ["--weight-bits", "8", "--samples", "128", "--rules", self.write("none.json", [])]),
+            ("--layerwise and --blockwise exclude each other",
+             ["--weight-bits", "8", "--layerwise", "--blockwise"]),
+            ("--blockwise chooses what is compared",
+             ["--weight-bits", "8", "--blockwise", "--feature", "nowhere"]),
             ("computes no value 'nowhere'",
              ["--weight-bits", "8", "--samples", "128", "--feature", "nowhere"]),
         )

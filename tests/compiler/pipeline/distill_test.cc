@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -85,6 +86,13 @@ class Distill : public testing::Test {
     return Distance(Interpret(graph_, samples_)[0],
                     Interpret(ApplyStrategy(graph_, strategy), samples_)[0]);
   }
+  [[nodiscard]] Tensor ValueIn(const Graph& graph, const std::string& name) const {
+    std::optional<Tensor> found;
+    (void)Interpret(graph, samples_, [&](ValueId value, const Tensor& tensor) {
+      if (graph.value(value).name == name) found = tensor;
+    });
+    return found.value();
+  }
   static double Distance(const Tensor& a, const Tensor& b) {
     double sum = 0;
     for (std::size_t i = 0; i < static_cast<std::size_t>(a.size()); ++i) {
@@ -142,6 +150,84 @@ TEST_F(Distill, TrainsWhatPruningLeft) {
                                   student.program);
             }),
             "the model computes no value 'z' in 32-bit floats");
+}
+
+std::vector<std::string> Ends(const std::string& text) {
+  Student student;
+  student.plain = ParseGraph(text);
+  InferTypes(student.plain);
+  std::vector<std::string> names;
+  for (const DistillFeature& feature : BlockwiseFeatures(student)) {
+    EXPECT_EQ(feature.teacher, feature.student);
+    EXPECT_TRUE(feature.replace);
+    names.push_back(feature.student);
+  }
+  return names;
+}
+
+TEST(BlockwiseFeatures, AreWhereOneValueIsAllThatFollowsDependsOn) {
+  // A residual block of two layers, one of three with a layer on its shortcut, and what is left.
+  EXPECT_EQ(Ends(R"(graph net {
+    input %x : f32[n,4,6,6]
+    const %w : f32[4,4,1,1] = random 1
+    const %h : f32[4,2] = random 2
+    %a1 = Conv(%x, %w) @a1
+    %a2 = Conv(%a1, %w) @a2
+    %a = Add(%a2, %x) @a
+    %ra = Relu(%a) @ra
+    %shortcut = Conv(%ra, %w) @shortcut
+    %b1 = Conv(%ra, %w) @b1
+    %b2 = Conv(%b1, %w) @b2
+    %b = Add(%b2, %shortcut) @b
+    %rb = Relu(%b) @rb
+    %p = GlobalAveragePool(%rb) @pool
+    %f = Flatten(%p) @flat
+    %y = Gemm(%f, %h) @head
+    output %y
+  })"),
+            (std::vector<std::string>{"ra", "rb"}));
+  // A chain: pairs. The last layer gives the output, which has losses of its own.
+  EXPECT_EQ(Ends(R"(graph chain {
+    input %x : f32[n,4]
+    const %w : f32[4,4] = random 1
+    %a = Gemm(%x, %w) @a
+    %b = Gemm(%a, %w) @b
+    %c = Gemm(%b, %w) @c
+    %y = Gemm(%c, %w) @d
+    output %y
+  })"),
+            (std::vector<std::string>{"b"}));
+  // Something that the end reads, too, keeps all of it together.
+  EXPECT_EQ(Ends(R"(graph held {
+    input %x : f32[n,4]
+    const %w : f32[4,4] = random 1
+    %a = Gemm(%x, %w) @a
+    %b = Gemm(%a, %w) @b
+    %c = Gemm(%b, %w) @c
+    %y = Add(%c, %x) @sum
+    output %y
+  })"),
+            std::vector<std::string>{});
+}
+
+TEST_F(Distill, TrainsBlocksByThemselves) {
+  settings_.lp = 0;  // what is learned is what leaves the block
+  settings_.rate = 0.003;
+  settings_.epochs = 30;
+  const Student student = Make({}, 4);
+  const std::vector<DistillFeature> blocks = BlockwiseFeatures(student);
+  ASSERT_EQ(blocks.size(), 1U);
+  EXPECT_EQ(blocks[0].student, "r2");
+  const Strategy trained = TrainFor(student, blocks);
+  const auto lost_behind_block = [&](const Strategy& strategy) {
+    return Distance(ValueIn(graph_, "r2"), ValueIn(ApplyStrategy(graph_, strategy), "r2"));
+  };
+  EXPECT_LT(lost_behind_block(trained), 0.9 * lost_behind_block(student.strategy));
+  // The head is fed by the teacher, and nothing is asked of it.
+  const std::vector<double>& before = student.strategy.quantize.weights.at("head").scales;
+  const std::vector<double>& after = trained.quantize.weights.at("head").scales;
+  ASSERT_EQ(after.size(), before.size());
+  for (std::size_t i = 0; i < after.size(); ++i) EXPECT_NEAR(after[i], before[i], 1e-6 * before[i]);
 }
 
 TEST_F(Distill, TrainsWithTheRoundingOfFewBits) {
