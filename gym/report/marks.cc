@@ -92,7 +92,9 @@ std::vector<ReportMark> Marks(const ReportInput& input) {
     mark.quality = Value(trial, input.quality.metric);
     mark.failed = trial.evaluation.failure.has_value() || !mark.latency;
     mark.feasible = !mark.failed && i < input.feasible.size() && input.feasible[i];
-    mark.best = !mark.failed && input.study.best == i;
+    // The best of the trials may have lost to another one when both were measured again.
+    const bool best = input.winner ? *input.winner == trial.number : input.study.best == i;
+    mark.best = !mark.failed && best;
     mark.choices = Choices(input.decisions, trial.assignment);
     mark.seconds = trial.seconds;
     mark.repeated = trial.repeated;

@@ -19,7 +19,7 @@ struct ReportMark {
   bool feasible = false;
   bool failed = false;
   bool pareto = false;
-  bool best = false;
+  bool best = false;   ///< the winner of the finalists; where none is known, of the trials
   std::string anchor;  ///< "int8" of a trial from "anchor:int8"; else empty
   std::string source;
   std::string choices;  ///< "int8 x 14, f32 x 3", most frequent first

@@ -9,6 +9,7 @@
 
 #include "compiler/base/rng.h"
 #include "gym/report/html.h"
+#include "gym/report/marks.h"
 #include "gym/report/plot.h"
 #include "gym/study/importance.h"
 #include "tests/gym/report/sample_report.h"
@@ -176,6 +177,18 @@ TEST(Report, MarksEachTrialOnceInTheHistory) {
   EXPECT_EQ(Count(chart, "data-trial="), input.study.trials.size());
   EXPECT_EQ(Count(chart, "class='mark best'"), 1U);
   EXPECT_EQ(Count(chart, "line baseline"), 1U);
+}
+
+TEST(Marks, StarTheWinnerOfTheFinalistsAndWhereNoneIsKnownTheBestTrial) {
+  ReportInput input = SampleReport();
+  const std::size_t best = input.study.best.value();
+  const std::size_t winner = best == 0 ? 1 : 0;
+  input.winner = winner;
+  EXPECT_TRUE(Marks(input)[winner].best);
+  EXPECT_FALSE(Marks(input)[best].best);
+  input.winner.reset();
+  EXPECT_FALSE(Marks(input)[winner].best);
+  EXPECT_TRUE(Marks(input)[best].best);
 }
 
 TEST(Report, DrawsTheParetoSetInTheScatter) {
