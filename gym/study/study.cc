@@ -301,6 +301,17 @@ class StudyRun {
   Clock::time_point written_ = Clock::now();
 };
 
+/// Why a run ended, from its record "end".
+StopReason ReasonOf(const std::string& text, const std::string& what) {
+  const json record = ParseJson(text, what);
+  const auto reason = record.find("reason");
+  if (reason == record.end()) throw UserError(what + " has no 'reason'");
+  for (const auto known : {StopReason::kTrials, StopReason::kTime, StopReason::kExhausted}) {
+    if (*reason == Name(known)) return known;
+  }
+  throw UserError(what + ": unknown reason " + reason->dump());
+}
+
 }  // namespace
 
 void CheckObjective(const Objective& objective, const std::vector<std::string>& metrics) {
@@ -347,13 +358,11 @@ StudyResult ReadStudy(const std::vector<std::string>& records) {
   result.pareto = ParetoOf(header.objective, result.trials);
   result.stop = StopReason::kInterrupted;
   // Tasks that are no trials may follow the end.
-  for (auto it = records.rbegin(); it != records.rend(); ++it) {
-    const json record = ParseJson(*it, "a journal's record");
-    if (record["type"] == "start") break;
-    if (record["type"] != "end") continue;
-    for (const auto reason : {StopReason::kTrials, StopReason::kTime, StopReason::kExhausted}) {
-      if (record.value("reason", "") == Name(reason)) result.stop = reason;
-    }
+  for (std::size_t i = records.size(); i-- > 0;) {
+    const std::string type = RecordType(records[i], i);
+    if (type == "start") break;
+    if (type != "end") continue;
+    result.stop = ReasonOf(records[i], "journal record " + std::to_string(i));
     break;
   }
   return result;

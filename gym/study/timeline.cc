@@ -7,6 +7,7 @@
 
 #include "compiler/base/error.h"
 #include "compiler/base/fields.h"
+#include "gym/study/trial.h"
 
 namespace msc::gym {
 namespace {
@@ -43,15 +44,13 @@ std::vector<TaskSpan> TasksOf(std::span<const std::string> records) {
   double before = 0;  // the end of what earlier starts did
   double last = 0;
   for (std::size_t i = 0; i < records.size(); ++i) {
+    const std::string type = RecordType(records[i], i);
+    if (type == "start") before = last;
+    if (type != "task") continue;
     const std::string what = "journal record " + std::to_string(i);
-    const json value = ParseJson(records[i], what);
-    const auto type = value.is_object() ? value.find("type") : value.end();
-    if (type == value.end()) throw UserError(what + " has no 'type'");
-    if (*type == "start") before = last;
-    if (*type != "task") continue;
     TaskRecord record;
     try {
-      ReadJson(value, "", record);
+      ReadJson(ParseJson(records[i], what), "", record);
     } catch (const UserError& error) {
       throw UserError(what + ": " + error.what());
     }

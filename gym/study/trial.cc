@@ -14,6 +14,9 @@ namespace {
 
 using nlohmann::json;
 
+constexpr std::int64_t kFormat = 1;  // of records, as written and read here
+constexpr double kMostSeconds = 1e9;
+
 /// The failure of a trial as it stands in a record.
 struct FailureRecord {
   std::string kind;
@@ -46,7 +49,7 @@ struct TrialRecord {
     visit("assignment", self.assignment, "one choice per decision", Within{0, 2147483647});
     visit("metrics", self.metrics, "what was measured");
     visit("failure", self.failure, "why there are no metrics");
-    visit("seconds", self.seconds, "wall clock");
+    visit("seconds", self.seconds, "wall clock", Within{0, kMostSeconds});
     visit("repeated", self.repeated, "copied from an equal trial");
     visit("rough", self.rough, "rough metrics that came first");
     visit("dropped", self.dropped, "no more than rough metrics were wanted");
@@ -61,7 +64,7 @@ struct HeaderRecord {
   static void Fields(Self& self, Visit& visit) {
     visit("seq", self.seq, "place in the journal");
     visit("type", self.type, "kind of record", Within::OneOf({"study"}));
-    visit("format", self.header.format, "version of the records");
+    visit("format", self.header.format, "version of the records", Within{.least = 1});
     visit("problem", self.header.problem, "hash of the search problem");
     visit("agent", self.header.agent, "name of the agent");
     visit("seed", self.header.seed, "seed of the study");
@@ -170,7 +173,27 @@ std::string ToJson(const StudyHeader& header) {
 StudyHeader HeaderFromJson(std::string_view text, const std::string& what) {
   const json value = ParseJson(text, what);
   Require(value, what, {"type", "format", "problem", "agent", "seed", "objective"});
+  // Before anything else: a newer one may have keys and values that are unknown here.
+  const json& format = value["format"];
+  if (format.is_number_integer() && format > kFormat) {
+    throw UserError(what + " was written by a newer mscgym: its format is " + format.dump() +
+                    ", known here is " + std::to_string(kFormat));
+  }
   return ReadRecord<HeaderRecord>(value, what).header;
+}
+
+std::string RecordType(std::string_view text, std::size_t index) {
+  const std::string what = "journal record " + std::to_string(index);
+  const json value = ParseJson(text, what);
+  Require(value, what, {"type"});
+  const json& type = value["type"];
+  for (const char* known : {"study", "start", "trial", "tick", "task", "end"}) {
+    if (type != known) continue;
+    if (index > 0 && type == "study") throw UserError(what + " begins a second study");
+    return known;
+  }
+  throw UserError(what + " is of the type " + type.dump() +
+                  ", which is unknown here; a newer mscgym may have written it");
 }
 
 std::vector<std::string> Differences(const StudyHeader& journal, const StudyHeader& now) {
@@ -188,10 +211,8 @@ std::vector<std::string> Differences(const StudyHeader& journal, const StudyHead
 std::vector<Trial> TrialsOf(std::span<const std::string> records) {
   std::vector<Trial> trials;
   for (std::size_t i = 0; i < records.size(); ++i) {
-    const std::string what = "journal record " + std::to_string(i);
-    const json value = ParseJson(records[i], what);
-    Require(value, what, {"type"});
-    if (value["type"] == "trial") trials.push_back(TrialFromJson(records[i], what));
+    if (RecordType(records[i], i) != "trial") continue;
+    trials.push_back(TrialFromJson(records[i], "journal record " + std::to_string(i)));
   }
   std::stable_sort(trials.begin(), trials.end(),
                    [](const Trial& a, const Trial& b) { return a.number < b.number; });

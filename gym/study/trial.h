@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -43,11 +44,16 @@ struct StudyHeader {
 };
 
 [[nodiscard]] std::string ToJson(const StudyHeader& header);
-/// UserError naming `what` and the key at fault, also where the record is of another type.
+/// UserError naming `what` and the key at fault, also where the record is of another type or was
+/// written in a later format.
 [[nodiscard]] StudyHeader HeaderFromJson(std::string_view text, const std::string& what);
 /// "seed (journal: 1, now: 2)" for each field that differs.
 [[nodiscard]] std::vector<std::string> Differences(const StudyHeader& journal,
                                                    const StudyHeader& now);
+
+/// The type of a journal's record number `index`: "study", "start", "trial", "tick", "task" or
+/// "end". UserError, naming the record, if it is of none of them, or "study" and not the first.
+[[nodiscard]] std::string RecordType(std::string_view text, std::size_t index);
 
 /// The trials among a journal's records, by number. UserError if a number occurs twice or a record
 /// is not of this program's making.

@@ -489,6 +489,60 @@ INSTANTIATE_TEST_SUITE_P(
                  "metrics, failure, seconds, repeated, rough, dropped"}),
     [](const auto& one) { return one.param.label; });
 
+TEST(Study, RefusesAJournalOfALaterFormat) {
+  SimDisk disk;
+  FakeProblem problem;
+  (void)Conduct(disk, problem, Kind::kFree, Options(2));
+  std::vector<std::string> records = RecordsOf(disk);
+  const std::size_t at = records[0].find("\"format\":1");
+  ASSERT_NE(at, std::string::npos);
+  records[0].replace(at, 10, "\"format\":2");
+  EXPECT_EQ(ErrorOf([&] { (void)ReadStudy(records); }),
+            "the journal's header was written by a newer mscgym: its format is 2, known here is 1");
+  records[0].replace(at, 10, "\"format\":-7");
+  EXPECT_EQ(ErrorOf([&] { (void)ReadStudy(records); }),
+            "the journal's header: 'format' must be at least 1, not -7");
+}
+
+struct BadRecord {
+  std::string label;
+  std::string text;  ///< comes after a good study
+  std::string error;
+};
+void PrintTo(const BadRecord& bad, std::ostream* out) {
+  *out << bad.label;
+}
+class BadRecords : public ::testing::TestWithParam<BadRecord> {};
+
+TEST_P(BadRecords, AreRefusedByTheirNumber) {
+  SimDisk disk;
+  FakeProblem problem;
+  (void)Conduct(disk, problem, Kind::kFree, Options(2));
+  std::vector<std::string> records = RecordsOf(disk);
+  ASSERT_EQ(records.size(), 5U);  // study, start, two trials, end
+  records.push_back(GetParam().text == "study" ? records.front() : GetParam().text);
+  EXPECT_EQ(ErrorOf([&] { (void)ReadStudy(records); }), "journal record 5" + GetParam().error);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Study, BadRecords,
+    ::testing::Values(
+        BadRecord{"list", "[]", " is not an object"},
+        BadRecord{"no_type", R"({"seq":5})", " has no 'type'"},
+        BadRecord{"odd_type", R"({"type":[5]})",
+                  " is of the type [5], which is unknown here; a newer mscgym may have written it"},
+        BadRecord{"new_type", R"({"type":"note"})",
+                  " is of the type \"note\", which is unknown here; a newer mscgym may have "
+                  "written it"},
+        BadRecord{"second_header", "study", " begins a second study"},
+        BadRecord{"no_reason", R"({"type":"end"})", " has no 'reason'"},
+        BadRecord{"odd_reason", R"({"type":"end","reason":5})", ": unknown reason 5"},
+        BadRecord{"seconds",
+                  R"({"type":"trial","trial":2,"source":"","assignment":[0,0,0],"metrics":{},)"
+                  R"("seconds":-5})",
+                  ": 'seconds' must be between 0 and 1000000000, not -5"}),
+    [](const auto& one) { return one.param.label; });
+
 TEST(TrialsOf, RefusesANumberThatOccursTwice) {
   Trial trial;
   trial.number = 3;
