@@ -60,7 +60,7 @@ class AutoMethod final : public Method {
 }  // namespace
 
 std::unique_ptr<gym::Agent> MakeAutoAgent(const gym::AgentSetup& setup) {
-  return MakeRoundAgent(setup, kRound, std::make_unique<AutoMethod>(setup));
+  return MakeRoundAgent(setup, kRound, std::make_unique<AutoMethod>(setup), Rounds::kGrowing);
 }
 
 }  // namespace msc::agents

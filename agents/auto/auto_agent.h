@@ -8,12 +8,13 @@ namespace msc::agents {
 
 /// The portfolio: what to use when nothing is known of the problem.
 ///
-/// In rounds of four. Where the problem declares additive costs, their exact front comes first, and
-/// where it declares covers, those. Then three of a round come from Gaussian processes, whose
-/// kernel holds the sensitivities, as soon as there are three trials, such as anchors; the fourth
-/// in turn from the front of an additive model with single changes that mend it and from evolution
-/// (NSGA-II for several objectives). From 200 trials on, one of sixteen comes from processes and
-/// the others in turn from TPE and from evolution. Each part hears all results.
+/// In rounds of a quarter of the trials before, one at least and four at most (Rounds::kGrowing).
+/// Where the problem declares additive costs, their exact front comes first, and where it declares
+/// covers, those. Then the first three of a round come from Gaussian processes, whose kernel holds
+/// the sensitivities, as soon as there are three trials, such as anchors; a fourth in turn from the
+/// front of an additive model with single changes that mend it and from evolution (NSGA-II for
+/// several objectives). From 200 trials on, one of sixteen comes from processes and the others in
+/// turn from TPE and from evolution. Each part hears all results.
 [[nodiscard]] std::unique_ptr<gym::Agent> MakeAutoAgent(const gym::AgentSetup& setup);
 
 }  // namespace msc::agents

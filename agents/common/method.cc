@@ -113,35 +113,63 @@ namespace {
 
 class RoundAgent final : public gym::Agent {
  public:
-  RoundAgent(gym::AgentSetup setup, std::size_t size, std::unique_ptr<Method> method)
-      : Agent(std::move(setup)), size_(size), method_(std::move(method)) {
+  RoundAgent(gym::AgentSetup setup, std::size_t size, std::unique_ptr<Method> method, Rounds rounds)
+      : Agent(std::move(setup)),
+        size_(size),
+        rounds_(rounds),
+        method_(std::move(method)),
+        next_trial_(this->setup().first_trial),
+        next_(next_trial_) {
     Check(size_ >= 1, "a round has at least one trial");
   }
 
  private:
-  [[nodiscard]] std::optional<std::size_t> DoRound() const override { return size_; }
+  struct Round {
+    std::uint64_t start = 0;
+    std::size_t size = 0;
+  };
 
-  [[nodiscard]] std::uint64_t RoundOf(std::uint64_t trial) const {
-    return (trial - setup().first_trial) / size_;
+  [[nodiscard]] std::optional<std::size_t> DoRound() const override {
+    return RoundOf(next_trial_).size;
+  }
+
+  [[nodiscard]] std::size_t SizeFrom(std::uint64_t start) const {
+    if (rounds_ == Rounds::kEqual) return size_;
+    return static_cast<std::size_t>(
+        std::clamp<std::uint64_t>(start / kKnownPerTrial, 1, std::uint64_t{size_}));
+  }
+
+  [[nodiscard]] Round RoundOf(std::uint64_t trial) const {
+    Round round{setup().first_trial, SizeFrom(setup().first_trial)};
+    while (round.size < size_ && trial - round.start >= round.size) {
+      round.start += round.size;
+      round.size = SizeFrom(round.start);
+    }
+    round.start += (trial - round.start) / round.size * round.size;
+    return round;
   }
 
   void DoTell(std::span<const Told> results) override {
     for (const Told& told : results) {
-      if (told.trial >= setup().first_trial) LearnBefore(RoundOf(told.trial));
+      if (told.trial >= setup().first_trial) {
+        LearnBefore(RoundOf(told.trial).start);
+        next_trial_ = told.trial + 1;
+      }
       heard_.push_back(told);
     }
   }
 
-  /// Makes what was heard of the rounds before `round` known to the method, a round at a time.
-  void LearnBefore(std::uint64_t round) {
-    if (round < next_) return;
+  /// Makes what was heard of the rounds before the one that begins at `start` known to the method,
+  /// a round at a time.
+  void LearnBefore(std::uint64_t start) {
+    if (start < next_) return;
     if (!started_) {
       Learn();  // what came before the first trial
       started_ = true;
     }
-    if (round > next_) {
+    if (start > next_) {
       Learn();
-      next_ = round;
+      next_ = start;
     }
   }
 
@@ -152,38 +180,41 @@ class RoundAgent final : public gym::Agent {
   }
 
   std::vector<Assignment> DoAsk(std::uint64_t first, std::size_t count) override {
-    const std::uint64_t round = RoundOf(first);
-    Check(round >= next_, "an agent is not asked for a round whose results it knows");
-    LearnBefore(round);
-    const std::uint64_t start = setup().first_trial + round * size_;
-    if (!asked_ || *asked_ != round) {
-      Draft draft(setup(), history_, start, size_);
+    const Round round = RoundOf(first);
+    Check(round.start >= next_, "an agent is not asked for a round whose results it knows");
+    LearnBefore(round.start);
+    if (!asked_ || *asked_ != round.start) {
+      Draft draft(setup(), history_, round.start, round.size);
       method_->Propose(draft);
       while (draft.AddRandom()) continue;
       proposals_ = draft.proposals();
-      asked_ = round;
+      asked_ = round.start;
     }
-    const std::size_t from = std::min<std::size_t>(first - start, proposals_.size());
+    const std::size_t from = std::min<std::size_t>(first - round.start, proposals_.size());
     const std::size_t size = std::min(count, proposals_.size() - from);
     return {proposals_.begin() + static_cast<std::ptrdiff_t>(from),
             proposals_.begin() + static_cast<std::ptrdiff_t>(from + size)};
   }
 
+  static constexpr std::uint64_t kKnownPerTrial = 4;
+
   std::size_t size_;
+  Rounds rounds_;
   std::unique_ptr<Method> method_;
   History history_;
-  std::vector<Told> heard_;  // not yet learned
-  std::uint64_t next_ = 0;   // the round that is heard of next
+  std::vector<Told> heard_;   // not yet learned
+  std::uint64_t next_trial_;  // after the last one told
+  std::uint64_t next_;        // where the round begins that is heard of next
   bool started_ = false;
-  std::optional<std::uint64_t> asked_;  // the round that proposals_ belong to
+  std::optional<std::uint64_t> asked_;  // where the round begins that proposals_ belong to
   std::vector<Assignment> proposals_;
 };
 
 }  // namespace
 
 std::unique_ptr<gym::Agent> MakeRoundAgent(gym::AgentSetup setup, std::size_t round,
-                                           std::unique_ptr<Method> method) {
-  return std::make_unique<RoundAgent>(std::move(setup), round, std::move(method));
+                                           std::unique_ptr<Method> method, Rounds rounds) {
+  return std::make_unique<RoundAgent>(std::move(setup), round, std::move(method), rounds);
 }
 
 }  // namespace msc::agents

@@ -97,10 +97,19 @@ class Method {
   virtual void Propose(Draft& draft) const = 0;
 };
 
-/// The agent that asks `method` for `round` proposals at a time. When the method leaves a draft
-/// short, random proposals fill it until the space is exhausted.
+/// How long the rounds of an agent are.
+enum class Rounds {
+  kEqual,
+  /// A quarter of the trials before it, at least one. The proposals of a round do not know of each
+  /// other's results, which costs the more the fewer results there are.
+  kGrowing,
+};
+
+/// The agent that asks `method` for `round` proposals at a time, at most. When the method leaves a
+/// draft short, random proposals fill it until the space is exhausted.
 [[nodiscard]] std::unique_ptr<gym::Agent> MakeRoundAgent(gym::AgentSetup setup, std::size_t round,
-                                                         std::unique_ptr<Method> method);
+                                                         std::unique_ptr<Method> method,
+                                                         Rounds rounds = Rounds::kEqual);
 
 /// The next legal assignment in the order where the last decision varies fastest; at the end the
 /// first one. `assignment` is legal.

@@ -1,7 +1,7 @@
 // Runs agents on tables of known outcomes; benchmarks/agents/compare makes statistics of it.
 //
 //   agent_runs TASKS.json > runs.jsonl     the tasks: [{"task", "table", "minimize", "subject_to",
-//                                          "budget", "seeds", "agents"}]
+//                                          "budget", "first_seed", "seeds", "agents"}]
 //   agent_runs --toy NAME                  prints a toy env as such a table
 //
 // One line a task, agent and seed: the rows of the table in the order in which they were measured,
@@ -84,8 +84,10 @@ void RunTasks(const std::string& path) {
     for (const auto& [metric, limit] : task.at("subject_to").items()) {
       objective.subject_to.push_back({metric, limit});
     }
+    const std::uint64_t first = task.at("first_seed");
+    const std::uint64_t seeds = task.at("seeds");
     for (const std::string agent : task.at("agents")) {
-      for (std::uint64_t seed = 0; seed < task.at("seeds"); ++seed) {
+      for (std::uint64_t seed = first; seed < first + seeds; ++seed) {
         const Run run = Search(agent, *problem, objective, seed, task.at("budget"));
         const json line = {{"task", task.at("task")},
                            {"agent", agent},

@@ -63,7 +63,7 @@ class Agent {
   /// Results in ascending trial number, each trial once over the agent's life; those of trials
   /// before first_trial (anchors) too. InternalError otherwise, or if one does not fit the setup.
   void Tell(std::span<const Told> results);
-  /// Trials asked between two tells; absent when proposals do not depend on results at all.
+  /// Trials asked before the next tell; absent when proposals do not depend on results at all.
   [[nodiscard]] std::optional<std::size_t> round() const { return DoRound(); }
 
  protected:

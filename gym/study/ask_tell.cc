@@ -50,8 +50,7 @@ std::optional<Trial> AskTell::Ask() {
 /// Whether the agent had something; its next proposals are in the queue then.
 bool AskTell::Refill() {
   if (exhausted_) return false;
-  const std::optional<std::size_t> round = agent_.round();
-  if (round && !open_.empty()) {
+  if (agent_.round() && !open_.empty()) {
     std::string waiting;
     for (const auto& [number, trial] : open_) {
       waiting += (waiting.empty() ? "" : ", ") + std::to_string(number);
@@ -60,7 +59,7 @@ bool AskTell::Refill() {
                     " before you ask for another");
   }
   TellAgent();
-  const std::size_t asked = round.value_or(kChunk);
+  const std::size_t asked = agent_.round().value_or(kChunk);
   std::vector<Assignment> proposals = agent_.Ask(next_, asked);
   // An agent that gives less than asked has nothing left.
   exhausted_ = proposals.size() < asked;

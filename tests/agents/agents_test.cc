@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include "agents/common/method.h"
 #include "agents/common/mixed_radix.h"
 #include "agents/grid/grid_agent.h"
 #include "agents/random/random_agent.h"
@@ -94,6 +95,57 @@ TEST(RandomAgent, DrawsOtherTrialsFromAnotherSeed) {
     }
   }
   EXPECT_EQ(drawn.size(), 100U);
+}
+
+/// Draws at random and keeps the numbers of the trials that it hears of, by round.
+class Listener final : public Method {
+ public:
+  explicit Listener(std::vector<std::vector<std::uint64_t>>& heard) : heard_(heard) {}
+  void Learn(const History& /*history*/, std::span<const gym::Told> round) override {
+    heard_.emplace_back();
+    for (const gym::Told& told : round) heard_.back().push_back(told.trial);
+  }
+  void Propose(Draft& draft) const override { draft.AddRandom(); }
+
+ private:
+  std::vector<std::vector<std::uint64_t>>& heard_;
+};
+
+/// Goes on from `known` trials for `rounds` rounds; returns what the method hears of.
+std::vector<std::vector<std::uint64_t>> HeardByRound(std::uint64_t known, int rounds) {
+  std::vector<std::vector<std::uint64_t>> heard;
+  const auto agent = MakeRoundAgent({.decisions = LargeSpace(), .first_trial = known}, 4,
+                                    std::make_unique<Listener>(heard), Rounds::kGrowing);
+  const auto tell = [&](std::uint64_t first, const std::vector<Assignment>& at) {
+    for (std::size_t i = 0; i < at.size(); ++i) {
+      const gym::Told told{.trial = first + i, .assignment = at[i], .objectives = {1.0}};
+      agent->Tell({&told, 1});
+    }
+  };
+  tell(0, MakeRandomAgent({.decisions = LargeSpace(), .seed = 1})->Ask(0, known));
+  for (std::uint64_t first = known; rounds > 0; --rounds) {
+    const auto proposals = agent->Ask(first, *agent->round());
+    EXPECT_EQ(proposals.size(), *agent->round());
+    tell(first, proposals);
+    first += proposals.size();
+  }
+  return heard;
+}
+
+TEST(RoundAgent, GrowsItsRoundsToAQuarterOfWhatIsKnown) {
+  // The last round is heard of when the one after it is asked for.
+  const std::vector<std::vector<std::uint64_t>> expected = {
+      {0, 1, 2},       {3}, {4}, {5}, {6}, {7}, {8, 9}, {10, 11}, {12, 13, 14}, {15, 16, 17},
+      {18, 19, 20, 21}};
+  EXPECT_EQ(HeardByRound(3, 11), expected);
+}
+
+TEST(RoundAgent, HasWholeRoundsAtOnceAfterAnEarlierStudy) {
+  const auto heard = HeardByRound(40, 3);
+  ASSERT_EQ(heard.size(), 3U);
+  EXPECT_EQ(heard[0].size(), 40U);
+  EXPECT_EQ(heard[1], (std::vector<std::uint64_t>{40, 41, 42, 43}));
+  EXPECT_EQ(heard[2], (std::vector<std::uint64_t>{44, 45, 46, 47}));
 }
 
 }  // namespace
