@@ -72,6 +72,7 @@ class StudyRun {
                         "; start a new run directory or force the resume");
       }
       for (auto& trial : TrialsOf(journal_.records())) {
+        CheckFits(trial);
         if (!trial.repeated) problem_.Recall(trial.assignment, trial.evaluation);
         const std::uint64_t number = trial.number;
         history_seconds_ += trial.seconds;
@@ -79,6 +80,18 @@ class StudyRun {
       }
     }
     Write(json{{"type", "start"}, {"pid", ::getpid()}, {"trials", options_.trials}});
+  }
+
+  /// A resume can be forced past other settings, but not past other decisions: nobody could say
+  /// what the choices of such a trial mean now.
+  void CheckFits(const Trial& trial) const {
+    try {
+      CheckAssignment(problem_.decisions(), trial.assignment);
+    } catch (const UserError& error) {
+      throw UserError("the journal's trials are of other decisions (trial " +
+                      std::to_string(trial.number) + ": " + error.what() +
+                      "); start a new run directory");
+    }
   }
 
   void WriteText(const std::string& record) {

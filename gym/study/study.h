@@ -72,8 +72,9 @@ void CheckObjective(const Objective& objective, const std::vector<std::string>& 
 /// add records of their own (timeline.h).
 ///
 /// UserError when the objective names no metric of the problem, when the journal belongs to another
-/// study, or when the agent now proposes something else than the journal holds. What the problem
-/// and the journal throw passes through; finished trials are on disk then.
+/// study, or when the agent now proposes something else than the journal holds; where a resume is
+/// forced, only when the journal's trials do not fit the problem's decisions. What the problem and
+/// the journal throw passes through; finished trials are on disk then.
 [[nodiscard]] StudyResult RunStudy(SearchProblem& problem, Agent& agent, Journal& journal,
                                    const StudyOptions& options,
                                    const std::function<void(const Progress&)>& progress = {},

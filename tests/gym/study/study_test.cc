@@ -406,6 +406,28 @@ TEST(Study, TakesAJournalOfAnotherStudyWhenForced) {
   for (std::size_t i = 0; i < 5; ++i) EXPECT_EQ(result.trials[i], first.trials[i]);
 }
 
+TEST(Study, TakesNoJournalOfOtherDecisionsEvenWhenForced) {
+  for (const auto& [assignment, why] : std::map<std::string, std::string>{
+           {"[0,0]", "an assignment of 2 choices does not fit 3 decisions"},
+           {"[0,4,0]", "choice 4 of decision 'b' must be between 0 and 3"}}) {
+    SimDisk disk;
+    FakeProblem problem;
+    (void)Conduct(disk, problem, Kind::kFree, Options(1));
+    {
+      Journal journal(std::make_unique<SimFile>(disk));
+      journal.Append(R"({"type":"trial","trial":1,"source":"fake","assignment":)" + assignment +
+                     R"(,"metrics":{"cost":1,"error":1}})");
+    }
+    const std::string before = disk.written;
+    StudyOptions options = Options(9);
+    options.resume = Resume::kForced;
+    EXPECT_EQ(ErrorOf([&] { (void)Conduct(disk, problem, Kind::kFree, options); }),
+              "the journal's trials are of other decisions (trial 1: " + why +
+                  "); start a new run directory");
+    EXPECT_EQ(disk.written, before);
+  }
+}
+
 TEST(Study, RefusesAnObjectiveThatTheProblemDoesNotMeasure) {
   SimDisk disk;
   FakeProblem problem;
