@@ -1,4 +1,5 @@
 #include <cstdio>
+#include <filesystem>
 #include <memory>
 #include <string>
 
@@ -18,6 +19,8 @@ void AddReport(CLI::App& app, AppContext& /*context*/) {
     const RunPaths paths{*folder};
     WriteReport(paths);
     std::printf("wrote %s\n", paths.At("report.html").c_str());
+    if (std::filesystem::exists(paths.results())) return;
+    std::printf("the search was not finished: this shows its trials; mscgym search --resume goes on\n");
   });
 }
 

@@ -31,6 +31,7 @@ struct Run {
   Graph graph;
   StudyResult study;
   Findings findings;
+  bool finished = false;  // results were written
   std::vector<TaskSpan> tasks;
   cost::MachineFacts machine;
 };
@@ -51,7 +52,11 @@ Run ReadRun(const RunPaths& paths) {
   const std::vector<std::string> records(scan.records.begin(), scan.records.end());
   run.study = ReadStudy(records);
   run.tasks = TasksOf(records);
-  run.findings = FromJsonText<Findings>(ReadFile(paths.At("results.json")), "results.json");
+  // Not there yet where a search goes on, or was killed.
+  run.finished = std::filesystem::exists(paths.results());
+  if (run.finished) {
+    run.findings = FromJsonText<Findings>(ReadFile(paths.results()), "results.json");
+  }
   nlohmann::json env = ParseJson(ReadFile(paths.At("env.json")), "env.json");
   env.erase("model_hash");
   run.machine = cost::MachineFromJson(env.dump(), "env.json");
@@ -74,6 +79,8 @@ std::optional<Measured> SpeedUp(const cost::Outcome& outcome) {
 ReportHeadline MakeHeadline(const Run& run) {
   ReportHeadline headline;
   headline.constraint = ConstraintText(run.config.objective);
+  headline.unfinished =
+      !run.finished || (run.study.stop == StopReason::kInterrupted && !run.findings.best);
   std::int64_t weight_bytes = 0;
   for (const ValueId id : run.graph.constants()) {
     weight_bytes += static_cast<std::int64_t>(run.graph.constant(id)->bytes());

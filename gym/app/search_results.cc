@@ -154,7 +154,7 @@ void WriteResults(const SearchConfig& config, const RunPaths& paths, const Prepa
     WriteConfiguration(config, paths.nearest(), prepared,
                        findings.finalists[*findings.nearest].strategy);
   }
-  WriteFileAtomic(paths.At("results.json"), ToJsonText(findings, 1) + "\n");
+  WriteFileAtomic(paths.results(), ToJsonText(findings, 1) + "\n");
   WriteReport(paths);
 }
 

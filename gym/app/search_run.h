@@ -28,6 +28,7 @@ struct RunPaths {
   [[nodiscard]] std::string At(const std::string& name) const { return folder + "/" + name; }
   [[nodiscard]] std::string journal() const { return At("trials.journal"); }
   [[nodiscard]] std::string prepared() const { return At("prepared"); }
+  [[nodiscard]] std::string results() const { return At("results.json"); }
   [[nodiscard]] std::string best() const { return At("best"); }
   [[nodiscard]] std::string nearest() const { return At("nearest"); }
 };
@@ -216,8 +217,9 @@ void WriteResults(const SearchConfig& config, const RunPaths& paths, const Prepa
                                                 const Prepared& prepared);
 [[nodiscard]] std::vector<Decision> DecisionsOf(const SearchConfig& config, const RunPaths& paths);
 
-/// Renders report.html from what a run directory holds. UserError where something is missing, and
-/// where the search Trains.
+/// Renders report.html from what a run directory holds: where there is no results.json yet, from
+/// the trials of its journal. UserError where something else is missing, and where the search
+/// Trains.
 void WriteReport(const RunPaths& paths);
 
 /// The closing table, for a terminal.

@@ -16,6 +16,7 @@ std::optional<Measured> Known(const std::optional<Measured>& measured) {
 }
 
 std::string Verdict(const ReportHeadline& headline) {
+  if (headline.unfinished) return "The search was not finished.";
   if (headline.configuration.empty()) return "No configuration was found.";
   const auto speed_up = Known(headline.speed_up);
   if (!speed_up) return "The speed of the best configuration is not known.";
@@ -27,7 +28,7 @@ std::string Verdict(const ReportHeadline& headline) {
 }
 
 Html Badge(const ReportHeadline& headline) {
-  if (headline.constraint.empty()) return {};
+  if (headline.constraint.empty() || headline.unfinished) return {};
   const bool met = headline.constraint_met && !headline.configuration.empty();
   return Markup(
       "<span class='badge ", std::string(met ? "good" : "bad"), "'>",

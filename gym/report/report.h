@@ -38,6 +38,7 @@ struct ReportHeadline {
   std::optional<double> reference_weight_bytes = {};
   std::string constraint = {};  ///< "accuracy_drop <= 0.3"; empty = none was asked for
   bool constraint_met = false;
+  bool unfinished = false;  ///< the search has trials, and has not come to its results
 };
 
 struct ReportLayer {

@@ -28,6 +28,9 @@ class Interrupted(e2e.SearchTest):
         process.communicate()
         before = e2e.trial_lines(run)
         self.assertLess(len(before), TRIALS)
+        self.assertIn("the search was not finished", self.succeed("report", run).stdout)
+        with open(os.path.join(run, "report.html"), encoding="utf-8") as page:
+            self.assertIn("The search was not finished.", page.read())
         self.resume(run)
         # Nothing that was finished is measured again or touched.
         self.assertEqual(e2e.trial_lines(run)[:len(before)], before)

@@ -280,6 +280,15 @@ TEST(Report, SaysThatItIsSlower) {
               HasSubstr("0.80\xC3\x97 as fast as the uncompressed model: slower."));
 }
 
+TEST(Report, SaysThatTheSearchWasNotFinished) {
+  ReportInput input = SampleReport();
+  input.headline = {.constraint = "accuracy_drop <= 0.3", .unfinished = true};
+  const std::string html = RenderReport(input);
+  EXPECT_THAT(html, HasSubstr("The search was not finished."));
+  EXPECT_THAT(html, Not(HasSubstr("No configuration was found.")));
+  EXPECT_THAT(html, Not(HasSubstr("constraint not met")));
+}
+
 TEST(Report, SaysThatNothingWasFound) {
   ReportInput input = SampleReport();
   input.headline = {.configuration = "", .constraint = "accuracy_drop <= 0.3"};
