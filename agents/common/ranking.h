@@ -30,10 +30,4 @@ namespace msc::agents {
 /// Indices in the order in which NSGA-II keeps trials: by front, then by crowding, then as given.
 [[nodiscard]] std::vector<std::size_t> SurvivalOrder(std::span<const gym::Told* const> trials);
 
-/// Volume that `points` dominate below `reference`, exactly, for any number of objectives.
-/// O(n log n) for one and two objectives, O(n^2 log n) for three, then a factor n for each more
-/// (slicing by the last). Points that do not lie below the reference add nothing.
-[[nodiscard]] double Hypervolume(std::span<const std::vector<double>> points,
-                                 std::span<const double> reference);
-
 }  // namespace msc::agents

@@ -26,7 +26,7 @@ namespace msc::agents {
 /// coordinates of the members; the gain in a box is the product over objectives of the expected
 /// improvement on its upper end less that on its lower one. Source: M. Emmerich, A. Deutz and J.
 /// Klinkenberg, "Hypervolume-based expected improvement: monotonicity properties and exact
-/// computation", 2011; the slices are those of Hypervolume (agents/common/ranking.h).
+/// computation", 2011; the slices are those of Hypervolume (gym/core/pareto.h).
 class HypervolumeGain {
  public:
   /// `front`, maybe empty, has points of as many values as `reference`. Members that do not lie

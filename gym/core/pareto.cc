@@ -1,11 +1,58 @@
 #include "gym/core/pareto.h"
 
 #include <algorithm>
+#include <functional>
 #include <numeric>
 
 #include "compiler/base/error.h"
 
 namespace msc::gym {
+namespace {
+
+/// Below `reference` in every coordinate, cut to the first `size` of them.
+std::vector<std::vector<double>> Below(std::span<const std::vector<double>> points,
+                                       std::span<const double> reference) {
+  std::vector<std::vector<double>> below;
+  for (const std::vector<double>& point : points) {
+    Check(point.size() == reference.size(), "points have as many values as the reference");
+    if (std::equal(point.begin(), point.end(), reference.begin(), std::less<>{})) {
+      below.push_back(point);
+    }
+  }
+  return below;
+}
+
+/// Of points that all lie below the reference.
+double Volume(std::vector<std::vector<double>> points, std::span<const double> reference) {
+  if (points.empty()) return 0;
+  const std::size_t last = reference.size() - 1;
+  std::sort(points.begin(), points.end(),
+            [&](const auto& a, const auto& b) { return a[last] < b[last]; });
+  if (last == 0) return reference[0] - points[0][0];
+  if (last == 1) {
+    double volume = 0;
+    double width = reference[0];
+    for (const auto& point : points) {
+      if (point[0] >= width) continue;
+      volume += (width - point[0]) * (reference[1] - point[1]);
+      width = point[0];
+    }
+    return volume;
+  }
+  // Slices along the last objective: between two values, the points up to the lower one count.
+  double volume = 0;
+  std::vector<std::vector<double>> slice;
+  for (std::size_t i = 0; i < points.size(); ++i) {
+    slice.emplace_back(points[i].begin(), points[i].end() - 1);
+    const double top = i + 1 < points.size() ? points[i + 1][last] : reference[last];
+    if (top > points[i][last]) {
+      volume += (top - points[i][last]) * Volume(slice, reference.first(last));
+    }
+  }
+  return volume;
+}
+
+}  // namespace
 
 bool Dominates(std::span<const double> a, std::span<const double> b) {
   Check(a.size() == b.size(), "points have as many values as there are objectives");
@@ -33,6 +80,11 @@ std::vector<std::size_t> ParetoFront(std::span<const std::vector<double>> points
   }
   std::sort(front.begin(), front.end());
   return front;
+}
+
+double Hypervolume(std::span<const std::vector<double>> points, std::span<const double> reference) {
+  Check(!reference.empty(), "a hypervolume has a reference point");
+  return Volume(Below(points, reference), reference);
 }
 
 }  // namespace msc::gym

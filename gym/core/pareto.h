@@ -11,4 +11,10 @@ namespace msc::gym {
 /// Indices of the points that no other dominates, ascending; of equal points the first.
 [[nodiscard]] std::vector<std::size_t> ParetoFront(std::span<const std::vector<double>> points);
 
+/// Volume that `points` dominate below `reference`, exactly, for any number of objectives.
+/// O(n log n) for one and two objectives, O(n^2 log n) for three, then a factor n for each more
+/// (slicing by the last). Points that do not lie below the reference add nothing.
+[[nodiscard]] double Hypervolume(std::span<const std::vector<double>> points,
+                                 std::span<const double> reference);
+
 }  // namespace msc::gym

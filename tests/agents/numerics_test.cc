@@ -21,6 +21,7 @@ namespace {
 using gym::AdditiveCost;
 using gym::Assignment;
 using gym::Decision;
+using gym::Hypervolume;
 
 const std::vector<Decision> kDecisions = {
     {"a", {"x", "y"}}, {"b", {"x", "y", "z"}}, {"c", {"x"}}, {"d", {"x", "y", "z", "w"}}};

@@ -1,7 +1,6 @@
 #include "agents/common/ranking.h"
 
 #include <algorithm>
-#include <functional>
 #include <limits>
 #include <set>
 
@@ -21,39 +20,6 @@ std::vector<std::vector<double>> RandomPoints(Rng& rng, std::size_t count, std::
     for (auto& value : point) value = static_cast<double>(rng.Below(8));
   }
   return points;
-}
-
-/// Number of unit cells of [0, 8)^k that some point lies below: the volume, as points are whole.
-double CountCells(const std::vector<std::vector<double>>& points, std::size_t objectives) {
-  double count = 0;
-  for (std::size_t n = 0; n < std::size_t{1} << (3 * objectives); ++n) {
-    std::size_t rest = n;
-    std::vector<double> cell;
-    for (std::size_t k = 0; k < objectives; ++k, rest /= 8) {
-      cell.push_back(static_cast<double>(rest % 8));
-    }
-    for (const auto& point : points) {
-      if (!std::equal(point.begin(), point.end(), cell.begin(), std::less_equal<>{})) continue;
-      ++count;
-      break;
-    }
-  }
-  return count;
-}
-
-TEST(Hypervolume, IsTheNumberOfCellsThatPointsDominate) {
-  for (std::uint64_t seed = 0; seed < 120; ++seed) {
-    Rng rng(seed);
-    const std::size_t objectives = 1 + seed % 4;
-    const auto points = RandomPoints(rng, seed % 12, objectives);
-    const std::vector<double> reference(objectives, 8);
-    EXPECT_DOUBLE_EQ(Hypervolume(points, reference), CountCells(points, objectives)) << seed;
-  }
-}
-
-TEST(Hypervolume, LeavesOutWhatIsNotBelowTheReference) {
-  const std::vector<std::vector<double>> points = {{1, 5}, {2, 2}, {4, 1}};
-  EXPECT_DOUBLE_EQ(Hypervolume(points, std::vector<double>{4, 4}), 4.0);
 }
 
 std::vector<Told> RandomTrials(Rng& rng, std::size_t count) {
