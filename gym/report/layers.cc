@@ -187,9 +187,14 @@ Html FrontSection(const ReportInput& input, std::span<const ReportMark> marks) {
                std::string(mark.feasible ? "yes" : "no"),
                "</td><td class='wide'><div class='strip small'>", cells, "</div></td></tr>");
   }
+  Html volume;
+  if (!input.volume.empty()) {
+    volume = Markup("<p class='muted'>Of trials that keep the limits: ", input.volume, ".</p>");
+  }
   return Markup(
       "<section id='front'><h2>Pareto set</h2><p class='muted'>What each trade of "
-      "speed for quality chose, a block a decision, in the order of the network.</p>"
+      "speed for quality chose, a block a decision, in the order of the network.</p>",
+      volume,
       "<div class='scroll'><table><thead><tr><th class='num'>trial</th>"
       "<th class='num'>",
       input.latency.title, "</th><th class='num'>", input.quality.title,

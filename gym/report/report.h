@@ -100,6 +100,7 @@ struct ReportInput {
   std::optional<std::uint64_t> winner = {};  ///< number of the trial that won in the end
   std::vector<std::optional<double>> alone = {};  ///< by decision: quality lost by it alone
   std::vector<ReportLayer> layers = {};           ///< in the order of the network
+  std::string volume = {};  ///< "hypervolume 0.2 below latency 1, loss 0.5"; may be empty
   std::vector<ReportFinalist> finalists = {};
   std::string left_out = {};  ///< "Not among them: trials 3, 7": who, and why; may be empty
   std::vector<ReportTask> tasks = {};    ///< what workers did; empty = not known

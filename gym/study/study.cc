@@ -1,7 +1,10 @@
 #include "gym/study/study.h"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
+#include <set>
+#include <string_view>
 #include <utility>
 
 #include <nlohmann/json.hpp>
@@ -27,10 +30,27 @@ struct Wish {
   Assignment assignment;
 };
 
+/// Of an agent without rounds where rules may end the study: one border as good as another, but the
+/// same for all.
+constexpr std::size_t kRuledChunk = 32;
+
+void CheckMetric(const std::string& who, const std::string& name,
+                 const std::vector<std::string>& metrics) {
+  if (std::find(metrics.begin(), metrics.end(), name) != metrics.end()) return;
+  std::string known;
+  for (const auto& metric : metrics) known += (known.empty() ? "" : ", ") + metric;
+  throw UserError(who + " names '" + name + "'; metrics of this problem: " + known);
+}
+
 class StudyRun {
  public:
   StudyRun(SearchProblem& problem, Agent& agent, Journal& journal, const StudyOptions& options)
-      : problem_(problem), agent_(agent), journal_(journal), options_(options) {}
+      : problem_(problem),
+        agent_(agent),
+        journal_(journal),
+        options_(options),
+        rules_(options.stop, options.objective),
+        front_(options.objective) {}
 
   void Listen(const std::function<void(const Progress&)>& progress,
               const std::function<bool()>& stop) {
@@ -40,6 +60,9 @@ class StudyRun {
 
   StudyResult Run() {
     CheckObjective(options_.objective, problem_.metrics());
+    for (const Constraint& goal : options_.stop.goal) {
+      CheckMetric("the goal to stop at", goal.metric, problem_.metrics());
+    }
     OpenJournal();
     Report(nullptr);
     const StopReason reason = Loop();
@@ -134,6 +157,8 @@ class StudyRun {
         if (!RunBatch(first, wishes)) return *stopped_;
         Tell(first, wishes.size());
       }
+      // A round that was cut short may go on later, and look better when it is whole.
+      if (const auto reason = rules_.reason(); reason && next <= options_.trials) return *reason;
       if (next >= options_.trials) return StopReason::kTrials;
       if (exhausted) return StopReason::kExhausted;
       first = next;
@@ -146,7 +171,7 @@ class StudyRun {
   bool Ask(std::uint64_t first, std::vector<Wish>& wishes) {
     // A whole round even where fewer trials are left: with more trials later, the same round is
     // asked for again and must come out the same.
-    const std::size_t asked = agent_.round().value_or(kChunk);
+    const std::size_t asked = agent_.round().value_or(options_.stop.any() ? kRuledChunk : kChunk);
     std::vector<Assignment> proposals = agent_.Ask(first, asked);
     for (auto& assignment : proposals) wishes.push_back({options_.agent, std::move(assignment)});
     // An agent that gives less than asked has nothing left.
@@ -243,6 +268,7 @@ class StudyRun {
   /// `trial` lies in past_ or done_, whose nodes never move.
   void Count(const Trial& trial) {
     failed_ += trial.evaluation.failure ? 1 : 0;
+    front_.Add(trial);
     if (!Feasible(options_.objective, trial)) return;
     std::vector<double> values = ObjectiveValues(options_.objective, trial.evaluation);
     const bool better =
@@ -255,7 +281,9 @@ class StudyRun {
   void Tell(std::uint64_t first, std::size_t count) {
     std::vector<Told> results;
     for (std::uint64_t number = first; number < first + count; ++number) {
-      results.push_back(ToldOf(options_.objective, done_.at(number)));
+      const Trial& trial = done_.at(number);
+      results.push_back(ToldOf(options_.objective, trial));
+      rules_.Hear(trial);
     }
     if (!results.empty()) agent_.Tell(results);
   }
@@ -270,6 +298,7 @@ class StudyRun {
     now.failed = failed_;
     now.last = last;
     now.best = best_;
+    now.hypervolume = front_.Volume();
     now.elapsed = Clock::now() - started_;
     const auto rest = static_cast<double>(now.total - now.done);
     if (evaluated_ > 0) {
@@ -297,6 +326,8 @@ class StudyRun {
   Agent& agent_;
   Journal& journal_;
   const StudyOptions& options_;
+  StopCheck rules_;      // of trials in their order
+  FeasibleFront front_;  // of trials as they finish
   const std::function<void(const Progress&)>* progress_ = nullptr;
   const std::function<bool()>* stop_ = nullptr;
 
@@ -319,7 +350,8 @@ StopReason ReasonOf(const std::string& text, const std::string& what) {
   const json record = ParseJson(text, what);
   const auto reason = record.find("reason");
   if (reason == record.end()) throw UserError(what + " has no 'reason'");
-  for (const auto known : {StopReason::kTrials, StopReason::kTime, StopReason::kExhausted}) {
+  for (const auto known : {StopReason::kTrials, StopReason::kTime, StopReason::kExhausted,
+                           StopReason::kPlateau, StopReason::kGoal}) {
     if (*reason == Name(known)) return known;
   }
   throw UserError(what + ": unknown reason " + reason->dump());
@@ -327,30 +359,26 @@ StopReason ReasonOf(const std::string& text, const std::string& what) {
 
 }  // namespace
 
-void CheckObjective(const Objective& objective, const std::vector<std::string>& metrics) {
+void CheckObjective(const Objective& objective) {
   if (objective.minimize.empty()) throw UserError("the objective must name a metric to minimize");
-  const auto check = [&](const std::string& name) {
-    if (std::find(metrics.begin(), metrics.end(), name) != metrics.end()) return;
-    std::string known;
-    for (const auto& metric : metrics) known += (known.empty() ? "" : ", ") + metric;
-    throw UserError("the objective names '" + name + "'; metrics of this problem: " + known);
-  };
-  for (const auto& name : objective.minimize) check(name);
-  for (const auto& constraint : objective.subject_to) check(constraint.metric);
+  std::set<std::string_view> minimized;
+  for (const auto& name : objective.minimize) {
+    if (minimized.insert(name).second) continue;
+    throw UserError("the objective minimizes '" + name + "' twice");
+  }
+  for (const auto& [metric, limit] : objective.subject_to) {
+    if (std::isfinite(limit)) continue;
+    throw UserError("the limit of '" + metric + "' must be a finite number, not " +
+                    std::to_string(limit));
+  }
 }
 
-std::string_view Name(StopReason reason) {
-  switch (reason) {
-    case StopReason::kTrials:
-      return "trials";
-    case StopReason::kTime:
-      return "time";
-    case StopReason::kExhausted:
-      return "exhausted";
-    case StopReason::kInterrupted:
-      return "interrupted";
+void CheckObjective(const Objective& objective, const std::vector<std::string>& metrics) {
+  CheckObjective(objective);
+  for (const auto& name : objective.minimize) CheckMetric("the objective", name, metrics);
+  for (const auto& constraint : objective.subject_to) {
+    CheckMetric("the objective", constraint.metric, metrics);
   }
-  return "unknown";
 }
 
 StudyResult RunStudy(SearchProblem& problem, Agent& agent, Journal& journal,

@@ -11,6 +11,7 @@
 #include "gym/core/problem.h"
 #include "gym/study/journal.h"
 #include "gym/study/objective.h"
+#include "gym/study/stop_rules.h"
 #include "gym/study/trial.h"
 
 namespace msc::gym {
@@ -25,6 +26,7 @@ struct StudyOptions {
   std::uint64_t seed = 0;
   std::uint64_t trials = 100;                    ///< in total, those found in the journal included
   std::chrono::duration<double> time_budget{0};  ///< 0 = none; counts this run only
+  StopRules stop;                                ///< looked at between rounds
   std::string agent = "random";
   Objective objective;
   Resume resume = Resume::kSame;
@@ -37,15 +39,12 @@ struct Progress {
   std::uint64_t done = 0;
   std::uint64_t total = 0;
   std::uint64_t failed = 0;
-  const Trial* last = nullptr;  ///< the one that finished; nullptr in the first call
-  const Trial* best = nullptr;  ///< best feasible, or nullptr
+  const Trial* last = nullptr;             ///< the one that finished; nullptr in the first call
+  const Trial* best = nullptr;             ///< best feasible, or nullptr
+  std::optional<double> hypervolume = {};  ///< FeasibleFront::Volume
   std::chrono::duration<double> elapsed{0};
   std::chrono::duration<double> left{0};  ///< estimate; 0 when nothing is known yet
 };
-
-enum class StopReason : unsigned char { kTrials, kTime, kExhausted, kInterrupted };
-/// "trials", "time", "exhausted", "interrupted".
-[[nodiscard]] std::string_view Name(StopReason reason);
 
 /// What a study found.
 struct StudyResult {
@@ -55,11 +54,15 @@ struct StudyResult {
   StopReason stop = StopReason::kTrials;
 };
 
-/// UserError, listing `metrics`, if the objective minimizes nothing or names anything else.
+/// UserError if the objective minimizes nothing or a metric twice, or if a limit is not finite.
+void CheckObjective(const Objective& objective);
+/// Also, listing `metrics`, if it names anything else.
 void CheckObjective(const Objective& objective, const std::vector<std::string>& metrics);
 
-/// Runs anchors, then what the agent asks for, until trials or time are used up, the agent has
-/// nothing left, or `stop` says true. Trials already in the journal are not run again: they are
+/// Runs anchors, then what the agent asks for, until trials or time are used up, a rule to stop is
+/// met, the agent has nothing left, or `stop` says true. Rules are looked at where a round of
+/// proposals is complete, or 32 of them for an agent without rounds, so that a study ends after the
+/// same trial however many run at once. Trials already in the journal are not run again: they are
 /// told to the agent, which then asks for the rest, so that a resumed study is the study that was
 /// interrupted. An assignment that was tried before is not tried again but copied. Every finished
 /// trial is on disk before the agent hears of it.
@@ -71,10 +74,10 @@ void CheckObjective(const Objective& objective, const std::vector<std::string>& 
 /// "tick" when nothing else was written for 10 s, and "end" unless it was interrupted. Others may
 /// add records of their own (timeline.h).
 ///
-/// UserError when the objective names no metric of the problem, when the journal belongs to another
-/// study, or when the agent now proposes something else than the journal holds; where a resume is
-/// forced, only when the journal's trials do not fit the problem's decisions. What the problem and
-/// the journal throw passes through; finished trials are on disk then.
+/// UserError when the objective or a rule names no metric of the problem, when the journal belongs
+/// to another study, or when the agent now proposes something else than the journal holds; where a
+/// resume is forced, only when the journal's trials do not fit the problem's decisions. What the
+/// problem and the journal throw passes through; finished trials are on disk then.
 [[nodiscard]] StudyResult RunStudy(SearchProblem& problem, Agent& agent, Journal& journal,
                                    const StudyOptions& options,
                                    const std::function<void(const Progress&)>& progress = {},

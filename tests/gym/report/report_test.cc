@@ -280,6 +280,13 @@ TEST(Report, SaysThatItIsSlower) {
               HasSubstr("0.80\xC3\x97 as fast as the uncompressed model: slower."));
 }
 
+TEST(Report, GivesTheHypervolumeBesideTheParetoSet) {
+  ReportInput input = SampleReport();
+  EXPECT_THAT(RenderReport(input), Not(HasSubstr("Of trials that keep the limits")));
+  input.volume = "hypervolume 0.2 below cost 1 & more";
+  EXPECT_THAT(RenderReport(input), HasSubstr("hypervolume 0.2 below cost 1 &amp; more."));
+}
+
 TEST(Report, SaysThatTheSearchWasNotFinished) {
   ReportInput input = SampleReport();
   input.headline = {.constraint = "accuracy_drop <= 0.3", .unfinished = true};

@@ -1,5 +1,7 @@
 #include "gym/study/study.h"
 
+#include <limits>
+#include <map>
 #include <thread>
 
 #include <gtest/gtest.h>
@@ -438,6 +440,22 @@ TEST(Study, RefusesAnObjectiveThatTheProblemDoesNotMeasure) {
   EXPECT_TRUE(disk.written.empty());
 }
 
+TEST(CheckObjective, RefusesWhatNoStudyCanMean) {
+  EXPECT_EQ(ErrorOf([] {
+              CheckObjective({{"cost", "error", "cost"}, {}});
+            }),
+            "the objective minimizes 'cost' twice");
+  EXPECT_EQ(ErrorOf([] {
+              CheckObjective({{}, {}});
+            }),
+            "the objective must name a metric to minimize");
+  const double infinity = std::numeric_limits<double>::infinity();
+  EXPECT_EQ(ErrorOf([&] {
+              CheckObjective({{"cost"}, {{"error", infinity}}});
+            }),
+            "the limit of 'error' must be a finite number, not inf");
+}
+
 TEST(Study, ReadsBackFromItsJournalAsItEnded) {
   SimDisk disk;
   FakeProblem problem;
@@ -448,6 +466,103 @@ TEST(Study, ReadsBackFromItsJournalAsItEnded) {
   EXPECT_EQ(read.best, result.best);
   EXPECT_EQ(read.pareto, result.pareto);
   EXPECT_EQ(read.stop, StopReason::kTrials);
+}
+
+TEST(Study, EndsAtAPlateauAfterTheSameTrialHoweverManyRun) {
+  for (const Kind kind : {Kind::kFree, Kind::kRound}) {
+    SimDisk without_disk;
+    FakeProblem without;
+    const StudyResult all = Conduct(without_disk, without, kind, Options(400));
+    StudyOptions options = Options(400);
+    options.stop.plateau = 40;
+    SimDisk serial_disk;
+    FakeProblem serial;
+    const StudyResult expected = Conduct(serial_disk, serial, kind, options);
+    EXPECT_EQ(expected.stop, StopReason::kPlateau);
+    EXPECT_EQ(ReadStudy(RecordsOf(serial_disk)).stop, StopReason::kPlateau);
+    ASSERT_TRUE(expected.best);
+    ASSERT_LT(expected.trials.size(), 400U);
+    EXPECT_GE(expected.trials.size() - *expected.best - 1, 40U);
+    for (std::size_t i = 0; i < expected.trials.size(); ++i) {
+      EXPECT_EQ(expected.trials[i].assignment, all.trials[i].assignment) << "a rule changed trials";
+    }
+    SimDisk disk;
+    FakeProblem problem;
+    problem.workers = 5;
+    problem.shuffle_seed = 3;
+    EXPECT_EQ(Timeless(Conduct(disk, problem, kind, options).trials), Timeless(expected.trials));
+    // Resumed with the rule it has nothing to do; without, it goes on.
+    problem.tried.clear();
+    EXPECT_EQ(Conduct(disk, problem, kind, options).stop, StopReason::kPlateau);
+    EXPECT_TRUE(problem.tried.empty());
+    EXPECT_EQ(Timeless(Conduct(disk, problem, kind, Options(400)).trials), Timeless(all.trials));
+  }
+}
+
+TEST(Study, EndsWhereTheGoalIsReached) {
+  SimDisk disk;
+  FakeProblem problem;
+  StudyOptions options = Options(400);
+  options.stop.goal = {{"cost", 6.5}};
+  const StudyResult result = Conduct(disk, problem, Kind::kRound, options);
+  EXPECT_EQ(result.stop, StopReason::kGoal);
+  EXPECT_EQ(ReadStudy(RecordsOf(disk)).stop, StopReason::kGoal);
+  ASSERT_LT(result.trials.size(), 400U);
+  // The second baseline has cost 1.75, but misses the limit.
+  EXPECT_GT(result.trials.size(), 2U);
+  std::size_t met = 0;
+  for (std::size_t i = 0; i + 5 < result.trials.size(); ++i) {  // before the last round of five
+    const Trial& trial = result.trials[i];
+    if (!Feasible(options.objective, trial)) continue;
+    met += trial.evaluation.metrics.at("cost") <= 6.5 ? 1 : 0;
+  }
+  EXPECT_EQ(met, 0U) << "it went on after the goal was reached";
+  EXPECT_LE(result.trials[*result.best].evaluation.metrics.at("cost"), 6.5);
+}
+
+TEST(Study, RefusesAGoalThatTheProblemDoesNotMeasure) {
+  SimDisk disk;
+  FakeProblem problem;
+  StudyOptions options = Options(5);
+  options.stop.goal = {{"latency", 1}};
+  EXPECT_EQ(ErrorOf([&] { (void)Conduct(disk, problem, Kind::kFree, options); }),
+            "the goal to stop at names 'latency'; metrics of this problem: cost, error");
+  EXPECT_TRUE(disk.written.empty());
+}
+
+/// A trial of the objective {cost, error} with error <= 30.
+Trial Measured(std::uint64_t number, double cost, double error) {
+  Trial trial;
+  trial.number = number;
+  trial.source = number < 2 ? "anchor:some" : "agent";
+  trial.evaluation.metrics = {{"cost", cost}, {"error", error}};
+  return trial;
+}
+
+const Objective kTwo = {{"cost", "error"}, {{"error", 30}}};
+
+TEST(StopCheck, CountsLessViolationAsImprovementUntilSomethingIsFeasible) {
+  StopCheck check({.plateau = 2, .goal = {}}, kTwo);
+  check.Hear(Measured(0, 9, 60));
+  check.Hear(Measured(1, 5, 60));  // no improvement: 1
+  check.Hear(Measured(2, 9, 50));
+  check.Hear(Measured(3, 9, 30));
+  check.Hear(Measured(4, 1, 31));  // 1
+  EXPECT_EQ(check.reason(), std::nullopt);
+  check.Hear(Measured(5, 10, 29));  // a new member of the front
+  check.Hear(Measured(6, 10, 29));  // 1
+  EXPECT_EQ(check.reason(), std::nullopt);
+  check.Hear(Measured(7, 11, 29));  // 2
+  EXPECT_EQ(check.reason(), StopReason::kPlateau);
+}
+
+TEST(FeasibleFront, HasAHypervolumeBelowTheWorstOfTheBaselines) {
+  const std::vector<Trial> trials = {Measured(0, 10, 0), Measured(1, 4, 40), Measured(2, 6, 20),
+                                     Measured(3, 8, 10), Measured(4, 5, 31), Measured(5, 99, 1)};
+  // By hand: (10 - 6) (40 - 20) + (10 - 8) (20 - 10); infeasible ones do not count.
+  EXPECT_EQ(VolumeText(kTwo, trials), "hypervolume 100 below cost 10, error 40");
+  EXPECT_EQ(VolumeText({{"cost"}, {}}, trials), "") << "one objective has none";
+  EXPECT_EQ(VolumeText(kTwo, {}), "");
 }
 
 TEST(Study, InterruptedHasNoEndInItsJournal) {

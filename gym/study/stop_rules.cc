@@ -1,0 +1,53 @@
+#include "gym/study/stop_rules.h"
+
+#include <utility>
+
+namespace msc::gym {
+
+std::string_view Name(StopReason reason) {
+  switch (reason) {
+    case StopReason::kTrials:
+      return "trials";
+    case StopReason::kTime:
+      return "time";
+    case StopReason::kExhausted:
+      return "exhausted";
+    case StopReason::kPlateau:
+      return "plateau";
+    case StopReason::kGoal:
+      return "goal";
+    case StopReason::kInterrupted:
+      return "interrupted";
+  }
+  return "unknown";
+}
+
+StopCheck::StopCheck(StopRules rules, const Objective& objective)
+    : rules_(std::move(rules)),
+      objective_(objective),
+      goal_{.minimize = {}, .subject_to = rules_.goal},
+      front_(objective) {}
+
+void StopCheck::Hear(const Trial& trial) {
+  idle_ = Improves(trial) ? 0 : idle_ + 1;
+  if (rules_.goal.empty() || !Feasible(objective_, trial)) return;
+  met_ = met_ || Feasible(goal_, trial);
+}
+
+bool StopCheck::Improves(const Trial& trial) {
+  if (!trial.evaluation.Complete()) return false;
+  if (front_.Add(trial)) return true;
+  if (!front_.empty()) return false;
+  const double violation = Violation(objective_, trial.evaluation);
+  if (least_violation_ && violation >= *least_violation_) return false;
+  least_violation_ = violation;
+  return true;
+}
+
+std::optional<StopReason> StopCheck::reason() const {
+  if (met_) return StopReason::kGoal;
+  if (rules_.plateau > 0 && idle_ >= rules_.plateau) return StopReason::kPlateau;
+  return std::nullopt;
+}
+
+}  // namespace msc::gym
