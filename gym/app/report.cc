@@ -20,7 +20,8 @@ void AddReport(CLI::App& app, AppContext& /*context*/) {
     WriteReport(paths);
     std::printf("wrote %s\n", paths.At("report.html").c_str());
     if (std::filesystem::exists(paths.results())) return;
-    std::printf("the search was not finished: this shows its trials; mscgym search --resume goes on\n");
+    std::printf(
+        "the search was not finished: this shows its trials; mscgym search --resume goes on\n");
   });
 }
 

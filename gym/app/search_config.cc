@@ -9,6 +9,7 @@
 #include "compiler/base/file.h"
 #include "gym/app/msc_config.h"
 #include "gym/app/registries.h"
+#include "gym/study/study.h"
 
 namespace msc::gym {
 namespace {
@@ -38,6 +39,7 @@ SearchConfig ParseSearchConfig(std::string_view text, const std::string& folder,
     std::optional<MscConfig> translated = TranslateMscConfig(text, TargetNames());
     if (translated && notes != nullptr) *notes = std::move(translated->notes);
     config = FromJsonText<SearchConfig>(translated ? translated->text : text, "the config");
+    if (!config.objective.minimize.empty()) CheckObjective(ToObjective(config.objective));
   } catch (const UserError& error) {
     throw UserError(what + ": " + error.what());
   }
@@ -79,6 +81,14 @@ Objective ToObjective(const ObjectiveConfig& config) {
     objective.subject_to.push_back({.metric = metric, .limit = limit});
   }
   return objective;
+}
+
+StopRules ToStopRules(const StopConfig& config) {
+  StopRules rules{.plateau = config.plateau, .goal = {}};
+  for (const auto& [metric, limit] : config.goal) {
+    rules.goal.push_back({.metric = metric, .limit = limit});
+  }
+  return rules;
 }
 
 }  // namespace msc::gym

@@ -11,6 +11,7 @@
 #include "cost/measure/latency.h"
 #include "cost/quality/dataset.h"
 #include "gym/study/objective.h"
+#include "gym/study/stop_rules.h"
 
 namespace msc::gym {
 
@@ -122,6 +123,22 @@ struct ObjectiveConfig {
   }
 };
 
+/// What ends the trials before they are all made.
+struct StopConfig {
+  std::uint64_t plateau = 0;
+  std::map<std::string, double> goal;
+  template <class Self, class Visit>
+  static void Fields(Self& self, Visit& visit) {
+    visit("plateau", self.plateau,
+          "so many trials in a row that are no improvement; 0 = never. An improvement keeps the "
+          "limits, and none before is as good in every metric of `objective.minimize`",
+          Within{0, 1e9});
+    visit("goal", self.goal,
+          "a trial that keeps the limits and has every metric named here at most so large, such as "
+          "latency: 0.5; none = never");
+  }
+};
+
 /// Everything a search is asked for: CONFIG.json. Resolved into RUN/config.json.
 struct SearchConfig {
   std::string model;
@@ -134,6 +151,7 @@ struct SearchConfig {
   std::uint64_t seed = 0;
   std::uint64_t trials = 50;
   double time_budget_s = 0;
+  StopConfig stop;
   std::uint64_t finalists = 4;
   std::vector<std::string> compare;
   bool race = false;
@@ -165,6 +183,9 @@ struct SearchConfig {
     visit("seed", self.seed, "same seed, same decisions");
     visit("trials", self.trials, "in total, also after --resume", Within{1, 1e9});
     visit("time_budget_s", self.time_budget_s, "seconds for trials; 0 = no limit", Within{0, 1e9});
+    visit("stop", self.stop,
+          "what ends the trials earlier; looked at between rounds of proposals, so that workers do "
+          "not change it");
     visit("finalists", self.finalists,
           "best candidates that keep the limits on all samples, measured again", Within{1, 100});
     visit("compare", self.compare,
@@ -195,5 +216,6 @@ struct SearchConfig {
 /// The id of what a config calls its env: "prune" is "Prune-v0", as is "Prune-v0".
 [[nodiscard]] std::string EnvId(const std::string& name);
 [[nodiscard]] Objective ToObjective(const ObjectiveConfig& config);
+[[nodiscard]] StopRules ToStopRules(const StopConfig& config);
 
 }  // namespace msc::gym

@@ -14,6 +14,7 @@
 #include "envs/distill/distill_env.h"
 #include "gym/app/registries.h"
 #include "gym/app/search_session.h"
+#include "gym/app/search_text.h"
 #include "gym/app/stop.h"
 #include "gym/study/describe.h"
 
@@ -40,10 +41,10 @@ std::string TrainCommand(const SearchConfig& config, const RunPaths& paths) {
 
 std::string ClosingText(const SearchConfig& config, const RunPaths& paths,
                         const StudyResult& study) {
-  std::size_t failed = 0;
-  for (const Trial& trial : study.trials) failed += trial.evaluation.failure ? 1 : 0;
-  std::string text = "\n" + std::to_string(study.trials.size()) + " trials, " +
-                     std::to_string(failed) + " failed\n";
+  std::string text = "\n" + CountsText(study) +
+                     "\ntrials ended: " + EndText(study.stop, ToStopRules(config.stop)) + "\n";
+  const std::string volume = VolumeText(ToObjective(config.objective), study.trials);
+  if (!volume.empty()) text += volume + " (of trials that keep the limits)\n";
   if (!study.best) return text + "nothing keeps the constraints; pareto.json has the trade-offs\n";
   const Trial& best = study.trials[*study.best];
   text += "best: trial " + std::to_string(best.number);

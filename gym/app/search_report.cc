@@ -366,6 +366,7 @@ void WriteReport(const RunPaths& paths) {
   for (const Trial& trial : run.study.trials) {
     input.feasible.push_back(Feasible(objective, trial));
   }
+  input.volume = VolumeText(objective, run.study.trials);
   input.layers = MakeLayers(run);
   input.finalists = MakeFinalists(run, input.quality.metric);
   input.left_out = RejectedText(run);

@@ -20,6 +20,7 @@
 #include "cost/quality/dataset.h"
 #include "envs/common/evaluation.h"
 #include "gym/app/search_run.h"
+#include "gym/app/search_text.h"
 
 namespace msc::gym {
 namespace {
@@ -86,9 +87,10 @@ std::string Line(const char* name, const Evaluation& evaluation) {
     const auto it = evaluation.metrics.find(key);
     return it == evaluation.metrics.end() ? 0.0 : it->second;
   };
-  std::snprintf(text, sizeof text, "  %-22s %9.3f ms  %6.2fx  %+8.2f  %9.5f  %8.2f MB\n", name,
+  std::snprintf(text, sizeof text, "  %-22s %9.3f ms  %6.2fx  %8s  %9.5f  %8.2f MB\n", name,
                 metric("latency_ms"), 1 / std::max(1e-9, metric("latency")),
-                0 - metric("accuracy_drop"), metric("distill_loss"), metric("weight_bytes") * 1e-6);
+                SignedPoints(-metric("accuracy_drop")).c_str(), metric("distill_loss"),
+                metric("weight_bytes") * 1e-6);
   return text;
 }
 
@@ -160,14 +162,12 @@ void WriteResults(const SearchConfig& config, const RunPaths& paths, const Prepa
 
 std::string Summary(const SearchConfig& config, const RunPaths& paths, const SearchResult& result) {
   const StudyResult& study = result.study;
-  std::size_t failed = 0;
-  for (const Trial& trial : study.trials) failed += trial.evaluation.failure ? 1 : 0;
-  std::size_t dropped = 0;
-  for (const Trial& trial : study.trials) dropped += trial.evaluation.dropped ? 1 : 0;
   std::ostringstream text;
-  text << "\n" << study.trials.size() << " trials, " << failed << " failed";
-  if (dropped > 0) text << ", " << dropped << " dropped after a rough measurement";
-  text << "\n";
+  text << "\n"
+       << CountsText(study) << "\ntrials ended: " << EndText(study.stop, ToStopRules(config.stop))
+       << "\n";
+  const std::string volume = VolumeText(ToObjective(config.objective), study.trials);
+  if (!volume.empty()) text << volume << " (of trials that keep the limits)\n";
   text << "  configuration            latency  faster  accuracy  loss KL     weights\n";
   for (std::size_t i = 0; i < result.findings.finalists.size(); ++i) {
     const Finalist& finalist = result.findings.finalists[i];

@@ -1,40 +1,14 @@
 #include "gym/app/search_trials.h"
 
 #include <algorithm>
-#include <cstdio>
 
 #include "compiler/base/file.h"
+#include "gym/app/search_text.h"
 #include "gym/app/stop.h"
 #include "gym/study/timeline.h"
 
 namespace msc::gym {
 namespace {
-
-std::string ProgressText(const Progress& progress) {
-  std::string text =
-      "[trial " + std::to_string(progress.done) + "/" + std::to_string(progress.total) + "]";
-  if (progress.best != nullptr) {
-    const auto& metrics = progress.best->evaluation.metrics;
-    char part[96] = "";  // NOLINT(modernize-avoid-c-arrays): snprintf
-    const auto ratio = metrics.find("latency");
-    const auto ms = metrics.find("latency_ms");
-    const auto loss = metrics.find("distill_loss");
-    const auto drop = metrics.find("accuracy_drop");
-    if (ratio != metrics.end() && ms != metrics.end()) {
-      std::snprintf(part, sizeof part, " best %.3f ms (%.2fx)", ms->second, 1 / ratio->second);
-      text += part;
-    } else if (loss != metrics.end()) {
-      std::snprintf(part, sizeof part, " best loss %.5f", loss->second);
-      text += part;
-    }
-    if (drop != metrics.end()) {
-      std::snprintf(part, sizeof part, " acc %+.2f", -drop->second);
-      text += part;
-    }
-  }
-  text += " | eta " + FormatDuration(progress.left);
-  return text + " | " + std::to_string(progress.failed) + " failed";
-}
 
 std::string Made(const RunPaths& paths) {
   MakeFolders(paths.folder);
@@ -78,6 +52,7 @@ StudyResult LiveRun::Try(SearchProblem& problem, Agent& agent, const std::string
   options.seed = config_.seed;
   options.trials = config_.trials;
   options.time_budget = std::chrono::duration<double>(config_.time_budget_s);
+  options.stop = ToStopRules(config_.stop);
   options.agent = config_.agent;
   options.objective = ToObjective(config_.objective);
   options.resume = resume_;

@@ -251,8 +251,7 @@ class PythonStudy {
   PythonStudy(const std::vector<std::pair<std::string, std::vector<std::string>>>& decisions,
               const Wanted& wanted)
       : objective_(ObjectiveOf(wanted)) {
-    // Whatever the goal names is told by the caller.
-    if (wanted.minimize.empty()) CheckObjective(objective_, {});
+    CheckObjective(objective_);  // whatever it names is told by the caller
     AgentSetup setup;
     for (const auto& [name, choices] : decisions) setup.decisions.push_back({name, choices});
     setup.objectives = objective_.minimize.size();

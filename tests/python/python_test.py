@@ -3,6 +3,7 @@
 What it shows of Gymnasium is tried on the real one where that is installed.
 """
 
+import math
 import os
 import re
 import subprocess
@@ -199,6 +200,11 @@ class Studies(unittest.TestCase):
                 (lambda: mscgym.Study({"a": []}, minimize=["l"]), "a"),
                 (lambda: mscgym.Study({"a": ["x"]}, agent="no", minimize=["l"]), "known: .*tpe"),
                 (lambda: mscgym.Study(toy("OneMax"), minimize=["speed"]), "metrics of this"),
+                (lambda: mscgym.Study({"a": ["x"]}, minimize=["l", "l"]), "minimizes 'l' twice"),
+                (lambda: mscgym.Study({"a": ["x"]}, minimize=["l"], subject_to={"l": math.inf}),
+                 "limit of 'l' must be a finite number, not inf"),
+                (lambda: mscgym.Study({"a": ["x"]}, minimize=["l"], subject_to={"l": math.nan}),
+                 "limit of 'l' must be a finite number"),
                 (lambda: mscgym.Study({"a": ["x"]}, minimize=["l"]).tell(0, {"l": 1}),
                  "was not asked for")):
             with self.assertRaisesRegex(mscgym.UserError, text):
