@@ -7,6 +7,7 @@
 #include "envs/common/evaluation.h"
 #include "gym/app/registries.h"
 #include "gym/app/search_run.h"
+#include "gym/app/search_winner.h"
 
 namespace msc::gym {
 namespace {
@@ -89,7 +90,7 @@ class Finals {
       if (!TakeNearest(nearest) || !Time(std::move(nearest))) return false;
     }
     if (!findings_.best) findings_.nearest = NearestFinalist(objective_, findings_.finalists);
-    return true;
+    return !IsBestSlower() || TakeUncompressed();
   }
 
  private:
@@ -132,6 +133,39 @@ class Finals {
       say_("[finalists] " + std::to_string(judged_) + " judged on all samples, " +
            std::to_string(holding.size()) + " of " + std::to_string(config_.finalists) +
            " keep the limits");
+    }
+    return true;
+  }
+
+  [[nodiscard]] bool IsBestSlower() const {
+    if (!findings_.best) return false;
+    const auto outcome = cost::OutcomeFromJson(findings_.finalists[*findings_.best].result);
+    return outcome.ok() && IsSlower(outcome.value());
+  }
+
+  /// Answers with the uncompressed model, if that is allowed; false if stopped.
+  [[nodiscard]] bool TakeUncompressed() {
+    // There, first choices are one of the targets, and nothing is uncompressed.
+    if (Places(config_)) return true;
+    const auto index = Uncompressed(objective_, trials_);
+    if (!index) return true;
+    const auto find = [&] {
+      return std::find_if(
+          findings_.finalists.begin(), findings_.finalists.end(),
+          [&](const Finalist& finalist) { return finalist.trial == trials_[*index].number; });
+    };
+    if (find() == findings_.finalists.end()) {
+      auto judged = JudgeTrial(*index);
+      if (!judged) return false;
+      if (EvaluationOf(judged->finalist).failure) return true;
+      std::vector<Judged> alone;
+      alone.push_back(*std::move(judged));
+      if (!Time(std::move(alone))) return false;
+    }
+    const auto plain = find();
+    const Evaluation evaluation = EvaluationOf(*plain);
+    if (!evaluation.failure && Violation(objective_, evaluation) <= 0) {
+      findings_.best = static_cast<std::uint64_t>(plain - findings_.finalists.begin());
     }
     return true;
   }

@@ -21,6 +21,7 @@
 #include "envs/common/evaluation.h"
 #include "gym/app/search_run.h"
 #include "gym/app/search_text.h"
+#include "gym/app/search_winner.h"
 
 namespace msc::gym {
 namespace {
@@ -187,6 +188,11 @@ std::string Summary(const SearchConfig& config, const RunPaths& paths, const Sea
   }
   if (result.findings.best) {
     text << "best: " << paths.best() << "/strategy.json, model.onnx, artefact\n";
+    const Finalist& best = result.findings.finalists[*result.findings.best];
+    const Result<cost::Outcome> outcome = cost::OutcomeFromJson(best.result);
+    if (outcome.ok() && IsSlower(outcome.value())) {
+      text << "the best is slower than the uncompressed model\n";
+    }
   } else if (result.so_far && study.best) {
     const Trial& trial = study.trials[*study.best];
     text << Line(("so far: trial " + std::to_string(trial.number)).c_str(), trial.evaluation)

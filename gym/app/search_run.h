@@ -196,8 +196,9 @@ struct SearchResult {
 /// Judges the best trials again, on all samples, until as many as the config wants keep the limits
 /// or eight times as many were judged; times those that do, together and with what the config
 /// compares with. Where none does, the nearest are timed. More of them follow while none keeps the
-/// constraints on time. Fills finalists, rejected, compared, best, nearest and profiles; leaves
-/// them as they are when stopped. `say` hears how far it is.
+/// constraints on time. A best that is slower than the uncompressed model gives way to that, where
+/// it keeps the limits (search_winner.h). Fills finalists, rejected, compared, best, nearest and
+/// profiles; leaves them as they are when stopped. `say` hears how far it is.
 void MeasureFinalists(const SearchConfig& config, SearchProblem& problem,
                       cost::LocalEvaluator& evaluator,
                       const std::function<void(const std::string&)>& say,
