@@ -156,6 +156,10 @@ void Translator::Target(const json& value, const std::string& path) {
 void Translator::Tool(const std::string& kind, const json& value, const std::string& path) {
   tool_ = kind;
   const std::size_t before = searched_.size();
+  if (std::find(searched_.begin(), searched_.end(), kind) != searched_.end()) {
+    Refuse(path, "is a second tool that would " + kind +
+                     "; give every search a config of its own, and share --cache");
+  }
   Walk(value, path, Part::kTool);
   if (searched_.size() > before) return;
   Refuse(path,
@@ -282,22 +286,76 @@ void Translator::AgentType(const json& value, const std::string& path) {
   Own("/agent", name, path);
 }
 
-void Translator::Executors(const json& value, const std::string& path) {
+namespace {
+
+/// What the original has to fill a slot of an env or agent.
+struct Executor {
+  std::string_view slot;
+  std::string_view method;
+  std::vector<std::string_view> arguments = {};
+};
+
+const std::vector<Executor>& ExecutorsOf(Part part) {
+  static const std::vector<Executor> kOfEnv = {
+      {"create_tasks", "tasks_tool_extract"},
+      {"action_space", "action_linear_space", {"start", "end", "step"}},
+      {"action_space", "action_prune_density", {"start", "end", "step"}},
+      {"action_space", "action_quantize_scale", {"start", "end", "step"}},
+      {"reward_runner", "reward_compare_baseline", {"loss_type", "loss_config"}}};
+  static const std::vector<Executor> kOfAgent = {{"evaluate", "evaluate_by_thresh", {"thresh"}},
+                                                 {"evaluate", "evaluate_by_loss"}};
+  return part == Part::kAgent ? kOfAgent : kOfEnv;
+}
+
+/// What is given to the method beside its name.
+void CheckArguments(const json& executor, const std::vector<std::string_view>& arguments,
+                    const std::string& path) {
+  if (!executor.is_object()) return;
+  for (const auto& [key, value] : executor.items()) {
+    const std::string& name = key;
+    const bool known = name == "method" || (name == "method_type" && value == "default") ||
+                       std::find(arguments.begin(), arguments.end(), name) != arguments.end();
+    if (known) continue;
+    throw UserError("'" + path + "." + name + "' of the MSC config: is nothing that " +
+                    executor["method"].dump() + " takes");
+  }
+}
+
+std::string Listed(const std::vector<std::string_view>& words) {
+  std::string text;
+  for (const std::string_view word : words) {
+    text += (text.empty() ? "" : ", ") + std::string(word);
+  }
+  return text;
+}
+
+}  // namespace
+
+void Translator::Executors(const json& value, const std::string& path, Part part) {
   if (!value.is_object()) Refuse(path, "must be an object");
-  for (const auto& [slot, executor] : value.items()) {
+  for (const auto& [key, executor] : value.items()) {
+    const std::string& slot = key;
     const std::string at = path + "." + slot;
     const std::string method =
         Word(executor.is_object() ? executor.value("method", json()) : executor, at + ".method");
+    std::vector<std::string_view> methods;
+    const Executor* found = nullptr;
+    for (const Executor& one : ExecutorsOf(part)) {
+      if (one.slot != slot) continue;
+      methods.push_back(one.method);
+      if (one.method == method) found = &one;
+    }
+    if (methods.empty()) Refuse(at, "is no executor of the original's");
+    if (found == nullptr) {
+      Refuse(at, "unknown method '" + method + "'; known here: " + Listed(methods));
+    }
+    CheckArguments(executor, found->arguments, at);
     if (method == "reward_compare_baseline") {
       Reward("distill_loss", at);
     } else if (method == "evaluate_by_thresh") {
       Refuse(at, "limit a metric by 'objective.subject_to' instead");
-    } else if (method == "tasks_tool_extract" || method == "action_linear_space" ||
-               method == "action_prune_density" || method == "action_quantize_scale" ||
-               method == "evaluate_by_loss") {
-      Note(at, "no effect; decisions and choices are the env's, see --dry-run");
     } else {
-      Refuse(at, "unknown method '" + method + "'");
+      Note(at, "no effect; decisions and choices are the env's, see --dry-run");
     }
   }
 }

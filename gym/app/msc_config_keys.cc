@@ -136,7 +136,7 @@ constexpr auto kEnv = std::to_array<Rule>({
     {"executors", Fate::kMapped,
      "`reward_compare_baseline` as strategy distill_loss; tasks, actions "
      "and observations are the env's own; see --dry-run",
-     &Translator::Executors},
+     &Translator::EnvExecutors},
     {"options", Fate::kMapped, "empty only", &Translator::Options},
     {"max_tasks", Fate::kMapped, "-1 only: all layers are decided together", &Translator::MaxTasks},
     {"debug_level", Fate::kNoEffect, "see --log-level"},
@@ -149,7 +149,7 @@ constexpr auto kAgent = std::to_array<Rule>({
      &Translator::AgentType},
     {"role_type", Fate::kMapped, "the same", &Translator::AgentType},
     {"executors", Fate::kMapped, "`evaluate_by_loss` only; for limits see `objective.subject_to`",
-     &Translator::Executors},
+     &Translator::AgentExecutors},
     {"options", Fate::kMapped, "see agent options", &Translator::AgentOptions},
 });
 

@@ -78,13 +78,19 @@ class Translator {
   void MaxTasks(const json& value, const std::string& path);
   void GymAgent(const json& value, const std::string& path);
   void AgentType(const json& value, const std::string& path);
-  void Executors(const json& value, const std::string& path);
+  void EnvExecutors(const json& value, const std::string& path) {
+    Executors(value, path, Part::kEnv);
+  }
+  void AgentExecutors(const json& value, const std::string& path) {
+    Executors(value, path, Part::kAgent);
+  }
   void AgentOptions(const json& value, const std::string& path);
   void MaxSearch(const json& value, const std::string& path) { Own("/trials", value, path); }
 
  private:
   void Walk(const json& object, const std::string& path, Part part);
   void Tool(const std::string& kind, const json& value, const std::string& path);
+  void Executors(const json& value, const std::string& path, Part part);
   void Note(const std::string& path, const std::string& why) {
     notes_.push_back("'" + path + "': " + why);
   }

@@ -1,0 +1,80 @@
+#include "gym/app/msc_config.h"
+
+#include <optional>
+#include <ostream>
+#include <string>
+
+#include <gtest/gtest.h>
+
+#include "compiler/base/error.h"
+
+namespace msc::gym {
+namespace {
+
+std::string ErrorOf(const std::string& tools) {
+  try {
+    (void)TranslateMscConfig(R"({"model":"net.onnx",)" + tools + "}", {"onednn"});
+  } catch (const UserError& error) {
+    return error.what();
+  }
+  return "no error";
+}
+
+struct Case {
+  std::string label;
+  std::string tools;
+  std::string error;
+};
+void PrintTo(const Case& one, std::ostream* out) {
+  *out << one.label;
+}
+
+std::string WithExecutors(const std::string& role, const std::string& executors) {
+  return R"("quantize":{"gym":[{")" + role + R"(":{"executors":{)" + executors + "}}}]}";
+}
+
+class MscConfigs : public ::testing::TestWithParam<Case> {};
+
+TEST_P(MscConfigs, AreTakenOrRefusedNamingTheKey) {
+  EXPECT_EQ(ErrorOf(GetParam().tools), GetParam().error);
+}
+
+constexpr const char* kTwice =
+    " of the MSC config: is a second tool that would quantize; give every search a config of its "
+    "own, and share --cache";
+
+INSTANTIATE_TEST_SUITE_P(
+    All, MscConfigs,
+    ::testing::Values(
+        Case{"one_of_each",
+             R"("tools":[{"tool_type":"quantizer","gym":["default"]},)"
+             R"({"tool_type":"pruner","gym":["default"]}])",
+             "no error"},
+        Case{"two_quantizers",
+             R"("tools":[{"tool_type":"quantizer","gym":["default"]},)"
+             R"({"tool_type":"quantizer","gym":["default"]}])",
+             std::string("'tools[1]'") + kTwice},
+        Case{"a_key_and_a_tool",
+             R"("quantize":{"gym":["default"]},)"
+             R"("tools":[{"tool_type":"quantizer","gym":["default"]}])",
+             std::string("'tools[0]'") + kTwice},
+        Case{"known_executors",
+             WithExecutors("env", R"("create_tasks":{"method":"tasks_tool_extract",)"
+                                  R"("method_type":"default"},"action_space":)"
+                                  R"({"method":"action_linear_space","start":0.2,"step":0.1})"),
+             "no error"},
+        Case{"odd_slot", WithExecutors("env", R"("evaluate":{"method":"evaluate_by_loss"})"),
+             "'quantize.gym[0].env.executors.evaluate' of the MSC config: is no executor of the "
+             "original's"},
+        Case{"method_of_another_slot",
+             WithExecutors("env", R"("create_tasks":{"method":"action_linear_space"})"),
+             "'quantize.gym[0].env.executors.create_tasks' of the MSC config: unknown method "
+             "'action_linear_space'; known here: tasks_tool_extract"},
+        Case{"odd_argument",
+             WithExecutors("agent", R"("evaluate":{"method":"evaluate_by_loss","thresh":1})"),
+             "'quantize.gym[0].agent.executors.evaluate.thresh' of the MSC config: is nothing that "
+             "\"evaluate_by_loss\" takes"}),
+    [](const auto& one) { return one.param.label; });
+
+}  // namespace
+}  // namespace msc::gym
