@@ -54,7 +54,11 @@ void StrategyProblem::Measure(cost::Measure what, std::span<const gym::Assignmen
 }
 
 std::map<std::string, double> StrategyProblem::DoLowerBounds() const {
-  std::map<std::string, double> bounds = {{std::string(kDistillLoss), 0.0}};
+  std::map<std::string, double> bounds;
+  for (const std::string_view metric :
+       {kLatency, kLatencyMs, kDistillLoss, kDisagreement, kPeakBytes}) {
+    bounds.emplace(metric, 0.0);
+  }
   const gym::Assignment smallest = Smallest();
   if (smallest.empty()) return bounds;
   const Strategy strategy = StrategyOf(smallest);

@@ -112,7 +112,11 @@ TEST(CompressEnv, HasUniformBaselines) {
 TEST(CompressEnv, KnowsThatNothingIsSmallerThanAllChoicesTogether) {
   const auto bounds = MakeCompressEnv(Context())->problem()->LowerBounds();
   EXPECT_EQ(bounds.at("weight_bytes"), 8 * 4 * 9 + 8 * 8 * 9 + 5 * 8);
-  EXPECT_EQ(bounds.at("distill_loss"), 0);
+  for (const char* metric :
+       {"latency", "latency_ms", "distill_loss", "disagreement", "peak_bytes"}) {
+    EXPECT_EQ(bounds.at(metric), 0) << metric;
+  }
+  EXPECT_FALSE(bounds.contains("accuracy_drop")) << "compression may add to accuracy";
 }
 
 TEST(CompressEnv, HasAnotherHashForAllThatChangesTheMeaningOfAChoice) {
