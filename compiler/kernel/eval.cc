@@ -4,6 +4,7 @@
 #include <bit>
 #include <cmath>
 #include <cstring>
+#include <string>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -162,8 +163,14 @@ Value Reinterpret(const Value& value, Type type) {
 class Interpreter {
  public:
   Interpreter(const KernelFunc& func, std::span<const std::span<std::byte>> buffers,
-              std::int64_t begin, std::int64_t end)
-      : func_(func), buffers_(buffers), begin_(begin), end_(end) {
+              std::int64_t begin, std::int64_t end, std::span<const LibraryFunction> functions)
+      : func_(func),
+        buffers_(buffers),
+        begin_(begin),
+        end_(end),
+        functions_(functions),
+        called_(CalledFunctions(func)) {
+    Check(functions.size() >= called_.size(), "each function that a kernel calls is given");
     Check(buffers.size() == func.buffers.size(), "each buffer of a kernel is given");
     for (std::size_t i = 0; i < buffers.size(); ++i) {
       const Buffer& buffer = func.buffers[i];
@@ -199,6 +206,24 @@ class Interpreter {
   }
   void Do(const If& branch) {
     Run(Get(branch.condition).lanes[0] != 0 ? branch.body : branch.otherwise);
+  }
+
+  void Do(const Call& call) {
+    const CallFacts facts = FactsOf(call);
+    Check(facts.error.empty(), "calls fit their functions");
+    std::vector<char*> addresses;
+    for (std::size_t i = 0; i < facts.touched.size(); ++i) {
+      const Touched& touched = facts.touched[i];
+      const Call::Address& address = call.addresses[i];
+      addresses.push_back(reinterpret_cast<char*>(
+          Address(address.buffer, Index(address.index), static_cast<std::size_t>(touched.elements),
+                  touched.dtype)));
+    }
+    const auto found = std::find(called_.begin(), called_.end(), call.function);
+    const std::vector<long> integers(  // NOLINT(google-runtime-int)
+        call.integers.begin(), call.integers.end());
+    functions_[static_cast<std::size_t>(found - called_.begin())](addresses.data(),
+                                                                  integers.data());
   }
 
   std::int64_t Index(const Expr& expr) { return Get(expr).lanes[0]; }
@@ -278,14 +303,16 @@ class Interpreter {
   std::span<const std::span<std::byte>> buffers_;
   std::int64_t begin_;
   std::int64_t end_;
+  std::span<const LibraryFunction> functions_;
+  std::vector<std::string> called_;
   std::unordered_map<std::uint32_t, Value> variables_;
 };
 
 }  // namespace
 
 void Evaluate(const KernelFunc& func, std::span<const std::span<std::byte>> buffers,
-              std::int64_t begin, std::int64_t end) {
-  Interpreter(func, buffers, begin, end).Run(func.body);
+              std::int64_t begin, std::int64_t end, std::span<const LibraryFunction> functions) {
+  Interpreter(func, buffers, begin, end, functions).Run(func.body);
 }
 
 }  // namespace msc::kernel

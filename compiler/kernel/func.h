@@ -48,10 +48,21 @@ struct If {
   std::vector<Stmt> body;
   std::vector<Stmt> otherwise;
 };
+/// Calls a function of a library on memory from some elements of buffers on: see call.h for the
+/// functions that there are. A buffer that it writes is given to it once.
+struct Call {
+  struct Address {
+    BufferRef buffer;
+    Expr index;  ///< scalar i64
+  };
+  std::string function;
+  std::vector<Address> addresses;
+  std::vector<std::int64_t> integers;
+};
 
 /// One statement.
 struct Stmt {
-  std::variant<For, Let, Assign, Store, If> node;
+  std::variant<For, Let, Assign, Store, If, Call> node;
 };
 
 enum class Access : std::uint8_t {

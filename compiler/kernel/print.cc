@@ -175,6 +175,20 @@ std::string_view Text(Access access) {
   return "";
 }
 
+std::string PrintCall(const Call& call) {
+  std::string text = "call " + Quoted(call.function) + "(";
+  std::string_view comma;
+  for (const Call::Address& address : call.addresses) {
+    text += std::string(comma) + Element(address.buffer, address.index);
+    comma = ", ";
+  }
+  for (const std::int64_t integer : call.integers) {
+    text += std::string(comma) + std::to_string(integer);
+    comma = ", ";
+  }
+  return text + ")";
+}
+
 struct Headliner {
   std::string operator()(const For& loop) const {
     return "for " + Name(loop.var) + " < " + Print(loop.extent) + std::string(Text(loop.kind));
@@ -189,6 +203,7 @@ struct Headliner {
     return Element(store.buffer, store.index) + Valid(store.valid) + " = " + Print(store.value);
   }
   std::string operator()(const If& branch) const { return "if " + Print(branch.condition); }
+  std::string operator()(const Call& call) const { return PrintCall(call); }
 };
 
 std::string PrintBody(const std::vector<Stmt>& body, int indent) {

@@ -145,6 +145,11 @@ class Simplifier {
     If kept{condition, Run(branch.body), Run(branch.otherwise)};
     if (!kept.body.empty() || !kept.otherwise.empty()) out.push_back({std::move(kept)});
   }
+  void Do(const Call& call, std::vector<Stmt>& out) {
+    Call kept = call;
+    for (Call::Address& address : kept.addresses) address.index = Rename(address.index, names_);
+    out.push_back({std::move(kept)});
+  }
 
   Names names_;
   std::set<std::uint32_t> assigned_;      ///< of the old kernel
@@ -167,6 +172,9 @@ std::set<std::uint32_t> Needed(const std::vector<Stmt>& body) {
     if (const auto* store = std::get_if<Store>(&stmt.node)) {
       AddReads(store->index, needed);
       AddReads(store->value, needed);
+    }
+    if (const auto* call = std::get_if<Call>(&stmt.node)) {
+      for (const Call::Address& address : call->addresses) AddReads(address.index, needed);
     }
   });
   std::vector<std::uint32_t> open(needed.begin(), needed.end());

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "compiler/base/error.h"
+#include "compiler/kernel/call.h"
 #include "compiler/kernel/print.h"
 #include "compiler/kernel/ranges.h"
 
@@ -87,6 +88,7 @@ class Verifier {
     Define(loop.var, {kIndex, true});
     const Ranges::Mark here = ranges_.mark();
     if (loop.extent->type == kIndex) ranges_.AddLoop(loop.var, loop.extent);
+    if (loop.kind == LoopKind::kParallel) in_parallel_ = true;  // it is the whole body
     Body(loop.body, depth + 1);
     visible_.erase(loop.var.id);
     ranges_.Return(here);
@@ -137,6 +139,31 @@ class Verifier {
     ranges_.Return(here);
   }
 
+  void Check(const Call& call, int /*depth*/) {
+    for (const Call::Address& address : call.addresses) {
+      Value(address.index);
+      if (address.index->type != kIndex) Error("an index is not a scalar i64");
+    }
+    const CallFacts facts = FactsOf(call);
+    if (!facts.error.empty()) Error(facts.error);
+    if (facts.parallel && in_parallel_) Error("has threads of its own in a parallel loop");
+    for (std::size_t i = 0; i < facts.touched.size(); ++i) {
+      const BufferRef ref = call.addresses[i].buffer;
+      const Buffer* buffer = Find(ref);
+      if (buffer == nullptr) continue;
+      const Touched& touched = facts.touched[i];
+      const bool writes = touched.access != Access::kRead;
+      if (writes && buffer->access == Access::kRead) Error(Name(ref) + " may only be read");
+      if (!writes && buffer->access == Access::kWrite) Error(Name(ref) + " may only be written");
+      for (std::size_t other = 0; other < facts.touched.size() && writes; ++other) {
+        if (other != i && call.addresses[other].buffer.index == ref.index) {
+          Error(Name(ref) + " is written and given twice");
+        }
+      }
+      Elements(ref, call.addresses[i].index, {touched.dtype, 1}, touched.elements);
+    }
+  }
+
   void Value(const Expr& expr) {
     const ExprNode& node = *expr;
     for (const Expr& arg : node.args) Value(arg);
@@ -165,7 +192,7 @@ class Verifier {
     return nullptr;
   }
 
-  void Elements(BufferRef ref, const Expr& index, Type type, int valid) {
+  void Elements(BufferRef ref, const Expr& index, Type type, std::int64_t valid) {
     const Buffer& buffer = func_.buffers[ref.index];
     if (buffer.dtype != type.dtype) {
       Error(Name(ref) + " is of " + ToString(Type{buffer.dtype, 1}) + ", not " + ToString(type));
@@ -181,6 +208,7 @@ class Verifier {
   const KernelFunc& func_;
   const Stmt* whole_ = nullptr;
   const Stmt* stmt_ = nullptr;
+  bool in_parallel_ = false;
   std::set<std::uint32_t> assigned_;
   std::set<std::uint32_t> seen_;
   std::map<std::uint32_t, Variable> visible_;

@@ -11,8 +11,9 @@ namespace msc::kernel {
 /// means: buffers and variables exist, variables are defined once, before use and in scope, types
 /// agree; only locals are assigned to; writes go to buffers that may be written, reads to those
 /// that may be read; parallel loops are the whole body; unrolled loops are short and constant; and
-/// every load and store is proven to stay inside its buffer whatever loaded data are. What cannot
-/// be proven is refused: clamp such an index with kMin and kMax.
+/// every load, store and call is proven to stay inside its buffers whatever loaded data are; calls
+/// are of functions that there are, with arguments that fit, and in no parallel loop where they are
+/// parallel themselves. What cannot be proven is refused: clamp such an index with kMin and kMax.
 [[nodiscard]] std::vector<std::string> Verify(const KernelFunc& func);
 
 /// InternalError with all of it if there is any.

@@ -19,6 +19,7 @@ constexpr std::size_t kMaxBuffers = 32;
 struct Call {
   std::shared_ptr<const kernel::Module> module;  // keeps the code
   kernel::Entry entry = nullptr;
+  const kernel::LibraryFunction* table = nullptr;
   std::int64_t extent = 1;
   int threads = 1;
   struct Argument {
@@ -37,11 +38,14 @@ struct Call {
     const std::int64_t begin = extent * thread / threads;
     const std::int64_t end = extent * (thread + 1) / threads;
     if (begin == end) return;
-    std::array<char*, kMaxBuffers> addresses{};
+    std::array<char*, kMaxBuffers + 1> addresses{};
     for (std::size_t i = 0; i < arguments.size(); ++i) {
       addresses[i] = reinterpret_cast<char*>(context.At(arguments[i].buffer)) +
                      static_cast<std::size_t>(thread) * arguments[i].bytes_per_thread;
     }
+    // An address of functions as one of data: generated code has one list.
+    addresses[arguments.size()] =
+        reinterpret_cast<char*>(const_cast<kernel::LibraryFunction*>(table));
     entry(addresses.data(), static_cast<long>(begin),  // NOLINT(google-runtime-int)
           static_cast<long>(end));                     // NOLINT(google-runtime-int)
   }
@@ -87,6 +91,7 @@ void AddProgram(const kernel::Program& program, std::shared_ptr<const kernel::Mo
     const kernel::KernelFunc& func = program.funcs[from.func];
     Call call{.module = module,
               .entry = module->Function(from.func),
+              .table = module->Table(from.func).data(),
               .extent = func.parallel_extent(),
               .threads = 1,
               .arguments = {}};

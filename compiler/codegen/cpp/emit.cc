@@ -1,5 +1,6 @@
 #include "compiler/codegen/cpp/emit.h"
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <cmath>
@@ -10,6 +11,7 @@
 
 #include "compiler/base/error.h"
 #include "compiler/codegen/cpp/preamble.h"
+#include "compiler/kernel/call.h"
 
 namespace msc {
 
@@ -75,7 +77,8 @@ std::string FloatLiteral(double value) {
 /// Writes the body of one kernel, and asks the preamble for what that needs.
 class Emitter {
  public:
-  Emitter(const KernelFunc& func, Preamble& preamble) : func_(func), preamble_(preamble) {}
+  Emitter(const KernelFunc& func, Preamble& preamble)
+      : func_(func), preamble_(preamble), called_(kernel::CalledFunctions(func)) {}
 
   std::string Function(const std::string& symbol) {
     text_ = "\nextern \"C\" __attribute__((visibility(\"default\")))\nvoid " + symbol +
@@ -87,6 +90,10 @@ class Emitter {
       const std::string number = std::to_string(i);
       text_.append("  ").append(type).append(" __restrict b").append(number);
       text_.append(" = (").append(type).append(")buffers[").append(number).append("];\n");
+    }
+    if (!called_.empty()) {
+      Line("const auto functions = (void (*const*)(char* const*, const long*))buffers[" +
+           std::to_string(func_.buffers.size()) + "];");
     }
     Body(func_.body);
     return text_ + "}\n";
@@ -175,6 +182,26 @@ class Emitter {
   void Write(const kernel::If& branch) {
     Block("if (" + Value(branch.condition) + ") ", branch.body);
     if (!branch.otherwise.empty()) Block("else ", branch.otherwise);
+  }
+
+  void Write(const kernel::Call& call) {
+    const auto found = std::find(called_.begin(), called_.end(), call.function);
+    std::string addresses;
+    for (const kernel::Call::Address& address : call.addresses) {
+      addresses += (addresses.empty() ? "(char*)(" : ", (char*)(") + Name(address.buffer) + " + " +
+                   Scalar(address.index) + ")";
+    }
+    std::string integers;
+    for (const std::int64_t integer : call.integers) {
+      integers += (integers.empty() ? "" : ", ") + IntegerLiteral(DType::kI64, integer);
+    }
+    Line("{");
+    ++indent_;
+    Line("char* const addresses[] = {" + addresses + "};");
+    Line("const long integers[] = {" + integers + "};");
+    Line("functions[" + std::to_string(found - called_.begin()) + "](addresses, integers);");
+    --indent_;
+    Line("}");
   }
 
   std::string Scalar(const Expr& expr) { return Value(expr); }
@@ -406,6 +433,7 @@ class Emitter {
 
   const KernelFunc& func_;
   Preamble& preamble_;
+  const std::vector<std::string> called_;
   std::string text_;
   int indent_ = 1;
 };

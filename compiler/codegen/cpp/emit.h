@@ -16,10 +16,11 @@ namespace msc {
 ///   extern "C" void k<i>(char* const* buffers, long begin, long end)
 ///
 /// with the buffers in their order, and the range of iterations of the parallel loop, 0 .. 1 where
-/// there is none. Every word of the text is made here: no name of a kernel or buffer gets into it.
-/// Equal kernels but for names give equal text. Statements stand as they are given: nothing is
-/// cached in locals or reordered; unrolled loops are repeated. The kernels are verified
-/// (kernel/verify.h).
+/// there is none. A kernel that calls functions of libraries finds them in a table whose address
+/// stands behind those of the buffers (kernel/module.h). Every word of the text is made here: no
+/// name of a kernel, buffer or function gets into it. Equal kernels but for names give equal text.
+/// Statements stand as they are given: nothing is cached in locals or reordered; unrolled loops are
+/// repeated. The kernels are verified (kernel/verify.h).
 ///
 /// `prefix` is put before k<i>, where texts of several instruction sets are linked together:
 /// letters, digits and underscores.

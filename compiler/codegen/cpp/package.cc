@@ -12,6 +12,7 @@
 #include "compiler/base/file.h"
 #include "compiler/codegen/cpp/emit.h"
 #include "compiler/codegen/cpp/package_text.h"
+#include "compiler/kernel/call.h"
 #include "compiler/kernel/verify.h"
 #include "compiler/runtime/memory_plan.h"
 
@@ -274,7 +275,14 @@ void WriteCppPackage(const CppPackage& package, const std::string& folder) {
   std::vector<std::pair<std::string, std::string>> files;
   for (const PackageVariant& variant : package.variants) {
     CheckOutputs(package, variant.program);
-    for (const kernel::KernelFunc& func : variant.program.funcs) kernel::CheckVerified(func);
+    for (const kernel::KernelFunc& func : variant.program.funcs) {
+      kernel::CheckVerified(func);
+      const std::vector<std::string> called = kernel::CalledFunctions(func);
+      if (!called.empty()) {
+        throw UserError("a kernel calls '" + called.front() +
+                        "' of a library, and exported code has no libraries");
+      }
+    }
     Layout layout = LayOut(package, variant.program);
     const std::string name = ToString(variant.isa);
     variants.push_back(Describe(variant.program, variant.isa, layout));

@@ -40,8 +40,9 @@ struct CppPackage {
 /// Writes a folder that builds without any dependency by CMake and a C++17 compiler (GCC or clang
 /// on x86-64): model.h, a C interface; model.cc; kernels_<isa>.cc; weights_<isa>.bin; example/ and
 /// the test that reproduces it; README.md. Nothing of it but README.md holds a name of the model.
-/// UserError if the folder is there and not empty, a variant does not compute every output, or a
-/// buffer of a value of unknown size is in it. InternalError if a kernel is unsound.
+/// UserError if the folder is there and not empty, a variant does not compute every output, a
+/// kernel calls a library, or a buffer of a value of unknown size is in it. InternalError if a
+/// kernel is unsound.
 void WriteCppPackage(const CppPackage& package, const std::string& folder);
 
 }  // namespace msc

@@ -4,13 +4,15 @@
 
 #include "compiler/base/error.h"
 #include "compiler/codegen/cpp/emit.h"
+#include "compiler/kernel/call.h"
 #include "compiler/kernel/verify.h"
 
 namespace msc {
 
 Result<std::shared_ptr<const kernel::Module>> BuildModule(std::span<const kernel::KernelFunc> funcs,
                                                           const Isa& isa,
-                                                          const BuildOptions& options) {
+                                                          const BuildOptions& options,
+                                                          const FindFunction& find) {
   std::vector<std::string> flags = EmittedTextOptions();
   const std::vector<std::string> machine = CompilerOptions(isa);
   flags.insert(flags.end(), machine.begin(), machine.end());
@@ -18,8 +20,14 @@ Result<std::shared_ptr<const kernel::Module>> BuildModule(std::span<const kernel
   // A translation unit each: compiled in parallel, and found in the cache whatever else a model
   // has.
   std::vector<CompileJob> jobs;
+  std::vector<std::vector<kernel::LibraryFunction>> tables(funcs.size());
   for (const kernel::KernelFunc& func : funcs) {
     kernel::CheckVerified(func);
+    for (const std::string& name : kernel::CalledFunctions(func)) {
+      std::vector<kernel::LibraryFunction>& table = tables[jobs.size()];
+      table.push_back(find ? find(name) : nullptr);
+      Check(table.back() != nullptr, "the functions that kernels call are known");
+    }
     jobs.push_back({EmitCpp({&func, 1}, isa), flags});
   }
   auto loaded = CompileAndLoad(jobs, options);
@@ -33,8 +41,8 @@ Result<std::shared_ptr<const kernel::Module>> BuildModule(std::span<const kernel
     }
     entries.push_back(reinterpret_cast<kernel::Entry>(symbol));
   }
-  return std::shared_ptr<const kernel::Module>(
-      std::make_shared<kernel::Module>(std::move(loaded).value(), std::move(entries)));
+  return std::shared_ptr<const kernel::Module>(std::make_shared<kernel::Module>(
+      std::move(loaded).value(), std::move(entries), std::move(tables)));
 }
 
 }  // namespace msc

@@ -7,6 +7,7 @@
 
 #include <gtest/gtest.h>
 
+#include "compiler/kernel/call.h"
 #include "compiler/kernel/func.h"
 
 namespace msc {
@@ -92,6 +93,52 @@ TEST(EmitCpp, HasWordsOfItsOwnOnly) {
     const bool allowed = !starts || generated || word == "p0f" || known.count(word) != 0;
     EXPECT_TRUE(allowed) << word;
     word.clear();
+  }
+}
+
+/// One product a call, under a name of the caller's choice.
+KernelFunc Calling(const std::string& name) {
+  KernelBuilder builder("product");
+  const BufferRef a = builder.AddBuffer({"a", DType::kF32, 12, Access::kRead});
+  const BufferRef b = builder.AddBuffer({"b", DType::kF32, 6, Access::kRead});
+  const BufferRef c = builder.AddBuffer({"c", DType::kF32, 8, Access::kWrite});
+  const VarId i = builder.NewVar();
+  const Expr index = kernel::Var(i);
+  const kernel::Sgemm product{.m = 2, .n = 2, .k = 3, .lda = 3, .ldb = 2, .ldc = 2};
+  kernel::Call call = kernel::ToCall(product, {a, index * 6}, {b, kernel::Int(0)}, {c, index * 4});
+  call.function = name;
+  return std::move(builder).Finish(
+      {{kernel::For{i, kernel::Int(2), kernel::LoopKind::kParallel, {{call}}}}}, 0);
+}
+
+TEST(EmitCpp, CallsThroughATable) {
+  const std::string text = Text(Calling("sgemm"));
+  const std::string function = text.substr(text.find("\nextern"));
+  EXPECT_EQ(function, R"(
+extern "C" __attribute__((visibility("default")))
+void k0(char* const* buffers, long begin, long end) {
+  const f32_m* __restrict b0 = (const f32_m*)buffers[0];
+  const f32_m* __restrict b1 = (const f32_m*)buffers[1];
+  f32_m* __restrict b2 = (f32_m*)buffers[2];
+  const auto functions = (void (*const*)(char* const*, const long*))buffers[3];
+  for (i64 v0 = begin; v0 < end; ++v0) {
+    {
+      char* const addresses[] = {(char*)(b0 + (v0 * 6L)), (char*)(b1 + 0L), (char*)(b2 + (v0 * 4L))};
+      const long integers[] = {2L, 2L, 3L, 3L, 2L, 2L, 0L, 0L, 1L};
+      functions[0](addresses, integers);
+    }
+  }
+}
+)");
+}
+
+// No such call is ever verified, but nothing of it would get into the source if it were.
+TEST(EmitCpp, KeepsNamesOfFunctionsOutOfTheText) {
+  const std::string plain = Text(Calling("sgemm"));
+  for (const std::string& hostile :
+       {std::string("system(\"id\"); //"), std::string("*/ int main() {} /*"),
+        std::string("a\n#include \"/etc/passwd\"\n"), std::string("\\\nevil")}) {
+    EXPECT_EQ(Text(Calling(hostile)), plain);
   }
 }
 

@@ -15,6 +15,7 @@
 
 #include "compiler/base/error.h"
 #include "compiler/base/file.h"
+#include "compiler/kernel/call.h"
 #include "compiler/kernel/eval.h"
 
 namespace msc {
@@ -167,6 +168,15 @@ TEST_F(Package, RefusesWhatItCannotDo) {
   package = MakePackage();
   package.inputs[0].value = ValueId{9};
   EXPECT_EQ(refusal(package), "the model reads a value that is neither its input nor computed");
+  // A product, of what is input by what is constant: [8,8] each.
+  package = MakePackage();
+  KernelFunc& func = package.variants[1].program.funcs[0];
+  const kernel::Sgemm product{.m = 8, .n = 8, .k = 8, .lda = 8, .ldb = 8, .ldc = 8};
+  const Expr zero = kernel::Int(0);
+  func.body = {{kernel::ToCall(product, {{0}, zero}, {{1}, zero}, {{2}, zero})}};
+  EXPECT_EQ(refusal(package),
+            "a kernel calls 'sgemm' of a library, and exported code has no libraries");
+  EXPECT_FALSE(fs::exists(folder_));
   fs::create_directories(folder_);
   WriteFileAtomic(folder_ + "/mine", "x");
   EXPECT_EQ(refusal(MakePackage()), "'" + folder_ + "' is not empty: give a new folder");

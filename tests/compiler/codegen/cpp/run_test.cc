@@ -18,6 +18,7 @@
 #include "compiler/base/error.h"
 #include "compiler/base/rng.h"
 #include "compiler/codegen/cpp/emit.h"
+#include "compiler/kernel/call.h"
 #include "compiler/kernel/eval.h"
 #include "compiler/kernel/print.h"
 #include "compiler/kernel/simplify.h"
@@ -314,6 +315,71 @@ TEST_P(Levels, BytesRunAsInterpreted) {
     Execute(funcs[f], code.entry(f), got);
     EXPECT_EQ(Difference(funcs[f], want, got), "") << Print(funcs[f]);
   }
+}
+
+/// C = A * B, as a library would.
+void Multiply(char* const* addresses, const long* integers) {  // NOLINT(google-runtime-int)
+  const kernel::Sgemm p = kernel::ToSgemm(integers);
+  const auto* const a = reinterpret_cast<const float*>(addresses[0]);
+  const auto* const b = reinterpret_cast<const float*>(addresses[1]);
+  auto* const c = reinterpret_cast<float*>(addresses[2]);
+  for (std::int64_t row = 0; row < p.m; ++row) {
+    for (std::int64_t column = 0; column < p.n; ++column) {
+      float sum = 0;
+      for (std::int64_t k = 0; k < p.k; ++k) sum += a[row * p.lda + k] * b[k * p.ldb + column];
+      c[row * p.ldc + column] = sum;
+    }
+  }
+}
+
+// What the library wrote is what the loops behind the call read, and is not kept from before it.
+TEST_P(Levels, CallsRunAsInterpreted) {
+  const Isa isa = ParseIsa(GetParam()).value();
+  if (!Runs(isa, DetectIsa())) GTEST_SKIP() << "this processor has no " << GetParam();
+  KernelBuilder builder("product");
+  const auto a = builder.AddBuffer({"a", DType::kF32, 4 * 6, Access::kRead});
+  const auto b = builder.AddBuffer({"b", DType::kF32, 6, Access::kRead});
+  const auto c = builder.AddBuffer({"c", DType::kF32, 4 * 4, Access::kReadWrite});
+  const auto i = builder.NewVar();
+  const kernel::Sgemm product{.m = 2, .n = 2, .k = 3, .lda = 3, .ldb = 2, .ldc = 2};
+  const Expr at = kernel::Var(i) * 4;
+  const Expr sums = kernel::Load(c, at, {DType::kF32, 4});
+  const KernelFunc func = std::move(builder).Finish(
+      {{kernel::For{
+          i,
+          kernel::Int(4),
+          kernel::LoopKind::kParallel,
+          {{kernel::Store{c, at, kernel::Float(7, 4)}},
+           {kernel::ToCall(product, {a, kernel::Var(i) * 6}, {b, kernel::Int(0)}, {c, at})},
+           {kernel::Store{c, at, sums + kernel::Float(1, 4)}}}}}},
+      0);
+  BuildOptions options = BuildOptionsFrom(std::getenv);
+  const Folder folder;
+  options.cache_dir = folder.path();
+  const auto find = [](std::string_view name) -> kernel::LibraryFunction {
+    return name == "sgemm" ? Multiply : nullptr;
+  };
+  const auto module = BuildModule({&func, 1}, isa, options, find);
+  ASSERT_TRUE(module.ok()) << module.failure().detail;
+  EXPECT_THROW((void)BuildModule({&func, 1}, isa, options), InternalError);
+
+  Bytes want;
+  for (const kernel::Buffer& buffer : func.buffers) {
+    std::vector<float> values(static_cast<std::size_t>(buffer.elements));
+    for (std::size_t k = 0; k < values.size(); ++k) values[k] = static_cast<float>(k % 5);
+    const auto bytes = std::as_bytes(std::span(values));
+    want.emplace_back(bytes.begin(), bytes.end());
+  }
+  Bytes got = want;
+  const std::vector<std::span<std::byte>> spans(want.begin(), want.end());
+  const std::vector<kernel::LibraryFunction>& table = module.value()->Table(0);
+  kernel::Evaluate(func, spans, 0, 4, table);
+  EXPECT_EQ(FloatAt(want[2], 0), 0 * 0 + 1 * 2 + 2 * 4 + 1);
+  std::vector<char*> pointers;
+  for (auto& buffer : got) pointers.push_back(reinterpret_cast<char*>(buffer.data()));
+  pointers.push_back(reinterpret_cast<char*>(const_cast<kernel::LibraryFunction*>(table.data())));
+  module.value()->Function(0)(pointers.data(), 0, 4);
+  EXPECT_EQ(Difference(func, want, got), "");
 }
 
 INSTANTIATE_TEST_SUITE_P(Isa, Levels,

@@ -16,9 +16,11 @@
 
 namespace msc::native {
 
-/// What the calls of a program make of the inputs; memory starts full of NaN.
+/// What the calls of a program make of the inputs; memory starts full of NaN. `functions` are those
+/// that its kernels call.
 inline std::vector<Tensor> Interpreted(const kernel::Program& program, const Graph& graph,
-                                       const std::vector<Tensor>& inputs) {
+                                       const std::vector<Tensor>& inputs,
+                                       std::span<const kernel::LibraryFunction> functions = {}) {
   using Kind = kernel::ProgramBuffer::Kind;
   std::vector<std::vector<std::byte>> memory;
   for (const kernel::ProgramBuffer& buffer : program.buffers) {
@@ -36,7 +38,7 @@ inline std::vector<Tensor> Interpreted(const kernel::Program& program, const Gra
     for (const std::size_t buffer : call.buffers) spans.emplace_back(memory[buffer]);
     const kernel::KernelFunc& func = program.funcs[call.func];
     EXPECT_EQ(kernel::Verify(func), std::vector<std::string>());
-    kernel::Evaluate(func, spans, 0, func.parallel_extent());
+    kernel::Evaluate(func, spans, 0, func.parallel_extent(), functions);
   }
   std::vector<Tensor> outputs;
   for (const ValueId output : graph.outputs()) {
