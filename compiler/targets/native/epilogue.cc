@@ -36,18 +36,19 @@ ValueId ResultOf(const Graph& graph, const Group& group) {
   return graph.node(last).outputs.front();
 }
 
-Epilogue::Epilogue(Lowering& lowering, const Group& group, View out, std::size_t axis)
+Epilogue::Epilogue(Lowering& lowering, const Group& group, View out, std::size_t axis,
+                   std::size_t channels)
     : graph_(lowering.graph()), views_{std::move(out)} {
   const Node& anchor = graph_.node(group.anchor);
   made_ = graph_.type(anchor.outputs[0]).dtype;
   is_fused_ =
       anchor.domain == "msc" && (anchor.op == "Conv" || anchor.op == "Gemm" || anchor.op == "Pool");
   if (is_fused_) {
-    AddFused(lowering, anchor, axis);
+    AddFused(lowering, anchor, axis, channels);
   } else if ((anchor.op == "Conv" || anchor.op == "ConvTranspose") && anchor.inputs.size() > 2 &&
              anchor.inputs[2] != kNoValue) {
     bias_ = views_.size();
-    views_.push_back(AlongAxis(lowering.Where(anchor.inputs[2]), views_.front().dims, axis));
+    views_.push_back(AlongAxis(lowering.Where(anchor.inputs[2]), views_.front().dims, channels));
   }
   for (const Group::Follower& follower : group.followers) {
     Step step{.node = follower.node, .flow = follower.flow, .operands = {}};
@@ -61,7 +62,8 @@ Epilogue::Epilogue(Lowering& lowering, const Group& group, View out, std::size_t
   }
 }
 
-void Epilogue::AddFused(Lowering& lowering, const Node& node, std::size_t axis) {
+void Epilogue::AddFused(Lowering& lowering, const Node& node, std::size_t axis,
+                        std::size_t channels) {
   fused_ = ReadFusedAttrs(node);
   if (IsQuantized(fused_.y_type) && CommutesWithScale(fused_.activation)) {
     unit_ = static_cast<double>(fused_.y.scale);
@@ -73,11 +75,11 @@ void Epilogue::AddFused(Lowering& lowering, const Node& node, std::size_t axis) 
   };
   const auto per_channel = [&](ValueId value) -> std::size_t {
     if (value == kNoValue) return 0;
-    views_.push_back(AlongAxis(lowering.Where(value), views_.front().dims, axis));
+    views_.push_back(AlongAxis(lowering.Where(value), views_.front().dims, channels));
     return views_.size() - 1;
   };
   if (input(kFusedWeightScale) != kNoValue || unit_ != 1) {
-    AddScales(lowering, node, axis);
+    AddScales(lowering, node, channels);
   } else {
     bias_ = per_channel(input(kFusedBias));
   }
@@ -89,7 +91,7 @@ void Epilogue::AddFused(Lowering& lowering, const Node& node, std::size_t axis) 
 }
 
 /// Scale and bias a channel, constants, in units.
-void Epilogue::AddScales(Lowering& lowering, const Node& node, std::size_t axis) {
+void Epilogue::AddScales(Lowering& lowering, const Node& node, std::size_t channels) {
   const auto list = [&](std::size_t index) -> std::span<const float> {
     const bool given = index < node.inputs.size() && node.inputs[index] != kNoValue;
     return given ? graph_.constant(node.inputs[index])->Values<float>() : std::span<const float>();
@@ -97,16 +99,16 @@ void Epilogue::AddScales(Lowering& lowering, const Node& node, std::size_t axis)
   const std::span<const float> w_scale = list(kFusedWeightScale);
   const std::span<const float> bias = list(kFusedBias);
   const double x_scale = w_scale.empty() ? 1 : static_cast<double>(fused_.x.scale);
-  const std::int64_t channels = lowering.DimsOf(node.inputs[kFusedW])[0];
+  const std::int64_t count = lowering.DimsOf(node.inputs[kFusedW])[0];
   const auto add = [&](std::span<const float> values, double factor) {
-    const View view = lowering.Constant(DType::kF32, channels, [&](Tensor& tensor) {
+    const View view = lowering.Constant(DType::kF32, count, [&](Tensor& tensor) {
       const std::span<float> out = tensor.MutableValues<float>();
       for (std::size_t c = 0; c < out.size(); ++c) {
         const float value = values.empty() ? 1 : values[values.size() == 1 ? 0 : c];
         out[c] = static_cast<float>(static_cast<double>(value) * factor);
       }
     });
-    views_.push_back(AlongAxis(view, views_.front().dims, axis));
+    views_.push_back(AlongAxis(view, views_.front().dims, channels));
     return views_.size() - 1;
   };
   scale_ = add(w_scale, x_scale / unit_);

@@ -2,6 +2,7 @@
 
 #include <functional>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "compiler/ops/fused.h"
@@ -36,7 +37,11 @@ class Epilogue {
  public:
   /// Operands that do not have neighbours along `axis` side by side are copied now, by calls before
   /// the kernel's. `out` is where the result goes.
-  Epilogue(Lowering& lowering, const Group& group, View out, std::size_t axis);
+  Epilogue(Lowering& lowering, const Group& group, View out, std::size_t axis)
+      : Epilogue(lowering, group, std::move(out), axis, axis) {}
+  /// The same where what a fused operator has for each channel changes along another axis.
+  Epilogue(Lowering& lowering, const Group& group, View out, std::size_t axis,
+           std::size_t channels);
 
   /// Nothing but the store, of values of `graph`.
   Epilogue(const Graph& graph, View out) : graph_(graph), views_{std::move(out)} {}
@@ -64,8 +69,8 @@ class Epilogue {
     std::size_t flow = 0;
     std::vector<std::size_t> operands;  ///< into views_, one an operand of the node; 0 at `flow`
   };
-  void AddFused(Lowering& lowering, const Node& node, std::size_t axis);
-  void AddScales(Lowering& lowering, const Node& node, std::size_t axis);
+  void AddFused(Lowering& lowering, const Node& node, std::size_t axis, std::size_t channels);
+  void AddScales(Lowering& lowering, const Node& node, std::size_t channels);
   [[nodiscard]] Expr Finished(KernelWriter& writer, const Place& place, Expr value,
                               Body& body) const;
 

@@ -113,16 +113,14 @@ void Lowering::FillHalo(const View& view, const std::string& name) {
         return IsInteger(view.dtype) ? kernel::Int(view.halo.fill, type)
                                      : kernel::Cast(kernel::Float(0, count), type);
       };
-      Body loop = LoopOver(writer, joined.dims, lanes, [&](const Place& place, Body& inner) {
-        StoreAt(writer, joined, place, filling(place.lanes), inner);
-      });
-      for (kernel::Stmt& stmt : loop) {
-        // Several loops: none of them is the outermost statement alone.
-        if (auto* outer = std::get_if<kernel::For>(&stmt.node)) {
-          outer->kind = kernel::LoopKind::kSerial;
-        }
-        body.push_back(std::move(stmt));
-      }
+      // Several loops: none of them is the outermost statement alone.
+      Body loop = LoopOver(
+          writer, joined.dims, lanes,
+          [&](const Place& place, Body& inner) {
+            StoreAt(writer, joined, place, filling(place.lanes), inner);
+          },
+          kernel::LoopKind::kSerial);
+      for (kernel::Stmt& stmt : loop) body.push_back(std::move(stmt));
     }
     box.halo.begin[axis] = 0;
     box.halo.end[axis] = 0;

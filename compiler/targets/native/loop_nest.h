@@ -25,9 +25,10 @@ struct Place {
 [[nodiscard]] int WholeLanes(const VectorUnit& unit, DType dtype);
 
 /// Loops over all entries of `dims`, the last axis in vectors of `lanes` where `lanes` > 1, the
-/// first parallel. `make(place, body)` appends the statements of one place.
+/// first of several of kind `outer`. `make(place, body)` appends the statements of one place.
 template <class Make>
-[[nodiscard]] Body LoopOver(KernelWriter& writer, const Dims& dims, int lanes, const Make& make);
+[[nodiscard]] Body LoopOver(KernelWriter& writer, const Dims& dims, int lanes, const Make& make,
+                            kernel::LoopKind outer = kernel::LoopKind::kParallel);
 
 /// The elements of `view` at a place. The axis of the lanes has stride 1, or 0 (then one element is
 /// broadcast), or any other where place.lanes is 1.
@@ -37,11 +38,12 @@ void StoreAt(KernelWriter& writer, const View& view, const Place& place, Expr va
 // --- details ---
 
 template <class Make>
-Body LoopOver(KernelWriter& writer, const Dims& dims, int lanes, const Make& make) {
+Body LoopOver(KernelWriter& writer, const Dims& dims, int lanes, const Make& make,
+              kernel::LoopKind outer) {
   std::vector<Expr> at;
   const auto nest = [&](const auto& self, std::size_t axis, Body& body) -> void {
     if (axis + 1 < dims.size()) {
-      const auto kind = axis == 0 ? kernel::LoopKind::kParallel : kernel::LoopKind::kSerial;
+      const auto kind = axis == 0 ? outer : kernel::LoopKind::kSerial;
       Body loop = writer.Loop(dims[axis], kind, [&](const Expr& index) {
         Body inner;
         at.push_back(index);

@@ -25,13 +25,6 @@ struct NativeOptions {
   }
 };
 
-VectorUnit UnitOf(const Isa& isa) {
-  return {.lanes = isa.vector_bytes() / 4,
-          .registers = isa.vector_registers(),
-          .dot4 = isa.vnni,
-          .dot2 = isa.bf16};
-}
-
 bool HasStaticType(const ValueType& type) {
   return type.container == Container::kTensor && type.shape && StaticDims(*type.shape);
 }
@@ -102,7 +95,7 @@ void LowerWhole(Lowering& lowering, const Group& group) {
 Result<kernel::Program> NativeTarget::DoGraphToKernel(const Region& region,
                                                       const TargetOptions& /*options*/) const {
   Lowering lowering(*region.graph, region.nodes, UnitOf(isa_), false);
-  const std::vector<Group> groups = MakeGroups(lowering, region.nodes);
+  const std::vector<Group> groups = WithPrologues(lowering, MakeGroups(lowering, region.nodes));
   PlanLayouts(lowering, groups);
   for (const Group& group : groups) LowerWhole(lowering, group);
   return std::move(lowering).Take();

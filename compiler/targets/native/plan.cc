@@ -44,31 +44,6 @@ struct Flow {
   std::size_t input = 0;
 };
 
-/// Puts groups of elementwise nodes alone into the one group that reads what they make, where its
-/// kernel can compute them while it reads.
-std::vector<Group> WithPrologues(const Lowering& lowering, std::vector<Group> groups) {
-  const Graph& graph = lowering.graph();
-  std::map<NodeId, std::size_t> by_anchor;
-  for (std::size_t i = 0; i < groups.size(); ++i) by_anchor.emplace(groups[i].anchor, i);
-  std::set<std::size_t> moved;
-  for (std::size_t i = 0; i < groups.size(); ++i) {
-    const ValueId made = ResultOf(graph, groups[i]);
-    if (!IsElementwise(graph, groups[i].anchor) || graph.IsOutput(made)) continue;
-    const std::vector<Use>& uses = graph.uses(made);
-    if (uses.size() != 1 || !by_anchor.contains(uses[0].node)) continue;
-    const Node& reader = graph.node(uses[0].node);
-    if (reader.inputs[0] != made || ElementCount(lowering.DimsOf(made)) == 0) continue;
-    if (!TakesPrologue(lowering, reader)) continue;
-    groups[by_anchor.at(uses[0].node)].prologue.push_back(groups[i]);
-    moved.insert(i);
-  }
-  std::vector<Group> left;
-  for (std::size_t i = 0; i < groups.size(); ++i) {
-    if (!moved.contains(i)) left.push_back(std::move(groups[i]));
-  }
-  return left;
-}
-
 }  // namespace
 
 std::vector<Group> MakeGroups(const Lowering& lowering, const std::vector<NodeId>& nodes) {
@@ -114,7 +89,30 @@ std::vector<Group> MakeGroups(const Lowering& lowering, const std::vector<NodeId
     const auto it = anchor_by_last.find(id);
     if (it != anchor_by_last.end()) groups.push_back(std::move(by_anchor.at(it->second)));
   }
-  return WithPrologues(lowering, std::move(groups));
+  return groups;
+}
+
+std::vector<Group> WithPrologues(const Lowering& lowering, std::vector<Group> groups) {
+  const Graph& graph = lowering.graph();
+  std::map<NodeId, std::size_t> by_anchor;
+  for (std::size_t i = 0; i < groups.size(); ++i) by_anchor.emplace(groups[i].anchor, i);
+  std::set<std::size_t> moved;
+  for (std::size_t i = 0; i < groups.size(); ++i) {
+    const ValueId made = ResultOf(graph, groups[i]);
+    if (!IsElementwise(graph, groups[i].anchor) || graph.IsOutput(made)) continue;
+    const std::vector<Use>& uses = graph.uses(made);
+    if (uses.size() != 1 || !by_anchor.contains(uses[0].node)) continue;
+    const Node& reader = graph.node(uses[0].node);
+    if (reader.inputs[0] != made || ElementCount(lowering.DimsOf(made)) == 0) continue;
+    if (!TakesPrologue(lowering, reader)) continue;
+    groups[by_anchor.at(uses[0].node)].prologue.push_back(groups[i]);
+    moved.insert(i);
+  }
+  std::vector<Group> left;
+  for (std::size_t i = 0; i < groups.size(); ++i) {
+    if (!moved.contains(i)) left.push_back(std::move(groups[i]));
+  }
+  return left;
 }
 
 void PlanLayouts(Lowering& lowering, const std::vector<Group>& groups) {

@@ -4,6 +4,8 @@
 #include <array>
 #include <utility>
 
+#include "compiler/codegen/cpp/isa.h"
+
 namespace msc::native {
 namespace {
 
@@ -175,6 +177,13 @@ std::vector<ConvSchedule> BestFirst(const ConvSchedule& standard, std::vector<Ra
 }
 
 }  // namespace
+
+VectorUnit UnitOf(const Isa& isa) {
+  return {.lanes = isa.vector_bytes() / 4,
+          .registers = isa.vector_registers(),
+          .dot4 = isa.vnni,
+          .dot2 = isa.bf16};
+}
 
 KernelSchedule ToPlain(const ConvSchedule& schedule) {
   return {.algorithm = kAlgorithmNames.at(static_cast<std::size_t>(schedule.algorithm)),

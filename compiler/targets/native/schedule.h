@@ -8,6 +8,10 @@
 #include "compiler/ir/graph.h"
 #include "compiler/strategy/schedule.h"
 
+namespace msc {
+struct Isa;
+}
+
 namespace msc::native {
 
 /// What the schedules must know of a CPU: one row of a small table, chosen by its flags.
@@ -17,6 +21,7 @@ struct VectorUnit {
   bool dot4 = false;   ///< u8 x i8 products summed in i32 (VNNI)
   bool dot2 = false;   ///< bf16 products summed in f32 (AVX512-BF16)
 };
+[[nodiscard]] VectorUnit UnitOf(const Isa& isa);
 
 enum class LoopOrder : std::uint8_t {
   kRowsOuter,      ///< output rows outside, channels inside: all weights stay in cache
