@@ -1,15 +1,21 @@
 #include "compiler/targets/blas/blas.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <memory>
 #include <string>
 #include <utility>
 
 #include "compiler/base/error.h"
-#include "compiler/runtime/threads.h"
-#include "compiler/targets/blas/close.h"
+#include "compiler/codegen/cpp/isa.h"
 #include "compiler/targets/blas/library.h"
+#include "compiler/targets/blas/lower.h"
 #include "compiler/targets/blas/plan.h"
+#include "compiler/targets/native/compile.h"
+#include "compiler/targets/native/math.h"
+#include "compiler/targets/native/module.h"
+#include "compiler/targets/native/plan.h"
+#include "compiler/targets/native/rules.h"
 #include "compiler/targets/options.h"
 
 namespace msc {
@@ -24,110 +30,87 @@ struct BlasOptions {
   }
 };
 
-/// A plan with the buffers it works on.
-struct Call {
-  Plan plan;
-  const Library* library = nullptr;
-  int threads = 1;
-  BufferId a{};
-  BufferId b{};
-  BufferId c{};
-  BufferId start{};
-  BufferId residual{};
-};
-
-void Spread(const Call& call, const float* start, float* c) {
-  const Product& p = call.plan.product;
-  for (std::int64_t row = 0; row < p.m; ++row) {
-    const float* const from = start + row * call.plan.start_row;
-    for (std::int64_t i = 0; i < p.n; ++i) c[row * p.n + i] = from[i * call.plan.start_column];
-  }
-}
-
-void Run(const Call& call, const StepContext& context) {
-  const auto at = [&](BufferId id) { return reinterpret_cast<float*>(context.At(id)); };
-  const Plan& plan = call.plan;
-  const Product& p = plan.product;
-  float* const c = at(call.c);
-  UseThreads(call.threads);
-  if (plan.start != kNoValue) Spread(call, at(call.start), c);
-  for (const Offsets& part : plan.parts) {
-    call.library->multiply(p, call.threads, at(call.a) + part.a, at(call.b) + part.b, c + part.c);
-  }
-  if (plan.closing.empty()) return;
-  const float* const residual = plan.closing.residual ? at(call.residual) : nullptr;
-  const std::int64_t rows = static_cast<std::int64_t>(plan.parts.size()) * p.m;
-  ParallelFor(call.threads, rows, [&](std::int64_t begin, std::int64_t end) {
-    CloseRows(plan.closing, residual, p.n, begin, end, c);
-  });
-}
-
 class BlasTarget final : public Target {
  public:
   explicit BlasTarget(const Library& library)
-      : library_(&library), facts_{.name = "blas", .device = "cpu", .version = library.version} {}
+      : library_(&library),
+        isa_(DetectIsa()),
+        facts_{.name = "blas",
+               .device = "cpu",
+               .version = library.version + ", kernels 1 " + ToString(isa_)} {}
 
  private:
   [[nodiscard]] const TargetFacts& DoFacts() const noexcept override { return facts_; }
   [[nodiscard]] bool DoWantsFusedOps() const override { return true; }
   [[nodiscard]] bool DoSupports(const Graph& graph, NodeId id) const override {
-    return PlanNode(graph, id, *library_).has_value();
+    return PlanOf(graph, id).has_value() || (Follows(graph, id, kFarthest) && Computes(graph, id));
   }
-  [[nodiscard]] std::optional<Failure> DoGraphToRuntime(const Region& region,
-                                                        const TargetOptions& options,
-                                                        ExecutableBuilder& builder) const override;
+  [[nodiscard]] Result<kernel::Program> DoGraphToKernel(
+      const Region& region, const TargetOptions& options) const override;
+  [[nodiscard]] Result<std::shared_ptr<const kernel::Module>> DoKernelToRuntime(
+      std::span<const kernel::KernelFunc> funcs) const override {
+    return BuildModule(funcs, isa_, BuildOptionsFrom(std::getenv), [this](std::string_view name) {
+      return name == kernel::kSgemm ? library_->sgemm : nullptr;
+    });
+  }
+
+  /// So many elementwise nodes behind a product are looked at.
+  static constexpr int kFarthest = 4;
+  [[nodiscard]] std::optional<Plan> PlanOf(const Graph& graph, NodeId id) const {
+    return PlanNode(graph, id, library_->transposes);
+  }
+  [[nodiscard]] bool Follows(const Graph& graph, NodeId id, int farthest) const;
+  [[nodiscard]] bool Computes(const Graph& graph, NodeId id) const;
 
   const Library* library_;
+  Isa isa_;
   TargetFacts facts_;
 };
 
-/// The constant B, given as [n,k], as [k,n].
-BufferId PackB(const Graph& graph, const Plan& plan, ExecutableBuilder& builder) {
-  const TensorPtr given = graph.constant(plan.b);
-  const auto from = given->Values<float>();
-  auto packed = std::make_shared<Tensor>(DType::kF32, Dims{plan.product.k, plan.product.n});
-  const auto to = packed->MutableValues<float>();
-  const auto n = static_cast<std::size_t>(plan.product.n);
-  const auto k = static_cast<std::size_t>(plan.product.k);
-  for (std::size_t i = 0; i < n; ++i) {
-    for (std::size_t j = 0; j < k; ++j) to[j * n + i] = from[i * k + j];
-  }
-  return builder.AddConstant(packed, packed->Raw().data(), packed->bytes());
+bool IsDenseF32(const Graph& graph, ValueId value) {
+  if (value == kNoValue) return true;
+  const ValueType& type = graph.type(value);
+  return type.dtype == DType::kF32 && type.container == Container::kTensor && type.shape &&
+         StaticDims(*type.shape);
 }
 
-std::optional<Failure> BlasTarget::DoGraphToRuntime(const Region& region,
-                                                    const TargetOptions& options,
-                                                    ExecutableBuilder& builder) const {
-  for (const NodeId id : region.nodes) {
-    const Node& node = region.graph->node(id);
-    std::optional<Plan> plan = PlanNode(*region.graph, id, *library_);
-    Check(plan.has_value(), "the nodes of a region are supported");
-    auto call = std::make_shared<Call>();
-    call->plan = *std::move(plan);
-    call->library = library_;
-    call->threads = options.threads;
-    Step step{.name = node.name,
-              .target = "blas",
-              .nodes = {node.name},
-              .precision = "f32",
-              .reads = {},
-              .writes = {},
-              .run = {}};
-    const auto read = [&](ValueId value) {
-      const BufferId buffer = builder.BufferOf(value);
-      if (region.graph->constant(value) == nullptr) step.reads.push_back(buffer);
-      return buffer;
-    };
-    call->a = read(call->plan.a);
-    call->b = call->plan.b_packed ? PackB(*region.graph, call->plan, builder) : read(call->plan.b);
-    if (call->plan.start != kNoValue) call->start = read(call->plan.start);
-    if (call->plan.residual != kNoValue) call->residual = read(call->plan.residual);
-    call->c = builder.BufferOf(call->plan.c);
-    step.writes = {call->c};
-    step.run = [call](const StepContext& context) { Run(*call, context); };
-    builder.AddStep(std::move(step));
+/// Whether the node is elementwise and reads a product, maybe through others such.
+bool BlasTarget::Follows(const Graph& graph, NodeId id, int farthest) const {
+  if (farthest == 0 || !native::IsElementwise(graph, id)) return false;
+  const Node& node = graph.node(id);
+  return std::any_of(node.inputs.begin(), node.inputs.end(), [&](ValueId input) {
+    const NodeId producer = input == kNoValue ? kNoNode : graph.producer(input);
+    return producer != kNoNode &&
+           (PlanOf(graph, producer) || Follows(graph, producer, farthest - 1));
+  });
+}
+
+/// Whether an elementwise node of f32 is computed where it does not join a product, too.
+bool BlasTarget::Computes(const Graph& graph, NodeId id) const {
+  const Node& node = graph.node(id);
+  const auto fits = [&](ValueId value) { return IsDenseF32(graph, value); };
+  if (!node.captures.empty() || !std::all_of(node.inputs.begin(), node.inputs.end(), fits) ||
+      !std::all_of(node.outputs.begin(), node.outputs.end(), fits)) {
+    return false;
   }
-  return std::nullopt;
+  native::Lowering lowering(graph, std::vector{id}, native::UnitOf(isa_), true);
+  return native::LowerElementwise(lowering, {.anchor = id, .followers = {}});
+}
+
+Result<kernel::Program> BlasTarget::DoGraphToKernel(const Region& region,
+                                                    const TargetOptions& options) const {
+  const Graph& graph = *region.graph;
+  native::Lowering lowering(graph, region.nodes, native::UnitOf(isa_), false);
+  for (const native::Group& group : native::MakeGroups(lowering, region.nodes)) {
+    if (const std::optional<Plan> plan = PlanOf(graph, group.anchor)) {
+      LowerProduct(lowering, group, *plan, options.threads);
+      continue;
+    }
+    // Dense, as products want what they read.
+    (void)lowering.Where(ResultOf(graph, group));
+    Check(native::LowerElementwise(lowering, group), "what is supported alone is supported here");
+  }
+  return std::move(lowering).Take();
 }
 
 std::unique_ptr<Target> MakeBlasTarget(const BlasOptions& options) {

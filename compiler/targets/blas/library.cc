@@ -7,6 +7,7 @@
 #include <dlfcn.h>
 
 #include "compiler/base/error.h"
+#include "compiler/runtime/threads.h"
 #include "compiler/targets/blas/xsmm.h"
 
 namespace msc::blas {
@@ -20,7 +21,7 @@ using Sgemm = void (*)(int order, int transpose_a, int transpose_b, int m, int n
                        float alpha, const float* a, int lda, const float* b, int ldb, float beta,
                        float* c, int ldc);
 
-// A loaded library with what it calls. A struct a library, so that multiply needs no look-up.
+// A loaded library with what it calls. A struct a library, so that a product needs no look-up.
 template <class Tag>
 struct Entry {
   static inline Sgemm sgemm = nullptr;
@@ -31,7 +32,10 @@ struct Entry {
   static inline std::shared_mutex products;
   static inline int count = 0;  // guarded by the door
 
-  static void Multiply(const Product& p, int threads, const float* a, const float* b, float* c) {
+  static void Multiply(char* const* addresses, const long* integers) {  // NOLINT(*-runtime-int)
+    const kernel::Sgemm p = kernel::ToSgemm(integers);
+    const auto threads = static_cast<int>(p.threads);
+    UseThreads(threads);
     std::unique_lock at_door(door);
     if (count != threads) {
       const std::unique_lock alone(products);
@@ -40,15 +44,15 @@ struct Entry {
     }
     const std::shared_lock beside(products);
     at_door.unlock();
-    Call(p, a, b, c);
+    Call(p, addresses);
   }
 
-  static void Call(const Product& p, const float* a, const float* b, float* c) {
-    const auto m = static_cast<int>(p.m);
-    const auto n = static_cast<int>(p.n);
-    const auto k = static_cast<int>(p.k);
-    sgemm(kRowMajor, p.transpose_a ? kTransposed : kAsIs, p.transpose_b ? kTransposed : kAsIs, m, n,
-          k, p.alpha, a, p.transpose_a ? m : k, b, p.transpose_b ? k : n, p.beta, c, n);
+  static void Call(const kernel::Sgemm& p, char* const* addresses) {
+    sgemm(kRowMajor, p.transpose_a ? kTransposed : kAsIs, p.transpose_b ? kTransposed : kAsIs,
+          static_cast<int>(p.m), static_cast<int>(p.n), static_cast<int>(p.k), 1.0F,
+          reinterpret_cast<const float*>(addresses[0]), static_cast<int>(p.lda),
+          reinterpret_cast<const float*>(addresses[1]), static_cast<int>(p.ldb), 0.0F,
+          reinterpret_cast<float*>(addresses[2]), static_cast<int>(p.ldc));
   }
 };
 
@@ -96,7 +100,7 @@ Library LoadOpenBlas() {
   const std::string words = config();  // "OpenBLAS 0.3.21 DYNAMIC_ARCH ..."
   const std::size_t end = words.find(' ', words.find(' ') + 1);
   Entry<OpenBlas>::set_threads = Symbol<void (*)(int)>(handle, kName, "openblas_set_num_threads");
-  return {.version = words.substr(0, end) + " " + core(), .multiply = Entry<OpenBlas>::Multiply};
+  return {.version = words.substr(0, end) + " " + core(), .sgemm = Entry<OpenBlas>::Multiply};
 }
 
 void (*blis_set_threads)(std::int64_t) = nullptr;
@@ -115,7 +119,7 @@ Library LoadBlis() {
   const auto arch = Symbol<int (*)()>(handle, kName, "bli_arch_query_id");
   const auto name = Symbol<const char* (*)(int)>(handle, kName, "bli_arch_string");
   return {.version = std::string("BLIS ") + version() + " " + name(arch()),
-          .multiply = Entry<Blis>::Multiply};
+          .sgemm = Entry<Blis>::Multiply};
 }
 
 }  // namespace

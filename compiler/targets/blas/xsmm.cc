@@ -20,11 +20,11 @@ constexpr std::int64_t kDepth = 256;
 
 using Kernel = libxsmm_smmfunction;
 
-Kernel Dispatch(const Product& p, std::int64_t rows, std::int64_t columns, std::int64_t depth,
+Kernel Dispatch(const kernel::Sgemm& p, std::int64_t rows, std::int64_t columns, std::int64_t depth,
                 float beta) {
-  const auto lda = static_cast<libxsmm_blasint>(p.n);
-  const auto ldb = static_cast<libxsmm_blasint>(p.k);
-  const auto ldc = static_cast<libxsmm_blasint>(p.n);
+  const auto lda = static_cast<libxsmm_blasint>(p.ldb);
+  const auto ldb = static_cast<libxsmm_blasint>(p.lda);
+  const auto ldc = static_cast<libxsmm_blasint>(p.ldc);
   const float alpha = 1.0F;
   const int flags = LIBXSMM_GEMM_FLAG_NONE;
   const int prefetch = LIBXSMM_PREFETCH_NONE;
@@ -34,16 +34,16 @@ Kernel Dispatch(const Product& p, std::int64_t rows, std::int64_t columns, std::
 }
 
 /// The kernels of one product: whole tiles and what is left at the ends; the first part of k, which
-/// writes as beta says, and later ones, which add.
+/// writes, and later ones, which add.
 class Kernels {
  public:
-  explicit Kernels(const Product& p) : p_(p) {
+  explicit Kernels(const kernel::Sgemm& p) : p_(p) {
     for (std::size_t i = 0; i < made_.size(); ++i) {
       const std::int64_t rows = Side(p.m, kRows, (i & 1U) != 0);
       const std::int64_t columns = Side(p.n, kColumns, (i & 2U) != 0);
       const std::int64_t depth = Side(p.k, kDepth, (i & 4U) != 0);
       if (rows == 0 || columns == 0 || depth == 0) continue;
-      made_.at(i) = Dispatch(p, rows, columns, depth, (i & 8U) != 0 ? 1.0F : p.beta);
+      made_.at(i) = Dispatch(p, rows, columns, depth, (i & 8U) != 0 ? 1.0F : 0.0F);
       Check(made_.at(i) != nullptr, "libxsmm makes every kernel once it makes one");
     }
   }
@@ -53,7 +53,7 @@ class Kernels {
       const std::size_t kind = (row + kRows > p_.m ? 1U : 0U) |
                                (column + kColumns > p_.n ? 2U : 0U) |
                                (k + kDepth > p_.k ? 4U : 0U) | (k > 0 ? 8U : 0U);
-      made_[kind](b + k * p_.n + column, a + row * p_.k + k, c + row * p_.n + column);
+      made_[kind](b + k * p_.ldb + column, a + row * p_.lda + k, c + row * p_.ldc + column);
     }
   }
 
@@ -64,20 +64,25 @@ class Kernels {
     return size >= tile ? tile : 0;
   }
 
-  Product p_;
+  kernel::Sgemm p_;
   std::array<Kernel, 16> made_{};
 };
 
-void Multiply(const Product& p, int threads, const float* a, const float* b, float* c) {
+void Multiply(char* const* addresses, const long* integers) {  // NOLINT(google-runtime-int)
+  const kernel::Sgemm p = kernel::ToSgemm(integers);
+  const auto* const a = reinterpret_cast<const float*>(addresses[0]);
+  const auto* const b = reinterpret_cast<const float*>(addresses[1]);
+  auto* const c = reinterpret_cast<float*>(addresses[2]);
   const Kernels kernels(p);
   const std::int64_t down = (p.m + kRows - 1) / kRows;
   const std::int64_t across = (p.n + kColumns - 1) / kColumns;
-  ParallelFor(threads, down * across, [&](std::int64_t begin, std::int64_t end) {
-    for (; begin < end; ++begin) {
-      // Down a column of tiles first: its part of B is used again.
-      kernels.Tile(a, b, c, begin % down * kRows, begin / down * kColumns);
-    }
-  });
+  ParallelFor(static_cast<int>(p.threads), down * across,
+              [&](std::int64_t begin, std::int64_t end) {
+                for (; begin < end; ++begin) {
+                  // Down a column of tiles first: its part of B is used again.
+                  kernels.Tile(a, b, c, begin % down * kRows, begin / down * kColumns);
+                }
+              });
 }
 
 }  // namespace
@@ -85,13 +90,14 @@ void Multiply(const Product& p, int threads, const float* a, const float* b, flo
 const Library& LoadXsmm() {
   static const Library library = [] {
     libxsmm_init();
-    if (Dispatch({.m = 8, .n = 8, .k = 8}, 8, 8, 8, 0.0F) == nullptr) {
+    const kernel::Sgemm some{.m = 8, .n = 8, .k = 8, .lda = 8, .ldb = 8, .ldc = 8};
+    if (Dispatch(some, 8, 8, 8, 0.0F) == nullptr) {
       throw UserError("libxsmm makes no code for this CPU");
     }
     return Library{
         .version = std::string("libxsmm ") + LIBXSMM_VERSION + " " + libxsmm_get_target_arch(),
-        .multiply = Multiply,
-        .general = false};
+        .sgemm = Multiply,
+        .transposes = false};
   }();
   return library;
 }

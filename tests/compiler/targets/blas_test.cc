@@ -1,7 +1,10 @@
 #include "compiler/targets/blas/blas.h"
 
+#include <array>
 #include <sstream>
 #include <string>
+#include <utility>
+#include <variant>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -9,10 +12,27 @@
 #include "compiler/base/error.h"
 #include "compiler/base/rng.h"
 #include "compiler/ir/text.h"
+#include "compiler/kernel/call.h"
 #include "compiler/ops/op.h"
+#include "tests/compiler/targets/native/interpreted.h"
 
 namespace msc {
 namespace {
+
+/// A graph with random inputs.
+struct Case {
+  explicit Case(const std::string& text) : graph(ParseGraph(text)) {
+    InferTypes(graph);
+    Rng rng(1);
+    for (const ValueId id : graph.inputs()) {
+      Tensor& tensor =
+          inputs.emplace_back(DType::kF32, StaticDims(graph.type(id).shape.value()).value());
+      for (float& x : tensor.MutableValues<float>()) x = static_cast<float>(rng.Normal());
+    }
+  }
+  Graph graph;
+  std::vector<Tensor> inputs;
+};
 
 /// By library; a test skips where it is not installed.
 class Blas : public testing::TestWithParam<std::string> {
@@ -27,21 +47,15 @@ class Blas : public testing::TestWithParam<std::string> {
   }
 
   void ExpectSameAsInterpreted(const std::string& text, int threads) {
-    Graph graph = ParseGraph(text);
-    InferTypes(graph);
-    Rng rng(1);
-    std::vector<Tensor> inputs;
-    for (const ValueId id : graph.inputs()) {
-      Tensor& tensor =
-          inputs.emplace_back(DType::kF32, StaticDims(graph.type(id).shape.value()).value());
-      for (float& x : tensor.MutableValues<float>()) x = static_cast<float>(rng.Normal());
-    }
-    for (const NodeId id : graph.order()) ASSERT_TRUE(target_->Supports(graph, id));
-    ExecutableBuilder builder(graph);
-    const Region region{.graph = &graph, .nodes = graph.order()};
+    const Case made(text);
+    for (const NodeId id : made.graph.order()) ASSERT_TRUE(target_->Supports(made.graph, id));
+    ExecutableBuilder builder(made.graph);
+    const Region region{.graph = &made.graph, .nodes = made.graph.order()};
     ASSERT_FALSE(target_->GraphToRuntime(region, {.threads = threads}, builder).has_value());
-    const std::vector<Tensor> outputs = std::move(builder).Build().Run(inputs);
-    const std::vector<Tensor> expected = Interpret(graph, inputs);
+    ExpectNear(std::move(builder).Build().Run(made.inputs), Interpret(made.graph, made.inputs));
+  }
+
+  static void ExpectNear(const std::vector<Tensor>& outputs, const std::vector<Tensor>& expected) {
     const auto got = outputs.at(0).Values<float>();
     const auto want = expected.at(0).Values<float>();
     ASSERT_EQ(got.size(), want.size());
@@ -120,6 +134,151 @@ TEST_P(Blas, ClosesByEveryActivation) {
                                 activation + "\"}\n  output %y\n}",
                             1);
   }
+}
+
+TEST_P(Blas, ScalesGemmAndAddsWhatIsStretched) {
+  for (const std::string c : {"6,8", "6,1", "1,8", "8", "1"}) {
+    SCOPED_TRACE(c);
+    const std::string text =
+        "graph g {\n  input %a : f32[6,5]\n  const %b : f32[8,5] = random 1\n"
+        "  input %c : f32[" +
+        c +
+        "]\n"
+        "  %y = Gemm(%a, %b, %c) {alpha = 0.5, beta = -2.0, transB = 1}\n"
+        "  %z = Relu(%y)\n  output %z\n}";
+    for (const int threads : {1, 2}) ExpectSameAsInterpreted(text, threads);
+  }
+  ExpectSameAsInterpreted(R"(graph g {
+  input %a : f32[6,5]
+  input %b : f32[5,8]
+  %y = Gemm(%a, %b) {alpha = 3.0}
+  output %y
+})",
+                          1);
+}
+
+// Products of a batch of two axes, one matrix for several of them on either side, and a chain
+// behind them whose operands are stretched.
+constexpr const char* kScores = R"(graph g {
+  input %a : f32[2,3,5,7]
+  input %b : f32[3,7,6]
+  input %mask : f32[2,1,1,6]
+  input %scale : f32[1]
+  input %r : f32[2,3,5,6]
+  %y = MatMul(%a, %b)
+  %s = Mul(%y, %scale)
+  %m = Add(%s, %mask)
+  %t = Sigmoid(%m)
+  %z = Add(%r, %t)
+  output %z
+})";
+
+TEST_P(Blas, MultipliesBatchesAndWhatFollowsThem) {
+  // One after another, a product for every thread, and all threads for each product.
+  for (const int threads : {1, 2, 3, 4, 8}) {
+    SCOPED_TRACE(threads);
+    ExpectSameAsInterpreted(kScores, threads);
+  }
+  ExpectSameAsInterpreted(R"(graph g {
+  input %a : f32[4,5]
+  input %b : f32[2,1,5,3]
+  %y = MatMul(%a, %b)
+  %z = Exp(%y)
+  output %z
+})",
+                          2);
+}
+
+TEST_P(Blas, ClosesImagesByWhatIsStretchedOverThem) {
+  for (const int threads : {1, 3}) {
+    ExpectSameAsInterpreted(R"(graph g {
+  input %x : f32[2,4,3,5]
+  const %w : f32[6,2,1,1] = random 1
+  const %b : f32[6] = random 2
+  input %gate : f32[2,6,1,1]
+  input %row : f32[3,1]
+  input %r : f32[2,6,3,5]
+  %y = Conv(%x, %w, %b) {group = 2, kernel_shape = [1, 1]}
+  %g = Mul(%y, %gate)
+  %s = Mul(%g, %row)
+  %z = Add(%s, %r)
+  output %z
+})",
+                            threads);
+  }
+}
+
+/// Calls in a body, those in loops too.
+std::size_t Calls(const std::vector<kernel::Stmt>& body) {
+  std::size_t count = 0;
+  for (const kernel::Stmt& stmt : body) {
+    if (std::holds_alternative<kernel::Call>(stmt.node)) ++count;
+    if (const auto* loop = std::get_if<kernel::For>(&stmt.node)) count += Calls(loop->body);
+  }
+  return count;
+}
+
+/// C = op(A) * op(B).
+void Multiply(char* const* addresses, const long* integers) {  // NOLINT(google-runtime-int)
+  const kernel::Sgemm p = kernel::ToSgemm(integers);
+  const auto* const a = reinterpret_cast<const float*>(addresses[0]);
+  const auto* const b = reinterpret_cast<const float*>(addresses[1]);
+  auto* const c = reinterpret_cast<float*>(addresses[2]);
+  for (std::int64_t row = 0; row < p.m; ++row) {
+    for (std::int64_t column = 0; column < p.n; ++column) {
+      double sum = 0;
+      for (std::int64_t k = 0; k < p.k; ++k) {
+        sum += static_cast<double>(p.transpose_a ? a[k * p.lda + row] : a[row * p.lda + k]) *
+               static_cast<double>(p.transpose_b ? b[column * p.ldb + k] : b[k * p.ldb + column]);
+      }
+      c[row * p.ldc + column] = static_cast<float>(sum);
+    }
+  }
+}
+
+TEST_P(Blas, MakesKernelsThatCallTheLibrary) {
+  const Case made(kScores);
+  const Region region{.graph = &made.graph, .nodes = made.graph.order()};
+  // Where threads cannot share the products evenly the library has them, and the rows are closed by
+  // a kernel of their own.
+  for (const auto& [threads, kernels] : {std::pair{1, 1}, {2, 1}, {4, 2}}) {
+    SCOPED_TRACE(threads);
+    const Result<kernel::Program> made_of = target_->GraphToKernel(region, {.threads = threads});
+    ASSERT_TRUE(made_of.ok());
+    const kernel::Program& program = made_of.value();
+    ASSERT_EQ(program.calls.size(), static_cast<std::size_t>(kernels));
+    EXPECT_EQ(Calls(program.funcs[0].body), 1U);
+    EXPECT_EQ(program.funcs[0].parallel_extent(), kernels == 1 ? 6 : 1);
+    EXPECT_EQ(program.funcs.back().parallel_extent(), kernels == 1 ? 6 : 30);
+    const std::array<kernel::LibraryFunction, 1> table = {Multiply};
+    ExpectNear(native::Interpreted(program, made.graph, made.inputs, table),
+               Interpret(made.graph, made.inputs));
+  }
+}
+
+TEST_P(Blas, ComputesElementwiseNodesBehindProductsAlone) {
+  const Case made(R"(graph g {
+  input %a : f32[3,4]
+  input %b : f32[4,5]
+  input %c : f32[3,5]
+  %early = Relu(%c)
+  %y = MatMul(%a, %b)
+  %s = Sigmoid(%y)
+  %t = Tanh(%y)
+  %u = Add(%s, %t)
+  output %u
+})");
+  std::vector<NodeId> nodes;
+  for (const NodeId id : made.graph.order()) {
+    const bool early = made.graph.node(id).Is("Relu");
+    EXPECT_EQ(target_->Supports(made.graph, id), !early) << made.graph.node(id).op;
+    if (!early) nodes.push_back(id);
+  }
+  // Read twice, the product is followed by nothing in its own kernel.
+  ExecutableBuilder builder(made.graph);
+  const Region region{.graph = &made.graph, .nodes = nodes};
+  ASSERT_FALSE(target_->GraphToRuntime(region, {.threads = 2}, builder).has_value());
+  ExpectNear(std::move(builder).Build().Run(made.inputs), Interpret(made.graph, made.inputs));
 }
 
 INSTANTIATE_TEST_SUITE_P(Libraries, Blas, testing::Values("openblas", "blis", "xsmm"),
