@@ -1,7 +1,9 @@
 #include "cost/partition/source.h"
 
+#include <algorithm>
 #include <utility>
 
+#include "compiler/base/error.h"
 #include "compiler/ir/extract.h"
 #include "compiler/passes/narrowing.h"
 #include "compiler/pipeline/images.h"
@@ -19,27 +21,96 @@ std::set<std::string> AddedTo(const Graph& graph, const Graph& plain) {
   return added;
 }
 
+/// Some nodes, and all that decides how they are cut out: the nodes that make and read what crosses
+/// their boundary, those that store values in fewer bits there, and who reads these.
+class Surroundings {
+ public:
+  explicit Surroundings(const Graph& graph) : graph_(graph) {}
+
+  void Add(NodeId id) {
+    near_.insert(id);
+    const Node& node = graph_.node(id);
+    for (const auto* values : {&node.inputs, &node.outputs}) {
+      for (const ValueId value : *values) {
+        if (value != kNoValue && !graph_.constant(value)) AddReaders(AddSource(value));
+      }
+    }
+  }
+  [[nodiscard]] const std::set<NodeId>& near() const { return near_; }
+
+ private:
+  [[nodiscard]] bool Stores(NodeId id) const {
+    return ReadNarrowing(graph_, id).has_value() || ReadWidening(graph_, id).has_value();
+  }
+
+  /// The value that `value` is another form of.
+  ValueId AddSource(ValueId value) {
+    NodeId producer = graph_.producer(value);
+    while (producer != kNoNode) {
+      near_.insert(producer);
+      if (!Stores(producer)) break;
+      value = graph_.node(producer).inputs.front();
+      producer = graph_.producer(value);
+    }
+    return value;
+  }
+
+  void AddReaders(ValueId value) {
+    if (!seen_.insert(value).second) return;
+    for (const Use& use : graph_.uses(value)) {
+      near_.insert(use.node);
+      if (Stores(use.node)) AddReaders(graph_.node(use.node).outputs.front());
+    }
+  }
+
+  const Graph& graph_;
+  std::set<NodeId> near_;
+  std::set<ValueId> seen_;
+};
+
 }  // namespace
 
 RegionSource::RegionSource(const Graph& canonical, const Strategy& strategy,
                            const CompileOptions& options)
     : graph_(BindSizes(ApplyStrategy(canonical, strategy), options)),
-      added_(AddedTo(graph_, BindSizes(canonical, options))) {}
+      added_(AddedTo(graph_, BindSizes(canonical, options))) {
+  FindPlaces();
+}
 
 RegionSource::RegionSource(Graph graph, std::set<std::string> added)
-    : graph_(std::move(graph)), added_(std::move(added)) {}
+    : graph_(std::move(graph)), added_(std::move(added)) {
+  FindPlaces();
+}
+
+void RegionSource::FindPlaces() {
+  std::size_t place = 0;
+  for (const NodeId id : graph_.order()) places_[id] = place++;
+}
+
+Graph RegionSource::Around(std::span<const std::string> nodes) const {
+  Surroundings around(graph_);
+  for (const std::string& name : nodes) {
+    const NodeId id = graph_.FindNode(name);
+    if (id == kNoNode) throw UserError("the graph has no node '" + name + "' to cut out");
+    around.Add(id);
+  }
+  std::vector<NodeId> order(around.near().begin(), around.near().end());
+  std::sort(order.begin(), order.end(),
+            [&](NodeId a, NodeId b) { return places_.at(a) < places_.at(b); });
+  return Extract(graph_, order).graph;
+}
 
 Graph RegionSource::Cut(std::span<const std::string> nodes, bool channels_last) const {
   constexpr std::size_t kInside = 0;
   constexpr std::size_t kOutside = 1;
   constexpr std::size_t kFirstSingle = 2;
+  Graph graph = Around(nodes);
   std::map<std::string, std::size_t> named;
-  for (const NodeId id : graph_.order()) {
-    const std::string& name = graph_.node(id).name;
+  for (const NodeId id : graph.order()) {
+    const std::string& name = graph.node(id).name;
     if (!added_.contains(name)) named[name] = kOutside;
   }
   for (const std::string& name : nodes) named[name] = kInside;
-  Graph graph = graph_;
   const RegionIds regions = AssignRegions(named, kFirstSingle, graph);
   std::vector<NodeId> inside;
   for (const NodeId id : graph.order()) {

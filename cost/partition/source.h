@@ -36,8 +36,14 @@ class RegionSource {
   [[nodiscard]] const ValueType* ExchangedImage(const std::string& value) const;
 
  private:
+  void FindPlaces();
+  /// A part of the graph that is cut around `nodes` as the whole is. Models have thousands of
+  /// regions, each of a few nodes: to copy all of a model for each takes the square of its size.
+  [[nodiscard]] Graph Around(std::span<const std::string> nodes) const;
+
   Graph graph_;
   std::set<std::string> added_;
+  std::map<NodeId, std::size_t> places_;  ///< in the graph's order
 };
 
 }  // namespace msc::cost

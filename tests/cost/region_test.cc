@@ -3,6 +3,7 @@
 #include <iterator>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -10,16 +11,23 @@
 
 #include "compiler/base/error.h"
 #include "compiler/base/file.h"
+#include "compiler/base/rng.h"
 #include "compiler/compress/quantize/quantize.h"
+#include "compiler/ir/extract.h"
 #include "compiler/ir/serialize.h"
 #include "compiler/ir/text.h"
 #include "compiler/ops/op.h"
+#include "compiler/passes/passes.h"
 #include "compiler/pipeline/compile.h"
+#include "compiler/pipeline/images.h"
+#include "compiler/pipeline/regions.h"
 #include "compiler/runtime/threads.h"
 #include "compiler/targets/register.h"
 #include "cost/partition/plan_times.h"
 #include "cost/partition/region_costs.h"
 #include "cost/partition/region_kernels.h"
+#include "tests/support/pipeline.h"
+#include "tests/support/random_model.h"
 
 namespace msc::cost {
 namespace {
@@ -321,6 +329,74 @@ TEST(Structure, KnowsScalesByWhichAreEqual) {
   EXPECT_NE(hash(1e-40F, 0.5F), hash(0.25F, 0.5F)) << "refused by some";
   const std::string also_added = "%z = Add(%x, %a) @add\noutput %z";
   EXPECT_NE(hash(0.25F, 0.5F, also_added), hash(0.125F, 0.5F, also_added)) << "not only a scale";
+}
+
+/// Layers in precisions drawn by lot.
+Strategy Narrowed(const Graph& canonical, std::uint64_t seed) {
+  Rng rng(seed);
+  Strategy strategy;
+  std::vector<Tensor> inputs;
+  for (const ValueId input : canonical.inputs()) {
+    inputs.push_back(RandomTensor(*StaticDims(*canonical.type(input).shape), seed));
+  }
+  Calibrator calibrator(canonical);
+  const std::set<std::string> wanted(calibrator.tensors().begin(), calibrator.tensors().end());
+  (void)Interpret(canonical, inputs, [&](ValueId value, const Tensor& tensor) {
+    const std::string& name = canonical.value(value).name;
+    if (wanted.contains(name)) calibrator.Observe(name, tensor.Values<float>());
+  });
+  strategy.quantize.activations = calibrator.Scales({.method = "minmax"});
+  for (const QuantizableLayer& layer : FindQuantizableLayers(canonical)) {
+    strategy.quantize.layers[layer.name] = Name(layer.allowed[rng.Below(layer.allowed.size())]);
+  }
+  return strategy;
+}
+
+/// What Cut gives, by the definition of regions: all other nodes are in others.
+Graph CutOfTheWhole(const RegionSource& source, const std::vector<std::string>& nodes,
+                    bool channels_last) {
+  Graph graph = source.graph();
+  std::map<std::string, std::size_t> named;
+  for (const NodeId id : graph.order()) {
+    const std::string& name = graph.node(id).name;
+    if (!source.added().contains(name)) named[name] = 1;
+  }
+  for (const std::string& name : nodes) named[name] = 0;
+  const RegionIds regions = AssignRegions(named, 2, graph);
+  std::vector<NodeId> inside;
+  for (const NodeId id : graph.order()) {
+    if (regions.at(id) == 0) inside.push_back(id);
+  }
+  const Extracted part = Extract(graph, inside);
+  return channels_last ? WithImagesChannelsLast(part, graph) : part.graph;
+}
+
+TEST(Source, CutsAsTheWholeGraphIsCut) {
+  int narrow = 0;  // cuts with nodes that the strategy added
+  for (std::uint64_t seed = 0; seed < 60; ++seed) {
+    Graph canonical = RandomModel(seed);
+    Canonicalize(canonical);
+    const RegionSource source(canonical, Narrowed(canonical, seed), {});
+    std::vector<std::string> order;
+    for (const NodeId id : canonical.order()) order.push_back(canonical.node(id).name);
+    Rng rng(seed);
+    for (int i = 0; i < 10; ++i) {
+      const std::size_t first = rng.Below(order.size());
+      const std::size_t count = 1 + rng.Below(std::min<std::size_t>(4, order.size() - first));
+      const std::vector<std::string> nodes(
+          order.begin() + static_cast<std::ptrdiff_t>(first),
+          order.begin() + static_cast<std::ptrdiff_t>(first + count));
+      for (const bool channels_last : {false, true}) {
+        const Graph part = source.Cut(nodes, channels_last);
+        const Graph wanted = CutOfTheWhole(source, nodes, channels_last);
+        ASSERT_EQ(StructureHash(part), StructureHash(wanted))
+            << "seed " << seed << " from " << nodes.front() << "\n"
+            << Print(part) << Print(wanted);
+        narrow += part.order().size() > nodes.size() ? 1 : 0;
+      }
+    }
+  }
+  EXPECT_GT(narrow, 100);
 }
 
 TEST(Source, CutsRegionsWithWhatTheStrategyAdded) {
