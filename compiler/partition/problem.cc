@@ -1,7 +1,9 @@
 #include "compiler/partition/problem.h"
 
 #include <algorithm>
+#include <map>
 #include <set>
+#include <string>
 #include <utility>
 
 #include "compiler/base/error.h"
@@ -54,6 +56,16 @@ Result<std::vector<std::size_t>> Owners(const CoverProblem& problem,
   return owner;
 }
 
+bool Contains(const std::vector<std::string>& targets, const std::string& target) {
+  return std::find(targets.begin(), targets.end(), target) != targets.end();
+}
+
+std::string Joined(const std::vector<std::string>& targets) {
+  std::string text;
+  for (const std::string& target : targets) text += (text.empty() ? "" : " or ") + target;
+  return text;
+}
+
 std::optional<Failure> CheckConditions(const CoverProblem& problem,
                                        std::span<const std::uint32_t> chosen) {
   std::int64_t bytes = 0;
@@ -62,18 +74,20 @@ std::optional<Failure> CheckConditions(const CoverProblem& problem,
     const Candidate& candidate = problem.candidates[index];
     bytes += candidate.bytes;
     ++regions[candidate.target];
-    for (const auto& [node, target] : problem.conditions.pins) {
-      if (candidate.nodes.Contains(node) && candidate.target != target) {
-        return Wrong("node '" + problem.flow.node(node).name + "' is pinned to " + target);
+    for (const auto& [node, targets] : problem.conditions.pins) {
+      if (candidate.nodes.Contains(node) && !Contains(targets, candidate.target)) {
+        return Wrong("node '" + problem.flow.node(node).name + "' is pinned to " + Joined(targets));
       }
     }
   }
   if (problem.conditions.max_bytes && bytes > *problem.conditions.max_bytes) {
     return Wrong("the regions hold " + std::to_string(bytes) + " bytes");
   }
-  for (const auto& [target, most] : problem.conditions.max_regions) {
-    if (regions[target] > most) {
-      return Wrong(target + " has " + std::to_string(regions[target]) + " regions");
+  for (const RegionLimit& limit : problem.conditions.max_regions) {
+    std::int64_t count = 0;
+    for (const std::string& target : limit.targets) count += regions[target];
+    if (count > limit.most) {
+      return Wrong(Joined(limit.targets) + " has " + std::to_string(count) + " regions");
     }
   }
   return std::nullopt;
@@ -133,8 +147,15 @@ void CheckProblem(const CoverProblem& problem) {
       CheckLabels(problem, i, candidate.makes, TensorsOut(problem.flow, candidate.nodes));
     }
   }
-  for (const auto& [node, target] : problem.conditions.pins) {
+  for (const auto& [node, targets] : problem.conditions.pins) {
     if (node >= problem.flow.size()) throw UserError("a pin names a node that there is not");
+  }
+  std::set<std::string> limited;
+  for (const RegionLimit& limit : problem.conditions.max_regions) {
+    for (const std::string& target : limit.targets) {
+      if (limited.insert(target).second) continue;
+      throw UserError("the regions of " + target + " are limited twice");
+    }
   }
 }
 

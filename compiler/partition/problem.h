@@ -40,11 +40,18 @@ class ConversionTable {
   std::map<std::tuple<FlowIndex, Label, Label>, double> tensors_;
 };
 
+/// How many regions some targets may have together.
+struct RegionLimit {
+  std::vector<std::string> targets;
+  std::int64_t most = 0;
+};
+
 /// Conditions besides covering every node once. Searches say which of them they can keep.
 struct SideConditions {
-  std::optional<std::int64_t> max_bytes;            ///< of all chosen candidates together
-  std::map<std::string, std::int64_t> max_regions;  ///< by target
-  std::map<FlowIndex, std::string> pins;            ///< node -> target that must compute it
+  std::optional<std::int64_t> max_bytes;  ///< of all chosen candidates together
+  std::vector<RegionLimit> max_regions;   ///< no target is in two of them
+  /// Node -> targets of which one must compute it.
+  std::map<FlowIndex, std::vector<std::string>> pins;
   [[nodiscard]] bool empty() const { return !max_bytes && max_regions.empty() && pins.empty(); }
 };
 

@@ -170,6 +170,11 @@ void SaveStrategy(const Strategy& strategy, const std::string& path) {
 
 Strategy LoadStrategy(const std::string& path) {
   Strategy strategy = StrategyFromJson(ReadFile(path), "'" + path + "'");
+  if (strategy.model_hash.empty() && !strategy.partition.empty()) {
+    throw UserError("'" + path +
+                    "' gives nodes to targets and does not say of which model: it needs the "
+                    "model_hash that `mscgym partition --out` writes");
+  }
   if (!strategy.fit.weights.empty()) LoadFitted(WeightsBeside(path), strategy);
   return strategy;
 }

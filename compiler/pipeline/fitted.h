@@ -47,7 +47,8 @@ void LoadFitted(const std::string& file, Strategy& strategy);
 /// Writes strategy.json and, where it has fitted weights, strategy.weights beside it: `path` with
 /// another ending.
 void SaveStrategy(const Strategy& strategy, const std::string& path);
-/// Reads both. UserError naming the file at fault.
+/// Reads both. UserError naming the file at fault, also where it gives nodes to targets and has no
+/// model_hash.
 [[nodiscard]] Strategy LoadStrategy(const std::string& path);
 
 }  // namespace msc

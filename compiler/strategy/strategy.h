@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -113,13 +114,18 @@ struct FitPlan {
 
 /// Nodes that one target computes, as one piece.
 struct PartitionRegion {
-  std::vector<std::string> nodes;  ///< names, in no particular order
-  std::string target;              ///< a spec: "onednn", "blas:library=xsmm"
+  std::vector<std::string> nodes;     ///< names, in no particular order
+  std::string target;                 ///< a spec: "onednn", "blas:library=xsmm"
+  std::optional<double> micros = {};  ///< what it took where the plan was made; decides nothing
   bool operator==(const PartitionRegion&) const = default;
   template <class Self, class Visit>
   static void Fields(Self& self, Visit& visit) {
     visit("nodes", self.nodes, "node names");
     visit("target", self.target, "who runs them");
+    visit("micros", self.micros,
+          "what they took when the plan was made, in microseconds; decides "
+          "nothing",
+          Within{0, 1e9});
   }
 };
 

@@ -30,7 +30,9 @@ Cost CostFrom(const Result<Outcome>& outcome) {
     return Cost::Invalid(std::string(Name(outcome.failure().kind)) + ": " +
                          outcome.failure().detail);
   }
-  return Cost::Micros(outcome.value().latency.value().median_ns / kNanosPerMicro);
+  const double micros = outcome.value().latency.value().median_ns / kNanosPerMicro;
+  if (!(micros <= Cost::kMaxMicros)) return Cost::Invalid("takes longer than a cost may be");
+  return Cost::Micros(micros);
 }
 
 std::string ProgressText(std::size_t done, std::size_t all, Clock::time_point start) {
@@ -163,16 +165,23 @@ class Study {
     return search;
   }
 
-  /// The whole graph on one target, unless a pin says otherwise.
+  /// The whole graph on one target, unless a condition says otherwise.
   void AddSingle(const std::string& target) {
     for (const auto& [node, pinned] : problem_.conditions.pins) {
-      if (pinned != target) return;
+      if (std::find(pinned.begin(), pinned.end(), target) == pinned.end()) return;
+    }
+    for (const RegionLimit& limit : problem_.conditions.max_regions) {
+      const auto& limited = limit.targets;
+      if (limit.most == 0 && std::find(limited.begin(), limited.end(), target) != limited.end()) {
+        return;
+      }
     }
     TimedPlan plan{.name = target};
     plan.runner.target = target;
     for (const Candidate& candidate : problem_.candidates) {
       if (candidate.target == target && candidate.cost.known() &&
           candidate.nodes.Count() == problem_.flow.size()) {
+        if (candidate.bytes > problem_.conditions.max_bytes.value_or(candidate.bytes)) return;
         plan.predicted_micros = candidate.cost.micros();
       }
     }
@@ -188,6 +197,8 @@ class Study {
           MeasureLazily(problem_, alike, *options_.lazy, Searching(), std::ref(measure));
       if (cover.ok()) {
         result_.lazy = cover.value().statistics;
+        result_.lower_bound = cover.value().lower_bound;
+        result_.gap = cover.value().gap();
       } else if (!Stopped()) {
         throw UserError(cover.failure().detail);
       }
@@ -212,6 +223,10 @@ class Study {
 
   /// What a search finds where boundaries are free, under its name; nothing where it finds none.
   void AddFoundBy(const std::string& search) {
+    const SideConditions& conditions = problem_.conditions;
+    const Search& found = FindSearch(search);
+    if (!conditions.max_regions.empty() && !found.regions) return;
+    if (conditions.max_bytes && !found.memory) return;
     const Clock::time_point start = Clock::now();
     const Result<Cover> cover = FindCover(KnownOnly(), search, Searching());
     result_.seconds.search += SecondsSince(start);
@@ -237,7 +252,10 @@ class Study {
     if (first && !covers.empty()) {
       result_.seconds.solve = seconds;
       result_.statistics = covers.front().statistics;
-      result_.gap = covers.front().gap();
+      if (!options_.lazy) {
+        result_.lower_bound = covers.front().lower_bound;
+        result_.gap = covers.front().gap();
+      }
     }
     for (const Cover& cover : covers) {
       if (AddCover("plan " + std::to_string(next_plan_), cover)) {
@@ -407,6 +425,65 @@ LearnedUse MeasureLearnedCandidates(CoverProblem& problem, RegionCosts& costs,
     }
   }
   return use;
+}
+
+namespace {
+
+/// The target, and itself where it exchanges images channels last.
+std::vector<std::string> InBothLayouts(const CoverProblem& problem, const std::string& target) {
+  std::vector<std::string> specs = {target};
+  const std::string other = ChannelsLastSpec(target);
+  const bool there = std::any_of(problem.candidates.begin(), problem.candidates.end(),
+                                 [&](const Candidate& c) { return c.target == other; });
+  if (there && other != target) specs.push_back(other);
+  return specs;
+}
+
+}  // namespace
+
+void PinNode(CoverProblem& problem, const std::string& node, const std::string& target) {
+  const FlowIndex index = problem.flow.Find(node);
+  if (index == kNoFlow) {
+    throw UserError("there is no node '" + node +
+                    "' in the canonical graph to pin: `mscgym inspect` lists its nodes");
+  }
+  if (problem.conditions.pins.contains(index)) {
+    throw UserError("node '" + node + "' is pinned twice: leave one of the pins out");
+  }
+  const std::vector<std::string> specs = InBothLayouts(problem, target);
+  std::set<std::string> takers;
+  for (const Candidate& candidate : problem.candidates) {
+    if (candidate.nodes.Contains(index)) takers.insert(candidate.target);
+  }
+  const bool takes = std::any_of(specs.begin(), specs.end(),
+                                 [&](const std::string& spec) { return takers.contains(spec); });
+  if (!takes) {
+    std::string text = target + " does not take node '" + node + "' (" +
+                       problem.flow.node(index).op + ") that is pinned to it";
+    std::string separator = "; pin it to ";
+    for (const std::string& taker : takers) text += std::exchange(separator, " or ") + taker;
+    throw UserError(text);
+  }
+  problem.conditions.pins[index] = specs;
+}
+
+void KeepPins(CoverProblem& problem) {
+  const auto pins = std::exchange(problem.conditions.pins, {});
+  std::erase_if(problem.candidates, [&](const Candidate& candidate) {
+    return std::any_of(pins.begin(), pins.end(), [&](const auto& pin) {
+      return candidate.nodes.Contains(pin.first) &&
+             std::find(pin.second.begin(), pin.second.end(), candidate.target) == pin.second.end();
+    });
+  });
+}
+
+void LimitRegions(CoverProblem& problem, const std::string& target, std::int64_t most) {
+  const bool there = std::any_of(problem.candidates.begin(), problem.candidates.end(),
+                                 [&](const Candidate& c) { return c.target == target; });
+  if (!there) {
+    throw UserError("regions of " + target + " are limited, which is none of the targets");
+  }
+  problem.conditions.max_regions.push_back({InBothLayouts(problem, target), most});
 }
 
 std::vector<PartitionRegion> PlanOf(const CoverProblem& problem,

@@ -70,7 +70,11 @@ struct StudyResult {
   LearnedUse learned;          ///< of learned measuring
   CoverStatistics lazy;        ///< of lazy measuring: asked, checked and violated count
   std::size_t distinct = 0;    ///< costs that candidates have: those that are alike have one
-  double gap = 0;              ///< of the first search's cover
+  /// Of the first search's cover, where boundaries are free: what no cover can cost less than, in
+  /// microseconds, and the part that the cover may be above the optimum. Of lazy measuring's where
+  /// that is used: then under the bounds it had, which the costs that nobody asked for may break.
+  double lower_bound = 0;
+  double gap = 0;
   StudySeconds seconds;
   /// When the oldest of the whole plans' times was taken, where one was kept from another study.
   std::string taken;
@@ -100,6 +104,16 @@ LearnedUse MeasureLearnedCandidates(CoverProblem& problem, RegionCosts& costs,
                                           PlanTimes& times, const StudyOptions& options,
                                           const std::function<void(const std::string&)>& progress,
                                           const std::function<bool()>& stop);
+
+/// Who must compute `node`: `target`, with images as it likes. UserError where there is no such
+/// node, where it is pinned already, or where no candidate of that target has it, naming whose do.
+void PinNode(CoverProblem& problem, const std::string& node, const std::string& target);
+
+/// Leaves only candidates that keep the pins, which are conditions no more.
+void KeepPins(CoverProblem& problem);
+
+/// `target` gets `most` regions, with images as it likes. UserError where no candidate is its.
+void LimitRegions(CoverProblem& problem, const std::string& target, std::int64_t most);
 
 /// The chosen candidates as a plan: what Strategy::partition holds.
 [[nodiscard]] std::vector<PartitionRegion> PlanOf(const CoverProblem& problem,

@@ -136,7 +136,7 @@ class PartitionProblem final : public StrategyProblem {
     for (FlowIndex node = 0; node < problem.flow.size(); ++node) {
       const std::string& target =
           decisions_[node + 1].choices.at(static_cast<std::size_t>(assignment.at(node + 1)));
-      problem.conditions.pins[node] = target;
+      problem.conditions.pins[node] = {target};
       regions.push_back({.nodes = {problem.flow.node(node).name}, .target = target});
     }
     if (const Result<Cover> found = FindCover(problem, kExact); found.ok()) {

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <charconv>
 #include <chrono>
 #include <cstdint>
 #include <cstdio>
@@ -45,6 +46,8 @@ struct Options {
   std::string out;
   std::string cache;
   std::vector<std::string> pins;
+  std::vector<std::string> max_regions;
+  std::int64_t max_mb = -1;  ///< none
   std::vector<std::string> compare;
   int threads = 1;
   std::int64_t batch = 1;
@@ -89,13 +92,26 @@ void Pin(const std::vector<std::string>& pins, const std::vector<std::string>& t
            std::find(targets.begin(), targets.end(), pin.substr(at + 1)) == targets.end()) {
       at = pin.rfind('=', at - 1);
     }
-    const FlowIndex node = at == std::string::npos ? kNoFlow : problem.flow.Find(pin.substr(0, at));
-    if (node == kNoFlow) {
+    if (at == std::string::npos) {
       throw UserError("--pin " + pin +
                       ": write NODE=TARGET, a node of the canonical graph and one "
                       "of --targets");
     }
-    problem.conditions.pins[node] = pin.substr(at + 1);
+    cost::PinNode(problem, pin.substr(0, at), pin.substr(at + 1));
+  }
+}
+
+void Limit(const std::vector<std::string>& limits, const TargetRegistry& targets,
+           CoverProblem& problem) {
+  for (const std::string& limit : limits) {
+    const std::size_t at = limit.rfind('=');
+    std::int64_t most = -1;
+    const char* const end = limit.data() + limit.size();
+    if (at == std::string::npos || std::from_chars(limit.data() + at + 1, end, most).ptr != end ||
+        most < 0) {
+      throw UserError("--max-regions " + limit + ": write TARGET=COUNT, such as blas=2");
+    }
+    cost::LimitRegions(problem, targets.Get(limit.substr(0, at)).spec(), most);
   }
 }
 
@@ -146,6 +162,13 @@ void Partition(Options options, AppContext& context) {
   CoverProblem problem = cost::ProposeRegions(BindSizes(graph, setup.compile), source,
                                               options.targets, targets, options.images == "both");
   Pin(options.pins, options.targets, problem);
+  Limit(options.max_regions, targets, problem);
+  if (options.max_mb >= 0) {
+    if (!FindSearch(options.search).memory || options.lazy) {
+      throw UserError("--max-mb needs --search ilp, and does not go with --lazy");
+    }
+    problem.conditions.max_bytes = options.max_mb << 20U;
+  }
 
   const cost::MachineFacts machine = cost::ReadMachine();
   cost::RegionCostContext regions = RegionContextFor(machine, source.graph(), options.threads);
@@ -217,6 +240,10 @@ void Partition(Options options, AppContext& context) {
   const cost::RegionRunner& best = result.plans[*result.best].runner;
   strategy.target = best.target;
   strategy.partition = best.partition;
+  const std::vector<std::uint32_t>& chosen = result.plans[*result.best].chosen;
+  for (std::size_t i = 0; i < strategy.partition.size(); ++i) {
+    strategy.partition[i].micros = problem.candidates[chosen.at(i)].cost.micros();
+  }
   const PartitionView view = ViewOf(outcome);
   if (options.json) {
     PrintPartitionJson(outcome, view);
@@ -265,6 +292,15 @@ void AddPartition(CLI::App& app, AppContext& context) {
       ->capture_default_str();
   command->add_option("--pin", options->pins, "NODE=TARGET: who must run a node; may be repeated")
       ->allow_extra_args(false);
+  command
+      ->add_option("--max-regions", options->max_regions,
+                   "TARGET=COUNT: how many regions a target may get; may be repeated")
+      ->allow_extra_args(false);
+  command
+      ->add_option("--max-mb", options->max_mb,
+                   "MiB that all regions may hold together, weights and workspaces; with --search "
+                   "ilp")
+      ->check(CLI::Range(0, 1 << 20));
   const auto is_search = [](const std::string& name) {
     try {
       (void)FindSearch(name);

@@ -57,6 +57,7 @@ struct PruneConfig {
 struct PartitionConfig {
   std::vector<std::string> targets = {"onednn", "native", "xnnpack", "blas"};
   std::string images = "both";
+  std::map<std::string, std::string> pin;
   bool learned = false;
   template <class Self, class Visit>
   static void Fields(Self& self, Visit& visit) {
@@ -66,6 +67,7 @@ struct PartitionConfig {
           "partition --learned`");
     visit("images", self.images, "how regions exchange images: as in `mscgym partition --images`",
           Within::OneOf({"dense", "both"}));
+    visit("pin", self.pin, "who must compute a node: target by node name");
   }
 };
 

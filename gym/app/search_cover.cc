@@ -154,6 +154,8 @@ void PrepareCover(const AppContext& context, const SearchConfig& config, const R
   auto problem = std::make_shared<CoverProblem>(
       cost::ProposeRegions(BindSizes(*prepared.graph, compile), source, config.partition.targets,
                            prepared.targets, config.partition.images == "both"));
+  for (const auto& [node, target] : config.partition.pin) cost::PinNode(*problem, node, target);
+  cost::KeepPins(*problem);
   prepared.cover = problem;
   if (std::filesystem::exists(file)) {
     const CoverFile found = ReadCover(file);

@@ -271,7 +271,7 @@ TEST_F(Studies, LeaveOutWhatIsRuledOutUnlessItProvesToBeWrong) {
   EXPECT_TRUE(!use.given_up || use.skipped == 0);
   // Side conditions may ask for what is slower.
   CoverProblem pinned = Propose(targets);
-  pinned.conditions.pins[pinned.flow.Find("pool")] = targets[1];
+  pinned.conditions.pins[pinned.flow.Find("pool")] = {targets[1]};
   EXPECT_EQ(Study(targets, pinned).learned.audited, 0U);
 }
 
@@ -337,10 +337,10 @@ TEST_F(Studies, TurnImagesAtWhatThatCosts) {
   EXPECT_EQ(again.CountUnknown(), 0U);
 
   for (const char* node : {"one", "one_relu"}) {
-    problem.conditions.pins[problem.flow.Find(node)] = targets[1];
+    problem.conditions.pins[problem.flow.Find(node)] = {targets[1]};
   }
   for (const char* node : {"stem", "two_relu"}) {
-    problem.conditions.pins[problem.flow.Find(node)] = targets[0];
+    problem.conditions.pins[problem.flow.Find(node)] = {targets[0]};
   }
   const StudyResult result = Study(targets, problem);
   ASSERT_TRUE(result.best.has_value());
@@ -416,8 +416,8 @@ TEST_F(Studies, AreNotMeasuredAgain) {
 TEST_F(Studies, KeepPins) {
   const std::vector<std::string> targets = {"reference", "reference:threads=2"};
   CoverProblem problem = Propose(targets);
-  problem.conditions.pins[problem.flow.Find("pool")] = "reference:threads=2";
-  problem.conditions.pins[problem.flow.Find("stem")] = "reference";
+  problem.conditions.pins[problem.flow.Find("pool")] = {"reference:threads=2"};
+  problem.conditions.pins[problem.flow.Find("stem")] = {"reference"};
   const StudyResult result = Study(targets, problem);
   ASSERT_TRUE(result.best.has_value());
   for (const TimedPlan& plan : result.plans) {

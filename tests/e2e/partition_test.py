@@ -66,6 +66,12 @@ class Partition(e2e.SearchTest):
                              "--strategy", os.path.join(out, "strategy.json"), "--json")
         rows = {row["target"]: row for row in json.loads(bench.stdout)["rows"]}
         self.assertLess(rows["(mixed)"]["f32_error"], 1e-4)
+        self.assertEqual([region["micros"] for region in strategy["partition"]],
+                         [region["micros"] for region in answer["regions"]])
+        unknown = self.mscgym("compile", MODEL, "--out", self.at("no"), "--strategy", self.write(
+            "unknown.json", {k: v for k, v in strategy.items() if k != "model_hash"}))
+        self.assertEqual(unknown.returncode, 2)
+        self.assertIn("does not say of which model", unknown.stderr)
         strategy["model_hash"] = "0" * 64
         other = self.write("other.json", strategy)
         refused = self.mscgym("compile", MODEL, "--strategy", other, "--out", self.at("no"))
@@ -89,6 +95,16 @@ class Partition(e2e.SearchTest):
         used = {strategy["target"]} | {region["target"] for region in strategy.get("partition", [])}
         self.assertTrue(used <= set(TARGETS.split(",")))
         self.assertIn(b"boundary_us", e2e.read(os.path.join(run, "report.html")))
+        # Who is pinned is no decision any more.
+        name = "/stem/stem.0/Conv"
+        config["partition"]["pin"] = {name: TARGETS.split(",")[1]}
+        pinned = self.at("pinned")
+        self.succeed("search", self.write("pinned.json", config), "--out", pinned, "--trials", "2",
+                     env=environment)
+        with open(os.path.join(pinned, "cover.json"), encoding="utf-8") as file:
+            decisions = {d["name"]: d["choices"] for d in json.load(file)["decisions"]}
+        self.assertEqual(decisions[name], [TARGETS.split(",")[1]])
+        del config["partition"]["pin"]
         # What is known is learned from the next time; of one model it is too little.
         config["partition"]["learned"] = True
         path_learned = self.write("learned.json", config)
@@ -129,7 +145,15 @@ class Partition(e2e.SearchTest):
     def test_what_makes_no_sense_is_refused(self):
         for arguments, text in (
                 (("--targets", "warp"), "unknown target 'warp'"),
-                (("--targets", "reference", "--pin", "nothing=reference"), "--pin nothing"),
+                (("--targets", "reference", "--pin", "nothing=reference"), "no node 'nothing'"),
+                (("--targets", "reference", "--pin", "nothing"), "write NODE=TARGET"),
+                (("--targets", TARGETS, "--pin", "/stem/stem.0/Conv=reference",
+                  "--pin", "/stem/stem.0/Conv=reference:threads=1"), "is pinned twice"),
+                (("--targets", "reference,blas", "--pin", "/stem/stem.0/Conv=blas"),
+                 "blas does not take node '/stem/stem.0/Conv' (Conv) that is pinned to it; pin it to reference"),
+                (("--targets", "reference", "--max-regions", "reference"), "write TARGET=COUNT"),
+                (("--targets", "reference", "--max-regions", "onednn=1"), "none of the targets"),
+                (("--targets", "reference", "--max-mb", "1"), "--max-mb needs --search ilp"),
                 (("--targets", "reference", "--search", "guess"), "guess"),
                 (("--targets", "reference", "--compare", "collage,hope"), "hope"),
                 (("--targets", "reference", "--threads", "1000"), "threads are more than the")):

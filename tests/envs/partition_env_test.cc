@@ -111,8 +111,8 @@ TEST(PartitionEnv, RulesOutOnlyWhatNoCoverHas) {
     const auto has_cover = [&](const Assignment& given) {
       CoverProblem pinned = cover;
       for (std::size_t i = 1; i < given.size(); ++i) {
-        pinned.conditions.pins[static_cast<FlowIndex>(i - 1)] =
-            problem.decisions()[i].choices[static_cast<std::size_t>(given[i])];
+        pinned.conditions.pins[static_cast<FlowIndex>(i - 1)] = {
+            problem.decisions()[i].choices[static_cast<std::size_t>(given[i])]};
       }
       return FindCover(pinned, "exact").ok();
     };

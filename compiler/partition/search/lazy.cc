@@ -14,6 +14,7 @@ namespace msc {
 namespace {
 
 using detail::Cut;
+using detail::Rivals;
 using detail::Table;
 using detail::UnknownCosts;
 
@@ -196,7 +197,7 @@ Result<std::vector<Cover>> FindBestCovers(const CoverProblem& problem, std::size
   if (auto failure = detail::Uncoverable(problem, UnknownCosts::kLeaveOut)) {
     return *std::move(failure);
   }
-  const Table table(problem, UnknownCosts::kLeaveOut);
+  const Table table(problem, UnknownCosts::kLeaveOut, Rivals::kAll);
   std::vector<Cut> forbidden;
   std::vector<Cover> covers;
   while (covers.size() < count) {

@@ -92,10 +92,12 @@ bool Usable(const CoverProblem& problem, std::uint32_t index, UnknownCosts unkno
   const Candidate& candidate = problem.candidates[index];
   if (candidate.cost.invalid()) return false;
   if (candidate.cost.unknown() && unknown == UnknownCosts::kLeaveOut) return false;
-  return std::all_of(
-      problem.conditions.pins.begin(), problem.conditions.pins.end(), [&](const auto& pin) {
-        return candidate.target == pin.second || !candidate.nodes.Contains(pin.first);
-      });
+  return std::all_of(problem.conditions.pins.begin(), problem.conditions.pins.end(),
+                     [&](const auto& pin) {
+                       return !candidate.nodes.Contains(pin.first) ||
+                              std::find(pin.second.begin(), pin.second.end(), candidate.target) !=
+                                  pin.second.end();
+                     });
 }
 
 std::optional<Failure> Uncoverable(const CoverProblem& problem, UnknownCosts unknown) {
@@ -128,7 +130,7 @@ std::optional<Failure> Uncoverable(const CoverProblem& problem, UnknownCosts unk
   return Failure{FailureKind::kUnsupported, std::move(text)};
 }
 
-Table::Table(const CoverProblem& of, UnknownCosts unknown)
+Table::Table(const CoverProblem& of, UnknownCosts unknown, Rivals rivals)
     : problem(&of), nodes(of.flow.size()), labels(of.labels.size()) {
   const std::vector<char> is_labelled = NotAlwaysDense(of);
   labelled_index.assign(is_labelled.size(), kNoFlow);
@@ -150,9 +152,11 @@ Table::Table(const CoverProblem& of, UnknownCosts unknown)
     labelled.push_back(std::move(entry));
   }
   std::map<std::string, int> limited;
-  for (const auto& [target, most] : of.conditions.max_regions) {
-    limited.emplace(target, static_cast<int>(limits.size()));
-    limits.push_back(most);
+  for (const RegionLimit& limit : of.conditions.max_regions) {
+    for (const std::string& target : limit.targets) {
+      limited.emplace(target, static_cast<int>(limits.size()));
+    }
+    limits.push_back(limit.most);
   }
 
   std::map<PieceKey, std::size_t> known;
@@ -180,6 +184,10 @@ Table::Table(const CoverProblem& of, UnknownCosts unknown)
     }
     if (const auto it = limited.find(candidate.target); it != limited.end()) {
       piece.limit = it->second;
+    }
+    if (rivals == Rivals::kAll) {
+      pieces.push_back(std::move(piece));
+      continue;
     }
     const auto [it, added] = known.emplace(KeyOf(piece), pieces.size());
     if (added) {

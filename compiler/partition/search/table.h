@@ -14,6 +14,10 @@ inline constexpr Picoseconds kNever = std::numeric_limits<Picoseconds>::max() / 
 /// How candidates of unknown cost count.
 enum class UnknownCosts : std::uint8_t { kLeaveOut, kByBound };
 
+/// Which of several candidates that cover and exchange the same are there: the cheapest is enough
+/// for the best cover, and not for those behind it.
+enum class Rivals : std::uint8_t { kCheapest, kAll };
+
 /// A candidate that can be used.
 struct Piece {
   std::uint32_t candidate = 0;
@@ -34,10 +38,10 @@ struct LabelledTensor {
   std::vector<Picoseconds> conversion;  ///< from * labels + to; kNever where it cannot be
 };
 
-/// A problem as searches read it: usable candidates by first node, of equals the cheapest alone
-/// (same nodes and labels; and same target or memory where that is limited), pins applied.
+/// A problem as searches read it: usable candidates by first node, of twins (same nodes and labels;
+/// and same target or memory where that is limited) the cheapest alone or all, pins applied.
 struct Table {
-  Table(const CoverProblem& problem, UnknownCosts unknown);
+  Table(const CoverProblem& problem, UnknownCosts unknown, Rivals rivals = Rivals::kCheapest);
 
   /// Of a tensor that is not always dense.
   [[nodiscard]] const LabelledTensor& Labelled(FlowIndex tensor) const {
@@ -55,7 +59,7 @@ struct Table {
   std::vector<std::uint32_t> starts;  ///< pieces whose first node is i: starts[i] .. starts[i + 1]
   std::vector<LabelledTensor> labelled;
   std::vector<std::uint32_t> labelled_index;  ///< by tensor; kNoFlow where it is always dense
-  std::vector<std::int64_t> limits;           ///< most regions of each limited target
+  std::vector<std::int64_t> limits;           ///< most regions of each limit
   /// Dual prices: those of the nodes of a piece sum to its cost at most, so what is not covered yet
   /// costs at least the sum of its prices.
   std::vector<Picoseconds> price;

@@ -265,10 +265,10 @@ TEST(CoverProblem, KeepsSideConditions) {
   problem.conditions.max_bytes = 19;
   EXPECT_EQ(CheckCover(problem, chosen).failure().detail, "the regions hold 20 bytes");
   problem.conditions.max_bytes = 20;
-  problem.conditions.max_regions["p"] = 1;
+  problem.conditions.max_regions = {{{"p"}, 1}};
   EXPECT_EQ(CheckCover(problem, chosen).failure().detail, "p has 2 regions");
-  problem.conditions.max_regions["p"] = 2;
-  problem.conditions.pins[1] = "q";
+  problem.conditions.max_regions = {{{"p"}, 2}};
+  problem.conditions.pins[1] = {"q"};
   EXPECT_EQ(CheckCover(problem, chosen).failure().detail, "node 'b' is pinned to q");
 }
 

@@ -130,6 +130,8 @@ TEST(RandomProblems, ExactSearchesFindWhatBruteForceFinds) {
   constexpr std::uint64_t kSeeds = Seeds(1000);
   std::uint64_t covers = 0;
   std::uint64_t without = 0;
+  std::size_t spared = 0;  // costs that lazy search never asked for
+  std::size_t all = 0;
   for (std::uint64_t seed = 0; seed < kSeeds; ++seed) {
     const CoverProblem problem = RandomProblem(seed);
     const BruteForce brute(problem);
@@ -167,8 +169,9 @@ TEST(RandomProblems, ExactSearchesFindWhatBruteForceFinds) {
           return costs;
         });
     ExpectOptimal(problem, found, brute, "lazy on seed " + std::to_string(seed));
-    EXPECT_LE(asked.size(), problem.candidates.size());
     if (!found.ok()) continue;
+    spared += problem.candidates.size() - asked.size();
+    all += problem.candidates.size();
     EXPECT_EQ(found.value().statistics.asked, static_cast<std::int64_t>(asked.size()));
     EXPECT_EQ(found.value().statistics.violated, 0);
     // With a gap, and with bounds of which many are wrong but all are checked in the end.
@@ -197,15 +200,23 @@ TEST(RandomProblems, ExactSearchesFindWhatBruteForceFinds) {
       }
     }
   }
+  // By bounds that are a random part of the costs, or 0 for every third problem.
+  EXPECT_GT(spared, all / 4);
   // The generator makes both kinds.
   EXPECT_GT(covers, kSeeds / 2);
   EXPECT_GT(without, kSeeds / 20);
 }
 
 TEST(RandomProblems, TheBestCoversAreTheBestInOrder) {
+  int with_twins = 0;  // problems where some candidates cover the same
   for (std::uint64_t seed = 0; seed < Seeds(200); ++seed) {
     const CoverProblem problem = RandomProblem(seed);
     const BruteForce brute(problem);
+    std::set<std::vector<std::size_t>> regions;
+    for (const Candidate& candidate : problem.candidates) {
+      regions.insert(candidate.nodes.Members());
+    }
+    with_twins += regions.size() < problem.candidates.size() ? 1 : 0;
     const Result<std::vector<Cover>> found = FindBestCovers(problem, 4);
     ASSERT_EQ(found.ok(), !brute.costs().empty());
     if (!found.ok()) continue;
@@ -216,33 +227,20 @@ TEST(RandomProblems, TheBestCoversAreTheBestInOrder) {
       std::sort(sorted.begin(), sorted.end());
       EXPECT_TRUE(distinct.insert(sorted).second) << seed;
     }
-    // Twins, of which only the cheapest is used, may be missing here: compare without them.
-    CoverProblem single = problem;
-    std::vector<Candidate> kept;
-    for (const Candidate& candidate : problem.candidates) {
-      const bool twin = std::any_of(kept.begin(), kept.end(), [&](const Candidate& other) {
-        return other.nodes == candidate.nodes;
-      });
-      if (!twin) kept.push_back(candidate);
-    }
-    single.candidates = kept;
-    const BruteForce all(single);
-    const Result<std::vector<Cover>> best = FindBestCovers(single, 4);
-    ASSERT_EQ(best.ok(), !all.costs().empty());
-    if (!best.ok()) continue;
-    ASSERT_EQ(best.value().size(), std::min<std::size_t>(4, all.costs().size())) << seed;
-    for (std::size_t i = 0; i < best.value().size(); ++i) {
-      EXPECT_NEAR(best.value()[i].micros, all.costs()[i], 1e-9) << seed << " " << i;
+    ASSERT_EQ(found.value().size(), std::min<std::size_t>(4, brute.costs().size())) << seed;
+    for (std::size_t i = 0; i < found.value().size(); ++i) {
+      EXPECT_NEAR(found.value()[i].micros, brute.costs()[i], 1e-9) << seed << " " << i;
     }
   }
+  EXPECT_GT(with_twins, 20);
 }
 
 TEST(RandomProblems, ConditionsAreKept) {
   for (std::uint64_t seed = 0; seed < Seeds(150); ++seed) {
     CoverProblem problem = RandomProblem(seed);
-    problem.conditions.max_regions["b"] = static_cast<std::int64_t>(seed % 3);
+    problem.conditions.max_regions = {{{"b"}, static_cast<std::int64_t>(seed % 3)}};
     if (seed % 2 == 0) {
-      problem.conditions.pins[static_cast<FlowIndex>(seed % problem.flow.size())] = "a";
+      problem.conditions.pins[static_cast<FlowIndex>(seed % problem.flow.size())] = {"a"};
     }
     const BruteForce brute(problem);
     ExpectOptimal(problem, FindCover(problem, "exact"), brute, "exact " + std::to_string(seed));
@@ -472,7 +470,7 @@ TEST(Searches, AreNamedAndRefuseWhatTheyCannotKeep) {
   AddCandidate(problem, {0}, "p", 1);
   problem.conditions.max_bytes = 1;
   EXPECT_THROW(static_cast<void>(FindCover(problem, "exact")), UserError);
-  problem.conditions = {.max_bytes = {}, .max_regions = {{"p", 1}}, .pins = {}};
+  problem.conditions = {.max_bytes = {}, .max_regions = {{{"p"}, 1}}, .pins = {}};
   EXPECT_THROW(static_cast<void>(FindCover(problem, "greedy")), UserError);
 }
 
