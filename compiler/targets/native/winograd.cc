@@ -165,15 +165,12 @@ void LowerWinograd(Lowering& lowering, const Group& group, const ConvProblem& pr
                     std::copy_n(filters.begin() + at, row.size(), row.begin());
                   });
 
-  KernelWriter writer = lowering.Writer("winograd");
-  const kernel::BufferRef x_buffer = writer.Use(x, Access::kRead);
-  (void)writer.Use(in, Access::kScratch);
-  (void)writer.Use(out, Access::kScratch);
   const kernel::Type vector{DType::kF32, lanes};
   const std::int64_t blocks = tiling.rows / tiling.block;
 
-  const auto read_tile = [&](const Expr& n, const Expr& tile_row, const Expr& column,
-                             const Expr& slot, const Place& c, Body& body) {
+  const auto read_tile = [&](KernelWriter& writer, const Expr& n, const Expr& tile_row,
+                             const Expr& column, const Expr& slot, const Place& c, Body& body) {
+    const kernel::BufferRef x_buffer = writer.Use(x, Access::kRead);
     std::vector<Expr> d;
     const std::vector<Expr> at{n, c.at[0], tile_row * tiling.m, column * tiling.m};
     const Expr first = writer.Bind(KernelWriter::IndexOf(x, at), body);
@@ -193,8 +190,8 @@ void LowerWinograd(Lowering& lowering, const Group& group, const ConvProblem& pr
       StoreAt(writer, in, to, v[static_cast<std::size_t>(p)], body);
     }
   };
-  const auto write_tile = [&](const Expr& n, const Expr& tile_row, const Expr& column,
-                              const Expr& slot, const Place& c, Body& body) {
+  const auto write_tile = [&](KernelWriter& writer, const Expr& n, const Expr& tile_row,
+                              const Expr& column, const Expr& slot, const Place& c, Body& body) {
     std::vector<Expr> m;
     for (std::int64_t p = 0; p < points; ++p) {
       const Place from{.at = {Int(0), c.at[0] + p * channels, Int(0), slot},
@@ -235,39 +232,59 @@ void LowerWinograd(Lowering& lowering, const Group& group, const ConvProblem& pr
     }
   };
 
-  Body body = writer.Loop(
-      problem.out_dims[0] * blocks, kernel::LoopKind::kParallel, [&](const Expr& index) {
-        Body inside;
-        const Expr n = writer.Bind(Binary(Op::kDiv, index, Int(blocks)), inside);
-        const Expr first_row =
-            writer.Bind(Binary(Op::kMod, index, Int(blocks)) * tiling.block, inside);
-        const auto each_tile = [&](std::int64_t count, const auto& make) {
-          Body loop = LoopOver(
-              writer, {tiling.block, tiling.columns, count}, lanes,
-              [&](const Place& place, Body& inner) {
-                const Expr tile_row = writer.Bind(first_row + place.at[0], inner);
-                const Expr slot = writer.Bind(place.at[0] * tiling.columns + place.at[1], inner);
-                const Place c{.at = {place.at[2]}, .axis = 0, .lanes = lanes, .valid = place.valid};
-                make(n, tile_row, place.at[1], slot, c, inner);
-              });
-          for (kernel::Stmt& stmt : loop) {
-            if (auto* outer = std::get_if<kernel::For>(&stmt.node)) {
-              outer->kind = kernel::LoopKind::kSerial;
-            }
-            inside.push_back(std::move(stmt));
-          }
-        };
-        each_tile(depth, read_tile);
-        for (kernel::Stmt& stmt : ProductBody(writer, lowering.unit(), product, tile, packed,
-                                              Epilogue(lowering.graph(), SplitGroups(out, points)),
-                                              kernel::LoopKind::kSerial)) {
-          inside.push_back(std::move(stmt));
-        }
-        each_tile(channels, write_tile);
-        return inside;
-      });
-  lowering.AddCall(std::move(writer), std::move(body), problem.flops(),
-                   lowering.LabelOf(group.nodes(), "f32"));
+  // All tiles of a block, with each vector of its channels.
+  const auto each_tile = [&](KernelWriter& writer, const Expr& n, const Expr& first_row,
+                             std::int64_t count, kernel::LoopKind kind, const auto& make) {
+    return LoopOver(
+        writer, {tiling.block, tiling.columns, count}, lanes,
+        [&](const Place& place, Body& inner) {
+          const Expr tile_row = writer.Bind(first_row + place.at[0], inner);
+          const Expr slot = writer.Bind(place.at[0] * tiling.columns + place.at[1], inner);
+          const Place c{.at = {place.at[2]}, .axis = 0, .lanes = lanes, .valid = place.valid};
+          make(writer, n, tile_row, place.at[1], slot, c, inner);
+        },
+        kind);
+  };
+  const auto multiply = [&](KernelWriter& writer, kernel::LoopKind kind) {
+    return ProductBody(writer, lowering.unit(), product, tile, packed,
+                       Epilogue(lowering.graph(), SplitGroups(out, points)), kind);
+  };
+  const Label label = lowering.LabelOf(group.nodes(), "f32");
+  if (problem.out_dims[0] * blocks == 1) {
+    // There is one block, so threads share each part of its work: a kernel for each.
+    constexpr auto kShared = kernel::LoopKind::kParallel;
+    KernelWriter first = lowering.Writer("winograd_in");
+    (void)first.Use(in, Access::kWrite);
+    Body read = each_tile(first, Int(0), Int(0), depth, kShared, read_tile);
+    lowering.AddCall(std::move(first), std::move(read), 0, label);
+    KernelWriter second = lowering.Writer("winograd");
+    (void)second.Use(out, Access::kWrite);
+    Body products = multiply(second, kShared);
+    lowering.AddCall(std::move(second), std::move(products), problem.flops(), label);
+    KernelWriter third = lowering.Writer("winograd_out");
+    (void)third.Use(out, Access::kRead);
+    Body write = each_tile(third, Int(0), Int(0), channels, kShared, write_tile);
+    lowering.AddCall(std::move(third), std::move(write), 0, label);
+  } else {
+    KernelWriter writer = lowering.Writer("winograd");
+    (void)writer.Use(in, Access::kScratch);
+    (void)writer.Use(out, Access::kScratch);
+    Body body = writer.Loop(
+        problem.out_dims[0] * blocks, kernel::LoopKind::kParallel, [&](const Expr& index) {
+          constexpr auto kAlone = kernel::LoopKind::kSerial;
+          Body inside;
+          const auto append = [&](Body part) {
+            for (kernel::Stmt& stmt : part) inside.push_back(std::move(stmt));
+          };
+          const Expr n = writer.Bind(Binary(Op::kDiv, index, Int(blocks)), inside);
+          const Expr row = writer.Bind(Binary(Op::kMod, index, Int(blocks)) * tiling.block, inside);
+          append(each_tile(writer, n, row, depth, kAlone, read_tile));
+          append(multiply(writer, kAlone));
+          append(each_tile(writer, n, row, channels, kAlone, write_tile));
+          return inside;
+        });
+    lowering.AddCall(std::move(writer), std::move(body), problem.flops(), label);
+  }
   lowering.Finish(result);
 }
 

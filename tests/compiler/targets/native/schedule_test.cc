@@ -172,6 +172,40 @@ TEST_P(NativeLayer, ComputesTheSameBySchedulesOfItsList) {
   }
 }
 
+/// Iterations that threads share in every kernel of a 3x3 convolution of `images` by Winograd.
+std::vector<std::int64_t> SharedByThreads(std::int64_t images, std::int64_t side) {
+  const std::string dims = "[" + std::to_string(images) + ",32," + std::to_string(side) + "," +
+                           std::to_string(side) + "]";
+  Graph graph = ParseGraph("graph g {\n input %x : f32" + dims + R"(
+    const %w : f32[32,32,3,3] = random 1
+    %y = Conv(%x, %w) @conv {kernel_shape = [3, 3], pads = [1, 1, 1, 1]}
+    output %y
+  })");
+  InferTypes(graph);
+  graph.SetAttr(graph.order()[0], kScheduleAttr, ToText({.algorithm = "winograd4"}));
+  TargetRegistry targets;
+  targets.Add(NativeKind());
+  const auto program = targets.Get("native:isa=baseline")
+                           .GraphToKernel({.graph = &graph, .nodes = graph.order()}, {});
+  std::vector<std::int64_t> extents;
+  for (const kernel::ProgramCall& call : program.value().calls) {
+    if (call.nodes.empty()) continue;  // of the halo
+    extents.push_back(program.value().funcs[call.func].parallel_extent());
+  }
+  return extents;
+}
+
+TEST(NativeWinograd, GivesThreadsSomethingToShare) {
+  // 7x7 pixels are one block of 2x2 tiles: a kernel each for the tiles that go in, the products,
+  // and the tiles that come out.
+  const std::vector<std::int64_t> one = SharedByThreads(1, 7);
+  ASSERT_EQ(one.size(), 3U);
+  for (const std::int64_t extent : one) EXPECT_GE(extent, 2);
+  // Several blocks are shared whole, each by one thread.
+  EXPECT_EQ(SharedByThreads(3, 7), std::vector<std::int64_t>{3});
+  EXPECT_EQ(SharedByThreads(1, 56).size(), 1U);
+}
+
 TEST_P(NativeLayer, IsWrittenAsTheChosenScheduleSays) {
   const NodeId node = graph_.order()[0];
   std::set<std::string> sizes;
