@@ -69,6 +69,7 @@ std::vector<Expr> BothSides(KernelWriter& writer, const std::vector<Expr>& squar
   std::vector<Expr> result;
   for (std::size_t i = 0; i < columns.front().size(); ++i) {
     std::vector<Expr> row;
+    row.reserve(columns.size());
     for (const std::vector<Expr>& column : columns) row.push_back(column[i]);
     for (Expr& value : step(writer, row, body)) result.push_back(std::move(value));
   }
@@ -134,158 +135,208 @@ View TileMemory(Lowering& lowering, std::int64_t points, std::int64_t channels,
   return view;
 }
 
-}  // namespace
+/// One tile of an image, and a vector of its channels.
+struct TilePart {
+  Expr n;
+  Expr row;
+  Expr column;
+  Expr slot;  ///< of the tile in the memory of its block
+  Place c;
+};
 
-void LowerWinograd(Lowering& lowering, const Group& group, const ConvProblem& problem) {
-  const WinogradTiling tiling =
-      TilingOf(problem.out_dims[2], problem.out_dims[3], WinogradTile(problem.schedule.algorithm));
-  const std::int64_t points = tiling.side * tiling.side;
-  const auto side = static_cast<std::size_t>(tiling.side);
-  const std::int64_t depth = problem.depth();
-  const std::int64_t channels = problem.channels();
-  const std::int64_t tiles = tiling.block * tiling.columns;
-  const int lanes = lowering.unit().lanes;
-  const View x = FirstTaps(lowering, problem);
-  const ValueId result = ResultOf(lowering.graph(), group);
-  const Epilogue epilogue(lowering, group, lowering.Out(result, AxisOrder(4)), 1);
+class Winograd {
+ public:
+  Winograd(Lowering& lowering, const Group& group, const ConvProblem& problem)
+      : lowering_(lowering),
+        problem_(problem),
+        label_(lowering.LabelOf(group.nodes(), "f32")),
+        tiling_(TilingOf(problem.out_dims[2], problem.out_dims[3],
+                         WinogradTile(problem.schedule.algorithm))),
+        points_(tiling_.side * tiling_.side),
+        blocks_(tiling_.rows / tiling_.block),
+        lanes_(lowering.unit().lanes),
+        x_(FirstTaps(lowering, problem)),
+        epilogue_(lowering, group, lowering.Out(ResultOf(lowering.graph(), group), AxisOrder(4)),
+                  1),
+        in_(TileMemory(lowering, points_, problem.depth(), tiling_.block * tiling_.columns)),
+        out_(TileMemory(lowering, points_, problem.channels(), tiling_.block * tiling_.columns)),
+        product_{.x = SplitGroups(in_, points_), .channels = problem.channels()},
+        packed_(Pack()) {}
+
+  void AddCalls() {
+    if (problem_.out_dims[0] * blocks_ == 1) {
+      AddCallsOfOneBlock();
+    } else {
+      AddCallOfBlocks();
+    }
+  }
+
+ private:
+  [[nodiscard]] std::size_t side() const { return static_cast<std::size_t>(tiling_.side); }
 
   // One product for each point of a tile: the points are the groups.
-  const View in = TileMemory(lowering, points, depth, tiles);
-  const View out = TileMemory(lowering, points, channels, tiles);
-  const Product product{.x = SplitGroups(in, points), .channels = channels};
-  const TileSchedule& tile = problem.schedule.tile;
-  std::vector<float> filters;  // made when they are asked for: kernels alone need none
-  const PackedWeights packed =
-      PackWeights(lowering, product, tile,
-                  [&](std::int64_t point, std::int64_t c, std::int64_t /*kh*/, std::int64_t /*kw*/,
-                      std::span<float> row) {
-                    if (filters.empty())
-                      filters = TransformedFilters(problem.weights->Values<float>(), side);
-                    const std::int64_t at = (point * channels + c) * depth;
-                    std::copy_n(filters.begin() + at, row.size(), row.begin());
-                  });
+  [[nodiscard]] PackedWeights Pack() {
+    const std::int64_t depth = problem_.depth();
+    std::vector<float> filters;  // made when they are asked for: kernels alone need none
+    return PackWeights(lowering_, product_, problem_.schedule.tile,
+                       [&](std::int64_t point, std::int64_t c, std::int64_t /*kh*/,
+                           std::int64_t /*kw*/, std::span<float> row) {
+                         if (filters.empty())
+                           filters = TransformedFilters(problem_.weights->Values<float>(), side());
+                         const std::int64_t at = (point * problem_.channels() + c) * depth;
+                         std::copy_n(filters.begin() + at, row.size(), row.begin());
+                       });
+  }
 
-  const kernel::Type vector{DType::kF32, lanes};
-  const std::int64_t blocks = tiling.rows / tiling.block;
+  [[nodiscard]] Place Slot(const TilePart& part, std::int64_t point, std::int64_t channels) const {
+    return {.at = {Int(0), part.c.at[0] + point * channels, Int(0), part.slot},
+            .axis = 1,
+            .lanes = lanes_,
+            .valid = part.c.valid};
+  }
 
-  const auto read_tile = [&](KernelWriter& writer, const Expr& n, const Expr& tile_row,
-                             const Expr& column, const Expr& slot, const Place& c, Body& body) {
-    const kernel::BufferRef x_buffer = writer.Use(x, Access::kRead);
+  void ReadTile(KernelWriter& writer, const TilePart& part, Body& body) const {
+    const kernel::BufferRef x_buffer = writer.Use(x_, Access::kRead);
+    const kernel::Type vector{DType::kF32, lanes_};
     std::vector<Expr> d;
-    const std::vector<Expr> at{n, c.at[0], tile_row * tiling.m, column * tiling.m};
-    const Expr first = writer.Bind(KernelWriter::IndexOf(x, at), body);
-    for (std::int64_t i = 0; i < tiling.side; ++i) {
-      for (std::int64_t j = 0; j < tiling.side; ++j) {
-        d.push_back(writer.Bind(
-            kernel::Load(x_buffer, first + (i * x.strides[2] + j * x.strides[3]), vector, c.valid),
-            body));
+    const std::vector<Expr> at{part.n, part.c.at[0], part.row * tiling_.m, part.column * tiling_.m};
+    const Expr first = writer.Bind(KernelWriter::IndexOf(x_, at), body);
+    for (std::int64_t i = 0; i < tiling_.side; ++i) {
+      for (std::int64_t j = 0; j < tiling_.side; ++j) {
+        d.push_back(
+            writer.Bind(kernel::Load(x_buffer, first + (i * x_.strides[2] + j * x_.strides[3]),
+                                     vector, part.c.valid),
+                        body));
       }
     }
-    const std::vector<Expr> v = BothSides(writer, d, side, InputStep, body);
-    for (std::int64_t p = 0; p < points; ++p) {
-      const Place to{.at = {Int(0), c.at[0] + p * depth, Int(0), slot},
-                     .axis = 1,
-                     .lanes = lanes,
-                     .valid = c.valid};
-      StoreAt(writer, in, to, v[static_cast<std::size_t>(p)], body);
+    const std::vector<Expr> v = BothSides(writer, d, side(), InputStep, body);
+    for (std::int64_t p = 0; p < points_; ++p) {
+      StoreAt(writer, in_, Slot(part, p, problem_.depth()), v[static_cast<std::size_t>(p)], body);
     }
-  };
-  const auto write_tile = [&](KernelWriter& writer, const Expr& n, const Expr& tile_row,
-                              const Expr& column, const Expr& slot, const Place& c, Body& body) {
+  }
+
+  void WriteTile(KernelWriter& writer, const TilePart& part, Body& body) const {
     std::vector<Expr> m;
-    for (std::int64_t p = 0; p < points; ++p) {
-      const Place from{.at = {Int(0), c.at[0] + p * channels, Int(0), slot},
-                       .axis = 1,
-                       .lanes = lanes,
-                       .valid = c.valid};
-      m.push_back(writer.Bind(LoadAt(writer, out, from), body));
+    for (std::int64_t p = 0; p < points_; ++p) {
+      m.push_back(writer.Bind(LoadAt(writer, out_, Slot(part, p, problem_.channels())), body));
     }
-    const std::vector<Expr> y = BothSides(writer, m, side, OutputStep, body);
-    for (std::int64_t i = 0; i < tiling.m; ++i) {
-      for (std::int64_t j = 0; j < tiling.m; ++j) {
-        const Expr row = tile_row * tiling.m + i;
-        const Expr pixel = column * tiling.m + j;
+    const std::vector<Expr> y = BothSides(writer, m, side(), OutputStep, body);
+    for (std::int64_t i = 0; i < tiling_.m; ++i) {
+      for (std::int64_t j = 0; j < tiling_.m; ++j) {
+        const Expr row = part.row * tiling_.m + i;
+        const Expr pixel = part.column * tiling_.m + j;
         Body store;
-        epilogue.Store(
-            writer,
-            Place{.at = {n, c.at[0], row, pixel}, .axis = 1, .lanes = lanes, .valid = c.valid},
-            y[static_cast<std::size_t>(i * tiling.m + j)], store);
-        const std::int64_t height = problem.out_dims[2];
-        const std::int64_t width = problem.out_dims[3];
-        // Tiles that hang over the edge are computed whole and stored in part.
-        if (height % tiling.m != 0 && i >= height % tiling.m) {
-          Body inner = std::move(store);
-          store.clear();
-          store.push_back({kernel::If{.condition = Binary(Op::kLess, row, Int(height)),
-                                      .body = std::move(inner),
-                                      .otherwise = {}}});
-        }
-        if (width % tiling.m != 0 && j >= width % tiling.m) {
-          Body inner = std::move(store);
-          store.clear();
-          store.push_back({kernel::If{.condition = Binary(Op::kLess, pixel, Int(width)),
-                                      .body = std::move(inner),
-                                      .otherwise = {}}});
-        }
+        epilogue_.Store(writer,
+                        Place{.at = {part.n, part.c.at[0], row, pixel},
+                              .axis = 1,
+                              .lanes = lanes_,
+                              .valid = part.c.valid},
+                        y[static_cast<std::size_t>(i * tiling_.m + j)], store);
+        store = Inside(row, i, problem_.out_dims[2], std::move(store));
+        store = Inside(pixel, j, problem_.out_dims[3], std::move(store));
         for (kernel::Stmt& stmt : store) body.push_back(std::move(stmt));
       }
     }
-  };
+  }
 
-  // All tiles of a block, with each vector of its channels.
-  const auto each_tile = [&](KernelWriter& writer, const Expr& n, const Expr& first_row,
-                             std::int64_t count, kernel::LoopKind kind, const auto& make) {
+  /// Tiles that hang over the edge are computed whole and stored in part: `store` only where
+  /// `index`, entry `i` of its tile, is below `size`.
+  [[nodiscard]] Body Inside(const Expr& index, std::int64_t i, std::int64_t size,
+                            Body store) const {
+    if (size % tiling_.m == 0 || i < size % tiling_.m) return store;
+    Body guarded;
+    guarded.push_back({kernel::If{.condition = Binary(Op::kLess, index, Int(size)),
+                                  .body = std::move(store),
+                                  .otherwise = {}}});
+    return guarded;
+  }
+
+  using Make = void (Winograd::*)(KernelWriter& writer, const TilePart& part, Body& body) const;
+
+  /// All tiles of a block, with each vector of their channels.
+  [[nodiscard]] Body EachTile(KernelWriter& writer, const Expr& n, const Expr& first_row,
+                              std::int64_t channels, kernel::LoopKind kind, Make make) const {
     return LoopOver(
-        writer, {tiling.block, tiling.columns, count}, lanes,
+        writer, {tiling_.block, tiling_.columns, channels}, lanes_,
         [&](const Place& place, Body& inner) {
-          const Expr tile_row = writer.Bind(first_row + place.at[0], inner);
-          const Expr slot = writer.Bind(place.at[0] * tiling.columns + place.at[1], inner);
-          const Place c{.at = {place.at[2]}, .axis = 0, .lanes = lanes, .valid = place.valid};
-          make(writer, n, tile_row, place.at[1], slot, c, inner);
+          TilePart part{
+              .n = n,
+              .row = writer.Bind(first_row + place.at[0], inner),
+              .column = place.at[1],
+              .slot = {},
+              .c = {.at = {place.at[2]}, .axis = 0, .lanes = lanes_, .valid = place.valid}};
+          part.slot = writer.Bind(place.at[0] * tiling_.columns + place.at[1], inner);
+          (this->*make)(writer, part, inner);
         },
         kind);
-  };
-  const auto multiply = [&](KernelWriter& writer, kernel::LoopKind kind) {
-    return ProductBody(writer, lowering.unit(), product, tile, packed,
-                       Epilogue(lowering.graph(), SplitGroups(out, points)), kind);
-  };
-  const Label label = lowering.LabelOf(group.nodes(), "f32");
-  if (problem.out_dims[0] * blocks == 1) {
-    // There is one block, so threads share each part of its work: a kernel for each.
+  }
+
+  [[nodiscard]] Body Multiply(KernelWriter& writer, kernel::LoopKind kind) const {
+    return ProductBody(writer, lowering_.unit(), product_, problem_.schedule.tile, packed_,
+                       Epilogue(lowering_.graph(), SplitGroups(out_, points_)), kind);
+  }
+
+  /// There is but one block, so threads share each part of its work: a kernel for each.
+  void AddCallsOfOneBlock() {
     constexpr auto kShared = kernel::LoopKind::kParallel;
-    KernelWriter first = lowering.Writer("winograd_in");
-    (void)first.Use(in, Access::kWrite);
-    Body read = each_tile(first, Int(0), Int(0), depth, kShared, read_tile);
-    lowering.AddCall(std::move(first), std::move(read), 0, label);
-    KernelWriter second = lowering.Writer("winograd");
-    (void)second.Use(out, Access::kWrite);
-    Body products = multiply(second, kShared);
-    lowering.AddCall(std::move(second), std::move(products), problem.flops(), label);
-    KernelWriter third = lowering.Writer("winograd_out");
-    (void)third.Use(out, Access::kRead);
-    Body write = each_tile(third, Int(0), Int(0), channels, kShared, write_tile);
-    lowering.AddCall(std::move(third), std::move(write), 0, label);
-  } else {
-    KernelWriter writer = lowering.Writer("winograd");
-    (void)writer.Use(in, Access::kScratch);
-    (void)writer.Use(out, Access::kScratch);
+    KernelWriter first = lowering_.Writer("winograd_in");
+    (void)first.Use(in_, Access::kWrite);
+    Body read = EachTile(first, Int(0), Int(0), problem_.depth(), kShared, &Winograd::ReadTile);
+    lowering_.AddCall(std::move(first), std::move(read), 0, label_);
+    KernelWriter second = lowering_.Writer("winograd");
+    (void)second.Use(out_, Access::kWrite);
+    Body products = Multiply(second, kShared);
+    lowering_.AddCall(std::move(second), std::move(products), problem_.flops(), label_);
+    KernelWriter third = lowering_.Writer("winograd_out");
+    (void)third.Use(out_, Access::kRead);
+    Body write =
+        EachTile(third, Int(0), Int(0), problem_.channels(), kShared, &Winograd::WriteTile);
+    lowering_.AddCall(std::move(third), std::move(write), 0, label_);
+  }
+
+  /// Threads share blocks, whose tiles stay in the cache of their core.
+  void AddCallOfBlocks() {
+    constexpr auto kAlone = kernel::LoopKind::kSerial;
+    KernelWriter writer = lowering_.Writer("winograd");
+    (void)writer.Use(in_, Access::kScratch);
+    (void)writer.Use(out_, Access::kScratch);
     Body body = writer.Loop(
-        problem.out_dims[0] * blocks, kernel::LoopKind::kParallel, [&](const Expr& index) {
-          constexpr auto kAlone = kernel::LoopKind::kSerial;
+        problem_.out_dims[0] * blocks_, kernel::LoopKind::kParallel, [&](const Expr& index) {
           Body inside;
           const auto append = [&](Body part) {
             for (kernel::Stmt& stmt : part) inside.push_back(std::move(stmt));
           };
-          const Expr n = writer.Bind(Binary(Op::kDiv, index, Int(blocks)), inside);
-          const Expr row = writer.Bind(Binary(Op::kMod, index, Int(blocks)) * tiling.block, inside);
-          append(each_tile(writer, n, row, depth, kAlone, read_tile));
-          append(multiply(writer, kAlone));
-          append(each_tile(writer, n, row, channels, kAlone, write_tile));
+          const Expr n = writer.Bind(Binary(Op::kDiv, index, Int(blocks_)), inside);
+          const Expr row =
+              writer.Bind(Binary(Op::kMod, index, Int(blocks_)) * tiling_.block, inside);
+          append(EachTile(writer, n, row, problem_.depth(), kAlone, &Winograd::ReadTile));
+          append(Multiply(writer, kAlone));
+          append(EachTile(writer, n, row, problem_.channels(), kAlone, &Winograd::WriteTile));
           return inside;
         });
-    lowering.AddCall(std::move(writer), std::move(body), problem.flops(), label);
+    lowering_.AddCall(std::move(writer), std::move(body), problem_.flops(), label_);
   }
-  lowering.Finish(result);
+
+  Lowering& lowering_;
+  const ConvProblem& problem_;
+  Label label_;
+  WinogradTiling tiling_;
+  std::int64_t points_;
+  std::int64_t blocks_;
+  int lanes_;
+  View x_;
+  Epilogue epilogue_;
+  View in_;   ///< transformed tiles of a block
+  View out_;  ///< and their products
+  Product product_;
+  PackedWeights packed_;
+};
+
+}  // namespace
+
+void LowerWinograd(Lowering& lowering, const Group& group, const ConvProblem& problem) {
+  Winograd(lowering, group, problem).AddCalls();
+  lowering.Finish(ResultOf(lowering.graph(), group));
 }
 
 }  // namespace msc::native
