@@ -4,7 +4,7 @@
 
 #include "compiler/base/error.h"
 #include "compiler/base/rng.h"
-#include "cost/partition/partition_study.h"
+#include "cost/partition/propose.h"
 
 namespace msc::cost {
 namespace {

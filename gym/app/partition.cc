@@ -19,6 +19,7 @@
 #include "cost/measure/machine.h"
 #include "cost/partition/partition_study.h"
 #include "cost/partition/plan_times.h"
+#include "cost/partition/propose.h"
 #include "cost/partition/roof_bounds.h"
 #include "cost/partition/turn_costs.h"
 #include "gym/app/bench_rows.h"

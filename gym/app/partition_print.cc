@@ -9,6 +9,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "cost/partition/propose.h"
 #include "gym/app/learned_facts.h"
 
 namespace msc::gym {

@@ -12,6 +12,7 @@
 #include "compiler/pipeline/batch.h"
 #include "compiler/pipeline/compile.h"
 #include "cost/partition/partition_study.h"
+#include "cost/partition/propose.h"
 #include "cost/partition/turn_costs.h"
 #include "gym/app/learned_facts.h"
 #include "gym/app/progress.h"

@@ -16,6 +16,7 @@
 #include "compiler/ir/text.h"
 #include "compiler/ops/op.h"
 #include "compiler/targets/register.h"
+#include "cost/partition/propose.h"
 #include "cost/partition/roof_bounds.h"
 #include "cost/partition/turn_costs.h"
 

@@ -1,0 +1,104 @@
+#include "cost/partition/propose.h"
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include "compiler/base/error.h"
+#include "compiler/partition/generate/generate.h"
+#include "cost/partition/turn_costs.h"
+
+namespace msc::cost {
+
+CoverProblem ProposeRegions(const Graph& plain, const RegionSource& source,
+                            std::span<const std::string> targets, const TargetRegistry& registry,
+                            bool channels_last) {
+  if (targets.empty()) throw UserError("name at least one target");
+  std::vector<const Target*> made;
+  made.reserve(targets.size());
+  for (const std::string& spec : targets) made.push_back(&registry.Get(spec));
+  CoverProblem problem;
+  problem.flow = DataflowGraph(plain);
+  problem.candidates = GenerateCandidates(source.graph(), problem.flow, made);
+  ExchangeChannelsLast(source, registry, channels_last, problem);
+  return problem;
+}
+
+std::vector<std::string> NodeNames(const CoverProblem& problem, const Candidate& candidate) {
+  std::vector<std::string> names;
+  candidate.nodes.ForEach(
+      [&](std::size_t index) { names.push_back(problem.flow.node(index).name); });
+  return names;
+}
+
+namespace {
+
+/// The target, and itself where it exchanges images channels last.
+std::vector<std::string> InBothLayouts(const CoverProblem& problem, const std::string& target) {
+  std::vector<std::string> specs = {target};
+  const std::string other = ChannelsLastSpec(target);
+  const bool there = std::any_of(problem.candidates.begin(), problem.candidates.end(),
+                                 [&](const Candidate& c) { return c.target == other; });
+  if (there && other != target) specs.push_back(other);
+  return specs;
+}
+
+}  // namespace
+
+void PinNode(CoverProblem& problem, const std::string& node, const std::string& target) {
+  const FlowIndex index = problem.flow.Find(node);
+  if (index == kNoFlow) {
+    throw UserError("there is no node '" + node +
+                    "' in the canonical graph to pin: `mscgym inspect` lists its nodes");
+  }
+  if (problem.conditions.pins.contains(index)) {
+    throw UserError("node '" + node + "' is pinned twice: leave one of the pins out");
+  }
+  const std::vector<std::string> specs = InBothLayouts(problem, target);
+  std::set<std::string> takers;
+  for (const Candidate& candidate : problem.candidates) {
+    if (candidate.nodes.Contains(index)) takers.insert(candidate.target);
+  }
+  const bool takes = std::any_of(specs.begin(), specs.end(),
+                                 [&](const std::string& spec) { return takers.contains(spec); });
+  if (!takes) {
+    std::string text = target + " does not take node '" + node + "' (" +
+                       problem.flow.node(index).op + ") that is pinned to it";
+    std::string separator = "; pin it to ";
+    for (const std::string& taker : takers) text += std::exchange(separator, " or ") + taker;
+    throw UserError(text);
+  }
+  problem.conditions.pins[index] = specs;
+}
+
+void KeepPins(CoverProblem& problem) {
+  const auto pins = std::exchange(problem.conditions.pins, {});
+  std::erase_if(problem.candidates, [&](const Candidate& candidate) {
+    return std::any_of(pins.begin(), pins.end(), [&](const auto& pin) {
+      return candidate.nodes.Contains(pin.first) &&
+             std::find(pin.second.begin(), pin.second.end(), candidate.target) == pin.second.end();
+    });
+  });
+}
+
+void LimitRegions(CoverProblem& problem, const std::string& target, std::int64_t most) {
+  const bool there = std::any_of(problem.candidates.begin(), problem.candidates.end(),
+                                 [&](const Candidate& c) { return c.target == target; });
+  if (!there) {
+    throw UserError("regions of " + target + " are limited, which is none of the targets");
+  }
+  problem.conditions.max_regions.push_back({InBothLayouts(problem, target), most});
+}
+
+std::vector<PartitionRegion> PlanOf(const CoverProblem& problem,
+                                    const std::vector<std::uint32_t>& chosen) {
+  std::vector<PartitionRegion> plan;
+  plan.reserve(chosen.size());
+  for (const std::uint32_t i : chosen) {
+    const Candidate& candidate = problem.candidates[i];
+    plan.push_back({.nodes = NodeNames(problem, candidate), .target = candidate.target});
+  }
+  return plan;
+}
+
+}  // namespace msc::cost
