@@ -106,7 +106,13 @@ DataflowGraph::DataflowGraph(const Graph& graph) {
                   .inputs = {},
                   .outputs = {},
                   .id = id};
-    for (const ValueId value : node.inputs) tensors.AddRead(value, flow.inputs);
+    for (const ValueId value : node.inputs) {
+      if (value != kNoValue && graph.constant(value) != nullptr) {
+        flow.weights.push_back(
+            static_cast<std::uint32_t>(flow.inputs.size() + flow.weights.size()));
+      }
+      tensors.AddRead(value, flow.inputs);
+    }
     for (const ValueId value : node.captures) tensors.AddRead(value, flow.inputs);
     for (const ValueId value : node.outputs) {
       if (value != kNoValue) flow.outputs.push_back(tensors.IndexOf(value));

@@ -55,6 +55,9 @@ struct FlowNode {
   std::vector<FlowIndex> inputs = {};   ///< tensors in order; twice what is read twice
   std::vector<FlowIndex> outputs = {};  ///< tensors
   NodeId id = kNoNode;                  ///< in the graph it was made from
+  /// Places of weights among its operands, absent ones not counted, in rising order. They are part
+  /// of the node and not among `inputs`.
+  std::vector<std::uint32_t> weights = {};
 
   /// Written into its readers rather than passed to them.
   [[nodiscard]] bool inlined() const {

@@ -3,9 +3,13 @@
 namespace msc::fuzz {
 
 std::vector<Target> AllTargets() {
-  return {{"graph_files", FuzzGraphFiles}, {"graph_text", FuzzGraphText},
-          {"journal", FuzzJournal},        {"onnx", FuzzOnnx},
-          {"samples", FuzzSamples},        {"strategy", FuzzStrategy}};
+  return {{"graph_files", FuzzGraphFiles},
+          {"graph_text", FuzzGraphText},
+          {"journal", FuzzJournal},
+          {"onnx", FuzzOnnx},
+          {"partition_rules", FuzzPartitionRules},
+          {"samples", FuzzSamples},
+          {"strategy", FuzzStrategy}};
 }
 
 }  // namespace msc::fuzz

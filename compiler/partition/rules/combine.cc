@@ -96,7 +96,7 @@ void CombineRound::Add(Offered offered) {
   if (!seen_.emplace(offered.sub_graph.inside, std::move(nested)).second) return;
   if (seen_.size() > kMostOffered) {
     throw UserError("the partition rules make more than " + std::to_string(kMostOffered) +
-                    " sub-graphs; lower their largest depth");
+                    " sub-graphs; lower their largest depth (max_depth)");
   }
   added_.push_back(std::move(offered));
 }

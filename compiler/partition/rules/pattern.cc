@@ -1,12 +1,16 @@
 #include "compiler/partition/rules/pattern.h"
 
 #include <algorithm>
+#include <map>
 #include <utility>
 
 namespace msc {
 namespace {
 
 constexpr std::size_t kMostMatches = 1000;
+constexpr std::size_t kMostPairs = 10'000;
+/// An operand that is a weight: part of the node that reads it.
+constexpr FlowIndex kWeight = kNoFlow - 1;
 
 using Sets = std::vector<IndexSet>;
 
@@ -15,24 +19,40 @@ PatternPtr Make(Pattern::Kind kind, std::string op, std::vector<PatternPtr> part
       Pattern{.kind = kind, .op = std::move(op), .parts = std::move(parts)});
 }
 
+/// Matches parts of one pattern, each once a node.
 class Matcher {
  public:
   Matcher(const DataflowGraph& flow, Matches matches) : flow_(flow), matches_(matches) {}
 
   // What the match of `pattern` at `node` may consist of; none where it does not match. `node` is
-  // kNoFlow for an input of the whole.
-  [[nodiscard]] Sets Match(const Pattern& pattern, FlowIndex node) const {
+  // kNoFlow for an input of the whole, or kWeight.
+  const Sets& Match(const Pattern& pattern, FlowIndex node) {
+    const auto key = std::pair(&pattern, node);
+    if (const auto it = known_.find(key); it != known_.end()) return it->second;
+    Sets sets = MatchAnew(pattern, node);
+    return known_.emplace(key, std::move(sets)).first->second;
+  }
+
+ private:
+  Sets MatchAnew(const Pattern& pattern, FlowIndex node) {
     if (pattern.kind == Pattern::Kind::kAny) return {flow_.EmptySet()};
     if (pattern.kind == Pattern::Kind::kEither) {
-      Sets first = Match(*pattern.parts[0], node);
-      if (!first.empty() && matches_ == Matches::kFirst) return first;
-      Sets second = Match(*pattern.parts[1], node);
-      Append(std::move(second), first);
-      return first;
+      Sets sets = Match(*pattern.parts[0], node);
+      if (!sets.empty() && matches_ == Matches::kFirst) return sets;
+      for (const IndexSet& set : Match(*pattern.parts[1], node)) Append(set, sets);
+      return sets;
     }
     if (node == kNoFlow) return {};
+    if (node == kWeight) {
+      if (pattern.kind != Pattern::Kind::kConstant) return {};
+      return {flow_.EmptySet()};
+    }
+    return MatchNode(pattern, node);
+  }
+
+  Sets MatchNode(const Pattern& pattern, FlowIndex node) {
     const FlowNode& here = flow_.node(node);
-    const std::vector<FlowIndex> operands = Operands(here);
+    std::vector<FlowIndex> operands = Operands(here);
     std::vector<PatternPtr> parts = pattern.parts;
     switch (pattern.kind) {
       case Pattern::Kind::kConstant:
@@ -41,6 +61,11 @@ class Matcher {
         break;
       case Pattern::Kind::kCall:
         if (here.role != FlowRole::kCall || here.op != pattern.op) return {};
+        while (operands.size() > parts.size() && operands.back() == kWeight) operands.pop_back();
+        break;
+      case Pattern::Kind::kCallOf:
+        if (here.role != FlowRole::kCall || here.op != pattern.op) return {};
+        operands.clear();
         break;
       case Pattern::Kind::kTupleOfAny:
         if (here.role != FlowRole::kTuple) return {};
@@ -53,45 +78,53 @@ class Matcher {
         if (here.role != FlowRole::kProjection) return {};
     }
     if (parts.size() != operands.size()) return {};
-    IndexSet start = flow_.EmptySet();
-    start.Insert(node);
-    Sets sets = {std::move(start)};
+    Sets sets = {IndexSet::Range(flow_.size(), node, node + 1)};
     for (std::size_t i = 0; i < parts.size() && !sets.empty(); ++i) {
       sets = Product(sets, Match(*parts[i], operands[i]));
     }
     return sets;
   }
 
- private:
   [[nodiscard]] std::vector<FlowIndex> Operands(const FlowNode& node) const {
     std::vector<FlowIndex> operands;
+    auto weight = node.weights.begin();
+    const auto add_weights = [&] {
+      for (; weight != node.weights.end() && *weight == operands.size(); ++weight) {
+        operands.push_back(kWeight);
+      }
+    };
     for (const FlowIndex tensor : node.inputs) {
+      add_weights();
       const FlowIndex producer = flow_.tensor(tensor).producer;
       if (producer == kNoFlow || flow_.node(producer).role != FlowRole::kOperator) {
         operands.push_back(producer);
       }
     }
+    add_weights();
     return operands;
   }
 
-  static void Append(Sets more, Sets& sets) {
-    for (IndexSet& set : more) {
-      if (sets.size() < kMostMatches && std::find(sets.begin(), sets.end(), set) == sets.end()) {
-        sets.push_back(std::move(set));
-      }
+  static void Append(IndexSet set, Sets& sets) {
+    if (sets.size() < kMostMatches && std::find(sets.begin(), sets.end(), set) == sets.end()) {
+      sets.push_back(std::move(set));
     }
   }
 
   [[nodiscard]] static Sets Product(const Sets& a, const Sets& b) {
     Sets product;
+    std::size_t pairs = 0;
     for (const IndexSet& left : a) {
-      for (const IndexSet& right : b) Append({left | right}, product);
+      for (const IndexSet& right : b) {
+        if (++pairs > kMostPairs) return product;
+        Append(left | right, product);
+      }
     }
     return product;
   }
 
   const DataflowGraph& flow_;
   Matches matches_;
+  std::map<std::pair<const Pattern*, FlowIndex>, Sets> known_;
 };
 
 }  // namespace
@@ -104,6 +137,9 @@ PatternPtr AnyConstant() {
 }
 PatternPtr Call(std::string op, std::vector<PatternPtr> operands) {
   return Make(Pattern::Kind::kCall, std::move(op), std::move(operands));
+}
+PatternPtr CallOf(std::string op) {
+  return Make(Pattern::Kind::kCallOf, std::move(op), {});
 }
 PatternPtr CallEitherWay(std::string op, PatternPtr a, PatternPtr b) {
   PatternPtr swapped = Call(op, {b, a});

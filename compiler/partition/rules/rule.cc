@@ -1,17 +1,28 @@
 #include "compiler/partition/rules/rule.h"
 
 #include <algorithm>
+#include <map>
+#include <set>
 #include <utility>
 
 #include "compiler/base/error.h"
+#include "compiler/base/nearest.h"
 
 namespace msc {
 namespace {
 
 using Found = std::vector<Offered>;
 
+constexpr std::size_t kMostNeighbours = 8;  ///< of a family of siblings
+
 Offered Single(const DataflowGraph& flow, std::size_t node, const std::string& rule) {
   return {rule, SubGraph(flow, IndexSet::Range(flow.size(), node, node + 1))};
+}
+
+std::vector<std::string> NamesOf(const DataflowGraph& flow) {
+  std::vector<std::string> names;
+  for (const FlowNode& node : flow.nodes()) names.push_back(node.name);
+  return names;
 }
 
 /// `rule` with each sub-graph changed.
@@ -85,22 +96,58 @@ Rule HostRule() {
           }};
 }
 
-Rule UserRule(std::vector<std::vector<std::string>> regions) {
-  return {
-      "user", [regions = std::move(regions)](const DataflowGraph& flow, RuleMode /*mode*/) {
-        Found found;
-        for (const std::vector<std::string>& names : regions) {
-          IndexSet nodes = flow.EmptySet();
-          for (const std::string& name : names) {
-            const FlowIndex node = flow.Find(name);
-            if (node == kNoFlow)
-              throw UserError("a region names node '" + name + "', which the graph does not have");
-            nodes.Insert(node);
-          }
-          if (!nodes.empty()) found.push_back({"user", SubGraph(flow, std::move(nodes))});
+Rule SiblingRule(std::string op) {
+  const auto find = [op = std::move(op)](const DataflowGraph& flow, RuleMode /*mode*/) {
+    std::map<std::set<FlowIndex>, std::vector<std::size_t>> families;  // by what they read
+    for (std::size_t i = 0; i < flow.size(); ++i) {
+      const FlowNode& node = flow.node(i);
+      if (node.role != FlowRole::kCall || node.op != op) continue;
+      std::set<FlowIndex> read;
+      for (const FlowIndex tensor : node.inputs) {
+        const FlowIndex producer = flow.tensor(tensor).producer;
+        const bool counts =
+            producer == kNoFlow ||
+            (!flow.node(producer).inlined() && flow.node(producer).role != FlowRole::kConstant);
+        if (counts) read.insert(tensor);
+      }
+      if (!read.empty()) families[std::move(read)].push_back(i);
+    }
+    Found found;
+    for (const auto& [read, members] : families) {
+      for (std::size_t begin = 0; begin < members.size(); ++begin) {
+        IndexSet nodes = flow.EmptySet();
+        nodes.Insert(members[begin]);
+        const std::size_t end = std::min(members.size(), begin + kMostNeighbours);
+        for (std::size_t last = begin + 1; last < end; ++last) {
+          nodes.Insert(members[last]);
+          found.push_back({"siblings", SubGraph(flow, nodes)});
         }
-        return found;
-      }};
+      }
+      if (members.size() <= kMostNeighbours) continue;
+      found.push_back({"siblings", SubGraph(flow, IndexSet(flow.size(), members))});
+    }
+    return found;
+  };
+  return {"siblings", find};
+}
+
+Rule UserRule(std::vector<std::vector<std::string>> regions) {
+  return {"user", [regions = std::move(regions)](const DataflowGraph& flow, RuleMode /*mode*/) {
+            Found found;
+            for (const std::vector<std::string>& names : regions) {
+              IndexSet nodes = flow.EmptySet();
+              for (const std::string& name : names) {
+                const FlowIndex node = flow.Find(name);
+                if (node == kNoFlow)
+                  throw UserError("a region names node '" + name +
+                                  "', which the graph does not have" +
+                                  DidYouMean(name, NamesOf(flow)));
+                nodes.Insert(node);
+              }
+              if (!nodes.empty()) found.push_back({"user", SubGraph(flow, std::move(nodes))});
+            }
+            return found;
+          }};
 }
 
 Rule CompositeRule(std::string name, Rule rule) {

@@ -41,6 +41,9 @@ struct Rule {
 [[nodiscard]] Rule OperatorRule(std::string name, std::function<bool(const FlowNode&)> accepts);
 /// Each node that needs no kernel: all roles but calls.
 [[nodiscard]] Rule HostRule();
+/// Horizontal: of the calls of `op` that read the same tensors, constants not counted, two to eight
+/// neighbours each, and all together.
+[[nodiscard]] Rule SiblingRule(std::string op);
 /// The sets of nodes that a user lists, by name. UserError where there is no such node.
 [[nodiscard]] Rule UserRule(std::vector<std::vector<std::string>> regions);
 
