@@ -29,6 +29,9 @@ RULES = {
     "compiler/partition/*":
         "compiler/partition compiler/targets compiler/passes compiler/ops compiler/ir"
         " compiler/base",
+    "compiler/partition/generate":
+        "compiler/partition compiler/partition/rules compiler/targets compiler/passes compiler/ops"
+        " compiler/ir compiler/base",
     "compiler/compress/distill":
         "compiler/passes compiler/ops compiler/ir compiler/base compiler/strategy",
     # A shared object of its own: data and inline functions of other headers alone.

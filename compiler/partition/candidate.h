@@ -36,7 +36,12 @@ struct Candidate {
   std::vector<TensorLabel> wants = {};
   std::vector<TensorLabel> makes = {};
   std::int64_t bytes = 0;  ///< memory it holds: weights and workspace
+  /// Names of further rules, of a user or of its target's own patterns, that offer the same.
+  std::vector<std::string> also = {};
 };
+
+/// All rules that offer it, for people: "unit, layer".
+[[nodiscard]] std::string RulesOf(const Candidate& candidate);
 
 /// Tensors that `nodes` read from outside, in order: nodes left to right, each once.
 [[nodiscard]] std::vector<FlowIndex> TensorsIn(const DataflowGraph& graph, const IndexSet& nodes);

@@ -53,6 +53,12 @@ enum class PassPhase : std::uint8_t {
   kLowering,        ///< after Q/DQ folding and fusion into msc.* operators
 };
 
+/// What a target would like to get as one region.
+struct RegionPattern {
+  std::string name;  ///< for people: "pair of convolutions"
+  std::string text;  ///< as partition/rules/pattern_text.h reads it: "Relu?(Conv)"
+};
+
 /// Something that runs parts of graphs: a library, a code generator, a device; with its options.
 /// Two option sets of one kind are two targets.
 ///
@@ -118,6 +124,9 @@ class Target {
   /// Whether it computes each node by itself whatever region it is in, so that a region costs what
   /// its nodes cost one by one.
   [[nodiscard]] bool RunsNodeByNode() const { return DoRunsNodeByNode(); }
+  /// Regions that are to be tried besides those that its lowering of the whole graph makes: every
+  /// match of which it supports all nodes, whatever it fuses of them. Default: none.
+  [[nodiscard]] std::vector<RegionPattern> Patterns() const { return DoPatterns(); }
 
  private:
   [[nodiscard]] virtual const TargetFacts& DoFacts() const noexcept = 0;
@@ -134,6 +143,7 @@ class Target {
   [[nodiscard]] virtual bool DoWantsFusedOps() const { return false; }
   [[nodiscard]] virtual bool DoRunsNodeByNode() const { return false; }
   [[nodiscard]] virtual bool DoLaysChannelsLast() const { return false; }
+  [[nodiscard]] virtual std::vector<RegionPattern> DoPatterns() const { return {}; }
   [[nodiscard]] virtual KernelChoices DoSchedules(const Graph& /*graph*/, NodeId /*node*/) const {
     return {};
   }

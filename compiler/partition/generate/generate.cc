@@ -5,9 +5,11 @@
 #include <optional>
 #include <set>
 #include <string>
-#include <unordered_set>
+#include <unordered_map>
 #include <utility>
 
+#include "compiler/base/nearest.h"
+#include "compiler/partition/generate/rule_regions.h"
 #include "compiler/passes/chain.h"
 #include "compiler/passes/passes.h"
 
@@ -165,6 +167,37 @@ std::vector<RegionNodes> RegionsOf(const DataflowGraph& flow, const Offer& offer
   return regions;
 }
 
+/// Collects candidates of one target, each set of nodes once.
+class TargetCandidates {
+ public:
+  TargetCandidates(const Target& target, std::vector<Candidate>& all)
+      : target_(target), all_(all) {}
+
+  void Add(const IndexSet& nodes, const std::string& rule) { (void)Find(nodes, rule); }
+
+  /// What a rule of a user or a pattern of the target offers: named, even if it is there already.
+  void AddAsked(const RegionNodes& region) {
+    Candidate& candidate = Find(region.nodes, region.rule);
+    const std::vector<std::string>& also = candidate.also;
+    if (candidate.rule == region.rule ||
+        std::find(also.begin(), also.end(), region.rule) != also.end()) {
+      return;
+    }
+    candidate.also.push_back(region.rule);
+  }
+
+ private:
+  Candidate& Find(const IndexSet& nodes, const std::string& rule) {
+    const auto [it, added] = places_.emplace(nodes, all_.size());
+    if (added) all_.push_back({.nodes = nodes, .target = target_.spec(), .rule = rule});
+    return all_[it->second];
+  }
+
+  const Target& target_;
+  std::vector<Candidate>& all_;
+  std::unordered_map<IndexSet, std::size_t, IndexSetHash> places_;
+};
+
 /// Layers as every target with fused operators would like them.
 std::vector<IndexSet> Layers(const Graph& graph, const DataflowGraph& flow) {
   std::map<std::string, FlowIndex, std::less<>> index;
@@ -186,40 +219,78 @@ std::vector<IndexSet> Layers(const Graph& graph, const DataflowGraph& flow) {
 
 std::vector<Candidate> GenerateCandidates(const Graph& graph, const DataflowGraph& flow,
                                           std::span<const Target* const> targets,
-                                          const RegionOptions& options) {
+                                          const GenerateOptions& options) {
   std::vector<Offer> offers;
   for (const Target* target : targets) offers.push_back(MakeOffer(graph, flow, *target));
   std::vector<IndexSet> shared = Layers(graph, flow);
+  std::vector<Runs> runs;
   for (const Offer& offer : offers) {
     for (const Unit& unit : offer.units) {
       if (unit.taken) shared.push_back(unit.nodes);
     }
     shared.insert(shared.end(), offer.also.begin(), offer.also.end());
+    runs.push_back({.target = offer.target, .nodes = offer.runs});
   }
+  const std::vector<std::vector<RegionNodes>> asked = RuleRegions(flow, options.rules.rules, runs);
   std::vector<Candidate> candidates;
-  for (const Offer& offer : offers) {
-    std::unordered_set<IndexSet, IndexSetHash> seen;
-    const auto add = [&](const IndexSet& nodes, std::string rule) {
-      if (!seen.insert(nodes).second) return;
-      candidates.push_back(
-          {.nodes = nodes, .target = offer.target->spec(), .rule = std::move(rule)});
-    };
-    IndexSet others = flow.EmptySet();
-    for (const Offer& other : offers) {
-      if (&other != &offer) others |= other.runs;
-    }
-    for (const RegionNodes& region : RegionsOf(flow, offer, others, options)) {
-      add(region.nodes, region.rule);
-    }
-    for (const IndexSet& nodes : offer.also) add(nodes, "unit");
-    for (const IndexSet& nodes : shared) {
-      if (offer.target->RunsNodeByNode()) break;
-      if (nodes.SubsetOf(offer.runs) && IsConvex(flow, nodes)) add(nodes, "shared unit");
+  for (std::size_t i = 0; i < offers.size(); ++i) {
+    const Offer& offer = offers[i];
+    TargetCandidates mine(*offer.target, candidates);
+    if (!NamesTarget(options.rules.only, *offer.target)) {
+      IndexSet others = flow.EmptySet();
+      for (const Offer& other : offers) {
+        if (&other != &offer) others |= other.runs;
+      }
+      for (const RegionNodes& region : RegionsOf(flow, offer, others, options.regions)) {
+        mine.Add(region.nodes, region.rule);
+      }
+      for (const IndexSet& nodes : offer.also) mine.Add(nodes, "unit");
+      for (const IndexSet& nodes : shared) {
+        if (offer.target->RunsNodeByNode()) break;
+        if (nodes.SubsetOf(offer.runs) && IsConvex(flow, nodes)) mine.Add(nodes, "shared unit");
+      }
     }
     offer.runs.ForEach(
-        [&](std::size_t node) { add(IndexSet::Range(flow.size(), node, node + 1), "node"); });
+        [&](std::size_t node) { mine.Add(IndexSet::Range(flow.size(), node, node + 1), "node"); });
+    for (const RegionNodes& region : PatternRegions(flow, runs[i])) mine.AddAsked(region);
+    for (const RegionNodes& region : asked[i]) mine.AddAsked(region);
   }
   return candidates;
+}
+
+std::vector<std::string> RuleWarnings(const PartitionRules& rules,
+                                      std::span<const Target* const> targets,
+                                      std::span<const Candidate> candidates) {
+  std::vector<std::string> warnings;
+  std::vector<std::string> known;
+  for (const Target* target : targets) known.push_back(target->spec());
+  const auto check = [&](const std::vector<std::string>& names, const std::string& who) {
+    bool any = names.empty();
+    for (const std::string& name : names) {
+      const bool there = std::any_of(targets.begin(), targets.end(), [&](const Target* target) {
+        return NamesTarget({name}, *target);
+      });
+      any = any || there;
+      if (there) continue;
+      warnings.push_back(who + " names '" + name + "', which is none of the targets" +
+                         DidYouMean(name, known));
+    }
+    return any;
+  };
+  (void)check(rules.only, "'only'");
+  for (const NamedRule& rule : rules.rules) {
+    const std::string who = "rule '" + rule.name + "'";
+    if (!check(rule.targets, who)) continue;
+    const bool offers =
+        std::any_of(candidates.begin(), candidates.end(), [&](const Candidate& candidate) {
+          return candidate.rule == rule.name ||
+                 std::find(candidate.also.begin(), candidate.also.end(), rule.name) !=
+                     candidate.also.end();
+        });
+    if (!offers)
+      warnings.push_back(who + " matches nothing in the canonical graph that could be a region");
+  }
+  return warnings;
 }
 
 std::vector<std::uint32_t> UnitCandidates(std::span<const Candidate> candidates) {

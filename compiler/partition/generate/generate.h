@@ -2,14 +2,21 @@
 
 #include <cstdint>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "compiler/ir/graph.h"
 #include "compiler/partition/candidate.h"
 #include "compiler/partition/generate/units.h"
+#include "compiler/partition/rules/rule_file.h"
 #include "compiler/targets/target.h"
 
 namespace msc {
+
+struct GenerateOptions {
+  RegionOptions regions = {};
+  PartitionRules rules = {};  ///< of a user
+};
 
 /// What each of `targets` could compute of `graph` as one region, with costs Unknown.
 ///
@@ -23,12 +30,23 @@ namespace msc {
 /// all their nodes; and every single node that it can run. Of a target that runs node by node (see
 /// Target) only single nodes, its largest regions, and the largest of nodes that no other of
 /// `targets` can run: any further region costs what its nodes cost, so no cover gets cheaper by it.
-/// Each set of nodes once a target. Whether a target runs a region as one, fused as hoped for, only
-/// compiling it shows. Nodes with nested graphs that read values around them are left to nobody.
+/// Then what its patterns match and what rules for it offer, as far as that is convex and it can
+/// run all nodes: see Candidate::also. Each set of nodes once a target. Whether a target runs a
+/// region as one, fused as hoped for, only compiling it shows. Nodes with nested graphs that read
+/// values around them are left to nobody.
+///
+/// UserError where the nodes that a rule lists are not convex, or where of all that a rule offers a
+/// target that it names, or each target where it names none, can run nothing: it says which node.
 [[nodiscard]] std::vector<Candidate> GenerateCandidates(const Graph& graph,
                                                         const DataflowGraph& flow,
                                                         std::span<const Target* const> targets,
-                                                        const RegionOptions& options = {});
+                                                        const GenerateOptions& options = {});
+
+/// What a user should know about rules after GenerateCandidates, a sentence each: which match
+/// nothing, and which are for targets that are none of `targets`.
+[[nodiscard]] std::vector<std::string> RuleWarnings(const PartitionRules& rules,
+                                                    std::span<const Target* const> targets,
+                                                    std::span<const Candidate> candidates);
 
 /// Indices of those of `candidates` that are units of their targets.
 [[nodiscard]] std::vector<std::uint32_t> UnitCandidates(std::span<const Candidate> candidates);

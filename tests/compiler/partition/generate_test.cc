@@ -10,6 +10,7 @@
 
 #include <gtest/gtest.h>
 
+#include "compiler/base/error.h"
 #include "compiler/base/rng.h"
 #include "compiler/ir/text.h"
 #include "compiler/ops/op.h"
@@ -200,8 +201,12 @@ TEST(Candidates, AreWhatTargetsFuseAndSupport) {
 /// Takes some operators.
 class Taker final : public Target {
  public:
-  Taker(std::string name, std::set<std::string> ops, bool node_by_node)
-      : facts_{std::move(name), "cpu", "1"}, ops_(std::move(ops)), node_by_node_(node_by_node) {}
+  Taker(std::string name, std::set<std::string> ops, bool node_by_node,
+        std::vector<RegionPattern> patterns = {})
+      : facts_{std::move(name), "cpu", "1"},
+        ops_(std::move(ops)),
+        node_by_node_(node_by_node),
+        patterns_(std::move(patterns)) {}
 
  private:
   [[nodiscard]] const TargetFacts& DoFacts() const noexcept override { return facts_; }
@@ -209,10 +214,135 @@ class Taker final : public Target {
     return ops_.contains(graph.node(node).op);
   }
   [[nodiscard]] bool DoRunsNodeByNode() const override { return node_by_node_; }
+  [[nodiscard]] std::vector<RegionPattern> DoPatterns() const override { return patterns_; }
   TargetFacts facts_;
   std::set<std::string> ops_;
   bool node_by_node_;
+  std::vector<RegionPattern> patterns_;
 };
+
+/// Who offers each region of a target that a rule or a pattern offers.
+std::map<std::string, std::string> AskedOf(const DataflowGraph& flow,
+                                           const std::vector<Candidate>& candidates,
+                                           std::string_view target) {
+  (void)NamesOf(flow, candidates, target);  // distinct, convex, of unknown costs
+  const std::set<std::string> own = {"unit", "run", "greedy", "whole", "shared unit", "node"};
+  std::map<std::string, std::string> asked;
+  for (const Candidate& candidate : candidates) {
+    if (candidate.target != target || (own.contains(candidate.rule) && candidate.also.empty())) {
+      continue;
+    }
+    std::string names;
+    candidate.nodes.ForEach(
+        [&](std::size_t node) { names += (names.empty() ? "" : "+") + flow.node(node).name; });
+    asked[names] = RulesOf(candidate);
+  }
+  return asked;
+}
+
+using Asked = std::map<std::string, std::string>;
+
+TEST(Candidates, AreWhatRulesAndPatternsOfTargetsOffer) {
+  const Graph graph = ParseGraph(kModel);
+  const DataflowGraph flow(graph);
+  const Taker plain("plain", {"Conv", "Relu", "Add", "Flatten"}, false);
+  const Taker table("table", {"Conv", "Relu", "Add"}, false,
+                    {{"tail", "Relu(Add)"}, {"product", "Softmax(MatMul)"}});
+  const Target* const targets[] = {&plain, &table};
+  const std::vector<Candidate> without = GenerateCandidates(graph, flow, targets);
+  EXPECT_EQ(AskedOf(flow, without, "plain"), Asked());
+  EXPECT_EQ(AskedOf(flow, without, "table"), (Asked{{"add+relu2", "run, tail"}}))
+      << "of what it does not run nothing";
+  const PartitionRules rules = ParsePartitionRules(R"j({"rules": [
+      {"name": "layer", "pattern": "Relu?(Conv)", "targets": ["plain"]},
+      {"name": "far", "nodes": ["conv1", "relu1", "conv2", "add", "relu2"]},
+      {"name": "fork", "nodes": ["relu1", "conv2"]},
+      {"name": "tail", "pattern": "Relu(Add)"}]})j",
+                                                   "it");
+  const std::vector<Candidate> with =
+      GenerateCandidates(graph, flow, targets, {.regions = {.runs = false}, .rules = rules});
+  // Without runs of neighbours most are new; what is there already is named as well.
+  EXPECT_EQ(AskedOf(flow, with, "plain"), (Asked{{"conv1", "unit, layer"},
+                                                 {"conv2", "unit, layer"},
+                                                 {"conv1+relu1", "shared unit, layer"},
+                                                 {"conv1+relu1+conv2+add+relu2", "far"},
+                                                 {"relu1+conv2", "fork"},
+                                                 {"add+relu2", "tail"}}));
+  EXPECT_EQ(AskedOf(flow, with, "table"), (Asked{{"conv1+relu1+conv2+add+relu2", "greedy, far"},
+                                                 {"relu1+conv2", "fork"},
+                                                 {"add+relu2", "tail"}}));
+  EXPECT_TRUE(RuleWarnings(rules, targets, with).empty());
+  EXPECT_EQ(UnitCandidates(with).size(), UnitCandidates(without).size());
+}
+
+TEST(Candidates, OfATargetThatGetsRulesOnlyAreThoseAndNodes) {
+  const Graph graph = ParseGraph(kModel);
+  const DataflowGraph flow(graph);
+  const Taker one("one", {"Conv", "Relu"}, false);
+  const Taker two("two", {"Conv", "Relu"}, false);
+  const Target* const targets[] = {&one, &two};
+  const PartitionRules rules = ParsePartitionRules(
+      R"j({"rules": [{"name": "layer", "pattern": "Relu(Conv)"}], "only": ["one"]})j", "it");
+  const std::vector<Candidate> candidates =
+      GenerateCandidates(graph, flow, targets, {.regions = {}, .rules = rules});
+  EXPECT_EQ(NamesOf(flow, candidates, "one"),
+            (std::set<std::string>{"conv1", "conv1+relu1", "conv2", "relu1", "relu2"}));
+  EXPECT_TRUE(NamesOf(flow, candidates, "two").contains("conv1+relu1+conv2"));
+}
+
+TEST(Candidates, OfRulesThatMakeNoSenseAreRefusedOrWarnedOf) {
+  const Graph graph = ParseGraph(kModel);
+  const DataflowGraph flow(graph);
+  const Taker conv("conv", {"Conv", "Relu"}, false);
+  const Taker sum("sum", {"Add", "Relu"}, false);
+  const Target* const targets[] = {&conv, &sum};
+  const auto generate = [&](const std::string& rule) {
+    const PartitionRules rules = ParsePartitionRules(R"j({"rules": [)j" + rule + "]}", "it");
+    return RuleWarnings(rules, targets,
+                        GenerateCandidates(graph, flow, targets, {.regions = {}, .rules = rules}));
+  };
+  const std::vector<std::pair<std::string, std::string>> refused = {
+      {R"j({"name": "a", "nodes": ["relu1", "add"]})j",
+       "rule 'a': a path leaves its nodes and comes back through 'conv2' (Conv); name that node, "
+       "too"},
+      {R"j({"name": "a", "nodes": ["relu3"]})j",
+       "rule 'a': a region names node 'relu3', which the graph does not have; did you mean "
+       "'relu1'?"},
+      {R"j({"name": "a", "nodes": ["conv1", "relu1"], "targets": ["conv", "sum"]})j",
+       "rule 'a': sum does not take node 'conv1' (Conv); leave the node or the target out of the "
+       "rule"},
+      {R"j({"name": "a", "pattern": "Relu(Add)", "targets": ["conv"]})j",
+       "rule 'a': conv does not take node 'add' (Add); leave the node or the target out of the "
+       "rule"},
+      {R"j({"name": "a", "nodes": ["conv2", "add"]})j",
+       "rule 'a': no target takes all of its nodes: conv not 'add' (Add), sum not 'conv2' (Conv)"},
+  };
+  for (const auto& [rule, wanted] : refused) {
+    try {
+      (void)generate(rule);
+      ADD_FAILURE() << rule;
+    } catch (const UserError& error) {
+      EXPECT_EQ(error.what(), wanted);
+    }
+  }
+  using Texts = std::vector<std::string>;
+  EXPECT_EQ(generate(R"j({"name": "a", "nodes": ["conv1", "relu1"]})j"), Texts())
+      << "one takes them";
+  EXPECT_EQ(generate(R"j({"name": "a", "pattern": "Tanh(Conv)"})j"),
+            (Texts{"rule 'a' matches nothing in the canonical graph that could be a region"}));
+  EXPECT_EQ(generate(R"j({"name": "a", "pattern": "Conv", "targets": ["conv", "summ"]})j"),
+            (Texts{"rule 'a' names 'summ', which is none of the targets; did you mean 'sum'?"}));
+  // A pattern of a target is this project's own: what is wrong with it says whose it is.
+  const Taker wrong("wrong", {"Conv"}, false, {{"bad", "Conv("}});
+  const Target* const only[] = {&wrong};
+  try {
+    (void)GenerateCandidates(graph, flow, only);
+    ADD_FAILURE() << "it was read";
+  } catch (const UserError& error) {
+    EXPECT_TRUE(std::string(error.what()).starts_with("pattern 'bad' of target wrong, column 6:"))
+        << error.what();
+  }
+}
 
 TEST(Candidates, OfATargetThatRunsNodeByNodeAreFew) {
   const Graph graph = ParseGraph(kModel);

@@ -84,8 +84,12 @@ class ExampleTarget final : public Target {
     if (phase != PassPhase::kBeforeLowering) return {};
     return {{"write_max_as_relu", WriteMaxAsRelu}};
   }
+  // 5. Patterns: what is to be tried as one region. Here Relu goes in place, see MayOverwrite.
+  [[nodiscard]] std::vector<RegionPattern> DoPatterns() const override {
+    return {{.name = "relu in place", .text = "Relu(Add(*, *))"}};
+  }
 
-  // 5. Facts: the version enters cache keys, so it changes when results or speed may.
+  // 6. Facts: the version enters cache keys, so it changes when results or speed may.
   TargetFacts facts_{.name = "example", .device = "cpu", .version = "1"};
   ExampleOptions options_;
 };
@@ -97,7 +101,7 @@ bool MayOverwrite(const Region& region, ValueId value) {
   return made_by != region.nodes.end() && graph.uses(value).size() == 1 && !graph.IsOutput(value);
 }
 
-// 6. Lowering: one step a node, over the dense buffers of its values.
+// 7. Lowering: one step a node, over the dense buffers of its values.
 std::optional<Failure> ExampleTarget::DoGraphToRuntime(const Region& region,
                                                        const TargetOptions& options,
                                                        ExecutableBuilder& builder) const {
@@ -129,7 +133,7 @@ std::optional<Failure> ExampleTarget::DoGraphToRuntime(const Region& region,
   return std::nullopt;
 }
 
-// 7. A factory. Where a library or device is missing it throws UserError saying so.
+// 8. A factory. Where a library or device is missing it throws UserError saying so.
 std::unique_ptr<Target> MakeExample(const ExampleOptions& options) {
   return std::make_unique<ExampleTarget>(options);
 }

@@ -1,0 +1,124 @@
+#include "compiler/partition/generate/rule_regions.h"
+
+#include <algorithm>
+#include <iterator>
+#include <optional>
+#include <utility>
+
+#include "compiler/base/error.h"
+#include "compiler/partition/rules/pattern_text.h"
+
+namespace msc {
+namespace {
+
+std::string NodeText(const DataflowGraph& flow, std::size_t node) {
+  return "'" + flow.node(node).name + "' (" + flow.node(node).op + ")";
+}
+
+/// A node outside of `nodes` through which a path leaves them and comes back.
+std::optional<std::size_t> Between(const DataflowGraph& flow, const IndexSet& nodes) {
+  IndexSet behind = flow.EmptySet();  // outside, reads of them or of what does
+  for (std::size_t i = nodes.First(); i <= nodes.Last(); ++i) {
+    for (const FlowIndex producer : flow.producers(i)) {
+      if (nodes.Contains(i) && behind.Contains(producer)) return producer;
+      if (!nodes.Contains(i) && (nodes.Contains(producer) || behind.Contains(producer))) {
+        behind.Insert(i);
+      }
+    }
+  }
+  return std::nullopt;
+}
+
+/// Distinct sets that a rule offers and that can be regions.
+std::vector<IndexSet> Offers(const DataflowGraph& flow, const NamedRule& rule) {
+  std::vector<Offered> found;
+  try {
+    found = rule.rule.find(flow, RuleMode::kComplete);
+  } catch (const UserError& error) {
+    throw UserError("rule '" + rule.name + "': " + error.what());
+  }
+  std::vector<IndexSet> offers;
+  for (Offered& offered : found) {
+    IndexSet& nodes = offered.sub_graph.inside;
+    if (nodes.empty()) continue;
+    const std::optional<std::size_t> between = Between(flow, nodes);
+    if (between && rule.exact) {
+      throw UserError("rule '" + rule.name + "': a path leaves its nodes and comes back through " +
+                      NodeText(flow, *between) + "; name that node, too");
+    }
+    if (!between) offers.push_back(std::move(nodes));
+  }
+  std::sort(offers.begin(), offers.end());
+  offers.erase(std::unique(offers.begin(), offers.end()), offers.end());
+  return offers;
+}
+
+std::vector<RegionNodes> TakenOf(const std::vector<IndexSet>& offers, const std::string& rule,
+                                 const IndexSet& runs) {
+  std::vector<RegionNodes> taken;
+  for (const IndexSet& nodes : offers) {
+    if (nodes.SubsetOf(runs)) taken.push_back({nodes, rule});
+  }
+  return taken;
+}
+
+/// The first node of the first of `offers` that the target cannot run.
+std::string Refused(const DataflowGraph& flow, const IndexSet& offer, const Runs& runs) {
+  return NodeText(flow, (offer - runs.nodes).First());
+}
+
+}  // namespace
+
+bool NamesTarget(const std::vector<std::string>& list, const Target& target) {
+  return std::find(list.begin(), list.end(), target.facts().name) != list.end() ||
+         std::find(list.begin(), list.end(), target.spec()) != list.end();
+}
+
+std::vector<RegionNodes> PatternRegions(const DataflowGraph& flow, const Runs& runs) {
+  std::vector<RegionNodes> regions;
+  for (const RegionPattern& pattern : runs.target->Patterns()) {
+    const std::string what =
+        "pattern '" + pattern.name + "' of target " + runs.target->facts().name;
+    const NamedRule rule{.name = pattern.name,
+                         .targets = {},
+                         .exact = false,
+                         .rule = PatternRule(pattern.name, ParsePattern(pattern.text, what))};
+    for (RegionNodes& region : TakenOf(Offers(flow, rule), rule.name, runs.nodes)) {
+      regions.push_back(std::move(region));
+    }
+  }
+  return regions;
+}
+
+std::vector<std::vector<RegionNodes>> RuleRegions(const DataflowGraph& flow,
+                                                  const std::vector<NamedRule>& rules,
+                                                  std::span<const Runs> targets) {
+  std::vector<std::vector<RegionNodes>> regions(targets.size());
+  for (const NamedRule& rule : rules) {
+    const std::vector<IndexSet> offers = Offers(flow, rule);
+    if (offers.empty()) continue;
+    bool any = false;
+    std::string refused;
+    for (std::size_t i = 0; i < targets.size(); ++i) {
+      if (!rule.targets.empty() && !NamesTarget(rule.targets, *targets[i].target)) continue;
+      std::vector<RegionNodes> taken = TakenOf(offers, rule.name, targets[i].nodes);
+      if (taken.empty()) {
+        const std::string node = Refused(flow, offers.front(), targets[i]);
+        const std::string name = targets[i].target->spec();
+        if (!rule.targets.empty()) {
+          throw UserError("rule '" + rule.name + "': " + name + " does not take node " + node +
+                          "; leave the node or the target out of the rule");
+        }
+        refused += (refused.empty() ? "" : ", ") + name + " not " + node;
+      }
+      any = any || !taken.empty();
+      std::move(taken.begin(), taken.end(), std::back_inserter(regions[i]));
+    }
+    if (!any && !refused.empty()) {
+      throw UserError("rule '" + rule.name + "': no target takes all of its nodes: " + refused);
+    }
+  }
+  return regions;
+}
+
+}  // namespace msc
