@@ -9,19 +9,35 @@
 #include "cost/partition/turn_costs.h"
 
 namespace msc::cost {
+namespace {
 
-CoverProblem ProposeRegions(const Graph& plain, const RegionSource& source,
-                            std::span<const std::string> targets, const TargetRegistry& registry,
-                            bool channels_last) {
-  if (targets.empty()) throw UserError("name at least one target");
+std::vector<const Target*> Made(std::span<const std::string> targets,
+                                const TargetRegistry& registry) {
   std::vector<const Target*> made;
   made.reserve(targets.size());
   for (const std::string& spec : targets) made.push_back(&registry.Get(spec));
+  return made;
+}
+
+}  // namespace
+
+CoverProblem ProposeRegions(const Graph& plain, const RegionSource& source,
+                            std::span<const std::string> targets, const TargetRegistry& registry,
+                            const ProposeOptions& options) {
+  if (targets.empty()) throw UserError("name at least one target");
+  const std::vector<const Target*> made = Made(targets, registry);
   CoverProblem problem;
   problem.flow = DataflowGraph(plain);
-  problem.candidates = GenerateCandidates(source.graph(), problem.flow, made);
-  ExchangeChannelsLast(source, registry, channels_last, problem);
+  problem.candidates = GenerateCandidates(source.graph(), problem.flow, made,
+                                          {.regions = {}, .rules = options.rules});
+  ExchangeChannelsLast(source, registry, options.channels_last, problem);
   return problem;
+}
+
+std::vector<std::string> WarningsOf(const PartitionRules& rules, const CoverProblem& problem,
+                                    std::span<const std::string> targets,
+                                    const TargetRegistry& registry) {
+  return RuleWarnings(rules, Made(targets, registry), problem.candidates);
 }
 
 std::vector<std::string> NodeNames(const CoverProblem& problem, const Candidate& candidate) {

@@ -6,20 +6,32 @@
 #include <vector>
 
 #include "compiler/partition/problem.h"
+#include "compiler/partition/rules/rule_file.h"
 #include "compiler/strategy/strategy.h"
 #include "compiler/targets/target.h"
 #include "cost/partition/source.h"
 
 namespace msc::cost {
 
+struct ProposeOptions {
+  /// Targets that lay images channels last may exchange them so, too (see turn_costs.h).
+  bool channels_last = false;
+  PartitionRules rules = {};  ///< of a user
+};
+
 /// The problem of covering the bound canonical graph `plain` with what `targets` could compute of
-/// it; `source` is the same graph with a strategy's precisions. With `channels_last` targets that
-/// lay images so may exchange them so, too (see turn_costs.h). Costs are unknown. UserError where
-/// `targets` is empty or has one that is not there.
+/// it; `source` is the same graph with a strategy's precisions. Costs are unknown. UserError where
+/// `targets` is empty or has one that is not there, or as GenerateCandidates.
 [[nodiscard]] CoverProblem ProposeRegions(const Graph& plain, const RegionSource& source,
                                           std::span<const std::string> targets,
                                           const TargetRegistry& registry,
-                                          bool channels_last = false);
+                                          const ProposeOptions& options = {});
+
+/// RuleWarnings of what was proposed.
+[[nodiscard]] std::vector<std::string> WarningsOf(const PartitionRules& rules,
+                                                  const CoverProblem& problem,
+                                                  std::span<const std::string> targets,
+                                                  const TargetRegistry& registry);
 
 /// Names of the nodes of a candidate, in the problem's order.
 [[nodiscard]] std::vector<std::string> NodeNames(const CoverProblem& problem,

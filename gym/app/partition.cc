@@ -44,6 +44,7 @@ struct Options {
   std::string strategy;
   std::string search = "exact";
   std::string images = "both";
+  std::string rules;
   std::string out;
   std::string cache;
   std::vector<std::string> pins;
@@ -160,8 +161,13 @@ void Partition(Options options, AppContext& context) {
       .roof = {}};
   Strategy strategy = BaseStrategy(options, setup, targets);
   const cost::RegionSource source(graph, strategy, setup.compile);
-  CoverProblem problem = cost::ProposeRegions(BindSizes(graph, setup.compile), source,
-                                              options.targets, targets, options.images == "both");
+  const PartitionRules rules = LoadPartitionRules(options.rules);
+  CoverProblem problem =
+      cost::ProposeRegions(BindSizes(graph, setup.compile), source, options.targets, targets,
+                           {.channels_last = options.images == "both", .rules = rules});
+  for (const std::string& text : cost::WarningsOf(rules, problem, options.targets, targets)) {
+    std::fprintf(stderr, "mscgym: %s\n", text.c_str());
+  }
   Pin(options.pins, options.targets, problem);
   Limit(options.max_regions, targets, problem);
   if (options.max_mb >= 0) {
@@ -291,6 +297,9 @@ void AddPartition(CLI::App& app, AppContext& context) {
                    "targets lay them so")
       ->check(CLI::IsMember({"dense", "both"}))
       ->capture_default_str();
+  command->add_option("--rules", options->rules,
+                      "file of rules whose sub-graphs are tried, too: patterns, siblings, nodes by "
+                      "name; see docs/add_a_partition_rule.md");
   command->add_option("--pin", options->pins, "NODE=TARGET: who must run a node; may be repeated")
       ->allow_extra_args(false);
   command
@@ -372,7 +381,12 @@ void AddPartition(CLI::App& app, AppContext& context) {
   command->add_flag("--json", options->json, "for scripts");
   command->footer(
       "Examples:\n  mscgym partition model.onnx --targets onednn,xnnpack --out plan\n"
-      "  mscgym compile model.onnx --strategy plan/strategy.json --out artefact");
+      "  mscgym compile model.onnx --strategy plan/strategy.json --out artefact\n"
+      "  mscgym partition model.onnx --rules rules.json --dry-run    with rules.json:\n"
+      "    {\"rules\": [{\"name\": \"layer\", \"targets\": [\"onednn\"],\n"
+      "                \"pattern\": \"Relu?(Add?(Conv, *))\"},\n"
+      "               {\"name\": \"qkv\", \"siblings\": \"MatMul\"},\n"
+      "               {\"name\": \"mine\", \"nodes\": [\"conv1\", \"relu1\"]}]}");
   command->callback([options, &context] { Partition(*options, context); });
 }
 

@@ -74,7 +74,7 @@ void Compare(const CoverProblem& problem, const Candidate& chosen, PartitionBox&
 PartitionBox BoxOf(const CoverProblem& problem, const Candidate& candidate) {
   PartitionBox box;
   box.target = candidate.target;
-  box.rule = candidate.rule;
+  box.rule = RulesOf(candidate);
   candidate.nodes.ForEach([&](std::size_t i) {
     const FlowNode& node = problem.flow.node(i);
     box.nodes.push_back(node.name + " (" + node.op + ")");
@@ -170,7 +170,7 @@ void PrintProposal(const CoverProblem& problem, cost::RegionCosts& costs, std::s
   std::map<std::pair<std::string, std::string>, std::size_t> counts;
   std::vector<cost::MeasuredRegion> regions;
   for (const Candidate& candidate : problem.candidates) {
-    ++counts[{candidate.target, candidate.rule}];
+    ++counts[{candidate.target, RulesOf(candidate)}];
     regions.push_back({cost::NodeNames(problem, candidate), candidate.target});
   }
   const std::size_t unknown = costs.CountUnknown(regions);
@@ -189,7 +189,7 @@ void PrintProposal(const CoverProblem& problem, cost::RegionCosts& costs, std::s
   }
   std::printf("%zu nodes, %zu candidates:\n", problem.flow.size(), problem.candidates.size());
   for (const auto& [key, count] : counts) {
-    std::printf("  %-32s %-8s %6zu\n", key.first.c_str(), key.second.c_str(), count);
+    std::printf("  %-32s %-20s %6zu\n", key.first.c_str(), key.second.c_str(), count);
   }
   std::printf(
       "%zu of other structure than those known are to be measured, and %zu turns of images: "
@@ -279,14 +279,15 @@ PartitionView ViewOf(const PartitionOutcome& outcome) {
 void PrintPartition(const PartitionView& view) {
   std::printf("%s, %s\n%s\n", view.model.c_str(), view.machine.c_str(), view.summary.c_str());
   std::printf("  %3s  %-20s %10s  %-20s %10s  %s\n", "#", "target", "us", "next best", "us",
-              "nodes; why");
+              "nodes (offered by); why");
   for (std::size_t i = 0; i < view.boxes.size(); ++i) {
     const PartitionBox& box = view.boxes[i];
     std::string nodes = box.nodes.front();
     if (box.nodes.size() > 1) nodes += " + " + std::to_string(box.nodes.size() - 1);
-    std::printf("  %3zu  %-20s %10s  %-20s %10s  %s; %s\n", i + 1, box.target.c_str(),
+    std::printf("  %3zu  %-20s %10s  %-20s %10s  %s (%s); %s\n", i + 1, box.target.c_str(),
                 Micros(box.micros).c_str(), box.alternative.empty() ? "-" : box.alternative.c_str(),
-                Micros(box.alternative_micros).c_str(), nodes.c_str(), box.why.c_str());
+                Micros(box.alternative_micros).c_str(), nodes.c_str(), box.rule.c_str(),
+                box.why.c_str());
   }
   for (const PartitionTurn& turn : view.turns) {
     std::printf("  turned: %s from %s to %s, %.1f us\n", turn.tensor.c_str(), turn.from.c_str(),

@@ -1,8 +1,10 @@
 #include "gym/app/regions.h"
 
+#include <cstdint>
 #include <cstdlib>
 
 #include "compiler/base/error.h"
+#include "compiler/base/file.h"
 #include "compiler/runtime/threads.h"
 
 namespace msc::gym {
@@ -25,6 +27,12 @@ std::string RegionFolder(const std::string& given) {
   const std::string home = Environment("HOME");
   if (home.starts_with("/")) return home + "/.cache/mscgym/regions";
   throw UserError("no folder to keep costs in: set HOME, or give one by --cache");
+}
+
+PartitionRules LoadPartitionRules(const std::string& path) {
+  constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 20U;
+  if (path.empty()) return {};
+  return ParsePartitionRules(ReadFile(path, kMostBytes), "'" + path + "'");
 }
 
 cost::RegionMeterOptions RegionMeterFor(const AppContext& context, int threads) {

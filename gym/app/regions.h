@@ -2,6 +2,7 @@
 
 #include <string>
 
+#include "compiler/partition/rules/rule_file.h"
 #include "cost/measure/machine.h"
 #include "cost/partition/region_costs.h"
 #include "cost/partition/region_meter.h"
@@ -19,6 +20,10 @@ namespace msc::gym {
 /// Children of this program on the first `threads` of the cores that this process may use; all of
 /// these compile. UserError where there are not so many.
 [[nodiscard]] cost::RegionMeterOptions RegionMeterFor(const AppContext& context, int threads);
+
+/// Rules for candidates as --rules and `partition.rules` name them; none where `path` is empty.
+/// UserError where the file is not there or does not parse.
+[[nodiscard]] PartitionRules LoadPartitionRules(const std::string& path);
 
 /// What costs of regions of `graph` depend on here.
 [[nodiscard]] cost::RegionCostContext RegionContextFor(const cost::MachineFacts& machine,

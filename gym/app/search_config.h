@@ -57,6 +57,7 @@ struct PruneConfig {
 struct PartitionConfig {
   std::vector<std::string> targets = {"onednn", "native", "xnnpack", "blas"};
   std::string images = "both";
+  std::string rules;
   std::map<std::string, std::string> pin;
   bool learned = false;
   template <class Self, class Visit>
@@ -67,6 +68,10 @@ struct PartitionConfig {
           "partition --learned`");
     visit("images", self.images, "how regions exchange images: as in `mscgym partition --images`",
           Within::OneOf({"dense", "both"}));
+    visit(
+        "rules", self.rules,
+        "file of rules whose sub-graphs are tried, too, as `mscgym partition --rules`; relative to "
+        "the config file");
     visit("pin", self.pin, "who must compute a node: target by node name");
   }
 };

@@ -8,6 +8,7 @@
 #include "compiler/base/error.h"
 #include "compiler/base/fields.h"
 #include "compiler/base/file.h"
+#include "compiler/base/hash.h"
 #include "compiler/ir/serialize.h"
 #include "compiler/pipeline/batch.h"
 #include "compiler/pipeline/compile.h"
@@ -68,6 +69,7 @@ struct CoverFile {
   std::string format = "msc-cover-1";
   std::string model_hash;
   std::vector<std::string> targets;
+  std::string rules;  ///< SHA-256 of partition.rules, on which candidates depend
   std::vector<CandidateCost> costs;
   std::vector<TurnCost> turns;
   std::vector<DecisionEntry> decisions;
@@ -76,11 +78,17 @@ struct CoverFile {
     visit("format", self.format, "version of this file's form", Within::OneOf({"msc-cover-1"}));
     visit("model_hash", self.model_hash, "hash of the canonical graph");
     visit("targets", self.targets, "whose regions they are");
+    visit("rules", self.rules, "hash of the file partition.rules; empty where there is none");
     visit("costs", self.costs, "by candidate");
     visit("turns", self.turns, "of images between regions");
     visit("decisions", self.decisions, "of the search");
   }
 };
+
+std::string HashOfRules(const SearchConfig& config) {
+  const std::string& path = config.partition.rules;
+  return path.empty() ? "" : Sha256Hex(ReadFile(path));
+}
 
 CoverFile ReadCover(const std::string& file) {
   return FromJsonText<CoverFile>(ReadFile(file, std::uint64_t{256} << 20U), "'" + file + "'");
@@ -121,6 +129,7 @@ void KeepCover(const SearchConfig& config, const Prepared& prepared,
   CoverFile file;
   file.model_hash = GraphHash(*prepared.graph);
   file.targets = config.partition.targets;
+  file.rules = HashOfRules(config);
   for (const Candidate& candidate : prepared.cover->candidates) {
     CandidateCost& cost = file.costs.emplace_back();
     if (candidate.cost.known()) {
@@ -152,16 +161,23 @@ void PrepareCover(const AppContext& context, const SearchConfig& config, const R
                                .bindings = BatchBindings(*prepared.graph, 1)};
   const Strategy start = StartOf(config, prepared);
   const cost::RegionSource source(*prepared.graph, start, compile);
+  const std::vector<std::string>& targets = config.partition.targets;
+  const PartitionRules rules = LoadPartitionRules(config.partition.rules);
   auto problem = std::make_shared<CoverProblem>(
-      cost::ProposeRegions(BindSizes(*prepared.graph, compile), source, config.partition.targets,
-                           prepared.targets, config.partition.images == "both"));
+      cost::ProposeRegions(BindSizes(*prepared.graph, compile), source, targets, prepared.targets,
+                           {.channels_last = config.partition.images == "both", .rules = rules}));
+  for (const std::string& text : cost::WarningsOf(rules, *problem, targets, prepared.targets)) {
+    std::fprintf(stderr, "[regions] %s\n", text.c_str());
+  }
   for (const auto& [node, target] : config.partition.pin) cost::PinNode(*problem, node, target);
   cost::KeepPins(*problem);
   prepared.cover = problem;
   if (std::filesystem::exists(file)) {
     const CoverFile found = ReadCover(file);
-    if (found.model_hash != start.model_hash || found.targets != config.partition.targets) {
-      throw UserError("'" + file + "' was made by another config; choose another --out");
+    if (found.model_hash != start.model_hash || found.targets != targets ||
+        found.rules != HashOfRules(config)) {
+      throw UserError("'" + file +
+                      "' was made by another config, or with other rules; choose another --out");
     }
     SetCosts(found, file, *problem);
     return;

@@ -359,7 +359,8 @@ TEST_F(Studies, ProposeToExchangeImagesAsTargetsLayThem) {
   const std::vector<std::string> targets = {"reference", "native"};
   const CoverProblem dense = Propose(targets);
   EXPECT_EQ(dense.labels.size(), 1U);
-  const CoverProblem both = ProposeRegions(source_.graph(), source_, targets, targets_, true);
+  const CoverProblem both =
+      ProposeRegions(source_.graph(), source_, targets, targets_, {.channels_last = true});
   EXPECT_EQ(both.labels, (std::vector<std::string>{"dense", "native:images=channels_last"}));
   std::size_t whole = 0;
   for (const Candidate& candidate : both.candidates) {

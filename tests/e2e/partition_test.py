@@ -126,6 +126,66 @@ class Partition(e2e.SearchTest):
         self.assertEqual(refused.returncode, 2)
         self.assertIn("another config", refused.stderr)
 
+    def test_rules_of_a_user_offer_regions_that_are_measured_and_named(self):
+        canonical = self.succeed("inspect", MODEL, "--canonical", "--text").stdout
+        names = [line.split("@", 1)[1].split()[0].strip('"') for line in canonical.splitlines()
+                 if " @" in line]
+        rules = {"rules": [
+            {"name": "tail", "pattern": "Relu(Add(*, *))"},
+            {"name": "mine", "nodes": names[:2], "targets": ["reference:threads=1"]},
+            {"name": "nothing", "pattern": "Tanh(Tanh)"}]}
+        path = self.write("rules.json", rules)
+        done = self.partition("--targets", TARGETS, "--rules", path, "--dry-run", "--json")
+        self.assertIn("rule 'nothing' matches nothing in the canonical graph", done.stderr)
+        by_rule = {(row["target"], row["rule"]): row["candidates"]
+                   for row in json.loads(done.stdout)["by_rule"]}
+        for target in TARGETS.split(","):
+            self.assertGreater(by_rule[target, "tail"], 0)
+        self.assertEqual(by_rule["reference:threads=1", "mine"], 1)
+        self.assertNotIn(("reference", "mine"), by_rule)
+        # One region with these two nodes and not the third: the rule's.
+        ends = ["--pin", names[0] + "=reference:threads=1", "--pin",
+                names[1] + "=reference:threads=1", "--pin", names[2] + "=reference",
+                "--max-regions", "reference:threads=1=1", "--rules", path, "--targets", TARGETS]
+        done = self.partition("--json", "--out", self.at("plan"), *ends)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        region = json.loads(done.stdout)["regions"][0]
+        self.assertEqual((region["target"], region["rule"]), ("reference:threads=1", "mine"))
+        self.assertEqual([node.split(" ")[0] for node in region["nodes"]], names[:2])
+        self.assertIn("(mine)", self.partition(*ends).stdout)
+        self.succeed("compile", MODEL, "--strategy", self.at("plan", "strategy.json"),
+                     "--out", self.at("artefact"))
+
+        for rule, targets, text in (
+                ({"nodes": [names[0], names[-1]]}, TARGETS,
+                 "rule 'a': a path leaves its nodes and comes back through"),
+                ({"nodes": ["nowhere"]}, TARGETS, "names node 'nowhere', which the graph does not"),
+                ({"pattern": "Relu(Conv", "targets": ["reference"]}, TARGETS,
+                 "'rules[0].pattern', column 10: ')' or ',' belongs here"),
+                ({"nodes": ["/stem/stem.0/Conv"], "targets": ["blas"]}, "reference,blas",
+                 "rule 'a': blas does not take node '/stem/stem.0/Conv' (Conv)")):
+            path = self.write("wrong.json", {"rules": [{"name": "a", **rule}]})
+            done = self.partition("--targets", targets, "--rules", path)
+            self.assertEqual(done.returncode, 2, done.stdout)
+            self.assertIn(text, done.stderr)
+
+    def test_a_search_keeps_to_the_rules_it_began_with(self):
+        rules = {"rules": [{"name": "tail", "pattern": "Relu(Add(*, *))"}], "only": ["reference"]}
+        self.write("rules.json", rules)
+        config = e2e.small_config()
+        config.update(env="partition", agent="random", trials=2, target="reference",
+                      partition={"targets": TARGETS.split(","), "rules": "rules.json"})
+        config["quality"].update(samples=20, final_samples=20)
+        path = self.write("config.json", config)
+        environment = dict(os.environ, XDG_CACHE_HOME=self.at("xdg"))
+        self.succeed("search", path, "--out", self.at("run"), "--trials", "1", env=environment)
+        self.succeed("search", path, "--out", self.at("run"), "--resume", env=environment)
+        rules["rules"][0]["pattern"] = "Relu(Conv)"
+        self.write("rules.json", rules)
+        refused = self.mscgym("search", path, "--out", self.at("run"), "--resume", "--trials", "3")
+        self.assertEqual(refused.returncode, 2)
+        self.assertIn("by another config, or with other rules", refused.stderr)
+
     def test_an_interrupt_keeps_what_was_measured(self):
         before = self.proposal()["to_measure"]
         process = self.start("partition", MODEL, "--cache", self.at("costs"), "--targets", TARGETS)
