@@ -26,6 +26,7 @@
 #include "gym/app/command.h"
 #include "gym/app/model.h"
 #include "gym/app/partition_print.h"
+#include "gym/app/partition_proposal.h"
 #include "gym/app/progress.h"
 #include "gym/app/regions.h"
 #include "gym/app/registries.h"
@@ -377,7 +378,7 @@ void AddPartition(CLI::App& app, AppContext& context) {
   command->add_option("--out", options->out,
                       "folder for strategy.json, partition.html and partition.dot");
   command->add_flag("--dry-run", options->dry_run,
-                    "only say what would be measured and how long that may take");
+                    "only list what would be measured, why, and how long that may take");
   command->add_flag("--json", options->json, "for scripts");
   command->footer(
       "Examples:\n  mscgym partition model.onnx --targets onednn,xnnpack --out plan\n"

@@ -9,14 +9,10 @@
 
 #include <nlohmann/json.hpp>
 
-#include "cost/partition/propose.h"
 #include "gym/app/learned_facts.h"
 
 namespace msc::gym {
 namespace {
-
-/// Mean time to build and time one region: what a proposal says it may take.
-constexpr double kSecondsEach = 0.25;
 
 std::string Text(const char* format, double value) {
   char text[64] = "";  // NOLINT(modernize-avoid-c-arrays): snprintf
@@ -162,42 +158,6 @@ std::string Summary(const cost::StudyResult& result) {
 nlohmann::ordered_json Number(std::optional<double> value) {
   return value ? nlohmann::ordered_json(*value) : nlohmann::ordered_json();
 }
-
-}  // namespace
-
-void PrintProposal(const CoverProblem& problem, cost::RegionCosts& costs, std::size_t turns,
-                   bool json) {
-  std::map<std::pair<std::string, std::string>, std::size_t> counts;
-  std::vector<cost::MeasuredRegion> regions;
-  for (const Candidate& candidate : problem.candidates) {
-    ++counts[{candidate.target, RulesOf(candidate)}];
-    regions.push_back({cost::NodeNames(problem, candidate), candidate.target});
-  }
-  const std::size_t unknown = costs.CountUnknown(regions);
-  const double seconds = static_cast<double>(unknown + turns) * kSecondsEach;
-  if (json) {
-    nlohmann::ordered_json list = nlohmann::ordered_json::array();
-    for (const auto& [key, count] : counts) {
-      list.push_back({{"target", key.first}, {"rule", key.second}, {"candidates", count}});
-    }
-    const nlohmann::ordered_json root = {
-        {"nodes", problem.flow.size()}, {"candidates", problem.candidates.size()},
-        {"to_measure", unknown},        {"turns_to_measure", turns},
-        {"estimated_seconds", seconds}, {"by_rule", list}};
-    std::printf("%s\n", root.dump(2).c_str());
-    return;
-  }
-  std::printf("%zu nodes, %zu candidates:\n", problem.flow.size(), problem.candidates.size());
-  for (const auto& [key, count] : counts) {
-    std::printf("  %-32s %-20s %6zu\n", key.first.c_str(), key.second.c_str(), count);
-  }
-  std::printf(
-      "%zu of other structure than those known are to be measured, and %zu turns of images: "
-      "about %.0f s\n",
-      unknown, turns, seconds);
-}
-
-namespace {
 
 nlohmann::ordered_json LearnedJson(const cost::LearnedUse& use) {
   nlohmann::ordered_json errors = nlohmann::ordered_json::array();

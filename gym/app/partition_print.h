@@ -21,11 +21,6 @@ struct PartitionOutcome {
   double seconds = 0;               ///< since the start
 };
 
-/// Candidates by rule and target, and how many measurements they and `turns` of images that are not
-/// known would take.
-void PrintProposal(const CoverProblem& problem, cost::RegionCosts& costs, std::size_t turns,
-                   bool json);
-
 [[nodiscard]] PartitionView ViewOf(const PartitionOutcome& outcome);
 void PrintPartition(const PartitionView& view);
 void PrintPartitionJson(const PartitionOutcome& outcome, const PartitionView& view);
