@@ -83,14 +83,19 @@ class Measurer {
           if (progress_) progress_(ProgressText(done, regions.size(), start));
         },
         stop_);
+    missed_ += candidates.size() - done;
     return found;
   }
+
+  /// How many were not reached when `stop` said true.
+  [[nodiscard]] std::size_t missed() const noexcept { return missed_; }
 
  private:
   CoverProblem& problem_;
   RegionCosts& costs_;
   const Progress& progress_;
   const Stop& stop_;
+  std::size_t missed_ = 0;
 };
 
 class Study {
@@ -105,7 +110,6 @@ class Study {
         stop_(stop) {}
 
   StudyResult Run() {
-    const Clock::time_point start = Clock::now();
     Find();
     StudySeconds& seconds = result_.seconds;
     const RegionMeter::Spent& regions = costs_.spent();
@@ -116,7 +120,7 @@ class Study {
     seconds.build_plans = plans.build;
     seconds.time_plans = plans.timing;
     seconds.waiting = regions.waiting + plans.waiting;
-    seconds.all = SecondsSince(start);
+    seconds.all = SecondsSince(start_);
     return std::move(result_);
   }
 
@@ -132,7 +136,7 @@ class Study {
     AddBestCovers(1);
     if (Stopped()) return;
     Time(Indices(0));
-    for (std::size_t round = 0; round < options_.rounds && !Stopped(); ++round) {
+    for (std::size_t round = 0; round < options_.rounds && !Stopped() && !TimeIsUp(1); ++round) {
       result_.boundary = FitBoundary(problem_, result_.plans);
       const std::size_t before = result_.plans.size();
       AddBestCovers(options_.plans);
@@ -150,6 +154,25 @@ class Study {
   bool Stopped() {
     result_.stopped = result_.stopped || (stop_ && stop_());
     return result_.stopped;
+  }
+
+  /// Whether that part of the time is gone.
+  [[nodiscard]] bool TimeIsUp(double part) const {
+    return options_.seconds > 0 && SecondsSince(start_) > part * options_.seconds;
+  }
+
+  /// Candidates in the order in which they are asked for. Where time is short, those first without
+  /// which there is hardly a cover.
+  [[nodiscard]] std::vector<std::vector<std::uint32_t>> MeasuringOrder() const {
+    std::vector<std::vector<std::uint32_t>> parts(2);
+    for (std::uint32_t i = 0; i < problem_.candidates.size(); ++i) {
+      const Candidate& candidate = problem_.candidates[i];
+      const bool first = options_.seconds == 0 || candidate.rule == "unit" ||
+                         candidate.rule == "node" ||
+                         candidate.nodes.Count() == problem_.flow.size();
+      parts[first ? 0 : 1].push_back(i);
+    }
+    return parts;
   }
 
   [[nodiscard]] std::vector<std::size_t> Indices(std::size_t from) const {
@@ -190,25 +213,29 @@ class Study {
   void FindCosts() {
     const std::vector<std::uint32_t> alike = costs_.Alike(RegionsOf(problem_));
     result_.distinct = std::set(alike.begin(), alike.end()).size();
+    constexpr double kPart = 2.0 / 3;
+    const Stop stop = [this] { return Stopped() || TimeIsUp(kPart); };
+    Measurer measure(problem_, costs_, progress_, stop);
     if (options_.lazy) {
-      Measurer measure(problem_, costs_, progress_, stop_);
       const Result<Cover> cover =
           MeasureLazily(problem_, alike, *options_.lazy, Searching(), std::ref(measure));
       if (cover.ok()) {
         result_.lazy = cover.value().statistics;
         result_.lower_bound = cover.value().lower_bound;
         result_.gap = cover.value().gap();
-      } else if (!Stopped()) {
+      } else if (!Stopped() && measure.missed() == 0) {
         throw UserError(cover.failure().detail);
       }
-      return;
-    }
-    if (options_.learned) {
-      Measurer measure(problem_, costs_, progress_, stop_);
+    } else if (options_.learned) {
       result_.learned = MeasureLearned(problem_, costs_, std::ref(measure));
-      return;
+    } else {
+      for (const std::vector<std::uint32_t>& part : MeasuringOrder()) {
+        if (part.empty()) continue;
+        const std::vector<Cost> found = measure(part);
+        for (std::size_t i = 0; i < part.size(); ++i) problem_.candidates[part[i]].cost = found[i];
+      }
     }
-    MeasureCandidates(problem_, costs_, progress_, stop_);
+    result_.unmeasured = measure.missed();
   }
 
   /// Candidates that lazy or learned measuring never asked for cannot be part of further covers.
@@ -239,11 +266,11 @@ class Study {
     std::vector<Cover> covers;
     if (options_.search == "exact") {
       Result<std::vector<Cover>> best = FindBestCovers(priced, count, Searching());
-      if (!best.ok()) throw UserError(best.failure().detail);
+      if (!best.ok()) return RefuseUnlessTimeWasUp(best.failure());
       covers = std::move(best).value();
     } else {
       Result<Cover> cover = FindCover(priced, options_.search, Searching());
-      if (!cover.ok()) throw UserError(cover.failure().detail);
+      if (!cover.ok()) return RefuseUnlessTimeWasUp(cover.failure());
       covers.push_back(std::move(cover).value());
     }
     const double seconds = SecondsSince(start);
@@ -261,6 +288,11 @@ class Study {
         ++next_plan_;
       }
     }
+  }
+
+  /// What was measured in time need not make a cover: then single targets are all there is.
+  void RefuseUnlessTimeWasUp(const Failure& failure) const {
+    if (result_.unmeasured == 0) throw UserError(failure.detail);
   }
 
   /// Whether it is none that is there already.
@@ -378,6 +410,7 @@ class Study {
   const StudyOptions& options_;
   const Progress& progress_;
   const Stop& stop_;
+  const Clock::time_point start_ = Clock::now();
   StudyResult result_;
   std::optional<std::size_t> reference_;  ///< plan that ratios are to
   int next_plan_ = 1;

@@ -26,6 +26,9 @@ struct StudyOptions {
   std::optional<LazyBounds> lazy = {};
   std::size_t plans = 3;   ///< best covers that are timed whole
   std::size_t rounds = 3;  ///< of fitting boundaries and solving again
+  /// For measuring; 0: as long as it takes. Regions get the first two thirds, those first without
+  /// which no cover is likely; then plans of what is known are timed, at least once.
+  double seconds = 0;
   /// Searches, besides, whose covers under the same costs are timed whole, for comparison.
   std::vector<std::string> compare = {};
 };
@@ -64,6 +67,9 @@ struct StudyResult {
   /// When the oldest of the whole plans' times was taken, where one was kept from another study.
   std::string taken;
   bool stopped = false;
+  /// Candidates that were not measured because time was up: they are in no plan, and bound and gap
+  /// are those of the others.
+  std::size_t unmeasured = 0;
 };
 
 /// Measures what the candidates of `problem` cost, or finds it kept, and leaves it there: Invalid

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include <CLI/CLI.hpp>
+#include <sys/resource.h>
 
 #include "compiler/base/error.h"
 #include "compiler/base/file.h"
@@ -57,6 +58,7 @@ struct Options {
   std::int64_t max_ms = 1000;
   std::size_t plans = 3;
   std::size_t rounds = 3;
+  double minutes = 0;
   std::int64_t patience_ms = 60'000;
   std::int64_t cold_mb = -1;  ///< as the model's weights
   bool lazy = false;
@@ -147,6 +149,12 @@ void AddTurns(const cost::TurnCosts& turns, cost::StudySeconds& seconds) {
   seconds.all += spent.kernels + spent.build + spent.timing + spent.waiting;
 }
 
+std::int64_t PeakBytes(int who) {
+  constexpr std::int64_t kKiB = 1024;
+  struct rusage usage {};
+  return ::getrusage(who, &usage) == 0 ? usage.ru_maxrss * kKiB : 0;
+}
+
 void Partition(Options options, AppContext& context) {
   const auto start = std::chrono::steady_clock::now();
   const TargetRegistry targets = MakeTargets();
@@ -217,6 +225,12 @@ void Partition(Options options, AppContext& context) {
     ProgressLine progress;
     progress.Show("measuring what turning images costs");
     turns.Measure(problem, StopRequested);
+    if (options.minutes > 0) {
+      // Reading the model and measuring turns of images come out of the same purse.
+      constexpr double kLeast = 1e-3;
+      const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - start;
+      study.seconds = std::max(60 * options.minutes - spent.count(), kLeast);
+    }
     result = cost::StudyPartitions(
         problem, costs, times, study, [&](const std::string& text) { progress.Show(text); },
         StopRequested);
@@ -231,7 +245,9 @@ void Partition(Options options, AppContext& context) {
                                  .result = &result,
                                  .costs = costs.counts(),
                                  .turns = turns.counts(),
-                                 .seconds = seconds.count()};
+                                 .seconds = seconds.count(),
+                                 .peak_bytes = PeakBytes(RUSAGE_SELF),
+                                 .child_peak_bytes = PeakBytes(RUSAGE_CHILDREN)};
   if (!result.best) {
     context.exit_code = kExitFailure;
     std::fprintf(stderr,
@@ -351,6 +367,12 @@ void AddPartition(CLI::App& app, AppContext& context) {
       ->add_option("--rounds", options->rounds,
                    "how often boundaries are fitted to what whole plans took, to search again")
       ->check(CLI::Range(0, 100))
+      ->capture_default_str();
+  command
+      ->add_option("--minutes", options->minutes,
+                   "time for measuring, after which the answer is the best of what is known; what "
+                   "was measured is kept, so that the same command goes on from there; 0: no limit")
+      ->check(CLI::Range(0.0, 1e6))
       ->capture_default_str();
   command->add_option("--threads", options->threads, "threads")
       ->check(CLI::Range(1, 1024))

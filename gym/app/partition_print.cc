@@ -124,6 +124,11 @@ std::vector<PartitionTurn> TurnsOf(const CoverProblem& problem, const cost::Time
   return turns;
 }
 
+double MiB(std::int64_t bytes) {
+  constexpr double kMiB = 1 << 20;
+  return static_cast<double>(bytes) / kMiB;
+}
+
 std::string NameOf(const cost::TimedPlan& plan) {
   std::string name = plan.name;
   for (const std::string& other : plan.also) name += " = " + other;
@@ -210,7 +215,8 @@ PartitionView ViewOf(const PartitionOutcome& outcome) {
     view.rows.push_back(std::move(row));
   }
   const auto invalid = std::count_if(problem.candidates.begin(), problem.candidates.end(),
-                                     [](const Candidate& c) { return c.cost.invalid(); });
+                                     [](const Candidate& c) { return c.cost.invalid(); }) -
+                       static_cast<std::ptrdiff_t>(result.unmeasured);
   view.facts = {
       std::to_string(problem.candidates.size()) + " candidates, " + std::to_string(invalid) +
           " of which their target does not run; " + std::to_string(outcome.costs.measured) +
@@ -220,9 +226,20 @@ PartitionView ViewOf(const PartitionOutcome& outcome) {
       "regions sum to no less than " + Text("%.1f us", result.lower_bound) + ", optimality gap " +
           Text("%.2f %%", 100 * result.gap) +
           (result.lazy.asked > 0 ? ", if the bounds of costs that nobody asked for are true" : "") +
-          "; boundaries " + Text("cost %.2f us a region", result.boundary.micros_per_region) +
+          (result.unmeasured > 0 ? ", among regions that were measured" : "") + "; boundaries " +
+          Text("cost %.2f us a region", result.boundary.micros_per_region) +
           Text(" and %.3f ns a byte more than that sum", 1e3 * result.boundary.micros_per_byte),
-      Where(outcome)};
+      Where(outcome),
+      "at most " + Text("%.0f MiB held here and ", MiB(outcome.peak_bytes)) +
+          Text("%.0f MiB in one of the processes that compile and time",
+               MiB(outcome.child_peak_bytes))};
+  if (result.unmeasured > 0) {
+    view.facts.push_back(
+        "time was up: what " + std::to_string(result.unmeasured) + " of " +
+        std::to_string(problem.candidates.size()) +
+        " candidates cost is unknown, and a plan with them may be faster; the same "
+        "command goes on from here");
+  }
   if (result.lazy.asked > 0) {
     view.facts.push_back("asked for " + std::to_string(result.lazy.asked) + " costs; " +
                          std::to_string(result.lazy.violated) + " of " +
@@ -322,6 +339,8 @@ void PrintPartitionJson(const PartitionOutcome& outcome, const PartitionView& vi
       {"found", outcome.costs.found},
       {"failed", outcome.costs.failed},
       {"seconds", outcome.seconds},
+      {"peak_bytes", outcome.peak_bytes},
+      {"child_peak_bytes", outcome.child_peak_bytes},
       {"where",
        {{"kernels", result.seconds.kernels},
         {"build_regions", result.seconds.build_regions},
@@ -339,6 +358,7 @@ void PrintPartitionJson(const PartitionOutcome& outcome, const PartitionView& vi
       {"boundary_micros_per_region", result.boundary.micros_per_region},
       {"boundary_micros_per_byte", result.boundary.micros_per_byte},
       {"stopped", result.stopped},
+      {"unmeasured", result.unmeasured},
       {"single", index(result.single)},
       {"mixed", index(result.mixed)},
       {"turns_measured", outcome.turns.measured},

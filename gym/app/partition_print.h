@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <string>
 
@@ -19,6 +20,10 @@ struct PartitionOutcome {
   cost::RegionCosts::Counts costs;
   cost::RegionCosts::Counts turns;  ///< of images between dense and channels last
   double seconds = 0;               ///< since the start
+  /// Most memory that this program held at once, and the largest process that it started, which for
+  /// a moment is a copy of this one.
+  std::int64_t peak_bytes = 0;
+  std::int64_t child_peak_bytes = 0;
 };
 
 [[nodiscard]] PartitionView ViewOf(const PartitionOutcome& outcome);

@@ -186,6 +186,34 @@ class Partition(e2e.SearchTest):
         self.assertEqual(refused.returncode, 2)
         self.assertIn("by another config, or with other rules", refused.stderr)
 
+    def test_a_dry_run_lists_candidates_and_time_may_be_limited(self):
+        before = self.proposal()
+        rows = before["list"]
+        self.assertEqual(len(rows), before["candidates"])
+        self.assertEqual(sum(row["estimated_seconds"] > 0 for row in rows), before["to_measure"])
+        self.assertFalse(any(row["known"] for row in rows))
+        same = [row for row in rows if "same_as" in row]
+        self.assertTrue(same, "some layers are equal")
+        self.assertTrue(all(row["estimated_seconds"] == 0 for row in same))
+        self.assertEqual({rows[row["same_as"]]["target"] for row in same},
+                         {row["target"] for row in same})
+        text = self.partition("--targets", TARGETS, "--dry-run").stdout
+        self.assertIn("/stem/stem.0/Conv (node)", text.replace("(unit)", "(node)"))
+        done = self.partition("--targets", TARGETS, "--minutes", "0.0001", "--json")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        answer = json.loads(done.stdout)
+        self.assertGreater(answer["unmeasured"], 0)
+        self.assertEqual(sum(plan["best"] for plan in answer["plans"]), 1)
+        self.assertGreater(answer["peak_bytes"], 0)
+        self.assertIn("time was up: what ",
+                      self.partition("--targets", TARGETS, "--minutes", "0.0001").stdout)
+        done = self.partition("--targets", TARGETS, "--json")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(json.loads(done.stdout)["unmeasured"], 0)
+        after = self.proposal()
+        self.assertEqual(after["to_measure"], 0)
+        self.assertTrue(all(row["known"] and row["micros"] > 0 for row in after["list"]))
+
     def test_an_interrupt_keeps_what_was_measured(self):
         before = self.proposal()["to_measure"]
         process = self.start("partition", MODEL, "--cache", self.at("costs"), "--targets", TARGETS)
