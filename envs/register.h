@@ -9,6 +9,7 @@
 #include "compiler/strategy/schedule.h"
 #include "compiler/strategy/strategy.h"
 #include "envs/common/evaluation.h"
+#include "envs/quantize/offer.h"
 #include "gym/core/env_registry.h"
 
 namespace msc {
@@ -35,8 +36,8 @@ struct EnvContext {
   Labels labels = Labels::kAbsent;            ///< whether candidates are judged on labelled samples
   /// What targets could compute of it, with costs.
   std::shared_ptr<const CoverProblem> cover = {};
-  /// FitHash of the calibration samples that the evaluator fits pruned candidates to; empty = it
-  /// does not: weights that are left stay as they are, and scales are those above.
+  /// FitHash of the calibration samples that the evaluator fits candidates to that prune, or round
+  /// by samples; empty = it does not: weights stay as they are, and scales are those above.
   std::string fit_hash = {};
   std::vector<double> unit_scores =
       {};  ///< of PruneSpace's units; empty = L2 norm of their weights
@@ -47,6 +48,9 @@ struct EnvContext {
   /// By layer, precisions that the target does not compute itself: not offered.
   std::map<std::string, std::vector<Precision>> lacked = {};
   std::shared_ptr<const DistillTask> distill = {};  ///< what recipes train
+  QuantizeOffer quantize = {};                      ///< what is decided about int8 layers
+  /// `scales` by each of quantize.ranges.
+  std::map<std::string, std::map<std::string, TensorScale>> scales_by_range = {};
 };
 
 using EnvRegistry = gym::EnvRegistry<const EnvContext&>;

@@ -12,6 +12,8 @@
 #include "compiler/pipeline/compile.h"
 #include "compiler/pipeline/fitted.h"
 #include "compiler/pipeline/prune.h"
+#include "compiler/pipeline/quantize.h"
+#include "compiler/pipeline/round_weights.h"
 #include "compiler/pipeline/samples.h"
 
 namespace msc {
@@ -20,6 +22,52 @@ namespace {
 bool AnyInt8(const QuantizePlan& plan) {
   return std::any_of(plan.layers.begin(), plan.layers.end(),
                      [](const auto& layer) { return layer.second == Name(Precision::kInt8); });
+}
+
+/// The scales of all values of `graph`, each by the method that the plan says.
+std::map<std::string, TensorScale> MeasureScales(const Graph& graph, const QuantizePlan& plan,
+                                                 const SampleSource& samples,
+                                                 const FitOptions& options,
+                                                 const CalibrationRun& run,
+                                                 const TargetRegistry& registry) {
+  std::map<std::string, CalibrationOptions> others;
+  for (const auto& [value, method] : RangeMethods(graph, plan.ranges)) {
+    others[value] = options.scales;
+    others[value].method = method;
+  }
+  return ObserveActivations(graph, samples, run, registry).Scales(options.scales, others);
+}
+
+/// What a word of QuantizePlan::rounding stands for.
+QuantizeOptions RoundingOptions(const std::string& word, const FitOptions& options) {
+  QuantizeOptions rounding;
+  rounding.grid = "mse";
+  rounding.rounding = word == "gptq" ? "gptq" : "descent";
+  rounding.reconstruct = word == "reconstruct";
+  rounding.correct_bias = !rounding.reconstruct;
+  rounding.ridge = options.ridge;
+  rounding.seed = options.seed;
+  return rounding;
+}
+
+/// Fits the weights of the plan's int8 layers in `graph`, and gives them their grids.
+void FitWeights(const RoundingRun& run, QuantizePlan& plan, Graph& graph) {
+  std::vector<QuantizedLayer> rows;
+  for (const QuantizableLayer& layer : FindQuantizableLayers(graph)) {
+    QuantizedLayer row;
+    row.name = layer.name;
+    row.precision = Name(Precision::kF32);
+    if (const auto it = plan.layers.find(layer.name); it != plan.layers.end()) {
+      row.precision = it->second;
+    }
+    if (row.precision == Name(Precision::kInt8)) {
+      const auto grid = plan.weights.find(layer.name);
+      row.bits = grid == plan.weights.end() ? 8 : grid->second.bits;
+    }
+    rows.push_back(std::move(row));
+  }
+  plan.weights.clear();
+  RoundWeights(run, plan, graph, rows, {});
 }
 
 }  // namespace
@@ -51,17 +99,22 @@ Result<Strategy> FitStrategy(const Graph& canonical, const Strategy& strategy,
   if (!built.ok()) return built.failure();
 
   Graph fitted = plain;
-  if (options.reconstruct) {
+  if (options.reconstruct && !strategy.prune.groups.empty()) {
     const PruneCalibration calibration{
         .run = run, .positions = options.positions, .ridge = options.ridge, .seed = options.seed};
     (void)Reconstruct(canonical, strategy.prune, samples, calibration, registry, fitted);
   }
-  SetFitted(ChangedConstants(plain, fitted), result);
-  if (AnyInt8(strategy.quantize)) {
-    const Calibrator calibrator = ObserveActivations(fitted, samples, run, registry);
-    result.quantize.activations = ScalesNeeded(
-        FindQuantizableLayers(fitted), strategy.quantize.layers, calibrator.Scales(options.scales));
+  QuantizePlan& plan = result.quantize;
+  if (AnyInt8(plan)) {
+    const std::map<std::string, TensorScale> scales =
+        MeasureScales(fitted, plan, samples, options, run, registry);
+    plan.activations = ScalesNeeded(FindQuantizableLayers(fitted), plan.layers, scales);
+    if (!plan.rounding.empty()) {
+      const QuantizeOptions rounding = RoundingOptions(plan.rounding, options);
+      FitWeights({samples, rounding, run, registry, scales}, plan, fitted);
+    }
   }
+  SetFitted(ChangedConstants(plain, fitted), result);
   return result;
 }
 

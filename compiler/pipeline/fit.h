@@ -43,7 +43,12 @@ struct FitOptions {
 /// The strategy with what was left to the samples: its channels are removed, the weights that are
 /// left refitted layer by layer to what the layers computed before (Reconstruct), and then the
 /// scales of all tensors that its int8 layers touch found in the graph that came of it, where
-/// values are others than in the whole model. Deterministic: equal arguments give equal bits on one
+/// values are others than in the whole model; by `options.scales`, but for the method where
+/// quantize.ranges has another. Where quantize.rounding has a word, weights of int8 layers are then
+/// fitted to the quantized inputs as QuantizeModel does, on scales by least square error:
+///   gptq, descent  rounded so, mean errors taken out by the biases
+///   reconstruct    refitted first, then rounded by descent
+/// Deterministic: equal arguments give equal bits on one
 /// machine. A Failure where the target does not take the pruned model. UserError where
 /// `strategy.fit.samples` names other samples, and as ApplyPrunePlan, ApplyQuantizePlan and
 /// ObserveValues.

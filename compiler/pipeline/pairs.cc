@@ -53,8 +53,9 @@ std::vector<std::int8_t> Levels(const std::vector<float>& rows, std::int64_t inp
   const double most = LargestLevel(bits);
   for (std::int64_t r = 0; r * inputs < std::ssize(rows); ++r) {
     const auto row = Part(rows, r, inputs);
+    const bool listed = grid != nullptr && !grid->scales.empty();
     const double scale =
-        grid == nullptr ? MaxScale(row, 8) : grid->scales.at(static_cast<std::size_t>(r));
+        listed ? grid->scales.at(static_cast<std::size_t>(r)) : MaxScale(row, bits);
     for (const float weight : row) {
       levels.push_back(
           static_cast<std::int8_t>(std::clamp(std::nearbyint(weight / scale), -most, most)));

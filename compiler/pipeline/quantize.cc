@@ -89,27 +89,6 @@ bool Refuses(const Target& target, const Graph& lowered, NodeId layer) {
   return false;
 }
 
-/// Scales of all values, each by its own method.
-std::map<std::string, TensorScale> ScalesOf(const Calibrator& calibrator,
-                                            const QuantizeOptions& options) {
-  std::map<std::string, TensorScale> scales = calibrator.Scales(options.scales);
-  std::vector<std::pair<CalibrationOptions, std::map<std::string, TensorScale>>> others;
-  for (const auto& entry : options.tensor_scales) {
-    const auto found = scales.find(entry.first);
-    if (found == scales.end()) {
-      throw UserError("the model has no value '" + entry.first + "' to scale");
-    }
-    auto other = std::find_if(others.begin(), others.end(),
-                              [&](const auto& each) { return each.first == entry.second; });
-    if (other == others.end()) {
-      others.emplace_back(entry.second, calibrator.Scales(entry.second));
-      other = others.end() - 1;
-    }
-    found->second = other->second.at(entry.first);
-  }
-  return scales;
-}
-
 }  // namespace
 
 QuantizedModel QuantizeModel(const Graph& canonical, const Strategy& base,
@@ -138,7 +117,8 @@ QuantizedModel QuantizeModel(const Graph& canonical, const Strategy& base,
     result.smoothed = SmoothLayers(samples, options, run, registry, graph, stage("smooth"));
   }
   const std::map<std::string, TensorScale> scales =
-      ScalesOf(ObserveActivations(graph, samples, run, registry, stage("calibrate")), options);
+      ObserveActivations(graph, samples, run, registry, stage("calibrate"))
+          .Scales(options.scales, options.tensor_scales);
 
   QuantizePlan& plan = result.strategy.quantize;
   plan = {};

@@ -41,8 +41,7 @@ void CheckMeaning(const Strategy& strategy, const std::string& what) {
     }
   }
   for (const auto& [layer, grid] : strategy.quantize.weights) {
-    if (grid.scales.empty() ||
-        !std::all_of(grid.scales.begin(), grid.scales.end(), IsPositiveFloat)) {
+    if (!std::all_of(grid.scales.begin(), grid.scales.end(), IsPositiveFloat)) {
       throw UserError(what + ": quantize.weights." + layer +
                       ".scales must be positive numbers that 32-bit floats hold exactly");
     }
@@ -78,6 +77,8 @@ std::string ToJson(const Strategy& strategy, int indent) {
     if (grid.at("group") == 0) grid.erase("group");
   }
   if (strategy.quantize.weights.empty()) json.at("quantize").erase("weights");
+  if (strategy.quantize.ranges.empty()) json.at("quantize").erase("ranges");
+  if (strategy.quantize.rounding.empty()) json.at("quantize").erase("rounding");
   return json.dump(indent);
 }
 

@@ -37,8 +37,9 @@ struct TensorScale {
 /// The integers that the weights of one layer become: q = clamp(round(w / scale of its output
 /// channel), -(2^(bits-1) - 1), 2^(bits-1) - 1), stored as 8-bit integers whatever `bits` says.
 struct WeightGrid {
-  std::int64_t bits = 8;       ///< 2 to 8
-  std::vector<double> scales;  ///< one an output channel, > 0, exactly floats
+  std::int64_t bits = 8;  ///< 2 to 8
+  /// One an output channel, > 0, exactly floats; none: absolute maximum / (2^(bits-1) - 1).
+  std::vector<double> scales;
   /// Inputs of a channel that share a scale, of f32 layers alone; 0 = all of them. `scales` then
   /// holds one channel's after the other's. Left out of the JSON where it is 0.
   std::int64_t group = 0;
@@ -46,7 +47,9 @@ struct WeightGrid {
   template <class Self, class Visit>
   static void Fields(Self& self, Visit& visit) {
     visit("bits", self.bits, "bits of a weight", Within{2, 8});
-    visit("scales", self.scales, "real value of one step, by output channel", Within{0, 1e30});
+    visit("scales", self.scales,
+          "real value of one step, by output channel; none = by the largest weights",
+          Within{0, 1e30});
     visit("group", self.group, "inputs that share a step; 0 = all of a channel", Within{0, 1e9});
   }
 };
@@ -59,12 +62,23 @@ struct QuantizePlan {
   /// / 127. A f32 layer that is here has its weights alone quantized. Left out of the JSON where it
   /// is empty.
   std::map<std::string, WeightGrid> weights;
+  /// How ranges of activations were chosen, as CalibrationOptions::method, by layer: of what it
+  /// reads, and of what it makes where no listed layer reads that. Layers that are not here are as
+  /// whoever calibrates says. `activations` has what came of it. Left out of the JSON where empty.
+  std::map<std::string, std::string> ranges = {};
+  /// How int8 weights are fitted to samples (FitStrategy): "gptq", "descent" or "reconstruct".
+  /// Empty where they are not, and then left out of the JSON.
+  std::string rounding = {};
   bool operator==(const QuantizePlan&) const = default;
   template <class Self, class Visit>
   static void Fields(Self& self, Visit& visit) {
     visit("layers", self.layers, "precision by node name");
     visit("activations", self.activations, "scales by tensor name");
     visit("weights", self.weights, "bits and scales of weights by node name");
+    visit("ranges", self.ranges, "how ranges were chosen, by node name",
+          Within::OneOf({"minmax", "percentile", "entropy", "mse"}));
+    visit("rounding", self.rounding, "how weights are fitted to samples; empty = they are not",
+          Within::OneOf({"", "gptq", "descent", "reconstruct"}));
   }
 };
 

@@ -1,6 +1,7 @@
 #include "envs/compress/compress_env.h"
 
 #include <algorithm>
+#include <initializer_list>
 #include <map>
 #include <utility>
 #include <vector>
@@ -8,7 +9,7 @@
 #include "compiler/base/error.h"
 #include "envs/common/strategy_problem.h"
 #include "envs/prune/prune_env.h"
-#include "envs/quantize/quantize_env.h"
+#include "envs/quantize/quantize_choices.h"
 #include "gym/core/decision_env.h"
 
 namespace msc::envs {
@@ -25,13 +26,11 @@ struct Part {
 class CompressProblem final : public StrategyProblem {
  public:
   explicit CompressProblem(const EnvContext& context)
-      : StrategyProblem(kId, context),
-        channels_(context),
-        layers_(OfferedLayers(context)),
-        precisions_(QuantizeDecisions(layers_)) {
-    if (channels_.decisions().empty() || layers_.empty()) {
+      : StrategyProblem(kId, context), channels_(context), layers_(context) {
+    const bool none = layers_.layers().empty();
+    if (channels_.decisions().empty() || none) {
       throw UserError(std::string("the model has ") +
-                      (layers_.empty() ? "no layer to quantize" : "no channels to prune") +
+                      (none ? "no layer to quantize" : "no channels to prune") +
                       "; search with the env quantize or prune alone");
     }
     Order();
@@ -39,7 +38,7 @@ class CompressProblem final : public StrategyProblem {
 
   [[nodiscard]] std::vector<std::vector<double>> Features() const {
     const auto of_channels = channels_.Features();
-    const auto of_layers = LayerFeatures(*context().graph, layers_);
+    const auto of_layers = layers_.Features(*context().graph);
     const std::size_t width = 1 + std::max(of_channels[0].size(), of_layers[0].size());
     std::vector<std::vector<double>> rows;
     for (const Part& part : parts_) {
@@ -65,15 +64,17 @@ class CompressProblem final : public StrategyProblem {
     for (std::size_t i = 0; i < channels_.decisions().size(); ++i) {
       order.push_back({place.at(channels_.decisions()[i].name), {true, i}});
     }
-    for (std::size_t i = 0; i < layers_.size(); ++i) {
-      order.push_back({place.at(layers_[i].name), {false, i}});
+    for (std::size_t i = 0; i < layers_.decisions().size(); ++i) {
+      const auto layer = layers_.LayerOf(i);
+      // What is about all of them comes last.
+      order.push_back({layer ? place.at(layers_.layers()[*layer].name) : place.size(), {false, i}});
     }
     std::stable_sort(order.begin(), order.end(),
                      [](const auto& a, const auto& b) { return a.first < b.first; });
     for (const auto& [at, part] : order) {
       parts_.push_back(part);
       gym::Decision decision =
-          part.is_density ? channels_.decisions()[part.index] : precisions_[part.index];
+          part.is_density ? channels_.decisions()[part.index] : layers_.decisions()[part.index];
       if (part.is_density) decision.name += " channels";
       decisions_.push_back(std::move(decision));
     }
@@ -86,18 +87,12 @@ class CompressProblem final : public StrategyProblem {
 
   [[nodiscard]] Strategy StrategyOf(const gym::Assignment& assignment) const override {
     std::vector<std::int32_t> densities(channels_.decisions().size());
-    std::vector<Precision> precisions(layers_.size());
+    std::vector<std::int32_t> choices(layers_.decisions().size());
     for (std::size_t i = 0; i < parts_.size(); ++i) {
       const Part& part = parts_[i];
-      if (part.is_density) {
-        densities[part.index] = assignment.at(i);
-      } else {
-        precisions[part.index] =
-            layers_[part.index].allowed.at(static_cast<std::size_t>(assignment.at(i)));
-      }
+      (part.is_density ? densities : choices)[part.index] = assignment.at(i);
     }
-    Strategy strategy =
-        MakeQuantizeStrategy(context(), layers_, precisions, Undecided().model_hash);
+    Strategy strategy = layers_.StrategyOf(context(), choices, Undecided().model_hash);
     strategy.prune = channels_.PlanOf(
         densities, assignment.size() > parts_.size() ? assignment[parts_.size()] : 0);
     FitToSamples(context(), strategy);
@@ -110,37 +105,35 @@ class CompressProblem final : public StrategyProblem {
   }
 
   [[nodiscard]] std::string Meaning() const override {
-    Strategy all;
-    all.quantize.activations = context().scales;
-    return ToJson(all) + "\n" + context().fit_hash + "\n" + channels_.Meaning();
+    return layers_.Meaning(context()) + "\n" + context().fit_hash + "\n" + channels_.Meaning();
   }
 
-  [[nodiscard]] gym::Assignment Uniform(double density, Precision precision) const {
+  [[nodiscard]] gym::Assignment Uniform(double density, const LayerChoice& choice) const {
+    const gym::Assignment of_layers = layers_.Uniform(choice);
     gym::Assignment assignment;
     for (const Part& part : parts_) {
-      if (part.is_density) {
-        assignment.push_back(channels_.Nearest(part.index, density));
-        continue;
-      }
-      const auto& allowed = layers_[part.index].allowed;
-      const auto it = std::find(allowed.begin(), allowed.end(), precision);
-      assignment.push_back(it == allowed.end() ? 0
-                                               : static_cast<std::int32_t>(it - allowed.begin()));
+      assignment.push_back(part.is_density ? channels_.Nearest(part.index, density)
+                                           : of_layers[part.index]);
     }
     assignment.resize(decisions_.size(), 0);
     return assignment;
   }
 
   [[nodiscard]] std::vector<std::pair<std::string, gym::Assignment>> DoAnchors() const override {
-    return {{"int8", Uniform(1, Precision::kInt8)},
-            {"0.75 int8", Uniform(0.75, Precision::kInt8)},
-            {"0.5 int8", Uniform(0.5, Precision::kInt8)},
-            {"f32", Uniform(1, Precision::kF32)}};
+    std::vector<std::pair<std::string, gym::Assignment>> anchors;
+    for (const std::int64_t bits : context().quantize.bits) {
+      const LayerChoice choice{Precision::kInt8, bits};
+      anchors.emplace_back(Word(choice), Uniform(1, choice));
+      for (const auto& [name, density] : {std::pair("0.75 ", 0.75), std::pair("0.5 ", 0.5)}) {
+        anchors.emplace_back(name + Word(choice), Uniform(density, choice));
+      }
+    }
+    anchors.emplace_back(Name(Precision::kF32), Uniform(1, {}));
+    return anchors;
   }
 
   PruneChoices channels_;
-  std::vector<QuantizableLayer> layers_;
-  std::vector<gym::Decision> precisions_;
+  QuantizeChoices layers_;
   std::vector<Part> parts_;
   std::vector<gym::Decision> decisions_;
 };

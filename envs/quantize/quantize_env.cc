@@ -6,6 +6,7 @@
 #include "compiler/base/error.h"
 #include "compiler/ops/op.h"
 #include "envs/common/strategy_problem.h"
+#include "envs/quantize/quantize_choices.h"
 #include "gym/core/decision_env.h"
 
 namespace msc::envs {
@@ -20,57 +21,38 @@ double Clamp01(double value) {
 class QuantizeProblem final : public StrategyProblem {
  public:
   explicit QuantizeProblem(const EnvContext& context)
-      : StrategyProblem(kId, context),
-        layers_(OfferedLayers(context)),
-        decisions_(QuantizeDecisions(layers_)) {
-    if (layers_.empty()) {
+      : StrategyProblem(kId, context), choices_(context) {
+    if (choices_.layers().empty()) {
       throw UserError("the model has no Conv, Gemm or MatMul with constant weights to quantize");
     }
   }
 
-  [[nodiscard]] const std::vector<QuantizableLayer>& layers() const { return layers_; }
+  [[nodiscard]] std::vector<std::vector<double>> Features() const {
+    return choices_.Features(*context().graph);
+  }
 
  private:
   [[nodiscard]] const std::vector<gym::Decision>& DoDecisions() const override {
-    return decisions_;
+    return choices_.decisions();
   }
 
   [[nodiscard]] Strategy StrategyOf(const gym::Assignment& assignment) const override {
-    std::vector<Precision> choices;
-    for (std::size_t i = 0; i < layers_.size(); ++i) {
-      choices.push_back(layers_[i].allowed.at(static_cast<std::size_t>(assignment.at(i))));
-    }
-    return MakeQuantizeStrategy(context(), layers_, choices, Undecided().model_hash);
+    return choices_.StrategyOf(context(), assignment, Undecided().model_hash);
   }
 
   [[nodiscard]] gym::Assignment Smallest() const override { return LastChoices(); }
 
-  [[nodiscard]] std::string Meaning() const override {
-    // The scales are part of what a choice of int8 means.
-    Strategy all;
-    all.quantize.activations = context().scales;
-    return ToJson(all);
-  }
+  [[nodiscard]] std::string Meaning() const override { return choices_.Meaning(context()); }
 
   [[nodiscard]] std::vector<std::pair<std::string, gym::Assignment>> DoAnchors() const override {
     std::vector<std::pair<std::string, gym::Assignment>> anchors;
-    for (const Precision wanted : {Precision::kInt8, Precision::kBF16, Precision::kF32}) {
-      gym::Assignment assignment;
-      bool any = false;
-      for (const QuantizableLayer& layer : layers_) {
-        const auto it = std::find(layer.allowed.begin(), layer.allowed.end(), wanted);
-        any = any || it != layer.allowed.end();
-        // A layer that does not allow it stays at its first choice, f32.
-        assignment.push_back(
-            it == layer.allowed.end() ? 0 : static_cast<std::int32_t>(it - layer.allowed.begin()));
-      }
-      if (any) anchors.emplace_back(std::string(Name(wanted)), std::move(assignment));
+    for (const LayerChoice& choice : choices_.Anchors()) {
+      anchors.emplace_back(Word(choice), choices_.Uniform(choice));
     }
     return anchors;
   }
 
-  std::vector<QuantizableLayer> layers_;
-  std::vector<gym::Decision> decisions_;
+  QuantizeChoices choices_;
 };
 
 }  // namespace
@@ -87,16 +69,6 @@ std::vector<QuantizableLayer> OfferedLayers(const EnvContext& context) {
     });
   }
   return layers;
-}
-
-std::vector<gym::Decision> QuantizeDecisions(const std::vector<QuantizableLayer>& layers) {
-  std::vector<gym::Decision> decisions;
-  for (const QuantizableLayer& layer : layers) {
-    gym::Decision decision{.name = layer.name, .choices = {}};
-    for (const Precision precision : layer.allowed) decision.choices.emplace_back(Name(precision));
-    decisions.push_back(std::move(decision));
-  }
-  return decisions;
 }
 
 Strategy MakeQuantizeStrategy(const EnvContext& context,
@@ -150,7 +122,7 @@ std::vector<std::vector<double>> LayerFeatures(const Graph& canonical,
 
 std::unique_ptr<gym::Env> MakeQuantizeEnv(const EnvContext& context) {
   auto problem = std::make_unique<QuantizeProblem>(context);
-  auto features = LayerFeatures(*context.graph, problem->layers());
+  auto features = problem->Features();
   return gym::MakeDecisionEnv(std::move(problem), {.facts = {.id = kId, .nondeterministic = true},
                                                    .reward = LatencyAndLossReward,
                                                    .features = std::move(features)});

@@ -15,19 +15,17 @@ namespace msc::envs {
 /// "Quantize-v0": the precision of every Conv, Gemm and MatMul with constant weights, in graph
 /// order.
 ///
-/// One decision a layer, out of f32, bf16 and int8 as far as layer and target allow; anchors
-/// all-int8, all-bf16, all-f32. Features of a layer, each in [0, 1]: place in the network, share of
-/// multiply-adds, share of weights, kernel size / 8, input and output channels / 4096. The reward
-/// of the last step is -(latency ratio) - distill_loss. UserError if the context lacks a model or
-/// an evaluator, or the model has no such layer.
+/// One decision a layer, out of f32, bf16 and int8 as far as layer and target allow; where the
+/// context's offer has more, int8 with fewer bits a weight ("w4a8"), and how ranges are chosen and
+/// weights rounded (QuantizeChoices). Anchors all-int8, with so many bits each, all-bf16, all-f32.
+/// Features of a layer, each in [0, 1]: place in the network, share of multiply-adds, share of
+/// weights, kernel size / 8, input and output channels / 4096; of a decision about all layers
+/// place 1 and 0 for the rest. The reward of the last step is -(latency ratio) - distill_loss.
+/// UserError if the context lacks a model or an evaluator, or the model has no such layer.
 [[nodiscard]] std::unique_ptr<gym::Env> MakeQuantizeEnv(const EnvContext& context);
 
 /// The model's layers, each with the precisions that the context offers it.
 [[nodiscard]] std::vector<QuantizableLayer> OfferedLayers(const EnvContext& context);
-
-/// The decisions of that env: a layer's allowed precisions by name.
-[[nodiscard]] std::vector<gym::Decision> QuantizeDecisions(
-    const std::vector<QuantizableLayer>& layers);
 
 /// A row of features for each layer, as that env shows them.
 [[nodiscard]] std::vector<std::vector<double>> LayerFeatures(

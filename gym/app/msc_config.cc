@@ -21,16 +21,20 @@ bool HasAny(const json& object, std::span<const std::string_view> keys) {
 constexpr std::array<std::string_view, 7> kToolKeys = {
     "strategy_file", "plan_file", "target", "run_type", "gym", "gym_configs", "strategys"};
 /// That no config of ours has.
-constexpr std::array<std::string_view, 11> kMscKeys = {
-    "workspace", "quantize", "tools",   "track",      "baseline", "optimize",
-    "compile",   "dataset",  "profile", "model_type", "verbose"};
+constexpr std::array<std::string_view, 10> kMscKeys = {
+    "workspace", "tools",   "track",   "baseline",   "optimize",
+    "compile",   "dataset", "profile", "model_type", "verbose"};
 /// Of our `distill`.
 constexpr std::array<std::string_view, 3> kStudentKeys = {"weight_bits", "samples", "batch"};
+/// Of our `quantize`.
+constexpr std::array<std::string_view, 4> kOfferKeys = {"bits", "ranges", "range_of", "rounding"};
 
 bool IsMsc(const json& config) {
   if (!config.is_object()) return false;
   const auto prune = config.find("prune");
-  return HasAny(config, kMscKeys) || (prune != config.end() && HasAny(*prune, kToolKeys));
+  const auto quantize = config.find("quantize");
+  return HasAny(config, kMscKeys) || (quantize != config.end() && !HasAny(*quantize, kOfferKeys)) ||
+         (prune != config.end() && HasAny(*prune, kToolKeys));
 }
 
 std::span<const Rule> RulesOf(Part part) {
@@ -69,6 +73,7 @@ MscConfig Translator::Run(const json& config) {
     const bool known =
         std::any_of(top.begin(), top.end(), [&](const Rule& r) { return r.key == name; });
     const bool own = (name == "prune" && !HasAny(value, kToolKeys)) ||
+                     (name == "quantize" && HasAny(value, kOfferKeys)) ||
                      (name == "distill" && HasAny(value, kStudentKeys));
     (known && !own ? theirs : ours_)[key] = value;
   }
@@ -222,7 +227,9 @@ void Translator::Method(const json& value, const std::string& path) {
 
 void Translator::Bits(const json& value, const std::string& path) {
   if (value == json(8)) return;
-  Refuse(path, "a search decides between 8 bits, bf16 and f32; see mscgym quantize --bits");
+  Refuse(path,
+         "only 8 bits are translated; for fewer see mscgym quantize --bits, or quantize.bits of a "
+         "config of ours");
 }
 
 void Translator::Options(const json& value, const std::string& path) {

@@ -10,6 +10,7 @@
 #include "compiler/compress/quantize/quantize.h"
 #include "cost/measure/latency.h"
 #include "cost/quality/dataset.h"
+#include "envs/quantize/offer.h"
 #include "gym/study/objective.h"
 #include "gym/study/stop_rules.h"
 
@@ -164,6 +165,7 @@ struct SearchConfig {
   bool race = false;
   ObjectiveConfig objective;
   CalibrationConfig calibration;
+  envs::QuantizeOffer quantize;
   PruneConfig prune;
   PartitionConfig partition;
   ScheduleConfig schedule;
@@ -201,6 +203,7 @@ struct SearchConfig {
           "measure roughly first (a quarter of samples and time), and fully only the best of that");
     visit("objective", self.objective, "what is sought");
     visit("calibration", self.calibration, "how activations are scaled");
+    visit("quantize", self.quantize, "what is decided about int8 layers");
     visit("prune", self.prune, "how channels are pruned");
     visit("partition", self.partition, "who may run parts of the model");
     visit("schedule", self.schedule, "how kernels are written");

@@ -22,6 +22,12 @@ bool Prunes(const SearchConfig& config) {
   return env == "Prune-v0" || env == "Compress-v0";
 }
 
+bool FitsCandidates(const SearchConfig& config) {
+  const std::string env = EnvId(config.env);
+  const bool quantizes = env == "Quantize-v0" || env == "Compress-v0";
+  return Prunes(config) || (quantizes && envs::FitsWeights(config.quantize));
+}
+
 bool Places(const SearchConfig& config) {
   return EnvId(config.env) == "Partition-v0";
 }
@@ -47,7 +53,9 @@ envs::EnvContext SearchContext(const SearchConfig& config, const Prepared& prepa
           .unit_scores = prepared.unit_scores,
           .align = config.prune.align,
           .kernels = prepared.kernels,
-          .lacked = prepared.lacked};
+          .lacked = prepared.lacked,
+          .quantize = config.quantize,
+          .scales_by_range = prepared.scales_by_range};
 }
 
 std::unique_ptr<Env> MakeSearchEnv(const SearchConfig& config, const envs::EnvContext& context) {

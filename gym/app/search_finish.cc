@@ -4,19 +4,29 @@
 #include "compiler/base/error.h"
 #include "cost/model/evaluator.h"
 #include "envs/common/evaluation.h"
+#include "envs/quantize/offer.h"
 #include "gym/app/search_run.h"
 #include "gym/report/precision.h"
 
 namespace msc::gym {
 namespace {
 
-/// What a decision is probed with: int8, or the density nearest to a half.
+/// "int8", "w4a8".
+bool IsInt8(const std::string& choice) {
+  for (std::int64_t bits = 8; bits >= 2; --bits) {
+    if (choice == envs::Int8Word(bits)) return true;
+  }
+  return false;
+}
+
+/// What a decision is probed with: int8, its weights with as many bits as may be, or the density
+/// nearest to a half.
 std::optional<std::int32_t> ProbeOf(const Decision& decision) {
   std::optional<std::int32_t> probe;
   double least = 0.5;  // how far the uncompressed density, 1, is off
   for (std::size_t i = 0; i < decision.choices.size(); ++i) {
     const std::string& choice = decision.choices[i];
-    if (choice == Name(Precision::kInt8)) return static_cast<std::int32_t>(i);
+    if (IsInt8(choice)) return static_cast<std::int32_t>(i);
     const std::optional<double> density = DensityOf(choice);
     if (!density || std::abs(*density - 0.5) >= least) continue;
     least = std::abs(*density - 0.5);

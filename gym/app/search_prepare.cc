@@ -37,11 +37,13 @@ struct ScalesFile {
   std::string format = "msc-scales-1";
   std::string model_hash;
   Scales scales;
+  std::map<std::string, Scales> by_range;  ///< by methods that a search decides between
   template <class Self, class Visit>
   static void Fields(Self& self, Visit& visit) {
     visit("format", self.format, "version of this file's form", Within::OneOf({"msc-scales-1"}));
     visit("model_hash", self.model_hash, "hash of the canonical graph");
     visit("scales", self.scales, "scales by tensor name");
+    visit("by_range", self.by_range, "scales by method and tensor name");
   }
 };
 
@@ -143,13 +145,17 @@ FitOptions FitOptionsOf(const SearchConfig& config) {
           .scales = config.calibration.options};
 }
 
-Scales Calibrate(const SearchConfig& config, const Prepared& prepared, CalibrationData& data,
-                 const std::string& file) {
+ScalesFile Calibrate(const SearchConfig& config, const Prepared& prepared, CalibrationData& data,
+                     const std::string& file) {
   const std::string hash = GraphHash(*prepared.graph);
+  const std::vector<std::string>& ranges = config.quantize.ranges;
   if (std::filesystem::exists(file)) {
     auto found = FromJsonText<ScalesFile>(ReadFile(file), "'" + file + "'");
-    if (found.model_hash == hash) return std::move(found.scales);
-    throw UserError("'" + file + "' belongs to another model; choose another --out");
+    const bool complete = std::all_of(ranges.begin(), ranges.end(), [&](const std::string& method) {
+      return found.by_range.contains(method);
+    });
+    if (found.model_hash == hash && complete) return found;
+    throw UserError("'" + file + "' belongs to another model or config; choose another --out");
   }
   ProgressLine line;
   const Calibrator calibrator = ObserveActivations(*prepared.graph, data.Get(), RunOf(config),
@@ -157,8 +163,13 @@ Scales Calibrate(const SearchConfig& config, const Prepared& prepared, Calibrati
   ScalesFile result;
   result.model_hash = hash;
   result.scales = calibrator.Scales(config.calibration.options);
+  for (const std::string& method : ranges) {
+    CalibrationOptions options = config.calibration.options;
+    options.method = method;
+    result.by_range[method] = calibrator.Scales(options);
+  }
   WriteFileAtomic(file, ToJsonText(result, 1) + "\n");
-  return result.scales;
+  return result;
 }
 
 /// Found once a run, so that what is offered stays the same, and reports know it.
@@ -228,7 +239,7 @@ cost::PreparedFolder PrepareSamples(const SearchConfig& config, const Prepared& 
   settings.latency = config.latency;
   if (std::filesystem::exists(folder + "/evaluation.json")) {
     const cost::PreparedFolder found = cost::OpenFolder(folder);
-    const bool fits = !Prunes(config) || found.fit == FitOptionsOf(config);
+    const bool fits = !FitsCandidates(config) || found.fit == FitOptionsOf(config);
     if (found.graph_hash == GraphHash(*prepared.graph) && found.settings == settings && fits) {
       return found;
     }
@@ -242,7 +253,7 @@ cost::PreparedFolder PrepareSamples(const SearchConfig& config, const Prepared& 
                              {.graph = prepared.graph.get(),
                               .samples = &samples,
                               .settings = settings,
-                              .calibration = Prunes(config) ? &calibration.Get() : nullptr,
+                              .calibration = FitsCandidates(config) ? &calibration.Get() : nullptr,
                               .fit = FitOptionsOf(config)},
                              prepared.targets);
 }
@@ -379,7 +390,9 @@ void PrepareSearch(const AppContext& context, const SearchConfig& config, const 
     WriteKernels(config, paths, prepared);
     prepared.kernels = ReadKernels(paths, *prepared.graph);
   } else {
-    prepared.scales = Calibrate(config, prepared, calibration, paths.At("scales.json"));
+    ScalesFile found = Calibrate(config, prepared, calibration, paths.At("scales.json"));
+    prepared.scales = std::move(found.scales);
+    prepared.scales_by_range = std::move(found.by_range);
     prepared.lacked = FindLacked(config, prepared, paths);
   }
   if (Prunes(config)) {

@@ -16,6 +16,7 @@
 #include "compiler/pipeline/batch.h"
 #include "cost/measure/folder.h"
 #include "envs/common/evaluation.h"
+#include "envs/quantize/offer.h"
 #include "gym/app/search_run.h"
 #include "gym/report/report.h"
 #include "gym/study/scan.h"
@@ -173,6 +174,18 @@ std::string RunnerOf(const Strategy& strategy, const std::string& node) {
   return strategy.target;
 }
 
+/// "range by mse, rounded by gptq": what was decided of an int8 layer besides its precision.
+std::string HowQuantized(const QuantizePlan& plan, const std::string& layer) {
+  const auto precision = plan.layers.find(layer);
+  if (precision == plan.layers.end() || precision->second != Name(Precision::kInt8)) return "";
+  std::string text;
+  if (const auto range = plan.ranges.find(layer); range != plan.ranges.end()) {
+    text = "range by " + range->second;
+  }
+  if (plan.rounding.empty()) return text;
+  return text + (text.empty() ? "rounded by " : ", rounded by ") + plan.rounding;
+}
+
 std::vector<ReportLayer> MakeLayers(const Run& run) {
   std::vector<ReportLayer> layers;
   std::map<std::string, double> kept;
@@ -188,12 +201,18 @@ std::vector<ReportLayer> MakeLayers(const Run& run) {
                     .chosen = "",
                     .achieved = TimeOf(run.findings.profiles, 1, layer.name).precision,
                     .sensitivity = std::nullopt,
-                    .kept = std::nullopt};
+                    .kept = std::nullopt,
+                    .how = ""};
     if (run.findings.best) {
       const Strategy& strategy = run.findings.finalists.at(*run.findings.best).strategy;
       const auto& chosen = strategy.quantize.layers;
       const auto it = chosen.find(layer.name);
       row.chosen = it == chosen.end() ? "f32" : it->second;
+      row.how = HowQuantized(strategy.quantize, layer.name);
+      const auto grid = strategy.quantize.weights.find(layer.name);
+      if (row.chosen == Name(Precision::kInt8) && grid != strategy.quantize.weights.end()) {
+        row.chosen = envs::Int8Word(grid->second.bits);
+      }
       if (Places(run.config)) row.chosen += " on " + RunnerOf(strategy, layer.name);
     }
     if (const auto share = kept.find(layer.name); share != kept.end()) row.kept = share->second;

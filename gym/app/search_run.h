@@ -41,8 +41,10 @@ struct Prepared {
   /// What the search begins with, its weights read; none where it begins with the model.
   std::shared_ptr<const Strategy> base;
   std::map<std::string, TensorScale> scales;  ///< of activations
-  std::vector<double> unit_scores;            ///< of channels; empty where none are pruned
-  std::string fit_hash;                       ///< of what candidates are fitted to; empty = nothing
+  /// And by each method that the config's quantize.ranges lists.
+  std::map<std::string, std::map<std::string, TensorScale>> scales_by_range;
+  std::vector<double> unit_scores;  ///< of channels; empty where none are pruned
+  std::string fit_hash;             ///< of what candidates are fitted to; empty = nothing
   /// What can be chosen of kernels; none where schedules are not searched.
   std::shared_ptr<const std::vector<ScheduledKernel>> kernels;
   /// Precisions that the target does not compute itself, by layer.
@@ -54,6 +56,8 @@ struct Prepared {
 
 /// Whether candidates may have fewer channels.
 [[nodiscard]] bool Prunes(const SearchConfig& config);
+/// Whether candidates may be fitted to calibration samples: pruned, or rounded by them.
+[[nodiscard]] bool FitsCandidates(const SearchConfig& config);
 /// Whether what is decided is who runs which part of the model.
 [[nodiscard]] bool Places(const SearchConfig& config);
 /// Whether what is decided is how a compressed model is trained: see search_recipe.h.

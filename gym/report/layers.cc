@@ -48,6 +48,7 @@ Html Strip(const ReportInput& input, const PrecisionColors& colors) {
     std::string tip = layer.name + "\n" + layer.op + " " + layer.shape + "\n" + layer.chosen +
                       ", " + Percent(layer.latency_share, 1) + " of the time";
     const std::optional<double> kept = Finite(layer.kept);
+    if (!layer.how.empty()) tip += "\n" + layer.how;
     if (kept) tip += "\n" + Percent(kept, 1) + " of its channels stay";
     const Html color = colors.ClassOf(layer.chosen);
     cells += Markup(
@@ -67,7 +68,9 @@ Html LayerRow(std::size_t index, const ReportInput& input, const PrecisionColors
       "<tr><td class='num' data-value='", index, "'>", index + 1, "</td><td class='name'>",
       layer.name, "</td><td>", layer.op, "</td><td>", layer.shape, "</td>",
       BarCell(layer.latency_share, largest.first, Percent(layer.latency_share, 1)), "<td>",
-      colors.Chip(layer.chosen), "</td><td>", colors.Chip(layer.achieved),
+      colors.Chip(layer.chosen),
+      layer.how.empty() ? Html{} : Markup(" <span class='muted'>", layer.how, "</span>"),
+      "</td><td>", colors.Chip(layer.achieved),
       differs ? Html{" <span class='differs'>differs</span>"} : Html{}, "</td>",
       AnyKept(input) ? BarCell(layer.kept, 1, Percent(layer.kept, 1)) : Html{},
       BarCell(layer.sensitivity, largest.second, Significant(layer.sensitivity, 3)), "</tr>");

@@ -51,6 +51,7 @@ struct ReportLayer {
   std::optional<double> sensitivity =
       {};                           ///< what the quality loses if this layer alone is lowered
   std::optional<double> kept = {};  ///< share of its channels that stay, where that was decided
+  std::string how = {};             ///< what else was chosen: "range by mse"; empty = nothing
 };
 
 /// One that was measured again at the end, end to end.

@@ -74,6 +74,33 @@ class Compress(e2e.SearchTest):
         # Weights of trials do not stay.
         self.assertEqual(os.listdir(os.path.join(run, "scratch")), [])
 
+    def test_decides_bits_ranges_and_rounding(self):
+        config = json.loads(e2e.read(self.config))
+        config["calibration"]["samples"] = 16
+        config["quantize"] = {"bits": [8, 4], "ranges": ["minmax", "mse"], "range_of": "layer",
+                              "rounding": ["gptq"]}
+        # Only where weights have 4 bits is the loss above 0.
+        config["objective"] = {"minimize": ["weight_bytes", "distill_loss"],
+                               "subject_to": {"distill_loss": 5}}
+        config["trials"] = 2
+        self.config = self.write("offer.json", config)
+        run = self.at("run")
+        self.search("quantize", run)
+        found = e2e.trials(run)
+        self.assertEqual([found[n]["source"] for n in range(2)], ["anchor:int8", "anchor:w4a8"])
+        self.assertNotEqual(found[0]["metrics"]["distill_loss"],
+                            found[1]["metrics"]["distill_loss"])
+        strategy = self.check_best(run)
+        self.assertEqual(strategy["quantize"]["rounding"], "gptq")
+        self.assertEqual(set(strategy["quantize"]["ranges"].values()), {"minmax"})
+        report = e2e.read(os.path.join(run, "report.html")).decode()
+        self.assertIn("range by minmax, rounded by gptq", report)
+        out = self.succeed("compile", self.model, "--strategy",
+                           os.path.join(run, "best", "strategy.json"), "--out", self.at("again"))
+        self.assertIn("ranges by minmax", out.stdout)
+        self.assertIn("rounded by gptq", out.stdout)
+        self.succeed("report", run)
+
     def test_decides_the_same_with_workers_ranks_and_after_an_interruption(self):
         # Every trial is fitted: few samples do to see that all decide alike.
         config = json.loads(e2e.read(self.config))

@@ -100,6 +100,30 @@ TEST(CompressEnv, LeavesTheScalesOfPrunedModelsToTheSamples) {
   EXPECT_FALSE(StrategyOf(*MakeCompressEnv(without), {1, 2, 2, 2}).quantize.activations.empty());
 }
 
+TEST(CompressEnv, DecidesAboutInt8LayersWhatQuantizeDoes) {
+  EnvContext context = Context();
+  context.align = 0;
+  context.quantize = {.bits = {8, 2}, .rounding = {"nearest", "reconstruct"}};
+  const auto env = MakeCompressEnv(context);
+  const auto& decisions = env->problem()->decisions();
+  ASSERT_EQ(decisions.size(), 6U);
+  EXPECT_EQ(decisions[1].choices, (std::vector<std::string>{"f32", "bf16", "int8", "w2a8"}));
+  EXPECT_EQ(decisions[4], (gym::Decision{"rounding", {"nearest", "reconstruct"}}));
+  EXPECT_EQ(decisions[5].name, "align");
+  const Strategy both = StrategyOf(*env, {3, 3, 2, 0, 1, 0});
+  EXPECT_EQ(both.quantize.weights.at("conv1").bits, 2);
+  EXPECT_EQ(both.quantize.rounding, "reconstruct");
+  EXPECT_EQ(both.prune.groups.at("conv1").keep.size(), 8U);
+  EXPECT_EQ(both.fit.samples, context.fit_hash);
+  // Rounding alone is fitted, too; without integers there is nothing to round.
+  EXPECT_EQ(StrategyOf(*env, {0, 0, 0, 2, 1, 0}).fit.samples, context.fit_hash);
+  EXPECT_TRUE(StrategyOf(*env, {0, 0, 0, 1, 1, 0}).fit.samples.empty());
+  std::vector<std::string> anchors;
+  for (const auto& [name, assignment] : env->problem()->Anchors()) anchors.push_back(name);
+  EXPECT_EQ(anchors, (std::vector<std::string>{"int8", "0.75 int8", "0.5 int8", "w2a8", "0.75 w2a8",
+                                               "0.5 w2a8", "f32"}));
+}
+
 TEST(CompressEnv, HasUniformBaselines) {
   const auto env = MakeCompressEnv(Context());
   const std::vector<std::pair<std::string, gym::Assignment>> anchors = {{"int8", {0, 2, 2, 2}},

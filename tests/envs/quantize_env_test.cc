@@ -139,6 +139,74 @@ TEST_F(QuantizeEnv, HasAnotherHashForOtherScales) {
   EXPECT_NE(MakeQuantizeEnv(context_)->problem()->Hash(), before);
 }
 
+TEST_F(QuantizeEnv, DecidesBitsRangesAndRoundingWhereTheyAreOffered) {
+  context_.quantize = {
+      .bits = {4, 8}, .ranges = {"minmax", "mse"}, .rounding = {"nearest", "gptq"}};
+  context_.scales_by_range = {{"minmax", context_.scales}, {"mse", context_.scales}};
+  for (auto& [tensor, scale] : context_.scales_by_range["mse"]) scale.scale = 0.25;
+  context_.fit_hash = std::string(64, 'c');
+  const std::vector<std::string> precisions = {"f32", "bf16", "int8", "w4a8"};
+  auto env = MakeQuantizeEnv(context_);
+  EXPECT_EQ(env->problem()->decisions(),
+            (std::vector<gym::Decision>{{"first", precisions},
+                                        {"second", precisions},
+                                        {"range", {"minmax", "mse"}},
+                                        {"rounding", {"nearest", "gptq"}}}));
+  std::vector<std::string> anchors;
+  for (const auto& [name, assignment] : env->problem()->Anchors()) anchors.push_back(name);
+  EXPECT_EQ(anchors, (std::vector<std::string>{"int8", "w4a8", "bf16", "f32"}));
+  const auto strategy_of = [&](const gym::Assignment& assignment) {
+    return StrategyFromJson(env->problem()->Describe(assignment), "it");
+  };
+  const Strategy nearest = strategy_of({0, 3, 1, 0});
+  EXPECT_EQ(nearest.quantize.layers.at("second"), "int8");
+  EXPECT_EQ(nearest.quantize.weights.at("second"), (WeightGrid{.bits = 4, .scales = {}}));
+  EXPECT_EQ(nearest.quantize.ranges, (std::map<std::string, std::string>{{"second", "mse"}}));
+  EXPECT_EQ(nearest.quantize.activations.at("b").scale, 0.25);
+  EXPECT_EQ(nearest.quantize.rounding, "");
+  EXPECT_TRUE(nearest.fit.samples.empty());
+  const Strategy rounded = strategy_of({2, 3, 0, 1});
+  EXPECT_EQ(rounded.quantize.rounding, "gptq");
+  EXPECT_EQ(rounded.fit.samples, context_.fit_hash);
+  EXPECT_TRUE(rounded.quantize.activations.empty()) << "left to the samples, as the weights are";
+  EXPECT_FALSE(rounded.quantize.weights.contains("first")) << "8 bits";
+  // What says nothing of a model without integers is no strategy of its own.
+  EXPECT_EQ(strategy_of({0, 1, 1, 1}), strategy_of({0, 1, 0, 0}));
+
+  context_.quantize.range_of = "layer";
+  const std::string before = env->problem()->Hash();
+  env = MakeQuantizeEnv(context_);
+  EXPECT_NE(env->problem()->Hash(), before);
+  std::vector<std::string> names;
+  for (const gym::Decision& decision : env->problem()->decisions()) names.push_back(decision.name);
+  EXPECT_EQ(names, (std::vector<std::string>{"first", "first range", "second", "second range",
+                                             "rounding"}));
+  // A value is scaled once: as the layer that reads it says, else as the one that makes it.
+  const Strategy mixed = strategy_of({2, 0, 2, 1, 0});
+  EXPECT_EQ(mixed.quantize.activations.at("x").scale, 0.5);
+  EXPECT_EQ(mixed.quantize.activations.at("b").scale, 0.25);
+  EXPECT_EQ(mixed.quantize.activations.at("y").scale, 0.25);
+}
+
+TEST_F(QuantizeEnv, RefusesOffersThatAreNone) {
+  const auto refusal = [&](const QuantizeOffer& offer) -> std::string {
+    context_.quantize = offer;
+    try {
+      const auto env = MakeQuantizeEnv(context_);
+      (void)env->problem()->Describe({2, 2});
+    } catch (const UserError& error) {
+      return error.what();
+    }
+    return "accepted";
+  };
+  EXPECT_EQ(refusal({}), "accepted");
+  EXPECT_EQ(refusal({.bits = {}}), "'quantize.bits' lists nothing");
+  EXPECT_EQ(refusal({.rounding = {}}), "'quantize.rounding' lists nothing");
+  EXPECT_EQ(refusal({.ranges = {"mse", "mse"}}), "'quantize.ranges' lists a thing twice");
+  EXPECT_EQ(refusal({.rounding = {"descent"}}),
+            "weights rounded by 'descent' need calibration samples");
+}
+
 TEST_F(QuantizeEnv, RefusesAModelWithoutLayers) {
   Graph graph = ParseGraph("graph g { input %x : f32[4]\n %y = Relu(%x)\n output %y }");
   context_.graph = std::make_shared<const Graph>(std::move(graph));

@@ -133,4 +133,50 @@ std::map<std::string, TensorScale> Calibrator::Scales(const CalibrationOptions& 
   return scales;
 }
 
+std::map<std::string, TensorScale> Calibrator::Scales(
+    const CalibrationOptions& options,
+    const std::map<std::string, CalibrationOptions>& others) const {
+  std::map<std::string, TensorScale> scales = Scales(options);
+  std::vector<std::pair<CalibrationOptions, std::map<std::string, TensorScale>>> made;
+  for (const auto& [value, own] : others) {
+    const auto found = scales.find(value);
+    if (found == scales.end()) {
+      throw UserError("the model has no value '" + value + "' to scale");
+    }
+    auto with = std::find_if(made.begin(), made.end(),
+                             [&own = own](const auto& each) { return each.first == own; });
+    if (with == made.end()) with = made.insert(made.end(), {own, Scales(own)});
+    found->second = with->second.at(value);
+  }
+  return scales;
+}
+
+std::map<std::string, std::string> RangeMethods(const Graph& graph,
+                                                const std::map<std::string, std::string>& ranges) {
+  const std::vector<QuantizableLayer> layers = FindQuantizableLayers(graph);
+  std::map<std::string, std::string> methods;
+  const auto take = [&](std::string QuantizableLayer::*value) {
+    for (const QuantizableLayer& layer : layers) {
+      const auto method = ranges.find(layer.name);
+      if (method == ranges.end() || (layer.*value).empty()) continue;
+      methods.emplace(layer.*value, method->second);
+    }
+  };
+  take(&QuantizableLayer::input);
+  take(&QuantizableLayer::output);
+  take(&QuantizableLayer::residual);
+  const Groups groups = RangeGroups(graph);
+  std::map<std::string, std::string> of_group;
+  const Calibrator values(graph);
+  for (const std::string& name : values.tensors()) {  // in graph order
+    const auto method = methods.find(name);
+    if (method != methods.end()) of_group.emplace(groups.Find(name), method->second);
+  }
+  for (auto& [name, method] : methods) {
+    const auto shared = of_group.find(groups.Find(name));
+    if (shared != of_group.end()) method = shared->second;
+  }
+  return methods;
+}
+
 }  // namespace msc

@@ -108,6 +108,11 @@ class Calibrator {
   /// so that no requantization appears there. Scales are normal floats; a tensor of zeros gets 1.
   /// UserError naming a tensor that was never observed or held values that are not finite.
   [[nodiscard]] std::map<std::string, TensorScale> Scales(const CalibrationOptions& options) const;
+  /// The same, but for values (by name) with options of their own. UserError naming one that was
+  /// not observed.
+  [[nodiscard]] std::map<std::string, TensorScale> Scales(
+      const CalibrationOptions& options,
+      const std::map<std::string, CalibrationOptions>& others) const;
   /// Memory that the counts take: the same however many batches were seen.
   [[nodiscard]] std::size_t bytes() const;
 
@@ -116,6 +121,13 @@ class Calibrator {
   std::map<std::string, StreamingHistogram, std::less<>> histograms_;
   std::map<std::string, std::string, std::less<>> range_of_;  ///< group that shares a range
 };
+
+/// By which method values are scaled, by name, where layers say it (QuantizePlan::ranges): by that
+/// of the first layer, in graph order, that reads a value, else of the one that writes or adds it.
+/// Values that share a range share the method of the first of them that has one. Layers that the
+/// graph does not have are passed over.
+[[nodiscard]] std::map<std::string, std::string> RangeMethods(
+    const Graph& graph, const std::map<std::string, std::string>& ranges);
 
 /// Runs `graph` with the named values as outputs besides its own, giving what Calibrator needs.
 /// The graph itself is copied; bindings and compilation are the caller's.
@@ -134,8 +146,10 @@ class Calibrator {
 /// grids that do not fit the weights; the graph is then as it was.
 void ApplyQuantizePlan(const QuantizePlan& plan, Graph& graph);
 
-/// max|w| / 127 per output channel (axis 0 of Conv, of Gemm with transB = 1; else axis 1); a
-/// channel of zeros gets scale 1. Never subnormal. `weights` are f32; UserError if not finite.
-[[nodiscard]] std::vector<float> WeightScales(const Tensor& weights, std::size_t channel_axis);
+/// max|w| / 127, or the largest level of so many bits, per output channel (axis 0 of Conv, of Gemm
+/// with transB = 1; else axis 1); a channel of zeros gets scale 1. Never subnormal. `weights` are
+/// f32; UserError if not finite.
+[[nodiscard]] std::vector<float> WeightScales(const Tensor& weights, std::size_t channel_axis,
+                                              int bits = 8);
 
 }  // namespace msc

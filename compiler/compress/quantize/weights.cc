@@ -81,7 +81,8 @@ void CheckGrid(const std::string& layer, const WeightGrid& grid, std::size_t cha
            " inputs a channel");
   }
   const auto groups = static_cast<std::size_t>(grid.group > 0 ? inputs / grid.group : 1);
-  if (grid.scales.size() != channels * groups) {
+  const bool by_largest = grid.scales.empty() && grid.group == 0;
+  if (!by_largest && grid.scales.size() != channels * groups) {
     refuse("has " + std::to_string(grid.scales.size()) + " scales for " + std::to_string(channels) +
            " output channels" +
            (groups > 1 ? " of " + std::to_string(groups) + " groups" : std::string()));
@@ -122,7 +123,7 @@ void QuantizeBias(Graph& graph, const LayerChain& chain, float x_scale,
                  AddBefore(graph, chain.producer, std::move(widening), std::move(type)));
 }
 
-std::vector<float> WeightScales(const Tensor& weights, std::size_t channel_axis) {
+std::vector<float> WeightScales(const Tensor& weights, std::size_t channel_axis, int bits) {
   const std::int64_t channels = weights.dims().at(channel_axis);
   const std::int64_t inner = InnerSize(weights, channel_axis);
   std::vector<float> largest(static_cast<std::size_t>(channels), 0.0F);
@@ -134,7 +135,7 @@ std::vector<float> WeightScales(const Tensor& weights, std::size_t channel_axis)
     float& most = largest[ChannelOf(i, inner, channels)];
     most = std::max(most, std::abs(values[i]));
   }
-  for (float& most : largest) most = ScaleFor(most, 8);
+  for (float& most : largest) most = ScaleFor(most, bits);
   return largest;
 }
 
@@ -216,17 +217,20 @@ std::vector<float> QuantizeWeights(Graph& graph, const LayerChain& chain, const 
   const Node node = graph.node(chain.producer);
   const TensorPtr weights = graph.constant(node.inputs[1]);
   const std::size_t axis = ChannelAxis(node);
-  std::vector<float> scales = WeightScales(*weights, axis);
   if (grid != nullptr) {
-    const std::int64_t inputs = weights->size() / std::max<std::int64_t>(std::ssize(scales), 1);
-    CheckGrid(node.name, *grid, scales.size(), inputs);
-    scales.assign(grid->scales.begin(), grid->scales.end());
+    const std::int64_t channels = weights->dims().at(axis);
+    CheckGrid(node.name, *grid, static_cast<std::size_t>(channels),
+              weights->size() / std::max<std::int64_t>(channels, 1));
+  }
+  const int bits = grid == nullptr ? 8 : static_cast<int>(grid->bits);
+  std::vector<float> scales = WeightScales(*weights, axis, bits);
+  if (grid != nullptr) {
+    if (!grid->scales.empty()) scales.assign(grid->scales.begin(), grid->scales.end());
     if (grid->group > 0) {
       AddGrouped(graph, chain, *grid, scales);
       return scales;
     }
   }
-  const int bits = grid == nullptr ? 8 : static_cast<int>(grid->bits);
   // A copy: the graph's own moves when constants are added.
   const std::string stem = graph.value(node.inputs[1]).name;
   const ValueId widened = AddWidened(graph, chain.producer, stem,

@@ -12,7 +12,8 @@
 namespace msc {
 
 /// Puts per-channel i8 weights behind DequantizeLinear in the place of the f32 weights of the
-/// chain's producer: on `grid`, or on 8 bits by the largest magnitude where that is nullptr. A grid
+/// chain's producer: on `grid`, its scales by the largest magnitude where it has none, or on 8 bits
+/// so where it is nullptr. A grid
 /// with groups puts Reshape, and where channels are the last axis Transpose, behind it.
 /// Returns the scales of the channels, or of their groups. UserError if the weights are not finite
 /// or the grid does not fit.

@@ -139,6 +139,57 @@ TEST_F(Fit, TakesScalesFromTheGraphThatIsLeft) {
   EXPECT_NE(scales.at("r2"), whole.at("r2"));
 }
 
+TEST_F(Fit, RoundsWeightsByTheSamplesWhereTheStrategySaysSo) {
+  asked_.prune = {};
+  asked_.quantize.layers["conv1"] = "int8";
+  for (const char* layer : {"conv1", "conv2", "conv3"}) {
+    asked_.quantize.weights[layer] = {.bits = 3, .scales = {}};
+  }
+  Strategy f32;
+  f32.target = "reference";
+  const Tensor wanted = Output(f32);
+  const auto lost = [&](const std::string& rounding) {
+    asked_.quantize.rounding = rounding;
+    const Strategy fitted = Fitted();
+    EXPECT_EQ(fitted.quantize.rounding, rounding);
+    EXPECT_EQ(fitted.quantize.weights.at("conv2").bits, 3);
+    EXPECT_EQ(fitted.quantize.weights.at("conv2").scales.empty(), rounding.empty());
+    EXPECT_EQ(fitted.fit.values->weights.empty(), rounding.empty());
+    EXPECT_EQ(StrategyFromJson(ToJson(fitted), "it"), fitted);
+    const Tensor got = Output(fitted);
+    double sum = 0;
+    for (std::size_t i = 0; i < static_cast<std::size_t>(got.size()); ++i) {
+      const double difference = got.Values<float>()[i] - wanted.Values<float>()[i];
+      sum += difference * difference;
+    }
+    return sum;
+  };
+  const double nearest = lost("");
+  const double gptq = lost("gptq");
+  const double descent = lost("descent");
+  EXPECT_LT(gptq, 0.8 * nearest);
+  EXPECT_LT(descent, 0.8 * nearest);
+  EXPECT_LT(lost("reconstruct"), 0.8 * nearest);
+}
+
+TEST_F(Fit, ChoosesRangesAsTheStrategySays) {
+  asked_.quantize.ranges = {{"conv2", "mse"}};
+  const Strategy by_mse = Fitted();
+  const auto& scales = by_mse.quantize.activations;
+  asked_.quantize.ranges = {};
+  const Strategy by_options = Fitted();
+  const auto& otherwise = by_options.quantize.activations;
+  FitOptions mse = Options();
+  mse.scales.method = "mse";
+  asked_.fit.samples = FitHash(TensorSamples(samples_), mse);
+  const Result<Strategy> all = FitStrategy(graph_, asked_, TensorSamples(samples_), mse, targets_);
+  ASSERT_TRUE(all.ok());
+  // conv2 reads r1; r2 is read by conv3, and so of no account to it.
+  EXPECT_EQ(scales.at("r1"), all.value().quantize.activations.at("r1"));
+  EXPECT_NE(scales.at("r1"), otherwise.at("r1"));
+  EXPECT_EQ(scales.at("y"), otherwise.at("y"));
+}
+
 TEST_F(Fit, GivesEqualBitsEveryTime) {
   const Strategy first = Fitted();
   const Strategy second = Fitted();

@@ -39,6 +39,13 @@ TEST_P(MscConfigs, AreTakenOrRefusedNamingTheKey) {
   EXPECT_EQ(ErrorOf(GetParam().tools), GetParam().error);
 }
 
+TEST(MscConfig, IsNoneWhereQuantizeIsOurOwn) {
+  EXPECT_FALSE(
+      TranslateMscConfig(R"({"model":"net.onnx","quantize":{"bits":[8,4]}})", {}).has_value());
+  EXPECT_TRUE(
+      TranslateMscConfig(R"({"model":"net.onnx","quantize":{"gym":["default"]}})", {}).has_value());
+}
+
 constexpr const char* kTwice =
     " of the MSC config: is a second tool that would quantize; give every search a config of its "
     "own, and share --cache";

@@ -523,6 +523,25 @@ TEST(ApplyQuantizePlan, TakesTheGridOfThePlan) {
             (std::vector<int>{2, -3, 0, 3, 2, 0, 0, 3}));
 }
 
+TEST(ApplyQuantizePlan, TakesTheLargestWeightsWhereAGridHasNoScales) {
+  Graph graph = Parse(R"(graph main {
+    input %x : f32[1,1,1,1]
+    const %w : f32[2,1,1,4] = [1, -2, 0.25, 9, 3, 0.1, -0.6, 40]
+    %y = Conv(%x, %w) @conv {pads = [0, 3, 0, 0]}
+    output %y
+  })");
+  ApplyQuantizePlan({.layers = {{"conv", "int8"}},
+                     .activations = {{"x", {"i8", 0.25, 0}}},
+                     .weights = {{"conv", {.bits = 3, .scales = {}}}}},
+                    graph);
+  const auto levels = graph.constant(graph.FindValue("w_quantized"))->Values<std::int8_t>();
+  EXPECT_EQ(std::vector<int>(levels.begin(), levels.end()),
+            (std::vector<int>{0, -1, 0, 3, 0, 0, 0, 3}));
+  const auto scales = graph.constant(graph.FindValue("w_scale"))->Values<float>();
+  EXPECT_EQ(std::vector<float>(scales.begin(), scales.end()),
+            (std::vector<float>{3.0F, 40.0F / 3}));
+}
+
 struct BadGrid {
   std::string layer;
   WeightGrid grid;
@@ -533,7 +552,9 @@ TEST(ApplyQuantizePlan, RefusesGridsThatDoNotFit) {
   const std::vector<BadGrid> rows = {
       {"conv9", {}, "the graph has no layer 'conv9' whose weights have a grid"},
       {"fc", {}, "layer 'fc' is bf16, so its weights cannot have a grid"},
-      {"conv2", {}, "the weight grid of layer 'conv2' has 0 scales for 4 output channels"},
+      {"conv2",
+       {.bits = 4, .scales = {1}},
+       "the weight grid of layer 'conv2' has 1 scales for 4 output channels"},
       {"conv2",
        {.bits = 9, .scales = {1, 1, 1, 1}},
        "the weight grid of layer 'conv2' must have 2 to 8 bits"},

@@ -1,0 +1,43 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "compiler/base/within.h"
+
+namespace msc::envs {
+
+/// What is decided about int8 layers besides that they are int8. A list of one is no decision: all
+/// candidates have that.
+struct QuantizeOffer {
+  std::vector<std::int64_t> bits = {8};  ///< of weights, a choice of every layer; 2 to 8
+  /// CalibrationOptions::method; none: all as calibration is asked for.
+  std::vector<std::string> ranges = {};
+  std::string range_of = "model";  ///< or "layer": whose ranges are decided together
+  /// "nearest", or a word of QuantizePlan::rounding; decided for the whole model.
+  std::vector<std::string> rounding = {"nearest"};
+  bool operator==(const QuantizeOffer&) const = default;
+  template <class Self, class Visit>
+  static void Fields(Self& self, Visit& visit) {
+    visit("bits", self.bits, "bits that a layer's weights may have in int8 layers: \"w4a8\" for 4",
+          Within{2, 8});
+    visit("ranges", self.ranges,
+          "ways to choose ranges of activations that a search decides between; none = "
+          "calibration.options.method alone",
+          Within::OneOf({"minmax", "percentile", "entropy", "mse"}));
+    visit("range_of", self.range_of, "what they are chosen for: the model, or every layer",
+          Within::OneOf({"model", "layer"}));
+    visit("rounding", self.rounding,
+          "how int8 weights may be rounded; all but nearest fit every candidate to the calibration "
+          "samples",
+          Within::OneOf({"nearest", "gptq", "descent", "reconstruct"}));
+  }
+};
+
+/// Whether candidates may have weights that are fitted to samples.
+[[nodiscard]] bool FitsWeights(const QuantizeOffer& offer);
+/// A layer in int8 with so many bits a weight, as a choice: "int8" for 8, "w4a8" for 4.
+[[nodiscard]] std::string Int8Word(std::int64_t bits);
+
+}  // namespace msc::envs

@@ -1,0 +1,200 @@
+#include "envs/quantize/quantize_choices.h"
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include "compiler/base/error.h"
+#include "envs/quantize/quantize_env.h"
+
+namespace msc::envs {
+namespace {
+
+constexpr std::int64_t kWholeBits = 8;
+
+template <class T>
+void CheckList(const std::vector<T>& list, bool may_be_empty, const std::string& what) {
+  if (list.empty() && !may_be_empty) throw UserError("'quantize." + what + "' lists nothing");
+  if (std::set<T>(list.begin(), list.end()).size() != list.size()) {
+    throw UserError("'quantize." + what + "' lists a thing twice");
+  }
+}
+
+/// Gives the plan's activations the scales of the methods that it says.
+void TakeScales(const EnvContext& context, QuantizePlan& plan) {
+  if (plan.ranges.empty()) return;
+  for (const auto& [value, method] : RangeMethods(*context.graph, plan.ranges)) {
+    const auto scale = plan.activations.find(value);
+    if (scale != plan.activations.end()) {
+      scale->second = context.scales_by_range.at(method).at(value);
+    }
+  }
+}
+
+}  // namespace
+
+bool FitsWeights(const QuantizeOffer& offer) {
+  return std::any_of(offer.rounding.begin(), offer.rounding.end(),
+                     [](const std::string& word) { return word != "nearest"; });
+}
+
+std::string Int8Word(std::int64_t bits) {
+  return bits == kWholeBits ? std::string(Name(Precision::kInt8))
+                            : "w" + std::to_string(bits) + "a8";
+}
+
+std::string Word(const LayerChoice& choice) {
+  return choice.precision == Precision::kInt8 ? Int8Word(choice.bits)
+                                              : std::string(Name(choice.precision));
+}
+
+QuantizeChoices::QuantizeChoices(const EnvContext& context)
+    : offer_(context.quantize), layers_(OfferedLayers(context)) {
+  CheckList(offer_.bits, false, "bits");
+  CheckList(offer_.ranges, true, "ranges");
+  CheckList(offer_.rounding, false, "rounding");
+  // Fewest bits last: what is stored narrowest.
+  std::sort(offer_.bits.rbegin(), offer_.bits.rend());
+  const bool ranges = offer_.ranges.size() > 1;
+  for (std::size_t i = 0; i < layers_.size(); ++i) {
+    std::vector<LayerChoice> choices;
+    for (const Precision precision : layers_[i].allowed) {
+      if (precision != Precision::kInt8) {
+        choices.push_back({.precision = precision});
+        continue;
+      }
+      for (const std::int64_t bits : offer_.bits) choices.push_back({precision, bits});
+    }
+    std::vector<std::string> words;
+    for (const LayerChoice& choice : choices) words.push_back(Word(choice));
+    of_layer_.push_back(std::move(choices));
+    Add({Kind::kPrecision, i}, layers_[i].name, std::move(words));
+    if (ranges && offer_.range_of == "layer") {
+      Add({Kind::kRange, i}, layers_[i].name + " range", offer_.ranges);
+    }
+  }
+  if (ranges && offer_.range_of == "model") Add({Kind::kRange, {}}, "range", offer_.ranges);
+  if (offer_.rounding.size() > 1) Add({Kind::kRounding, {}}, "rounding", offer_.rounding);
+}
+
+void QuantizeChoices::Add(const Part& part, std::string name, std::vector<std::string> choices) {
+  parts_.push_back(part);
+  decisions_.push_back({.name = std::move(name), .choices = std::move(choices)});
+}
+
+std::optional<std::size_t> QuantizeChoices::LayerOf(std::size_t decision) const {
+  return parts_.at(decision).layer;
+}
+
+gym::Assignment QuantizeChoices::Uniform(const LayerChoice& choice) const {
+  gym::Assignment assignment;
+  for (const Part& part : parts_) {
+    std::int32_t taken = 0;
+    if (part.kind == Kind::kPrecision) {
+      const std::vector<LayerChoice>& choices = of_layer_[*part.layer];
+      const auto it = std::find(choices.begin(), choices.end(), choice);
+      // A layer that does not allow it stays at its first choice, f32.
+      if (it != choices.end()) taken = static_cast<std::int32_t>(it - choices.begin());
+    }
+    assignment.push_back(taken);
+  }
+  return assignment;
+}
+
+std::vector<LayerChoice> QuantizeChoices::Anchors() const {
+  std::vector<LayerChoice> wanted;
+  for (const std::int64_t bits : offer_.bits) wanted.push_back({Precision::kInt8, bits});
+  wanted.push_back({.precision = Precision::kBF16});
+  wanted.push_back({.precision = Precision::kF32});
+  std::erase_if(wanted, [&](const LayerChoice& choice) {
+    return std::none_of(of_layer_.begin(), of_layer_.end(), [&](const auto& choices) {
+      return std::find(choices.begin(), choices.end(), choice) != choices.end();
+    });
+  });
+  return wanted;
+}
+
+std::map<std::string, std::string> QuantizeChoices::RangesOf(
+    std::span<const std::int32_t> choices) const {
+  std::map<std::string, std::string> ranges;
+  if (offer_.ranges.empty()) return ranges;
+  for (const QuantizableLayer& layer : layers_) ranges[layer.name] = offer_.ranges.front();
+  for (std::size_t i = 0; i < parts_.size(); ++i) {
+    if (parts_[i].kind != Kind::kRange) continue;
+    const std::string& method = offer_.ranges.at(static_cast<std::size_t>(choices[i]));
+    for (std::size_t l = 0; l < layers_.size(); ++l) {
+      if (parts_[i].layer.value_or(l) == l) ranges[layers_[l].name] = method;
+    }
+  }
+  return ranges;
+}
+
+std::string QuantizeChoices::RoundingOf(std::span<const std::int32_t> choices) const {
+  std::string word = offer_.rounding.front();
+  for (std::size_t i = 0; i < parts_.size(); ++i) {
+    if (parts_[i].kind != Kind::kRounding) continue;
+    word = offer_.rounding.at(static_cast<std::size_t>(choices[i]));
+  }
+  return word == "nearest" ? "" : word;
+}
+
+Strategy QuantizeChoices::StrategyOf(const EnvContext& context,
+                                     std::span<const std::int32_t> choices,
+                                     const std::string& model_hash) const {
+  Check(choices.size() == parts_.size(), "one choice a decision");
+  std::vector<LayerChoice> layers(layers_.size());
+  std::vector<Precision> precisions(layers_.size());
+  for (std::size_t i = 0; i < parts_.size(); ++i) {
+    if (parts_[i].kind != Kind::kPrecision) continue;
+    const std::size_t at = *parts_[i].layer;
+    layers[at] = of_layer_[at].at(static_cast<std::size_t>(choices[i]));
+    precisions[at] = layers[at].precision;
+  }
+  Strategy strategy = MakeQuantizeStrategy(context, layers_, precisions, model_hash);
+  QuantizePlan& plan = strategy.quantize;
+  const std::map<std::string, std::string> ranges = RangesOf(choices);
+  bool any = false;
+  for (std::size_t i = 0; i < layers_.size(); ++i) {
+    if (precisions[i] != Precision::kInt8) continue;
+    any = true;
+    const std::string& name = layers_[i].name;
+    if (layers[i].bits != kWholeBits) plan.weights[name] = {.bits = layers[i].bits, .scales = {}};
+    // Of other layers a choice means nothing: equal strategies are to have equal hashes.
+    if (!ranges.empty()) plan.ranges[name] = ranges.at(name);
+  }
+  TakeScales(context, plan);
+  if (any) plan.rounding = RoundingOf(choices);
+  if (plan.rounding.empty()) return strategy;
+  if (context.fit_hash.empty()) {
+    throw UserError("weights rounded by '" + plan.rounding + "' need calibration samples");
+  }
+  strategy.fit.samples = context.fit_hash;
+  plan.activations.clear();  // found with the weights
+  return strategy;
+}
+
+std::vector<std::vector<double>> QuantizeChoices::Features(const Graph& canonical) const {
+  const std::vector<std::vector<double>> of_layers = LayerFeatures(canonical, layers_);
+  std::vector<std::vector<double>> rows;
+  for (const Part& part : parts_) {
+    std::vector<double> all(of_layers.front().size(), 0.0);
+    all[0] = 1;  // behind the last layer
+    rows.push_back(part.layer ? of_layers[*part.layer] : all);
+  }
+  return rows;
+}
+
+std::string QuantizeChoices::Meaning(const EnvContext& context) const {
+  // The scales are part of what a choice of int8 means.
+  Strategy all;
+  all.quantize.activations = context.scales;
+  std::string text = ToJson(all);
+  for (const auto& [method, scales] : context.scales_by_range) {
+    all.quantize.activations = scales;
+    text += "\n" + method + " " + ToJson(all);
+  }
+  if (FitsWeights(offer_)) text += "\n" + offer_.rounding.front() + " " + context.fit_hash;
+  return text;
+}
+
+}  // namespace msc::envs

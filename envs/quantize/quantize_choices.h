@@ -1,0 +1,74 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "compiler/compress/quantize/quantize.h"
+#include "compiler/strategy/strategy.h"
+#include "envs/register.h"
+#include "gym/core/problem.h"
+
+namespace msc::envs {
+
+/// What a layer can be: a precision, and the bits of its weights where that is int8.
+struct LayerChoice {
+  Precision precision = Precision::kF32;
+  std::int64_t bits = 0;  ///< 8 or less of int8, else 0
+  bool operator==(const LayerChoice&) const = default;
+};
+/// "f32", "bf16", "int8", "w4a8".
+[[nodiscard]] std::string Word(const LayerChoice& choice);
+
+/// The decisions about precisions and what goes with them, for all who take them. In this order:
+///   of every layer, in graph order, its precision, by the layer's name; then "LAYER range" where
+///   ranges are decided by layer
+///   "range" where one is decided for all
+///   "rounding" where there are several
+class QuantizeChoices {
+ public:
+  /// `context` has a model. UserError where its offer lists a thing twice or nothing of a kind.
+  explicit QuantizeChoices(const EnvContext& context);
+
+  [[nodiscard]] const std::vector<QuantizableLayer>& layers() const { return layers_; }
+  [[nodiscard]] const std::vector<gym::Decision>& decisions() const { return decisions_; }
+  /// The layer that a decision is about; nothing where it is about all of them.
+  [[nodiscard]] std::optional<std::size_t> LayerOf(std::size_t decision) const;
+  /// All layers alike, as far as each can be; other decisions at their first choice.
+  [[nodiscard]] gym::Assignment Uniform(const LayerChoice& choice) const;
+  /// Those that some layer can be, fewest bits last but for f32.
+  [[nodiscard]] std::vector<LayerChoice> Anchors() const;
+  /// The strategy that one choice for each decision stands for. `context` is the one that this was
+  /// made of. UserError where weights are rounded by samples and it has none.
+  [[nodiscard]] Strategy StrategyOf(const EnvContext& context,
+                                    std::span<const std::int32_t> choices,
+                                    const std::string& model_hash) const;
+  /// A row a decision; see Quantize-v0.
+  [[nodiscard]] std::vector<std::vector<double>> Features(const Graph& canonical) const;
+  /// What the choices mean besides the model and themselves.
+  [[nodiscard]] std::string Meaning(const EnvContext& context) const;
+
+ private:
+  enum class Kind : unsigned char { kPrecision, kRange, kRounding };
+  struct Part {
+    Kind kind = Kind::kPrecision;
+    std::optional<std::size_t> layer;
+  };
+
+  void Add(const Part& part, std::string name, std::vector<std::string> choices);
+  /// What int8 layers' ranges and rounding are chosen to be.
+  [[nodiscard]] std::map<std::string, std::string> RangesOf(
+      std::span<const std::int32_t> choices) const;
+  [[nodiscard]] std::string RoundingOf(std::span<const std::int32_t> choices) const;
+
+  QuantizeOffer offer_;
+  std::vector<QuantizableLayer> layers_;
+  std::vector<std::vector<LayerChoice>> of_layer_;
+  std::vector<Part> parts_;
+  std::vector<gym::Decision> decisions_;
+};
+
+}  // namespace msc::envs
