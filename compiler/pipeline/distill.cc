@@ -145,6 +145,11 @@ Student MakeStudent(const Graph& canonical, const Strategy& strategy, std::int64
     student.program = MakeTrainProgram(student.plain);
     return student;
   }
+  for (const auto& [value, scale] : plan.activations) {
+    if (scale.bits == 8) continue;
+    throw UserError("'" + value + "' has " + std::to_string(scale.bits) +
+                    " bits; students are trained with activations of 8 bits");
+  }
   Graph quantized = student.plain;
   ApplyQuantizePlan(plan, quantized);
   const QuantizedFrom from{&student.plain, &plan};

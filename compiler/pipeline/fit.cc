@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include <nlohmann/json.hpp>
+
 #include "compiler/base/error.h"
 #include "compiler/base/fields.h"
 #include "compiler/base/hash.h"
@@ -74,7 +76,10 @@ void FitWeights(const RoundingRun& run, QuantizePlan& plan, Graph& graph) {
 
 std::string FitHash(const SampleSource& samples, const FitOptions& options) {
   Sha256 hash;
-  hash.Add("msc-fit-1\n" + ToJsonText(options) + "\n");
+  // Hashes from before activations could have other bits stay as they were.
+  nlohmann::json json = ParseJson(ToJsonText(options), "fit options");
+  if (json.at("scales").at("bits") == 8) json.at("scales").erase("bits");
+  hash.Add("msc-fit-1\n" + json.dump() + "\n");
   AddSamples(samples, hash);
   return hash.Hex();
 }

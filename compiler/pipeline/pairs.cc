@@ -33,13 +33,16 @@ std::span<const T> Part(const std::vector<T>& all, std::int64_t part, std::int64
 /// Signed values are stored with 128 added where kernels want unsigned ones.
 std::vector<std::uint8_t> Unsigned(const std::vector<float>& x, const TensorScale& scale) {
   const bool is_signed = scale.dtype == "i8";
-  const double least = is_signed ? -128 : 0;
+  const double stored_least = is_signed ? -128 : 0;
+  const double count = static_cast<double>(std::int64_t{1} << scale.bits);
+  const double least = is_signed ? -count / 2 : 0;
   std::vector<std::uint8_t> values;
   values.reserve(x.size());
   for (const float value : x) {
     const double level =
         std::nearbyint(value / scale.scale) + static_cast<double>(scale.zero_point);
-    values.push_back(static_cast<std::uint8_t>(std::clamp(level, least, least + 255) - least));
+    values.push_back(
+        static_cast<std::uint8_t>(std::clamp(level, least, least + count - 1) - stored_least));
   }
   return values;
 }
@@ -56,9 +59,13 @@ std::vector<std::int8_t> Levels(const std::vector<float>& rows, std::int64_t inp
     const bool listed = grid != nullptr && !grid->scales.empty();
     const double scale =
         listed ? grid->scales.at(static_cast<std::size_t>(r)) : MaxScale(row, bits);
+    const bool affine = listed && !grid->zero_points.empty();
+    const auto zero =
+        static_cast<double>(affine ? grid->zero_points.at(static_cast<std::size_t>(r)) : 0);
+    const double least = affine ? -most - 1 : -most;
     for (const float weight : row) {
       levels.push_back(
-          static_cast<std::int8_t>(std::clamp(std::nearbyint(weight / scale), -most, most)));
+          static_cast<std::int8_t>(std::clamp(std::nearbyint(weight / scale) + zero, least, most)));
     }
   }
   return levels;

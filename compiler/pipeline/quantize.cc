@@ -71,6 +71,14 @@ std::vector<QuantizedLayer> MakeRows(const std::vector<QuantizableLayer>& layers
     throw UserError("groups of " + std::to_string(options.group) +
                     " inputs are for layers whose weights alone are quantized ('activations' f32)");
   }
+  const bool any_int8 = std::any_of(rows.begin(), rows.end(), [](const QuantizedLayer& row) {
+    return row.precision == Name(Precision::kInt8);
+  });
+  if (options.affine_weights && any_int8 && options.per != "tensor") {
+    throw UserError(
+        "weights of int8 layers have one zero point a layer ('per' tensor); one a channel is for "
+        "layers whose weights alone are quantized ('activations' f32)");
+  }
   for (const auto& [name, precision] : options.layers) check(name);
   for (const auto& [name, bits] : options.layer_bits) check(name);
   return rows;

@@ -21,12 +21,15 @@ namespace msc {
 
 /// How a model is quantized from samples, without labels or training.
 struct QuantizeOptions {
-  std::string activations = "int8";  ///< "f32": weights alone are quantized
-  std::int64_t bits = 8;             ///< of weights
+  /// "f32": weights alone are quantized. Their bits are those of `scales` and `tensor_scales`.
+  std::string activations = "int8";
+  std::int64_t bits = 8;  ///< of weights
   CalibrationOptions scales;
   std::string grid = "max";     ///< scales of weights: "max" or "mse"
   std::string per = "channel";  ///< or "tensor": weights that share a scale
   std::int64_t group = 0;  ///< inputs that share a scale, with weights alone quantized; 0 = all
+  /// Weights with zero points. Those of int8 layers need `per` "tensor".
+  bool affine_weights = false;
   std::string rounding = "nearest";  ///< "nearest", "gptq" or "descent", see WeightRounding
   bool reconstruct = false;          ///< refit weights to the quantized inputs, before rounding
   bool correct_bias = false;
@@ -51,6 +54,7 @@ struct QuantizeOptions {
     visit("grid", self.grid, "scales of weights", Within::OneOf({"max", "mse"}));
     visit("per", self.per, "weights that share a scale", Within::OneOf({"channel", "tensor"}));
     visit("group", self.group, "inputs of a channel that share a scale; 0 = all", Within{0, 1e6});
+    visit("affine_weights", self.affine_weights, "weights with zero points");
     visit("rounding", self.rounding, "how weights are rounded",
           Within::OneOf({"nearest", "gptq", "descent"}));
     visit("reconstruct", self.reconstruct, "refit weights to the quantized inputs");

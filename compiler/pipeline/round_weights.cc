@@ -52,7 +52,7 @@ std::span<const T> Part(const std::vector<T>& all, std::int64_t part, std::int64
 
 /// Weights of one group of a layer with the bias that goes with them.
 struct Choice {
-  std::vector<float> scales;
+  std::vector<WeightStep> steps;
   std::vector<float> weights;
   std::vector<float> bias;
   double error = 0;
@@ -105,18 +105,24 @@ class WeightRounder {
   /// Whether the grid that a plan without one stands for is what is asked for.
   [[nodiscard]] bool IsPlain(const std::string& name) const {
     return bits_.at(name) == 8 && options_.grid == "max" && options_.per == "channel" &&
-           plan_.layers.at(name) == Name(Precision::kInt8);
+           !options_.affine_weights && plan_.layers.at(name) == Name(Precision::kInt8);
   }
-  [[nodiscard]] float Scale(std::span<const float> row, int bits,
-                            std::span<const double> importance) const {
-    if (shared_scale_) return *shared_scale_;
-    return options_.grid == "mse" ? BestScale(row, bits, importance) : MaxScale(row, bits);
+  [[nodiscard]] WeightStep LargestStep(std::span<const float> row, int bits) const {
+    if (shared_step_) return *shared_step_;
+    return options_.affine_weights ? AffineStep(row, bits)
+                                   : SymmetricStep(MaxScale(row, bits), bits);
+  }
+  [[nodiscard]] WeightStep StepOf(std::span<const float> row, int bits,
+                                  std::span<const double> importance) const {
+    if (shared_step_ || options_.grid != "mse") return LargestStep(row, bits);
+    return options_.affine_weights ? BestAffineStep(row, bits, importance)
+                                   : SymmetricStep(BestScale(row, bits, importance), bits);
   }
 
-  /// The one scale of a layer where its channels share it: largest magnitude of all.
-  void ShareScale(std::span<const float> rows, int bits) {
-    shared_scale_.reset();
-    if (options_.per == "tensor") shared_scale_ = MaxScale(rows, bits);
+  /// The one step of a layer where its channels share it: by the largest weights of all.
+  void ShareStep(std::span<const float> rows, int bits) {
+    shared_step_.reset();
+    if (options_.per == "tensor") shared_step_ = LargestStep(rows, bits);
   }
 
   /// Inputs that share a scale: all of a channel where groups do not come out even.
@@ -127,21 +133,24 @@ class WeightRounder {
   }
 
   /// One for every `group` of the inputs of one row.
-  [[nodiscard]] std::vector<float> ScalesOfRow(std::span<const float> row, int bits,
-                                               std::span<const double> importance,
-                                               std::int64_t group) const {
-    std::vector<float> scales;
+  [[nodiscard]] std::vector<WeightStep> StepsOfRow(std::span<const float> row, int bits,
+                                                   std::span<const double> importance,
+                                                   std::int64_t group) const {
+    std::vector<WeightStep> steps;
     const auto size = static_cast<std::size_t>(group);
     for (std::size_t first = 0; first < row.size(); first += size) {
-      scales.push_back(Scale(row.subspan(first, size), bits,
+      steps.push_back(StepOf(row.subspan(first, size), bits,
                              importance.empty() ? importance : importance.subspan(first, size)));
     }
-    return scales;
+    return steps;
   }
 
-  void SetGrid(const std::string& name, const std::vector<float>& scales, std::int64_t group) {
+  void SetGrid(const std::string& name, const std::vector<WeightStep>& steps, std::int64_t group) {
     WeightGrid grid{.bits = bits_.at(name), .scales = {}, .group = group};
-    grid.scales.assign(scales.begin(), scales.end());
+    for (const WeightStep& step : steps) {
+      grid.scales.push_back(static_cast<double>(step.scale));
+      if (options_.affine_weights) grid.zero_points.push_back(ZeroPointOf(step, bits_.at(name)));
+    }
     plan_.weights[name] = std::move(grid);
   }
 
@@ -151,14 +160,14 @@ class WeightRounder {
     if (IsPlain(name)) return;
     const LinearForm form = FormOf(graph_, layer);
     const std::vector<float> rows = ReadRows(graph_, layer, form);
-    ShareScale(rows, bits_.at(name));
-    std::vector<float> scales;
+    ShareStep(rows, bits_.at(name));
+    std::vector<WeightStep> steps;
     const std::int64_t group = GroupOf(name, form.inputs);
     for (std::int64_t r = 0; r < form.groups * form.outputs; ++r) {
-      const auto own = ScalesOfRow(Part(rows, r, form.inputs), bits_.at(name), {}, group);
-      scales.insert(scales.end(), own.begin(), own.end());
+      const auto own = StepsOfRow(Part(rows, r, form.inputs), bits_.at(name), {}, group);
+      steps.insert(steps.end(), own.begin(), own.end());
     }
-    SetGrid(name, scales, group == form.inputs ? 0 : group);
+    SetGrid(name, steps, group == form.inputs ? 0 : group);
   }
 
   [[nodiscard]] std::int64_t PositionsOf(const LayerFit& fit) const {
@@ -257,7 +266,7 @@ class WeightRounder {
     if (has_bias) bias = *graph_.constant(graph_.node(fit.bias_node).inputs.at(fit.bias_input));
     const std::vector<float> old_bias(bias.Values<float>().begin(), bias.Values<float>().end());
     const std::vector<float> old = ReadRows(graph_, layer, form);
-    ShareScale(old, bits_.at(name));
+    ShareStep(old, bits_.at(name));
     Choice all;
     double before = 0;
     double after = 0;
@@ -272,7 +281,7 @@ class WeightRounder {
       before += plain.error * group.Variance();
       after += taken.error * group.Variance();
       variance += group.Variance();
-      all.scales.insert(all.scales.end(), taken.scales.begin(), taken.scales.end());
+      all.steps.insert(all.steps.end(), taken.steps.begin(), taken.steps.end());
       all.weights.insert(all.weights.end(), taken.weights.begin(), taken.weights.end());
       all.bias.insert(all.bias.end(), taken.bias.begin(), taken.bias.end());
     }
@@ -288,7 +297,7 @@ class WeightRounder {
     const bool same_weights = options_.rounding == "nearest" && !options_.reconstruct;
     if (same_weights && IsPlain(name)) return;  // the plan's own grid gives these
     const std::int64_t shared = GroupOf(name, form.inputs);
-    SetGrid(name, all.scales, shared == form.inputs ? 0 : shared);
+    SetGrid(name, all.steps, shared == form.inputs ? 0 : shared);
     if (!same_weights) {
       ReplaceConstant(graph_, layer.node, 1, WriteRows(graph_, layer, form, all.weights));
     }
@@ -300,10 +309,9 @@ class WeightRounder {
     const std::size_t inputs = w.size() / b.size();
     const auto group = static_cast<std::size_t>(GroupOf(name, static_cast<std::int64_t>(inputs)));
     for (std::size_t first = 0; first < w.size(); first += group) {
-      const float own = MaxScale(w.subspan(first, group), bits_.at(name));
-      choice.scales.push_back(shared_scale_.value_or(own));
+      choice.steps.push_back(LargestStep(w.subspan(first, group), bits_.at(name)));
     }
-    choice.weights = RoundRows(w, choice.scales, bits_.at(name), {}, WeightRounding::kNearest,
+    choice.weights = RoundRows(w, choice.steps, {}, WeightRounding::kNearest,
                                static_cast<std::int64_t>(inputs / group));
     choice.bias.assign(b.begin(), b.end());
     choice.error = moments.Error(choice.weights, choice.bias);
@@ -331,11 +339,11 @@ class WeightRounder {
     for (std::size_t i = 0; i < inputs; ++i) importance[i] = gram[i * inputs + i];
     const std::int64_t group = GroupOf(name, static_cast<std::int64_t>(inputs));
     for (std::size_t o = 0; o < b.size(); ++o) {
-      const auto own = ScalesOfRow(std::span<const float>(weights).subspan(o * inputs, inputs),
-                                   bits, importance, group);
-      choice.scales.insert(choice.scales.end(), own.begin(), own.end());
+      const auto own = StepsOfRow(std::span<const float>(weights).subspan(o * inputs, inputs), bits,
+                                  importance, group);
+      choice.steps.insert(choice.steps.end(), own.begin(), own.end());
     }
-    choice.weights = RoundRows(weights, choice.scales, bits, gram, ParseRounding(options_.rounding),
+    choice.weights = RoundRows(weights, choice.steps, gram, ParseRounding(options_.rounding),
                                static_cast<std::int64_t>(inputs) / group);
     if (corrects) {
       const std::vector<double> x = moments.MeanInput();
@@ -357,7 +365,7 @@ class WeightRounder {
   const Graph original_;
   const std::vector<QuantizableLayer> layers_;
   std::map<std::string, int> bits_;
-  std::optional<float> shared_scale_;  ///< of the layer at hand
+  std::optional<WeightStep> shared_step_;  ///< of the layer at hand
   QuantizePlan done_;
   KeptRows wanted_;                ///< outputs of the layers at hand
   std::vector<Dims> wanted_dims_;  ///< of the last batch

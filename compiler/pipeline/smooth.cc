@@ -103,9 +103,14 @@ std::size_t ChannelOfInput(const Reader& reader, std::int64_t g, std::int64_t i)
   return static_cast<std::size_t>(reader.constant->channel_of[static_cast<std::size_t>(element)]);
 }
 
+struct Bits {
+  int x = 8;
+  int w = 8;
+};
+
 /// What the readers miss if the channels are scaled by these exponents.
 double ErrorOf(const Graph& graph, const Candidate& candidate, std::span<const int> exponents,
-               int bits) {
+               const Bits& bits) {
   float range = 0;
   for (std::size_t c = 0; c < exponents.size(); ++c) {
     range = std::max(range, std::ldexp(candidate.maxima[c], -exponents[c]));
@@ -134,7 +139,7 @@ double ErrorOf(const Graph& graph, const Candidate& candidate, std::span<const i
         }
       }
       sum += ProductError({.x = x, .w = w, .inputs = form.inputs}, range,
-                          candidate.negative ? 127 : 255, bits) /
+                          candidate.negative ? LargestLevel(bits.x) : (1 << bits.x) - 1, bits.w) /
              static_cast<double>(form.groups);
     }
   }
@@ -172,7 +177,7 @@ std::vector<SmoothedValue> SmoothLayers(const SampleSource& samples, const Quant
     const RescaleLink& link = *candidate.link;
     const std::vector<float> weights = ChannelMaxima(graph, link.readers, link.channels);
     std::vector<int> best(candidate.maxima.size(), 0);
-    const int bits = static_cast<int>(options.bits);
+    const Bits bits{static_cast<int>(options.scales.bits), static_cast<int>(options.bits)};
     SmoothedValue result{.value = link.value, .alpha = std::nullopt};
     result.error_before = ErrorOf(graph, candidate, best, bits);
     result.error_after = result.error_before;

@@ -152,14 +152,12 @@ std::optional<std::int64_t> BitsOf(const RuleMethod* rule) {
   return static_cast<std::int64_t>(method.Number("nbits", 8, 2, 8, true));
 }
 
-/// Whether a value becomes integers.
-bool IsQuantized(const std::vector<const RuleMethod*>& rules) {
-  return std::any_of(rules.begin(), rules.end(), [](const RuleMethod* rule) {
-    const auto bits = BitsOf(rule);
-    if (bits && *bits != 8)
-      throw UserError("activations have 8 bits, not " + std::to_string(*bits));
-    return bits.has_value();
-  });
+/// Bits of the integers that a value becomes; nothing where it does not.
+std::optional<std::int64_t> BitsOf(const std::vector<const RuleMethod*>& rules) {
+  for (const RuleMethod* rule : rules) {
+    if (const auto bits = BitsOf(rule)) return bits;
+  }
+  return std::nullopt;
 }
 
 CalibrationOptions RangeOf(const RuleMethod& rule, const CalibrationOptions& otherwise) {
@@ -269,11 +267,13 @@ void ReadQuantizeRules(const RuleBook& book, const Graph& graph, QuantizeOptions
                       {"calibrate", CalibrateMethods()},
                       {"quantize", QuantizeMethods()},
                       {"default", any}});
+  std::map<std::string, std::int64_t> value_bits;
   for (const QuantizableLayer& layer : FindQuantizableLayers(graph)) {
     const NodeId node = graph.FindNode(layer.name);
     const auto bits = BitsOf(book.ForWeight(graph, node, 1, "quantize"));
-    const bool input =
-        IsQuantized(book.ForValue(graph, graph.node(node).inputs.at(0), node, "quantize"));
+    const auto input =
+        BitsOf(book.ForValue(graph, graph.node(node).inputs.at(0), node, "quantize"));
+    if (input) value_bits.emplace(layer.input, *input);
     options.layers[layer.name] = Name(bits && input ? Precision::kInt8 : Precision::kF32);
     if (bits) options.layer_bits[layer.name] = *bits;
     for (const std::string& name : {layer.input, layer.output, layer.residual}) {
@@ -284,6 +284,10 @@ void ReadQuantizeRules(const RuleBook& book, const Graph& graph, QuantizeOptions
         options.tensor_scales.emplace(name, RangeOf(*rule, options.scales));
       }
     }
+  }
+  for (const auto& [value, bits] : value_bits) {
+    if (bits == options.scales.bits) continue;
+    options.tensor_scales.emplace(value, options.scales).first->second.bits = bits;
   }
 }
 

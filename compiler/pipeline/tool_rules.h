@@ -40,7 +40,8 @@ struct PruneRules {
 
 /// Puts precisions, bits and ranges into `options`. A layer whose input and weights both have a
 /// rule at stage "quantize" is int8; one whose weights alone have one is f32 with these quantized;
-/// others stay f32. nbits of -1 is as having none; activations have 8 bits.
+/// others stay f32. nbits of -1 is as having none. Those of an input are the activation's, by the
+/// first layer that reads it.
 ///   quantize   quantize_normal, int8 {nbits}; f32; of outputs also dequantize_normal
 ///   calibrate  calibrate_maxmin, calibrate_kl_divergence, or minmax, percentile {percentile},
 ///              entropy, mse {affine}; the rest by `options.scales`

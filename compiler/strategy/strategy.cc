@@ -75,6 +75,10 @@ std::string ToJson(const Strategy& strategy, int indent) {
   if (strategy.fit == FitPlan{}) json.erase("fit");
   for (auto& [layer, grid] : json.at("quantize").at("weights").items()) {
     if (grid.at("group") == 0) grid.erase("group");
+    if (grid.at("zero_points").empty()) grid.erase("zero_points");
+  }
+  for (auto& [tensor, scale] : json.at("quantize").at("activations").items()) {
+    if (scale.at("bits") == 8) scale.erase("bits");
   }
   if (strategy.quantize.weights.empty()) json.at("quantize").erase("weights");
   if (strategy.quantize.ranges.empty()) json.at("quantize").erase("ranges");

@@ -20,22 +20,28 @@ enum class Precision : std::uint8_t { kF32, kBF16, kInt8 };
 /// UserError listing the words if `name` is none of them.
 [[nodiscard]] Precision ParsePrecision(std::string_view name);
 
-/// How one activation tensor becomes 8-bit integers: q = saturate(round(x / scale) + zero_point).
+/// How one activation tensor becomes integers: q = saturate(round(x / scale) + zero_point), stored
+/// in 8 bits whatever `bits` says.
 struct TensorScale {
   std::string dtype = "i8";  ///< "i8" or "u8"
   double scale = 1.0;        ///< > 0, exactly a float
   std::int64_t zero_point = 0;
+  /// Of the integers, 2 to 8: fewer saturate at 0 and 2^bits - 1 ("u8"), or -2^(bits-1) and
+  /// 2^(bits-1) - 1 ("i8"). Left out of the JSON where it is 8.
+  std::int64_t bits = 8;
   bool operator==(const TensorScale&) const = default;
   template <class Self, class Visit>
   static void Fields(Self& self, Visit& visit) {
     visit("dtype", self.dtype, "i8 or u8", Within::OneOf({"i8", "u8"}));
     visit("scale", self.scale, "real value of one step", Within{0, 1e30});
     visit("zero_point", self.zero_point, "integer that stands for 0", Within{-128, 255});
+    visit("bits", self.bits, "bits of the integers", Within{2, 8});
   }
 };
 
 /// The integers that the weights of one layer become: q = clamp(round(w / scale of its output
 /// channel), -(2^(bits-1) - 1), 2^(bits-1) - 1), stored as 8-bit integers whatever `bits` says.
+/// With zero points clamp(round(w / scale) + zero point, -2^(bits-1), 2^(bits-1) - 1).
 struct WeightGrid {
   std::int64_t bits = 8;  ///< 2 to 8
   /// One an output channel, > 0, exactly floats; none: absolute maximum / (2^(bits-1) - 1).
@@ -43,6 +49,8 @@ struct WeightGrid {
   /// Inputs of a channel that share a scale, of f32 layers alone; 0 = all of them. `scales` then
   /// holds one channel's after the other's. Left out of the JSON where it is 0.
   std::int64_t group = 0;
+  /// One a scale; none: symmetric, and left out of the JSON.
+  std::vector<std::int64_t> zero_points = {};
   bool operator==(const WeightGrid&) const = default;
   template <class Self, class Visit>
   static void Fields(Self& self, Visit& visit) {
@@ -51,6 +59,8 @@ struct WeightGrid {
           "real value of one step, by output channel; none = by the largest weights",
           Within{0, 1e30});
     visit("group", self.group, "inputs that share a step; 0 = all of a channel", Within{0, 1e9});
+    visit("zero_points", self.zero_points, "integers that stand for 0, by scale; none = 0",
+          Within{-128, 127});
   }
 };
 

@@ -197,6 +197,11 @@ void AddMethods(CLI::App& command, QuantizeOptions& options) {
                   "share of values kept, in percent, for --method percentile")
       ->check(CLI::Range(50.0, 100.0))
       ->capture_default_str();
+  command
+      .add_option("--activation-bits", options.scales.bits,
+                  "bits of an activation; fewer than 8 are cut to a coarser grid in 8-bit integers")
+      ->check(CLI::Range(2, 8))
+      ->capture_default_str();
   command.add_flag("--affine", options.scales.affine,
                    "a zero point where values have both signs; without it, symmetric");
   command
@@ -209,6 +214,9 @@ void AddMethods(CLI::App& command, QuantizeOptions& options) {
                   "weights that share a scale: those of a channel, or all of a layer")
       ->check(CLI::IsMember({"channel", "tensor"}))
       ->capture_default_str();
+  command.add_flag("--affine-weights", options.affine_weights,
+                   "weights with zero points: one a channel or group with --activations f32, one a "
+                   "layer with --per tensor");
   command
       .add_option(
           "--group", options.group,

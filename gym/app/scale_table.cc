@@ -28,6 +28,11 @@ void CheckScaleTable(const QuantizePlan& plan) {
   if (plan.activations.empty()) {
     throw UserError("there are no scales of activations to write: no layer is int8");
   }
+  for (const auto& [value, scale] : plan.activations) {
+    if (scale.bits == 8) continue;
+    throw UserError("scale tables are for activations of 8 bits; '" + value + "' has " +
+                    std::to_string(scale.bits));
+  }
 }
 
 void WriteScaleTable(const QuantizePlan& plan, const std::string& path) {

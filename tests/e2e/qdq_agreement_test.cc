@@ -11,7 +11,9 @@
 
 #include "compiler/base/error.h"
 #include "compiler/codegen/onnx/export.h"
+#include "compiler/compress/quantize/grid.h"
 #include "compiler/import/onnx/import.h"
+#include "compiler/passes/chain.h"
 #include "compiler/passes/passes.h"
 #include "compiler/pipeline/batch.h"
 #include "compiler/pipeline/calibrate.h"
@@ -138,6 +140,25 @@ TEST_F(QdqAgreement, Int8WithZeroPointsDecidesAsOnnxRuntimeDoes) {
   const std::vector<std::int32_t> ours = Classes(logits.ours);
   EXPECT_GE(Agreement(ours, Classes(logits.theirs)), 99.0);
   EXPECT_GE(Agreement(ours, test_.labels), 90.0);
+}
+
+TEST_F(QdqAgreement, FewBitsAndZeroPointsOfWeightsDecideAsOnnxRuntimeDoes) {
+  Strategy strategy = AllInt8(graph_, targets_, {.method = "mse", .affine = true, .bits = 5});
+  for (const auto& [layer, precision] : strategy.quantize.layers) {
+    // One zero point a layer: what int8 kernels may have.
+    const Node& node = graph_.node(graph_.FindNode(layer));
+    const Tensor& weights = *graph_.constant(node.inputs.at(1));
+    const WeightStep step = AffineStep(weights.Values<float>(), 6);
+    const std::size_t channels = WeightScales(weights, ChannelAxis(node)).size();
+    strategy.quantize.weights[layer] = {
+        .bits = 6,
+        .scales = std::vector<double>(channels, static_cast<double>(step.scale)),
+        .zero_points = std::vector<std::int64_t>(channels, ZeroPointOf(step, 6))};
+  }
+  const Logits logits = Predict(graph_, strategy, targets_, test_.inputs);
+  const std::vector<std::int32_t> ours = Classes(logits.ours);
+  EXPECT_GE(Agreement(ours, Classes(logits.theirs)), 98.5);
+  EXPECT_GE(Agreement(ours, test_.labels), 85.0);
 }
 
 TEST_F(QdqAgreement, F32GivesTheNumbersOfOnnxRuntime) {

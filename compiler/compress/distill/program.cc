@@ -272,6 +272,9 @@ class ProgramMaker {
     if (form.IsBF16()) {
       op.op = "RoundBf16";
     } else {
+      const bool symmetric = std::all_of(form.zero_points.begin(), form.zero_points.end(),
+                                         [](std::int64_t zero) { return zero == 0; });
+      if (!symmetric) RefuseNode(graph_.node(id), "has zero points, with which none is trained");
       const auto grid = from_->plan->weights.find(layer);
       const std::int64_t bits = grid == from_->plan->weights.end() ? 8 : grid->second.bits;
       const std::int64_t most = (std::int64_t{1} << (bits - 1)) - 1;

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <limits>
 #include <optional>
 #include <string>
@@ -18,6 +19,16 @@ namespace {
   throw UserError("quantize plan: " + what);
 }
 
+struct Levels {
+  std::int64_t least = 0;
+  std::int64_t most = 0;
+};
+Levels LevelsOf(const TensorScale& scale) {
+  const std::int64_t count = std::int64_t{1} << scale.bits;
+  const std::int64_t least = scale.dtype == "u8" ? 0 : -count / 2;
+  return {least, least + count - 1};
+}
+
 void CheckScale(const std::string& name, const TensorScale& scale) {
   const bool normal = scale.scale >= std::numeric_limits<float>::min() &&
                       scale.scale <= std::numeric_limits<float>::max() &&
@@ -27,10 +38,12 @@ void CheckScale(const std::string& name, const TensorScale& scale) {
   if (!is_u8 && scale.dtype != "i8") {
     Refuse("the type of tensor '" + name + "' must be i8 or u8, not '" + scale.dtype + "'");
   }
-  const std::int64_t least = is_u8 ? 0 : -128;
-  if (scale.zero_point < least || scale.zero_point > least + 255) {
-    Refuse("the zero point of tensor '" + name + "' must be between " + std::to_string(least) +
-           " and " + std::to_string(least + 255) + ", not " + std::to_string(scale.zero_point));
+  if (scale.bits < 2 || scale.bits > 8) Refuse("tensor '" + name + "' must have 2 to 8 bits");
+  const Levels levels = LevelsOf(scale);
+  if (scale.zero_point < levels.least || scale.zero_point > levels.most) {
+    Refuse("the zero point of tensor '" + name + "' must be between " +
+           std::to_string(levels.least) + " and " + std::to_string(levels.most) + ", not " +
+           std::to_string(scale.zero_point));
   }
 }
 
@@ -79,6 +92,10 @@ class PlanApplier {
       }
       if (grid.group > 0) {
         Refuse("layer '" + name + "' is int8, whose weights have one scale a channel, not groups");
+      }
+      const auto& zeros = grid.zero_points;
+      if (std::adjacent_find(zeros.begin(), zeros.end(), std::not_equal_to<>()) != zeros.end()) {
+        Refuse("layer '" + name + "' is int8, whose weights have one zero point, not several");
       }
     }
   }
@@ -180,9 +197,25 @@ class PlanApplier {
     }
     const ValueId s = AddNamedConstant(graph_, stem, "_scale", std::move(step));
     const ValueId z = AddNamedConstant(graph_, stem, "_zero_point", std::move(zero));
+    const ValueId cut = scale.bits == 8 ? value : AddClip(value, scale);
     const ValueId q =
-        AddNode(value, Layer(stem + "_quantized", "QuantizeLinear", {value, s, z}), dtype);
+        AddNode(cut, Layer(stem + "_quantized", "QuantizeLinear", {cut, s, z}), dtype);
     return AddNode(q, Layer(stem + "_dequantized", "DequantizeLinear", {q, s, z}), DType::kF32);
+  }
+
+  /// QuantizeLinear saturates at 8 bits: what fewer cannot hold is cut off before.
+  ValueId AddClip(ValueId value, const TensorScale& scale) {
+    const std::string stem = graph_.value(value).name;
+    const Levels levels = LevelsOf(scale);
+    const auto bound = [&](std::int64_t level, const char* suffix) {
+      Tensor tensor(DType::kF32, {});
+      tensor.MutableValues<float>().front() =
+          static_cast<float>(level - scale.zero_point) * static_cast<float>(scale.scale);
+      return AddNamedConstant(graph_, stem, suffix, std::move(tensor));
+    };
+    const ValueId least = bound(levels.least, "_least");
+    const ValueId most = bound(levels.most, "_most");
+    return AddNode(value, Layer(stem + "_cut", "Clip", {value, least, most}), DType::kF32);
   }
 
   ValueId AddCasts(ValueId value) {

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "compiler/base/error.h"
+#include "compiler/compress/quantize/grid.h"
 #include "compiler/compress/quantize/quantize.h"
 #include "compiler/compress/quantize/storage.h"
 
@@ -42,29 +43,39 @@ Groups RangeGroups(const Graph& graph) {
   return groups;
 }
 
+/// Largest of unsigned integers.
+int LargestOf(std::int64_t bits) {
+  return (1 << bits) - 1;
+}
+
 /// From the least to the largest value, each cut off at the range chosen for magnitudes.
 TensorScale AffineScale(const StreamingHistogram& histogram, const CalibrationOptions& options) {
   const double largest = std::max(-static_cast<double>(histogram.min()), 0.0 + histogram.max());
   const double width = std::max(0.0 + histogram.max(), 0.0) - histogram.min();
-  const int steps = std::clamp(static_cast<int>(std::lround(255 * largest / width)), 127, 255);
+  const int most = LargestOf(options.bits);
+  const int steps =
+      std::clamp(static_cast<int>(std::lround(most * largest / width)), most / 2, most);
   const float kept = ChooseRange(histogram, options, steps);
   const double low = std::max(histogram.min(), -kept);
   const double high = std::clamp(histogram.max(), 0.0F, kept);
   const float scale =
-      std::max(static_cast<float>((high - low) / 255), std::numeric_limits<float>::min());
-  return {
-      .dtype = "u8", .scale = scale, .zero_point = std::clamp(std::lround(-low / scale), 0L, 255L)};
+      std::max(static_cast<float>((high - low) / most), std::numeric_limits<float>::min());
+  return {.dtype = "u8",
+          .scale = scale,
+          .zero_point = std::clamp<std::int64_t>(std::lround(-low / scale), 0, most),
+          .bits = options.bits};
 }
 
 TensorScale ScaleOf(const StreamingHistogram& histogram, const CalibrationOptions& options) {
   const bool is_signed = histogram.min() < 0.0F;
   if (is_signed && options.affine) return AffineScale(histogram, options);
-  const int steps = is_signed ? 127 : 255;
+  const int steps =
+      is_signed ? LargestLevel(static_cast<int>(options.bits)) : LargestOf(options.bits);
   const float kept = ChooseRange(histogram, options, steps);
   float scale = kept == 0.0F ? 1.0F : kept / static_cast<float>(steps);
   // A subnormal scale would lose bits, and flushing it to zero would divide by zero.
   scale = std::max(scale, std::numeric_limits<float>::min());
-  return {.dtype = is_signed ? "i8" : "u8", .scale = scale, .zero_point = 0};
+  return {.dtype = is_signed ? "i8" : "u8", .scale = scale, .zero_point = 0, .bits = options.bits};
 }
 
 void CheckObserved(const std::string& name, const StreamingHistogram& histogram) {

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 #include <numeric>
+#include <utility>
 
 #include <Eigen/Core>
 
@@ -20,9 +21,42 @@ using Order = std::vector<Eigen::Index>;
 constexpr float kLeastScale = std::numeric_limits<float>::min();
 /// Sweeps of the descent; it ends long before.
 constexpr int kMostSweeps = 100;
+/// Parts of a range that are tried for the best scale: the upper four fifths of so many.
+constexpr int kCandidates = 100;
 
-double Level(double value, double most) {
-  return std::clamp(std::nearbyint(value), -most, most);
+double Level(double value, double least, double most) {
+  return std::clamp(std::nearbyint(value), least, most);
+}
+
+/// Sum of importance * (w - quantized w)^2.
+double RowError(std::span<const float> row, const WeightStep& step,
+                std::span<const double> importance) {
+  double sum = 0;
+  for (std::size_t i = 0; i < row.size(); ++i) {
+    const double error = row[i] - step.scale * Level(static_cast<double>(row[i]) / step.scale,
+                                                     step.least, step.most);
+    sum += (importance.empty() ? 1.0 : importance[i]) * error * error;
+  }
+  return sum;
+}
+
+/// All of 2^bits levels from `low` <= 0 to `high` >= 0.
+WeightStep StepOver(float low, float high, int bits) {
+  const int levels = (1 << bits) - 1;
+  if (low == 0.0F && high == 0.0F) return {.scale = 1.0F, .least = 0, .most = levels};
+  WeightStep step;
+  step.scale = std::max((high - low) / static_cast<float>(levels), kLeastScale);
+  step.least = -std::clamp(static_cast<int>(std::lround(-low / step.scale)), 0, levels);
+  step.most = step.least + levels;
+  return step;
+}
+
+std::pair<float, float> RangeOf(std::span<const float> row) {
+  std::pair<float, float> range{0.0F, 0.0F};
+  for (const float weight : row) {
+    range = {std::min(range.first, weight), std::max(range.second, weight)};
+  }
+  return range;
 }
 
 Order ByMoment(const Matrix& gram) {
@@ -33,15 +67,18 @@ Order ByMoment(const Matrix& gram) {
   return order;
 }
 
-/// One row while it is rounded, in units of its first scale; `scales` are those of equal stretches.
+/// One row while it is rounded, in units of its first scale; `steps` are those of equal stretches.
 class Row {
  public:
-  Row(const float* weights, Eigen::Index inputs, std::span<const float> scales, double most)
-      : wanted_(inputs), rounded_(inputs), steps_(inputs), most_(most) {
-    const Eigen::Index stretch = inputs / std::ssize(scales);
-    const double unit = scales[0];
+  Row(const float* weights, Eigen::Index inputs, std::span<const WeightStep> steps)
+      : wanted_(inputs), rounded_(inputs), steps_(inputs), least_(inputs), most_(inputs) {
+    const Eigen::Index stretch = inputs / std::ssize(steps);
+    const double unit = steps[0].scale;
     for (Eigen::Index i = 0; i < inputs; ++i) {
-      steps_[i] = static_cast<double>(scales[static_cast<std::size_t>(i / stretch)]) / unit;
+      const WeightStep& step = steps[static_cast<std::size_t>(i / stretch)];
+      steps_[i] = static_cast<double>(step.scale) / unit;
+      least_[i] = step.least;
+      most_[i] = step.most;
       wanted_[i] = static_cast<double>(weights[i]) / unit;
       rounded_[i] = Nearest(wanted_[i], i);
     }
@@ -92,13 +129,14 @@ class Row {
 
  private:
   [[nodiscard]] double Nearest(double value, Eigen::Index i) const {
-    return Level(value / steps_[i], most_) * steps_[i];
+    return Level(value / steps_[i], least_[i], most_[i]) * steps_[i];
   }
 
   Vector wanted_;
   Vector rounded_;
   Vector steps_;
-  double most_;
+  Vector least_;
+  Vector most_;
 };
 
 }  // namespace
@@ -115,18 +153,12 @@ float MaxScale(std::span<const float> row, int bits) {
 }
 
 float BestScale(std::span<const float> row, int bits, std::span<const double> importance) {
-  constexpr int kCandidates = 100;
   const float whole = MaxScale(row, bits);
-  const double most = LargestLevel(bits);
   float best = whole;
   double least = std::numeric_limits<double>::infinity();
   for (int candidate = kCandidates; candidate >= kCandidates / 5; --candidate) {
     const float scale = std::max(whole * static_cast<float>(candidate) / kCandidates, kLeastScale);
-    double sum = 0;
-    for (std::size_t i = 0; i < row.size(); ++i) {
-      const double error = row[i] - scale * Level(static_cast<double>(row[i]) / scale, most);
-      sum += (importance.empty() ? 1.0 : importance[i]) * error * error;
-    }
+    const double sum = RowError(row, SymmetricStep(scale, bits), importance);
     if (sum < least) {
       least = sum;
       best = scale;
@@ -135,14 +167,43 @@ float BestScale(std::span<const float> row, int bits, std::span<const double> im
   return best;
 }
 
-std::vector<float> RoundRows(std::span<const float> rows, std::span<const float> scales, int bits,
+WeightStep SymmetricStep(float scale, int bits) {
+  return {.scale = scale, .least = -LargestLevel(bits), .most = LargestLevel(bits)};
+}
+
+WeightStep AffineStep(std::span<const float> row, int bits) {
+  const auto [low, high] = RangeOf(row);
+  return StepOver(low, high, bits);
+}
+
+WeightStep BestAffineStep(std::span<const float> row, int bits,
+                          std::span<const double> importance) {
+  const auto [low, high] = RangeOf(row);
+  WeightStep best;
+  double least = std::numeric_limits<double>::infinity();
+  for (int candidate = kCandidates; candidate >= kCandidates / 5; --candidate) {
+    const float part = static_cast<float>(candidate) / kCandidates;
+    const WeightStep step = StepOver(low * part, high * part, bits);
+    const double sum = RowError(row, step, importance);
+    if (sum < least) {
+      least = sum;
+      best = step;
+    }
+  }
+  return best;
+}
+
+std::int64_t ZeroPointOf(const WeightStep& step, int bits) {
+  return -(std::int64_t{1} << (bits - 1)) - step.least;
+}
+
+std::vector<float> RoundRows(std::span<const float> rows, std::span<const WeightStep> steps,
                              std::span<const double> gram, WeightRounding rounding,
                              std::int64_t groups) {
-  Check(!scales.empty() && rows.size() % scales.size() == 0 && std::ssize(scales) % groups == 0,
+  Check(!steps.empty() && rows.size() % steps.size() == 0 && std::ssize(steps) % groups == 0,
         "rows are all of one length");
-  const auto inputs = static_cast<Eigen::Index>(rows.size() / scales.size()) * groups;
+  const auto inputs = static_cast<Eigen::Index>(rows.size() / steps.size()) * groups;
   const auto per_row = static_cast<std::size_t>(groups);
-  const double most = LargestLevel(bits);
   Matrix moments;
   Matrix factor;
   Order order;
@@ -154,10 +215,10 @@ std::vector<float> RoundRows(std::span<const float> rows, std::span<const float>
   }
   std::vector<float> rounded;
   rounded.reserve(rows.size());
-  for (std::size_t r = 0; r < scales.size() / per_row; ++r) {
+  for (std::size_t r = 0; r < steps.size() / per_row; ++r) {
     const float* weights = rows.data() + static_cast<std::int64_t>(r) * inputs;
-    const auto own = scales.subspan(r * per_row, per_row);
-    Row row(weights, inputs, own, most);
+    const auto own = steps.subspan(r * per_row, per_row);
+    Row row(weights, inputs, own);
     if (rounding != WeightRounding::kNearest && factor.allFinite()) {
       Row other = row;
       other.Gptq(factor, order);
@@ -165,7 +226,7 @@ std::vector<float> RoundRows(std::span<const float> rows, std::span<const float>
     }
     if (rounding == WeightRounding::kDescent) row.Descend(moments);
     for (Eigen::Index i = 0; i < inputs; ++i) {
-      const float scale = own[static_cast<std::size_t>(i / (inputs / groups))];
+      const float scale = own[static_cast<std::size_t>(i / (inputs / groups))].scale;
       rounded.push_back(static_cast<float>(row.LevelAt(i)) * scale);
     }
   }

@@ -26,6 +26,24 @@ namespace msc {
 [[nodiscard]] float BestScale(std::span<const float> row, int bits,
                               std::span<const double> importance = {});
 
+/// The steps of a row: a weight becomes level * scale, the level between `least` <= 0 and `most`
+/// >= 0. With b bits and a zero point z the integer is level + z, and least is -2^(b-1) - z.
+struct WeightStep {
+  float scale = 1.0F;
+  int least = 0;
+  int most = 0;
+  bool operator==(const WeightStep&) const = default;
+};
+/// No zero point: as many levels on both sides of 0.
+[[nodiscard]] WeightStep SymmetricStep(float scale, int bits);
+/// All of 2^bits levels, from the least weight (or 0) to the largest (or 0).
+[[nodiscard]] WeightStep AffineStep(std::span<const float> row, int bits);
+/// The same for that part of the range, a fifth to all of it, that loses least, as BestScale.
+[[nodiscard]] WeightStep BestAffineStep(std::span<const float> row, int bits,
+                                        std::span<const double> importance = {});
+/// The integer that stands for 0.
+[[nodiscard]] std::int64_t ZeroPointOf(const WeightStep& step, int bits);
+
 /// How weights become integers.
 enum class WeightRounding : std::uint8_t {
   kNearest,  ///< each by itself
@@ -33,8 +51,8 @@ enum class WeightRounding : std::uint8_t {
   kDescent,  ///< as kGptq, then single weights are moved by a level while that helps
 };
 
-/// Rounds the rows [outputs, inputs] of a linear layer to grids with `scales` (one a row, or one
-/// for each of `groups` equal stretches of it, row by row), keeping sum (w x - w' x)^2 over the
+/// Rounds the rows [outputs, inputs] of a linear layer to `steps` (one a row, or one for each of
+/// `groups` equal stretches of it, row by row), keeping sum (w x - w' x)^2 over the
 /// samples small. `gram` is the matrix of the inputs' second moments, [inputs, inputs], symmetric;
 /// not read for kNearest. Returns level * scale, as floats. kGptq is optimal brain quantization in
 /// a fixed order, by the Cholesky factor of the inverse of `gram`, inputs of large moments first,
@@ -43,7 +61,7 @@ enum class WeightRounding : std::uint8_t {
 /// over more than the two nearest levels. Neither gives a larger sum than kNearest. Source: Frantar
 /// et al. 2022 (arXiv 2210.17323) section 3.3; Nagel et al. 2020 (arXiv 2004.10568) equation 13.
 [[nodiscard]] std::vector<float> RoundRows(std::span<const float> rows,
-                                           std::span<const float> scales, int bits,
+                                           std::span<const WeightStep> steps,
                                            std::span<const double> gram, WeightRounding rounding,
                                            std::int64_t groups = 1);
 

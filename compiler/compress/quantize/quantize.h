@@ -72,6 +72,7 @@ struct CalibrationOptions {
   std::string method = "percentile";  ///< "minmax", "percentile", "entropy" or "mse"
   double percentile = 99.99;          ///< in percent, of |x|; for "percentile"
   bool affine = false;                ///< u8 with a zero point where values have both signs
+  std::int64_t bits = 8;              ///< of the integers, 2 to 8
   bool operator==(const CalibrationOptions&) const = default;
   template <class Self, class Visit>
   static void Fields(Self& self, Visit& visit) {
@@ -79,6 +80,7 @@ struct CalibrationOptions {
           Within::OneOf({"minmax", "percentile", "entropy", "mse"}));
     visit("percentile", self.percentile, "share of |x| kept, in percent", Within{50, 100});
     visit("affine", self.affine, "a zero point where values have both signs");
+    visit("bits", self.bits, "bits of an activation; fewer than 8 are stored in 8", Within{2, 8});
   }
 };
 
@@ -141,9 +143,12 @@ class Calibrator {
 /// A layer's output is stored narrow, for all readers, where one of them can use that: a layer of
 /// the same precision, also behind pools, Add and operators that only move values. It stays f32
 /// where it is a graph output or nobody can. Layers not in the plan stay f32. The result is what is
-/// exported as QDQ and what the targets fold into integer kernels.
+/// exported as QDQ and what the targets fold into integer kernels. An activation of fewer than 8
+/// bits is cut by a Clip in front of its QuantizeLinear, so that the 8-bit integers stay within
+/// what so many bits hold. Weights with zero points are i8, too.
 /// UserError naming layers or tensors that do not exist, scales that are missing or unusable, and
-/// grids that do not fit the weights; the graph is then as it was.
+/// grids that do not fit the weights, or have several zero points for an int8 layer; the graph is
+/// then as it was.
 void ApplyQuantizePlan(const QuantizePlan& plan, Graph& graph);
 
 /// max|w| / 127, or the largest level of so many bits, per output channel (axis 0 of Conv, of Gemm

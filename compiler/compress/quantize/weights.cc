@@ -25,18 +25,26 @@ std::size_t ChannelOf(std::size_t element, std::int64_t inner, std::int64_t chan
   return static_cast<std::size_t>(static_cast<std::int64_t>(element) / inner % channels);
 }
 
-Tensor QuantizedWeights(const Tensor& weights, std::size_t axis, const std::vector<float>& scales,
-                        int bits) {
-  const auto most = static_cast<float>(LargestLevel(bits));
+/// Scales with the zero points that go with them; none: symmetric.
+struct Steps {
+  int bits = 8;
+  std::vector<float> scales;
+  std::vector<std::int8_t> zeros;
+};
+
+Tensor QuantizedWeights(const Tensor& weights, std::size_t axis, const Steps& steps) {
+  const auto most = static_cast<float>(LargestLevel(steps.bits));
+  const float least = steps.zeros.empty() ? -most : -most - 1;
   Tensor quantized(DType::kI8, weights.dims());
   const std::int64_t inner = InnerSize(weights, axis);
   const auto in = weights.Values<float>();
   const auto out = quantized.MutableValues<std::int8_t>();
   for (std::size_t i = 0; i < in.size(); ++i) {
-    const float scale = scales[ChannelOf(i, inner, weights.dims()[axis])];
+    const std::size_t channel = ChannelOf(i, inner, weights.dims()[axis]);
+    const auto zero = static_cast<float>(steps.zeros.empty() ? 0 : steps.zeros[channel]);
     // nearbyint rounds half to even in the default rounding mode, as QuantizeLinear does.
-    const float steps = std::clamp(std::nearbyint(in[i] / scale), -most, most);
-    out[i] = static_cast<std::int8_t>(steps);
+    const float level = std::nearbyint(in[i] / steps.scales[channel]) + zero;
+    out[i] = static_cast<std::int8_t>(std::clamp(level, least, most));
   }
   return quantized;
 }
@@ -86,6 +94,17 @@ void CheckGrid(const std::string& layer, const WeightGrid& grid, std::size_t cha
     refuse("has " + std::to_string(grid.scales.size()) + " scales for " + std::to_string(channels) +
            " output channels" +
            (groups > 1 ? " of " + std::to_string(groups) + " groups" : std::string()));
+  }
+  if (!grid.zero_points.empty() && grid.zero_points.size() != grid.scales.size()) {
+    refuse("has " + std::to_string(grid.zero_points.size()) + " zero points for " +
+           std::to_string(grid.scales.size()) + " scales");
+  }
+  const std::int64_t most = LargestLevel(static_cast<int>(grid.bits));
+  for (const std::int64_t zero : grid.zero_points) {
+    if (zero < -most - 1 || zero > most) {
+      refuse("must have zero points between " + std::to_string(-most - 1) + " and " +
+             std::to_string(most));
+    }
   }
   for (const double scale : grid.scales) {
     if (!(scale >= kLeastScale) || static_cast<double>(static_cast<float>(scale)) != scale) {
@@ -148,13 +167,14 @@ namespace {
 
 /// Integers behind DequantizeLinear along `axis`, in front of the producer; what that makes.
 ValueId AddWidened(Graph& graph, NodeId producer, const std::string& stem, Tensor quantized,
-                   const std::vector<float>& scales, std::size_t axis) {
+                   const Steps& steps, std::size_t axis) {
   ValueType type{.dtype = DType::kF32, .shape = Shape(), .layout = "", .container = {}};
   for (const std::int64_t size : quantized.dims()) type.shape->emplace_back(size);
   const ValueId q = AddNamedConstant(graph, stem, "_quantized", std::move(quantized));
-  const ValueId scale = AddNamedConstant(graph, stem, "_scale", Vector(scales));
-  const ValueId zero_point =
-      AddNamedConstant(graph, stem, "_zero_point", Tensor(DType::kI8, {std::ssize(scales)}));
+  const ValueId scale = AddNamedConstant(graph, stem, "_scale", Vector(steps.scales));
+  Tensor zeros(DType::kI8, {std::ssize(steps.scales)});
+  std::copy(steps.zeros.begin(), steps.zeros.end(), zeros.MutableValues<std::int8_t>().begin());
+  const ValueId zero_point = AddNamedConstant(graph, stem, "_zero_point", std::move(zeros));
   Node widening{.name = stem + "_dequantized",
                 .op = "DequantizeLinear",
                 .domain = "",
@@ -168,14 +188,13 @@ ValueId AddWidened(Graph& graph, NodeId producer, const std::string& stem, Tenso
 /// Weights with several scales a channel: one row of a matrix a scale, which Reshape and, where
 /// channels are the last axis, Transpose turn into what the layer reads. DequantizeLinear along an
 /// axis is all that this needs of whoever runs it (opset 13; blocks come with 21).
-void AddGrouped(Graph& graph, const LayerChain& chain, const WeightGrid& grid,
-                const std::vector<float>& scales) {
+void AddGrouped(Graph& graph, const LayerChain& chain, std::int64_t group, const Steps& steps) {
   const Node node = graph.node(chain.producer);
   const TensorPtr weights = graph.constant(node.inputs[1]);
   const bool turned = ChannelAxis(node) != 0;  // [inputs, channels]
   Dims dims = weights->dims();
   if (turned) std::swap(dims[0], dims[1]);
-  Tensor rows(DType::kF32, {std::ssize(scales), grid.group});
+  Tensor rows(DType::kF32, {std::ssize(steps.scales), group});
   const auto from = weights->Values<float>();
   const auto to = rows.MutableValues<float>();
   for (std::size_t i = 0; i < to.size(); ++i) {
@@ -184,8 +203,7 @@ void AddGrouped(Graph& graph, const LayerChain& chain, const WeightGrid& grid,
   }
   const std::string stem = graph.value(node.inputs[1]).name;
   ValueId value =
-      AddWidened(graph, chain.producer, stem,
-                 QuantizedWeights(rows, 0, scales, static_cast<int>(grid.bits)), scales, 0);
+      AddWidened(graph, chain.producer, stem, QuantizedWeights(rows, 0, steps), steps, 0);
   ValueType type = graph.type(node.inputs[1]);
   if (turned) type.shape = Shape{dims[0], dims[1]};
   Node reshape{.name = stem + "_rows",
@@ -222,21 +240,25 @@ std::vector<float> QuantizeWeights(Graph& graph, const LayerChain& chain, const 
     CheckGrid(node.name, *grid, static_cast<std::size_t>(channels),
               weights->size() / std::max<std::int64_t>(channels, 1));
   }
-  const int bits = grid == nullptr ? 8 : static_cast<int>(grid->bits);
-  std::vector<float> scales = WeightScales(*weights, axis, bits);
-  if (grid != nullptr) {
-    if (!grid->scales.empty()) scales.assign(grid->scales.begin(), grid->scales.end());
-    if (grid->group > 0) {
-      AddGrouped(graph, chain, *grid, scales);
-      return scales;
+  Steps steps{
+      .bits = grid == nullptr ? 8 : static_cast<int>(grid->bits), .scales = {}, .zeros = {}};
+  steps.scales = WeightScales(*weights, axis, steps.bits);
+  if (grid != nullptr && !grid->scales.empty()) {
+    steps.scales.assign(grid->scales.begin(), grid->scales.end());
+    for (const std::int64_t zero : grid->zero_points) {
+      steps.zeros.push_back(static_cast<std::int8_t>(zero));
     }
+  }
+  if (grid != nullptr && grid->group > 0) {
+    AddGrouped(graph, chain, grid->group, steps);
+    return steps.scales;
   }
   // A copy: the graph's own moves when constants are added.
   const std::string stem = graph.value(node.inputs[1]).name;
-  const ValueId widened = AddWidened(graph, chain.producer, stem,
-                                     QuantizedWeights(*weights, axis, scales, bits), scales, axis);
+  const ValueId widened =
+      AddWidened(graph, chain.producer, stem, QuantizedWeights(*weights, axis, steps), steps, axis);
   graph.SetInput(chain.producer, 1, widened);
-  return scales;
+  return steps.scales;
 }
 
 void NarrowWeights(Graph& graph, const LayerChain& chain) {

@@ -5,7 +5,9 @@
 #include <filesystem>
 #include <functional>
 #include <limits>
+#include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -16,6 +18,7 @@
 #include "compiler/ir/serialize.h"
 #include "compiler/ir/text.h"
 #include "compiler/ops/op.h"
+#include "compiler/passes/rewrite.h"
 #include "compiler/pipeline/artefact.h"
 #include "compiler/pipeline/calibrate.h"
 #include "compiler/pipeline/compile.h"
@@ -379,6 +382,74 @@ TEST_F(Quantize, RefusesWhatDoesNotFit) {
         (void)StrategyFromJson(R"({"quantize":{"weights":{"a":{"bits":4,"scales":[0.1]}}}})", "it");
       }),
       "it: quantize.weights.a.scales must be positive numbers that 32-bit floats hold exactly");
+}
+
+TEST_F(Quantize, GivesWeightsZeroPoints) {
+  // Weights that are all on one side of 0.
+  for (const char* layer : {"conv1", "conv2", "depth", "fc1", "fc2"}) {
+    const NodeId id = graph_.FindNode(layer);
+    Tensor weights = *graph_.constant(graph_.node(id).inputs.at(1));
+    for (float& weight : weights.MutableValues<float>()) weight *= weight;
+    ReplaceConstant(graph_, id, 1, std::move(weights));
+  }
+  QuantizeOptions options;
+  options.activations = "f32";
+  options.bits = 4;
+  const double symmetric = Lost(Run(options).strategy);
+  options.affine_weights = true;
+  for (const char* rounding : {"nearest", "descent"}) {
+    options.rounding = rounding;
+    const Strategy strategy = Run(options).strategy;
+    const WeightGrid& grid = strategy.quantize.weights.at("conv2");
+    EXPECT_EQ(grid.zero_points.size(), 8U);
+    EXPECT_LT(Lost(strategy), 0.6 * symmetric) << rounding;
+    EXPECT_EQ(StrategyFromJson(ToJson(strategy), "it").quantize, strategy.quantize);
+  }
+  options = {};
+  options.affine_weights = true;
+  EXPECT_EQ(Refusal([&] { (void)Run(options); }),
+            "weights of int8 layers have one zero point a layer ('per' tensor); one a channel is "
+            "for layers whose weights alone are quantized ('activations' f32)");
+  // Our kernels multiply symmetric weights alone: others are widened, and that is what is said.
+  options.per = "tensor";
+  Strategy strategy = Run(options).strategy;
+  EXPECT_LT(Lost(strategy), 1e-2);
+  for (const char* target : {"reference", "native", "onednn"}) {
+    if (targets_.Find(target) == nullptr) continue;
+    strategy.target = target;
+    EXPECT_EQ(AchievedPrecision(Built(strategy), target, "conv2"), "f32") << target;
+  }
+  if (targets_.Find("onnxruntime") == nullptr) return;
+  // One zero point a layer is what its kernels for integers take.
+  const Tensor wanted = Interpret(ApplyStrategy(graph_, strategy), test_)[0];
+  strategy.target = "onnxruntime";
+  const Executable built = Built(strategy);
+  EXPECT_EQ(AchievedPrecision(built, "onnxruntime", "conv1"), "int8");
+  EXPECT_LT(Error(built.Run(test_)[0], wanted), 2e-2);
+}
+
+TEST_F(Quantize, CutsActivationsToFewerBits) {
+  QuantizeOptions options;
+  double before = 0;
+  for (const std::int64_t bits : {8, 6, 4, 2}) {
+    for (const bool affine : {false, true}) {
+      options.scales = {.method = "minmax", .affine = affine, .bits = bits};
+      const Strategy strategy = Run(options).strategy;
+      const Graph graph = ApplyStrategy(graph_, strategy);
+      const std::vector<std::string> names = {"r1_dequantized", "x_dequantized"};
+      const std::vector<Tensor> outputs = Interpret(WithOutputs(graph, names), samples_);
+      for (std::size_t i = 1; i < outputs.size(); ++i) {
+        const auto values = outputs[i].Values<float>();
+        const std::set<float> distinct(values.begin(), values.end());
+        EXPECT_LE(distinct.size(), std::size_t{1} << static_cast<unsigned>(bits));
+        EXPECT_GE(distinct.size(), std::size_t{1} << static_cast<unsigned>(bits - 1));
+      }
+      if (affine) continue;
+      const double lost = Lost(strategy);
+      EXPECT_GT(lost, 2 * before) << bits;
+      before = lost;
+    }
+  }
 }
 
 TEST_F(Quantize, GivesGroupsOfInputsScalesOfTheirOwn) {

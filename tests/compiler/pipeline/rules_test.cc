@@ -316,8 +316,13 @@ TEST(QuantizeRules, DecidePrecisionsBitsAndRanges) {
     return Refusal(
         [&] { ReadQuantizeRules(Book(Joined({strategy}), "quantize"), graph, ignored); });
   };
-  EXPECT_EQ(refusal(Strategy("input", R"({"method_name": "quantize_normal", "nbits": 4})")),
-            "activations have 8 bits, not 4");
+  QuantizeOptions narrow;
+  ReadQuantizeRules(
+      Book(Joined({Strategy("input", R"({"method_name": "quantize_normal", "nbits": 4})")}),
+           "quantize"),
+      graph, narrow);
+  EXPECT_EQ(narrow.tensor_scales.at("x").bits, 4);
+  EXPECT_EQ(narrow.tensor_scales.at("r1").method, narrow.scales.method);
   EXPECT_EQ(refusal(Strategy("weights", R"({"method_name": "int8", "nbits": 9})")),
             "'nbits' of method 'int8' must be a whole number between 2 and 8");
   EXPECT_EQ(refusal(Strategy("input", R"("calibrate_minmax")", "", R"(["calibrate"])")),

@@ -2,6 +2,7 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
+#include <map>
 #include <numeric>
 #include <string>
 #include <vector>
@@ -116,6 +117,28 @@ TEST(Calibrator, HoldsNothingOfABatch) {
   }
 }
 
+TEST(RangeMethods, AreOfTheFirstReaderAndSharedWhereRangesAre) {
+  const Graph graph = Parse(R"(graph main {
+    input %x : f32[1,2,4,4]
+    const %w : f32[2,2,1,1] = [1, 2, 3, 4]
+    %a = Conv(%x, %w) @first
+    %p = MaxPool(%a) @pool {kernel_shape = [1, 1]}
+    %b = Conv(%p, %w) @second
+    %c = Conv(%b, %w) @third
+    %y = Add(%c, %x) @sum
+    output %y
+  })");
+  using Methods = std::map<std::string, std::string>;
+  EXPECT_EQ(RangeMethods(graph, {{"first", "minmax"}, {"second", "mse"}, {"third", "entropy"}}),
+            (Methods{{"x", "minmax"},
+                     {"a", "minmax"},
+                     {"p", "minmax"},  // shares a's range
+                     {"b", "entropy"},
+                     {"y", "entropy"}}));
+  EXPECT_EQ(RangeMethods(graph, {{"third", "mse"}, {"gone", "minmax"}}),
+            (Methods{{"b", "mse"}, {"x", "mse"}, {"y", "mse"}}));
+}
+
 // --- grids ---
 
 double RowError(std::span<const float> row, float scale, int bits,
@@ -147,9 +170,37 @@ TEST(WeightGrid, LosesLeastAtTheBestScale) {
   EXPECT_EQ(BestScale(std::vector<float>{0.0F, 0.0F}, 4), 1.0F);
 }
 
+TEST(WeightGrid, HasAllLevelsBetweenTheLeastAndTheLargestWeightWithAZeroPoint) {
+  const std::vector<float> row = {-1.0F, 0.0F, 2.0F};
+  const WeightStep step = AffineStep(row, 2);  // -1, 0, 1, 2
+  EXPECT_EQ(step, (WeightStep{.scale = 1.0F, .least = -1, .most = 2}));
+  EXPECT_EQ(ZeroPointOf(step, 2), -1);
+  EXPECT_EQ(RoundRows(row, std::vector{step}, {}, WeightRounding::kNearest), row);
+  // 0 is a level also where all weights are on one side of it.
+  EXPECT_EQ(AffineStep(std::vector<float>{2.0F, 3.0F}, 2),
+            (WeightStep{.scale = 1.0F, .least = 0, .most = 3}));
+  EXPECT_EQ(AffineStep(std::vector<float>{0.0F}, 4).scale, 1.0F);
+  const std::vector<float> skewed = [] {
+    std::vector<float> values = Normals(3, 64);
+    for (float& value : values) value = value * value;
+    return values;
+  }();
+  const auto lost = [&](const WeightStep& taken) {
+    const auto rounded = RoundRows(skewed, std::vector{taken}, {}, WeightRounding::kNearest);
+    double sum = 0;
+    for (std::size_t i = 0; i < skewed.size(); ++i) {
+      sum += (rounded[i] - skewed[i]) * (rounded[i] - skewed[i]);
+    }
+    return sum;
+  };
+  const double affine = lost(AffineStep(skewed, 4));
+  EXPECT_LT(affine, 0.5 * lost(SymmetricStep(MaxScale(skewed, 4), 4)));
+  EXPECT_LE(lost(BestAffineStep(skewed, 4)), affine);
+}
+
 struct Problem {
   std::vector<float> rows;
-  std::vector<float> scales;
+  std::vector<WeightStep> steps;
   std::vector<double> gram;
   std::size_t inputs = 0;
 
@@ -171,8 +222,8 @@ Problem RandomProblem(std::uint64_t seed, std::size_t inputs, std::size_t output
   problem.inputs = inputs;
   problem.rows = Normals(seed, inputs * outputs);
   for (std::size_t r = 0; r < outputs; ++r) {
-    problem.scales.push_back(
-        MaxScale(std::span<const float>(problem.rows).subspan(r * inputs, inputs), bits));
+    problem.steps.push_back(SymmetricStep(
+        MaxScale(std::span<const float>(problem.rows).subspan(r * inputs, inputs), bits), bits));
   }
   const std::size_t samples = 3 * inputs;
   std::vector<float> x = Normals(seed + 1, inputs * samples);
@@ -198,7 +249,7 @@ TEST(RoundRows, KeepsOutputsCloserThanRoundingToTheNearest) {
     for (std::uint64_t seed = 0; seed < 20; ++seed) {
       const Problem problem = RandomProblem(seed, 12, 3, bits);
       const auto round = [&](WeightRounding rounding) {
-        return RoundRows(problem.rows, problem.scales, bits, problem.gram, rounding);
+        return RoundRows(problem.rows, problem.steps, problem.gram, rounding);
       };
       const std::vector<float> nearest = round(WeightRounding::kNearest);
       const std::vector<float> gptq = round(WeightRounding::kGptq);
@@ -211,7 +262,7 @@ TEST(RoundRows, KeepsOutputsCloserThanRoundingToTheNearest) {
         descent_sum += problem.Error(descent, r);
         // No single weight can be moved for the better.
         for (std::size_t i = 0; i < 12; ++i) {
-          const float scale = problem.scales[r];
+          const float scale = problem.steps[r].scale;
           const float level = std::nearbyint(descent[r * 12 + i] / scale);
           EXPECT_EQ(level * scale, descent[r * 12 + i]);
           EXPECT_LE(std::abs(level), static_cast<float>(LargestLevel(bits)));
@@ -231,13 +282,14 @@ TEST(RoundRows, KeepsOutputsCloserThanRoundingToTheNearest) {
 
 TEST(RoundRows, IsToTheNearestWhereInputsAreIndependentOrSilent) {
   const std::vector<float> rows = Normals(2, 40);
-  const std::vector<float> scales = {0.1F, 0.3F};
-  const std::vector<float> nearest = RoundRows(rows, scales, 4, {}, WeightRounding::kNearest);
+  const std::vector<WeightStep> steps = {SymmetricStep(0.1F, 4),
+                                         {.scale = 0.3F, .least = -2, .most = 13}};
+  const std::vector<float> nearest = RoundRows(rows, steps, {}, WeightRounding::kNearest);
   std::vector<double> gram(400, 0.0);
   for (const double diagonal : {2.0, 0.0}) {
     for (std::size_t i = 0; i < 20; ++i) gram[i * 21] = diagonal;
-    EXPECT_EQ(RoundRows(rows, scales, 4, gram, WeightRounding::kGptq), nearest);
-    EXPECT_EQ(RoundRows(rows, scales, 4, gram, WeightRounding::kDescent), nearest);
+    EXPECT_EQ(RoundRows(rows, steps, gram, WeightRounding::kGptq), nearest);
+    EXPECT_EQ(RoundRows(rows, steps, gram, WeightRounding::kDescent), nearest);
   }
 }
 

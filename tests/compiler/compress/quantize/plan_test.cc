@@ -542,6 +542,52 @@ TEST(ApplyQuantizePlan, TakesTheLargestWeightsWhereAGridHasNoScales) {
             (std::vector<float>{3.0F, 40.0F / 3}));
 }
 
+TEST(ApplyQuantizePlan, GivesWeightsTheZeroPointsOfTheirGrid) {
+  Graph graph = Parse(R"(graph main {
+    input %x : f32[1,1,1,1]
+    const %w : f32[2,1,1,4] = [1, -2, 0.25, 9, 3, 0.1, -0.6, 40]
+    %y = Conv(%x, %w) @conv {pads = [0, 3, 0, 0]}
+    output %y
+  })");
+  ApplyQuantizePlan({.layers = {{"conv", "f32"}},
+                     .activations = {},
+                     .weights = {{"conv", {.bits = 4, .scales = {1, 4}, .zero_points = {-6, -8}}}}},
+                    graph);
+  const auto levels = graph.constant(graph.FindValue("w_quantized"))->Values<std::int8_t>();
+  EXPECT_EQ(std::vector<int>(levels.begin(), levels.end()),
+            (std::vector<int>{-5, -8, -6, 3, -7, -8, -8, 2}));
+  const auto zeros = graph.constant(graph.FindValue("w_zero_point"))->Values<std::int8_t>();
+  EXPECT_EQ(std::vector<int>(zeros.begin(), zeros.end()), (std::vector<int>{-6, -8}));
+  testing::ExpectSound(FuseOps, graph, 1e-5);
+}
+
+TEST(ApplyQuantizePlan, CutsActivationsOfFewBits) {
+  Graph graph = Parse(kNet);
+  QuantizePlan plan = PlanFor({{"conv2", "int8"}});
+  plan.activations.at("r1") = {.dtype = "u8", .scale = 0.25, .zero_point = 0, .bits = 4};
+  ApplyQuantizePlan(plan, graph);
+  const std::string skeleton = Skeleton(graph);
+  EXPECT_NE(skeleton.find("r1_cut:f32 = Clip(r1:f32, r1_least:f32, r1_most:f32) @r1_cut"),
+            std::string::npos)
+      << skeleton;
+  EXPECT_NE(skeleton.find("QuantizeLinear(r1_cut:f32"), std::string::npos) << skeleton;
+  EXPECT_EQ(graph.constant(graph.FindValue("r1_least"))->Values<float>()[0], 0.0F);
+  EXPECT_EQ(graph.constant(graph.FindValue("r1_most"))->Values<float>()[0], 15 * 0.25F);
+  testing::ExpectSound(FuseOps, graph, 1e-4);
+  plan.activations.at("r1") = {.dtype = "i8", .scale = 0.25, .zero_point = 1, .bits = 3};
+  graph = Parse(kNet);
+  ApplyQuantizePlan(plan, graph);
+  EXPECT_EQ(graph.constant(graph.FindValue("r1_least"))->Values<float>()[0], -5 * 0.25F);
+  EXPECT_EQ(graph.constant(graph.FindValue("r1_most"))->Values<float>()[0], 2 * 0.25F);
+  plan.activations.at("r1").zero_point = 4;
+  graph = Parse(kNet);
+  EXPECT_EQ(UserErrorOf([&] { ApplyQuantizePlan(plan, graph); }),
+            "quantize plan: the zero point of tensor 'r1' must be between -4 and 3, not 4");
+  plan.activations.at("r1").bits = 9;
+  EXPECT_EQ(UserErrorOf([&] { ApplyQuantizePlan(plan, graph); }),
+            "quantize plan: tensor 'r1' must have 2 to 8 bits");
+}
+
 struct BadGrid {
   std::string layer;
   WeightGrid grid;
@@ -558,6 +604,15 @@ TEST(ApplyQuantizePlan, RefusesGridsThatDoNotFit) {
       {"conv2",
        {.bits = 9, .scales = {1, 1, 1, 1}},
        "the weight grid of layer 'conv2' must have 2 to 8 bits"},
+      {"conv2",
+       {.bits = 4, .scales = {1, 1, 1, 1}, .zero_points = {1}},
+       "the weight grid of layer 'conv2' has 1 zero points for 4 scales"},
+      {"conv2",
+       {.bits = 4, .scales = {1, 1, 1, 1}, .zero_points = {8, 8, 8, 8}},
+       "the weight grid of layer 'conv2' must have zero points between -8 and 7"},
+      {"conv2",
+       {.bits = 4, .scales = {1, 1, 1, 1}, .zero_points = {1, 1, 1, 2}},
+       "layer 'conv2' is int8, whose weights have one zero point, not several"},
       {"conv2",
        {.bits = 4, .scales = {1, 1, 0.1, 1}},
        "the weight grid of layer 'conv2' must have scales that are positive normal 32-bit floats"}};
