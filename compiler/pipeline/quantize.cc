@@ -179,7 +179,9 @@ std::string AchievedPrecision(const Executable& executable, const std::string& t
                               const std::string& layer) {
   for (const Step& step : executable.steps()) {
     if (std::find(step.nodes.begin(), step.nodes.end(), layer) == step.nodes.end()) continue;
-    return step.target == target ? step.precision : step.precision + " on " + step.target;
+    const auto own = step.precisions.find(layer);
+    const std::string& precision = own == step.precisions.end() ? step.precision : own->second;
+    return step.target == target ? precision : precision + " on " + step.target;
   }
   return "";
 }

@@ -208,7 +208,8 @@ std::vector<Tensor> Executable::Profile(std::span<const Tensor> inputs,
                               .target = step.target,
                               .precision = step.precision,
                               .nodes = step.nodes,
-                              .time = Clock::now() - start});
+                              .time = Clock::now() - start,
+                              .precisions = step.precisions});
            });
   return outputs;
 }

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <span>
 #include <string>
@@ -44,6 +45,8 @@ struct Step {
   /// Instead of `run`, for a step that keeps something between its runs: makes a Run that only one
   /// thread at a time is in, mostly with the same buffers. Thread-safe itself.
   std::function<Run()> make_run = {};
+  /// Of a step with several layers what each of them runs in, by node name, where that is known.
+  std::map<std::string, std::string> precisions = {};
 };
 
 /// Where the memory of an executable goes. Inputs and outputs are the caller's and not counted:
@@ -74,6 +77,7 @@ struct StepTime {
   std::string precision;
   std::vector<std::string> nodes;
   std::chrono::nanoseconds time{};
+  std::map<std::string, std::string> precisions = {};  ///< as Step::precisions
 };
 
 /// A compiled graph, ready to run: steps over one arena. Movable while nobody runs it.

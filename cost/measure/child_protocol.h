@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -41,6 +42,7 @@ struct StepProfile {
   std::string precision;           ///< what it really ran in; "" for data movement
   std::vector<std::string> nodes;  ///< graph nodes it computed; empty for a reorder
   double median_ns = 0;
+  std::map<std::string, std::string> precisions = {};  ///< as Step::precisions
   bool operator==(const StepProfile&) const = default;
   template <class Self, class Visit>
   static void Fields(Self& self, Visit& visit) {
@@ -49,6 +51,7 @@ struct StepProfile {
     visit("precision", self.precision, "arithmetic it ran in");
     visit("nodes", self.nodes, "graph nodes it computed");
     visit("median_ns", self.median_ns, "nanoseconds");
+    visit("precisions", self.precisions, "of its layers, where they are known one by one");
   }
 };
 

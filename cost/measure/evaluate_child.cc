@@ -1,5 +1,3 @@
-#include "cost/measure/evaluate_child.h"
-
 #include <algorithm>
 #include <exception>
 #include <iostream>
@@ -17,6 +15,7 @@
 #include "compiler/runtime/threads.h"
 #include "cost/measure/build.h"
 #include "cost/measure/child.h"
+#include "cost/measure/evaluate_child.h"
 #include "cost/measure/folder.h"
 #include "cost/measure/latency.h"
 #include "cost/measure/record.h"
@@ -221,8 +220,8 @@ Profile ProfileSteps(const Context& context, const Strategy& strategy, std::int6
   }
   profile.steps.reserve(steps.size());
   for (std::size_t i = 0; i < steps.size(); ++i) {
-    profile.steps.push_back(
-        {steps[i].name, steps[i].target, steps[i].precision, steps[i].nodes, Median(times[i])});
+    profile.steps.push_back({steps[i].name, steps[i].target, steps[i].precision, steps[i].nodes,
+                             Median(times[i]), steps[i].precisions});
   }
   return profile;
 }

@@ -141,7 +141,8 @@ LayerTime TimeOf(const std::vector<cost::Profile>& profiles, std::size_t index,
     total += step.median_ns;
     if (std::find(step.nodes.begin(), step.nodes.end(), layer) == step.nodes.end()) continue;
     own += step.median_ns;
-    time.precision = step.precision;
+    const auto of_layer = step.precisions.find(layer);
+    time.precision = of_layer == step.precisions.end() ? step.precision : of_layer->second;
   }
   if (total > 0) time.share = own / total;
   return time;

@@ -1,10 +1,17 @@
 #include "compiler/targets/onnxruntime/api.h"
 
 #include <algorithm>
+#include <array>
+#include <cerrno>
 #include <cstdint>
 #include <cstdlib>
+#include <optional>
+#include <thread>
+#include <utility>
 
 #include <dlfcn.h>
+#include <fcntl.h>
+#include <unistd.h>
 
 #include "compiler/base/error.h"
 #include "compiler/runtime/float_mode.h"
@@ -72,6 +79,39 @@ const OrtEnv& Environment() {
   return *environment;
 }
 
+/// Takes what is written to a path, which is no file: measuring children may write none as large.
+class Catcher {
+ public:
+  Catcher() {
+    if (::pipe2(ends_.data(), O_CLOEXEC) != 0) throw SystemError("cannot make a pipe", errno);
+    reader_ = std::thread([this] {
+      std::array<char, 65536> part{};
+      ssize_t size = 0;
+      while ((size = ::read(ends_[0], part.data(), part.size())) > 0) {
+        caught_.append(part.data(), static_cast<std::size_t>(size));
+      }
+    });
+  }
+  Catcher(const Catcher&) = delete;
+  Catcher& operator=(const Catcher&) = delete;
+  ~Catcher() {
+    if (reader_.joinable()) (void)Take();
+    ::close(ends_[0]);
+  }
+  [[nodiscard]] std::string path() const { return "/proc/self/fd/" + std::to_string(ends_[1]); }
+  /// Once, when nobody writes any more.
+  [[nodiscard]] std::string Take() {
+    ::close(ends_[1]);
+    reader_.join();
+    return std::move(caught_);
+  }
+
+ private:
+  std::array<int, 2> ends_{};
+  std::string caught_;
+  std::thread reader_;
+};
+
 template <class Count, class Name>
 std::vector<std::string> Names(const OrtSession& session, Count count, Name name) {
   OrtAllocator* allocator = nullptr;
@@ -131,9 +171,15 @@ Owned<OrtSession> MakeSession(std::string_view model, const SessionOptions& opti
   for (const auto& [symbol, size] : options.sizes) {
     CheckStatus(Api().AddFreeDimensionOverrideByName(made.get(), symbol.c_str(), size));
   }
+  std::optional<Catcher> catcher;
+  if (options.optimized != nullptr) {
+    catcher.emplace();
+    CheckStatus(Api().SetOptimizedModelFilePath(made.get(), catcher->path().c_str()));
+  }
   OrtSession* session = nullptr;
   CheckStatus(Api().CreateSessionFromArray(&Environment(), model.data(), model.size(), made.get(),
                                            &session));
+  if (catcher) *options.optimized = catcher->Take();
   return {session, Api().ReleaseSession};
 }
 

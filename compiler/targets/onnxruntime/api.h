@@ -35,6 +35,9 @@ struct SessionOptions {
   int threads = 1;
   GraphOptimizationLevel level = ORT_ENABLE_ALL;
   ShapeBindings sizes = {};  ///< of symbolic dimensions, for the library to optimize with
+  /// Gets the model as the library has optimized it, the bytes of an ONNX file with operators of
+  /// its own; nullptr = it is not asked for.
+  std::string* optimized = nullptr;
 };
 
 /// Loads a model from the bytes of an ONNX file, on the CPU: `threads` intra-op threads, which stop

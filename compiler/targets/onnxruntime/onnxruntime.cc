@@ -13,6 +13,7 @@
 #include "compiler/codegen/onnx/export.h"
 #include "compiler/ir/extract.h"
 #include "compiler/targets/onnxruntime/api.h"
+#include "compiler/targets/onnxruntime/kernels.h"
 #include "compiler/targets/options.h"
 
 namespace msc {
@@ -123,29 +124,18 @@ class BoundSession {
   std::vector<Place> places_;
 };
 
-bool IsLayer(const Node& node) {
-  return node.Is("Conv") || node.Is("Gemm") || node.Is("MatMul") || node.Is("ConvTranspose");
-}
-
-/// What the layers of a region multiply in, as far as the graph tells: the library decides.
-std::string PrecisionOf(const Region& region) {
-  const Graph& graph = *region.graph;
-  std::size_t layers = 0;
-  std::size_t narrow = 0;
-  for (const NodeId id : region.nodes) {
-    if (!IsLayer(graph.node(id))) continue;
-    ++layers;
-    const NodeId before = graph.producer(graph.node(id).inputs[0]);
-    if (before != kNoNode && graph.node(before).Is("DequantizeLinear")) ++narrow;
-  }
-  if (layers == 0 || narrow == 0) return "f32";
-  return narrow == layers ? "int8" : "mixed";
+/// What the layers of a step multiply in, all together.
+std::string Together(const std::map<std::string, std::string>& precisions) {
+  const auto narrow = std::count_if(precisions.begin(), precisions.end(),
+                                    [](const auto& layer) { return layer.second != "f32"; });
+  if (narrow == 0) return "f32";
+  return narrow == std::ssize(precisions) ? "int8" : "mixed";
 }
 
 class OnnxRuntimeTarget final : public Target {
  public:
   explicit OnnxRuntimeTarget(const OnnxRuntimeOptions& options)
-      // The library does not say which kernels it chose: it goes by the CPU.
+      // Which kernels the library chooses goes by the CPU.
       : facts_{.name = "onnxruntime",
                .device = "cpu",
                .version = Version() + " " + ToString(DetectIsa())},
@@ -206,8 +196,17 @@ std::optional<Failure> AddModel(const Graph& graph, std::string_view model, cons
   };
   for (const ValueId input : part.inputs) add(input, true);
   for (const ValueId output : part.outputs) add(output, false);
+  // Which kernels the library takes for Q/DQ nodes is its own affair, by their forms and the CPU.
+  const bool reads_back = AnyWidened(part.graph);
+  std::string optimized;
+  SessionOptions asked = options;
+  if (reads_back) asked.optimized = &optimized;
   try {
-    const std::shared_ptr<OrtSession> session = MakeSession(model, options);
+    const std::shared_ptr<OrtSession> session = MakeSession(model, asked);
+    if (reads_back) {
+      step.precisions = KernelPrecisions(part.graph, optimized);
+      step.precision = Together(step.precisions);
+    }
     step.make_run = [session, places = std::move(places)]() -> Step::Run {
       auto bound = std::make_shared<BoundSession>(session, places);
       return [bound](const StepContext& context) { bound->Run(context); };
@@ -228,7 +227,7 @@ std::optional<Failure> OnnxRuntimeTarget::DoGraphToRuntime(const Region& region,
   Step step{.name = graph.node(region.nodes.front()).name,
             .target = "onnxruntime",
             .nodes = {},
-            .precision = PrecisionOf(region),
+            .precision = "f32",
             .reads = {},
             .writes = {},
             .run = {}};

@@ -2,6 +2,7 @@
 
 #include <cstdlib>
 #include <filesystem>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -95,7 +96,7 @@ TEST_F(OnnxRuntime, RunsARegionAsOneStepWithoutMemoryOfOurs) {
   Executable executable = Build(graph);
   ASSERT_EQ(executable.steps().size(), 1U);
   EXPECT_EQ(executable.steps()[0].nodes.size(), 5U);
-  EXPECT_EQ(executable.steps()[0].precision, "int8");
+  EXPECT_EQ(executable.steps()[0].precision, "f32") << "its weights are no integers";
   EXPECT_EQ(executable.memory().arena_bytes, 0U);
   // Other inputs and outputs are at other addresses: they are bound anew.
   for (const std::uint64_t seed : {1, 2, 3}) ExpectSameAsInterpreted(graph, executable, seed);
@@ -108,6 +109,46 @@ TEST_F(OnnxRuntime, GivesTheSameUnderEveryLevelOfOptimization) {
     Executable executable = Build(graph, "onnxruntime:optimize=" + level);
     ExpectSameAsInterpreted(graph, executable, 1);
   }
+}
+
+constexpr const char* kQuantized = R"(graph g {
+  input %x : f32[1,4,8,8]
+  const %s : f32[] = [0.05]
+  const %z : u8[] = [128]
+  const %w : i8[4,4,3,3] = random 1
+  const %ws : f32[4] = [0.01, 0.02, 0.01, 0.03]
+  const %wz : i8[4] = [0, 0, 0, 0]
+  const %v : f32[4,4,1,1] = random 2
+  const %u : i8[2,4] = random 3
+  const %us : f32[2] = [0.01, 0.02]
+  const %uz : i8[2] = [0, 0]
+  %xq = QuantizeLinear(%x, %s, %z)
+  %xd = DequantizeLinear(%xq, %s, %z)
+  %wd = DequantizeLinear(%w, %ws, %wz) {axis = 0}
+  %c = Conv(%xd, %wd) @first {pads = [1, 1, 1, 1]}
+  %cq = QuantizeLinear(%c, %s, %z)
+  %cd = DequantizeLinear(%cq, %s, %z)
+  %d = Conv(%cd, %v) @second
+  %p = GlobalAveragePool(%d)
+  %f = Flatten(%p)
+  %ud = DequantizeLinear(%u, %us, %uz) {axis = 0}
+  %y = Gemm(%f, %ud) @third {transB = 1}
+  output %y
+})";
+
+TEST_F(OnnxRuntime, ReadsBackWhichKernelsTheLibraryTook) {
+  const Graph graph = Parsed(kQuantized);
+  using Precisions = std::map<std::string, std::string>;
+  const Executable all = Build(graph);
+  ASSERT_EQ(all.steps().size(), 1U);
+  EXPECT_EQ(all.steps()[0].precisions,
+            (Precisions{{"first", "int8"}, {"second", "f32"}, {"third", "f32"}}));
+  EXPECT_EQ(all.steps()[0].precision, "mixed");
+  // Without fusions the same graph runs on widened numbers.
+  const Executable none = Build(graph, "onnxruntime:optimize=none");
+  EXPECT_EQ(none.steps()[0].precisions,
+            (Precisions{{"first", "f32"}, {"second", "f32"}, {"third", "f32"}}));
+  EXPECT_EQ(none.steps()[0].precision, "f32");
 }
 
 TEST_F(OnnxRuntime, RunsAnLstm) {
