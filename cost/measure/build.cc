@@ -41,10 +41,6 @@ void CheckBatch(const Tensor& output, std::size_t index, std::int64_t batch) {
 
 Result<BuiltCandidate> BuildCandidate(const Graph& canonical, const Strategy& strategy,
                                       const TargetRegistry& targets, const BuildOptions& options) {
-  if (canonical.inputs().size() != 1) {
-    throw UserError("the model has " + std::to_string(canonical.inputs().size()) +
-                    " inputs; samples feed models of one");
-  }
   const std::int64_t batch = BatchSize(canonical, options.batch);
   const CompileOptions compile{options.threads, BatchBindings(canonical, batch)};
   const Lowered lowered = LowerFor(ApplyStrategy(canonical, strategy), strategy, targets, compile);
@@ -53,16 +49,19 @@ Result<BuiltCandidate> BuildCandidate(const Graph& canonical, const Strategy& st
   return BuiltCandidate{std::move(executable).value(), batch, Count(lowered.graph).weight_bytes};
 }
 
-void ForEachBatch(BuiltCandidate& candidate, const Tensor& samples, const OnBatch& on_batch) {
-  const std::int64_t total = samples.dims().at(0);
+void ForEachBatch(BuiltCandidate& candidate, std::span<const Tensor> samples,
+                  const OnBatch& on_batch) {
+  if (samples.empty()) throw UserError("there are no samples for the model");
+  const std::int64_t total = samples[0].dims().at(0);
   std::vector<Tensor> outputs;
   for (std::int64_t first = 0; first < total; first += candidate.batch) {
-    const Tensor input = TakeBatch(samples, first, candidate.batch);
+    std::vector<Tensor> batch;
+    for (const Tensor& input : samples) batch.push_back(TakeBatch(input, first, candidate.batch));
     if (outputs.empty()) {
-      outputs = candidate.executable.Run({&input, 1});
+      outputs = candidate.executable.Run(batch);
       for (std::size_t i = 0; i < outputs.size(); ++i) CheckBatch(outputs[i], i, candidate.batch);
     } else {
-      candidate.executable.RunInto({&input, 1}, outputs);
+      candidate.executable.RunInto(batch, outputs);
     }
     const std::int64_t count = std::min(candidate.batch, total - first);
     if (count == candidate.batch) {

@@ -19,7 +19,7 @@ struct BuildOptions {
   std::int64_t batch = 1;  ///< samples a call, where the model lets one choose
 };
 
-/// A candidate ready to run on samples of one input.
+/// A candidate ready to run on samples.
 struct BuiltCandidate {
   Executable executable;
   std::int64_t batch = 1;         ///< samples that one call takes
@@ -27,7 +27,7 @@ struct BuiltCandidate {
 };
 
 /// Applies, lowers and builds. A Failure where a target does not take it; UserError where the
-/// strategy does not fit the graph, or the graph does not have exactly one input.
+/// strategy does not fit the graph, or the graph has no input.
 [[nodiscard]] Result<BuiltCandidate> BuildCandidate(const Graph& canonical,
                                                     const Strategy& strategy,
                                                     const TargetRegistry& targets,
@@ -38,9 +38,10 @@ enum class BatchVerdict : unsigned char { kGoOn, kStop };
 /// Outputs of `outputs.front().dims()[0]` samples from `first` on.
 using OnBatch = std::function<BatchVerdict(std::int64_t first, std::span<const Tensor> outputs)>;
 
-/// Runs all samples, [N, ...], batch by batch; the last is filled up with the last sample, and what
-/// comes of the filling is cut off. UserError where samples do not fit the model, or an output does
-/// not have a batch outermost.
-void ForEachBatch(BuiltCandidate& candidate, const Tensor& samples, const OnBatch& on_batch);
+/// Runs all samples, [N, ...] of each input, batch by batch; the last is filled up with the last
+/// sample, and what comes of the filling is cut off. UserError where samples do not fit the model,
+/// or an output does not have a batch outermost.
+void ForEachBatch(BuiltCandidate& candidate, std::span<const Tensor> samples,
+                  const OnBatch& on_batch);
 
 }  // namespace msc::cost

@@ -1,3 +1,5 @@
+#include "cost/measure/evaluate_child.h"
+
 #include <algorithm>
 #include <exception>
 #include <iostream>
@@ -15,7 +17,6 @@
 #include "compiler/runtime/threads.h"
 #include "cost/measure/build.h"
 #include "cost/measure/child.h"
-#include "cost/measure/evaluate_child.h"
 #include "cost/measure/folder.h"
 #include "cost/measure/latency.h"
 #include "cost/measure/record.h"
@@ -80,7 +81,7 @@ std::optional<Failure> JudgeOutputs(const QualityMeter& meter, const Strategy& s
 /// Lets the candidate answer some samples more.
 std::optional<Failure> AddRows(const Context& context, BuiltCandidate& built, const RowRange& rows,
                                QualityMeter& meter) {
-  const Tensor inputs = LoadInputs(context.folder, rows);
+  const std::vector<Tensor> inputs = LoadInputs(context.folder, rows);
   const std::vector<Tensor> reference = LoadReference(context.folder, rows);
   const std::vector<std::int32_t> labels = LoadLabels(context.folder, rows);
 
@@ -132,10 +133,10 @@ Result<Outcome> MeasureQuality(const Context& context, const Strategy& strategy,
 /// A built candidate with what its calls read and write.
 struct Runner {
   BuiltCandidate built;
-  Tensor input;
+  std::vector<Tensor> inputs;
   std::vector<Tensor> outputs;
 
-  void Run() { built.executable.RunInto({&input, 1}, outputs); }
+  void Run() { built.executable.RunInto(inputs, outputs); }
 };
 
 /// Ready to be timed on the first sample, its answer to which was looked at.
@@ -143,10 +144,10 @@ Result<std::shared_ptr<Runner>> MakeRunner(const Context& context, const Strateg
   auto built = Build(context, strategy, 1);
   if (!built.ok()) return built.failure();
   auto runner = std::make_shared<Runner>(
-      Runner{.built = std::move(built).value(), .input = {}, .outputs = {}});
+      Runner{.built = std::move(built).value(), .inputs = {}, .outputs = {}});
   const RowRange rows{0, runner->built.batch};
-  runner->input = LoadInputs(context.folder, rows);
-  runner->outputs = runner->built.executable.Run({&runner->input, 1});
+  runner->inputs = LoadInputs(context.folder, rows);
+  runner->outputs = runner->built.executable.Run(runner->inputs);
   QualityMeter meter;
   auto failure = meter.Add(LoadReference(context.folder, rows), runner->outputs, {});
   if (!failure) failure = JudgeOutputs(meter, strategy, context.folder.settings);
@@ -211,7 +212,7 @@ Profile ProfileSteps(const Context& context, const Strategy& strategy, std::int6
   // The first run finds cold caches and does not count.
   for (std::int64_t run = 0; run <= repeats; ++run) {
     steps.clear();
-    (void)runner.value()->built.executable.Profile({&runner.value()->input, 1}, steps);
+    (void)runner.value()->built.executable.Profile(runner.value()->inputs, steps);
     times.resize(steps.size());
     if (run == 0) continue;
     for (std::size_t i = 0; i < steps.size(); ++i) {

@@ -34,6 +34,7 @@ struct Manifest {
   std::string graph_hash;
   std::string samples_hash;
   std::int64_t samples = 0;
+  std::int64_t inputs = 1;
   std::int64_t outputs = 0;
   bool labelled = false;
   EvaluationSettings settings;
@@ -45,6 +46,7 @@ struct Manifest {
     visit("graph_hash", self.graph_hash, "hash of the canonical graph");
     visit("samples_hash", self.samples_hash, "hash of inputs and labels");
     visit("samples", self.samples, "how many there are", Within{1, 1e9});
+    visit("inputs", self.inputs, "inputs of the graph", Within{1, 1e6});
     visit("outputs", self.outputs, "outputs of the graph", Within{1, 1e6});
     visit("labelled", self.labelled, "whether there are labels");
     visit("settings", self.settings, "how candidates are judged");
@@ -55,14 +57,18 @@ struct Manifest {
 std::string GraphStem(const std::string& path) {
   return path + "/graph";
 }
-std::string InputsPath(const std::string& path) {
-  return path + "/inputs.npy";
+/// Of the first input without a number.
+std::string ArrayPath(const std::string& path, const std::string& what, std::int64_t input) {
+  return path + "/" + what + (input == 0 ? "" : "_" + std::to_string(input)) + ".npy";
+}
+std::string InputsPath(const std::string& path, std::int64_t input) {
+  return ArrayPath(path, "inputs", input);
 }
 std::string LabelsPath(const std::string& path) {
   return path + "/labels.npy";
 }
-std::string CalibrationPath(const std::string& path) {
-  return path + "/calibration.npy";
+std::string CalibrationPath(const std::string& path, std::int64_t input) {
+  return ArrayPath(path, "calibration", input);
 }
 std::string ReferencePath(const std::string& path, std::size_t output) {
   return path + "/reference_" + std::to_string(output) + ".npy";
@@ -71,30 +77,32 @@ std::string ManifestPath(const std::string& path) {
   return path + "/evaluation.json";
 }
 
-std::string HashSamples(const Dataset& samples) {
+std::string HashSamples(const SampleSet& samples) {
   Sha256 hash;
-  hash.Add(ToString(samples.inputs.dims()) + (samples.labels.empty() ? " unlabelled" : ""));
-  hash.Add(samples.inputs.Raw());
+  for (const Tensor& input : samples.inputs) {
+    hash.Add(ToString(input.dims()) + (samples.labels.empty() ? " unlabelled" : ""));
+    hash.Add(input.Raw());
+  }
   hash.Add(std::as_bytes(std::span(samples.labels)));
   return hash.Hex();
 }
 
-/// The rows of a NumPy file.
+/// The rows of NumPy files, one an input.
 class NpySamples final : public SampleSource {
  public:
-  explicit NpySamples(std::string path)
-      : path_(std::move(path)), count_(ReadArrayForm("npy", path_).dims.at(0)) {}
+  explicit NpySamples(std::vector<std::string> paths)
+      : paths_(std::move(paths)), count_(ReadArrayForm("npy", paths_.at(0)).dims.at(0)) {}
   [[nodiscard]] std::int64_t count() const override { return count_; }
-  [[nodiscard]] std::size_t inputs() const override { return 1; }
+  [[nodiscard]] std::size_t inputs() const override { return paths_.size(); }
   [[nodiscard]] std::vector<Tensor> Read(std::int64_t first, std::int64_t count) const override {
     Check(count > 0, "samples are asked for");
     std::vector<Tensor> read;
-    read.push_back(ReadNpy(path_, {first, count}));
+    for (const std::string& path : paths_) read.push_back(ReadNpy(path, {first, count}));
     return read;
   }
 
  private:
-  std::string path_;
+  std::vector<std::string> paths_;
   std::int64_t count_;
 };
 
@@ -111,7 +119,7 @@ void CopyRows(const Tensor& part, std::int64_t first, Tensor& whole) {
 std::vector<Tensor> ReferenceOutputs(const Preparation& preparation,
                                      const TargetRegistry& targets) {
   const EvaluationSettings& settings = preparation.settings;
-  const Tensor& inputs = preparation.samples->inputs;
+  const SampleSet& samples = *preparation.samples;
   Strategy uncompressed;
   uncompressed.target = settings.target;
   auto built =
@@ -121,27 +129,31 @@ std::vector<Tensor> ReferenceOutputs(const Preparation& preparation,
                     "': " + built.failure().detail);
   }
   std::vector<Tensor> outputs;
-  ForEachBatch(built.value(), inputs, [&](std::int64_t first, std::span<const Tensor> batch) {
-    if (outputs.empty()) {
-      for (const Tensor& part : batch) {
-        Dims dims = part.dims();
-        dims[0] = inputs.dims()[0];
-        outputs.emplace_back(part.dtype(), std::move(dims));
-      }
-    }
-    for (std::size_t i = 0; i < batch.size(); ++i) CopyRows(batch[i], first, outputs[i]);
-    return BatchVerdict::kGoOn;
-  });
+  ForEachBatch(built.value(), samples.inputs,
+               [&](std::int64_t first, std::span<const Tensor> batch) {
+                 if (outputs.empty()) {
+                   for (const Tensor& part : batch) {
+                     Dims dims = part.dims();
+                     dims[0] = samples.size();
+                     outputs.emplace_back(part.dtype(), std::move(dims));
+                   }
+                 }
+                 for (std::size_t i = 0; i < batch.size(); ++i)
+                   CopyRows(batch[i], first, outputs[i]);
+                 return BatchVerdict::kGoOn;
+               });
   return outputs;
 }
 
 PreparedFolder PrepareFolder(const std::string& path, const Preparation& preparation,
                              const TargetRegistry& targets) {
-  const Dataset& samples = *preparation.samples;
+  const SampleSet& samples = *preparation.samples;
   const std::vector<Tensor> reference = ReferenceOutputs(preparation, targets);
   MakeFolders(path);
   SaveGraph(*preparation.graph, GraphStem(path));
-  WriteNpy(InputsPath(path), samples.inputs);
+  for (std::size_t i = 0; i < samples.inputs.size(); ++i) {
+    WriteNpy(InputsPath(path, static_cast<std::int64_t>(i)), samples.inputs[i]);
+  }
   if (!samples.labels.empty()) {
     WriteNpy(LabelsPath(path),
              Tensor::From<std::int32_t>(DType::kI32, {samples.size()}, samples.labels));
@@ -149,12 +161,15 @@ PreparedFolder PrepareFolder(const std::string& path, const Preparation& prepara
   for (std::size_t i = 0; i < reference.size(); ++i) WriteNpy(ReferencePath(path, i), reference[i]);
   Manifest manifest;
   if (const SampleSource* calibration = preparation.calibration) {
-    WriteNpy(CalibrationPath(path), *calibration);
+    for (std::size_t i = 0; i < calibration->inputs(); ++i) {
+      WriteNpy(CalibrationPath(path, static_cast<std::int64_t>(i)), *calibration, i);
+    }
     manifest.fit = {FitHash(*calibration, preparation.fit), preparation.fit};
   }
   manifest.graph_hash = GraphHash(*preparation.graph);
   manifest.samples_hash = HashSamples(samples);
   manifest.samples = samples.size();
+  manifest.inputs = std::ssize(samples.inputs);
   manifest.outputs = static_cast<std::int64_t>(reference.size());
   manifest.labelled = !samples.labels.empty();
   manifest.settings = preparation.settings;
@@ -171,6 +186,7 @@ PreparedFolder OpenFolder(const std::string& path) {
   folder.graph_hash = std::move(manifest.graph_hash);
   folder.samples_hash = std::move(manifest.samples_hash);
   folder.samples = manifest.samples;
+  folder.inputs = manifest.inputs;
   folder.outputs = manifest.outputs;
   folder.labelled = manifest.labelled;
   folder.settings = std::move(manifest.settings);
@@ -193,8 +209,12 @@ Graph LoadCanonical(const PreparedFolder& folder) {
   return LoadGraph(GraphStem(folder.path));
 }
 
-Tensor LoadInputs(const PreparedFolder& folder, const RowRange& rows) {
-  return ReadNpy(InputsPath(folder.path), rows);
+std::vector<Tensor> LoadInputs(const PreparedFolder& folder, const RowRange& rows) {
+  std::vector<Tensor> inputs;
+  for (std::int64_t i = 0; i < folder.inputs; ++i) {
+    inputs.push_back(ReadNpy(InputsPath(folder.path, i), rows));
+  }
+  return inputs;
 }
 
 std::vector<std::int32_t> LoadLabels(const PreparedFolder& folder, const RowRange& rows) {
@@ -206,7 +226,9 @@ std::vector<std::int32_t> LoadLabels(const PreparedFolder& folder, const RowRang
 
 std::unique_ptr<SampleSource> OpenCalibration(const PreparedFolder& folder) {
   Check(!folder.fit_hash.empty(), "a folder whose calibration samples are read has some");
-  return std::make_unique<NpySamples>(CalibrationPath(folder.path));
+  std::vector<std::string> paths;
+  for (std::int64_t i = 0; i < folder.inputs; ++i) paths.push_back(CalibrationPath(folder.path, i));
+  return std::make_unique<NpySamples>(std::move(paths));
 }
 
 std::vector<Tensor> LoadReference(const PreparedFolder& folder, const RowRange& rows) {

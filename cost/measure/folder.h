@@ -58,17 +58,18 @@ struct PreparedFolder {
   std::string graph_hash;    ///< GraphHash of the canonical graph
   std::string samples_hash;  ///< SHA-256 over inputs and labels
   std::int64_t samples = 0;
-  std::int64_t outputs = 0;  ///< of the graph
+  std::int64_t inputs = 1;   ///< of the graph
+  std::int64_t outputs = 0;  ///< likewise
   bool labelled = false;
   EvaluationSettings settings;
   std::string fit_hash;  ///< FitHash of the calibration samples; empty = there are none
   FitOptions fit;        ///< how candidates are fitted to them
 };
 
-/// What is prepared. The graph is canonical, has one input, and outlives the call.
+/// What is prepared. The graph is canonical and outlives the call, as the samples do.
 struct Preparation {
   const Graph* graph = nullptr;
-  const Dataset* samples = nullptr;
+  const SampleSet* samples = nullptr;
   EvaluationSettings settings;
   const SampleSource* calibration = nullptr;  ///< to fit candidates to; nullptr = none
   FitOptions fit = {};                        ///< how
@@ -81,8 +82,8 @@ struct Preparation {
                                                    const TargetRegistry& targets);
 
 /// Writes graph.json and graph.weights, inputs.npy, labels.npy, reference_<i>.npy,
-/// calibration.npy, and last evaluation.json, which marks the folder as complete. Computes the
-/// reference outputs.
+/// calibration.npy, of further inputs inputs_<i>.npy and calibration_<i>.npy, and last
+/// evaluation.json, which marks the folder as complete. Computes the reference outputs.
 PreparedFolder PrepareFolder(const std::string& path, const Preparation& preparation,
                              const TargetRegistry& targets);
 
@@ -94,7 +95,7 @@ PreparedFolder PrepareFolder(const std::string& path, const Preparation& prepara
 
 /// Parts of a prepared folder, read when needed; only the rows that are asked for.
 [[nodiscard]] Graph LoadCanonical(const PreparedFolder& folder);
-[[nodiscard]] Tensor LoadInputs(const PreparedFolder& folder, const RowRange& rows);
+[[nodiscard]] std::vector<Tensor> LoadInputs(const PreparedFolder& folder, const RowRange& rows);
 [[nodiscard]] std::vector<std::int32_t> LoadLabels(const PreparedFolder& folder,
                                                    const RowRange& rows);
 /// Read as they are asked for. InternalError if the folder has none.

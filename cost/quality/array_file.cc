@@ -334,12 +334,12 @@ void WriteNpy(const std::string& path, const Tensor& tensor) {
   file.Commit();
 }
 
-void WriteNpy(const std::string& path, const SampleSource& samples) {
+void WriteNpy(const std::string& path, const SampleSource& samples, std::size_t input) {
   constexpr std::int64_t kAtATime = 32;
-  Check(samples.inputs() == 1 && samples.count() > 0, "there are samples for one input");
+  Check(input < samples.inputs() && samples.count() > 0, "there are samples for the input");
   AtomicFile file(path);
   for (std::int64_t first = 0; first < samples.count(); first += kAtATime) {
-    const Tensor rows = samples.Read(first, std::min(kAtATime, samples.count() - first)).at(0);
+    const Tensor rows = samples.Read(first, std::min(kAtATime, samples.count() - first)).at(input);
     if (first == 0) {
       Dims dims = rows.dims();
       dims.at(0) = samples.count();

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <string>
@@ -26,8 +27,8 @@ struct RowRange {
 
 /// Writes version 1.0, atomically. Types as ReadNpy.
 void WriteNpy(const std::string& path, const Tensor& tensor);
-/// All samples for a model with one input, of which some are in memory at a time.
-void WriteNpy(const std::string& path, const SampleSource& samples);
+/// All samples for one input of a model, of which some are in memory at a time.
+void WriteNpy(const std::string& path, const SampleSource& samples, std::size_t input = 0);
 
 /// Reads rows of an IDX file of unsigned bytes, plain or gzip: u8 [N, ...]. UserError for another
 /// magic number or element type, a file that is shorter or longer than its header says, and rows

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "compiler/base/error.h"
+#include "cost/quality/named_inputs.h"
 #include "cost/quality/sample_files.h"
 
 namespace msc::cost {
@@ -132,28 +133,72 @@ std::vector<std::int32_t> LoadLabels(const DataConfig& config, const RawSamples&
 }  // namespace
 
 DatasetSamples::DatasetSamples(const DataConfig& config, const Shape& input) {
+  ReadImages(config, input);
+}
+
+DatasetSamples::DatasetSamples(const DataConfig& config, std::span<const InputForm> inputs) {
+  if (inputs.empty()) throw UserError("the model has no input: it takes no samples");
+  if (inputs.size() == 1 && inputs[0].dtype == DType::kF32) {
+    ReadImages(config, inputs[0].shape);
+  } else {
+    ReadArrays(config, inputs);
+  }
+}
+
+void DatasetSamples::ReadImages(const DataConfig& config, const Shape& input) {
   if (config.images.empty()) throw UserError("'images' must name a file of samples");
+  Input& only = inputs_.emplace_back();
   bool is_first = true;
   const RawSamples raw = ReadSamples(config, input, [&](std::int64_t place, const Tensor& sample) {
-    if (std::exchange(is_first, false)) sample_ = SampleDims(sample, input, config.images);
-    const Tensor converted = Convert(sample, config, sample_);
-    file_.Write(static_cast<std::uint64_t>(place) * converted.bytes(), converted.Raw());
+    if (std::exchange(is_first, false)) only.sample = SampleDims(sample, input, config.images);
+    const Tensor converted = Convert(sample, config, only.sample);
+    only.file.Write(static_cast<std::uint64_t>(place) * converted.bytes(), converted.Raw());
   });
   count_ = raw.count;
   labels_ = LoadLabels(config, raw);
+}
+
+void DatasetSamples::ReadArrays(const DataConfig& config, std::span<const InputForm> inputs) {
+  if (config.images.empty()) throw UserError("'images' must name a file of samples");
+  const std::vector<std::string> arrays = ArraysOf(config, inputs);
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    DataConfig own = config;
+    own.images = arrays[i];
+    Input& input = inputs_.emplace_back();
+    input.dtype = inputs[i].dtype;
+    bool is_first = true;
+    const auto take = [&](std::int64_t place, const Tensor& sample) {
+      if (std::exchange(is_first, false)) {
+        input.sample = SampleDims(sample, inputs[i].shape, own.images);
+      }
+      const Tensor converted = ConvertExactly(sample, inputs[i], input.sample, own.images);
+      input.file.Write(static_cast<std::uint64_t>(place) * converted.bytes(), converted.Raw());
+    };
+    const RawSamples raw = ReadSamples(own, inputs[i].shape, take);
+    count_ = raw.count;
+    if (i == 0) labels_ = LoadLabels(own, raw);
+  }
 }
 
 std::vector<Tensor> DatasetSamples::Read(std::int64_t first, std::int64_t count) const {
   if (first < 0 || count < 0 || first > count_ || count > count_ - first) {
     RefuseRange(count_, first, count);
   }
-  Dims dims = {count};
-  dims.insert(dims.end(), sample_.begin(), sample_.end());
-  std::vector<Tensor> read(1);
-  read[0] = Tensor(DType::kF32, std::move(dims));
-  const auto bytes = static_cast<std::uint64_t>(ElementCount(sample_)) * sizeof(float);
-  file_.Read(static_cast<std::uint64_t>(first) * bytes, read[0].MutableRaw());
+  std::vector<Tensor> read;
+  for (const Input& input : inputs_) {
+    Dims dims = {count};
+    dims.insert(dims.end(), input.sample.begin(), input.sample.end());
+    Tensor& rows = read.emplace_back(input.dtype, std::move(dims));
+    const std::uint64_t bytes =
+        static_cast<std::uint64_t>(ElementCount(input.sample)) * ByteSize(input.dtype);
+    input.file.Read(static_cast<std::uint64_t>(first) * bytes, rows.MutableRaw());
+  }
   return read;
+}
+
+SampleSet LoadSampleSet(const DataConfig& config, std::span<const InputForm> inputs) {
+  const DatasetSamples samples(config, inputs);
+  return {samples.Read(0, samples.count()), samples.labels()};
 }
 
 Dataset LoadDataset(const DataConfig& config, const Shape& input) {

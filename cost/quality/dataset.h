@@ -1,9 +1,12 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
+#include <span>
 #include <string>
 #include <vector>
 
+#include "compiler/base/dtype.h"
 #include "compiler/base/file.h"
 #include "compiler/base/shape.h"
 #include "compiler/base/within.h"
@@ -49,6 +52,13 @@ struct DataConfig {
   }
 };
 
+/// What one input of a model takes, the batch outermost.
+struct InputForm {
+  std::string name;
+  DType dtype = DType::kF32;
+  Shape shape;
+};
+
 /// Samples that stay out of memory: what the files hold, whatever their form, is read once, in the
 /// order of the file, and kept as the model takes it in a ScratchFile, from where it is read as it
 /// is asked for. In memory are an image or line at a time, the labels, and with `shuffle` eight
@@ -59,16 +69,27 @@ class DatasetSamples final : public SampleSource {
   /// where the number of elements is the same ([28, 28] becomes [1, 28, 28]). UserError naming the
   /// file, or saying how the sizes differ; damage and numbers that are not finite are found here.
   DatasetSamples(const DataConfig& config, const Shape& input);
+  /// For a model with these inputs. One of f32 is as above; several, or one of integers, take the
+  /// arrays of an archive by their names, as they are: ArraysOf and ConvertExactly
+  /// (named_inputs.h) say what fits. UserError likewise.
+  DatasetSamples(const DataConfig& config, std::span<const InputForm> inputs);
   [[nodiscard]] std::int64_t count() const override { return count_; }
-  [[nodiscard]] std::size_t inputs() const override { return 1; }
-  /// f32 [count, ...].
+  [[nodiscard]] std::size_t inputs() const override { return inputs_.size(); }
+  /// [count, ...] of each input, of its type.
   [[nodiscard]] std::vector<Tensor> Read(std::int64_t first, std::int64_t count) const override;
   /// Class numbers >= 0 of all samples, or none.
   [[nodiscard]] const std::vector<std::int32_t>& labels() const { return labels_; }
 
  private:
-  ScratchFile file_;
-  Dims sample_;
+  struct Input {
+    ScratchFile file;
+    DType dtype = DType::kF32;
+    Dims sample;
+  };
+  void ReadImages(const DataConfig& config, const Shape& input);
+  void ReadArrays(const DataConfig& config, std::span<const InputForm> inputs);
+
+  std::deque<Input> inputs_;  // which do not move
   std::int64_t count_ = 0;
   std::vector<std::int32_t> labels_;
 };
@@ -79,6 +100,15 @@ struct Dataset {
   std::vector<std::int32_t> labels;  ///< N class numbers >= 0, or none
   [[nodiscard]] std::int64_t size() const { return inputs.dims().at(0); }
 };
+
+/// The same of a model with any inputs.
+struct SampleSet {
+  std::vector<Tensor> inputs;        ///< [N, ...] each, N >= 1
+  std::vector<std::int32_t> labels;  ///< N class numbers >= 0, or none
+  [[nodiscard]] std::int64_t size() const { return inputs.at(0).dims().at(0); }
+};
+/// Samples and labels whole, as DatasetSamples has them. UserError likewise.
+[[nodiscard]] SampleSet LoadSampleSet(const DataConfig& config, std::span<const InputForm> inputs);
 
 /// Samples and labels whole, as DatasetSamples has them. UserError likewise.
 [[nodiscard]] Dataset LoadDataset(const DataConfig& config, const Shape& input);

@@ -244,9 +244,10 @@ void Distill(Options options, AppContext& context) {
   report.settings = options.settings;
   std::optional<TestJudge> judge;
   if (!options.test_images.empty()) {
-    judge.emplace(LoadSamples(options.data, teacher, options.test_images, options.test_labels,
-                              options.test_samples),
-                  teacher, run, targets);
+    cost::Dataset test = LoadSamples(options.data, teacher, options.test_images,
+                                     options.test_labels, options.test_samples);
+    judge.emplace(cost::SampleSet{{std::move(test.inputs)}, std::move(test.labels)}, teacher, run,
+                  targets);
     report.before = judge->Judge(ApplyStrategy(base, student.strategy));
   }
 

@@ -61,7 +61,8 @@ double CosineSum(const Tensor& a, const Tensor& b) {
 void AddFormOptions(CLI::App& command, cost::DataConfig& data) {
   command
       .add_option("--format", data.format,
-                  "form of all samples: idx, npy, npz (FILE.npz:NAME), csv, folder of images")
+                  "form of all samples: idx, npy, npz (FILE.npz:NAME; for several inputs, or "
+                  "integers, FILE.npz with one array an input, by its name), csv, folder of images")
       ->check(CLI::IsMember({"idx", "npy", "npz", "csv", "folder"}))
       ->capture_default_str();
   command.add_option("--mean", data.mean, "subtracted from samples, one or one a channel");
@@ -97,6 +98,16 @@ void CheckSampleOptions(const SampleOptions& options) {
   }
 }
 
+std::vector<cost::InputForm> FormsOf(const Graph& graph) {
+  std::vector<cost::InputForm> forms;
+  for (const ValueId id : graph.inputs()) {
+    const ValueType& type = graph.type(id);
+    if (!type.shape) throw UserError("the model's input has no known rank");
+    forms.push_back({.name = graph.value(id).name, .dtype = type.dtype, .shape = *type.shape});
+  }
+  return forms;
+}
+
 cost::Dataset LoadSamples(const cost::DataConfig& form, const Graph& graph,
                           const std::string& images, const std::string& labels,
                           std::int64_t count) {
@@ -106,17 +117,17 @@ cost::Dataset LoadSamples(const cost::DataConfig& form, const Graph& graph,
 std::unique_ptr<cost::DatasetSamples> OpenSamples(const cost::DataConfig& form, const Graph& graph,
                                                   const std::string& images,
                                                   const std::string& labels, std::int64_t count) {
-  return std::make_unique<cost::DatasetSamples>(Named(form, images, labels, count),
-                                                InputShape(graph));
+  return std::make_unique<cost::DatasetSamples>(Named(form, images, labels, count), FormsOf(graph));
 }
 
-cost::Dataset LoadTest(const SampleOptions& options, const Graph& graph) {
+cost::SampleSet LoadTest(const SampleOptions& options, const Graph& graph) {
   if (options.test_images.empty()) throw UserError("--test is needed: samples to compare on");
-  return LoadSamples(options.data, graph, options.test_images, options.test_labels,
-                     options.test_samples);
+  return cost::LoadSampleSet(
+      Named(options.data, options.test_images, options.test_labels, options.test_samples),
+      FormsOf(graph));
 }
 
-TestJudge::TestJudge(cost::Dataset test, const Graph& before, CalibrationRun run,
+TestJudge::TestJudge(cost::SampleSet test, const Graph& before, CalibrationRun run,
                      const TargetRegistry& targets)
     : test_(std::move(test)), run_(std::move(run)), targets_(targets) {
   run_.batch = 64;
@@ -128,7 +139,7 @@ TestJudge::Batches TestJudge::Outputs(const Graph& graph) const {
   for (const ValueId id : graph.outputs()) names.push_back(graph.value(id).name);
   Batches batches;
   ++passes_;
-  ObserveValues(graph, names, TensorSamples({&test_.inputs, 1}), run_, targets_,
+  ObserveValues(graph, names, TensorSamples(test_.inputs), run_, targets_,
                 [&](std::int64_t /*first*/, std::span<const Tensor> values) {
                   batches.emplace_back(values.begin(), values.end());
                 });

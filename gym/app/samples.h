@@ -16,7 +16,7 @@ class App;
 
 namespace msc::gym {
 
-/// The samples of a subcommand that works on one model with one input.
+/// The samples of a subcommand that works on one model.
 struct SampleOptions {
   cost::DataConfig data;  ///< form and normalisation of both kinds
   std::string images;     ///< for calibration
@@ -40,20 +40,24 @@ void CheckSampleOptions(const SampleOptions& options);
                                         const std::string& images, const std::string& labels,
                                         std::int64_t count);
 
-/// The same samples, read as they are asked for.
+/// What the inputs of `graph` take. UserError where one has no known rank.
+[[nodiscard]] std::vector<cost::InputForm> FormsOf(const Graph& graph);
+
+/// Samples for all inputs of `graph`, read as they are asked for: as LoadSamples, and for several
+/// inputs or integers an archive with one array an input (DatasetSamples).
 [[nodiscard]] std::unique_ptr<cost::DatasetSamples> OpenSamples(const cost::DataConfig& form,
                                                                 const Graph& graph,
                                                                 const std::string& images,
                                                                 const std::string& labels,
                                                                 std::int64_t count);
 
-/// The test samples. UserError where no file of them is named.
-[[nodiscard]] cost::Dataset LoadTest(const SampleOptions& options, const Graph& graph);
+/// The test samples, as OpenSamples. UserError where no file of them is named.
+[[nodiscard]] cost::SampleSet LoadTest(const SampleOptions& options, const Graph& graph);
 
 /// Compares models with one model on the test samples. Keeps that model's outputs.
 class TestJudge {
  public:
-  TestJudge(cost::Dataset test, const Graph& before, CalibrationRun run,
+  TestJudge(cost::SampleSet test, const Graph& before, CalibrationRun run,
             const TargetRegistry& targets);
   /// `after` may hold Q/DQ and Cast nodes. UserError where its outputs are not those of a model.
   [[nodiscard]] cost::Quality Judge(const Graph& after) const;
@@ -68,7 +72,7 @@ class TestJudge {
   using Batches = std::vector<std::vector<Tensor>>;
   [[nodiscard]] Batches Outputs(const Graph& graph) const;
 
-  cost::Dataset test_;
+  cost::SampleSet test_;
   CalibrationRun run_;
   const TargetRegistry& targets_;
   mutable std::int64_t passes_ = 0;

@@ -25,6 +25,7 @@
 #include "gym/app/model.h"
 #include "gym/app/progress.h"
 #include "gym/app/registries.h"
+#include "gym/app/samples.h"
 #include "gym/app/search_run.h"
 
 namespace msc::gym {
@@ -91,16 +92,6 @@ std::string LackedPath(const RunPaths& paths) {
   return paths.At("lacked.json");
 }
 
-const Shape& InputShape(const Graph& graph) {
-  if (graph.inputs().size() != 1) {
-    throw UserError("the model has " + std::to_string(graph.inputs().size()) +
-                    " inputs; a search takes models with one");
-  }
-  const auto& shape = graph.type(graph.inputs()[0]).shape;
-  if (!shape) throw UserError("the model's input has no known rank");
-  return *shape;
-}
-
 /// Calibration samples, read when they are first asked for.
 class CalibrationData {
  public:
@@ -112,7 +103,7 @@ class CalibrationData {
       cost::DataConfig data = config_.data;
       if (data.images.empty()) throw UserError("the config names no 'calibration.data.images'");
       if (data.count == 0 || data.count > config_.samples) data.count = config_.samples;
-      samples_.emplace(data, InputShape(graph_));
+      samples_.emplace(data, FormsOf(graph_));
     }
     return *samples_;
   }
@@ -248,7 +239,7 @@ cost::PreparedFolder PrepareSamples(const SearchConfig& config, const Prepared& 
   cost::DataConfig data = config.quality.data;
   if (data.images.empty()) throw UserError("the config names no 'quality.data.images'");
   if (config.quality.final_samples > 0) data.count = config.quality.final_samples;
-  const cost::Dataset samples = cost::LoadDataset(data, InputShape(*prepared.graph));
+  const cost::SampleSet samples = cost::LoadSampleSet(data, FormsOf(*prepared.graph));
   return cost::PrepareFolder(folder,
                              {.graph = prepared.graph.get(),
                               .samples = &samples,

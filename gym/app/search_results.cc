@@ -19,6 +19,7 @@
 #include "compiler/pipeline/samples.h"
 #include "cost/quality/dataset.h"
 #include "envs/common/evaluation.h"
+#include "gym/app/samples.h"
 #include "gym/app/search_run.h"
 #include "gym/app/search_text.h"
 #include "gym/app/search_winner.h"
@@ -72,8 +73,7 @@ std::string PairsOf(const SearchConfig& config, const Prepared& prepared,
   const std::int64_t count = BatchSize(*prepared.graph, kSamples);
   cost::DataConfig data = config.quality.data;
   data.count = count;
-  const ValueType& type = prepared.graph->type(prepared.graph->inputs().at(0));
-  const std::vector<Tensor> samples = {cost::LoadDataset(data, type.shape.value()).inputs};
+  const std::vector<Tensor> samples = cost::LoadSampleSet(data, FormsOf(*prepared.graph)).inputs;
   Strategy f32 = strategy;
   f32.quantize = {};
   const auto worst = FindWorstPairs(CheckPairs(

@@ -75,7 +75,7 @@ std::vector<Tensor> LoadInputs(const Options& options, const Graph& canonical, c
   if (options.random) return RandomInputs(bound, *options.random);
   if (!options.images.empty()) {
     const std::int64_t count = BatchSize(bound, 1);
-    return {LoadSamples(options.data, canonical, options.images, "", count).inputs};
+    return OpenSamples(options.data, canonical, options.images, "", count)->Read(0, count);
   }
   std::vector<Tensor> inputs;
   for (const std::string& path : options.inputs) inputs.push_back(cost::ReadNpy(path));

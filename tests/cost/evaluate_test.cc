@@ -14,6 +14,7 @@
 #include "compiler/base/rng.h"
 #include "compiler/ir/serialize.h"
 #include "compiler/ir/text.h"
+#include "compiler/ops/op.h"
 #include "compiler/pipeline/samples.h"
 #include "compiler/targets/register.h"
 #include "cost/measure/build.h"
@@ -41,10 +42,10 @@ TargetRegistry Targets() {
   return targets;
 }
 
-Dataset Samples(std::int64_t count) {
+SampleSet Samples(std::int64_t count) {
   Rng rng(3);
-  Dataset samples{Tensor(DType::kF32, {count, 12}), {}};
-  for (float& value : samples.inputs.MutableValues<float>()) {
+  SampleSet samples{{Tensor(DType::kF32, {count, 12})}, {}};
+  for (float& value : samples.inputs[0].MutableValues<float>()) {
     value = static_cast<float>(rng.Normal());
   }
   for (std::int64_t i = 0; i < count; ++i) {
@@ -85,7 +86,7 @@ class Evaluate : public testing::Test {
 
   PreparedFolder Prepare(const EvaluationSettings& settings = Settings()) {
     const Graph graph = ParseGraph(kModel);
-    const Dataset samples = Samples(23);
+    const SampleSet samples = Samples(23);
     return PrepareFolder(folder_ + "/prepared", {&graph, &samples, settings}, Targets());
   }
   [[nodiscard]] LocalOptions Options() const {
@@ -129,7 +130,7 @@ TEST_F(Evaluate, PreparesAFolderThatReadsBack) {
   EXPECT_EQ(folder.graph_hash, GraphHash(ParseGraph(kModel)));
   EXPECT_EQ(folder.samples_hash, written.samples_hash);
   EXPECT_TRUE(SameGraph(LoadCanonical(folder), ParseGraph(kModel)));
-  const Dataset samples = Samples(23);
+  const SampleSet samples = Samples(23);
   EXPECT_EQ(LoadInputs(folder, {}), samples.inputs);
   EXPECT_EQ(LoadLabels(folder, {20, 2}),
             std::vector<std::int32_t>(samples.labels.begin() + 20, samples.labels.begin() + 22));
@@ -138,7 +139,7 @@ TEST_F(Evaluate, PreparesAFolderThatReadsBack) {
 TEST_F(Evaluate, StoresReferenceOutputsThatDoNotDependOnTheBatch) {
   const PreparedFolder folder = Prepare();
   const Graph graph = ParseGraph(kModel);
-  const Dataset samples = Samples(23);
+  const SampleSet samples = Samples(23);
   EvaluationSettings settings = Settings();
   settings.batch = 23;
   const auto whole = ReferenceOutputs({&graph, &samples, settings}, Targets());
@@ -335,9 +336,9 @@ TEST_F(Evaluate, JudgesFinalistsOnAllSamplesAndTimesThemTogether) {
 
 TEST_F(Evaluate, FitsPrunedCandidatesToTheCalibrationSamples) {
   const Graph graph = ParseGraph(kModel);
-  const Dataset samples = Samples(23);
-  const Tensor whole = Samples(64).inputs;
-  const TensorSamples calibration({&whole, 1});
+  const SampleSet samples = Samples(23);
+  const std::vector<Tensor> whole = Samples(64).inputs;
+  const TensorSamples calibration(whole);
   FitOptions fit;
   fit.target = "reference";
   fit.batch = 16;
@@ -439,20 +440,45 @@ TEST_F(Evaluate, ComparesPrecisionsOnOnednn) {
   EXPECT_LT(outcomes["int8"].quality.mse, 1e-2);
 }
 
-TEST_F(Evaluate, RefusesAModelOfTwoInputs) {
-  const Graph graph = ParseGraph(R"(graph two {
-  input %a : f32[n,4]
-  input %b : f32[n,4]
-  %y = Add(%a, %b) @add : f32[n,4]
+TEST_F(Evaluate, FeedsModelsOfSeveralInputs) {
+  Graph graph = ParseGraph(R"(graph two {
+  input %ids : i64[n,3]
+  input %x : f32[n,4]
+  const %table : f32[5,4] = random 1
+  const %w : f32[4,4] = random 2
+  %e = Gather(%table, %ids) {axis = 0}
+  %m = ReduceMean(%e) {axes = [1], keepdims = 0}
+  %s = Add(%m, %x)
+  %y = MatMul(%s, %w) @layer
   output %y
 })");
-  const Dataset samples = Samples(2);
-  try {
-    (void)ReferenceOutputs({&graph, &samples, Settings()}, Targets());
-    FAIL() << "it ran";
-  } catch (const UserError& error) {
-    EXPECT_STREQ(error.what(), "the model has 2 inputs; samples feed models of one");
+  InferTypes(graph);
+  SampleSet samples = Samples(9);
+  Tensor ids(DType::kI64, {9, 3});
+  for (std::size_t i = 0; i < 27; ++i) {
+    ids.MutableValues<std::int64_t>()[i] = static_cast<std::int64_t>(i * i % 5);
   }
+  const Tensor x =
+      Tensor::From<float>(DType::kF32, {9, 4},
+                          std::vector<float>(samples.inputs[0].Values<float>().begin(),
+                                             samples.inputs[0].Values<float>().begin() + 36));
+  samples.inputs = {ids, x};
+  FitOptions fit;
+  fit.target = "reference";
+  const TensorSamples calibration(samples.inputs);
+  const PreparedFolder folder = PrepareFolder(
+      folder_ + "/prepared", {&graph, &samples, Settings(), &calibration, fit}, Targets());
+  EXPECT_EQ(folder.inputs, 2);
+  EXPECT_EQ(LoadInputs(folder, {}), samples.inputs);
+  EXPECT_EQ(OpenCalibration(folder)->Read(2, 3), calibration.Read(2, 3));
+  Candidate candidate = On("reference", Measure::kQualityAndLatency);
+  candidate.strategy.quantize.layers["layer"] = "int8";
+  candidate.strategy.quantize.activations["s"] = {"i8", 1.0 / 32, 0};
+  const auto result = EvaluateOne(candidate);
+  ASSERT_TRUE(result.ok()) << result.failure().detail;
+  EXPECT_EQ(result.value().quality.samples, 9);
+  EXPECT_GT(result.value().quality.mse, 0);
+  EXPECT_LT(result.value().quality.mse, 1e-2);
 }
 
 }  // namespace

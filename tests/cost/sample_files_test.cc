@@ -1,6 +1,7 @@
 #include "cost/quality/sample_files.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <filesystem>
 #include <fstream>
@@ -482,6 +483,111 @@ TEST(Samples, AreTurnedToChannelsFirst) {
   config.resize = true;
   EXPECT_EQ(MessageOf([&] { return LoadDataset(config, InputOf(4, 3, 2)); }),
             "'resize' is for images of a folder; arrays must have the model's sizes");
+}
+
+template <class T>
+std::string NpyOf(DType dtype, const Dims& dims, const std::vector<T>& values) {
+  WriteNpy(Folder() + "one.npy", Tensor::From<T>(dtype, dims, values));
+  return ReadFile(Folder() + "one.npy");
+}
+
+const std::vector<InputForm> kTwoInputs = {{"input/ids:0", DType::kI64, {Dim::Symbol("n"), 3}},
+                                           {"x", DType::kF32, {Dim::Symbol("n"), 2, 1}}};
+
+std::string TwoArrays(const std::string& name) {
+  const std::vector<std::int32_t> ids = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12};
+  const std::vector<double> x = {0.5, 1, 1.5, 2, 2.5, 3, 3.5, 4};
+  const std::vector<std::int32_t> labels = {3, 2, 1, 0};
+  return Written(name, Zip({{"x.npy", NpyOf(DType::kF64, {4, 2}, x)},
+                            {"input/ids:0.npy", NpyOf(DType::kI32, {4, 3}, ids)},
+                            {"labels.npy", NpyOf(DType::kI32, {4}, labels)}}));
+}
+
+TEST(Samples, OfSeveralInputsAreArraysByTheirNames) {
+  DataConfig config;
+  config.format = "npz";
+  config.images = TwoArrays("two.npz");
+  config.labels = config.images + ":labels";
+  const SampleSet all = LoadSampleSet(config, kTwoInputs);
+  ASSERT_EQ(all.inputs.size(), 2U);
+  EXPECT_EQ(all.inputs[0], Tensor::From<std::int64_t>(
+                               DType::kI64, {4, 3},
+                               std::vector<std::int64_t>{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12}));
+  EXPECT_EQ(all.inputs[1],
+            Tensor::From<float>(DType::kF32, {4, 2, 1},
+                                std::vector<float>{0.5F, 1, 1.5F, 2, 2.5F, 3, 3.5F, 4}));
+  EXPECT_EQ(all.labels, (std::vector<std::int32_t>{3, 2, 1, 0}));
+  // Another order is one of samples: inputs and labels stay together.
+  config.shuffle = 5;
+  config.first = 1;
+  const DatasetSamples some(config, kTwoInputs);
+  ASSERT_EQ(some.count(), 3);
+  const std::vector<Tensor> rows = some.Read(0, 3);
+  for (std::size_t i = 0; i < 3; ++i) {
+    const auto row = (rows[0].Values<std::int64_t>()[3 * i] - 1) / 3;
+    EXPECT_EQ(rows[1].Values<float>()[2 * i], 0.5F + static_cast<float>(row));
+    EXPECT_EQ(some.labels()[i], 3 - row);
+  }
+}
+
+TEST(Samples, OfOneInputOfIntegersAreAnyArray) {
+  DataConfig config;
+  config.format = "npy";
+  config.images = Written(
+      "ids.npy", NpyOf(DType::kI64, {2, 2}, std::vector<std::int64_t>{7, 1LL << 40, -1, 0}));
+  std::vector<InputForm> input = {{"ids", DType::kI64, {Dim::Symbol("n"), 2}}};
+  EXPECT_EQ(LoadSampleSet(config, input).inputs[0].Values<std::int64_t>()[1], 1LL << 40);
+  input[0].dtype = DType::kI32;
+  EXPECT_EQ(MessageOf([&] { return LoadSampleSet(config, input); }),
+            "'" + config.images +
+                "' holds 1099511627776, which the model's input 'ids' of i32 cannot be");
+  input[0].dtype = DType::kBool;
+  EXPECT_EQ(MessageOf([&] { return LoadSampleSet(config, input); }),
+            "the model's input 'ids' takes bool; samples are read for f32, u8, i32 and i64");
+}
+
+TEST(Samples, ThatDoNotFitTheInputsAreRefusedByName) {
+  DataConfig config;
+  config.format = "npz";
+  config.images = TwoArrays("two.npz");
+  const auto refusal = [&](std::vector<InputForm> inputs) {
+    return MessageOf([&] { return LoadSampleSet(config, inputs); });
+  };
+  std::vector<InputForm> inputs = kTwoInputs;
+  inputs[1].name = "mask";
+  EXPECT_EQ(refusal(inputs),
+            "'" + config.images +
+                "' has no array 'mask', which the model's input of that name needs; it holds x, "
+                "input/ids:0, labels");
+  inputs = kTwoInputs;
+  inputs[1].dtype = DType::kI64;
+  EXPECT_EQ(refusal(inputs),
+            "'" + config.images + ":x' holds f64 samples; the model's input 'x' wants i64");
+  inputs = kTwoInputs;
+  inputs[0].dtype = DType::kF32;
+  EXPECT_EQ(refusal(inputs),
+            "'" + config.images +
+                ":input/ids:0' holds i32 samples; the model's input 'input/ids:0' wants f32");
+  inputs = kTwoInputs;
+  inputs[0].shape = {Dim::Symbol("n"), 4};
+  EXPECT_EQ(refusal(inputs), "one sample of '" + config.images +
+                                 ":input/ids:0' is [3]; the model's input wants [4]");
+  config.images = Written("uneven.npz", Zip({{"x.npy", Npy(3)}, {"input/ids:0.npy", Npy(4)}}));
+  EXPECT_EQ(refusal(kTwoInputs),
+            "'" + config.images + "' holds 4 samples for the input 'input/ids:0' and 3 for 'x'");
+  config.images =
+      Written("infinite.npz",
+              Zip({{"x.npy", NpyOf(DType::kF32, {1, 2}, std::vector<float>{1, INFINITY})},
+                   {"input/ids:0.npy", NpyOf(DType::kI32, {1, 3}, std::vector<std::int32_t>(3))}}));
+  EXPECT_EQ(refusal(kTwoInputs), "'" + config.images + ":x' holds a sample that is not finite");
+  config.mean = {0.5};
+  EXPECT_EQ(refusal(kTwoInputs),
+            "'mean', 'std', 'layout' and 'resize' are for models with one input of 32-bit floats");
+  config.mean = {0};
+  config.format = "csv";
+  EXPECT_EQ(refusal(kTwoInputs),
+            "samples for 2 inputs are an archive with one array an input, by its name: format npz, "
+            "not csv");
 }
 
 }  // namespace

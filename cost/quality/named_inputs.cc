@@ -1,0 +1,143 @@
+#include "cost/quality/named_inputs.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <utility>
+
+#include "compiler/base/error.h"
+#include "cost/quality/array_file.h"
+#include "cost/quality/zip_file.h"
+
+namespace msc::cost {
+namespace {
+
+constexpr std::string_view kMember = ".npy";
+
+void CheckPlain(const DataConfig& config) {
+  const bool scaled = config.mean != std::vector<double>{0} || config.std != std::vector<double>{1};
+  if (!scaled && config.layout == "as_is" && !config.resize) return;
+  throw UserError(
+      "'mean', 'std', 'layout' and 'resize' are for models with one input of 32-bit floats");
+}
+
+/// Names of the arrays that an archive holds.
+std::string Listed(const std::vector<ZipMember>& members) {
+  std::string names;
+  for (const ZipMember& member : members) {
+    if (names.size() > 200 || !member.name.ends_with(kMember)) continue;
+    names +=
+        (names.empty() ? "" : ", ") + member.name.substr(0, member.name.size() - kMember.size());
+  }
+  return names.empty() ? "none" : names;
+}
+
+[[noreturn]] void RefuseType(const Tensor& raw, const InputForm& input, const std::string& path) {
+  throw UserError("'" + path + "' holds " + std::string(Name(raw.dtype())) +
+                  " samples; the model's input '" + input.name + "' wants " +
+                  std::string(Name(input.dtype)));
+}
+
+template <class To, class From>
+void CopyIntegers(const Tensor& raw, const InputForm& input, const std::string& path, Tensor& out) {
+  const auto from = raw.Values<From>();
+  const auto to = out.MutableValues<To>();
+  for (std::size_t i = 0; i < from.size(); ++i) {
+    if (!std::in_range<To>(from[i])) {
+      throw UserError("'" + path + "' holds " + std::to_string(from[i]) +
+                      ", which the model's input '" + input.name + "' of " +
+                      std::string(Name(input.dtype)) + " cannot be");
+    }
+    to[i] = static_cast<To>(from[i]);
+  }
+}
+
+template <class To>
+void TakeIntegers(const Tensor& raw, const InputForm& input, const std::string& path, Tensor& out) {
+  if (raw.dtype() == DType::kU8) return CopyIntegers<To, std::uint8_t>(raw, input, path, out);
+  if (raw.dtype() == DType::kI32) return CopyIntegers<To, std::int32_t>(raw, input, path, out);
+  if (raw.dtype() == DType::kI64) return CopyIntegers<To, std::int64_t>(raw, input, path, out);
+  RefuseType(raw, input, path);
+}
+
+template <class From>
+void CopyFloats(const Tensor& raw, const std::string& path, Tensor& out) {
+  const auto from = raw.Values<From>();
+  const auto to = out.MutableValues<float>();
+  for (std::size_t i = 0; i < from.size(); ++i) {
+    to[i] = static_cast<float>(from[i]);
+    if (!std::isfinite(to[i])) throw UserError("'" + path + "' holds a sample that is not finite");
+  }
+}
+
+}  // namespace
+
+std::vector<std::string> ArraysOf(const DataConfig& config, std::span<const InputForm> inputs) {
+  CheckPlain(config);
+  if (inputs.size() == 1 &&
+      (config.format == "npy" || config.images.find(".npz:") != std::string::npos)) {
+    return {config.images};
+  }
+  if (config.format != "npz") {
+    throw UserError(
+        "samples for " +
+        (inputs.size() == 1 ? "an input of integers" : std::to_string(inputs.size()) + " inputs") +
+        " are an archive with one array an input, by its name: format npz, not " + config.format);
+  }
+  const std::vector<ZipMember> members = ZipMembers(config.images);
+  std::vector<std::string> arrays;
+  std::int64_t samples = 0;
+  for (const InputForm& input : inputs) {
+    const std::string member = input.name + std::string(kMember);
+    const bool there = std::any_of(members.begin(), members.end(),
+                                   [&](const ZipMember& each) { return each.name == member; });
+    if (!there) {
+      throw UserError("'" + config.images + "' has no array '" + input.name +
+                      "', which the model's input of that name needs; it holds " + Listed(members));
+    }
+    arrays.push_back(config.images + ":" + input.name);
+    const std::int64_t own = ReadArrayForm("npz", arrays.back()).dims[0];
+    if (arrays.size() == 1) samples = own;
+    if (own != samples) {
+      throw UserError("'" + config.images + "' holds " + std::to_string(samples) +
+                      " samples for the input '" + inputs[0].name + "' and " + std::to_string(own) +
+                      " for '" + input.name + "'");
+    }
+  }
+  return arrays;
+}
+
+Tensor ConvertExactly(const Tensor& raw, const InputForm& input, const Dims& sample,
+                      const std::string& path) {
+  Dims dims = {1};
+  dims.insert(dims.end(), sample.begin(), sample.end());
+  Tensor out(input.dtype, std::move(dims));
+  switch (input.dtype) {
+    case DType::kF32:
+      if (raw.dtype() == DType::kF32) {
+        CopyFloats<float>(raw, path, out);
+      } else if (raw.dtype() == DType::kF64) {
+        CopyFloats<double>(raw, path, out);
+      } else {
+        RefuseType(raw, input, path);
+      }
+      break;
+    case DType::kU8:
+      TakeIntegers<std::uint8_t>(raw, input, path, out);
+      break;
+    case DType::kI32:
+      TakeIntegers<std::int32_t>(raw, input, path, out);
+      break;
+    case DType::kI64:
+      TakeIntegers<std::int64_t>(raw, input, path, out);
+      break;
+    default:
+      throw UserError("the model's input '" + input.name + "' takes " +
+                      std::string(Name(input.dtype)) +
+                      "; samples are read for f32, u8, i32 and i64");
+  }
+  return out;
+}
+
+}  // namespace msc::cost
