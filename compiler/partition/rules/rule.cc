@@ -25,6 +25,35 @@ std::vector<std::string> NamesOf(const DataflowGraph& flow) {
   return names;
 }
 
+/// Tensors that a node reads, constants not counted.
+std::set<FlowIndex> TensorsRead(const DataflowGraph& flow, const FlowNode& node) {
+  std::set<FlowIndex> read;
+  for (const FlowIndex tensor : node.inputs) {
+    const FlowIndex producer = flow.tensor(tensor).producer;
+    if (producer != kNoFlow) {
+      const FlowNode& from = flow.node(producer);
+      if (from.inlined() || from.role == FlowRole::kConstant) continue;
+    }
+    read.insert(tensor);
+  }
+  return read;
+}
+
+/// The calls of `op` that read the same tensors, in order.
+std::vector<std::vector<std::size_t>> Families(const DataflowGraph& flow, const std::string& op) {
+  std::map<std::set<FlowIndex>, std::vector<std::size_t>> by_read;
+  for (std::size_t i = 0; i < flow.size(); ++i) {
+    const FlowNode& node = flow.node(i);
+    if (node.role == FlowRole::kCall && node.op == op)
+      by_read[TensorsRead(flow, node)].push_back(i);
+  }
+  by_read.erase(std::set<FlowIndex>());
+  std::vector<std::vector<std::size_t>> families;
+  families.reserve(by_read.size());
+  for (auto& [read, members] : by_read) families.push_back(std::move(members));
+  return families;
+}
+
 /// `rule` with each sub-graph changed.
 template <class Change>
 Rule Mapped(std::string name, Rule rule, Change change) {
@@ -98,22 +127,8 @@ Rule HostRule() {
 
 Rule SiblingRule(std::string op) {
   const auto find = [op = std::move(op)](const DataflowGraph& flow, RuleMode /*mode*/) {
-    std::map<std::set<FlowIndex>, std::vector<std::size_t>> families;  // by what they read
-    for (std::size_t i = 0; i < flow.size(); ++i) {
-      const FlowNode& node = flow.node(i);
-      if (node.role != FlowRole::kCall || node.op != op) continue;
-      std::set<FlowIndex> read;
-      for (const FlowIndex tensor : node.inputs) {
-        const FlowIndex producer = flow.tensor(tensor).producer;
-        const bool counts =
-            producer == kNoFlow ||
-            (!flow.node(producer).inlined() && flow.node(producer).role != FlowRole::kConstant);
-        if (counts) read.insert(tensor);
-      }
-      if (!read.empty()) families[std::move(read)].push_back(i);
-    }
     Found found;
-    for (const auto& [read, members] : families) {
+    for (const std::vector<std::size_t>& members : Families(flow, op)) {
       for (std::size_t begin = 0; begin < members.size(); ++begin) {
         IndexSet nodes = flow.EmptySet();
         nodes.Insert(members[begin]);
@@ -150,7 +165,7 @@ Rule UserRule(std::vector<std::vector<std::string>> regions) {
           }};
 }
 
-Rule CompositeRule(std::string name, Rule rule) {
+Rule CompositeRule(const std::string& name, Rule rule) {
   return Mapped(name, std::move(rule),
                 [name](const DataflowGraph& flow, const SubGraph& sub_graph) {
                   return WithAttribute(flow, sub_graph, "Composite", name);
@@ -197,6 +212,7 @@ Rule GeneratedCodeRule(std::size_t max_depth) {
 Rule LibraryRule(std::string compiler, const std::vector<TargetPattern>& patterns,
                  FusionStyle style, std::size_t max_depth) {
   std::vector<Rule> rules;
+  rules.reserve(patterns.size());
   for (const TargetPattern& entry : patterns) {
     rules.push_back(CompositeRule(compiler + "." + entry.name,
                                   PatternRule(entry.name, entry.pattern, entry.accepts)));

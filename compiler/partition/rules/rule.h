@@ -49,7 +49,7 @@ struct Rule {
 
 // --- rules made of rules ---
 
-[[nodiscard]] Rule CompositeRule(std::string name, Rule rule);
+[[nodiscard]] Rule CompositeRule(const std::string& name, Rule rule);
 /// `compiler`, where not empty, is who compiles the function: a target outside of this compiler.
 [[nodiscard]] Rule PrimitiveRule(Rule rule, std::string compiler = {});
 /// What each offers, one after the other; twins stay.

@@ -97,6 +97,7 @@ std::vector<Combiner> Combiners(const std::string& join) {
 Rule Combined(const Entry& entry, const std::string& path,
               const std::map<std::string, Rule>& before) {
   std::vector<std::string> names;
+  names.reserve(before.size());
   for (const auto& [name, rule] : before) names.push_back(name);
   std::vector<Rule> parts;
   for (const std::string& name : std::set(entry.combine->begin(), entry.combine->end())) {
