@@ -1,0 +1,119 @@
+"""A model with two inputs, one of them token ids, through the tools and a search."""
+
+import json
+import os
+import random
+import struct
+import unittest
+import zipfile
+
+import e2e
+
+SAMPLES = 64
+
+
+def varint(number):
+    out = b""
+    while True:
+        rest = number >> 7
+        out += bytes([number & 0x7F | (0x80 if rest else 0)])
+        number = rest
+        if not rest:
+            return out
+
+
+def field(number, value):
+    """Of a protobuf message: a number, or bytes."""
+    if isinstance(value, int):
+        return varint(number << 3) + varint(value)
+    value = value.encode() if isinstance(value, str) else value
+    return varint(number << 3 | 2) + varint(len(value)) + value
+
+
+def weights(name, dims, source):
+    count = dims[0] * dims[1]
+    values = struct.pack(f"<{count}f", *(source.gauss(0, 1) for _ in range(count)))
+    return field(5, b"".join(field(1, d) for d in dims) + field(2, 1) + field(8, name) +
+                 field(9, values))
+
+
+def value(name, dtype, dims):
+    shape = b"".join(field(1, field(2, d) if isinstance(d, str) else field(1, d)) for d in dims)
+    return field(1, name) + field(2, field(1, field(1, dtype) + field(2, shape)))
+
+
+def node(op, inputs, output, *attributes):
+    return field(1, b"".join(field(1, i) for i in inputs) + field(2, output) + field(3, op) +
+                 field(4, op) + b"".join(field(5, a) for a in attributes))
+
+
+def model():
+    source = random.Random(1)
+    axes = field(1, "axes") + field(8, 1) + field(20, 7)
+    flat = field(1, "keepdims") + field(3, 0) + field(20, 2)
+    graph = (node("Gather", ["table", "ids"], "e") + node("ReduceMean", ["e"], "m", axes, flat) +
+             node("Add", ["m", "x"], "s") + node("MatMul", ["s", "w"], "h") +
+             node("Relu", ["h"], "r") + node("MatMul", ["r", "v"], "y") + field(2, "two") +
+             weights("table", [50, 8], source) + weights("w", [8, 16], source) +
+             weights("v", [16, 4], source) + field(11, value("ids", 7, ["n", 3])) +
+             field(11, value("x", 1, ["n", 8])) + field(12, value("y", 1, ["n", 4])))
+    return field(1, 8) + field(7, graph) + field(8, field(2, 17))
+
+
+def npy(descr, code, shape, values):
+    header = f"{{'descr': '{descr}', 'fortran_order': False, 'shape': {tuple(shape)}, }}"
+    header += " " * (-(11 + len(header)) % 64) + "\n"
+    return (b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header.encode() +
+            struct.pack(f"<{len(values)}{code}", *values))
+
+
+class TwoInputs(e2e.SearchTest):
+    def setUp(self):
+        super().setUp()
+        source = random.Random(2)
+        self.model = self.at("two.onnx")
+        with open(self.model, "wb") as file:
+            file.write(model())
+        ids = [source.randrange(50) for _ in range(3 * SAMPLES)]
+        x = [source.gauss(0, 1) for _ in range(8 * SAMPLES)]
+        labels = [source.randrange(4) for _ in range(SAMPLES)]
+        self.data = self.at("two.npz")
+        with zipfile.ZipFile(self.data, "w", zipfile.ZIP_DEFLATED) as archive:
+            archive.writestr("ids.npy", npy("<i8", "q", [SAMPLES, 3], ids))
+            archive.writestr("x.npy", npy("<f4", "f", [SAMPLES, 8], x))
+            archive.writestr("labels.npy", npy("<i4", "i", [SAMPLES], labels))
+        self.samples = ["--format", "npz", "--calibration", self.data, "--samples", str(SAMPLES),
+                        "--test", self.data]
+
+    def test_is_quantized_and_pruned(self):
+        made = json.loads(self.succeed("quantize", self.model, *self.samples, "--labels",
+                                       self.data + ":labels", "--json").stdout)
+        self.assertEqual([layer["precision"] for layer in made["layers"]], ["int8", "int8"])
+        self.assertLess(made["quality"]["kl"], 0.05)
+        self.succeed("prune", self.model, *self.samples, "--density", "0.5", "--score", "energy",
+                     "--reconstruct")
+        with zipfile.ZipFile(self.data, "w") as archive:
+            archive.writestr("ids.npy", npy("<i8", "q", [2, 3], [0] * 6))
+        refused = self.mscgym("quantize", self.model, *self.samples)
+        self.assertEqual(refused.returncode, 2, refused.stderr)
+        self.assertIn("has no array 'x', which the model's input of that name needs; it holds ids",
+                      refused.stderr)
+
+    def test_is_searched(self):
+        data = {"format": "npz", "images": self.data}
+        config = e2e.small_config()
+        config.update(model=self.model, env="compress", agent="random", trials=2, finalists=1)
+        config["calibration"].update(data=data, samples=SAMPLES)
+        config["quality"].update(data={**data, "labels": self.data + ":labels"}, samples=SAMPLES,
+                                 final_samples=SAMPLES)
+        config["objective"] = {"minimize": ["weight_bytes"], "subject_to": {}}
+        config["prune"] = {"align": 1}
+        run = self.at("run")
+        self.succeed("search", self.write("config.json", config), "--out", run)
+        for trial in e2e.trials(run).values():
+            self.assertNotIn("failure", trial)
+        self.assertTrue(os.path.exists(os.path.join(run, "best", "model.onnx")))
+
+
+if __name__ == "__main__":
+    e2e.main()
