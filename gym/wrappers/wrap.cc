@@ -20,7 +20,9 @@ class WrappedEnv final : public Env {
     return result;
   }
   StepResult DoStep(const Point& action) override {
-    StepResult result = inner_->Step(action);
+    std::optional<StepResult> instead;
+    if (hooks_.instead_of_step) instead = hooks_.instead_of_step(action);
+    StepResult result = instead ? *std::move(instead) : inner_->Step(action);
     if (hooks_.after_step) hooks_.after_step(action, result);
     return result;
   }

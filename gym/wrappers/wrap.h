@@ -15,7 +15,10 @@ struct WrapperHooks {
   std::function<void(std::optional<std::uint64_t> seed, const ResetOptions& options,
                      ResetResult& result)>
       after_reset = {};
-  /// The same for a step.
+  /// Answers instead of the inner env, which does not take the step; nothing = it does. Only the
+  /// last step of an episode may be answered so.
+  std::function<std::optional<StepResult>(const Point& action)> instead_of_step = {};
+  /// The same as after_reset for a step, whoever answered it.
   std::function<void(const Point& action, StepResult& result)> after_step = {};
   /// Instead of the inner env's facts.
   std::optional<EnvFacts> facts = {};
