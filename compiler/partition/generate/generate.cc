@@ -215,6 +215,25 @@ std::vector<IndexSet> Layers(const Graph& graph, const DataflowGraph& flow) {
   return layers;
 }
 
+/// What the i-th target proposes itself, and the units of others.
+void AddProposed(const DataflowGraph& flow, const std::vector<Offer>& offers, std::size_t i,
+                 const std::vector<IndexSet>& shared, const RegionOptions& options,
+                 TargetCandidates& mine) {
+  const Offer& offer = offers[i];
+  IndexSet others = flow.EmptySet();
+  for (const Offer& other : offers) {
+    if (&other != &offer) others |= other.runs;
+  }
+  for (const RegionNodes& region : RegionsOf(flow, offer, others, options)) {
+    mine.Add(region.nodes, region.rule);
+  }
+  for (const IndexSet& nodes : offer.also) mine.Add(nodes, "unit");
+  if (offer.target->RunsNodeByNode()) return;
+  for (const IndexSet& nodes : shared) {
+    if (nodes.SubsetOf(offer.runs) && IsConvex(flow, nodes)) mine.Add(nodes, "shared unit");
+  }
+}
+
 }  // namespace
 
 std::vector<Candidate> GenerateCandidates(const Graph& graph, const DataflowGraph& flow,
@@ -237,18 +256,7 @@ std::vector<Candidate> GenerateCandidates(const Graph& graph, const DataflowGrap
     const Offer& offer = offers[i];
     TargetCandidates mine(*offer.target, candidates);
     if (!NamesTarget(options.rules.only, *offer.target)) {
-      IndexSet others = flow.EmptySet();
-      for (const Offer& other : offers) {
-        if (&other != &offer) others |= other.runs;
-      }
-      for (const RegionNodes& region : RegionsOf(flow, offer, others, options.regions)) {
-        mine.Add(region.nodes, region.rule);
-      }
-      for (const IndexSet& nodes : offer.also) mine.Add(nodes, "unit");
-      for (const IndexSet& nodes : shared) {
-        if (offer.target->RunsNodeByNode()) break;
-        if (nodes.SubsetOf(offer.runs) && IsConvex(flow, nodes)) mine.Add(nodes, "shared unit");
-      }
+      AddProposed(flow, offers, i, shared, options.regions, mine);
     }
     offer.runs.ForEach(
         [&](std::size_t node) { mine.Add(IndexSet::Range(flow.size(), node, node + 1), "node"); });
