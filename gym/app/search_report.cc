@@ -125,9 +125,10 @@ std::string ShapeText(const Graph& graph, const Node& node) {
   return text;
 }
 
-/// Share of a profile's time that the steps computing `layer` take, and what they ran in.
+/// What the steps of a profile that compute `layer` take, and what they ran in.
 struct LayerTime {
-  std::optional<double> share;
+  std::optional<double> share;  // of all of the profile
+  std::optional<double> ms;
   std::string precision;
 };
 
@@ -144,7 +145,10 @@ LayerTime TimeOf(const std::vector<cost::Profile>& profiles, std::size_t index,
     const auto of_layer = step.precisions.find(layer);
     time.precision = of_layer == step.precisions.end() ? step.precision : of_layer->second;
   }
-  if (total > 0) time.share = own / total;
+  if (total > 0) {
+    time.share = own / total;
+    time.ms = own * 1e-6;
+  }
   return time;
 }
 
@@ -163,6 +167,22 @@ std::map<std::string, double> KeptShares(const Graph& graph, const PrunePlan& pl
         units.empty() ? 1.0 : static_cast<double>(stay) / static_cast<double>(units.size());
   }
   return shares;
+}
+
+std::vector<ReportStep> MakeSteps(const std::vector<cost::Profile>& profiles, std::size_t index) {
+  std::vector<ReportStep> steps;
+  if (index >= profiles.size()) return steps;
+  for (const cost::StepProfile& profile : profiles[index].steps) {
+    ReportStep& step = steps.emplace_back();
+    step.name = profile.name;
+    step.target = profile.target;
+    step.precision = profile.precision;
+    for (const std::string& node : profile.nodes) {
+      step.nodes += (step.nodes.empty() ? "" : ", ") + node;
+    }
+    step.ms = profile.median_ns * 1e-6;
+  }
+  return steps;
 }
 
 /// Who runs a node.
@@ -222,6 +242,8 @@ std::vector<ReportLayer> MakeLayers(const Run& run) {
         row.sensitivity = sensitivity.distill_loss;
       }
     }
+    row.before_ms = TimeOf(run.findings.profiles, 0, layer.name).ms;
+    row.after_ms = TimeOf(run.findings.profiles, 1, layer.name).ms;
     layers.push_back(std::move(row));
   }
   return layers;
@@ -388,6 +410,8 @@ void WriteReport(const RunPaths& paths) {
   }
   input.volume = VolumeText(objective, run.study.trials);
   input.layers = MakeLayers(run);
+  input.steps_before = MakeSteps(run.findings.profiles, 0);
+  input.steps_after = MakeSteps(run.findings.profiles, 1);
   input.finalists = MakeFinalists(run, input.quality.metric);
   input.left_out = RejectedText(run);
   input.tasks = MakeTasks(run);

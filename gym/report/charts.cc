@@ -262,7 +262,9 @@ Html ChartLegend() {
       "<li><svg viewBox='0 0 18 18'><path class='mark failed' d='M6 6l6 6m0 -6l-6 6'/></svg>"
       "failed</li>"
       "<li><svg viewBox='0 0 18 18'><path class='mark infeasible' d='M5 13h8l-4 -7z'/></svg>"
-      "beyond the edge</li></ul>");
+      "beyond the edge</li></ul><p class='muted hint'>Tab reaches a chart, the arrow keys its "
+      "points, "
+      "Escape closes what they show.</p>");
 }
 
 }  // namespace msc::gym

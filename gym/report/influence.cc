@@ -179,7 +179,7 @@ Html ParallelSection(const ReportInput& input, std::span<const ReportMark> marks
   const double step =
       (frame.right - frame.left) / std::max(1.0, static_cast<double>(poles.size()) - 1);
   Html svg = Markup("<svg class='plot' id='parallel' viewBox='0 0 ", frame.width, " ", frame.height,
-                    "' role='img' aria-label='Choices and results of each trial, a line each'>");
+                    "' role='group' aria-label='Choices and results of each trial, a line each'>");
   for (std::size_t i = 0; i < poles.size(); ++i) {
     Pole& pole = poles[i];
     pole.axis.from = frame.bottom;

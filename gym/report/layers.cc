@@ -24,10 +24,23 @@ double Largest(const std::vector<ReportLayer>& layers, std::optional<double> Rep
   return largest;
 }
 
+/// What bars of a column are drawn to.
+struct Largests {
+  double share = 0;
+  double sensitivity = 0;
+  double ms = 0;
+};
+
 /// Attributes of a block that is filled as high as its share.
 Html Filled(std::string_view classes, double share) {
   return Markup(" class='cell part ", Html{std::string(classes)},
                 "' style='--kept:", 100 * std::clamp(share, 0.0, 1.0));
+}
+
+bool AnyTimes(const ReportInput& input) {
+  return std::any_of(input.layers.begin(), input.layers.end(), [](const ReportLayer& layer) {
+    return Finite(layer.before_ms) || Finite(layer.after_ms);
+  });
 }
 
 bool AnyKept(const ReportInput& input) {
@@ -56,24 +69,28 @@ Html Strip(const ReportInput& input, const PrecisionColors& colors) {
         kept ? Html{";"} : Html{}, "flex-grow:", width, "' data-tip='", tip, "'></span>");
   }
   const Html what{AnyKept(input) ? "Precision and channels" : "Precision"};
-  return Markup("<div class='strip' role='img' aria-label='", what,
+  return Markup("<div class='strip' role='group' aria-label='", what,
                 " of each layer, as wide as its share of the time'>", cells, "</div>");
 }
 
 Html LayerRow(std::size_t index, const ReportInput& input, const PrecisionColors& colors,
-              const std::pair<double, double>& largest) {
+              const Largests& largest) {
   const ReportLayer& layer = input.layers[index];
   const bool differs = !layer.achieved.empty() && layer.achieved != layer.chosen;
   return Markup(
       "<tr><td class='num' data-value='", index, "'>", index + 1, "</td><td class='name'>",
       layer.name, "</td><td>", layer.op, "</td><td>", layer.shape, "</td>",
-      BarCell(layer.latency_share, largest.first, Percent(layer.latency_share, 1)), "<td>",
-      colors.Chip(layer.chosen),
+      BarCell(layer.latency_share, largest.share, Percent(layer.latency_share, 1)),
+      AnyTimes(input)
+          ? Markup(BarCell(layer.before_ms, largest.ms, Significant(layer.before_ms, 3)),
+                   BarCell(layer.after_ms, largest.ms, Significant(layer.after_ms, 3)))
+          : Html{},
+      "<td>", colors.Chip(layer.chosen),
       layer.how.empty() ? Html{} : Markup(" <span class='muted'>", layer.how, "</span>"),
       "</td><td>", colors.Chip(layer.achieved),
       differs ? Html{" <span class='differs'>differs</span>"} : Html{}, "</td>",
       AnyKept(input) ? BarCell(layer.kept, 1, Percent(layer.kept, 1)) : Html{},
-      BarCell(layer.sensitivity, largest.second, Significant(layer.sensitivity, 3)), "</tr>");
+      BarCell(layer.sensitivity, largest.sensitivity, Significant(layer.sensitivity, 3)), "</tr>");
 }
 
 }  // namespace
@@ -82,6 +99,9 @@ PrecisionColors::PrecisionColors(const ReportInput& input) {
   for (const ReportLayer& layer : input.layers) {
     Add(layer.chosen);
     Add(layer.achieved);
+  }
+  for (const auto* steps : {&input.steps_before, &input.steps_after}) {
+    for (const ReportStep& step : *steps) Add(step.precision);
   }
   for (const Decision& decision : input.decisions) {
     for (const std::string& choice : decision.choices) Add(choice);
@@ -134,8 +154,10 @@ Html PrecisionColors::Legend() const {
 Html LayerSection(const ReportInput& input) {
   if (input.layers.empty()) return {};
   const PrecisionColors colors(input);
-  const std::pair largest = {Largest(input.layers, &ReportLayer::latency_share),
-                             Largest(input.layers, &ReportLayer::sensitivity)};
+  const Largests largest = {.share = Largest(input.layers, &ReportLayer::latency_share),
+                            .sensitivity = Largest(input.layers, &ReportLayer::sensitivity),
+                            .ms = std::max(Largest(input.layers, &ReportLayer::before_ms),
+                                           Largest(input.layers, &ReportLayer::after_ms))};
   Html rows;
   for (std::size_t i = 0; i < input.layers.size(); ++i) {
     rows += LayerRow(i, input, colors, largest);
@@ -150,7 +172,9 @@ Html LayerSection(const ReportInput& input) {
       AnyKept(input) ? Html{", and filled as high as its share of channels that stay."} : Html{"."},
       sensitivity, "</p>", Strip(input, colors), colors.Legend(),
       "<div class='scroll'><table class='sortable'><thead><tr><th class='num'>#</th>"
-      "<th>layer</th><th>operator</th><th>shape</th><th class='num'>share of time</th>"
+      "<th>layer</th><th>operator</th><th>shape</th><th class='num'>share of time</th>",
+      AnyTimes(input) ? Html{"<th class='num'>before (ms)</th><th class='num'>after (ms)</th>"}
+                      : Html{},
       "<th>chosen</th><th>achieved</th>",
       AnyKept(input) ? Html{"<th class='num'>channels kept</th>"} : Html{},
       "<th class='num'>sensitivity</th></tr></thead><tbody>", rows,

@@ -1,5 +1,5 @@
 "use strict";
-// Hovering, sorting and copying. The page can be read without: everything it shows is in the markup.
+// Hovering, keys, sorting and copying. The page can be read without: everything it shows is in the markup.
 (() => {
   const root = document.documentElement;
   window.addEventListener("error", (event) => { root.dataset.error = event.message; });
@@ -39,14 +39,54 @@
     if (target === null) hide();
     else show(target, event.clientX, event.clientY);
   });
+  const showBeside = (target) => {
+    const box = target.getBoundingClientRect();
+    show(target, box.right, box.bottom);
+  };
   document.addEventListener("focusin", (event) => {
-    if (!(event.target instanceof Element) || !event.target.matches("[data-tip]")) return;
-    const box = event.target.getBoundingClientRect();
-    show(event.target, box.right, box.bottom);
+    if (event.target instanceof Element && event.target.matches("[data-tip]")) showBeside(event.target);
   });
   document.addEventListener("focusout", hide);
-  document.addEventListener("scroll", hide, { passive: true });
+  document.addEventListener("scroll", () => {
+    // What the keyboard is on scrolls into view by being reached.
+    if (shown !== null && shown === document.activeElement) showBeside(shown);
+    else hide();
+  }, { passive: true, capture: true });
   document.addEventListener("keydown", (event) => { if (event.key === "Escape") hide(); });
+
+  // A chart is one stop of the Tab key; arrows go on from mark to mark, from left to right.
+  const steps = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1, Home: -Infinity, End: Infinity };
+  for (const chart of document.querySelectorAll(".plot, .strip")) {
+    const places = Array.from(chart.querySelectorAll("[data-tip]"), (mark) => {
+      const box = mark.getBoundingClientRect();
+      return [box.left + box.right, mark];
+    });
+    const marks = places.sort(([a], [b]) => a - b).map(([, mark]) => mark);
+    if (marks.length === 0) continue;
+    let stop = marks.find((mark) => mark.matches(".best")) || marks[0];
+    for (const mark of marks) {
+      mark.setAttribute("tabindex", mark === stop ? "0" : "-1");
+      mark.setAttribute("role", "img");
+      mark.setAttribute("aria-label", mark.dataset.tip);
+    }
+    chart.addEventListener("focusin", (event) => {
+      if (!marks.includes(event.target)) return;
+      stop.setAttribute("tabindex", "-1");
+      stop = event.target;
+      stop.setAttribute("tabindex", "0");
+    });
+    chart.addEventListener("keydown", (event) => {
+      const step = steps[event.key];
+      const at = marks.indexOf(event.target);
+      if (step === undefined || at < 0 || event.ctrlKey || event.altKey || event.metaKey) return;
+      event.preventDefault();
+      marks[Math.min(Math.max(at + step, 0), marks.length - 1)].focus();
+    });
+  }
+  // What is wider than the page scrolls by keys, too.
+  for (const box of document.querySelectorAll(".scroll, pre")) {
+    if (box.scrollWidth > box.clientWidth) box.tabIndex = 0;
+  }
 
   const keyOf = (row, column) => {
     const cell = row.cells[column];

@@ -57,7 +57,7 @@ double RobustHigh(std::vector<double> values, double least) {
 Html OpenPlot(const PlotFrame& frame, const PlotTitles& titles, const PlotAxis& x,
               const PlotAxis& y) {
   Html svg = Markup("<svg class='plot' id='", titles.id, "' viewBox='0 0 ", frame.width, " ",
-                    frame.height, "' role='img' aria-label='", titles.description,
+                    frame.height, "' role='group' aria-label='", titles.description,
                     "'><defs><clipPath id='", titles.id, "-clip'><rect x='", frame.left, "' y='",
                     frame.top, "' width='", frame.right - frame.left, "' height='",
                     frame.bottom - frame.top, "'/></clipPath></defs>");

@@ -70,10 +70,11 @@ std::string RenderReport(const ReportInput& input) {
                 "<title>",
                 input.model, " \xC2\xB7 MSCGym report</title><style>", style,
                 "</style></head><body><main>", HeadlineSection(input, marks), Charts(input, marks),
-                FinalistSection(input), LayerSection(input), DecisionSection(input, marks),
-                ImportanceSection(input, marks), ParallelSection(input, marks),
-                FrontSection(input, marks), TimelineSection(input, marks), FailureSection(input),
-                OriginSection(input), TrialSection(input, marks),
+                FinalistSection(input), LayerSection(input), BreakdownSection(input),
+                DecisionSection(input, marks), ImportanceSection(input, marks),
+                ParallelSection(input, marks), FrontSection(input, marks),
+                TimelineSection(input, marks), FailureSection(input), OriginSection(input),
+                TrialSection(input, marks),
                 "</main><div id='tip' role='tooltip' hidden></div><script>", script,
                 "</script></body></html>\n")
       .text;

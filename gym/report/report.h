@@ -52,6 +52,17 @@ struct ReportLayer {
       {};                           ///< what the quality loses if this layer alone is lowered
   std::optional<double> kept = {};  ///< share of its channels that stay, where that was decided
   std::string how = {};             ///< what else was chosen: "range by mse"; empty = nothing
+  std::optional<double> before_ms = {};  ///< of the steps that compute it in the uncompressed model
+  std::optional<double> after_ms = {};   ///< in the best configuration
+};
+
+/// A step of a compiled model, as it ran alone.
+struct ReportStep {
+  std::string name = {};
+  std::string target = {};     ///< who made it
+  std::string precision = {};  ///< what it computed in; empty where it only moves data
+  std::string nodes = {};      ///< what it computed; empty where it only converts
+  double ms = 0;
 };
 
 /// One that was measured again at the end, end to end.
@@ -101,6 +112,8 @@ struct ReportInput {
   std::optional<std::uint64_t> winner = {};  ///< number of the trial that won in the end
   std::vector<std::optional<double>> alone = {};  ///< by decision: quality lost by it alone
   std::vector<ReportLayer> layers = {};           ///< in the order of the network
+  std::vector<ReportStep> steps_before = {};      ///< of the uncompressed model, in their order
+  std::vector<ReportStep> steps_after = {};       ///< of the best; empty = not known
   std::string volume = {};  ///< "hypervolume 0.2 below latency 1, loss 0.5"; may be empty
   std::vector<ReportFinalist> finalists = {};
   std::string left_out = {};  ///< "Not among them: trials 3, 7": who, and why; may be empty

@@ -15,6 +15,10 @@ namespace msc::gym {
 /// Nothing without layers.
 [[nodiscard]] Html LayerSection(const ReportInput& input);
 
+/// What computing and converting take of the uncompressed model and of the best, a block a step.
+/// Nothing without steps.
+[[nodiscard]] Html BreakdownSection(const ReportInput& input);
+
 /// Each decision of the winner, and what trials that differ in it alone say for it. Nothing without
 /// winner.
 [[nodiscard]] Html DecisionSection(const ReportInput& input, std::span<const ReportMark> marks);

@@ -151,6 +151,56 @@ TEST_F(ReportInABrowser, ShowsATrialWhereverThePointerIs) {
   EXPECT_NE(visit.dom.find("data-hot=\"1\""), std::string::npos);
 }
 
+TEST_F(ReportInABrowser, CanBeUsedByKeys) {
+  const Visit visit = Open(folder_, Driven(RenderReport(SampleReport()), R"(
+    const data = document.body.dataset;
+    const tip = document.getElementById("tip");
+    const press = (key) => document.activeElement.dispatchEvent(
+      new KeyboardEvent("keydown", {key, bubbles: true, cancelable: true}));
+    const on = () => document.activeElement.dataset.trial;
+    const chart = document.querySelector("#history");
+    data.stops = Array.from(document.querySelectorAll(".plot, .strip"),
+      (each) => each.querySelectorAll("[tabindex='0']").length).join("");
+    chart.querySelector("[tabindex='0']").focus();
+    data.first = on() + " " + tip.hidden;
+    press("Home");
+    data.home = on();
+    press("ArrowLeft");
+    data.edge = on();
+    press("ArrowRight");
+    press("ArrowRight");
+    data.third = on() + " " + tip.textContent.split(" \u00b7")[0];
+    data.moved = chart.querySelectorAll("[tabindex='0']").length + " " +
+      document.activeElement.getAttribute("tabindex");
+    data.label = document.activeElement.getAttribute("aria-label").split(" \u00b7")[0];
+    press("Escape");
+    data.closed = tip.hidden;
+    press("End");
+    data.last = on();
+    document.querySelector("#layers .cell").focus();
+    data.layer = tip.textContent.split("\n")[0];)"));
+  ASSERT_EQ(visit.status, 0);
+  EXPECT_EQ(visit.dom.find("data-error"), std::string::npos);
+  const auto has = [&](const std::string& attribute) {
+    return visit.dom.find(" data-" + attribute) != std::string::npos;
+  };
+  const std::size_t stops = visit.dom.find(" data-stops=\"");
+  ASSERT_NE(stops, std::string::npos);
+  const std::string ones =
+      visit.dom.substr(stops + 13, visit.dom.find('"', stops + 13) - stops - 13);
+  EXPECT_GE(ones.size(), 5U);
+  EXPECT_EQ(ones.find_first_not_of('1'), std::string::npos) << "one stop a chart, not " << ones;
+  EXPECT_TRUE(has("first=\"105 false\""));
+  EXPECT_TRUE(has("home=\"0\""));
+  EXPECT_TRUE(has("edge=\"0\""));
+  EXPECT_TRUE(has("third=\"2 trial 2\""));
+  EXPECT_TRUE(has("moved=\"1 0\""));
+  EXPECT_TRUE(has("label=\"trial 2\""));
+  EXPECT_TRUE(has("closed=\"true\""));
+  EXPECT_TRUE(has("last=\"119\""));
+  EXPECT_TRUE(has("layer=\"/stage0/block0/Conv\""));
+}
+
 TEST_F(ReportInABrowser, ShowsAPartition) {
   PartitionView view{.model = "net<script>.onnx",
                      .machine = "a CPU",

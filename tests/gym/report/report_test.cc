@@ -161,10 +161,10 @@ TEST(PlotLabels, DoNotCoverEachOther) {
 
 TEST(Report, ShowsEverySection) {
   const std::string html = RenderReport(SampleReport());
-  for (const char* part :
-       {"<title>fashion_resnet.onnx", "id='history'", "id='scatter'", "id='finalists'",
-        "id='layers'", "id='decisions'", "id='importance'", "id='parallel'", "id='front'",
-        "id='failures'", "id='reproduce'", "id='machine'", "id='config'", "id='trials'"}) {
+  for (const char* part : {"<title>fashion_resnet.onnx", "id='history'", "id='scatter'",
+                           "id='finalists'", "id='layers'", "id='breakdown'", "id='decisions'",
+                           "id='importance'", "id='parallel'", "id='front'", "id='failures'",
+                           "id='reproduce'", "id='machine'", "id='config'", "id='trials'"}) {
     EXPECT_THAT(html, HasSubstr(part));
   }
 }
@@ -215,6 +215,53 @@ TEST(Report, DrawsALineThroughEachTrialThatSucceeded) {
   EXPECT_EQ(Count(chart, "L"), 9 * succeeded);
   input.study.trials[0].repeated = true;
   EXPECT_EQ(Count(RenderReport(input), "<path class='thread "), succeeded - 1);
+}
+
+std::string SectionOf(const std::string& html, const std::string& id) {
+  const std::size_t from = html.find("<section id='" + id + "'");
+  return from == std::string::npos ? "" : html.substr(from, html.find("</section>", from) - from);
+}
+
+TEST(Breakdown, TellsComputingFromConvertingAndMoving) {
+  ReportInput input = SampleReport(10);
+  input.steps_before = {{"conv", "onednn", "f32", "conv1, relu1", 3}, {"t", "onednn", "", "t1", 1}};
+  input.steps_after = {{"reorder", "onednn", "", "", 0.25},
+                       {"conv", "native", "int8", "conv<1>", 0.75},
+                       {"broken", "native", "f32", "x", kNan}};
+  const std::string section = SectionOf(RenderReport(input), "breakdown");
+  EXPECT_THAT(section, HasSubstr("uncompressed model: 4.000 ms in 2 steps"));
+  EXPECT_THAT(section, HasSubstr("best configuration: 1.000 ms in 2 steps"));
+  EXPECT_THAT(section, HasSubstr("style='width:100.00%'"));
+  EXPECT_THAT(section, HasSubstr("style='width:25.00%'"));
+  EXPECT_THAT(section,
+              HasSubstr("data-tip='conv&lt;1&gt;\nnative, int8\n0.750 ms, 75.0 % of best"));
+  EXPECT_THAT(section,
+              HasSubstr("data-tip='reorder\nonednn, converting\n0.250 ms, 25.0 % of best"));
+  EXPECT_THAT(section, HasSubstr("data-tip='t1\nonednn, moving data\n1.00 ms, 25.0 % of uncompr"));
+  // A row a kind, with what both models spend on it.
+  EXPECT_EQ(Count(section, "<tr><td><span class='chip "), 4U);
+  EXPECT_THAT(section, HasSubstr("converting</span></td><td class='num bar' data-value='0'>"));
+}
+
+TEST(Breakdown, IsLeftOutWithoutStepsAndShowsOneModelAlone) {
+  ReportInput input = SampleReport(10);
+  input.steps_after.clear();
+  const std::string one = SectionOf(RenderReport(input), "breakdown");
+  EXPECT_EQ(Count(one, "class='strip'"), 1U);
+  EXPECT_THAT(one, HasSubstr("<td class='num' data-value=''>" + std::string(kDash)));
+  input.steps_before = {{"a", "b", "f32", "c", kInfinity}, {"a", "b", "f32", "c", -1}};
+  EXPECT_EQ(SectionOf(RenderReport(input), "breakdown"), "");
+}
+
+TEST(Layers, HaveTheirTimesWhereTheseAreKnown) {
+  ReportInput input = SampleReport(10);
+  EXPECT_THAT(SectionOf(RenderReport(input), "layers"), Not(HasSubstr("after (ms)")));
+  input.layers[0].before_ms = 2;
+  input.layers[0].after_ms = 0.5;
+  input.layers[1].before_ms = 1;
+  const std::string section = SectionOf(RenderReport(input), "layers");
+  EXPECT_THAT(section, HasSubstr("before (ms)</th><th class='num'>after (ms)"));
+  EXPECT_THAT(section, HasSubstr("data-value='0.5'><span class='fill' style='--part:25.00'>"));
 }
 
 TEST(Importance, FindsWhatAValueIsMadeOf) {

@@ -90,6 +90,14 @@ inline ReportInput SampleReport(std::uint64_t trials = 120) {
     input.layers[i].chosen = kPrecisions[static_cast<std::size_t>(best.assignment[i])];
     input.layers[i].achieved = i == 4 ? "f32" : input.layers[i].chosen;
   }
+  for (const ReportLayer& layer : input.layers) {
+    const double ms = 3.9 * *layer.latency_share;
+    const std::string& precision = layer.achieved;
+    input.steps_before.push_back({layer.name, "onednn", "f32", layer.name, ms});
+    if (precision != "f32") input.steps_after.push_back({"reorder", "onednn", "", "", 0.01});
+    const double speed = precision == "int8" ? kSpeed[2] : precision == "bf16" ? kSpeed[1] : 1;
+    input.steps_after.push_back({layer.name, "onednn", precision, layer.name, speed * ms});
+  }
   const std::string label = "trial " + std::to_string(best.number);
   const Measured speed_up{1 / ratio, 0.985 / ratio, 1.02 / ratio};
   input.headline = {.configuration = label,
