@@ -315,6 +315,49 @@ TEST_F(Studies, AnswerWithTheFastestOfWhatTheyTimed) {
   }
 }
 
+std::size_t RegionsOf(const CoverProblem& problem, const TimedPlan& plan,
+                      const std::string& target) {
+  if (plan.chosen.empty()) return plan.runner.target == target ? 1 : 0;
+  return static_cast<std::size_t>(std::count_if(
+      plan.chosen.begin(), plan.chosen.end(),
+      [&](std::uint32_t i) { return problem.candidates[i].target.starts_with(target); }));
+}
+
+TEST_F(Studies, KeepPinsAndLimits) {
+  const std::vector<std::string> targets = {"reference", "reference:threads=2"};
+  CoverProblem problem = Propose(targets);
+  PinNode(problem, "pool", targets[1]);
+  LimitRegions(problem, targets[1], 1);
+  const StudyResult result = Study(targets, problem);
+  ASSERT_TRUE(result.best.has_value());
+  for (const TimedPlan& plan : result.plans) {
+    if (plan.chosen.empty()) continue;
+    EXPECT_EQ(RegionsOf(problem, plan, targets[1]), 1U) << plan.name;
+  }
+  CoverProblem without = Propose(targets);
+  LimitRegions(without, targets[1], 0);
+  for (const TimedPlan& plan : Study(targets, without).plans) {
+    EXPECT_EQ(RegionsOf(without, plan, targets[1]), 0U) << plan.name;
+  }
+  CoverProblem erased = Propose(targets);
+  PinNode(erased, "pool", targets[1]);
+  KeepPins(erased);
+  EXPECT_TRUE(erased.conditions.empty());
+  const std::size_t pool = erased.flow.Find("pool");
+  for (const Candidate& candidate : erased.candidates) {
+    EXPECT_TRUE(!candidate.nodes.Contains(pool) || candidate.target == targets[1]);
+  }
+}
+
+TEST_F(Studies, ConditionsHoldForATargetInBothFormsOfImages) {
+  const std::vector<std::string> both = {"reference", "reference:images=channels_last"};
+  CoverProblem problem = Propose(both);
+  PinNode(problem, "one", "reference");
+  EXPECT_EQ(problem.conditions.pins.at(problem.flow.Find("one")), both);
+  LimitRegions(problem, "reference", 2);
+  EXPECT_EQ(problem.conditions.max_regions.at(0).targets, both);
+}
+
 TEST_F(Studies, TurnImagesAtWhatThatCosts) {
   const std::vector<std::string> targets = {"reference", "reference:images=channels_last"};
   CoverProblem problem = Propose(targets);
