@@ -174,7 +174,7 @@ void Executable::RunSteps(std::span<const Tensor> inputs, std::span<Tensor> outp
   const Lease workspace(*this);
   Bind(inputs, outputs, *workspace);
   const StepContext context(workspace->addresses);
-  const FlushSubnormals flush;
+  const FlushSubnormals flush(pool_threads_);
   for (std::size_t i = 0; i < steps_.size(); ++i) {
     const Step::Run& own = workspace->own[i];
     run_step(steps_[i], own ? own : steps_[i].run, context);

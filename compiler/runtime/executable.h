@@ -47,6 +47,9 @@ struct Step {
   std::function<Run()> make_run = {};
   /// Of a step with several layers what each of them runs in, by node name, where that is known.
   std::map<std::string, std::string> precisions = {};
+  /// Threads of the pool that loops of its library use, which know nothing of the FloatMode of
+  /// whoever runs the step.
+  int pool_threads = 1;
 };
 
 /// Where the memory of an executable goes. Inputs and outputs are the caller's and not counted:
@@ -159,6 +162,7 @@ class Executable {
   [[nodiscard]] std::vector<Tensor> NewOutputs() const;
 
   std::vector<Step> steps_;
+  int pool_threads_ = 1;  ///< most of any step
   std::vector<std::shared_ptr<const void>> keep_alive_;
   std::vector<std::byte*> addresses_;  ///< by buffer; those of constants alone
   std::vector<Placed> placed_;

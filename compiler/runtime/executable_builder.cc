@@ -223,6 +223,7 @@ Executable ExecutableBuilder::Build() && {
   }
   Executable executable;
   for (const Step& step : steps_) {
+    executable.pool_threads_ = std::max(executable.pool_threads_, step.pool_threads);
     if (!step.nodes.empty()) continue;
     ++executable.memory_.conversions;
     for (const BufferId id : step.reads) executable.memory_.conversion_bytes += At(id).bytes;

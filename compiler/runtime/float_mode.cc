@@ -16,8 +16,26 @@ void SetFloatMode(std::uint32_t mode) {
   _mm_setcsr(mode);
 }
 
-FlushSubnormals::FlushSubnormals() : before_(FloatMode()) {
-  SetFloatMode(before_ | _MM_FLUSH_ZERO_ON | _MM_DENORMALS_ZERO_ON);
+namespace {
+
+/// Of the threads that the caller has in the pool, and of its own, which is the first of them.
+void SetInPool(int threads, std::uint32_t mode) {
+  if (threads > 1) {
+#pragma omp parallel num_threads(threads)
+    SetFloatMode(mode);
+  }
+  SetFloatMode(mode);
+}
+
+}  // namespace
+
+FlushSubnormals::FlushSubnormals(int pool_threads)
+    : before_(FloatMode()), pool_threads_(pool_threads) {
+  SetInPool(pool_threads_, before_ | _MM_FLUSH_ZERO_ON | _MM_DENORMALS_ZERO_ON);
+}
+
+FlushSubnormals::~FlushSubnormals() {
+  SetInPool(pool_threads_, before_);
 }
 
 #else
@@ -28,12 +46,10 @@ std::uint32_t FloatMode() {
 
 void SetFloatMode(std::uint32_t /*mode*/) {}
 
-FlushSubnormals::FlushSubnormals() : before_(0) {}
+FlushSubnormals::FlushSubnormals(int pool_threads) : before_(0), pool_threads_(pool_threads) {}
+
+FlushSubnormals::~FlushSubnormals() = default;
 
 #endif
-
-FlushSubnormals::~FlushSubnormals() {
-  SetFloatMode(before_);
-}
 
 }  // namespace msc

@@ -102,7 +102,8 @@ void AddProgram(const kernel::Program& program, std::shared_ptr<const kernel::Mo
               .precision = from.precision,
               .reads = {},
               .writes = {},
-              .run = {}};
+              .run = {},
+              .pool_threads = module->Table(from.func).empty() ? 1 : threads};
     for (std::size_t i = 0; i < from.buffers.size(); ++i) {
       const kernel::Access access = func.buffers[i].access;
       const BufferId id = ids[from.buffers[i]];

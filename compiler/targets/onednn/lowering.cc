@@ -1,9 +1,7 @@
 #include "compiler/targets/onednn/lowering.h"
 
 #include <algorithm>
-#include <cmath>
 #include <cstring>
-#include <limits>
 #include <span>
 #include <utility>
 
@@ -109,14 +107,6 @@ BufferId Lowering::Pack(const Tensor& tensor, const Desc& source, const Desc& wa
   dnnl::stream stream(engine_);
   dnnl::reorder(from, to).execute(stream, from, to);
   stream.wait();
-  if (wanted.data_type() == Elem::f32) {
-    auto* const floats = reinterpret_cast<float*>(packed->MutableRaw().data());
-    // An executable flushes subnormal numbers on the thread that calls it, not on the other
-    // threads of the library's loops.
-    for (float& weight : std::span(floats, wanted.get_size() / sizeof(float))) {
-      if (std::fabs(weight) < std::numeric_limits<float>::min()) weight = 0;
-    }
-  }
   return builder_->AddConstant(packed, packed->Raw().data(), packed->bytes());
 }
 
@@ -265,7 +255,8 @@ void Lowering::AddStep(dnnl::primitive primitive, const std::vector<Argument>& a
             .precision = label.precision,
             .reads = {},
             .writes = {},
-            .run = {}};
+            .run = {},
+            .pool_threads = threads_};
   for (const Argument& argument : arguments) {
     const bool written = argument.index == DNNL_ARG_DST || argument.index == DNNL_ARG_DST_ITER ||
                          argument.index == DNNL_ARG_DST_ITER_C ||

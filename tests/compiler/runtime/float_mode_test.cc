@@ -10,6 +10,7 @@
 #include "compiler/runtime/executable.h"
 #include "compiler/runtime/threads.h"
 #include "tests/compiler/runtime/chain.h"
+#include "tests/support/library_loop.h"
 
 #if defined(__x86_64__)
 
@@ -53,6 +54,53 @@ TEST(FlushSubnormals, HoldsInThePartsOfALoopAndNotInTheNext) {
     EXPECT_EQ(parts_that_multiply(), 0);
   }
   EXPECT_EQ(parts_that_multiply(), 3);
+}
+
+/// How many parts of a loop that a library would write multiply subnormal numbers.
+int LibraryPartsThatMultiply() {
+  std::atomic<int> count = 0;
+  test::LibraryLoop(
+      3,
+      [](void* object) {
+        if (Multiplies()) ++*static_cast<std::atomic<int>*>(object);
+      },
+      &count);
+  return count.load();
+}
+
+TEST(FlushSubnormals, HoldsInLoopsOfLibrariesWhereAskedFor) {
+  EXPECT_EQ(LibraryPartsThatMultiply(), 3);
+  {
+    const FlushSubnormals flush;
+    EXPECT_EQ(LibraryPartsThatMultiply(), 2);
+  }
+  {
+    const FlushSubnormals flush(3);
+    EXPECT_EQ(LibraryPartsThatMultiply(), 0);
+    {
+      const FlushSubnormals again(3);
+      EXPECT_EQ(LibraryPartsThatMultiply(), 0);
+    }
+    EXPECT_EQ(LibraryPartsThatMultiply(), 0);
+  }
+  EXPECT_EQ(LibraryPartsThatMultiply(), 3);
+}
+
+TEST(Executable, HandsItsModeToThePoolForStepsThatAskForIt) {
+  const Chain chain(1);
+  ASSERT_EQ(LibraryPartsThatMultiply(), 3);
+  for (const int pool_threads : {1, 3}) {
+    ExecutableBuilder builder(chain.graph);
+    int multiply = -1;
+    Step step = AddStep(builder.BufferOf(chain.input), builder.BufferOf(chain.values[0]), 0.0F);
+    step.pool_threads = pool_threads;
+    step.run = [&](const StepContext& /*context*/) { multiply = LibraryPartsThatMultiply(); };
+    builder.AddStep(std::move(step));
+    const Executable executable = std::move(builder).Build();
+    (void)executable.Run(OneInput(0.0F));
+    EXPECT_EQ(multiply, pool_threads == 3 ? 0 : 2);
+    EXPECT_EQ(LibraryPartsThatMultiply(), 3);
+  }
 }
 
 TEST(Executable, TakesSubnormalNumbersForZero) {
