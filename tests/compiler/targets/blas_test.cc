@@ -15,6 +15,7 @@
 #include "compiler/kernel/call.h"
 #include "compiler/ops/op.h"
 #include "tests/compiler/targets/native/interpreted.h"
+#include "tests/support/sgemm.h"
 
 namespace msc {
 namespace {
@@ -218,24 +219,6 @@ std::size_t Calls(const std::vector<kernel::Stmt>& body) {
   return count;
 }
 
-/// C = op(A) * op(B).
-void Multiply(char* const* addresses, const long* integers) {  // NOLINT(google-runtime-int)
-  const kernel::Sgemm p = kernel::ToSgemm(integers);
-  const auto* const a = reinterpret_cast<const float*>(addresses[0]);
-  const auto* const b = reinterpret_cast<const float*>(addresses[1]);
-  auto* const c = reinterpret_cast<float*>(addresses[2]);
-  for (std::int64_t row = 0; row < p.m; ++row) {
-    for (std::int64_t column = 0; column < p.n; ++column) {
-      double sum = 0;
-      for (std::int64_t k = 0; k < p.k; ++k) {
-        sum += static_cast<double>(p.transpose_a ? a[k * p.lda + row] : a[row * p.lda + k]) *
-               static_cast<double>(p.transpose_b ? b[column * p.ldb + k] : b[k * p.ldb + column]);
-      }
-      c[row * p.ldc + column] = static_cast<float>(sum);
-    }
-  }
-}
-
 TEST_P(Blas, MakesKernelsThatCallTheLibrary) {
   const Case made(kScores);
   const Region region{.graph = &made.graph, .nodes = made.graph.order()};
@@ -250,7 +233,7 @@ TEST_P(Blas, MakesKernelsThatCallTheLibrary) {
     EXPECT_EQ(Calls(program.funcs[0].body), 1U);
     EXPECT_EQ(program.funcs[0].parallel_extent(), kernels == 1 ? 6 : 1);
     EXPECT_EQ(program.funcs.back().parallel_extent(), kernels == 1 ? 6 : 30);
-    const std::array<kernel::LibraryFunction, 1> table = {Multiply};
+    const std::array<kernel::LibraryFunction, 1> table = {test::Sgemm};
     ExpectNear(native::Interpreted(program, made.graph, made.inputs, table),
                Interpret(made.graph, made.inputs));
   }

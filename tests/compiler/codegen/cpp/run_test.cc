@@ -27,6 +27,7 @@
 #include "compiler/targets/native/module.h"
 #include "tests/support/random_kernel.h"
 #include "tests/support/seeds.h"
+#include "tests/support/sgemm.h"
 
 namespace msc {
 namespace {
@@ -317,21 +318,6 @@ TEST_P(Levels, BytesRunAsInterpreted) {
   }
 }
 
-/// C = A * B, as a library would.
-void Multiply(char* const* addresses, const long* integers) {  // NOLINT(google-runtime-int)
-  const kernel::Sgemm p = kernel::ToSgemm(integers);
-  const auto* const a = reinterpret_cast<const float*>(addresses[0]);
-  const auto* const b = reinterpret_cast<const float*>(addresses[1]);
-  auto* const c = reinterpret_cast<float*>(addresses[2]);
-  for (std::int64_t row = 0; row < p.m; ++row) {
-    for (std::int64_t column = 0; column < p.n; ++column) {
-      float sum = 0;
-      for (std::int64_t k = 0; k < p.k; ++k) sum += a[row * p.lda + k] * b[k * p.ldb + column];
-      c[row * p.ldc + column] = sum;
-    }
-  }
-}
-
 // What the library wrote is what the loops behind the call read, and is not kept from before it.
 TEST_P(Levels, CallsRunAsInterpreted) {
   const Isa isa = ParseIsa(GetParam()).value();
@@ -357,7 +343,7 @@ TEST_P(Levels, CallsRunAsInterpreted) {
   const Folder folder;
   options.cache_dir = folder.path();
   const auto find = [](std::string_view name) -> kernel::LibraryFunction {
-    return name == "sgemm" ? Multiply : nullptr;
+    return name == "sgemm" ? test::Sgemm : nullptr;
   };
   const auto module = BuildModule({&func, 1}, isa, options, find);
   ASSERT_TRUE(module.ok()) << module.failure().detail;
