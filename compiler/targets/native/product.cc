@@ -362,11 +362,17 @@ PackedWeights PackWeights(Lowering& lowering, const Product& product, const Tile
                       read(g, c, kh, kw, row);
                       const std::int64_t run = kh * product.runs() + (product.joined() ? 0 : kw);
                       const std::int64_t first = position + run * product.run_steps() * stride;
-                      std::int64_t entry = product.joined() ? kw * product.depth() : 0;
+                      const std::int64_t entry = product.joined() ? kw * product.depth() : 0;
+                      std::int64_t at = first + entry / step * stride + entry % step;
+                      std::int64_t left = step - entry % step;  // until the next step
                       for (const float w : row) {
-                        const std::int64_t at = first + entry / step * stride + entry % step;
                         out[static_cast<std::size_t>(at)] = as(w);
-                        ++entry;
+                        if (--left > 0) {
+                          ++at;
+                        } else {
+                          at += stride - step + 1;
+                          left = step;
+                        }
                       }
                     }
                   }
