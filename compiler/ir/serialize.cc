@@ -7,7 +7,12 @@
 namespace msc {
 
 void SaveGraph(const Graph& graph, const std::string& stem) {
-  const GraphFiles files = ToFiles(graph);
+  TensorDigests digests;
+  SaveGraph(graph, stem, digests);
+}
+
+void SaveGraph(const Graph& graph, const std::string& stem, TensorDigests& digests) {
+  const GraphFiles files = ToFiles(graph, digests);
   // The JSON last: it holds the digests that tell whether the weights belong to it.
   WriteFileAtomic(stem + ".weights", files.weights);
   WriteFileAtomic(stem + ".json", files.json);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <map>
 #include <string>
 
 #include "compiler/ir/graph.h"
@@ -17,8 +18,21 @@ struct GraphFiles {
   std::string weights;
 };
 
+/// SHA-256 of the contents of tensors, each taken once: for who stores and hashes graphs that share
+/// them. The tensors must stay as they are and live as long.
+class TensorDigests {
+ public:
+  /// Takes those of all constants of `graph`, on all cores.
+  void Add(const Graph& graph);
+  [[nodiscard]] const std::string& Of(const Tensor& tensor);
+
+ private:
+  std::map<const Tensor*, std::string> known_;
+};
+
 /// The graph must be one that Verify accepts.
 [[nodiscard]] GraphFiles ToFiles(const Graph& graph);
+[[nodiscard]] GraphFiles ToFiles(const Graph& graph, TensorDigests& digests);
 /// Checks everything, ending with Verify: FromFiles(ToFiles(graph)) is the SameGraph. Throws
 /// UserError that starts with `what` and names the place in the JSON. Memory stays in proportion to
 /// the files.
@@ -27,6 +41,7 @@ struct GraphFiles {
 /// Writes <stem>.weights, then <stem>.json, each atomically. If the machine dies between the two,
 /// LoadGraph refuses the pair. Throws SystemError.
 void SaveGraph(const Graph& graph, const std::string& stem);
+void SaveGraph(const Graph& graph, const std::string& stem, TensorDigests& digests);
 /// Throws UserError if a file is missing or wrong.
 [[nodiscard]] Graph LoadGraph(const std::string& stem);
 
@@ -34,6 +49,7 @@ void SaveGraph(const Graph& graph, const std::string& stem);
 /// the order in which constants were made. The graph's own name and metadata do not count: they
 /// tell where it came from.
 [[nodiscard]] std::string GraphHash(const Graph& graph);
+[[nodiscard]] std::string GraphHash(const Graph& graph, TensorDigests& digests);
 
 /// As GraphHash, but whatever the names and the values of weights: of constants of more than 16
 /// elements that are not i64, bool or strings, type and dims alone count. Of scales that only

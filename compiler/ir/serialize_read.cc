@@ -12,6 +12,7 @@
 #include "compiler/base/error.h"
 #include "compiler/base/fields.h"
 #include "compiler/base/hash.h"
+#include "compiler/base/parallel.h"
 #include "compiler/ir/element.h"
 #include "compiler/ir/hex.h"
 #include "compiler/ir/serialize.h"
@@ -153,10 +154,27 @@ class TensorReader {
       list.Fail("describes " + std::to_string(end_) + " bytes of weights, but there are " +
                 std::to_string(weights_.size()));
     }
+    CheckDigests();
     return tensors;
   }
 
  private:
+  struct Check {
+    Place place;
+    std::string_view raw;
+    std::string digest;
+    bool same = false;
+  };
+
+  void CheckDigests() {
+    ForEachOnThreads(CoreCount(), checks_.size(), [&](std::size_t i) {
+      checks_[i].same = Sha256Hex(checks_[i].raw) == checks_[i].digest;
+    });
+    for (const Check& check : checks_) {
+      if (!check.same) check.place.Fail("does not match its weights: the SHA-256 differs");
+    }
+  }
+
   static Tensor ReadStrings(const Place& place) {
     place.CheckKeys({"dtype", "dims", "strings"});
     if (ReadDType(place["dtype"]) != DType::kString) place.Fail("has texts but is not of type str");
@@ -192,9 +210,7 @@ class TensorReader {
       place.Fail("reaches beyond the " + std::to_string(weights_.size()) + " bytes of weights");
     }
     const std::string_view raw = std::string_view(weights_).substr(offset, bytes);
-    if (Sha256Hex(raw) != place["sha256"].Word()) {
-      place.Fail("does not match its weights: the SHA-256 differs");
-    }
+    checks_.push_back({.place = place, .raw = raw, .digest = place["sha256"].Word()});
     Tensor tensor(dtype, dims);
     std::memcpy(tensor.MutableRaw().data(), raw.data(), raw.size());
     end_ = static_cast<std::size_t>(offset + bytes);
@@ -203,6 +219,7 @@ class TensorReader {
 
   const std::string& weights_;
   std::size_t end_ = 0;
+  std::vector<Check> checks_;
 };
 
 class GraphReader {

@@ -12,6 +12,7 @@
 
 #include "compiler/base/error.h"
 #include "compiler/base/hash.h"
+#include "compiler/base/parallel.h"
 #include "compiler/ir/element.h"
 #include "compiler/ir/hex.h"
 #include "compiler/ir/serialize.h"
@@ -235,8 +236,10 @@ std::map<const Tensor*, std::size_t> NumberScales(const Graph& graph) {
 /// Collects tensors, equal ones once.
 class TensorTable {
  public:
+  explicit TensorTable(TensorDigests& digests) : digests_(digests) {}
+
   std::size_t Add(const Tensor& tensor) {
-    const std::string digest = TensorDigest(tensor);
+    const std::string& digest = digests_.Of(tensor);
     const auto [it, is_new] = known_.emplace(
         std::string(Name(tensor.dtype())) + ToString(tensor.dims()) + digest, list_.size());
     if (!is_new) return it->second;
@@ -260,6 +263,7 @@ class TensorTable {
   [[nodiscard]] std::string TakeWeights() { return std::move(weights_); }
 
  private:
+  TensorDigests& digests_;
   std::map<std::string, std::size_t> known_;
   json list_ = json::array();
   std::string weights_;
@@ -267,8 +271,35 @@ class TensorTable {
 
 }  // namespace
 
+void TensorDigests::Add(const Graph& graph) {
+  std::vector<std::pair<const Tensor*, std::string>> missing;
+  std::set<const Tensor*> seen;
+  for (const ValueId id : graph.constants()) {
+    const Tensor* const tensor = graph.constant(id).get();
+    if (!known_.contains(tensor) && seen.insert(tensor).second) missing.emplace_back(tensor, "");
+  }
+  std::stable_sort(missing.begin(), missing.end(), [](const auto& a, const auto& b) {
+    return a.first->bytes() > b.first->bytes();
+  });
+  ForEachOnThreads(CoreCount(), missing.size(),
+                   [&](std::size_t i) { missing[i].second = TensorDigest(*missing[i].first); });
+  for (auto& [tensor, digest] : missing) known_.emplace(tensor, std::move(digest));
+}
+
+const std::string& TensorDigests::Of(const Tensor& tensor) {
+  const auto [it, is_new] = known_.try_emplace(&tensor);
+  if (is_new) it->second = TensorDigest(tensor);
+  return it->second;
+}
+
 GraphFiles ToFiles(const Graph& graph) {
-  TensorTable tensors;
+  TensorDigests digests;
+  return ToFiles(graph, digests);
+}
+
+GraphFiles ToFiles(const Graph& graph, TensorDigests& digests) {
+  digests.Add(graph);
+  TensorTable tensors(digests);
   const GraphWriter writer([&](const Tensor& tensor) { return tensors.Add(tensor); },
                            Purpose::kStore);
   json root = {{"format", detail::kGraphFormat}, {"graph", writer.Write(graph)}};
@@ -277,9 +308,15 @@ GraphFiles ToFiles(const Graph& graph) {
 }
 
 std::string GraphHash(const Graph& graph) {
+  TensorDigests digests;
+  return GraphHash(graph, digests);
+}
+
+std::string GraphHash(const Graph& graph, TensorDigests& digests) {
+  digests.Add(graph);
   const GraphWriter writer(
-      [](const Tensor& tensor) {
-        return std::string(Name(tensor.dtype())) + ToString(tensor.dims()) + TensorDigest(tensor);
+      [&](const Tensor& tensor) {
+        return std::string(Name(tensor.dtype())) + ToString(tensor.dims()) + digests.Of(tensor);
       },
       Purpose::kHash);
   return Sha256Hex(writer.Write(graph).dump());

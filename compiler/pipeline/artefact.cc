@@ -14,7 +14,8 @@
 namespace msc {
 namespace {
 
-constexpr const char* kFiles[] = {"graph.json", "graph.weights", "strategy.json"};
+/// graph.json lists each tensor of graph.weights with its digest, and who reads the two checks it.
+constexpr const char* kFiles[] = {"graph.json", "strategy.json"};
 
 std::string Path(const std::string& folder, const std::string& file) {
   return folder + "/" + file;
@@ -70,7 +71,8 @@ ArtefactManifest WriteArtefact(const std::string& folder, const Graph& canonical
   if (!built.ok()) throw UserError("the model does not compile: " + built.failure().detail);
 
   MakeFolders(folder);
-  SaveGraph(lowered.graph, Path(folder, "graph"));
+  TensorDigests digests;
+  SaveGraph(lowered.graph, Path(folder, "graph"), digests);
   WriteFileAtomic(Path(folder, "strategy.json"), ToJson(strategy, 2) + "\n");
   ArtefactManifest manifest;
   manifest.target = target.spec();
@@ -89,7 +91,7 @@ ArtefactManifest WriteArtefact(const std::string& folder, const Graph& canonical
   manifest.conversions = static_cast<std::int64_t>(memory.conversions);
   manifest.conversion_bytes = static_cast<std::int64_t>(memory.conversion_bytes);
   manifest.bindings = options.bindings;
-  manifest.model_hash = GraphHash(canonical);
+  manifest.model_hash = GraphHash(canonical, digests);
   manifest.strategy_hash = StrategyHash(strategy);
   for (const char* file : kFiles) {
     manifest.files[file] = Sha256Hex(ReadFile(Path(folder, file), std::uint64_t{1} << 34U));

@@ -4,25 +4,22 @@
 #include <array>
 #include <atomic>
 #include <cstdlib>
-#include <exception>
 #include <fstream>
 #include <map>
-#include <mutex>
 #include <optional>
 #include <sstream>
 #include <string_view>
-#include <thread>
 #include <utility>
 
 #include <dlfcn.h>
 #include <pwd.h>
-#include <sched.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "compiler/base/error.h"
 #include "compiler/base/file.h"
 #include "compiler/base/hash.h"
+#include "compiler/base/parallel.h"
 #include "compiler/targets/native/kernel_cache.h"
 #include "compiler/targets/native/run_program.h"
 
@@ -199,11 +196,7 @@ BuildOptions BuildOptionsFrom(const Environment& environment) {
   BuildOptions options;
   options.compiler = FindCompiler(environment);
   options.cache_dir = KernelCacheDir(environment);
-  cpu_set_t cores;
-  CPU_ZERO(&cores);
-  if (::sched_getaffinity(0, sizeof cores, &cores) == 0) {
-    options.jobs = std::max(1, CPU_COUNT(&cores));
-  }
+  options.jobs = CoreCount();
   return options;
 }
 
@@ -228,28 +221,12 @@ Result<std::vector<std::shared_ptr<void>>> CompileAndLoad(std::span<const Compil
   std::stable_sort(missing.begin(), missing.end(), [](const auto* a, const auto* b) {
     return a->second.job->text.size() > b->second.job->text.size();
   });
-  std::atomic<std::size_t> next = 0;
-  std::mutex mutex;
-  std::exception_ptr thrown;
-  const auto work = [&] {
-    try {
-      for (std::size_t i = next++; i < missing.size(); i = next++) {
-        Provide(missing[i]->first, missing[i]->second, options, cache);
-        if (missing[i]->second.failure) next = missing.size();
-      }
-    } catch (...) {
-      const std::lock_guard lock(mutex);
-      thrown = std::current_exception();
-      next = missing.size();
-    }
-  };
-  {
-    std::vector<std::jthread> workers;
-    const std::size_t count = std::min(missing.size(), static_cast<std::size_t>(options.jobs));
-    for (std::size_t i = 1; i < count; ++i) workers.emplace_back(work);
-    work();
-  }
-  if (thrown) std::rethrow_exception(thrown);
+  std::atomic<bool> failed = false;
+  ForEachOnThreads(options.jobs, missing.size(), [&](std::size_t i) {
+    if (failed) return;
+    Provide(missing[i]->first, missing[i]->second, options, cache);
+    if (missing[i]->second.failure) failed = true;
+  });
   for (const auto* entry : missing) {
     if (entry->second.failure) return *entry->second.failure;
   }

@@ -56,6 +56,9 @@ TEST(RoundTrip, FilesGiveTheSameGraph) {
     ASSERT_TRUE(SameGraph(loaded, graph)) << "seed " << seed << "\n" << Print(graph);
     ASSERT_EQ(ToFiles(loaded).json, files.json) << "seed " << seed;
     ASSERT_EQ(GraphHash(loaded), GraphHash(graph)) << "seed " << seed;
+    TensorDigests digests;
+    ASSERT_EQ(ToFiles(graph, digests).json, files.json) << "seed " << seed;
+    ASSERT_EQ(GraphHash(graph, digests), GraphHash(graph)) << "seed " << seed;
   }
 }
 
