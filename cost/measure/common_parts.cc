@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <limits>
 #include <map>
+#include <set>
 
 namespace msc::cost {
 namespace {
@@ -30,6 +31,20 @@ class Sets {
   std::vector<std::size_t> parent_;
 };
 
+/// The nodes of the model that a step computes.
+std::vector<std::string> NodesOf(const StepTime& step, const NodeProfile& profile) {
+  std::vector<std::string> nodes;
+  for (const std::string& name : step.nodes) {
+    const auto it = profile.origins.find(name);
+    if (it == profile.origins.end()) {
+      nodes.push_back(name);
+    } else {
+      nodes.insert(nodes.end(), it->second.begin(), it->second.end());
+    }
+  }
+  return nodes;
+}
+
 }  // namespace
 
 std::optional<double> CommonParts::Ideal() const {
@@ -45,10 +60,12 @@ std::optional<double> CommonParts::Ideal() const {
 
 CommonParts FindCommonParts(std::span<const NodeProfile> profiles) {
   Sets sets;
+  const auto join = [&](const std::vector<std::string>& nodes) {
+    for (const std::string& node : nodes) sets.Join(node, nodes.front());
+  };
   for (const NodeProfile& profile : profiles) {
-    for (const StepTime& step : profile.steps) {
-      for (const std::string& node : step.nodes) sets.Join(node, step.nodes.front());
-    }
+    for (const StepTime& step : profile.steps) join(NodesOf(step, profile));
+    for (const auto& [name, nodes] : profile.origins) join(nodes);
   }
   CommonParts common;
   common.conversions.resize(profiles.size());
@@ -57,29 +74,34 @@ CommonParts FindCommonParts(std::span<const NodeProfile> profiles) {
   for (std::size_t p = 0; p < profiles.size(); ++p) {
     for (const StepTime& step : profiles[p].steps) {
       const double micros = static_cast<double>(step.time.count()) * 1e-3;
-      if (step.nodes.empty()) {
+      const std::vector<std::string> nodes = NodesOf(step, profiles[p]);
+      if (nodes.empty()) {
         common.conversions[p] += micros;
         continue;
       }
-      const auto [it, is_new] =
-          part_of.try_emplace(sets.Of(step.nodes.front()), common.parts.size());
+      const auto [it, is_new] = part_of.try_emplace(sets.Of(nodes.front()), common.parts.size());
       if (is_new) {
         common.parts.push_back(
             {.nodes = {}, .micros = std::vector<std::optional<double>>(profiles.size(), 0.0)});
       }
       CommonPart& part = common.parts[it->second];
       *part.micros[p] += micros;
-      for (const std::string& node : step.nodes) {
+      for (const std::string& node : nodes) {
         if (listed.insert(node).second) part.nodes.push_back(node);
       }
+    }
+  }
+  std::vector<std::set<std::string>> known(profiles.size());
+  for (std::size_t p = 0; p < profiles.size(); ++p) {
+    for (const auto& [name, nodes] : profiles[p].origins) {
+      known[p].insert(nodes.begin(), nodes.end());
     }
   }
   for (CommonPart& part : common.parts) {
     double least = std::numeric_limits<double>::infinity();
     for (std::size_t p = 0; p < profiles.size(); ++p) {
-      const bool all = std::all_of(part.nodes.begin(), part.nodes.end(), [&](const std::string& n) {
-        return profiles[p].nodes.contains(n);
-      });
+      const bool all = std::all_of(part.nodes.begin(), part.nodes.end(),
+                                   [&](const std::string& n) { return known[p].contains(n); });
       if (!all) {
         part.micros[p].reset();
       } else if (*part.micros[p] < least) {

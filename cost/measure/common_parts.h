@@ -1,8 +1,8 @@
 #pragma once
 
 #include <cstddef>
+#include <map>
 #include <optional>
-#include <set>
 #include <span>
 #include <string>
 #include <vector>
@@ -11,18 +11,19 @@
 
 namespace msc::cost {
 
-/// What one target made of a model: its steps, and the nodes of the graph that it lowered. A node
-/// without a step costs nothing there, such as a view of its input.
+/// What one target made of a model: its steps, and for each node of the graph that it lowered the
+/// nodes of the model that this stands for, which targets have in common. A node without a step
+/// costs nothing there, such as a view of its input.
 struct NodeProfile {
   std::vector<StepTime> steps;
-  std::set<std::string> nodes;
+  std::map<std::string, std::vector<std::string>> origins;
 };
 
-/// Nodes that no step of any profile leaves or enters.
+/// Nodes of the model that no step and no lowered node of any profile leaves or enters.
 struct CommonPart {
   std::vector<std::string> nodes;  ///< in the order of the first profile's steps
-  /// By profile: of its steps for these nodes together. Nothing where its graph lacks one of them,
-  /// because it was fused into another.
+  /// By profile: of its steps for these nodes together. Nothing where nobody knows which of its
+  /// nodes stands for one of them.
   std::vector<std::optional<double>> micros;
   std::size_t fastest = 0;  ///< profile
 };

@@ -37,23 +37,32 @@ struct Options {
   bool json = false;
 };
 
-/// Per-step medians over several profiled runs.
-std::vector<StepTime> Profile(const Executable& executable, const std::vector<Tensor>& inputs,
-                              int runs) {
-  std::vector<StepTime> median;
-  std::vector<std::vector<std::chrono::nanoseconds>> samples;
+/// Medians of the steps' times over several runs of every row, in turn: what disturbs the machine
+/// for a while disturbs all. Nothing for a row without figures.
+std::vector<std::vector<StepTime>> Profiles(const std::vector<BenchRow>& rows,
+                                            const std::vector<Tensor>& inputs, int runs) {
+  std::vector<std::vector<StepTime>> medians(rows.size());
+  std::vector<std::vector<std::vector<std::chrono::nanoseconds>>> samples(rows.size());
   for (int run = 0; run < runs; ++run) {
-    std::vector<StepTime> times;
-    [[maybe_unused]] const auto outputs = executable.Profile(inputs, times);
-    samples.resize(times.size());
-    for (std::size_t i = 0; i < times.size(); ++i) samples[i].push_back(times[i].time);
-    if (run == 0) median = std::move(times);
+    for (std::size_t r = 0; r < rows.size(); ++r) {
+      if (!rows[r].executable) continue;
+      [[maybe_unused]] const auto settled = rows[r].executable->Run(inputs);
+      std::vector<StepTime> times;
+      [[maybe_unused]] const auto outputs = rows[r].executable->Profile(inputs, times);
+      samples[r].resize(times.size());
+      for (std::size_t i = 0; i < times.size(); ++i) samples[r][i].push_back(times[i].time);
+      medians[r] = std::move(times);
+    }
   }
-  for (std::size_t i = 0; i < median.size(); ++i) {
-    std::nth_element(samples[i].begin(), samples[i].begin() + runs / 2, samples[i].end());
-    median[i].time = samples[i][static_cast<std::size_t>(runs / 2)];
+  const auto middle = runs / 2;
+  for (std::size_t r = 0; r < rows.size(); ++r) {
+    for (std::size_t i = 0; i < medians[r].size(); ++i) {
+      std::vector<std::chrono::nanoseconds>& times = samples[r][i];
+      std::nth_element(times.begin(), times.begin() + middle, times.end());
+      medians[r][i].time = times[static_cast<std::size_t>(middle)];
+    }
   }
-  return median;
+  return medians;
 }
 
 std::vector<Variant> MakeVariants(const Options& options, const BenchSetup& setup,
@@ -137,13 +146,7 @@ void Bench(const Options& options, AppContext& context) {
                          .threads = options.threads,
                          .flops = FlopsOf(graph, setup.compile)};
   std::vector<std::vector<StepTime>> profiles;
-  for (BenchRow& row : rows) {
-    if (!options.profile) break;
-    profiles.emplace_back();
-    if (row.executable) {
-      profiles.back() = Profile(*row.executable, setup.inputs, options.profile_runs);
-    }
-  }
+  if (options.profile) profiles = Profiles(rows, setup.inputs, options.profile_runs);
   if (options.json) {
     PrintJson(title, setup, rows, targets, profiles);
   } else {

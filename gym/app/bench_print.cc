@@ -35,10 +35,10 @@ std::vector<OpCost> WorkOf(const std::vector<StepTime>& times, const BenchRow& r
   }
   std::vector<OpCost> work(times.size());
   for (const auto& [node, step] : longest) {
-    const auto it = row.costs.find(node);
-    if (it == row.costs.end()) continue;
-    work[step].flops += it->second.flops;
-    work[step].bytes += it->second.bytes;
+    const auto it = row.nodes.find(node);
+    if (it == row.nodes.end()) continue;
+    work[step].flops += it->second.cost.flops;
+    work[step].bytes += it->second.cost.bytes;
   }
   return work;
 }
@@ -129,6 +129,66 @@ nlohmann::ordered_json ProfileJson(const BenchRow& row, const std::vector<StepTi
   return steps;
 }
 
+/// Rows whose steps can be compared, by variant: at least two, each of several steps.
+std::map<std::string, std::vector<std::size_t>> ComparableRows(
+    const std::vector<BenchRow>& rows, const std::vector<std::vector<StepTime>>& profiles) {
+  std::map<std::string, std::vector<std::size_t>> rows_of;
+  for (std::size_t i = 0; i < profiles.size(); ++i) {
+    if (rows[i].executable && profiles[i].size() > 1) rows_of[rows[i].variant].push_back(i);
+  }
+  std::erase_if(rows_of, [](const auto& entry) { return entry.second.size() < 2; });
+  return rows_of;
+}
+
+cost::CommonParts PartsOf(const std::vector<BenchRow>& rows,
+                          const std::vector<std::vector<StepTime>>& profiles,
+                          const std::vector<std::size_t>& chosen) {
+  std::vector<cost::NodeProfile> steps;
+  for (const std::size_t i : chosen) {
+    steps.push_back({.steps = profiles[i], .origins = {}});
+    for (const auto& [name, node] : rows[i].nodes) {
+      if (!node.origins.empty()) steps.back().origins[name] = node.origins;
+    }
+  }
+  return cost::FindCommonParts(steps);
+}
+
+/// The kind of a part's node with the most work: the others stand around it.
+std::string KindOfPart(const cost::CommonPart& part, const BenchRow& row) {
+  const BenchNode* most = nullptr;
+  for (const auto& [name, node] : row.nodes) {
+    const std::string& stands_for = node.origins.empty() ? name : node.origins.front();
+    if (std::find(part.nodes.begin(), part.nodes.end(), stands_for) == part.nodes.end()) continue;
+    if (most == nullptr || node.cost.flops > most->cost.flops) most = &node;
+  }
+  return most == nullptr ? "other" : most->kind;
+}
+
+nlohmann::ordered_json PartsJson(const std::vector<BenchRow>& rows,
+                                 const std::vector<std::vector<StepTime>>& profiles) {
+  nlohmann::ordered_json json = nlohmann::ordered_json::object();
+  for (const auto& [variant, chosen] : ComparableRows(rows, profiles)) {
+    const cost::CommonParts common = PartsOf(rows, profiles, chosen);
+    nlohmann::ordered_json parts = nlohmann::ordered_json::array();
+    for (const cost::CommonPart& part : common.parts) {
+      nlohmann::ordered_json micros = nlohmann::ordered_json::object();
+      for (std::size_t i = 0; i < chosen.size(); ++i) {
+        micros[rows[chosen[i]].target] =
+            part.micros[i] ? nlohmann::ordered_json(*part.micros[i]) : nullptr;
+      }
+      parts.push_back({{"kind", KindOfPart(part, rows[chosen.front()])},
+                       {"nodes", part.nodes},
+                       {"us", std::move(micros)}});
+    }
+    nlohmann::ordered_json turning = nlohmann::ordered_json::object();
+    for (std::size_t i = 0; i < chosen.size(); ++i) {
+      turning[rows[chosen[i]].target] = common.conversions[i];
+    }
+    json[variant] = {{"parts", std::move(parts)}, {"turning_us", std::move(turning)}};
+  }
+  return json;
+}
+
 }  // namespace
 
 void PrintTable(const BenchTitle& title, const BenchSetup& setup,
@@ -162,19 +222,19 @@ void PrintJson(const BenchTitle& title, const BenchSetup& setup, const std::vect
       list.back()["profile"] = ProfileJson(rows[i], profiles[i], setup.roof);
     }
   }
-  const nlohmann::ordered_json all = {
-      {"model", title.model},
-      {"batch", title.batch},
-      {"threads", title.threads},
-      {"flops", title.flops},
-      {"cpu", cost::ReadMachine().cpu},
-      {"versions", versions},
-      {"roof",
-       {{"f32", PeakJson(setup.roof.f32)},
-        {"bf16", PeakJson(setup.roof.bf16)},
-        {"int8", PeakJson(setup.roof.int8)},
-        {"copy_bytes_per_second", setup.roof.copy_bytes_per_second}}},
-      {"rows", list}};
+  nlohmann::ordered_json all = {{"model", title.model},
+                                {"batch", title.batch},
+                                {"threads", title.threads},
+                                {"flops", title.flops},
+                                {"cpu", cost::ReadMachine().cpu},
+                                {"versions", versions},
+                                {"roof",
+                                 {{"f32", PeakJson(setup.roof.f32)},
+                                  {"bf16", PeakJson(setup.roof.bf16)},
+                                  {"int8", PeakJson(setup.roof.int8)},
+                                  {"copy_bytes_per_second", setup.roof.copy_bytes_per_second}}},
+                                {"rows", list}};
+  if (!profiles.empty()) all["parts"] = PartsJson(rows, profiles);
   std::printf("%s\n", all.dump(2).c_str());
 }
 
@@ -198,18 +258,8 @@ void PrintProfile(const BenchRow& row, const std::vector<StepTime>& times, const
 
 void PrintParts(const std::vector<BenchRow>& rows,
                 const std::vector<std::vector<StepTime>>& profiles) {
-  std::map<std::string, std::vector<std::size_t>> rows_of;  // by variant
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    if (rows[i].executable && profiles[i].size() > 1) rows_of[rows[i].variant].push_back(i);
-  }
-  for (const auto& [variant, chosen] : rows_of) {
-    if (chosen.size() < 2) continue;
-    std::vector<cost::NodeProfile> steps;
-    for (const std::size_t i : chosen) {
-      steps.push_back({.steps = profiles[i], .nodes = {}});
-      for (const auto& [node, cost] : rows[i].costs) steps.back().nodes.insert(node);
-    }
-    const cost::CommonParts common = cost::FindCommonParts(steps);
+  for (const auto& [variant, chosen] : ComparableRows(rows, profiles)) {
+    const cost::CommonParts common = PartsOf(rows, profiles, chosen);
     std::printf("\n%s, microseconds by part (* fastest, - fused into another)\n ", variant.c_str());
     for (const std::size_t i : chosen) std::printf(" %14s", rows[i].target.c_str());
     std::printf("   nodes\n");

@@ -17,7 +17,8 @@ struct BenchTitle {
 
 void PrintTable(const BenchTitle& title, const BenchSetup& setup,
                 const std::vector<BenchRow>& rows);
-/// One JSON object; `profiles`, where given, has the medians of a row's steps at its place.
+/// One JSON object; `profiles`, where given, has the medians of a row's steps at its place, and
+/// what PrintParts shows is there by variant.
 void PrintJson(const BenchTitle& title, const BenchSetup& setup, const std::vector<BenchRow>& rows,
                const TargetRegistry& targets, const std::vector<std::vector<StepTime>>& profiles);
 /// Time, GFLOP/s and share of the roof of every step.

@@ -11,10 +11,12 @@
 #include "compiler/base/rng.h"
 #include "compiler/codegen/onnx/export.h"
 #include "compiler/compress/quantize/quantize.h"
+#include "compiler/partition/generate/origins.h"
 #include "compiler/pipeline/batch.h"
 #include "compiler/pipeline/calibrate.h"
 #include "compiler/pipeline/samples.h"
 #include "gym/app/bench_qdq.h"
+#include "gym/app/layer_kind.h"
 #ifdef MSC_WITH_ONNXRUNTIME
 #include "compiler/targets/onnxruntime/onnxruntime.h"
 #endif
@@ -186,6 +188,32 @@ Variant AllLayersIn(Precision precision, const BenchSetup& setup, const TargetRe
   return variant;
 }
 
+namespace {
+
+/// Q/DQ and Cast nodes belong to all layers around them: they are nobody's.
+bool IsConversion(const FlowNode& node) {
+  return node.op == "QuantizeLinear" || node.op == "DequantizeLinear" || node.op == "Cast";
+}
+
+std::map<std::string, BenchNode> NodesOf(const Graph& lowered, const Graph& graph) {
+  const DataflowGraph flow(graph);
+  const Origins origins(graph, flow, lowered);
+  std::map<std::string, BenchNode> nodes;
+  for (const NodeId id : lowered.order()) {
+    BenchNode& node = nodes[lowered.node(id).name];
+    node = {.cost = CostOf(lowered, id), .kind = LayerKind(lowered, id), .origins = {}};
+    const std::optional<IndexSet> found = origins.Of(id);
+    if (!found) continue;
+    found->ForEach([&](std::size_t i) {
+      const FlowNode& origin = flow.node(static_cast<FlowIndex>(i));
+      if (!IsConversion(origin)) node.origins.push_back(origin.name);
+    });
+  }
+  return nodes;
+}
+
+}  // namespace
+
 BenchRow MakeRow(const std::string& spec, const Variant& variant, const BenchSetup& setup,
                  const TargetRegistry& targets) {
   return Guarded(spec, variant, [&](BenchRow& row) {
@@ -197,9 +225,7 @@ BenchRow MakeRow(const std::string& spec, const Variant& variant, const BenchSet
     const Lowered lowered = LowerFor(applied, strategy, targets, setup.compile);
     Fill(row, BuildExecutable(lowered, targets, setup.compile), setup);
     if (!row.executable) return;
-    for (const NodeId id : lowered.graph.order()) {
-      row.costs[lowered.graph.node(id).name] = CostOf(lowered.graph, id);
-    }
+    row.nodes = NodesOf(lowered.graph, BindSizes(applied, setup.compile));
     for (const Step& step : row.executable->steps()) {
       const bool wanted = mixed ? step.target != "reference" : step.target == target.facts().name;
       row.steps_elsewhere += wanted ? 0 : 1;

@@ -25,16 +25,23 @@ struct Variant {
   std::string why = {};  ///< why there is no such variant; empty if there is
 };
 
+/// A node of a row's lowered graph.
+struct BenchNode {
+  OpCost cost;
+  std::string kind;                  ///< layer_kind.h
+  std::vector<std::string> origins;  ///< nodes of the variant's graph that it stands for
+};
+
 /// One row of the table: a variant on a target.
 struct BenchRow {
   std::string target;   ///< as it was asked for
   std::string variant;  ///< name of the variant
   std::string why;      ///< why there are no figures; empty if there are
   std::optional<Executable> executable;
-  std::vector<Tensor> outputs;          ///< of the inputs that are timed
-  std::map<std::string, OpCost> costs;  ///< of the lowered graph, by node name
-  std::size_t steps_elsewhere = 0;      ///< steps that another target than the row's runs
-  double roof_seconds = 0;              ///< least time of the variant's multiplications here
+  std::vector<Tensor> outputs;             ///< of the inputs that are timed
+  std::map<std::string, BenchNode> nodes;  ///< of the lowered graph, by name
+  std::size_t steps_elsewhere = 0;         ///< steps that another target than the row's runs
+  double roof_seconds = 0;                 ///< least time of the variant's multiplications here
   double max_error = 0;  ///< of outputs, against the variant's first row, in parts of the range
   std::optional<double> f32_error;  ///< likewise of a compressed variant against the first f32 row
   cost::Latency latency;            ///< against the first row that has figures

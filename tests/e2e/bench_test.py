@@ -55,6 +55,16 @@ class Bench(e2e.SearchTest):
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertRegex(done.stdout, r"Each part where it is fastest.*: [\d.]+ \(\d+\.\d\dx\)")
 
+    def test_parts_say_what_they_are_for_scripts(self):
+        done = self.bench("--targets", "reference,reference:threads=1", "--profile", "--json")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        parts = json.loads(done.stdout)["parts"]["f32"]["parts"]
+        kinds = {part["kind"] for part in parts}
+        self.assertLessEqual({"convolution", "pool", "elementwise"}, kinds)
+        for part in parts:
+            self.assertEqual(set(part["us"]), {"reference", "reference:threads=1"})
+            self.assertTrue(all(us > 0 for us in part["us"].values()), part)
+
     def test_no_row_at_all_is_a_failure(self):
         done = self.bench("--targets", "warp")
         self.assertEqual(done.returncode, 1)

@@ -3,12 +3,12 @@
 #include <algorithm>
 #include <map>
 #include <optional>
-#include <set>
 #include <string>
 #include <unordered_map>
 #include <utility>
 
 #include "compiler/base/nearest.h"
+#include "compiler/partition/generate/origins.h"
 #include "compiler/partition/generate/rule_regions.h"
 #include "compiler/passes/chain.h"
 #include "compiler/passes/passes.h"
@@ -38,78 +38,6 @@ bool StaticTypes(const Graph& graph, NodeId id) {
   return node.captures.empty() && std::all_of(node.inputs.begin(), node.inputs.end(), known) &&
          std::all_of(node.outputs.begin(), node.outputs.end(), known);
 }
-
-/// Relates what lowering made to the nodes of the graph, through the values that both have.
-class Origins {
- public:
-  Origins(const Graph& graph, const DataflowGraph& flow, const Graph& lowered)
-      : graph_(graph), flow_(flow), lowered_(lowered) {
-    for (FlowIndex i = 0; i < flow.size(); ++i) index_.emplace(flow.node(i).name, i);
-  }
-
-  /// The nodes that lie between what `id` of the lowered graph reads and makes; nullopt where it
-  /// makes nothing that the graph has, or needs what lowering put elsewhere.
-  [[nodiscard]] std::optional<IndexSet> Of(NodeId id) const {
-    std::vector<ValueId> made;
-    for (const ValueId output : lowered_.node(id).outputs) {
-      if (const ValueId same = Same(output); same != kNoValue) made.push_back(same);
-    }
-    if (made.empty()) return std::nullopt;
-    std::set<ValueId> read;
-    std::set<NodeId> added = {id};
-    FindRead(id, read, added);
-    IndexSet nodes = flow_.EmptySet();
-    std::set<NodeId> seen;
-    while (!made.empty()) {
-      const ValueId value = made.back();
-      made.pop_back();
-      if (read.contains(value) || graph_.constant(value) != nullptr) continue;
-      const NodeId producer = graph_.producer(value);
-      if (producer == kNoNode) return std::nullopt;
-      if (!seen.insert(producer).second) continue;
-      const Node& node = graph_.node(producer);
-      if (const auto it = index_.find(node.name); it != index_.end()) nodes.Insert(it->second);
-      for (const ValueId input : node.inputs) {
-        if (input != kNoValue) made.push_back(input);
-      }
-    }
-    if (nodes.empty()) return std::nullopt;
-    return nodes;
-  }
-
- private:
-  /// The value of the graph that `value` of the lowered graph is.
-  [[nodiscard]] ValueId Same(ValueId value) const {
-    if (value == kNoValue) return kNoValue;
-    const ValueId found = graph_.FindValue(lowered_.value(value).name);
-    if (found == kNoValue || !(graph_.type(found) == lowered_.type(value))) return kNoValue;
-    return found;
-  }
-
-  /// Values of the graph that `id` reads, seen through nodes that lowering added.
-  void FindRead(NodeId id, std::set<ValueId>& read, std::set<NodeId>& seen) const {
-    std::vector<NodeId> stack = {id};
-    while (!stack.empty()) {
-      const Node& node = lowered_.node(stack.back());
-      stack.pop_back();
-      for (const ValueId input : node.inputs) {
-        if (input == kNoValue || lowered_.constant(input) != nullptr) continue;
-        const ValueId same = Same(input);
-        const NodeId producer = lowered_.producer(input);
-        if (same != kNoValue) {
-          read.insert(same);
-        } else if (producer != kNoNode && seen.insert(producer).second) {
-          stack.push_back(producer);
-        }
-      }
-    }
-  }
-
-  const Graph& graph_;
-  const DataflowGraph& flow_;
-  const Graph& lowered_;
-  std::map<std::string, FlowIndex, std::less<>> index_;
-};
 
 /// What one target makes of the graph.
 struct Offer {
