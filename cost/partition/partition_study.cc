@@ -323,6 +323,7 @@ class Study {
   std::vector<std::optional<Latency>> Latencies(const std::vector<std::size_t>& indices) {
     if (progress_) progress_("timing " + std::to_string(indices.size()) + " whole plans");
     std::vector<RegionRunner> runners;
+    runners.reserve(indices.size());
     for (const std::size_t i : indices) runners.push_back(result_.plans[i].runner);
     const PlanTimes::Timed timed = times_.Time(runners, stop_);
     if (!timed.taken.empty() && (result_.taken.empty() || timed.taken < result_.taken)) {

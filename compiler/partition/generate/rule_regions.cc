@@ -109,7 +109,8 @@ std::vector<std::vector<RegionNodes>> RuleRegions(const DataflowGraph& flow,
           throw UserError("rule '" + rule.name + "': " + name + " does not take node " + node +
                           "; leave the node or the target out of the rule");
         }
-        refused += (refused.empty() ? "" : ", ") + name + " not " + node;
+        if (!refused.empty()) refused += ", ";
+        refused.append(name).append(" not ").append(node);
       }
       any = any || !taken.empty();
       std::move(taken.begin(), taken.end(), std::back_inserter(regions[i]));
