@@ -74,9 +74,8 @@ class DistillProblem final : public gym::SearchProblem {
     if (const std::string problem = TrainerProblem(); !problem.empty()) {
       throw SystemError(std::string(kId) + " needs libtorch: " + problem);
     }
-    const Labels known = task_->labels.empty() ? Labels::kAbsent : Labels::kPresent;
-    ingredients_ = Ingredients(known);
-    decisions_ = RecipeDecisions(known);
+    ingredients_ = Ingredients(task_->labels.empty() ? Labels::kAbsent : Labels::kPresent);
+    for (const Ingredient& ingredient : ingredients_) decisions_.push_back(ingredient.decision);
   }
 
  private:
@@ -190,14 +189,6 @@ class DistillProblem final : public gym::SearchProblem {
 };
 
 }  // namespace
-
-std::vector<gym::Decision> RecipeDecisions(Labels labels) {
-  std::vector<gym::Decision> decisions;
-  for (Ingredient& ingredient : Ingredients(labels)) {
-    decisions.push_back(std::move(ingredient.decision));
-  }
-  return decisions;
-}
 
 std::unique_ptr<gym::Env> MakeDistillEnv(const EnvContext& context) {
   const auto reward = [](const gym::Evaluation& evaluation) {

@@ -30,9 +30,6 @@ struct DistillTask {
 
 inline constexpr std::string_view kTrainSteps = "train_steps";  ///< of the optimizer
 
-/// The decisions of that env below, where samples to learn from have labels or not.
-[[nodiscard]] std::vector<gym::Decision> RecipeDecisions(Labels labels);
-
 /// "Distill-v0": the recipe by which a compressed model, the student, is trained to do as the whole
 /// one did.
 ///

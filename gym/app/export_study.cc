@@ -5,13 +5,10 @@
 
 #include <CLI/CLI.hpp>
 
-#include "compiler/base/fields.h"
 #include "compiler/base/file.h"
-#include "cost/measure/folder.h"
 #include "gym/app/command.h"
-#include "gym/app/search_run.h"
+#include "gym/app/search_record.h"
 #include "gym/study/export.h"
-#include "gym/study/scan.h"
 
 namespace msc::gym {
 namespace {
@@ -24,14 +21,11 @@ struct Options {
 
 void ExportStudy(const Options& options) {
   const RunPaths paths{options.run};
-  const std::string journal = ReadFile(paths.journal(), std::uint64_t{4} << 30U);
-  const JournalScan scan = ScanJournal(journal);
-  if (scan.records.empty()) throw UserError("'" + paths.journal() + "' holds no record");
-  const std::vector<std::string> records(scan.records.begin(), scan.records.end());
+  const std::vector<std::string> records = ReadJournal(paths.journal());
   const StudyHeader header = HeaderFromJson(records.front(), "the journal's header");
   const std::vector<Trial> trials = TrialsOf(records);
-  const auto config = FromJsonText<SearchConfig>(ReadFile(paths.At("config.json")), "config.json");
-  const std::vector<Decision> decisions = DecisionsOf(config, paths);
+  const std::vector<Decision> decisions =
+      SetupIn(FindSearchRecords(records), paths.journal()).decisions;
   // Two runs in one Optuna storage need names of their own.
   const std::string name = std::filesystem::absolute(options.run).lexically_normal().string();
   WriteFileAtomic(options.out, options.to == "csv"

@@ -1,5 +1,4 @@
 #include <cstdio>
-#include <filesystem>
 #include <memory>
 #include <string>
 
@@ -12,14 +11,15 @@ namespace msc::gym {
 
 void AddReport(CLI::App& app, AppContext& /*context*/) {
   auto folder = std::make_shared<std::string>();
-  CLI::App* command = app.add_subcommand("report", "Rebuild report.html of a run directory");
+  CLI::App* command = app.add_subcommand(
+      "report", "Rebuild report.html of a run directory from its trials.journal alone");
   command->add_option("run", *folder, "run directory")->required()->check(CLI::ExistingDirectory);
   command->footer("Example:\n  mscgym report run");
   command->callback([folder] {
     const RunPaths paths{*folder};
-    WriteReport(paths);
+    const bool finished = WriteReport(paths);
     std::printf("wrote %s\n", paths.At("report.html").c_str());
-    if (std::filesystem::exists(paths.results())) return;
+    if (finished) return;
     std::printf(
         "the search was not finished: this shows its trials; mscgym search --resume goes on\n");
   });

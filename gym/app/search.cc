@@ -10,12 +10,14 @@
 #include "compiler/base/error.h"
 #include "compiler/base/fields.h"
 #include "compiler/base/file.h"
+#include "cost/measure/folder.h"
 #include "gym/app/command.h"
 #include "gym/app/progress.h"
 #include "gym/app/registries.h"
 #include "gym/app/search_farm.h"
 #include "gym/app/search_measuring.h"
 #include "gym/app/search_recipe.h"
+#include "gym/app/search_record.h"
 #include "gym/app/search_run.h"
 #include "gym/app/search_trials.h"
 #include "gym/app/stop.h"
@@ -156,7 +158,9 @@ int Coordinate(const AppContext& context, const Options& options, cost::FarmEval
   SearchResult result;
   {
     ProgressLine line;
-    result.study = run.Try(tried, *agent, cost::CpuFingerprint(prepared.machine), line);
+    const std::int64_t samples = cost::OpenFolder(paths.prepared()).samples;
+    result.study =
+        run.Try(tried, *agent, SetupOf(config, prepared, problem->decisions(), samples), line);
     if (!StopRequested()) {
       line.Show("[sensitivity] one decision at a time");
       result.findings.sensitivities =
@@ -177,7 +181,8 @@ int Coordinate(const AppContext& context, const Options& options, cost::FarmEval
     auto fitted = local.Fit(StrategyFromJson(problem->Describe(trial.assignment), "a trial"));
     if (fitted && fitted->ok()) result.so_far = std::move(*fitted).value();
   }
-  WriteResults(config, paths, prepared, result);
+  run.Keep(WriteResults(config, paths, prepared, result));
+  (void)WriteReport(paths);
   const std::string summary = Summary(config, paths, result);
   run.log().Info(summary);
   std::printf("%s", summary.c_str());

@@ -52,36 +52,23 @@ struct TurnCost {
   }
 };
 
-struct DecisionEntry {
-  std::string name;
-  std::vector<std::string> choices;
-  template <class Self, class Visit>
-  static void Fields(Self& self, Visit& visit) {
-    visit("name", self.name, "of the decision");
-    visit("choices", self.choices, "what it chooses from");
-  }
-};
-
-/// What the regions of a model cost, in the order in which they are proposed, and what is decided
-/// by that: a run that is resumed must not measure them again, as its trials would mean other
-/// plans.
+/// What the regions of a model cost, in the order in which they are proposed: a run that is resumed
+/// must not measure them again, as its trials would mean other plans.
 struct CoverFile {
-  std::string format = "msc-cover-1";
+  std::string format = "msc-cover-2";
   std::string model_hash;
   std::vector<std::string> targets;
   std::string rules;  ///< SHA-256 of partition.rules, on which candidates depend
   std::vector<CandidateCost> costs;
   std::vector<TurnCost> turns;
-  std::vector<DecisionEntry> decisions;
   template <class Self, class Visit>
   static void Fields(Self& self, Visit& visit) {
-    visit("format", self.format, "version of this file's form", Within::OneOf({"msc-cover-1"}));
+    visit("format", self.format, "version of this file's form", Within::OneOf({"msc-cover-2"}));
     visit("model_hash", self.model_hash, "hash of the canonical graph");
     visit("targets", self.targets, "whose regions they are");
     visit("rules", self.rules, "hash of the file partition.rules; empty where there is none");
     visit("costs", self.costs, "by candidate");
     visit("turns", self.turns, "of images between regions");
-    visit("decisions", self.decisions, "of the search");
   }
 };
 
@@ -124,8 +111,7 @@ void SetCosts(const CoverFile& found, const std::string& file, CoverProblem& pro
   }
 }
 
-void KeepCover(const SearchConfig& config, const Prepared& prepared,
-               const std::vector<Decision>& decisions, const std::string& path) {
+void KeepCover(const SearchConfig& config, const Prepared& prepared, const std::string& path) {
   CoverFile file;
   file.model_hash = GraphHash(*prepared.graph);
   file.targets = config.partition.targets;
@@ -145,9 +131,6 @@ void KeepCover(const SearchConfig& config, const Prepared& prepared,
                           .from = problem.labels.at(from),
                           .to = problem.labels.at(to),
                           .micros = micros});
-  }
-  for (const Decision& decision : decisions) {
-    file.decisions.push_back({.name = decision.name, .choices = decision.choices});
   }
   WriteFileAtomic(path, ToJsonText(file) + "\n");
 }
@@ -206,15 +189,7 @@ void PrepareCover(const AppContext& context, const SearchConfig& config, const R
   if (StopRequested()) {
     throw std::runtime_error("stopped; what was measured is kept in '" + folder + "'");
   }
-  KeepCover(config, prepared, DecisionsOf(config, prepared), file);
-}
-
-std::vector<Decision> KeptDecisions(const RunPaths& paths) {
-  std::vector<Decision> decisions;
-  for (DecisionEntry& entry : ReadCover(paths.At(kCoverFile)).decisions) {
-    decisions.push_back({.name = std::move(entry.name), .choices = std::move(entry.choices)});
-  }
-  return decisions;
+  KeepCover(config, prepared, file);
 }
 
 }  // namespace msc::gym

@@ -1,21 +1,7 @@
 #include "compiler/base/error.h"
-#include "cost/measure/folder.h"
-#include "cost/model/evaluator.h"
-#include "envs/distill/distill_env.h"
 #include "gym/app/search_run.h"
 
 namespace msc::gym {
-namespace {
-
-/// For whoever wants to know a problem and not to try it.
-class NoEvaluator final : public cost::Evaluator {
-  void DoEvaluate(std::span<const cost::Candidate> /*batch*/, const Done& /*done*/,
-                  const std::function<bool()>& /*stop*/) override {
-    Check(false, "a problem that is only looked at is not tried");
-  }
-};
-
-}  // namespace
 
 bool Prunes(const SearchConfig& config) {
   const std::string env = EnvId(config.env);
@@ -64,25 +50,6 @@ std::unique_ptr<Env> MakeSearchEnv(const SearchConfig& config, const envs::EnvCo
   std::unique_ptr<Env> env = envs.Make(EnvId(config.env), context);
   if (env->problem() == nullptr) throw UserError("'" + config.env + "' is no search problem");
   return env;
-}
-
-std::vector<Decision> DecisionsOf(const SearchConfig& config, const Prepared& prepared) {
-  NoEvaluator nobody;
-  return MakeSearchEnv(config, SearchContext(config, prepared, nobody))->problem()->decisions();
-}
-
-std::vector<Decision> DecisionsOf(const SearchConfig& config, const RunPaths& paths) {
-  if (Places(config)) return KeptDecisions(paths);
-  if (Trains(config)) {
-    return envs::RecipeDecisions(config.calibration.data.labels.empty() ? envs::Labels::kAbsent
-                                                                        : envs::Labels::kPresent);
-  }
-  Prepared prepared;
-  prepared.graph =
-      std::make_shared<const Graph>(cost::LoadCanonical(cost::OpenFolder(paths.prepared())));
-  if (Schedules(config)) prepared.kernels = ReadKernels(paths, *prepared.graph);
-  prepared.lacked = ReadLacked(paths);
-  return DecisionsOf(config, prepared);
 }
 
 }  // namespace msc::gym

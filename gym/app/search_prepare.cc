@@ -88,10 +88,6 @@ struct KernelsFile {
   }
 };
 
-std::string LackedPath(const RunPaths& paths) {
-  return paths.At("lacked.json");
-}
-
 /// Calibration samples, read when they are first asked for.
 class CalibrationData {
  public:
@@ -163,19 +159,26 @@ ScalesFile Calibrate(const SearchConfig& config, const Prepared& prepared, Calib
   return result;
 }
 
-/// Found once a run, so that what is offered stays the same, and reports know it.
+/// Found once a run, so that what is offered stays the same.
 std::map<std::string, std::vector<Precision>> FindLacked(const SearchConfig& config,
                                                          const Prepared& prepared,
-                                                         const RunPaths& paths) {
-  if (std::filesystem::exists(LackedPath(paths))) return ReadLacked(paths);
-  auto lacked = LackedPrecisions(*prepared.graph, prepared.scales, config.target, prepared.targets);
+                                                         const std::string& path) {
+  std::map<std::string, std::vector<Precision>> lacked;
+  if (std::filesystem::exists(path)) {
+    const auto file = FromJsonText<LackedFile>(ReadFile(path), "'" + path + "'");
+    for (const auto& [layer, precisions] : file.layers) {
+      for (const std::string& name : precisions) lacked[layer].push_back(ParsePrecision(name));
+    }
+    return lacked;
+  }
+  lacked = LackedPrecisions(*prepared.graph, prepared.scales, config.target, prepared.targets);
   LackedFile file;
   for (const auto& [layer, precisions] : lacked) {
     for (const Precision precision : precisions) {
       file.layers[layer].emplace_back(Name(precision));
     }
   }
-  WriteFileAtomic(LackedPath(paths), ToJsonText(file, 1) + "\n");
+  WriteFileAtomic(path, ToJsonText(file, 1) + "\n");
   return lacked;
 }
 
@@ -249,15 +252,23 @@ cost::PreparedFolder PrepareSamples(const SearchConfig& config, const Prepared& 
                              prepared.targets);
 }
 
-/// Leaves in the run directory what can be chosen, for one sample at a time, as latency is
-/// measured.
-void WriteKernels(const SearchConfig& config, const RunPaths& paths, const Prepared& prepared) {
-  if (std::filesystem::exists(paths.At("kernels.json"))) return;
+/// What can be chosen, for one sample at a time, as latency is measured. Found once a run.
+std::shared_ptr<const std::vector<ScheduledKernel>> FindSchedules(const SearchConfig& config,
+                                                                  const Prepared& prepared,
+                                                                  const std::string& path) {
+  const std::string hash = GraphHash(*prepared.graph);
+  if (std::filesystem::exists(path)) {
+    auto found = FromJsonText<KernelsFile>(ReadFile(path), "'" + path + "'");
+    if (found.model_hash != hash) {
+      throw UserError("'" + path + "' belongs to another model; choose another --out");
+    }
+    return std::make_shared<const std::vector<ScheduledKernel>>(std::move(found.kernels));
+  }
   const CompileOptions one{.threads = config.threads,
                            .bindings = BatchBindings(*prepared.graph, 1)};
   const Strategy start = StartOf(config, prepared);
   KernelsFile file;
-  file.model_hash = GraphHash(*prepared.graph);
+  file.model_hash = hash;
   file.kernels =
       FindKernels(LowerFor(ApplyStrategy(*prepared.graph, start), start, prepared.targets, one),
                   prepared.targets);
@@ -265,7 +276,8 @@ void WriteKernels(const SearchConfig& config, const RunPaths& paths, const Prepa
   for (ScheduledKernel& kernel : file.kernels) {
     if (kernel.choices.size() > most) kernel.choices.resize(most);
   }
-  WriteFileAtomic(paths.At("kernels.json"), ToJsonText(file, 1) + "\n");
+  WriteFileAtomic(path, ToJsonText(file, 1) + "\n");
+  return std::make_shared<const std::vector<ScheduledKernel>>(std::move(file.kernels));
 }
 
 /// The strategy that the config names, without what is decided anew. UserError where the search
@@ -328,26 +340,6 @@ Strategy StartOf(const SearchConfig& config, const Prepared& prepared) {
   return start;
 }
 
-std::shared_ptr<const std::vector<ScheduledKernel>> ReadKernels(const RunPaths& paths,
-                                                                const Graph& graph) {
-  const std::string name = paths.At("kernels.json");
-  auto file = FromJsonText<KernelsFile>(ReadFile(name), "'" + name + "'");
-  if (file.model_hash != GraphHash(graph)) {
-    throw UserError("'" + name + "' belongs to another model; choose another --out");
-  }
-  return std::make_shared<const std::vector<ScheduledKernel>>(std::move(file.kernels));
-}
-
-std::map<std::string, std::vector<Precision>> ReadLacked(const RunPaths& paths) {
-  std::map<std::string, std::vector<Precision>> lacked;
-  if (!std::filesystem::exists(LackedPath(paths))) return lacked;
-  const auto file = FromJsonText<LackedFile>(ReadFile(LackedPath(paths)), "lacked.json");
-  for (const auto& [layer, precisions] : file.layers) {
-    for (const std::string& name : precisions) lacked[layer].push_back(ParsePrecision(name));
-  }
-  return lacked;
-}
-
 Prepared LoadSearch(const SearchConfig& config) {
   CheckObjective(ToObjective(config.objective),
                  envs::MetricNames(config.quality.data.labels.empty() ? envs::Labels::kAbsent
@@ -378,13 +370,12 @@ void PrepareSearch(const AppContext& context, const SearchConfig& config, const 
   if (Places(config)) {
     PrepareCover(context, config, paths, prepared);
   } else if (Schedules(config)) {
-    WriteKernels(config, paths, prepared);
-    prepared.kernels = ReadKernels(paths, *prepared.graph);
+    prepared.kernels = FindSchedules(config, prepared, paths.At("kernels.json"));
   } else {
     ScalesFile found = Calibrate(config, prepared, calibration, paths.At("scales.json"));
     prepared.scales = std::move(found.scales);
     prepared.scales_by_range = std::move(found.by_range);
-    prepared.lacked = FindLacked(config, prepared, paths);
+    prepared.lacked = FindLacked(config, prepared, paths.At("lacked.json"));
   }
   if (Prunes(config)) {
     prepared.unit_scores = ScoreUnits(config, prepared, calibration, paths.At("unit_scores.json"));

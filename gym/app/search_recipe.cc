@@ -13,6 +13,7 @@
 #include "envs/common/evaluation.h"
 #include "envs/distill/distill_env.h"
 #include "gym/app/registries.h"
+#include "gym/app/search_record.h"
 #include "gym/app/search_session.h"
 #include "gym/app/search_text.h"
 #include "gym/app/stop.h"
@@ -84,7 +85,9 @@ int SearchRecipe(const SearchConfig& asked, const RunPaths& paths, const LiveRun
   StudyResult study;
   {
     ProgressLine line;
-    study = run.Try(problem, *agent, cost::CpuFingerprint(machine), line);
+    const SearchSetup setup{
+        .config = config, .machine = machine, .decisions = problem.decisions()};
+    study = run.Try(problem, *agent, setup, line);
   }
   WriteFileAtomic(paths.At("pareto.json"), ParetoJson(study));
   if (study.best) {

@@ -10,57 +10,40 @@
 #include "compiler/base/error.h"
 #include "compiler/base/fields.h"
 #include "compiler/base/file.h"
-#include "compiler/compress/prune/prune.h"
-#include "compiler/compress/quantize/quantize.h"
-#include "compiler/ops/op.h"
-#include "compiler/pipeline/batch.h"
-#include "cost/measure/folder.h"
 #include "envs/common/evaluation.h"
 #include "envs/quantize/offer.h"
+#include "gym/app/search_record.h"
 #include "gym/app/search_run.h"
 #include "gym/report/report.h"
-#include "gym/study/scan.h"
 #include "gym/study/timeline.h"
 
 namespace msc::gym {
 namespace {
 
-/// Everything of a run directory that the report shows.
+/// Everything of a journal that the report shows.
 struct Run {
-  SearchConfig config;
-  cost::PreparedFolder folder;
-  Graph graph;
+  SearchSetup setup;
   StudyResult study;
   Findings findings;
-  bool finished = false;  // results were written
+  bool finished = false;  // there are findings
   std::vector<TaskSpan> tasks;
-  cost::MachineFacts machine;
 };
 
 Run ReadRun(const RunPaths& paths) {
+  const std::vector<std::string> records = ReadJournal(paths.journal());
+  SearchRecords found = FindSearchRecords(records);
   Run run;
-  run.config = FromJsonText<SearchConfig>(ReadFile(paths.At("config.json")), "config.json");
-  if (Trains(run.config)) {
+  run.setup = SetupIn(found, paths.journal());
+  if (Trains(run.setup.config)) {
     throw UserError("'" + paths.folder +
                     "' holds a search of recipes, of which there is no report; it has pareto.json, "
                     "and mscgym export-study writes its trials");
   }
-  run.folder = cost::OpenFolder(paths.prepared());
-  run.graph = cost::LoadCanonical(run.folder);
-  InferTypes(run.graph, BatchBindings(run.graph, 1));
-  const std::string journal = ReadFile(paths.journal(), std::uint64_t{4} << 30U);
-  const JournalScan scan = ScanJournal(journal);
-  const std::vector<std::string> records(scan.records.begin(), scan.records.end());
   run.study = ReadStudy(records);
   run.tasks = TasksOf(records);
   // Not there yet where a search goes on, or was killed.
-  run.finished = std::filesystem::exists(paths.results());
-  if (run.finished) {
-    run.findings = FromJsonText<Findings>(ReadFile(paths.results()), "results.json");
-  }
-  nlohmann::json env = ParseJson(ReadFile(paths.At("env.json")), "env.json");
-  env.erase("model_hash");
-  run.machine = cost::MachineFromJson(env.dump(), "env.json");
+  run.finished = found.findings.has_value();
+  if (run.finished) run.findings = *std::move(found.findings);
   return run;
 }
 
@@ -79,14 +62,10 @@ std::optional<Measured> SpeedUp(const cost::Outcome& outcome) {
 
 ReportHeadline MakeHeadline(const Run& run) {
   ReportHeadline headline;
-  headline.constraint = ConstraintText(run.config.objective);
+  headline.constraint = ConstraintText(run.setup.config.objective);
   headline.unfinished =
       !run.finished || (run.study.stop == StopReason::kInterrupted && !run.findings.best);
-  std::int64_t weight_bytes = 0;
-  for (const ValueId id : run.graph.constants()) {
-    weight_bytes += static_cast<std::int64_t>(run.graph.constant(id)->bytes());
-  }
-  headline.reference_weight_bytes = static_cast<double>(weight_bytes);
+  headline.reference_weight_bytes = static_cast<double>(run.setup.weight_bytes);
   if (!run.findings.best) return headline;
   const Finalist& best = run.findings.finalists.at(*run.findings.best);
   const Result<cost::Outcome> result = cost::OutcomeFromJson(best.result);
@@ -103,26 +82,6 @@ ReportHeadline MakeHeadline(const Run& run) {
   headline.reference_accuracy = outcome.quality.reference_accuracy;
   headline.weight_bytes = static_cast<double>(outcome.weight_bytes);
   return headline;
-}
-
-/// Input dims and kernel of a layer: "1x80x14x14, 3x3, 80 groups".
-std::string ShapeText(const Graph& graph, const Node& node) {
-  const auto join = [](const Dims& dims, std::size_t from) {
-    std::string text;
-    for (std::size_t i = from; i < dims.size(); ++i) {
-      text += (text.empty() ? "" : "x") + std::to_string(dims[i]);
-    }
-    return text;
-  };
-  const auto dims_of = [&](std::size_t input) {
-    return StaticDims(graph.type(node.inputs.at(input)).shape.value_or(Shape{})).value_or(Dims{});
-  };
-  std::string text = join(dims_of(0), 0);
-  const Dims weights = dims_of(1);
-  if (weights.size() > 2) text += ", " + join(weights, 2);
-  const auto groups = AttrOr(node, "group", std::int64_t{1});
-  if (groups > 1) text += ", " + std::to_string(groups) + " groups";
-  return text;
 }
 
 /// What the steps of a profile that compute `layer` take, and what they ran in.
@@ -150,23 +109,6 @@ LayerTime TimeOf(const std::vector<cost::Profile>& profiles, std::size_t index,
     time.ms = own * 1e-6;
   }
   return time;
-}
-
-/// Share of its output channels that every layer with weights keeps.
-std::map<std::string, double> KeptShares(const Graph& graph, const PrunePlan& plan) {
-  const PruneSpace space(graph);
-  const std::vector<bool> kept = KeptUnits(space, plan);
-  std::map<std::string, double> shares;
-  for (const WeightedLayer& layer : FindWeightedLayers(graph)) {
-    const Node& node = graph.node(layer.node);
-    const auto& units = space.Units(layer.channels, layer.channel_axis);
-    const auto stay = std::count_if(units.begin(), units.end(), [&](std::int32_t unit) {
-      return unit < 0 || kept[static_cast<std::size_t>(unit)];
-    });
-    shares[node.name] =
-        units.empty() ? 1.0 : static_cast<double>(stay) / static_cast<double>(units.size());
-  }
-  return shares;
 }
 
 std::vector<ReportStep> MakeSteps(const std::vector<cost::Profile>& profiles, std::size_t index) {
@@ -209,15 +151,11 @@ std::string HowQuantized(const QuantizePlan& plan, const std::string& layer) {
 
 std::vector<ReportLayer> MakeLayers(const Run& run) {
   std::vector<ReportLayer> layers;
-  std::map<std::string, double> kept;
-  if (Prunes(run.config) && run.findings.best) {
-    kept = KeptShares(run.graph, run.findings.finalists.at(*run.findings.best).strategy.prune);
-  }
-  for (const QuantizableLayer& layer : FindQuantizableLayers(run.graph)) {
-    const Node& node = run.graph.node(run.graph.FindNode(layer.name));
+  const std::map<std::string, double>& kept = run.findings.kept;
+  for (const LayerEntry& layer : run.setup.layers) {
     ReportLayer row{.name = layer.name,
                     .op = layer.op,
-                    .shape = ShapeText(run.graph, node),
+                    .shape = layer.shape,
                     .latency_share = TimeOf(run.findings.profiles, 0, layer.name).share,
                     .chosen = "",
                     .achieved = TimeOf(run.findings.profiles, 1, layer.name).precision,
@@ -234,7 +172,7 @@ std::vector<ReportLayer> MakeLayers(const Run& run) {
       if (row.chosen == Name(Precision::kInt8) && grid != strategy.quantize.weights.end()) {
         row.chosen = envs::Int8Word(grid->second.bits);
       }
-      if (Places(run.config)) row.chosen += " on " + RunnerOf(strategy, layer.name);
+      if (Places(run.setup.config)) row.chosen += " on " + RunnerOf(strategy, layer.name);
     }
     if (const auto share = kept.find(layer.name); share != kept.end()) row.kept = share->second;
     for (const LayerSensitivity& sensitivity : run.findings.sensitivities) {
@@ -262,7 +200,7 @@ std::string LostText(const cost::Quality& quality) {
 
 std::vector<ReportFinalist> MakeFinalists(const Run& run, std::string_view quality) {
   std::vector<ReportFinalist> rows;
-  const Objective objective = ToObjective(run.config.objective);
+  const Objective objective = ToObjective(run.setup.config.objective);
   for (const Finalist& finalist : run.findings.finalists) {
     ReportFinalist row{.label = "trial " + std::to_string(finalist.trial)};
     const Result<cost::Outcome> result = cost::OutcomeFromJson(finalist.result);
@@ -311,7 +249,7 @@ std::string RejectedText(const Run& run) {
     trials += (trials.empty() ? "" : ", ") + std::to_string(rejected.trial);
   }
   return "Not among them, since a limit that they keep on fewer samples is missed on all " +
-         std::to_string(run.folder.samples) + ": trials " + trials + ".";
+         std::to_string(run.setup.samples) + ": trials " + trials + ".";
 }
 
 /// With the first trial that tried the same strategy.
@@ -346,39 +284,39 @@ std::string Now() {
 }
 
 std::vector<ReportFact> MakeFacts(const Run& run) {
-  const cost::MachineFacts& machine = run.machine;
+  const cost::MachineFacts& machine = run.setup.machine;
   std::vector<ReportFact> facts = {
       {"CPU", machine.cpu},
       {"cores", std::to_string(machine.cores)},
-      {"threads a candidate", std::to_string(run.config.threads)},
+      {"threads a candidate", std::to_string(run.setup.config.threads)},
       {"memory", std::to_string(machine.memory_bytes >> 20U) + " MiB"},
       {"virtual machine", machine.virtual_machine ? "yes" : "no"},
       {"kernel", machine.kernel},
       {"system", machine.os},
   };
   for (const auto& [name, version] : machine.libraries) facts.push_back({name, version});
-  facts.push_back({"model hash", run.folder.graph_hash});
-  facts.push_back({"samples a trial", std::to_string(run.config.quality.samples)});
-  facts.push_back({"samples of finalists", std::to_string(run.folder.samples)});
+  facts.push_back({"model hash", run.setup.model_hash});
+  facts.push_back({"samples a trial", std::to_string(run.setup.config.quality.samples)});
+  facts.push_back({"samples of finalists", std::to_string(run.setup.samples)});
   if (!run.findings.pairs.empty()) facts.push_back({"8-bit sums", run.findings.pairs});
   return facts;
 }
 
 }  // namespace
 
-void WriteReport(const RunPaths& paths) {
+bool WriteReport(const RunPaths& paths) {
   const Run run = ReadRun(paths);
-  const auto& limits = run.config.objective.subject_to;
+  const auto& limits = run.setup.config.objective.subject_to;
   const auto limit_of = [&](std::string_view metric) -> std::optional<double> {
     const auto it = limits.find(std::string(metric));
     if (it == limits.end()) return std::nullopt;
     return it->second;
   };
   // The second objective, so that the Pareto set lies on the lower left edge of the scatter.
-  const auto& minimize = run.config.objective.minimize;
+  const auto& minimize = run.setup.config.objective.minimize;
   const std::string quality = minimize.size() > 1 ? minimize[1] : std::string(envs::kDistillLoss);
   ReportInput input;
-  input.model = std::filesystem::path(run.config.model).filename().string();
+  input.model = std::filesystem::path(run.setup.config.model).filename().string();
   input.created = Now();
   input.tool = std::string("mscgym ") + MSC_VERSION;
   input.headline = MakeHeadline(run);
@@ -392,10 +330,10 @@ void WriteReport(const RunPaths& paths) {
                    .unit = quality == envs::kDistillLoss ? "nats" : "",
                    .baseline = 0.0,
                    .limit = limit_of(quality)};
-  input.sensitivity = EnvId(run.config.env) == "Prune-v0"
+  input.sensitivity = EnvId(run.setup.config.env) == "Prune-v0"
                           ? "KL in nats, its group of channels alone cut to about half"
                           : "KL in nats, this layer alone in int8";
-  input.decisions = DecisionsOf(run.config, paths);
+  input.decisions = run.setup.decisions;
   for (const Decision& decision : input.decisions) {
     std::optional<double>& alone = input.alone.emplace_back();
     for (const LayerSensitivity& row : run.findings.sensitivities) {
@@ -404,7 +342,7 @@ void WriteReport(const RunPaths& paths) {
   }
   if (run.findings.best) input.winner = run.findings.finalists.at(*run.findings.best).trial;
   input.study = run.study;
-  const Objective objective = ToObjective(run.config.objective);
+  const Objective objective = ToObjective(run.setup.config.objective);
   for (const Trial& trial : run.study.trials) {
     input.feasible.push_back(Feasible(objective, trial));
   }
@@ -416,15 +354,16 @@ void WriteReport(const RunPaths& paths) {
   input.left_out = RejectedText(run);
   input.tasks = MakeTasks(run);
   input.machine = MakeFacts(run);
-  input.config = ReadFile(paths.At("config.json"));
+  input.config = ToJson(run.setup.config);
   input.commands = {
       {"search again", "mscgym search " + paths.At("config.json") + " --out NEW_RUN"},
       {"go on searching", "mscgym search " + paths.At("config.json") + " --out " + paths.folder +
                               " --resume --trials N"},
-      {"compile the best", "mscgym compile " + run.config.model + " --strategy " + paths.best() +
+      {"compile the best", "mscgym compile " + run.setup.config.model + " --strategy " + paths.best() +
                                "/strategy.json --out artefact"},
       {"run it", "mscgym run " + paths.best() + "/artefact --input image.npy --out outputs"}};
   WriteFileAtomic(paths.At("report.html"), RenderReport(input));
+  return run.finished;
 }
 
 }  // namespace msc::gym

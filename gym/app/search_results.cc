@@ -20,6 +20,7 @@
 #include "cost/quality/dataset.h"
 #include "envs/common/evaluation.h"
 #include "gym/app/samples.h"
+#include "gym/app/search_layers.h"
 #include "gym/app/search_run.h"
 #include "gym/app/search_text.h"
 #include "gym/app/search_winner.h"
@@ -141,8 +142,8 @@ std::string ParetoJson(const StudyResult& study) {
   return list.dump(2) + "\n";
 }
 
-void WriteResults(const SearchConfig& config, const RunPaths& paths, const Prepared& prepared,
-                  const SearchResult& result) {
+Findings WriteResults(const SearchConfig& config, const RunPaths& paths, const Prepared& prepared,
+                      const SearchResult& result) {
   WriteFileAtomic(paths.At("pareto.json"), ParetoJson(result.study));
   WriteFileAtomic(paths.At("sensitivity.csv"), SensitivityCsv(result.findings));
   Findings findings = result.findings;
@@ -151,6 +152,7 @@ void WriteResults(const SearchConfig& config, const RunPaths& paths, const Prepa
     const Strategy& best = findings.finalists[*findings.best].strategy;
     WriteConfiguration(config, paths.best(), prepared, best);
     findings.pairs = PairsOf(config, prepared, best);
+    if (Prunes(config)) findings.kept = KeptShares(*prepared.graph, best.prune);
   } else if (result.so_far) {
     WriteConfiguration(config, paths.best(), prepared, *result.so_far);
   } else if (findings.nearest) {
@@ -158,7 +160,7 @@ void WriteResults(const SearchConfig& config, const RunPaths& paths, const Prepa
                        findings.finalists[*findings.nearest].strategy);
   }
   WriteFileAtomic(paths.results(), ToJsonText(findings, 1) + "\n");
-  WriteReport(paths);
+  return findings;
 }
 
 std::string Summary(const SearchConfig& config, const RunPaths& paths, const SearchResult& result) {

@@ -67,10 +67,6 @@ struct Prepared {
 /// What every candidate of a search is but for what is decided: its strategy, or the model as it is
 /// on the config's target.
 [[nodiscard]] Strategy StartOf(const SearchConfig& config, const Prepared& prepared);
-/// What the run directory of such a search says of its kernels. UserError if the file is of another
-/// form or model.
-[[nodiscard]] std::shared_ptr<const std::vector<ScheduledKernel>> ReadKernels(const RunPaths& paths,
-                                                                              const Graph& graph);
 /// What the env of a search is made from. The evaluator outlives it.
 [[nodiscard]] envs::EnvContext SearchContext(const SearchConfig& config, const Prepared& prepared,
                                              cost::Evaluator& evaluator);
@@ -96,11 +92,6 @@ void PrepareSearch(const AppContext& context, const SearchConfig& config, const 
 /// exception where a stop is requested.
 void PrepareCover(const AppContext& context, const SearchConfig& config, const RunPaths& paths,
                   Prepared& prepared);
-/// What PrepareCover left there of the decisions.
-[[nodiscard]] std::vector<Decision> KeptDecisions(const RunPaths& paths);
-
-/// Prepared::lacked as a run directory has it; nothing where it has no word of it.
-[[nodiscard]] std::map<std::string, std::vector<Precision>> ReadLacked(const RunPaths& paths);
 
 /// Sensitivity to one decision: what it does if it alone is not as in the uncompressed model.
 struct LayerSensitivity {
@@ -159,8 +150,8 @@ struct Compared {
   }
 };
 
-/// What a search found after its trials. Stored in results.json, so that `mscgym report` needs no
-/// measuring.
+/// What a search found after its trials. Stored in the journal (search_record.h), so that `mscgym
+/// report` needs nothing else, and in results.json for other tools.
 struct Findings {
   std::vector<LayerSensitivity> sensitivities;
   std::vector<Finalist> finalists;
@@ -170,6 +161,7 @@ struct Findings {
   std::optional<std::uint64_t> nearest;  ///< likewise, where none is best: misses limits by least
   std::vector<cost::Profile> profiles;   ///< of the uncompressed model and of the best
   std::string pairs;  ///< what the best's sums of pairs lose (PairsText); empty = nothing
+  std::map<std::string, double> kept;  ///< of the best, where it prunes: KeptShares
   template <class Self, class Visit>
   static void Fields(Self& self, Visit& visit) {
     visit("sensitivities", self.sensitivities, "one decision alone");
@@ -180,6 +172,7 @@ struct Findings {
     visit("nearest", self.nearest, "index of the nearest where none keeps the limits");
     visit("profiles", self.profiles, "step times of the uncompressed model and of the best");
     visit("pairs", self.pairs, "what the best would lose on CPUs without VNNI");
+    visit("kept", self.kept, "share of its channels that a layer of the best keeps");
   }
 };
 
@@ -211,21 +204,15 @@ void MeasureFinalists(const SearchConfig& config, SearchProblem& problem,
 /// The Pareto set with its metrics: pareto.json.
 [[nodiscard]] std::string ParetoJson(const StudyResult& study);
 
-/// Writes results.json, pareto.json, sensitivity.csv, report.html and best/; nearest/ instead where
-/// there is no best.
-void WriteResults(const SearchConfig& config, const RunPaths& paths, const Prepared& prepared,
-                  const SearchResult& result);
+/// Writes results.json, pareto.json, sensitivity.csv and best/; nearest/ instead where there is no
+/// best. Returns the findings, with what only the written tells: pairs and kept.
+[[nodiscard]] Findings WriteResults(const SearchConfig& config, const RunPaths& paths,
+                                    const Prepared& prepared, const SearchResult& result);
 
-/// What the assignments of a search decide, by what it prepared (labels, scores and scales do not
-/// count), or by its run directory alone, with the config of that.
-[[nodiscard]] std::vector<Decision> DecisionsOf(const SearchConfig& config,
-                                                const Prepared& prepared);
-[[nodiscard]] std::vector<Decision> DecisionsOf(const SearchConfig& config, const RunPaths& paths);
-
-/// Renders report.html from what a run directory holds: where there is no results.json yet, from
-/// the trials of its journal. UserError where something else is missing, and where the search
-/// Trains.
-void WriteReport(const RunPaths& paths);
+/// Renders report.html from the journal of a run directory, which needs to hold nothing else.
+/// Whether the search had come to its results; if not, the page shows its trials. UserError where
+/// the journal lacks what the page shows, and where the search Trains.
+bool WriteReport(const RunPaths& paths);
 
 /// The closing table, for a terminal.
 [[nodiscard]] std::string Summary(const SearchConfig& config, const RunPaths& paths,

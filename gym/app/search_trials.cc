@@ -46,7 +46,7 @@ void LiveRun::Note(const cost::Attempt& attempt) {
   journal_.Append(ToJson(task));
 }
 
-StudyResult LiveRun::Try(SearchProblem& problem, Agent& agent, const std::string& machine,
+StudyResult LiveRun::Try(SearchProblem& problem, Agent& agent, const SearchSetup& setup,
                          ProgressLine& line) {
   StudyOptions options;
   options.seed = config_.seed;
@@ -57,18 +57,31 @@ StudyResult LiveRun::Try(SearchProblem& problem, Agent& agent, const std::string
   options.objective = ToObjective(config_.objective);
   options.resume = resume_;
   options.tool_version = MSC_VERSION;
-  options.machine = machine;
+  options.machine = cost::CpuFingerprint(setup.machine);
   StudyResult study = RunStudy(
       problem, agent, journal_, options,
       [&](const Progress& progress) {
         // The first call: the journal has agreed, so the log may say that the search goes on.
-        if (progress.last == nullptr) log_.Info(resumed_ ? "trials go on" : "trials begin");
+        if (progress.last == nullptr) {
+          KeepSetup(setup);
+          log_.Info(resumed_ ? "trials go on" : "trials begin");
+        }
         line.Show(ProgressText(progress));
       },
       StopRequested);
   if (resumed_) WriteFileAtomic(paths_.At("config.json"), ToJson(config_));
   log_.Info("trials ended: " + std::string(Name(study.stop)));
   return study;
+}
+
+void LiveRun::KeepSetup(const SearchSetup& setup) {
+  const std::string record = ToRecord(setup);
+  const SearchRecords found = FindSearchRecords(journal_.records());
+  if (!found.setup || ToRecord(*found.setup) != record) journal_.Append(record);
+}
+
+void LiveRun::Keep(const Findings& findings) {
+  journal_.Append(ToRecord(findings));
 }
 
 }  // namespace msc::gym

@@ -6,6 +6,7 @@
 #include "cost/farm/dispatcher.h"
 #include "gym/app/log.h"
 #include "gym/app/progress.h"
+#include "gym/app/search_record.h"
 #include "gym/app/search_run.h"
 #include "gym/study/journal.h"
 #include "gym/study/study.h"
@@ -26,12 +27,16 @@ class LiveRun {
   [[nodiscard]] RunLog& log() { return log_; }
   /// Puts into the journal what a worker was busy with. Not at the same time as anything else.
   void Note(const cost::Attempt& attempt);
-  /// Makes the trials, with the progress on `line`, until they are done or a stop is requested.
-  /// `machine` is a fingerprint of who measures. As RunStudy.
-  [[nodiscard]] StudyResult Try(SearchProblem& problem, Agent& agent, const std::string& machine,
+  /// Makes the trials, with the progress on `line`, until they are done or a stop is requested; the
+  /// journal gets `setup` where it does not end in the same. As RunStudy.
+  [[nodiscard]] StudyResult Try(SearchProblem& problem, Agent& agent, const SearchSetup& setup,
                                 ProgressLine& line);
+  /// Puts into the journal what was found after the trials.
+  void Keep(const Findings& findings);
 
  private:
+  void KeepSetup(const SearchSetup& setup);
+
   const SearchConfig& config_;
   RunPaths paths_;
   Resume resume_;

@@ -23,6 +23,11 @@ struct Decision {
   std::string name;                  ///< "conv1"
   std::vector<std::string> choices;  ///< "f32", "bf16", "int8"; never empty
   bool operator==(const Decision&) const = default;
+  template <class Self, class Visit>
+  static void Fields(Self& self, Visit& visit) {
+    visit("name", self.name, "of the decision");
+    visit("choices", self.choices, "what it chooses from");
+  }
 };
 
 /// One choice per decision, as indices.

@@ -72,7 +72,8 @@ void CheckObjective(const Objective& objective, const std::vector<std::string>& 
 ///
 /// Journal: one record "study" (StudyHeader); per run one "start", then "trial" as they finish, a
 /// "tick" when nothing else was written for 10 s, and "end" unless it was interrupted. Others may
-/// add records of their own (timeline.h).
+/// add records of their own: "task" (timeline.h), and a program "setup" and "findings", what it has
+/// to say of the study before its first trial and after its last.
 ///
 /// UserError when the objective or a rule names no metric of the problem, when the journal belongs
 /// to another study, or when the agent now proposes something else than the journal holds; where a

@@ -14,7 +14,7 @@ namespace {
 
 using nlohmann::json;
 
-constexpr std::int64_t kFormat = 1;  // of records, as written and read here
+constexpr std::int64_t kFormat = 2;  // of records, as written here; older ones are read, too
 constexpr double kMostSeconds = 1e9;
 
 /// The failure of a trial as it stands in a record.
@@ -187,7 +187,8 @@ std::string RecordType(std::string_view text, std::size_t index) {
   const json value = ParseJson(text, what);
   Require(value, what, {"type"});
   const json& type = value["type"];
-  for (const char* known : {"study", "start", "trial", "tick", "task", "end"}) {
+  for (const char* known :
+       {"study", "start", "setup", "trial", "tick", "task", "end", "findings"}) {
     if (type != known) continue;
     if (index > 0 && type == "study") throw UserError(what + " begins a second study");
     return known;

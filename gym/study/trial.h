@@ -33,7 +33,7 @@ struct Trial {
 /// What a journal's trials were made with: its first record. Trials made with other settings must
 /// not be mixed with them, so a resumed study compares every field.
 struct StudyHeader {
-  std::int64_t format = 1;   ///< version of the records
+  std::int64_t format = 2;   ///< version of the records; 1 had no "setup" and "findings"
   std::string problem;       ///< SearchProblem::Hash
   std::string agent;         ///< its name
   std::uint64_t seed = 0;    ///< the study's
@@ -51,8 +51,9 @@ struct StudyHeader {
 [[nodiscard]] std::vector<std::string> Differences(const StudyHeader& journal,
                                                    const StudyHeader& now);
 
-/// The type of a journal's record number `index`: "study", "start", "trial", "tick", "task" or
-/// "end". UserError, naming the record, if it is of none of them, or "study" and not the first.
+/// The type of a journal's record number `index`: "study", "start", "setup", "trial", "tick",
+/// "task", "end" or "findings". UserError, naming the record, if it is of none of them, or "study"
+/// and not the first.
 [[nodiscard]] std::string RecordType(std::string_view text, std::size_t index);
 
 /// The trials among a journal's records, by number. UserError if a number occurs twice or a record

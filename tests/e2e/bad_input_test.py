@@ -138,14 +138,19 @@ class FullDisk(e2e.SearchTest):
         config = self.write("config.json", {**e2e.small_config(), "trials": 3})
         self.succeed("search", config, "--out", run)
         before = e2e.trial_lines(run)
-        # Room for the record that says that the search goes on, not for a trial.
-        limit = os.path.getsize(os.path.join(run, "trials.journal")) + 200
+        # Room for the records that say that the search goes on, and with what, not for a trial.
+        setup = e2e.lines_of(run, b"setup")
+        self.assertEqual(len(setup), 1)
+        limit = os.path.getsize(os.path.join(run, "trials.journal")) + len(setup[0]) + 200
         done = self.limited(limit, "search", config, "--out", run, "--resume", "--trials", "4")
         self.check_refusal(done, run, "")
         self.succeed("journal", "verify", run)
         self.assertEqual(e2e.trial_lines(run), before)
         self.succeed("search", config, "--out", run, "--resume", "--trials", "4")
         self.assertEqual(sorted(e2e.trials(run)), list(range(4)))
+        # The first search's; and one of those with a trial more, which both asked for the same.
+        self.assertEqual([record["setup"]["config"]["trials"]
+                          for record in e2e.records(run, b"setup")], [3, 4])
 
 
 if __name__ == "__main__":

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -103,6 +104,22 @@ class SearchTest(unittest.TestCase):
         done = self.mscgym(*arguments, **options)
         self.assertEqual(done.returncode, 0, done.stderr)
         return done
+
+    def check_journal_alone(self, run):
+        """A folder with the journal and nothing else gives the same page."""
+        alone = self.at("alone of " + os.path.basename(run))
+        os.makedirs(alone)
+        shutil.copy(os.path.join(run, "trials.journal"), alone)
+        self.succeed("report", alone)
+        self.succeed("export-study", alone, "--out", os.path.join(alone, "trials.csv"))
+
+        def page(folder):
+            text = read(os.path.join(folder, "report.html")).decode()
+            self.assertIn(folder, text)  # in the commands
+            # Where it lies and when it was made are all that differs.
+            return re.sub(r"\d{4}-\d\d-\d\d \d\d:\d\d UTC", "TIME", text.replace(folder, "RUN"))
+
+        self.assertEqual(page(alone), page(run))
 
     def start(self, *arguments):
         """In a process group of its own, as a shell would."""

@@ -30,6 +30,7 @@ class Search(e2e.SearchTest):
         self.assertEqual(sorted(e2e.trials(run)), list(range(TRIALS)))
         self.succeed("journal", "verify", run)
         self.check_replay(run)
+        self.check_journal_alone(run)
         self.check_report(run)
 
     def check_replay(self, run):
@@ -117,6 +118,7 @@ class Search(e2e.SearchTest):
         self.assertRegex(done.stdout, r"nearest: trial \d+, .*/nearest/strategy.json")
         self.assertTrue(json.loads(e2e.read(os.path.join(run, "pareto.json"))))
         self.assertFalse(os.path.exists(os.path.join(run, "best")))
+        self.check_journal_alone(run)
         self.assertTrue(os.path.exists(os.path.join(run, "nearest", "strategy.json")))
 
     def test_finalists_keep_on_all_samples_what_trials_kept_on_few(self):
@@ -149,6 +151,8 @@ class Search(e2e.SearchTest):
         report = e2e.read(os.path.join(run, "report.html")).decode()
         self.assertIn("f32 on onednn", report)
         self.assertIn("is missed on all 200: trials", report)
+        self.assertIn("of its channels stay", report)
+        self.check_journal_alone(run)
         # With as many samples as it takes, no trial is flattered: none has to be left out.
         config["quality"]["most_samples"] = 0
         run = self.at("more")

@@ -631,11 +631,11 @@ TEST(Study, RefusesAJournalOfALaterFormat) {
   FakeProblem problem;
   (void)Conduct(disk, problem, Kind::kFree, Options(2));
   std::vector<std::string> records = RecordsOf(disk);
-  const std::size_t at = records[0].find("\"format\":1");
+  const std::size_t at = records[0].find("\"format\":2");
   ASSERT_NE(at, std::string::npos);
-  records[0].replace(at, 10, "\"format\":2");
+  records[0].replace(at, 10, "\"format\":3");
   EXPECT_EQ(ErrorOf([&] { (void)ReadStudy(records); }),
-            "the journal's header was written by a newer mscgym: its format is 2, known here is 1");
+            "the journal's header was written by a newer mscgym: its format is 3, known here is 2");
   records[0].replace(at, 10, "\"format\":-7");
   EXPECT_EQ(ErrorOf([&] { (void)ReadStudy(records); }),
             "the journal's header: 'format' must be at least 1, not -7");

@@ -1,0 +1,90 @@
+#include "gym/app/search_record.h"
+
+#include <nlohmann/json.hpp>
+
+#include "compiler/base/error.h"
+#include "compiler/base/fields.h"
+#include "compiler/base/file.h"
+#include "compiler/ir/serialize.h"
+#include "gym/study/scan.h"
+#include "gym/study/trial.h"
+
+namespace msc::gym {
+namespace {
+
+using nlohmann::json;
+
+constexpr const char* kSetup = "setup";
+constexpr const char* kFindings = "findings";
+
+/// {"type": TYPE, TYPE: {...}}
+template <class T>
+std::string Record(const char* type, const T& value) {
+  return json{{"type", type}, {type, WriteJson(value)}}.dump(-1, ' ', false,
+                                                             json::error_handler_t::replace);
+}
+
+template <class T>
+T ReadRecord(const std::string& text, const std::string& type, const std::string& what) {
+  const json record = ParseJson(text, what);
+  const auto body = record.find(type);
+  if (body == record.end()) throw UserError(what + " has no '" + type + "'");
+  T value;
+  try {
+    ReadJson(*body, type, value);
+  } catch (const UserError& error) {
+    throw UserError(what + ": " + error.what());
+  }
+  return value;
+}
+
+}  // namespace
+
+SearchSetup SetupOf(const SearchConfig& config, const Prepared& prepared,
+                    const std::vector<Decision>& decisions, std::int64_t samples) {
+  SearchSetup setup{.config = config,
+                    .machine = prepared.machine,
+                    .model_hash = GraphHash(*prepared.graph),
+                    .samples = samples,
+                    .decisions = decisions,
+                    .layers = LayersOf(*prepared.graph)};
+  for (const ValueId id : prepared.graph->constants()) {
+    setup.weight_bytes += static_cast<std::int64_t>(prepared.graph->constant(id)->bytes());
+  }
+  return setup;
+}
+
+std::string ToRecord(const SearchSetup& setup) {
+  return Record(kSetup, setup);
+}
+
+std::string ToRecord(const Findings& findings) {
+  return Record(kFindings, findings);
+}
+
+SearchRecords FindSearchRecords(std::span<const std::string> records) {
+  SearchRecords found;
+  for (std::size_t i = 0; i < records.size(); ++i) {
+    const std::string type = RecordType(records[i], i);
+    const std::string what = "journal record " + std::to_string(i);
+    if (type == kSetup) found.setup = ReadRecord<SearchSetup>(records[i], type, what);
+    if (type == kFindings) found.findings = ReadRecord<Findings>(records[i], type, what);
+  }
+  return found;
+}
+
+SearchSetup SetupIn(const SearchRecords& records, const std::string& journal) {
+  if (records.setup) return *records.setup;
+  throw UserError("'" + journal +
+                  "' does not say what its search was asked for: it ended before its first trial, "
+                  "or an older mscgym wrote it");
+}
+
+std::vector<std::string> ReadJournal(const std::string& path) {
+  const std::string bytes = ReadFile(path, std::uint64_t{4} << 30U);
+  const JournalScan scan = ScanJournal(bytes);
+  if (scan.records.empty()) throw UserError("'" + path + "' holds no record");
+  return {scan.records.begin(), scan.records.end()};
+}
+
+}  // namespace msc::gym

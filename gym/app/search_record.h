@@ -1,0 +1,61 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "cost/measure/machine.h"
+#include "gym/app/search_config.h"
+#include "gym/app/search_layers.h"
+#include "gym/app/search_run.h"
+#include "gym/core/problem.h"
+
+namespace msc::gym {
+
+/// What a search knows before its first trial, and its report shows: a journal record "setup".
+struct SearchSetup {
+  SearchConfig config = {};
+  cost::MachineFacts machine = {};
+  std::string model_hash = {};    ///< of the canonical graph
+  std::int64_t weight_bytes = 0;  ///< of the uncompressed model
+  std::int64_t samples = 0;       ///< that there are to judge candidates by
+  std::vector<Decision> decisions = {};
+  std::vector<LayerEntry> layers = {};
+  template <class Self, class Visit>
+  static void Fields(Self& self, Visit& visit) {
+    visit("config", self.config, "as it was resolved");
+    visit("machine", self.machine, "who coordinates, and versions");
+    visit("model_hash", self.model_hash, "hash of the canonical graph");
+    visit("weight_bytes", self.weight_bytes, "of the uncompressed model", Within{.least = 0});
+    visit("samples", self.samples, "to judge candidates by", Within{.least = 0});
+    visit("decisions", self.decisions, "what assignments choose");
+    visit("layers", self.layers, "that can be quantized");
+  }
+};
+
+/// `samples` as in SearchSetup.
+[[nodiscard]] SearchSetup SetupOf(const SearchConfig& config, const Prepared& prepared,
+                                  const std::vector<Decision>& decisions, std::int64_t samples);
+
+/// Journal records, without their sequence numbers. Text that is not UTF-8 is replaced.
+[[nodiscard]] std::string ToRecord(const SearchSetup& setup);
+[[nodiscard]] std::string ToRecord(const Findings& findings);
+
+/// The last of each in a journal. A search that goes on with another config has two setups, and one
+/// that goes on when it was finished has two findings.
+struct SearchRecords {
+  std::optional<SearchSetup> setup;  ///< none in journals of format 1, and before the first trial
+  std::optional<Findings> findings;  ///< none before the search has come to its results
+};
+/// UserError naming the record that is not of this program's making.
+[[nodiscard]] SearchRecords FindSearchRecords(std::span<const std::string> records);
+
+/// The last setup. UserError, saying what `journal` lacks, where there is none.
+[[nodiscard]] SearchSetup SetupIn(const SearchRecords& records, const std::string& journal);
+
+/// Payloads of all valid records of a file. UserError where it is not there.
+[[nodiscard]] std::vector<std::string> ReadJournal(const std::string& path);
+
+}  // namespace msc::gym
