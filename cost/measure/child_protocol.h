@@ -17,7 +17,8 @@ struct ChildRequest {
   std::string mode = "quality";      ///< "fit", "quality", "latency" or "profile"
   std::vector<Strategy> strategies;  ///< candidates; to be fitted, or of quality, exactly one
   std::string weights;               ///< folder of <digest>.weights: those fitted before, or now
-  std::int64_t samples = 0;          ///< for quality: how many from the first on; 0 = all
+  std::int64_t first = 0;            ///< for quality: number of the sample to begin with
+  std::int64_t samples = 0;          ///< for quality: how many from that one on; 0 = all
   std::int64_t most = 0;             ///< for quality: up to so many while the verdict is open
   std::int64_t repeats = 1;          ///< of the whole latency measurement; of profiled runs
   std::int64_t part = 1;             ///< latency is measured in this part of the rounds and time
@@ -28,6 +29,7 @@ struct ChildRequest {
           Within::OneOf({"fit", "quality", "latency", "profile"}));
     visit("strategies", self.strategies, "candidates");
     visit("weights", self.weights, "folder of fitted weights");
+    visit("first", self.first, "sample to begin with", Within{0, 1e9});
     visit("samples", self.samples, "samples to judge by; 0 = all", Within{0, 1e9});
     visit("most", self.most, "samples while the verdict is open", Within{0, 1e9});
     visit("repeats", self.repeats, "how often all is measured", Within{1, 1e6});

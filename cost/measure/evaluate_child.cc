@@ -101,9 +101,16 @@ std::optional<Failure> AddRows(const Context& context, BuiltCandidate& built, co
   return failure;
 }
 
-/// On `least` samples, and on more while the verdict is open, `most` at most.
-Result<Outcome> MeasureQuality(const Context& context, const Strategy& strategy, std::int64_t least,
-                               std::int64_t most) {
+/// From sample `request.first` on, on as many as it asks for, and on more while the verdict is open.
+Result<Outcome> MeasureQuality(const Context& context, const ChildRequest& request) {
+  const Strategy& strategy = request.strategies[0];
+  const std::int64_t all = context.folder.samples - request.first;
+  if (all <= 0) {
+    throw UserError("there are " + std::to_string(context.folder.samples) +
+                    " samples, and none from number " + std::to_string(request.first) + " on");
+  }
+  const std::int64_t least = request.samples == 0 ? all : std::min(request.samples, all);
+  const std::int64_t most = std::min(request.most, all);
   const EvaluationSettings& settings = context.folder.settings;
   auto built = Build(context, strategy, settings.batch);
   if (!built.ok()) return built.failure();
@@ -111,7 +118,7 @@ Result<Outcome> MeasureQuality(const Context& context, const Strategy& strategy,
   std::optional<Failure> failure;
   std::int64_t seen = 0;
   for (std::int64_t wanted = least; seen < wanted && !failure;) {
-    failure = AddRows(context, built.value(), {seen, wanted - seen}, meter);
+    failure = AddRows(context, built.value(), {request.first + seen, wanted - seen}, meter);
     seen = wanted;
     if (seen < most && !failure && IsOpen(meter.Total(), settings.limits, context.folder.samples)) {
       wanted = std::min(2 * seen, most);
@@ -270,10 +277,7 @@ ChildAnswer AnswerRequest(const ChildRequest& asked, const TargetRegistry& targe
   if (request.mode == "fit") {
     Fit(context, request, answer);
   } else if (request.mode == "quality") {
-    const std::int64_t all = context.folder.samples;
-    const std::int64_t least = request.samples == 0 ? all : std::min(request.samples, all);
-    answer.outcomes.push_back(
-        ToJson(MeasureQuality(context, request.strategies[0], least, std::min(request.most, all))));
+    answer.outcomes.push_back(ToJson(MeasureQuality(context, request)));
   } else if (request.mode == "latency") {
     answer.outcomes.reserve(request.strategies.size());
     for (const auto& outcome : MeasureLatencies(context, request)) {

@@ -144,14 +144,10 @@ std::optional<Result<Strategy>> LocalEvaluator::Fit(const Strategy& strategy, co
 }
 
 std::optional<Result<Outcome>> LocalEvaluator::AskQuality(const Strategy& strategy,
-                                                          std::int64_t samples, std::int64_t most,
-                                                          const Stop& stop) {
-  ChildRequest request;
+                                                          ChildRequest request, const Stop& stop) {
   request.folder = folder_.path;
   request.mode = "quality";
   request.strategies = {strategy};
-  request.samples = samples;
-  request.most = most;
   const auto answer = Ask(request, stop);
   if (!answer) return std::nullopt;
   if (!answer->ok()) return answer->failure();
@@ -194,7 +190,10 @@ std::optional<Result<Outcome>> LocalEvaluator::EvaluateOne(const Candidate& cand
   const std::int64_t samples = settings.samples > 0 ? settings.samples : all;
   const bool full = candidate.measure == Measure::kQualityAndLatency;
   const std::int64_t most = settings.most_samples > 0 ? settings.most_samples : all;
-  auto quality = AskQuality(strategy, (samples + part - 1) / part, full ? most : 0, stop);
+  ChildRequest request;
+  request.samples = (samples + part - 1) / part;
+  request.most = full ? most : 0;
+  auto quality = AskQuality(strategy, std::move(request), stop);
   if (!quality || !quality->ok() || candidate.measure == Measure::kQuality) return quality;
   const auto timed = AskLatency({strategy}, 1, part, stop);
   if (!timed) return std::nullopt;
@@ -214,8 +213,11 @@ void LocalEvaluator::DoEvaluate(std::span<const Candidate> batch, const Done& do
   }
 }
 
-std::optional<Result<Outcome>> LocalEvaluator::Judge(const Strategy& strategy, const Stop& stop) {
-  return AskQuality(strategy, 0, 0, stop);
+std::optional<Result<Outcome>> LocalEvaluator::Judge(const Strategy& strategy, std::int64_t first,
+                                                     const Stop& stop) {
+  ChildRequest request;
+  request.first = first;
+  return AskQuality(strategy, std::move(request), stop);
 }
 
 std::vector<Result<Outcome>> LocalEvaluator::TimeTogether(std::vector<Strategy> strategies,

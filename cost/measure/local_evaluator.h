@@ -50,8 +50,9 @@ class LocalEvaluator final : public Evaluator {
   [[nodiscard]] std::optional<Result<Strategy>> Fit(const Strategy& strategy,
                                                     const std::function<bool()>& stop = {});
 
-  /// Quality on all samples of one that is fitted already; no latency. Nothing if stopped.
-  [[nodiscard]] std::optional<Result<Outcome>> Judge(const Strategy& strategy,
+  /// Quality on all samples from number `first` on of one that is fitted already; no latency.
+  /// Nothing if stopped. UserError where there is no such sample.
+  [[nodiscard]] std::optional<Result<Outcome>> Judge(const Strategy& strategy, std::int64_t first,
                                                      const std::function<bool()>& stop = {});
 
   /// Times strategies under the same conditions: interleaved in one child, three times over. They
@@ -72,9 +73,9 @@ class LocalEvaluator final : public Evaluator {
   /// nullopt if stopped. UserError if the child says that the request makes no sense.
   [[nodiscard]] std::optional<Result<ChildAnswer>> Ask(const ChildRequest& request,
                                                        const Stop& stop);
+  /// `request` says which samples.
   [[nodiscard]] std::optional<Result<Outcome>> AskQuality(const Strategy& strategy,
-                                                          std::int64_t samples, std::int64_t most,
-                                                          const Stop& stop);
+                                                          ChildRequest request, const Stop& stop);
   [[nodiscard]] std::optional<std::vector<Result<Outcome>>> AskLatency(
       std::vector<Strategy> strategies, std::int64_t repeats, std::int64_t part, const Stop& stop);
 

@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::int64_t kProfileRuns = 50;
 constexpr std::size_t kTimings = 3;
-/// Candidates judged on all samples for each finalist that is wanted, at most.
+/// Candidates judged for each finalist that is wanted, at most.
 constexpr std::size_t kJudgedPerFinalist = 8;
 
 /// Trials worth a second look, best first: by violation, then by objectives in order; each
@@ -79,6 +79,9 @@ class Finals {
 
   /// Everything but the profiles; false if stopped.
   [[nodiscard]] bool Run() {
+    const cost::PreparedFolder& folder = evaluator_.folder();
+    findings_.judged_from = config_.quality.finalists == "all" ? 0 : folder.settings.most_samples;
+    findings_.judged = folder.samples - findings_.judged_from;
     for (std::size_t timing = 0; timing < kTimings && !findings_.best; ++timing) {
       std::vector<Judged> holding;
       if (!TakeHolding(holding)) return false;
@@ -94,7 +97,7 @@ class Finals {
   }
 
  private:
-  /// A candidate with its quality on all samples.
+  /// A candidate with its quality on the samples of finalists.
   struct Judged {
     Finalist finalist;
     cost::Outcome outcome;
@@ -107,7 +110,7 @@ class Finals {
 
   [[nodiscard]] std::size_t MostJudged() const { return kJudgedPerFinalist * config_.finalists; }
 
-  /// The next candidates that keep the limits of quality on all samples; false if stopped.
+  /// The next candidates that keep the limits of quality on those samples; false if stopped.
   [[nodiscard]] bool TakeHolding(std::vector<Judged>& holding) {
     while (next_ < ranked_.size() && holding.size() < config_.finalists && judged_ < MostJudged()) {
       const std::size_t index = ranked_[next_];
@@ -130,7 +133,7 @@ class Finals {
         found_ = true;
         holding.push_back(*std::move(judged));
       }
-      say_("[finalists] " + std::to_string(judged_) + " judged on all samples, " +
+      say_("[finalists] " + std::to_string(judged_) + " judged, " +
            std::to_string(holding.size()) + " of " + std::to_string(config_.finalists) +
            " keep the limits");
     }
@@ -200,7 +203,8 @@ class Finals {
       return judged;
     }
     judged.finalist.strategy = std::move(*fitted).value();
-    const auto outcome = evaluator_.Judge(judged.finalist.strategy, stop_);
+    const auto outcome =
+        evaluator_.Judge(judged.finalist.strategy, findings_.judged_from, stop_);
     if (!outcome) return std::nullopt;
     if (outcome->ok()) judged.outcome = outcome->value();
     judged.finalist.result = cost::ToJson(*outcome);
@@ -263,7 +267,7 @@ class Finals {
   std::vector<Miss> missed_;
   std::size_t next_ = 0;
   std::size_t judged_ = 0;
-  bool found_ = false;  // one that keeps the limits of quality on all samples
+  bool found_ = false;  // one that keeps the limits of quality
 };
 
 }  // namespace

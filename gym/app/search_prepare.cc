@@ -220,6 +220,34 @@ cost::QualityLimits LimitsOf(const ObjectiveConfig& objective) {
           .accuracy_drop = limit(envs::kAccuracyDrop)};
 }
 
+/// How many of `all` samples a trial may see; 0 = all.
+std::int64_t MostSamples(const QualityConfig& quality, std::int64_t all) {
+  if (quality.finalists == "all") return quality.most_samples;
+  const std::int64_t most =
+      std::max(quality.samples, quality.most_samples > 0 ? quality.most_samples : all / 2);
+  if (most < all) return most;
+  throw UserError("finalists are to be judged on others than the " + std::to_string(most) +
+                  " samples of trials, and there are no more than " + std::to_string(all) +
+                  ": lower 'quality.samples' or 'quality.most_samples'");
+}
+
+/// Fresh samples are not those of calibration either. Two files, or two orders of one, are taken
+/// for what the config says they are.
+void CheckFresh(const SearchConfig& config, std::int64_t most, std::int64_t all) {
+  if (config.quality.finalists == "all") return;
+  const cost::DataConfig& judged = config.quality.data;
+  const cost::DataConfig& calibrated = config.calibration.data;
+  if (judged.images != calibrated.images || judged.shuffle != calibrated.shuffle) return;
+  const std::int64_t count = calibrated.count > 0
+                                 ? std::min(calibrated.count, config.calibration.samples)
+                                 : config.calibration.samples;
+  if (calibrated.first + count <= judged.first + most) return;
+  if (calibrated.first >= judged.first + all) return;
+  throw UserError("finalists would be judged on samples of '" + judged.images +
+                  "' that are used for calibration: move 'calibration.data.first' or "
+                  "'quality.data.first'");
+}
+
 /// Leaves the folder that measuring children read.
 cost::PreparedFolder PrepareSamples(const SearchConfig& config, const Prepared& prepared,
                                     CalibrationData& calibration, const std::string& folder) {
@@ -227,12 +255,12 @@ cost::PreparedFolder PrepareSamples(const SearchConfig& config, const Prepared& 
   settings.target = config.target;
   settings.threads = config.threads;
   settings.samples = config.quality.samples;
-  settings.most_samples = config.quality.most_samples;
   settings.limits = LimitsOf(config.objective);
   settings.batch = config.quality.batch;
   settings.latency = config.latency;
   if (std::filesystem::exists(folder + "/evaluation.json")) {
     const cost::PreparedFolder found = cost::OpenFolder(folder);
+    settings.most_samples = MostSamples(config.quality, found.samples);
     const bool fits = !FitsCandidates(config) || found.fit == FitOptionsOf(config);
     if (found.graph_hash == GraphHash(*prepared.graph) && found.settings == settings && fits) {
       return found;
@@ -243,6 +271,8 @@ cost::PreparedFolder PrepareSamples(const SearchConfig& config, const Prepared& 
   if (data.images.empty()) throw UserError("the config names no 'quality.data.images'");
   if (config.quality.final_samples > 0) data.count = config.quality.final_samples;
   const cost::SampleSet samples = cost::LoadSampleSet(data, FormsOf(*prepared.graph));
+  settings.most_samples = MostSamples(config.quality, samples.size());
+  CheckFresh(config, settings.most_samples, samples.size());
   return cost::PrepareFolder(folder,
                              {.graph = prepared.graph.get(),
                               .samples = &samples,

@@ -14,6 +14,7 @@
 #include "envs/quantize/offer.h"
 #include "gym/app/search_record.h"
 #include "gym/app/search_run.h"
+#include "gym/app/search_text.h"
 #include "gym/report/report.h"
 #include "gym/study/timeline.h"
 
@@ -187,17 +188,6 @@ std::vector<ReportLayer> MakeLayers(const Run& run) {
   return layers;
 }
 
-/// "accuracy drop 0.21 +- 0.17 points", with what it may be off by for want of samples (95 %).
-std::string LostText(const cost::Quality& quality) {
-  const auto drop = quality.AccuracyDrop();
-  if (!drop) return "";
-  constexpr double kErrors = 1.96;
-  std::array<char, 80> text{};
-  std::snprintf(text.data(), text.size(), "accuracy drop %.2f \xC2\xB1 %.2f points", *drop,
-                100 * kErrors * quality.accuracy_error);
-  return text.data();
-}
-
 std::vector<ReportFinalist> MakeFinalists(const Run& run, std::string_view quality) {
   std::vector<ReportFinalist> rows;
   const Objective objective = ToObjective(run.setup.config.objective);
@@ -219,9 +209,7 @@ std::vector<ReportFinalist> MakeFinalists(const Run& run, std::string_view quali
     const auto& latency = result.value().latency;
     if (latency && !latency->significant()) row.note = "difference not significant";
     if (latency && latency->noisy) row.note += row.note.empty() ? "noisy" : ", noisy";
-    if (const std::string lost = LostText(result.value().quality); !lost.empty()) {
-      row.note += (row.note.empty() ? "" : ", ") + lost;
-    }
+    row.note += (row.note.empty() ? "" : ", ") + IntervalsText(result.value().quality);
     rows.push_back(std::move(row));
   }
   for (const Compared& compared : run.findings.compared) {
@@ -248,8 +236,9 @@ std::string RejectedText(const Run& run) {
   for (const Rejected& rejected : run.findings.rejected) {
     trials += (trials.empty() ? "" : ", ") + std::to_string(rejected.trial);
   }
-  return "Not among them, since a limit that they keep on fewer samples is missed on all " +
-         std::to_string(run.setup.samples) + ": trials " + trials + ".";
+  return "Not among them, since a limit that they keep on the samples of trials is missed on these: "
+         "trials " +
+         trials + ".";
 }
 
 /// With the first trial that tried the same strategy.
@@ -297,7 +286,9 @@ std::vector<ReportFact> MakeFacts(const Run& run) {
   for (const auto& [name, version] : machine.libraries) facts.push_back({name, version});
   facts.push_back({"model hash", run.setup.model_hash});
   facts.push_back({"samples a trial", std::to_string(run.setup.config.quality.samples)});
-  facts.push_back({"samples of finalists", std::to_string(run.setup.samples)});
+  if (run.findings.judged > 0) {
+    facts.push_back({"samples of finalists", std::to_string(run.findings.judged)});
+  }
   if (!run.findings.pairs.empty()) facts.push_back({"8-bit sums", run.findings.pairs});
   return facts;
 }
@@ -351,6 +342,7 @@ bool WriteReport(const RunPaths& paths) {
   input.steps_before = MakeSteps(run.findings.profiles, 0);
   input.steps_after = MakeSteps(run.findings.profiles, 1);
   input.finalists = MakeFinalists(run, input.quality.metric);
+  input.judged = JudgedText(run.findings);
   input.left_out = RejectedText(run);
   input.tasks = MakeTasks(run);
   input.machine = MakeFacts(run);

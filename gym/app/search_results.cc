@@ -130,6 +130,16 @@ std::string ConstraintText(const ObjectiveConfig& objective) {
   return text;
 }
 
+std::string JudgedText(const Findings& findings) {
+  if (findings.judged == 0) return "";
+  if (findings.judged_from == 0) {
+    return "judged on all " + std::to_string(findings.judged) +
+           " samples, those of trials included";
+  }
+  return "judged on samples " + std::to_string(findings.judged_from + 1) + " to " +
+         std::to_string(findings.judged_from + findings.judged) + ", which no trial saw";
+}
+
 std::string ParetoJson(const StudyResult& study) {
   nlohmann::json list = nlohmann::json::array();
   for (const std::size_t index : study.pareto) {
@@ -184,14 +194,18 @@ std::string Summary(const SearchConfig& config, const RunPaths& paths, const Sea
     }
   }
   text << ComparedLines(result.findings);
+  if (const std::string judged = JudgedText(result.findings); !judged.empty()) {
+    text << "finalists were timed together, three times over, and " << judged << '\n';
+  }
   if (!result.findings.rejected.empty()) {
     text << result.findings.rejected.size()
-         << " that looked better on fewer samples miss a limit on all of them\n";
+         << " that looked better on the samples of trials miss a limit on these\n";
   }
   if (result.findings.best) {
     text << "best: " << paths.best() << "/strategy.json, model.onnx, artefact\n";
     const Finalist& best = result.findings.finalists[*result.findings.best];
     const Result<cost::Outcome> outcome = cost::OutcomeFromJson(best.result);
+    if (outcome.ok()) text << "with 95 % intervals: " << IntervalsText(outcome.value()) << '\n';
     if (outcome.ok() && IsSlower(outcome.value())) {
       text << "the best is slower than the uncompressed model\n";
     }

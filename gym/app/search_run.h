@@ -112,7 +112,7 @@ struct LayerSensitivity {
   }
 };
 
-/// One candidate measured again with the others, on all samples.
+/// One candidate measured again with the others, on the samples of finalists.
 struct Finalist {
   std::uint64_t trial = 0;
   Strategy strategy;
@@ -127,8 +127,12 @@ struct Finalist {
 [[nodiscard]] Evaluation EvaluationOf(const Finalist& finalist);
 /// "accuracy_drop <= 0.3, distill_loss <= 0.1"; empty where nothing is asked.
 [[nodiscard]] std::string ConstraintText(const ObjectiveConfig& objective);
+struct Findings;
+/// "judged on samples 101 to 200, which no trial saw", or "judged on all 200 samples, those of
+/// trials included"; empty where no finalist was judged.
+[[nodiscard]] std::string JudgedText(const Findings& findings);
 
-/// A trial that looked good enough to be a finalist, and misses a limit on all samples.
+/// A trial that looked good enough to be a finalist, and misses a limit on their samples.
 struct Rejected {
   std::uint64_t trial = 0;
   std::string result;  ///< JSON of a Result<cost::Outcome>, without latency
@@ -154,6 +158,8 @@ struct Compared {
 /// report` needs nothing else, and in results.json for other tools.
 struct Findings {
   std::vector<LayerSensitivity> sensitivities;
+  std::int64_t judged_from = 0;  ///< first sample that finalists are judged on; the rest follows
+  std::int64_t judged = 0;       ///< how many these are; 0 = no finalist was judged
   std::vector<Finalist> finalists;
   std::vector<Rejected> rejected;
   std::vector<Compared> compared;
@@ -165,6 +171,9 @@ struct Findings {
   template <class Self, class Visit>
   static void Fields(Self& self, Visit& visit) {
     visit("sensitivities", self.sensitivities, "one decision alone");
+    visit("judged_from", self.judged_from, "first sample that finalists are judged on",
+          Within{.least = 0});
+    visit("judged", self.judged, "samples that finalists are judged on", Within{.least = 0});
     visit("finalists", self.finalists, "measured again together");
     visit("rejected", self.rejected, "judged on all samples, and not timed");
     visit("compared", self.compared, "the uncompressed model elsewhere");
@@ -190,12 +199,12 @@ struct SearchResult {
                                                                cost::Evaluator& evaluator,
                                                                const std::function<bool()>& stop);
 
-/// Judges the best trials again, on all samples, until as many as the config wants keep the limits
-/// or eight times as many were judged; times those that do, together and with what the config
-/// compares with. Where none does, the nearest are timed. More of them follow while none keeps the
+/// Judges the best trials again, on all samples or on those that no trial saw, until as many as the
+/// config wants keep the limits or eight times as many were judged; times those that do, together
+/// and with what the config compares with. Where none does, the nearest are timed. More of them follow while none keeps the
 /// constraints on time. A best that is slower than the uncompressed model gives way to that, where
-/// it keeps the limits (search_winner.h). Fills finalists, rejected, compared, best, nearest and
-/// profiles; leaves them as they are when stopped. `say` hears how far it is.
+/// it keeps the limits (search_winner.h). Fills all of the findings from judged_from to profiles;
+/// leaves them as they are when stopped. `say` hears how far it is.
 void MeasureFinalists(const SearchConfig& config, SearchProblem& problem,
                       cost::LocalEvaluator& evaluator,
                       const std::function<void(const std::string&)>& say,

@@ -78,6 +78,26 @@ std::string CountsText(const StudyResult& study) {
   return text;
 }
 
+std::string IntervalsText(const cost::Quality& quality) {
+  constexpr double kErrors = 1.96;  // standard errors on each side
+  constexpr const char* kPlusMinus = " \xC2\xB1 %.2f ";
+  const std::optional<double> drop = quality.AccuracyDrop();
+  const std::string lost =
+      drop ? Formatted("accuracy drop %.2f", *drop) +
+                 Formatted(kPlusMinus, 100 * kErrors * quality.accuracy_error) + "points"
+           : Formatted("disagreement %.2f", quality.Disagreement()) +
+                 Formatted(kPlusMinus, 100 * kErrors * quality.agreement_error) + "%";
+  return lost + Formatted(", loss %.3g", quality.kl) +
+         Formatted(" \xC2\xB1 %.2g nats", kErrors * quality.kl_error);
+}
+
+std::string IntervalsText(const cost::Outcome& outcome) {
+  if (!outcome.latency) return IntervalsText(outcome.quality);
+  const cost::Latency& latency = *outcome.latency;
+  return Formatted("%.3fx", 1 / latency.ratio) + Formatted(" (%.3f", 1 / latency.ratio_high) +
+         Formatted(" to %.3f), ", 1 / latency.ratio_low) + IntervalsText(outcome.quality);
+}
+
 std::string EndText(StopReason reason, const StopRules& rules) {
   switch (reason) {
     case StopReason::kTrials:

@@ -2,6 +2,7 @@
 
 #include <string>
 
+#include "cost/model/outcome.h"
 #include "gym/study/study.h"
 
 namespace msc::gym {
@@ -12,6 +13,13 @@ namespace msc::gym {
 /// "[trial 7/50] best 1.234 ms (1.50x) acc -0.12 hv 0.21 | eta 00:01:00 | 2 failed", with what is
 /// known of it.
 [[nodiscard]] std::string ProgressText(const Progress& progress);
+
+/// "accuracy drop 0.21 +- 0.17 points, loss 0.0123 +- 0.0004 nats", the sign as one character: with
+/// what they may be off by for want of samples, at 95 %. Disagreement instead of accuracy where
+/// there are no labels.
+[[nodiscard]] std::string IntervalsText(const cost::Quality& quality);
+/// The same behind "1.520x (1.500 to 1.550), " where speed was measured.
+[[nodiscard]] std::string IntervalsText(const cost::Outcome& outcome);
 
 /// "24 trials, 3 failed (2 timeout, 1 crash), 4 dropped after a rough measurement".
 [[nodiscard]] std::string CountsText(const StudyResult& study);

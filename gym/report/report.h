@@ -116,6 +116,7 @@ struct ReportInput {
   std::vector<ReportStep> steps_after = {};       ///< of the best; empty = not known
   std::string volume = {};  ///< "hypervolume 0.2 below latency 1, loss 0.5"; may be empty
   std::vector<ReportFinalist> finalists = {};
+  std::string judged = {};    ///< "judged on all 200 samples": finalists are; may be empty
   std::string left_out = {};  ///< "Not among them: trials 3, 7": who, and why; may be empty
   std::vector<ReportTask> tasks = {};    ///< what workers did; empty = not known
   std::vector<ReportFact> machine = {};  ///< CPU, threads, versions, hashes

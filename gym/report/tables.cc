@@ -88,9 +88,11 @@ Html FinalistSection(const ReportInput& input) {
     rows += FinalistRow(finalist, input, axis);
   }
   return Markup(
-      "<section id='finalists'><h2>Finalists</h2><p class='muted'>Measured again, "
-      "interleaved with the uncompressed model. The dashed line is its speed; an interval "
-      "that crosses it is no significant difference. ",
+      "<section id='finalists'><h2>Finalists</h2><p class='muted'>Measured again, three times "
+      "over, "
+      "interleaved with each other and with the uncompressed model",
+      input.judged.empty() ? Html{} : Markup("; ", input.judged),
+      ". The dashed line is its speed; an interval that crosses it is no significant difference. ",
       input.left_out,
       "</p><div class='scroll'>"
       "<table class='sortable'><thead><tr><th>configuration</th><th class='num'>"

@@ -317,11 +317,13 @@ TEST_F(Evaluate, JudgesFinalistsOnAllSamplesAndTimesThemTogether) {
   LocalEvaluator evaluator(Options());
   const Strategy sound = On("reference").strategy;
   const Strategy unsound = On("nan").strategy;
-  EXPECT_EQ(evaluator.Judge(unsound)->failure().kind, FailureKind::kWrongOutput);
-  const auto judged = evaluator.Judge(sound);
+  EXPECT_EQ(evaluator.Judge(unsound, 0)->failure().kind, FailureKind::kWrongOutput);
+  const auto judged = evaluator.Judge(sound, 0);
   ASSERT_TRUE(judged && judged->ok());
   EXPECT_EQ(judged->value().quality.samples, 23);
   EXPECT_FALSE(judged->value().latency);
+  EXPECT_EQ(evaluator.Judge(sound, 20)->value().quality.samples, 3);
+  EXPECT_THROW((void)evaluator.Judge(sound, 23), UserError);
   const auto timed = evaluator.TimeTogether({sound, unsound, sound});
   ASSERT_EQ(timed.size(), 3U);
   EXPECT_EQ(timed[1].failure().kind, FailureKind::kWrongOutput);
@@ -372,8 +374,8 @@ TEST_F(Evaluate, FitsPrunedCandidatesToTheCalibrationSamples) {
   EXPECT_EQ(strategy->value(),
             FitStrategy(graph, candidate.strategy, calibration, fit, Targets()).value());
   const std::vector<Strategy> finalists = {strategy->value(), bare.strategy};
-  EXPECT_LT(evaluator.Judge(finalists[0])->value().quality.mse,
-            0.7 * evaluator.Judge(finalists[1])->value().quality.mse);
+  EXPECT_LT(evaluator.Judge(finalists[0], 0)->value().quality.mse,
+            0.7 * evaluator.Judge(finalists[1], 0)->value().quality.mse);
   EXPECT_EQ(evaluator.TimeTogether(finalists).size(), 2U);
   EXPECT_TRUE(evaluator.ProfileSteps(finalists, 2).ok());
   EXPECT_TRUE(Leftovers().empty());

@@ -13,6 +13,26 @@ TEST(SignedPoints, HaveASignUnlessTheyRoundToNothing) {
   EXPECT_EQ(SignedPoints(0.004), "0.00");
 }
 
+TEST(IntervalsText, SaysWhatNumbersMayBeOffBy) {
+  cost::Outcome outcome;
+  outcome.quality = {.kl = 0.01234,
+                     .accuracy = 0.9,
+                     .reference_accuracy = 0.9021,
+                     .samples = 100,
+                     .kl_error = 0.0002,
+                     .accuracy_error = 0.001};
+  const std::string quality =
+      "accuracy drop 0.21 \xC2\xB1 0.20 points, loss 0.0123 \xC2\xB1 0.00039 nats";
+  EXPECT_EQ(IntervalsText(outcome), quality);
+  outcome.latency = cost::Latency{.ratio = 0.5, .ratio_low = 0.4, .ratio_high = 0.625};
+  EXPECT_EQ(IntervalsText(outcome), "2.000x (1.600 to 2.500), " + quality);
+  outcome.quality.accuracy.reset();
+  outcome.quality.agreement = 0.99;
+  outcome.quality.agreement_error = 0.005;
+  EXPECT_EQ(IntervalsText(outcome.quality),
+            "disagreement 1.00 \xC2\xB1 0.98 %, loss 0.0123 \xC2\xB1 0.00039 nats");
+}
+
 TEST(ProgressText, SaysWhatIsKnown) {
   Progress progress;
   progress.done = 3;
