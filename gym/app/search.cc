@@ -29,6 +29,7 @@ namespace {
 struct Options {
   std::string config;
   std::string out = "run";
+  std::optional<std::string> from;
   std::optional<std::string> env;
   std::optional<std::string> agent;
   std::optional<std::uint64_t> seed;
@@ -45,6 +46,8 @@ struct Options {
 
 SearchConfig ReadConfig(const Options& options, std::vector<std::string>& notes) {
   SearchConfig config = LoadSearchConfig(options.config, &notes);
+  if (options.from)
+    config.from = std::filesystem::absolute(*options.from).lexically_normal().string();
   if (options.env) config.env = *options.env;
   if (options.agent) config.agent = *options.agent;
   if (options.seed) config.seed = *options.seed;
@@ -98,6 +101,7 @@ void CheckAlone(const Options& options, const SearchConfig& config, bool farm) {
   }
   if (!options.cache.empty()) throw UserError("outcomes of recipes are not cached: no --cache");
   if (config.race) throw UserError("recipes cannot race: leave 'race' out");
+  if (!config.from.empty()) throw UserError("recipes begin with no other run: leave 'from' out");
 }
 
 /// The search of a recipe.
@@ -110,6 +114,14 @@ int CoordinateRecipe(const Options& options, const SearchConfig& config) {
   CheckRunFolder(options, paths);
   CheckSameEnv(options, config, paths);
   return SearchRecipe(config, paths, LiveOptions(options));
+}
+
+std::unique_ptr<Agent> MakeAgent(const SearchConfig& config, const SearchProblem& problem,
+                                 const Seeds& seeds) {
+  std::vector<Assignment> first;
+  for (const auto& [source, assignment] : seeds.trials) first.push_back(assignment);
+  return MakeAgents().Make(
+      config.agent, AgentSetupFor(problem, ToObjective(config.objective), config.seed, first));
 }
 
 /// The search itself, in the process that coordinates it.
@@ -152,15 +164,17 @@ int Coordinate(const AppContext& context, const Options& options, cost::FarmEval
                  [&](const std::string& text) { run.log().Warn(text); });
   }
   SearchProblem& tried = race ? *race : *problem;
-  const std::unique_ptr<Agent> agent = MakeAgents().Make(
-      config.agent, AgentSetupFor(tried, ToObjective(config.objective), config.seed));
+  const std::int64_t samples = cost::OpenFolder(paths.prepared()).samples;
+  SearchStart start{.setup = SetupOf(config, prepared, problem->decisions(), samples)};
+  start.seeds = FindSeeds(paths, start.setup, tried);
+  start.setup.known = start.seeds.known.size();
+  if (!start.seeds.note.empty()) run.log().Warn("from " + start.seeds.note);
+  const std::unique_ptr<Agent> agent = MakeAgent(config, tried, start.seeds);
 
   SearchResult result;
   {
     ProgressLine line;
-    const std::int64_t samples = cost::OpenFolder(paths.prepared()).samples;
-    result.study =
-        run.Try(tried, *agent, SetupOf(config, prepared, problem->decisions(), samples), line);
+    result.study = run.Try(tried, *agent, start, line);
     if (!StopRequested()) {
       line.Show("[sensitivity] one decision at a time");
       result.findings.sensitivities =
@@ -168,7 +182,7 @@ int Coordinate(const AppContext& context, const Options& options, cost::FarmEval
     }
     measuring.reset();  // finalists have the machine to themselves
     if (!StopRequested()) {
-      line.Show("[finalists] the best again, together, on all samples");
+      line.Show("[finalists] the best again, together");
       cost::LocalEvaluator local(LocalFor(context, paths.folder, 0));
       MeasureFinalists(
           config, *problem, local, [&](const std::string& text) { line.Show(text); }, StopRequested,
@@ -215,6 +229,11 @@ void AddSearch(CLI::App& app, AppContext& context) {
       "is "
       "trained)");
   command->add_option("--agent", options->agent, "who proposes; see mscgym list agents");
+  command
+      ->add_option("--from", options->from,
+                   "run directory whose trials it begins with: taken as they are where all that is "
+                   "measured is the same, else the best of them measured first")
+      ->check(CLI::ExistingDirectory);
   command->add_flag("--resume", options->resume, "go on with the search in the run directory");
   command
       ->add_flag("--dry-run", options->dry_run,
@@ -245,6 +264,7 @@ void AddSearch(CLI::App& app, AppContext& context) {
       "  mscgym search experiments/joint/config.json --env compress --dry-run\n"
       "  mscgym search experiments/joint/config.json --env compress --out joint\n"
       "  mscgym search experiments/quantize_fashion/config.json --env partition --out placed\n"
+      "  mscgym search experiments/quantize_fashion/config.json --agent tpe --from run --out more\n"
       "  mpirun -n 3 mscgym search experiments/quantize_fashion/config.json --out run");
   command->callback([options, &context] {
     if (options->force) options->resume = true;

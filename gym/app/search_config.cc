@@ -47,7 +47,7 @@ SearchConfig ParseSearchConfig(std::string_view text, const std::string& folder,
   if (config.objective.minimize.empty()) {
     throw UserError(what + ": 'objective.minimize' must name a metric, such as latency");
   }
-  for (std::string* file : {&config.model, &config.strategy, &config.partition.rules,
+  for (std::string* file : {&config.model, &config.strategy, &config.from, &config.partition.rules,
                             &config.calibration.data.images, &config.calibration.data.labels,
                             &config.quality.data.images, &config.quality.data.labels}) {
     Resolve(folder, *file);

@@ -158,6 +158,7 @@ struct SearchConfig {
   std::string model;
   std::vector<std::string> shapes;
   std::string strategy;
+  std::string from;
   std::string env = "quantize";
   std::string agent = "auto";
   std::string target = "onednn";
@@ -186,6 +187,9 @@ struct SearchConfig {
     visit("strategy", self.strategy,
           "file that a search of partitions, schedules or recipes begins with: its channels, "
           "weights and precisions stay; relative to the config file");
+    visit("from", self.from,
+          "run directory whose trials, where they decide the same, the search begins with; relative "
+          "to the config file");
     visit("env", self.env,
           "what is decided: precisions, channels, both together, who runs which part, how kernels "
           "are written, or how what compression left is trained",
@@ -196,7 +200,9 @@ struct SearchConfig {
     visit("target", self.target, "who runs the model; see `mscgym list targets`");
     visit("threads", self.threads, "threads a candidate runs on", Within{1, 1024});
     visit("seed", self.seed, "same seed, same decisions");
-    visit("trials", self.trials, "in total, also after --resume", Within{1, 1e9});
+    visit("trials", self.trials,
+          "in total, also after --resume; results taken from another run come on top",
+          Within{1, 1e9});
     visit("time_budget_s", self.time_budget_s, "seconds for trials; 0 = no limit", Within{0, 1e9});
     visit("stop", self.stop,
           "what ends the trials earlier; looked at between rounds of proposals, so that workers do "

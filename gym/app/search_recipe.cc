@@ -85,9 +85,9 @@ int SearchRecipe(const SearchConfig& asked, const RunPaths& paths, const LiveRun
   StudyResult study;
   {
     ProgressLine line;
-    const SearchSetup setup{
-        .config = config, .machine = machine, .decisions = problem.decisions()};
-    study = run.Try(problem, *agent, setup, line);
+    const SearchStart start{
+        .setup = {.config = config, .machine = machine, .decisions = problem.decisions()}};
+    study = run.Try(problem, *agent, start, line);
   }
   WriteFileAtomic(paths.At("pareto.json"), ParetoJson(study));
   if (study.best) {

@@ -23,6 +23,7 @@ struct SearchSetup {
   std::int64_t samples = 0;       ///< that there are to judge candidates by
   std::vector<Decision> decisions = {};
   std::vector<LayerEntry> layers = {};
+  std::uint64_t known = 0;  ///< trials that an earlier search had measured; see search_seeds.h
   template <class Self, class Visit>
   static void Fields(Self& self, Visit& visit) {
     visit("config", self.config, "as it was resolved");
@@ -32,6 +33,7 @@ struct SearchSetup {
     visit("samples", self.samples, "to judge candidates by", Within{.least = 0});
     visit("decisions", self.decisions, "what assignments choose");
     visit("layers", self.layers, "that can be quantized");
+    visit("known", self.known, "trials taken from an earlier search, not measured");
   }
 };
 

@@ -289,6 +289,9 @@ std::vector<ReportFact> MakeFacts(const Run& run) {
   if (run.findings.judged > 0) {
     facts.push_back({"samples of finalists", std::to_string(run.findings.judged)});
   }
+  if (run.setup.known > 0) {
+    facts.push_back({"trials of an earlier search", std::to_string(run.setup.known)});
+  }
   if (!run.findings.pairs.empty()) facts.push_back({"8-bit sums", run.findings.pairs});
   return facts;
 }

@@ -46,24 +46,26 @@ void LiveRun::Note(const cost::Attempt& attempt) {
   journal_.Append(ToJson(task));
 }
 
-StudyResult LiveRun::Try(SearchProblem& problem, Agent& agent, const SearchSetup& setup,
+StudyResult LiveRun::Try(SearchProblem& problem, Agent& agent, const SearchStart& start,
                          ProgressLine& line) {
   StudyOptions options;
   options.seed = config_.seed;
-  options.trials = config_.trials;
+  options.trials = config_.trials + start.seeds.known.size();
   options.time_budget = std::chrono::duration<double>(config_.time_budget_s);
   options.stop = ToStopRules(config_.stop);
   options.agent = config_.agent;
   options.objective = ToObjective(config_.objective);
   options.resume = resume_;
   options.tool_version = MSC_VERSION;
-  options.machine = cost::CpuFingerprint(setup.machine);
+  options.machine = cost::CpuFingerprint(start.setup.machine);
+  options.seeds = start.seeds.trials;
+  options.known = start.seeds.known;
   StudyResult study = RunStudy(
       problem, agent, journal_, options,
       [&](const Progress& progress) {
         // The first call: the journal has agreed, so the log may say that the search goes on.
         if (progress.last == nullptr) {
-          KeepSetup(setup);
+          KeepSetup(start.setup);
           log_.Info(resumed_ ? "trials go on" : "trials begin");
         }
         line.Show(ProgressText(progress));

@@ -8,6 +8,7 @@
 #include "gym/app/progress.h"
 #include "gym/app/search_record.h"
 #include "gym/app/search_run.h"
+#include "gym/app/search_seeds.h"
 #include "gym/study/journal.h"
 #include "gym/study/study.h"
 
@@ -28,8 +29,9 @@ class LiveRun {
   /// Puts into the journal what a worker was busy with. Not at the same time as anything else.
   void Note(const cost::Attempt& attempt);
   /// Makes the trials, with the progress on `line`, until they are done or a stop is requested; the
-  /// journal gets `setup` where it does not end in the same. As RunStudy.
-  [[nodiscard]] StudyResult Try(SearchProblem& problem, Agent& agent, const SearchSetup& setup,
+  /// journal gets the setup where it does not end in the same. `agent` was made with the seeds. As
+  /// RunStudy.
+  [[nodiscard]] StudyResult Try(SearchProblem& problem, Agent& agent, const SearchStart& start,
                                 ProgressLine& line);
   /// Puts into the journal what was found after the trials.
   void Keep(const Findings& findings);

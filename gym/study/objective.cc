@@ -55,7 +55,7 @@ std::vector<double> ObjectiveValues(const Objective& objective, const Evaluation
 }
 
 AgentSetup AgentSetupFor(const SearchProblem& problem, const Objective& objective,
-                         std::uint64_t seed) {
+                         std::uint64_t seed, std::span<const Assignment> seeds) {
   AgentSetup setup;
   setup.decisions = problem.decisions();
   setup.objectives = objective.minimize.size();
@@ -64,6 +64,7 @@ AgentSetup AgentSetupFor(const SearchProblem& problem, const Objective& objectiv
   for (auto& [name, assignment] : problem.Anchors()) {
     setup.anchors.push_back(std::move(assignment));
   }
+  setup.anchors.insert(setup.anchors.end(), seeds.begin(), seeds.end());
   setup.first_trial = setup.anchors.size();
   setup.cover_front = problem.CoverFront();
   setup.mask = problem.MaskFunction();

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -46,9 +47,9 @@ struct Objective {
                                                   const Evaluation& evaluation);
 
 /// What an agent hears of a problem that is searched for `objective`: decisions, counts, the first
-/// trial after the anchors, additive costs where the problem declares all that matter, its front
-/// of covers, and its mask. The problem outlives it.
+/// trial after the anchors and after `seeds` (StudyOptions), additive costs where the problem
+/// declares all that matter, its front of covers, and its mask. The problem outlives it.
 [[nodiscard]] AgentSetup AgentSetupFor(const SearchProblem& problem, const Objective& objective,
-                                       std::uint64_t seed);
+                                       std::uint64_t seed, std::span<const Assignment> seeds = {});
 
 }  // namespace msc::gym

@@ -146,6 +146,7 @@ class StudyRun {
     for (auto& [name, assignment] : problem_.Anchors()) {
       wishes.push_back({"anchor:" + name, std::move(assignment)});
     }
+    for (const auto& [source, assignment] : options_.seeds) wishes.push_back({source, assignment});
     std::uint64_t first = 0;
     bool exhausted = false;
     // The anchors are a round of their own, unless the agent does not care how they do.
@@ -193,6 +194,12 @@ class StudyRun {
       if (done_.contains(number)) continue;
       if (const auto tried = tried_.find(assignment); tried != tried_.end()) {
         Copy(done_.at(tried->second), number, wishes[i].source);
+      } else if (const auto known = options_.known.find(assignment);
+                 known != options_.known.end()) {
+        Trial earlier;
+        earlier.assignment = assignment;
+        earlier.evaluation = known->second;
+        Copy(earlier, number, wishes[i].source);
       } else if (const auto [it, added] = pending.emplace(assignment, number); added) {
         numbers.push_back(number);
         batch.push_back(assignment);

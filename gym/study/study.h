@@ -3,8 +3,10 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "gym/core/agent.h"
@@ -32,6 +34,11 @@ struct StudyOptions {
   Resume resume = Resume::kSame;
   std::string tool_version;  ///< stored, and compared when a study is resumed
   std::string machine;       ///< likewise
+  /// Tried after the anchors and before the agent is asked: source and assignment of each. The
+  /// agent was set up with them.
+  std::vector<std::pair<std::string, Assignment>> seeds = {};
+  /// Results of an earlier study that hold for this one: copied into a trial instead of tried.
+  std::map<Assignment, Evaluation> known = {};
 };
 
 /// Where a study stands, for a progress line.
@@ -59,13 +66,13 @@ void CheckObjective(const Objective& objective);
 /// Also, listing `metrics`, if it names anything else.
 void CheckObjective(const Objective& objective, const std::vector<std::string>& metrics);
 
-/// Runs anchors, then what the agent asks for, until trials or time are used up, a rule to stop is
-/// met, the agent has nothing left, or `stop` says true. Rules are looked at where a round of
-/// proposals is complete, or 32 of them for an agent without rounds, so that a study ends after the
-/// same trial however many run at once. Trials already in the journal are not run again: they are
-/// told to the agent, which then asks for the rest, so that a resumed study is the study that was
-/// interrupted. An assignment that was tried before is not tried again but copied. Every finished
-/// trial is on disk before the agent hears of it.
+/// Runs anchors and seeds, then what the agent asks for, until trials or time are used up, a rule
+/// to stop is met, the agent has nothing left, or `stop` says true. Rules are looked at where a
+/// round of proposals is complete, or 32 of them for an agent without rounds, so that a study ends
+/// after the same trial however many run at once. Trials already in the journal are not run again:
+/// they are told to the agent, which then asks for the rest, so that a resumed study is the study
+/// that was interrupted. An assignment that was tried before is not tried again but copied. Every
+/// finished trial is on disk before the agent hears of it.
 ///
 /// Which trial has which assignment depends on problem, agent, seed and results only, never on how
 /// many run at once or which ends first.

@@ -21,7 +21,7 @@ struct Trial {
   Assignment assignment;
   Evaluation evaluation;
   double seconds = 0;     ///< from start to result, wall clock; estimated where several run at once
-  bool repeated = false;  ///< the assignment was tried before: its evaluation was copied
+  bool repeated = false;  ///< tried before, here or in an earlier study: its evaluation was copied
   bool operator==(const Trial&) const = default;
 };
 

@@ -183,6 +183,38 @@ class Search(e2e.SearchTest):
         self.assertRegex(done.stdout, r"with 95 % intervals: [\d.]+x \([\d.]+ to [\d.]+\), ")
         self.assertIn(text, e2e.read(os.path.join(run, "report.html")).decode())
 
+    def test_begins_with_the_trials_of_another_run(self):
+        first = self.at("first")
+        self.search(first)
+        second = self.at("second")
+        done = self.search(second, "--from", first, "--agent", "tpe", "--trials", "3")
+        self.assertIn(f"{TRIALS} of {TRIALS} trials fit; they are not measured again", done.stderr)
+        before = e2e.trials(first)
+        after = e2e.trials(second)
+        self.assertEqual(len(after), TRIALS + 3)
+        taken = {str(trial["assignment"]): trial for trial in after.values() if trial["repeated"]}
+        for trial in before.values():
+            copy = taken[str(trial["assignment"])]
+            self.assertEqual((copy["metrics"], copy["record"]), (trial["metrics"], trial["record"]))
+        self.assertEqual(len([t for t in after.values() if t["source"].startswith("from:")]),
+                         len([t for t in before.values()
+                              if not t["source"].startswith("anchor:")]))
+        # It goes on as it began, also when the other run is gone.
+        shutil.rmtree(first)
+        self.search(second, "--agent", "tpe", "--trials", "4", "--resume")
+        self.assertEqual(len(e2e.trials(second)), TRIALS + 4)
+        # Elsewhere, or measured otherwise: the best are tried first.
+        config = e2e.small_config()
+        config.update(trials=4, finalists=1)
+        config["quality"]["samples"] = 50
+        third = self.at("third")
+        done = self.succeed("search", self.write("other.json", config), "--from", second, "--out",
+                            third)
+        self.assertIn("2 of them are measured first, since the config differs", done.stderr)
+        sources = [trial["source"] for _, trial in sorted(e2e.trials(third).items())]
+        self.assertEqual(len(sources), 4)
+        self.assertTrue(any(source.startswith("from:") for source in sources), sources)
+
     def test_refuses_fresh_samples_where_there_are_none(self):
         config = e2e.small_config()
         config["quality"].update(samples=200, final_samples=200, finalists="others")

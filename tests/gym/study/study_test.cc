@@ -91,6 +91,41 @@ TEST(Study, AsksAnAgentWithoutRoundsTogetherWithTheAnchors) {
   EXPECT_GT(again.batches, 1);
 }
 
+TEST(Study, TriesSeedsAfterTheAnchorsAndCopiesWhatIsKnown) {
+  const Assignment seed = {1, 0, 0};
+  const Assignment known = {2, 2, 0};
+  StudyOptions options = Options(8);
+  options.seeds = {{"from:1", seed}, {"from:2", known}};
+  options.known[known] = {{{"cost", 0.5}, {"error", 1}}, std::nullopt, "{}"};
+  options.known[{3, 3, 3}] = {{{"cost", 7}, {"error", 8}}, std::nullopt, "{}"};
+  const auto conduct = [&](SimDisk& disk, FakeProblem& problem) {
+    AgentSetup setup = SetupFor(problem, 7);
+    setup.first_trial += options.seeds.size();
+    RoundAgent agent(setup);
+    Journal journal(std::make_unique<SimFile>(disk));
+    StudyResult result = RunStudy(problem, agent, journal, options);
+    EXPECT_EQ(agent.heard.at(3).assignment, known);
+    return result;
+  };
+  SimDisk disk;
+  FakeProblem problem;
+  const StudyResult result = conduct(disk, problem);
+  ASSERT_EQ(result.trials.size(), 8U);
+  EXPECT_EQ(result.trials[1].source, "anchor:all");
+  EXPECT_EQ(result.trials[1].evaluation.metrics.at("cost"), 7);
+  EXPECT_EQ(result.trials[2].source, "from:1");
+  EXPECT_EQ(result.trials[2].evaluation, FakeProblem::Truth(seed));
+  EXPECT_EQ(result.trials[3].evaluation, options.known[known]);
+  EXPECT_EQ(result.best, 3U);
+  EXPECT_EQ(result.trials[4].source, "fake");
+  EXPECT_FALSE(problem.tried.contains(known));
+  EXPECT_FALSE(problem.tried.contains({3, 3, 3}));
+  // Resumed it is the same study, and tries nothing.
+  FakeProblem again;
+  EXPECT_EQ(conduct(disk, again).trials, result.trials);
+  EXPECT_TRUE(again.tried.empty());
+}
+
 TEST(Study, StopsInsideTheAnchorsWhenFewerTrialsAreWanted) {
   SimDisk disk;
   FakeProblem problem;
