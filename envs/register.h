@@ -34,6 +34,7 @@ struct EnvContext {
   std::string target;                         ///< who runs the model
   std::map<std::string, TensorScale> scales;  ///< of every tensor an 8-bit layer may touch
   Labels labels = Labels::kAbsent;            ///< whether candidates are judged on labelled samples
+  EnergyMetric energy = EnergyMetric::kAbsent;  ///< whether the evaluator measures it
   /// What targets could compute of it, with costs.
   std::shared_ptr<const CoverProblem> cover = {};
   /// FitHash of the calibration samples that the evaluator fits candidates to that prune, or round

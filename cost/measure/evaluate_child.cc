@@ -17,6 +17,7 @@
 #include "compiler/runtime/threads.h"
 #include "cost/measure/build.h"
 #include "cost/measure/child.h"
+#include "cost/measure/energy.h"
 #include "cost/measure/folder.h"
 #include "cost/measure/latency.h"
 #include "cost/measure/record.h"
@@ -101,7 +102,8 @@ std::optional<Failure> AddRows(const Context& context, BuiltCandidate& built, co
   return failure;
 }
 
-/// From sample `request.first` on, on as many as it asks for, and on more while the verdict is open.
+/// From sample `request.first` on, on as many as it asks for, and on more while the verdict is
+/// open.
 Result<Outcome> MeasureQuality(const Context& context, const ChildRequest& request) {
   const Strategy& strategy = request.strategies[0];
   const std::int64_t all = context.folder.samples - request.first;
@@ -197,9 +199,17 @@ std::vector<Result<Outcome>> MeasureLatencies(const Context& context, const Chil
     const auto latencies = MeasureTogether(run_reference, calls, options, SystemProbe());
     for (std::size_t i = 0; i < calls.size(); ++i) repeats[i].push_back(latencies[i]);
   }
+  std::vector<Energy> energies;
+  if (context.folder.settings.energy) {
+    Result<EnergyMeter> meter = EnergyMeter::Open();
+    if (!meter.ok()) return std::vector<Result<Outcome>>(outcomes.size(), meter.failure());
+    energies = MeasureEnergy(run_reference, calls,
+                             {SystemProbe().now, [&] { return meter.value().Joules(); }});
+  }
   for (std::size_t i = 0; i < calls.size(); ++i) {
     Outcome& outcome = outcomes[running[i]].value();
     outcome.latency = Combine(repeats[i]);
+    if (!energies.empty()) outcome.latency->energy = energies[i];
     outcome.weight_bytes = runners[i]->built.weight_bytes;
     outcome.peak_bytes =
         static_cast<std::int64_t>(runners[i]->built.executable.memory().arena_bytes);

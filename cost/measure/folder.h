@@ -32,6 +32,7 @@ struct EvaluationSettings {
   std::int64_t quality_ms = 300'000;  ///< after which the quality child counts as hung
   std::int64_t latency_ms = 300'000;  ///< likewise; beyond the budgets in `latency`
   std::int64_t memory_mb = 0;         ///< address space of a child; 0 = unlimited
+  bool energy = false;                ///< of a call is measured beside its time
   LatencyOptions latency;
   bool operator==(const EvaluationSettings&) const = default;
   template <class Self, class Visit>
@@ -47,6 +48,7 @@ struct EvaluationSettings {
     visit("quality_ms", self.quality_ms, "patience with a quality child", Within{1, 1e8});
     visit("latency_ms", self.latency_ms, "patience with a latency child", Within{1, 1e8});
     visit("memory_mb", self.memory_mb, "memory of a child; 0 = unlimited", Within{0, 1e8});
+    visit("energy", self.energy, "measure energy beside time");
     visit("latency", self.latency, "how time is measured");
   }
 };

@@ -73,6 +73,14 @@ std::vector<Number> Numbers(const Outcome& outcome) {
                                    {"latency.ratio_low", latency.ratio_low},
                                    {"latency.ratio_high", latency.ratio_high},
                                    {"latency.rounds", static_cast<double>(latency.rounds)}});
+    if (latency.energy) {
+      const Energy& energy = *latency.energy;
+      numbers.insert(numbers.end(), {{"latency.energy.joules", energy.joules},
+                                     {"latency.energy.reference_joules", energy.reference_joules},
+                                     {"latency.energy.ratio", energy.ratio},
+                                     {"latency.energy.ratio_low", energy.ratio_low},
+                                     {"latency.energy.ratio_high", energy.ratio_high}});
+    }
   }
   return numbers;
 }

@@ -9,6 +9,24 @@
 
 namespace msc::cost {
 
+/// Energy of one whole call, of the CPU packages with all that runs on them.
+struct Energy {
+  double joules = 0;
+  double reference_joules = 0;  ///< of the uncompressed model
+  double ratio = 1;             ///< median over rounds of candidate / reference
+  double ratio_low = 1;         ///< least of the rounds
+  double ratio_high = 1;        ///< largest
+  bool operator==(const Energy&) const = default;
+  template <class Self, class Visit>
+  static void Fields(Self& self, Visit& visit) {
+    visit("joules", self.joules, "joules a call");
+    visit("reference_joules", self.reference_joules, "of the uncompressed model");
+    visit("ratio", self.ratio, "median of candidate / reference");
+    visit("ratio_low", self.ratio_low, "least of the rounds");
+    visit("ratio_high", self.ratio_high, "largest");
+  }
+};
+
 /// Time of one whole call, measured interleaved with the reference in one process.
 struct Latency {
   double median_ns = 0;
@@ -19,7 +37,8 @@ struct Latency {
   double ratio_low = 1;
   double ratio_high = 1;
   std::int64_t rounds = 0;
-  bool noisy = false;  ///< guards tripped to the end; the interval says how much
+  bool noisy = false;                 ///< guards tripped to the end; the interval says how much
+  std::optional<Energy> energy = {};  ///< where it was asked for
   /// Whether the interval excludes 1: otherwise "difference not significant".
   [[nodiscard]] bool significant() const { return ratio_high < 1 || ratio_low > 1; }
   bool operator==(const Latency&) const = default;
@@ -32,6 +51,7 @@ struct Latency {
     visit("ratio_high", self.ratio_high, "upper end");
     visit("rounds", self.rounds, "interleaved rounds");
     visit("noisy", self.noisy, "the machine disturbed the measurement");
+    visit("energy", self.energy, "what it uses");
   }
 };
 

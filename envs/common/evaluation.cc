@@ -12,6 +12,7 @@ void AddMetrics(const cost::Outcome& outcome, std::map<std::string, double>& met
   if (outcome.latency) {
     set(kLatency, outcome.latency->ratio);
     set(kLatencyMs, outcome.latency->median_ns * 1e-6);
+    if (outcome.latency->energy) set(kEnergy, outcome.latency->energy->ratio);
   }
   set(kDistillLoss, outcome.quality.kl);
   set(kDisagreement, outcome.quality.Disagreement());
@@ -22,11 +23,12 @@ void AddMetrics(const cost::Outcome& outcome, std::map<std::string, double>& met
 
 }  // namespace
 
-std::vector<std::string> MetricNames(Labels labels) {
+std::vector<std::string> MetricNames(Labels labels, EnergyMetric energy) {
   std::vector<std::string> names;
   for (const std::string_view name : {kLatency, kLatencyMs, kDistillLoss, kDisagreement}) {
     names.emplace_back(name);
   }
+  if (energy == EnergyMetric::kPresent) names.emplace_back(kEnergy);
   if (labels == Labels::kPresent) names.emplace_back(kAccuracyDrop);
   for (const std::string_view name : {kWeightBytes, kPeakBytes}) names.emplace_back(name);
   return names;

@@ -28,7 +28,7 @@ Strategy StrategyProblem::Undecided() const {
 }
 
 std::vector<std::string> StrategyProblem::DoMetrics() const {
-  return MetricNames(context_.labels);
+  return MetricNames(context_.labels, context_.energy);
 }
 
 void StrategyProblem::DoEvaluate(std::span<const gym::Assignment> batch, const Done& done,
@@ -59,6 +59,7 @@ std::map<std::string, double> StrategyProblem::DoLowerBounds() const {
        {kLatency, kLatencyMs, kDistillLoss, kDisagreement, kPeakBytes}) {
     bounds.emplace(metric, 0.0);
   }
+  if (context_.energy == EnergyMetric::kPresent) bounds.emplace(kEnergy, 0.0);
   const gym::Assignment smallest = Smallest();
   if (smallest.empty()) return bounds;
   const Strategy strategy = StrategyOf(smallest);

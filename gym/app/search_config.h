@@ -116,8 +116,8 @@ struct QualityConfig {
           "how many one may see that is too near to a limit to tell; 0 = all, or half of them if "
           "finalists see the others",
           Within{0, 1e7});
-    visit("final_samples", self.final_samples, "how many there are for trials and finalists; 0 = all",
-          Within{0, 1e7});
+    visit("final_samples", self.final_samples,
+          "how many there are for trials and finalists; 0 = all", Within{0, 1e7});
     visit("finalists", self.finalists,
           "samples that finalists are judged on: all, or the others than any trial may see",
           Within::OneOf({"all", "others"}));
@@ -131,8 +131,9 @@ struct ObjectiveConfig {
   template <class Self, class Visit>
   static void Fields(Self& self, Visit& visit) {
     visit("minimize", self.minimize,
-          "metrics (latency, latency_ms, distill_loss, disagreement, accuracy_drop, weight_bytes, "
-          "peak_bytes); the first decides, the next break ties, all make the Pareto set");
+          "metrics (latency, latency_ms, energy where it can be read, distill_loss, disagreement, "
+          "accuracy_drop, weight_bytes, peak_bytes); the first decides, the next break ties, all "
+          "make the Pareto set");
     visit("subject_to", self.subject_to, "upper limit by metric, such as accuracy_drop: 0.3");
   }
 };
@@ -187,9 +188,10 @@ struct SearchConfig {
     visit("strategy", self.strategy,
           "file that a search of partitions, schedules or recipes begins with: its channels, "
           "weights and precisions stay; relative to the config file");
-    visit("from", self.from,
-          "run directory whose trials, where they decide the same, the search begins with; relative "
-          "to the config file");
+    visit(
+        "from", self.from,
+        "run directory whose trials, where they decide the same, the search begins with; relative "
+        "to the config file");
     visit("env", self.env,
           "what is decided: precisions, channels, both together, who runs which part, how kernels "
           "are written, or how what compression left is trained",

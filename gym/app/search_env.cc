@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "compiler/base/error.h"
 #include "gym/app/search_run.h"
 
@@ -22,26 +24,35 @@ bool Schedules(const SearchConfig& config) {
   return EnvId(config.env) == "Schedule-v0";
 }
 
+bool NamesEnergy(const SearchConfig& config) {
+  const std::string name(envs::kEnergy);
+  const auto& minimize = config.objective.minimize;
+  return std::find(minimize.begin(), minimize.end(), name) != minimize.end() ||
+         config.objective.subject_to.contains(name) || config.stop.goal.contains(name);
+}
+
 bool Trains(const SearchConfig& config) {
   return EnvId(config.env) == "Distill-v0";
 }
 
 envs::EnvContext SearchContext(const SearchConfig& config, const Prepared& prepared,
                                cost::Evaluator& evaluator) {
-  return {.graph = prepared.graph,
-          .base = prepared.base,
-          .evaluator = &evaluator,
-          .target = config.target,
-          .scales = prepared.scales,
-          .labels = prepared.labelled ? envs::Labels::kPresent : envs::Labels::kAbsent,
-          .cover = prepared.cover,
-          .fit_hash = prepared.fit_hash,
-          .unit_scores = prepared.unit_scores,
-          .align = config.prune.align,
-          .kernels = prepared.kernels,
-          .lacked = prepared.lacked,
-          .quantize = config.quantize,
-          .scales_by_range = prepared.scales_by_range};
+  return {
+      .graph = prepared.graph,
+      .base = prepared.base,
+      .evaluator = &evaluator,
+      .target = config.target,
+      .scales = prepared.scales,
+      .labels = prepared.labelled ? envs::Labels::kPresent : envs::Labels::kAbsent,
+      .energy = NamesEnergy(config) ? envs::EnergyMetric::kPresent : envs::EnergyMetric::kAbsent,
+      .cover = prepared.cover,
+      .fit_hash = prepared.fit_hash,
+      .unit_scores = prepared.unit_scores,
+      .align = config.prune.align,
+      .kernels = prepared.kernels,
+      .lacked = prepared.lacked,
+      .quantize = config.quantize,
+      .scales_by_range = prepared.scales_by_range};
 }
 
 std::unique_ptr<Env> MakeSearchEnv(const SearchConfig& config, const envs::EnvContext& context) {

@@ -39,7 +39,8 @@ std::vector<std::size_t> Ranked(const Objective& objective, const std::vector<Tr
 /// The constraints that can be told without timing.
 Objective WithoutTime(Objective objective) {
   std::erase_if(objective.subject_to, [](const Constraint& constraint) {
-    return constraint.metric == envs::kLatency || constraint.metric == envs::kLatencyMs;
+    return constraint.metric == envs::kLatency || constraint.metric == envs::kLatencyMs ||
+           constraint.metric == envs::kEnergy;
   });
   return objective;
 }
@@ -133,9 +134,8 @@ class Finals {
         found_ = true;
         holding.push_back(*std::move(judged));
       }
-      say_("[finalists] " + std::to_string(judged_) + " judged, " +
-           std::to_string(holding.size()) + " of " + std::to_string(config_.finalists) +
-           " keep the limits");
+      say_("[finalists] " + std::to_string(judged_) + " judged, " + std::to_string(holding.size()) +
+           " of " + std::to_string(config_.finalists) + " keep the limits");
     }
     return true;
   }
@@ -203,8 +203,7 @@ class Finals {
       return judged;
     }
     judged.finalist.strategy = std::move(*fitted).value();
-    const auto outcome =
-        evaluator_.Judge(judged.finalist.strategy, findings_.judged_from, stop_);
+    const auto outcome = evaluator_.Judge(judged.finalist.strategy, findings_.judged_from, stop_);
     if (!outcome) return std::nullopt;
     if (outcome->ok()) judged.outcome = outcome->value();
     judged.finalist.result = cost::ToJson(*outcome);

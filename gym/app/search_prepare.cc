@@ -19,6 +19,7 @@
 #include "compiler/pipeline/quantize.h"
 #include "compiler/pipeline/schedule.h"
 #include "compiler/targets/spec.h"
+#include "cost/measure/energy.h"
 #include "cost/measure/folder.h"
 #include "cost/quality/dataset.h"
 #include "envs/common/evaluation.h"
@@ -257,6 +258,7 @@ cost::PreparedFolder PrepareSamples(const SearchConfig& config, const Prepared& 
   settings.samples = config.quality.samples;
   settings.limits = LimitsOf(config.objective);
   settings.batch = config.quality.batch;
+  settings.energy = NamesEnergy(config);
   settings.latency = config.latency;
   if (std::filesystem::exists(folder + "/evaluation.json")) {
     const cost::PreparedFolder found = cost::OpenFolder(folder);
@@ -371,9 +373,16 @@ Strategy StartOf(const SearchConfig& config, const Prepared& prepared) {
 }
 
 Prepared LoadSearch(const SearchConfig& config) {
-  CheckObjective(ToObjective(config.objective),
-                 envs::MetricNames(config.quality.data.labels.empty() ? envs::Labels::kAbsent
-                                                                      : envs::Labels::kPresent));
+  const bool energy = NamesEnergy(config);
+  if (energy) {
+    const auto meter = cost::EnergyMeter::Open();
+    if (!meter.ok()) throw UserError("the config names 'energy': " + meter.failure().detail);
+  }
+  CheckObjective(
+      ToObjective(config.objective),
+      envs::MetricNames(
+          config.quality.data.labels.empty() ? envs::Labels::kAbsent : envs::Labels::kPresent,
+          energy ? envs::EnergyMetric::kPresent : envs::EnergyMetric::kAbsent));
   CheckAgent(config.agent);
   Prepared prepared;
   prepared.targets = MakeTargets();

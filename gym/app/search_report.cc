@@ -236,7 +236,8 @@ std::string RejectedText(const Run& run) {
   for (const Rejected& rejected : run.findings.rejected) {
     trials += (trials.empty() ? "" : ", ") + std::to_string(rejected.trial);
   }
-  return "Not among them, since a limit that they keep on the samples of trials is missed on these: "
+  return "Not among them, since a limit that they keep on the samples of trials is missed on "
+         "these: "
          "trials " +
          trials + ".";
 }
@@ -354,8 +355,8 @@ bool WriteReport(const RunPaths& paths) {
       {"search again", "mscgym search " + paths.At("config.json") + " --out NEW_RUN"},
       {"go on searching", "mscgym search " + paths.At("config.json") + " --out " + paths.folder +
                               " --resume --trials N"},
-      {"compile the best", "mscgym compile " + run.setup.config.model + " --strategy " + paths.best() +
-                               "/strategy.json --out artefact"},
+      {"compile the best", "mscgym compile " + run.setup.config.model + " --strategy " +
+                               paths.best() + "/strategy.json --out artefact"},
       {"run it", "mscgym run " + paths.best() + "/artefact --input image.npy --out outputs"}};
   WriteFileAtomic(paths.At("report.html"), RenderReport(input));
   return run.finished;

@@ -60,6 +60,8 @@ struct Prepared {
 [[nodiscard]] bool FitsCandidates(const SearchConfig& config);
 /// Whether what is decided is who runs which part of the model.
 [[nodiscard]] bool Places(const SearchConfig& config);
+/// Whether energy is sought or limited, and so measured.
+[[nodiscard]] bool NamesEnergy(const SearchConfig& config);
 /// Whether what is decided is how a compressed model is trained: see search_recipe.h.
 [[nodiscard]] bool Trains(const SearchConfig& config);
 /// Whether they are the same model, and only its kernels are written otherwise.
@@ -201,10 +203,10 @@ struct SearchResult {
 
 /// Judges the best trials again, on all samples or on those that no trial saw, until as many as the
 /// config wants keep the limits or eight times as many were judged; times those that do, together
-/// and with what the config compares with. Where none does, the nearest are timed. More of them follow while none keeps the
-/// constraints on time. A best that is slower than the uncompressed model gives way to that, where
-/// it keeps the limits (search_winner.h). Fills all of the findings from judged_from to profiles;
-/// leaves them as they are when stopped. `say` hears how far it is.
+/// and with what the config compares with. Where none does, the nearest are timed. More of them
+/// follow while none keeps the constraints on time. A best that is slower than the uncompressed
+/// model gives way to that, where it keeps the limits (search_winner.h). Fills all of the findings
+/// from judged_from to profiles; leaves them as they are when stopped. `say` hears how far it is.
 void MeasureFinalists(const SearchConfig& config, SearchProblem& problem,
                       cost::LocalEvaluator& evaluator,
                       const std::function<void(const std::string&)>& say,

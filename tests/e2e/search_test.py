@@ -183,6 +183,18 @@ class Search(e2e.SearchTest):
         self.assertRegex(done.stdout, r"with 95 % intervals: [\d.]+x \([\d.]+ to [\d.]+\), ")
         self.assertIn(text, e2e.read(os.path.join(run, "report.html")).decode())
 
+    def test_says_why_energy_cannot_be_an_objective_here(self):
+        zones = "/sys/class/powercap"
+        if os.path.isdir(zones) and any(n.startswith("intel-rapl:") for n in os.listdir(zones)):
+            self.skipTest("this machine has counters of energy")
+        config = e2e.small_config()
+        config["objective"]["minimize"] = ["energy", "distill_loss"]
+        done = self.mscgym("search", self.write("energy.json", config), "--out", self.at("run"))
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("the config names 'energy': energy cannot be read: the kernel shows no package "
+                      "under /sys/class/powercap, as on most virtual machines", done.stderr)
+        self.assertFalse(os.path.exists(self.at("run")))
+
     def test_begins_with_the_trials_of_another_run(self):
         first = self.at("first")
         self.search(first)

@@ -42,8 +42,8 @@ TEST(SearchRecords, AreTheLastOfEach) {
   const SearchRecords none = FindSearchRecords(Journal({}));
   EXPECT_FALSE(none.setup);
   EXPECT_FALSE(none.findings);
-  const SearchRecords found = FindSearchRecords(
-      Journal({ToRecord(MadeSetup(3)), ToRecord(Found(1)), ToRecord(MadeSetup(4)), ToRecord(Found(2))}));
+  const SearchRecords found = FindSearchRecords(Journal(
+      {ToRecord(MadeSetup(3)), ToRecord(Found(1)), ToRecord(MadeSetup(4)), ToRecord(Found(2))}));
   EXPECT_EQ(ToRecord(found.setup.value()), ToRecord(MadeSetup(4)));
   EXPECT_EQ(ToRecord(found.findings.value()), ToRecord(Found(2)));
 }

@@ -1,0 +1,132 @@
+#include "cost/measure/energy.h"
+
+#include <filesystem>
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include "compiler/base/error.h"
+#include "compiler/base/file.h"
+
+namespace msc::cost {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::nanoseconds;
+
+class FakePowercap : public testing::Test {
+ protected:
+  FakePowercap() { std::filesystem::remove_all(root_); }
+  ~FakePowercap() override { std::filesystem::remove_all(root_); }
+
+  void Zone(const std::string& zone, const std::string& name, const std::string& uj,
+            const std::string& range = "1000000") {
+    const std::string folder = root_ + "/sys/class/powercap/" + zone;
+    MakeFolders(folder);
+    WriteFileAtomic(folder + "/name", name + "\n");
+    if (!uj.empty()) WriteFileAtomic(folder + "/energy_uj", uj + "\n");
+    if (!range.empty()) WriteFileAtomic(folder + "/max_energy_range_uj", range + "\n");
+  }
+
+  std::string root_ = testing::TempDir() + "/msc_powercap_" + std::to_string(::getpid());
+};
+
+TEST_F(FakePowercap, CountsEveryPackageOnceAndNothingElse) {
+  Zone("intel-rapl:0", "package-0", "100");
+  Zone("intel-rapl:1", "package-1", "200");
+  Zone("intel-rapl:0:0", "core", "50");  // a part of the first
+  Zone("intel-rapl:2", "psys", "1000");  // holds both
+  Zone("intel-rapl-mmio:0", "package-0", "100");
+  auto meter = EnergyMeter::Open(root_);
+  ASSERT_TRUE(meter.ok()) << meter.failure().detail;
+  EXPECT_EQ(meter.value().Joules(), 0);
+  Zone("intel-rapl:0", "package-0", "500100");
+  Zone("intel-rapl:1", "package-1", "250200");
+  Zone("intel-rapl:0:0", "core", "90000");
+  Zone("intel-rapl:2", "psys", "900000");
+  EXPECT_DOUBLE_EQ(meter.value().Joules(), 0.75);
+}
+
+TEST_F(FakePowercap, GoesOnWhereACounterStartsAgain) {
+  Zone("intel-rapl:0", "package-0", "999000");
+  auto meter = EnergyMeter::Open(root_);
+  Zone("intel-rapl:0", "package-0", "1000");
+  EXPECT_DOUBLE_EQ(meter.value().Joules(), 0.002);
+  Zone("intel-rapl:0", "package-0", "2000");
+  EXPECT_DOUBLE_EQ(meter.value().Joules(), 0.003);
+}
+
+TEST_F(FakePowercap, SaysWhyThereIsNothingToRead) {
+  EXPECT_EQ(EnergyMeter::Open(root_).failure().detail,
+            "energy cannot be read: the kernel shows no package under /sys/class/powercap, as on "
+            "most virtual machines");
+  Zone("intel-rapl:2", "psys", "1000");
+  EXPECT_FALSE(EnergyMeter::Open(root_).ok());
+  Zone("intel-rapl:0", "package-0", "");
+  EXPECT_EQ(EnergyMeter::Open(root_).failure().detail,
+            "energy cannot be read: '" + root_ +
+                "/sys/class/powercap/intel-rapl:0/energy_uj' is not readable, which on most "
+                "systems is for root to allow");
+}
+
+TEST_F(FakePowercap, ThrowsWhereACounterGoesAway) {
+  Zone("intel-rapl:0", "package-0", "1");
+  auto meter = EnergyMeter::Open(root_);
+  std::filesystem::remove_all(root_);
+  EXPECT_THROW((void)meter.value().Joules(), SystemError);
+}
+
+/// A machine whose sides take time and energy as they are told.
+struct FakeMachine {
+  nanoseconds time{0};
+  double joules = 0;
+  std::vector<int> windows;  ///< which side was called, each stretch once
+
+  Call Side(int number, nanoseconds takes, double uses) {
+    return [this, number, takes, uses] {
+      if (windows.empty() || windows.back() != number) windows.push_back(number);
+      time += takes;
+      joules += uses;
+    };
+  }
+  EnergyProbe Probe() {
+    return {[this] { return time; }, [this] { return joules; }};
+  }
+};
+
+TEST(MeasureEnergy, GivesJoulesACallAndTheirRatio) {
+  FakeMachine machine;
+  const Call reference = machine.Side(0, milliseconds(10), 0.5);
+  const std::vector<Call> candidates = {machine.Side(1, milliseconds(3), 0.125),
+                                        machine.Side(2, milliseconds(900), 2)};
+  const std::vector<Energy> energies = MeasureEnergy(reference, candidates, machine.Probe());
+  ASSERT_EQ(energies.size(), 2U);
+  EXPECT_DOUBLE_EQ(energies[0].joules, 0.125);
+  EXPECT_DOUBLE_EQ(energies[0].reference_joules, 0.5);
+  EXPECT_DOUBLE_EQ(energies[0].ratio, 0.25);
+  EXPECT_DOUBLE_EQ(energies[1].ratio, 4);
+  EXPECT_EQ(machine.windows, (std::vector<int>{0, 1, 2, 1, 0, 1, 2, 1, 0, 1, 2}));
+}
+
+TEST(MeasureEnergy, HasAnIntervalOverItsRounds) {
+  FakeMachine machine;
+  int calls = 0;
+  const Call reference = machine.Side(0, milliseconds(300), 1);
+  const std::vector<Call> candidates = {[&] {
+    machine.time += milliseconds(300);
+    machine.joules += ++calls;  // 1, 2, 3, 4, 5
+  }};
+  const Energy energy = MeasureEnergy(reference, candidates, machine.Probe()).at(0);
+  EXPECT_DOUBLE_EQ(energy.ratio, 3);
+  EXPECT_DOUBLE_EQ(energy.ratio_low, 1);
+  EXPECT_DOUBLE_EQ(energy.ratio_high, 5);
+}
+
+TEST(MeasureEnergy, RefusesACounterThatStandsStill) {
+  FakeMachine machine;
+  const Call idle = machine.Side(0, milliseconds(10), 0);
+  EXPECT_THROW((void)MeasureEnergy(idle, {&idle, 1}, machine.Probe()), InternalError);
+}
+
+}  // namespace
+}  // namespace msc::cost
