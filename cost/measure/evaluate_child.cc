@@ -202,7 +202,10 @@ std::vector<Result<Outcome>> MeasureLatencies(const Context& context, const Chil
   std::vector<Energy> energies;
   if (context.folder.settings.energy) {
     Result<EnergyMeter> meter = EnergyMeter::Open();
-    if (!meter.ok()) return std::vector<Result<Outcome>>(outcomes.size(), meter.failure());
+    if (!meter.ok()) {
+      outcomes.assign(outcomes.size(), meter.failure());
+      return outcomes;
+    }
     energies = MeasureEnergy(run_reference, calls,
                              {SystemProbe().now, [&] { return meter.value().Joules(); }});
   }
@@ -268,8 +271,7 @@ int Complain(const char* what) {
 
 }  // namespace
 
-ChildAnswer AnswerRequest(const ChildRequest& asked, const TargetRegistry& targets) {
-  ChildRequest request = asked;
+ChildAnswer AnswerRequest(ChildRequest request, const TargetRegistry& targets) {
   for (Strategy& strategy : request.strategies) {
     if (strategy.fit.weights.empty() || strategy.fit.values != nullptr) continue;
     LoadFitted(WeightsPath(request.weights, strategy), strategy);

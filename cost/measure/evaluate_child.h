@@ -24,6 +24,6 @@ namespace msc::cost {
 /// above. A candidate that fails leaves the rest comparable. fit: the candidate as FitStrategy
 /// leaves it, its weights in `request.weights`. profile: median time of every step over `repeats`
 /// runs, of the uncompressed model and of each.
-[[nodiscard]] ChildAnswer AnswerRequest(const ChildRequest& request, const TargetRegistry& targets);
+[[nodiscard]] ChildAnswer AnswerRequest(ChildRequest request, const TargetRegistry& targets);
 
 }  // namespace msc::cost

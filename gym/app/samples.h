@@ -10,7 +10,7 @@
 #include "cost/model/outcome.h"
 #include "cost/quality/dataset.h"
 
-namespace CLI {
+namespace CLI {  // NOLINT(readability-identifier-naming)
 class App;
 }  // namespace CLI
 

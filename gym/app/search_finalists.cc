@@ -213,6 +213,7 @@ class Finals {
   /// All at once, with those that the config compares with; false if stopped.
   [[nodiscard]] bool Time(std::vector<Judged> group) {
     std::vector<Strategy> strategies;
+    strategies.reserve(group.size());
     for (const Judged& judged : group) strategies.push_back(judged.finalist.strategy);
     findings_.compared.clear();
     std::vector<std::size_t> compared;  // indices into findings_.compared of those timed

@@ -261,7 +261,7 @@ cost::PreparedFolder PrepareSamples(const SearchConfig& config, const Prepared& 
   settings.energy = NamesEnergy(config);
   settings.latency = config.latency;
   if (std::filesystem::exists(folder + "/evaluation.json")) {
-    const cost::PreparedFolder found = cost::OpenFolder(folder);
+    cost::PreparedFolder found = cost::OpenFolder(folder);
     settings.most_samples = MostSamples(config.quality, found.samples);
     const bool fits = !FitsCandidates(config) || found.fit == FitOptionsOf(config);
     if (found.graph_hash == GraphHash(*prepared.graph) && found.settings == settings && fits) {
