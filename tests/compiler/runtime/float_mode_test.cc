@@ -56,7 +56,8 @@ TEST(FlushSubnormals, HoldsInThePartsOfALoopAndNotInTheNext) {
   EXPECT_EQ(parts_that_multiply(), 3);
 }
 
-/// How many parts of a loop that a library would write multiply subnormal numbers.
+/// How many parts of a loop that a library would write multiply subnormal numbers. Where nobody
+/// asks for its threads, LLVM's OpenMP gives them the caller's mode and GCC's does not.
 int LibraryPartsThatMultiply() {
   std::atomic<int> count = 0;
   test::LibraryLoop(
@@ -70,10 +71,6 @@ int LibraryPartsThatMultiply() {
 
 TEST(FlushSubnormals, HoldsInLoopsOfLibrariesWhereAskedFor) {
   EXPECT_EQ(LibraryPartsThatMultiply(), 3);
-  {
-    const FlushSubnormals flush;
-    EXPECT_EQ(LibraryPartsThatMultiply(), 2);
-  }
   {
     const FlushSubnormals flush(3);
     EXPECT_EQ(LibraryPartsThatMultiply(), 0);
@@ -89,18 +86,16 @@ TEST(FlushSubnormals, HoldsInLoopsOfLibrariesWhereAskedFor) {
 TEST(Executable, HandsItsModeToThePoolForStepsThatAskForIt) {
   const Chain chain(1);
   ASSERT_EQ(LibraryPartsThatMultiply(), 3);
-  for (const int pool_threads : {1, 3}) {
-    ExecutableBuilder builder(chain.graph);
-    int multiply = -1;
-    Step step = AddStep(builder.BufferOf(chain.input), builder.BufferOf(chain.values[0]), 0.0F);
-    step.pool_threads = pool_threads;
-    step.run = [&](const StepContext& /*context*/) { multiply = LibraryPartsThatMultiply(); };
-    builder.AddStep(std::move(step));
-    const Executable executable = std::move(builder).Build();
-    (void)executable.Run(OneInput(0.0F));
-    EXPECT_EQ(multiply, pool_threads == 3 ? 0 : 2);
-    EXPECT_EQ(LibraryPartsThatMultiply(), 3);
-  }
+  ExecutableBuilder builder(chain.graph);
+  int multiply = -1;
+  Step step = AddStep(builder.BufferOf(chain.input), builder.BufferOf(chain.values[0]), 0.0F);
+  step.pool_threads = 3;
+  step.run = [&](const StepContext& /*context*/) { multiply = LibraryPartsThatMultiply(); };
+  builder.AddStep(std::move(step));
+  const Executable executable = std::move(builder).Build();
+  (void)executable.Run(OneInput(0.0F));
+  EXPECT_EQ(multiply, 0);
+  EXPECT_EQ(LibraryPartsThatMultiply(), 3);
 }
 
 TEST(Executable, TakesSubnormalNumbersForZero) {
