@@ -101,8 +101,8 @@ class Partition(e2e.SearchTest):
         pinned = self.at("pinned")
         self.succeed("search", self.write("pinned.json", config), "--out", pinned, "--trials", "2",
                      env=environment)
-        with open(os.path.join(pinned, "cover.json"), encoding="utf-8") as file:
-            decisions = {d["name"]: d["choices"] for d in json.load(file)["decisions"]}
+        setup = e2e.records(pinned, b"setup")[-1]["setup"]
+        decisions = {d["name"]: d["choices"] for d in setup["decisions"]}
         self.assertEqual(decisions[name], [TARGETS.split(",")[1]])
         del config["partition"]["pin"]
         # What is known is learned from the next time; of one model it is too little.
