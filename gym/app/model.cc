@@ -30,4 +30,14 @@ Graph LoadModel(const std::string& path, const std::vector<std::string>& shapes)
   return graph;
 }
 
+std::vector<cost::InputForm> FormsOf(const Graph& graph) {
+  std::vector<cost::InputForm> forms;
+  for (const ValueId id : graph.inputs()) {
+    const ValueType& type = graph.type(id);
+    if (!type.shape) throw UserError("the model's input has no known rank");
+    forms.push_back({.name = graph.value(id).name, .dtype = type.dtype, .shape = *type.shape});
+  }
+  return forms;
+}
+
 }  // namespace msc::gym

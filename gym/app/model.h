@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "compiler/ir/graph.h"
+#include "cost/quality/dataset.h"
 
 namespace msc::gym {
 
@@ -15,5 +16,8 @@ namespace msc::gym {
 /// As LoadModel, without canonicalizing: the model as its file has it.
 [[nodiscard]] Graph LoadModelAsIs(const std::string& path,
                                   const std::vector<std::string>& shapes = {});
+
+/// What the inputs of `graph` take. UserError where one has no known rank.
+[[nodiscard]] std::vector<cost::InputForm> FormsOf(const Graph& graph);
 
 }  // namespace msc::gym

@@ -10,6 +10,7 @@
 #include "compiler/base/error.h"
 #include "compiler/pipeline/samples.h"
 #include "cost/quality/quality.h"
+#include "gym/app/model.h"
 
 namespace msc::gym {
 namespace {
@@ -96,16 +97,6 @@ void CheckSampleOptions(const SampleOptions& options) {
   if (!options.test_labels.empty() && options.test_images.empty()) {
     throw UserError("--labels needs --test");
   }
-}
-
-std::vector<cost::InputForm> FormsOf(const Graph& graph) {
-  std::vector<cost::InputForm> forms;
-  for (const ValueId id : graph.inputs()) {
-    const ValueType& type = graph.type(id);
-    if (!type.shape) throw UserError("the model's input has no known rank");
-    forms.push_back({.name = graph.value(id).name, .dtype = type.dtype, .shape = *type.shape});
-  }
-  return forms;
 }
 
 cost::Dataset LoadSamples(const cost::DataConfig& form, const Graph& graph,

@@ -40,9 +40,6 @@ void CheckSampleOptions(const SampleOptions& options);
                                         const std::string& images, const std::string& labels,
                                         std::int64_t count);
 
-/// What the inputs of `graph` take. UserError where one has no known rank.
-[[nodiscard]] std::vector<cost::InputForm> FormsOf(const Graph& graph);
-
 /// Samples for all inputs of `graph`, read as they are asked for: as LoadSamples, and for several
 /// inputs or integers an archive with one array an input (DatasetSamples).
 [[nodiscard]] std::unique_ptr<cost::DatasetSamples> OpenSamples(const cost::DataConfig& form,

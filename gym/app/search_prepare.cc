@@ -26,7 +26,6 @@
 #include "gym/app/model.h"
 #include "gym/app/progress.h"
 #include "gym/app/registries.h"
-#include "gym/app/samples.h"
 #include "gym/app/search_run.h"
 
 namespace msc::gym {

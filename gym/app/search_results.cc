@@ -19,7 +19,7 @@
 #include "compiler/pipeline/samples.h"
 #include "cost/quality/dataset.h"
 #include "envs/common/evaluation.h"
-#include "gym/app/samples.h"
+#include "gym/app/model.h"
 #include "gym/app/search_layers.h"
 #include "gym/app/search_run.h"
 #include "gym/app/search_text.h"
