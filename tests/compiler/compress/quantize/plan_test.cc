@@ -507,13 +507,16 @@ c2:f32 = Conv(r1:f32, w2_dequantized:f32) @conv2
   EXPECT_EQ(Skeleton(graph).find("DequantizeLinear"), std::string::npos) << Skeleton(graph);
 }
 
-TEST(ApplyQuantizePlan, TakesTheGridOfThePlan) {
-  Graph graph = Parse(R"(graph main {
+/// A convolution with two channels of four weights, the largest of each far above the others.
+constexpr const char* kTwoRowsOfWeights = R"(graph main {
     input %x : f32[1,1,1,1]
     const %w : f32[2,1,1,4] = [1, -2, 0.25, 9, 3, 0.1, -0.6, 40]
     %y = Conv(%x, %w) @conv {pads = [0, 3, 0, 0]}
     output %y
-  })");
+  })";
+
+TEST(ApplyQuantizePlan, TakesTheGridOfThePlan) {
+  Graph graph = Parse(kTwoRowsOfWeights);
   ApplyQuantizePlan({.layers = {{"conv", "int8"}},
                      .activations = {{"x", {"i8", 0.25, 0}}},
                      .weights = {{"conv", {.bits = 3, .scales = {0.5, 2}}}}},
@@ -524,12 +527,7 @@ TEST(ApplyQuantizePlan, TakesTheGridOfThePlan) {
 }
 
 TEST(ApplyQuantizePlan, TakesTheLargestWeightsWhereAGridHasNoScales) {
-  Graph graph = Parse(R"(graph main {
-    input %x : f32[1,1,1,1]
-    const %w : f32[2,1,1,4] = [1, -2, 0.25, 9, 3, 0.1, -0.6, 40]
-    %y = Conv(%x, %w) @conv {pads = [0, 3, 0, 0]}
-    output %y
-  })");
+  Graph graph = Parse(kTwoRowsOfWeights);
   ApplyQuantizePlan({.layers = {{"conv", "int8"}},
                      .activations = {{"x", {"i8", 0.25, 0}}},
                      .weights = {{"conv", {.bits = 3, .scales = {}}}}},
@@ -543,12 +541,7 @@ TEST(ApplyQuantizePlan, TakesTheLargestWeightsWhereAGridHasNoScales) {
 }
 
 TEST(ApplyQuantizePlan, GivesWeightsTheZeroPointsOfTheirGrid) {
-  Graph graph = Parse(R"(graph main {
-    input %x : f32[1,1,1,1]
-    const %w : f32[2,1,1,4] = [1, -2, 0.25, 9, 3, 0.1, -0.6, 40]
-    %y = Conv(%x, %w) @conv {pads = [0, 3, 0, 0]}
-    output %y
-  })");
+  Graph graph = Parse(kTwoRowsOfWeights);
   ApplyQuantizePlan({.layers = {{"conv", "f32"}},
                      .activations = {},
                      .weights = {{"conv", {.bits = 4, .scales = {1, 4}, .zero_points = {-6, -8}}}}},
