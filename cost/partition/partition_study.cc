@@ -54,6 +54,8 @@ std::vector<MeasuredRegion> RegionsOf(const CoverProblem& problem) {
   return regions;
 }
 
+constexpr const char* kNotReached = "was not measured: stopped";
+
 /// Measures the given candidates and leaves their costs in the problem.
 class Measurer {
  public:
@@ -67,7 +69,7 @@ class Measurer {
       regions.push_back(
           {NodeNames(problem_, problem_.candidates[i]), problem_.candidates[i].target});
     }
-    std::vector<Cost> found(candidates.size(), Cost::Invalid("was not measured: stopped"));
+    std::vector<Cost> found(candidates.size(), Cost::Invalid(kNotReached));
     const Clock::time_point start = Clock::now();
     std::size_t done = 0;
     if (progress_) progress_("compiling what is to be measured");
@@ -235,10 +237,19 @@ class Study {
         for (std::size_t i = 0; i < part.size(); ++i) problem_.candidates[part[i]].cost = found[i];
       }
     }
-    result_.unmeasured = measure.missed();
+    if (measure.missed() > 0) CountUnmeasured();
   }
 
-  /// Candidates that lazy or learned measuring never asked for cannot be part of further covers.
+  /// Time was up: nobody knows what regions cost that were not reached, those like them, and those
+  /// that lazy measuring had not come to.
+  void CountUnmeasured() {
+    for (Candidate& candidate : problem_.candidates) {
+      if (candidate.cost.reason() == kNotReached) candidate.cost = Cost::Unknown();
+      result_.unmeasured += candidate.cost.unknown() ? 1 : 0;
+    }
+  }
+
+  /// Candidates that were not measured cannot be part of further covers.
   [[nodiscard]] CoverProblem KnownOnly() const {
     CoverProblem known = problem_;
     for (Candidate& candidate : known.candidates) {

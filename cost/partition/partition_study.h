@@ -67,8 +67,8 @@ struct StudyResult {
   /// When the oldest of the whole plans' times was taken, where one was kept from another study.
   std::string taken;
   bool stopped = false;
-  /// Candidates that were not measured because time was up: they are in no plan, and bound and gap
-  /// are those of the others.
+  /// Where time was up, candidates of which nobody knows what they cost: they are in no plan, and
+  /// bound and gap are those of the others. 0 where it was not.
   std::size_t unmeasured = 0;
 };
 

@@ -215,8 +215,7 @@ PartitionView ViewOf(const PartitionOutcome& outcome) {
     view.rows.push_back(std::move(row));
   }
   const auto invalid = std::count_if(problem.candidates.begin(), problem.candidates.end(),
-                                     [](const Candidate& c) { return c.cost.invalid(); }) -
-                       static_cast<std::ptrdiff_t>(result.unmeasured);
+                                     [](const Candidate& c) { return c.cost.invalid(); });
   view.facts = {
       std::to_string(problem.candidates.size()) + " candidates, " + std::to_string(invalid) +
           " of which their target does not run; " + std::to_string(outcome.costs.measured) +

@@ -195,6 +195,7 @@ class Studies : public testing::Test {
     options.targets = std::move(targets);
     if (lazy) options.lazy = LazyBounds::kLearned;
     options.learned = learn_;
+    options.seconds = seconds_;
     options.rounds = 1;
     options.compare = {"collage", "beam"};
     return StudyPartitions(problem, costs, times, options, {}, stop);
@@ -228,6 +229,7 @@ class Studies : public testing::Test {
   RegionSource source_{Net(), {}, {}};
   std::string folder_;
   bool learn_ = false;
+  double seconds_ = 0;
 };
 
 TEST_F(Studies, MeasureWhatATargetRuledOutThatDoesNotRun) {
@@ -496,6 +498,23 @@ TEST_F(Studies, GoOnWithoutTargetsThatFail) {
   } catch (const UserError& error) {
     EXPECT_NE(std::string(error.what()).find("stem"), std::string::npos) << error.what();
     EXPECT_NE(std::string(error.what()).find("a library lost its temper"), std::string::npos);
+  }
+}
+
+TEST_F(Studies, CountEveryCostThatTimeWasTooShortFor) {
+  seconds_ = 1e-6;
+  const std::vector<std::string> targets = {"reference", "reference:threads=2"};
+  for (const bool lazy : {false, true}) {
+    CoverProblem problem = Propose(targets);
+    const StudyResult result = Study(targets, problem, lazy);
+    std::size_t unknown = 0;
+    for (const Candidate& candidate : problem.candidates) {
+      EXPECT_FALSE(candidate.cost.invalid()) << "each can run: " << candidate.cost.reason();
+      unknown += candidate.cost.unknown() ? 1 : 0;
+    }
+    EXPECT_EQ(result.unmeasured, unknown) << "lazy: " << lazy;
+    EXPECT_GT(unknown, result.distinct) << "those that are alike are all unknown";
+    EXPECT_TRUE(result.best.has_value()) << "single targets need no costs";
   }
 }
 
