@@ -37,7 +37,7 @@ CoverProblem ProposeRegions(const Graph& plain, const RegionSource& source,
 std::vector<std::string> WarningsOf(const PartitionRules& rules, const CoverProblem& problem,
                                     std::span<const std::string> targets,
                                     const TargetRegistry& registry) {
-  return RuleWarnings(rules, Made(targets, registry), problem.candidates);
+  return RuleWarnings(rules, Made(targets, registry), problem.flow, problem.candidates);
 }
 
 std::vector<std::string> NodeNames(const CoverProblem& problem, const Candidate& candidate) {

@@ -196,8 +196,17 @@ std::vector<Candidate> GenerateCandidates(const Graph& graph, const DataflowGrap
 
 std::vector<std::string> RuleWarnings(const PartitionRules& rules,
                                       std::span<const Target* const> targets,
+                                      const DataflowGraph& flow,
                                       std::span<const Candidate> candidates) {
   std::vector<std::string> warnings;
+  std::vector<Runs> runs;
+  for (const Target* target : targets) {
+    // Each node that it can run is a candidate of its own.
+    runs.push_back({.target = target, .nodes = flow.EmptySet()});
+    for (const Candidate& candidate : candidates) {
+      if (candidate.target == target->spec()) runs.back().nodes |= candidate.nodes;
+    }
+  }
   std::vector<std::string> known;
   for (const Target* target : targets) known.push_back(target->spec());
   const auto check = [&](const std::vector<std::string>& names, const std::string& who) {
@@ -225,6 +234,9 @@ std::vector<std::string> RuleWarnings(const PartitionRules& rules,
         });
     if (!offers)
       warnings.push_back(who + " matches nothing in the canonical graph that could be a region");
+    for (std::string& text : LeftOut(flow, rule, runs)) {
+      warnings.push_back(who + ": " + std::move(text));
+    }
   }
   return warnings;
 }

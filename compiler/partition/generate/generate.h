@@ -43,9 +43,12 @@ struct GenerateOptions {
                                                         const GenerateOptions& options = {});
 
 /// What a user should know about rules after GenerateCandidates, a sentence each: which match
-/// nothing, and which are for targets that are none of `targets`.
+/// nothing, which are for targets that are none of `targets`, and of which a target takes some
+/// regions and leaves others. Of a rule of which it takes nothing nothing is said here: another
+/// target takes it, or GenerateCandidates refused it.
 [[nodiscard]] std::vector<std::string> RuleWarnings(const PartitionRules& rules,
                                                     std::span<const Target* const> targets,
+                                                    const DataflowGraph& flow,
                                                     std::span<const Candidate> candidates);
 
 /// Indices of those of `candidates` that are units of their targets.

@@ -67,6 +67,10 @@ std::string Refused(const DataflowGraph& flow, const IndexSet& offer, const Runs
   return NodeText(flow, (offer - runs.nodes).First());
 }
 
+bool IsFor(const NamedRule& rule, const Target& target) {
+  return rule.targets.empty() || NamesTarget(rule.targets, target);
+}
+
 }  // namespace
 
 bool NamesTarget(const std::vector<std::string>& list, const Target& target) {
@@ -100,7 +104,7 @@ std::vector<std::vector<RegionNodes>> RuleRegions(const DataflowGraph& flow,
     bool any = false;
     std::string refused;
     for (std::size_t i = 0; i < targets.size(); ++i) {
-      if (!rule.targets.empty() && !NamesTarget(rule.targets, *targets[i].target)) continue;
+      if (!IsFor(rule, *targets[i].target)) continue;
       std::vector<RegionNodes> taken = TakenOf(offers, rule.name, targets[i].nodes);
       if (taken.empty()) {
         const std::string node = Refused(flow, offers.front(), targets[i]);
@@ -120,6 +124,24 @@ std::vector<std::vector<RegionNodes>> RuleRegions(const DataflowGraph& flow,
     }
   }
   return regions;
+}
+
+std::vector<std::string> LeftOut(const DataflowGraph& flow, const NamedRule& rule,
+                                 std::span<const Runs> targets) {
+  const std::vector<IndexSet> offers = Offers(flow, rule);
+  std::vector<std::string> left_out;
+  for (const Runs& runs : targets) {
+    if (!IsFor(rule, *runs.target)) continue;
+    const auto left = std::find_if(offers.begin(), offers.end(), [&](const IndexSet& nodes) {
+      return !nodes.SubsetOf(runs.nodes);
+    });
+    const std::size_t taken = TakenOf(offers, rule.name, runs.nodes).size();
+    if (taken == 0 || left == offers.end()) continue;
+    left_out.push_back(runs.target->spec() + " takes " + std::to_string(taken) + " of its " +
+                       std::to_string(offers.size()) + " regions; it does not take node " +
+                       Refused(flow, *left, runs));
+  }
+  return left_out;
 }
 
 }  // namespace msc

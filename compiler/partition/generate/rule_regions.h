@@ -29,4 +29,9 @@ struct Runs {
                                                                 const std::vector<NamedRule>& rules,
                                                                 std::span<const Runs> targets);
 
+/// For each of `targets` that takes some of what `rule` offers and leaves the rest, how many, and a
+/// node for which it leaves one: "native takes 2 of its 3 regions; it does not take node ...".
+[[nodiscard]] std::vector<std::string> LeftOut(const DataflowGraph& flow, const NamedRule& rule,
+                                               std::span<const Runs> targets);
+
 }  // namespace msc

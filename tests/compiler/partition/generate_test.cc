@@ -271,7 +271,7 @@ TEST(Candidates, AreWhatRulesAndPatternsOfTargetsOffer) {
   EXPECT_EQ(AskedOf(flow, with, "table"), (Asked{{"conv1+relu1+conv2+add+relu2", "greedy, far"},
                                                  {"relu1+conv2", "fork"},
                                                  {"add+relu2", "tail"}}));
-  EXPECT_TRUE(RuleWarnings(rules, targets, with).empty());
+  EXPECT_TRUE(RuleWarnings(rules, targets, flow, with).empty());
   EXPECT_EQ(UnitCandidates(with).size(), UnitCandidates(without).size());
 }
 
@@ -298,7 +298,7 @@ TEST(Candidates, OfRulesThatMakeNoSenseAreRefusedOrWarnedOf) {
   const Target* const targets[] = {&conv, &sum};
   const auto generate = [&](const std::string& rule) {
     const PartitionRules rules = ParsePartitionRules(R"j({"rules": [)j" + rule + "]}", "it");
-    return RuleWarnings(rules, targets,
+    return RuleWarnings(rules, targets, flow,
                         GenerateCandidates(graph, flow, targets, {.regions = {}, .rules = rules}));
   };
   const std::vector<std::pair<std::string, std::string>> refused = {
@@ -332,6 +332,15 @@ TEST(Candidates, OfRulesThatMakeNoSenseAreRefusedOrWarnedOf) {
             (Texts{"rule 'a' matches nothing in the canonical graph that could be a region"}));
   EXPECT_EQ(generate(R"j({"name": "a", "pattern": "Conv", "targets": ["conv", "summ"]})j"),
             (Texts{"rule 'a' names 'summ', which is none of the targets; did you mean 'sum'?"}));
+  // Of both ReLUs behind something, each target takes one.
+  EXPECT_EQ(
+      generate(R"j({"name": "a", "pattern": "Relu(Add | Conv)"})j"),
+      (Texts{"rule 'a': conv takes 1 of its 2 regions; it does not take node 'add' (Add)",
+             "rule 'a': sum takes 1 of its 2 regions; it does not take node 'conv1' (Conv)"}));
+  EXPECT_EQ(
+      generate(R"j({"name": "a", "pattern": "Relu(Add | Conv)", "targets": ["sum"]})j"),
+      (Texts{"rule 'a': sum takes 1 of its 2 regions; it does not take node 'conv1' (Conv)"}));
+  EXPECT_EQ(generate(R"j({"name": "a", "pattern": "Relu"})j"), Texts()) << "both take all";
   // A pattern of a target is this project's own: what is wrong with it says whose it is.
   const Taker wrong("wrong", {"Conv"}, false, {{"bad", "Conv("}});
   const Target* const only[] = {&wrong};
