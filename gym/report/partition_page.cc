@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
+#include <cstddef>
 #include <map>
 #include <string_view>
 
@@ -16,11 +18,31 @@ constexpr std::array<std::string_view, 8> kColours = {"#9ecae9", "#ffbf79", "#88
                                                       "#d6a5c9", "#f2cf5b", "#83bcb6", "#d8b5a5"};
 constexpr std::string_view kInk = "#1b1f24";
 
+/// The i-th colour: once those chosen by eye are used up, light ones of hues far from each other.
+std::string ColourAt(std::size_t i) {
+  if (i < kColours.size()) return std::string(kColours.at(i));
+  constexpr double kGoldenAngle = 137.508;
+  const double hue = std::fmod(kGoldenAngle * static_cast<double>(i), 360);
+  std::string colour = "#";
+  for (const double shift : {0.0, 120.0, 240.0}) {
+    // From 0 at its own hue to 1 at the opposite one.
+    const double part = std::abs(std::remainder(hue - shift, 360)) / 180;
+    constexpr double kLeast = 0x90;
+    constexpr double kMost = 0xf4;
+    const double value = kMost - part * (kMost - kLeast);
+    constexpr std::string_view kDigits = "0123456789abcdef";
+    const auto byte = static_cast<std::size_t>(std::lround(value));
+    colour += kDigits[byte / 16];
+    colour += kDigits[byte % 16];
+  }
+  return colour;
+}
+
 /// A colour for each target, in the order in which they appear.
-std::map<std::string, std::string_view> ColoursOf(const PartitionView& view) {
-  std::map<std::string, std::string_view> colours;
+std::map<std::string, std::string> ColoursOf(const PartitionView& view) {
+  std::map<std::string, std::string> colours;
   for (const PartitionBox& box : view.boxes) {
-    colours.try_emplace(box.target, kColours.at(colours.size() % kColours.size()));
+    colours.try_emplace(box.target, ColourAt(colours.size()));
   }
   return colours;
 }
@@ -96,14 +118,13 @@ Html Drawing(const PartitionView& view) {
           Markup("<line x1='", x(places[from]) + kWidth / 2, "' y1='", y(places[from]) + kHeight,
                  "' x2='", left + kWidth / 2, "' y2='", top, "' stroke='var(--grey)'/>");
     }
-    boxes += Markup("<g class='region'><title>", Hover(box), "</title><rect x='", left, "' y='",
-                    top, "' width='", kWidth, "' height='", kHeight, "' rx='6' fill='",
-                    std::string(colours.at(box.target)), "'/><text x='", left + kMargin, "' y='",
-                    top + 18, "' fill='", std::string(kInk), "'>", box.target, " · ",
-                    Micros(box.micros), "</text><text x='", left + kMargin, "' y='", top + 35,
-                    "' fill='", std::string(kInk), "' font-size='12'>", Title(box),
-                    box.nodes.size() > 1 ? " + " + std::to_string(box.nodes.size() - 1) : "",
-                    "</text></g>");
+    boxes += Markup(
+        "<g class='region'><title>", Hover(box), "</title><rect x='", left, "' y='", top,
+        "' width='", kWidth, "' height='", kHeight, "' rx='6' fill='", colours.at(box.target),
+        "'/><text x='", left + kMargin, "' y='", top + 18, "' fill='", std::string(kInk), "'>",
+        box.target, " · ", Micros(box.micros), "</text><text x='", left + kMargin, "' y='",
+        top + 35, "' fill='", std::string(kInk), "' font-size='12'>", Title(box),
+        box.nodes.size() > 1 ? " + " + std::to_string(box.nodes.size() - 1) : "", "</text></g>");
   }
   return Markup("<svg id='regions' width='", static_cast<double>(slots) * kStepX + kMargin,
                 "' height='", static_cast<double>(ranks) * kStepY + kMargin,
@@ -138,14 +159,13 @@ Html Boxes(const PartitionView& view) {
   Html rows;
   for (std::size_t i = 0; i < view.boxes.size(); ++i) {
     const PartitionBox& box = view.boxes[i];
-    rows += Markup("<tr title='", Hover(box), "'><td>", i + 1,
-                   "</td><td><span style='background:", std::string(colours.at(box.target)),
-                   ";color:", std::string(kInk), ";padding:0 6px;border-radius:4px'>", box.target,
-                   "</span></td><td>", Title(box),
-                   box.nodes.size() > 1 ? " + " + std::to_string(box.nodes.size() - 1) : "",
-                   "</td><td>", Micros(box.micros), "</td><td>",
-                   box.alternative.empty() ? "–" : box.alternative, "</td><td>",
-                   Micros(box.alternative_micros), "</td><td>", box.why, "</td></tr>");
+    rows += Markup(
+        "<tr title='", Hover(box), "'><td>", i + 1,
+        "</td><td><span style='background:", colours.at(box.target), ";color:", std::string(kInk),
+        ";padding:0 6px;border-radius:4px'>", box.target, "</span></td><td>", Title(box),
+        box.nodes.size() > 1 ? " + " + std::to_string(box.nodes.size() - 1) : "", "</td><td>",
+        Micros(box.micros), "</td><td>", box.alternative.empty() ? "–" : box.alternative,
+        "</td><td>", Micros(box.alternative_micros), "</td><td>", box.why, "</td></tr>");
   }
   return Markup(
       "<section id='table'><h2>Regions in the order in which they run</h2><div class='scroll'>"
@@ -202,8 +222,8 @@ std::string PartitionDot(const PartitionView& view) {
     const PartitionBox& box = view.boxes[i];
     text += "  r" + std::to_string(i) +
             " [label=" + Quoted(box.target + ", " + Micros(box.micros) + "\n" + Title(box)) +
-            ", tooltip=" + Quoted(Hover(box)) +
-            ", fillcolor=" + Quoted(std::string(colours.at(box.target))) + "];\n";
+            ", tooltip=" + Quoted(Hover(box)) + ", fillcolor=" + Quoted(colours.at(box.target)) +
+            "];\n";
   }
   for (std::size_t i = 0; i < view.boxes.size(); ++i) {
     for (const std::size_t from : view.boxes[i].reads) {

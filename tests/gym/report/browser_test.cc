@@ -255,6 +255,45 @@ TEST_F(ReportInABrowser, ShowsAPartition) {
   EXPECT_NE(dot.find("fc \\\"<b>\\\" (Gemm)"), std::string::npos) << dot;
 }
 
+TEST_F(ReportInABrowser, ColoursRegionsByTarget) {
+  constexpr int kTargets = 20;
+  PartitionView view{.model = "net.onnx",
+                     .machine = "a CPU",
+                     .summary = "",
+                     .boxes = {},
+                     .turns = {},
+                     .rows = {},
+                     .facts = {}};
+  for (int i = 0; i < 2 * kTargets; ++i) {
+    const std::string target = "target" + std::to_string(i % kTargets);
+    view.boxes.push_back({.target = target,
+                          .rule = "node",
+                          .nodes = {"n (Relu)"},
+                          .micros = 1.0,
+                          .alternative = "",
+                          .alternative_micros = {},
+                          .why = "",
+                          .reads = {},
+                          .bytes_out = 0});
+  }
+  const Visit visit = Open(folder_, Driven(RenderPartition(view), R"(
+    const colours = (what, property) => Array.from(document.querySelectorAll(what),
+      (each) => getComputedStyle(each)[property]);
+    const boxes = colours("#regions .region rect", "fill");
+    const half = boxes.length / 2;
+    const data = document.body.dataset;
+    data.boxes = boxes.length;
+    data.distinct = new Set(boxes).size;
+    data.same = String(boxes.slice(0, half)) === String(boxes.slice(half));
+    data.table = String(colours("#table span", "backgroundColor")) === String(boxes);)"));
+  ASSERT_EQ(visit.status, 0);
+  EXPECT_NE(visit.dom.find("data-boxes=\"40\""), std::string::npos);
+  EXPECT_NE(visit.dom.find("data-distinct=\"20\""), std::string::npos)
+      << "targets have colours of their own";
+  EXPECT_NE(visit.dom.find("data-same=\"true\""), std::string::npos) << "one target has one";
+  EXPECT_NE(visit.dom.find("data-table=\"true\""), std::string::npos) << "in the table, too";
+}
+
 TEST_F(ReportInABrowser, ShowsTheLayersOfATool) {
   const LayerView view{
       .tool = "quantize",
