@@ -196,8 +196,9 @@ class Studies : public testing::Test {
     if (lazy) options.lazy = LazyBounds::kLearned;
     options.learned = learn_;
     options.seconds = seconds_;
+    options.search = search_;
     options.rounds = 1;
-    options.compare = {"collage", "beam"};
+    if (search_ == "exact") options.compare = {"collage", "beam"};
     return StudyPartitions(problem, costs, times, options, {}, stop);
   }
 
@@ -230,6 +231,7 @@ class Studies : public testing::Test {
   std::string folder_;
   bool learn_ = false;
   double seconds_ = 0;
+  std::string search_ = "exact";
 };
 
 TEST_F(Studies, MeasureWhatATargetRuledOutThatDoesNotRun) {
@@ -516,6 +518,58 @@ TEST_F(Studies, CountEveryCostThatTimeWasTooShortFor) {
     EXPECT_GT(unknown, result.distinct) << "those that are alike are all unknown";
     EXPECT_TRUE(result.best.has_value()) << "single targets need no costs";
   }
+}
+
+TEST_F(Studies, KeepAMemoryLimit) {
+  const auto is_ilp = [](const Search& search) { return search.name == "ilp"; };
+  if (std::none_of(Searches().begin(), Searches().end(), is_ilp)) {
+    GTEST_SKIP() << "this build has no CBC";
+  }
+  search_ = "ilp";
+  const std::vector<std::string> targets = {"reference", "reference:threads=2"};
+  // Pins, so that the answer is a mix.
+  const auto propose = [&](std::int64_t most) {
+    CoverProblem problem = Propose(targets);
+    PinNode(problem, "stem", targets[0]);
+    PinNode(problem, "pool", targets[1]);
+    problem.conditions.max_bytes = most;
+    // Beside single nodes, which hold their weights alone, one that holds what is between them.
+    Candidate three{.nodes = problem.flow.EmptySet(), .target = targets[0]};
+    for (const char* node : {"one", "one_relu", "two"}) {
+      three.nodes.Insert(problem.flow.Find(node));
+    }
+    problem.candidates.push_back(std::move(three));
+    return problem;
+  };
+  CoverProblem problem = propose(std::int64_t{1} << 40);
+  ASSERT_TRUE(Study(targets, problem).best.has_value());
+  // The least and the most that covers hold: each byte a microsecond.
+  const auto holds = [&](double sign) {
+    CoverProblem bytes = problem;
+    bytes.conditions.max_bytes.reset();
+    constexpr double kMore = 1e5;
+    for (Candidate& candidate : bytes.candidates) {
+      const double nodes = sign < 0 ? static_cast<double>(candidate.nodes.Count()) * kMore : 0;
+      candidate.cost = Cost::Micros(nodes + sign * static_cast<double>(candidate.bytes));
+    }
+    std::int64_t sum = 0;
+    const Cover cover = FindCover(bytes, "exact").value();
+    for (const std::uint32_t i : cover.chosen) sum += bytes.candidates[i].bytes;
+    return sum;
+  };
+  const std::int64_t least = holds(1);
+  ASSERT_LT(least, holds(-1)) << "a limit rules covers out";
+  CoverProblem limited = propose(least);
+  const StudyResult result = Study(targets, limited);
+  ASSERT_TRUE(result.best.has_value());
+  ASSERT_FALSE(result.plans.empty());
+  for (const TimedPlan& plan : result.plans) {
+    std::int64_t sum = 0;
+    for (const std::uint32_t i : plan.chosen) sum += limited.candidates[i].bytes;
+    EXPECT_EQ(sum, least) << plan.name;
+  }
+  CoverProblem hopeless = propose(least - 1);
+  EXPECT_THROW((void)Study(targets, hopeless), UserError);
 }
 
 TEST_F(Studies, NeedATarget) {

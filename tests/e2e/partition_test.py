@@ -214,6 +214,19 @@ class Partition(e2e.SearchTest):
         self.assertEqual(after["to_measure"], 0)
         self.assertTrue(all(row["known"] and row["micros"] > 0 for row in after["list"]))
 
+    def test_a_memory_limit_is_kept(self):
+        limit = ("--targets", TARGETS, "--search", "ilp", "--max-mb")
+        done = self.partition(*limit, "1000", "--json")
+        if "was made without CBC" in done.stderr + done.stdout:
+            self.skipTest("this build has no CBC")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertLess(json.loads(done.stdout)["gap"], 1e-6)
+        # The weights alone are 2.8 MiB.
+        done = self.partition(*limit, "2")
+        self.assertEqual(done.returncode, 2, done.stdout)
+        self.assertIn("no choice of candidates covers every node exactly once and keeps the conditions",
+                      done.stderr)
+
     def test_an_interrupt_keeps_what_was_measured(self):
         before = self.proposal()["to_measure"]
         process = self.start("partition", MODEL, "--cache", self.at("costs"), "--targets", TARGETS)
