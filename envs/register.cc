@@ -12,10 +12,12 @@
 namespace msc::envs {
 
 void RegisterAll(EnvRegistry& registry) {
-  registry.Add({.id = "Compress-v0",
-                .summary = "channels that stay of every group and precision of every layer at once",
-                .nondeterministic = true},
-               [](const EnvContext& context) { return MakeCompressEnv(context); });
+  registry.Add(
+      {.id = "Compress-v0",
+       .summary =
+           "channels of every group, precision of every layer, and what else is offered, at once",
+       .nondeterministic = true},
+      [](const EnvContext& context) { return MakeCompressEnv(context); });
   registry.Add({.id = "Distill-v0",
                 .summary = "the recipe by which a compressed model is trained after the whole one"},
                [](const EnvContext& context) { return MakeDistillEnv(context); });

@@ -9,6 +9,7 @@
 #include "compiler/strategy/schedule.h"
 #include "compiler/strategy/strategy.h"
 #include "envs/common/evaluation.h"
+#include "envs/compress/offer.h"
 #include "envs/quantize/offer.h"
 #include "gym/core/env_registry.h"
 
@@ -52,6 +53,9 @@ struct EnvContext {
   QuantizeOffer quantize = {};                      ///< what is decided about int8 layers
   /// `scales` by each of quantize.ranges.
   std::map<std::string, std::map<std::string, TensorScale>> scales_by_range = {};
+  CompressOffer compress = {};  ///< what a joint search decides besides channels and precisions
+  /// `lacked` of compress.targets, by spec.
+  std::map<std::string, std::map<std::string, std::vector<Precision>>> lacked_on = {};
 };
 
 using EnvRegistry = gym::EnvRegistry<const EnvContext&>;

@@ -1,13 +1,14 @@
 #include "envs/compress/compress_env.h"
 
 #include <algorithm>
-#include <initializer_list>
 #include <map>
+#include <set>
 #include <utility>
 #include <vector>
 
 #include "compiler/base/error.h"
 #include "envs/common/strategy_problem.h"
+#include "envs/partition/place_choices.h"
 #include "envs/prune/prune_env.h"
 #include "envs/quantize/quantize_choices.h"
 #include "gym/core/decision_env.h"
@@ -17,16 +18,47 @@ namespace {
 
 constexpr const char* kId = "Compress-v0";
 
+enum class Kind : unsigned char { kTarget, kDensity, kLayer };
+
 /// Which decision of which kind stands at a place.
 struct Part {
-  bool is_density = false;
+  Kind kind = Kind::kLayer;
   std::size_t index = 0;  ///< among those of its kind
 };
+
+/// How the features tell kinds apart.
+double MarkOf(Kind kind) {
+  switch (kind) {
+    case Kind::kTarget:
+      return 0.5;
+    case Kind::kDensity:
+      return 1;
+    case Kind::kLayer:
+      return 0;
+  }
+  return 0;
+}
+
+/// What a joint baseline is alike in.
+struct Baseline {
+  LayerChoice layer;
+  double density = 1;
+  std::int32_t target = 0;
+};
+
+/// The context for those who decide about layers: offered is what any of the targets has.
+EnvContext OfAnyTarget(EnvContext context, const PlaceChoices& places) {
+  context.lacked = places.LackedByAll();
+  return context;
+}
 
 class CompressProblem final : public StrategyProblem {
  public:
   explicit CompressProblem(const EnvContext& context)
-      : StrategyProblem(kId, context), channels_(context), layers_(context) {
+      : StrategyProblem(kId, context),
+        places_(context),
+        channels_(context),
+        layers_(OfAnyTarget(context, places_)) {
     const bool none = layers_.layers().empty();
     if (channels_.decisions().empty() || none) {
       throw UserError(std::string("the model has ") +
@@ -37,18 +69,20 @@ class CompressProblem final : public StrategyProblem {
   }
 
   [[nodiscard]] std::vector<std::vector<double>> Features() const {
-    const auto of_channels = channels_.Features();
-    const auto of_layers = layers_.Features(*context().graph);
-    const std::size_t width = 1 + std::max(of_channels[0].size(), of_layers[0].size());
+    const std::map<Kind, std::vector<std::vector<double>>> of_kind = {
+        {Kind::kTarget, places_.Features()},
+        {Kind::kDensity, channels_.Features()},
+        {Kind::kLayer, layers_.Features(*context().graph)}};
+    std::size_t width = 0;
     std::vector<std::vector<double>> rows;
     for (const Part& part : parts_) {
-      const std::vector<double>& own =
-          part.is_density ? of_channels[part.index] : of_layers[part.index];
-      std::vector<double> row = {part.is_density ? 1.0 : 0.0};
+      std::vector<double> row = {MarkOf(part.kind)};
+      const std::vector<double>& own = of_kind.at(part.kind)[part.index];
       row.insert(row.end(), own.begin(), own.end());
-      row.resize(width, 0.0);
+      width = std::max(width, row.size());
       rows.push_back(std::move(row));
     }
+    for (std::vector<double>& row : rows) row.resize(width, 0.0);
     rows.resize(decisions_.size(), std::vector<double>(width, 0.0));  // of "align", if there is it
     return rows;
   }
@@ -60,42 +94,89 @@ class CompressProblem final : public StrategyProblem {
     for (const NodeId id : context().graph->order()) {
       place.emplace(context().graph->node(id).name, place.size());
     }
+    const auto of_layer = [&](std::size_t layer) { return place.at(layers_.layers()[layer].name); };
     std::vector<std::pair<std::size_t, Part>> order;
+    for (std::size_t i = 0; i < places_.decisions().size(); ++i) {
+      order.push_back({of_layer(places_.FirstLayer(i)), {Kind::kTarget, i}});
+    }
     for (std::size_t i = 0; i < channels_.decisions().size(); ++i) {
-      order.push_back({place.at(channels_.decisions()[i].name), {true, i}});
+      order.push_back({place.at(channels_.decisions()[i].name), {Kind::kDensity, i}});
     }
     for (std::size_t i = 0; i < layers_.decisions().size(); ++i) {
       const auto layer = layers_.LayerOf(i);
       // What is about all of them comes last.
-      order.push_back({layer ? place.at(layers_.layers()[*layer].name) : place.size(), {false, i}});
+      order.push_back({layer ? of_layer(*layer) : place.size(), {Kind::kLayer, i}});
     }
     std::stable_sort(order.begin(), order.end(),
                      [](const auto& a, const auto& b) { return a.first < b.first; });
     for (const auto& [at, part] : order) {
+      if (part.kind == Kind::kTarget) target_at_.push_back(parts_.size());
       parts_.push_back(part);
-      gym::Decision decision =
-          part.is_density ? channels_.decisions()[part.index] : layers_.decisions()[part.index];
-      if (part.is_density) decision.name += " channels";
+      gym::Decision decision = OfKind(part.kind)[part.index];
+      if (part.kind == Kind::kDensity) decision.name += " channels";
       decisions_.push_back(std::move(decision));
     }
     if (const auto align = channels_.AlignDecision()) decisions_.push_back(*align);
+  }
+
+  [[nodiscard]] const std::vector<gym::Decision>& OfKind(Kind kind) const {
+    switch (kind) {
+      case Kind::kTarget:
+        return places_.decisions();
+      case Kind::kDensity:
+        return channels_.decisions();
+      case Kind::kLayer:
+        break;
+    }
+    return layers_.decisions();
   }
 
   [[nodiscard]] const std::vector<gym::Decision>& DoDecisions() const override {
     return decisions_;
   }
 
-  [[nodiscard]] Strategy StrategyOf(const gym::Assignment& assignment) const override {
-    std::vector<std::int32_t> densities(channels_.decisions().size());
-    std::vector<std::int32_t> choices(layers_.decisions().size());
-    for (std::size_t i = 0; i < parts_.size(); ++i) {
-      const Part& part = parts_[i];
-      (part.is_density ? densities : choices)[part.index] = assignment.at(i);
+  [[nodiscard]] bool DoMasked() const override {
+    return !places_.decisions().empty() && places_.Differ();
+  }
+
+  [[nodiscard]] std::vector<bool> DoMask(std::span<const std::int32_t> prefix) const override {
+    const std::size_t at = prefix.size();
+    std::vector<bool> mask(decisions_[at].choices.size(), true);
+    if (at >= parts_.size()) return mask;
+    if (parts_[at].kind == Kind::kLayer) MaskLayer(parts_[at].index, prefix, mask);
+    return mask;
+  }
+
+  /// A layer's target is decided before its precision.
+  void MaskLayer(std::size_t index, std::span<const std::int32_t> prefix,
+                 std::vector<bool>& mask) const {
+    const auto layer = layers_.LayerOf(index);
+    if (!layer || places_.decisions().empty()) return;
+    const std::int32_t target = prefix[target_at_[places_.PieceOf(*layer)]];
+    for (std::size_t choice = 0; choice < mask.size(); ++choice) {
+      const auto wanted = layers_.ChoiceOf(index, static_cast<std::int32_t>(choice));
+      mask[choice] =
+          !wanted || !places_.Lacks(target, layers_.layers()[*layer].name, wanted->precision);
     }
-    Strategy strategy = layers_.StrategyOf(context(), choices, Undecided().model_hash);
-    strategy.prune = channels_.PlanOf(
-        densities, assignment.size() > parts_.size() ? assignment[parts_.size()] : 0);
+  }
+
+  /// The choices of one kind, in the order of its own decisions.
+  [[nodiscard]] std::vector<std::int32_t> Of(Kind kind, const gym::Assignment& assignment) const {
+    std::vector<std::int32_t> choices(OfKind(kind).size());
+    for (std::size_t i = 0; i < parts_.size(); ++i) {
+      if (parts_[i].kind == kind) choices[parts_[i].index] = assignment.at(i);
+    }
+    return choices;
+  }
+
+  [[nodiscard]] Strategy StrategyOf(const gym::Assignment& assignment) const override {
+    Strategy strategy =
+        layers_.StrategyOf(context(), Of(Kind::kLayer, assignment), Undecided().model_hash);
+    strategy.prune =
+        channels_.PlanOf(Of(Kind::kDensity, assignment),
+                         assignment.size() > parts_.size() ? assignment[parts_.size()] : 0);
     FitToSamples(context(), strategy);
+    places_.Place(Of(Kind::kTarget, assignment), strategy);
     return strategy;
   }
 
@@ -105,15 +186,30 @@ class CompressProblem final : public StrategyProblem {
   }
 
   [[nodiscard]] std::string Meaning() const override {
-    return layers_.Meaning(context()) + "\n" + context().fit_hash + "\n" + channels_.Meaning();
+    return layers_.Meaning(context()) + "\n" + context().fit_hash + "\n" + channels_.Meaning() +
+           places_.Meaning();
   }
 
-  [[nodiscard]] gym::Assignment Uniform(double density, const LayerChoice& choice) const {
-    const gym::Assignment of_layers = layers_.Uniform(choice);
+  [[nodiscard]] gym::Assignment Uniform(const Baseline& baseline) const {
+    const gym::Assignment of_layers = layers_.Uniform(baseline.layer);
     gym::Assignment assignment;
     for (const Part& part : parts_) {
-      assignment.push_back(part.is_density ? channels_.Nearest(part.index, density)
-                                           : of_layers[part.index]);
+      switch (part.kind) {
+        case Kind::kTarget:
+          assignment.push_back(baseline.target);
+          break;
+        case Kind::kDensity:
+          assignment.push_back(channels_.Nearest(part.index, baseline.density));
+          break;
+        case Kind::kLayer: {
+          // f32 where the target lacks it.
+          const std::int32_t choice = of_layers[part.index];
+          const std::vector<bool> mask = DoMasked() ? DoMask(assignment) : std::vector<bool>();
+          const bool can = mask.empty() || mask[static_cast<std::size_t>(choice)];
+          assignment.push_back(can ? choice : 0);
+          break;
+        }
+      }
     }
     assignment.resize(decisions_.size(), 0);
     return assignment;
@@ -123,18 +219,37 @@ class CompressProblem final : public StrategyProblem {
     std::vector<std::pair<std::string, gym::Assignment>> anchors;
     for (const std::int64_t bits : context().quantize.bits) {
       const LayerChoice choice{Precision::kInt8, bits};
-      anchors.emplace_back(Word(choice), Uniform(1, choice));
+      anchors.emplace_back(Word(choice), Uniform({choice}));
       for (const auto& [name, density] : {std::pair("0.75 ", 0.75), std::pair("0.5 ", 0.5)}) {
-        anchors.emplace_back(name + Word(choice), Uniform(density, choice));
+        anchors.emplace_back(name + Word(choice), Uniform({choice, density}));
       }
     }
-    anchors.emplace_back(Name(Precision::kF32), Uniform(1, {}));
+    anchors.emplace_back(Name(Precision::kF32), Uniform({}));
+    const LayerChoice narrow{Precision::kInt8, context().quantize.bits.front()};
+    if (!places_.decisions().empty()) AddTargetAnchors(narrow, anchors);
     return anchors;
   }
 
+  using Anchors = std::vector<std::pair<std::string, gym::Assignment>>;
+
+  void AddTargetAnchors(const LayerChoice& narrow, Anchors& anchors) const {
+    std::set<gym::Assignment> seen;
+    for (std::size_t target = 1; target < places_.targets().size(); ++target) {
+      for (const LayerChoice& choice : {LayerChoice{}, narrow}) {
+        // Where a target has f32 alone, both are one.
+        const gym::Assignment all =
+            Uniform({.layer = choice, .target = static_cast<std::int32_t>(target)});
+        if (!seen.insert(all).second) continue;
+        anchors.emplace_back(Word(choice) + " on " + places_.targets()[target], all);
+      }
+    }
+  }
+
+  PlaceChoices places_;
   PruneChoices channels_;
   QuantizeChoices layers_;
   std::vector<Part> parts_;
+  std::vector<std::size_t> target_at_;  ///< by piece, where it is decided
   std::vector<gym::Decision> decisions_;
 };
 

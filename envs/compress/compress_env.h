@@ -11,16 +11,25 @@ namespace msc::envs {
 /// search: the decisions of Prune-v0 and Quantize-v0 in the order of the network, a group's right
 /// before its first layer's.
 ///
+/// Where the context's offer has targets, who runs which piece of the model is decided, too
+/// (PlaceChoices), before all about the piece's first layer. A precision that the target of its
+/// layer does not compute itself is ruled out; precisions that no target has are not offered.
+///
 /// A precision is named like its layer, a density "LAYER channels"; what Quantize-v0 decides about
-/// all layers comes behind those, the alignment last. Layers whose channels are tied
-/// share one density, being one group; at least a unit of every group stays, so that every layer
-/// has a precision to choose. A strategy that prunes has its weights and its scales fitted to the
+/// all layers comes behind those, the alignment last. Layers whose channels are tied share one
+/// density, being one group; at least a unit of every group stays, so that every layer has a
+/// precision to choose. A strategy that prunes has its weights and its scales fitted to the
 /// context's calibration samples where it has some (FitPlan): the ranges of the whole model are not
-/// those of the pruned one. Anchors: all in int8, all in int8 at densities 0.75 and 0.5, with so
-/// many bits each as are offered, all in f32.
-/// Features of a decision, each in [0, 1]: 1 for a density, then those of Prune-v0 or Quantize-v0,
-/// filled up with 0. The reward is theirs. UserError if the context lacks a model or an evaluator,
-/// or the model has nothing to prune or no layer to quantize.
+/// those of the pruned one.
+///
+/// Anchors: all in int8, all in int8 at densities 0.75 and 0.5, with so many bits each as are
+/// offered, all in f32; f32, and int8 as far as it has that, on each of the other targets alone.
+///
+/// Features of a decision, each in [0, 1]: 1 for a density, 0.5 for a target,
+/// 0 for what Quantize-v0 decides; then those of Prune-v0,
+/// PlaceChoices or Quantize-v0, filled up with 0. The reward is theirs. UserError if
+/// the context lacks a model or an evaluator, or the model has nothing to prune or no layer to
+/// quantize.
 [[nodiscard]] std::unique_ptr<gym::Env> MakeCompressEnv(const EnvContext& context);
 
 }  // namespace msc::envs

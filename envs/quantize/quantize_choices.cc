@@ -86,6 +86,13 @@ std::optional<std::size_t> QuantizeChoices::LayerOf(std::size_t decision) const 
   return parts_.at(decision).layer;
 }
 
+std::optional<LayerChoice> QuantizeChoices::ChoiceOf(std::size_t decision,
+                                                     std::int32_t choice) const {
+  const Part& part = parts_.at(decision);
+  if (part.kind != Kind::kPrecision) return std::nullopt;
+  return of_layer_[*part.layer].at(static_cast<std::size_t>(choice));
+}
+
 gym::Assignment QuantizeChoices::Uniform(const LayerChoice& choice) const {
   gym::Assignment assignment;
   for (const Part& part : parts_) {

@@ -37,6 +37,9 @@ class QuantizeChoices {
   [[nodiscard]] const std::vector<gym::Decision>& decisions() const { return decisions_; }
   /// The layer that a decision is about; nothing where it is about all of them.
   [[nodiscard]] std::optional<std::size_t> LayerOf(std::size_t decision) const;
+  /// What one of a decision's choices makes of its layer; nothing where it is about something else.
+  [[nodiscard]] std::optional<LayerChoice> ChoiceOf(std::size_t decision,
+                                                    std::int32_t choice) const;
   /// All layers alike, as far as each can be; other decisions at their first choice.
   [[nodiscard]] gym::Assignment Uniform(const LayerChoice& choice) const;
   /// Those that some layer can be, fewest bits last but for f32.

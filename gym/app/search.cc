@@ -224,7 +224,8 @@ void AddSearch(CLI::App& app, AppContext& context) {
   command->add_option("--out", options->out, "run directory")->capture_default_str();
   command->add_option(
       "--env", options->env,
-      "what is decided: quantize (precisions), prune (channels), compress (both), partition (who "
+      "what is decided: quantize (precisions), prune (channels), compress (both, and what the "
+      "config offers besides), partition (who "
       "runs which part), schedule (how kernels are written) or distill (how what compression left "
       "is "
       "trained)");

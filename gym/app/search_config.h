@@ -10,6 +10,7 @@
 #include "compiler/compress/quantize/quantize.h"
 #include "cost/measure/latency.h"
 #include "cost/quality/dataset.h"
+#include "envs/compress/offer.h"
 #include "envs/quantize/offer.h"
 #include "gym/study/objective.h"
 #include "gym/study/stop_rules.h"
@@ -175,6 +176,7 @@ struct SearchConfig {
   CalibrationConfig calibration;
   envs::QuantizeOffer quantize;
   PruneConfig prune;
+  envs::CompressOffer compress;
   PartitionConfig partition;
   ScheduleConfig schedule;
   DistillConfig distill;
@@ -192,12 +194,14 @@ struct SearchConfig {
         "from", self.from,
         "run directory whose trials, where they decide the same, the search begins with; relative "
         "to the config file");
-    visit("env", self.env,
-          "what is decided: precisions, channels, both together, who runs which part, how kernels "
-          "are written, or how what compression left is trained",
-          Within::OneOf({"quantize", "prune", "compress", "partition", "schedule", "distill",
-                         "Quantize-v0", "Prune-v0", "Compress-v0", "Partition-v0", "Schedule-v0",
-                         "Distill-v0"}));
+    visit(
+        "env", self.env,
+        "what is decided: precisions, channels, both together (and more, see `compress`), who runs "
+        "which part, how kernels "
+        "are written, or how what compression left is trained",
+        Within::OneOf({"quantize", "prune", "compress", "partition", "schedule", "distill",
+                       "Quantize-v0", "Prune-v0", "Compress-v0", "Partition-v0", "Schedule-v0",
+                       "Distill-v0"}));
     visit("agent", self.agent, "who proposes; see `mscgym list agents`");
     visit("target", self.target, "who runs the model; see `mscgym list targets`");
     visit("threads", self.threads, "threads a candidate runs on", Within{1, 1024});
@@ -219,6 +223,8 @@ struct SearchConfig {
     visit("calibration", self.calibration, "how activations are scaled");
     visit("quantize", self.quantize, "what is decided about int8 layers");
     visit("prune", self.prune, "how channels are pruned");
+    visit("compress", self.compress,
+          "what the env compress decides besides channels and precisions");
     visit("partition", self.partition, "who may run parts of the model");
     visit("schedule", self.schedule, "how kernels are written");
     visit("distill", self.distill, "what is trained");

@@ -20,6 +20,12 @@ bool Places(const SearchConfig& config) {
   return EnvId(config.env) == "Partition-v0";
 }
 
+std::vector<std::string> OfferedTargets(const SearchConfig& config) {
+  if (Places(config)) return config.partition.targets;
+  if (EnvId(config.env) == "Compress-v0") return config.compress.targets;
+  return {};
+}
+
 bool Schedules(const SearchConfig& config) {
   return EnvId(config.env) == "Schedule-v0";
 }
@@ -52,7 +58,9 @@ envs::EnvContext SearchContext(const SearchConfig& config, const Prepared& prepa
       .kernels = prepared.kernels,
       .lacked = prepared.lacked,
       .quantize = config.quantize,
-      .scales_by_range = prepared.scales_by_range};
+      .scales_by_range = prepared.scales_by_range,
+      .compress = config.compress,
+      .lacked_on = prepared.lacked_on};
 }
 
 std::unique_ptr<Env> MakeSearchEnv(const SearchConfig& config, const envs::EnvContext& context) {

@@ -48,14 +48,18 @@ struct ScalesFile {
   }
 };
 
-/// What the target does not compute of the model.
+using LackedNames = std::map<std::string, std::vector<std::string>>;
+
+/// What targets do not compute of the model.
 struct LackedFile {
   std::string format = "msc-lacked-1";
-  std::map<std::string, std::vector<std::string>> layers;
+  LackedNames layers;                         ///< of the config's target
+  std::map<std::string, LackedNames> others;  ///< of those beside it
   template <class Self, class Visit>
   static void Fields(Self& self, Visit& visit) {
     visit("format", self.format, "version of this file's form", Within::OneOf({"msc-lacked-1"}));
     visit("layers", self.layers, "precisions by layer", Within::OneOf({"bf16", "int8"}));
+    visit("others", self.others, "likewise, by other target", Within::OneOf({"bf16", "int8"}));
   }
 };
 
@@ -159,27 +163,47 @@ ScalesFile Calibrate(const SearchConfig& config, const Prepared& prepared, Calib
   return result;
 }
 
-/// Found once a run, so that what is offered stays the same.
-std::map<std::string, std::vector<Precision>> FindLacked(const SearchConfig& config,
-                                                         const Prepared& prepared,
-                                                         const std::string& path) {
-  std::map<std::string, std::vector<Precision>> lacked;
-  if (std::filesystem::exists(path)) {
-    const auto file = FromJsonText<LackedFile>(ReadFile(path), "'" + path + "'");
-    for (const auto& [layer, precisions] : file.layers) {
-      for (const std::string& name : precisions) lacked[layer].push_back(ParsePrecision(name));
-    }
-    return lacked;
-  }
-  lacked = LackedPrecisions(*prepared.graph, prepared.scales, config.target, prepared.targets);
-  LackedFile file;
+using Lacked = std::map<std::string, std::vector<Precision>>;
+
+LackedNames NamesOf(const Lacked& lacked) {
+  LackedNames names;
   for (const auto& [layer, precisions] : lacked) {
-    for (const Precision precision : precisions) {
-      file.layers[layer].emplace_back(Name(precision));
-    }
+    for (const Precision precision : precisions) names[layer].emplace_back(Name(precision));
   }
-  WriteFileAtomic(path, ToJsonText(file, 1) + "\n");
+  return names;
+}
+
+Lacked FromNames(const LackedNames& names) {
+  Lacked lacked;
+  for (const auto& [layer, precisions] : names) {
+    for (const std::string& name : precisions) lacked[layer].push_back(ParsePrecision(name));
+  }
   return lacked;
+}
+
+/// Found once a run, so that what is offered stays the same.
+void FindLacked(const SearchConfig& config, const std::string& path, Prepared& prepared) {
+  const std::vector<std::string> others = OfferedTargets(config);
+  LackedFile file;
+  if (std::filesystem::exists(path)) {
+    file = FromJsonText<LackedFile>(ReadFile(path), "'" + path + "'");
+    for (const std::string& target : others) {
+      if (file.others.contains(target)) continue;
+      throw UserError("'" + path + "' was made by a config without the target '" + target +
+                      "'; choose another --out");
+    }
+  } else {
+    const auto find = [&](const std::string& target) {
+      return NamesOf(LackedPrecisions(*prepared.graph, prepared.scales, target, prepared.targets));
+    };
+    file.layers = find(config.target);
+    for (const std::string& target : others) file.others[target] = find(target);
+    WriteFileAtomic(path, ToJsonText(file, 1) + "\n");
+  }
+  prepared.lacked = FromNames(file.layers);
+  for (const std::string& target : others) {
+    prepared.lacked_on[target] = FromNames(file.others.at(target));
+  }
 }
 
 /// What calibration samples say of the channels; empty where weights alone decide.
@@ -334,9 +358,7 @@ std::vector<std::string> RunnersOf(const SearchConfig& config, const Strategy* b
   const auto add = [&](const std::string& spec) {
     if (std::find(runners.begin(), runners.end(), spec) == runners.end()) runners.push_back(spec);
   };
-  if (Places(config)) {
-    for (const std::string& spec : config.partition.targets) add(spec);
-  }
+  for (const std::string& spec : OfferedTargets(config)) add(spec);
   if (base != nullptr) {
     add(base->target);
     for (const PartitionRegion& region : base->partition) add(region.target);
@@ -413,7 +435,7 @@ void PrepareSearch(const AppContext& context, const SearchConfig& config, const 
     ScalesFile found = Calibrate(config, prepared, calibration, paths.At("scales.json"));
     prepared.scales = std::move(found.scales);
     prepared.scales_by_range = std::move(found.by_range);
-    prepared.lacked = FindLacked(config, prepared, paths.At("lacked.json"));
+    FindLacked(config, paths.At("lacked.json"), prepared);
   }
   if (Prunes(config)) {
     prepared.unit_scores = ScoreUnits(config, prepared, calibration, paths.At("unit_scores.json"));

@@ -49,6 +49,8 @@ struct Prepared {
   std::shared_ptr<const std::vector<ScheduledKernel>> kernels;
   /// Precisions that the target does not compute itself, by layer.
   std::map<std::string, std::vector<Precision>> lacked;
+  /// Likewise of the config's compress.targets, by spec.
+  std::map<std::string, std::map<std::string, std::vector<Precision>>> lacked_on;
   bool labelled = false;
   std::shared_ptr<const CoverProblem> cover;  ///< of Partition-v0, with measured costs
   cost::MachineFacts machine;
@@ -60,6 +62,9 @@ struct Prepared {
 [[nodiscard]] bool FitsCandidates(const SearchConfig& config);
 /// Whether what is decided is who runs which part of the model.
 [[nodiscard]] bool Places(const SearchConfig& config);
+/// Targets that may run candidates, or parts of them, beside the config's own, as the env that it
+/// names decides.
+[[nodiscard]] std::vector<std::string> OfferedTargets(const SearchConfig& config);
 /// Whether energy is sought or limited, and so measured.
 [[nodiscard]] bool NamesEnergy(const SearchConfig& config);
 /// Whether what is decided is how a compressed model is trained: see search_recipe.h.

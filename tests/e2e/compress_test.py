@@ -24,21 +24,6 @@ class Compress(e2e.SearchTest):
         return self.succeed("search", self.config, "--env", env, "--out", run, *arguments,
                             prefix=prefix)
 
-    def check_best(self, run):
-        """strategy.json and the weights beside it give the artefact again, bit by bit."""
-        best = os.path.join(run, "best")
-        strategy = json.loads(e2e.read(os.path.join(best, "strategy.json")))
-        self.succeed("compile", self.model, "--strategy", os.path.join(best, "strategy.json"),
-                     "--out", self.at("replayed"))
-        first = e2e.files_below(os.path.join(best, "artefact"))
-        self.assertEqual(first, e2e.files_below(self.at("replayed")))
-        self.succeed("export", self.model, "--strategy", os.path.join(best, "strategy.json"),
-                     "--out", self.at("replayed.onnx"))
-        self.assertEqual(e2e.read(os.path.join(best, "model.onnx")),
-                         e2e.read(self.at("replayed.onnx")))
-        shutil.rmtree(self.at("replayed"))
-        return strategy
-
     def test_pruned_candidates_are_refitted_and_replayed(self):
         # The smallest wins, so that the winner is pruned whatever the machine measures.
         config = json.loads(e2e.read(self.config))

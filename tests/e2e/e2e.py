@@ -121,6 +121,22 @@ class SearchTest(unittest.TestCase):
 
         self.assertEqual(page(alone), page(run))
 
+    def check_best(self, run):
+        """strategy.json and the weights beside it give the artefact again, bit by bit."""
+        best = os.path.join(run, "best")
+        model = small_config()["model"]
+        strategy = json.loads(read(os.path.join(best, "strategy.json")))
+        self.succeed("compile", model, "--strategy", os.path.join(best, "strategy.json"),
+                     "--out", self.at("replayed"))
+        first = files_below(os.path.join(best, "artefact"))
+        self.assertEqual(first, files_below(self.at("replayed")))
+        self.succeed("export", model, "--strategy", os.path.join(best, "strategy.json"),
+                     "--out", self.at("replayed.onnx"))
+        self.assertEqual(read(os.path.join(best, "model.onnx")),
+                         read(self.at("replayed.onnx")))
+        shutil.rmtree(self.at("replayed"))
+        return strategy
+
     def start(self, *arguments):
         """In a process group of its own, as a shell would."""
         process = subprocess.Popen([MSCGYM, *arguments], stdin=subprocess.DEVNULL,

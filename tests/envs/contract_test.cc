@@ -165,6 +165,32 @@ INSTANTIATE_TEST_SUITE_P(All, RegisteredEnv, testing::ValuesIn(Ids()), [](const 
   return label;
 });
 
+// --- Compress-v0 ---------------------------------------------------------------------------------
+
+/// With all that a joint search can be offered.
+EnvContext OfferedContext() {
+  EnvContext context = SmallContext();
+  context.fit_hash = std::string(64, 'a');
+  context.compress.targets = {"other"};
+  context.compress.pieces = 0;
+  context.lacked_on["other"] = {{"second", {Precision::kInt8}}};
+  return context;
+}
+
+TEST(CompressEnv, KeepsTheContractWithAllThatCanBeOffered) {
+  const auto make = [] { return Registered().Make("Compress-v0", OfferedContext()); };
+  EXPECT_TRUE(make()->problem()->masked());
+  EXPECT_EQ(gym::CheckEnv(make), std::vector<std::string>());
+}
+
+TEST(CompressEnv, PlaysWithAllThatCanBeOfferedAsItsGoldenFileSays) {
+  const std::string path = "tests/golden/playthrough/Compress-v0.offered.txt";
+  const auto env = Registered().Make("Compress-v0", OfferedContext());
+  const std::string played = gym::Playthrough(*env, 1, 2);
+  if (std::getenv("MSC_UPDATE_GOLDEN") != nullptr) WriteFileAtomic(path, played);
+  EXPECT_EQ(ReadFile(path), played);
+}
+
 // --- Distill-v0 ----------------------------------------------------------------------------------
 
 /// Mean squared distance from the teacher of a student with these values.

@@ -1,0 +1,28 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "compiler/base/within.h"
+
+namespace msc::envs {
+
+/// What a joint search decides besides channels and precisions. By default nothing.
+struct CompressOffer {
+  /// Specs of targets beside the context's; decided where there is one.
+  std::vector<std::string> targets = {};
+  std::int64_t pieces = 1;  ///< of the model, each on one target; 0 = every layer by itself
+  bool operator==(const CompressOffer&) const = default;
+  template <class Self, class Visit>
+  static void Fields(Self& self, Visit& visit) {
+    visit("targets", self.targets,
+          "who may run the model, or pieces of it, beside `target`; none = `target` alone");
+    visit("pieces", self.pieces,
+          "runs of neighbouring layers of about equal work, each with a target of its own; 1 = all "
+          "of the model on one, 0 = a target for every layer",
+          Within{0, 1e6});
+  }
+};
+
+}  // namespace msc::envs

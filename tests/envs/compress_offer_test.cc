@@ -1,0 +1,202 @@
+#include <algorithm>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "compiler/base/error.h"
+#include "compiler/ir/text.h"
+#include "compiler/ops/op.h"
+#include "compiler/pipeline/compile.h"
+#include "cost/model/evaluator.h"
+#include "envs/compress/compress_env.h"
+#include "envs/partition/place_choices.h"
+#include "gym/core/problem.h"
+
+// What a joint search decides besides channels and precisions.
+
+namespace msc::envs {
+namespace {
+
+class NoEvaluator final : public cost::Evaluator {
+  void DoEvaluate(std::span<const cost::Candidate> /*batch*/, const Done& /*done*/,
+                  const std::function<bool()>& /*stop*/) override {}
+};
+
+// Of the multiply-adds conv1 has 18 %, conv2 73 %, last 9 %.
+constexpr const char* kChain = R"(graph net {
+  input %x : f32[n,4,6,6]
+  const %w1 : f32[16,4,3,3] = random 1
+  const %w2 : f32[16,16,3,3] = random 2
+  const %w3 : f32[18,16,1,1] = random 3
+  %p = Relu(%x) @before
+  %c1 = Conv(%p, %w1) @conv1 {pads = [1, 1, 1, 1]}
+  %r1 = Relu(%c1) @relu1
+  %c2 = Conv(%r1, %w2) @conv2 {pads = [1, 1, 1, 1]}
+  %s = Add(%c2, %r1) @sum
+  %y = Conv(%s, %w3) @last
+  output %y
+})";
+
+EnvContext Context() {
+  static NoEvaluator evaluator;
+  Graph graph = ParseGraph(kChain);
+  InferTypes(graph);
+  EnvContext context;
+  context.graph = std::make_shared<const Graph>(std::move(graph));
+  context.evaluator = &evaluator;
+  context.target = "native";
+  for (const char* tensor : {"p", "r1", "s", "y"}) context.scales[tensor] = {.scale = 0.5};
+  context.fit_hash = std::string(64, 'a');
+  context.align = 8;
+  return context;
+}
+
+EnvContext Placed(std::int64_t pieces) {
+  EnvContext context = Context();
+  context.compress.targets = {"native", "onednn"};
+  context.compress.pieces = pieces;
+  return context;
+}
+
+Strategy StrategyOf(gym::Env& env, const gym::Assignment& assignment) {
+  return StrategyFromJson(env.problem()->Describe(assignment), "it");
+}
+
+std::vector<std::string> NamesOf(const std::vector<gym::Decision>& decisions) {
+  std::vector<std::string> names;
+  for (const gym::Decision& decision : decisions) names.push_back(decision.name);
+  return names;
+}
+
+TEST(CompressTargets, AreDecidedInFrontOfTheirLayers) {
+  const std::vector<std::string> targets = {"native", "onednn"};
+  const auto one = MakeCompressEnv(Placed(1));
+  EXPECT_EQ(NamesOf(one->problem()->decisions()),
+            (std::vector<std::string>{"target", "conv1 channels", "conv1", "conv2", "last"}));
+  EXPECT_EQ(one->problem()->decisions()[0].choices, targets);
+  const auto all = MakeCompressEnv(Placed(0));
+  EXPECT_EQ(NamesOf(all->problem()->decisions()),
+            (std::vector<std::string>{"conv1 target", "conv1 channels", "conv1", "conv2 target",
+                                      "conv2", "last target", "last"}));
+  // The target of the config comes first, wherever it is listed.
+  EnvContext other = Placed(1);
+  other.compress.targets = {"onednn", "xnnpack", "native"};
+  EXPECT_EQ(MakeCompressEnv(other)->problem()->decisions()[0].choices,
+            (std::vector<std::string>{"native", "onednn", "xnnpack"}));
+  // Of one target there is nothing to decide.
+  other.compress.targets = {"native"};
+  EXPECT_EQ(MakeCompressEnv(other)->problem()->Hash(),
+            MakeCompressEnv(Context())->problem()->Hash());
+}
+
+TEST(CompressTargets, TakePiecesOfEqualWork) {
+  const auto names = [](std::int64_t pieces) {
+    return NamesOf(PlaceChoices(Placed(pieces)).decisions());
+  };
+  // The middles of the layers lie at 9, 54 and 95 % of the work.
+  EXPECT_EQ(names(2), (std::vector<std::string>{"conv1 target", "conv2 target"}));
+  EXPECT_EQ(names(3), (std::vector<std::string>{"conv1 target", "conv2 target", "last target"}));
+  EXPECT_EQ(names(100), (std::vector<std::string>{"conv1 target", "conv2 target", "last target"}));
+  const PlaceChoices two(Placed(2));
+  EXPECT_EQ(two.PieceOf(0), 0U);
+  EXPECT_EQ(two.PieceOf(1), 1U);
+  EXPECT_EQ(two.PieceOf(2), 1U);
+}
+
+TEST(CompressTargets, BecomeRegionsOfTheModelAsItIsPruned) {
+  const auto env = MakeCompressEnv(Placed(0));
+  // conv1 target, channels, conv1, conv2 target, conv2, last target, last
+  const Strategy mixed = StrategyOf(*env, {0, 1, 2, 1, 2, 0, 0});
+  EXPECT_EQ(mixed.target, "native");
+  ASSERT_EQ(mixed.partition.size(), 3U);
+  EXPECT_EQ(mixed.partition[0],
+            (PartitionRegion{.nodes = {"before", "conv1", "relu1"}, .target = "native"}));
+  EXPECT_EQ(mixed.partition[1], (PartitionRegion{.nodes = {"conv2", "sum"}, .target = "onednn"}));
+  EXPECT_EQ(mixed.partition[2], (PartitionRegion{.nodes = {"last"}, .target = "native"}));
+  EXPECT_EQ(mixed.prune.groups.at("conv1").keep.size(), 8U);
+  EXPECT_EQ(mixed.quantize.layers.at("conv2"), "int8");
+  // Every region names nodes of what is lowered.
+  Graph pruned = *Context().graph;
+  Strategy channels;
+  channels.prune = mixed.prune;
+  const Graph bound = BindSizes(ApplyStrategy(pruned, channels), {});
+  for (const PartitionRegion& region : mixed.partition) {
+    for (const std::string& node : region.nodes) EXPECT_NE(bound.FindNode(node), kNoNode) << node;
+  }
+  // Neighbours on one target are one region, and one region is none.
+  EXPECT_EQ(StrategyOf(*env, {0, 0, 0, 1, 0, 1, 0}).partition.size(), 2U);
+  const Strategy whole = StrategyOf(*env, {1, 0, 0, 1, 0, 1, 0});
+  EXPECT_EQ(whole.target, "onednn");
+  EXPECT_TRUE(whole.partition.empty());
+}
+
+TEST(CompressTargets, RuleOutThePrecisionsThatTheyLack) {
+  EnvContext context = Placed(0);
+  context.lacked = {{"conv1", {Precision::kBF16}}, {"last", {Precision::kBF16}}};
+  context.lacked_on["onednn"] = {{"conv1", {Precision::kBF16}}, {"conv2", {Precision::kInt8}}};
+  const auto env = MakeCompressEnv(context);
+  gym::SearchProblem& problem = *env->problem();
+  // What none has is not offered.
+  EXPECT_EQ(problem.decisions()[2].choices, (std::vector<std::string>{"f32", "int8"}));
+  EXPECT_EQ(problem.decisions()[6].choices, (std::vector<std::string>{"f32", "bf16", "int8"}));
+  ASSERT_TRUE(problem.masked());
+  const auto mask = [&](const gym::Assignment& prefix) { return problem.Mask(prefix); };
+  EXPECT_EQ(mask({0, 0, 0, 0}), (std::vector<bool>{true, true, true})) << "conv2 on native";
+  EXPECT_EQ(mask({0, 0, 0, 1}), (std::vector<bool>{true, true, false})) << "conv2 on onednn";
+  EXPECT_EQ(mask({0, 0, 0, 0, 0, 0}), (std::vector<bool>{true, false, true})) << "last on native";
+  EXPECT_EQ(mask({0, 0, 0, 0, 0}), (std::vector<bool>{true, true})) << "targets are free";
+  EXPECT_THROW((void)problem.Describe({0, 0, 0, 1, 2, 0, 0}), UserError);
+  // Baselines keep to that.
+  const auto anchors = problem.Anchors();
+  const auto last = anchors.back();
+  EXPECT_EQ(last.first, "int8 on onednn");
+  EXPECT_EQ(last.second, (gym::Assignment{1, 0, 1, 1, 0, 1, 2}));
+}
+
+TEST(CompressTargets, HaveBaselinesOfTheirOwnBehindTheOthers) {
+  const auto names = [](const EnvContext& context) {
+    std::vector<std::string> all;
+    const auto env = MakeCompressEnv(context);
+    for (const auto& [name, assignment] : env->problem()->Anchors()) all.push_back(name);
+    return all;
+  };
+  std::vector<std::string> before = names(Context());
+  before.insert(before.end(), {"f32 on onednn", "int8 on onednn"});
+  EXPECT_EQ(names(Placed(2)), before);
+  // A target that has f32 alone has one.
+  EnvContext f32 = Placed(1);
+  for (const char* layer : {"conv1", "conv2", "last"}) {
+    f32.lacked_on["onednn"][layer] = {Precision::kBF16, Precision::kInt8};
+  }
+  before.pop_back();
+  EXPECT_EQ(names(f32), before);
+}
+
+TEST(CompressTargets, ShowThemselvesInTheFeatures) {
+  const PlaceChoices two(Placed(2));
+  const auto rows = two.Features();
+  ASSERT_EQ(rows.size(), 2U);
+  EXPECT_EQ(rows[0][0], 0);
+  EXPECT_NEAR(rows[0][1] + rows[1][1], 1, 1e-9);
+  EXPECT_LT(rows[0][1], rows[1][1]);
+  EXPECT_NEAR(rows[1][2], 2.0 / 3, 1e-9);
+}
+
+TEST(CompressTargets, AreInTheHashWithAllThatTheyLack) {
+  const auto hash = [](const EnvContext& context) {
+    return MakeCompressEnv(context)->problem()->Hash();
+  };
+  const std::string before = hash(Placed(1));
+  EnvContext other = Placed(1);
+  other.lacked_on["onednn"] = {{"conv2", {Precision::kInt8}}};
+  EXPECT_NE(hash(other), before);
+  EXPECT_NE(hash(Placed(2)), hash(Placed(0)));
+  other = Placed(1);
+  other.compress.targets = {"onednn", "onednn"};
+  EXPECT_EQ(hash(other), before) << "each once";
+}
+
+}  // namespace
+}  // namespace msc::envs
