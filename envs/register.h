@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -45,7 +46,7 @@ struct EnvContext {
       {};  ///< of PruneSpace's units; empty = L2 norm of their weights
   /// Pruned layers keep multiples of so many channels; 0 = that is decided too.
   std::int64_t align = 1;
-  /// How the target may write the kernels of the model as it is.
+  /// How kernels of the model as it is may be written.
   std::shared_ptr<const std::vector<ScheduledKernel>> kernels = {};
   /// By layer, precisions that the target does not compute itself: not offered.
   std::map<std::string, std::vector<Precision>> lacked = {};
@@ -56,6 +57,9 @@ struct EnvContext {
   CompressOffer compress = {};  ///< what a joint search decides besides channels and precisions
   /// `lacked` of compress.targets, by spec.
   std::map<std::string, std::map<std::string, std::vector<Precision>>> lacked_on = {};
+  /// How the kernels of a strategy, whose scales are known, may be written; for envs that decide
+  /// that beside the rest of it.
+  std::function<std::vector<ScheduledKernel>(const Strategy&)> kernels_of = {};
 };
 
 using EnvRegistry = gym::EnvRegistry<const EnvContext&>;

@@ -11,6 +11,7 @@
 #include "envs/partition/place_choices.h"
 #include "envs/prune/prune_env.h"
 #include "envs/quantize/quantize_choices.h"
+#include "envs/schedule/schedule_choices.h"
 #include "gym/core/decision_env.h"
 
 namespace msc::envs {
@@ -18,7 +19,7 @@ namespace {
 
 constexpr const char* kId = "Compress-v0";
 
-enum class Kind : unsigned char { kTarget, kDensity, kLayer };
+enum class Kind : unsigned char { kTarget, kDensity, kLayer, kSchedule };
 
 /// Which decision of which kind stands at a place.
 struct Part {
@@ -33,6 +34,8 @@ double MarkOf(Kind kind) {
       return 0.5;
     case Kind::kDensity:
       return 1;
+    case Kind::kSchedule:
+      return 0.75;
     case Kind::kLayer:
       return 0;
   }
@@ -58,7 +61,8 @@ class CompressProblem final : public StrategyProblem {
       : StrategyProblem(kId, context),
         places_(context),
         channels_(context),
-        layers_(OfAnyTarget(context, places_)) {
+        layers_(OfAnyTarget(context, places_)),
+        schedules_(context) {
     const bool none = layers_.layers().empty();
     if (channels_.decisions().empty() || none) {
       throw UserError(std::string("the model has ") +
@@ -72,7 +76,8 @@ class CompressProblem final : public StrategyProblem {
     const std::map<Kind, std::vector<std::vector<double>>> of_kind = {
         {Kind::kTarget, places_.Features()},
         {Kind::kDensity, channels_.Features()},
-        {Kind::kLayer, layers_.Features(*context().graph)}};
+        {Kind::kLayer, layers_.Features(*context().graph)},
+        {Kind::kSchedule, schedules_.Features()}};
     std::size_t width = 0;
     std::vector<std::vector<double>> rows;
     for (const Part& part : parts_) {
@@ -107,6 +112,9 @@ class CompressProblem final : public StrategyProblem {
       // What is about all of them comes last.
       order.push_back({layer ? of_layer(*layer) : place.size(), {Kind::kLayer, i}});
     }
+    for (std::size_t i = 0; i < schedules_.decisions().size(); ++i) {
+      order.push_back({place.at(schedules_.FirstLayer(i)), {Kind::kSchedule, i}});
+    }
     std::stable_sort(order.begin(), order.end(),
                      [](const auto& a, const auto& b) { return a.first < b.first; });
     for (const auto& [at, part] : order) {
@@ -125,6 +133,8 @@ class CompressProblem final : public StrategyProblem {
         return places_.decisions();
       case Kind::kDensity:
         return channels_.decisions();
+      case Kind::kSchedule:
+        return schedules_.decisions();
       case Kind::kLayer:
         break;
     }
@@ -177,6 +187,7 @@ class CompressProblem final : public StrategyProblem {
                          assignment.size() > parts_.size() ? assignment[parts_.size()] : 0);
     FitToSamples(context(), strategy);
     places_.Place(Of(Kind::kTarget, assignment), strategy);
+    schedules_.Schedule(Of(Kind::kSchedule, assignment), strategy);
     return strategy;
   }
 
@@ -187,7 +198,7 @@ class CompressProblem final : public StrategyProblem {
 
   [[nodiscard]] std::string Meaning() const override {
     return layers_.Meaning(context()) + "\n" + context().fit_hash + "\n" + channels_.Meaning() +
-           places_.Meaning();
+           places_.Meaning() + schedules_.Meaning();
   }
 
   [[nodiscard]] gym::Assignment Uniform(const Baseline& baseline) const {
@@ -209,6 +220,9 @@ class CompressProblem final : public StrategyProblem {
           assignment.push_back(can ? choice : 0);
           break;
         }
+        case Kind::kSchedule:
+          assignment.push_back(0);
+          break;
       }
     }
     assignment.resize(decisions_.size(), 0);
@@ -248,6 +262,7 @@ class CompressProblem final : public StrategyProblem {
   PlaceChoices places_;
   PruneChoices channels_;
   QuantizeChoices layers_;
+  ScheduleChoices schedules_;
   std::vector<Part> parts_;
   std::vector<std::size_t> target_at_;  ///< by piece, where it is decided
   std::vector<gym::Decision> decisions_;

@@ -15,6 +15,9 @@ namespace msc::envs {
 /// (PlaceChoices), before all about the piece's first layer. A precision that the target of its
 /// layer does not compute itself is ruled out; precisions that no target has are not offered.
 ///
+/// Where it has schedules, kernels may be written as is decided right behind the first of their
+/// layers (ScheduleChoices): as far as layers can have them by then.
+///
 /// A precision is named like its layer, a density "LAYER channels"; what Quantize-v0 decides about
 /// all layers comes behind those, the alignment last. Layers whose channels are tied share one
 /// density, being one group; at least a unit of every group stays, so that every layer has a
@@ -25,8 +28,8 @@ namespace msc::envs {
 /// Anchors: all in int8, all in int8 at densities 0.75 and 0.5, with so many bits each as are
 /// offered, all in f32; f32, and int8 as far as it has that, on each of the other targets alone.
 ///
-/// Features of a decision, each in [0, 1]: 1 for a density, 0.5 for a target,
-/// 0 for what Quantize-v0 decides; then those of Prune-v0,
+/// Features of a decision, each in [0, 1]: 1 for a density, 0.75 for a schedule, 0.5 for a target,
+/// 0 for what Quantize-v0 decides; then those of Prune-v0, ScheduleChoices,
 /// PlaceChoices or Quantize-v0, filled up with 0. The reward is theirs. UserError if
 /// the context lacks a model or an evaluator, or the model has nothing to prune or no layer to
 /// quantize.

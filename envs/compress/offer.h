@@ -12,7 +12,8 @@ namespace msc::envs {
 struct CompressOffer {
   /// Specs of targets beside the context's; decided where there is one.
   std::vector<std::string> targets = {};
-  std::int64_t pieces = 1;  ///< of the model, each on one target; 0 = every layer by itself
+  std::int64_t pieces = 1;     ///< of the model, each on one target; 0 = every layer by itself
+  std::int64_t schedules = 0;  ///< kernels, the dearest ones, whose schedules are decided
   bool operator==(const CompressOffer&) const = default;
   template <class Self, class Visit>
   static void Fields(Self& self, Visit& visit) {
@@ -21,6 +22,11 @@ struct CompressOffer {
     visit("pieces", self.pieces,
           "runs of neighbouring layers of about equal work, each with a target of its own; 1 = all "
           "of the model on one, 0 = a target for every layer",
+          Within{0, 1e6});
+    visit("schedules", self.schedules,
+          "of so many kernels, those with most work, it is decided how they are written, where "
+          "their target can (`schedule.choices` in number); a layer that cannot be written so once "
+          "it is compressed is written as by default",
           Within{0, 1e6});
   }
 };

@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "compiler/base/error.h"
+#include "gym/app/search_kernels.h"
 #include "gym/app/search_run.h"
 
 namespace msc::gym {
@@ -24,6 +25,10 @@ std::vector<std::string> OfferedTargets(const SearchConfig& config) {
   if (Places(config)) return config.partition.targets;
   if (EnvId(config.env) == "Compress-v0") return config.compress.targets;
   return {};
+}
+
+bool WishesSchedules(const SearchConfig& config) {
+  return EnvId(config.env) == "Compress-v0" && config.compress.schedules > 0;
 }
 
 bool Schedules(const SearchConfig& config) {
@@ -60,7 +65,8 @@ envs::EnvContext SearchContext(const SearchConfig& config, const Prepared& prepa
       .quantize = config.quantize,
       .scales_by_range = prepared.scales_by_range,
       .compress = config.compress,
-      .lacked_on = prepared.lacked_on};
+      .lacked_on = prepared.lacked_on,
+      .kernels_of = KernelFinder(config, prepared)};
 }
 
 std::unique_ptr<Env> MakeSearchEnv(const SearchConfig& config, const envs::EnvContext& context) {

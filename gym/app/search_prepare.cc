@@ -17,7 +17,6 @@
 #include "compiler/pipeline/fitted.h"
 #include "compiler/pipeline/prune.h"
 #include "compiler/pipeline/quantize.h"
-#include "compiler/pipeline/schedule.h"
 #include "compiler/targets/spec.h"
 #include "cost/measure/energy.h"
 #include "cost/measure/folder.h"
@@ -26,6 +25,7 @@
 #include "gym/app/model.h"
 #include "gym/app/progress.h"
 #include "gym/app/registries.h"
+#include "gym/app/search_kernels.h"
 #include "gym/app/search_run.h"
 
 namespace msc::gym {
@@ -76,19 +76,6 @@ struct UnitScoresFile {
     visit("model_hash", self.model_hash, "hash of the canonical graph");
     visit("method", self.method, "how they were made");
     visit("scores", self.scores, "by number of the unit", Within{0, 1e300});
-  }
-};
-
-/// What can be chosen of kernels, with the model they belong to.
-struct KernelsFile {
-  std::string format = "msc-kernels-1";
-  std::string model_hash;
-  std::vector<ScheduledKernel> kernels;
-  template <class Self, class Visit>
-  static void Fields(Self& self, Visit& visit) {
-    visit("format", self.format, "version of this file's form", Within::OneOf({"msc-kernels-1"}));
-    visit("model_hash", self.model_hash, "hash of the canonical graph");
-    visit("kernels", self.kernels, "kernels with their schedules");
   }
 };
 
@@ -307,34 +294,6 @@ cost::PreparedFolder PrepareSamples(const SearchConfig& config, const Prepared& 
                              prepared.targets);
 }
 
-/// What can be chosen, for one sample at a time, as latency is measured. Found once a run.
-std::shared_ptr<const std::vector<ScheduledKernel>> FindSchedules(const SearchConfig& config,
-                                                                  const Prepared& prepared,
-                                                                  const std::string& path) {
-  const std::string hash = GraphHash(*prepared.graph);
-  if (std::filesystem::exists(path)) {
-    auto found = FromJsonText<KernelsFile>(ReadFile(path), "'" + path + "'");
-    if (found.model_hash != hash) {
-      throw UserError("'" + path + "' belongs to another model; choose another --out");
-    }
-    return std::make_shared<const std::vector<ScheduledKernel>>(std::move(found.kernels));
-  }
-  const CompileOptions one{.threads = config.threads,
-                           .bindings = BatchBindings(*prepared.graph, 1)};
-  const Strategy start = StartOf(config, prepared);
-  KernelsFile file;
-  file.model_hash = hash;
-  file.kernels =
-      FindKernels(LowerFor(ApplyStrategy(*prepared.graph, start), start, prepared.targets, one),
-                  prepared.targets);
-  const auto most = static_cast<std::size_t>(config.schedule.choices);
-  for (ScheduledKernel& kernel : file.kernels) {
-    if (kernel.choices.size() > most) kernel.choices.resize(most);
-  }
-  WriteFileAtomic(path, ToJsonText(file, 1) + "\n");
-  return std::make_shared<const std::vector<ScheduledKernel>>(std::move(file.kernels));
-}
-
 /// The strategy that the config names, without what is decided anew. UserError where the search
 /// decides the rest of it, too, or it is another model's.
 Strategy LoadBase(const SearchConfig& config, const Graph& graph) {
@@ -436,6 +395,9 @@ void PrepareSearch(const AppContext& context, const SearchConfig& config, const 
     prepared.scales = std::move(found.scales);
     prepared.scales_by_range = std::move(found.by_range);
     FindLacked(config, paths.At("lacked.json"), prepared);
+    if (WishesSchedules(config)) {
+      prepared.kernels = FindSchedules(config, prepared, paths.At("kernels.json"));
+    }
   }
   if (Prunes(config)) {
     prepared.unit_scores = ScoreUnits(config, prepared, calibration, paths.At("unit_scores.json"));

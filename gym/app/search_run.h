@@ -65,6 +65,8 @@ struct Prepared {
 /// Targets that may run candidates, or parts of them, beside the config's own, as the env that it
 /// names decides.
 [[nodiscard]] std::vector<std::string> OfferedTargets(const SearchConfig& config);
+/// Whether schedules may be wished for beside what else is decided about candidates.
+[[nodiscard]] bool WishesSchedules(const SearchConfig& config);
 /// Whether energy is sought or limited, and so measured.
 [[nodiscard]] bool NamesEnergy(const SearchConfig& config);
 /// Whether what is decided is how a compressed model is trained: see search_recipe.h.

@@ -198,5 +198,83 @@ TEST(CompressTargets, AreInTheHashWithAllThatTheyLack) {
   EXPECT_EQ(hash(other), before) << "each once";
 }
 
+// --- schedules -----------------------------------------------------------------------------------
+
+const KernelSchedule kOwn = {.columns = 1};
+const KernelSchedule kWide = {.columns = 2};
+const KernelSchedule kDeep = {.columns = 3};
+
+/// Kernels that are written wide by themselves in int8, and never deep where channels are gone.
+std::vector<ScheduledKernel> KernelsOf(const Strategy& strategy) {
+  const auto& layers = strategy.quantize.layers;
+  std::vector<ScheduledKernel> kernels;
+  for (const char* layer : {"conv1", "conv2"}) {
+    ScheduledKernel kernel{.kernel = layer, .layers = {layer}, .flops = 1, .choices = {}};
+    kernel.choices = {kOwn, kWide, kDeep};
+    if (layers.at(layer) == "int8") std::swap(kernel.choices[0], kernel.choices[1]);
+    if (!strategy.prune.groups.empty()) kernel.choices.pop_back();
+    kernels.push_back(kernel);
+  }
+  return kernels;
+}
+
+EnvContext Scheduled() {
+  EnvContext context = Context();
+  context.kernels =
+      std::make_shared<const std::vector<ScheduledKernel>>(std::vector<ScheduledKernel>{
+          {"3x3", {"conv1", "conv2"}, 24, {kOwn, kWide, kDeep}}, {"1x1", {"last"}, 12, {kOwn}}});
+  context.kernels_of = KernelsOf;
+  return context;
+}
+
+TEST(CompressSchedules, AreWishedForBehindTheirFirstLayer) {
+  const auto env = MakeCompressEnv(Scheduled());
+  const auto& decisions = env->problem()->decisions();
+  EXPECT_EQ(NamesOf(decisions), (std::vector<std::string>{"conv1 channels", "conv1",
+                                                          "conv1 schedule", "conv2", "last"}));
+  EXPECT_EQ(decisions[2].choices, (std::vector<std::string>{"default", Name(kWide), Name(kDeep)}));
+  const std::map<std::string, KernelSchedule> deep = {{"conv1", kDeep}, {"conv2", kDeep}};
+  EXPECT_EQ(StrategyOf(*env, {0, 0, 2, 0, 0}).schedules, deep);
+  EXPECT_TRUE(StrategyOf(*env, {0, 0, 0, 0, 0}).schedules.empty());
+}
+
+TEST(CompressSchedules, StayAwayWhereALayerCannotHaveThemOrHasThemByItself) {
+  const auto env = MakeCompressEnv(Scheduled());
+  EXPECT_TRUE(StrategyOf(*env, {1, 0, 2, 0, 0}).schedules.empty()) << "pruned";
+  const std::map<std::string, KernelSchedule> wide = {{"conv2", kWide}};
+  EXPECT_EQ(StrategyOf(*env, {0, 2, 1, 0, 0}).schedules, wide) << "conv1 in int8";
+  // Then it is the strategy of one that wished for nothing: it is measured once.
+  EXPECT_EQ(StrategyOf(*env, {1, 2, 2, 2, 0}), StrategyOf(*env, {1, 2, 0, 2, 0}));
+}
+
+TEST(CompressSchedules, AreLookedUpWithScalesThatSamplesHaveYetToGive) {
+  EnvContext context = Scheduled();
+  std::size_t asked = 0;
+  context.kernels_of = [&](const Strategy& strategy) {
+    ++asked;
+    EXPECT_EQ(strategy.prune.groups.size(), 1U);
+    EXPECT_TRUE(strategy.quantize.activations.contains("r1"));
+    EXPECT_EQ(strategy.fit, FitPlan{});
+    return KernelsOf(strategy);
+  };
+  const auto env = MakeCompressEnv(context);
+  const Strategy wished = StrategyOf(*env, {1, 2, 1, 0, 0});
+  EXPECT_TRUE(wished.quantize.activations.empty());
+  EXPECT_EQ(wished.fit.samples, context.fit_hash);
+  EXPECT_EQ(asked, 1U);
+  // Nobody is asked where nothing is wished for.
+  (void)StrategyOf(*env, {1, 2, 0, 0, 0});
+  EXPECT_EQ(asked, 1U);
+}
+
+TEST(CompressSchedules, AreInTheHash) {
+  const std::string before = MakeCompressEnv(Scheduled())->problem()->Hash();
+  EXPECT_NE(MakeCompressEnv(Context())->problem()->Hash(), before);
+  EnvContext other = Scheduled();
+  other.kernels = std::make_shared<const std::vector<ScheduledKernel>>(
+      std::vector<ScheduledKernel>{{"3x3", {"conv1"}, 24, {kOwn, kWide, kDeep}}});
+  EXPECT_NE(MakeCompressEnv(other)->problem()->Hash(), before);
+}
+
 }  // namespace
 }  // namespace msc::envs

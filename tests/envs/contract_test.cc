@@ -174,6 +174,9 @@ EnvContext OfferedContext() {
   context.compress.targets = {"other"};
   context.compress.pieces = 0;
   context.lacked_on["other"] = {{"second", {Precision::kInt8}}};
+  context.kernels_of = [kernels = context.kernels](const Strategy& /*strategy*/) {
+    return *kernels;
+  };
   return context;
 }
 
