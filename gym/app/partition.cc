@@ -18,6 +18,7 @@
 #include "compiler/pipeline/batch.h"
 #include "compiler/pipeline/fitted.h"
 #include "cost/measure/machine.h"
+#include "cost/partition/given_study.h"
 #include "cost/partition/partition_study.h"
 #include "cost/partition/plan_times.h"
 #include "cost/partition/propose.h"
@@ -26,6 +27,7 @@
 #include "gym/app/bench_rows.h"
 #include "gym/app/command.h"
 #include "gym/app/model.h"
+#include "gym/app/partition_given.h"
 #include "gym/app/partition_print.h"
 #include "gym/app/partition_proposal.h"
 #include "gym/app/progress.h"
@@ -38,6 +40,8 @@
 namespace msc::gym {
 namespace {
 
+using Clock = std::chrono::steady_clock;
+
 struct Options {
   std::string model;
   std::vector<std::string> shapes;
@@ -47,6 +51,7 @@ struct Options {
   std::string search = "exact";
   std::string images = "both";
   std::string rules;
+  std::string costs;
   std::string out;
   std::string cache;
   std::vector<std::string> pins;
@@ -155,8 +160,63 @@ std::int64_t PeakBytes(int who) {
   return ::getrusage(who, &usage) == 0 ? usage.ru_maxrss * kKiB : 0;
 }
 
+/// Prints the best plan, and writes it where that is wanted.
+void Answer(const Options& options, const PartitionOutcome& outcome, const PartitionView& view,
+            Strategy strategy) {
+  const cost::TimedPlan& best = outcome.result->plans[*outcome.result->best];
+  strategy.target = best.runner.target;
+  strategy.partition = best.runner.partition;
+  for (std::size_t i = 0; i < strategy.partition.size(); ++i) {
+    const Candidate& candidate = outcome.problem->candidates[best.chosen.at(i)];
+    strategy.partition[i].micros = candidate.cost.micros();
+  }
+  if (options.json) {
+    PrintPartitionJson(outcome, view);
+  } else {
+    PrintPartition(view);
+  }
+  if (options.out.empty()) return;
+  MakeFolders(options.out);
+  SaveStrategy(strategy, options.out + "/strategy.json");
+  WriteFileAtomic(options.out + "/partition.html", RenderPartition(view));
+  WriteFileAtomic(options.out + "/partition.dot", PartitionDot(view));
+  if (!options.json) {
+    std::printf("wrote strategy.json, partition.html and partition.dot to %s\n",
+                options.out.c_str());
+  }
+}
+
+/// Solves with the costs that a file gives; measures nothing.
+void SolveWithGivenCosts(const Options& options, const TargetRegistry& targets,
+                         const Strategy& strategy, Clock::time_point start, CoverProblem& problem) {
+  const GivenCosts given = ReadCosts(options.costs, problem);
+  if (given.unknown > 0) {
+    std::fprintf(stderr,
+                 "mscgym: %zu regions in '%s' are no candidates of these targets, such as %s\n",
+                 given.unknown, options.costs.c_str(), given.example.c_str());
+  }
+  cost::StudyOptions study;
+  study.targets = options.targets;
+  study.search = options.search;
+  const cost::StudyResult result = cost::CoverWithGivenCosts(problem, study);
+  const std::chrono::duration<double> seconds = Clock::now() - start;
+  const PartitionOutcome outcome{.model = options.model,
+                                 .machine = cost::ReadMachine().cpu,
+                                 .versions = VersionsOf(options.targets, targets),
+                                 .threads = options.threads,
+                                 .problem = &problem,
+                                 .result = &result,
+                                 .costs = {},
+                                 .turns = {},
+                                 .seconds = seconds.count(),
+                                 .peak_bytes = PeakBytes(RUSAGE_SELF)};
+  PartitionView view = ViewOf(outcome);
+  DescribeGiven(given, result, outcome.seconds, outcome.peak_bytes, view);
+  Answer(options, outcome, view, strategy);
+}
+
 void Partition(Options options, AppContext& context) {
-  const auto start = std::chrono::steady_clock::now();
+  const Clock::time_point start = Clock::now();
   const TargetRegistry targets = MakeTargets();
   options.targets = Checked(options.targets, targets);
   cost::RegionMeterOptions measuring = RegionMeterFor(context, options.threads);
@@ -171,9 +231,9 @@ void Partition(Options options, AppContext& context) {
   Strategy strategy = BaseStrategy(options, setup, targets);
   const cost::RegionSource source(graph, strategy, setup.compile);
   const PartitionRules rules = LoadPartitionRules(options.rules);
-  CoverProblem problem =
-      cost::ProposeRegions(BindSizes(graph, setup.compile), source, options.targets, targets,
-                           {.channels_last = options.images == "both", .rules = rules});
+  CoverProblem problem = cost::ProposeRegions(
+      BindSizes(graph, setup.compile), source, options.targets, targets,
+      {.channels_last = options.images == "both" && options.costs.empty(), .rules = rules});
   for (const std::string& text : cost::WarningsOf(rules, problem, options.targets, targets)) {
     std::fprintf(stderr, "mscgym: %s\n", text.c_str());
   }
@@ -184,6 +244,10 @@ void Partition(Options options, AppContext& context) {
       throw UserError("--max-mb needs --search ilp, and does not go with --lazy");
     }
     problem.conditions.max_bytes = options.max_mb << 20U;
+  }
+  if (!options.costs.empty()) {
+    SolveWithGivenCosts(options, targets, strategy, start, problem);
+    return;
   }
 
   const cost::MachineFacts machine = cost::ReadMachine();
@@ -228,14 +292,14 @@ void Partition(Options options, AppContext& context) {
     if (options.minutes > 0) {
       // Reading the model and measuring turns of images come out of the same purse.
       constexpr double kLeast = 1e-3;
-      const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - start;
+      const std::chrono::duration<double> spent = Clock::now() - start;
       study.seconds = std::max(60 * options.minutes - spent.count(), kLeast);
     }
     result = cost::StudyPartitions(
         problem, costs, times, study, [&](const std::string& text) { progress.Show(text); },
         StopRequested);
   }
-  const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
+  const std::chrono::duration<double> seconds = Clock::now() - start;
   AddTurns(turns, result.seconds);
   const PartitionOutcome outcome{.model = options.model,
                                  .machine = machine.cpu,
@@ -261,28 +325,7 @@ void Partition(Options options, AppContext& context) {
     }
     return;
   }
-  const cost::RegionRunner& best = result.plans[*result.best].runner;
-  strategy.target = best.target;
-  strategy.partition = best.partition;
-  const std::vector<std::uint32_t>& chosen = result.plans[*result.best].chosen;
-  for (std::size_t i = 0; i < strategy.partition.size(); ++i) {
-    strategy.partition[i].micros = problem.candidates[chosen.at(i)].cost.micros();
-  }
-  const PartitionView view = ViewOf(outcome);
-  if (options.json) {
-    PrintPartitionJson(outcome, view);
-  } else {
-    PrintPartition(view);
-  }
-  if (options.out.empty()) return;
-  MakeFolders(options.out);
-  SaveStrategy(strategy, options.out + "/strategy.json");
-  WriteFileAtomic(options.out + "/partition.html", RenderPartition(view));
-  WriteFileAtomic(options.out + "/partition.dot", PartitionDot(view));
-  if (!options.json) {
-    std::printf("wrote strategy.json, partition.html and partition.dot to %s\n",
-                options.out.c_str());
-  }
+  Answer(options, outcome, ViewOf(outcome), strategy);
 }
 
 }  // namespace
@@ -314,6 +357,10 @@ void AddPartition(CLI::App& app, AppContext& context) {
                    "targets lay them so")
       ->check(CLI::IsMember({"dense", "both"}))
       ->capture_default_str();
+  CLI::Option* costs = command->add_option(
+      "--costs", options->costs,
+      "file of costs in the form in which --images dense --dry-run --json lists "
+      "candidates: finds the cover of least cost and measures nothing");
   command->add_option("--rules", options->rules,
                       "file of rules whose sub-graphs are tried, too: patterns, siblings, nodes by "
                       "name; see docs/add_a_partition_rule.md");
@@ -402,6 +449,10 @@ void AddPartition(CLI::App& app, AppContext& context) {
   command->add_flag("--dry-run", options->dry_run,
                     "only list what would be measured, why, and how long that may take");
   command->add_flag("--json", options->json, "for scripts");
+  for (const char* other :
+       {"--images", "--lazy", "--learned", "--minutes", "--compare", "--fresh", "--dry-run"}) {
+    costs->excludes(command->get_option(other));
+  }
   command->footer(
       "Examples:\n  mscgym partition model.onnx --targets onednn,xnnpack --out plan\n"
       "  mscgym compile model.onnx --strategy plan/strategy.json --out artefact\n"

@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <map>
 #include <optional>
+#include <unordered_map>
 #include <utility>
 
 #include <nlohmann/json.hpp>
@@ -33,12 +34,17 @@ std::optional<std::uint32_t> WholeOn(const CoverProblem& problem, const std::str
   return std::nullopt;
 }
 
+/// Candidates by the hash of their nodes.
+using Rivals = std::unordered_multimap<std::size_t, const Candidate*>;
+
 /// The cheapest of the other targets on the same nodes, and why the candidate was taken.
-void Compare(const CoverProblem& problem, const Candidate& chosen, PartitionBox& box) {
+void Compare(const Rivals& rivals, const Candidate& chosen, PartitionBox& box) {
   const Candidate* next = nullptr;
   std::size_t refuse = 0;
   std::size_t others = 0;
-  for (const Candidate& other : problem.candidates) {
+  const auto [first, last] = rivals.equal_range(chosen.nodes.Hash());
+  for (auto it = first; it != last; ++it) {
+    const Candidate& other = *it->second;
     if (other.target == chosen.target || !(other.nodes == chosen.nodes)) continue;
     ++others;
     refuse += other.cost.invalid() ? 1 : 0;
@@ -57,7 +63,7 @@ void Compare(const CoverProblem& problem, const Candidate& chosen, PartitionBox&
     return;
   }
   const double factor = next->cost.micros() / std::max(chosen.cost.micros(), 1e-9);
-  const bool whole = chosen.nodes.Count() == problem.flow.size();
+  const bool whole = chosen.nodes.Count() == chosen.nodes.universe();
   if (factor < 1 && whole) {
     box.why = Text("%.2fx as fast as the next as a region, and faster as a whole model", factor);
     return;
@@ -67,7 +73,7 @@ void Compare(const CoverProblem& problem, const Candidate& chosen, PartitionBox&
                 : Text("%.2fx as fast as the next, which would cost more elsewhere", factor);
 }
 
-PartitionBox BoxOf(const CoverProblem& problem, const Candidate& candidate) {
+PartitionBox BoxOf(const CoverProblem& problem, const Rivals& rivals, const Candidate& candidate) {
   PartitionBox box;
   box.target = candidate.target;
   box.rule = RulesOf(candidate);
@@ -76,7 +82,7 @@ PartitionBox BoxOf(const CoverProblem& problem, const Candidate& candidate) {
     box.nodes.push_back(node.name + " (" + node.op + ")");
   });
   if (candidate.cost.known()) box.micros = candidate.cost.micros();
-  Compare(problem, candidate, box);
+  Compare(rivals, candidate, box);
   for (const FlowIndex tensor : TensorsOut(problem.flow, candidate.nodes)) {
     box.bytes_out += problem.flow.tensor(tensor).bytes;
   }
@@ -88,11 +94,15 @@ std::vector<PartitionBox> BoxesOf(const CoverProblem& problem, const cost::Timed
   if (chosen.empty()) {
     if (const auto whole = WholeOn(problem, plan.runner.target)) chosen = {*whole};
   }
+  Rivals rivals;
+  for (const Candidate& candidate : problem.candidates) {
+    rivals.emplace(candidate.nodes.Hash(), &candidate);
+  }
   std::vector<PartitionBox> boxes;
   std::map<FlowIndex, std::size_t> box_of;
   for (const std::uint32_t i : chosen) {
     const Candidate& candidate = problem.candidates[i];
-    PartitionBox box = BoxOf(problem, candidate);
+    PartitionBox box = BoxOf(problem, rivals, candidate);
     for (const FlowIndex tensor : TensorsIn(problem.flow, candidate.nodes)) {
       const FlowIndex from = problem.flow.tensor(tensor).producer;
       if (from == kNoFlow) continue;
@@ -152,6 +162,7 @@ std::string Where(const PartitionOutcome& outcome) {
 
 std::string Summary(const cost::StudyResult& result) {
   const cost::TimedPlan& best = result.plans[*result.best];
+  if (!best.measured_micros) return best.name;
   const std::string time = Text("%.3f ms", best.measured_micros.value() * 1e-3);
   if (best.chosen.empty()) {
     return best.name + " alone is fastest: " + time + "; no mix was faster beyond the noise";

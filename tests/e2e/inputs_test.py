@@ -8,48 +8,15 @@ import unittest
 import zipfile
 
 import e2e
+import onnx_bytes
+from onnx_bytes import field, ints, node, value, weights
 
 SAMPLES = 64
 
 
-def varint(number):
-    out = b""
-    while True:
-        rest = number >> 7
-        out += bytes([number & 0x7F | (0x80 if rest else 0)])
-        number = rest
-        if not rest:
-            return out
-
-
-def field(number, value):
-    """Of a protobuf message: a number, or bytes."""
-    if isinstance(value, int):
-        return varint(number << 3) + varint(value)
-    value = value.encode() if isinstance(value, str) else value
-    return varint(number << 3 | 2) + varint(len(value)) + value
-
-
-def weights(name, dims, source):
-    count = dims[0] * dims[1]
-    values = struct.pack(f"<{count}f", *(source.gauss(0, 1) for _ in range(count)))
-    return field(5, b"".join(field(1, d) for d in dims) + field(2, 1) + field(8, name) +
-                 field(9, values))
-
-
-def value(name, dtype, dims):
-    shape = b"".join(field(1, field(2, d) if isinstance(d, str) else field(1, d)) for d in dims)
-    return field(1, name) + field(2, field(1, field(1, dtype) + field(2, shape)))
-
-
-def node(op, inputs, output, *attributes):
-    return field(1, b"".join(field(1, i) for i in inputs) + field(2, output) + field(3, op) +
-                 field(4, op) + b"".join(field(5, a) for a in attributes))
-
-
 def model():
     source = random.Random(1)
-    axes = field(1, "axes") + field(8, 1) + field(20, 7)
+    axes = ints("axes", [1])
     flat = field(1, "keepdims") + field(3, 0) + field(20, 2)
     graph = (node("Gather", ["table", "ids"], "e") + node("ReduceMean", ["e"], "m", axes, flat) +
              node("Add", ["m", "x"], "s") + node("MatMul", ["s", "w"], "h") +
@@ -57,7 +24,7 @@ def model():
              weights("table", [50, 8], source) + weights("w", [8, 16], source) +
              weights("v", [16, 4], source) + field(11, value("ids", 7, ["n", 3])) +
              field(11, value("x", 1, ["n", 8])) + field(12, value("y", 1, ["n", 4])))
-    return field(1, 8) + field(7, graph) + field(8, field(2, 17))
+    return onnx_bytes.model(graph)
 
 
 def npy(descr, code, shape, values):

@@ -8,6 +8,7 @@ import time
 import unittest
 
 import e2e
+import large_dag
 
 MODEL = os.path.join(e2e.ROOT, "experiments", "models", "fashion_resnet.onnx")
 TARGETS = "reference,reference:threads=1"
@@ -213,6 +214,69 @@ class Partition(e2e.SearchTest):
         after = self.proposal()
         self.assertEqual(after["to_measure"], 0)
         self.assertTrue(all(row["known"] and row["micros"] > 0 for row in after["list"]))
+
+    def test_given_costs_are_solved_and_nothing_is_measured(self):
+        model = self.at("dag.onnx")
+        with open(model, "wb") as file:
+            file.write(large_dag.model(300))
+
+        def run(*arguments):
+            return self.mscgym("partition", model, "--cache", self.at("costs"), *arguments)
+
+        targets = ("--targets", "native,reference")
+        if self.mscgym("partition", model, *targets, "--dry-run").returncode != 0:
+            targets = ("--targets", TARGETS)
+        listed = json.loads(run(*targets, "--images", "dense", "--dry-run", "--json").stdout)
+        self.assertGreater(listed["nodes"], 200)
+        self.assertLess(listed["candidates"], 2 * 10 * listed["nodes"], "a few for each node")
+        rows = large_dag.costs(listed["list"])
+        given = self.write("given.json", {"list": rows})
+        out = self.at("plan")
+        done = run(*targets, "--costs", given, "--json", "--out", out)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        answer = json.loads(done.stdout)
+        self.assertEqual((answer["gap"], answer["measured"], answer["candidates"]),
+                         (0, 0, listed["candidates"]))
+        self.assertGreater(answer["peak_bytes"], 0)
+        # What is chosen covers every node once, and its costs are those that were given.
+        costs = {(row["target"], tuple(row["nodes"])): row["micros"] for row in rows}
+        regions = [(region["target"], tuple(node.split(" ")[0] for node in region["nodes"]))
+                   for region in answer["regions"]]
+        names = [name for _, nodes in regions for name in nodes]
+        self.assertEqual((len(names), len(set(names))), (listed["nodes"],) * 2)
+        best = answer["plans"][0]["predicted_micros"]
+        self.assertAlmostEqual(sum(costs[region] for region in regions), best, places=3)
+        self.assertLessEqual(best, min(cost for (_, nodes), cost in costs.items()
+                                       if len(nodes) == listed["nodes"]))
+        self.assertEqual(e2e.files_below(self.at("costs")), {}, "nothing was measured")
+        self.succeed("compile", model, "--strategy", os.path.join(out, "strategy.json"),
+                     "--out", self.at("artefact"))
+        text = run(*targets, "--costs", given).stdout
+        self.assertIn("nothing was measured", text)
+        self.assertIn("MiB held", text)
+        # Another order of rows is the same; what is not given is left out; what is no candidate is
+        # said.
+        fewer = [row for row in reversed(rows) if len(row["nodes"]) < 3]
+        fewer.append({"target": "warp", "nodes": ["n1"], "micros": 1})
+        done = run(*targets, "--json", "--costs", self.write("fewer.json", {"list": fewer}))
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("1 regions in", done.stderr)
+        self.assertIn("warp n1", done.stderr)
+        self.assertGreater(json.loads(done.stdout)["plans"][0]["predicted_micros"], best)
+        for content, message in (
+                ("{}", "has no 'list' of costs"), ("{", "is no JSON"),
+                ({"list": [{"nodes": ["n1"]}]}, "row 1 of 'list': it has no 'target'"),
+                ({"list": rows[:1] + [dict(rows[1], micros=-1)]},
+                 "row 2 of 'list': 'micros' is no number from 0 to 1e+08"),
+                ({"list": [dict(rows[0], nodes=[])]}, "'nodes' is no list of names"),
+                ({"list": rows[:1]}, "no target can compute node")):
+            done = run(*targets, "--costs", self.write("wrong.json", content))
+            self.assertEqual(done.returncode, 2, done.stdout)
+            self.assertIn(message, done.stderr)
+        for arguments in (("--lazy",), ("--dry-run",), ("--images", "both"), ("--minutes", "1")):
+            done = run(*targets, "--costs", given, *arguments)
+            self.assertEqual(done.returncode, 2, done.stdout)
+            self.assertIn("excludes", done.stderr + done.stdout)
 
     def test_a_memory_limit_is_kept(self):
         limit = ("--targets", TARGETS, "--search", "ilp", "--max-mb")

@@ -1,0 +1,180 @@
+#include "gym/app/partition_given.h"
+
+#include <chrono>
+#include <cstdint>
+#include <cstdio>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+#include "compiler/base/error.h"
+#include "compiler/base/file.h"
+
+namespace msc::gym {
+namespace {
+
+using nlohmann::json;
+
+/// Gives the candidates of a problem their costs, a row of the file at a time.
+class Giver {
+ public:
+  Giver(std::string path, CoverProblem& problem) : path_(std::move(path)), problem_(problem) {
+    for (std::size_t i = 0; i < problem.flow.size(); ++i) {
+      nodes_.emplace(problem.flow.node(i).name, i);
+    }
+    for (std::size_t i = 0; i < problem.candidates.size(); ++i) {
+      const Candidate& candidate = problem.candidates[i];
+      places_[candidate.target].emplace(candidate.nodes.Hash(), i);
+    }
+  }
+
+  void Give(const json& row) {
+    ++rows_;
+    if (!row.is_object()) Refuse("it is no object");
+    const json& target = At(row, "target");
+    const json& names = At(row, "nodes");
+    if (!target.is_string()) Refuse("'target' is no text");
+    if (!names.is_array() || names.empty()) Refuse("'nodes' is no list of names");
+    Candidate* const candidate = Find(target.get_ref<const std::string&>(), names);
+    if (candidate == nullptr) {
+      if (given_.unknown++ == 0) given_.example = target.get<std::string>() + " " + Text(names);
+      return;
+    }
+    if (const auto micros = row.find("micros"); micros != row.end()) {
+      candidate->cost = Cost::Micros(Number(*micros, "micros", Cost::kMaxMicros));
+    } else if (const auto why = row.find("failure"); why != row.end() && why->is_string()) {
+      candidate->cost = Cost::Invalid(why->get<std::string>());
+    } else {
+      return;
+    }
+    if (const auto bytes = row.find("bytes"); bytes != row.end()) {
+      constexpr double kMostBytes = 1e15;
+      candidate->bytes = static_cast<std::int64_t>(Number(*bytes, "bytes", kMostBytes));
+    }
+    ++given_.given;
+  }
+
+  [[nodiscard]] GivenCosts Take() && { return std::move(given_); }
+
+ private:
+  [[noreturn]] void Refuse(const std::string& why) const {
+    throw UserError("'" + path_ + "', row " + std::to_string(rows_) + " of 'list': " + why);
+  }
+
+  [[nodiscard]] const json& At(const json& row, const char* key) const {
+    const auto it = row.find(key);
+    if (it == row.end()) Refuse("it has no '" + std::string(key) + "'");
+    return *it;
+  }
+
+  [[nodiscard]] double Number(const json& value, const std::string& key, double most) const {
+    const double number = value.is_number() ? value.get<double>() : -1;
+    if (!(number >= 0 && number <= most)) {
+      char text[32] = "";  // NOLINT(modernize-avoid-c-arrays): snprintf
+      std::snprintf(text, sizeof text, "%g", most);
+      Refuse("'" + key + "' is no number from 0 to " + text);
+    }
+    return number;
+  }
+
+  static std::string Text(const json& names) {
+    std::string text = names.front().is_string() ? names.front().get<std::string>() : "?";
+    if (names.size() > 1) text += " + " + std::to_string(names.size() - 1);
+    return text;
+  }
+
+  /// The candidate of these nodes; nullptr where there is none.
+  [[nodiscard]] Candidate* Find(const std::string& target, const json& names) const {
+    IndexSet nodes = problem_.flow.EmptySet();
+    for (const json& name : names) {
+      if (!name.is_string()) Refuse("'nodes' is no list of names");
+      const auto it = nodes_.find(name.get_ref<const std::string&>());
+      if (it == nodes_.end()) return nullptr;
+      nodes.Insert(it->second);
+    }
+    const auto of_target = places_.find(target);
+    if (of_target == places_.end()) return nullptr;
+    const auto [first, last] = of_target->second.equal_range(nodes.Hash());
+    for (auto it = first; it != last; ++it) {
+      Candidate& candidate = problem_.candidates[it->second];
+      if (candidate.nodes == nodes) return &candidate;
+    }
+    return nullptr;
+  }
+
+  std::string path_;
+  CoverProblem& problem_;
+  std::unordered_map<std::string_view, std::size_t> nodes_;  ///< by name
+  /// Candidates by target and hash of their nodes, which are large in large graphs.
+  std::unordered_map<std::string, std::unordered_multimap<std::size_t, std::size_t>> places_;
+  GivenCosts given_;
+  std::size_t rows_ = 0;
+};
+
+}  // namespace
+
+GivenCosts ReadCosts(const std::string& path, CoverProblem& problem) {
+  const auto start = std::chrono::steady_clock::now();
+  constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 30U;
+  const std::string text = ReadFile(path, kMostBytes);
+  Giver giver(path, problem);
+  bool listed = false;
+  // Rows are many: each is dropped as soon as it was read.
+  const auto read = [&, in_list = false](int depth, json::parse_event_t event,
+                                         json& parsed) mutable {
+    if (depth == 1 && event == json::parse_event_t::key) {
+      in_list = parsed == "list";
+      listed = listed || in_list;
+    }
+    if (!in_list || depth != 2) return true;
+    if (event == json::parse_event_t::object_end || event == json::parse_event_t::value ||
+        event == json::parse_event_t::array_end) {
+      giver.Give(parsed);
+      return false;
+    }
+    return true;
+  };
+  try {
+    const json rest = json::parse(text, read);
+    listed = listed && rest.is_object();
+  } catch (const json::exception& error) {
+    throw UserError("'" + path + "' is no JSON: " + error.what());
+  }
+  if (!listed) {
+    throw UserError(
+        "'" + path +
+        "' has no 'list' of costs: write one as `mscgym partition --dry-run --json` does");
+  }
+  GivenCosts given = std::move(giver).Take();
+  given.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  return given;
+}
+
+void DescribeGiven(const GivenCosts& given, const cost::StudyResult& result, double seconds,
+                   std::int64_t peak_bytes, PartitionView& view) {
+  const auto text = [](const char* format, auto... values) {
+    char line[200] = "";  // NOLINT(modernize-avoid-c-arrays): snprintf
+    std::snprintf(line, sizeof line, format, values...);
+    return std::string(line);
+  };
+  constexpr double kMiB = 1 << 20;
+  const cost::TimedPlan& best = result.plans[*result.best];
+  view.summary = text(
+      "%s, %zu regions, has the least sum of given costs: %.3f ms; nothing was "
+      "measured",
+      best.name.c_str(), best.chosen.size(), 1e-3 * *best.predicted_micros);
+  view.facts = {
+      text("%zu candidates have a given cost", given.given),
+      text("regions sum to no less than %.1f us, optimality gap %.2f %%", result.lower_bound,
+           100 * result.gap),
+      text("%.1f s in all: reading costs %.1f, searching %.3f, reading the model and proposing "
+           "regions %.1f",
+           seconds, given.seconds, result.seconds.search,
+           seconds - given.seconds - result.seconds.all),
+      text("at most %.0f MiB held", static_cast<double>(peak_bytes) / kMiB)};
+}
+
+}  // namespace msc::gym
