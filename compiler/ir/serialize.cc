@@ -3,6 +3,7 @@
 #include <cstdint>
 
 #include "compiler/base/file.h"
+#include "compiler/ir/serialize_format.h"
 
 namespace msc {
 
@@ -12,10 +13,12 @@ void SaveGraph(const Graph& graph, const std::string& stem) {
 }
 
 void SaveGraph(const Graph& graph, const std::string& stem, TensorDigests& digests) {
-  const GraphFiles files = ToFiles(graph, digests);
+  AtomicFile weights(stem + ".weights");
+  const std::string json =
+      detail::WriteGraph(graph, digests, [&](std::string_view bytes) { weights.Append(bytes); });
   // The JSON last: it holds the digests that tell whether the weights belong to it.
-  WriteFileAtomic(stem + ".weights", files.weights);
-  WriteFileAtomic(stem + ".json", files.json);
+  weights.Commit();
+  WriteFileAtomic(stem + ".json", json);
 }
 
 Graph LoadGraph(const std::string& stem) {

@@ -1,7 +1,9 @@
 #pragma once
 
 #include <map>
+#include <memory>
 #include <string>
+#include <vector>
 
 #include "compiler/ir/graph.h"
 
@@ -19,15 +21,23 @@ struct GraphFiles {
 };
 
 /// SHA-256 of the contents of tensors, each taken once: for who stores and hashes graphs that share
-/// them. The tensors must stay as they are and live as long.
+/// them. The tensors must stay as they are and live as long. For one thread.
 class TensorDigests {
  public:
-  /// Takes those of all constants of `graph`, on all cores.
+  TensorDigests();
+  TensorDigests(const TensorDigests&) = delete;
+  TensorDigests& operator=(const TensorDigests&) = delete;
+  ~TensorDigests();
+
+  /// Begins to take those of all constants of `graph`, on all cores, in their order.
   void Add(const Graph& graph);
+  /// Waits for it, if it was begun; else takes it.
   [[nodiscard]] const std::string& Of(const Tensor& tensor);
 
  private:
+  class Background;
   std::map<const Tensor*, std::string> known_;
+  std::vector<std::unique_ptr<Background>> begun_;
 };
 
 /// The graph must be one that Verify accepts.

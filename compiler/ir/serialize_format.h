@@ -4,10 +4,13 @@
 
 #include <array>
 #include <cstddef>
+#include <functional>
+#include <string>
 #include <string_view>
 #include <variant>
 
 #include "compiler/ir/attr.h"
+#include "compiler/ir/serialize.h"
 
 namespace msc::detail {
 
@@ -24,5 +27,12 @@ inline constexpr std::array<std::string_view, std::variant_size_v<Attr>> kAttrKi
 [[nodiscard]] constexpr std::size_t AlignUp(std::size_t bytes) {
   return (bytes + 63) / 64 * 64;
 }
+
+using AppendWeights = std::function<void(std::string_view bytes)>;
+
+/// The JSON of GraphFiles; `append` hears the weights in pieces, in order, so that they are held
+/// once.
+[[nodiscard]] std::string WriteGraph(const Graph& graph, TensorDigests& digests,
+                                     const AppendWeights& append);
 
 }  // namespace msc::detail

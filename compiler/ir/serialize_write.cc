@@ -1,9 +1,14 @@
 #include <algorithm>
+#include <condition_variable>
 #include <cstdint>
+#include <exception>
 #include <functional>
 #include <limits>
 #include <map>
+#include <mutex>
 #include <set>
+#include <stop_token>
+#include <thread>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -236,7 +241,9 @@ std::map<const Tensor*, std::size_t> NumberScales(const Graph& graph) {
 /// Collects tensors, equal ones once.
 class TensorTable {
  public:
-  explicit TensorTable(TensorDigests& digests) : digests_(digests) {}
+  /// `append` hears the bytes of the weights in order.
+  TensorTable(TensorDigests& digests, const detail::AppendWeights& append)
+      : digests_(digests), append_(append) {}
 
   std::size_t Add(const Tensor& tensor) {
     const std::string& digest = digests_.Of(tensor);
@@ -249,47 +256,102 @@ class TensorTable {
       for (const std::string& text : tensor.strings()) strings.push_back(Text(text));
     } else {
       const auto raw = tensor.Raw();
-      weights_.resize(detail::AlignUp(weights_.size()), '\0');
-      entry["offset"] = weights_.size();
+      append_(std::string(detail::AlignUp(bytes_) - bytes_, '\0'));
+      bytes_ = detail::AlignUp(bytes_);
+      entry["offset"] = bytes_;
       entry["bytes"] = raw.size();
       entry["sha256"] = digest;
-      weights_.append(reinterpret_cast<const char*>(raw.data()), raw.size());
+      append_({reinterpret_cast<const char*>(raw.data()), raw.size()});
+      bytes_ += raw.size();
     }
     list_.push_back(std::move(entry));
     return it->second;
   }
 
   [[nodiscard]] json TakeList() { return std::move(list_); }
-  [[nodiscard]] std::string TakeWeights() { return std::move(weights_); }
 
  private:
   TensorDigests& digests_;
   std::map<std::string, std::size_t> known_;
   json list_ = json::array();
-  std::string weights_;
+  const detail::AppendWeights& append_;
+  std::size_t bytes_ = 0;
 };
 
 }  // namespace
 
+/// Takes digests while its owner does something else.
+class TensorDigests::Background {
+ public:
+  explicit Background(std::vector<const Tensor*> tensors)
+      : tensors_(std::move(tensors)), digests_(tensors_.size()) {
+    for (std::size_t i = 0; i < tensors_.size(); ++i) places_.emplace(tensors_[i], i);
+    thread_ = std::jthread([this](const std::stop_token& stop) { Run(stop); });
+  }
+
+  [[nodiscard]] bool Has(const Tensor& tensor) const { return places_.contains(&tensor); }
+
+  /// Waits for it.
+  [[nodiscard]] std::string Take(const Tensor& tensor) {
+    std::unique_lock lock(mutex_);
+    std::string& digest = digests_[places_.at(&tensor)];
+    made_.wait(lock, [&] { return !digest.empty() || thrown_; });
+    if (thrown_) std::rethrow_exception(thrown_);
+    return digest;
+  }
+
+ private:
+  void Run(const std::stop_token& stop) {
+    try {
+      ForEachOnThreads(CoreCount(), tensors_.size(), [&](std::size_t i) {
+        if (stop.stop_requested()) return;
+        std::string digest = TensorDigest(*tensors_[i]);
+        const std::scoped_lock lock(mutex_);
+        digests_[i] = std::move(digest);
+        made_.notify_all();
+      });
+    } catch (...) {
+      const std::scoped_lock lock(mutex_);
+      thrown_ = std::current_exception();
+      made_.notify_all();
+    }
+  }
+
+  const std::vector<const Tensor*> tensors_;
+  std::map<const Tensor*, std::size_t> places_;
+  std::mutex mutex_;
+  std::condition_variable made_;
+  std::vector<std::string> digests_;  ///< empty until it is made
+  std::exception_ptr thrown_;
+  std::jthread thread_;  // last: it uses all the others
+};
+
+TensorDigests::TensorDigests() = default;
+TensorDigests::~TensorDigests() = default;
+
 void TensorDigests::Add(const Graph& graph) {
-  std::vector<std::pair<const Tensor*, std::string>> missing;
+  std::vector<const Tensor*> missing;
   std::set<const Tensor*> seen;
+  std::size_t bytes = 0;
   for (const ValueId id : graph.constants()) {
     const Tensor* const tensor = graph.constant(id).get();
-    if (!known_.contains(tensor) && seen.insert(tensor).second) missing.emplace_back(tensor, "");
+    const bool begun = known_.contains(tensor) ||
+                       std::any_of(begun_.begin(), begun_.end(),
+                                   [&](const auto& some) { return some->Has(*tensor); });
+    if (begun || !seen.insert(tensor).second) continue;
+    missing.push_back(tensor);
+    bytes += tensor->bytes();
   }
-  std::stable_sort(missing.begin(), missing.end(), [](const auto& a, const auto& b) {
-    return a.first->bytes() > b.first->bytes();
-  });
-  ForEachOnThreads(CoreCount(), missing.size(),
-                   [&](std::size_t i) { missing[i].second = TensorDigest(*missing[i].first); });
-  for (auto& [tensor, digest] : missing) known_.emplace(tensor, std::move(digest));
+  constexpr std::size_t kWorthThreads = std::size_t{1} << 18U;
+  if (bytes >= kWorthThreads) begun_.push_back(std::make_unique<Background>(std::move(missing)));
 }
 
 const std::string& TensorDigests::Of(const Tensor& tensor) {
-  const auto [it, is_new] = known_.try_emplace(&tensor);
-  if (is_new) it->second = TensorDigest(tensor);
-  return it->second;
+  if (const auto it = known_.find(&tensor); it != known_.end()) return it->second;
+  const auto begun = std::find_if(begun_.begin(), begun_.end(),
+                                  [&](const auto& some) { return some->Has(tensor); });
+  std::string digest = begun == begun_.end() ? TensorDigest(tensor) : (*begun)->Take(tensor);
+  return known_.emplace(&tensor, std::move(digest)).first->second;
 }
 
 GraphFiles ToFiles(const Graph& graph) {
@@ -298,13 +360,21 @@ GraphFiles ToFiles(const Graph& graph) {
 }
 
 GraphFiles ToFiles(const Graph& graph, TensorDigests& digests) {
+  GraphFiles files;
+  files.json = detail::WriteGraph(graph, digests,
+                                  [&](std::string_view bytes) { files.weights.append(bytes); });
+  return files;
+}
+
+std::string detail::WriteGraph(const Graph& graph, TensorDigests& digests,
+                               const AppendWeights& append) {
   digests.Add(graph);
-  TensorTable tensors(digests);
+  TensorTable tensors(digests, append);
   const GraphWriter writer([&](const Tensor& tensor) { return tensors.Add(tensor); },
                            Purpose::kStore);
   json root = {{"format", detail::kGraphFormat}, {"graph", writer.Write(graph)}};
   root["tensors"] = tensors.TakeList();
-  return {.json = root.dump(1) + "\n", .weights = tensors.TakeWeights()};
+  return root.dump(1) + "\n";
 }
 
 std::string GraphHash(const Graph& graph) {

@@ -11,6 +11,18 @@ namespace {
 
 constexpr std::size_t kAlignment = 64;
 
+/// aligned_alloc wants a multiple of the alignment; at least one line, so that data() is never
+/// null.
+std::size_t Rounded(std::size_t bytes) {
+  return (std::max<std::size_t>(bytes, 1) + kAlignment - 1) / kAlignment * kAlignment;
+}
+
+std::byte* NewMemory(std::size_t rounded) {
+  auto* memory = static_cast<std::byte*>(std::aligned_alloc(kAlignment, rounded));
+  if (memory == nullptr) throw std::bad_alloc();
+  return memory;
+}
+
 }  // namespace
 
 void Tensor::Free::operator()(std::byte* bytes) const noexcept {
@@ -28,21 +40,15 @@ void Tensor::Allocate() {
     strings_.resize(static_cast<std::size_t>(size_));
     return;
   }
-  // aligned_alloc wants a multiple of the alignment; at least one line, so that data() is never
-  // null.
-  const std::size_t rounded =
-      (std::max<std::size_t>(bytes(), 1) + kAlignment - 1) / kAlignment * kAlignment;
-  auto* memory = static_cast<std::byte*>(std::aligned_alloc(kAlignment, rounded));
-  if (memory == nullptr) throw std::bad_alloc();
-  std::memset(memory, 0, rounded);
-  buffer_ = Buffer(memory);
+  buffer_ = Buffer(NewMemory(Rounded(bytes())));
+  std::memset(buffer_.get(), 0, Rounded(bytes()));
 }
 
 Tensor::Tensor(const Tensor& other)
     : dtype_(other.dtype_), dims_(other.dims_), size_(other.size_), strings_(other.strings_) {
   if (!other.buffer_) return;
-  Allocate();
-  std::memcpy(buffer_.get(), other.buffer_.get(), bytes());
+  buffer_ = Buffer(NewMemory(Rounded(bytes())));
+  std::memcpy(buffer_.get(), other.buffer_.get(), Rounded(bytes()));
 }
 
 Tensor::Tensor(Tensor&& other) noexcept

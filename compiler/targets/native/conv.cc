@@ -14,10 +14,15 @@ double ConvProblem::flops() const {
          static_cast<double>(weights->dims()[2] * weights->dims()[3]);
 }
 
-float ConvProblem::weight(std::int64_t c, std::int64_t k, std::int64_t tap) const {
-  const auto at = static_cast<std::size_t>(
-      (c * depth() + k) * (weights->size() / (channels() * depth())) + tap);
-  return WeightAtIndex(*weights, at);
+void ConvProblem::ReadWeights(std::int64_t c, std::int64_t tap, std::span<float> out) const {
+  const std::int64_t taps = weights->size() / (channels() * depth());
+  ReadWeightsAt(*weights, c * depth() * taps + tap, taps, out);
+}
+
+float ConvProblem::weight(std::int64_t c, std::int64_t tap) const {
+  float w = 0;
+  ReadWeights(c, tap, {&w, 1});
+  return w;
 }
 
 namespace {
@@ -190,10 +195,7 @@ void LowerDirectConv(Lowering& lowering, const Group& group, const ConvProblem& 
   const PackedWeights packed = PackWeights(
       lowering, product, tile,
       [&](std::int64_t g, std::int64_t c, std::int64_t kh, std::int64_t kw, std::span<float> out) {
-        std::int64_t k = 0;
-        for (float& w : out) {
-          w = problem.weight(g * product.channels + c, k++, kh * product.kernel_w + kw);
-        }
+        problem.ReadWeights(g * product.channels + c, kh * product.kernel_w + kw, out);
       });
   KernelWriter writer = lowering.Writer("conv");
   Body body = ProductBody(writer, lowering.unit(), product, tile, packed, epilogue);

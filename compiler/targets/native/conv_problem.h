@@ -1,6 +1,8 @@
 #pragma once
 
+#include <cstdint>
 #include <optional>
+#include <span>
 
 #include "compiler/ir/tensor.h"
 #include "compiler/ops/fused.h"
@@ -28,8 +30,10 @@ struct ConvProblem {
     return depth() == 1 && channels() == window.group && window.group == x_dims[1];
   }
   [[nodiscard]] double flops() const;
-  /// Weight [c, k, tap], whole numbers where they are i8.
-  [[nodiscard]] float weight(std::int64_t c, std::int64_t k, std::int64_t tap) const;
+  /// Weights [c, k, tap] for k = 0, 1, ..., whole numbers where they are i8.
+  void ReadWeights(std::int64_t c, std::int64_t tap, std::span<float> out) const;
+  /// That of k = 0.
+  [[nodiscard]] float weight(std::int64_t c, std::int64_t tap) const;
 };
 /// Nothing where the node is another operator or of a form the native kernels do not take.
 [[nodiscard]] std::optional<ConvProblem> ReadConv(const Lowering& lowering, const Node& node);

@@ -31,7 +31,7 @@ void LowerDepthwise(Lowering& lowering, const Group& group, const ConvProblem& p
     for (std::int64_t c = 0; c < channels; ++c) {
       for (std::int64_t t = 0; t < taps; ++t) {
         out[static_cast<std::size_t>((c / lanes * taps + t) * lanes + c % lanes)] =
-            problem.weight(c, 0, t);
+            problem.weight(c, t);
       }
     }
   });
@@ -42,7 +42,7 @@ void LowerDepthwise(Lowering& lowering, const Group& group, const ConvProblem& p
     for (std::int64_t c = 0; c < channels; ++c) {
       for (std::int64_t t = 0; t < taps; ++t) {
         out[static_cast<std::size_t>(c)] -=
-            static_cast<float>(problem.x_zero) * problem.weight(c, 0, t);
+            static_cast<float>(problem.x_zero) * problem.weight(c, t);
       }
     }
   });

@@ -119,10 +119,10 @@ bool LowerGemm(Lowering& lowering, const Group& group) {
       PackWeights(lowering, product, tile,
                   [&](std::int64_t /*g*/, std::int64_t c, std::int64_t /*kh*/, std::int64_t /*kw*/,
                       std::span<float> out) {
-                    std::int64_t at = gemm->transposed ? c * gemm->depth : c;
-                    for (float& w : out) {
-                      w = WeightAtIndex(*gemm->weights, static_cast<std::size_t>(at));
-                      at += gemm->transposed ? 1 : gemm->channels;
+                    if (gemm->transposed) {
+                      ReadWeightsAt(*gemm->weights, c * gemm->depth, 1, out);
+                    } else {
+                      ReadWeightsAt(*gemm->weights, c, gemm->channels, out);
                     }
                   });
   KernelWriter writer = lowering.Writer("gemm");

@@ -96,10 +96,7 @@ bool LowerPointwise(Lowering& lowering, const Group& group) {
   const PackedWeights packed =
       PackWeights(lowering, product, tile,
                   [&](std::int64_t /*g*/, std::int64_t c, std::int64_t /*kh*/, std::int64_t /*kw*/,
-                      std::span<float> out) {
-                    std::int64_t k = 0;
-                    for (float& w : out) w = problem->weight(c, k++, 0);
-                  });
+                      std::span<float> out) { problem->ReadWeights(c, 0, out); });
   KernelWriter writer = lowering.Writer("pointwise");
   (void)writer.Use(block, Access::kScratch);
   product.fill = [&](const Expr& n, const Expr& h, Body& body) {

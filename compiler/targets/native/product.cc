@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "compiler/base/error.h"
+#include "compiler/base/parallel.h"
 
 namespace msc::native {
 namespace {
@@ -311,10 +312,33 @@ ChannelTiles::ChannelTiles(std::int64_t channels, int lanes, int vectors)
   edge_valid = static_cast<int>(rest % lanes);
 }
 
-float WeightAtIndex(const Tensor& weights, std::size_t i) {
-  if (weights.dtype() == DType::kI8) return weights.Values<std::int8_t>()[i];
-  if (weights.dtype() == DType::kBF16) return FromBF16(weights.Values<std::uint16_t>()[i]);
-  return weights.Values<float>()[i];
+namespace {
+
+template <class T, class Convert>
+void ReadStrided(std::span<const T> values, std::int64_t first, std::int64_t stride,
+                 std::span<float> out, const Convert& convert) {
+  const auto last = first + (static_cast<std::int64_t>(out.size()) - 1) * stride;
+  Check(out.empty() || (first >= 0 && last < static_cast<std::int64_t>(values.size())),
+        "weights are read inside their tensor");
+  const T* at = values.data() + first;
+  for (float& w : out) {
+    w = convert(*at);
+    at += stride;
+  }
+}
+
+}  // namespace
+
+void ReadWeightsAt(const Tensor& weights, std::int64_t first, std::int64_t stride,
+                   std::span<float> out) {
+  const auto as_float = [](auto w) { return static_cast<float>(w); };
+  if (weights.dtype() == DType::kI8) {
+    ReadStrided(weights.Values<std::int8_t>(), first, stride, out, as_float);
+  } else if (weights.dtype() == DType::kBF16) {
+    ReadStrided(weights.Values<std::uint16_t>(), first, stride, out, FromBF16);
+  } else {
+    ReadStrided(weights.Values<float>(), first, stride, out, as_float);
+  }
 }
 
 View SplitGroups(const View& view, std::int64_t groups) {
@@ -329,19 +353,25 @@ View SplitGroups(const View& view, std::int64_t groups) {
 
 namespace {
 
-/// make(group, channel, position) for every channel of every group in packed order; `position` is
-/// that of its first weight, those of the next step follow `stride` later.
+/// make(group, channel, position, stride, row) for every channel of every group; `position` is that
+/// of its first weight, those of the next step follow `stride` later. `row` is room for the depth.
+/// Tiles of channels, which share cache lines, are shared by all cores where there is much to do.
 template <class Make>
 void EachChannel(const Product& product, int lanes, const ChannelTiles& tiles, const Make& make) {
+  constexpr std::int64_t kMuch = std::int64_t{1} << 18U;
   const std::int64_t padded = tiles.padded(lanes);
-  for (std::int64_t group = 0; group < product.groups(); ++group) {
-    for (std::int64_t c = 0; c < product.channels; ++c) {
-      const std::int64_t first = c / tiles.width * tiles.width;
-      const std::int64_t width = std::min(tiles.width, padded - first);
+  const std::int64_t count = product.groups() * tiles.count();
+  const bool much = product.groups() * padded * product.weights() >= kMuch;
+  ForEachOnThreads(much ? CoreCount() : 1, static_cast<std::size_t>(count), [&](std::size_t i) {
+    const std::int64_t group = static_cast<std::int64_t>(i) / tiles.count();
+    const std::int64_t first = static_cast<std::int64_t>(i) % tiles.count() * tiles.width;
+    const std::int64_t width = std::min(tiles.width, padded - first);
+    std::vector<float> row(static_cast<std::size_t>(product.depth()));
+    for (std::int64_t c = first; c < std::min(first + tiles.width, product.channels); ++c) {
       make(group, c, (group * padded + first) * product.weights() + (c - first) * product.step(),
-           width * product.step());
+           width * product.step(), std::span<float>(row));
     }
-  }
+  });
 }
 
 }  // namespace
@@ -353,10 +383,10 @@ PackedWeights PackWeights(Lowering& lowering, const Product& product, const Tile
   const std::int64_t padded = product.groups() * tiles.padded(lanes);
   const std::int64_t step = product.step();
   PackedWeights packed;
-  std::vector<float> row(static_cast<std::size_t>(product.depth()));
   const auto fill = [&](auto out, const auto& as) {
     EachChannel(product, lanes, tiles,
-                [&](std::int64_t g, std::int64_t c, std::int64_t position, std::int64_t stride) {
+                [&](std::int64_t g, std::int64_t c, std::int64_t position, std::int64_t stride,
+                    std::span<float> row) {
                   for (std::int64_t kh = 0; kh < product.kernel_h; ++kh) {
                     for (std::int64_t kw = 0; kw < product.kernel_w; ++kw) {
                       read(g, c, kh, kw, row);
@@ -398,18 +428,19 @@ PackedWeights PackWeights(Lowering& lowering, const Product& product, const Tile
   const std::int64_t zero = product.x_zero + (product.x.dtype == DType::kI8 ? 128 : 0);
   packed.start = lowering.Constant(DType::kI32, padded, [&](Tensor& tensor) {
     const std::span<std::int32_t> out = tensor.MutableValues<std::int32_t>();
-    EachChannel(product, lanes, tiles,
-                [&](std::int64_t g, std::int64_t c, std::int64_t, std::int64_t) {
-                  std::int64_t sum = 0;
-                  for (std::int64_t kh = 0; kh < product.kernel_h; ++kh) {
-                    for (std::int64_t kw = 0; kw < product.kernel_w; ++kw) {
-                      read(g, c, kh, kw, row);
-                      for (const float w : row) sum += static_cast<std::int64_t>(w);
-                    }
-                  }
-                  out[static_cast<std::size_t>(g * tiles.padded(lanes) + c)] =
-                      static_cast<std::int32_t>(-zero * sum);
-                });
+    EachChannel(
+        product, lanes, tiles,
+        [&](std::int64_t g, std::int64_t c, std::int64_t, std::int64_t, std::span<float> row) {
+          std::int64_t sum = 0;
+          for (std::int64_t kh = 0; kh < product.kernel_h; ++kh) {
+            for (std::int64_t kw = 0; kw < product.kernel_w; ++kw) {
+              read(g, c, kh, kw, row);
+              for (const float w : row) sum += static_cast<std::int64_t>(w);
+            }
+          }
+          out[static_cast<std::size_t>(g * tiles.padded(lanes) + c)] =
+              static_cast<std::int32_t>(-zero * sum);
+        });
   });
   return packed;
 }

@@ -45,8 +45,9 @@ struct Product {
 /// Products of bytes over so many entries fit 32 bits.
 inline constexpr std::int64_t kDeepestBytes = 65536;
 
-/// Element `i` of weights: f32, bf16 or i8.
-[[nodiscard]] float WeightAtIndex(const Tensor& weights, std::size_t i);
+/// Elements `first`, `first + stride`, ... of weights: f32, bf16 or i8.
+void ReadWeightsAt(const Tensor& weights, std::int64_t first, std::int64_t stride,
+                   std::span<float> out);
 
 /// [n, channels, h, w] as [n, groups, channels of a group, h, w].
 [[nodiscard]] View SplitGroups(const View& view, std::int64_t groups);
@@ -72,7 +73,7 @@ struct PackedWeights {
   View weights;
   View start;  ///< bytes: what the sums of each channel start from, i32, tiles as above
 };
-/// Writes W[g, c, k, kh, kw] for all k to `out`.
+/// Writes W[g, c, k, kh, kw] for all k to `out`. Called by several threads at once.
 using ReadWeights = std::function<void(std::int64_t g, std::int64_t c, std::int64_t kh,
                                        std::int64_t kw, std::span<float> out)>;
 [[nodiscard]] PackedWeights PackWeights(Lowering& lowering, const Product& product,

@@ -1,11 +1,13 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <mutex>
 #include <span>
 #include <utility>
 #include <vector>
 
 #include "compiler/base/error.h"
+#include "compiler/base/parallel.h"
 #include "compiler/targets/native/conv_problem.h"
 #include "compiler/targets/native/product.h"
 
@@ -107,11 +109,14 @@ std::array<double, kMaxSide * kMaxSide> FilterTransform(std::span<const float> w
 /// power of two apart would push each other out of the cache.
 std::vector<float> TransformedFilters(std::span<const float> weights, std::size_t side) {
   constexpr std::size_t kAtATime = 64;
+  constexpr std::size_t kMany = 256;  // from which on threads pay
   const std::size_t count = weights.size() / 9;
   const std::size_t points = side * side;
   std::vector<float> all(points * count);
-  std::array<std::array<float, kAtATime>, kMaxSide * kMaxSide> some{};
-  for (std::size_t first = 0; first < count; first += kAtATime) {
+  const std::size_t parts = (count + kAtATime - 1) / kAtATime;
+  ForEachOnThreads(parts < kMany ? 1 : CoreCount(), parts, [&](std::size_t part) {
+    std::array<std::array<float, kAtATime>, kMaxSide * kMaxSide> some{};
+    const std::size_t first = part * kAtATime;
     const std::size_t here = std::min(kAtATime, count - first);
     for (std::size_t i = 0; i < here; ++i) {
       const auto u = FilterTransform(weights.subspan((first + i) * 9, 9), side);
@@ -121,7 +126,7 @@ std::vector<float> TransformedFilters(std::span<const float> weights, std::size_
       std::copy_n(some[p].begin(), here,
                   all.begin() + static_cast<std::ptrdiff_t>(p * count + first));
     }
-  }
+  });
   return all;
 }
 
@@ -178,11 +183,13 @@ class Winograd {
   [[nodiscard]] PackedWeights Pack() {
     const std::int64_t depth = problem_.depth();
     std::vector<float> filters;  // made when they are asked for: kernels alone need none
+    std::once_flag made;
     return PackWeights(lowering_, product_, problem_.schedule.tile,
                        [&](std::int64_t point, std::int64_t c, std::int64_t /*kh*/,
                            std::int64_t /*kw*/, std::span<float> row) {
-                         if (filters.empty())
+                         std::call_once(made, [&] {
                            filters = TransformedFilters(problem_.weights->Values<float>(), side());
+                         });
                          const std::int64_t at = (point * problem_.channels() + c) * depth;
                          std::copy_n(filters.begin() + at, row.size(), row.begin());
                        });
