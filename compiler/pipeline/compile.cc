@@ -14,6 +14,7 @@
 #include "compiler/passes/passes.h"
 #include "compiler/pipeline/fitted.h"
 #include "compiler/pipeline/images.h"
+#include "compiler/pipeline/region_precision.h"
 #include "compiler/pipeline/regions.h"
 #include "compiler/pipeline/schedule.h"
 #include "compiler/pipeline/splice.h"
@@ -185,7 +186,7 @@ Graph ApplyStrategy(const Graph& canonical, const Strategy& strategy) {
   Graph applied = canonical;
   ApplyPrunePlan(strategy.prune, applied);
   ApplyFitted(strategy.fit, applied);
-  ApplyQuantizePlan(strategy.quantize, applied);
+  ApplyQuantizePlan(WithPrecisionsOfRegions(canonical, strategy).quantize, applied);
   return applied;
 }
 

@@ -21,7 +21,8 @@ struct CompileOptions {
 };
 
 /// Canonical graph + strategy -> graph without the pruned channels, with the weights fitted to that
-/// and with Q/DQ and Cast nodes: what is exported.
+/// and with Q/DQ and Cast nodes: what is exported. Layers have the precision that the option
+/// precision of their target asks for, else that of the strategy (see region_precision.h).
 /// UserError if the strategy was made for another graph, or as ApplyFitted.
 [[nodiscard]] Graph ApplyStrategy(const Graph& canonical, const Strategy& strategy);
 

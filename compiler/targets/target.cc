@@ -32,6 +32,15 @@ bool ReadImages(const std::string& target, const std::string& text) {
   throw UserError("'" + target + ":images' must be dense or channels_last, not '" + text + "'");
 }
 
+constexpr const char* kAsStrategy = "strategy";
+
+/// Empty for what is the default.
+std::string ReadPrecision(const std::string& target, const std::string& text) {
+  if (text == kAsStrategy) return "";
+  if (text == "f32" || text == "bf16") return text;
+  throw UserError("'" + target + ":precision' must be strategy, f32 or bf16, not '" + text + "'");
+}
+
 /// The text of an option, which is taken out of the others.
 std::optional<std::string> TakeOption(const char* key, OptionMap& options) {
   const auto it = options.find(key);
@@ -86,7 +95,7 @@ void TargetRegistry::Add(std::string name, std::unique_ptr<Target> (*make)()) {
   kind.make = [target = kind.name, make](const OptionMap& options) {
     if (!options.empty()) {
       throw UserError("unknown key '" + target + "." + options.begin()->first +
-                      "'; known here: threads, images");
+                      "'; known here: threads, images, precision");
     }
     return make();
   };
@@ -105,7 +114,11 @@ std::vector<TargetOption> TargetRegistry::CommonOptions() {
           {.key = "images",
            .otherwise = kDense,
            .allowed = std::string("one of ") + kDense + ", " + kChannelsLast,
-           .help = "how its regions of a partition exchange images with others"}};
+           .help = "how its regions of a partition exchange images with others"},
+          {.key = "precision",
+           .otherwise = kAsStrategy,
+           .allowed = std::string("one of ") + kAsStrategy + ", f32, bf16",
+           .help = "what the layers of its regions compute in, whatever a strategy says"}};
 }
 
 const TargetKind& TargetRegistry::KindFor(std::string_view name) const {
@@ -131,10 +144,15 @@ const Target& TargetRegistry::Get(std::string_view spec) const {
   if (const auto text = TakeOption("images", canonical.options)) {
     channels_last = ReadImages(canonical.name, *text);
   }
+  std::string precision;
+  if (const auto text = TakeOption("precision", canonical.options)) {
+    precision = ReadPrecision(canonical.name, *text);
+  }
   std::shared_ptr<Target> target = kind.make(canonical.options);
   Check(target != nullptr && target->facts().name == kind.name, "a kind makes its own targets");
   if (threads > 0) canonical.options["threads"] = std::to_string(threads);
   if (channels_last) canonical.options["images"] = kChannelsLast;
+  if (!precision.empty()) canonical.options["precision"] = precision;
   target->spec_ = ToString(canonical);
   target->threads_ = threads;
   target->channels_last_ = channels_last;

@@ -56,7 +56,10 @@ PlanTimes::PlanTimes(const RegionSource& source, const TargetRegistry& targets, 
 std::string PlanTimes::KeyOf(std::span<const RegionRunner> runners) {
   if (graph_hash_.empty()) graph_hash_ = GraphHash(source_.graph());
   std::set<std::string> specs;
+  std::vector<std::string> others;  // models in other precisions
   for (const RegionRunner& runner : runners) {
+    const RegionSource& source = source_.ForPlan(runner.target, runner.partition);
+    if (&source != &source_) others.push_back(GraphHash(source.graph()));
     specs.insert(runner.target);
     for (const PartitionRegion& region : runner.partition) specs.insert(region.target);
   }
@@ -67,6 +70,7 @@ std::string PlanTimes::KeyOf(std::span<const RegionRunner> runners) {
                                     context_.cpu,
                                     context_.program,
                                     ToJsonText(context_.timing)};
+  parts.insert(parts.end(), others.begin(), others.end());
   for (const std::string& spec : specs) {
     const Target& target = targets_.Get(spec);
     parts.insert(parts.end(), {target.spec(), target.facts().version});

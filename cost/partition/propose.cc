@@ -1,11 +1,13 @@
 #include "cost/partition/propose.h"
 
 #include <algorithm>
+#include <map>
 #include <set>
 #include <utility>
 
 #include "compiler/base/error.h"
 #include "compiler/partition/generate/generate.h"
+#include "compiler/pipeline/region_precision.h"
 #include "cost/partition/turn_costs.h"
 
 namespace msc::cost {
@@ -19,6 +21,25 @@ std::vector<const Target*> Made(std::span<const std::string> targets,
   return made;
 }
 
+/// Takes candidates out that ask for a precision and have no layer that it changes: in a plan they
+/// would compute what the strategy says, not what they would be measured as.
+void LeaveOutSame(const RegionSource& source, CoverProblem& problem) {
+  std::map<const RegionSource*, IndexSet> changed;  // layers
+  for (const Candidate& candidate : problem.candidates) {
+    const RegionSource& own = source.For(candidate.target);
+    const auto [it, is_new] = changed.try_emplace(&own, problem.flow.EmptySet());
+    if (!is_new) continue;
+    for (FlowIndex i = 0; i < problem.flow.size(); ++i) {
+      const std::string& name = problem.flow.node(i).name;
+      if (own.PrecisionOf(name) != source.PrecisionOf(name)) it->second.Insert(i);
+    }
+  }
+  std::erase_if(problem.candidates, [&](const Candidate& candidate) {
+    return !PrecisionAsked(candidate.target).empty() &&
+           !candidate.nodes.Intersects(changed.at(&source.For(candidate.target)));
+  });
+}
+
 }  // namespace
 
 CoverProblem ProposeRegions(const Graph& plain, const RegionSource& source,
@@ -28,8 +49,12 @@ CoverProblem ProposeRegions(const Graph& plain, const RegionSource& source,
   const std::vector<const Target*> made = Made(targets, registry);
   CoverProblem problem;
   problem.flow = DataflowGraph(plain);
-  problem.candidates = GenerateCandidates(source.graph(), problem.flow, made,
-                                          {.regions = {}, .rules = options.rules});
+  GenerateOptions generate{.regions = {}, .rules = options.rules, .graphs = {}};
+  for (const Target* target : made) {
+    generate.graphs.push_back(&source.For(target->spec()).graph());
+  }
+  problem.candidates = GenerateCandidates(source.graph(), problem.flow, made, generate);
+  LeaveOutSame(source, problem);
   ExchangeChannelsLast(source, registry, options.channels_last, problem);
   return problem;
 }
@@ -49,13 +74,17 @@ std::vector<std::string> NodeNames(const CoverProblem& problem, const Candidate&
 
 namespace {
 
-/// The target, and itself where it exchanges images channels last.
-std::vector<std::string> InBothLayouts(const CoverProblem& problem, const std::string& target) {
-  std::vector<std::string> specs = {target};
+/// The target, itself where it exchanges images channels last, and, unless it says in what it
+/// computes, itself in every precision that is there.
+std::vector<std::string> InAllForms(const CoverProblem& problem, const std::string& target) {
   const std::string other = ChannelsLastSpec(target);
-  const bool there = std::any_of(problem.candidates.begin(), problem.candidates.end(),
-                                 [&](const Candidate& c) { return c.target == other; });
-  if (there && other != target) specs.push_back(other);
+  std::set<std::string> there;
+  for (const Candidate& candidate : problem.candidates) there.insert(candidate.target);
+  std::vector<std::string> specs = {target};
+  for (const std::string& spec : there) {
+    const std::string own = PrecisionAsked(target).empty() ? WithPrecision(spec, "") : spec;
+    if ((own == target || own == other) && spec != target) specs.push_back(spec);
+  }
   return specs;
 }
 
@@ -70,7 +99,7 @@ void PinNode(CoverProblem& problem, const std::string& node, const std::string& 
   if (problem.conditions.pins.contains(index)) {
     throw UserError("node '" + node + "' is pinned twice: leave one of the pins out");
   }
-  const std::vector<std::string> specs = InBothLayouts(problem, target);
+  const std::vector<std::string> specs = InAllForms(problem, target);
   std::set<std::string> takers;
   for (const Candidate& candidate : problem.candidates) {
     if (candidate.nodes.Contains(index)) takers.insert(candidate.target);
@@ -103,7 +132,7 @@ void LimitRegions(CoverProblem& problem, const std::string& target, std::int64_t
   if (!there) {
     throw UserError("regions of " + target + " are limited, which is none of the targets");
   }
-  problem.conditions.max_regions.push_back({InBothLayouts(problem, target), most});
+  problem.conditions.max_regions.push_back({InAllForms(problem, target), most});
 }
 
 std::vector<PartitionRegion> PlanOf(const CoverProblem& problem,

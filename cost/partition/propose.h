@@ -20,8 +20,10 @@ struct ProposeOptions {
 };
 
 /// The problem of covering the bound canonical graph `plain` with what `targets` could compute of
-/// it; `source` is the same graph with a strategy's precisions. Costs are unknown. UserError where
-/// `targets` is empty or has one that is not there, or as GenerateCandidates.
+/// it; `source` is the same graph with a strategy's precisions. A target whose option asks for
+/// another one gets regions with a layer that it would compute in another precision than the
+/// strategy does. Costs are unknown. UserError where `targets` is empty or has one that is not
+/// there, or as GenerateCandidates.
 [[nodiscard]] CoverProblem ProposeRegions(const Graph& plain, const RegionSource& source,
                                           std::span<const std::string> targets,
                                           const TargetRegistry& registry,
@@ -37,14 +39,16 @@ struct ProposeOptions {
 [[nodiscard]] std::vector<std::string> NodeNames(const CoverProblem& problem,
                                                  const Candidate& candidate);
 
-/// Who must compute `node`: `target`, with images as it likes. UserError where there is no such
+/// Who must compute `node`: `target`, with images as it likes, and in any precision that is offered
+/// where it names none. UserError where there is no such
 /// node, where it is pinned already, or where no candidate of that target has it, naming whose do.
 void PinNode(CoverProblem& problem, const std::string& node, const std::string& target);
 
 /// Leaves only candidates that keep the pins, which are conditions no more.
 void KeepPins(CoverProblem& problem);
 
-/// `target` gets `most` regions, with images as it likes. UserError where no candidate is its.
+/// `target` gets `most` regions, with images and precisions as above. UserError where no candidate
+/// is its.
 void LimitRegions(CoverProblem& problem, const std::string& target, std::int64_t most);
 
 /// The chosen candidates as a plan: what Strategy::partition holds.

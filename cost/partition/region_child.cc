@@ -10,7 +10,9 @@
 #include <memory>
 #include <new>
 #include <optional>
+#include <set>
 #include <span>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -112,20 +114,29 @@ double Difference(const Tensor& wanted, const Tensor& got) {
   return largest / range;
 }
 
+std::vector<RegionSource> SourcesOf(const RegionRequest& request) {
+  std::vector<RegionSource> sources;
+  for (const SourceFiles& files : request.sources) {
+    sources.emplace_back(LoadGraph(files.graph),
+                         std::set<std::string>(files.added.begin(), files.added.end()));
+  }
+  return sources;
+}
+
 class RegionChild {
  public:
   RegionChild(const RegionRequest& request, const TargetRegistry& targets)
       : request_(request),
         targets_(targets),
         answers_(request.answers),
-        source_(LoadGraph(request.graph), {request.added.begin(), request.added.end()}),
+        sources_(SourcesOf(request)),
         elsewhere_(static_cast<std::size_t>(request.timing.cold_bytes), std::byte{1}) {
     UseThreads(request.threads);
   }
 
   void Run() {
     if (request_.only_kernels) {
-      CompileKernels(source_, request_.groups, request_.threads, targets_,
+      CompileKernels(sources_, request_.groups, request_.threads, targets_,
                      [&](std::size_t group, std::size_t runner) {
                        answers_.Say({.state = "builds", .group = group, .runner = runner});
                      });
@@ -143,7 +154,10 @@ class RegionChild {
       Result<Ready> made = Make(group, i);
       std::optional<Failure> failure;
       if (!made.ok()) failure = made.failure();
-      if (!failure && !ready.empty()) failure = Compare(ready.front(), made.value());
+      if (!failure) {
+        const Ready* first = FirstLike(made.value(), group, ready);
+        if (first != nullptr) failure = Compare(*first, made.value());
+      }
       if (failure) {
         Give(index, i, *failure);
         continue;
@@ -179,9 +193,11 @@ class RegionChild {
   }
 
   /// The region as its runner exchanges it.
-  [[nodiscard]] Graph GraphOf(const RegionGroup& group, const RegionRunner& runner) const {
-    if (group.nodes.empty()) return source_.graph();
-    return source_.Cut(group.nodes, targets_.Get(runner.target).ExchangesChannelsLast());
+  [[nodiscard]] Graph GraphOf(const RegionGroup& group, std::size_t runner) const {
+    const RegionSource& source = sources_.at(static_cast<std::size_t>(group.sources.at(runner)));
+    if (group.nodes.empty()) return source.graph();
+    const Target& target = targets_.Get(group.runners[runner].target);
+    return source.Cut(group.nodes, target.ExchangesChannelsLast());
   }
 
   Result<Ready> Make(const RegionGroup& group, std::size_t index) {
@@ -190,7 +206,7 @@ class RegionChild {
       Strategy strategy;
       strategy.target = group.runners[index].target;
       strategy.partition = group.runners[index].partition;
-      const Graph graph = GraphOf(group, group.runners[index]);
+      const Graph graph = GraphOf(group, index);
       const CompileOptions options{.threads = request_.threads, .bindings = {}};
       const Lowered lowered = LowerFor(graph, strategy, targets_, options);
       if (!group.nodes.empty()) {
@@ -216,6 +232,16 @@ class RegionChild {
     }
   }
 
+  /// The first that computes in the same precisions; nullptr where there is none.
+  static const Ready* FirstLike(const Ready& made, const RegionGroup& group,
+                                const std::vector<Ready>& ready) {
+    const auto source = [&](const Ready& of) { return group.sources.at(of.index); };
+    const auto first = std::find_if(ready.begin(), ready.end(), [&](const Ready& other) {
+      return source(other) == source(made);
+    });
+    return first == ready.end() ? nullptr : &*first;
+  }
+
   [[nodiscard]] std::optional<Failure> Compare(const Ready& first, const Ready& other) const {
     if (request_.timing.tolerance == 0) return std::nullopt;
     for (std::size_t i = 0; i < first.outputs.size(); ++i) {
@@ -234,7 +260,7 @@ class RegionChild {
   const RegionRequest& request_;
   const TargetRegistry& targets_;
   Answers answers_;  // first: it knows when the child began
-  RegionSource source_;
+  std::vector<RegionSource> sources_;
   std::vector<std::byte> elsewhere_;  ///< what stands for the rest of the model
 };
 

@@ -123,13 +123,8 @@ std::string RegionCosts::SampledTarget(const std::string& spec) const {
 }
 
 const std::vector<double>& RegionCosts::FeaturesOf(const MeasuredRegion& region) {
-  const bool channels_last = IsChannelsLast(region);
-  const auto [it, is_new] =
-      learned_->features.try_emplace(StructureOf(region.nodes, channels_last));
-  if (is_new) {
-    it->second =
-        RegionFeatures(source_.Cut(region.nodes, channels_last), context_.timing.cold_bytes);
-  }
+  const auto [it, is_new] = learned_->features.try_emplace(StructureOf(region));
+  if (is_new) it->second = RegionFeatures(Cut(region), context_.timing.cold_bytes);
   return it->second;
 }
 
@@ -150,22 +145,28 @@ void RegionCosts::Sample(const std::string& key, const MeasuredRegion& region,
   learned_->store.Put(key, ToJsonText(record));
 }
 
-bool RegionCosts::IsChannelsLast(const MeasuredRegion& region) const {
-  return targets_.Get(region.target).ExchangesChannelsLast();
+Graph RegionCosts::Cut(const MeasuredRegion& region) const {
+  return source_.For(region.target)
+      .Cut(region.nodes, targets_.Get(region.target).ExchangesChannelsLast());
 }
 
-const std::string& RegionCosts::StructureOf(const std::vector<std::string>& nodes,
+const std::string& RegionCosts::StructureOf(const MeasuredRegion& region) {
+  return StructureOf(source_.For(region.target), region.nodes,
+                     targets_.Get(region.target).ExchangesChannelsLast());
+}
+
+const std::string& RegionCosts::StructureOf(const RegionSource& source,
+                                            const std::vector<std::string>& nodes,
                                             bool channels_last) {
-  const auto [it, is_new] = structures_.try_emplace({nodes, channels_last});
-  if (is_new) it->second = StructureHash(source_.Cut(nodes, channels_last));
+  const auto [it, is_new] = structures_.try_emplace({&source, nodes, channels_last});
+  if (is_new) it->second = StructureHash(source.Cut(nodes, channels_last));
   return it->second;
 }
 
 std::string RegionCosts::KeyOf(const MeasuredRegion& region) {
   const Target& target = targets_.Get(region.target);
-  return KeyFrom({"msc-region-2", StructureOf(region.nodes, IsChannelsLast(region)), target.spec(),
-                  target.facts().version, std::to_string(context_.threads), context_.cpu,
-                  context_.program, context_text_});
+  return KeyFrom({"msc-region-2", StructureOf(region), target.spec(), target.facts().version,
+                  std::to_string(context_.threads), context_.cpu, context_.program, context_text_});
 }
 
 std::optional<Result<Outcome>> RegionCosts::Read(const std::string& key) {
@@ -214,8 +215,10 @@ std::size_t RegionCosts::CountUnknown(std::span<const MeasuredRegion> regions) {
 
 void RegionCosts::Measure(std::span<const MeasuredRegion> regions, const Done& done,
                           const std::function<bool()>& stop) {
-  // One group for each structure, dense and channels last: what of a region is exchanged tells them
-  // apart. One runner for each key; who waits for it.
+  // One group for each structure, dense and channels last and in each precision: what of a region
+  // is exchanged tells them apart. One runner for each key; who waits for it.
+  std::set<const RegionSource*> sources = {&source_};
+  for (const MeasuredRegion& region : regions) sources.insert(&source_.For(region.target));
   std::map<std::string, std::size_t> group_of;
   std::vector<RegionGroup> groups;
   std::vector<std::vector<std::string>> keys;
@@ -232,8 +235,11 @@ void RegionCosts::Measure(std::span<const MeasuredRegion> regions, const Done& d
     waits.push_back(i);
     if (waits.size() > 1) continue;
     const std::vector<std::string>& nodes = regions[i].nodes;
-    const auto [it, is_new] =
-        group_of.emplace(StructureOf(nodes, false) + StructureOf(nodes, true), groups.size());
+    std::string structure;
+    for (const RegionSource* source : sources) {
+      structure += StructureOf(*source, nodes, false) + StructureOf(*source, nodes, true);
+    }
+    const auto [it, is_new] = group_of.emplace(structure, groups.size());
     if (is_new) {
       groups.push_back({.nodes = nodes, .runners = {}});
       keys.emplace_back();

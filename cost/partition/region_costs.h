@@ -8,6 +8,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "compiler/base/result.h"
@@ -89,10 +90,12 @@ class RegionCosts {
 
  private:
   [[nodiscard]] std::string KeyOf(const MeasuredRegion& region);
-  /// Of what is cut out, dense or channels last.
-  [[nodiscard]] const std::string& StructureOf(const std::vector<std::string>& nodes,
+  /// Of what is cut out for its target.
+  [[nodiscard]] const std::string& StructureOf(const MeasuredRegion& region);
+  [[nodiscard]] const std::string& StructureOf(const RegionSource& source,
+                                               const std::vector<std::string>& nodes,
                                                bool channels_last);
-  [[nodiscard]] bool IsChannelsLast(const MeasuredRegion& region) const;
+  [[nodiscard]] Graph Cut(const MeasuredRegion& region) const;
   [[nodiscard]] std::optional<Result<Outcome>> Read(const std::string& key);
   void Keep(const std::string& key, const Result<Outcome>& outcome);
   struct Learned;
@@ -108,7 +111,9 @@ class RegionCosts {
   OutcomeStore store_;
   RegionCostContext context_;
   std::string context_text_;
-  std::map<std::pair<std::vector<std::string>, bool>, std::string> structures_;
+  /// By what it is cut out of, nodes, and whether channels last.
+  std::map<std::tuple<const RegionSource*, std::vector<std::string>, bool>, std::string>
+      structures_;
   std::map<std::string, Result<Outcome>> known_;  ///< by key
   Counts counts_;
   RegionMeter::Spent spent_;

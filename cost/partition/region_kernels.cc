@@ -18,16 +18,18 @@ constexpr std::size_t kAtOnce = 32;
 
 class KernelCompiler {
  public:
-  KernelCompiler(const RegionSource& source, int threads, const TargetRegistry& targets)
-      : source_(source), threads_(threads), targets_(targets) {}
+  KernelCompiler(std::span<const RegionSource> sources, int threads, const TargetRegistry& targets)
+      : sources_(sources), threads_(threads), targets_(targets) {}
 
   /// False where the target takes no part in this, now and for ever.
-  bool Add(const RegionGroup& group, const std::string& spec) {
+  bool Add(const RegionGroup& group, std::size_t runner) {
+    const std::string& spec = group.runners[runner].target;
+    const RegionSource& source = sources_[static_cast<std::size_t>(group.sources.at(runner))];
     const Target& target = targets_.Get(spec);
     Strategy strategy;
     strategy.target = spec;
     const CompileOptions options{.threads = threads_, .bindings = {}};
-    const Lowered lowered = LowerFor(source_.Cut(group.nodes, target.ExchangesChannelsLast()),
+    const Lowered lowered = LowerFor(source.Cut(group.nodes, target.ExchangesChannelsLast()),
                                      strategy, targets_, options);
     if (!RefusedNodes(lowered, targets_).empty()) return true;
     Result<kernel::Program> program =
@@ -52,7 +54,7 @@ class KernelCompiler {
   }
 
  private:
-  const RegionSource& source_;
+  std::span<const RegionSource> sources_;
   int threads_;
   const TargetRegistry& targets_;
   std::map<std::string, std::vector<kernel::KernelFunc>> waiting_;  ///< by target
@@ -60,10 +62,10 @@ class KernelCompiler {
 
 }  // namespace
 
-void CompileKernels(const RegionSource& source, std::span<const RegionGroup> groups, int threads,
-                    const TargetRegistry& targets,
+void CompileKernels(std::span<const RegionSource> sources, std::span<const RegionGroup> groups,
+                    int threads, const TargetRegistry& targets,
                     const std::function<void(std::size_t group, std::size_t runner)>& begins) {
-  KernelCompiler compiler(source, threads, targets);
+  KernelCompiler compiler(sources, threads, targets);
   std::set<std::string> others;  // make no kernels
   for (std::size_t i = 0; i < groups.size(); ++i) {
     for (std::size_t k = 0; k < groups[i].runners.size(); ++k) {
@@ -71,7 +73,7 @@ void CompileKernels(const RegionSource& source, std::span<const RegionGroup> gro
       if (groups[i].nodes.empty() || others.contains(spec)) continue;
       begins(i, k);
       try {
-        if (!compiler.Add(groups[i], spec)) others.insert(spec);
+        if (!compiler.Add(groups[i], k)) others.insert(spec);
       } catch (const std::exception&) {
         continue;  // whatever it is, the measuring child reports it
       }

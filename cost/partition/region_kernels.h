@@ -13,9 +13,9 @@ namespace msc::cost {
 /// Generates code for every runner of `groups` whose target does that, and compiles what its cache
 /// lacks, many kernels at a time: kernels of one region alone would leave cores idle. What a target
 /// refuses, or fails at, is passed over: measuring tells. `begins` hears each runner before its
-/// code is generated.
-void CompileKernels(const RegionSource& source, std::span<const RegionGroup> groups, int threads,
-                    const TargetRegistry& targets,
+/// code is generated. `sources`: what the groups' indices mean.
+void CompileKernels(std::span<const RegionSource> sources, std::span<const RegionGroup> groups,
+                    int threads, const TargetRegistry& targets,
                     const std::function<void(std::size_t group, std::size_t runner)>& begins);
 
 }  // namespace msc::cost

@@ -76,7 +76,7 @@ class Tail {
 /// One call of Measure.
 class RegionMeter::Batch {
  public:
-  Batch(const RegionMeter& meter, std::span<const RegionGroup> groups, const RegionTiming& timing,
+  Batch(RegionMeter& meter, std::span<const RegionGroup> groups, const RegionTiming& timing,
         const Done& done, const std::function<bool()>& stop)
       : meter_(meter), groups_(groups), timing_(timing), done_(done), stop_(stop) {
     for (std::size_t i = 0; i < groups.size(); ++i) {
@@ -186,18 +186,20 @@ class RegionMeter::Batch {
 
   [[nodiscard]] RegionRequest MakeRequest(const std::string& answers) {
     RegionRequest request;
-    request.graph = meter_.folder_->At("graph");
-    request.added = {meter_.source_.added().begin(), meter_.source_.added().end()};
     request.answers = answers;
     request.threads = meter_.options_.threads;
     request.timing = timing_;
     for (const Work& work : queue_) {
       RegionGroup group{.nodes = groups_[work.group].nodes, .runners = {}};
-      for (const std::size_t runner : work.runners) {
-        group.runners.push_back(groups_[work.group].runners[runner]);
+      for (const std::size_t i : work.runners) {
+        const RegionRunner& runner = groups_[work.group].runners[i];
+        group.runners.push_back(runner);
+        group.sources.push_back(
+            meter_.IndexOf(meter_.source_.ForPlan(runner.target, runner.partition)));
       }
       request.groups.push_back(std::move(group));
     }
+    request.sources = meter_.files_;
     // Indices in answers are those of the request, whatever of it is done meanwhile.
     asked_ = queue_;
     return request;
@@ -284,7 +286,7 @@ class RegionMeter::Batch {
     std::size_t runner = 0;
   };
 
-  const RegionMeter& meter_;
+  RegionMeter& meter_;
   std::span<const RegionGroup> groups_;
   const RegionTiming& timing_;
   const Done& done_;
@@ -306,6 +308,16 @@ RegionMeter::RegionMeter(const RegionSource& source, RegionMeterOptions options)
 
 RegionMeter::~RegionMeter() = default;
 
+std::int64_t RegionMeter::IndexOf(const RegionSource& source) {
+  const auto at = std::find(written_.begin(), written_.end(), &source);
+  if (at != written_.end()) return at - written_.begin();
+  const std::string stem = folder_->At("graph" + std::to_string(written_.size()));
+  SaveGraph(source.graph(), stem);
+  written_.push_back(&source);
+  files_.push_back({.graph = stem, .added = {source.added().begin(), source.added().end()}});
+  return static_cast<std::int64_t>(written_.size()) - 1;
+}
+
 RegionMeter::Spent& RegionMeter::Spent::operator+=(const Spent& other) {
   kernels += other.kernels;
   build += other.build;
@@ -317,11 +329,7 @@ RegionMeter::Spent& RegionMeter::Spent::operator+=(const Spent& other) {
 RegionMeter::Spent RegionMeter::Measure(std::span<const RegionGroup> groups,
                                         const RegionTiming& timing, const Done& done,
                                         const std::function<bool()>& stop) {
-  if (folder_ == nullptr) {
-    auto folder = std::make_unique<Folder>(options_.scratch);
-    SaveGraph(source_.graph(), folder->At("graph"));
-    folder_ = std::move(folder);
-  }
+  if (folder_ == nullptr) folder_ = std::make_unique<Folder>(options_.scratch);
   return Batch(*this, groups, timing, done, stop).Run();
 }
 

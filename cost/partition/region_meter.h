@@ -63,9 +63,13 @@ class RegionMeter {
  private:
   class Batch;
   class Folder;
+  /// Index of its files, which are written at first.
+  [[nodiscard]] std::int64_t IndexOf(const RegionSource& source);
   const RegionSource& source_;
   RegionMeterOptions options_;
   std::unique_ptr<Folder> folder_;
+  std::vector<const RegionSource*> written_;
+  std::vector<SourceFiles> files_;  ///< of those
 };
 
 }  // namespace msc::cost

@@ -28,18 +28,35 @@ struct RegionRunner {
 struct RegionGroup {
   std::vector<std::string> nodes;  ///< names; none is the whole graph
   std::vector<RegionRunner> runners;
+  /// What each of them is cut out of, as they may compute in different precisions: indices into
+  /// RegionRequest::sources. The meter fills them in.
+  std::vector<std::int64_t> sources = {};
   template <class Self, class Visit>
   static void Fields(Self& self, Visit& visit) {
     visit("nodes", self.nodes, "node names; none is the whole graph");
     visit("runners", self.runners, "who is compared");
+    visit("sources", self.sources, "what it is cut out of, by runner", Within{0, 1e6});
+  }
+};
+
+/// Files of a RegionSource.
+struct SourceFiles {
+  std::string graph;               ///< stem of the files of graph()
+  std::vector<std::string> added;  ///< added()
+  template <class Self, class Visit>
+  static void Fields(Self& self, Visit& visit) {
+    visit("graph", self.graph, "stem of the graph's files");
+    visit("added", self.added, "names of added nodes");
   }
 };
 
 /// How the runners of a group are timed.
 struct RegionTiming {
   LatencyOptions latency;
-  double tolerance = 0;  ///< of outputs, against the group's first runner, of the range; 0: any
-  double give_up = 0;    ///< see RivalOptions
+  /// Of outputs, in parts of the range, against the group's first runner that computes in the same
+  /// precisions; 0: any.
+  double tolerance = 0;
+  double give_up = 0;  ///< see RivalOptions
   /// So many bytes of other memory are read before every round, as the rest of a model would
   /// between two calls of a region: weights come from where that leaves them. Then inputs, outputs
   /// and the arena are read, which the region's neighbours leave in the caches. 0: all is as warm
@@ -56,9 +73,8 @@ struct RegionTiming {
 
 /// What a child that measures regions is asked: a JSON file.
 struct RegionRequest {
-  std::string graph;               ///< stem of the files of RegionSource::graph()
-  std::vector<std::string> added;  ///< RegionSource::added()
-  std::string answers;             ///< file to which it appends RegionAnswer, one a line
+  std::vector<SourceFiles> sources;
+  std::string answers;  ///< file to which it appends RegionAnswer, one a line
   int threads = 1;
   /// Only generates code and compiles it on all cores it has, into the cache that the measuring
   /// child finds it in.
@@ -67,8 +83,7 @@ struct RegionRequest {
   std::vector<RegionGroup> groups;
   template <class Self, class Visit>
   static void Fields(Self& self, Visit& visit) {
-    visit("graph", self.graph, "stem of the graph's files");
-    visit("added", self.added, "names of added nodes");
+    visit("sources", self.sources, "what regions are cut out of");
     visit("answers", self.answers, "file to append to");
     visit("threads", self.threads, "threads", Within{1, 1024});
     visit("only_kernels", self.only_kernels, "compile generated code, measure nothing");

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -77,17 +78,22 @@ double LeastSeconds(const Graph& graph, NodeId id, const Roof& roof) {
 
 void BoundByRoof(const RegionSource& source, const TargetRegistry& targets, const Roof& roof,
                  int threads, CoverProblem& problem) {
-  const Graph& graph = source.graph();
-  std::vector<double> seconds;
-  for (const FlowNode& flow : problem.flow.nodes()) {
-    const NodeId id = graph.FindNode(flow.name);
-    seconds.push_back(id == kNoNode ? 0 : LeastSeconds(graph, id, roof));
-  }
+  std::map<const RegionSource*, std::vector<double>> seconds;  // by precision
+  const auto seconds_of = [&](const RegionSource& own) -> const std::vector<double>& {
+    const auto [it, is_new] = seconds.try_emplace(&own);
+    if (!is_new) return it->second;
+    for (const FlowNode& flow : problem.flow.nodes()) {
+      const NodeId id = own.graph().FindNode(flow.name);
+      it->second.push_back(id == kNoNode ? 0 : LeastSeconds(own.graph(), id, roof));
+    }
+    return it->second;
+  };
   constexpr double kMicros = 1e6;
   for (Candidate& candidate : problem.candidates) {
     if (!candidate.cost.unknown()) continue;
+    const std::vector<double>& least = seconds_of(source.For(candidate.target));
     double sum = 0;
-    candidate.nodes.ForEach([&](std::size_t node) { sum += seconds[node]; });
+    candidate.nodes.ForEach([&](std::size_t node) { sum += least[node]; });
     const int uses = targets.Get(candidate.target).OptionsFor({.threads = threads}).threads;
     const double micros = std::min(kMicros * sum / uses, Cost::kMaxMicros);
     candidate.cost = Cost::Unknown(std::max(micros, candidate.cost.at_least()));

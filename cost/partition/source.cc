@@ -7,6 +7,7 @@
 #include "compiler/ir/extract.h"
 #include "compiler/passes/narrowing.h"
 #include "compiler/pipeline/images.h"
+#include "compiler/pipeline/region_precision.h"
 #include "compiler/pipeline/regions.h"
 
 namespace msc::cost {
@@ -68,18 +69,78 @@ class Surroundings {
   std::set<ValueId> seen_;
 };
 
+/// Without who runs it.
+Strategy WithoutTargets(Strategy strategy) {
+  strategy.partition.clear();
+  strategy.target = Strategy().target;
+  return strategy;
+}
+
 }  // namespace
+
+/// What other precisions are made of, and those made so far.
+struct RegionSource::Precisions {
+  Graph canonical;
+  Strategy strategy;
+  CompileOptions options;
+  std::map<std::map<std::string, std::string>, std::unique_ptr<RegionSource>> made;  ///< by layers
+  std::map<std::string, const RegionSource*> of_all;  ///< by what all layers compute in
+};
 
 RegionSource::RegionSource(const Graph& canonical, const Strategy& strategy,
                            const CompileOptions& options)
-    : graph_(BindSizes(ApplyStrategy(canonical, strategy), options)),
-      added_(AddedTo(graph_, BindSizes(canonical, options))) {
+    : graph_(BindSizes(ApplyStrategy(canonical, WithoutTargets(strategy)), options)),
+      added_(AddedTo(graph_, BindSizes(canonical, options))),
+      layers_(strategy.quantize.layers),
+      precisions_(std::make_unique<Precisions>(Precisions{.canonical = canonical,
+                                                          .strategy = WithoutTargets(strategy),
+                                                          .options = options,
+                                                          .made = {},
+                                                          .of_all = {}})) {
   FindPlaces();
 }
 
 RegionSource::RegionSource(Graph graph, std::set<std::string> added)
     : graph_(std::move(graph)), added_(std::move(added)) {
   FindPlaces();
+}
+
+RegionSource::RegionSource(RegionSource&& other) noexcept = default;
+RegionSource& RegionSource::operator=(RegionSource&& other) noexcept = default;
+RegionSource::~RegionSource() = default;
+
+std::string RegionSource::PrecisionOf(const std::string& node) const {
+  const auto it = layers_.find(node);
+  return it == layers_.end() ? std::string(Name(Precision::kF32)) : it->second;
+}
+
+const RegionSource& RegionSource::For(const std::string& target) const {
+  if (precisions_ == nullptr) return *this;
+  // Asked for each of thousands of regions.
+  const auto [it, is_new] = precisions_->of_all.emplace(PrecisionAsked(target), nullptr);
+  if (is_new) it->second = &ForPlan(target, {});
+  return *it->second;
+}
+
+const RegionSource& RegionSource::ForPlan(const std::string& target,
+                                          std::span<const PartitionRegion> plan) const {
+  const bool same = PrecisionAsked(target).empty() &&
+                    std::all_of(plan.begin(), plan.end(), [](const PartitionRegion& region) {
+                      return PrecisionAsked(region.target).empty();
+                    });
+  if (precisions_ == nullptr || same) return *this;
+  const Graph& canonical = precisions_->canonical;
+  Strategy strategy = precisions_->strategy;
+  strategy.target = target;
+  strategy.partition.assign(plan.begin(), plan.end());
+  strategy = WithPrecisionsOfRegions(canonical, std::move(strategy));
+  if (strategy.quantize.layers == precisions_->strategy.quantize.layers) return *this;
+  std::unique_ptr<RegionSource>& made = precisions_->made[strategy.quantize.layers];
+  if (made == nullptr) {
+    made = std::make_unique<RegionSource>(canonical, strategy, precisions_->options);
+    made->precisions_.reset();
+  }
+  return *made;
 }
 
 void RegionSource::FindPlaces() {

@@ -114,7 +114,10 @@ TurnCosts::TurnCosts(const CoverProblem& problem, const RegionSource& source,
   std::map<std::pair<std::string, bool>, std::string> nodes;   // by type and direction
   std::map<std::pair<std::string, Label>, std::size_t> turns;  // by node and who runs it
   for (const auto& [tensor, label] : images) {
-    const ValueType* type = source.ExchangedImage(problem.flow.tensor(tensor).name);
+    // As the label's target has it, which may compute in a precision of its own.
+    const std::string& name = problem.flow.tensor(tensor).name;
+    const ValueType* type = source.For(problem.labels[label]).ExchangedImage(name);
+    if (type == nullptr) type = source.ExchangedImage(name);
     Check(type != nullptr, "what is labelled is an image");
     for (const bool to_channels_last : {true, false}) {
       const auto [node, is_new] = nodes.try_emplace({ToString(*type), to_channels_last});

@@ -218,9 +218,11 @@ BenchRow MakeRow(const std::string& spec, const Variant& variant, const BenchSet
                  const TargetRegistry& targets) {
   return Guarded(spec, variant, [&](BenchRow& row) {
     const Target& target = targets.Get(spec);
-    const Graph applied = Applied(variant, setup);
-    Strategy strategy = variant.strategy;
+    // With the target, whose options may say what layers compute in.
+    Variant own = variant;
+    Strategy& strategy = own.strategy;
     if (spec != strategy.target) RunAllOn(spec, strategy);
+    const Graph applied = Applied(own, setup);
     const bool mixed = !strategy.partition.empty();
     const Lowered lowered = LowerFor(applied, strategy, targets, setup.compile);
     Fill(row, BuildExecutable(lowered, targets, setup.compile), setup);

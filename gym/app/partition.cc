@@ -17,6 +17,7 @@
 #include "compiler/ir/serialize.h"
 #include "compiler/pipeline/batch.h"
 #include "compiler/pipeline/fitted.h"
+#include "compiler/pipeline/region_precision.h"
 #include "cost/measure/machine.h"
 #include "cost/partition/given_study.h"
 #include "cost/partition/partition_study.h"
@@ -48,6 +49,7 @@ struct Options {
   std::vector<std::string> targets = {"onednn", "native", "xnnpack", "blas"};
   std::string precision = "f32";
   std::string strategy;
+  std::vector<std::string> or_in;
   std::string search = "exact";
   std::string images = "both";
   std::string rules;
@@ -92,6 +94,18 @@ Strategy BaseStrategy(const Options& options, const BenchSetup& setup,
   return strategy;
 }
 
+/// The targets, and each again for every other precision.
+std::vector<std::string> InOtherPrecisions(const std::vector<std::string>& specs,
+                                           const std::vector<std::string>& precisions) {
+  std::vector<std::string> all = specs;
+  for (const std::string& precision : precisions) {
+    for (const std::string& spec : specs) {
+      if (PrecisionAsked(spec).empty()) all.push_back(WithPrecision(spec, precision));
+    }
+  }
+  return all;
+}
+
 void Pin(const std::vector<std::string>& pins, const std::vector<std::string>& targets,
          CoverProblem& problem) {
   for (const std::string& pin : pins) {
@@ -123,6 +137,13 @@ void Limit(const std::vector<std::string>& limits, const TargetRegistry& targets
     }
     cost::LimitRegions(problem, targets.Get(limit.substr(0, at)).spec(), most);
   }
+}
+
+/// Whether everything computes in f32, so that outputs differ by the order of sums alone.
+bool InF32(const Strategy& strategy, const std::vector<std::string>& targets) {
+  return strategy.quantize.layers.empty() &&
+         std::all_of(targets.begin(), targets.end(),
+                     [](const std::string& spec) { return PrecisionAsked(spec).empty(); });
 }
 
 /// Targets that this machine can run, each under its canonical name.
@@ -160,9 +181,9 @@ std::int64_t PeakBytes(int who) {
   return ::getrusage(who, &usage) == 0 ? usage.ru_maxrss * kKiB : 0;
 }
 
-/// Prints the best plan, and writes it where that is wanted.
-void Answer(const Options& options, const PartitionOutcome& outcome, const PartitionView& view,
-            Strategy strategy) {
+/// Prints the best plan of `graph`, and writes it where that is wanted.
+void Answer(const Options& options, const Graph& graph, const PartitionOutcome& outcome,
+            const PartitionView& view, Strategy strategy) {
   const cost::TimedPlan& best = outcome.result->plans[*outcome.result->best];
   strategy.target = best.runner.target;
   strategy.partition = best.runner.partition;
@@ -170,6 +191,7 @@ void Answer(const Options& options, const PartitionOutcome& outcome, const Parti
     const Candidate& candidate = outcome.problem->candidates[best.chosen.at(i)];
     strategy.partition[i].micros = candidate.cost.micros();
   }
+  strategy = WithPrecisionsOfRegions(graph, std::move(strategy));
   if (options.json) {
     PrintPartitionJson(outcome, view);
   } else {
@@ -187,7 +209,7 @@ void Answer(const Options& options, const PartitionOutcome& outcome, const Parti
 }
 
 /// Solves with the costs that a file gives; measures nothing.
-void SolveWithGivenCosts(const Options& options, const TargetRegistry& targets,
+void SolveWithGivenCosts(const Options& options, const TargetRegistry& targets, const Graph& graph,
                          const Strategy& strategy, Clock::time_point start, CoverProblem& problem) {
   const GivenCosts given = ReadCosts(options.costs, problem);
   if (given.unknown > 0) {
@@ -212,13 +234,13 @@ void SolveWithGivenCosts(const Options& options, const TargetRegistry& targets,
                                  .peak_bytes = PeakBytes(RUSAGE_SELF)};
   PartitionView view = ViewOf(outcome);
   DescribeGiven(given, result, outcome.seconds, outcome.peak_bytes, view);
-  Answer(options, outcome, view, strategy);
+  Answer(options, graph, outcome, view, strategy);
 }
 
 void Partition(Options options, AppContext& context) {
   const Clock::time_point start = Clock::now();
   const TargetRegistry targets = MakeTargets();
-  options.targets = Checked(options.targets, targets);
+  options.targets = Checked(InOtherPrecisions(options.targets, options.or_in), targets);
   cost::RegionMeterOptions measuring = RegionMeterFor(context, options.threads);
   measuring.patience_ms = options.patience_ms;
   const Graph graph = LoadModel(options.model, options.shapes);
@@ -246,7 +268,7 @@ void Partition(Options options, AppContext& context) {
     problem.conditions.max_bytes = options.max_mb << 20U;
   }
   if (!options.costs.empty()) {
-    SolveWithGivenCosts(options, targets, strategy, start, problem);
+    SolveWithGivenCosts(options, targets, graph, strategy, start, problem);
     return;
   }
 
@@ -280,7 +302,7 @@ void Partition(Options options, AppContext& context) {
   study.compare = options.compare;
   cost::RegionCostContext plans = regions;
   plans.timing = {.latency = {.max_ms = options.max_ms, .settle_calls = 1},
-                  .tolerance = strategy.quantize.layers.empty() ? 1e-3 : 0.2,
+                  .tolerance = InF32(strategy, options.targets) ? 1e-3 : 0.2,
                   .give_up = 2};
   cost::PlanTimes times(source, targets, meter, folder, plans, options.fresh);
   CatchStopSignals();
@@ -325,7 +347,7 @@ void Partition(Options options, AppContext& context) {
     }
     return;
   }
-  Answer(options, outcome, ViewOf(outcome), strategy);
+  Answer(options, graph, outcome, ViewOf(outcome), strategy);
 }
 
 }  // namespace
@@ -351,6 +373,12 @@ void AddPartition(CLI::App& app, AppContext& context) {
       ->capture_default_str();
   command->add_option("--strategy", options->strategy,
                       "precisions of this strategy instead; its target and partition do not count");
+  command
+      ->add_option("--or-in", options->or_in,
+                   "precisions in which a region may run instead, where that is faster: f32, bf16; "
+                   "as if every target were named with its option precision, too")
+      ->delimiter(',')
+      ->check(CLI::IsMember({"f32", "bf16"}));
   command
       ->add_option("--images", options->images,
                    "how regions exchange images: dense, or both: channels last, too, where their "
@@ -456,6 +484,7 @@ void AddPartition(CLI::App& app, AppContext& context) {
   command->footer(
       "Examples:\n  mscgym partition model.onnx --targets onednn,xnnpack --out plan\n"
       "  mscgym compile model.onnx --strategy plan/strategy.json --out artefact\n"
+      "  mscgym partition model.onnx --strategy int8.json --or-in f32    f32 where int8 is slower\n"
       "  mscgym partition model.onnx --rules rules.json --dry-run    with rules.json:\n"
       "    {\"rules\": [{\"name\": \"layer\", \"targets\": [\"onednn\"],\n"
       "                \"pattern\": \"Relu?(Add?(Conv, *))\"},\n"

@@ -31,7 +31,8 @@ Result<Outcome> Estimate(const RegionSource& source, const RegionGroup& group,
 
 int Answer(const char* path) {
   const RegionRequest request = RegionRequestFromJson(ReadFile(path), path);
-  const RegionSource source(LoadGraph(request.graph), {request.added.begin(), request.added.end()});
+  const SourceFiles& files = request.sources.at(0);  // no target asks for a precision
+  const RegionSource source(LoadGraph(files.graph), {files.added.begin(), files.added.end()});
   std::string answers;
   for (std::size_t group = 0; group < request.groups.size(); ++group) {
     const RegionGroup& asked = request.groups[group];

@@ -161,10 +161,10 @@ TEST_F(Regions, HaveTheirKernelsInTheCacheBeforeTheyAreMeasured) {
   const std::string cache = folder_ + "/kernels";
   ASSERT_EQ(::setenv("MSCGYM_CACHE", cache.c_str(), 1), 0);
   const std::vector<RegionGroup> groups = {
-      {.nodes = {"conv1", "relu1"}, .runners = {{"native"}}},
-      {.nodes = {"conv3"}, .runners = {{"throws"}, {"native"}}}};
+      {.nodes = {"conv1", "relu1"}, .runners = {{"native"}}, .sources = {0}},
+      {.nodes = {"conv3"}, .runners = {{"throws"}, {"native"}}, .sources = {0, 0}}};
   std::vector<std::pair<std::size_t, std::size_t>> begun;
-  CompileKernels(source_, groups, 1, targets_,
+  CompileKernels({&source_, 1}, groups, 1, targets_,
                  [&](std::size_t group, std::size_t runner) { begun.emplace_back(group, runner); });
   const auto entries = [&] {
     return std::distance(std::filesystem::directory_iterator(cache),

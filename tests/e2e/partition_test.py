@@ -79,6 +79,22 @@ class Partition(e2e.SearchTest):
         self.assertEqual(refused.returncode, 2)
         self.assertIn("the strategy was made for another model", refused.stderr)
 
+    def test_regions_may_run_in_another_precision(self):
+        canonical = self.succeed("inspect", MODEL, "--canonical", "--text").stdout
+        first = canonical.split(" @", 1)[1].split()[0].strip('"')
+        out = self.at("plan")
+        done = self.partition("--targets", "reference", "--precision", "bf16", "--or-in", "f32",
+                              "--pin", first + "=reference:precision=f32", "--json", "--out", out)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        regions = json.loads(done.stdout)["regions"]
+        self.assertEqual(regions[0]["target"], "reference:precision=f32")
+        with open(os.path.join(out, "strategy.json"), encoding="utf-8") as file:
+            text = file.read()
+        self.assertNotIn("precision=", text)
+        self.assertEqual(json.loads(text)["quantize"]["layers"][first], "f32")
+        self.succeed("compile", MODEL, "--strategy", os.path.join(out, "strategy.json"), "--out",
+                     self.at("artefact"))
+
     def test_a_search_places_parts_and_goes_on_with_the_costs_it_had(self):
         config = e2e.small_config()
         config.update(env="partition", agent="collage", trials=4, target="reference",

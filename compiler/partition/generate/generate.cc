@@ -7,6 +7,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "compiler/base/error.h"
 #include "compiler/base/nearest.h"
 #include "compiler/partition/generate/origins.h"
 #include "compiler/partition/generate/rule_regions.h"
@@ -167,8 +168,13 @@ void AddProposed(const DataflowGraph& flow, const std::vector<Offer>& offers, st
 std::vector<Candidate> GenerateCandidates(const Graph& graph, const DataflowGraph& flow,
                                           std::span<const Target* const> targets,
                                           const GenerateOptions& options) {
+  Check(options.graphs.empty() || options.graphs.size() == targets.size(),
+        "each target has its graph");
   std::vector<Offer> offers;
-  for (const Target* target : targets) offers.push_back(MakeOffer(graph, flow, *target));
+  for (std::size_t i = 0; i < targets.size(); ++i) {
+    const Graph& own = options.graphs.empty() ? graph : *options.graphs[i];
+    offers.push_back(MakeOffer(own, flow, *targets[i]));
+  }
   std::vector<IndexSet> shared = Layers(graph, flow);
   std::vector<Runs> runs;
   for (const Offer& offer : offers) {

@@ -16,6 +16,8 @@ namespace msc {
 struct GenerateOptions {
   RegionOptions regions = {};
   PartitionRules rules = {};  ///< of a user
+  /// By target, the graph in the precisions that it would compute in; none: the same for all.
+  std::vector<const Graph*> graphs = {};
 };
 
 /// What each of `targets` could compute of `graph` as one region, with costs Unknown.
