@@ -137,9 +137,10 @@ std::vector<std::string> LeftOut(const DataflowGraph& flow, const NamedRule& rul
     });
     const std::size_t taken = TakenOf(offers, rule.name, runs.nodes).size();
     if (taken == 0 || left == offers.end()) continue;
-    left_out.push_back(runs.target->spec() + " takes " + std::to_string(taken) + " of its " +
-                       std::to_string(offers.size()) + " regions; it does not take node " +
-                       Refused(flow, *left, runs));
+    std::string text = runs.target->spec();
+    text.append(" takes ").append(std::to_string(taken)).append(" of its ");
+    text.append(std::to_string(offers.size())).append(" regions; it does not take node ");
+    left_out.push_back(text.append(Refused(flow, *left, runs)));
   }
   return left_out;
 }
