@@ -163,7 +163,7 @@ void DescribeGiven(const GivenCosts& given, const cost::StudyResult& result, dou
   constexpr double kMiB = 1 << 20;
   const cost::TimedPlan& best = result.plans[*result.best];
   view.summary = text(
-      "%s, %zu regions, has the least sum of given costs: %.3f ms; nothing was "
+      "%s, %zu regions, sums to %.3f ms of given costs; nothing was "
       "measured",
       best.name.c_str(), best.chosen.size(), 1e-3 * *best.predicted_micros);
   view.facts = {

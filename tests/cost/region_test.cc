@@ -115,7 +115,7 @@ class Regions : public testing::Test {
   std::string folder_;
 };
 
-TEST_F(Regions, ThatFailCostNoOtherItsMeasurement) {
+TEST_F(Regions, ThatFailCostNoOtherItsMeasurement) {  // T-CRASH
   EXPECT_EQ(Outcomes({{{"conv1", "relu1"}, {{"reference"}, {"crashes"}, {"reference"}}},
                       {{"conv2"}, {{"throws"}, {"refuses"}, {"abacus"}}},
                       {{"conv3"}, {{"reference"}}}}),

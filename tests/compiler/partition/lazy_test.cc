@@ -231,7 +231,7 @@ TEST(Lazy, AsksForAThirdWithBoundsThatItLearns) {
   }
 }
 
-TEST(Lazy, WithTrueBoundsIsExactAndWithoutAnyAsksForMost) {
+TEST(Lazy, WithTrueBoundsIsExactAndWithoutAnyAsksForMost) {  // T-LAZY
   for (std::uint64_t seed = 0; seed < Seeds(3); ++seed) {
     const Study study = NetMaker(seed).Make();
     std::vector<std::int64_t> asked;

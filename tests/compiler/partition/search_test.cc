@@ -40,7 +40,7 @@ void ExpectOptimal(const CoverProblem& problem, const Result<Cover>& found, cons
   EXPECT_NEAR(checked.value(), cover.micros, 1e-9) << what;
 }
 
-TEST(RandomProblems, ExactSearchesFindWhatBruteForceFinds) {
+TEST(RandomProblems, ExactSearchesFindWhatBruteForceFinds) {  // T-CERT, T-LAZY
   constexpr std::uint64_t kSeeds = Seeds(1000);
   std::uint64_t covers = 0;
   std::uint64_t without = 0;

@@ -187,7 +187,7 @@ bool Acyclic(const Graph& graph, const std::map<std::string, std::size_t>& regio
 }
 
 // Regions that overlap in time, have several exits and taps, and share weights and inputs.
-TEST(Partition, ComputesWhatOneTargetComputesOrIsRefusedForACircle) {
+TEST(Partition, ComputesWhatOneTargetComputesOrIsRefusedForACircle) {  // T-ORDER
   const TargetRegistry targets = Targets();
   const std::vector<std::string> names = Present(targets);
   Rng rng(20);
@@ -417,7 +417,7 @@ TEST(Partition, SaysWhichNodesATargetRefuses) {
   EXPECT_TRUE(Compile(graph, strategy, targets, {}).ok()) << "reference runs them";
 }
 
-TEST(Partition, IsKeptByStrategiesAndArtefacts) {
+TEST(Partition, IsKeptByStrategiesAndArtefacts) {  // T-SAVE
   const TargetRegistry targets = Targets();
   const Graph graph = Parse(kBranches);
   Strategy strategy;
