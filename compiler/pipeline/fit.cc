@@ -17,6 +17,7 @@
 #include "compiler/pipeline/quantize.h"
 #include "compiler/pipeline/round_weights.h"
 #include "compiler/pipeline/samples.h"
+#include "compiler/pipeline/train.h"
 
 namespace msc {
 namespace {
@@ -120,7 +121,8 @@ Result<Strategy> FitStrategy(const Graph& canonical, const Strategy& strategy,
     }
   }
   SetFitted(ChangedConstants(plain, fitted), result);
-  return result;
+  if (result.fit.train.epochs == 0) return result;
+  return TrainStrategy(canonical, result, samples, run, registry);
 }
 
 }  // namespace msc

@@ -48,10 +48,10 @@ struct FitOptions {
 /// fitted to the quantized inputs as QuantizeModel does, on scales by least square error:
 ///   gptq, descent  rounded so, mean errors taken out by the biases
 ///   reconstruct    refitted first, then rounded by descent
-/// Deterministic: equal arguments give equal bits on one
-/// machine. A Failure where the target does not take the pruned model. UserError where
-/// `strategy.fit.samples` names other samples, and as ApplyPrunePlan, ApplyQuantizePlan and
-/// ObserveValues.
+/// What came of all that is trained where fit.train has epochs (TrainStrategy). Deterministic:
+/// equal arguments give equal bits on one machine. A Failure where the target does not take the
+/// pruned model, and as TrainStrategy. UserError where `strategy.fit.samples` names other samples,
+/// and as ApplyPrunePlan, ApplyQuantizePlan, ObserveValues and TrainStrategy.
 [[nodiscard]] Result<Strategy> FitStrategy(const Graph& canonical, const Strategy& strategy,
                                            const SampleSource& samples, const FitOptions& options,
                                            const TargetRegistry& registry);

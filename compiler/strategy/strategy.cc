@@ -72,6 +72,7 @@ std::string ToJson(const Strategy& strategy, int indent) {
   nlohmann::json json = ParseJson(ToJsonText(strategy), "strategy");
   if (strategy.partition.empty()) json.erase("partition");
   if (strategy.schedules.empty()) json.erase("schedules");
+  if (strategy.fit.train.epochs == 0) json.at("fit").erase("train");
   if (strategy.fit == FitPlan{}) json.erase("fit");
   for (auto& [layer, grid] : json.at("quantize").at("weights").items()) {
     if (grid.at("group") == 0) grid.erase("group");

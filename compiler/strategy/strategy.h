@@ -117,22 +117,46 @@ struct PrunePlan {
 
 struct FittedWeights;  // compiler/pipeline/fitted.h
 
+/// How what compression left is trained to compute what the whole model does, on the samples of the
+/// fit (compiler/pipeline/train.h).
+struct TrainPlan {
+  std::int64_t epochs = 0;  ///< 0 = it is not
+  std::int64_t batch = 32;
+  double rate = 1e-3;
+  double temperature = 4.0;
+  double lp = 0.0;
+  std::string schedule = "cosine";
+  bool operator==(const TrainPlan&) const = default;
+  template <class Self, class Visit>
+  static void Fields(Self& self, Visit& visit) {
+    visit("epochs", self.epochs, "passes over the samples", Within{0, 100000});
+    visit("batch", self.batch, "samples a step", Within{1, 65536});
+    visit("rate", self.rate, "learning rate at its highest", Within{0, 1e6});
+    visit("temperature", self.temperature, "outputs are divided by it", Within{1e-3, 1e3});
+    visit("lp", self.lp, "weight of the outputs' squared distance", Within{0, 1e9});
+    visit("schedule", self.schedule, "how the rate goes on after the warm-up",
+          Within::OneOf({"constant", "cosine"}));
+  }
+};
+
 /// What is made from samples: weights that make up for channels that are gone, and scales of
 /// activations as they are by then (compiler/pipeline/fit.h); or weights made to be quantized
-/// (compiler/pipeline/quantize.h).
+/// (compiler/pipeline/quantize.h), or trained after all that.
 struct FitPlan {
   std::string samples;  ///< FitHash of the samples and of how they are used; empty = none are
   std::string weights;  ///< SHA-256 of the fitted weights; empty while they are still to be made
+  TrainPlan train;      ///< left out of the JSON where it has no epochs
   /// The weights themselves where they were read; no part of the JSON.
   std::shared_ptr<const FittedWeights> values;
   /// Equal digests are equal weights.
   bool operator==(const FitPlan& other) const {
-    return samples == other.samples && weights == other.weights;
+    return samples == other.samples && weights == other.weights && train == other.train;
   }
   template <class Self, class Visit>
   static void Fields(Self& self, Visit& visit) {
     visit("samples", self.samples, "hash of the samples and of how they are used");
     visit("weights", self.weights, "SHA-256 of the fitted weights, a file beside this one");
+    visit("train", self.train, "how they are trained");
   }
 };
 

@@ -29,8 +29,8 @@ struct EvaluationSettings {
   std::int64_t batch = 50;            ///< samples a call, for quality
   double f32_tolerance = 1e-3;        ///< of the output's range, where every layer stays f32
   double bf16_tolerance = 5e-2;       ///< likewise, where none is narrower than bf16
-  std::int64_t quality_ms = 300'000;  ///< after which the quality child counts as hung
-  std::int64_t latency_ms = 300'000;  ///< likewise; beyond the budgets in `latency`
+  std::int64_t quality_ms = 300'000;  ///< patience with a quality child; with a fit, an epoch
+  std::int64_t latency_ms = 300'000;  ///< with a latency child, beyond the budgets in `latency`
   std::int64_t memory_mb = 0;         ///< address space of a child; 0 = unlimited
   bool energy = false;                ///< of a call is measured beside its time
   LatencyOptions latency;

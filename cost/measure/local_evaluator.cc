@@ -74,6 +74,17 @@ Result<ChildAnswer> ReadAnswer(const std::string& record, const ChildRequest& re
   return answer;
 }
 
+/// With a child; every epoch of training is given as long as a fit without.
+std::chrono::milliseconds Patience(const ChildRequest& request,
+                                   const EvaluationSettings& settings) {
+  if (request.mode == "fit") {
+    return std::chrono::milliseconds(settings.quality_ms) *
+           (1 + request.strategies.at(0).fit.train.epochs);
+  }
+  return std::chrono::milliseconds(request.mode == "quality" ? settings.quality_ms
+                                                             : settings.latency_ms);
+}
+
 bool HasPlausibleLatency(const Outcome& outcome) {
   return outcome.latency && outcome.latency->median_ns > 0 &&
          outcome.latency->reference_median_ns > 0 && outcome.latency->rounds > 0;
@@ -108,8 +119,7 @@ std::optional<Result<ChildAnswer>> LocalEvaluator::Ask(const ChildRequest& reque
   }
   command.environment.insert(command.environment.end(), options_.environment.begin(),
                              options_.environment.end());
-  command.limits.timeout =
-      std::chrono::milliseconds(quality ? settings.quality_ms : settings.latency_ms);
+  command.limits.timeout = Patience(request, settings);
   command.limits.memory_bytes = settings.memory_mb << 20U;
   // It leaves weights in a file: never more than the model has.
   if (request.mode == "fit") command.limits.file_bytes += WeightFileBytes(folder_);

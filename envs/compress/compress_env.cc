@@ -8,6 +8,7 @@
 
 #include "compiler/base/error.h"
 #include "envs/common/strategy_problem.h"
+#include "envs/distill/train_choices.h"
 #include "envs/partition/place_choices.h"
 #include "envs/prune/prune_env.h"
 #include "envs/quantize/quantize_choices.h"
@@ -19,7 +20,7 @@ namespace {
 
 constexpr const char* kId = "Compress-v0";
 
-enum class Kind : unsigned char { kTarget, kDensity, kLayer, kSchedule };
+enum class Kind : unsigned char { kTarget, kDensity, kLayer, kSchedule, kRecipe };
 
 /// Which decision of which kind stands at a place.
 struct Part {
@@ -36,6 +37,8 @@ double MarkOf(Kind kind) {
       return 1;
     case Kind::kSchedule:
       return 0.75;
+    case Kind::kRecipe:
+      return 0.25;
     case Kind::kLayer:
       return 0;
   }
@@ -47,6 +50,7 @@ struct Baseline {
   LayerChoice layer;
   double density = 1;
   std::int32_t target = 0;
+  std::int32_t epochs = 0;  ///< the choice
 };
 
 /// The context for those who decide about layers: offered is what any of the targets has.
@@ -62,7 +66,8 @@ class CompressProblem final : public StrategyProblem {
         places_(context),
         channels_(context),
         layers_(OfAnyTarget(context, places_)),
-        schedules_(context) {
+        schedules_(context),
+        recipes_(context) {
     const bool none = layers_.layers().empty();
     if (channels_.decisions().empty() || none) {
       throw UserError(std::string("the model has ") +
@@ -77,7 +82,9 @@ class CompressProblem final : public StrategyProblem {
         {Kind::kTarget, places_.Features()},
         {Kind::kDensity, channels_.Features()},
         {Kind::kLayer, layers_.Features(*context().graph)},
-        {Kind::kSchedule, schedules_.Features()}};
+        {Kind::kSchedule, schedules_.Features()},
+        // Behind the last layer.
+        {Kind::kRecipe, std::vector<std::vector<double>>(recipes_.decisions().size(), {1.0})}};
     std::size_t width = 0;
     std::vector<std::vector<double>> rows;
     for (const Part& part : parts_) {
@@ -115,10 +122,14 @@ class CompressProblem final : public StrategyProblem {
     for (std::size_t i = 0; i < schedules_.decisions().size(); ++i) {
       order.push_back({place.at(schedules_.FirstLayer(i)), {Kind::kSchedule, i}});
     }
+    for (std::size_t i = 0; i < recipes_.decisions().size(); ++i) {
+      order.push_back({place.size(), {Kind::kRecipe, i}});
+    }
     std::stable_sort(order.begin(), order.end(),
                      [](const auto& a, const auto& b) { return a.first < b.first; });
     for (const auto& [at, part] : order) {
       if (part.kind == Kind::kTarget) target_at_.push_back(parts_.size());
+      if (part.kind == Kind::kRecipe && part.index == 0) epochs_at_ = parts_.size();
       parts_.push_back(part);
       gym::Decision decision = OfKind(part.kind)[part.index];
       if (part.kind == Kind::kDensity) decision.name += " channels";
@@ -135,6 +146,8 @@ class CompressProblem final : public StrategyProblem {
         return channels_.decisions();
       case Kind::kSchedule:
         return schedules_.decisions();
+      case Kind::kRecipe:
+        return recipes_.decisions();
       case Kind::kLayer:
         break;
     }
@@ -146,14 +159,18 @@ class CompressProblem final : public StrategyProblem {
   }
 
   [[nodiscard]] bool DoMasked() const override {
-    return !places_.decisions().empty() && places_.Differ();
+    return (!places_.decisions().empty() && places_.Differ()) || recipes_.Masks();
   }
 
   [[nodiscard]] std::vector<bool> DoMask(std::span<const std::int32_t> prefix) const override {
     const std::size_t at = prefix.size();
     std::vector<bool> mask(decisions_[at].choices.size(), true);
     if (at >= parts_.size()) return mask;
-    if (parts_[at].kind == Kind::kLayer) MaskLayer(parts_[at].index, prefix, mask);
+    const std::size_t index = parts_[at].index;
+    if (parts_[at].kind == Kind::kLayer) MaskLayer(index, prefix, mask);
+    if (parts_[at].kind == Kind::kRecipe && index > 0) {
+      recipes_.Mask(index, prefix[epochs_at_], mask);
+    }
     return mask;
   }
 
@@ -188,6 +205,7 @@ class CompressProblem final : public StrategyProblem {
     FitToSamples(context(), strategy);
     places_.Place(Of(Kind::kTarget, assignment), strategy);
     schedules_.Schedule(Of(Kind::kSchedule, assignment), strategy);
+    recipes_.Train(Of(Kind::kRecipe, assignment), strategy);
     return strategy;
   }
 
@@ -198,7 +216,7 @@ class CompressProblem final : public StrategyProblem {
 
   [[nodiscard]] std::string Meaning() const override {
     return layers_.Meaning(context()) + "\n" + context().fit_hash + "\n" + channels_.Meaning() +
-           places_.Meaning() + schedules_.Meaning();
+           places_.Meaning() + schedules_.Meaning() + recipes_.Meaning();
   }
 
   [[nodiscard]] gym::Assignment Uniform(const Baseline& baseline) const {
@@ -223,6 +241,9 @@ class CompressProblem final : public StrategyProblem {
         case Kind::kSchedule:
           assignment.push_back(0);
           break;
+        case Kind::kRecipe:
+          assignment.push_back(part.index == 0 ? baseline.epochs : 0);
+          break;
       }
     }
     assignment.resize(decisions_.size(), 0);
@@ -240,6 +261,13 @@ class CompressProblem final : public StrategyProblem {
     }
     anchors.emplace_back(Name(Precision::kF32), Uniform({}));
     const LayerChoice narrow{Precision::kInt8, context().quantize.bits.front()};
+    if (!recipes_.decisions().empty()) {
+      const std::vector<std::string>& epochs = recipes_.decisions()[0].choices;
+      anchors.emplace_back("0.5 " + Word(narrow) + ", " + epochs.back(),
+                           Uniform({.layer = narrow,
+                                    .density = 0.5,
+                                    .epochs = static_cast<std::int32_t>(epochs.size()) - 1}));
+    }
     if (!places_.decisions().empty()) AddTargetAnchors(narrow, anchors);
     return anchors;
   }
@@ -263,8 +291,10 @@ class CompressProblem final : public StrategyProblem {
   PruneChoices channels_;
   QuantizeChoices layers_;
   ScheduleChoices schedules_;
+  TrainChoices recipes_;
   std::vector<Part> parts_;
   std::vector<std::size_t> target_at_;  ///< by piece, where it is decided
+  std::size_t epochs_at_ = 0;           ///< where they are decided, if they are
   std::vector<gym::Decision> decisions_;
 };
 

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "compiler/base/within.h"
+#include "envs/distill/offer.h"
 
 namespace msc::envs {
 
@@ -14,6 +15,7 @@ struct CompressOffer {
   std::vector<std::string> targets = {};
   std::int64_t pieces = 1;     ///< of the model, each on one target; 0 = every layer by itself
   std::int64_t schedules = 0;  ///< kernels, the dearest ones, whose schedules are decided
+  RecipeOffer distill = {};
   bool operator==(const CompressOffer&) const = default;
   template <class Self, class Visit>
   static void Fields(Self& self, Visit& visit) {
@@ -28,6 +30,7 @@ struct CompressOffer {
           "their target can (`schedule.choices` in number); a layer that cannot be written so once "
           "it is compressed is written as by default",
           Within{0, 1e6});
+    visit("distill", self.distill, "recipes by which candidates may be trained");
   }
 };
 

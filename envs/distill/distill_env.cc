@@ -1,13 +1,13 @@
 #include "envs/distill/distill_env.h"
 
 #include <algorithm>
-#include <charconv>
 #include <utility>
 
 #include "compiler/base/error.h"
 #include "compiler/base/fields.h"
 #include "compiler/base/hash.h"
 #include "envs/common/evaluation.h"
+#include "envs/distill/recipe_choices.h"
 #include "gym/core/decision_env.h"
 
 namespace msc::envs {
@@ -15,35 +15,15 @@ namespace {
 
 constexpr const char* kId = "Distill-v0";
 
-double NumberOf(const std::string& choice) {
-  double value = 0;
-  std::from_chars(choice.data(), choice.data() + choice.size(), value);
-  return value;
-}
-
-/// A decision with the setting that it stands for.
-struct Ingredient {
-  gym::Decision decision;
-  void (*set)(TrainSettings& settings, const std::string& choice);
-};
-
-std::vector<Ingredient> Ingredients(Labels labels) {
-  using Settings = TrainSettings;
-  std::vector<Ingredient> all = {
-      {{"epochs", {"1", "2", "4", "8"}},
-       [](Settings& s, const std::string& c) { s.epochs = static_cast<int>(NumberOf(c)); }},
-      {{"rate", {"0.0001", "0.0003", "0.001", "0.003"}},
-       [](Settings& s, const std::string& c) { s.rate = NumberOf(c); }},
-      {{"temperature", {"1", "2", "4", "8"}},
-       [](Settings& s, const std::string& c) { s.temperature = NumberOf(c); }},
-      {{"lp", {"0", "0.1", "1"}}, [](Settings& s, const std::string& c) { s.lp = NumberOf(c); }},
-      {{"schedule", {"constant", "cosine"}},
-       [](Settings& s, const std::string& c) { s.schedule = c; }}};
-  if (labels == Labels::kPresent) {
-    all.push_back({{"hard", {"0", "0.1", "0.5"}},
-                   [](Settings& s, const std::string& c) { s.hard = NumberOf(c); }});
-  }
-  return all;
+RecipeLists ListsFor(Labels labels) {
+  RecipeLists lists{.epochs = {1, 2, 4, 8},
+                    .rate = {0.0001, 0.0003, 0.001, 0.003},
+                    .temperature = {1, 2, 4, 8},
+                    .lp = {0, 0.1, 1},
+                    .schedule = {"constant", "cosine"},
+                    .hard = {}};
+  if (labels == Labels::kPresent) lists.hard = {0, 0.1, 0.5};
+  return lists;
 }
 
 struct EpochRecord {
@@ -67,20 +47,22 @@ struct TrainRecord {
 class DistillProblem final : public gym::SearchProblem {
  public:
   explicit DistillProblem(const EnvContext& context)
-      : task_(context.distill), judged_(context.labels) {
+      : task_(context.distill),
+        judged_(context.labels),
+        choices_(ListsFor(task_ == nullptr || task_->labels.empty() ? Labels::kAbsent
+                                                                    : Labels::kPresent),
+                 RecipeWords::kBare) {
     if (task_ == nullptr) {
       throw UserError(std::string(kId) + " needs a student to train; see docs/distillation.md");
     }
     if (const std::string problem = TrainerProblem(); !problem.empty()) {
       throw SystemError(std::string(kId) + " needs libtorch: " + problem);
     }
-    ingredients_ = Ingredients(task_->labels.empty() ? Labels::kAbsent : Labels::kPresent);
-    for (const Ingredient& ingredient : ingredients_) decisions_.push_back(ingredient.decision);
   }
 
  private:
   [[nodiscard]] const std::vector<gym::Decision>& DoDecisions() const override {
-    return decisions_;
+    return choices_.decisions();
   }
 
   [[nodiscard]] std::vector<std::string> DoMetrics() const override {
@@ -92,10 +74,7 @@ class DistillProblem final : public gym::SearchProblem {
 
   [[nodiscard]] TrainSettings SettingsOf(const gym::Assignment& assignment) const {
     TrainSettings settings = task_->settings;
-    for (std::size_t i = 0; i < ingredients_.size(); ++i) {
-      const auto choice = static_cast<std::size_t>(assignment.at(i));
-      ingredients_[i].set(settings, decisions_[i].choices.at(choice));
-    }
+    choices_.Set(assignment, settings);
     return settings;
   }
 
@@ -139,7 +118,7 @@ class DistillProblem final : public gym::SearchProblem {
     const std::map<std::string, std::string> usual = {
         {"epochs", epochs}, {"rate", "0.001"}, {"temperature", "4"}, {"schedule", "cosine"}};
     gym::Assignment assignment;
-    for (const gym::Decision& decision : decisions_) {
+    for (const gym::Decision& decision : decisions()) {
       const auto it = usual.find(decision.name);
       const auto& choices = decision.choices;
       const auto choice = it == usual.end() ? choices.begin()
@@ -155,11 +134,14 @@ class DistillProblem final : public gym::SearchProblem {
 
   [[nodiscard]] std::map<std::string, gym::AdditiveCost> DoAdditiveCosts() const override {
     gym::AdditiveCost cost;
-    for (const gym::Decision& decision : decisions_) {
+    gym::Assignment recipe(decisions().size(), 0);
+    for (std::size_t i = 0; i < decisions().size(); ++i) {
+      const bool counts = decisions()[i].name == "epochs";
       std::vector<double>& effects = cost.effects.emplace_back();
-      for (const std::string& choice : decision.choices) {
-        effects.push_back(decision.name == "epochs" ? StepsOf(NumberOf(choice)) : 0.0);
+      for (recipe[i] = 0; std::cmp_less(recipe[i], decisions()[i].choices.size()); ++recipe[i]) {
+        effects.push_back(counts ? StepsOf(static_cast<double>(SettingsOf(recipe).epochs)) : 0.0);
       }
+      recipe[i] = 0;
     }
     return {{std::string(kTrainSteps), std::move(cost)}};
   }
@@ -175,7 +157,7 @@ class DistillProblem final : public gym::SearchProblem {
   [[nodiscard]] std::string DoHash() const override {
     Sha256 hash;
     hash.Add(std::string(kId) + "\n" + task_->hash + "\n" + ToJsonText(task_->settings) + "\n");
-    for (const gym::Decision& decision : decisions_) {
+    for (const gym::Decision& decision : decisions()) {
       hash.Add(decision.name + "\n");
       for (const std::string& choice : decision.choices) hash.Add(choice + "\n");
     }
@@ -184,8 +166,7 @@ class DistillProblem final : public gym::SearchProblem {
 
   std::shared_ptr<const DistillTask> task_;
   Labels judged_;
-  std::vector<Ingredient> ingredients_;
-  std::vector<gym::Decision> decisions_;
+  RecipeChoices choices_;
 };
 
 }  // namespace

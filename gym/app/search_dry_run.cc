@@ -15,12 +15,18 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-/// The baseline that asks most of a trial: one that is fitted to samples, if there is one.
+/// How much a trial of it asks for besides measuring.
+std::pair<std::int64_t, bool> FittingOf(const Strategy& strategy) {
+  return {strategy.fit.train.epochs, !strategy.fit.samples.empty()};
+}
+
+/// The baseline that asks most of a trial: the one that is trained longest, or one that is fitted
+/// to samples, if there is one.
 std::pair<std::string, Strategy> Specimen(const SearchProblem& problem) {
   std::optional<std::pair<std::string, Strategy>> found;
   for (const auto& [name, assignment] : problem.Anchors()) {
     Strategy strategy = StrategyFromJson(problem.Describe(assignment), "a baseline");
-    if (!found || (found->second.fit.samples.empty() && !strategy.fit.samples.empty())) {
+    if (!found || FittingOf(found->second) < FittingOf(strategy)) {
       found = {name, std::move(strategy)};
     }
   }

@@ -27,6 +27,12 @@ std::vector<std::string> OfferedTargets(const SearchConfig& config) {
   return {};
 }
 
+bool TrainsCandidates(const SearchConfig& config) {
+  const std::vector<std::int64_t>& epochs = config.compress.distill.epochs;
+  return EnvId(config.env) == "Compress-v0" &&
+         std::any_of(epochs.begin(), epochs.end(), [](std::int64_t count) { return count > 0; });
+}
+
 bool WishesSchedules(const SearchConfig& config) {
   return EnvId(config.env) == "Compress-v0" && config.compress.schedules > 0;
 }

@@ -17,6 +17,7 @@
 #include "compiler/pipeline/fitted.h"
 #include "compiler/pipeline/prune.h"
 #include "compiler/pipeline/quantize.h"
+#include "compiler/pipeline/train.h"
 #include "compiler/targets/spec.h"
 #include "cost/measure/energy.h"
 #include "cost/measure/folder.h"
@@ -325,6 +326,16 @@ std::vector<std::string> RunnersOf(const SearchConfig& config, const Strategy* b
   return runners;
 }
 
+/// Before anything is measured.
+void CheckTraining(const SearchConfig& config, const Graph& graph) {
+  if (config.calibration.options.bits != 8) {
+    throw UserError(
+        "'compress.distill' trains with activations of 8 bits; "
+        "'calibration.options.bits' asks for others");
+  }
+  CheckTrainable(graph);
+}
+
 /// Targets to compare with may be absent here, which the results will say, but not unheard of.
 void CheckCompared(const SearchConfig& config, const TargetRegistry& targets) {
   for (const std::string& spec : config.compare) {
@@ -370,6 +381,7 @@ Prepared LoadSearch(const SearchConfig& config) {
   if (!config.strategy.empty()) {
     prepared.base = std::make_shared<const Strategy>(LoadBase(config, *prepared.graph));
   }
+  if (TrainsCandidates(config)) CheckTraining(config, *prepared.graph);
   prepared.runners = RunnersOf(config, prepared.base.get());
   CheckCompared(config, prepared.targets);
   prepared.machine = cost::ReadMachine();

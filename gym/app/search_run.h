@@ -65,6 +65,8 @@ struct Prepared {
 /// Targets that may run candidates, or parts of them, beside the config's own, as the env that it
 /// names decides.
 [[nodiscard]] std::vector<std::string> OfferedTargets(const SearchConfig& config);
+/// Whether candidates may be trained beside what else is decided about them.
+[[nodiscard]] bool TrainsCandidates(const SearchConfig& config);
 /// Whether schedules may be wished for beside what else is decided about candidates.
 [[nodiscard]] bool WishesSchedules(const SearchConfig& config);
 /// Whether energy is sought or limited, and so measured.

@@ -1,4 +1,4 @@
-"""Searches of channels and precisions with what else a config may offer: targets and schedules."""
+"""Searches of channels and precisions with what else a config may offer."""
 
 import json
 import os
@@ -10,12 +10,12 @@ TRIALS = 8
 
 
 class Joint(e2e.SearchTest):
-    def offer(self, **compress):
+    def offer(self, samples=32, **compress):
         """A search of few samples whose best is the smallest, whatever the machine measures."""
         config = e2e.small_config()
         config.update(env="compress", agent="random", trials=TRIALS, finalists=1, compress=compress,
                       prune={"positions": 4}, schedule={"choices": 3})
-        config["calibration"]["samples"] = 32
+        config["calibration"]["samples"] = samples
         config["quality"].update(samples=40, final_samples=80)
         config["objective"] = {"minimize": ["weight_bytes", "distill_loss"],
                                "subject_to": {"distill_loss": 5}}
@@ -54,9 +54,31 @@ class Joint(e2e.SearchTest):
         self.check_journal_alone(run)
         self.succeed("journal", "verify", run)
 
+    def test_decides_whether_candidates_are_trained(self):
+        config = self.offer(samples=512, distill={"epochs": [3], "rate": [0.0001, 0.0003],
+                                                  "batch": 16})
+        run = self.at("run")
+        done = self.mscgym("search", config, "--dry-run")
+        if "needs libtorch" in done.stderr:
+            self.skipTest("this build has no libtorch")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("1 of epochs 0, epochs 3: distill epochs\n", done.stdout)
+        self.assertIn("one trial, the baseline '0.5 int8, epochs 3': ", done.stdout)
+        self.succeed("search", config, "--out", run, "--trials", "5")
+        found = {trial["source"]: trial["metrics"] for trial in e2e.trials(run).values()}
+        bare, trained = found["anchor:0.5 int8"], found["anchor:0.5 int8, epochs 3"]
+        self.assertLess(trained["distill_loss"], bare["distill_loss"])
+        # As small, and nearer: the best. It is trained once more, to the same bits.
+        strategy = self.check_best(run)
+        self.assertEqual(strategy["fit"]["train"]["epochs"], 3)
+        results = json.loads(e2e.read(os.path.join(run, "results.json")))
+        best = results["finalists"][results["best"]]
+        self.assertEqual(best["strategy"]["fit"]["weights"], strategy["fit"]["weights"])
+
     def test_refuses_offers_that_make_no_sense(self):
         for text, compress in (
                 ("unknown target 'nobody'", {"targets": ["nobody"]}),
+                ("compress.distill.rate[0]", {"distill": {"rate": [-1]}}),
                 ("compress.pieces", {"pieces": -1})):
             with self.subTest(text):
                 done = self.mscgym("search", self.offer(**compress), "--out", self.at("bad"))

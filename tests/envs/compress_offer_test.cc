@@ -276,5 +276,92 @@ TEST(CompressSchedules, AreInTheHash) {
   EXPECT_NE(MakeCompressEnv(other)->problem()->Hash(), before);
 }
 
+// --- recipes -------------------------------------------------------------------------------------
+
+EnvContext Trained() {
+  EnvContext context = Context();
+  context.compress.distill = {.epochs = {4, 1}, .rate = {0.001, 0.01}, .batch = 8};
+  return context;
+}
+
+TEST(CompressRecipes, AreDecidedBehindAllLayers) {
+  EnvContext context = Trained();
+  context.align = 0;
+  const auto env = MakeCompressEnv(context);
+  const auto& decisions = env->problem()->decisions();
+  EXPECT_EQ(NamesOf(decisions),
+            (std::vector<std::string>{"conv1 channels", "conv1", "conv2", "last", "distill epochs",
+                                      "distill rate", "align"}));
+  EXPECT_EQ(decisions[4].choices, (std::vector<std::string>{"epochs 0", "epochs 1", "epochs 4"}));
+  EXPECT_EQ(decisions[5].choices, (std::vector<std::string>{"rate 0.001", "rate 0.01"}));
+  // Without epochs there is nothing to decide.
+  context = Context();
+  context.compress.distill = {.epochs = {0}, .rate = {0.001, 0.01}};
+  EXPECT_EQ(MakeCompressEnv(context)->problem()->Hash(),
+            MakeCompressEnv(Context())->problem()->Hash());
+}
+
+TEST(CompressRecipes, AreInTheStrategyOfWhatCanLearn) {
+  const EnvContext context = Trained();
+  const auto env = MakeCompressEnv(context);
+  const TrainPlan plan{.epochs = 4, .batch = 8, .rate = 0.01};
+  // Trained after it was pruned, or after it was quantized, whose scales the samples give then.
+  for (const gym::Assignment& assignment :
+       {gym::Assignment{1, 0, 0, 0, 2, 1}, {0, 2, 0, 0, 2, 1}}) {
+    const Strategy strategy = StrategyOf(*env, assignment);
+    EXPECT_EQ(strategy.fit.train, plan);
+    EXPECT_EQ(strategy.fit.samples, context.fit_hash);
+    EXPECT_TRUE(strategy.quantize.activations.empty());
+  }
+  // The whole model has nothing to learn from itself, nor have those who are not trained.
+  EXPECT_EQ(StrategyOf(*env, {0, 1, 0, 0, 2, 1}), StrategyOf(*env, {0, 1, 0, 0, 0, 0}));
+  EXPECT_EQ(StrategyOf(*env, {1, 2, 0, 0, 0, 0}).fit.train, TrainPlan{});
+}
+
+TEST(CompressRecipes, OfNoEpochsAreOne) {
+  const auto env = MakeCompressEnv(Trained());
+  gym::SearchProblem& problem = *env->problem();
+  ASSERT_TRUE(problem.masked());
+  const auto mask = [&](const gym::Assignment& prefix) { return problem.Mask(prefix); };
+  EXPECT_EQ(mask({0, 0, 0, 0, 0}), (std::vector<bool>{true, false}));
+  EXPECT_EQ(mask({0, 0, 0, 0, 1}), (std::vector<bool>{true, true}));
+  const auto anchors = problem.Anchors();
+  EXPECT_EQ(anchors.back().first, "0.5 int8, epochs 4");
+  EXPECT_EQ(anchors.back().second, (gym::Assignment{1, 2, 2, 2, 2, 0}));
+}
+
+TEST(CompressRecipes, AreInTheHashWithWhatIsNoDecision) {
+  const auto hash = [](const EnvContext& context) {
+    return MakeCompressEnv(context)->problem()->Hash();
+  };
+  const std::string before = hash(Trained());
+  EnvContext other = Trained();
+  other.compress.distill.lp = {1};
+  EXPECT_NE(hash(other), before);
+  other = Trained();
+  other.compress.distill.batch = 16;
+  EXPECT_NE(hash(other), before);
+}
+
+TEST(CompressRecipes, RefuseWhatTheyCannotBeMadeOf) {
+  const auto refusal = [](const EnvContext& context) -> std::string {
+    try {
+      (void)MakeCompressEnv(context);
+    } catch (const UserError& error) {
+      return error.what();
+    }
+    return "accepted";
+  };
+  EnvContext context = Trained();
+  context.fit_hash.clear();
+  EXPECT_EQ(refusal(context), "'compress.distill' needs calibration samples to train on");
+  context = Trained();
+  context.compress.distill.rate = {};
+  EXPECT_EQ(refusal(context), "'compress.distill.rate' lists nothing");
+  context = Trained();
+  context.compress.distill.lp = {1, 1};
+  EXPECT_EQ(refusal(context), "a recipe's 'lp' lists a thing twice");
+}
+
 }  // namespace
 }  // namespace msc::envs

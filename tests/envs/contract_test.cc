@@ -174,6 +174,7 @@ EnvContext OfferedContext() {
   context.compress.targets = {"other"};
   context.compress.pieces = 0;
   context.lacked_on["other"] = {{"second", {Precision::kInt8}}};
+  context.compress.distill = {.epochs = {1}, .rate = {0.001, 0.01}};
   context.kernels_of = [kernels = context.kernels](const Strategy& /*strategy*/) {
     return *kernels;
   };

@@ -1,0 +1,74 @@
+#include "compiler/pipeline/train.h"
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "compiler/base/error.h"
+#include "compiler/compress/distill/trainer.h"
+#include "compiler/pipeline/batch.h"
+#include "compiler/pipeline/distill.h"
+
+namespace msc {
+namespace {
+
+TrainSettings SettingsOf(const TrainPlan& plan, const Graph& canonical, std::int64_t samples,
+                         int threads) {
+  TrainSettings settings;
+  settings.epochs = plan.epochs;
+  // An epoch has whole batches alone: of few samples one is all.
+  settings.batch = BatchSize(canonical, std::min(plan.batch, samples));
+  settings.rate = plan.rate;
+  settings.temperature = plan.temperature;
+  settings.lp = plan.lp;
+  settings.schedule = plan.schedule;
+  settings.threads = threads;
+  return settings;
+}
+
+}  // namespace
+
+void CheckTrainable(const Graph& canonical) {
+  const auto& inputs = canonical.inputs();
+  if (inputs.size() != 1 || canonical.type(inputs[0]).dtype != DType::kF32 ||
+      !canonical.type(inputs[0]).shape) {
+    throw UserError("a model that is trained has one input, of f32 and of known rank");
+  }
+  if (const std::string problem = TrainerProblem(); !problem.empty()) {
+    throw SystemError("training needs libtorch: " + problem);
+  }
+  (void)MakeTrainProgram(canonical);
+}
+
+Result<Strategy> TrainStrategy(const Graph& canonical, const Strategy& strategy,
+                               const SampleSource& samples, const CalibrationRun& run,
+                               const TargetRegistry& registry) {
+  const TrainPlan plan = strategy.fit.train;
+  Check(plan.epochs > 0, "a strategy that is trained says for how long");
+  CheckTrainable(canonical);
+  Strategy narrow = strategy;
+  std::erase_if(narrow.quantize.layers,
+                [](const auto& layer) { return layer.second == Name(Precision::kBF16); });
+  const Student student = MakeStudent(canonical, narrow, 0, samples, run, registry);
+  const TrainProgram teacher = MakeTrainProgram(canonical);
+  const std::vector<Tensor> all = samples.Read(0, samples.count());
+  TrainJob job;
+  job.student = &student.program;
+  job.teacher = &teacher;
+  job.settings = SettingsOf(plan, canonical, samples.count(), run.threads);
+  job.train = {.inputs = all.data(), .labels = {}};
+  TrainState state;
+  TrainResult result;
+  try {
+    result = Train(job, {}, state);
+  } catch (const UserError& error) {
+    // Teacher and samples fit, or nothing would have been measured: the loss is not finite.
+    return Failure{FailureKind::kWrongOutput, error.what()};
+  }
+  Strategy trained = TrainedStrategy(canonical, student, result, strategy.fit.samples);
+  trained.fit.train = plan;
+  trained.quantize.layers = strategy.quantize.layers;
+  return trained;
+}
+
+}  // namespace msc

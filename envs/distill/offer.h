@@ -1,0 +1,37 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "compiler/base/within.h"
+
+namespace msc::envs {
+
+/// Recipes by which candidates may be trained after the whole model. Of each list one is chosen; a
+/// list of one is no decision. Without epochs nothing is trained.
+struct RecipeOffer {
+  std::vector<std::int64_t> epochs = {};  ///< beside 0
+  std::vector<double> rate = {1e-3};
+  std::vector<double> temperature = {4};
+  std::vector<double> lp = {0};
+  std::vector<std::string> schedule = {"cosine"};
+  std::int64_t batch = 32;  ///< samples a step, of all recipes
+  bool operator==(const RecipeOffer&) const = default;
+  template <class Self, class Visit>
+  static void Fields(Self& self, Visit& visit) {
+    visit("epochs", self.epochs,
+          "how often a candidate may learn from the calibration samples what the whole model "
+          "computes, beside never; none = nothing is trained",
+          Within{0, 100000});
+    visit("rate", self.rate, "learning rates to choose from", Within{0, 1e6});
+    visit("temperature", self.temperature, "temperatures of the outputs to choose from",
+          Within{1e-3, 1e3});
+    visit("lp", self.lp, "weights of the outputs' squared distance to choose from", Within{0, 1e9});
+    visit("schedule", self.schedule, "how the rate may go on",
+          Within::OneOf({"constant", "cosine"}));
+    visit("batch", self.batch, "samples a step of training", Within{1, 65536});
+  }
+};
+
+}  // namespace msc::envs

@@ -1,0 +1,81 @@
+#include "envs/distill/train_choices.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "compiler/base/error.h"
+#include "compiler/base/fields.h"
+
+namespace msc::envs {
+namespace {
+
+template <class T>
+const std::vector<T>& Listed(const std::vector<T>& list, const char* what) {
+  if (list.empty()) throw UserError("'compress.distill." + std::string(what) + "' lists nothing");
+  return list;
+}
+
+RecipeLists ListsOf(const RecipeOffer& offer) {
+  RecipeLists lists{
+      .epochs = {0}, .rate = {}, .temperature = {}, .lp = {}, .schedule = {}, .hard = {}};
+  for (const std::int64_t epochs : offer.epochs) {
+    if (epochs != 0) lists.epochs.push_back(epochs);
+  }
+  if (lists.epochs.size() == 1) return lists;
+  std::sort(lists.epochs.begin(), lists.epochs.end());
+  lists.rate = Listed(offer.rate, "rate");
+  lists.temperature = Listed(offer.temperature, "temperature");
+  lists.lp = Listed(offer.lp, "lp");
+  lists.schedule = Listed(offer.schedule, "schedule");
+  return lists;
+}
+
+bool HasInt8(const Strategy& strategy) {
+  const auto& layers = strategy.quantize.layers;
+  return std::any_of(layers.begin(), layers.end(),
+                     [](const auto& layer) { return layer.second == Name(Precision::kInt8); });
+}
+
+}  // namespace
+
+TrainChoices::TrainChoices(const EnvContext& context)
+    : recipe_(ListsOf(context.compress.distill), RecipeWords::kNamed),
+      batch_(context.compress.distill.batch),
+      samples_(context.fit_hash) {
+  if (!decisions().empty() && samples_.empty()) {
+    throw UserError("'compress.distill' needs calibration samples to train on");
+  }
+}
+
+void TrainChoices::Mask(std::size_t index, std::int32_t epochs, std::vector<bool>& mask) const {
+  if (index > 0 && epochs == 0) std::fill(mask.begin() + 1, mask.end(), false);
+}
+
+TrainPlan TrainChoices::PlanOf(std::span<const std::int32_t> choices) const {
+  TrainSettings settings;
+  settings.epochs = 0;
+  recipe_.Set(choices, settings);
+  return {.epochs = settings.epochs,
+          .batch = batch_,
+          .rate = settings.rate,
+          .temperature = settings.temperature,
+          .lp = settings.lp,
+          .schedule = settings.schedule};
+}
+
+void TrainChoices::Train(std::span<const std::int32_t> choices, Strategy& strategy) const {
+  TrainPlan plan = PlanOf(choices);
+  if (plan.epochs == 0 || (strategy.prune.groups.empty() && !HasInt8(strategy))) return;
+  strategy.fit.samples = samples_;
+  strategy.fit.train = std::move(plan);
+  strategy.quantize.activations.clear();  // found before the training
+}
+
+std::string TrainChoices::Meaning() const {
+  if (decisions().empty()) return "";
+  // With what is no decision.
+  const std::vector<std::int32_t> first(decisions().size(), 0);
+  return ToJsonText(PlanOf(first)) + "\n";
+}
+
+}  // namespace msc::envs
