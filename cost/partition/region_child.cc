@@ -116,6 +116,7 @@ double Difference(const Tensor& wanted, const Tensor& got) {
 
 std::vector<RegionSource> SourcesOf(const RegionRequest& request) {
   std::vector<RegionSource> sources;
+  sources.reserve(request.sources.size());
   for (const SourceFiles& files : request.sources) {
     sources.emplace_back(LoadGraph(files.graph),
                          std::set<std::string>(files.added.begin(), files.added.end()));
@@ -178,6 +179,7 @@ class RegionChild {
 
   std::vector<Latency> Time(std::vector<Ready>& ready) const {
     std::vector<Call> calls;
+    calls.reserve(ready.size());
     for (Ready& runner : ready) {
       calls.emplace_back([&] { runner.executable.RunInto(runner.inputs, runner.outputs); });
     }

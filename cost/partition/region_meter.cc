@@ -176,7 +176,7 @@ class RegionMeter::Batch {
 
   /// The file that the child will answer to.
   [[nodiscard]] std::string WriteRequest(bool only_kernels) {
-    const std::string answers = meter_.folder_->At("answers");
+    std::string answers = meter_.folder_->At("answers");
     std::filesystem::remove(answers);
     RegionRequest request = MakeRequest(answers);
     request.only_kernels = only_kernels;

