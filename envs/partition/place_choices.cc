@@ -90,7 +90,8 @@ bool PlaceChoices::Lacks(std::int32_t choice, const std::string& layer, Precisio
 
 Lacked PlaceChoices::LackedByAll() const {
   Lacked all;
-  for (const auto& [layer, precisions] : lacked_.front()) {
+  for (const auto& [name, precisions] : lacked_.front()) {
+    const std::string& layer = name;  // clang captures no structured binding
     for (const Precision precision : precisions) {
       if (std::all_of(lacked_.begin(), lacked_.end(),
                       [&](const Lacked& lacked) { return Has(lacked, layer, precision); })) {
