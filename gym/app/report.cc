@@ -1,28 +1,57 @@
 #include <cstdio>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include <CLI/CLI.hpp>
 
+#include "compiler/base/error.h"
 #include "gym/app/command.h"
 #include "gym/app/search_run.h"
 
 namespace msc::gym {
+namespace {
+
+struct Options {
+  std::vector<std::string> runs;
+  std::string out;
+};
+
+void Report(const Options& options) {
+  if (options.runs.size() > 1) {
+    const std::string file = options.out.empty() ? "comparison.html" : options.out;
+    WriteComparison(options.runs, file);
+    std::printf("wrote %s\n", file.c_str());
+    return;
+  }
+  if (!options.out.empty()) {
+    throw UserError("--out is for a comparison: the report of one run stays with it");
+  }
+  const RunPaths paths{options.runs.front()};
+  const bool finished = WriteReport(paths);
+  std::printf("wrote %s\n", paths.At("report.html").c_str());
+  if (finished) return;
+  std::printf(
+      "the search was not finished: this shows its trials; mscgym search --resume goes on\n");
+}
+
+}  // namespace
 
 void AddReport(CLI::App& app, AppContext& /*context*/) {
-  auto folder = std::make_shared<std::string>();
+  auto options = std::make_shared<Options>();
   CLI::App* command = app.add_subcommand(
-      "report", "Rebuild report.html of a run directory from its trials.journal alone");
-  command->add_option("run", *folder, "run directory")->required()->check(CLI::ExistingDirectory);
-  command->footer("Example:\n  mscgym report run");
-  command->callback([folder] {
-    const RunPaths paths{*folder};
-    const bool finished = WriteReport(paths);
-    std::printf("wrote %s\n", paths.At("report.html").c_str());
-    if (finished) return;
-    std::printf(
-        "the search was not finished: this shows its trials; mscgym search --resume goes on\n");
-  });
+      "report",
+      "Rebuild report.html of a run directory from its trials.journal alone, or compare "
+      "several searches on one page");
+  command->add_option("run", options->runs, "run directory; several are compared")
+      ->required()
+      ->check(CLI::ExistingDirectory);
+  command->add_option("--out", options->out,
+                      "file of the comparison; comparison.html in this folder by default");
+  command->footer(
+      "Examples:\n  mscgym report run\n"
+      "  mscgym report auto_run tpe_run evolution_run --out agents.html");
+  command->callback([options] { Report(*options); });
 }
 
 }  // namespace msc::gym

@@ -1,7 +1,5 @@
 #include <algorithm>
-#include <array>
 #include <cstdio>
-#include <ctime>
 #include <filesystem>
 #include <map>
 
@@ -12,6 +10,7 @@
 #include "compiler/base/file.h"
 #include "envs/common/evaluation.h"
 #include "envs/quantize/offer.h"
+#include "gym/app/report_text.h"
 #include "gym/app/search_record.h"
 #include "gym/app/search_run.h"
 #include "gym/app/search_text.h"
@@ -52,13 +51,6 @@ std::optional<double> Metric(const Evaluation& evaluation, std::string_view name
   const auto it = evaluation.metrics.find(std::string(name));
   if (it == evaluation.metrics.end()) return std::nullopt;
   return it->second;
-}
-
-std::optional<Measured> SpeedUp(const cost::Outcome& outcome) {
-  if (!outcome.latency) return std::nullopt;
-  const cost::Latency& latency = *outcome.latency;
-  return Measured{
-      .value = 1 / latency.ratio, .low = 1 / latency.ratio_high, .high = 1 / latency.ratio_low};
 }
 
 ReportHeadline MakeHeadline(const Run& run) {
@@ -265,15 +257,6 @@ std::vector<ReportTask> MakeTasks(const Run& run) {
   return tasks;
 }
 
-std::string Now() {
-  const std::time_t now = std::time(nullptr);
-  std::tm utc{};
-  gmtime_r(&now, &utc);
-  std::array<char, 40> text{};
-  std::strftime(text.data(), text.size(), "%Y-%m-%d %H:%M UTC", &utc);
-  return text.data();
-}
-
 std::vector<ReportFact> MakeFacts(const Run& run) {
   const cost::MachineFacts& machine = run.setup.machine;
   std::vector<ReportFact> facts = {
@@ -313,7 +296,7 @@ bool WriteReport(const RunPaths& paths) {
   const std::string quality = minimize.size() > 1 ? minimize[1] : std::string(envs::kDistillLoss);
   ReportInput input;
   input.model = std::filesystem::path(run.setup.config.model).filename().string();
-  input.created = Now();
+  input.created = NowText();
   input.tool = std::string("mscgym ") + MSC_VERSION;
   input.headline = MakeHeadline(run);
   input.latency = {.metric = std::string(envs::kLatency),

@@ -234,6 +234,10 @@ void MeasureFinalists(const SearchConfig& config, SearchProblem& problem,
 /// the journal lacks what the page shows, and where the search Trains.
 bool WriteReport(const RunPaths& paths);
 
+/// A page that compares the searches of `folders` by their journals. UserError where they are of
+/// several models, or for several objectives.
+void WriteComparison(const std::vector<std::string>& folders, const std::string& file);
+
 /// The closing table, for a terminal.
 [[nodiscard]] std::string Summary(const SearchConfig& config, const RunPaths& paths,
                                   const SearchResult& result);

@@ -55,6 +55,12 @@ class Search(e2e.SearchTest):
         os.remove(report)
         self.succeed("report", run)
         self.assertGreater(os.path.getsize(report), 0)
+        both = self.at("both.html")
+        self.succeed("report", run, run, "--out", both)
+        self.assertEqual(e2e.read(both).decode().count("<path class='line'"), 4)
+        alone = self.mscgym("report", run, "--out", both)
+        self.assertEqual(alone.returncode, 2)
+        self.assertIn("--out is for a comparison", alone.stderr)
         pairs = json.loads(e2e.read(os.path.join(run, "results.json")))["pairs"]
         best = json.loads(e2e.read(os.path.join(run, "best", "strategy.json")))
         if "int8" not in best["quantize"]["layers"].values():
