@@ -74,6 +74,8 @@ Result<ChildAnswer> ReadAnswer(const std::string& record, const ChildRequest& re
   return answer;
 }
 
+constexpr std::int64_t kFitFileBytes = std::int64_t{64} << 30U;
+
 /// With a child; every epoch of training is given as long as a fit without.
 std::chrono::milliseconds Patience(const ChildRequest& request,
                                    const EvaluationSettings& settings) {
@@ -121,8 +123,10 @@ std::optional<Result<ChildAnswer>> LocalEvaluator::Ask(const ChildRequest& reque
                              options_.environment.end());
   command.limits.timeout = Patience(request, settings);
   command.limits.memory_bytes = settings.memory_mb << 20U;
-  // It leaves weights in a file: never more than the model has.
-  if (request.mode == "fit") command.limits.file_bytes += WeightFileBytes(folder_);
+  // It leaves weights in a file, never more than the model has, and keeps what layers compute of
+  // all samples in one without a name: as much as there are samples, not as much as a file should
+  // be.
+  if (request.mode == "fit") command.limits.file_bytes = kFitFileBytes + WeightFileBytes(folder_);
 
   auto report = RunChild(command, stop);
   if (!report.ok()) {

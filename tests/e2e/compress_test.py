@@ -59,6 +59,17 @@ class Compress(e2e.SearchTest):
         # Weights of trials do not stay.
         self.assertEqual(os.listdir(os.path.join(run, "scratch")), [])
 
+    def test_a_fit_keeps_as_much_of_its_samples_as_there_is(self):
+        config = json.loads(e2e.read(self.config))
+        del config["prune"]["positions"]  # as many as layers need
+        config["calibration"]["samples"] = 256
+        config["trials"] = 2
+        config["finalists"] = 1
+        self.config = self.write("many.json", config)
+        self.search("prune", self.at("run"))
+        found = e2e.trials(self.at("run"))
+        self.assertEqual([found[n].get("failure") for n in range(2)], [None, None])
+
     def test_decides_bits_ranges_and_rounding(self):
         config = json.loads(e2e.read(self.config))
         config["calibration"]["samples"] = 16
