@@ -165,8 +165,9 @@ std::vector<ReportLayer> MakeLayers(const Run& run) {
       if (row.chosen == Name(Precision::kInt8) && grid != strategy.quantize.weights.end()) {
         row.chosen = envs::Int8Word(grid->second.bits);
       }
-      if (!OfferedTargets(run.setup.config).empty())
-        row.chosen += " on " + RunnerOf(strategy, layer.name);
+      if (!OfferedTargets(run.setup.config).empty()) {
+        row.how = "on " + RunnerOf(strategy, layer.name) + (row.how.empty() ? "" : ", ") + row.how;
+      }
     }
     if (const auto share = kept.find(layer.name); share != kept.end()) row.kept = share->second;
     for (const LayerSensitivity& sensitivity : run.findings.sensitivities) {

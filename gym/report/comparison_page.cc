@@ -168,9 +168,9 @@ std::string RenderComparison(const ComparisonView& view) {
       ".</p><p class='muted'>One search of an agent is one draw: which agent is better takes "
       "several "
       "seeds of each.</p>"
-      "</section><section><h2>By trials</h2>",
-      Draw(view, by_trial), "</section><section><h2>By time</h2>", Draw(view, by_time),
-      "</section><section><h2>Searches</h2><div class='scroll'><table><thead><tr>"
+      "</section><section class='charts'><div class='pair'><figure><h2>By trials</h2>",
+      Draw(view, by_trial), "</figure><figure><h2>By time</h2>", Draw(view, by_time),
+      "</figure></div></section><section><h2>Searches</h2><div class='scroll'><table><thead><tr>"
       "<th>search</th><th>agent</th><th>decides</th><th>seed</th><th>trials</th><th>failed</th>"
       "<th>repeated</th><th>feasible</th><th>best</th><th>at trial</th><th>at second</th>"
       "<th>seconds</th><th>hypervolume</th><th>winner, times as fast, 95 "

@@ -99,6 +99,7 @@ PrecisionColors::PrecisionColors(const ReportInput& input) {
   for (const ReportLayer& layer : input.layers) {
     Add(layer.chosen);
     Add(layer.achieved);
+    of_layers_.insert({layer.chosen, layer.achieved});
   }
   for (const auto* steps : {&input.steps_before, &input.steps_after}) {
     for (const ReportStep& step : *steps) Add(step.precision);
@@ -144,7 +145,12 @@ Html PrecisionColors::Chip(const std::string& choice) const {
 
 Html PrecisionColors::Legend() const {
   std::vector<std::pair<int, std::string>> order;
-  for (const auto& [choice, color] : colors_) order.emplace_back(color, choice);
+  for (const auto& [choice, color] : colors_) {
+    // Other decisions, such as schedules, have colours too, and dozens of choices.
+    const bool is_precision =
+        color < static_cast<int>(kKnown.size()) || of_layers_.contains(choice);
+    if (is_precision) order.emplace_back(color, choice);
+  }
   std::sort(order.begin(), order.end());
   Html items;
   for (const auto& [color, choice] : order) items += Markup("<li>", Chip(choice), "</li>");

@@ -2,6 +2,7 @@
 
 #include <map>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 
@@ -22,12 +23,14 @@ class PrecisionColors {
   [[nodiscard]] Html ClassOf(const std::string& choice) const;
   /// The choice as a coloured word; "–" if empty.
   [[nodiscard]] Html Chip(const std::string& choice) const;
+  /// Of precisions, and of what layers have.
   [[nodiscard]] Html Legend() const;
 
  private:
   void Add(const std::string& choice);
 
   std::map<std::string, int> colors_;
+  std::set<std::string> of_layers_;  ///< choices that the strip shows
 };
 
 }  // namespace msc::gym

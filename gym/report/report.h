@@ -51,7 +51,7 @@ struct ReportLayer {
   std::optional<double> sensitivity =
       {};                           ///< what the quality loses if this layer alone is lowered
   std::optional<double> kept = {};  ///< share of its channels that stay, where that was decided
-  std::string how = {};             ///< what else was chosen: "range by mse"; empty = nothing
+  std::string how = {};             ///< what else was chosen: "on native"; empty = nothing
   std::optional<double> before_ms = {};  ///< of the steps that compute it in the uncompressed model
   std::optional<double> after_ms = {};   ///< in the best configuration
 };
