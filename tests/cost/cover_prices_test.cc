@@ -1,6 +1,6 @@
-// What a study does to a problem before it searches, on random problems of up to 10 nodes against
-// all their covers: boundaries that are priced, pins that are kept by leaving candidates out, and
-// candidates that are ruled out.
+// What a study does to a problem before it searches, on chains and on random problems of up to 10
+// nodes against all their covers: boundaries that are priced, pins that are kept by leaving
+// candidates out, and candidates that are ruled out.
 #include <algorithm>
 #include <cstdint>
 #include <string>
@@ -23,6 +23,111 @@ using test::BruteForce;
 using test::RandomProblem;
 
 constexpr std::uint64_t kSeeds = Seeds(1000);
+
+/// A chain of `n` nodes whose tensors have `bytes` bytes, one candidate a node.
+CoverProblem Chain(std::size_t n, std::int64_t bytes) {
+  std::vector<FlowNode> nodes;
+  std::vector<FlowTensor> tensors;
+  for (std::size_t i = 0; i < n; ++i) {
+    FlowNode node{.name = "n" + std::to_string(i)};
+    if (i > 0) node.inputs = {static_cast<FlowIndex>(i - 1)};
+    node.outputs = {static_cast<FlowIndex>(i)};
+    nodes.push_back(std::move(node));
+    tensors.push_back({.name = "t" + std::to_string(i), .bytes = bytes, .leaves = i + 1 == n});
+  }
+  CoverProblem problem;
+  problem.flow = DataflowGraph(std::move(nodes), std::move(tensors));
+  for (std::size_t i = 0; i < n; ++i) {
+    problem.candidates.push_back({.nodes = IndexSet::Range(n, i, i + 1), .target = "a"});
+    problem.candidates.back().cost = Cost::Micros(10);
+  }
+  for (std::size_t end = 2; end <= n; ++end) {
+    problem.candidates.push_back({.nodes = IndexSet::Range(n, 0, end), .target = "a"});
+    problem.candidates.back().cost = Cost::Micros(10);
+  }
+  return problem;
+}
+
+TimedPlan Plan(std::vector<std::uint32_t> chosen, double predicted, double measured) {
+  TimedPlan plan;
+  plan.chosen = std::move(chosen);
+  plan.predicted_micros = predicted;
+  plan.measured_micros = measured;
+  return plan;
+}
+
+TEST(Boundary, IsWhatWholePlansTakeMoreThanTheirRegions) {
+  CoverProblem problem = Chain(4, 1000);
+  // 0+1+2+3: three boundaries; 01+2+3: two; 012+3: one. All cost 5 us each.
+  std::vector<TimedPlan> plans = {Plan({0, 1, 2, 3}, 40, 55), Plan({4, 2, 3}, 30, 40),
+                                  Plan({5, 3}, 20, 25), Plan({}, 50, 100), Plan({}, 9, 9)};
+  const BoundaryCost one = FitBoundary(problem, plans);
+  // Regions and bytes grow together here: either may explain it, and both give the same plans.
+  EXPECT_NEAR(one.micros_per_region + 1000 * one.micros_per_byte, 5, 1e-9);
+  EXPECT_EQ(one.scale, 1);
+  // Where all costs are off by a part, that is not what boundaries cost.
+  for (TimedPlan& plan : plans) *plan.measured_micros *= 1.2;
+  const BoundaryCost off = FitBoundary(problem, plans);
+  EXPECT_NEAR(off.scale, 1.2, 1e-9);
+  EXPECT_NEAR(off.micros_per_region + 1000 * off.micros_per_byte, 5, 1e-9);
+  for (TimedPlan& plan : plans) {
+    plan.measured_micros = *plan.predicted_micros * (plan.chosen.empty() ? 1 : 0.9);
+  }
+  const BoundaryCost none = FitBoundary(problem, plans);
+  EXPECT_EQ(none.micros_per_region, 0) << "a boundary earns nothing";
+  EXPECT_EQ(none.micros_per_byte, 0);
+  EXPECT_EQ(FitBoundary(problem, {}).micros_per_region, 0);
+  EXPECT_EQ(FitBoundary(problem, {Plan({}, 1, 100)}).scale, 1.25) << "no more than that";
+}
+
+TEST(RuledOut, LeavesACoverOfLeastCost) {
+  Rng rng(3);
+  for (int round = 0; round < 100; ++round) {
+    constexpr std::size_t kNodes = 5;
+    CoverProblem problem = Chain(kNodes, 100);
+    problem.candidates.clear();
+    std::vector<std::optional<CostRange>> ranges;
+    for (const char* target : {"a", "b", "c"}) {
+      for (std::size_t begin = 0; begin < kNodes; ++begin) {
+        for (std::size_t end = begin + 1; end <= kNodes; ++end) {
+          const double micros = 1 + 20 * rng.Uniform();
+          problem.candidates.push_back({.nodes = IndexSet::Range(kNodes, begin, end),
+                                        .target = target,
+                                        .cost = Cost::Micros(micros)});
+          ranges.emplace_back();
+          if (rng.Below(5) == 0) continue;
+          ranges.back() = CostRange{micros * (1 - 0.5 * rng.Uniform()), micros * 1.2};
+          if (rng.Below(5) == 0) ranges.back() = CostRange{micros, micros};
+        }
+      }
+    }
+    const auto rivals = RuledOut(problem, ranges);
+    CoverProblem rest = problem;
+    std::size_t count = 0;
+    for (std::size_t i = 0; i < rivals.size(); ++i) {
+      if (!rivals[i]) continue;
+      ++count;
+      EXPECT_FALSE(rivals[*rivals[i]]);
+      EXPECT_LT(problem.candidates[*rivals[i]].cost.micros(), problem.candidates[i].cost.micros());
+      rest.candidates[i].cost = Cost::Invalid("ruled out");
+    }
+    EXPECT_GT(count, 0U);
+    EXPECT_EQ(FindCover(rest, "exact", {}).value().micros,
+              FindCover(problem, "exact", {}).value().micros);
+  }
+}
+
+TEST(RuledOut, ComparesWhatCanTakeEachOthersPlace) {
+  CoverProblem problem = Chain(2, 100);
+  problem.candidates = {{.nodes = IndexSet::Range(2, 0, 1), .target = "a"},
+                        {.nodes = IndexSet::Range(2, 0, 2), .target = "b"},
+                        {.nodes = IndexSet::Range(2, 0, 1), .target = "b", .makes = {{0, 1}}},
+                        {.nodes = IndexSet::Range(2, 0, 1), .target = "c"}};
+  const std::vector<std::optional<CostRange>> ranges = {CostRange{5, 6}, CostRange{1, 1},
+                                                        CostRange{1, 1}, CostRange{6, 9}};
+  for (const auto& rival : RuledOut(problem, ranges))
+    EXPECT_FALSE(rival) << "6 may be as much as 6";
+}
 
 TEST(CoverPrices, OfBoundariesAreInTheBestCover) {
   std::uint64_t fewer = 0;  // regions than where boundaries are free
