@@ -46,6 +46,7 @@ struct EnvContext {
       {};  ///< of PruneSpace's units; empty = L2 norm of their weights
   /// Pruned layers keep multiples of so many channels; 0 = that is decided too.
   std::int64_t align = 1;
+  std::int64_t first_groups = 0;  ///< whose channels are decided; the others stay whole; 0 = all
   /// How kernels of the model as it is may be written.
   std::shared_ptr<const std::vector<ScheduledKernel>> kernels = {};
   /// By layer, precisions that the target does not compute itself: not offered.

@@ -117,7 +117,9 @@ PruneChoices::PruneChoices(const EnvContext& context)
       align_(context.align) {
   std::vector<PrunePlan> plans;
   for (const double density : kPruneDensities) plans.push_back(Uniform(density));
+  const auto most = static_cast<std::size_t>(context.first_groups);
   for (const PruneGroup& group : space_.groups()) {
+    if (most > 0 && decisions_.size() == most) break;
     const auto units = static_cast<std::int64_t>(group.units);
     std::vector<std::int64_t> kept;
     for (const PrunePlan& plan : plans) {

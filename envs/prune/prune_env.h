@@ -27,13 +27,13 @@ inline constexpr std::array<std::int64_t, 3> kAlignments = {8, 16, 1};
 ///
 /// One decision a group, out of kPruneDensities as words, and "align" as the last one where the
 /// context's align is 0 ("x8", "x16", "x1"): densities are then those that make a difference to
-/// single channels. Which units stay is by the context's
-/// scores, or the L2 norm of their weights. The weights that are left are fitted to the context's
-/// calibration samples where it has some (FitPlan). Anchors: all as near as can be to 1, to 0.75
-/// and to 0.5. Features of a group, each in [0, 1]: place in the network, share of the
-/// multiply-adds and of the bytes that its layers have, units / 4096, layers it cuts / 16. The
-/// reward of the last step is -(latency ratio) - distill_loss. UserError if the context lacks a
-/// model or an evaluator, or nothing in the model can be pruned.
+/// single channels. Groups behind the context's first_groups stay whole, undecided. Which units
+/// stay is by the context's scores, or the L2 norm of their weights. The weights that are left are
+/// fitted to the context's calibration samples where it has some (FitPlan). Anchors: all as near as
+/// can be to 1, to 0.75 and to 0.5. Features of a group, each in [0, 1]: place in the network,
+/// share of the multiply-adds and of the bytes that its layers have, units / 4096, layers it cuts
+/// / 16. The reward of the last step is -(latency ratio) - distill_loss. UserError if the context
+/// lacks a model or an evaluator, or nothing in the model can be pruned.
 [[nodiscard]] std::unique_ptr<gym::Env> MakePruneEnv(const EnvContext& context);
 
 /// The decisions of that env, for all who decide about channels.
@@ -42,7 +42,8 @@ class PruneChoices {
   /// `context` has a model. UserError if its scores are not those of the model's units.
   explicit PruneChoices(const EnvContext& context);
 
-  /// A group with the densities that make a difference there; groups with only one are left out.
+  /// A group with the densities that make a difference there; groups with only one are left out,
+  /// and do not count among the context's first_groups.
   [[nodiscard]] const std::vector<gym::Decision>& decisions() const { return decisions_; }
   /// The choice of decision `index` that is nearest to a density.
   [[nodiscard]] std::int32_t Nearest(std::size_t index, double density) const;

@@ -8,8 +8,8 @@
 
 namespace msc::envs {
 
-/// What is decided about int8 layers besides that they are int8. A list of one is no decision: all
-/// candidates have that.
+/// Which layers may be lowered, and what is decided about int8 layers besides that they are int8. A
+/// list of one is no decision: all candidates have that.
 struct QuantizeOffer {
   std::vector<std::int64_t> bits = {8};  ///< of weights, a choice of every layer; 2 to 8
   /// CalibrationOptions::method; none: all as calibration is asked for.
@@ -17,6 +17,7 @@ struct QuantizeOffer {
   std::string range_of = "model";  ///< or "layer": whose ranges are decided together
   /// "nearest", or a word of QuantizePlan::rounding; decided for the whole model.
   std::vector<std::string> rounding = {"nearest"};
+  std::int64_t first_layers = 0;  ///< layers that are decided; the others stay f32; 0 = all
   bool operator==(const QuantizeOffer&) const = default;
   template <class Self, class Visit>
   static void Fields(Self& self, Visit& visit) {
@@ -32,6 +33,10 @@ struct QuantizeOffer {
           "how int8 weights may be rounded; all but nearest fit every candidate to the calibration "
           "samples",
           Within::OneOf({"nearest", "gptq", "descent", "reconstruct"}));
+    visit("first_layers", self.first_layers,
+          "so many layers are decided, the first in the order of the network; those behind stay "
+          "f32; 0 = all",
+          Within{0, 1e6});
   }
 };
 

@@ -56,7 +56,12 @@ QuantizeChoices::QuantizeChoices(const EnvContext& context)
   // Fewest bits last: what is stored narrowest.
   std::sort(offer_.bits.rbegin(), offer_.bits.rend());
   const bool ranges = offer_.ranges.size() > 1;
-  for (std::size_t i = 0; i < layers_.size(); ++i) {
+  const std::size_t decided =
+      offer_.first_layers == 0
+          ? layers_.size()
+          : std::min(layers_.size(), static_cast<std::size_t>(offer_.first_layers));
+  of_layer_.resize(layers_.size(), {LayerChoice{}});
+  for (std::size_t i = 0; i < decided; ++i) {
     std::vector<LayerChoice> choices;
     for (const Precision precision : layers_[i].allowed) {
       if (precision != Precision::kInt8) {
@@ -67,7 +72,7 @@ QuantizeChoices::QuantizeChoices(const EnvContext& context)
     }
     std::vector<std::string> words;
     for (const LayerChoice& choice : choices) words.push_back(Word(choice));
-    of_layer_.push_back(std::move(choices));
+    of_layer_[i] = std::move(choices);
     Add({Kind::kPrecision, i}, layers_[i].name, std::move(words));
     if (ranges && offer_.range_of == "layer") {
       Add({Kind::kRange, i}, layers_[i].name + " range", offer_.ranges);

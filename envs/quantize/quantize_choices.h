@@ -25,7 +25,7 @@ struct LayerChoice {
 
 /// The decisions about precisions and what goes with them, for all who take them. In this order:
 ///   of every layer, in graph order, its precision, by the layer's name; then "LAYER range" where
-///   ranges are decided by layer
+///   ranges are decided by layer; of the first layers alone where the offer says how many
 ///   "range" where one is decided for all
 ///   "rounding" where there are several
 class QuantizeChoices {

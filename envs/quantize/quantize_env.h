@@ -17,11 +17,12 @@ namespace msc::envs {
 ///
 /// One decision a layer, out of f32, bf16 and int8 as far as layer and target allow; where the
 /// context's offer has more, int8 with fewer bits a weight ("w4a8"), and how ranges are chosen and
-/// weights rounded (QuantizeChoices). Anchors all-int8, with so many bits each, all-bf16, all-f32.
-/// Features of a layer, each in [0, 1]: place in the network, share of multiply-adds, share of
-/// weights, kernel size / 8, input and output channels / 4096; of a decision about all layers
-/// place 1 and 0 for the rest. The reward of the last step is -(latency ratio) - distill_loss.
-/// UserError if the context lacks a model or an evaluator, or the model has no such layer.
+/// weights rounded (QuantizeChoices). Layers behind the offer's first_layers are f32, undecided.
+/// Anchors all-int8, with so many bits each, all-bf16, all-f32. Features of a layer, each in [0,
+/// 1]: place in the network, share of multiply-adds, share of weights, kernel size / 8, input and
+/// output channels / 4096; of a decision about all layers place 1 and 0 for the rest. The reward of
+/// the last step is -(latency ratio) - distill_loss. UserError if the context lacks a model or an
+/// evaluator, or the model has no such layer.
 [[nodiscard]] std::unique_ptr<gym::Env> MakeQuantizeEnv(const EnvContext& context);
 
 /// The model's layers, each with the precisions that the context offers it.

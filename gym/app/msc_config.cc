@@ -27,7 +27,8 @@ constexpr std::array<std::string_view, 10> kMscKeys = {
 /// Of our `distill`.
 constexpr std::array<std::string_view, 3> kStudentKeys = {"weight_bits", "samples", "batch"};
 /// Of our `quantize`.
-constexpr std::array<std::string_view, 4> kOfferKeys = {"bits", "ranges", "range_of", "rounding"};
+constexpr std::array<std::string_view, 5> kOfferKeys = {"bits", "ranges", "range_of", "rounding",
+                                                        "first_layers"};
 
 bool IsMsc(const json& config) {
   if (!config.is_object()) return false;
@@ -276,7 +277,12 @@ void Translator::EnvRole(const json& value, const std::string& path) {
 }
 
 void Translator::MaxTasks(const json& value, const std::string& path) {
-  if (value != json(-1)) Refuse(path, "must be -1: all layers are decided together");
+  if (value.is_number_unsigned() && value != json(0U)) {
+    return Own(tool_ == "prune" ? "/prune/first_groups" : "/quantize/first_layers", value, path);
+  }
+  // Of a number beyond the signed ones -1 would be equal to the largest.
+  const bool all = !value.is_number_unsigned() && value == json(-1);
+  if (!all) Refuse(path, "must be a whole number from 1 on, or -1 for all");
 }
 
 void Translator::GymAgent(const json& value, const std::string& path) {

@@ -138,7 +138,10 @@ constexpr auto kEnv = std::to_array<Rule>({
      "and observations are the env's own; see --dry-run",
      &Translator::EnvExecutors},
     {"options", Fate::kMapped, "empty only", &Translator::Options},
-    {"max_tasks", Fate::kMapped, "-1 only: all layers are decided together", &Translator::MaxTasks},
+    {"max_tasks", Fate::kMapped,
+     "`quantize.first_layers`, or `prune.first_groups`: those behind stay as the model has them; "
+     "-1: all are decided",
+     &Translator::MaxTasks},
     {"debug_level", Fate::kNoEffect, "see --log-level"},
 });
 

@@ -35,6 +35,7 @@ struct CalibrationConfig {
 struct PruneConfig {
   std::string score = "l2";
   std::int64_t align = 8;
+  std::int64_t first_groups = 0;
   bool reconstruct = true;
   double ridge = 1e-3;
   std::int64_t positions = 16;
@@ -47,6 +48,10 @@ struct PruneConfig {
     visit("align", self.align,
           "layers keep multiples of so many channels; 0 = 8, 16 or 1, a decision of the search",
           Within{0, 4096});
+    visit("first_groups", self.first_groups,
+          "so many groups of channels are decided, the first in the order of the network; those "
+          "behind stay whole; 0 = all",
+          Within{0, 1e6});
     visit("reconstruct", self.reconstruct,
           "refit every candidate's weights to the calibration samples");
     visit("ridge", self.ridge, "how firmly the fit holds on to the weights", Within{1e-9, 1e9});

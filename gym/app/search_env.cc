@@ -66,6 +66,7 @@ envs::EnvContext SearchContext(const SearchConfig& config, const Prepared& prepa
       .fit_hash = prepared.fit_hash,
       .unit_scores = prepared.unit_scores,
       .align = config.prune.align,
+      .first_groups = config.prune.first_groups,
       .kernels = prepared.kernels,
       .lacked = prepared.lacked,
       .quantize = config.quantize,

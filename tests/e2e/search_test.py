@@ -345,6 +345,23 @@ class OriginalConfig(e2e.SearchTest):
                     "tools[1].gym_configs[0].env.executors.action_space"):
             self.assertTrue(any(note.startswith(f"'{key}': no effect;") for note in notes), key)
 
+    def test_decides_the_first_tasks_alone(self):
+        gym = {"env": {"strategy": "distill_loss", "max_tasks": 2}, "agent": {"type": "grid_search"}}
+        run = self.at("run")
+        config = {**self.ours(), "quantize": {"gym": [gym]}, "trials": 3}
+        self.succeed("search", self.write("msc.json", config), "--out", run)
+        setup = e2e.records(run, b"setup")[0]["setup"]
+        layers = [layer["name"] for layer in setup["layers"]]
+        self.assertGreater(len(layers), 2)
+        self.assertEqual([decision["name"] for decision in setup["decisions"]], layers[:2])
+        self.assertEqual({len(trial) for trial in e2e.assignments(run).values()}, {2})
+        strategy = json.loads(e2e.read(os.path.join(run, "best", "strategy.json")))
+        self.assertEqual({strategy["quantize"]["layers"][name] for name in layers[2:]}, {"f32"})
+        # What it resolved to decides the same again.
+        self.assertEqual(json.loads(e2e.read(os.path.join(run, "config.json")))["quantize"]
+                         ["first_layers"], 2)
+        self.check_journal_alone(run)
+
 
 class Reference(e2e.SearchTest):
     def test_documentation_is_what_the_program_prints(self):

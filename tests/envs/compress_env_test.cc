@@ -83,6 +83,20 @@ TEST(CompressEnv, DecidesChannelsOfGroupsAndPrecisionsOfLayers) {
   EXPECT_EQ(strategy.target, "native");
 }
 
+TEST(CompressEnv, LeavesLayersBehindTheFirstAsTheyAre) {
+  EnvContext context = Context();
+  context.quantize.first_layers = 2;
+  const auto env = MakeCompressEnv(context);
+  const std::vector<std::string> precisions = {"f32", "bf16", "int8"};
+  EXPECT_EQ(env->problem()->decisions(),
+            (std::vector<gym::Decision>{
+                {"conv1 channels", {"1", "0.5"}}, {"conv1", precisions}, {"conv2", precisions}}));
+  const std::map<std::string, std::string> layers = {
+      {"conv1", "bf16"}, {"conv2", "int8"}, {"last", "f32"}};
+  EXPECT_EQ(StrategyOf(*env, {1, 1, 2}).quantize.layers, layers);
+  EXPECT_EQ(env->problem()->Anchors()[2].second, (gym::Assignment{1, 2, 2}));
+}
+
 TEST(CompressEnv, LeavesTheScalesOfPrunedModelsToTheSamples) {
   const EnvContext context = Context();
   const auto env = MakeCompressEnv(context);

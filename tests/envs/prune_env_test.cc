@@ -122,6 +122,28 @@ TEST(PruneEnv, DecidesTheAlignmentWhereItIsLeftOpen) {
   EXPECT_FALSE(env->problem()->LowerBounds().contains("weight_bytes"));
 }
 
+TEST(PruneEnv, DecidesTheFirstGroupsAloneWhereTheContextSaysHowMany) {
+  RecordingEvaluator evaluator;
+  EnvContext context;
+  context.graph = Net(kTwoGroups);
+  context.evaluator = &evaluator;
+  context.target = "native";
+  context.first_groups = 1;
+  const auto env = MakePruneEnv(context);
+  const auto& decisions = env->problem()->decisions();
+  ASSERT_EQ(decisions.size(), 1U);
+  EXPECT_EQ(decisions[0].name, "first");
+  const Strategy strategy = StrategyFromJson(env->problem()->Describe({4}), "it");
+  EXPECT_EQ(strategy.prune.groups.at("first").keep.size(), 4U);
+  EXPECT_FALSE(strategy.prune.groups.contains("second")) << "whole groups are not in a plan";
+  // One in which no density makes a difference does not count.
+  context.align = 8;
+  EXPECT_EQ(MakePruneEnv(context)->problem()->decisions().at(0).name, "second");
+  context.first_groups = 5;
+  context.align = 1;
+  EXPECT_EQ(MakePruneEnv(context)->problem()->decisions().size(), 2U);
+}
+
 TEST(PruneEnv, RefusesAModelWithNothingToPrune) {
   RecordingEvaluator evaluator;
   EnvContext context;

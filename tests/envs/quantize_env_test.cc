@@ -188,6 +188,27 @@ TEST_F(QuantizeEnv, DecidesBitsRangesAndRoundingWhereTheyAreOffered) {
   EXPECT_EQ(mixed.quantize.activations.at("y").scale, 0.25);
 }
 
+TEST_F(QuantizeEnv, DecidesTheFirstLayersAloneWhereTheOfferSaysHowMany) {
+  const std::string all = MakeQuantizeEnv(context_)->problem()->Hash();
+  context_.quantize = {.ranges = {"minmax", "mse"}, .range_of = "layer", .first_layers = 1};
+  context_.scales_by_range = {{"minmax", context_.scales}, {"mse", context_.scales}};
+  const auto env = MakeQuantizeEnv(context_);
+  const gym::SearchProblem& problem = *env->problem();
+  EXPECT_EQ(problem.decisions(), (std::vector<gym::Decision>{{"first", {"f32", "bf16", "int8"}},
+                                                             {"first range", {"minmax", "mse"}}}));
+  const Strategy strategy = StrategyFromJson(problem.Describe({2, 0}), "it");
+  const std::map<std::string, std::string> layers = {{"first", "int8"}, {"second", "f32"}};
+  EXPECT_EQ(strategy.quantize.layers, layers);
+  EXPECT_EQ(problem.Anchors()[0],
+            (std::pair<std::string, gym::Assignment>("int8", gym::Assignment{2, 0})));
+  EXPECT_EQ(problem.LowerBounds().at("weight_bytes"), 3 * 4 * 1 + 2 * 3 * 4);
+  EXPECT_NE(problem.Hash(), all);
+  // More than there are is all of them.
+  context_.scales_by_range.clear();
+  context_.quantize = {.first_layers = 3};
+  EXPECT_EQ(MakeQuantizeEnv(context_)->problem()->Hash(), all);
+}
+
 TEST_F(QuantizeEnv, RefusesOffersThatAreNone) {
   const auto refusal = [&](const QuantizeOffer& offer) -> std::string {
     context_.quantize = offer;

@@ -33,6 +33,13 @@ std::string WithExecutors(const std::string& role, const std::string& executors)
   return R"("quantize":{"gym":[{")" + role + R"(":{"executors":{)" + executors + "}}}]}";
 }
 
+std::string WithMaxTasks(const std::string& value) {
+  return R"("quantize":{"gym":[{"env":{"max_tasks":)" + value + "}}]}";
+}
+constexpr const char* kBadMaxTasks =
+    "'quantize.gym[0].env.max_tasks' of the MSC config: must be a whole number from 1 on, or -1 "
+    "for all";
+
 class MscConfigs : public ::testing::TestWithParam<Case> {};
 
 TEST_P(MscConfigs, AreTakenOrRefusedNamingTheKey) {
@@ -44,6 +51,20 @@ TEST(MscConfig, IsNoneWhereQuantizeIsOurOwn) {
       TranslateMscConfig(R"({"model":"net.onnx","quantize":{"bits":[8,4]}})", {}).has_value());
   EXPECT_TRUE(
       TranslateMscConfig(R"({"model":"net.onnx","quantize":{"gym":["default"]}})", {}).has_value());
+}
+
+TEST(MscConfig, TakesTheFirstTasksOfEachTool) {
+  const auto text_of = [](const std::string& tool, const std::string& count) {
+    const auto config = TranslateMscConfig(
+        R"({"model":"net.onnx",")" + tool + R"(":{"gym":[{"env":{"max_tasks":)" + count + "}}]}}",
+        {});
+    return config->text;
+  };
+  EXPECT_EQ(text_of("quantize", "2"),
+            R"({"env":"quantize","model":"net.onnx","quantize":{"first_layers":2}})");
+  EXPECT_EQ(text_of("prune", "3"),
+            R"({"env":"prune","model":"net.onnx","prune":{"first_groups":3}})");
+  EXPECT_EQ(text_of("quantize", "-1"), R"({"env":"quantize","model":"net.onnx"})");
 }
 
 constexpr const char* kTwice =
@@ -80,7 +101,14 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"odd_argument",
              WithExecutors("agent", R"("evaluate":{"method":"evaluate_by_loss","thresh":1})"),
              "'quantize.gym[0].agent.executors.evaluate.thresh' of the MSC config: is nothing that "
-             "\"evaluate_by_loss\" takes"}),
+             "\"evaluate_by_loss\" takes"},
+        Case{"all_tasks", WithMaxTasks("-1"), "no error"},
+        Case{"one_task", WithMaxTasks("1"), "no error"},
+        Case{"no_task", WithMaxTasks("0"), kBadMaxTasks},
+        Case{"fewer_than_all_tasks", WithMaxTasks("-2"), kBadMaxTasks},
+        Case{"half_a_task", WithMaxTasks("1.5"), kBadMaxTasks},
+        Case{"tasks_as_text", WithMaxTasks(R"("x")"), kBadMaxTasks},
+        Case{"tasks_left_open", WithMaxTasks("null"), kBadMaxTasks}),
     [](const auto& one) { return one.param.label; });
 
 }  // namespace
