@@ -27,10 +27,10 @@ float ConvProblem::weight(std::int64_t c, std::int64_t tap) const {
 
 namespace {
 
-/// Whether sums over the taps of bytes stay below 2^24.
+/// Whether sums over the taps of bytes stay below 2^24, where a bias starts them, too.
 bool ExactInF32(const ConvProblem& problem) {
   const Dims& w = problem.weights->dims();
-  return w[2] * w[3] * 255 * 128 < (std::int64_t{1} << 24U);
+  return w[2] * w[3] * 255 * 128 + kMostWholeBias < (std::int64_t{1} << 24U);
 }
 
 ConvShape ShapeOf(const ConvProblem& problem, DType x) {
@@ -59,6 +59,7 @@ std::optional<ConvProblem> ReadProblem(const Lowering& lowering, const Node& nod
                       .weights = graph.constant(node.inputs[1]),
                       .quantized = IsQuantized(graph.type(node.inputs[0]).dtype),
                       .x_zero = 0,
+                      .whole_bias = {},
                       .window = {},
                       .x_dims = lowering.DimsOf(node.inputs[0]),
                       .out_dims = lowering.DimsOf(node.outputs[0]),
@@ -67,7 +68,10 @@ std::optional<ConvProblem> ReadProblem(const Lowering& lowering, const Node& nod
                       .chosen = false};
   if (node.domain == "msc") {
     if (!TakesFused(graph, node)) return std::nullopt;
-    if (problem.quantized) problem.x_zero = ReadFusedAttrs(node).x.zero_point;
+    if (problem.quantized) {
+      problem.x_zero = ReadFusedAttrs(node).x.zero_point;
+      problem.whole_bias = WholeBias(graph, node);
+    }
   } else {
     for (const ValueId input : node.inputs) {
       if (input != kNoValue && graph.type(input).dtype != DType::kF32) return std::nullopt;
@@ -184,6 +188,7 @@ void LowerDirectConv(Lowering& lowering, const Group& group, const ConvProblem& 
   (void)epilogue.Remap(split);
   const Product product{.x = SplitGroups(x, window.group),
                         .x_zero = problem.x_zero,
+                        .bias = problem.whole_bias,
                         .slack = lowering.HasSlack(x),
                         .channels = problem.shape.out_channels,
                         .kernel_h = window.kernel[0],

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <vector>
 
 #include "compiler/ir/tensor.h"
 #include "compiler/ops/fused.h"
@@ -17,7 +18,8 @@ struct ConvProblem {
                             ///< bf16 where it is that
   bool quantized = false;   ///< whether X is i8 or u8
   std::int64_t x_zero = 0;  ///< its zero point
-  Window window;            ///< pads resolved
+  std::vector<std::int32_t> whole_bias;  ///< as WholeBias has it
+  Window window;                         ///< pads resolved
   Dims x_dims;
   Dims out_dims;
   ConvShape shape;

@@ -11,6 +11,64 @@ using kernel::Access;
 using kernel::Int;
 using kernel::VarId;
 
+/// [channel vector][kernel_h][kernel_w][lanes]; as f32, in which sums of bytes are exact.
+View PackedTaps(Lowering& lowering, const ConvProblem& problem) {
+  const int lanes = lowering.unit().lanes;
+  const std::int64_t channels = problem.channels();
+  const std::int64_t taps = problem.window.kernel[0] * problem.window.kernel[1];
+  const std::int64_t vectors = (channels + lanes - 1) / lanes;
+  return lowering.Constant(DType::kF32, vectors * taps * lanes, [&](Tensor& tensor) {
+    const std::span<float> out = tensor.MutableValues<float>();
+    for (std::int64_t c = 0; c < channels; ++c) {
+      for (std::int64_t t = 0; t < taps; ++t) {
+        out[static_cast<std::size_t>((c / lanes * taps + t) * lanes + c % lanes)] =
+            problem.weight(c, t);
+      }
+    }
+  });
+}
+
+/// What sums start from: bias + sum (x - zero) w = bias - zero sum w + sum x w.
+View Starts(Lowering& lowering, const ConvProblem& problem) {
+  const int lanes = lowering.unit().lanes;
+  const std::int64_t channels = problem.channels();
+  const std::int64_t taps = problem.window.kernel[0] * problem.window.kernel[1];
+  const std::int64_t vectors = (channels + lanes - 1) / lanes;
+  return lowering.Constant(DType::kF32, vectors * lanes, [&](Tensor& tensor) {
+    const std::span<float> out = tensor.MutableValues<float>();
+    for (std::int64_t c = 0; c < channels; ++c) {
+      const auto at = static_cast<std::size_t>(c);
+      if (!problem.whole_bias.empty()) out[at] = static_cast<float>(problem.whole_bias[at]);
+      for (std::int64_t t = 0; t < taps; ++t) {
+        out[at] -= static_cast<float>(problem.x_zero) * problem.weight(c, t);
+      }
+    }
+  });
+}
+
+/// One row of taps: every entry of X is read once, and added to all sums that see it. `w` weighs
+/// the taps, `load` reads the entries from the first on.
+template <class Load>
+void AddTaps(KernelWriter& writer, const Window& window, const std::vector<VarId>& sums,
+             const std::vector<Expr>& w, const Load& load, Body& body) {
+  const std::int64_t stride = window.strides[1];
+  const std::int64_t dilation = window.dilations[1];
+  const auto columns = static_cast<std::int64_t>(sums.size());
+  const auto taps = static_cast<std::int64_t>(w.size());
+  for (std::int64_t seen = 0; seen <= (columns - 1) * stride + (taps - 1) * dilation; ++seen) {
+    Expr value = nullptr;
+    for (std::int64_t i = 0; i < columns; ++i) {
+      const std::int64_t from = seen - i * stride;
+      if (from < 0 || from % dilation != 0 || from / dilation >= taps) continue;
+      if (value == nullptr) value = writer.Bind(load(seen), body);
+      const VarId sum = sums[static_cast<std::size_t>(i)];
+      const Expr& weight = w[static_cast<std::size_t>(from / dilation)];
+      body.push_back(
+          {kernel::Assign{.var = sum, .value = kernel::Var(sum, value->type) + value * weight}});
+    }
+  }
+}
+
 }  // namespace
 
 void LowerDepthwise(Lowering& lowering, const Group& group, const ConvProblem& problem) {
@@ -23,50 +81,28 @@ void LowerDepthwise(Lowering& lowering, const Group& group, const ConvProblem& p
   const ValueId result = ResultOf(lowering.graph(), group);
   const Epilogue epilogue(lowering, group, lowering.Out(result, AxisOrder(4)), 1);
 
-  // [channel vector][kernel_h][kernel_w][lanes]; as f32, in which sums of bytes are exact.
-  const std::int64_t vectors = (channels + lanes - 1) / lanes;
   const std::int64_t taps = kernel_h * kernel_w;
-  const View weights = lowering.Constant(DType::kF32, vectors * taps * lanes, [&](Tensor& tensor) {
-    const std::span<float> out = tensor.MutableValues<float>();
-    for (std::int64_t c = 0; c < channels; ++c) {
-      for (std::int64_t t = 0; t < taps; ++t) {
-        out[static_cast<std::size_t>((c / lanes * taps + t) * lanes + c % lanes)] =
-            problem.weight(c, t);
-      }
-    }
-  });
-
-  // sum (x - zero) w = sum x w - zero sum w.
-  const View start = lowering.Constant(DType::kF32, vectors * lanes, [&](Tensor& tensor) {
-    const std::span<float> out = tensor.MutableValues<float>();
-    for (std::int64_t c = 0; c < channels; ++c) {
-      for (std::int64_t t = 0; t < taps; ++t) {
-        out[static_cast<std::size_t>(c)] -=
-            static_cast<float>(problem.x_zero) * problem.weight(c, t);
-      }
-    }
-  });
+  const View weights = PackedTaps(lowering, problem);
+  const View start = Starts(lowering, problem);
 
   KernelWriter writer = lowering.Writer("depthwise");
   const kernel::BufferRef x_buffer = writer.Use(x, Access::kRead);
   const kernel::BufferRef w_buffer = writer.Use(weights, Access::kRead);
   const kernel::Type vector{DType::kF32, lanes};
   const Dims& out = problem.out_dims;
-  const std::int64_t stride = window.strides[1];
-  const std::int64_t dilation = window.dilations[1];
 
   const auto tile = [&](const Expr& n, const Expr& row, const Expr& column, const Expr& c,
                         int columns, int valid, Body& body) {
     std::vector<VarId> sums;
     Expr zero = kernel::Float(0, lanes);
-    if (problem.x_zero != 0) {
+    if (problem.x_zero != 0 || !problem.whole_bias.empty()) {
       zero = writer.Bind(kernel::Load(writer.Use(start, Access::kRead), c * lanes, vector), body);
     }
     for (int i = 0; i < columns; ++i) {
       sums.push_back(writer.NewVar());
       body.push_back({kernel::Let{.var = sums.back(), .value = zero}});
     }
-    const std::vector<Expr> at{n, c * lanes, row * window.strides[0], column * stride};
+    const std::vector<Expr> at{n, c * lanes, row * window.strides[0], column * window.strides[1]};
     const Expr first = writer.Bind(KernelWriter::IndexOf(x, at), body);
     const Expr w_first = writer.Bind(c * (taps * lanes), body);
     writer.Loop(kernel_h, body, [&](const Expr& kh) {
@@ -77,24 +113,11 @@ void LowerDepthwise(Lowering& lowering, const Group& group, const ConvProblem& p
       for (std::int64_t kw = 0; kw < kernel_w; ++kw) {
         w.push_back(writer.Bind(kernel::Load(w_buffer, w_row + kw * lanes, vector), rows));
       }
-      const std::int64_t reach = (columns - 1) * stride + (kernel_w - 1) * dilation;
-      for (std::int64_t seen = 0; seen <= reach; ++seen) {
-        Expr value = nullptr;
-        for (int i = 0; i < columns; ++i) {
-          const std::int64_t from = seen - i * stride;
-          if (from < 0 || from % dilation != 0 || from / dilation >= kernel_w) continue;
-          if (value == nullptr) {
-            const Expr index = x_row + seen * x.strides[3];
-            value = writer.Bind(
-                kernel::Cast(kernel::Load(x_buffer, index, {x.dtype, lanes}, valid), vector), rows);
-          }
-          const VarId sum = sums[static_cast<std::size_t>(i)];
-          rows.push_back(
-              {kernel::Assign{.var = sum,
-                              .value = kernel::Var(sum, vector) +
-                                       value * w[static_cast<std::size_t>(from / dilation)]}});
-        }
-      }
+      const auto load = [&](std::int64_t column_seen) {
+        const Expr index = x_row + column_seen * x.strides[3];
+        return kernel::Cast(kernel::Load(x_buffer, index, {x.dtype, lanes}, valid), vector);
+      };
+      AddTaps(writer, window, sums, w, load, rows);
       return rows;
     });
     for (int i = 0; i < columns; ++i) {

@@ -90,7 +90,7 @@ void Epilogue::AddFused(Lowering& lowering, const Node& node, std::size_t axis,
   }
 }
 
-/// Scale and bias a channel, constants, in units.
+/// Scale and bias a channel, constants, in units; sums have a whole bias already.
 void Epilogue::AddScales(Lowering& lowering, const Node& node, std::size_t channels) {
   const auto list = [&](std::size_t index) -> std::span<const float> {
     const bool given = index < node.inputs.size() && node.inputs[index] != kNoValue;
@@ -98,21 +98,22 @@ void Epilogue::AddScales(Lowering& lowering, const Node& node, std::size_t chann
   };
   const std::span<const float> w_scale = list(kFusedWeightScale);
   const std::span<const float> bias = list(kFusedBias);
-  const double x_scale = w_scale.empty() ? 1 : static_cast<double>(fused_.x.scale);
+  const float x_scale = w_scale.empty() ? 1 : fused_.x.scale;
+  const auto unit = static_cast<float>(unit_);
   const std::int64_t count = lowering.DimsOf(node.inputs[kFusedW])[0];
-  const auto add = [&](std::span<const float> values, double factor) {
+  const auto add = [&](std::span<const float> values, float factor) {
     const View view = lowering.Constant(DType::kF32, count, [&](Tensor& tensor) {
       const std::span<float> out = tensor.MutableValues<float>();
       for (std::size_t c = 0; c < out.size(); ++c) {
         const float value = values.empty() ? 1 : values[values.size() == 1 ? 0 : c];
-        out[c] = static_cast<float>(static_cast<double>(value) * factor);
+        out[c] = factor * value / unit;  // in this order: see quantize.h
       }
     });
     views_.push_back(AlongAxis(view, views_.front().dims, channels));
     return views_.size() - 1;
   };
-  scale_ = add(w_scale, x_scale / unit_);
-  if (!bias.empty()) bias_ = add(bias, 1 / unit_);
+  scale_ = add(w_scale, x_scale);
+  if (!bias.empty() && WholeBias(graph_, node).empty()) bias_ = add(bias, 1);
 }
 
 bool Epilogue::Remap(const std::function<std::optional<View>(const View&)>& map) {

@@ -1,6 +1,8 @@
+#include <algorithm>
 #include <optional>
 #include <span>
 #include <utility>
+#include <vector>
 
 #include "compiler/targets/native/product.h"
 #include "compiler/targets/native/quantize.h"
@@ -18,43 +20,47 @@ struct Gemm {
   bool transposed = false;  ///< weights are [channels, depth]
   bool quantized = false;   ///< X and the weights are integers
   std::int64_t x_zero = 0;
+  std::vector<std::int32_t> whole_bias = {};  ///< as WholeBias has it
   ProductShape shape = {};
 };
+
+/// Whether everything that the node has is f32.
+bool IsAllF32(const Graph& graph, const Node& node) {
+  const auto fits = [&](ValueId value) {
+    return value == kNoValue || graph.type(value).dtype == DType::kF32;
+  };
+  return std::all_of(node.inputs.begin(), node.inputs.end(), fits) && fits(node.outputs[0]);
+}
+
+/// Fusion made msc.Gemm of all that has weights; what is left of ONNX's has scales or a wide C.
+bool IsPlain(const Node& gemm) {
+  return AttrOr(gemm, "alpha", 1.0F) == 1.0F && AttrOr<std::int64_t>(gemm, "transA", 0) == 0 &&
+         (gemm.inputs.size() < 3 || gemm.inputs[2] == kNoValue);
+}
 
 /// All but what the attribute of the node chooses.
 std::optional<Gemm> ReadGemm(const Lowering& lowering, const Node& node) {
   const Graph& graph = lowering.graph();
   const bool fused = node.Is("Gemm", "msc");
   if (!fused && !node.Is("Gemm") && !node.Is("MatMul")) return std::nullopt;
+  if (fused ? !TakesFused(graph, node) : !IsAllF32(graph, node)) return std::nullopt;
+  if (node.Is("Gemm") && !IsPlain(node)) return std::nullopt;
   Gemm gemm{.x = node.inputs[0], .weights = graph.constant(node.inputs[1])};
-  if (fused) {
-    if (!TakesFused(graph, node)) return std::nullopt;
-    gemm.quantized = IsQuantized(graph.type(gemm.x).dtype);
-    if (gemm.quantized) gemm.x_zero = ReadFusedAttrs(node).x.zero_point;
-  } else {
-    for (const ValueId input : node.inputs) {
-      if (input != kNoValue && graph.type(input).dtype != DType::kF32) return std::nullopt;
-    }
-    if (graph.type(node.outputs[0]).dtype != DType::kF32) return std::nullopt;
-  }
+  const DType x = graph.type(gemm.x).dtype;
   if (gemm.weights == nullptr || gemm.weights->dims().size() != 2) return std::nullopt;
   if (lowering.DimsOf(gemm.x).size() < 2) return std::nullopt;
-  gemm.transposed = fused;
-  if (node.Is("Gemm")) {
-    // Fusion made msc.Gemm of all that has weights; what is left has scales or a wide C.
-    if (AttrOr(node, "alpha", 1.0F) != 1.0F || AttrOr<std::int64_t>(node, "transA", 0) != 0 ||
-        (node.inputs.size() > 2 && node.inputs[2] != kNoValue)) {
-      return std::nullopt;
-    }
-    gemm.transposed = AttrOr<std::int64_t>(node, "transB", 0) != 0;
+  gemm.quantized = IsQuantized(x);
+  if (gemm.quantized) {
+    gemm.x_zero = ReadFusedAttrs(node).x.zero_point;
+    gemm.whole_bias = WholeBias(graph, node);
   }
+  gemm.transposed = fused || (node.Is("Gemm") && AttrOr<std::int64_t>(node, "transB", 0) != 0);
   const Dims& w = gemm.weights->dims();
   gemm.depth = gemm.transposed ? w[1] : w[0];
   gemm.channels = gemm.transposed ? w[0] : w[1];
   if (gemm.depth == 0 || gemm.channels == 0) return std::nullopt;
   if (gemm.quantized && gemm.depth > kDeepestBytes) return std::nullopt;
   if (ElementCount(lowering.DimsOf(node.outputs[0])) == 0) return std::nullopt;
-  const DType x = graph.type(gemm.x).dtype;
   gemm.shape = {.rows = ElementCount(lowering.DimsOf(gemm.x)) / gemm.depth,
                 .channels = gemm.channels,
                 .depth = (gemm.depth + StepOf(x) - 1) / StepOf(x),
@@ -112,8 +118,11 @@ bool LowerGemm(Lowering& lowering, const Group& group) {
   Epilogue epilogue(lowering, group, lowering.Out(result, order), last);
   if (!x || !epilogue.Remap(as_image)) return false;
 
-  const Product product{
-      .x = *x, .x_zero = gemm->x_zero, .slack = lowering.HasSlack(*x), .channels = gemm->channels};
+  const Product product{.x = *x,
+                        .x_zero = gemm->x_zero,
+                        .bias = gemm->whole_bias,
+                        .slack = lowering.HasSlack(*x),
+                        .channels = gemm->channels};
   const TileSchedule tile = (chosen ? *chosen : DefaultGemm(gemm->shape, lowering.unit())).tile;
   const PackedWeights packed =
       PackWeights(lowering, product, tile,

@@ -32,18 +32,18 @@ bool HasStaticType(const ValueType& type) {
 class NativeTarget final : public Target {
  public:
   explicit NativeTarget(const Isa& isa)
-      : isa_(isa), facts_{.name = "native", .device = "cpu", .version = "3 " + ToString(isa)} {}
+      : isa_(isa), facts_{.name = "native", .device = "cpu", .version = "4 " + ToString(isa)} {}
 
  private:
   [[nodiscard]] const TargetFacts& DoFacts() const noexcept override { return facts_; }
-  [[nodiscard]] bool DoSupports(const Graph& graph, NodeId node) const override;
+  [[nodiscard]] bool DoSupports(const Graph& graph, NodeId id) const override;
   [[nodiscard]] Result<kernel::Program> DoGraphToKernel(
       const Region& region, const TargetOptions& options) const override;
   [[nodiscard]] Result<std::shared_ptr<const kernel::Module>> DoKernelToRuntime(
       std::span<const kernel::KernelFunc> funcs) const override;
   [[nodiscard]] bool DoWantsFusedOps() const override { return true; }
   [[nodiscard]] bool DoLaysChannelsLast() const override { return true; }
-  [[nodiscard]] KernelChoices DoSchedules(const Graph& graph, NodeId node) const override;
+  [[nodiscard]] KernelChoices DoSchedules(const Graph& graph, NodeId id) const override;
 
   Isa isa_;
   TargetFacts facts_;

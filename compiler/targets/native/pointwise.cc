@@ -17,7 +17,7 @@ using kernel::Access;
 /// Rows of the image whose X is made at once: what stays in cache between its writing and its
 /// reading, and leaves threads something to share. A divisor of the height.
 std::int64_t RowsAtOnce(const ConvProblem& problem) {
-  constexpr std::int64_t kCacheBytes = 128 * 1024;
+  constexpr std::int64_t kCacheBytes = std::int64_t{128} * 1024;
   constexpr std::int64_t kLeastBlocks = 14;
   const std::int64_t height = problem.out_dims[2];
   const std::int64_t row =
@@ -89,7 +89,10 @@ bool LowerPointwise(Lowering& lowering, const Group& group) {
   std::int64_t elements = 0;
   View block = NewView(problem->shape.x, {pixels, depth}, RowMajor(2), Halo(2), elements);
   block.buffer = lowering.Scratch(block.dtype, elements).buffer;
-  Product product{.x = block, .x_zero = problem->x_zero, .channels = problem->channels()};
+  Product product{.x = block,
+                  .x_zero = problem->x_zero,
+                  .bias = problem->whole_bias,
+                  .channels = problem->channels()};
   product.x.dims = {problem->out_dims[0], 1, depth, problem->out_dims[2] / rows, pixels};
   product.x.strides = {0, 0, 1, 0, block.strides[0]};
   product.x.halo = Halo(5);

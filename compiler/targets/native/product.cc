@@ -423,7 +423,7 @@ void PackInto(std::span<T> out, const Product& product, int lanes, const Channel
   });
 }
 
-/// What sums of bytes start from: sum (x - zero) w = sum x w - zero sum w.
+/// What sums of bytes start from: bias + sum (x - zero) w = bias - zero sum w + sum x w.
 void PackStarts(std::span<std::int32_t> out, const Product& product, int lanes,
                 const ChannelTiles& tiles, const ReadWeights& read) {
   // i8 are read with 128 added.
@@ -433,8 +433,9 @@ void PackStarts(std::span<std::int32_t> out, const Product& product, int lanes,
     EachTap(product, read, channel, row, [&](std::int64_t /*kh*/, std::int64_t /*kw*/) {
       for (const float w : row) sum += static_cast<std::int64_t>(w);
     });
+    const auto bias = static_cast<std::size_t>(channel.group * product.channels + channel.c);
     out[static_cast<std::size_t>(channel.group * tiles.padded(lanes) + channel.c)] =
-        static_cast<std::int32_t>(-zero * sum);
+        static_cast<std::int32_t>((product.bias.empty() ? 0 : product.bias[bias]) - zero * sum);
   });
 }
 

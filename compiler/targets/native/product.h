@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <functional>
 #include <span>
+#include <vector>
 
 #include "compiler/targets/native/epilogue.h"
 #include "compiler/targets/native/schedule.h"
@@ -18,8 +19,9 @@ struct Product {
   /// Where given, writes the entries of X at one (n, h), before they are read. Rows are outer then.
   std::function<void(const Expr& n, const Expr& h, Body& body)> fill = {};
   std::int64_t x_zero = 0;
-  bool slack = true;          ///< bytes: whether three behind the last may be read
-  std::int64_t channels = 1;  ///< c
+  std::vector<std::int32_t> bias = {};  ///< bytes: added to the sums, [groups * channels] or none
+  bool slack = true;                    ///< bytes: whether three behind the last may be read
+  std::int64_t channels = 1;            ///< c
   std::int64_t kernel_h = 1;
   std::int64_t kernel_w = 1;
   std::int64_t stride_h = 1;

@@ -1,6 +1,8 @@
 #include "compiler/targets/native/quantize.h"
 
 #include <algorithm>
+#include <cmath>
+#include <span>
 #include <utility>
 
 #include "compiler/kernel/integer.h"
@@ -61,6 +63,29 @@ bool TakesFused(const Graph& graph, const Node& node) {
     if (type(value) != DType::kF32 || (integers && !graph.constant(value))) return false;
   }
   return IsQuantized(x) == (InputOf(node, kFusedWeightScale) != kNoValue);
+}
+
+std::vector<std::int32_t> WholeBias(const Graph& graph, const Node& node) {
+  const ValueId bias = InputOf(node, kFusedBias);
+  const ValueId scale = InputOf(node, kFusedWeightScale);
+  if (bias == kNoValue || scale == kNoValue) return {};
+  const std::span<const float> scales = graph.constant(scale)->Values<float>();
+  const std::span<const float> values = graph.constant(bias)->Values<float>();
+  const auto x_scale = static_cast<double>(ReadFusedAttrs(node).x.scale);
+  const auto channels = static_cast<std::size_t>(graph.constant(node.inputs[kFusedW])->dims()[0]);
+  std::vector<std::int32_t> whole;
+  for (std::size_t c = 0; c < channels; ++c) {
+    const auto w_scale = static_cast<double>(scales[scales.size() == 1 ? 0 : c]);
+    const auto value = static_cast<double>(values[values.size() == 1 ? 0 : c]);
+    const double steps = value / (x_scale * w_scale);
+    const double near = std::nearbyint(steps);
+    // Its scale was rounded to f32, and then the bias: 2^-22 of it is more than both.
+    constexpr double kRounding = 1.0 / static_cast<double>(kMostWholeBias);
+    const bool is_whole = std::abs(steps - near) <= kRounding * std::max(1.0, std::abs(near));
+    if (!is_whole || std::abs(near) > static_cast<double>(kMostWholeBias)) return {};
+    whole.push_back(static_cast<std::int32_t>(near));
+  }
+  return whole;
 }
 
 bool CommutesWithScale(const Activation& activation) {

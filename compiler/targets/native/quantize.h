@@ -1,5 +1,8 @@
 #pragma once
 
+#include <cstdint>
+#include <vector>
+
 #include "compiler/ir/graph.h"
 #include "compiler/ops/fused.h"
 #include "compiler/targets/native/kernel_writer.h"
@@ -7,8 +10,10 @@
 namespace msc::native {
 
 // Integers of quantized values in registers. Between the sum of a kernel and its memory a value is
-// f32, in units of what one step of the result is worth where that saves a multiplication: it may
-// lie one step beside what exact arithmetic rounds to, where that is within an ulp of a tie.
+// f32, in units of what one step of the result is worth where that saves a multiplication. A sum
+// and its whole bias are multiplied once, by (x scale * w scale) / y scale in f32, and rounded half
+// to even: the arithmetic of ONNX Runtime, to the bit. Real numbers may round to the next step
+// instead where they are within an ulp of a tie.
 
 [[nodiscard]] constexpr bool IsQuantized(DType dtype) {
   return dtype == DType::kI8 || dtype == DType::kU8;
@@ -23,6 +28,13 @@ namespace msc::native {
 /// take: X, R and Y f32, bf16, i8 or u8, W f32, bf16 or i8 as X is; what belongs to a channel a
 /// constant where integers are involved; zero points inside their type.
 [[nodiscard]] bool TakesFused(const Graph& graph, const Node& node);
+
+/// The bias of a Conv or Gemm of domain "msc" over i8 or u8, one a channel, in steps of its sums of
+/// products, where it is whole numbers of them, as that of QLinearConv is: sums start from it, and
+/// are as exact as before. Empty where it is something else, or there is none.
+[[nodiscard]] std::vector<std::int32_t> WholeBias(const Graph& graph, const Node& node);
+/// No entry of such a bias is larger: f32 tells steps of it apart, and holds it with sums of 2^23.
+inline constexpr std::int64_t kMostWholeBias = std::int64_t{1} << 22U;
 
 /// Whether f(x * s) = f(x) * s for s > 0, once the bounds of Clip are scaled.
 [[nodiscard]] bool CommutesWithScale(const Activation& activation);
