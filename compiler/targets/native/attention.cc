@@ -112,7 +112,7 @@ void WriteWeights(KernelWriter& writer, int lanes, const View& scores, double sc
       step.push_back(
           {kernel::Store{.buffer = buffer, .index = first + column, .value = std::move(value)}});
     };
-    const auto scaled = [&](const Expr& column, int width) {
+    const auto scaled = [&](const Expr& column, int width, Body& /*step*/) {
       Expr value = load(column, width) * Float(scale, width);
       if (!mask) return value;
       const Place place{.at = {n, g, r, column}, .axis = 3, .lanes = width, .valid = 0};
@@ -207,7 +207,7 @@ bool LowerAttention(Lowering& lowering, const Group& group) {
         append(ProductOf(writer, unit, second, second_tile, packed_v, *epilogue, n, g));
         return inside;
       });
-  const double heads = static_cast<double>(views->q.dims[0] * groups);
+  const auto heads = static_cast<double>(views->q.dims[0] * groups);
   const double flops = heads * static_cast<double>(queries * keys) *
                        (2.0 * static_cast<double>(depth + width) + 5.0);
   lowering.AddCall(std::move(writer), std::move(body), flops,

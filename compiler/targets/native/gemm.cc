@@ -4,7 +4,7 @@
 #include <utility>
 #include <vector>
 
-#include "compiler/targets/native/product.h"
+#include "compiler/targets/native/made_rows.h"
 #include "compiler/targets/native/quantize.h"
 #include "compiler/targets/native/rules.h"
 
@@ -22,6 +22,16 @@ struct Gemm {
   std::int64_t x_zero = 0;
   std::vector<std::int32_t> whole_bias = {};  ///< as WholeBias has it
   ProductShape shape = {};
+
+  /// W[c, k] for all k.
+  void ReadWeights(std::int64_t c, std::span<float> out) const {
+    transposed ? ReadWeightsAt(*weights, c * depth, 1, out)
+               : ReadWeightsAt(*weights, c, channels, out);
+  }
+  [[nodiscard]] double flops() const {
+    return 2.0 * static_cast<double>(shape.rows) * static_cast<double>(depth) *
+           static_cast<double>(channels);
+  }
 };
 
 /// Whether everything that the node has is f32.
@@ -68,6 +78,17 @@ std::optional<Gemm> ReadGemm(const Lowering& lowering, const Node& node) {
   return gemm;
 }
 
+/// Rows of X that a prologue makes at once, and how many such blocks there are.
+MadeRows RowsOf(const Gemm& gemm) {
+  const auto bytes = static_cast<std::int64_t>(ByteSize(gemm.shape.x));
+  const std::int64_t rows = RowsAtOnce(gemm.shape.rows, gemm.depth * bytes);
+  return {.x_dims = {1, gemm.depth, gemm.shape.rows / rows, rows},
+          .x = gemm.shape.x,
+          .x_zero = gemm.x_zero,
+          .bias = gemm.whole_bias,
+          .channels = gemm.channels};
+}
+
 /// Products have no other algorithm, no rows of an image, and threads share tiles of channels.
 bool Applies(const ConvSchedule& schedule) {
   return schedule.algorithm == ConvAlgorithm::kDirect && !schedule.join_rows &&
@@ -90,6 +111,47 @@ KernelChoices GemmChoices(const Lowering& lowering, const Node& node) {
     choices.schedules.push_back(ToPlain(schedule));
   }
   return choices;
+}
+
+bool GemmTakesPrologue(const Lowering& lowering, const Node& node) {
+  const std::optional<Gemm> gemm = ReadGemm(lowering, node);
+  if (!gemm || ChosenFor(node)) return false;
+  const MadeRows rows = RowsOf(*gemm);
+  // A register tile should have rows enough for its weights to be worth reading.
+  constexpr std::int64_t kLeastRows = 4;
+  return rows.x_dims[3] >= kLeastRows && rows.Pays(lowering.unit());
+}
+
+bool LowerMadeGemm(Lowering& lowering, const Group& group) {
+  const std::optional<Gemm> gemm = ReadGemm(lowering, lowering.node(group.anchor));
+  if (!gemm || group.prologue.empty()) return false;
+  const Dims x_dims = lowering.DimsOf(gemm->x);
+  const std::size_t last = x_dims.size() - 1;
+  const ValueId result = ResultOf(lowering.graph(), group);
+  const std::vector<std::size_t> order = RowMajor(x_dims.size());
+  Epilogue epilogue(lowering, group, lowering.Out(result, order), last);
+  Chain chain(lowering, group.prologue.front(), Unplaced(gemm->shape.x, x_dims), last);
+  const MadeRows rows = RowsOf(*gemm);
+  // [..., channels] as n, channels, blocks, rows.
+  const auto blocks = [&](const View& view) -> std::optional<View> {
+    std::optional<View> image = Reshape(view, {rows.x_dims[2], rows.x_dims[3], view.dims.back()});
+    if (!image) return std::nullopt;
+    image->dims = {1, image->dims[2], image->dims[0], image->dims[1]};
+    image->strides = {0, image->strides[2], image->strides[0], image->strides[1]};
+    image->halo = Halo(4);
+    return image;
+  };
+  if (!epilogue.Remap(blocks) || !chain.Remap(blocks)) return false;
+  (void)epilogue.Remap([](const View& view) { return std::optional(SplitGroups(view, 1)); });
+  KernelWriter writer = lowering.Writer("gemm");
+  Body body =
+      MadeRowsBody(lowering, writer, rows, chain, epilogue,
+                   [&](std::int64_t /*g*/, std::int64_t c, std::int64_t /*kh*/, std::int64_t /*kw*/,
+                       std::span<float> out) { gemm->ReadWeights(c, out); });
+  lowering.AddCall(std::move(writer), std::move(body), gemm->flops(),
+                   lowering.LabelOf(group.nodes(), PrecisionOf(gemm->shape.x)));
+  lowering.Finish(result);
+  return true;
 }
 
 bool LowerGemm(Lowering& lowering, const Group& group) {
@@ -127,18 +189,10 @@ bool LowerGemm(Lowering& lowering, const Group& group) {
   const PackedWeights packed =
       PackWeights(lowering, product, tile,
                   [&](std::int64_t /*g*/, std::int64_t c, std::int64_t /*kh*/, std::int64_t /*kw*/,
-                      std::span<float> out) {
-                    if (gemm->transposed) {
-                      ReadWeightsAt(*gemm->weights, c * gemm->depth, 1, out);
-                    } else {
-                      ReadWeightsAt(*gemm->weights, c, gemm->channels, out);
-                    }
-                  });
+                      std::span<float> out) { gemm->ReadWeights(c, out); });
   KernelWriter writer = lowering.Writer("gemm");
   Body body = ProductBody(writer, lowering.unit(), product, tile, packed, epilogue);
-  const double flops = 2.0 * static_cast<double>(rows) * static_cast<double>(gemm->depth) *
-                       static_cast<double>(gemm->channels);
-  lowering.AddCall(std::move(writer), std::move(body), flops,
+  lowering.AddCall(std::move(writer), std::move(body), gemm->flops(),
                    lowering.LabelOf(group.nodes(), PrecisionOf(gemm->shape.x)));
   lowering.Finish(result);
   return true;

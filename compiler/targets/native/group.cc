@@ -3,7 +3,10 @@
 namespace msc::native {
 
 bool LowerGroup(Lowering& lowering, const Group& group) {
-  if (!group.prologue.empty()) return LowerPointwise(lowering, group) || LowerPool(lowering, group);
+  if (!group.prologue.empty()) {
+    return LowerPointwise(lowering, group) || LowerMadeGemm(lowering, group) ||
+           LowerPool(lowering, group) || LowerNorm(lowering, group);
+  }
   return LowerConv(lowering, group) || LowerConvTranspose(lowering, group) ||
          LowerGemm(lowering, group) || LowerMatMul(lowering, group) ||
          LowerAttention(lowering, group) || LowerPool(lowering, group) ||
@@ -13,7 +16,8 @@ bool LowerGroup(Lowering& lowering, const Group& group) {
 }
 
 bool TakesPrologue(const Lowering& lowering, const Node& node) {
-  return PointwiseTakesPrologue(lowering, node) || PoolTakesPrologue(lowering, node);
+  return PointwiseTakesPrologue(lowering, node) || GemmTakesPrologue(lowering, node) ||
+         PoolTakesPrologue(lowering, node) || NormTakesPrologue(lowering, node);
 }
 
 }  // namespace msc::native

@@ -1,4 +1,4 @@
-#include <limits>
+#include <algorithm>
 #include <optional>
 #include <utility>
 
@@ -44,6 +44,43 @@ std::optional<View> RowsOf(Lowering& lowering, ValueId value) {
   return rows ? rows : AsRows(lowering.WhereDense(value));
 }
 
+/// An entry of every lane, in a row of rows.
+Place InRow(const Expr& row, const Expr& column, int lanes) {
+  return {.at = {row, column}, .axis = 1, .lanes = lanes, .valid = 0};
+}
+
+/// The rows of input 0 of a group: in memory, or made by its prologue.
+class InputRows {
+ public:
+  /// Nothing where what the prologue reads is no list of such rows.
+  static std::optional<InputRows> Of(Lowering& lowering, const Group& group) {
+    const ValueId x = lowering.node(group.anchor).inputs[0];
+    InputRows rows;
+    if (group.prologue.empty()) {
+      rows.view_ = RowsOf(lowering, x);
+      return rows.view_ ? std::optional(std::move(rows)) : std::nullopt;
+    }
+    const Dims dims = lowering.DimsOf(x);
+    const View made = Unplaced(lowering.graph().type(x).dtype, dims);
+    rows.chain_.emplace(lowering, group.prologue.front(), made, dims.size() - 1);
+    return rows.chain_->Remap(AsRows) ? std::optional(std::move(rows)) : std::nullopt;
+  }
+  [[nodiscard]] bool made() const { return chain_.has_value(); }
+  /// Entries of a row as f32. Statements for what is used twice go to `body`.
+  Expr At(KernelWriter& writer, const Expr& row, const Expr& column, int lanes, Body& body) const {
+    if (!chain_) {
+      const Expr index = Int(view_->offset) + row * view_->strides[0] + column;
+      return LoadWide(writer, *view_, index, lanes);
+    }
+    return kernel::Cast(chain_->At(writer, InRow(row, column, lanes), body), {DType::kF32, lanes});
+  }
+
+ private:
+  InputRows() = default;
+  std::optional<View> view_;
+  std::optional<Chain> chain_;
+};
+
 /// Where the rows of a group go; nothing where their neighbours are to lie apart, or where an
 /// operand of the followers is no list of such rows.
 std::optional<Epilogue> RowEpilogue(Lowering& lowering, const Group& group) {
@@ -54,10 +91,31 @@ std::optional<Epilogue> RowEpilogue(Lowering& lowering, const Group& group) {
   return epilogue;
 }
 
-/// An entry of every lane, in a row of rows.
-Place InRow(const Expr& row, const Expr& column, int lanes) {
-  return {.at = {row, column}, .axis = 1, .lanes = lanes, .valid = 0};
-}
+/// What is kept between the passes over a row, in f32: in the result where it fits, else in one
+/// row of the thread.
+class KeptRow {
+ public:
+  KeptRow(Lowering& lowering, KernelWriter& writer, const View& out)
+      : in_result_(out.dtype == DType::kF32),
+        view_(in_result_ ? out : lowering.Scratch(DType::kF32, out.dims[1])),
+        buffer_(writer.Use(view_, in_result_ ? Access::kReadWrite : Access::kScratch)) {}
+
+  [[nodiscard]] Expr Load(const Expr& row, const Expr& column, int lanes) const {
+    return kernel::Load(buffer_, IndexOf(row, column), {DType::kF32, lanes});
+  }
+  void Store(const Expr& row, const Expr& column, Expr value, Body& body) const {
+    body.push_back({kernel::Store{
+        .buffer = buffer_, .index = IndexOf(row, column), .value = std::move(value)}});
+  }
+
+ private:
+  [[nodiscard]] Expr IndexOf(const Expr& row, const Expr& column) const {
+    return Int(view_.offset) + row * (in_result_ ? view_.strides[0] : 0) + column;
+  }
+  bool in_result_;
+  View view_;
+  kernel::BufferRef buffer_;
+};
 
 /// `flops_each` of one element.
 void AddRowCall(Lowering& lowering, const Group& group, KernelWriter&& writer, Body body,
@@ -75,85 +133,97 @@ bool LowerSoftmax(Lowering& lowering, const Group& group) {
   const Dims dims = lowering.DimsOf(node.inputs[0]);
   if (dims.empty() || ElementCount(dims) == 0) return false;
   if (!IsLastAxis(AttrOr<std::int64_t>(node, "axis", -1), dims.size())) return false;
-  const std::optional<View> x = RowsOf(lowering, node.inputs[0]);
+  const std::optional<InputRows> x = InputRows::Of(lowering, group);
   const std::optional<Epilogue> epilogue = RowEpilogue(lowering, group);
   if (!x || !epilogue) return false;
   KernelWriter writer = lowering.Writer("softmax");
-  // What is between the passes over a row stays in the result where it fits.
-  const bool in_place = epilogue->out().dtype == DType::kF32;
-  const View kept = in_place ? epilogue->out() : lowering.Scratch(DType::kF32, x->dims[1]);
-  const kernel::BufferRef row_buffer =
-      writer.Use(kept, in_place ? Access::kReadWrite : Access::kScratch);
-  RowWriter row(writer, lowering.unit().lanes, x->dims[1]);
-  Body body = writer.Loop(x->dims[0], kernel::LoopKind::kParallel, [&](const Expr& r) {
+  const KeptRow kept(lowering, writer, epilogue->out());
+  RowWriter row(writer, lowering.unit().lanes, dims.back());
+  const std::int64_t rows = ElementCount(dims) / dims.back();
+  Body body = writer.Loop(rows, kernel::LoopKind::kParallel, [&](const Expr& r) {
     Body inside;
-    const Expr x_row = writer.Bind(Int(x->offset) + r * x->strides[0], inside);
-    const std::int64_t apart = in_place ? kept.strides[0] : 0;
-    const Expr kept_row = writer.Bind(Int(kept.offset) + r * apart, inside);
-    const auto load = [&](const Expr& column, int lanes) {
-      return LoadWide(writer, *x, x_row + column, lanes);
+    const auto value = [&](const Expr& column, int lanes, Body& step) {
+      return x->At(writer, r, column, lanes, step);
     };
-    const auto store = [&](const Expr& column, Expr value, Body& step) {
-      step.push_back({kernel::Store{
-          .buffer = row_buffer, .index = kept_row + column, .value = std::move(value)}});
+    const auto stored = [&](const Expr& column, int lanes) { return kept.Load(r, column, lanes); };
+    const auto store = [&](const Expr& column, Expr of, Body& step) {
+      kept.Store(r, column, std::move(of), step);
     };
-    const auto stored = [&](const Expr& column, int lanes) {
-      return kernel::Load(row_buffer, kept_row + column, {DType::kF32, lanes});
+    const auto finish = [&](const Expr& column, const Expr& of, Body& step) {
+      epilogue->Store(writer, InRow(r, column, of->type.lanes), of, step);
     };
-    const auto finish = [&](const Expr& column, Expr value, Body& step) {
-      epilogue->Store(writer, InRow(r, column, value->type.lanes), value, step);
-    };
-    WriteSoftmax(writer, row, {load, stored, store, finish}, inside);
+    WriteSoftmax(writer, row, {value, stored, store, finish}, inside);
     return inside;
   });
   AddRowCall(lowering, group, std::move(writer), std::move(body), 5);
   return true;
 }
 
-bool LowerLayerNorm(Lowering& lowering, const Group& group) {
-  const Graph& graph = lowering.graph();
-  const Node& node = lowering.node(group.anchor);
+/// What a LayerNormalization multiplies with and adds along a row.
+struct RowParameters {
+  std::optional<View> gain;
+  std::optional<View> shift;
+};
+
+/// Nothing where the node has other results, or parameters of another form.
+std::optional<RowParameters> ReadLayerNorm(Lowering& lowering, const Node& node) {
   const Dims dims = lowering.DimsOf(node.inputs[0]);
-  if (dims.empty() || ElementCount(dims) == 0) return false;
-  for (std::size_t i = 1; i < node.outputs.size(); ++i) {
-    if (node.outputs[i] != kNoValue) return false;
-  }
-  const std::int64_t columns = dims.back();
-  if (!IsLastAxis(AttrOr<std::int64_t>(node, "axis", -1), dims.size())) return false;
+  if (dims.empty() || ElementCount(dims) == 0) return std::nullopt;
+  if (!IsLastAxis(AttrOr<std::int64_t>(node, "axis", -1), dims.size())) return std::nullopt;
+  const auto is_none = [](ValueId value) { return value == kNoValue; };
+  if (!std::all_of(node.outputs.begin() + 1, node.outputs.end(), is_none)) return std::nullopt;
+  const auto is_float = [&](ValueId value) { return IsFloat(lowering.graph(), value); };
+  if (!std::all_of(node.inputs.begin(), node.inputs.end(), is_float)) return std::nullopt;
   const auto vector_of = [&](std::size_t index) -> std::optional<View> {
     if (index >= node.inputs.size() || node.inputs[index] == kNoValue) return std::nullopt;
     return lowering.Where(node.inputs[index]);
   };
-  const std::optional<View> gain = vector_of(1);
-  const std::optional<View> shift = vector_of(2);
-  for (const auto& view : {gain, shift}) {
-    if (view && (ElementCount(view->dims) != columns || !IsDense(*view))) return false;
+  RowParameters parameters{.gain = vector_of(1), .shift = vector_of(2)};
+  for (const auto& view : {parameters.gain, parameters.shift}) {
+    const bool fits = !view || (ElementCount(view->dims) == dims.back() && IsDense(*view));
+    if (!fits) return std::nullopt;
   }
-  for (const ValueId input : node.inputs) {
-    if (!IsFloat(graph, input)) return false;
-  }
-  const std::optional<View> x = RowsOf(lowering, node.inputs[0]);
+  return parameters;
+}
+
+bool LowerLayerNorm(Lowering& lowering, const Group& group) {
+  const Node& node = lowering.node(group.anchor);
+  const std::optional<RowParameters> parameters = ReadLayerNorm(lowering, node);
+  if (!parameters) return false;
+  const Dims dims = lowering.DimsOf(node.inputs[0]);
+  const std::int64_t columns = dims.back();
+  const std::optional<InputRows> x = InputRows::Of(lowering, group);
   const std::optional<Epilogue> epilogue = RowEpilogue(lowering, group);
   if (!x || !epilogue) return false;
   KernelWriter writer = lowering.Writer("layer_norm");
+  // What a prologue makes is made once.
+  std::optional<KeptRow> kept;
+  if (x->made()) kept.emplace(lowering, writer, epilogue->out());
   RowWriter row(writer, lowering.unit().lanes, columns);
-  const double epsilon = static_cast<double>(AttrOr(node, "epsilon", 1e-5F));
+  const auto epsilon = static_cast<double>(AttrOr(node, "epsilon", 1e-5F));
   const Expr scale = Float(1.0 / static_cast<double>(columns));
-  Body body = writer.Loop(x->dims[0], kernel::LoopKind::kParallel, [&](const Expr& r) {
+  const std::int64_t rows = ElementCount(dims) / columns;
+  Body body = writer.Loop(rows, kernel::LoopKind::kParallel, [&](const Expr& r) {
     Body inside;
-    const Expr x_row = writer.Bind(Int(x->offset) + r * x->strides[0], inside);
-    const auto load = [&](const Expr& column, int lanes) {
-      return LoadWide(writer, *x, x_row + column, lanes);
-    };
     const Expr sum = row.Reduce(
         Op::kReduceAdd, 0,
-        [&](const Expr& column, int lanes, Body&) { return load(column, lanes); }, inside);
+        [&](const Expr& column, int lanes, Body& step) {
+          Expr value = x->At(writer, r, column, lanes, step);
+          if (!kept) return value;
+          value = writer.Bind(std::move(value), step);
+          kept->Store(r, column, value, step);
+          return value;
+        },
+        inside);
+    const auto load = [&](const Expr& column, int lanes, Body& step) {
+      return kept ? kept->Load(r, column, lanes) : x->At(writer, r, column, lanes, step);
+    };
     const Expr mean = writer.Bind(sum * scale, inside);
     // Two passes: the variance of what is centred does not cancel.
     const Expr squares = row.Reduce(
         Op::kReduceAdd, 0,
         [&](const Expr& column, int lanes, Body& step) {
-          const Expr d = writer.Bind(load(column, lanes) - Spread(mean, lanes), step);
+          const Expr d = writer.Bind(load(column, lanes, step) - Spread(mean, lanes), step);
           return d * d;
         },
         inside);
@@ -165,9 +235,14 @@ bool LowerLayerNorm(Lowering& lowering, const Group& group) {
     };
     row.Each(
         [&](const Expr& column, int lanes, Body& step) {
-          Expr value = (load(column, lanes) - Spread(mean, lanes)) * Spread(inverse, lanes);
-          if (gain) value = std::move(value) * parameter(*gain, column, lanes);
-          if (shift) value = std::move(value) + parameter(*shift, column, lanes);
+          Expr value = load(column, lanes, step) - Spread(mean, lanes);
+          value = std::move(value) * Spread(inverse, lanes);
+          if (parameters->gain) {
+            value = std::move(value) * parameter(*parameters->gain, column, lanes);
+          }
+          if (parameters->shift) {
+            value = std::move(value) + parameter(*parameters->shift, column, lanes);
+          }
           epilogue->Store(writer, InRow(r, column, lanes), std::move(value), step);
         },
         inside);
@@ -177,13 +252,23 @@ bool LowerLayerNorm(Lowering& lowering, const Group& group) {
   return true;
 }
 
+/// Whether what it reads and makes is of a type and form that rows can be written for.
+bool IsOfRows(const Lowering& lowering, const Node& node) {
+  if (!node.domain.empty() || node.inputs.empty() || node.outputs.empty()) return false;
+  const Graph& graph = lowering.graph();
+  return IsFloat(graph, node.inputs[0]) && IsFloat(graph, node.outputs[0]);
+}
+
 }  // namespace
+
+bool NormTakesPrologue(const Lowering& lowering, const Node& node) {
+  if (node.op != "Softmax" && node.op != "LayerNormalization") return false;
+  return IsOfRows(lowering, node);
+}
 
 bool LowerNorm(Lowering& lowering, const Group& group) {
   const Node& node = lowering.node(group.anchor);
-  if (!node.domain.empty() || node.inputs.empty() || node.outputs.empty()) return false;
-  const Graph& graph = lowering.graph();
-  if (!IsFloat(graph, node.inputs[0]) || !IsFloat(graph, node.outputs[0])) return false;
+  if (!IsOfRows(lowering, node)) return false;
   if (node.op == "Softmax") return LowerSoftmax(lowering, group);
   if (node.op == "LayerNormalization") return LowerLayerNorm(lowering, group);
   return false;

@@ -72,9 +72,10 @@ class RowWriter {
 
 /// What the softmax of one row reads and writes.
 struct SoftmaxRow {
+  using Make = std::function<Expr(const Expr& column, int lanes, Body& body)>;
   using Read = std::function<Expr(const Expr& column, int lanes)>;
   using Write = std::function<void(const Expr& column, Expr value, Body& body)>;
-  Read value;    ///< an entry; asked once each, in order
+  Make value;    ///< an entry; asked once each, in order
   Read load;     ///< what `store` kept there
   Write store;   ///< keeps what is between the passes
   Write finish;  ///< takes an entry of the result, once each, in order
@@ -84,7 +85,7 @@ inline void WriteSoftmax(KernelWriter& writer, RowWriter& row, const SoftmaxRow&
   const Expr max = row.Reduce(
       kernel::Op::kReduceMax, -std::numeric_limits<double>::infinity(),
       [&](const Expr& column, int lanes, Body& step) {
-        const Expr x = writer.Bind(of.value(column, lanes), step);
+        Expr x = writer.Bind(of.value(column, lanes, step), step);
         of.store(column, x, step);
         return x;
       },
@@ -92,7 +93,7 @@ inline void WriteSoftmax(KernelWriter& writer, RowWriter& row, const SoftmaxRow&
   const Expr sum = row.Reduce(
       kernel::Op::kReduceAdd, 0,
       [&](const Expr& column, int lanes, Body& step) {
-        const Expr e = writer.Bind(
+        Expr e = writer.Bind(
             kernel::Unary(kernel::Op::kExp, of.load(column, lanes) - Spread(max, lanes)), step);
         of.store(column, e, step);
         return e;

@@ -26,6 +26,8 @@ namespace msc::native {
 
 /// A convolution over windows of one pixel, behind a prologue.
 [[nodiscard]] bool LowerPointwise(Lowering& lowering, const Group& group);
+/// A matrix product with constant weights behind a prologue.
+[[nodiscard]] bool LowerMadeGemm(Lowering& lowering, const Group& group);
 
 /// Lowers one group by the first of the above that takes it.
 [[nodiscard]] bool LowerGroup(Lowering& lowering, const Group& group);
@@ -33,7 +35,9 @@ namespace msc::native {
 /// Whether the kernel of a node can have a prologue, and then computes each of its values once.
 [[nodiscard]] bool TakesPrologue(const Lowering& lowering, const Node& node);
 [[nodiscard]] bool PointwiseTakesPrologue(const Lowering& lowering, const Node& node);
+[[nodiscard]] bool GemmTakesPrologue(const Lowering& lowering, const Node& node);
 [[nodiscard]] bool PoolTakesPrologue(const Lowering& lowering, const Node& node);
+[[nodiscard]] bool NormTakesPrologue(const Lowering& lowering, const Node& node);
 
 // How the kernel of a node of domain "msc" may be written: Target::Schedules. Nothing to choose
 // where the family does not take the node.

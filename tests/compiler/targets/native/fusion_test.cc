@@ -290,6 +290,96 @@ const Fused kPrologues[] = {
   output %z
 })",
      {"reorder x", "relu+mean", "scaled+most", "reorder z"}},
+    {"rows_of_a_softmax",
+     R"(graph g {
+  input %x : f32[2,3,11]
+  input %m : f32[2,3,1]
+  %a = Mul(%x, %m) @scaled
+  %b = Tanh(%a) @bent
+  %s = Softmax(%b) @soft
+  %y = Neg(%s) @turned
+  output %y
+})",
+     {"scaled+bent+soft+turned"}},
+    {"rows_that_are_no_list",
+     R"(graph g {
+  input %x : f32[2,3,11]
+  input %m : f32[3,11]
+  %a = Mul(%x, %m) @scaled
+  %s = Softmax(%a) @soft
+  %y = Neg(%s) @turned
+  output %y
+})",
+     {"scaled", "soft+turned"}},
+    {"rows_of_a_softmax_in_codes",
+     R"(graph g {
+  input %x : u8[5,19]
+  const %s : f32[] = [0.03125]
+  const %z : u8[] = [7]
+  const %t : f32[] = [0.004]
+  %d = DequantizeLinear(%x, %s, %z) @wide
+  %p = Softmax(%d) @soft
+  %y = QuantizeLinear(%p, %t, %z) @codes
+  output %y
+})",
+     {"wide+soft+codes"}},
+    {"rows_of_a_layer_norm",
+     R"(graph g {
+  input %x : f32[2,3,21]
+  input %r : f32[2,3,21]
+  const %g : f32[21] = random 3
+  const %b : f32[21] = random 4
+  %a = Mul(%x, %r) @gated
+  %n = LayerNormalization(%a, %g, %b) @norm {axis = -1}
+  %y = Add(%n, %r) @added
+  output %y
+})",
+     {"gated+norm+added"}},
+    {"rows_of_a_narrow_layer_norm",
+     R"(graph g {
+  input %x : f32[4,37]
+  const %g : bf16[37] = splat 1.5
+  %a = Neg(%x) @turned
+  %b = Cast(%a) @narrow {to = 16}
+  %n = LayerNormalization(%b, %g) @norm {axis = -1}
+  output %n
+})",
+     {"turned+narrow+norm"}},
+    {"rows_of_a_product",
+     R"(graph g {
+  input %x : f32[4,14,19]
+  input %z : f32[4,14,1]
+  const %s : f32[19] = random 3
+  const %w : f32[7,19] = random 4
+  %a = Mul(%x, %s) @scaled
+  %g = Mul(%a, %z) @gated
+  %p = msc.Gemm(%g, %w) @dense {y_type = 1}
+  %y = Tanh(%p) @closed
+  output %y
+})",
+     {"scaled+gated+dense+closed"}},
+    {"rows_of_a_product_in_codes",
+     R"(graph g {
+  input %x : f32[56,19]
+  const %s : f32[] = [0.03125]
+  const %z : u8[] = [131]
+  const %w : i8[7,19] = random 4
+  const %o : f32[1] = [0.0078125]
+  %a = Tanh(%x) @bent
+  %q = QuantizeLinear(%a, %s, %z) @codes
+  %y = msc.Gemm(%q, %w, _, _, %o) @dense {x_scale = 0.03125, x_zero_point = 131, y_scale = 0.0625, y_zero_point = 3, y_type = 3}
+  output %y
+})",
+     {"bent+codes+dense"}},
+    {"products_of_few_rows",
+     R"(graph g {
+  input %x : f32[5,19]
+  const %w : f32[7,19] = random 4
+  %a = Tanh(%x) @bent
+  %y = msc.Gemm(%a, %w) @dense {y_type = 1}
+  output %y
+})",
+     {"bent", "dense"}},
     {"windows_that_see_entries_again",
      R"(graph g {
   input %x : f32[1,6,5,7]
