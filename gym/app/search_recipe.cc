@@ -9,6 +9,7 @@
 
 #include "compiler/base/fields.h"
 #include "compiler/base/file.h"
+#include "compiler/ir/serialize.h"
 #include "cost/measure/machine.h"
 #include "envs/common/evaluation.h"
 #include "envs/distill/distill_env.h"
@@ -24,20 +25,6 @@ namespace {
 
 std::string RecipeFile(const RunPaths& paths) {
   return paths.best() + "/recipe.json";
-}
-
-/// How to train by what was found; the form of the samples has options of its own.
-std::string TrainCommand(const SearchConfig& config, const RunPaths& paths) {
-  const DistillConfig& distill = config.distill;
-  std::string line = "mscgym distill " + config.model;
-  if (!config.strategy.empty()) line += " --strategy " + config.strategy;
-  if (distill.weight_bits > 0) line += " --weight-bits " + std::to_string(distill.weight_bits);
-  line += " --recipe " + RecipeFile(paths) + " --data " + config.calibration.data.images;
-  if (!config.calibration.data.labels.empty()) {
-    line += " --data-labels " + config.calibration.data.labels;
-  }
-  return line + " --samples " + std::to_string(distill.samples) + " --calibration-samples " +
-         std::to_string(config.calibration.samples) + " --save-strategy trained.json";
 }
 
 std::string ClosingText(const SearchConfig& config, const RunPaths& paths,
@@ -70,6 +57,19 @@ double Mean(const AdditiveCost& cost) {
 
 }  // namespace
 
+std::string TrainCommand(const SearchConfig& config, const RunPaths& paths) {
+  const DistillConfig& distill = config.distill;
+  std::string line = "mscgym distill " + config.model;
+  if (!config.strategy.empty()) line += " --strategy " + config.strategy;
+  if (distill.weight_bits > 0) line += " --weight-bits " + std::to_string(distill.weight_bits);
+  line += " --recipe " + RecipeFile(paths) + " --data " + config.calibration.data.images;
+  if (!config.calibration.data.labels.empty()) {
+    line += " --data-labels " + config.calibration.data.labels;
+  }
+  return line + " --samples " + std::to_string(distill.samples) + " --calibration-samples " +
+         std::to_string(config.calibration.samples) + " --save-strategy trained.json";
+}
+
 int SearchRecipe(const SearchConfig& asked, const RunPaths& paths, const LiveRunOptions& options) {
   SearchSession session(asked, {});
   const SearchConfig& config = session.config();
@@ -85,8 +85,10 @@ int SearchRecipe(const SearchConfig& asked, const RunPaths& paths, const LiveRun
   StudyResult study;
   {
     ProgressLine line;
-    const SearchStart start{
-        .setup = {.config = config, .machine = machine, .decisions = problem.decisions()}};
+    const SearchStart start{.setup = {.config = config,
+                                      .machine = machine,
+                                      .model_hash = GraphHash(session.graph()),
+                                      .decisions = problem.decisions()}};
     study = run.Try(problem, *agent, start, line);
   }
   WriteFileAtomic(paths.At("pareto.json"), ParetoJson(study));
@@ -95,6 +97,7 @@ int SearchRecipe(const SearchConfig& asked, const RunPaths& paths, const LiveRun
     MakeFolders(paths.best());
     WriteFileAtomic(RecipeFile(paths), ParseJson(recipe, "the recipe").dump(2) + "\n");
   }
+  (void)WriteReport(paths);
   const std::string summary = ClosingText(config, paths, study);
   run.log().Info(summary);
   std::printf("%s", summary.c_str());

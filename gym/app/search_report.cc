@@ -10,6 +10,8 @@
 #include "compiler/base/file.h"
 #include "envs/common/evaluation.h"
 #include "envs/quantize/offer.h"
+#include "gym/app/recipe_report.h"
+#include "gym/app/recipe_words.h"
 #include "gym/app/report_text.h"
 #include "gym/app/search_record.h"
 #include "gym/app/search_run.h"
@@ -34,16 +36,13 @@ Run ReadRun(const RunPaths& paths) {
   SearchRecords found = FindSearchRecords(records);
   Run run;
   run.setup = SetupIn(found, paths.journal());
-  if (Trains(run.setup.config)) {
-    throw UserError("'" + paths.folder +
-                    "' holds a search of recipes, of which there is no report; it has pareto.json, "
-                    "and mscgym export-study writes its trials");
-  }
   run.study = ReadStudy(records);
   run.tasks = TasksOf(records);
   // Not there yet where a search goes on, or was killed.
   run.finished = found.findings.has_value();
   if (run.finished) run.findings = *std::move(found.findings);
+  // Recipes are not measured again: the trials are all there is.
+  if (Trains(run.setup.config)) run.finished = run.study.stop != StopReason::kInterrupted;
   return run;
 }
 
@@ -65,6 +64,8 @@ ReportHeadline MakeHeadline(const Run& run) {
   if (!result.ok()) return headline;
   const cost::Outcome& outcome = result.value();
   headline.configuration = "trial " + std::to_string(best.trial);
+  const std::string trained = TrainText(best.strategy.fit.train);
+  if (!trained.empty()) headline.configuration += ", " + trained;
   headline.constraint_met = true;
   headline.speed_up = SpeedUp(outcome);
   if (outcome.latency) {
@@ -271,6 +272,9 @@ std::vector<ReportFact> MakeFacts(const Run& run) {
   };
   for (const auto& [name, version] : machine.libraries) facts.push_back({name, version});
   facts.push_back({"model hash", run.setup.model_hash});
+  if (Trains(run.setup.config)) {
+    facts.push_back({"samples to learn from", std::to_string(run.setup.config.distill.samples)});
+  }
   facts.push_back({"samples a trial", std::to_string(run.setup.config.quality.samples)});
   if (run.findings.judged > 0) {
     facts.push_back({"samples of finalists", std::to_string(run.findings.judged)});
@@ -282,10 +286,8 @@ std::vector<ReportFact> MakeFacts(const Run& run) {
   return facts;
 }
 
-}  // namespace
-
-bool WriteReport(const RunPaths& paths) {
-  const Run run = ReadRun(paths);
+/// What a search shows that measured compressed models, besides what all searches do.
+void TellModels(const Run& run, const RunPaths& paths, ReportInput& input) {
   const auto& limits = run.setup.config.objective.subject_to;
   const auto limit_of = [&](std::string_view metric) -> std::optional<double> {
     const auto it = limits.find(std::string(metric));
@@ -295,10 +297,6 @@ bool WriteReport(const RunPaths& paths) {
   // The second objective, so that the Pareto set lies on the lower left edge of the scatter.
   const auto& minimize = run.setup.config.objective.minimize;
   const std::string quality = minimize.size() > 1 ? minimize[1] : std::string(envs::kDistillLoss);
-  ReportInput input;
-  input.model = std::filesystem::path(run.setup.config.model).filename().string();
-  input.created = NowText();
-  input.tool = std::string("mscgym ") + MSC_VERSION;
   input.headline = MakeHeadline(run);
   input.latency = {.metric = std::string(envs::kLatency),
                    .title = "latency relative to the uncompressed model",
@@ -313,20 +311,18 @@ bool WriteReport(const RunPaths& paths) {
   input.sensitivity = EnvId(run.setup.config.env) == "Prune-v0"
                           ? "KL in nats, its group of channels alone cut to about half"
                           : "KL in nats, this layer alone in int8";
-  input.decisions = run.setup.decisions;
   for (const Decision& decision : input.decisions) {
     std::optional<double>& alone = input.alone.emplace_back();
     for (const LayerSensitivity& row : run.findings.sensitivities) {
       if (row.layer == decision.name && row.failure.empty()) alone = row.distill_loss;
     }
   }
-  if (run.findings.best) input.winner = run.findings.finalists.at(*run.findings.best).trial;
-  input.study = run.study;
-  const Objective objective = ToObjective(run.setup.config.objective);
-  for (const Trial& trial : run.study.trials) {
-    input.feasible.push_back(Feasible(objective, trial));
+  const Finalist* best =
+      run.findings.best ? &run.findings.finalists.at(*run.findings.best) : nullptr;
+  if (best != nullptr) input.winner = best->trial;
+  if (TrainsCandidates(run.setup.config)) {
+    TellTraining(best == nullptr ? nullptr : &best->strategy, input);
   }
-  input.volume = VolumeText(objective, run.study.trials);
   input.layers = MakeLayers(run);
   input.steps_before = MakeSteps(run.findings.profiles, 0);
   input.steps_after = MakeSteps(run.findings.profiles, 1);
@@ -334,15 +330,38 @@ bool WriteReport(const RunPaths& paths) {
   input.judged = JudgedText(run.findings);
   input.left_out = RejectedText(run);
   input.tasks = MakeTasks(run);
+  input.commands.push_back({"compile the best", "mscgym compile " + run.setup.config.model +
+                                                    " --strategy " + paths.best() +
+                                                    "/strategy.json --out artefact"});
+  input.commands.push_back(
+      {"run it", "mscgym run " + paths.best() + "/artefact --input image.npy --out outputs"});
+}
+
+}  // namespace
+
+bool WriteReport(const RunPaths& paths) {
+  const Run run = ReadRun(paths);
+  ReportInput input;
+  input.model = std::filesystem::path(run.setup.config.model).filename().string();
+  input.created = NowText();
+  input.tool = std::string("mscgym ") + MSC_VERSION;
+  input.decisions = run.setup.decisions;
+  input.study = run.study;
+  const Objective objective = ToObjective(run.setup.config.objective);
+  for (const Trial& trial : run.study.trials) {
+    input.feasible.push_back(Feasible(objective, trial));
+  }
+  input.volume = VolumeText(objective, run.study.trials);
   input.machine = MakeFacts(run);
   input.config = ToJson(run.setup.config);
-  input.commands = {
-      {"search again", "mscgym search " + paths.At("config.json") + " --out NEW_RUN"},
-      {"go on searching", "mscgym search " + paths.At("config.json") + " --out " + paths.folder +
-                              " --resume --trials N"},
-      {"compile the best", "mscgym compile " + run.setup.config.model + " --strategy " +
-                               paths.best() + "/strategy.json --out artefact"},
-      {"run it", "mscgym run " + paths.best() + "/artefact --input image.npy --out outputs"}};
+  input.commands = {{"search again", "mscgym search " + paths.At("config.json") + " --out NEW_RUN"},
+                    {"go on searching", "mscgym search " + paths.At("config.json") + " --out " +
+                                            paths.folder + " --resume --trials N"}};
+  if (Trains(run.setup.config)) {
+    TellRecipes(run.setup, paths, input);
+  } else {
+    TellModels(run, paths, input);
+  }
   WriteFileAtomic(paths.At("report.html"), RenderReport(input));
   return run.finished;
 }

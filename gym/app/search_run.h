@@ -231,7 +231,7 @@ void MeasureFinalists(const SearchConfig& config, SearchProblem& problem,
 
 /// Renders report.html from the journal of a run directory, which needs to hold nothing else.
 /// Whether the search had come to its results; if not, the page shows its trials. UserError where
-/// the journal lacks what the page shows, and where the search Trains.
+/// the journal lacks what the page shows.
 bool WriteReport(const RunPaths& paths);
 
 /// A page that compares the searches of `folders` by their journals. UserError where they are of

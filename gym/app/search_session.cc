@@ -62,9 +62,9 @@ void SearchSession::PrepareTraining() {
     config_.objective.minimize = {"distill_loss", "train_steps"};
   }
   prepared_.targets = MakeTargets();
-  const Graph graph = LoadModel(config_.model, config_.shapes);
+  prepared_.graph = std::make_shared<const Graph>(LoadModel(config_.model, config_.shapes));
   envs::EnvContext context;
-  context.distill = MakeDistillTask(config_, graph, prepared_.targets);
+  context.distill = MakeDistillTask(config_, *prepared_.graph, prepared_.targets);
   context.labels =
       config_.quality.data.labels.empty() ? envs::Labels::kAbsent : envs::Labels::kPresent;
   env_ = MakeSearchEnv(config_, context);

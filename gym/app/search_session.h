@@ -41,6 +41,7 @@ class SearchSession {
   SearchSession(const SearchConfig& config, const SessionOptions& options);
   [[nodiscard]] Env& env() { return *env_; }
   [[nodiscard]] const SearchConfig& config() const { return config_; }
+  [[nodiscard]] const Graph& graph() const { return *prepared_.graph; }  ///< canonical
 
  private:
   void PrepareMeasuring(const SessionOptions& options);

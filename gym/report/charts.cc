@@ -65,17 +65,17 @@ std::vector<const ReportMark*> ByRank(std::span<const ReportMark> marks) {
 
 PlotAxis LatencyAxis(const ReportInput& input, std::span<const ReportMark> marks) {
   std::vector<double> all;
-  std::vector<double> feasible;
+  std::vector<double> shown;
   for (const ReportMark& mark : marks) {
     if (mark.failed) continue;
     all.push_back(*mark.latency);
-    if (mark.feasible) feasible.push_back(*mark.latency);
+    if (MustShow(input, mark)) shown.push_back(*mark.latency);
   }
   if (const auto baseline = Finite(input.latency.baseline)) all.push_back(*baseline);
   if (all.empty()) return MakeAxis(0, 1, 5);
   double least = *std::min_element(all.begin(), all.end());
   double inside = Finite(input.latency.baseline).value_or(least);
-  for (const double value : feasible) inside = std::max(inside, value);
+  for (const double value : shown) inside = std::max(inside, value);
   const double high = RobustHigh(all, inside);
   const double margin = (high - least) * 0.04;
   return MakeAxis(least - margin, high + margin, 6);
@@ -90,7 +90,7 @@ PlotAxis QualityAxis(const ReportInput& input, std::span<const ReportMark> marks
     if (mark.failed || !mark.quality) continue;
     all.push_back(*mark.quality);
     least = std::min(least, *mark.quality);
-    if (mark.feasible) inside = std::max(inside, *mark.quality);
+    if (MustShow(input, mark)) inside = std::max(inside, *mark.quality);
   }
   const double high = RobustHigh(all, inside);
   const double margin = (high - least) * 0.04;
@@ -173,12 +173,15 @@ Html HistoryChart(const ReportInput& input, std::span<const ReportMark> marks) {
   std::erase_if(x.ticks, [](double tick) { return tick != std::floor(tick); });
   x.digits = 0;
 
-  Html svg = OpenPlot(frame,
-                      {.id = "history",
-                       .description = "Latency of each trial and the best so far",
-                       .x = "trial",
-                       .y = AxisTitle(input.latency)},
-                      x, y);
+  Html svg =
+      OpenPlot(frame,
+               {.id = "history",
+                .description = (input.subject == ReportSubject::kRecipe ? input.latency.title
+                                                                        : std::string("Latency")) +
+                               " of each trial and the best so far",
+                .x = "trial",
+                .y = AxisTitle(input.latency)},
+               x, y);
   if (const auto baseline = Finite(input.latency.baseline)) {
     svg += HorizontalLine(frame, y.Clamped(*baseline), "baseline", "uncompressed");
   }
@@ -211,7 +214,10 @@ Html ScatterChart(const ReportInput& input, std::span<const ReportMark> marks) {
 
   Html svg = OpenPlot(frame,
                       {.id = "scatter",
-                       .description = "Latency and loss of quality of each trial",
+                       .description = (input.subject == ReportSubject::kRecipe
+                                           ? input.latency.title + " and " + input.quality.title
+                                           : std::string("Latency and loss of quality")) +
+                                      " of each trial",
                        .x = AxisTitle(input.latency),
                        .y = AxisTitle(input.quality)},
                       x, y);

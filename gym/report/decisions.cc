@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "gym/report/precision.h"
@@ -31,19 +32,31 @@ const std::string* ChoiceOf(const ReportInput& input, const Assignment& assignme
   return &choices[static_cast<std::size_t>(choice)];
 }
 
+/// What is said of one that has more, less or as much on the latency axis as the winner.
+struct Comparative {
+  std::string_view more;
+  std::string_view less;
+  std::string_view equal;
+  std::string_view unknown;
+};
+constexpr Comparative kOfModels = {"slower", "faster in its trial", "as fast",
+                                   "has no latency to compare"};
+constexpr Comparative kOfRecipes = {"worse", "better", "as good", "has no result to compare"};
+
 /// Why a trial that differs from the winner in one decision did not win.
 std::string Reason(const ReportInput& input, const ReportMark& other, const ReportMark& winner,
                    const Trial& trial) {
   if (trial.evaluation.failure) {
     return "failed, " + std::string(Name(trial.evaluation.failure->kind));
   }
-  if (other.failed || !other.latency || !winner.latency) return "has no latency to compare";
-  std::string text = !other.feasible                    ? "misses the constraint"
-                     : *other.latency > *winner.latency ? "slower"
-                     : *other.latency < *winner.latency ? "faster in its trial"
-                                                        : "as fast";
-  text += ": " + input.latency.title + " " + Fixed(other.latency, 3) + " against " +
-          Fixed(winner.latency, 3);
+  const Comparative& words = input.subject == ReportSubject::kRecipe ? kOfRecipes : kOfModels;
+  if (other.failed || !other.latency || !winner.latency) return std::string(words.unknown);
+  std::string text(!other.feasible                    ? "misses the constraint"
+                   : *other.latency > *winner.latency ? words.more
+                   : *other.latency < *winner.latency ? words.less
+                                                      : words.equal);
+  text += ": " + input.latency.title + " " + OnLatencyAxis(other.latency, input, 3) + " against " +
+          OnLatencyAxis(winner.latency, input, 3);
   if (other.quality && winner.quality) {
     text += ", " + input.quality.title + " " + WithUnit(other.quality, input.quality) +
             " against " + WithUnit(winner.quality, input.quality);
@@ -72,15 +85,23 @@ Html DecisionSection(const ReportInput& input, std::span<const ReportMark> marks
                marks[i].number, ") ", Reason(input, marks[i], *winner, trials[i]), "</li>");
   }
   const PrecisionColors colors(input);
+  const bool any_alone = std::any_of(input.alone.begin(), input.alone.end(),
+                                     [](const auto& alone) { return Finite(alone).has_value(); });
   Html rows;
   for (std::size_t i = 0; i < input.decisions.size(); ++i) {
     const std::string* choice = ChoiceOf(input, chosen, i);
     if (choice == nullptr) continue;
     const std::optional<double> alone =
         i < input.alone.size() ? Finite(input.alone[i]) : std::nullopt;
+    const std::string moot = i < input.moot.size() ? input.moot[i] : "";
     rows += Markup("<tr><td class='name'>", input.decisions[i].name, "</td><td>",
-                   colors.Chip(*choice), "</td><td class='num' data-value='", Exact(alone), "'>",
-                   Significant(alone, 3), "</td><td>",
+                   moot.empty() ? colors.Chip(*choice)
+                                : Markup("<span class='muted'>no effect: ", moot, "</span>"),
+                   "</td>",
+                   any_alone ? Markup("<td class='num' data-value='", Exact(alone), "'>",
+                                      Significant(alone, 3), "</td>")
+                             : Html{},
+                   "<td>",
                    reasons[i].text.empty()
                        ? Html{"<span class='muted'>unknown: no trial differs in this alone</span>"}
                        : Markup("<ul class='reasons'>", reasons[i], "</ul>"),
@@ -89,10 +110,10 @@ Html DecisionSection(const ReportInput& input, std::span<const ReportMark> marks
   return Markup(
       "<section id='decisions'><h2>Why it was decided so</h2><p class='muted'>For each decision of "
       "the best configuration, the trials that differ from it in that decision alone.</p>"
-      "<div class='scroll'><table class='sortable'><thead><tr><th>decision</th><th>chosen</th>"
-      "<th class='num'>loss alone</th><th data-unsortable>what the other choices did</th></tr>"
-      "</thead><tbody>",
-      rows, "</tbody></table></div></section>");
+      "<div class='scroll'><table class='sortable'><thead><tr><th>decision</th><th>chosen</th>",
+      any_alone ? Html{"<th class='num'>loss alone</th>"} : Html{},
+      "<th data-unsortable>what the other choices did</th></tr></thead><tbody>", rows,
+      "</tbody></table></div></section>");
 }
 
 }  // namespace msc::gym

@@ -75,6 +75,8 @@ std::string Signed(double value, int digits) {
 Html AccuracyTile(const ReportHeadline& headline) {
   const auto accuracy = Finite(headline.accuracy);
   const auto reference = Finite(headline.reference_accuracy);
+  const auto drop = Finite(headline.accuracy_drop);
+  if (drop) return Tile({"Accuracy", Signed(-*drop, 2), "points"});
   if (!accuracy || !reference) return {};
   return Tile({"Accuracy", Signed((*accuracy - *reference) * 100, 2), "points",
                Percent(accuracy, 2) + ", was " + Percent(reference, 2)});
@@ -97,12 +99,44 @@ Html TrialTile(std::span<const ReportMark> marks) {
                std::to_string(feasible) + " feasible, " + std::to_string(failed) + " failed"});
 }
 
+using Value = std::optional<double> ReportMark::*;
+
+/// What the best recipe has on an axis, beside what the baselines have.
+Html AxisTile(const ReportAxis& axis, std::span<const ReportMark> marks, Value value) {
+  if (axis.metric.empty()) return {};
+  std::optional<double> best;
+  std::string baselines;
+  for (const ReportMark& mark : marks) {
+    if (mark.best) best = mark.*value;
+    if (mark.anchor.empty() || mark.failed || !(mark.*value)) continue;
+    baselines += (baselines.empty() ? "" : ", ") + mark.anchor + " " + OnAxis(mark.*value, axis, 3);
+  }
+  return Tile({axis.title, OnAxis(best, axis, 4), axis.unit,
+               baselines.empty() ? "" : "baselines: " + baselines});
+}
+
+/// "8 epochs, rate 0.001" where there is a best.
+std::string RecipeVerdict(const ReportHeadline& headline, std::span<const ReportMark> marks) {
+  const auto best =
+      std::find_if(marks.begin(), marks.end(), [](const ReportMark& mark) { return mark.best; });
+  if (headline.unfinished) return "The search was not finished.";
+  if (best == marks.end()) return "No recipe was found.";
+  return "The best recipe: " + best->choices + ".";
+}
+
 }  // namespace
 
 Html HeadlineSection(const ReportInput& input, std::span<const ReportMark> marks) {
   const ReportHeadline& headline = input.headline;
-  Html tiles = SpeedTile(headline);
-  tiles += LatencyTile(headline);
+  const bool recipe = input.subject == ReportSubject::kRecipe;
+  Html tiles;
+  if (recipe) {
+    tiles += AxisTile(input.latency, marks, &ReportMark::latency);
+    tiles += AxisTile(input.quality, marks, &ReportMark::quality);
+  } else {
+    tiles += SpeedTile(headline);
+    tiles += LatencyTile(headline);
+  }
   tiles += AccuracyTile(headline);
   tiles += SizeTile(headline);
   tiles += TrialTile(marks);
@@ -111,7 +145,8 @@ Html HeadlineSection(const ReportInput& input, std::span<const ReportMark> marks
     from = Markup("<p class='muted'>Best configuration: ", headline.configuration, "</p>");
   }
   return Markup("<header><p class='over'>", input.tool, " \xC2\xB7 ", input.created, "</p><h1>",
-                input.model, "</h1><p class='verdict'>", Verdict(headline), " ", Badge(headline),
+                input.model, "</h1><p class='verdict'>",
+                recipe ? RecipeVerdict(headline, marks) : Verdict(headline), " ", Badge(headline),
                 "</p>", from, "<dl class='tiles'>", tiles, "</dl></header>");
 }
 

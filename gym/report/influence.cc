@@ -79,16 +79,17 @@ Pole OfDecision(const ReportInput& input, std::size_t index) {
   return pole;
 }
 
-Pole OfMetric(const std::string& title, std::span<const ReportMark> marks, Field field) {
+Pole OfMetric(const ReportInput& input, const ReportAxis& axis, std::span<const ReportMark> marks,
+              Field field) {
   Pole pole;
-  pole.title = title;
+  pole.title = axis.title;
   std::vector<double> values;
   double usual = 0;
   for (const ReportMark& mark : marks) {
     pole.heights.push_back(mark.failed ? std::nullopt : mark.*field);
     if (!pole.heights.back()) continue;
     values.push_back(*pole.heights.back());
-    if (mark.feasible) usual = std::max(usual, values.back());
+    if (MustShow(input, mark)) usual = std::max(usual, values.back());
   }
   const double low = values.empty() ? 0 : *std::min_element(values.begin(), values.end());
   pole.axis = MakeAxis(low, RobustHigh(values, std::max(usual, low)), 4);
@@ -108,9 +109,9 @@ std::vector<Pole> Poles(const ReportInput& input, std::span<const ReportMark> ma
   std::sort(order.begin(), order.end());
   std::vector<Pole> poles;
   for (const std::size_t index : order) poles.push_back(OfDecision(input, index));
-  poles.push_back(OfMetric(input.latency.title, marks, &ReportMark::latency));
+  poles.push_back(OfMetric(input, input.latency, marks, &ReportMark::latency));
   if (!input.quality.metric.empty()) {
-    poles.push_back(OfMetric(input.quality.title, marks, &ReportMark::quality));
+    poles.push_back(OfMetric(input, input.quality, marks, &ReportMark::quality));
   }
   return poles;
 }
@@ -132,7 +133,7 @@ std::vector<std::size_t> Drawn(std::span<const ReportMark> marks) {
 }
 
 std::string Short(const std::string& text) {
-  constexpr std::size_t kMost = 16;
+  constexpr std::size_t kMost = 17;
   if (text.size() <= kMost) return text;
   std::size_t cut = text.size() - kMost + 3;
   while (cut < text.size() && (static_cast<unsigned char>(text[cut]) & 0xC0U) == 0x80U) ++cut;
@@ -217,9 +218,11 @@ Html ParallelSection(const ReportInput& input, std::span<const ReportMark> marks
   }
   return Markup(
       "<section id='threads'><h2>Choices and results</h2><p class='muted'>A line a trial, through "
-      "what it chose and what that gave: the decisions that matter most, in the order of the "
-      "network.</p><div class='scroll'>",
-      svg, "</svg></div></section>");
+      "what it chose and what that gave",
+      input.subject == ReportSubject::kRecipe
+          ? Html{}
+          : Html{": the decisions that matter most, in the order of the network"},
+      ".</p><div class='scroll'>", svg, "</svg></div></section>");
 }
 
 }  // namespace msc::gym

@@ -93,6 +93,23 @@ Html LayerRow(std::size_t index, const ReportInput& input, const PrecisionColors
       BarCell(layer.sensitivity, largest.sensitivity, Significant(layer.sensitivity, 3)), "</tr>");
 }
 
+/// A block a decision.
+Html FrontCells(const ReportInput& input, const PrecisionColors& colors,
+                const Assignment& assignment) {
+  Html cells;
+  for (std::size_t i = 0; i < std::min(assignment.size(), input.decisions.size()); ++i) {
+    const Decision& decision = input.decisions[i];
+    if (assignment[i] < 0 || !std::cmp_less(assignment[i], decision.choices.size())) continue;
+    const std::string& choice = decision.choices[static_cast<std::size_t>(assignment[i])];
+    const std::optional<double> density = DensityOf(choice);
+    cells += Markup(
+        "<span",
+        density ? Filled("density", *density) : Markup(" class='cell ", colors.ClassOf(choice)),
+        "' data-tip='", decision.name + ": " + choice, "'></span>");
+  }
+  return cells;
+}
+
 }  // namespace
 
 PrecisionColors::PrecisionColors(const ReportInput& input) {
@@ -104,6 +121,7 @@ PrecisionColors::PrecisionColors(const ReportInput& input) {
   for (const auto* steps : {&input.steps_before, &input.steps_after}) {
     for (const ReportStep& step : *steps) Add(step.precision);
   }
+  if (input.subject == ReportSubject::kRecipe) return;
   for (const Decision& decision : input.decisions) {
     for (const std::string& choice : decision.choices) Add(choice);
   }
@@ -199,35 +217,31 @@ Html FrontSection(const ReportInput& input, std::span<const ReportMark> marks) {
   const PrecisionColors colors(input);
   Html rows;
   for (const std::size_t index : front) {
-    const Assignment& assignment = input.study.trials[index].assignment;
-    Html cells;
-    for (std::size_t i = 0; i < std::min(assignment.size(), input.decisions.size()); ++i) {
-      const Decision& decision = input.decisions[i];
-      if (assignment[i] < 0 || !std::cmp_less(assignment[i], decision.choices.size())) continue;
-      const std::string& choice = decision.choices[static_cast<std::size_t>(assignment[i])];
-      const std::optional<double> density = DensityOf(choice);
-      cells += Markup(
-          "<span",
-          density ? Filled("density", *density) : Markup(" class='cell ", colors.ClassOf(choice)),
-          "' data-tip='", decision.name + ": " + choice, "'></span>");
-    }
+    const Trial& trial = input.study.trials[index];
     const ReportMark& mark = marks[index];
+    // Blocks tell many choices of few kinds apart; a recipe is a few words.
+    const Html choices = input.subject == ReportSubject::kRecipe
+                             ? Markup("<td>", mark.choices, "</td>")
+                             : Markup("<td class='wide'><div class='strip small'>",
+                                      FrontCells(input, colors, trial.assignment), "</div></td>");
     rows +=
         Markup("<tr data-trial='", mark.number, "'", mark.best ? Html{" class='is-best'"} : Html{},
                "><td class='num'>", mark.number, mark.best ? Html{" \xE2\x98\x85"} : Html{},
-               "</td><td class='num'>", Fixed(mark.latency, 3), "</td><td class='num'>",
-               WithUnit(mark.quality, input.quality), "</td><td>",
-               std::string(mark.feasible ? "yes" : "no"),
-               "</td><td class='wide'><div class='strip small'>", cells, "</div></td></tr>");
+               "</td><td class='num'>", OnLatencyAxis(mark.latency, input, 3),
+               "</td><td class='num'>", WithUnit(mark.quality, input.quality), "</td><td>",
+               std::string(mark.feasible ? "yes" : "no"), "</td>", choices, "</tr>");
   }
   Html volume;
   if (!input.volume.empty()) {
     volume = Markup("<p class='muted'>Of trials that keep the limits: ", input.volume, ".</p>");
   }
   return Markup(
-      "<section id='front'><h2>Pareto set</h2><p class='muted'>What each trade of "
-      "speed for quality chose, a block a decision, in the order of the network.</p>",
-      volume,
+      "<section id='front'><h2>Pareto set</h2><p class='muted'>",
+      input.subject == ReportSubject::kRecipe
+          ? Html{"Recipes that no other is as good as in every metric."}
+          : Html{"What each trade of speed for quality chose, a block a decision, in the order of "
+                 "the network."},
+      "</p>", volume,
       "<div class='scroll'><table><thead><tr><th class='num'>trial</th>"
       "<th class='num'>",
       input.latency.title, "</th><th class='num'>", input.quality.title,

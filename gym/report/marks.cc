@@ -37,6 +37,17 @@ std::string Choices(const std::vector<Decision>& decisions, const Assignment& as
   return text;
 }
 
+/// In the order of the decisions.
+std::string Recipe(const std::vector<Decision>& decisions, const Assignment& assignment) {
+  std::string text;
+  for (std::size_t i = 0; i < std::min(decisions.size(), assignment.size()); ++i) {
+    const auto& choices = decisions[i].choices;
+    if (assignment[i] < 0 || !std::cmp_less(assignment[i], choices.size())) continue;
+    text += (text.empty() ? "" : ", ") + choices[static_cast<std::size_t>(assignment[i])];
+  }
+  return text;
+}
+
 std::string Tip(const ReportInput& input, const Trial& trial, const ReportMark& mark) {
   std::string text = "trial " + std::to_string(mark.number) + " \xC2\xB7 " + mark.source + "\n";
   if (trial.evaluation.failure) {
@@ -56,6 +67,11 @@ std::string Tip(const ReportInput& input, const Trial& trial, const ReportMark& 
 
 }  // namespace
 
+bool MustShow(const ReportInput& input, const ReportMark& mark) {
+  if (input.subject == ReportSubject::kModel) return mark.feasible;
+  return mark.best || mark.pareto || !mark.anchor.empty();
+}
+
 std::string StateOf(const ReportMark& mark) {
   return mark.failed ? "failed" : mark.feasible ? "feasible" : "infeasible";
 }
@@ -69,12 +85,21 @@ Html BarCell(std::optional<double> value, double largest, const std::string& tex
                 "</span></td>");
 }
 
+std::string OnAxis(std::optional<double> value, const ReportAxis& axis, int digits) {
+  return axis.counts ? Fixed(value, 0) : Significant(value, digits);
+}
+
+std::string OnLatencyAxis(std::optional<double> value, const ReportInput& input, int digits) {
+  return input.subject == ReportSubject::kRecipe ? OnAxis(value, input.latency, 4)
+                                                 : Fixed(value, digits);
+}
+
 std::string WithUnit(std::optional<double> value, const ReportAxis& axis) {
   // Digits by the size of what is asked for, so that numbers below each other can be compared.
   const double scale = std::abs(Finite(axis.limit).value_or(Finite(axis.baseline).value_or(0)));
-  const bool usual = scale > 1e-6 && scale < 1e6;
+  const bool usual = !axis.counts && scale > 1e-6 && scale < 1e6;
   const int digits = usual ? std::max(0, 3 - static_cast<int>(std::ceil(std::log10(scale)))) : 0;
-  return (usual ? Fixed(value, digits) : Significant(value, 3)) + (axis.unit.empty() ? "" : " ") +
+  return (usual ? Fixed(value, digits) : OnAxis(value, axis, 3)) + (axis.unit.empty() ? "" : " ") +
          axis.unit;
 }
 
@@ -95,7 +120,9 @@ std::vector<ReportMark> Marks(const ReportInput& input) {
     // The best of the trials may have lost to another one when both were measured again.
     const bool best = input.winner ? *input.winner == trial.number : input.study.best == i;
     mark.best = !mark.failed && best;
-    mark.choices = Choices(input.decisions, trial.assignment);
+    mark.choices = input.subject == ReportSubject::kRecipe
+                       ? Recipe(input.decisions, trial.assignment)
+                       : Choices(input.decisions, trial.assignment);
     mark.seconds = trial.seconds;
     mark.repeated = trial.repeated;
     mark.tip = Tip(input, trial, mark);

@@ -22,7 +22,7 @@ struct ReportMark {
   bool best = false;   ///< the winner of the finalists; where none is known, of the trials
   std::string anchor;  ///< "int8" of a trial from "anchor:int8"; else empty
   std::string source;
-  std::string choices;  ///< "int8 x 14, f32 x 3", most frequent first
+  std::string choices;  ///< "int8 x 14, f32 x 3", most frequent first; of recipes each by itself
   std::string tip;      ///< a few lines for hovering
   double seconds = 0;
   bool repeated = false;
@@ -31,11 +31,22 @@ struct ReportMark {
 /// One mark a trial, in their order. Takes nothing for granted of `input`.
 [[nodiscard]] std::vector<ReportMark> Marks(const ReportInput& input);
 
+/// Whether axes reach as far as this trial: of models, each that keeps the limits; of recipes, some
+/// of which ruin the model and keep them, those that a reader looks for.
+[[nodiscard]] bool MustShow(const ReportInput& input, const ReportMark& mark);
+
 /// "feasible", "infeasible", "failed".
 [[nodiscard]] std::string StateOf(const ReportMark& mark);
 
 /// A table's cell: a number with a bar as long as its part of `largest`. Sorts by the number.
 [[nodiscard]] Html BarCell(std::optional<double> value, double largest, const std::string& text);
+
+/// A value of an axis in `digits` digits; a count in all of them.
+[[nodiscard]] std::string OnAxis(std::optional<double> value, const ReportAxis& axis, int digits);
+
+/// A value of the latency axis: ratios have `digits` behind the point, what recipes have 4 digits.
+[[nodiscard]] std::string OnLatencyAxis(std::optional<double> value, const ReportInput& input,
+                                        int digits);
 
 /// "0.120 points", with digits to suit the limit or baseline of the axis.
 [[nodiscard]] std::string WithUnit(std::optional<double> value, const ReportAxis& axis);

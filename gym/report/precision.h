@@ -15,8 +15,8 @@ namespace msc::gym {
 [[nodiscard]] std::optional<double> DensityOf(const std::string& choice);
 
 /// Which colour stands for which choice: f32, bf16, f16, int8, int4 always have the same; others
-/// take what is left, in order of appearance; shares have none. Colours are told apart by class
-/// "p0" to "p7"; the text is always there too.
+/// take what is left, in order of appearance; shares and recipes have none. Colours are told apart
+/// by class "p0" to "p7"; the text is always there too.
 class PrecisionColors {
  public:
   explicit PrecisionColors(const ReportInput& input);

@@ -24,6 +24,7 @@ struct ReportAxis {
   std::string unit = {};                ///< "points"; may be empty
   std::optional<double> baseline = {};  ///< what the uncompressed model has
   std::optional<double> limit = {};     ///< metric <= limit is asked for
+  bool counts = false;                  ///< values are whole numbers
 };
 
 /// What became of the model, in one glance. Absent = not known.
@@ -34,6 +35,7 @@ struct ReportHeadline {
   std::optional<double> reference_ms = {};
   std::optional<double> accuracy = {};  ///< share of labels hit, in [0, 1]
   std::optional<double> reference_accuracy = {};
+  std::optional<double> accuracy_drop = {};  ///< points lost, where that is all that is known
   std::optional<double> weight_bytes = {};
   std::optional<double> reference_weight_bytes = {};
   std::string constraint = {};  ///< "accuracy_drop <= 0.3"; empty = none was asked for
@@ -96,14 +98,21 @@ struct ReportCommand {
   std::string line = {};
 };
 
+/// What the trials of a search are.
+enum class ReportSubject : unsigned char {
+  kModel,   ///< compressed models, measured beside the uncompressed one
+  kRecipe,  ///< ways to train one: no speed, no layers, and choices that are words
+};
+
 /// All that a report shows. Plain data; nothing in it is trusted: text may hold anything, numbers
 /// that are not finite are shown as absent, indices out of range are left out.
 struct ReportInput {
   std::string model = {};    ///< name of the model
   std::string created = {};  ///< date and time as text
   std::string tool = {};     ///< "mscgym 0.1.0"
+  ReportSubject subject = ReportSubject::kModel;
   ReportHeadline headline = {};
-  ReportAxis latency = {};
+  ReportAxis latency = {};                   ///< of recipes the first metric that is sought
   ReportAxis quality = {};                   ///< empty metric = no scatter
   std::string sensitivity = {};              ///< what a layer's sensitivity measures: "KL in nats"
   std::vector<Decision> decisions = {};      ///< of the trials' assignments
@@ -111,9 +120,11 @@ struct ReportInput {
   std::vector<bool> feasible = {};           ///< one flag a trial, by index
   std::optional<std::uint64_t> winner = {};  ///< number of the trial that won in the end
   std::vector<std::optional<double>> alone = {};  ///< by decision: quality lost by it alone
-  std::vector<ReportLayer> layers = {};           ///< in the order of the network
-  std::vector<ReportStep> steps_before = {};      ///< of the uncompressed model, in their order
-  std::vector<ReportStep> steps_after = {};       ///< of the best; empty = not known
+  /// By decision: why what the winner chose has no effect; empty where it has.
+  std::vector<std::string> moot = {};
+  std::vector<ReportLayer> layers = {};       ///< in the order of the network
+  std::vector<ReportStep> steps_before = {};  ///< of the uncompressed model, in their order
+  std::vector<ReportStep> steps_after = {};   ///< of the best; empty = not known
   std::string volume = {};  ///< "hypervolume 0.2 below latency 1, loss 0.5"; may be empty
   std::vector<ReportFinalist> finalists = {};
   std::string judged = {};    ///< "judged on all 200 samples": finalists are; may be empty

@@ -138,8 +138,8 @@ Html TrialSection(const ReportInput& input, std::span<const ReportMark> marks) {
         "<tr data-trial='", mark.number, "'", mark.best ? Html{" class='is-best'"} : Html{},
         "><td class='num'>", mark.number, "</td><td>", mark.source, "</td><td>", StateOf(mark),
         mark.repeated ? Html{" (repeated)"} : Html{}, "</td>",
-        NumberCell(mark.latency, Fixed(mark.latency, 4)),
-        NumberCell(mark.quality, Significant(mark.quality, 4)),
+        NumberCell(mark.latency, OnLatencyAxis(mark.latency, input, 4)),
+        NumberCell(mark.quality, OnAxis(mark.quality, input.quality, 4)),
         NumberCell(mark.seconds, Fixed(mark.seconds, 2)), "<td>", mark.choices, "</td></tr>");
   }
   return Markup("<section id='trials'><details><summary><h2>All ", marks.size(),

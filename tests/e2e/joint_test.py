@@ -74,6 +74,9 @@ class Joint(e2e.SearchTest):
         results = json.loads(e2e.read(os.path.join(run, "results.json")))
         best = results["finalists"][results["best"]]
         self.assertEqual(best["strategy"]["fit"]["weights"], strategy["fit"]["weights"])
+        report = e2e.read(os.path.join(run, "report.html")).decode()
+        self.assertIn(f"trial {best['trial']}, trained for 3 epochs at rate 0.000", report)
+        self.assertIn("<td class='name'>training epochs</td>", report)
 
     def test_refuses_offers_that_make_no_sense(self):
         for text, compress in (

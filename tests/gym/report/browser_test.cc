@@ -85,6 +85,14 @@ TEST_F(ReportInABrowser, RunsItsScriptWithoutErrorsAndShowsItsParts) {
   }
 }
 
+TEST_F(ReportInABrowser, ShowsASearchOfRecipes) {
+  const Visit visit = Open(folder_, RenderReport(SampleRecipes()));
+  ASSERT_EQ(visit.status, 0);
+  EXPECT_NE(visit.dom.find("data-ready=\"yes\""), std::string::npos);
+  EXPECT_EQ(visit.dom.find("data-error"), std::string::npos);
+  EXPECT_NE(visit.dom.find("<button type=\"button\">training steps</button>"), std::string::npos);
+}
+
 TEST_F(ReportInABrowser, RunsNoScriptThatANameBringsAlong) {
   ReportInput input = SampleReport(10);
   const std::string attack =

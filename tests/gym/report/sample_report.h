@@ -131,4 +131,38 @@ inline ReportInput SampleReport(std::uint64_t trials = 120) {
   return input;
 }
 
+/// A search of recipes that tried every one of three decisions: more epochs cost steps and lower
+/// the loss.
+inline ReportInput SampleRecipes() {
+  ReportInput input;
+  input.subject = ReportSubject::kRecipe;
+  input.model = "net.onnx";
+  input.latency = {.metric = "distill_loss", .title = "distillation loss", .unit = "nats"};
+  input.quality = {.metric = "train_steps", .title = "training steps", .counts = true};
+  input.decisions = {{"training epochs", {"1 epoch", "2 epochs", "4 epochs", "8 epochs"}},
+                     {"learning rate", {"rate 0.0001", "rate 0.001", "rate 1"}},
+                     {"rate schedule", {"constant schedule", "cosine schedule"}}};
+  const Objective objective = {{"distill_loss", "train_steps"}, {}};
+  for (std::int32_t i = 0; i < 24; ++i) {
+    Trial& trial = input.study.trials.emplace_back();
+    trial.number = static_cast<std::uint64_t>(i);
+    trial.source = i == 0 ? "anchor:short" : "random";
+    trial.assignment = {i % 4, i / 4 % 3, i / 12};
+    if (trial.assignment[1] == 2) {
+      trial.evaluation.failure = Failure{FailureKind::kWrongOutput, "the loss is not finite"};
+    } else {
+      const double loss = 0.001234 + 0.001 * (3 - trial.assignment[0]) +
+                          0.0005 * (1 - trial.assignment[1]) + 0.00002 * (1 - trial.assignment[2]);
+      const double steps = 20 << trial.assignment[0];
+      trial.evaluation.metrics = {{"distill_loss", loss}, {"train_steps", steps}};
+    }
+    input.feasible.push_back(Feasible(objective, trial));
+  }
+  input.study.best = BestOf(objective, input.study.trials);
+  input.study.pareto = ParetoOf(objective, input.study.trials);
+  input.winner = input.study.trials[input.study.best.value()].number;
+  input.headline.configuration = "trial " + std::to_string(*input.winner);
+  return input;
+}
+
 }  // namespace msc::gym
