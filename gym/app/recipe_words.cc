@@ -13,8 +13,8 @@ namespace {
 struct Setting {
   std::string_view name;
   std::string_view title;
-  std::string_view before = "";
-  std::string_view behind = "";
+  std::string_view before = {};
+  std::string_view behind = {};
 };
 constexpr auto kSettings = std::to_array<Setting>({
     {"epochs", "training epochs"},
