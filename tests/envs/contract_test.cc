@@ -255,6 +255,37 @@ TEST(DistillEnv, TrainsByTheRecipeThatTheChoicesStandFor) {
   EXPECT_TRUE(failed);
 }
 
+TEST(DistillEnv, TakesAsManyStepsAsItsSumsSay) {
+  if (!TrainerProblem().empty()) GTEST_SKIP() << TrainerProblem();
+  DistillTask task = SmallTask();
+  task.judge = [](const TrainResult& /*result*/) {
+    return std::map<std::string, double>{{"distill_loss", 0.0}};
+  };
+  EnvContext context;
+  context.distill = std::make_shared<const DistillTask>(task);
+  const auto env = MakeDistillEnv(context);
+  gym::SearchProblem& problem = *env->problem();
+  const gym::AdditiveCost cost = problem.AdditiveCosts().at("train_steps");
+  const std::vector<gym::Decision>& decisions = problem.decisions();
+  std::size_t count = 1;
+  for (const gym::Decision& decision : decisions) count *= decision.choices.size();
+  constexpr std::size_t kEvery = 29;  // prime to all list lengths
+  for (std::size_t number = 0; number < count; number += kEvery) {
+    gym::Assignment recipe;
+    double sum = cost.offset;
+    std::size_t rest = number;
+    for (std::size_t i = 0; i < decisions.size(); ++i) {
+      const std::size_t choices = decisions[i].choices.size();
+      recipe.push_back(static_cast<std::int32_t>(rest % choices));
+      sum += cost.effects[i][rest % choices];
+      rest /= choices;
+    }
+    problem.Evaluate({&recipe, 1}, [&](std::size_t, const gym::Evaluation& evaluation) {
+      EXPECT_EQ(evaluation.metrics.at("train_steps"), sum) << number;
+    });
+  }
+}
+
 TEST(DistillEnv, NeedsAStudent) {
   EXPECT_THROW((void)MakeDistillEnv(EnvContext{}), UserError);
 }
