@@ -1,0 +1,87 @@
+"""What a search does with its best: they are judged again, on more samples than trials had."""
+
+import json
+import os
+
+import e2e
+
+
+class Finalists(e2e.SearchTest):
+    def test_keep_on_all_samples_what_trials_kept_on_few(self):
+        # Sizes rank the trials, so that chance has no part; few samples flatter the small ones.
+        config = e2e.small_config()
+        config.update(trials=8, finalists=2, compare=["onednn"])
+        config["objective"] = {"minimize": ["weight_bytes"], "subject_to": {"disagreement": 0.6}}
+        config["prune"] = {"positions": 4}
+        config["calibration"]["samples"] = 32
+        config["quality"].update(samples=8, most_samples=8, final_samples=200)
+        run = self.at("few")
+        done = self.succeed("search", self.write("few.json", config), "--env", "prune", "--out", run)
+        found = json.loads(e2e.read(os.path.join(run, "results.json")))
+
+        def disagreement(row):
+            quality = json.loads(row["result"])["outcome"]["quality"]
+            self.assertEqual(quality["samples"], 200)
+            return 100 * (1 - quality["agreement"])
+
+        sizes = {n: trial["metrics"]["weight_bytes"] for n, trial in e2e.trials(run).items()}
+        largest = max(sizes[row["trial"]] for row in found["finalists"])
+        self.assertTrue(found["rejected"])
+        for row in found["rejected"]:
+            self.assertGreater(disagreement(row), 0.6)
+            self.assertLessEqual(sizes[row["trial"]], largest)
+        for row in found["finalists"]:
+            self.assertLessEqual(disagreement(row), 0.6)
+        self.assertIn("that looked better on the samples of trials miss a limit", done.stdout)
+        self.assertIn("judged on all 200 samples, those of trials included", done.stdout)
+        self.assertRegex(done.stdout, r"the best is [\d.]+x as fast as f32 on onednn")
+        report = e2e.read(os.path.join(run, "report.html")).decode()
+        self.assertIn("f32 on onednn", report)
+        self.assertIn("judged on all 200 samples, those of trials included", report)
+        self.assertIn("is missed on these: trials", report)
+        self.assertIn("of its channels stay", report)
+        self.check_journal_alone(run)
+        # With as many samples as it takes, no trial is flattered: none has to be left out.
+        config["quality"]["most_samples"] = 0
+        run = self.at("more")
+        self.succeed("search", self.write("more.json", config), "--env", "prune", "--out", run)
+        self.assertEqual(json.loads(e2e.read(os.path.join(run, "results.json")))["rejected"], [])
+        self.assertGreater(max(json.loads(trial["record"])["result"]["outcome"]["quality"]["samples"]
+                               for trial in e2e.trials(run).values()), 8)
+
+    def test_are_judged_on_samples_that_no_trial_saw(self):
+        config = e2e.small_config()
+        config["trials"] = 3
+        # A limit that is open on few samples, so that trials ask for more.
+        config["objective"]["subject_to"] = {"disagreement": 1}
+        config["quality"].update(samples=10, final_samples=200, finalists="others")
+        run = self.at("run")
+        done = self.succeed("search", self.write("fresh.json", config), "--out", run)
+        seen = [json.loads(trial["record"])["result"]["outcome"]["quality"]["samples"]
+                for trial in e2e.trials(run).values()]
+        self.assertEqual(max(seen), 100)
+        found = json.loads(e2e.read(os.path.join(run, "results.json")))
+        self.assertTrue(found["finalists"])
+        for row in found["finalists"] + found["rejected"]:
+            self.assertEqual(json.loads(row["result"])["outcome"]["quality"]["samples"], 100)
+        text = "judged on samples 101 to 200, which no trial saw"
+        self.assertIn("timed together, three times over, and " + text, done.stdout)
+        self.assertRegex(done.stdout, r"with 95 % intervals: [\d.]+x \([\d.]+ to [\d.]+\), ")
+        self.assertIn(text, e2e.read(os.path.join(run, "report.html")).decode())
+
+    def test_need_fresh_samples_where_there_are_none(self):
+        config = e2e.small_config()
+        config["quality"].update(samples=200, final_samples=200, finalists="others")
+        done = self.mscgym("search", self.write("none.json", config), "--out", self.at("run"))
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("there are no more than 200: lower 'quality.samples'", done.stderr)
+        config["quality"].update(samples=100)
+        config["calibration"]["data"] = {**config["quality"]["data"], "first": 50}
+        config["calibration"]["samples"] = 64
+        done = self.mscgym("search", self.write("same.json", config), "--out", self.at("same"))
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("that are used for calibration", done.stderr)
+
+
+if __name__ == "__main__":
+    e2e.main()
