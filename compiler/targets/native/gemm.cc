@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <array>
 #include <optional>
 #include <span>
 #include <utility>
@@ -23,10 +24,10 @@ struct Gemm {
   std::vector<std::int32_t> whole_bias = {};  ///< as WholeBias has it
   ProductShape shape = {};
 
-  /// W[c, k] for all k.
-  void ReadWeights(std::int64_t c, std::span<float> out) const {
-    transposed ? ReadWeightsAt(*weights, c * depth, 1, out)
-               : ReadWeightsAt(*weights, c, channels, out);
+  /// W[c, k] for k = begin, begin + 1, ...
+  void ReadWeights(std::int64_t c, std::int64_t begin, std::span<float> out) const {
+    transposed ? ReadWeightsAt(*weights, c * depth + begin, 1, out)
+               : ReadWeightsAt(*weights, begin * channels + c, channels, out);
   }
   [[nodiscard]] double flops() const {
     return 2.0 * static_cast<double>(shape.rows) * static_cast<double>(depth) *
@@ -76,6 +77,30 @@ std::optional<Gemm> ReadGemm(const Lowering& lowering, const Node& node) {
                 .depth = (gemm.depth + StepOf(x) - 1) / StepOf(x),
                 .x = x};
   return gemm;
+}
+
+/// In how many slices along the depth a product of f32 is summed. Every tile of channels reads all
+/// of X: more than a cache holds comes from beyond it again and again, while the sums are read and
+/// written once a slice.
+std::int64_t SlicesOf(const Gemm& gemm) {
+  constexpr std::int64_t kCacheBytes = std::int64_t{1024} * 1024;
+  constexpr std::int64_t kSliceBytes = std::int64_t{640} * 1024;
+  constexpr std::int64_t kLeastDepth = 256;
+  constexpr std::int64_t kLeastChannels = 256;
+  const std::int64_t bytes = gemm.shape.rows * gemm.depth * 4;
+  if (gemm.shape.x != DType::kF32 || bytes <= kCacheBytes) return 1;
+  if (gemm.channels < kLeastChannels) return 1;
+  const std::int64_t slices = (bytes + kSliceBytes - 1) / kSliceBytes;
+  return std::max<std::int64_t>(1, std::min(slices, gemm.depth / kLeastDepth));
+}
+
+/// Memory for sums of f32 at the places of Y, channels side by side.
+View SumsOf(Lowering& lowering, const Dims& dims) {
+  constexpr std::array<std::size_t, 5> kOrder = {0, 1, 3, 4, 2};
+  std::int64_t elements = 0;
+  View view = NewView(DType::kF32, dims, kOrder, Halo(5), elements);
+  view.buffer = lowering.Scratch(DType::kF32, elements).buffer;
+  return view;
 }
 
 /// Rows of X that a prologue makes at once, and how many such blocks there are.
@@ -147,7 +172,7 @@ bool LowerMadeGemm(Lowering& lowering, const Group& group) {
   Body body =
       MadeRowsBody(lowering, writer, rows, chain, epilogue,
                    [&](std::int64_t /*g*/, std::int64_t c, std::int64_t /*kh*/, std::int64_t /*kw*/,
-                       std::span<float> out) { gemm->ReadWeights(c, out); });
+                       std::span<float> out) { gemm->ReadWeights(c, 0, out); });
   lowering.AddCall(std::move(writer), std::move(body), gemm->flops(),
                    lowering.LabelOf(group.nodes(), PrecisionOf(gemm->shape.x)));
   lowering.Finish(result);
@@ -186,14 +211,27 @@ bool LowerGemm(Lowering& lowering, const Group& group) {
                         .slack = lowering.HasSlack(*x),
                         .channels = gemm->channels};
   const TileSchedule tile = (chosen ? *chosen : DefaultGemm(gemm->shape, lowering.unit())).tile;
-  const PackedWeights packed =
-      PackWeights(lowering, product, tile,
-                  [&](std::int64_t /*g*/, std::int64_t c, std::int64_t /*kh*/, std::int64_t /*kw*/,
-                      std::span<float> out) { gemm->ReadWeights(c, out); });
-  KernelWriter writer = lowering.Writer("gemm");
-  Body body = ProductBody(writer, lowering.unit(), product, tile, packed, epilogue);
-  lowering.AddCall(std::move(writer), std::move(body), gemm->flops(),
-                   lowering.LabelOf(group.nodes(), PrecisionOf(gemm->shape.x)));
+  const std::int64_t slices = SlicesOf(*gemm);
+  const std::int64_t slice = (gemm->depth + slices - 1) / slices;
+  std::optional<View> sums;
+  for (std::int64_t begin = 0; begin < gemm->depth; begin += slice) {
+    Product part = product;
+    part.x.dims[2] = std::min(slice, gemm->depth - begin);
+    part.x.offset += begin * part.x.strides[2];
+    part.start = sums;
+    const PackedWeights packed = PackWeights(
+        lowering, part, tile,
+        [&](std::int64_t /*g*/, std::int64_t c, std::int64_t /*kh*/, std::int64_t /*kw*/,
+            std::span<float> out) { gemm->ReadWeights(c, begin, out); });
+    const bool closes = begin + slice >= gemm->depth;
+    if (!closes && !sums) sums = SumsOf(lowering, epilogue.out().dims);
+    KernelWriter writer = lowering.Writer("gemm");
+    Body body = ProductBody(writer, lowering.unit(), part, tile, packed,
+                            closes ? epilogue : Epilogue(lowering.graph(), *sums));
+    const double share = static_cast<double>(part.depth()) / static_cast<double>(gemm->depth);
+    lowering.AddCall(std::move(writer), std::move(body), share * gemm->flops(),
+                     lowering.LabelOf(group.nodes(), PrecisionOf(gemm->shape.x)));
+  }
   lowering.Finish(result);
   return true;
 }

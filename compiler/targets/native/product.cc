@@ -60,7 +60,8 @@ class ProductWriter {
   void WriteRows(At at, const Expr& tile, Body& body);
   void WriteRow(const At& at, int vectors, int valid, Body& body);
   void WriteTile(const At& at, const Expr& column, Size size, Body& body);
-  void WriteSums(const At& at, Size size, std::vector<VarId>& sums, Body& body);
+  void WriteSums(const At& at, const Expr& column, Size size, std::vector<VarId>& sums, Body& body);
+  [[nodiscard]] Place PlaceOf(const At& at, const Expr& column, Size size, int i) const;
   void WriteRun(const Expr& x_first, const Expr& w_first, Size size, const std::vector<VarId>& sums,
                 Body& body);
   void WriteStep(const Expr& x_first, const Expr& w_first, Size size, int entries,
@@ -181,8 +182,19 @@ void ProductWriter::WriteRow(const At& at, int vectors, int valid, Body& body) {
   if (rest > 0) WriteTile(at, Int(full * tile_.columns), {rest, vectors, valid}, body);
 }
 
-/// Lets for the sums of a tile: 0, or what stands for the zero point of X.
-void ProductWriter::WriteSums(const At& at, Size size, std::vector<VarId>& sums, Body& body) {
+/// Of sum `i` of a tile.
+Place ProductWriter::PlaceOf(const At& at, const Expr& column, Size size, int i) const {
+  const int v = i % size.vectors;
+  return {.at = {at.n, at.group, at.tile * tiles_.width + std::int64_t{v} * lanes_, at.row,
+                 column + std::int64_t{i / size.vectors}},
+          .axis = 2,
+          .lanes = lanes_,
+          .valid = v + 1 == size.vectors ? size.valid : 0};
+}
+
+/// Lets for the sums of a tile: 0, what was summed before, or what stands for the zero point of X.
+void ProductWriter::WriteSums(const At& at, const Expr& column, Size size, std::vector<VarId>& sums,
+                              Body& body) {
   std::vector<Expr> start(static_cast<std::size_t>(size.vectors), kernel::Float(0, lanes_));
   for (int v = 0; v < size.vectors && product_.bytes(); ++v) {
     const Expr index = at.channel + at.tile * tiles_.width + std::int64_t{v} * lanes_;
@@ -190,14 +202,16 @@ void ProductWriter::WriteSums(const At& at, Size size, std::vector<VarId>& sums,
   }
   for (int i = 0; i < size.columns * size.vectors; ++i) {
     sums.push_back(writer_.NewVar());
-    body.push_back({kernel::Let{.var = sums.back(),
-                                .value = start[static_cast<std::size_t>(i % size.vectors)]}});
+    const Expr before = product_.start
+                            ? LoadAt(writer_, *product_.start, PlaceOf(at, column, size, i))
+                            : start[static_cast<std::size_t>(i % size.vectors)];
+    body.push_back({kernel::Let{.var = sums.back(), .value = before}});
   }
 }
 
 void ProductWriter::WriteTile(const At& at, const Expr& column, Size size, Body& body) {
   std::vector<VarId> sums;
-  WriteSums(at, size, sums, body);
+  WriteSums(at, column, size, sums, body);
   const std::vector<Expr> first{at.n, at.group, Int(0), at.row * product_.stride_h,
                                 column * product_.stride_w};
   const Expr x_first = writer_.Bind(KernelWriter::IndexOf(product_.x, first), body);
@@ -220,18 +234,9 @@ void ProductWriter::WriteTile(const At& at, const Expr& column, Size size, Body&
     });
     return rows;
   });
-  for (int column_offset = 0; column_offset < size.columns; ++column_offset) {
-    for (int v = 0; v < size.vectors; ++v) {
-      const bool last = v + 1 == size.vectors;
-      const Place place{.at = {at.n, at.group, at.tile * tiles_.width + std::int64_t{v} * lanes_,
-                               at.row, column + std::int64_t{column_offset}},
-                        .axis = 2,
-                        .lanes = lanes_,
-                        .valid = last ? size.valid : 0};
-      const VarId sum =
-          sums[static_cast<std::size_t>(std::int64_t{column_offset} * size.vectors + v)];
-      epilogue_.Store(writer_, place, kernel::Var(sum, sum_), body);
-    }
+  for (int i = 0; i < size.columns * size.vectors; ++i) {
+    epilogue_.Store(writer_, PlaceOf(at, column, size, i),
+                    kernel::Var(sums[static_cast<std::size_t>(i)], sum_), body);
   }
 }
 

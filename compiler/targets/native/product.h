@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -20,6 +21,7 @@ struct Product {
   std::function<void(const Expr& n, const Expr& h, Body& body)> fill = {};
   std::int64_t x_zero = 0;
   std::vector<std::int32_t> bias = {};  ///< bytes: added to the sums, [groups * channels] or none
+  std::optional<View> start = {};       ///< f32: what sums start from, where Y is: n, g, c, h, w
   bool slack = true;                    ///< bytes: whether three behind the last may be read
   std::int64_t channels = 1;            ///< c
   std::int64_t kernel_h = 1;
