@@ -13,9 +13,8 @@ namespace msc::gym {
 /// The choice of no epochs in words.
 inline constexpr std::string_view kNotTrained = "not trained";
 
-/// A decision about a recipe as people call it: "epochs" between "1" and "8" is "epochs of
-/// training" between "1 epoch" and "8 epochs". Others are as they were. `words` is how the env
-/// calls choices.
+/// A decision about a recipe as people call it: "epochs" between "1" and "8" is "training epochs"
+/// between "1 epoch" and "8 epochs". Others are as they were. `words` is how the env calls choices.
 [[nodiscard]] Decision InWords(const Decision& decision, envs::RecipeWords words);
 
 /// "trained for 3 epochs at rate 0.001"; empty where there is no training.
