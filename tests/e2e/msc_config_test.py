@@ -1,0 +1,124 @@
+"""Configs of the original run as they are printed, and what of them is mapped is documented."""
+
+import json
+import os
+
+import e2e
+
+# As the documentation of the original MSC prints it, typography included.
+FROM_THE_ORIGINAL = """
+{
+      ...
+      "quantize": {
+        "strategy_file": "msc_quantize.json",
+        "target": "tensorrt",
+        “gym”:[
+          {
+            “record”:”searched_config.json”,
+            “env”:{
+              “strategy”:”distill_loss”
+            },
+            “agent”:{
+              “type”:”grid_search”,
+            }
+          },
+        ]
+      },
+      ...
+}
+"""
+
+
+class OriginalConfig(e2e.SearchTest):
+    """Configs of TVM's MSC, with our own keys beside."""
+
+    def run_with(self, text):
+        run = self.at("run")
+        done = self.succeed("search", self.write("msc.json", text), "--out", run)
+        notes = [line[8:] for line in done.stderr.splitlines() if line.startswith("config: ")]
+        return json.loads(e2e.read(os.path.join(run, "config.json"))), notes
+
+    def ours(self):
+        config = {**e2e.small_config(), "trials": 2, "finalists": 1}
+        for key in ("env", "agent", "target", "objective"):
+            del config[key]
+        return config
+
+    def test_runs_as_it_is_printed(self):
+        beside = json.dumps(self.ours())[1:-1] + ","
+        config, notes = self.run_with(FROM_THE_ORIGINAL.replace("...", beside, 1))
+        self.assertEqual((config["env"], config["agent"], config["target"]),
+                         ("Quantize-v0", "grid", "onednn"))
+        self.assertEqual(config["objective"]["minimize"], ["latency", "distill_loss"])
+        self.assertIn("'quantize.target': no effect; tensorrt is no target here, 'target' names one",
+                      notes)
+        self.assertIn("'quantize.gym[0].agent.type': becomes 'agent': \"grid\"", notes)
+
+    def test_maps_the_whole_key_set(self):
+        msc = {
+            "model_type": "torch", "inputs": [["image", ["N", 1, 28, 28], "float32"]],
+            "outputs": ["scores"], "workspace": "w", "verbose": "debug:2", "log_file": "MSC_LOG",
+            "use_cache": True, "dynamic": False, "prepare": {"profile": {"benchmark": {}}},
+            "baseline": {"run_type": "torch", "profile": {"check": {"atol": 0.05}}},
+            "compile": {"run_type": "onednn", "run_config": {}, "profile": {}},
+            "export": {"num_golden": 5},
+            "tools": [
+                {"tool_type": "pruner", "gym_configs": ["default"],
+                 "tool_config": {"plan_file": "p.json", "strategys": [
+                     {"methods": {"weights": {"method_name": "per_channel", "density": 0.8,
+                                              "stride": 16}}, "stages": ["prune"]}]}},
+                {"tool_type": "quantizer", "run_type": "tvm",
+                 "tool_config": {"strategys": [{"methods": {
+                     "input": {"method_name": "calibrate_kl_divergence", "nbits": 8, "bins": 4096},
+                     "weights": "gather_max_per_channel"}, "op_types": ["nn.conv2d"]}]},
+                 "gym_configs": [{
+                     "config_type": "default", "control_type": "default", "tasks": ["env:0"],
+                     "max_iter": 2, "world_size": 1, "record_step": 5,
+                     "env": {"role_type": "quantize.default", "max_tasks": -1, "options": {},
+                             "executors": {
+                                 "create_tasks": {"method": "tasks_tool_extract"},
+                                 "reward_runner": {"method": "reward_compare_baseline"},
+                                 "action_space": {"method": "action_quantize_scale"}}},
+                     "agent": {"role_type": "search.binary", "options": {"max_search": 3},
+                               "executors": {"evaluate": {"method": "evaluate_by_loss"}}}}]},
+                {"tool_type": "tracker"}]}
+        own = self.ours()
+        del own["trials"]
+        config, notes = self.run_with({**msc, **own})
+        self.assertEqual((config["env"], config["agent"], config["target"], config["trials"]),
+                         ("Compress-v0", "bisection", "onednn", 3))
+        self.assertEqual(config["prune"]["align"], 16)
+        self.assertEqual(config["calibration"]["options"]["method"], "entropy")
+        self.assertIn("'compile.run_type': becomes 'target': \"onednn\"", notes)
+        self.assertIn("'inputs': no effect for 'image', whose sizes stay open", notes)
+        for key in ("model_type", "tools[0].tool_config.plan_file", "tools[2]",
+                    "tools[1].gym_configs[0].env.executors.action_space"):
+            self.assertTrue(any(note.startswith(f"'{key}': no effect;") for note in notes), key)
+
+    def test_decides_the_first_tasks_alone(self):
+        gym = {"env": {"strategy": "distill_loss", "max_tasks": 2}, "agent": {"type": "grid_search"}}
+        run = self.at("run")
+        config = {**self.ours(), "quantize": {"gym": [gym]}, "trials": 3}
+        self.succeed("search", self.write("msc.json", config), "--out", run)
+        setup = e2e.records(run, b"setup")[0]["setup"]
+        layers = [layer["name"] for layer in setup["layers"]]
+        self.assertGreater(len(layers), 2)
+        self.assertEqual([decision["name"] for decision in setup["decisions"]], layers[:2])
+        self.assertEqual({len(trial) for trial in e2e.assignments(run).values()}, {2})
+        strategy = json.loads(e2e.read(os.path.join(run, "best", "strategy.json")))
+        self.assertEqual({strategy["quantize"]["layers"][name] for name in layers[2:]}, {"f32"})
+        # What it resolved to decides the same again.
+        self.assertEqual(json.loads(e2e.read(os.path.join(run, "config.json")))["quantize"]
+                         ["first_layers"], 2)
+        self.check_journal_alone(run)
+
+
+class Reference(e2e.SearchTest):
+    def test_documentation_is_what_the_program_prints(self):
+        for what, name in (("config", "config.md"), ("msc-config", "msc_config.md")):
+            path = os.path.join(e2e.ROOT, "docs", name)
+            self.assertEqual(self.succeed("list", what).stdout, e2e.read(path).decode(), name)
+
+
+if __name__ == "__main__":
+    e2e.main()
