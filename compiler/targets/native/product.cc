@@ -4,9 +4,6 @@
 #include <utility>
 #include <vector>
 
-#include "compiler/base/error.h"
-#include "compiler/base/parallel.h"
-
 namespace msc::native {
 namespace {
 
@@ -312,42 +309,6 @@ void ProductWriter::WriteStep(const Expr& x_first, const Expr& w_first, Size siz
 
 }  // namespace
 
-ChannelTiles::ChannelTiles(std::int64_t channels, int lanes, int vectors)
-    : width(std::int64_t{lanes} * vectors), full(channels / width) {
-  const std::int64_t rest = channels % width;
-  edge_vectors = static_cast<int>(CeilDiv(rest, lanes));
-  edge_valid = static_cast<int>(rest % lanes);
-}
-
-namespace {
-
-template <class T, class Convert>
-void ReadStrided(std::span<const T> values, std::int64_t first, std::int64_t stride,
-                 std::span<float> out, const Convert& convert) {
-  const auto last = first + (static_cast<std::int64_t>(out.size()) - 1) * stride;
-  Check(out.empty() || (first >= 0 && last < static_cast<std::int64_t>(values.size())),
-        "weights are read inside their tensor");
-  const T* at = values.data() + first;
-  for (float& w : out) {
-    w = convert(*at);
-    at += stride;
-  }
-}
-
-}  // namespace
-
-void ReadWeightsAt(const Tensor& weights, std::int64_t first, std::int64_t stride,
-                   std::span<float> out) {
-  const auto as_float = [](auto w) { return static_cast<float>(w); };
-  if (weights.dtype() == DType::kI8) {
-    ReadStrided(weights.Values<std::int8_t>(), first, stride, out, as_float);
-  } else if (weights.dtype() == DType::kBF16) {
-    ReadStrided(weights.Values<std::uint16_t>(), first, stride, out, FromBF16);
-  } else {
-    ReadStrided(weights.Values<float>(), first, stride, out, as_float);
-  }
-}
-
 View SplitGroups(const View& view, std::int64_t groups) {
   View split = view;
   const std::int64_t each = view.dims[1] / groups;
@@ -356,122 +317,6 @@ View SplitGroups(const View& view, std::int64_t groups) {
                    view.strides[3]};
   split.halo = Halo(split.dims.size());
   return split;
-}
-
-namespace {
-
-/// A channel of a group, and where its weights go.
-struct PackedChannel {
-  std::int64_t group;
-  std::int64_t c;
-  std::int64_t first;   ///< its first weight
-  std::int64_t stride;  ///< so much later those of its next step
-};
-
-/// make(channel, row) for every channel of every group; `row` is room for the depth. Tiles of
-/// channels, which share cache lines, are shared by all cores where there is much to do.
-template <class Make>
-void EachChannel(const Product& product, int lanes, const ChannelTiles& tiles, const Make& make) {
-  constexpr std::int64_t kMuch = std::int64_t{1} << 18U;
-  const std::int64_t padded = tiles.padded(lanes);
-  const std::int64_t count = product.groups() * tiles.count();
-  const bool much = product.groups() * padded * product.weights() >= kMuch;
-  ForEachOnThreads(much ? CoreCount() : 1, static_cast<std::size_t>(count), [&](std::size_t i) {
-    const std::int64_t group = static_cast<std::int64_t>(i) / tiles.count();
-    const std::int64_t tile = static_cast<std::int64_t>(i) % tiles.count() * tiles.width;
-    const std::int64_t width = std::min(tiles.width, padded - tile);
-    std::vector<float> row(static_cast<std::size_t>(product.depth()));
-    for (std::int64_t c = tile; c < std::min(tile + tiles.width, product.channels); ++c) {
-      const std::int64_t first =
-          (group * padded + tile) * product.weights() + (c - tile) * product.step();
-      make(PackedChannel{group, c, first, width * product.step()}, std::span<float>(row));
-    }
-  });
-}
-
-/// make(kh, kw) for every tap, whose weights are in `row` by then.
-template <class Make>
-void EachTap(const Product& product, const ReadWeights& read, const PackedChannel& channel,
-             std::span<float> row, const Make& make) {
-  for (std::int64_t kh = 0; kh < product.kernel_h; ++kh) {
-    for (std::int64_t kw = 0; kw < product.kernel_w; ++kw) {
-      read(channel.group, channel.c, kh, kw, row);
-      make(kh, kw);
-    }
-  }
-}
-
-template <class T, class As>
-void PackInto(std::span<T> out, const Product& product, int lanes, const ChannelTiles& tiles,
-              const ReadWeights& read, const As& as) {
-  const std::int64_t step = product.step();
-  const auto put = [&](const PackedChannel& channel, std::int64_t run, std::int64_t entry,
-                       std::span<const float> row) {
-    const std::int64_t first = channel.first + run * product.run_steps() * channel.stride;
-    std::int64_t at = first + entry / step * channel.stride + entry % step;
-    std::int64_t left = step - entry % step;  // until the next step
-    for (const float w : row) {
-      out[static_cast<std::size_t>(at)] = as(w);
-      if (--left > 0) {
-        ++at;
-      } else {
-        at += channel.stride - step + 1;
-        left = step;
-      }
-    }
-  };
-  EachChannel(product, lanes, tiles, [&](const PackedChannel& channel, std::span<float> row) {
-    EachTap(product, read, channel, row, [&](std::int64_t kh, std::int64_t kw) {
-      put(channel, kh * product.runs() + (product.joined() ? 0 : kw),
-          product.joined() ? kw * product.depth() : 0, row);
-    });
-  });
-}
-
-/// What sums of bytes start from: bias + sum (x - zero) w = bias - zero sum w + sum x w.
-void PackStarts(std::span<std::int32_t> out, const Product& product, int lanes,
-                const ChannelTiles& tiles, const ReadWeights& read) {
-  // i8 are read with 128 added.
-  const std::int64_t zero = product.x_zero + (product.x.dtype == DType::kI8 ? 128 : 0);
-  EachChannel(product, lanes, tiles, [&](const PackedChannel& channel, std::span<float> row) {
-    std::int64_t sum = 0;
-    EachTap(product, read, channel, row, [&](std::int64_t /*kh*/, std::int64_t /*kw*/) {
-      for (const float w : row) sum += static_cast<std::int64_t>(w);
-    });
-    const auto bias = static_cast<std::size_t>(channel.group * product.channels + channel.c);
-    out[static_cast<std::size_t>(channel.group * tiles.padded(lanes) + channel.c)] =
-        static_cast<std::int32_t>((product.bias.empty() ? 0 : product.bias[bias]) - zero * sum);
-  });
-}
-
-}  // namespace
-
-PackedWeights PackWeights(Lowering& lowering, const Product& product, const TileSchedule& tile,
-                          const ReadWeights& read) {
-  const int lanes = lowering.unit().lanes;
-  const ChannelTiles tiles(product.channels, lanes, tile.vectors);
-  const std::int64_t padded = product.groups() * tiles.padded(lanes);
-  const std::int64_t count = padded * product.weights();
-  PackedWeights packed;
-  if (product.x.dtype == DType::kBF16) {
-    packed.weights = lowering.Constant(DType::kBF16, count, [&](Tensor& tensor) {
-      PackInto(tensor.MutableValues<std::uint16_t>(), product, lanes, tiles, read, ToBF16);
-    });
-  } else if (!product.bytes()) {
-    packed.weights = lowering.Constant(DType::kF32, count, [&](Tensor& tensor) {
-      PackInto(tensor.MutableValues<float>(), product, lanes, tiles, read,
-               [](float w) { return w; });
-    });
-  } else {
-    packed.weights = lowering.Constant(DType::kI8, count, [&](Tensor& tensor) {
-      PackInto(tensor.MutableValues<std::int8_t>(), product, lanes, tiles, read,
-               [](float w) { return static_cast<std::int8_t>(w); });
-    });
-    packed.start = lowering.Constant(DType::kI32, padded, [&](Tensor& tensor) {
-      PackStarts(tensor.MutableValues<std::int32_t>(), product, lanes, tiles, read);
-    });
-  }
-  return packed;
 }
 
 Body ProductBody(KernelWriter& writer, const VectorUnit& unit, const Product& product,
