@@ -204,6 +204,7 @@ class Interpreter {
     const std::size_t size = ByteSize(value.type.dtype);
     for (std::size_t i = 0; i < count; ++i) std::memcpy(to + i * size, &value.lanes[i], size);
   }
+  void Do(const Prefetch& /*prefetch*/) {}
   void Do(const If& branch) {
     Run(Get(branch.condition).lanes[0] != 0 ? branch.body : branch.otherwise);
   }

@@ -43,6 +43,12 @@ struct Store {
   Expr value;
   int valid = 0;
 };
+/// Asks for the cache line of an element that is read later: a hint without an effect, for which
+/// the element need not exist.
+struct Prefetch {
+  BufferRef buffer;
+  Expr index;  ///< scalar i64
+};
 struct If {
   Expr condition;  ///< scalar bool
   std::vector<Stmt> body;
@@ -62,7 +68,7 @@ struct Call {
 
 /// One statement.
 struct Stmt {
-  std::variant<For, Let, Assign, Store, If, Call> node;
+  std::variant<For, Let, Assign, Store, Prefetch, If, Call> node;
 };
 
 enum class Access : std::uint8_t {

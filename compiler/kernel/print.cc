@@ -202,6 +202,9 @@ struct Headliner {
   std::string operator()(const Store& store) const {
     return Element(store.buffer, store.index) + Valid(store.valid) + " = " + Print(store.value);
   }
+  std::string operator()(const Prefetch& prefetch) const {
+    return "prefetch " + Element(prefetch.buffer, prefetch.index);
+  }
   std::string operator()(const If& branch) const { return "if " + Print(branch.condition); }
   std::string operator()(const Call& call) const { return PrintCall(call); }
 };

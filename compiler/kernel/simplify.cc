@@ -134,6 +134,9 @@ class Simplifier {
     out.push_back({Store{store.buffer, Rename(store.index, names_), Rename(store.value, names_),
                          store.valid}});
   }
+  void Do(const Prefetch& prefetch, std::vector<Stmt>& out) {
+    out.push_back({Prefetch{prefetch.buffer, Rename(prefetch.index, names_)}});
+  }
   void Do(const If& branch, std::vector<Stmt>& out) {
     const Expr condition = Rename(branch.condition, names_);
     if (const std::int64_t* known = AsInt(condition)) {
@@ -172,6 +175,9 @@ std::set<std::uint32_t> Needed(const std::vector<Stmt>& body) {
     if (const auto* store = std::get_if<Store>(&stmt.node)) {
       AddReads(store->index, needed);
       AddReads(store->value, needed);
+    }
+    if (const auto* prefetch = std::get_if<Prefetch>(&stmt.node)) {
+      AddReads(prefetch->index, needed);
     }
     if (const auto* call = std::get_if<Call>(&stmt.node)) {
       for (const Call::Address& address : call->addresses) AddReads(address.index, needed);

@@ -124,6 +124,12 @@ class Verifier {
     Elements(store.buffer, store.index, type, store.valid);
   }
 
+  void Check(const Prefetch& prefetch, int /*depth*/) {
+    Value(prefetch.index);
+    if (prefetch.index->type != kIndex) Error("an index is not a scalar i64");
+    (void)Find(prefetch.buffer);
+  }
+
   void Check(const If& branch, int depth) {
     Value(branch.condition);
     if (branch.condition->type != Type{DType::kBool, 1})

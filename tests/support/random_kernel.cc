@@ -80,7 +80,7 @@ class Generator {
   }
 
   Stmt Statement(int depth) {
-    switch (Below(depth < 2 ? 7 : 4)) {
+    switch (Below(depth < 2 ? 8 : 5)) {
       case 0:
       case 1: {
         const Type type = AnyType();
@@ -98,6 +98,8 @@ class Generator {
       case 3:
         return StoreSomething();
       case 4:
+        return {kernel::Prefetch{inputs_[rng_.Below(inputs_.size())], Place(1) * 1000}};
+      case 5:
         return {kernel::If{Value({DType::kBool, 1}, 2), Body(depth + 1),
                            Chance(2) ? Body(depth + 1) : std::vector<Stmt>{}}};
       default: {

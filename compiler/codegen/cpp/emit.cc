@@ -179,6 +179,12 @@ class Emitter {
       Line("*(" + preamble_.MemoryTypeName(type) + "*)(" + address + ") = " + value + ";");
     }
   }
+  void Write(const kernel::Prefetch& prefetch) {
+    // As a number: a pointer may not leave its array. Into the second-level cache.
+    const std::string bytes = std::to_string(ByteSize(func_.buffers[prefetch.buffer.index].dtype));
+    Line("__builtin_prefetch((const char*)((i64)" + Name(prefetch.buffer) + " + " +
+         Scalar(prefetch.index) + " * " + bytes + "L), 0, 2);");
+  }
   void Write(const kernel::If& branch) {
     Block("if (" + Value(branch.condition) + ") ", branch.body);
     if (!branch.otherwise.empty()) Block("else ", branch.otherwise);

@@ -76,6 +76,11 @@ TEST(Simplify, DropsLocalsWithoutEffect) {
             "b0[1] = 1.0\n");
 }
 
+TEST(Simplify, KeepsPrefetchesAndWhatTheyRead) {
+  EXPECT_EQ(Simplified({Loop(0, 4, {{Let{{1}, Load({1}, V(0), kIndex)}}, {Prefetch{{2}, V(1)}}})}),
+            "for v0 < 4 {\n  let v1: i64 = i64 b1[v0]\n  prefetch b2[v1]\n}\n");
+}
+
 TEST(Simplify, PutsConstantsAndNamesInPlace) {
   EXPECT_EQ(
       Simplified({Loop(0, 4, {{Let{{1}, V(0)}}, {Let{{2}, Int(3)}}, StoreAt(V(1) * 4 + V(2))})}),

@@ -119,6 +119,14 @@ TEST(Verify, RefusesBuffersUsedAsWhatTheyAreNot) {
   EXPECT_EQ(TheError({{Store{{9}, Int(0), Int(1)}}}), "b9[0] = 1: b9 is not there");
 }
 
+TEST(Verify, LetsAPrefetchLeaveItsBuffer) {
+  ExpectProven({{Prefetch{{0}, Int(-64)}}, {Prefetch{{1}, Int(1000)}}});
+  EXPECT_EQ(TheError({{Prefetch{{9}, Int(0)}}}), "prefetch b9[0]: b9 is not there");
+  EXPECT_EQ(TheError({{Prefetch{{0}, Float(0)}}}),
+            "prefetch b0[0.0]: an index is not a scalar i64");
+  EXPECT_EQ(TheError({{Prefetch{{0}, V(3)}}}), "prefetch b0[v3]: v3 is not defined here");
+}
+
 TEST(Verify, RefusesParallelLoopsThatAreNotTheWholeBody) {
   EXPECT_EQ(TheError({Loop(0, Int(3), {}, LoopKind::kParallel), One(Int(0))}),
             "for v0 < 3 parallel: a parallel loop is not the whole body");

@@ -57,6 +57,16 @@ void k0(char* const* buffers, long begin, long end) {
 )");
 }
 
+TEST(EmitCpp, ComputesWhatIsPrefetchedAsANumber) {
+  KernelBuilder builder("ahead");
+  const BufferRef in = builder.AddBuffer({"x", DType::kI16, 8, Access::kRead});
+  const std::string text =
+      Text(std::move(builder).Finish({{kernel::Prefetch{in, kernel::Int(100)}}}, 0));
+  EXPECT_NE(text.find("__builtin_prefetch((const char*)((i64)b0 + 100L * 2L), 0, 2);"),
+            std::string::npos)
+      << text;
+}
+
 TEST(EmitCpp, KeepsNamesOutOfTheText) {
   const std::string plain = Text(Named("kernel", "buffer"));
   for (const std::string& hostile :
