@@ -32,7 +32,7 @@ bool HasStaticType(const ValueType& type) {
 class NativeTarget final : public Target {
  public:
   explicit NativeTarget(const Isa& isa)
-      : isa_(isa), facts_{.name = "native", .device = "cpu", .version = "4 " + ToString(isa)} {}
+      : isa_(isa), facts_{.name = "native", .device = "cpu", .version = "5 " + ToString(isa)} {}
 
  private:
   [[nodiscard]] const TargetFacts& DoFacts() const noexcept override { return facts_; }

@@ -56,13 +56,26 @@ class ProductWriter {
   void WriteTiles(At at, Body& body);
   void WriteRows(At at, const Expr& tile, Body& body);
   void WriteRow(const At& at, int vectors, int valid, Body& body);
-  void WriteTile(const At& at, const Expr& column, Size size, Body& body);
+  void WriteTile(const At& at, const Expr& index, Size size, Body& body);
   void WriteSums(const At& at, const Expr& column, Size size, std::vector<VarId>& sums, Body& body);
   [[nodiscard]] Place PlaceOf(const At& at, const Expr& column, Size size, int i) const;
-  void WriteRun(const Expr& x_first, const Expr& w_first, Size size, const std::vector<VarId>& sums,
-                Body& body);
-  void WriteStep(const Expr& x_first, const Expr& w_first, Size size, int entries,
-                 const std::vector<VarId>& sums, Body& body);
+  /// Where the entries of a run or step begin.
+  struct First {
+    Expr x;
+    Expr w;
+    Expr ahead;  ///< of the next tile's weights, what the step fetches; null where it does not
+  };
+  [[nodiscard]] First FirstOf(const At& at, const Expr& index, const Expr& column, Size size,
+                              Body& body);
+  void WriteRun(const First& first, Size size, const std::vector<VarId>& sums, Body& body);
+  void WriteStep(const First& first, Size size, int entries, const std::vector<VarId>& sums,
+                 Body& body);
+  /// Register tiles that read the same weights.
+  [[nodiscard]] std::int64_t TilesOfRows() const {
+    return epilogue_.out().dims[3] * CeilDiv(epilogue_.out().dims[4], tile_.columns);
+  }
+  /// Weights that each step fetches for the next tile of channels; 0 for none.
+  [[nodiscard]] std::int64_t FetchedAStep(int vectors) const;
   /// One f32 of X, or two bf16 or four bytes of which `entries` exist, in every lane.
   [[nodiscard]] Expr Spread(const Expr& index, int entries, Body& body);
 
@@ -173,10 +186,10 @@ void ProductWriter::WriteRow(const At& at, int vectors, int valid, Body& body) {
   const auto rest = static_cast<int>(width % tile_.columns);
   writer_.Loop(full, body, [&](const Expr& tile) {
     Body inside;
-    WriteTile(at, tile * tile_.columns, {tile_.columns, vectors, valid}, inside);
+    WriteTile(at, tile, {tile_.columns, vectors, valid}, inside);
     return inside;
   });
-  if (rest > 0) WriteTile(at, Int(full * tile_.columns), {rest, vectors, valid}, body);
+  if (rest > 0) WriteTile(at, Int(full), {rest, vectors, valid}, body);
 }
 
 /// Of sum `i` of a tile.
@@ -206,14 +219,35 @@ void ProductWriter::WriteSums(const At& at, const Expr& column, Size size, std::
   }
 }
 
-void ProductWriter::WriteTile(const At& at, const Expr& column, Size size, Body& body) {
+std::int64_t ProductWriter::FetchedAStep(int vectors) const {
+  // More tiles read the weights so often that reading them the first time hardly counts, and would
+  // ask for each cache line again and again.
+  constexpr std::int64_t kMostTiles = 64;
+  const std::int64_t tiles = TilesOfRows();
+  if (tile_.order != LoopOrder::kChannelsOuter || tiles < 2 || tiles > kMostTiles) return 0;
+  return CeilDiv(product_.step() * vectors * lanes_, tiles);
+}
+
+ProductWriter::First ProductWriter::FirstOf(const At& at, const Expr& index, const Expr& column,
+                                            Size size, Body& body) {
+  const std::vector<Expr> x{at.n, at.group, Int(0), at.row * product_.stride_h,
+                            column * product_.stride_w};
+  First first;
+  first.x = writer_.Bind(KernelWriter::IndexOf(product_.x, x), body);
+  first.w = writer_.Bind((at.channel + at.tile * tiles_.width) * product_.weights(), body);
+  if (FetchedAStep(size.vectors) == 0) return first;
+  const std::int64_t all = product_.weights() * size.vectors * lanes_;
+  const Expr tile = at.row * CeilDiv(epilogue_.out().dims[4], tile_.columns) + index;
+  first.ahead = writer_.Bind(first.w + all + tile * CeilDiv(all, TilesOfRows()), body);
+  return first;
+}
+
+void ProductWriter::WriteTile(const At& at, const Expr& index, Size size, Body& body) {
   std::vector<VarId> sums;
+  const Expr column = index * tile_.columns;
   WriteSums(at, column, size, sums, body);
-  const std::vector<Expr> first{at.n, at.group, Int(0), at.row * product_.stride_h,
-                                column * product_.stride_w};
-  const Expr x_first = writer_.Bind(KernelWriter::IndexOf(product_.x, first), body);
-  const Expr w_first =
-      writer_.Bind((at.channel + at.tile * tiles_.width) * product_.weights(), body);
+  const First first = FirstOf(at, index, column, size, body);
+  const std::int64_t ahead = FetchedAStep(size.vectors) * product_.run_steps();
 
   const View& x = product_.x;
   const std::int64_t step_h = product_.dilation_h * x.strides[3];
@@ -224,9 +258,12 @@ void ProductWriter::WriteTile(const At& at, const Expr& column, Size size, Body&
     Body rows;
     writer_.Loop(product_.runs(), rows, [&](const Expr& kw) {
       Body taps;
-      const Expr x_tap = writer_.Bind(x_first + kh * step_h + kw * step_w, taps);
-      const Expr w_tap = writer_.Bind(w_first + (kh * product_.runs() + kw) * run, taps);
-      WriteRun(x_tap, w_tap, size, sums, taps);
+      const Expr tap = writer_.Bind(kh * product_.runs() + kw, taps);
+      First here = {.x = writer_.Bind(first.x + kh * step_h + kw * step_w, taps),
+                    .w = writer_.Bind(first.w + tap * run, taps),
+                    .ahead = nullptr};
+      if (ahead > 0) here.ahead = writer_.Bind(first.ahead + tap * ahead, taps);
+      WriteRun(here, size, sums, taps);
       return taps;
     });
     return rows;
@@ -237,8 +274,8 @@ void ProductWriter::WriteTile(const At& at, const Expr& column, Size size, Body&
   }
 }
 
-void ProductWriter::WriteRun(const Expr& x_first, const Expr& w_first, Size size,
-                             const std::vector<VarId>& sums, Body& body) {
+void ProductWriter::WriteRun(const First& first, Size size, const std::vector<VarId>& sums,
+                             Body& body) {
   const std::int64_t step = product_.step();
   const std::int64_t w_step = step * size.vectors * lanes_;
   // Bytes behind the last entry meet weights of 0; where there may be none they are not read, nor
@@ -248,19 +285,24 @@ void ProductWriter::WriteRun(const Expr& x_first, const Expr& w_first, Size size
   const bool read_on = product_.bytes() && product_.slack;
   const std::int64_t whole = rest > 0 && !read_on ? all - 1 : all;
   const std::int64_t unroll = tile_.unroll;
+  const std::int64_t ahead = FetchedAStep(size.vectors);
+  const auto at = [&](const Expr& k) {
+    return First{.x = first.x + k * step,
+                 .w = first.w + k * w_step,
+                 .ahead = ahead > 0 ? first.ahead + k * ahead : nullptr};
+  };
   writer_.Loop(whole / unroll, body, [&](const Expr& turn) {
     Body inside;
     for (std::int64_t i = 0; i < unroll; ++i) {
-      WriteStep(x_first + (turn * (unroll * step) + i * step),
-                w_first + (turn * (unroll * w_step) + i * w_step), size, 0, sums, inside);
+      WriteStep(at(turn * unroll + i), size, 0, sums, inside);
     }
     return inside;
   });
   for (std::int64_t k = whole - whole % unroll; k < whole; ++k) {
-    WriteStep(x_first + k * step, w_first + k * w_step, size, 0, sums, body);
+    WriteStep(at(Int(k)), size, 0, sums, body);
   }
   if (whole < all) {
-    WriteStep(x_first + whole * step, w_first + whole * w_step, size, rest, sums, body);
+    WriteStep(at(Int(whole)), size, rest, sums, body);
   }
 }
 
@@ -279,7 +321,7 @@ Expr ProductWriter::Spread(const Expr& index, int entries, Body& body) {
   return writer_.Bind(std::move(all), body);
 }
 
-void ProductWriter::WriteStep(const Expr& x_first, const Expr& w_first, Size size, int entries,
+void ProductWriter::WriteStep(const First& first, Size size, int entries,
                               const std::vector<VarId>& sums, Body& body) {
   const int w_lanes = static_cast<int>(product_.step()) * lanes_;
   const Type weight{product_.bytes() ? DType::kI8 : product_.x.dtype, w_lanes};
@@ -289,8 +331,15 @@ void ProductWriter::WriteStep(const Expr& x_first, const Expr& w_first, Size siz
   };
   std::vector<Expr> weights;
   weights.reserve(static_cast<std::size_t>(size.vectors));
-  const Expr w_at = writer_.Bind(w_first, body);
-  const Expr x_at = writer_.Bind(x_first, body);
+  const Expr w_at = writer_.Bind(first.w, body);
+  const Expr x_at = writer_.Bind(first.x, body);
+  if (first.ahead) {
+    constexpr std::int64_t kLine = 64;
+    const std::int64_t line = kLine / static_cast<std::int64_t>(ByteSize(weight.dtype));
+    for (std::int64_t i = 0; i < FetchedAStep(size.vectors); i += line) {
+      body.push_back({kernel::Prefetch{.buffer = w_, .index = first.ahead + i}});
+    }
+  }
   for (int v = 0; v < size.vectors; ++v) {
     weights.push_back(
         writer_.Bind(kernel::Load(w_, w_at + std::int64_t{v} * w_lanes, weight), body));
