@@ -46,7 +46,9 @@ double StepCycles(std::int64_t columns, std::int64_t vectors, DType x) {
   const double loads = static_cast<double>(vectors) + spread * static_cast<double>(columns);
   // A sum waits four cycles for itself.
   constexpr double kLatency = 4;
-  return std::max({products, loads, kLatency});
+  // Loads have units of their own, but what they wait for holds up multiplications, too.
+  constexpr double kHoldUp = 0.1;
+  return std::max({products, loads, kLatency}) + kHoldUp * static_cast<double>(vectors + columns);
 }
 
 /// Of one step over all rows and channels.
