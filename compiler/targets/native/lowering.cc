@@ -56,7 +56,7 @@ View Lowering::Where(ValueId value) {
     buffer.constant = std::move(tensor);
   }
   const View view = DenseView(AddBuffer(std::move(buffer)), dtype, dims);
-  views_.emplace(value, view);
+  Put(value, view);
   return view;
 }
 
@@ -136,8 +136,37 @@ View Lowering::Out(ValueId value, std::span<const std::size_t> order) {
       FillHalo(view, "halo " + graph_.value(value).name);
     }
   }
-  views_.emplace(value, view);
+  Put(value, view);
   return view;
+}
+
+void Lowering::Put(ValueId value, View view) {
+  placed_in_[view.buffer].push_back(value);
+  views_.insert_or_assign(value, std::move(view));
+}
+
+const View* Lowering::Placed(ValueId value) const {
+  const auto found = views_.find(value);
+  return found == views_.end() ? nullptr : &found->second;
+}
+
+std::vector<ValueId> Lowering::ValuesIn(std::size_t buffer) const {
+  const auto found = placed_in_.find(buffer);
+  if (found == placed_in_.end()) return {};
+  std::vector<ValueId> values = found->second;
+  std::erase_if(values, [&](ValueId value) {
+    const View* const view = Placed(value);
+    return view == nullptr || view->buffer != buffer;
+  });
+  return values;
+}
+
+bool Lowering::MayLieAt(ValueId value, const View& view) const {
+  if (views_.contains(value) || parts_.contains(value) || LeavesRegion(value)) return false;
+  if (program_.buffers[view.buffer].kind != ProgramBuffer::Kind::kPrivate) return false;
+  const auto wanted = halos_.find(value);
+  return graph_.type(value).dtype == view.dtype &&
+         (wanted == halos_.end() || view.halo.Holds(wanted->second));
 }
 
 void Lowering::PlaceAnew(ValueId value) {
@@ -147,7 +176,7 @@ void Lowering::PlaceAnew(ValueId value) {
 }
 
 void Lowering::Alias(ValueId value, View view) {
-  views_.insert_or_assign(value, std::move(view));
+  Put(value, std::move(view));
 }
 
 void Lowering::Finish(ValueId value) {

@@ -66,6 +66,13 @@ class Lowering {
   /// Forgets where `value`, which nothing wrote yet, was to be: Out places it as if nobody had
   /// wishes.
   void PlaceAnew(ValueId value);
+  /// Where a value is, if it is anywhere yet.
+  [[nodiscard]] const View* Placed(ValueId value) const;
+  /// Values that lie in a buffer, or in a part of it.
+  [[nodiscard]] std::vector<ValueId> ValuesIn(std::size_t buffer) const;
+  /// Whether nobody wants `value`, which nothing wrote yet, elsewhere than in the place of a value
+  /// of its own dims: private memory, with the halo that readers want.
+  [[nodiscard]] bool MayLieAt(ValueId value, const View& view) const;
   /// Whether some elements behind the end of a view of bytes may be read too, whatever they are.
   [[nodiscard]] bool HasSlack(const View& view) const;
 
@@ -90,6 +97,7 @@ class Lowering {
   [[nodiscard]] View NewPrivate(DType dtype, const Dims& dims, std::span<const std::size_t> order,
                                 const Halo& halo);
   void FillHalo(const View& view, const std::string& name);
+  void Put(ValueId value, View view);
 
   const Graph& graph_;
   const VectorUnit unit_;
@@ -97,7 +105,8 @@ class Lowering {
   std::set<NodeId> inside_;
   kernel::Program program_;
   std::map<ValueId, View> views_;
-  std::map<ValueId, std::vector<View>> copies_;  ///< further views of the same values
+  std::map<std::size_t, std::vector<ValueId>> placed_in_;  ///< by buffer; some have moved away
+  std::map<ValueId, std::vector<View>> copies_;            ///< further views of the same values
   std::map<ValueId, Halo> halos_;
   std::map<ValueId, Part> parts_;
 };

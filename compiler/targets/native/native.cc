@@ -2,11 +2,13 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <set>
 #include <utility>
 
 #include "compiler/base/error.h"
 #include "compiler/codegen/cpp/isa.h"
 #include "compiler/targets/native/compile.h"
+#include "compiler/targets/native/in_place.h"
 #include "compiler/targets/native/module.h"
 #include "compiler/targets/native/plan.h"
 #include "compiler/targets/native/rules.h"
@@ -97,7 +99,12 @@ Result<kernel::Program> NativeTarget::DoGraphToKernel(const Region& region,
   Lowering lowering(*region.graph, region.nodes, UnitOf(isa_), false);
   const std::vector<Group> groups = WithPrologues(lowering, MakeGroups(lowering, region.nodes));
   PlanLayouts(lowering, groups);
-  for (const Group& group : groups) LowerWhole(lowering, group);
+  std::set<NodeId> done;
+  for (const Group& group : groups) {
+    PlaceOver(lowering, group, done);
+    LowerWhole(lowering, group);
+    for (const NodeId id : group.nodes()) done.insert(id);
+  }
   return std::move(lowering).Take();
 }
 
