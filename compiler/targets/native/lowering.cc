@@ -7,10 +7,7 @@
 
 namespace msc::native {
 
-using kernel::Access;
-using kernel::Int;
 using kernel::ProgramBuffer;
-using kernel::Type;
 
 namespace {
 
@@ -55,13 +52,13 @@ View Lowering::Where(ValueId value) {
     buffer.kind = ProgramBuffer::Kind::kConstant;
     buffer.constant = std::move(tensor);
   }
-  const View view = DenseView(AddBuffer(std::move(buffer)), dtype, dims);
+  View view = DenseView(AddBuffer(std::move(buffer)), dtype, dims);
   Put(value, view);
   return view;
 }
 
 View Lowering::WhereUnit(ValueId value, std::size_t axis, const Halo& halo) {
-  const View view = Where(value);
+  View view = Where(value);
   const auto fits = [&](const View& v) { return v.IsUnit(axis) && v.halo.Holds(halo); };
   if (fits(view)) return view;
   for (const View& copy : copies_[value]) {
@@ -71,7 +68,7 @@ View Lowering::WhereUnit(ValueId value, std::size_t axis, const Halo& halo) {
   std::vector<std::size_t> order = AxisOrder(view);
   order.erase(std::find(order.begin(), order.end(), axis));
   order.push_back(axis);
-  const View to = NewPrivate(view.dtype, view.dims, order, halo);
+  View to = NewPrivate(view.dtype, view.dims, order, halo);
   const std::string name = "reorder " + graph_.value(value).name;
   FillHalo(to, name);
   AddCopy(view, to, {.name = name, .nodes = {}, .precision = ""});
@@ -80,7 +77,7 @@ View Lowering::WhereUnit(ValueId value, std::size_t axis, const Halo& halo) {
 }
 
 View Lowering::WhereDense(ValueId value) {
-  const View view = Where(value);
+  View view = Where(value);
   if (IsDense(view)) return view;
   for (const View& copy : copies_[value]) {
     if (IsDense(copy)) return copy;

@@ -153,7 +153,7 @@ constexpr std::array kUnrolls = {1, 2, 4};
 /// All tiles of `product`, for the algorithm of `standard`, in one of whose units `cost` is.
 void AddTiles(const ProductShape& product, const VectorUnit& unit, const ConvSchedule& standard,
               bool both_orders, double cost, std::vector<Ranked>& all) {
-  const double ideal = static_cast<double>(product.rows * CeilDiv(product.channels, unit.lanes));
+  const auto ideal = static_cast<double>(product.rows * CeilDiv(product.channels, unit.lanes));
   EachTile(product, unit, [&](int columns, int vectors) {
     const double cycles = cost * TileCycles(product, unit, columns, vectors) / ideal;
     for (const int unroll : kUnrolls) {
@@ -229,7 +229,7 @@ TileSchedule DefaultTile(const ProductShape& shape, const VectorUnit& unit) {
     best.vectors = vectors;
   });
   // Weights that stay in the second-level cache are best read again for every row.
-  constexpr std::int64_t kCacheBytes = 512 * 1024;
+  constexpr std::int64_t kCacheBytes = std::int64_t{512} * 1024;
   const std::int64_t weight_bytes =
       shape.depth * CeilDiv(shape.channels, unit.lanes) * unit.lanes * 4;
   best.order = weight_bytes <= kCacheBytes ? LoopOrder::kRowsOuter : LoopOrder::kChannelsOuter;
@@ -272,7 +272,7 @@ ConvSchedule DefaultConv(const ConvShape& shape, const VectorUnit& unit) {
     schedule.algorithm = algorithm;
   }
   // A small image seen by single taps is one row of pixels: fewer tiles are cut short.
-  constexpr std::int64_t kSmallImage = 32 * 32;
+  constexpr std::int64_t kSmallImage = std::int64_t{32} * 32;
   schedule.join_rows = CanJoinRows(shape) && shape.out_height * shape.out_width <= kSmallImage;
   return WithDefaultTile(shape, unit, schedule);
 }
