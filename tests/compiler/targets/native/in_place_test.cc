@@ -22,7 +22,7 @@ namespace {
 
 struct Case {
   const char* label;
-  const char* text;
+  std::string text;
   std::vector<std::string> in_place;  ///< kernels
   friend void PrintTo(const Case& one, std::ostream* out) { *out << one.label; }
 };
@@ -71,131 +71,76 @@ TEST_P(NativeInPlace, IsWhereNobodyReadsTheOperandAfterwards) {
 }
 
 // %s has two readers mostly, so that it is the prologue of none.
+
+/// %p is a product of %x; `lines` make %s, and what else is an output.
+std::string Products(const std::string& lines) {
+  return R"(graph g {
+  input %x : f32[4,8]
+  const %a : f32[8,8] = random 1
+  const %b : f32[8,8] = random 2
+  const %c : f32[16,8] = random 3
+  %p = msc.Gemm(%x, %a) @p {y_type = 1})" +
+         lines + R"(  %y = msc.Gemm(%s, %a) @y {y_type = 1}
+  %z = msc.Gemm(%s, %b) @z {y_type = 1}
+  output %y
+  output %z
+})";
+}
+
 const Case kCases[] = {
     {"chain",
-     R"(graph g {
-  input %x : f32[4,8]
-  const %a : f32[8,8] = random 1
-  const %b : f32[8,8] = random 2
-  const %c : f32[16,8] = random 3
-  %p = msc.Gemm(%x, %a) @p {y_type = 1}
+     Products(R"(
   %t = Tanh(%p) @t
   %s = Add(%p, %t) @s
-  %y = msc.Gemm(%s, %a) @y {y_type = 1}
-  %z = msc.Gemm(%s, %b) @z {y_type = 1}
-  output %y
-  output %z
-})",
+)"),
      {"t+s"}},
     {"read_later",
-     R"(graph g {
-  input %x : f32[4,8]
-  const %a : f32[8,8] = random 1
-  const %b : f32[8,8] = random 2
-  const %c : f32[16,8] = random 3
-  %p = msc.Gemm(%x, %a) @p {y_type = 1}
+     Products(R"(
   %t = Tanh(%p) @t
   %s = Add(%p, %t) @s
-  %y = msc.Gemm(%s, %a) @y {y_type = 1}
-  %z = msc.Gemm(%s, %b) @z {y_type = 1}
   %q = msc.Gemm(%p, %a) @q {y_type = 1}
-  output %y
-  output %z
   output %q
-})",
+)"),
      {}},
     {"leaves",
-     R"(graph g {
-  input %x : f32[4,8]
-  const %a : f32[8,8] = random 1
-  const %b : f32[8,8] = random 2
-  const %c : f32[16,8] = random 3
-  %p = msc.Gemm(%x, %a) @p {y_type = 1}
+     Products(R"(
   %t = Tanh(%p) @t
   %s = Add(%p, %t) @s
-  %y = msc.Gemm(%s, %a) @y {y_type = 1}
-  %z = msc.Gemm(%s, %b) @z {y_type = 1}
-  output %y
-  output %z
   output %s
-})",
+)"),
      {}},
     {"input",
-     R"(graph g {
-  input %x : f32[4,8]
-  const %a : f32[8,8] = random 1
-  const %b : f32[8,8] = random 2
-  const %c : f32[16,8] = random 3
+     Products(R"(
   %t = Tanh(%x) @t
   %s = Add(%x, %t) @s
-  %y = msc.Gemm(%s, %a) @y {y_type = 1}
-  %z = msc.Gemm(%s, %b) @z {y_type = 1}
-  output %y
-  output %z
-})",
+)"),
      {}},
     {"residual",
-     R"(graph g {
-  input %x : f32[4,8]
-  const %a : f32[8,8] = random 1
-  const %b : f32[8,8] = random 2
-  const %c : f32[16,8] = random 3
-  %p = msc.Gemm(%x, %a) @p {y_type = 1}
+     Products(R"(
   %r = msc.Gemm(%x, %b) @r {y_type = 1}
   %s = msc.Gemm(%p, %a, _, %r) @s {y_type = 1}
-  %y = msc.Gemm(%s, %a) @y {y_type = 1}
-  %z = msc.Gemm(%s, %b) @z {y_type = 1}
-  output %y
-  output %z
-})",
+)"),
      {"s"}},
     {"residual_is_input",
-     R"(graph g {
-  input %x : f32[4,8]
-  const %a : f32[8,8] = random 1
-  const %b : f32[8,8] = random 2
-  const %c : f32[16,8] = random 3
-  %p = msc.Gemm(%x, %a) @p {y_type = 1}
+     Products(R"(
   %s = msc.Gemm(%p, %a, _, %p) @s {y_type = 1}
-  %y = msc.Gemm(%s, %a) @y {y_type = 1}
-  %z = msc.Gemm(%s, %b) @z {y_type = 1}
-  output %y
-  output %z
-})",
+)"),
      {}},
     {"siblings",
-     R"(graph g {
-  input %x : f32[4,8]
-  const %a : f32[8,8] = random 1
-  const %b : f32[8,8] = random 2
-  const %c : f32[16,8] = random 3
-  %p = msc.Gemm(%x, %a) @p {y_type = 1}
+     Products(R"(
   %w = msc.Gemm(%x, %c) @w {y_type = 1}
   %l, %r = Split(%w) @split {axis = 1}
   %s = Mul(%l, %r) @s
-  %y = msc.Gemm(%s, %a) @y {y_type = 1}
-  %z = msc.Gemm(%s, %b) @z {y_type = 1}
-  output %y
-  output %z
-})",
+)"),
      {}},
     {"sibling_read_later",
-     R"(graph g {
-  input %x : f32[4,8]
-  const %a : f32[8,8] = random 1
-  const %b : f32[8,8] = random 2
-  const %c : f32[16,8] = random 3
-  %p = msc.Gemm(%x, %a) @p {y_type = 1}
+     Products(R"(
   %w = msc.Gemm(%x, %c) @w {y_type = 1}
   %l, %r = Split(%w) @split {axis = 1}
   %s = Tanh(%l) @s
-  %y = msc.Gemm(%s, %a) @y {y_type = 1}
-  %z = msc.Gemm(%s, %b) @z {y_type = 1}
   %q = msc.Gemm(%r, %a) @q {y_type = 1}
-  output %y
-  output %z
   output %q
-})",
+)"),
      {}},
     {"transposed",
      R"(graph g {
