@@ -22,7 +22,7 @@ struct Roof {
   double copy_bytes_per_second = 0;  ///< of a memcpy far larger than the caches: read and written
 };
 
-/// Takes about a quarter of a second on `threads` cores at once. >= 1.
+/// Takes about half a second on `threads` cores at once. >= 1.
 [[nodiscard]] Roof MeasureRoof(int threads);
 
 /// The peak for what a step says it multiplies in: "bf16", "int8", else f32.
