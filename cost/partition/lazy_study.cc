@@ -13,7 +13,9 @@ Result<Cover> MeasureLazily(CoverProblem& problem, std::span<const std::uint32_t
   constexpr double kPart = 0.125;
   if (bounds == LazyBounds::kGiven) {
     return FindCoverLazily(problem, measure, options,
-                           {.alike = {alike.begin(), alike.end()}, .part = kPart});
+                           {.bounds = LowerGivenBounds(problem),
+                            .alike = {alike.begin(), alike.end()},
+                            .part = kPart});
   }
   const std::vector<std::uint32_t> units = UnitCandidates(problem.candidates);
   // Whole graphs say most about what being together saves, and are to be timed anyway.

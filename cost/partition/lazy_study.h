@@ -18,8 +18,9 @@ enum class LazyBounds : std::uint8_t {
 /// Leaves in `problem` what its candidates cost as far as FindCoverLazily asks for it. Under
 /// learned bounds: first units and whole graphs, then an eighth of the best cover at a time, until
 /// all of it is known; then four drawn at random, of which one may be below its bound. Under given
-/// bounds: an eighth of the best cover at a time; as far as these are true, that cover is optimal
-/// whatever the rest costs. The rest stays unknown, with the last bounds. `alike` as in
+/// bounds: an eighth of the best cover at a time; these are lowered where an answer is below its
+/// own (LowerGivenBounds), and as far as they are true then, that cover is optimal whatever the
+/// rest costs. The rest stays unknown, with the last bounds. `alike` as in
 /// LazyOptions.
 [[nodiscard]] Result<Cover> MeasureLazily(CoverProblem& problem,
                                           std::span<const std::uint32_t> alike, LazyBounds bounds,

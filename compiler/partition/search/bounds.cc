@@ -365,4 +365,22 @@ BoundSource LearnBounds(const CoverProblem& problem, const std::vector<std::uint
       [learner = Learner(problem, units, options)](CoverProblem& of) mutable { learner.Set(of); };
 }
 
+BoundSource LowerGivenBounds(const CoverProblem& problem) {
+  std::vector<double> given;
+  for (const Candidate& candidate : problem.candidates) {
+    given.push_back(candidate.cost.unknown() ? candidate.cost.at_least() : 0);
+  }
+  return [given = std::move(given)](CoverProblem& of) {
+    double factor = 1;
+    for (std::size_t i = 0; i < given.size(); ++i) {
+      const Cost& cost = of.candidates[i].cost;
+      if (given[i] > 0 && !cost.unknown()) factor = std::min(factor, cost.at_least() / given[i]);
+    }
+    for (std::size_t i = 0; i < given.size(); ++i) {
+      Cost& cost = of.candidates[i].cost;
+      if (cost.unknown()) cost = Cost::Unknown(factor * given[i]);
+    }
+  };
+}
+
 }  // namespace msc

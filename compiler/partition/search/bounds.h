@@ -34,4 +34,10 @@ struct BoundOptions {
                                       const std::vector<std::uint32_t>& units,
                                       const BoundOptions& options = {});
 
+/// The lower bounds that unknown costs of `problem` come with, all of them lowered by one factor:
+/// the least part of its bound that an answer was, 1 at most. For bounds with a common cause, such
+/// as a peak of the machine that was measured while it was busy: where one is too high, so may the
+/// others be. True bounds stay as they are.
+[[nodiscard]] BoundSource LowerGivenBounds(const CoverProblem& problem);
+
 }  // namespace msc

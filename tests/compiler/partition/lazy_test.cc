@@ -288,6 +288,35 @@ TEST(Lazy, NoticesBoundsThatAreWrong) {
   EXPECT_EQ(cover.statistics.asked, static_cast<std::int64_t>(odd.problem.candidates.size()));
 }
 
+TEST(Lazy, LowersAllGivenBoundsByTheWorstThatItSees) {
+  for (std::uint64_t seed = 0; seed < Seeds(3); ++seed) {
+    const Study study = NetMaker(seed).Make();
+    // The same everywhere, as of a peak that was measured too low.
+    constexpr double kTooHigh = 1.5;
+    CoverProblem problem = study.Unknown(kTooHigh);
+    const Cover cover = FindCoverLazily(problem, study.Oracle(), {},
+                                        {.bounds = LowerGivenBounds(problem), .alike = study.alike})
+                            .value();
+    EXPECT_NEAR(cover.micros, Optimum(study), 1e-6);
+    EXPECT_GT(cover.statistics.violated, 0);
+    for (std::size_t i = 0; i < problem.candidates.size(); ++i) {
+      EXPECT_LE(problem.candidates[i].cost.at_least(),
+                study.problem.candidates[i].cost.micros() + 1e-6);
+    }
+    // True ones stay as they are, and as few costs are asked for.
+    std::vector<std::int64_t> asked;
+    for (const bool lowers : {false, true}) {
+      CoverProblem same = study.Unknown(0.8);
+      const BoundSource bounds = lowers ? LowerGivenBounds(same) : BoundSource();
+      asked.push_back(
+          FindCoverLazily(same, study.Oracle(), {}, {.bounds = bounds, .alike = study.alike})
+              .value()
+              .statistics.asked);
+    }
+    EXPECT_EQ(asked[0], asked[1]);
+  }
+}
+
 TEST(Lazy, AsksForOneOfThoseThatAreAlike) {
   CoverProblem problem{.flow = test::Chain(4)};
   for (std::size_t i = 0; i < 4; ++i) test::AddCandidate(problem, {i}, "p", 2);
