@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <limits>
 #include <numeric>
+#include <utility>
 
 // Threads of its own would gain nothing at these sizes, see OneThread.
 #define ARMA_DONT_USE_OPENMP
@@ -36,6 +37,7 @@ class OneThread {
 
 struct Kernel {
   double graded = 0;    // share of a decision's distance that grows with that of its choices
+  double pooled = 0;    // share of the linear part that decisions with the same choices share
   double linear = 0.5;  // share of the linear part
   double rate = 3;      // of the fall of the other
   double noise = 0.01;  // variance, relative to that of the values
@@ -52,10 +54,11 @@ Columns ToColumns(std::span<const Assignment* const> points, std::size_t decisio
   return columns;
 }
 
-/// How much each decision counts, and over how many choices.
+/// How much each decision counts, over how many choices, and the first that has the same ones.
 struct Relevance {
   std::vector<double> weights;
   std::vector<std::size_t> choices;
+  std::vector<std::size_t> alike;
 };
 
 /// Weighted share of decisions that differ, for all pairs. Of a decision's weight, `graded` counts
@@ -81,8 +84,47 @@ arma::mat Distances(const Columns& a, std::span<const Assignment* const> b,
   return distances;
 }
 
-arma::mat Covariances(const Kernel& kernel, const arma::mat& distances) {
-  return kernel.linear * (1 - distances) +
+/// What each point gives to each choice: the weights of the decisions that take it, summed over
+/// those that are alike. One row for each choice of each kind of decision, one column for a point.
+arma::mat Given(std::span<const Assignment* const> points, const Relevance& relevance) {
+  std::vector<arma::uword> rows;
+  arma::uword count = 0;
+  for (std::size_t d = 0; d < relevance.weights.size(); ++d) {
+    const bool first = relevance.alike[d] == d;
+    rows.push_back(first ? count : rows[relevance.alike[d]]);
+    if (first) count += relevance.choices[d];
+  }
+  arma::mat given(count, points.size(), arma::fill::zeros);
+  for (arma::uword j = 0; j < points.size(); ++j) {
+    for (std::size_t d = 0; d < rows.size(); ++d) {
+      given(rows[d] + static_cast<arma::uword>((*points[j])[d]), j) += relevance.weights[d];
+    }
+  }
+  return given;
+}
+
+/// How alike the effects of two rows of Given are: as in Distances, `graded` of an effect is by how
+/// far choices are apart.
+arma::mat Likeness(const Relevance& relevance, double graded) {
+  std::vector<std::pair<std::size_t, std::size_t>> rows;  // kind of decision, choice
+  for (std::size_t d = 0; d < relevance.weights.size(); ++d) {
+    if (relevance.alike[d] != d) continue;
+    for (std::size_t i = 0; i < relevance.choices[d]; ++i) rows.emplace_back(d, i);
+  }
+  arma::mat likeness(rows.size(), rows.size(), arma::fill::eye);
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    for (std::size_t j = 0; j < i; ++j) {
+      if (rows[i].first != rows[j].first) continue;
+      const auto steps = static_cast<double>(relevance.choices[rows[i].first] - 1);
+      const auto apart = static_cast<double>(rows[i].second - rows[j].second);
+      likeness(i, j) = likeness(j, i) = graded * (1 - apart / steps);
+    }
+  }
+  return likeness;
+}
+
+arma::mat Covariances(const Kernel& kernel, const arma::mat& distances, const arma::mat& shared) {
+  return kernel.linear * ((1 - kernel.pooled) * (1 - distances) + kernel.pooled * shared) +
          (1 - kernel.linear) * arma::exp(-kernel.rate * distances);
 }
 
@@ -98,9 +140,38 @@ arma::mat Factor(arma::mat covariance, double noise) {
 double LogLikelihood(const arma::mat& lower, const arma::vec& values) {
   if (lower.is_empty()) return -std::numeric_limits<double>::infinity();
   const arma::vec white = arma::solve(arma::trimatl(lower), values);
-  const double n = static_cast<double>(values.n_elem);
+  const auto n = static_cast<double>(values.n_elem);
   const double scale = std::max(arma::dot(white, white) / n, 1e-12);
   return -0.5 * n * std::log(scale) - arma::sum(arma::log(lower.diag()));
+}
+
+/// A kernel and how likely it makes what was seen.
+struct Fit {
+  Kernel kernel;
+  double likelihood = -std::numeric_limits<double>::infinity();
+};
+
+/// The best of a grid with one way to grade choices, which distances and shared effects are by.
+Fit BestFit(double graded, bool shares, const arma::mat& distances, const arma::mat& shared,
+            const arma::vec& values) {
+  Fit best;
+  for (const double rate : {2.0, 6.0}) {
+    const arma::mat falling = arma::exp(-rate * distances);
+    for (const double linear : {0.3, 0.7, 0.95}) {
+      for (const double pooled : {0.0, 0.5, 0.8, 0.95}) {
+        if (pooled > 0 && !shares) continue;
+        const arma::mat covariance =
+            linear * ((1 - pooled) * (1 - distances) + pooled * shared) + (1 - linear) * falling;
+        for (const double noise : {1e-4, 1e-2, 1e-1}) {
+          const double likelihood = LogLikelihood(Factor(covariance, noise), values);
+          if (likelihood > best.likelihood) {
+            best = {{graded, pooled, linear, rate, noise}, likelihood};
+          }
+        }
+      }
+    }
+  }
+  return best;
 }
 
 Kernel BestKernel(std::span<const Assignment* const> at, const arma::vec& values,
@@ -109,35 +180,29 @@ Kernel BestKernel(std::span<const Assignment* const> at, const arma::vec& values
   constexpr std::size_t kMostPoints = 64;
   std::vector<const Assignment*> some;
   std::vector<arma::uword> places;
-  const std::size_t step = std::max<std::size_t>(1, at.size() / kMostPoints);
+  const auto step = std::max<std::size_t>(1, at.size() / kMostPoints);
   for (std::size_t i = 0; i < at.size(); i += step) {
     some.push_back(at[i]);
     places.push_back(i);
   }
-  const Columns columns = ToColumns(some, relevance.weights.size());
+  const std::size_t decisions = relevance.weights.size();
+  const Columns columns = ToColumns(some, decisions);
+  const arma::mat given = Given(some, relevance);
   const arma::vec part = values.elem(arma::uvec(places));
-  // Of two choices the distance is the same either way.
+  // Of two choices the distance is the same either way, and decisions of different kinds share
+  // nothing.
   const bool grades = std::any_of(relevance.choices.begin(), relevance.choices.end(),
                                   [](std::size_t choices) { return choices > 2; });
-  Kernel best;
-  double most = -std::numeric_limits<double>::infinity();
+  bool shares = false;
+  for (std::size_t d = 0; d < decisions; ++d) shares = shares || relevance.alike[d] != d;
+  Fit best;
   for (const double graded : {0.0, 0.8}) {
     if (graded > 0 && !grades) continue;
-    const arma::mat distances = Distances(columns, some, relevance, graded);
-    for (const double rate : {2.0, 6.0}) {
-      const arma::mat falling = arma::exp(-rate * distances);
-      for (const double linear : {0.3, 0.7, 0.95}) {
-        const arma::mat covariance = linear * (1 - distances) + (1 - linear) * falling;
-        for (const double noise : {1e-4, 1e-2, 1e-1}) {
-          const double likelihood = LogLikelihood(Factor(covariance, noise), part);
-          if (likelihood <= most) continue;
-          most = likelihood;
-          best = {graded, linear, rate, noise};
-        }
-      }
-    }
+    const Fit fit = BestFit(graded, shares, Distances(columns, some, relevance, graded),
+                            given.t() * Likeness(relevance, graded) * given, part);
+    if (fit.likelihood > best.likelihood) best = fit;
   }
-  return best;
+  return best.kernel;
 }
 
 }  // namespace
@@ -145,6 +210,8 @@ Kernel BestKernel(std::span<const Assignment* const> at, const arma::vec& values
 struct GaussianProcess::State {
   Columns columns;
   arma::mat distances;  // between them
+  arma::mat given;      // by each to each choice
+  arma::mat likeness;   // of what is given
   Relevance relevance;
   Kernel kernel;
   double mean = 0;
@@ -154,7 +221,7 @@ struct GaussianProcess::State {
   arma::vec solved;  // inverse covariance times values
 
   void Solve() {
-    const arma::mat covariance = Covariances(kernel, distances);
+    const arma::mat covariance = Covariances(kernel, distances, given.t() * likeness * given);
     lower = Factor(covariance, kernel.noise);
     while (lower.is_empty()) {
       kernel.noise = 10 * kernel.noise;
@@ -176,6 +243,10 @@ GaussianProcess::GaussianProcess(std::span<const gym::Decision> decisions,
   double effects = 0;  // that the values decide upon
   for (const gym::Decision& decision : decisions) {
     state.relevance.choices.push_back(decision.choices.size());
+    const auto alike = std::find_if(decisions.begin(), decisions.end(), [&](const auto& other) {
+      return other.choices == decision.choices;
+    });
+    state.relevance.alike.push_back(static_cast<std::size_t>(alike - decisions.begin()));
     effects += static_cast<double>(decision.choices.size() - 1);
   }
   // Every decision counts a little: that it did nothing so far may be chance. The fewer values, the
@@ -196,6 +267,8 @@ GaussianProcess::GaussianProcess(std::span<const gym::Decision> decisions,
   state.columns = ToColumns(at, relevance.size());
   state.kernel = BestKernel(at, state.values, state.relevance);
   state.distances = Distances(state.columns, at, state.relevance, state.kernel.graded);
+  state.given = Given(at, state.relevance);
+  state.likeness = Likeness(state.relevance, state.kernel.graded);
   state.Solve();
   const double scale = std::sqrt(
       std::max(arma::dot(state.values, state.solved) / static_cast<double>(at.size()), 1e-6));
@@ -220,6 +293,7 @@ void GaussianProcess::Believe(const Assignment& assignment) {
   state.distances.resize(n + 1, n + 1);  // the new row and column are zero
   state.distances.submat(0, n, n - 1, n) = to_others;
   state.distances.submat(n, 0, n, n - 1) = to_others.t();
+  state.given = arma::join_rows(state.given, Given({&point, 1}, state.relevance));
   for (std::size_t d = 0; d < assignment.size(); ++d) state.columns[d].push_back(assignment[d]);
   state.values.resize(state.values.n_elem + 1);
   state.values(state.values.n_elem - 1) = mean;
@@ -229,13 +303,18 @@ void GaussianProcess::Believe(const Assignment& assignment) {
 std::vector<Prediction> GaussianProcess::Predict(std::span<const Assignment* const> points) const {
   const OneThread one;
   const State& state = *state_;
+  const arma::mat given = Given(points, state.relevance);
+  const arma::mat alike = state.likeness * given;
   const arma::mat across = Covariances(
-      state.kernel, Distances(state.columns, points, state.relevance, state.kernel.graded));
+      state.kernel, Distances(state.columns, points, state.relevance, state.kernel.graded),
+      state.given.t() * alike);
   const arma::vec means = across.t() * state.solved;
   const arma::mat white = arma::solve(arma::trimatl(state.lower), across);
   std::vector<Prediction> predictions;
   for (arma::uword i = 0; i < means.n_elem; ++i) {
-    const double variance = 1 - arma::dot(white.col(i), white.col(i));
+    const double before =
+        1 - state.kernel.linear * state.kernel.pooled * (1 - arma::dot(given.col(i), alike.col(i)));
+    const double variance = before - arma::dot(white.col(i), white.col(i));
     predictions.push_back(
         {state.mean + state.scale * means(i), state.scale * std::sqrt(std::max(variance, 1e-12))});
   }

@@ -17,13 +17,15 @@ struct Prediction {
 
 /// Gaussian-process regression over assignments.
 ///
-/// Kernel: s * (m * (1 - d) + (1 - m) * exp(-l * d)) with d the weighted share of decisions that
-/// differ, weights being the relevance, scaled to sum 1: the first part is a linear model of
-/// independent effects, the second its deviations. Two choices of one decision differ by the same
-/// whatever they are, or, where choices turn out to be ordered, mostly by how far they are apart.
-/// Which, m, l and the noise are those of a small grid with the largest marginal likelihood, s the
-/// largest for these. Source: C. E. Rasmussen and C. K. I. Williams, "Gaussian processes for
-/// machine learning", 2006, sections 2.3 and 5.4.
+/// Kernel: s * (m * ((1 - p) * (1 - d) + p * g) + (1 - m) * exp(-l * d)) with d the weighted share
+/// of decisions that differ, weights being the relevance, scaled to sum 1: the first part is a
+/// linear model of effects, the second its deviations. Of an effect, p is what all decisions with
+/// the same choices share, as layers do that gain from the same precision: g is the sum, over pairs
+/// of such decisions that take the same choice, of the product of their weights. Two choices of one
+/// decision differ by the same whatever they are, or, where choices turn out to be ordered, mostly
+/// by how far they are apart. Which, m, p, l and the noise are those of a small grid with the
+/// largest marginal likelihood, s the largest for these. Source: C. E. Rasmussen and C. K. I.
+/// Williams, "Gaussian processes for machine learning", 2006, sections 2.3 and 5.4.
 class GaussianProcess {
  public:
   /// One value for each assignment, at least one; one relevance >= 0 for each decision, which

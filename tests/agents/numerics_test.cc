@@ -274,6 +274,37 @@ TEST(GaussianProcess, BearsValuesThatAreAllEqual) {
   EXPECT_NEAR(process.Predict(shown)[0].mean, 2, 1e-6);
 }
 
+TEST(GaussianProcess, LearnsOfADecisionFromOthersWithItsChoices) {
+  // Six decisions of one kind and one of another; changing any of the first five takes as much off.
+  std::vector<Decision> decisions(7, {"layer", {"f32", "int8"}});
+  decisions[6] = {"calibration", {"minmax", "mse"}};
+  std::vector<Assignment> seen = {Assignment(7, 0)};
+  for (std::size_t d = 0; d < 5; ++d) {
+    seen.emplace_back(7, 0);
+    seen.back()[d] = 1;
+    seen.push_back(seen.back());
+    seen.back()[(d + 1) % 5] = 1;
+  }
+  std::vector<const Assignment*> shown;
+  std::vector<double> values;
+  for (const Assignment& assignment : seen) {
+    shown.push_back(&assignment);
+    values.push_back(10.0 -
+                     static_cast<double>(std::count(assignment.begin(), assignment.end(), 1)));
+  }
+  const GaussianProcess process(decisions, shown, values, std::vector<double>(7, 1.0));
+  const Assignment base(7, 0);
+  const auto effect = [&](std::size_t decision) {
+    Assignment changed = base;
+    changed[decision] = 1;
+    const std::vector<const Assignment*> points = {&base, &changed};
+    const auto predictions = process.Predict(points);
+    return predictions[1].mean - predictions[0].mean;
+  };
+  EXPECT_NEAR(effect(5), -1, 0.3);
+  EXPECT_NEAR(effect(6), 0, 0.3);
+}
+
 TEST(GaussianProcess, ReadsTheMiddleOfOrderedChoicesFromTheirEnds) {
   // Choices that go up evenly, the ends of each decision and some middles seen.
   const std::vector<Decision> decisions(4, {"d", {"u", "v", "w", "x", "y"}});
