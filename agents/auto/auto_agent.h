@@ -8,7 +8,7 @@ namespace msc::agents {
 
 /// The portfolio: what to use when nothing is known of the problem.
 ///
-/// In rounds of a quarter of the trials before, one at least and four at most (Rounds::kGrowing).
+/// In rounds of an eighth of the trials before, one at least and four at most (Rounds::kGrowing).
 /// Where the problem declares additive costs, their exact front comes first, and where it declares
 /// covers, those. Then the first three of a round come from Gaussian processes, whose kernel holds
 /// the sensitivities, as soon as there are three trials, such as anchors; a fourth in turn from the

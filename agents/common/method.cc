@@ -196,7 +196,7 @@ class RoundAgent final : public gym::Agent {
             proposals_.begin() + static_cast<std::ptrdiff_t>(from + size)};
   }
 
-  static constexpr std::uint64_t kKnownPerTrial = 4;
+  static constexpr std::uint64_t kKnownPerTrial = 8;
 
   std::size_t size_;
   Rounds rounds_;

@@ -100,7 +100,7 @@ class Method {
 /// How long the rounds of an agent are.
 enum class Rounds {
   kEqual,
-  /// A quarter of the trials before it, at least one. The proposals of a round do not know of each
+  /// An eighth of the trials before it, at least one. The proposals of a round do not know of each
   /// other's results, which costs the more the fewer results there are.
   kGrowing,
 };

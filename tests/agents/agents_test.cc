@@ -132,12 +132,21 @@ std::vector<std::vector<std::uint64_t>> HeardByRound(std::uint64_t known, int ro
   return heard;
 }
 
-TEST(RoundAgent, GrowsItsRoundsToAQuarterOfWhatIsKnown) {
+TEST(RoundAgent, GrowsItsRoundsToAnEighthOfWhatIsKnown) {
   // The last round is heard of when the one after it is asked for.
   const std::vector<std::vector<std::uint64_t>> expected = {
-      {0, 1, 2},       {3}, {4}, {5}, {6}, {7}, {8, 9}, {10, 11}, {12, 13, 14}, {15, 16, 17},
-      {18, 19, 20, 21}};
-  EXPECT_EQ(HeardByRound(3, 11), expected);
+      {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13},
+      {14},
+      {15},
+      {16, 17},
+      {18, 19},
+      {20, 21},
+      {22, 23},
+      {24, 25, 26},
+      {27, 28, 29},
+      {30, 31, 32},
+      {33, 34, 35, 36}};
+  EXPECT_EQ(HeardByRound(14, 11), expected);
 }
 
 TEST(RoundAgent, HasWholeRoundsAtOnceAfterAnEarlierStudy) {
