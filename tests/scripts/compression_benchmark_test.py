@@ -60,7 +60,7 @@ class Compression(unittest.TestCase):
         self.assertNotIn("-->old", page)
         self.assertIn("| accuracy in f32 | 90.00 % | - | 90.00 % |", page)
         self.assertIn("0.5 on mobile | 0.20 | - | 0.51 **missed** |", page)
-        self.assertIn("min-max by layer | - | 5.00 (80.00 % > 85.00 %) | - |", page)
+        self.assertIn("min-max by layer loses | - | 5.00 of 10.00 (80.00 % > 85.00 %) | - |", page)
         self.assertIn("MobileFaceNet in int8 on 50 faces: cosine of its outputs with those in f32 0.9900", page)
         self.assertIn("`onednn` | - | 2.00 [1.60, 2.50] (noisy) | 1.25 [1.25, 1.25] **missed** |", page)
         self.assertIn("| - | +2.00 (85.00 % > 86.00 %, 87.00 %, 88.00 %) | - |", page)
