@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cstdio>
 #include <filesystem>
 #include <memory>
@@ -125,6 +126,13 @@ std::unique_ptr<Agent> MakeAgent(const SearchConfig& config, const SearchProblem
 }
 
 /// The search itself, in the process that coordinates it.
+/// How long sensitivities may take: a quarter of what trials took, and a minute in any case.
+double SensitivitySeconds(const StudyResult& study) {
+  double seconds = 0;
+  for (const Trial& trial : study.trials) seconds += trial.seconds;
+  return std::max(60.0, seconds / 4);
+}
+
 int Coordinate(const AppContext& context, const Options& options, cost::FarmEvaluator* farm) {
   CatchStopSignals();
   std::vector<std::string> notes;
@@ -176,9 +184,9 @@ int Coordinate(const AppContext& context, const Options& options, cost::FarmEval
     ProgressLine line;
     result.study = run.Try(tried, *agent, start, line);
     if (!StopRequested()) {
-      line.Show("[sensitivity] one decision at a time");
-      result.findings.sensitivities =
-          MeasureSensitivity(*problem, measuring->evaluator(), StopRequested);
+      MeasureSensitivity(
+          *problem, measuring->evaluator(), SensitivitySeconds(result.study),
+          [&](const std::string& text) { line.Show(text); }, StopRequested, result.findings);
     }
     measuring.reset();  // finalists have the machine to themselves
     if (!StopRequested()) {

@@ -1,15 +1,25 @@
 #include <algorithm>
+#include <bit>
+#include <chrono>
 #include <cmath>
+#include <cstddef>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "compiler/base/error.h"
 #include "cost/model/evaluator.h"
 #include "envs/common/evaluation.h"
 #include "envs/quantize/offer.h"
+#include "gym/app/progress.h"
 #include "gym/app/search_run.h"
 #include "gym/report/precision.h"
 
 namespace msc::gym {
 namespace {
+
+using Clock = std::chrono::steady_clock;
 
 /// "int8", "w4a8".
 bool IsInt8(const std::string& choice) {
@@ -35,6 +45,48 @@ std::optional<std::int32_t> ProbeOf(const Decision& decision) {
   return probe;
 }
 
+struct Probe {
+  std::size_t decision = 0;
+  std::int32_t choice = 0;
+};
+
+/// The probes of all decisions that have one, so ordered that any first few of them are spread
+/// evenly over the model (van der Corput's sequence).
+std::vector<Probe> ProbesOf(const std::vector<Decision>& decisions) {
+  std::vector<Probe> all;
+  for (std::size_t i = 0; i < decisions.size(); ++i) {
+    if (const auto choice = ProbeOf(decisions[i])) all.push_back({i, *choice});
+  }
+  std::vector<Probe> spread;
+  const std::size_t places = std::bit_ceil(std::max<std::size_t>(all.size(), 1));
+  for (std::size_t n = 0; n < places; ++n) {
+    std::size_t reversed = 0;
+    for (std::size_t bit = 1; bit < places; bit *= 2) {
+      reversed = 2 * reversed + ((n & bit) != 0 ? 1 : 0);
+    }
+    if (reversed < all.size()) spread.push_back(all[reversed]);
+  }
+  return spread;
+}
+
+LayerSensitivity RowOf(const Decision& decision, std::int32_t choice,
+                       const Result<cost::Outcome>& result) {
+  LayerSensitivity row;
+  row.layer = decision.name;
+  row.choice = decision.choices[static_cast<std::size_t>(choice)];
+  if (!result.ok()) {
+    row.failure = result.failure().detail;
+    return row;
+  }
+  const cost::Quality& quality = result.value().quality;
+  row.distill_loss = quality.kl;
+  row.mse = quality.mse;
+  if (quality.accuracy && quality.reference_accuracy) {
+    row.accuracy_drop = 100 * (*quality.reference_accuracy - *quality.accuracy);
+  }
+  return row;
+}
+
 }  // namespace
 
 Evaluation EvaluationOf(const Finalist& finalist) {
@@ -42,46 +94,45 @@ Evaluation EvaluationOf(const Finalist& finalist) {
                             StrategyHash(finalist.strategy));
 }
 
-std::vector<LayerSensitivity> MeasureSensitivity(const SearchProblem& problem,
-                                                 cost::Evaluator& evaluator,
-                                                 const std::function<bool()>& stop) {
+void MeasureSensitivity(const SearchProblem& problem, cost::Evaluator& evaluator, double seconds,
+                        const std::function<void(const std::string&)>& say,
+                        const std::function<bool()>& stop, Findings& findings) {
   const std::vector<Decision>& decisions = problem.decisions();
+  const std::vector<Probe> probes = ProbesOf(decisions);
   std::vector<cost::Candidate> candidates;
-  std::vector<LayerSensitivity> rows;
-  for (std::size_t i = 0; i < decisions.size(); ++i) {
-    const auto choice = ProbeOf(decisions[i]);
-    if (!choice) continue;
+  for (const Probe& probe : probes) {
     Assignment assignment(decisions.size(), 0);  // nothing is compressed
-    assignment[i] = *choice;
+    assignment[probe.decision] = probe.choice;
     candidates.push_back({.strategy = StrategyFromJson(problem.Describe(assignment), "a probe"),
                           .measure = cost::Measure::kQuality});
-    LayerSensitivity& row = rows.emplace_back();
-    row.layer = decisions[i].name;
-    row.choice = decisions[i].choices[static_cast<std::size_t>(*choice)];
   }
-  std::vector<bool> done(rows.size(), false);
+  const Clock::time_point begin = Clock::now();
+  const auto passed = [&] { return std::chrono::duration<double>(Clock::now() - begin); };
+  std::map<std::size_t, LayerSensitivity> rows;  // by decision
+  const auto tell = [&] {
+    std::string text = "[sensitivity] " + std::to_string(rows.size()) + " of " +
+                       std::to_string(probes.size()) + " decisions alone";
+    if (!rows.empty()) {
+      const double left = passed().count() / static_cast<double>(rows.size()) *
+                          static_cast<double>(probes.size() - rows.size());
+      text +=
+          " | eta " +
+          FormatDuration(std::chrono::duration<double>(std::min(left, seconds - passed().count())));
+    }
+    say(text);
+  };
+  tell();
   evaluator.Evaluate(
       candidates,
       [&](std::size_t index, const Result<cost::Outcome>& result) {
-        LayerSensitivity& row = rows.at(index);
-        done[index] = true;
-        if (!result.ok()) {
-          row.failure = result.failure().detail;
-          return;
-        }
-        const cost::Quality& quality = result.value().quality;
-        row.distill_loss = quality.kl;
-        row.mse = quality.mse;
-        if (quality.accuracy && quality.reference_accuracy) {
-          row.accuracy_drop = 100 * (*quality.reference_accuracy - *quality.accuracy);
-        }
+        const Probe& probe = probes.at(index);
+        rows[probe.decision] = RowOf(decisions[probe.decision], probe.choice, result);
+        tell();
       },
-      stop);
-  std::vector<LayerSensitivity> finished;
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    if (done[i]) finished.push_back(std::move(rows[i]));
-  }
-  return finished;
+      [&] { return stop() || passed().count() > seconds; });
+  findings.probed = std::ssize(probes);
+  findings.sensitivities.clear();
+  for (auto& [decision, row] : rows) findings.sensitivities.push_back(std::move(row));
 }
 
 }  // namespace msc::gym

@@ -311,6 +311,11 @@ void TellModels(const Run& run, const RunPaths& paths, ReportInput& input) {
   input.sensitivity = EnvId(run.setup.config.env) == "Prune-v0"
                           ? "KL in nats, its group of channels alone cut to about half"
                           : "KL in nats, this layer alone in int8";
+  const auto looked_at = std::ssize(run.findings.sensitivities);
+  if (looked_at < run.findings.probed) {
+    input.sensitivity += "; time sufficed for " + std::to_string(looked_at) + " of " +
+                         std::to_string(run.findings.probed) + " decisions";
+  }
   for (const Decision& decision : input.decisions) {
     std::optional<double>& alone = input.alone.emplace_back();
     for (const LayerSensitivity& row : run.findings.sensitivities) {

@@ -169,6 +169,7 @@ struct Compared {
 /// report` needs nothing else, and in results.json for other tools.
 struct Findings {
   std::vector<LayerSensitivity> sensitivities;
+  std::int64_t probed = 0;       ///< decisions that have one, or would have with more time
   std::int64_t judged_from = 0;  ///< first sample that finalists are judged on; the rest follows
   std::int64_t judged = 0;       ///< how many these are; 0 = no finalist was judged
   std::vector<Finalist> finalists;
@@ -182,6 +183,8 @@ struct Findings {
   template <class Self, class Visit>
   static void Fields(Self& self, Visit& visit) {
     visit("sensitivities", self.sensitivities, "one decision alone");
+    visit("probed", self.probed, "decisions that have one, or would have with more time",
+          Within{.least = 0});
     visit("judged_from", self.judged_from, "first sample that finalists are judged on",
           Within{.least = 0});
     visit("judged", self.judged, "samples that finalists are judged on", Within{.least = 0});
@@ -205,10 +208,12 @@ struct SearchResult {
 };
 
 /// Each decision alone (a layer in int8, a group of channels at about half) with all others as in
-/// the uncompressed model, judged on the samples of a trial. Fewer when `stop` says true.
-[[nodiscard]] std::vector<LayerSensitivity> MeasureSensitivity(const SearchProblem& problem,
-                                                               cost::Evaluator& evaluator,
-                                                               const std::function<bool()>& stop);
+/// the uncompressed model, judged on the samples of a trial: fills `sensitivities` and `probed`.
+/// The first ones looked at are spread over the whole model; those that `seconds` do not suffice
+/// for are left out, and where `stop` says true. `say` hears how far it is.
+void MeasureSensitivity(const SearchProblem& problem, cost::Evaluator& evaluator, double seconds,
+                        const std::function<void(const std::string&)>& say,
+                        const std::function<bool()>& stop, Findings& findings);
 
 /// Judges the best trials again, on all samples or on those that no trial saw, until as many as the
 /// config wants keep the limits or eight times as many were judged; times those that do, together
