@@ -24,6 +24,7 @@ namespace {
 struct Options {
   std::string model;
   std::vector<std::string> shapes;
+  std::vector<std::string> inputs;
   std::string strategy;
   std::vector<std::string> targets = {"onednn"};
   std::vector<std::string> precisions = {"f32"};
@@ -136,8 +137,13 @@ void Bench(const Options& options, AppContext& context) {
       .batch = options.batch,
       .compile = {.threads = options.threads, .bindings = BatchBindings(graph, options.batch)},
       .inputs = {},
+      .samples = {},
       .roof = cost::MeasureRoof(options.threads)};
-  setup.inputs = RandomInputs(BoundInputs(graph, setup.compile.bindings), options.seed);
+  if (options.inputs.empty()) {
+    setup.inputs = RandomInputs(BoundInputs(graph, setup.compile.bindings), options.seed);
+  } else {
+    ReadInputs(options.inputs, setup);
+  }
   std::vector<BenchRow> rows = MakeRows(options, setup, targets);
   Measure(options, setup, rows);
 
@@ -169,6 +175,9 @@ void AddBench(CLI::App& app, AppContext& context) {
   command->add_option("model", options->model, "an .onnx file or a saved graph (.json)")
       ->required();
   AddShapeOption(*command, options->shapes);
+  command->add_option("--input", options->inputs,
+                      "a .npy file of samples an input, in order; the first batch is timed, all "
+                      "calibrate int8; without it, random values");
   command
       ->add_option("--targets,--target", options->targets,
                    "targets with their options, separated by commas: onednn,blas:library=xsmm")
@@ -176,8 +185,8 @@ void AddBench(CLI::App& app, AppContext& context) {
       ->capture_default_str();
   command
       ->add_option("--precision", options->precisions,
-                   "f32, bf16, int8, separated by commas; int8 scales come from random inputs "
-                   "and are good for timing alone")
+                   "f32, bf16, int8, separated by commas; int8 scales are the least and largest "
+                   "values over the inputs, and good for timing alone")
       ->delimiter(',')
       ->check(CLI::IsMember({"f32", "bf16", "int8"}))
       ->capture_default_str();
@@ -199,7 +208,8 @@ void AddBench(CLI::App& app, AppContext& context) {
   command->add_flag("--json", options->json, "for scripts");
   command->footer(
       "Examples:\n  mscgym bench model.onnx --targets onednn,onnxruntime --precision f32,int8\n"
-      "  mscgym bench model.onnx --strategy run/best/strategy.json --profile");
+      "  mscgym bench model.onnx --strategy run/best/strategy.json --profile\n"
+      "  mscgym bench model.onnx --input images.npy --precision f32,int8 --peer");
   command->callback([options, &context] { Bench(*options, context); });
 }
 

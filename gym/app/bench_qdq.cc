@@ -1,5 +1,9 @@
 #include "gym/app/bench_qdq.h"
 
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
 #include <string>
 #include <utility>
 #include <vector>
@@ -7,10 +11,14 @@
 namespace msc::gym {
 namespace {
 
+bool IsLayer(const Node& node) {
+  return node.Is("Conv") || node.Is("Gemm") || node.Is("MatMul");
+}
+
 bool IsInt8Layer(const Graph& graph, NodeId id) {
   if (id == kNoNode) return false;
   const Node& node = graph.node(id);
-  if (!node.Is("Conv") && !node.Is("Gemm") && !node.Is("MatMul")) return false;
+  if (!IsLayer(node)) return false;
   const NodeId weights = graph.producer(node.inputs[1]);
   return weights != kNoNode && graph.node(weights).Is("DequantizeLinear");
 }
@@ -45,6 +53,26 @@ ValueId AddNode(Graph& graph, NodeId before, const std::string& op, DType dtype,
   return made;
 }
 
+/// ONNX Runtime 1.30's QLinear kernels on CPUs, beside those of layers.
+bool HasIntegerKernel(const Node& node) {
+  constexpr std::array kOps = {"Add",       "AveragePool", "Concat", "GlobalAveragePool",
+                               "LeakyRelu", "Mul",         "Sigmoid"};
+  return std::any_of(kOps.begin(), kOps.end(), [&](const char* op) { return node.Is(op); });
+}
+
+bool IsDequantized(const Graph& graph, ValueId value) {
+  const NodeId producer = graph.producer(value);
+  return producer != kNoNode && graph.node(producer).Is("DequantizeLinear");
+}
+
+/// Readers of `value` that take floats, unless ONNX Runtime sees past them to a QuantizeLinear.
+std::vector<Use> FloatReaders(const Graph& graph, ValueId value) {
+  if (ScaleBehind(graph, value) != nullptr) return {};
+  std::vector<Use> readers = graph.uses(value);
+  std::erase_if(readers, [&](const Use& use) { return graph.node(use.node).Is("QuantizeLinear"); });
+  return readers;
+}
+
 }  // namespace
 
 void QuantizeResidualOperands(Graph& graph) {
@@ -66,6 +94,52 @@ void QuantizeResidualOperands(Graph& graph) {
       const ValueId q = AddNode(graph, id, "QuantizeLinear", DType::kI8, {value, s, z});
       graph.SetInput(id, i, AddNode(graph, id, "DequantizeLinear", DType::kF32, {q, s, z}));
     }
+  }
+}
+
+std::vector<std::string> ValuesBetween(const Graph& canonical) {
+  std::vector<std::string> names;
+  for (const NodeId id : canonical.order()) {
+    const Node& node = canonical.node(id);
+    const ValueId value = node.outputs[0];
+    if (!IsLayer(node) && !HasIntegerKernel(node)) continue;
+    if (canonical.type(value).dtype == DType::kF32) names.push_back(canonical.value(value).name);
+  }
+  return names;
+}
+
+void QuantizeBetween(const std::map<std::string, TensorScale>& scales, Graph& graph) {
+  const std::vector<NodeId> order = graph.order();
+  for (std::size_t at = 0; at + 1 < order.size(); ++at) {
+    const NodeId id = order[at];
+    const NodeId before = order[at + 1];
+    const Node& node = graph.node(id);
+    const bool integer = IsInt8Layer(graph, id) ||
+                         (HasIntegerKernel(node) &&
+                          std::all_of(node.inputs.begin(), node.inputs.end(),
+                                      [&](ValueId input) { return IsDequantized(graph, input); }));
+    if (!integer) continue;
+    const ValueId value = node.outputs[0];
+    const std::string name = graph.value(value).name;
+    const auto scale = scales.find(name);
+    const std::vector<Use> readers = FloatReaders(graph, value);
+    if (scale == scales.end() || readers.empty()) continue;
+    const DType dtype = scale->second.dtype == "u8" ? DType::kU8 : DType::kI8;
+    Tensor step(DType::kF32, {});
+    step.MutableValues<float>().front() = static_cast<float>(scale->second.scale);
+    Tensor zero(dtype, {});
+    if (dtype == DType::kU8) {
+      zero.MutableValues<std::uint8_t>().front() =
+          static_cast<std::uint8_t>(scale->second.zero_point);
+    } else {
+      zero.MutableValues<std::int8_t>().front() =
+          static_cast<std::int8_t>(scale->second.zero_point);
+    }
+    const ValueId s = graph.AddConstant(graph.FreeValueName(name + "_between_scale"), step);
+    const ValueId z = graph.AddConstant(graph.FreeValueName(name + "_between_zero"), zero);
+    const ValueId q = AddNode(graph, before, "QuantizeLinear", dtype, {value, s, z});
+    const ValueId d = AddNode(graph, before, "DequantizeLinear", DType::kF32, {q, s, z});
+    for (const Use& use : readers) graph.SetInput(use.node, use.index, d);
   }
 }
 

@@ -22,6 +22,8 @@ namespace msc::gym {
 struct Variant {
   std::string name;  ///< "f32", "bf16", "int8" or "strategy"
   Strategy strategy = {};
+  /// Of int8 as the peer likes it: with zero points, and of ValuesBetween, too.
+  std::map<std::string, TensorScale> peer_scales = {};
   std::string why = {};  ///< why there is no such variant; empty if there is
 };
 
@@ -52,7 +54,8 @@ struct BenchSetup {
   const Graph* graph = nullptr;  ///< canonical
   std::int64_t batch = 1;        ///< where the model leaves it open
   CompileOptions compile;
-  std::vector<Tensor> inputs;
+  std::vector<Tensor> inputs;   ///< what is timed
+  std::vector<Tensor> samples;  ///< all that was given, inputs first; none: inputs are random
   cost::Roof roof;
 };
 
@@ -63,9 +66,13 @@ struct BenchSetup {
 /// Types of the graph's inputs with every symbol bound: by `bindings`, else to 1.
 [[nodiscard]] std::vector<ValueType> BoundInputs(const Graph& graph, const ShapeBindings& bindings);
 
-/// Every layer that allows it in `precision`. int8 is calibrated on seeded random inputs, by
-/// minimum and maximum: good for timing, not for accuracy, which it says on stderr; `why` says
-/// where that cannot be done.
+/// Reads a .npy file an input into `inputs` and `samples`: [N, ...] where the model takes
+/// [batch, ...], N no less than its batch. UserError where they are not what the model takes.
+void ReadInputs(const std::vector<std::string>& files, BenchSetup& setup);
+
+/// Every layer that allows it in `precision`. int8 is calibrated by minimum and maximum on the
+/// setup's samples, or on seeded random inputs where there are none: good for timing, not for
+/// accuracy, which it says on stderr; `why` says where that cannot be done.
 [[nodiscard]] Variant AllLayersIn(Precision precision, const BenchSetup& setup,
                                   const TargetRegistry& targets);
 
@@ -83,8 +90,8 @@ inline constexpr const char* kPeer = "(onnxruntime)";
 inline constexpr const char* kMixed = "(mixed)";
 
 /// Compares outputs with those of the variant's first row, and of the first f32 row if there is
-/// one. f32 rows that differ from the first, and compressed ones that are far off f32, get a reason
-/// instead of figures.
+/// one. f32 rows that differ from the first, and compressed ones that compute something else than
+/// f32, get a reason instead of figures.
 void CompareOutputs(std::vector<BenchRow>& rows);
 
 }  // namespace msc::gym

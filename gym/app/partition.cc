@@ -249,6 +249,7 @@ void Partition(Options options, AppContext& context) {
       .batch = options.batch,
       .compile = {.threads = options.threads, .bindings = BatchBindings(graph, options.batch)},
       .inputs = {},
+      .samples = {},
       .roof = {}};
   Strategy strategy = BaseStrategy(options, setup, targets);
   const cost::RegionSource source(graph, strategy, setup.compile);

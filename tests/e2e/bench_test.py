@@ -1,7 +1,9 @@
 """mscgym bench: a row a target and precision, and a reason where there are no figures."""
 
 import json
+import math
 import os
+import random
 import unittest
 
 import e2e
@@ -18,7 +20,7 @@ class Bench(e2e.SearchTest):
         done = self.bench("--targets", "reference,warp,reference:threads=1", "--precision",
                           "f32,int8", "--json", "--profile")
         self.assertEqual(done.returncode, 0, done.stderr)
-        self.assertIn("int8 scales come from random inputs", done.stderr)
+        self.assertIn("least and largest values over random inputs", done.stderr)
         answer = json.loads(done.stdout)
         rows = {(row["target"], row["variant"]): row for row in answer["rows"]}
         self.assertEqual(len(rows), 6)
@@ -64,6 +66,34 @@ class Bench(e2e.SearchTest):
         for part in parts:
             self.assertEqual(set(part["us"]), {"reference", "reference:threads=1"})
             self.assertTrue(all(us > 0 for us in part["us"].values()), part)
+
+    def images(self, *shape):
+        source = random.Random(1)
+        values = [source.random() for _ in range(math.prod(shape))]
+        with open(self.at("images.npy"), "wb") as file:
+            file.write(e2e.npy("<f4", "f", shape, values))
+        return self.at("images.npy")
+
+    def test_given_samples_are_timed_and_calibrate(self):
+        common = ("--targets", "reference", "--batch", "2", "--precision", "f32,int8", "--json")
+        done = self.bench(*common, "--input", self.images(8, 1, 28, 28))
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("least and largest values over the given samples", done.stderr)
+        answer = json.loads(done.stdout)
+        self.assertEqual(answer["batch"], 2)
+        self.assertTrue(all(row["median_ms"] > 0 for row in answer["rows"]))
+        others = json.loads(self.bench(*common).stdout)
+        self.assertNotEqual(answer["rows"][1]["f32_error"], others["rows"][1]["f32_error"])
+
+    def test_samples_of_another_model(self):
+        images = self.images(1, 3, 28, 28)
+        done = self.bench("--targets", "reference", "--input", images)
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("images.npy' holds f32[1,3,28,28], where the model takes f32[1,1,28,28]",
+                      done.stderr)
+        done = self.bench("--targets", "reference", "--input", images, images)
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("--input names 2 files; inputs of the model: 1", done.stderr)
 
     def test_no_row_at_all_is_a_failure(self):
         done = self.bench("--targets", "warp")

@@ -5,6 +5,7 @@ import os
 import re
 import shutil
 import signal
+import struct
 import subprocess
 import sys
 import tempfile
@@ -33,6 +34,14 @@ def small_config():
 def read(path):
     with open(path, "rb") as file:
         return file.read()
+
+
+def npy(descr, code, shape, values):
+    """The bytes of a .npy file; `code` as of the module struct."""
+    header = f"{{'descr': '{descr}', 'fortran_order': False, 'shape': {tuple(shape)}, }}"
+    header += " " * (-(11 + len(header)) % 64) + "\n"
+    return (b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header.encode() +
+            struct.pack(f"<{len(values)}{code}", *values))
 
 
 def files_below(folder):

@@ -3,7 +3,6 @@
 import json
 import os
 import random
-import struct
 import unittest
 import zipfile
 
@@ -27,13 +26,6 @@ def model():
     return onnx_bytes.model(graph)
 
 
-def npy(descr, code, shape, values):
-    header = f"{{'descr': '{descr}', 'fortran_order': False, 'shape': {tuple(shape)}, }}"
-    header += " " * (-(11 + len(header)) % 64) + "\n"
-    return (b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header.encode() +
-            struct.pack(f"<{len(values)}{code}", *values))
-
-
 class TwoInputs(e2e.SearchTest):
     def setUp(self):
         super().setUp()
@@ -46,9 +38,9 @@ class TwoInputs(e2e.SearchTest):
         labels = [source.randrange(4) for _ in range(SAMPLES)]
         self.data = self.at("two.npz")
         with zipfile.ZipFile(self.data, "w", zipfile.ZIP_DEFLATED) as archive:
-            archive.writestr("ids.npy", npy("<i8", "q", [SAMPLES, 3], ids))
-            archive.writestr("x.npy", npy("<f4", "f", [SAMPLES, 8], x))
-            archive.writestr("labels.npy", npy("<i4", "i", [SAMPLES], labels))
+            archive.writestr("ids.npy", e2e.npy("<i8", "q", [SAMPLES, 3], ids))
+            archive.writestr("x.npy", e2e.npy("<f4", "f", [SAMPLES, 8], x))
+            archive.writestr("labels.npy", e2e.npy("<i4", "i", [SAMPLES], labels))
         self.samples = ["--format", "npz", "--calibration", self.data, "--samples", str(SAMPLES),
                         "--test", self.data]
 
@@ -60,7 +52,7 @@ class TwoInputs(e2e.SearchTest):
         self.succeed("prune", self.model, *self.samples, "--density", "0.5", "--score", "energy",
                      "--reconstruct")
         with zipfile.ZipFile(self.data, "w") as archive:
-            archive.writestr("ids.npy", npy("<i8", "q", [2, 3], [0] * 6))
+            archive.writestr("ids.npy", e2e.npy("<i8", "q", [2, 3], [0] * 6))
         refused = self.mscgym("quantize", self.model, *self.samples)
         self.assertEqual(refused.returncode, 2, refused.stderr)
         self.assertIn("has no array 'x', which the model's input of that name needs; it holds ids",
