@@ -11,7 +11,7 @@ data=$root/build/experiments/joint_models
 ocr=$root/third_party/models/ppocr_det.onnx
 # Both are the same every time; what is written last is there when all of it is.
 [ -e "$data/photos_labels.npy" ] || "$here/samples" photos "$data"
-[ -e "$data/pages_few.npy" ] || "$here/samples" pages "$data"
+[ -e "$data/page_7.npy" ] || "$here/samples" pages "$data"
 
 # bench NAME MODEL [options]: what the search found, and ONNX Runtime on the model as it is and quantized, in one run.
 bench() {
@@ -26,15 +26,15 @@ bench() {
 for name in efficientnet_b0 ppocr_det; do
   "$mscgym" search "$here/$name.json" --out "$out/$name" "$@" || [ $? -eq 3 ]
 done
-bench efficientnet_b0 "$data/efficientnet_b0.onnx"
-bench ppocr_det "$ocr" --shape x=1x3x640x640
+bench efficientnet_b0 "$data/efficientnet_b0.onnx" --input "$data/photos_calibration.npy"
+bench ppocr_det "$ocr" --shape x=1x3x640x640 --input "$data/pages_calibration.npy"
 
 best=$out/ppocr_det/best/strategy.json
 if [ -e "$best" ]; then
-  few="--shape x=8x3x640x640 --target native --input $data/pages_few.npy"
-  # shellcheck disable=SC2086
-  "$mscgym" run "$ocr" $few --out "$out/ppocr_det/f32" >&2
-  # shellcheck disable=SC2086
-  "$mscgym" run "$ocr" $few --strategy "$best" --out "$out/ppocr_det/found" >&2
-  "$here/samples" masks "$out/ppocr_det/f32/output_0.npy" "$out/ppocr_det/found/output_0.npy" | tee "$out/ppocr_det/masks.txt"
+  for page in 0 1 2 3 4 5 6 7; do
+    set -- run "$ocr" --shape x=1x3x640x640 --target native --input "$data/page_$page.npy"
+    "$mscgym" "$@" --out "$out/ppocr_det/f32/page_$page" >&2
+    "$mscgym" "$@" --strategy "$best" --out "$out/ppocr_det/found/page_$page" >&2
+  done
+  "$here/samples" masks "$out/ppocr_det/f32" "$out/ppocr_det/found" | tee "$out/ppocr_det/masks.txt"
 fi
