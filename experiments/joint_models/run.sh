@@ -26,7 +26,8 @@ bench() {
 for name in efficientnet_b0 ppocr_det; do
   "$mscgym" search "$here/$name.json" --out "$out/$name" "$@" || [ $? -eq 3 ]
 done
-bench efficientnet_b0 "$data/efficientnet_b0.onnx" --input "$data/photos_calibration.npy"
+# On random inputs: int8 by least and largest values over photographs is too far off to be timed.
+bench efficientnet_b0 "$data/efficientnet_b0.onnx"
 bench ppocr_det "$ocr" --shape x=1x3x640x640 --input "$data/pages_calibration.npy"
 
 best=$out/ppocr_det/best/strategy.json

@@ -76,8 +76,9 @@ void ReadInputs(const std::vector<std::string>& files, BenchSetup& setup);
 [[nodiscard]] Variant AllLayersIn(Precision precision, const BenchSetup& setup,
                                   const TargetRegistry& targets);
 
-/// Compiles a row and runs it once. What is expected to go wrong stands in `why`.
-[[nodiscard]] BenchRow MakeRow(const std::string& target, const Variant& variant,
+/// Compiles a row for a target with its options, `spec`, and runs it once. What is expected to go
+/// wrong stands in `why`.
+[[nodiscard]] BenchRow MakeRow(const std::string& spec, const Variant& variant,
                                const BenchSetup& setup, const TargetRegistry& targets);
 
 /// ONNX Runtime beside our compiler: on the bytes of `file` for f32, on the QDQ model that
