@@ -49,6 +49,7 @@ struct Options {
   std::string store;
   double store_mb = 1024;
   bool bisect = false;
+  std::string against = "optimized";
   bool any_version = false;
   std::string page;
   bool json = false;
@@ -128,22 +129,16 @@ void KeepPicked(const std::vector<std::string>& picked, double tolerance,
   if (first != compared.errors.end()) compared.first = first - compared.errors.begin();
 }
 
-void Track(Options options, AppContext& context) {
-  const TargetRegistry targets = MakeTargets();
-  const Graph graph = LoadModel(options.model, options.shapes);
-  std::optional<TrackRules> rules;
-  if (!options.rules.empty()) {
-    rules = ReadRules(options, graph);
-    options.tensors = rules->all;
-  }
-  Strategy strategy = StrategyFor(options);
+/// The artefacts, and the model compiled for targets. The sizes that an artefact was compiled for
+/// become those of all stages.
+std::vector<cost::TrackStage> CompiledStages(const Options& options, const Graph& graph,
+                                             const Strategy& strategy,
+                                             const TargetRegistry& targets,
+                                             CompileOptions& compile) {
   std::vector<cost::TrackStage> stages;
-  CompileOptions compile{.threads = options.threads,
-                         .bindings = BatchBindings(graph, options.samples)};
   for (const std::string& folder : options.artefacts) {
     ArtefactParts parts = ReadArtefact(
         folder, targets, options.any_version ? OtherVersions::kAllow : OtherVersions::kRefuse);
-    // The sizes that it was compiled for are those of all stages.
     compile.bindings = {};
     for (const auto& [symbol, size] : parts.manifest.bindings) compile.bindings[symbol] = size;
     stages.push_back({std::filesystem::path(folder).lexically_normal().string(),
@@ -156,6 +151,28 @@ void Track(Options options, AppContext& context) {
     if (target != strategy.target) RunAllOn(target, there);
     stages.push_back(cost::CompiledStage(graph, there, targets, compile));
   }
+  return stages;
+}
+
+void CheckAllAreKept(const cost::TrackStore& store) {
+  if (store.left_out() == 0) return;
+  throw UserError("--bisect needs every value, and there is no room for " +
+                  std::to_string(store.left_out()) + " of them: raise --store-mb");
+}
+
+void Track(Options options, AppContext& context) {
+  const TargetRegistry targets = MakeTargets();
+  const Graph graph = LoadModel(options.model, options.shapes);
+  std::optional<TrackRules> rules;
+  if (!options.rules.empty()) {
+    rules = ReadRules(options, graph);
+    options.tensors = rules->all;
+  }
+  const Strategy strategy = StrategyFor(options);
+  CompileOptions compile{.threads = options.threads,
+                         .bindings = BatchBindings(graph, options.samples)};
+  const std::vector<cost::TrackStage> stages =
+      CompiledStages(options, graph, strategy, targets, compile);
 
   TrackReport report;
   report.model = options.model;
@@ -182,11 +199,14 @@ void Track(Options options, AppContext& context) {
     const cost::TrackStage optimized = cost::OptimizedStage(graph, strategy, compile);
     report.stages.push_back(compare(optimized, reference));
     if (rules) KeepPicked(rules->optimized, report.tolerance, report.stages.back());
-    reference = optimized.name;
+    if (options.against == optimized.name) reference = optimized.name;
   }
+  if (options.bisect) CheckAllAreKept(store);
   for (const std::string& name : options.tensors) {
     if (store.TypeOf(reference, name) == DType::kUndefined) {
-      throw UserError("stage " + reference + " has no value '" + name + "', or no room for it");
+      std::string text = "stage " + reference;
+      text += " has no value '" + name + "', or no room for it";
+      throw UserError(text);
     }
   }
   for (const cost::TrackStage& stage : stages) {
@@ -198,8 +218,10 @@ void Track(Options options, AppContext& context) {
     report.bisections.emplace_back(
         stage.name, cost::Bisect(stage, reference, store, inputs, report.tolerance, targets,
                                  [&](std::int64_t low, std::int64_t high) {
-                                   line.Show("[bisect] " + stage.name + ": values " +
-                                             std::to_string(low) + " to " + std::to_string(high));
+                                   std::string text = "[bisect] " + stage.name;
+                                   text += ": values " + std::to_string(low);
+                                   text += " to " + std::to_string(high);
+                                   line.Show(text);
                                  }));
     if (report.bisections.back().second.blame != cost::Blame::kNone) {
       context.exit_code = kExitInfeasible;
@@ -228,9 +250,18 @@ void AddTrack(CLI::App& app, AppContext& context) {
                    "an artefact of the model to compare; again "
                    "for more")
       ->allow_extra_args(false);
-  command->add_option("--tensors", options->tensors, "names of values, by commas; all without it")
-      ->delimiter(',');
-  command->add_option("--rules", options->rules, "a file of rules that picks them instead");
+  CLI::Option* tensors =
+      command
+          ->add_option("--tensors", options->tensors, "names of values, by commas; all without it")
+          ->delimiter(',');
+  CLI::Option* rules =
+      command->add_option("--rules", options->rules, "a file of rules that picks them instead");
+  command
+      ->add_option("--against", options->against,
+                   "what compiled stages are compared with, where there is a strategy: the "
+                   "optimized model, or the baseline as it was before")
+      ->check(CLI::IsMember({"optimized", "baseline"}))
+      ->capture_default_str();
   command->add_option("--input", options->inputs, "a .npy file an input, in order");
   command->add_option("--data", options->images, "a file or folder of samples instead");
   AddFormOptions(*command, options->data);
@@ -250,8 +281,13 @@ void AddTrack(CLI::App& app, AppContext& context) {
   command->add_option("--store-mb", options->store_mb, "and how many megabytes they may take")
       ->check(CLI::Range(0.001, 1e9))
       ->capture_default_str();
-  command->add_flag("--bisect", options->bisect,
-                    "find the operator where a compiled stage departs, and whose fault it is");
+  command
+      ->add_flag(
+          "--bisect", options->bisect,
+          "find the operator where a compiled stage departs, and whose fault it is; looks at "
+          "all values")
+      ->excludes(tensors)
+      ->excludes(rules);
   command->add_flag("--any-version", options->any_version,
                     "take artefacts that were compiled with other libraries");
   command->add_option("--page", options->page,

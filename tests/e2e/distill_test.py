@@ -200,6 +200,25 @@ class Track(e2e.SearchTest):
                            "--json")
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertEqual(json.loads(done.stdout)["stages"][0]["stage"], "optimized")
+        # Or with the model as it was: pruning shows.
+        int8 = self.at("int8.json")
+        data = e2e.small_config()["calibration"]["data"]
+        self.succeed("quantize", model, "--calibration", data["images"], "--samples", "32",
+                     "--save-plan", int8)
+        errors = {}
+        for against in ("optimized", "baseline"):
+            report = json.loads(self.succeed("track", model, "--strategy", int8, "--random", "3",
+                                             "--tolerance", "1000", "--against", against,
+                                             "--json").stdout)
+            self.assertEqual([stage["reference"] for stage in report["stages"]],
+                             ["baseline", against])
+            errors[against] = report["stages"][1]["errors"][-1]["relative"]
+        self.assertLess(errors["optimized"], errors["baseline"])
+        for options, text in ((["--tensors", "x"], "--tensors excludes --bisect"),
+                              (["--store-mb", "0.01"], "--bisect needs every value, and there is no room for ")):
+            done = self.mscgym("track", model, "--random", "3", "--bisect", *options)
+            self.assertEqual(done.returncode, 2)
+            self.assertIn(text, done.stderr)
         done = self.mscgym("track", model, "--random", "3", "--input", "x.npy")
         self.assertEqual(done.returncode, 2)
         self.assertIn("give one of --input, --data and --random", done.stderr)
