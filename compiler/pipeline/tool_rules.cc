@@ -236,11 +236,51 @@ std::vector<std::string> PassedOver(const RuleBook& book) {
                    "' is passed over: " + std::string(passed.instead));
     }
   }
+  for (const ToolRule& rule : book.rules()) {
+    constexpr std::array kFollowing = {"bias", "gamma", "beta", "mean", "var", "slope"};
+    if (std::find(kFollowing.begin(), kFollowing.end(), rule.of) == kFollowing.end()) continue;
+    notes.insert("rules for '" + rule.of + "' are passed over: it goes with the weights");
+  }
   return {notes.begin(), notes.end()};
 }
 
+namespace {
+
+/// The density that a layer's rule asks for; 1 where it has none.
+double DensityOf(const RuleBook& book, const Graph& graph, const std::string& layer) {
+  const NodeId node = graph.FindNode(layer);
+  const RuleMethod* const rule = book.ForWeight(graph, node, 1, "prune");
+  return rule == nullptr ? 1 : Method(*rule, PruneMethods()).Number("density", 1, 1e-9, 1);
+}
+
+/// Operators that rules name themselves are cut as asked, or it is said why not. What a type or
+/// the default picks is cut where it can be.
+void CheckNamedLayers(const RuleBook& book, const Graph& graph, const PruneSpace& space) {
+  for (const ToolRule& rule : book.rules()) {
+    if (rule.by != "op_name" || !rule.of.starts_with("weight")) continue;
+    for (const std::string& name : rule.names) {
+      if (space.Find(name) != nullptr) continue;
+      const NodeId node = graph.FindNode(name);
+      if (node == kNoNode || graph.node(node).inputs.size() < 2)
+        throw UserError(space.WhyNone(name));
+      const double density = DensityOf(book, graph, name);
+      if (density == 1) continue;
+      const bool follows =
+          std::any_of(space.groups().begin(), space.groups().end(), [&](const PruneGroup& group) {
+            const auto& layers = group.layers;
+            return std::find(layers.begin(), layers.end(), name) != layers.end() &&
+                   DensityOf(book, graph, group.name) == density;
+          });
+      if (!follows) throw UserError(space.WhyNone(name));
+    }
+  }
+}
+
+}  // namespace
+
 PruneRules ReadPruneRules(const RuleBook& book, const Graph& graph, const PruneSpace& space) {
   CheckMethods(book, {{"prune", PruneMethods()}, {"default", PruneMethods()}});
+  CheckNamedLayers(book, graph, space);
   PruneRules rules;
   for (const PruneGroup& group : space.groups()) {
     const RuleMethod* const rule = book.ForWeight(graph, graph.FindNode(group.name), 1, "prune");

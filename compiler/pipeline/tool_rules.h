@@ -30,7 +30,8 @@ namespace msc {
 ///   l1, l2, fpgm, random, energy, obs, taylor   {density, align}
 ///   per_channel                                 {density, stride}: l1, aligned to 8 without stride
 /// Counts are rounded to the nearest, not up as the originals do. Rules for outputs are passed
-/// over: what follows from a layer follows by itself.
+/// over: what follows from a layer follows by itself. UserError where a rule names a layer that
+/// cannot be cut, or is cut with another that it is not given for as well.
 struct PruneRules {
   PruneRequest request;                         ///< densities and alignments
   std::map<std::string, ScoreMethod> of_group;  ///< of the groups that are cut

@@ -176,19 +176,7 @@ PrunePlan ChoosePlan(const Graph& graph, const PruneSpace& space, const UnitScor
   }
   for (const auto& [group, density] : request.densities) {
     CheckShare(density, "the density of '" + group + "'");
-    if (space.Find(group) != nullptr) continue;
-    for (const FixedLayer& layer : space.fixed()) {
-      if (layer.layer == group) {
-        throw UserError("layer '" + group + "' cannot be pruned: " + layer.reason);
-      }
-    }
-    for (const PruneGroup& other : space.groups()) {
-      if (std::find(other.layers.begin(), other.layers.end(), group) == other.layers.end())
-        continue;
-      throw UserError("layer '" + group + "' is pruned with '" + other.name +
-                      "': give that one a density");
-    }
-    throw UserError("the model has no layer '" + group + "' that can be pruned");
+    if (space.Find(group) == nullptr) throw UserError(space.WhyNone(group));
   }
   const bool dense = request.density != 1 || !request.densities.empty();
   if (dense + request.macs.has_value() + request.bytes.has_value() > 1) {

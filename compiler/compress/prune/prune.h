@@ -60,6 +60,8 @@ class PruneSpace {
   [[nodiscard]] const std::vector<FixedLayer>& fixed() const { return fixed_; }
   [[nodiscard]] std::size_t units() const { return unit_count_; }
   [[nodiscard]] const PruneGroup* Find(std::string_view group) const;  ///< nullptr if unknown
+  /// Why a layer has no group of its own name: it is fixed, cut with another, or not there.
+  [[nodiscard]] std::string WhyNone(const std::string& layer) const;
 
   /// Unit of every index along an axis, -1 where the index always stays; empty where all stay.
   [[nodiscard]] const std::vector<std::int32_t>& Units(ValueId value, std::size_t axis) const;

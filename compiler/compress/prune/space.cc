@@ -176,6 +176,17 @@ const PruneGroup* PruneSpace::Find(std::string_view group) const {
   return it == groups_.end() ? nullptr : &*it;
 }
 
+std::string PruneSpace::WhyNone(const std::string& layer) const {
+  for (const FixedLayer& each : fixed_) {
+    if (each.layer == layer) return "layer '" + layer + "' cannot be pruned: " + each.reason;
+  }
+  for (const PruneGroup& group : groups_) {
+    if (std::find(group.layers.begin(), group.layers.end(), layer) == group.layers.end()) continue;
+    return "layer '" + layer + "' is pruned with '" + group.name + "': give that one a density";
+  }
+  return "the model has no layer '" + layer + "' that can be pruned";
+}
+
 const std::vector<std::int32_t>& PruneSpace::Units(ValueId value, std::size_t axis) const {
   static const std::vector<std::int32_t> kNone;
   const auto it = axes_.find({value, axis});

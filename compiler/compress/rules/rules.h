@@ -58,6 +58,7 @@ class RuleBook {
   /// For a mark by itself, such as "loss".
   [[nodiscard]] const RuleMethod* ForMark(const std::string& mark, std::string_view stage) const;
 
+  [[nodiscard]] const std::vector<ToolRule>& rules() const { return rules_; }
   /// All methods with their stages.
   [[nodiscard]] std::vector<std::pair<std::string, const RuleMethod*>> Methods() const;
   /// UserError where a rule names an operator or a tensor that the graph does not have, a type of

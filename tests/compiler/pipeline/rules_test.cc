@@ -258,6 +258,30 @@ TEST(PruneRules, CutGroupsByTheRuleOfTheirFirstLayer) {
             "'align' of method 'l2' must be a whole number between 1 and 4096");
 }
 
+TEST(PruneRules, SayWhyANamedLayerCannotBeCut) {
+  const Graph graph = Net();
+  const PruneSpace space(graph);
+  const auto read = [&](const std::string& names, const std::string& rest = "") {
+    const std::string half = R"({"method_name": "l2", "density": 0.5})";
+    std::vector<std::string> parts = {Strategy("weights", half, R"("op_names": [)" + names + "]")};
+    if (!rest.empty()) parts.push_back(rest);
+    return ReadPruneRules(Book(Joined(parts), "prune"), graph, space).request.densities;
+  };
+  const auto refusal = [&](const std::string& names) {
+    return Refusal([&] { (void)read(names); });
+  };
+  EXPECT_EQ(refusal(R"("conv1", "fc")"),
+            "layer 'fc' cannot be pruned: 'y' is an output of the model");
+  EXPECT_EQ(refusal(R"("depth")"), "layer 'depth' is pruned with 'conv3': give that one a density");
+  EXPECT_EQ(refusal(R"("relu1")"), "the model has no layer 'relu1' that can be pruned");
+  using Densities = std::map<std::string, double>;
+  EXPECT_EQ(read(R"("depth", "conv3")"), (Densities{{"conv3", 0.5}}));
+  // What is not named is cut where it can be; what is to stay whole may be named.
+  EXPECT_EQ(read(R"("conv1")", Strategy("weights", R"({"method_name": "l2", "density": 1})",
+                                        R"("op_names": ["fc"])")),
+            (Densities{{"conv1", 0.5}}));
+}
+
 TEST(QuantizeRules, DecidePrecisionsBitsAndRanges) {
   const Graph graph = Net();
   // The default of the originals, with three exceptions.
@@ -427,6 +451,8 @@ TEST(RuleOptions, AreSaidToTurnNothingOrRefused) {
   EXPECT_EQ(notes(R"({"method_name": "quantize_normal", "axis": 1, "epsilon": 0.5})").size(), 2U);
   EXPECT_EQ(notes(R"({"method_name": "gather_max_per_channel", "channel": "O"})").size(), 1U);
   EXPECT_TRUE(notes(R"({"method_name": "l2", "density": 0.5})").empty());
+  EXPECT_EQ(PassedOver(Book(Joined({Strategy("bias", R"("l2")")}))),
+            (Names{"rules for 'bias' are passed over: it goes with the weights"}));
 
   const auto softmax = [&](int axis) {
     TrainSettings settings;
