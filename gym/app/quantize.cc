@@ -163,7 +163,16 @@ void Quantize(Options options) {
     Judged& judged = report.quality.emplace();
     judged.quality = judge.Judge(applied, judged.cosine);
     if (!options.sensitivity.empty()) {
-      report.sensitivity = MeasureSensitivity(options, graph, base, *samples, judge, model);
+      // Of quantizing alone: against what the strategy it starts from makes of the model.
+      std::optional<TestJudge> smaller;
+      if (!options.strategy.empty()) {
+        Strategy f32 = base;
+        f32.quantize = {};
+        smaller.emplace(LoadTest(options.samples, graph), ApplyStrategy(graph, f32), options.run,
+                        targets);
+      }
+      report.sensitivity =
+          MeasureSensitivity(options, graph, base, *samples, smaller ? *smaller : judge, model);
     }
   }
   if (!options.scale_table.empty()) {

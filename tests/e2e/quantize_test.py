@@ -113,6 +113,14 @@ class Quantize(e2e.ShippedModelTest):
         self.assertLess(sum(float(row["alone_mse"]) for row in rows),
                         sum(float(row["without_mse"]) for row in rows))
 
+    def test_sensitivities_of_a_pruned_model_are_of_quantizing_it(self):
+        plan = self.at("half.json")
+        self.succeed("prune", self.model, "--density", "0.5", "--save-plan", plan)
+        made = self.quantize("--strategy", plan, *self.test[:-1], "100", "--sensitivity",
+                             self.at("rows.csv"))
+        for row in made["sensitivity"]["layers"]:
+            self.assertLess(row["alone"]["kl"], made["quality"]["kl"] / 10, row)
+
     def test_what_kernels_without_vnni_would_lose_is_said(self):
         page = self.at("page.html")
         made = self.quantize("--page", page)
