@@ -277,14 +277,14 @@ void Distill(Options options, AppContext& context) {
   if (judge) report.after = judge->Judge(trained);
   report.epochs = result.epochs;
   report.pairs = PairsOf(base, strategy, TensorSamples(calibration), run, targets);
+  if (!options.save_strategy.empty()) SaveStrategy(strategy, options.save_strategy);
+  if (!options.out.empty()) ExportOnnx(trained, options.out);
   if (!options.page.empty()) {
     report.layers =
         CompareLayers({teacher, base, student, ApplyStrategy(base, student.strategy), trained},
                       data.train.inputs, run, targets);
     WriteFileAtomic(options.page, RenderLayers(ViewOf(report)));
   }
-  if (!options.save_strategy.empty()) SaveStrategy(strategy, options.save_strategy);
-  if (!options.out.empty()) ExportOnnx(trained, options.out);
   options.json ? PrintDistillJson(report) : PrintDistillTable(report);
 }
 
@@ -321,6 +321,8 @@ void AddTraining(CLI::App& command, TrainSettings& settings) {
   command.add_option("--clip", settings.clip, "largest norm of the gradient; 0 = any")
       ->check(CLI::Range(0.0, 1e9))
       ->capture_default_str();
+  command.add_flag("--keep-zeros", settings.keep_zeros,
+                   "weights that are zero stay so: what `mscgym prune --sparsity` masked");
   command.add_option("--schedule", settings.schedule, "how the rate goes on after the warm-up")
       ->check(CLI::IsMember({"constant", "cosine", "step"}))
       ->capture_default_str();

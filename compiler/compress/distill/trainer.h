@@ -23,6 +23,8 @@ struct TrainSettings {
   double momentum = 0.9;  ///< of sgd
   double decay = 0.0;     ///< of weights of two dimensions and more, a step, relative to the rate
   double clip = 0.0;      ///< largest norm of the gradient; 0 = any
+  /// Weights of two dimensions and more that are zero at first stay so: those that a mask took.
+  bool keep_zeros = false;
   std::string schedule = "cosine";  ///< "constant", "cosine" (to 0), "step"
   std::int64_t step_epochs = 1;     ///< of "step": after so many epochs ...
   double step_factor = 0.1;         ///< ... the rate is multiplied by this
@@ -47,6 +49,7 @@ struct TrainSettings {
     visit("momentum", self.momentum, "of sgd", Within{0, 0.9999});
     visit("decay", self.decay, "weight decay", Within{0, 1});
     visit("clip", self.clip, "largest norm of the gradient; 0 = any", Within{0, 1e9});
+    visit("keep_zeros", self.keep_zeros, "weights that are zero stay so");
     visit("schedule", self.schedule, "how the rate goes on after the warm-up",
           Within::OneOf({"constant", "cosine", "step"}));
     visit("step_epochs", self.step_epochs, "epochs between two steps", Within{1, 100000});

@@ -128,6 +128,10 @@ class Training {
       };
       first_.push_back(restore(state_.first));
       second_.push_back(settings_.optimizer == "adam" ? restore(state_.second) : Tensor());
+      const bool masked = settings_.keep_zeros && parameter.kind == ParameterKind::kWeight &&
+                          constant.dims.size() > 1;
+      // Of the values that training began with, also where it goes on.
+      masks_.push_back(masked ? CopyOf(constant.values.data(), constant.dims).ne(0) : Tensor());
       leaf.set_requires_grad(true);
       leaves_.push_back(std::move(leaf));
       factors_.push_back(parameter.kind == ParameterKind::kWeightStep ? FactorOf(constant.slot)
@@ -279,6 +283,7 @@ class Training {
       } else {
         Sgd(i, decays ? gradient + leaves_[i] * settings_.decay : gradient, rate);
       }
+      if (masks_[i].defined()) leaves_[i].mul_(masks_[i]);
     }
   }
 
@@ -384,6 +389,7 @@ class Training {
   std::int64_t per_epoch_;
   std::int64_t total_;
   std::vector<Tensor> leaves_;  ///< one a parameter
+  std::vector<Tensor> masks_;   ///< of leaves whose zeros stay; undefined for others
   std::vector<Tensor> first_;
   std::vector<Tensor> second_;
   std::vector<double> factors_;

@@ -362,6 +362,37 @@ TEST_F(WithTrainer, GoesOnWhereItStoppedBitForBit) {
   EXPECT_EQ(stale.values[0], wild.best[0]);
 }
 
+TEST_F(WithTrainer, KeepsZerosOfWeightsWhereAskedTo) {
+  for (const std::string optimizer : {"adam", "sgd"}) {
+    NetJob net;
+    for (TrainConstant& constant : net.student.constants) {
+      for (std::size_t i = 0; i < constant.values.size(); i += 3) constant.values[i] = 0;
+    }
+    net.job.settings.optimizer = optimizer;
+    net.job.settings.epochs = 2;
+    net.job.settings.decay = 0.01;
+    const auto trained_zeros = [&](bool keep) {
+      net.job.settings.keep_zeros = keep;
+      TrainState state;
+      const TrainResult result = Train(net.job, {}, state);
+      std::size_t zeros = 0;
+      for (std::size_t p = 0; p < net.student.parameters.size(); ++p) {
+        const TrainConstant& before = net.student.constants[net.student.parameters[p].constant];
+        bool moved = false;
+        for (std::size_t i = 0; i < before.values.size(); ++i) {
+          const bool zero = result.values[p][i] == 0;
+          if (before.dims.size() > 1 && before.values[i] == 0) zeros += zero ? 1 : 0;
+          moved = moved || result.values[p][i] != before.values[i];
+        }
+        EXPECT_TRUE(moved) << p;
+      }
+      return zeros;
+    };
+    EXPECT_EQ(trained_zeros(true), 36U + 7U) << optimizer;  // a third of 108 and of 20
+    EXPECT_LT(trained_zeros(false), 5U) << optimizer;
+  }
+}
+
 TEST_F(WithTrainer, TakesAsManyStepsAsAnEpochIsSaidToHave) {
   NetJob net;
   net.inputs = Normal({43, 3, 6, 6}, 5);
