@@ -32,7 +32,11 @@ struct EnvContext {
   std::shared_ptr<const Graph> graph;  ///< canonical form of the model to compress
   /// What candidates begin with, for envs that decide who runs what and how; none: nothing.
   std::shared_ptr<const Strategy> base = {};
-  cost::Evaluator* evaluator = nullptr;       ///< tries candidates; outlives the env
+  cost::Evaluator* evaluator = nullptr;  ///< tries candidates; outlives the env
+  /// What an evaluation earns and how far it is above limits; none: LatencyAndLossReward, no
+  /// limits.
+  std::function<double(const gym::Evaluation&)> reward = {};
+  std::function<double(const gym::Evaluation&)> violation = {};
   std::string target;                         ///< who runs the model
   std::map<std::string, TensorScale> scales;  ///< of every tensor an 8-bit layer may touch
   Labels labels = Labels::kAbsent;            ///< whether candidates are judged on labelled samples

@@ -117,4 +117,12 @@ double LatencyAndLossReward(const gym::Evaluation& evaluation) {
          evaluation.metrics.at(std::string(kDistillLoss));
 }
 
+gym::DecisionEnvSetup MeasuredEnv(std::string_view id, const EnvContext& context,
+                                  std::vector<std::vector<double>> features) {
+  return {.facts = {.id = std::string(id), .nondeterministic = true},
+          .reward = context.reward ? context.reward : LatencyAndLossReward,
+          .violation = context.violation,
+          .features = std::move(features)};
+}
+
 }  // namespace msc::envs

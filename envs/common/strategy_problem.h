@@ -7,6 +7,7 @@
 #include "compiler/strategy/strategy.h"
 #include "cost/model/evaluator.h"
 #include "envs/register.h"
+#include "gym/core/decision_env.h"
 #include "gym/core/problem.h"
 
 namespace msc::envs {
@@ -55,5 +56,9 @@ class StrategyProblem : public gym::SearchProblem {
 /// -(latency ratio) - distill loss: both dimensionless and near 0 to 1; a failed candidate earns
 /// less than any that ran.
 [[nodiscard]] double LatencyAndLossReward(const gym::Evaluation& evaluation);
+
+/// How the env `id` walks a problem whose candidates are measured: with the context's reward.
+[[nodiscard]] gym::DecisionEnvSetup MeasuredEnv(std::string_view id, const EnvContext& context,
+                                                std::vector<std::vector<double>> features);
 
 }  // namespace msc::envs

@@ -303,9 +303,7 @@ class CompressProblem final : public StrategyProblem {
 std::unique_ptr<gym::Env> MakeCompressEnv(const EnvContext& context) {
   auto problem = std::make_unique<CompressProblem>(context);
   auto features = problem->Features();
-  return gym::MakeDecisionEnv(std::move(problem), {.facts = {.id = kId, .nondeterministic = true},
-                                                   .reward = LatencyAndLossReward,
-                                                   .features = std::move(features)});
+  return gym::MakeDecisionEnv(std::move(problem), MeasuredEnv(kId, context, std::move(features)));
 }
 
 }  // namespace msc::envs

@@ -172,12 +172,14 @@ class DistillProblem final : public gym::SearchProblem {
 }  // namespace
 
 std::unique_ptr<gym::Env> MakeDistillEnv(const EnvContext& context) {
-  const auto reward = [](const gym::Evaluation& evaluation) {
+  const auto loss = [](const gym::Evaluation& evaluation) {
     constexpr double kFailure = -10.0;
     return evaluation.failure ? kFailure : -evaluation.metrics.at(std::string(kDistillLoss));
   };
-  return gym::MakeDecisionEnv(std::make_unique<DistillProblem>(context),
-                              {.facts = {.id = kId}, .reward = reward});
+  gym::DecisionEnvSetup setup{.facts = {.id = kId}, .reward = loss};
+  if (context.reward) setup.reward = context.reward;
+  setup.violation = context.violation;
+  return gym::MakeDecisionEnv(std::make_unique<DistillProblem>(context), std::move(setup));
 }
 
 }  // namespace msc::envs

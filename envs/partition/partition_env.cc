@@ -316,9 +316,7 @@ class CoverEvaluator final : public cost::Evaluator {
 std::unique_ptr<gym::Env> MakePartitionEnv(const EnvContext& context) {
   auto problem = std::make_unique<PartitionProblem>(context);
   auto features = FeaturesOf(problem->cover().flow);
-  return gym::MakeDecisionEnv(std::move(problem), {.facts = {.id = kId, .nondeterministic = true},
-                                                   .reward = LatencyAndLossReward,
-                                                   .features = std::move(features)});
+  return gym::MakeDecisionEnv(std::move(problem), MeasuredEnv(kId, context, std::move(features)));
 }
 
 std::unique_ptr<cost::Evaluator> MakeCoverEvaluator(std::shared_ptr<const CoverProblem> problem,

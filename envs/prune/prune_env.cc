@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <iterator>
 #include <utility>
 
 #include "compiler/base/error.h"
@@ -116,6 +117,7 @@ PruneChoices::PruneChoices(const EnvContext& context)
       scores_(ScoresOf(context, space_)),
       align_(context.align) {
   std::vector<PrunePlan> plans;
+  plans.reserve(std::size(kPruneDensities));
   for (const double density : kPruneDensities) plans.push_back(Uniform(density));
   const auto most = static_cast<std::size_t>(context.first_groups);
   for (const PruneGroup& group : space_.groups()) {
@@ -209,9 +211,7 @@ void FitToSamples(const EnvContext& context, Strategy& strategy) {
 std::unique_ptr<gym::Env> MakePruneEnv(const EnvContext& context) {
   auto problem = std::make_unique<PruneProblem>(context);
   auto features = problem->Features();
-  return gym::MakeDecisionEnv(std::move(problem), {.facts = {.id = kId, .nondeterministic = true},
-                                                   .reward = LatencyAndLossReward,
-                                                   .features = std::move(features)});
+  return gym::MakeDecisionEnv(std::move(problem), MeasuredEnv(kId, context, std::move(features)));
 }
 
 }  // namespace msc::envs

@@ -123,9 +123,7 @@ std::vector<std::vector<double>> LayerFeatures(const Graph& canonical,
 std::unique_ptr<gym::Env> MakeQuantizeEnv(const EnvContext& context) {
   auto problem = std::make_unique<QuantizeProblem>(context);
   auto features = problem->Features();
-  return gym::MakeDecisionEnv(std::move(problem), {.facts = {.id = kId, .nondeterministic = true},
-                                                   .reward = LatencyAndLossReward,
-                                                   .features = std::move(features)});
+  return gym::MakeDecisionEnv(std::move(problem), MeasuredEnv(kId, context, std::move(features)));
 }
 
 }  // namespace msc::envs

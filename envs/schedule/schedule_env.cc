@@ -73,6 +73,7 @@ std::vector<std::vector<double>> FeaturesOf(const std::vector<ScheduledKernel>& 
     layers += static_cast<double>(kernel.layers.size());
   }
   std::vector<std::vector<double>> rows;
+  rows.reserve(kernels.size());
   for (const ScheduledKernel& kernel : kernels) {
     rows.push_back({static_cast<double>(rows.size()) / static_cast<double>(kernels.size()),
                     flops > 0 ? kernel.flops / flops : 0,
@@ -85,9 +86,8 @@ std::vector<std::vector<double>> FeaturesOf(const std::vector<ScheduledKernel>& 
 
 std::unique_ptr<gym::Env> MakeScheduleEnv(const EnvContext& context) {
   auto problem = std::make_unique<ScheduleProblem>(context);
-  return gym::MakeDecisionEnv(std::move(problem), {.facts = {.id = kId, .nondeterministic = true},
-                                                   .reward = LatencyAndLossReward,
-                                                   .features = FeaturesOf(*context.kernels)});
+  return gym::MakeDecisionEnv(std::move(problem),
+                              MeasuredEnv(kId, context, FeaturesOf(*context.kernels)));
 }
 
 }  // namespace msc::envs

@@ -125,7 +125,6 @@ std::unique_ptr<Agent> MakeAgent(const SearchConfig& config, const SearchProblem
       config.agent, AgentSetupFor(problem, ToObjective(config.objective), config.seed, first));
 }
 
-/// The search itself, in the process that coordinates it.
 /// How long sensitivities may take: a quarter of what trials took, and a minute in any case.
 double SensitivitySeconds(const StudyResult& study) {
   double seconds = 0;
@@ -133,6 +132,7 @@ double SensitivitySeconds(const StudyResult& study) {
   return std::max(60.0, seconds / 4);
 }
 
+/// The search itself, in the process that coordinates it.
 int Coordinate(const AppContext& context, const Options& options, cost::FarmEvaluator* farm) {
   CatchStopSignals();
   std::vector<std::string> notes;

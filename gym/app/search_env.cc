@@ -54,10 +54,13 @@ bool Trains(const SearchConfig& config) {
 
 envs::EnvContext SearchContext(const SearchConfig& config, const Prepared& prepared,
                                cost::Evaluator& evaluator) {
+  const Objective objective = ToObjective(config.objective);
   return {
       .graph = prepared.graph,
       .base = prepared.base,
       .evaluator = &evaluator,
+      .reward = [objective](const Evaluation& result) { return RewardOf(objective, result); },
+      .violation = [objective](const Evaluation& result) { return Violation(objective, result); },
       .target = config.target,
       .scales = prepared.scales,
       .labels = prepared.labelled ? envs::Labels::kPresent : envs::Labels::kAbsent,

@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <system_error>
+#include <utility>
 
 #include "compiler/base/error.h"
 #include "compiler/base/file.h"
@@ -26,8 +27,8 @@ PassingRun::~PassingRun() {
   std::filesystem::remove_all(path_, ignored);
 }
 
-SearchSession::SearchSession(const SearchConfig& config, const SessionOptions& options)
-    : config_(config) {
+SearchSession::SearchSession(SearchConfig config, const SessionOptions& options)
+    : config_(std::move(config)) {
   if (options.workers < 1 || options.workers > 1024) {
     throw UserError("'workers' must be between 1 and 1024");
   }
@@ -67,6 +68,12 @@ void SearchSession::PrepareTraining() {
   context.distill = MakeDistillTask(config_, *prepared_.graph, prepared_.targets);
   context.labels =
       config_.quality.data.labels.empty() ? envs::Labels::kAbsent : envs::Labels::kPresent;
+  Objective objective = ToObjective(config_.objective);
+  std::erase(objective.minimize, "train_steps");  // thousands, beside losses below 1
+  context.reward = [objective](const Evaluation& result) { return RewardOf(objective, result); };
+  context.violation = [objective](const Evaluation& result) {
+    return Violation(objective, result);
+  };
   env_ = MakeSearchEnv(config_, context);
 }
 

@@ -38,7 +38,7 @@ class SearchSession {
   /// Takes as long as preparing a search. UserError as LoadSearch and PrepareSearch, or
   /// MakeDistillTask where it Trains, where the folder holds a search, and where the
   /// number of workers is not between 1 and 1024.
-  SearchSession(const SearchConfig& config, const SessionOptions& options);
+  SearchSession(SearchConfig config, const SessionOptions& options);
   [[nodiscard]] Env& env() { return *env_; }
   [[nodiscard]] const SearchConfig& config() const { return config_; }
   [[nodiscard]] const Graph& graph() const { return *prepared_.graph; }  ///< canonical

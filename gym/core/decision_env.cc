@@ -83,7 +83,10 @@ class DecisionEnv final : public Env {
     problem_->Evaluate({&chosen_, 1}, [&](std::size_t /*index*/, const Evaluation& evaluation) {
       result.reward = setup_.reward(evaluation);
       result.info.insert(evaluation.metrics.begin(), evaluation.metrics.end());
-      if (!evaluation.failure) return;
+      if (!evaluation.failure) {
+        if (setup_.violation) result.info["violation"] = setup_.violation(evaluation);
+        return;
+      }
       const auto& [kind, detail] = *evaluation.failure;
       result.info["failure"] = std::string(Name(kind)) + ": " + detail;
     });

@@ -47,6 +47,19 @@ double Violation(const Objective& objective, const Evaluation& evaluation) {
   return sum;
 }
 
+double RewardOf(const Objective& objective, const Evaluation& evaluation) {
+  constexpr double kFailure = -10;
+  constexpr double kLeast = -9;
+  if (evaluation.failure) return kFailure;
+  double reward = -Violation(objective, evaluation);
+  for (const std::string& metric : objective.minimize) {
+    const bool percent = metric == "accuracy_drop" || metric == "disagreement";
+    const double unit = percent ? 100 : metric.ends_with("_bytes") ? 1e6 : 1;
+    reward -= MetricOf(evaluation, metric) / unit;
+  }
+  return std::max(reward, kLeast);
+}
+
 std::vector<double> ObjectiveValues(const Objective& objective, const Evaluation& evaluation) {
   std::vector<double> values;
   values.reserve(objective.minimize.size());

@@ -43,6 +43,10 @@ struct Objective {
 /// Sum over constraints of how far the metric lies above its limit, relative to max(|limit|, 1e-9);
 /// 0 when all are kept. UserError if a metric is missing.
 [[nodiscard]] double Violation(const Objective& objective, const Evaluation& evaluation);
+/// What an env over a model earns for an evaluation, larger is better: less what is minimized,
+/// added up, and less Violation, at least -9; -10 where the candidate failed. Percents count as
+/// shares and bytes in megabytes, so that parts are near 1.
+[[nodiscard]] double RewardOf(const Objective& objective, const Evaluation& evaluation);
 [[nodiscard]] std::vector<double> ObjectiveValues(const Objective& objective,
                                                   const Evaluation& evaluation);
 

@@ -252,6 +252,8 @@ class Model(e2e.SearchTest):
     def test_measures_a_whole_episode(self):
         config = e2e.small_config()
         config["latency"].update(max_ms=60, min_rounds=3, max_rounds=5, max_warmup_ms=20)
+        config["objective"] = {"minimize": ["weight_bytes", "latency"],
+                               "subject_to": {"weight_bytes": 1000.0}}
         env = mscgym.make("Quantize-v0", config, folder=self.at("run"), program=e2e.MSCGYM)
         self.assertEqual(env.config["env"], "Quantize-v0")
         seen, info = play(env, 2)
@@ -259,6 +261,11 @@ class Model(e2e.SearchTest):
         self.assertLess(seen[-1][1], 0)
         if "failure" not in info:
             self.assertGreater(info["latency_ms"], 0)
+            # What the config minimizes, in megabytes, and how far it is above limits.
+            above = info["weight_bytes"] / 1000 - 1
+            self.assertAlmostEqual(info["violation"], above)
+            self.assertAlmostEqual(seen[-1][1], max(
+                -9, -info["weight_bytes"] / 1e6 - info["latency"] - above))
         self.assertTrue(os.path.exists(self.at("run", "scales.json")))
         self.assertIn("f32", env.anchors)
         self.assertLessEqual(set(env.anchors), {"int8", "bf16", "f32"})

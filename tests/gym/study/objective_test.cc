@@ -24,6 +24,22 @@ TEST(Violation, IsTheSumOfRelativeExcesses) {
   EXPECT_DOUBLE_EQ(Violation(objective, evaluation), 0.5 + 0.5);
 }
 
+TEST(Reward, IsLessWhatIsMinimizedAndWhatIsAboveLimits) {
+  const Objective objective{{"latency", "weight_bytes", "accuracy_drop"}, {{"accuracy_drop", 0.5}}};
+  const auto reward = [&](double latency, double bytes, double drop) {
+    return RewardOf(
+        objective,
+        {{{"latency", latency}, {"weight_bytes", bytes}, {"accuracy_drop", drop}}, {}, ""});
+  };
+  EXPECT_DOUBLE_EQ(reward(0.5, 2e6, 0.5), -0.5 - 2 - 0.005);
+  EXPECT_DOUBLE_EQ(reward(0.5, 2e6, 1), -0.5 - 2 - 0.01 - 1);
+  EXPECT_EQ(reward(0.5, 2e6, 100), -9);
+  EXPECT_EQ(RewardOf(objective, {{}, Failure{FailureKind::kTimeout, "slow"}, ""}), -10);
+  EXPECT_EQ(RewardOf({{"latency", "distill_loss"}, {}},
+                     {{{"latency", 0.5}, {"distill_loss", 0.25}}, {}, ""}),
+            -0.75);
+}
+
 TEST(Violation, IsZeroAtTheLimitItself) {
   const Objective objective{{"time"}, {{"drop", 0.003}}};
   EXPECT_EQ(Violation(objective, {{{"drop", 0.003}}, {}, ""}), 0.0);
@@ -55,18 +71,22 @@ TEST(ConstraintValues, AreSignedAndRelativeToTheLimit) {
 
 TEST(DescribeSpace, SaysWhatIsDecidedAndWhetherTheGoalIsRuledOut) {
   class Bounded final : public SearchProblem {
-    const std::vector<Decision>& DoDecisions() const override { return decisions_; }
-    std::vector<std::string> DoMetrics() const override { return {"cost", "size", "error"}; }
+    [[nodiscard]] const std::vector<Decision>& DoDecisions() const override { return decisions_; }
+    [[nodiscard]] std::vector<std::string> DoMetrics() const override {
+      return {"cost", "size", "error"};
+    }
     void DoEvaluate(std::span<const Assignment> /*batch*/, const Done& /*done*/,
                     const std::function<bool()>& /*stop*/) override {}
-    std::map<std::string, double> DoLowerBounds() const override {
+    [[nodiscard]] std::map<std::string, double> DoLowerBounds() const override {
       return {{"size", 25}, {"error", 0}};
     }
-    std::vector<std::pair<std::string, Assignment>> DoAnchors() const override {
+    [[nodiscard]] std::vector<std::pair<std::string, Assignment>> DoAnchors() const override {
       return {{"plain", Assignment(6, 0)}};
     }
-    std::string DoDescribe(const Assignment& /*assignment*/) const override { return "{}"; }
-    std::string DoHash() const override { return "bounded"; }
+    [[nodiscard]] std::string DoDescribe(const Assignment& /*assignment*/) const override {
+      return "{}";
+    }
+    [[nodiscard]] std::string DoHash() const override { return "bounded"; }
     std::vector<Decision> decisions_ = {{"a", {"x", "y"}}, {"b", {"1", "0.5", "0.25"}},
                                         {"c", {"x", "y"}}, {"d", {"x", "y"}},
                                         {"e", {"x", "y"}}, {"f", {"x", "y"}}};
