@@ -5,7 +5,6 @@
 #include <gtest/gtest.h>
 
 #include "compiler/base/error.h"
-#include "compiler/import/onnx/import.h"
 #include "compiler/passes/passes.h"
 #include "tests/compiler/compress/prune/support.h"
 
@@ -417,15 +416,6 @@ TEST(PrunePlanTest, IsAnOptionalPartOfAStrategy) {
   Strategy strategy;
   strategy.prune.groups["conv1"] = {.units = 6, .keep = {0, 3, 4}};
   EXPECT_EQ(StrategyFromJson(ToJson(strategy), "new"), strategy);
-}
-
-TEST(PruneShippedNet, MaskedEqualsShrunkInEveryBit) {
-  Graph graph = ImportOnnx("experiments/models/fashion_resnet.onnx");
-  Canonicalize(graph);
-  const PruneSpace space(graph);
-  EXPECT_EQ(space.groups().size(), 7U) << Describe(graph);
-  Rng rng(3);
-  EXPECT_TRUE(MaskedEqualsShrunk(graph, RandomPlan(space, rng, 1.0), 1, 1));
 }
 
 }  // namespace
