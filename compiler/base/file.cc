@@ -122,6 +122,10 @@ void WriteFileAtomic(const std::string& path, std::string_view bytes) {
   file.Commit();
 }
 
+void CheckWritable(const std::string& path) {
+  if (!path.empty()) const AtomicFile trial(path);
+}
+
 ScratchFile::~ScratchFile() {
   if (fd_ >= 0) ::close(fd_);
 }

@@ -17,6 +17,10 @@ namespace msc {
 /// Throws SystemError and leaves `path` as it was.
 void WriteFileAtomic(const std::string& path, std::string_view bytes);
 
+/// SystemError where no file could be written at `path`, now rather than after long work. An empty
+/// path is none.
+void CheckWritable(const std::string& path);
+
 /// WriteFileAtomic of what is too long to be held: nothing is at `path` before Commit, and nothing
 /// is left behind without it.
 class AtomicFile {

@@ -208,6 +208,9 @@ void Distill(Options options, AppContext& context) {
     if (!out.empty()) options.checkpoint = out + ".training";
   }
   CheckOptions(options);
+  for (const std::string* file : {&options.out, &options.save_strategy, &options.page}) {
+    CheckWritable(*file);
+  }
   if (const std::string problem = TrainerProblem(); !problem.empty()) {
     throw SystemError("training needs libtorch: " + problem);
   }

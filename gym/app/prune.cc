@@ -323,6 +323,10 @@ class Pruner {
 void Prune(Options options) {
   ReadDensities(options.densities, options.request);
   CheckOptions(options);
+  for (const std::string* file :
+       {&options.out, &options.masked, &options.save_plan, &options.page}) {
+    CheckWritable(*file);
+  }
   const TargetRegistry targets = MakeTargets();
   const PruneReport report = Pruner(options, targets).Run();
   if (!options.page.empty()) WriteFileAtomic(options.page, RenderLayers(ViewOf(report)));

@@ -100,7 +100,8 @@ Sensitivity MeasureSensitivity(const Options& options, const Graph& graph, const
   ProgressLine line;
   const std::int64_t before = judge.passes();
   for (const QuantizedLayer& layer : model.layers) {
-    if (layer.bits == 0) continue;
+    const bool bf16 = layer.precision == Name(Precision::kBF16);
+    if (layer.bits == 0 && !bf16) continue;
     line.Show("[sensitivity] " + layer.name);
     Strategy alone = all;
     alone.quantize.layers = {{layer.name, all.quantize.layers.at(layer.name)}};
@@ -109,7 +110,7 @@ Sensitivity MeasureSensitivity(const Options& options, const Graph& graph, const
     Strategy without = all;
     without.quantize.layers[layer.name] = "f32";
     without.quantize.weights.erase(layer.name);
-    SensitivityRow row{.layer = layer.name, .bits = layer.bits};
+    SensitivityRow row{.layer = layer.name, .bits = bf16 ? 16 : layer.bits};
     row.alone.quality = judge.Judge(ApplyStrategy(graph, alone), row.alone.cosine);
     row.without.quality = judge.Judge(ApplyStrategy(graph, without), row.without.cosine);
     sensitivity.rows.push_back(std::move(row));
@@ -125,6 +126,10 @@ void Quantize(Options options) {
   }
   if (options.samples.images.empty()) {
     throw UserError("--calibration is needed: samples like those of real use, without labels");
+  }
+  for (const std::string* file : {&options.out, &options.save_plan, &options.page,
+                                  &options.sensitivity, &options.scale_table}) {
+    CheckWritable(*file);
   }
   const TargetRegistry targets = MakeTargets();
   const Graph graph = LoadModel(options.model, options.shapes);

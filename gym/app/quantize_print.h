@@ -18,9 +18,9 @@ struct Judged {
 };
 struct SensitivityRow {
   std::string layer;
-  std::int64_t bits = 0;
-  Judged alone = {};    ///< this layer alone is quantized
-  Judged without = {};  ///< all but this one are
+  std::int64_t bits = 0;  ///< of its weights; 16: bf16
+  Judged alone = {};      ///< this layer alone is quantized
+  Judged without = {};    ///< all but this one are
 };
 
 /// What each layer costs, and what it took to know.

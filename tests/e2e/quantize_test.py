@@ -113,11 +113,22 @@ class Quantize(e2e.ShippedModelTest):
         self.assertLess(sum(float(row["alone_mse"]) for row in rows),
                         sum(float(row["without_mse"]) for row in rows))
 
+    def test_a_file_that_cannot_be_written_stops_it_before_any_is(self):
+        plan, page = self.at("plan.json"), self.at("no", "page.html")
+        for command in (("quantize", self.model, *self.calibration),
+                        ("prune", self.model, "--density", "0.5")):
+            done = self.mscgym(*command, "--save-plan", plan, "--page", page)
+            self.assertNotEqual(done.returncode, 0)
+            self.assertIn("cannot create a file in", done.stderr)
+            self.assertFalse(os.path.exists(plan))
+
     def test_sensitivities_of_a_pruned_model_are_of_quantizing_it(self):
         plan = self.at("half.json")
         self.succeed("prune", self.model, "--density", "0.5", "--save-plan", plan)
-        made = self.quantize("--strategy", plan, *self.test[:-1], "100", "--sensitivity",
-                             self.at("rows.csv"))
+        made = self.quantize("--strategy", plan, "--layer", "/head/Gemm=bf16", *self.test[:-1],
+                             "100", "--sensitivity", self.at("rows.csv"))
+        self.assertEqual([row["weight_bits"] for row in made["sensitivity"]["layers"]
+                          if row["layer"] == "/head/Gemm"], [16])
         for row in made["sensitivity"]["layers"]:
             self.assertLess(row["alone"]["kl"], made["quality"]["kl"] / 10, row)
 
