@@ -256,6 +256,8 @@ class Model(e2e.SearchTest):
                                "subject_to": {"weight_bytes": 1000.0}}
         env = mscgym.make("Quantize-v0", config, folder=self.at("run"), program=e2e.MSCGYM)
         self.assertEqual(env.config["env"], "Quantize-v0")
+        self.assertRegex(env.describe(), "(?s)weight_bytes.*1000")
+        self.assertNotIn("1000", env.describe(subject_to={}))
         seen, info = play(env, 2)
         self.assertEqual(len(seen), 1 + len(env.decisions))
         self.assertLess(seen[-1][1], 0)

@@ -159,8 +159,14 @@ class Env(gymnasium.Env if gymnasium else object):
         return json.loads(self._open().strategy(self._indices(choices)))
 
     def describe(self, minimize=(), subject_to=None):
-        """Decisions, baselines, goal, and whether bounds rule the goal out, as text."""
-        return self._open().describe(list(minimize or self.metrics[:1]), dict(subject_to or {}))
+        """Decisions, baselines, goal, and whether bounds rule the goal out, as text.
+
+        What of the goal is not given is the config's.
+        """
+        goal = (self.config or {}).get("objective", {})
+        minimize = minimize or goal.get("minimize") or self.metrics[:1]
+        limits = goal.get("subject_to", {}) if subject_to is None else subject_to
+        return self._open().describe(list(minimize), dict(limits))
 
     def _open(self):
         if self._core is None:
