@@ -62,6 +62,8 @@ struct EnvContext {
   CompressOffer compress = {};  ///< what a joint search decides besides channels and precisions
   /// `lacked` of compress.targets, by spec.
   std::map<std::string, std::map<std::string, std::vector<Precision>>> lacked_on = {};
+  /// Of some metrics, what the env's decisions are expected to do, found by trying them one by one.
+  std::map<std::string, gym::AdditiveCost> estimates = {};
   /// How the kernels of a strategy, whose scales are known, may be written; for envs that decide
   /// that beside the rest of it.
   std::function<std::vector<ScheduledKernel>(const Strategy&)> kernels_of = {};

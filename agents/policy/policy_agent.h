@@ -7,8 +7,8 @@
 namespace msc::agents {
 
 /// A policy that is learned: walks the decisions in their order and draws each choice from what a
-/// small network says of the place and of the choice before, as one layer after the other is
-/// decided in AMC and HAQ.
+/// small network says of the place, of what is known of its layer and of the choice before, as one
+/// layer after the other is decided in AMC and HAQ.
 ///
 /// Eight walks a round, learned from by proximal policy optimisation. What a walk is worth is the
 /// share of all trials so far that are worse (Better), so it needs no scale and keeps constraints

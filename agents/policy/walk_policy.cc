@@ -39,14 +39,23 @@ struct WalkPolicy::State {
   gym::AgentSetup setup;
   Eigen::Index places;
   Eigen::Index choices;            // the most of any decision
+  Eigen::MatrixXd features;        // a column by decision; no rows where nothing is known of them
   std::vector<double> parameters;  // the matrices below, one after the other, columns first
   std::vector<double> first_moment;
   std::vector<double> second_moment;
   int steps = 0;
 
   explicit State(const gym::AgentSetup& of)
-      : setup(of), places(Size(of.decisions.size())), choices(Size(MostChoices(of.decisions))) {
-    const Eigen::Index count = kHidden * (places + choices + 1) + choices * (kHidden + 1);
+      : setup(of),
+        places(Size(of.decisions.size())),
+        choices(Size(MostChoices(of.decisions))),
+        features(of.features.empty() ? 0 : Size(of.features.front().size()), places) {
+    for (std::size_t i = 0; i < of.features.size(); ++i) {
+      features.col(Size(i)) =
+          Eigen::Map<const Eigen::VectorXd>(of.features[i].data(), features.rows());
+    }
+    const Eigen::Index count =
+        kHidden * (places + choices + 1 + features.rows()) + choices * (kHidden + 1);
     parameters.resize(static_cast<std::size_t>(count));
     constexpr std::uint64_t kTag = 0x77616c6b;
     Rng rng(MixSeed({of.seed, kTag}));
@@ -57,21 +66,24 @@ struct WalkPolicy::State {
 
   using Map = Eigen::Map<Eigen::MatrixXd>;
   using View = Eigen::Map<const Eigen::MatrixXd>;
-  /// Column by decision; by the choice before, that of none being the last; by choice; for choices.
+  /// Column by decision; by the choice before, that of none being the last; by choice; for choices;
+  /// by feature.
   template <class M, class P>
   struct Parts {
     M place;
     M before;
     M out;
     M bias;
-    Parts(P* data, Eigen::Index places, Eigen::Index choices)
+    M feature;
+    Parts(P* data, Eigen::Index places, Eigen::Index choices, Eigen::Index features)
         : place(data, kHidden, places),
           before(place.data() + place.size(), kHidden, choices + 1),
           out(before.data() + before.size(), choices, kHidden),
-          bias(out.data() + out.size(), choices, 1) {}
+          bias(out.data() + out.size(), choices, 1),
+          feature(bias.data() + bias.size(), kHidden, features) {}
   };
   [[nodiscard]] Parts<View, const double> Weights() const {
-    return {parameters.data(), places, choices};
+    return {parameters.data(), places, choices, features.rows()};
   }
 
   [[nodiscard]] Eigen::Index Before(const Assignment& walk, std::size_t i) const {
@@ -90,8 +102,11 @@ struct WalkPolicy::State {
   [[nodiscard]] Answer At(const Assignment& walk, std::size_t i) const {
     const auto weights = Weights();
     Answer answer;
-    answer.hidden =
-        (weights.place.col(Size(i)) + weights.before.col(Before(walk, i))).array().tanh().matrix();
+    answer.hidden = (weights.place.col(Size(i)) + weights.before.col(Before(walk, i)) +
+                     weights.feature * features.col(Size(i)))
+                        .array()
+                        .tanh()
+                        .matrix();
     const Eigen::VectorXd logits = weights.out * answer.hidden + weights.bias.col(0);
     const std::vector<bool> legal = Legal(walk, i);
     double most = -std::numeric_limits<double>::infinity();
@@ -111,7 +126,7 @@ struct WalkPolicy::State {
   /// Adds what a gradient by the logits at decision i means for the parameters.
   void Back(const Assignment& walk, std::size_t i, const Answer& answer,
             const Eigen::VectorXd& by_logits, std::vector<double>& gradient) const {
-    Parts<Map, double> sums(gradient.data(), places, choices);
+    Parts<Map, double> sums(gradient.data(), places, choices, features.rows());
     const auto weights = Weights();
     sums.out += by_logits * answer.hidden.transpose();
     sums.bias.col(0) += by_logits;
@@ -120,6 +135,7 @@ struct WalkPolicy::State {
             .matrix();
     sums.place.col(Size(i)) += by_hidden;
     sums.before.col(Before(walk, i)) += by_hidden;
+    sums.feature += by_hidden * features.col(Size(i)).transpose();
   }
 
   [[nodiscard]] bool Possible(const Assignment& walk) const {

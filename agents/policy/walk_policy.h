@@ -17,7 +17,8 @@ struct Lesson {
 };
 
 /// Draws assignments decision by decision: the probabilities of the choices of one are those of a
-/// network with one hidden layer over which decision it is and what was chosen right before.
+/// network with one hidden layer over which decision it is, what is known of it (the setup's
+/// features) and what was chosen right before.
 class WalkPolicy {
  public:
   /// Starts near to uniform, by the setup's seed. What its mask rules out is never drawn.

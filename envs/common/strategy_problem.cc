@@ -53,6 +53,25 @@ void StrategyProblem::Measure(cost::Measure what, std::span<const gym::Assignmen
   context_.evaluator->Evaluate(candidates, report, stop);
 }
 
+std::vector<std::vector<double>> StrategyProblem::DoFeatures() const {
+  std::vector<std::vector<double>> rows = OwnFeatures();
+  for (const std::string_view metric : {kDistillLoss, kLatency}) {
+    std::vector<double> ranges(rows.size(), 0.0);
+    if (const auto it = context_.estimates.find(std::string(metric));
+        it != context_.estimates.end()) {
+      for (std::size_t i = 0; i < rows.size(); ++i) {
+        const auto [least, most] = std::ranges::minmax(it->second.effects.at(i));
+        ranges[i] = most - least;
+      }
+    }
+    const double largest = rows.empty() ? 0 : std::ranges::max(ranges);
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      rows[i].push_back(largest > 0 ? ranges[i] / largest : 0);
+    }
+  }
+  return rows;
+}
+
 std::map<std::string, double> StrategyProblem::DoLowerBounds() const {
   std::map<std::string, double> bounds;
   for (const std::string_view metric :
@@ -117,12 +136,10 @@ double LatencyAndLossReward(const gym::Evaluation& evaluation) {
          evaluation.metrics.at(std::string(kDistillLoss));
 }
 
-gym::DecisionEnvSetup MeasuredEnv(std::string_view id, const EnvContext& context,
-                                  std::vector<std::vector<double>> features) {
+gym::DecisionEnvSetup MeasuredEnv(std::string_view id, const EnvContext& context) {
   return {.facts = {.id = std::string(id), .nondeterministic = true},
           .reward = context.reward ? context.reward : LatencyAndLossReward,
-          .violation = context.violation,
-          .features = std::move(features)};
+          .violation = context.violation};
 }
 
 }  // namespace msc::envs

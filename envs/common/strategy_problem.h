@@ -15,6 +15,10 @@ namespace msc::envs {
 /// A problem whose assignments stand for strategies of one model, each measured by the context's
 /// evaluator: what all tools' problems share. A tool says which decisions there are and which
 /// strategy an assignment is. The first choice of every decision leaves the model as it is.
+///
+/// Features end with two columns, in [0, 1]: how much a decision is expected to do to the
+/// distillation loss and to the latency by the context's estimates, of what the decision does that
+/// does most; 0 where there are none.
 class StrategyProblem : public gym::SearchProblem {
  public:
   /// UserError, naming the env `id`, if the context lacks a model or an evaluator.
@@ -32,6 +36,8 @@ class StrategyProblem : public gym::SearchProblem {
   /// An assignment none of whose layers has fewer channels or is stored wider in any other: gives a
   /// lower bound of weight_bytes. Empty where there is none, or it is not known.
   [[nodiscard]] virtual gym::Assignment Smallest() const { return {}; }
+  /// Of each decision, what is known of its layers: a row of Features but for the last two.
+  [[nodiscard]] virtual std::vector<std::vector<double>> OwnFeatures() const = 0;
   /// What the meaning of choices depends on besides the model and the target; part of the hash.
   [[nodiscard]] virtual std::string Meaning() const { return {}; }
 
@@ -43,6 +49,10 @@ class StrategyProblem : public gym::SearchProblem {
                          const std::function<bool()>& stop) override;
   void Measure(cost::Measure what, std::span<const gym::Assignment> batch, const Done& done,
                const std::function<bool()>& stop);
+  [[nodiscard]] std::map<std::string, gym::AdditiveCost> DoEstimates() const override {
+    return context_.estimates;
+  }
+  [[nodiscard]] std::vector<std::vector<double>> DoFeatures() const override;
   [[nodiscard]] std::map<std::string, double> DoLowerBounds() const override;
   [[nodiscard]] std::size_t DoParallelism() const override;
   [[nodiscard]] std::string DoDescribe(const gym::Assignment& assignment) const override;
@@ -58,7 +68,6 @@ class StrategyProblem : public gym::SearchProblem {
 [[nodiscard]] double LatencyAndLossReward(const gym::Evaluation& evaluation);
 
 /// How the env `id` walks a problem whose candidates are measured: with the context's reward.
-[[nodiscard]] gym::DecisionEnvSetup MeasuredEnv(std::string_view id, const EnvContext& context,
-                                                std::vector<std::vector<double>> features);
+[[nodiscard]] gym::DecisionEnvSetup MeasuredEnv(std::string_view id, const EnvContext& context);
 
 }  // namespace msc::envs

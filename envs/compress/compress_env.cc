@@ -77,7 +77,8 @@ class CompressProblem final : public StrategyProblem {
     Order();
   }
 
-  [[nodiscard]] std::vector<std::vector<double>> Features() const {
+ private:
+  [[nodiscard]] std::vector<std::vector<double>> OwnFeatures() const override {
     const std::map<Kind, std::vector<std::vector<double>>> of_kind = {
         {Kind::kTarget, places_.Features()},
         {Kind::kDensity, channels_.Features()},
@@ -99,7 +100,6 @@ class CompressProblem final : public StrategyProblem {
     return rows;
   }
 
- private:
   /// In the order of the network.
   void Order() {
     std::map<std::string, std::size_t> place;
@@ -302,8 +302,7 @@ class CompressProblem final : public StrategyProblem {
 
 std::unique_ptr<gym::Env> MakeCompressEnv(const EnvContext& context) {
   auto problem = std::make_unique<CompressProblem>(context);
-  auto features = problem->Features();
-  return gym::MakeDecisionEnv(std::move(problem), MeasuredEnv(kId, context, std::move(features)));
+  return gym::MakeDecisionEnv(std::move(problem), MeasuredEnv(kId, context));
 }
 
 }  // namespace msc::envs

@@ -36,6 +36,28 @@ CoverProblem Priced(const CoverProblem& problem, double price) {
   return priced;
 }
 
+/// A row for the price, then one for each node.
+std::vector<std::vector<double>> FeaturesOf(const DataflowGraph& flow) {
+  const auto written = [&](const FlowNode& node) {
+    double bytes = 0;
+    for (const FlowIndex tensor : node.outputs) {
+      bytes += static_cast<double>(flow.tensor(tensor).bytes);
+    }
+    return bytes;
+  };
+  double all = 0;
+  for (const FlowNode& node : flow.nodes()) all += written(node);
+  std::vector<std::vector<double>> rows = {{0, 0, 0, 0}};
+  for (std::size_t i = 0; i < flow.size(); ++i) {
+    const FlowNode& node = flow.node(i);
+    rows.push_back({static_cast<double>(i) / static_cast<double>(flow.size()),
+                    static_cast<double>(node.kind) / static_cast<double>(OpKind::kOpaque),
+                    std::min(1.0, static_cast<double>(node.inputs.size()) / 8),
+                    all > 0 ? written(node) / all : 0});
+  }
+  return rows;
+}
+
 class PartitionProblem final : public StrategyProblem {
  public:
   explicit PartitionProblem(const EnvContext& context) : StrategyProblem(kId, context) {
@@ -50,6 +72,10 @@ class PartitionProblem final : public StrategyProblem {
   [[nodiscard]] const CoverProblem& cover() const { return *context().cover; }
 
  private:
+  [[nodiscard]] std::vector<std::vector<double>> OwnFeatures() const override {
+    return FeaturesOf(cover().flow);
+  }
+
   // The first decision is the price; node i is decision i + 1.
   void MakeDecisions() {
     decisions_.push_back({.name = "boundary_us", .choices = {}});
@@ -211,27 +237,6 @@ class PartitionProblem final : public StrategyProblem {
   std::set<std::pair<FlowIndex, std::int32_t>> alone_;
 };
 
-std::vector<std::vector<double>> FeaturesOf(const DataflowGraph& flow) {
-  const auto written = [&](const FlowNode& node) {
-    double bytes = 0;
-    for (const FlowIndex tensor : node.outputs) {
-      bytes += static_cast<double>(flow.tensor(tensor).bytes);
-    }
-    return bytes;
-  };
-  double all = 0;
-  for (const FlowNode& node : flow.nodes()) all += written(node);
-  std::vector<std::vector<double>> rows = {{0, 0, 0, 0}};
-  for (std::size_t i = 0; i < flow.size(); ++i) {
-    const FlowNode& node = flow.node(i);
-    rows.push_back({static_cast<double>(i) / static_cast<double>(flow.size()),
-                    static_cast<double>(node.kind) / static_cast<double>(OpKind::kOpaque),
-                    std::min(1.0, static_cast<double>(node.inputs.size()) / 8),
-                    all > 0 ? written(node) / all : 0});
-  }
-  return rows;
-}
-
 class CoverEvaluator final : public cost::Evaluator {
  public:
   CoverEvaluator(std::shared_ptr<const CoverProblem> problem, double boundary_micros)
@@ -315,8 +320,7 @@ class CoverEvaluator final : public cost::Evaluator {
 
 std::unique_ptr<gym::Env> MakePartitionEnv(const EnvContext& context) {
   auto problem = std::make_unique<PartitionProblem>(context);
-  auto features = FeaturesOf(problem->cover().flow);
-  return gym::MakeDecisionEnv(std::move(problem), MeasuredEnv(kId, context, std::move(features)));
+  return gym::MakeDecisionEnv(std::move(problem), MeasuredEnv(kId, context));
 }
 
 std::unique_ptr<cost::Evaluator> MakeCoverEvaluator(std::shared_ptr<const CoverProblem> problem,

@@ -61,7 +61,8 @@ class PruneProblem final : public StrategyProblem {
     if (const auto align = choices_.AlignDecision()) decisions_.push_back(*align);
   }
 
-  [[nodiscard]] std::vector<std::vector<double>> Features() const {
+ private:
+  [[nodiscard]] std::vector<std::vector<double>> OwnFeatures() const override {
     auto rows = choices_.Features();
     std::vector<double> none(rows.at(0).size(), 0.0);
     none[0] = 1;  // behind the last group
@@ -69,7 +70,6 @@ class PruneProblem final : public StrategyProblem {
     return rows;
   }
 
- private:
   [[nodiscard]] const std::vector<gym::Decision>& DoDecisions() const override {
     return decisions_;
   }
@@ -210,8 +210,7 @@ void FitToSamples(const EnvContext& context, Strategy& strategy) {
 
 std::unique_ptr<gym::Env> MakePruneEnv(const EnvContext& context) {
   auto problem = std::make_unique<PruneProblem>(context);
-  auto features = problem->Features();
-  return gym::MakeDecisionEnv(std::move(problem), MeasuredEnv(kId, context, std::move(features)));
+  return gym::MakeDecisionEnv(std::move(problem), MeasuredEnv(kId, context));
 }
 
 }  // namespace msc::envs

@@ -27,11 +27,11 @@ class QuantizeProblem final : public StrategyProblem {
     }
   }
 
-  [[nodiscard]] std::vector<std::vector<double>> Features() const {
+ private:
+  [[nodiscard]] std::vector<std::vector<double>> OwnFeatures() const override {
     return choices_.Features(*context().graph);
   }
 
- private:
   [[nodiscard]] const std::vector<gym::Decision>& DoDecisions() const override {
     return choices_.decisions();
   }
@@ -122,8 +122,7 @@ std::vector<std::vector<double>> LayerFeatures(const Graph& canonical,
 
 std::unique_ptr<gym::Env> MakeQuantizeEnv(const EnvContext& context) {
   auto problem = std::make_unique<QuantizeProblem>(context);
-  auto features = problem->Features();
-  return gym::MakeDecisionEnv(std::move(problem), MeasuredEnv(kId, context, std::move(features)));
+  return gym::MakeDecisionEnv(std::move(problem), MeasuredEnv(kId, context));
 }
 
 }  // namespace msc::envs

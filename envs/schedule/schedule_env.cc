@@ -11,6 +11,23 @@ namespace {
 
 constexpr const char* kId = "Schedule-v0";
 
+std::vector<std::vector<double>> FeaturesOf(const std::vector<ScheduledKernel>& kernels) {
+  double flops = 0;
+  double layers = 0;
+  for (const ScheduledKernel& kernel : kernels) {
+    flops += kernel.flops;
+    layers += static_cast<double>(kernel.layers.size());
+  }
+  std::vector<std::vector<double>> rows;
+  rows.reserve(kernels.size());
+  for (const ScheduledKernel& kernel : kernels) {
+    rows.push_back({static_cast<double>(rows.size()) / static_cast<double>(kernels.size()),
+                    flops > 0 ? kernel.flops / flops : 0,
+                    static_cast<double>(kernel.layers.size()) / layers});
+  }
+  return rows;
+}
+
 class ScheduleProblem final : public StrategyProblem {
  public:
   explicit ScheduleProblem(const EnvContext& context)
@@ -61,33 +78,19 @@ class ScheduleProblem final : public StrategyProblem {
     return {{"default", gym::Assignment(decisions_.size(), 0)}};
   }
 
+  [[nodiscard]] std::vector<std::vector<double>> OwnFeatures() const override {
+    return FeaturesOf(*kernels_);
+  }
+
   std::shared_ptr<const std::vector<ScheduledKernel>> kernels_;
   std::vector<gym::Decision> decisions_;
 };
-
-std::vector<std::vector<double>> FeaturesOf(const std::vector<ScheduledKernel>& kernels) {
-  double flops = 0;
-  double layers = 0;
-  for (const ScheduledKernel& kernel : kernels) {
-    flops += kernel.flops;
-    layers += static_cast<double>(kernel.layers.size());
-  }
-  std::vector<std::vector<double>> rows;
-  rows.reserve(kernels.size());
-  for (const ScheduledKernel& kernel : kernels) {
-    rows.push_back({static_cast<double>(rows.size()) / static_cast<double>(kernels.size()),
-                    flops > 0 ? kernel.flops / flops : 0,
-                    static_cast<double>(kernel.layers.size()) / layers});
-  }
-  return rows;
-}
 
 }  // namespace
 
 std::unique_ptr<gym::Env> MakeScheduleEnv(const EnvContext& context) {
   auto problem = std::make_unique<ScheduleProblem>(context);
-  return gym::MakeDecisionEnv(std::move(problem),
-                              MeasuredEnv(kId, context, FeaturesOf(*context.kernels)));
+  return gym::MakeDecisionEnv(std::move(problem), MeasuredEnv(kId, context));
 }
 
 }  // namespace msc::envs

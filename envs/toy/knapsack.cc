@@ -37,6 +37,16 @@ Totals Sum(const gym::Assignment& assignment) {
   return totals;
 }
 
+std::vector<std::vector<double>> FeatureRows() {
+  std::vector<std::vector<double>> rows;
+  for (const KnapsackLayer& layer : kLayers) {
+    std::vector<double>& row = rows.emplace_back();
+    row.insert(row.end(), layer.latency_us.begin(), layer.latency_us.end());
+    row.insert(row.end(), layer.drop_milli.begin(), layer.drop_milli.end());
+  }
+  return rows;
+}
+
 class KnapsackProblem final : public gym::SearchProblem {
  public:
   explicit KnapsackProblem(bool apart)
@@ -87,6 +97,9 @@ class KnapsackProblem final : public gym::SearchProblem {
     }
     return anchors;
   }
+  [[nodiscard]] std::vector<std::vector<double>> DoFeatures() const override {
+    return FeatureRows();
+  }
   [[nodiscard]] std::map<std::string, gym::AdditiveCost> DoAdditiveCosts() const override {
     std::map<std::string, gym::AdditiveCost> costs;
     for (const KnapsackLayer& layer : kLayers) {
@@ -125,16 +138,6 @@ double Reward(const gym::Evaluation& result) {
 }
 
 /// Time and loss of each precision, as an agent that learns would want to see them.
-std::vector<std::vector<double>> Features() {
-  std::vector<std::vector<double>> rows;
-  for (const KnapsackLayer& layer : kLayers) {
-    std::vector<double>& row = rows.emplace_back();
-    row.insert(row.end(), layer.latency_us.begin(), layer.latency_us.end());
-    row.insert(row.end(), layer.drop_milli.begin(), layer.drop_milli.end());
-  }
-  return rows;
-}
-
 }  // namespace
 
 std::span<const KnapsackLayer> KnapsackLayers() {
@@ -142,15 +145,13 @@ std::span<const KnapsackLayer> KnapsackLayers() {
 }
 
 std::unique_ptr<gym::Env> MakeKnapsackEnv() {
-  return gym::MakeDecisionEnv(
-      std::make_unique<KnapsackProblem>(false),
-      {.facts = {.id = "Toy/PrecisionKnapsack-v0"}, .reward = Reward, .features = Features()});
+  return gym::MakeDecisionEnv(std::make_unique<KnapsackProblem>(false),
+                              {.facts = {.id = "Toy/PrecisionKnapsack-v0"}, .reward = Reward});
 }
 
 std::unique_ptr<gym::Env> MakeMaskedKnapsackEnv() {
-  return gym::MakeDecisionEnv(
-      std::make_unique<KnapsackProblem>(true),
-      {.facts = {.id = "Toy/MaskedKnapsack-v0"}, .reward = Reward, .features = Features()});
+  return gym::MakeDecisionEnv(std::make_unique<KnapsackProblem>(true),
+                              {.facts = {.id = "Toy/MaskedKnapsack-v0"}, .reward = Reward});
 }
 
 }  // namespace msc::envs

@@ -37,6 +37,11 @@ struct AgentSetup {
   /// What objectives, then constraints are known to be, where all of them are sums over the
   /// decisions; else empty.
   std::vector<AdditiveCost> costs = {};
+  /// What objectives, then constraints are expected to be, as sums that results may scale and mend:
+  /// SearchProblem::Estimates, nothing (no effects) of those that have none; empty where none has.
+  std::vector<AdditiveCost> estimates = {};
+  /// SearchProblem::Features.
+  std::vector<std::vector<double>> features = {};
   /// SearchProblem::CoverFront.
   std::vector<CoverPoint> cover_front = {};
   /// SearchProblem::MaskFunction: what an agent may propose. Outlives the agent.

@@ -12,19 +12,6 @@ namespace {
 
 using Rows = std::vector<std::vector<double>>;
 
-void CheckFeatures(const Rows& features, std::size_t decisions) {
-  if (features.empty()) return;
-  if (features.size() != decisions) throw UserError("features have one row per decision");
-  for (const auto& row : features) {
-    if (row.empty() || row.size() != features.front().size()) {
-      throw UserError("the rows of features have one length, at least 1");
-    }
-    if (!std::all_of(row.begin(), row.end(), [](double value) { return std::isfinite(value); })) {
-      throw UserError("features are finite");
-    }
-  }
-}
-
 /// Zero is inside: it is what follows the last decision.
 Box FeatureBox(const Rows& features) {
   const std::size_t width = features.front().size();
@@ -62,8 +49,9 @@ class DecisionEnv final : public Env {
   DecisionEnv(std::unique_ptr<SearchProblem> problem, DecisionEnvSetup setup)
       : problem_(std::move(problem)),
         setup_(std::move(setup)),
+        features_(problem_->Features()),
         action_space_(Discrete{static_cast<std::int64_t>(MostChoices(problem_->decisions()))}),
-        observation_space_(ObservationSpace(problem_->decisions(), setup_.features)) {
+        observation_space_(ObservationSpace(problem_->decisions(), features_)) {
     setup_.facts.max_steps = static_cast<std::int64_t>(problem_->decisions().size());
   }
 
@@ -100,10 +88,10 @@ class DecisionEnv final : public Env {
     PointMap parts;
     parts["decision"] = Point{static_cast<std::int64_t>(chosen_.size())};
     parts["chosen"] = Point{std::move(chosen)};
-    if (const Rows& rows = setup_.features; !rows.empty()) {
-      parts["features"] =
-          Point{chosen_.size() < rows.size() ? rows[chosen_.size()]
-                                             : std::vector<double>(rows.front().size(), 0.0)};
+    if (!features_.empty()) {
+      parts["features"] = Point{chosen_.size() < features_.size()
+                                    ? features_[chosen_.size()]
+                                    : std::vector<double>(features_.front().size(), 0.0)};
     }
     return Point{std::make_shared<const PointMap>(std::move(parts))};
   }
@@ -137,6 +125,7 @@ class DecisionEnv final : public Env {
 
   std::unique_ptr<SearchProblem> problem_;
   DecisionEnvSetup setup_;
+  Rows features_;
   Space action_space_;
   Space observation_space_;
   Assignment chosen_;
@@ -149,7 +138,6 @@ std::unique_ptr<Env> MakeDecisionEnv(std::unique_ptr<SearchProblem> problem,
   Check(problem != nullptr, "a decision env walks a problem");
   Check(static_cast<bool>(setup.reward), "a decision env has a reward");
   CheckDecisions(problem->decisions());
-  CheckFeatures(setup.features, problem->decisions().size());
   return std::make_unique<DecisionEnv>(std::move(problem), std::move(setup));
 }
 

@@ -143,17 +143,37 @@ std::vector<std::pair<std::string, Assignment>> SearchProblem::Anchors() const {
   return anchors;
 }
 
-std::map<std::string, AdditiveCost> SearchProblem::AdditiveCosts() const {
-  std::map<std::string, AdditiveCost> costs = DoAdditiveCosts();
-  for (const auto& [metric, cost] : costs) {
-    Check(
-        std::equal(cost.effects.begin(), cost.effects.end(), decisions().begin(), decisions().end(),
+static void CheckFits(const AdditiveCost& cost, const std::vector<Decision>& decisions) {
+  Check(std::equal(cost.effects.begin(), cost.effects.end(), decisions.begin(), decisions.end(),
                    [](const std::vector<double>& effects, const Decision& decision) {
                      return effects.size() == decision.choices.size();
                    }),
         "additive costs have one effect for each choice of each decision");
-  }
+}
+
+std::map<std::string, AdditiveCost> SearchProblem::AdditiveCosts() const {
+  std::map<std::string, AdditiveCost> costs = DoAdditiveCosts();
+  for (const auto& [metric, cost] : costs) CheckFits(cost, decisions());
   return costs;
+}
+
+std::map<std::string, AdditiveCost> SearchProblem::Estimates() const {
+  std::map<std::string, AdditiveCost> estimates = DoEstimates();
+  for (const auto& [metric, cost] : estimates) CheckFits(cost, decisions());
+  return estimates;
+}
+
+std::vector<std::vector<double>> SearchProblem::Features() const {
+  std::vector<std::vector<double>> features = DoFeatures();
+  if (features.empty()) return features;
+  Check(features.size() == decisions().size(), "features have one row per decision");
+  for (const auto& row : features) {
+    Check(!row.empty() && row.size() == features.front().size(),
+          "the rows of features have one length, at least 1");
+    Check(std::all_of(row.begin(), row.end(), [](double value) { return std::isfinite(value); }),
+          "features are finite");
+  }
+  return features;
 }
 
 std::vector<CoverPoint> SearchProblem::CoverFront() const {

@@ -124,6 +124,14 @@ class SearchProblem {
   /// Metrics that are known, without trying anything, to be sums over the decisions: what exact
   /// methods need. Empty for most problems. InternalError if one does not fit the decisions.
   [[nodiscard]] std::map<std::string, AdditiveCost> AdditiveCosts() const;
+  /// What metrics are expected to be, as sums over the decisions: guesses from what each decision
+  /// does alone, the gradient of a proxy by finite differences. Agents begin with them and mend
+  /// them by results; the scale of one may be off. Empty where nothing is known. InternalError if
+  /// one does not fit the decisions.
+  [[nodiscard]] std::map<std::string, AdditiveCost> Estimates() const;
+  /// What can be known of each decision without trying: one row each, all of one length, finite;
+  /// empty where nothing is. InternalError if they are not as said.
+  [[nodiscard]] std::vector<std::vector<double>> Features() const;
   /// The assignments that would be best, each for some price of a boundary, from price 0 on: cost
   /// rises, boundaries fall. Empty where nothing is known of groups: for most problems. Found by an
   /// exact method, without trying anything. InternalError if it is not as said.
@@ -164,6 +172,8 @@ class SearchProblem {
     return {};
   }
   [[nodiscard]] virtual std::map<std::string, AdditiveCost> DoAdditiveCosts() const { return {}; }
+  [[nodiscard]] virtual std::map<std::string, AdditiveCost> DoEstimates() const { return {}; }
+  [[nodiscard]] virtual std::vector<std::vector<double>> DoFeatures() const { return {}; }
   [[nodiscard]] virtual std::vector<CoverPoint> DoCoverFront() const { return {}; }
   [[nodiscard]] virtual std::map<std::string, double> DoLowerBounds() const { return {}; }
   [[nodiscard]] virtual std::size_t DoParallelism() const { return 1; }

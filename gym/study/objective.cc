@@ -30,6 +30,21 @@ AdditiveCost Scaled(AdditiveCost cost, double limit, double scale) {
   return cost;
 }
 
+/// Of those metrics that are known: objectives, then constraints as agents are told them.
+std::vector<AdditiveCost> SumsOf(const Objective& objective,
+                                 const std::map<std::string, AdditiveCost>& known) {
+  std::vector<AdditiveCost> sums;
+  for (const std::string& metric : objective.minimize) {
+    if (const auto it = known.find(metric); it != known.end()) sums.push_back(it->second);
+  }
+  for (const Constraint& constraint : objective.subject_to) {
+    const auto it = known.find(constraint.metric);
+    if (it == known.end()) continue;
+    sums.push_back(Scaled(it->second, constraint.limit, ScaleOf(constraint)));
+  }
+  return sums;
+}
+
 }  // namespace
 
 std::vector<double> ConstraintValues(const Objective& objective, const Evaluation& evaluation) {
@@ -81,20 +96,19 @@ AgentSetup AgentSetupFor(const SearchProblem& problem, const Objective& objectiv
   setup.first_trial = setup.anchors.size();
   setup.cover_front = problem.CoverFront();
   setup.mask = problem.MaskFunction();
-  const std::map<std::string, AdditiveCost> known = problem.AdditiveCosts();
-  for (const std::string& metric : objective.minimize) {
-    const auto it = known.find(metric);
-    if (it == known.end()) return setup;
-    setup.costs.push_back(it->second);
+  setup.features = problem.Features();
+  setup.costs = SumsOf(objective, problem.AdditiveCosts());
+  const bool all = setup.costs.size() == setup.objectives + setup.constraints;
+  if (!all) setup.costs.clear();
+  std::map<std::string, AdditiveCost> estimates = problem.Estimates();
+  if (SumsOf(objective, estimates).empty()) return setup;
+  AdditiveCost nothing;
+  for (const Decision& decision : setup.decisions) {
+    nothing.effects.emplace_back(decision.choices.size(), 0.0);
   }
-  for (const Constraint& constraint : objective.subject_to) {
-    const auto it = known.find(constraint.metric);
-    if (it == known.end()) {
-      setup.costs.clear();
-      return setup;
-    }
-    setup.costs.push_back(Scaled(it->second, constraint.limit, ScaleOf(constraint)));
-  }
+  for (const std::string& metric : objective.minimize) estimates.emplace(metric, nothing);
+  for (const Constraint& limit : objective.subject_to) estimates.emplace(limit.metric, nothing);
+  setup.estimates = SumsOf(objective, estimates);
   return setup;
 }
 

@@ -65,6 +65,12 @@ class RacingProblem final : public SearchProblem {
   [[nodiscard]] std::map<std::string, AdditiveCost> DoAdditiveCosts() const override {
     return inner_.AdditiveCosts();
   }
+  [[nodiscard]] std::map<std::string, AdditiveCost> DoEstimates() const override {
+    return inner_.Estimates();
+  }
+  [[nodiscard]] std::vector<std::vector<double>> DoFeatures() const override {
+    return inner_.Features();
+  }
   [[nodiscard]] std::vector<CoverPoint> DoCoverFront() const override {
     return inner_.CoverFront();
   }

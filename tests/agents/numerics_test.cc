@@ -195,7 +195,10 @@ TEST(WalkPolicy, IsADistributionOverWhatIsLegal) {
 }
 
 TEST(WalkPolicy, HasTheGradientOfItsLogProbability) {
-  WalkPolicy policy({.decisions = kDecisions, .seed = 3, .mask = NoTwoOnes});
+  WalkPolicy policy({.decisions = kDecisions,
+                     .seed = 3,
+                     .features = {{0.1, 1}, {0.5, -1}, {0, 0.3}, {-0.7, 2}},
+                     .mask = NoTwoOnes});
   const Assignment walk = {1, 0, 0, 2};
   const Assignment other = {0, 2, 0, 3};
   const std::vector<Lesson> lessons = {{&walk, 0.7}, {&other, -0.4}};
@@ -226,6 +229,29 @@ TEST(WalkPolicy, MakesWhatWasGoodMoreLikely) {
   for (int i = 0; i < 30; ++i) policy.Learn(std::vector<Lesson>{{&good, 1}, {&bad, -1}}, 4);
   EXPECT_GT(policy.LogProbability(good), good_before + 1);
   EXPECT_LT(policy.LogProbability(bad), bad_before - 1);
+}
+
+TEST(WalkPolicy, TakesADecisionForOnesWithItsFeatures) {
+  const std::vector<gym::Decision> decisions(6, {.name = "layer", .choices = {"f32", "int8"}});
+  // What is right for a decision is the sign of its feature. Nothing is said of the last two.
+  WalkPolicy policy(
+      {.decisions = decisions, .seed = 3, .features = {{1}, {1}, {-1}, {-1}, {1}, {-1}}});
+  std::vector<Assignment> good;
+  std::vector<Assignment> bad;
+  for (const std::int32_t first : {0, 1}) {
+    for (const std::int32_t second : {0, 1}) {
+      good.push_back({1, 1, 0, 0, first, second});
+      bad.push_back({0, 0, 1, 1, first, second});
+    }
+  }
+  std::vector<Lesson> lessons;
+  for (std::size_t i = 0; i < good.size(); ++i) {
+    lessons.push_back({&good[i], 1});
+    lessons.push_back({&bad[i], -1});
+  }
+  for (int i = 0; i < 10; ++i) policy.Learn(lessons, 4);
+  EXPECT_GT(policy.LogProbability({1, 1, 0, 0, 1, 0}),
+            policy.LogProbability({1, 1, 0, 0, 0, 1}) + 0.5);
 }
 
 TEST(GaussianProcess, ComesBackToWhatItWasShown) {

@@ -248,13 +248,11 @@ INSTANTIATE_TEST_SUITE_P(
 
 std::unique_ptr<Env> Walked(FakeProblemParts parts,
                             std::vector<std::vector<double>> features = {}) {
+  parts.features = std::move(features);
   return MakeDecisionEnv(std::make_unique<FakeProblem>(std::move(parts)),
-                         {.facts = {.id = "Walk-v0"},
-                          .reward =
-                              [](const Evaluation& result) {
-                                return result.failure ? -100 : -result.metrics.at("cost");
-                              },
-                          .features = std::move(features)});
+                         {.facts = {.id = "Walk-v0"}, .reward = [](const Evaluation& result) {
+                            return result.failure ? -100 : -result.metrics.at("cost");
+                          }});
 }
 
 TEST(DecisionEnv, TakesOneDecisionAStepAndEvaluatesAtTheEnd) {
@@ -312,15 +310,13 @@ TEST(DecisionEnv, RendersWhatIsDecided) {
 }
 
 TEST(DecisionEnv, RefusesFeaturesThatDoNotFit) {
-  EXPECT_EQ(MessageOf<UserError>([] { Walked({}, {{1}}); }), "features have one row per decision");
-  EXPECT_EQ(MessageOf<UserError>([] {
-              Walked({}, {{1}, {1, 2}});
-            }),
-            "the rows of features have one length, at least 1");
-  EXPECT_EQ(MessageOf<UserError>([] {
-              Walked({}, {{1}, {std::numeric_limits<double>::infinity()}});
-            }),
-            "features are finite");
+  using Rows = std::vector<std::vector<double>>;
+  const Rows too_few = {{1}};
+  const Rows of_two_lengths = {{1}, {1, 2}};
+  const Rows infinite = {{1}, {std::numeric_limits<double>::infinity()}};
+  for (const Rows& rows : {too_few, of_two_lengths, infinite}) {
+    EXPECT_THROW(Walked({}, rows), InternalError) << rows.size();
+  }
 }
 
 }  // namespace

@@ -62,6 +62,7 @@ struct FakeProblemParts {
   std::string hash = "fake";
   std::size_t parallelism = 1;
   ChoiceMask mask = {};
+  std::vector<std::vector<double>> features = {};
 };
 
 class FakeProblem final : public SearchProblem {
@@ -73,6 +74,9 @@ class FakeProblem final : public SearchProblem {
     return parts_.decisions;
   }
   [[nodiscard]] std::vector<std::string> DoMetrics() const override { return parts_.metrics; }
+  [[nodiscard]] std::vector<std::vector<double>> DoFeatures() const override {
+    return parts_.features;
+  }
   [[nodiscard]] bool DoMasked() const override { return parts_.mask != nullptr; }
   [[nodiscard]] std::vector<bool> DoMask(std::span<const std::int32_t> prefix) const override {
     return parts_.mask(prefix);
