@@ -14,8 +14,9 @@ using gym::Told;
 namespace {
 
 constexpr std::size_t kRound = 4;
-constexpr std::size_t kKnownFront = 24;   // trials of a front that is declared
-constexpr std::size_t kManyTrials = 200;  // from which a process no longer knows all of them
+constexpr std::size_t kKnownFront = 24;     // trials of a front that is declared
+constexpr std::size_t kEstimatedFront = 4;  // trials of a front that is estimated
+constexpr std::size_t kManyTrials = 200;    // from which a process no longer knows all of them
 
 class AutoMethod final : public Method {
  public:
@@ -41,6 +42,9 @@ class AutoMethod final : public Method {
     // What is known beats all guessing, but sums may be declared in error.
     for (const gym::Assignment& cover : CoversInOrder(setup_, draft.history())) draft.Add(cover);
     if (!setup_.costs.empty() && trials < kKnownFront) ilp_->Propose(draft);
+    if (!setup_.estimates.empty() && draft.trial() - setup_.first_trial < kEstimatedFront) {
+      ilp_->Propose(draft);
+    }
     if (!many || round % 4 == 0) {
       const PartOfDraft part(draft, many ? 1 : kRound - 1);
       gp_->Propose(draft);

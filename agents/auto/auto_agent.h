@@ -10,7 +10,8 @@ namespace msc::agents {
 ///
 /// In rounds of an eighth of the trials before, one at least and four at most (Rounds::kGrowing).
 /// Where the problem declares additive costs, their exact front comes first, and where it declares
-/// covers, those. Then the first three of a round come from Gaussian processes, whose kernel holds
+/// covers, those; where it has estimates, the first four trials are the best by these, mended by
+/// each result. Then the first three of a round come from Gaussian processes, whose kernel holds
 /// the sensitivities, as soon as there are three trials, such as anchors; a fourth in turn from the
 /// front of an additive model with single changes that mend it and from evolution (NSGA-II for
 /// several objectives). From 200 trials on, one of sixteen comes from processes and the others in

@@ -21,6 +21,30 @@ std::size_t Differing(const Assignment& a, const Assignment& b) {
 
 }  // namespace
 
+gym::AdditiveCost ScaledToResults(const gym::AdditiveCost& estimate,
+                                  std::span<const Assignment* const> at,
+                                  std::span<const double> values) {
+  // Effects that are all off by a factor are the usual error: losses that add up to more than
+  // they do one by one, steps that take less time in a row than alone.
+  constexpr double kTrust = 0.1;  // in what was estimated itself, of the results' weight
+  constexpr double kMost = 5;
+  double square = 0;
+  double product = 0;
+  for (std::size_t t = 0; t < at.size(); ++t) {
+    const double expected = ValueOf(estimate, *at[t]) - estimate.offset;
+    square += expected * expected;
+    product += expected * (values[t] - estimate.offset);
+  }
+  const double trust = kTrust * square / static_cast<double>(std::max<std::size_t>(at.size(), 1));
+  const double scale =
+      square > 0 ? std::clamp((product + trust) / (square + trust), 1 / kMost, kMost) : 1;
+  gym::AdditiveCost scaled = estimate;
+  for (std::vector<double>& effects : scaled.effects) {
+    for (double& effect : effects) effect *= scale;
+  }
+  return scaled;
+}
+
 AdditiveModel::AdditiveModel(const gym::AgentSetup& setup, const History& history)
     : objectives_(setup.objectives), costs_(setup.costs) {
   if (!costs_.empty()) return;
@@ -50,7 +74,21 @@ AdditiveModel::AdditiveModel(const gym::AgentSetup& setup, const History& histor
       const Told& told = *ran[t].second;
       values[t] = k < objectives_ ? told.objectives[k] : told.constraints[k - objectives_];
     }
-    costs_.push_back(FitAdditive(setup.decisions, best.assignment, at, values, weights));
+    if (setup.estimates.empty()) {
+      costs_.push_back(FitAdditive(setup.decisions, best.assignment, at, values, weights));
+      continue;
+    }
+    gym::AdditiveCost expected = ScaledToResults(setup.estimates[k], at, values);
+    for (std::size_t t = 0; t < ran.size(); ++t) values[t] -= ValueOf(expected, *at[t]);
+    const gym::AdditiveCost rest =
+        FitAdditive(setup.decisions, best.assignment, at, values, weights);
+    expected.offset += rest.offset;
+    for (std::size_t i = 0; i < rest.effects.size(); ++i) {
+      for (std::size_t c = 0; c < rest.effects[i].size(); ++c) {
+        expected.effects[i][c] += rest.effects[i][c];
+      }
+    }
+    costs_.push_back(std::move(expected));
   }
 }
 
@@ -83,6 +121,7 @@ std::vector<Assignment> AdditiveModel::Front(std::size_t most) const {
   }
   std::stable_sort(expected.begin(), expected.end(), Better);
   std::vector<Assignment> front;
+  front.reserve(expected.size());
   for (Told& told : expected) front.push_back(std::move(told.assignment));
   return front;
 }

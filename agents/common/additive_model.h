@@ -1,5 +1,6 @@
 #pragma once
 
+#include <span>
 #include <vector>
 
 #include "agents/common/additive.h"
@@ -8,7 +9,8 @@
 namespace msc::agents {
 
 /// What the results so far would be if effects of decisions added up: one sum an objective and one
-/// a constraint, fitted to all trials that ran, or as the problem declares them.
+/// a constraint, fitted to all trials that ran, or as the problem declares them. Where the problem
+/// has estimates, each is scaled to the results, and only what it leaves is fitted.
 class AdditiveModel {
  public:
   /// Fits. Trials near the best count most: what holds there is what matters. `history` has a trial
@@ -29,6 +31,12 @@ class AdditiveModel {
   std::size_t objectives_;
   std::vector<gym::AdditiveCost> costs_;
 };
+
+/// `estimate` with its effects times the factor by which `values`, at least one, come nearest to
+/// it, between a fifth and five. Few values leave it near to 1.
+[[nodiscard]] gym::AdditiveCost ScaledToResults(const gym::AdditiveCost& estimate,
+                                                std::span<const gym::Assignment* const> at,
+                                                std::span<const double> values);
 
 /// Single changes of `base`, a legal assignment, in the order of decisions, the furthest choice of
 /// each first. One that is ruled out brings with it what makes it legal (MakeLegal), and is left

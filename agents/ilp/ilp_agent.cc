@@ -35,8 +35,10 @@ class IlpMethod final : public Method {
   void Propose(Draft& draft) const override {
     if (setup_.costs.empty()) {
       draft.Add(start_);
+      // What is estimated needs no trial of each change.
       auto changes = SingleChanges(setup_, start_);
-      if (changes.size() > changes_) changes.resize(changes_);
+      const std::size_t most = setup_.estimates.empty() ? changes_ : 0;
+      if (changes.size() > most) changes.resize(most);
       for (const Assignment& change : changes) draft.Add(change);
     }
     for (const Assignment& member : front_) draft.Add(gym::MakeLegal(setup_.mask, member));

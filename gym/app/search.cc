@@ -15,8 +15,10 @@
 #include "gym/app/command.h"
 #include "gym/app/progress.h"
 #include "gym/app/registries.h"
+#include "gym/app/search_estimates.h"
 #include "gym/app/search_farm.h"
 #include "gym/app/search_measuring.h"
+#include "gym/app/search_probes.h"
 #include "gym/app/search_recipe.h"
 #include "gym/app/search_record.h"
 #include "gym/app/search_run.h"
@@ -163,8 +165,17 @@ int Coordinate(const AppContext& context, const Options& options, cost::FarmEval
                        .farm = farm,
                        .watch = [&run](const cost::Attempt& attempt) { run.Note(attempt); }});
 
-  const std::unique_ptr<Env> env =
+  std::unique_ptr<Env> env =
       MakeSearchEnv(config, SearchContext(config, prepared, measuring->evaluator()));
+  {
+    ProgressLine line;
+    PrepareEstimates(
+        context, config, paths, *env->problem(), measuring->evaluator(),
+        [&](const std::string& text) { line.Show(text); }, StopRequested, prepared);
+  }
+  if (!prepared.estimates.empty()) {  // once more, with what is known now
+    env = MakeSearchEnv(config, SearchContext(config, prepared, measuring->evaluator()));
+  }
   SearchProblem* problem = env->problem();
   std::optional<RacingProblem> race;
   if (config.race) {

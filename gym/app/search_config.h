@@ -99,6 +99,7 @@ struct SearchConfig {
   std::uint64_t trials = 50;
   double time_budget_s = 0;
   StopConfig stop;
+  double estimate_s = 60;
   std::uint64_t finalists = 4;
   std::vector<std::string> compare;
   bool race = false;
@@ -140,6 +141,10 @@ struct SearchConfig {
           "in total, also after --resume; results taken from another run come on top",
           Within{1, 1e9});
     visit("time_budget_s", self.time_budget_s, "seconds for trials; 0 = no limit", Within{0, 1e9});
+    visit("estimate_s", self.estimate_s,
+          "seconds, and at most a quarter of time_budget_s, for trying each layer alone before the "
+          "trials: agents begin with what that says; 0 = none",
+          Within{0, 1e9});
     visit("stop", self.stop,
           "what ends the trials earlier; looked at between rounds of proposals, so that workers do "
           "not change it");

@@ -6,6 +6,7 @@
 #include "compiler/base/fields.h"
 #include "compiler/base/file.h"
 #include "compiler/ir/serialize.h"
+#include "envs/common/evaluation.h"
 #include "gym/study/scan.h"
 #include "gym/study/trial.h"
 
@@ -60,6 +61,11 @@ std::string ToRecord(const SearchSetup& setup) {
 
 std::string ToRecord(const Findings& findings) {
   return Record(kFindings, findings);
+}
+
+Evaluation EvaluationOf(const Finalist& finalist) {
+  return envs::ToEvaluation(cost::OutcomeFromJson(finalist.result),
+                            StrategyHash(finalist.strategy));
 }
 
 SearchRecords FindSearchRecords(std::span<const std::string> records) {

@@ -51,6 +51,7 @@ struct Prepared {
   std::map<std::string, std::vector<Precision>> lacked;
   /// Likewise of the config's compress.targets, by spec.
   std::map<std::string, std::map<std::string, std::vector<Precision>>> lacked_on;
+  std::map<std::string, AdditiveCost> estimates;  ///< by metric, where decisions were tried alone
   bool labelled = false;
   std::shared_ptr<const CoverProblem> cover;  ///< of Partition-v0, with measured costs
   cost::MachineFacts machine;
@@ -206,14 +207,6 @@ struct SearchResult {
   /// The best trial's, where the search was stopped before it measured finalists.
   std::optional<Strategy> so_far;
 };
-
-/// Each decision alone (a layer in int8, a group of channels at about half) with all others as in
-/// the uncompressed model, judged on the samples of a trial: fills `sensitivities` and `probed`.
-/// The first ones looked at are spread over the whole model; those that `seconds` do not suffice
-/// for are left out, and where `stop` says true. `say` hears how far it is.
-void MeasureSensitivity(const SearchProblem& problem, cost::Evaluator& evaluator, double seconds,
-                        const std::function<void(const std::string&)>& say,
-                        const std::function<bool()>& stop, Findings& findings);
 
 /// Judges the best trials again, on all samples or on those that no trial saw, until as many as the
 /// config wants keep the limits or eight times as many were judged; times those that do, together

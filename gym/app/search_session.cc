@@ -10,7 +10,10 @@
 #include "compiler/base/file.h"
 #include "gym/app/distill_task.h"
 #include "gym/app/model.h"
+#include "gym/app/progress.h"
 #include "gym/app/registries.h"
+#include "gym/app/search_estimates.h"
+#include "gym/app/stop.h"
 
 namespace msc::gym {
 
@@ -54,7 +57,15 @@ void SearchSession::PrepareMeasuring(const SessionOptions& options) {
   PrepareSearch(context_, config_, paths_, prepared_);
   measuring_.emplace(context_, paths_, prepared_,
                      MeasuringOptions{.workers = options.workers, .cache = options.cache});
-  env_ = MakeSearchEnv(config_, SearchContext(config_, prepared_, measuring_->evaluator()));
+  const auto make = [&] {
+    return MakeSearchEnv(config_, SearchContext(config_, prepared_, measuring_->evaluator()));
+  };
+  env_ = make();
+  ProgressLine line;
+  PrepareEstimates(
+      context_, config_, paths_, *env_->problem(), measuring_->evaluator(),
+      [&](const std::string& text) { line.Show(text); }, StopRequested, prepared_);
+  if (!prepared_.estimates.empty()) env_ = make();  // with what is known now
 }
 
 void SearchSession::PrepareTraining() {

@@ -1,6 +1,7 @@
 #include "gym/app/search_trials.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "compiler/base/file.h"
 #include "gym/app/search_text.h"
@@ -25,6 +26,7 @@ LiveRun::LiveRun(const SearchConfig& config, const RunPaths& paths, const LiveRu
       journal_(Made(paths)),
       log_(paths.At("logs/search.log"), options.log_level),
       resumed_(!journal_.records().empty()),
+      waits_(!resumed_),
       began_(std::chrono::steady_clock::now()) {
   for (const std::string& warning : journal_.warnings()) log_.Warn(warning);
   // The config of a run that is resumed changes once the journal has agreed to go on with it.
@@ -43,7 +45,12 @@ void LiveRun::Note(const cost::Attempt& attempt) {
                       .end = attempt.end == End::kResult ? "result"
                              : attempt.end == End::kLost ? "lost"
                                                          : "nothing"};
-  journal_.Append(ToJson(task));
+  // A journal begins with its study: what workers did before waits for that.
+  if (waits_) {
+    waiting_.push_back(ToJson(task));
+  } else {
+    journal_.Append(ToJson(task));
+  }
 }
 
 StudyResult LiveRun::Try(SearchProblem& problem, Agent& agent, const SearchStart& start,
@@ -77,6 +84,8 @@ StudyResult LiveRun::Try(SearchProblem& problem, Agent& agent, const SearchStart
 }
 
 void LiveRun::KeepSetup(const SearchSetup& setup) {
+  waits_ = false;
+  for (const std::string& task : std::exchange(waiting_, {})) journal_.Append(task);
   const std::string record = ToRecord(setup);
   const SearchRecords found = FindSearchRecords(journal_.records());
   if (!found.setup || ToRecord(*found.setup) != record) journal_.Append(record);

@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <string>
+#include <vector>
 
 #include "cost/farm/dispatcher.h"
 #include "gym/app/log.h"
@@ -45,6 +46,8 @@ class LiveRun {
   Journal journal_;
   RunLog log_;
   bool resumed_;
+  bool waits_;                        ///< the journal has no study yet
+  std::vector<std::string> waiting_;  ///< records of what workers did before
   std::chrono::steady_clock::time_point began_;
 };
 

@@ -69,6 +69,11 @@ struct AdditiveCost {
   double offset = 0;
   std::vector<std::vector<double>> effects;  ///< by decision and choice
   bool operator==(const AdditiveCost&) const = default;
+  template <class Self, class Visit>
+  static void Fields(Self& self, Visit& visit) {
+    visit("offset", self.offset, "what all first choices have");
+    visit("effects", self.effects, "by decision and choice");
+  }
 };
 
 /// An assignment whose decisions fall into groups, with what the groups are known to cost one by

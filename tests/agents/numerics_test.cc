@@ -1,14 +1,18 @@
+#include <algorithm>
 #include <cmath>
 #include <map>
 #include <set>
 
 #include <gtest/gtest.h>
 
+#include "agents/auto/auto_agent.h"
 #include "agents/common/additive.h"
+#include "agents/common/additive_model.h"
 #include "agents/common/mixed_radix.h"
 #include "agents/common/ranking.h"
 #include "agents/gp/gaussian_process.h"
 #include "agents/gp/improvement.h"
+#include "agents/ilp/ilp_agent.h"
 #include "agents/policy/walk_policy.h"
 #include "agents/sobol/sobol_sequence.h"
 #include "agents/tpe/parzen.h"
@@ -177,6 +181,86 @@ std::vector<bool> NoTwoOnes(std::span<const std::int32_t> prefix) {
   std::vector<bool> flags(kDecisions[prefix.size()].choices.size(), true);
   if (flags.size() > 1 && !prefix.empty() && prefix.back() == 1) flags[1] = false;
   return flags;
+}
+
+/// First choices change nothing, as in estimates; the others make less or more.
+AdditiveCost RandomEffects(Rng& rng, double offset, double sign) {
+  AdditiveCost cost = RandomCost(rng);
+  cost.offset = offset;
+  for (auto& effects : cost.effects) {
+    for (double& effect : effects) effect *= sign;
+    effects[0] = 0;
+  }
+  return cost;
+}
+
+AdditiveCost Times(AdditiveCost cost, double factor) {
+  for (auto& effects : cost.effects) {
+    for (double& effect : effects) effect *= factor;
+  }
+  return cost;
+}
+
+gym::Told ToldOf(const std::vector<AdditiveCost>& truth, std::uint64_t trial,
+                 const Assignment& assignment) {
+  const double limit = ValueOf(truth[1], assignment);
+  return {.trial = trial,
+          .assignment = assignment,
+          .objectives = {ValueOf(truth[0], assignment)},
+          .constraints = {limit},
+          .violation = std::max(limit, 0.0)};
+}
+
+TEST(AdditiveModel, ScalesEstimatesToResultsAndMendsThem) {
+  Rng rng(21);
+  const AdditiveCost truth = RandomEffects(rng, 40, -1);
+  gym::AgentSetup setup{.decisions = kDecisions, .estimates = {Times(truth, 0.5)}};
+  setup.estimates[0].effects[3][2] += 3;  // an error
+  History history;
+  std::uint64_t trial = 0;
+  for (const Assignment& at : {Assignment{0, 0, 0, 0}, {1, 2, 0, 3}, {1, 1, 0, 1}}) {
+    history.Add({.trial = trial++, .assignment = at, .objectives = {ValueOf(truth, at)}});
+  }
+  // Of what was never tried.
+  const Assignment other = {0, 2, 0, 1};
+  EXPECT_NEAR(AdditiveModel(setup, history).Expect(other).objectives[0], ValueOf(truth, other),
+              0.15 * ValueOf(truth, other));
+  const Assignment wrong = {0, 0, 0, 2};
+  const double before = AdditiveModel(setup, history).Expect(wrong).objectives[0];
+  history.Add({.trial = trial++, .assignment = wrong, .objectives = {ValueOf(truth, wrong)}});
+  const double after = AdditiveModel(setup, history).Expect(wrong).objectives[0];
+  EXPECT_LT(std::abs(after - ValueOf(truth, wrong)),
+            0.3 * std::abs(before - ValueOf(truth, wrong)));
+}
+
+TEST(Estimates, AreWhatIlpAndAutoBeginWith) {
+  for (std::uint64_t seed = 0; seed < 20; ++seed) {
+    Rng rng(seed);
+    const std::vector<AdditiveCost> truth = {RandomEffects(rng, 40, -1),
+                                             RandomEffects(rng, -12, 1)};
+    const auto all = All(kDecisions);
+    std::vector<gym::Told> told;
+    for (const Assignment& assignment : all) told.push_back(ToldOf(truth, 0, assignment));
+    const gym::Told& best = *std::min_element(told.begin(), told.end(), Better);
+    gym::AgentSetup setup{.decisions = kDecisions,
+                          .constraints = 1,
+                          .seed = seed,
+                          .first_trial = 2,
+                          .anchors = {all.front(), all.back()},
+                          .estimates = {Times(truth[0], 0.7), truth[1]}};
+    for (const auto& make : {MakeIlpAgent, MakeAutoAgent}) {
+      const auto agent = make(setup);
+      agent->Tell(
+          std::vector<gym::Told>{ToldOf(truth, 0, all.front()), ToldOf(truth, 1, all.back())});
+      double least = std::min(told.front().violation > 0 ? 1e9 : told.front().objectives[0],
+                              told.back().violation > 0 ? 1e9 : told.back().objectives[0]);
+      for (const Assignment& first : agent->Ask(2, 1)) {
+        const gym::Told result = ToldOf(truth, 2, first);
+        if (result.violation == 0) least = std::min(least, result.objectives[0]);
+      }
+      EXPECT_LE(least, best.objectives[0] + 1e-9) << seed;
+    }
+  }
 }
 
 TEST(WalkPolicy, IsADistributionOverWhatIsLegal) {

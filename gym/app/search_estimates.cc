@@ -1,0 +1,337 @@
+#include "gym/app/search_estimates.h"
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <optional>
+#include <set>
+#include <utility>
+#include <vector>
+
+#include "compiler/base/error.h"
+#include "compiler/base/fields.h"
+#include "compiler/base/file.h"
+#include "compiler/compress/prune/prune.h"
+#include "cost/measure/local_evaluator.h"
+#include "envs/common/evaluation.h"
+#include "gym/app/search_measuring.h"
+#include "gym/app/search_probes.h"
+#include "gym/report/precision.h"
+
+namespace msc::gym {
+namespace {
+
+using Say = std::function<void(const std::string&)>;
+using Stop = std::function<bool()>;
+
+/// What of a layer's noise a choice makes, next to int8 or to half of the channels: a bit less
+/// doubles the steps of a grid, and what is cut grows with the share that is gone.
+double Severity(const std::string& choice) {
+  constexpr double kOfBf16 = 1.0 / 16;
+  for (std::int64_t bits = 8; bits >= 2; --bits) {
+    if (choice == envs::Int8Word(bits)) return std::exp2(8 - bits);
+  }
+  if (const std::optional<double> density = DensityOf(choice))
+    return (1 - *density) * (1 - *density);
+  return choice == "bf16" ? kOfBf16 : 0;
+}
+
+/// What of a layer's weights a choice saves, to a factor.
+double Saving(const std::string& choice) {
+  if (IsInt8(choice)) return 0.75;
+  if (const std::optional<double> density = DensityOf(choice)) return 1 - *density;
+  return choice == "bf16" ? 0.5 : 0;
+}
+
+/// Effects of all choices of all decisions, from those of the probes: in proportion to `share` of a
+/// choice; decisions that were not probed have the mean of those of their kind.
+class Interpolation {
+ public:
+  explicit Interpolation(const std::vector<Decision>& decisions) : decisions_(decisions) {}
+
+  [[nodiscard]] AdditiveCost Of(double offset, const std::map<std::size_t, double>& probed,
+                                const std::function<double(const std::string&)>& share) const {
+    std::map<bool, std::pair<double, int>> sums;  // by whether it is a precision
+    for (const auto& [i, effect] : probed) {
+      auto& [sum, count] = sums[IsPrecision(i)];
+      sum += effect;
+      ++count;
+    }
+    AdditiveCost cost{.offset = offset, .effects = {}};
+    for (std::size_t i = 0; i < decisions_.size(); ++i) {
+      const std::vector<std::string>& choices = decisions_[i].choices;
+      std::vector<double>& effects = cost.effects.emplace_back(choices.size(), 0.0);
+      const std::optional<std::int32_t> probe = ProbeOf(decisions_[i]);
+      if (!probe) continue;
+      const auto own = probed.find(i);
+      const auto& [sum, count] = sums[IsPrecision(i)];
+      const double effect = own != probed.end() ? own->second : count > 0 ? sum / count : 0;
+      const double of_probe = share(choices[static_cast<std::size_t>(*probe)]);
+      for (std::size_t c = 0; c < choices.size() && of_probe > 0; ++c) {
+        effects[c] = effect * share(choices[c]) / of_probe;
+      }
+    }
+    return cost;
+  }
+
+ private:
+  [[nodiscard]] bool IsPrecision(std::size_t i) const {
+    const std::optional<std::int32_t> probe = ProbeOf(decisions_[i]);
+    return probe && IsInt8(decisions_[i].choices[static_cast<std::size_t>(*probe)]);
+  }
+
+  const std::vector<Decision>& decisions_;
+};
+
+/// Losses and sizes, as far as decisions were probed; the uncompressed model loses nothing.
+void AddQuality(const std::vector<Decision>& decisions, const ProbeRun& run,
+                std::optional<std::int64_t> bytes, std::map<std::string, AdditiveCost>& costs) {
+  std::map<std::string_view, std::map<std::size_t, double>> effects;
+  std::map<std::size_t, double> saved;
+  for (const auto& [i, result] : run.result) {
+    if (!result.ok()) continue;
+    const cost::Quality& quality = result.value().quality;
+    effects[envs::kDistillLoss][i] = quality.kl;
+    effects[envs::kDisagreement][i] = quality.Disagreement();
+    if (const auto drop = quality.AccuracyDrop()) effects[envs::kAccuracyDrop][i] = *drop;
+    if (bytes) saved[i] = static_cast<double>(result.value().weight_bytes - *bytes);
+  }
+  const Interpolation interpolation(decisions);
+  for (const auto& [metric, probed] : effects) {
+    costs[std::string(metric)] = interpolation.Of(0, probed, Severity);
+  }
+  if (bytes) {
+    costs[std::string(envs::kWeightBytes)] =
+        interpolation.Of(static_cast<double>(*bytes), saved, Saving);
+  }
+}
+
+/// Of the uncompressed model's weights.
+std::optional<std::int64_t> BytesOf(const SearchProblem& problem, cost::Evaluator& evaluator,
+                                    const Stop& stop) {
+  const Assignment none(problem.decisions().size(), 0);
+  const cost::Candidate candidate{.strategy = StrategyFromJson(problem.Describe(none), "a probe"),
+                                  .measure = cost::Measure::kQuality};
+  std::optional<std::int64_t> bytes;
+  evaluator.Evaluate(
+      {&candidate, 1},
+      [&](std::size_t /*index*/, const Result<cost::Outcome>& result) {
+        if (result.ok()) bytes = result.value().weight_bytes;
+      },
+      stop);
+  return bytes;
+}
+
+/// The layers that a decision alone changes: named by the strategies with it and without.
+std::vector<std::string> LayersOf(const PruneSpace& space, const Strategy& without,
+                                  const Strategy& with) {
+  std::vector<std::string> layers;
+  for (const auto& [layer, precision] : with.quantize.layers) {
+    const auto it = without.quantize.layers.find(layer);
+    const std::string before = it == without.quantize.layers.end() ? "f32" : it->second;
+    if (precision != before) layers.push_back(layer);
+  }
+  for (const auto& [name, group] : with.prune.groups) {
+    const PruneGroup* found = space.Find(name);
+    if (found != nullptr) layers.insert(layers.end(), found->layers.begin(), found->layers.end());
+  }
+  return layers;
+}
+
+/// Nanoseconds of each of `layers` in a profile: a step's time goes to those that it computes in
+/// equal parts.
+std::map<std::string, double> TimesOf(const cost::Profile& profile,
+                                      const std::set<std::string>& layers) {
+  std::map<std::string, double> times;
+  for (const cost::StepProfile& step : profile.steps) {
+    std::vector<std::string> own;
+    for (const std::string& node : step.nodes) {
+      if (layers.contains(node)) own.push_back(node);
+    }
+    for (const std::string& layer : own) {
+      times[layer] += step.median_ns / static_cast<double>(own.size());
+    }
+  }
+  return times;
+}
+
+/// A model all of whose decisions of one kind are alike.
+struct Alike {
+  std::string word;  ///< of a precision; empty: half of the channels
+  Strategy strategy;
+};
+
+class TimeEstimates {
+ public:
+  TimeEstimates(const SearchProblem& problem, const Graph& graph)
+      : problem_(problem), space_(graph), mask_(problem.MaskFunction()) {
+    const std::vector<Decision>& decisions = problem.decisions();
+    const Strategy without = Describe(Assignment(decisions.size(), 0));
+    for (std::size_t i = 0; i < decisions.size(); ++i) {
+      layers_.emplace_back();
+      const std::optional<std::int32_t> probe = ProbeOf(decisions[i]);
+      if (!probe) continue;
+      const Assignment alone = Alone(decisions, i, *probe);
+      if (!IsLegal(mask_, alone)) continue;
+      layers_.back() = LayersOf(space_, without, Describe(alone));
+      all_.insert(layers_.back().begin(), layers_.back().end());
+      for (const std::string& choice : decisions[i].choices) {
+        if (DensityOf(choice)) {
+          words_.insert("");
+        } else if (IsInt8(choice) || choice == "bf16") {
+          words_.insert(choice);
+        }
+      }
+    }
+  }
+
+  /// Nothing where there is nothing to time, it fails or is stopped.
+  void Add(cost::LocalEvaluator& evaluator, const Stop& stop,
+           std::map<std::string, AdditiveCost>& costs) {
+    constexpr std::int64_t kRuns = 20;
+    std::vector<Alike> models;
+    for (const std::string& word : words_) {
+      if (auto model = Make(word, evaluator, stop)) models.push_back(std::move(*model));
+    }
+    if (models.empty() || stop()) return;
+    std::vector<Strategy> strategies;
+    strategies.reserve(models.size());
+    for (const Alike& model : models) strategies.push_back(model.strategy);
+    const Result<std::vector<cost::Profile>> profiles =
+        evaluator.ProfileSteps(strategies, kRuns, stop);
+    if (!profiles.ok() || profiles.value().size() != models.size() + 1) return;
+    double whole = 0;
+    for (const cost::StepProfile& step : profiles.value()[0].steps) whole += step.median_ns;
+    if (!(whole > 0)) return;
+    f32_ = TimesOf(profiles.value()[0], all_);
+    for (std::size_t k = 0; k < models.size(); ++k) {
+      if (!profiles.value()[k + 1].failure) {
+        alike_[models[k].word] = TimesOf(profiles.value()[k + 1], all_);
+      }
+    }
+    AdditiveCost ratio = Effects(whole);
+    AdditiveCost ms = ratio;
+    ms.offset = whole * 1e-6;
+    for (std::vector<double>& effects : ms.effects) {
+      for (double& effect : effects) effect *= ms.offset;
+    }
+    costs[std::string(envs::kLatency)] = std::move(ratio);
+    costs[std::string(envs::kLatencyMs)] = std::move(ms);
+  }
+
+ private:
+  [[nodiscard]] Strategy Describe(const Assignment& assignment) const {
+    return StrategyFromJson(problem_.Describe(assignment), "a probe");
+  }
+
+  [[nodiscard]] std::optional<Alike> Make(const std::string& word, cost::LocalEvaluator& evaluator,
+                                          const Stop& stop) const {
+    const std::vector<Decision>& decisions = problem_.decisions();
+    Assignment assignment(decisions.size(), 0);
+    for (std::size_t i = 0; i < decisions.size(); ++i) {
+      const std::vector<std::string>& choices = decisions[i].choices;
+      if (const auto it = std::find(choices.begin(), choices.end(), word); it != choices.end()) {
+        assignment[i] = static_cast<std::int32_t>(it - choices.begin());
+      } else if (const auto probe = ProbeOf(decisions[i]);
+                 word.empty() && probe && DensityOf(choices[static_cast<std::size_t>(*probe)])) {
+        assignment[i] = *probe;
+      }
+    }
+    Alike model{word, Describe(MakeLegal(mask_, std::move(assignment)))};
+    // Fitted weights take no other time; fitted scales there must be.
+    if (word.empty()) model.strategy.fit = {};
+    if (model.strategy.fit.samples.empty()) return model;
+    const auto fitted = evaluator.Fit(model.strategy, stop);
+    if (!fitted || !fitted->ok()) return std::nullopt;
+    model.strategy = fitted->value();
+    return model;
+  }
+
+  /// Of a layer; as in f32 where it was not timed.
+  [[nodiscard]] double Time(const std::string& word, const std::string& layer) const {
+    const auto whole = f32_.find(layer);
+    const double plain = whole == f32_.end() ? 0 : whole->second;
+    const auto times = alike_.find(word);
+    if (times == alike_.end()) return plain;
+    const auto it = times->second.find(layer);
+    return it == times->second.end() ? plain : it->second;
+  }
+
+  /// In parts of the uncompressed model's time. What channels save is counted at the precision that
+  /// is quickest: a pruned layer is rarely left in f32.
+  [[nodiscard]] AdditiveCost Effects(double whole) const {
+    AdditiveCost cost{.offset = 1, .effects = {}};
+    const std::vector<Decision>& decisions = problem_.decisions();
+    for (std::size_t i = 0; i < decisions.size(); ++i) {
+      const std::vector<std::string>& choices = decisions[i].choices;
+      std::vector<double>& effects = cost.effects.emplace_back(choices.size(), 0.0);
+      for (std::size_t c = 1; c < choices.size(); ++c) {
+        const std::optional<double> density = DensityOf(choices[c]);
+        for (const std::string& layer : layers_[i]) {
+          const double plain = Time("", layer) > 0 && f32_.contains(layer) ? f32_.at(layer) : 0;
+          if (density) {
+            const double probe =
+                *DensityOf(choices[static_cast<std::size_t>(*ProbeOf(decisions[i]))]);
+            const double saved = plain > 0 ? 1 - Time("", layer) / plain : 0;
+            effects[c] -= saved * Quickest(layer) * (1 - *density) / (1 - probe) / whole;
+          } else if (words_.contains(choices[c])) {
+            effects[c] += (Time(choices[c], layer) - plain) / whole;
+          }
+        }
+      }
+    }
+    return cost;
+  }
+
+  [[nodiscard]] double Quickest(const std::string& layer) const {
+    double least = f32_.contains(layer) ? f32_.at(layer) : 0;
+    for (const auto& [word, times] : alike_) {
+      if (!word.empty()) least = std::min(least, Time(word, layer));
+    }
+    return least;
+  }
+
+  const SearchProblem& problem_;
+  PruneSpace space_;
+  ChoiceMask mask_;
+  std::vector<std::vector<std::string>> layers_;  ///< by decision
+  std::set<std::string> all_;
+  std::set<std::string> words_;  ///< of precisions; "" for half of the channels
+  std::map<std::string, double> f32_;
+  std::map<std::string, std::map<std::string, double>> alike_;  ///< by word and layer
+};
+
+}  // namespace
+
+void PrepareEstimates(const AppContext& context, const SearchConfig& config, const RunPaths& paths,
+                      const SearchProblem& problem, cost::Evaluator& evaluator, const Say& say,
+                      const Stop& stop, Prepared& prepared) {
+  const std::string path = paths.At("estimates.json");
+  if (std::filesystem::exists(path)) {
+    auto found = FromJsonText<EstimatesFile>(ReadFile(path), "'" + path + "'");
+    if (found.problem_hash != problem.Hash()) {
+      throw UserError("'" + path + "' belongs to another model or config; choose another --out");
+    }
+    prepared.estimates = std::move(found.costs);
+    return;
+  }
+  double seconds = config.estimate_s;
+  if (config.time_budget_s > 0) seconds = std::min(seconds, config.time_budget_s / 4);
+  const std::vector<Decision>& decisions = problem.decisions();
+  const bool any = std::any_of(decisions.begin(), decisions.end(), [](const Decision& decision) {
+    return ProbeOf(decision).has_value();
+  });
+  if (!any || seconds <= 0 || stop()) return;
+  EstimatesFile file{.problem_hash = problem.Hash(), .costs = {}};
+  const ProbeRun run = ProbeQuality(problem, evaluator, seconds, say, stop);
+  file.tried = std::ssize(run.result);
+  AddQuality(decisions, run, BytesOf(problem, evaluator, stop), file.costs);
+  say("[steps] of whole models with all layers alike");
+  cost::LocalEvaluator local(LocalFor(context, paths.folder, 0));
+  TimeEstimates(problem, *prepared.graph).Add(local, stop, file.costs);
+  if (stop()) return;
+  WriteFileAtomic(path, ToJsonText(file, 1) + "\n");
+  prepared.estimates = std::move(file.costs);
+}
+
+}  // namespace msc::gym
