@@ -3,6 +3,7 @@
 What it shows of Gymnasium is tried on the real one where that is installed.
 """
 
+import json
 import math
 import os
 import re
@@ -248,6 +249,50 @@ class Model(e2e.SearchTest):
         self.assertEqual(study.best.evaluation.metrics["train_steps"], 4)
         self.assertGreater(study.best.evaluation.metrics["distill_loss"], 0)
         self.assertEqual(env.strategy(trial.choices)["epochs"], 1)
+
+    def test_walks_every_env_of_a_model(self):
+        config = e2e.small_config()
+        config["latency"].update(max_ms=40, min_rounds=3, max_rounds=5, max_warmup_ms=20)
+        config["quality"].update(samples=50, final_samples=50)
+        config["estimate_s"] = 0
+        config["compress"] = {"targets": ["native"]}
+        config["partition"] = {"targets": ["onednn", "xnnpack"]}
+        wide = {"Quantize-v0": 8, "Prune-v0": 7, "Compress-v0": 9, "Partition-v0": 6}
+        for name, width in wide.items():
+            with self.subTest(name):
+                env = mscgym.make(name, config, program=e2e.MSCGYM)
+                self.assertIn(f"{len(env.decisions)} decisions", env.describe())
+                observation, info = env.reset(seed=1)
+                done = False
+                while not done:
+                    self.assertIn(observation, env.observation_space)
+                    self.assertEqual(len(observation["features"]), width)
+                    self.assertEqual(tuple(observation["features"][-2:]), (0, 0))
+                    first = list(info["action_mask"]).index(1)
+                    observation, reward, done, truncated, info = env.step(first)
+                    self.assertFalse(truncated)
+                self.assertGreater(reward, -3)  # first choices leave the model as it is
+                self.assertEqual(info["disagreement"], 0)
+                self.assertGreater(info["latency_ms"], 0)
+                env.close()
+
+    def test_shows_what_layers_do_alone(self):
+        config = e2e.small_config()
+        config["latency"].update(max_ms=40, min_rounds=3, max_rounds=5, max_warmup_ms=20)
+        config["quantize"] = {"first_layers": 3}
+        env = mscgym.make("Quantize-v0", config, folder=self.at("run"), program=e2e.MSCGYM)
+        with open(self.at("run", "estimates.json"), encoding="utf-8") as file:
+            estimates = json.load(file)
+        self.assertEqual(estimates["tried"], 3)
+        losses = [max(row) - min(row) for row in estimates["costs"]["distill_loss"]["effects"]]
+        observation, _ = env.reset()
+        shown = []
+        for _ in env.decisions:
+            shown.append(observation["features"][-2])
+            observation = env.step(0)[0]
+        for loss, feature in zip(losses, shown):
+            self.assertAlmostEqual(feature, loss / max(losses))
+        env.close()
 
     def test_measures_a_whole_episode(self):
         config = e2e.small_config()
