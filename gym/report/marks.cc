@@ -68,7 +68,7 @@ std::string Tip(const ReportInput& input, const Trial& trial, const ReportMark& 
 }  // namespace
 
 bool MustShow(const ReportInput& input, const ReportMark& mark) {
-  if (input.subject == ReportSubject::kModel) return mark.feasible;
+  if (input.subject == ReportSubject::kModel) return mark.best || (mark.pareto && mark.feasible);
   return mark.best || mark.pareto || !mark.anchor.empty();
 }
 

@@ -31,8 +31,8 @@ struct ReportMark {
 /// One mark a trial, in their order. Takes nothing for granted of `input`.
 [[nodiscard]] std::vector<ReportMark> Marks(const ReportInput& input);
 
-/// Whether axes reach as far as this trial: of models, each that keeps the limits; of recipes, some
-/// of which ruin the model and keep them, those that a reader looks for.
+/// Whether axes reach as far as this trial, however far it lies from the rest (RobustHigh): of
+/// models the best and the front, as far as it keeps the limits; of recipes also anchors.
 [[nodiscard]] bool MustShow(const ReportInput& input, const ReportMark& mark);
 
 /// "feasible", "infeasible", "failed".
