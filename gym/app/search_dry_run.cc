@@ -4,6 +4,7 @@
 
 #include "compiler/base/error.h"
 #include "gym/app/progress.h"
+#include "gym/app/search_estimates.h"
 #include "gym/app/search_measuring.h"
 #include "gym/app/search_run.h"
 #include "gym/app/search_session.h"
@@ -41,9 +42,16 @@ void DryRun(const AppContext& context, const SearchConfig& config, std::size_t w
   Prepared prepared = LoadSearch(config);
   const auto start = Clock::now();
   PrepareSearch(context, config, run.paths(), prepared);
-  const std::chrono::duration<double> preparing = Clock::now() - start;
   cost::LocalEvaluator local(LocalFor(context, run.paths().folder, 0));
-  const std::unique_ptr<Env> env = MakeSearchEnv(config, SearchContext(config, prepared, local));
+  std::unique_ptr<Env> env = MakeSearchEnv(config, SearchContext(config, prepared, local));
+  {
+    ProgressLine line;
+    PrepareEstimates(
+        context, config, run.paths(), *env->problem(), local,
+        [&](const std::string& text) { line.Show(text); }, StopRequested, prepared);
+  }
+  env = MakeSearchEnv(config, SearchContext(config, prepared, local));
+  const std::chrono::duration<double> preparing = Clock::now() - start;
   std::printf("%s, %s on %s, agent %s\n%s", config.env.c_str(), config.model.c_str(),
               config.target.c_str(), config.agent.c_str(),
               DescribeSpace(*env->problem(), ToObjective(config.objective)).c_str());
@@ -66,7 +74,8 @@ void DryRun(const AppContext& context, const SearchConfig& config, std::size_t w
               failure ? (", failed: " + failure->detail).c_str() : "");
   const auto rounds = static_cast<double>((config.trials + workers - 1) / workers);
   std::printf(
-      "%llu trials, %zu at a time: about %s, after %.1f s of preparing; sensitivities and %llu "
+      "%llu trials, %zu at a time: about %s, after %.1f s of preparing; the rest of sensitivities "
+      "and %llu "
       "finalists come on top%s\n",
       static_cast<unsigned long long>(config.trials), workers,
       FormatDuration(trial * rounds).c_str(), preparing.count(),

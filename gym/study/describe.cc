@@ -1,8 +1,10 @@
 #include "gym/study/describe.h"
 
+#include <algorithm>
 #include <array>
 #include <cstdio>
 #include <map>
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -48,6 +50,25 @@ std::string DecisionLines(const std::vector<Decision>& decisions) {
   return text;
 }
 
+/// How small each metric gets if every decision takes what makes it least.
+std::string ExpectedLine(const SearchProblem& problem, const Objective& objective) {
+  std::vector<std::string> names = objective.minimize;
+  for (const Constraint& constraint : objective.subject_to) names.push_back(constraint.metric);
+  const std::map<std::string, AdditiveCost> estimates = problem.Estimates();
+  std::vector<std::string> parts;
+  std::set<std::string> said;
+  for (const std::string& name : names) {
+    const auto it = estimates.find(name);
+    if (it == estimates.end() || !said.insert(name).second) continue;
+    double least = it->second.offset;
+    for (const std::vector<double>& effects : it->second.effects)
+      least += std::ranges::min(effects);
+    parts.push_back(name + " down to " + Number(least));
+  }
+  if (parts.empty()) return "";
+  return "expected by what each decision does alone: " + Joined(parts, ", ") + "\n";
+}
+
 }  // namespace
 
 std::string DescribeSpace(const SearchProblem& problem, const Objective& objective) {
@@ -70,7 +91,7 @@ std::string DescribeSpace(const SearchProblem& problem, const Objective& objecti
       text += "not ruled out, no assignment is below " + Number(bound->second) + "\n";
     }
   }
-  return text;
+  return text + ExpectedLine(problem, objective);
 }
 
 }  // namespace msc::gym

@@ -153,6 +153,7 @@ class Compress(e2e.SearchTest):
         for text in ("Compress-v0, ", " decisions, ", "baselines, tried first: int8, 0.75 int8",
                      "weight_bytes <= 10: CANNOT be met, no assignment is below ",
                      "accuracy_drop <= 0.3: only measuring tells",
+                     "expected by what each decision does alone: latency down to 0.",
                      "one trial, the baseline '0.75 int8': ", "4 trials, 1 at a time: about 00:"):
             self.assertIn(text, done.stdout)
 

@@ -80,6 +80,10 @@ TEST(DescribeSpace, SaysWhatIsDecidedAndWhetherTheGoalIsRuledOut) {
     [[nodiscard]] std::map<std::string, double> DoLowerBounds() const override {
       return {{"size", 25}, {"error", 0}};
     }
+    [[nodiscard]] std::map<std::string, AdditiveCost> DoEstimates() const override {
+      return {{"cost",
+               {.offset = 9, .effects = {{0, -1}, {0, 1, -2}, {0, 0}, {0, 0}, {0, 0}, {0, 0.5}}}}};
+    }
     [[nodiscard]] std::vector<std::pair<std::string, Assignment>> DoAnchors() const override {
       return {{"plain", Assignment(6, 0)}};
     }
@@ -101,7 +105,38 @@ TEST(DescribeSpace, SaysWhatIsDecidedAndWhetherTheGoalIsRuledOut) {
             "goal: minimize cost, then error\n"
             "  subject to size <= 24: CANNOT be met, no assignment is below 25\n"
             "  subject to error <= 0.5: not ruled out, no assignment is below 0\n"
-            "  subject to cost <= 1: only measuring tells whether that can be met\n");
+            "  subject to cost <= 1: only measuring tells whether that can be met\n"
+            "expected by what each decision does alone: cost down to 6\n");
+}
+
+TEST(AgentSetupFor, TellsWhatIsEstimatedAndKnown) {
+  class Known final : public SearchProblem {
+    [[nodiscard]] const std::vector<Decision>& DoDecisions() const override { return decisions_; }
+    [[nodiscard]] std::vector<std::string> DoMetrics() const override { return {"cost", "size"}; }
+    void DoEvaluate(std::span<const Assignment> /*batch*/, const Done& /*done*/,
+                    const std::function<bool()>& /*stop*/) override {}
+    [[nodiscard]] std::map<std::string, AdditiveCost> DoAdditiveCosts() const override {
+      return {{"size", {.offset = 8, .effects = {{0, -4}}}}};
+    }
+    [[nodiscard]] std::map<std::string, AdditiveCost> DoEstimates() const override {
+      return {{"size", {.offset = 8, .effects = {{0, -4}}}}};
+    }
+    [[nodiscard]] std::vector<std::vector<double>> DoFeatures() const override { return {{0.5}}; }
+    [[nodiscard]] std::string DoDescribe(const Assignment& /*assignment*/) const override {
+      return "{}";
+    }
+    [[nodiscard]] std::string DoHash() const override { return "known"; }
+    std::vector<Decision> decisions_ = {{"a", {"x", "y"}}};
+  };
+  const Known problem;
+  const AgentSetup setup = AgentSetupFor(problem, {{"cost"}, {{"size", 2}}}, 0);
+  EXPECT_TRUE(setup.costs.empty()) << "not all that matters is a sum";
+  EXPECT_EQ(setup.features, (std::vector<std::vector<double>>{{0.5}}));
+  // Nothing is expected of the cost; the limit is told as constraints are: relative to it.
+  EXPECT_EQ(setup.estimates, (std::vector<AdditiveCost>{{.offset = 0, .effects = {{0, 0}}},
+                                                        {.offset = 3, .effects = {{0, -2}}}}));
+  EXPECT_EQ(AgentSetupFor(problem, {{"size"}, {}}, 0).costs.size(), 1U);
+  EXPECT_TRUE(AgentSetupFor(problem, {{"cost"}, {}}, 0).estimates.empty());
 }
 
 }  // namespace
