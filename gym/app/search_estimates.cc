@@ -247,14 +247,18 @@ class TimeEstimates {
     return model;
   }
 
+  /// Of a layer in f32; 0 where no step computes it alone or with others.
+  [[nodiscard]] double Plain(const std::string& layer) const {
+    const auto it = f32_.find(layer);
+    return it == f32_.end() ? 0 : it->second;
+  }
+
   /// Of a layer; as in f32 where it was not timed.
   [[nodiscard]] double Time(const std::string& word, const std::string& layer) const {
-    const auto whole = f32_.find(layer);
-    const double plain = whole == f32_.end() ? 0 : whole->second;
     const auto times = alike_.find(word);
-    if (times == alike_.end()) return plain;
+    if (times == alike_.end()) return Plain(layer);
     const auto it = times->second.find(layer);
-    return it == times->second.end() ? plain : it->second;
+    return it == times->second.end() ? Plain(layer) : it->second;
   }
 
   /// In parts of the uncompressed model's time. What channels save is counted at the precision that
@@ -268,7 +272,7 @@ class TimeEstimates {
       for (std::size_t c = 1; c < choices.size(); ++c) {
         const std::optional<double> density = DensityOf(choices[c]);
         for (const std::string& layer : layers_[i]) {
-          const double plain = Time("", layer) > 0 && f32_.contains(layer) ? f32_.at(layer) : 0;
+          const double plain = Plain(layer);
           if (density) {
             const double probe =
                 *DensityOf(choices[static_cast<std::size_t>(*ProbeOf(decisions[i]))]);
@@ -284,7 +288,7 @@ class TimeEstimates {
   }
 
   [[nodiscard]] double Quickest(const std::string& layer) const {
-    double least = f32_.contains(layer) ? f32_.at(layer) : 0;
+    double least = Plain(layer);
     for (const auto& [word, times] : alike_) {
       if (!word.empty()) least = std::min(least, Time(word, layer));
     }
