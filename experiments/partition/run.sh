@@ -1,5 +1,6 @@
 #!/bin/sh
-# The fastest mix of targets, in f32 and in int8.
+# The fastest mix of targets: by the exact search over measured regions, in f32 and in int8, and by agents that time
+# whole mixes (the env partition, in f32).
 # Usage: experiments/partition/run.sh MSCGYM OUT [options of mscgym partition]
 set -eu
 mscgym=$1
@@ -10,3 +11,4 @@ for precision in f32 int8; do
   "$mscgym" partition "$model" --targets onednn,native,xnnpack --lazy --compare greedy,collage \
     --precision "$precision" --cache "$out/cache" --out "$out/$precision" "$@"
 done
+"$mscgym" search "$(dirname "$0")/config.json" --out "$out/search" >&2 || [ $? -eq 3 ]
