@@ -155,6 +155,13 @@ void PrepareCover(const AppContext& context, const SearchConfig& config, const R
   for (const auto& [node, target] : config.partition.pin) cost::PinNode(*problem, node, target);
   cost::KeepPins(*problem);
   prepared.cover = problem;
+  // Regions may have targets with options of their own, such as another precision.
+  for (const Candidate& candidate : problem->candidates) {
+    std::vector<std::string>& runners = prepared.runners;
+    if (std::find(runners.begin(), runners.end(), candidate.target) == runners.end()) {
+      runners.push_back(candidate.target);
+    }
+  }
   if (std::filesystem::exists(file)) {
     const CoverFile found = ReadCover(file);
     if (found.model_hash != start.model_hash || found.targets != targets ||
