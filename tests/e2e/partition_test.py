@@ -95,6 +95,20 @@ class Partition(e2e.SearchTest):
         self.succeed("compile", MODEL, "--strategy", os.path.join(out, "strategy.json"), "--out",
                      self.at("artefact"))
 
+    def test_a_search_tries_targets_with_images_in_another_layout(self):
+        config = e2e.small_config()
+        config.update(env="partition", trials=2, target="onednn",
+                      partition={"targets": ["onednn", "xnnpack"], "images": "both"})
+        config["quality"].update(samples=20, final_samples=20)
+        run = self.at("run")
+        done = self.mscgym("search", self.write("config.json", config), "--out", run, "--trials", "4",
+                           env=dict(os.environ, XDG_CACHE_HOME=self.at("xdg")))
+        if done.returncode == 2 and "xnnpack" in done.stderr:
+            self.skipTest(done.stderr)  # not in this build
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("anchor:xnnpack:images=channels_last",
+                      {trial["source"] for trial in e2e.trials(run).values()})
+
     def test_a_search_places_parts_and_goes_on_with_the_costs_it_had(self):
         config = e2e.small_config()
         config.update(env="partition", agent="collage", trials=4, target="reference",
