@@ -72,7 +72,8 @@ void DryRun(const AppContext& context, const SearchConfig& config, std::size_t w
   const std::chrono::duration<double> trial = Clock::now() - before;
   std::printf("one trial, the baseline '%s': %.1f s%s\n", name.c_str(), trial.count(),
               failure ? (", failed: " + failure->detail).c_str() : "");
-  const auto rounds = static_cast<double>((config.trials + workers - 1) / workers);
+  const std::uint64_t whole_rounds = (config.trials + workers - 1) / workers;
+  const auto rounds = static_cast<double>(whole_rounds);
   std::printf(
       "%llu trials, %zu at a time: about %s, after %.1f s of preparing; the rest of sensitivities "
       "and %llu "
