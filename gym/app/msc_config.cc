@@ -79,6 +79,7 @@ MscConfig Translator::Run(const json& config) {
     (known && !own ? theirs : ours_)[key] = value;
   }
   Walk(theirs, "", Part::kTop);
+  if (distiller_) Train(distiller_->first, distiller_->second);
   if (searched_.empty()) {
     throw UserError(
         "no tool of the MSC config has a gym, so there is nothing to search; add \"gym\": "
@@ -184,9 +185,9 @@ void Translator::Tools(const json& value, const std::string& path) {
     } else if (type == "pruner" || type == "quantizer") {
       Tool(type == "pruner" ? "prune" : "quantize", value[i], at);
     } else if (type == "distiller") {
-      Refuse(at, "train what was found: mscgym distill --strategy strategy.json");
+      Distill(value[i], at);
     } else {
-      Refuse(at + ".tool_type", "must be pruner, quantizer or tracker");
+      Refuse(at + ".tool_type", "must be pruner, quantizer, distiller or tracker");
     }
   }
 }
@@ -206,6 +207,7 @@ void Translator::Methods(const json& value, const std::string& path) {
   if (!value.is_object()) Refuse(path, "must be an object");
   for (const auto& [kind, method] : value.items()) {
     const std::string at = path + "." + kind;
+    of_activations_ = kind == "input" || kind == "output";
     if (method.is_string()) {
       Method(method, at);
     } else {
@@ -223,17 +225,26 @@ void Translator::Method(const json& value, const std::string& path) {
        {"per_channel", "gather_max_per_channel", "quantize_normal", "dequantize_normal"}) {
     if (name == same) return;
   }
+  if (tool_ == "distill" && (name == "loss_lp_norm" || name == "loss_kl_divergence")) {
+    // Ours is the divergence plus so much of the squared distance.
+    return Own("/compress/distill/lp", json::array({name == "loss_lp_norm" ? 1 : 0}), path);
+  }
   Refuse(path, "unknown method '" + name + "'");
 }
 
 void Translator::Bits(const json& value, const std::string& path) {
+  if (value == json(-1)) {
+    return Note(path, "no effect; the search decides which layers stay in floats");
+  }
+  const bool whole = value.is_number_integer() && value >= json(2) && value <= json(8);
+  if (!whole) Refuse(path, "must be 2 to 8, or -1 for none");
+  if (!of_activations_) return Own("/quantize/bits", json::array({value}), path);
   if (value == json(8)) return;
-  Refuse(path,
-         "only 8 bits are translated; for fewer see mscgym quantize --bits, or quantize.bits of a "
-         "config of ours");
+  Refuse(path, "activations have 8 bits in a search; fewer only in mscgym quantize");
 }
 
 void Translator::Options(const json& value, const std::string& path) {
+  if (tool_ == "distill") return Walk(value, path, Part::kDistillOptions);
   if (!value.is_object()) Refuse(path, "must be an object");
   for (const auto& [key, option] : value.items()) {
     if (key != "main_wtypes" && key != "relation_wtypes") {
@@ -244,12 +255,16 @@ void Translator::Options(const json& value, const std::string& path) {
 }
 
 void Translator::Gym(const json& value, const std::string& path) {
+  if (tool_ == "distill") Refuse(path, "is nothing that the original's distiller has");
   const json list = value.is_array() ? value : json::array({value});
-  if (list.size() != 1) {
-    Refuse(path, "must be one gym; give every search a config of its own, and share --cache");
-  }
+  if (list.empty()) Refuse(path, "must have a gym");
   searched_.push_back(tool_);
-  if (list[0] != json("default")) Walk(list[0], value.is_array() ? path + "[0]" : path, Part::kGym);
+  for (std::size_t i = 0; i < list.size(); ++i) {
+    const std::string at = value.is_array() ? path + "[" + std::to_string(i) + "]" : path;
+    // One after the other they would decide the same layers again, the last as if it were alone.
+    if (i > 0) Note(at, "is searched together with the first, whose keys go before");
+    if (list[i] != json("default")) Walk(list[i], at, Part::kGym);
+  }
 }
 
 void Translator::Default(const json& value, const std::string& path) {
@@ -301,7 +316,7 @@ void Translator::AgentType(const json& value, const std::string& path) {
 
 namespace {
 
-/// What the original has to fill a slot of an env or agent.
+/// What the original has to fill a slot of an env or agent; without a method, any.
 struct Executor {
   std::string_view slot;
   std::string_view method;
@@ -314,6 +329,8 @@ const std::vector<Executor>& ExecutorsOf(Part part) {
       {"action_space", "action_linear_space", {"start", "end", "step"}},
       {"action_space", "action_prune_density", {"start", "end", "step"}},
       {"action_space", "action_quantize_scale", {"start", "end", "step"}},
+      {"observation", ""},
+      {"reward_outputs", "reward_compare_baseline", {"loss_type", "loss_config"}},
       {"reward_runner", "reward_compare_baseline", {"loss_type", "loss_config"}}};
   static const std::vector<Executor> kOfAgent = {{"evaluate", "evaluate_by_thresh", {"thresh"}},
                                                  {"evaluate", "evaluate_by_loss"}};
@@ -356,17 +373,21 @@ void Translator::Executors(const json& value, const std::string& path, Part part
     for (const Executor& one : ExecutorsOf(part)) {
       if (one.slot != slot) continue;
       methods.push_back(one.method);
-      if (one.method == method) found = &one;
+      if (one.method == method || one.method.empty()) found = &one;
     }
     if (methods.empty()) Refuse(at, "is no executor of the original's");
     if (found == nullptr) {
       Refuse(at, "unknown method '" + method + "'; known here: " + Listed(methods));
     }
+    if (slot == "observation") {
+      Note(at, "no effect; agents see features of layers, costs and sensitivities");
+      continue;
+    }
     CheckArguments(executor, found->arguments, at);
     if (method == "reward_compare_baseline") {
       Reward("distill_loss", at);
     } else if (method == "evaluate_by_thresh") {
-      Refuse(at, "limit a metric by 'objective.subject_to' instead");
+      Note(at, "no effect; what is good enough is a limit in 'objective.subject_to'");
     } else {
       Note(at, "no effect; decisions and choices are the env's, see --dry-run");
     }

@@ -42,9 +42,13 @@ constexpr auto kTop = std::to_array<Rule>({
     {"prune", Fate::kMapped, "the env prune, or with `quantize` compress", &Translator::Prune},
     {"quantize", Fate::kMapped, "the env quantize, or with `prune` compress",
      &Translator::Quantize},
-    {"distill", Fate::kRefused, "train what was found: mscgym distill --strategy strategy.json"},
+    {"distill", Fate::kMapped,
+     "where both `prune` and `quantize` are searched, `compress.distill`: every candidate may be "
+     "trained; else no effect, train what was found by mscgym distill",
+     &Translator::Distill},
     {"track", Fate::kNoEffect, "see mscgym track"},
-    {"tools", Fate::kMapped, "as `prune` and `quantize`, by `tool_type`", &Translator::Tools},
+    {"tools", Fate::kMapped, "as `prune`, `quantize`, `distill`, by `tool_type`",
+     &Translator::Tools},
 });
 
 constexpr auto kCompile = std::to_array<Rule>({
@@ -57,20 +61,24 @@ constexpr std::string_view kStrategyFile =
     "the strategy is best/strategy.json in the run directory";
 
 constexpr auto kTool = std::to_array<Rule>({
-    {"tool_type", Fate::kMapped, "`pruner`, `quantizer`, `tracker` (without effect)",
+    {"tool_type", Fate::kMapped, "`pruner`, `quantizer`, `distiller`, `tracker` (without effect)",
      &Translator::ToolType},
     {"tool_config", Fate::kMapped, "the keys in it as if they stood here", &Translator::ToolConfig},
     {"strategy_file", Fate::kNoEffect, kStrategyFile},
     {"plan_file", Fate::kNoEffect, kStrategyFile},
     {"target", Fate::kMapped, "`target`, where there is one of that name", &Translator::Target},
     {"run_type", Fate::kMapped, "`target`, where there is one of that name", &Translator::Target},
-    {"gym", Fate::kMapped, "what is searched, and by whom: one gym, or \"default\"",
+    {"gym", Fate::kMapped,
+     "what is searched, and by whom: gyms, or \"default\"; several are one search, the first's "
+     "keys "
+     "go before",
      &Translator::Gym},
     {"gym_configs", Fate::kMapped, "the same", &Translator::Gym},
     {"strategys", Fate::kMapped, "calibration and alignment; see methods", &Translator::Strategies},
-    {"options", Fate::kMapped, "empty, or weight types of the pruner (without effect)",
+    {"options", Fate::kMapped,
+     "empty, weight types of the pruner (without effect), or see options of `distill`",
      &Translator::Options},
-    {"worker_configs", Fate::kRefused, "a search takes one model; search each by itself"},
+    {"worker_configs", Fate::kNoEffect, "of models captured from programs in pieces alone"},
     {"cache_processed", Fate::kNoEffect, "a matter of how the originals ran models"},
     {"tool_style", Fate::kNoEffect, "a matter of how the originals ran models"},
     {"config_style", Fate::kNoEffect, "a matter of how the originals ran models"},
@@ -97,9 +105,16 @@ constexpr std::string_view kOneScale =
 constexpr auto kMethod = std::to_array<Rule>({
     {"method_name", Fate::kMapped,
      "`*_kl_divergence`: `calibration.options.method` entropy; `*_maxmin`: minmax; `per_channel`, "
-     "`gather_max_per_channel`, `quantize_normal`, `dequantize_normal`: as it is always done",
+     "`gather_max_per_channel`, `quantize_normal`, `dequantize_normal`: as it is always done; "
+     "`loss_lp_norm`, `loss_kl_divergence`: `compress.distill.lp` 1 or 0, beside the divergence",
      &Translator::Method},
-    {"nbits", Fate::kMapped, "8 only; for fewer see mscgym quantize --bits", &Translator::Bits},
+    {"nbits", Fate::kMapped,
+     "of weights, 2 to 8: `quantize.bits`; of activations 8 only; -1: the search decides which "
+     "layers stay in floats",
+     &Translator::Bits},
+    {"power", Fate::kMapped, "2 only, of `loss_lp_norm`", &Translator::Power},
+    {"temperature", Fate::kMapped, "`compress.distill.temperature`", &Translator::Temperature},
+    {"softmax_dim", Fate::kNoEffect, "the divergence goes over the last axis"},
     {"density", Fate::kNoEffect, "the search decides it"},
     {"stride", Fate::kMapped, "`prune.align`", &Translator::Stride},
     {"auto_unsign", Fate::kNoEffect, kOneScale},
@@ -134,8 +149,9 @@ constexpr auto kEnv = std::to_array<Rule>({
      &Translator::Reward},
     {"role_type", Fate::kMapped, "that of the tool only", &Translator::EnvRole},
     {"executors", Fate::kMapped,
-     "`reward_compare_baseline` as strategy distill_loss; tasks, actions "
-     "and observations are the env's own; see --dry-run",
+     "`reward_compare_baseline`, of `reward_runner` or `reward_outputs`, as strategy distill_loss; "
+     "`create_tasks`, `action_space` and `observation` without effect, as they are the env's own; "
+     "see --dry-run",
      &Translator::EnvExecutors},
     {"options", Fate::kMapped, "empty only", &Translator::Options},
     {"max_tasks", Fate::kMapped,
@@ -151,13 +167,28 @@ constexpr auto kAgent = std::to_array<Rule>({
      "`mscgym list agents`",
      &Translator::AgentType},
     {"role_type", Fate::kMapped, "the same", &Translator::AgentType},
-    {"executors", Fate::kMapped, "`evaluate_by_loss` only; for limits see `objective.subject_to`",
+    {"executors", Fate::kMapped,
+     "`evaluate_by_loss`, `evaluate_by_thresh` without effect; for limits see "
+     "`objective.subject_to`",
      &Translator::AgentExecutors},
     {"options", Fate::kMapped, "see agent options", &Translator::AgentOptions},
 });
 
 constexpr auto kAgentOptions = std::to_array<Rule>({
     {"max_search", Fate::kMapped, "`trials`", &Translator::MaxSearch},
+});
+
+constexpr auto kDistillOptions = std::to_array<Rule>({
+    {"max_iter", Fate::kMapped, "`compress.distill.epochs`", &Translator::Epochs},
+    {"save_step", Fate::kNoEffect, "what was trained is kept by content; see --cache"},
+    {"weights_folder", Fate::kNoEffect, kReports},
+    {"optimizer", Fate::kNoEffect, "always Adam"},
+    {"opt_config", Fate::kMapped, "see optimizer", &Translator::Optimizer},
+});
+
+constexpr auto kOptimizer = std::to_array<Rule>({
+    {"lr", Fate::kMapped, "`compress.distill.rate`", &Translator::Rate},
+    {"weight_decay", Fate::kNoEffect, "weights are not decayed"},
 });
 
 constexpr auto kTables = std::to_array<Table>({{"Top level", kTop},
@@ -168,7 +199,9 @@ constexpr auto kTables = std::to_array<Table>({{"Top level", kTop},
                                                {"A gym", kGym},
                                                {"`gym.env`", kEnv},
                                                {"`gym.agent`", kAgent},
-                                               {"agent options", kAgentOptions}});
+                                               {"agent options", kAgentOptions},
+                                               {"options of `distill`", kDistillOptions},
+                                               {"optimizer", kOptimizer}});
 
 }  // namespace
 

@@ -2,6 +2,7 @@
 
 // The translator of MSC configs and its tables. Private to msc_config*.cc.
 
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -42,7 +43,9 @@ enum class Part : unsigned char {
   kGym,
   kEnv,
   kAgent,
-  kAgentOptions
+  kAgentOptions,
+  kDistillOptions,
+  kOptimizer
 };
 /// By Part.
 [[nodiscard]] std::span<const Table> Tables();
@@ -61,6 +64,8 @@ class Translator {
   void Target(const json& value, const std::string& path);
   void Prune(const json& value, const std::string& path) { Tool("prune", value, path); }
   void Quantize(const json& value, const std::string& path) { Tool("quantize", value, path); }
+  /// Kept until it is known what the others search.
+  void Distill(const json& value, const std::string& path) { distiller_.emplace(value, path); }
   void Tools(const json& value, const std::string& path);
   void ToolType(const json& /*value*/, const std::string& /*path*/) {}  // Tools has read it
   void ToolConfig(const json& value, const std::string& path);
@@ -68,6 +73,13 @@ class Translator {
   void Methods(const json& value, const std::string& path);
   void Method(const json& value, const std::string& path);
   void Bits(const json& value, const std::string& path);
+  void Power(const json& value, const std::string& path);
+  void Temperature(const json& value, const std::string& path);
+  void Epochs(const json& value, const std::string& path);
+  void Optimizer(const json& value, const std::string& path) {
+    Walk(value, path, Part::kOptimizer);
+  }
+  void Rate(const json& value, const std::string& path);
   void Stride(const json& value, const std::string& path) { Own("/prune/align", value, path); }
   void Options(const json& value, const std::string& path);
   void Gym(const json& value, const std::string& path);
@@ -90,6 +102,8 @@ class Translator {
  private:
   void Walk(const json& object, const std::string& path, Part part);
   void Tool(const std::string& kind, const json& value, const std::string& path);
+  /// What the distiller's keys become.
+  void Train(const json& value, const std::string& path);
   void Executors(const json& value, const std::string& path, Part part);
   void Note(const std::string& path, const std::string& why) {
     notes_.push_back("'" + path + "': " + why);
@@ -115,8 +129,10 @@ class Translator {
   const std::vector<std::string>& targets_;
   json ours_ = json::object();
   std::vector<std::string> notes_;
-  std::string tool_;                   // whose gym is read
-  std::vector<std::string> searched_;  // tools that have one
+  std::string tool_;                                       // whose gym is read
+  std::vector<std::string> searched_;                      // tools that have one
+  bool of_activations_ = false;                            // is the method that is read
+  std::optional<std::pair<json, std::string>> distiller_;  // and its path
 };
 
 }  // namespace msc::gym::msc_config

@@ -42,16 +42,19 @@ class BadInput(e2e.SearchTest):
             ("no tool of the MSC config has a gym", {"workspace": "w"}),
             ("unknown key 'quantize.gyms'", {"quantize": {"gyms": []}}),
             ("unknown key 'quantize.gym[0].agents'", {"quantize": {"gym": [{"agents": 1}]}}),
-            ("must be one gym", {"quantize": {"gym": [gym, gym]}}),
+            ("must have a gym", {"quantize": {"gym": []}}),
             ("unknown agent 'oracle'", {"quantize": {"gym": {"agent": {"type": "oracle"}}}}),
-            ("mscgym distill", {"distill": {}, "quantize": {"gym": [gym]}}),
-            ("mscgym quantize --bits", {"quantize": {"gym": [gym], "strategys": [
+            ("nothing that the original's distiller has",
+             {"distill": {"gym": [gym]}, "quantize": {"gym": [gym]}, "prune": {"gym": [gym]}}),
+            ("activations have 8 bits", {"quantize": {"gym": [gym], "strategys": [
                 {"methods": {"input": {"method_name": "gather_maxmin", "nbits": 4}}}]}}),
+            ("must be 2 to 8", {"quantize": {"gym": [gym], "strategys": [
+                {"methods": {"weights": {"method_name": "gather_maxmin", "nbits": 16}}}]}}),
             ("unknown target 'warp'", {"quantize": {"gym": [gym], "target": "warp"}}),
             ("must be quantize.default here",
              {"quantize": {"gym": [{"env": {"role_type": "prune.default"}}]}}),
-            ("'objective.subject_to' instead", {"quantize": {"gym": [{"agent": {"executors": {
-                "evaluate": {"method": "evaluate_by_thresh", "thresh": 0.9}}}}]}}),
+            ("unknown method 'evaluate_by_luck'", {"quantize": {"gym": [{"agent": {"executors": {
+                "evaluate": {"method": "evaluate_by_luck"}}}}]}}),
             ("must be an object", {"quantize": 3}),
             ("must be an IDX or NumPy file",
              {"quantize": {"gym": [gym]}, "dataset": {"prepare": {"loader": "from_random"}}}),

@@ -95,6 +95,39 @@ class OriginalConfig(e2e.SearchTest):
                     "tools[1].gym_configs[0].env.executors.action_space"):
             self.assertTrue(any(note.startswith(f"'{key}': no effect;") for note in notes), key)
 
+    def test_trains_with_the_distiller_and_joins_gyms(self):
+        thresh = {"method": "evaluate_by_thresh", "thresh": 0.9}
+        gym = {"env": {"executors": {"observation": "layer_states",
+                                     "reward_outputs": {"method": "reward_compare_baseline"}}},
+               "agent": {"type": "random", "executors": {"evaluate": thresh}}}
+        msc = {"prune": {"gym": [gym, {"agent": {"type": "grid_search"}}]},
+               "quantize": {"gym": ["default", "default"], "worker_configs": {"worker_0": {}},
+                            "strategys": [{"methods": {
+                                "input": {"method_name": "gather_maxmin", "nbits": 8},
+                                "weights": {"method_name": "gather_max_per_channel", "nbits": 4},
+                                "output": {"method_name": "dequantize_normal", "nbits": -1}}}]},
+               "distill": {"options": {"max_iter": 1, "save_step": 50, "optimizer": "adam",
+                                       "opt_config": {"lr": 0.002, "weight_decay": 1e-4}},
+                           "strategys": [{"marks": ["loss"], "methods": {"mark": {
+                               "method_name": "loss_lp_norm", "power": 2}}}]}}
+        config, notes = self.run_with({**msc, **self.ours()})
+        self.assertEqual((config["env"], config["agent"]), ("Compress-v0", "random"))
+        self.assertEqual(config["quantize"]["bits"], [4])
+        recipe = config["compress"]["distill"]
+        self.assertEqual((recipe["epochs"], recipe["rate"], recipe["lp"]), ([1], [0.002], [1.0]))
+        self.assertIn("'prune.gym[1].agent.type': gives way to 'agent': \"random\"", notes)
+        for key in ("prune.gym[0].agent.executors.evaluate", "quantize.worker_configs",
+                    "prune.gym[0].env.executors.observation"):
+            self.assertTrue(any(note.startswith(f"'{key}': no effect;") for note in notes), key)
+
+    def test_says_that_one_tool_alone_is_not_trained(self):
+        gym = {"env": {"strategy": "distill_loss"}, "agent": {"type": "random"}}
+        config, notes = self.run_with({"quantize": {"gym": [gym]}, **self.ours(),
+                                       "distill": {"options": {"max_iter": 1}}})
+        self.assertEqual(config["env"], "Quantize-v0")
+        self.assertEqual(config["compress"]["distill"]["epochs"], [])
+        self.assertTrue(any(note.startswith("'distill': no effect on the search") for note in notes))
+
     def test_decides_the_first_tasks_alone(self):
         gym = {"env": {"strategy": "distill_loss", "max_tasks": 2}, "agent": {"type": "grid_search"}}
         run = self.at("run")

@@ -1,0 +1,38 @@
+// What becomes of the original's distiller.
+
+#include "gym/app/msc_translator.h"
+
+namespace msc::gym::msc_config {
+
+void Translator::Train(const json& value, const std::string& path) {
+  if (searched_.size() < 2) {
+    // The env that trains candidates decides channels and precisions, both.
+    return Note(path,
+                "no effect on the search; train what it finds: mscgym distill --strategy "
+                "best/strategy.json");
+  }
+  tool_ = "distill";
+  Walk(value, path, Part::kTool);
+  // What the original trains for where nothing is said.
+  if (!ours_.contains(json::json_pointer("/compress/distill/epochs"))) {
+    Own("/compress/distill/epochs", json::array({1}), path);
+  }
+}
+
+void Translator::Power(const json& value, const std::string& path) {
+  if (value != json(2)) Refuse(path, "must be 2; outputs are compared by their squared distance");
+}
+
+void Translator::Temperature(const json& value, const std::string& path) {
+  Own("/compress/distill/temperature", json::array({value}), path);
+}
+
+void Translator::Epochs(const json& value, const std::string& path) {
+  Own("/compress/distill/epochs", json::array({value}), path);
+}
+
+void Translator::Rate(const json& value, const std::string& path) {
+  Own("/compress/distill/rate", json::array({value}), path);
+}
+
+}  // namespace msc::gym::msc_config
