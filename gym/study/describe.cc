@@ -50,11 +50,12 @@ std::string DecisionLines(const std::vector<Decision>& decisions) {
   return text;
 }
 
-/// How small each metric gets if every decision takes what makes it least.
+/// How small each metric gets if every decision takes what makes it least, where that can be.
 std::string ExpectedLine(const SearchProblem& problem, const Objective& objective) {
   std::vector<std::string> names = objective.minimize;
   for (const Constraint& constraint : objective.subject_to) names.push_back(constraint.metric);
   const std::map<std::string, AdditiveCost> estimates = problem.Estimates();
+  const std::map<std::string, double> bounds = problem.LowerBounds();
   std::vector<std::string> parts;
   std::set<std::string> said;
   for (const std::string& name : names) {
@@ -63,6 +64,9 @@ std::string ExpectedLine(const SearchProblem& problem, const Objective& objectiv
     double least = it->second.offset;
     for (const std::vector<double>& effects : it->second.effects)
       least += std::ranges::min(effects);
+    // Sums go on below what can be where decisions share what they save, or are noise.
+    const auto bound = bounds.find(name);
+    if (least < (bound != bounds.end() ? bound->second : 0.0)) continue;
     parts.push_back(name + " down to " + Number(least));
   }
   if (parts.empty()) return "";

@@ -82,7 +82,10 @@ TEST(DescribeSpace, SaysWhatIsDecidedAndWhetherTheGoalIsRuledOut) {
     }
     [[nodiscard]] std::map<std::string, AdditiveCost> DoEstimates() const override {
       return {{"cost",
-               {.offset = 9, .effects = {{0, -1}, {0, 1, -2}, {0, 0}, {0, 0}, {0, 0}, {0, 0.5}}}}};
+               {.offset = 9, .effects = {{0, -1}, {0, 1, -2}, {0, 0}, {0, 0}, {0, 0}, {0, 0.5}}}},
+              // Below its bound, which nothing is.
+              {"size",
+               {.offset = 30, .effects = {{0, -40}, {0, 0, 0}, {0, 0}, {0, 0}, {0, 0}, {0, 0}}}}};
     }
     [[nodiscard]] std::vector<std::pair<std::string, Assignment>> DoAnchors() const override {
       return {{"plain", Assignment(6, 0)}};
