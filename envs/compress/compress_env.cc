@@ -251,7 +251,9 @@ class CompressProblem final : public StrategyProblem {
   }
 
   [[nodiscard]] std::vector<std::pair<std::string, gym::Assignment>> DoAnchors() const override {
+    // What loses nothing comes first: a search holds a feasible answer from its first trial on.
     std::vector<std::pair<std::string, gym::Assignment>> anchors;
+    anchors.emplace_back(Name(Precision::kF32), Uniform({}));
     for (const std::int64_t bits : context().quantize.bits) {
       const LayerChoice choice{Precision::kInt8, bits};
       anchors.emplace_back(Word(choice), Uniform({choice}));
@@ -259,7 +261,6 @@ class CompressProblem final : public StrategyProblem {
         anchors.emplace_back(name + Word(choice), Uniform({choice, density}));
       }
     }
-    anchors.emplace_back(Name(Precision::kF32), Uniform({}));
     const LayerChoice narrow{Precision::kInt8, context().quantize.bits.front()};
     if (!recipes_.decisions().empty()) {
       const std::vector<std::string>& epochs = recipes_.decisions()[0].choices;

@@ -114,10 +114,10 @@ gym::Assignment QuantizeChoices::Uniform(const LayerChoice& choice) const {
 }
 
 std::vector<LayerChoice> QuantizeChoices::Anchors() const {
-  std::vector<LayerChoice> wanted;
+  // What loses nothing comes first: a search holds a feasible answer from its first trial on.
+  std::vector<LayerChoice> wanted = {{.precision = Precision::kF32}};
   for (const std::int64_t bits : offer_.bits) wanted.push_back({Precision::kInt8, bits});
   wanted.push_back({.precision = Precision::kBF16});
-  wanted.push_back({.precision = Precision::kF32});
   std::erase_if(wanted, [&](const LayerChoice& choice) {
     return std::none_of(of_layer_.begin(), of_layer_.end(), [&](const auto& choices) {
       return std::find(choices.begin(), choices.end(), choice) != choices.end();

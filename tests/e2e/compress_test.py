@@ -78,14 +78,15 @@ class Compress(e2e.SearchTest):
         # Only where weights have 4 bits is the loss above 0.
         config["objective"] = {"minimize": ["weight_bytes", "distill_loss"],
                                "subject_to": {"distill_loss": 5}}
-        config["trials"] = 2
+        config["trials"] = 3
         self.config = self.write("offer.json", config)
         run = self.at("run")
         self.search("quantize", run)
         found = e2e.trials(run)
-        self.assertEqual([found[n]["source"] for n in range(2)], ["anchor:int8", "anchor:w4a8"])
-        self.assertNotEqual(found[0]["metrics"]["distill_loss"],
-                            found[1]["metrics"]["distill_loss"])
+        self.assertEqual([found[n]["source"] for n in range(3)],
+                         ["anchor:f32", "anchor:int8", "anchor:w4a8"])
+        self.assertNotEqual(found[1]["metrics"]["distill_loss"],
+                            found[2]["metrics"]["distill_loss"])
         strategy = self.check_best(run)
         self.assertEqual(strategy["quantize"]["rounding"], "gptq")
         self.assertEqual(set(strategy["quantize"]["ranges"].values()), {"minmax"})
@@ -150,7 +151,7 @@ class Compress(e2e.SearchTest):
         done = self.succeed("search", strict, "--env", "compress", "--dry-run",
                             env={**os.environ, "TMPDIR": self.folder}, cwd=self.folder)
         self.assertEqual(sorted(os.listdir(self.folder)), before)
-        for text in ("Compress-v0, ", " decisions, ", "baselines, tried first: int8, 0.75 int8",
+        for text in ("Compress-v0, ", " decisions, ", "baselines, tried first: f32, int8, 0.75 int8",
                      "weight_bytes <= 10: CANNOT be met, no assignment is below ",
                      "accuracy_drop <= 0.3: only measuring tells",
                      "expected by what each decision does alone: latency down to 0.",

@@ -25,7 +25,7 @@ class Joint(e2e.SearchTest):
         config = self.offer(targets=["native", "onednn"], pieces=2, schedules=2)
         done = self.succeed("search", config, "--dry-run")
         self.assertIn("2 of onednn, native: ", done.stdout)
-        self.assertIn("f32, f32 on native, int8 on native\n", done.stdout)
+        self.assertIn("0.5 int8, f32 on native, int8 on native\n", done.stdout)
         run = self.at("run")
         self.succeed("search", config, "--out", run, "--trials", str(TRIALS - 1))
         # On from what the run keeps: the same decisions, or it would be refused.

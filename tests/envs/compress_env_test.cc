@@ -94,7 +94,7 @@ TEST(CompressEnv, LeavesLayersBehindTheFirstAsTheyAre) {
   const std::map<std::string, std::string> layers = {
       {"conv1", "bf16"}, {"conv2", "int8"}, {"last", "f32"}};
   EXPECT_EQ(StrategyOf(*env, {1, 1, 2}).quantize.layers, layers);
-  EXPECT_EQ(env->problem()->Anchors()[2].second, (gym::Assignment{1, 2, 2}));
+  EXPECT_EQ(env->problem()->Anchors()[3].second, (gym::Assignment{1, 2, 2}));
 }
 
 TEST(CompressEnv, LeavesTheScalesOfPrunedModelsToTheSamples) {
@@ -134,16 +134,16 @@ TEST(CompressEnv, DecidesAboutInt8LayersWhatQuantizeDoes) {
   EXPECT_TRUE(StrategyOf(*env, {0, 0, 0, 1, 1, 0}).fit.samples.empty());
   std::vector<std::string> anchors;
   for (const auto& [name, assignment] : env->problem()->Anchors()) anchors.push_back(name);
-  EXPECT_EQ(anchors, (std::vector<std::string>{"int8", "0.75 int8", "0.5 int8", "w2a8", "0.75 w2a8",
-                                               "0.5 w2a8", "f32"}));
+  EXPECT_EQ(anchors, (std::vector<std::string>{"f32", "int8", "0.75 int8", "0.5 int8", "w2a8",
+                                               "0.75 w2a8", "0.5 w2a8"}));
 }
 
 TEST(CompressEnv, HasUniformBaselines) {
   const auto env = MakeCompressEnv(Context());
-  const std::vector<std::pair<std::string, gym::Assignment>> anchors = {{"int8", {0, 2, 2, 2}},
+  const std::vector<std::pair<std::string, gym::Assignment>> anchors = {{"f32", {0, 0, 0, 0}},
+                                                                        {"int8", {0, 2, 2, 2}},
                                                                         {"0.75 int8", {0, 2, 2, 2}},
-                                                                        {"0.5 int8", {1, 2, 2, 2}},
-                                                                        {"f32", {0, 0, 0, 0}}};
+                                                                        {"0.5 int8", {1, 2, 2, 2}}};
   EXPECT_EQ(env->problem()->Anchors(), anchors);
 }
 

@@ -81,7 +81,7 @@ TEST_F(QuantizeEnv, OffersNothingThatTheTargetLacks) {
   EXPECT_EQ(env->problem()->decisions(), wanted);
   std::vector<std::string> anchors;
   for (const auto& [name, assignment] : env->problem()->Anchors()) anchors.push_back(name);
-  EXPECT_EQ(anchors, (std::vector<std::string>{"int8", "f32"}));
+  EXPECT_EQ(anchors, (std::vector<std::string>{"f32", "int8"}));
   const std::vector<gym::Assignment> batch = {{0, 1}};
   env->problem()->Evaluate(batch, [](std::size_t, const gym::Evaluation&) {});
   EXPECT_EQ(evaluator_.asked.at(0).strategy.quantize.layers.at("second"), "int8");
@@ -154,7 +154,7 @@ TEST_F(QuantizeEnv, DecidesBitsRangesAndRoundingWhereTheyAreOffered) {
                                         {"rounding", {"nearest", "gptq"}}}));
   std::vector<std::string> anchors;
   for (const auto& [name, assignment] : env->problem()->Anchors()) anchors.push_back(name);
-  EXPECT_EQ(anchors, (std::vector<std::string>{"int8", "w4a8", "bf16", "f32"}));
+  EXPECT_EQ(anchors, (std::vector<std::string>{"f32", "int8", "w4a8", "bf16"}));
   const auto strategy_of = [&](const gym::Assignment& assignment) {
     return StrategyFromJson(env->problem()->Describe(assignment), "it");
   };
@@ -199,7 +199,7 @@ TEST_F(QuantizeEnv, DecidesTheFirstLayersAloneWhereTheOfferSaysHowMany) {
   const Strategy strategy = StrategyFromJson(problem.Describe({2, 0}), "it");
   const std::map<std::string, std::string> layers = {{"first", "int8"}, {"second", "f32"}};
   EXPECT_EQ(strategy.quantize.layers, layers);
-  EXPECT_EQ(problem.Anchors()[0],
+  EXPECT_EQ(problem.Anchors()[1],
             (std::pair<std::string, gym::Assignment>("int8", gym::Assignment{2, 0})));
   EXPECT_EQ(problem.LowerBounds().at("weight_bytes"), 3 * 4 * 1 + 2 * 3 * 4);
   EXPECT_NE(problem.Hash(), all);
