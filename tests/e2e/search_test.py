@@ -112,6 +112,23 @@ class Search(e2e.SearchTest):
         report = e2e.read(os.path.join(run, "report.html")).decode()
         self.assertEqual(report.count("' data-tip='worker "), len(tasks))
 
+    def test_drops_what_a_rough_measurement_ranks_low(self):
+        config = {**e2e.small_config(), "race": True, "trials": 24, "finalists": 1,
+                  "agent": "random", "estimate_s": 0,
+                  # Bytes rank alike in the rough, so that noise never ends the race here.
+                  "objective": {"minimize": ["weight_bytes"]}}
+        run = self.at("race")
+        done = self.succeed("search", self.write("race.json", config), "--out", run)
+        found = e2e.trials(run)
+        dropped = [trial for trial in found.values() if trial.get("dropped")]
+        self.assertTrue(dropped)
+        self.assertLess(len(dropped), len(found) - 9, "ten are measured fully whatever they are")
+        self.assertIn(f"{len(dropped)} dropped after a rough measurement", done.stdout + done.stderr)
+        best = min(trial["metrics"]["weight_bytes"] for trial in found.values()
+                   if not trial.get("dropped"))
+        self.assertLessEqual(best, min(t["metrics"]["weight_bytes"] for t in dropped))
+        self.check_journal_alone(run)
+
     def test_says_so_where_nothing_keeps_the_constraints(self):
         config = e2e.small_config()
         config["trials"] = 3
