@@ -14,7 +14,7 @@ bool Known(const std::optional<Measured>& measured) {
   return measured && Finite(measured->value) && Finite(measured->low) && Finite(measured->high);
 }
 
-constexpr double kWhiskerWidth = 260;
+constexpr double kWhiskerWidth = 160;
 
 /// The scale that all intervals share; 1, "as fast as before", is always on it.
 PlotAxis WhiskerAxis(const std::vector<ReportFinalist>& finalists) {
@@ -53,6 +53,11 @@ Html NumberCell(std::optional<double> value, const std::string& text) {
   return Markup("<td class='num' data-value='", Exact(value), "'>", text, "</td>");
 }
 
+/// What a compiler said may be long, and in one word: it wraps rather than widen its table.
+Html Note(const std::string& text) {
+  return text.empty() ? Html{} : Markup("<div class='note'>", text, "</div>");
+}
+
 Html FinalistRow(const ReportFinalist& finalist, const ReportInput& input, const PlotAxis& axis) {
   const bool known = Known(finalist.speed_up);
   const std::optional<double> value =
@@ -66,7 +71,7 @@ Html FinalistRow(const ReportFinalist& finalist, const ReportInput& input, const
                 NumberCell(finalist.latency_ms, Significant(finalist.latency_ms, 4)),
                 NumberCell(finalist.quality, WithUnit(finalist.quality, input.quality)),
                 NumberCell(finalist.weight_bytes, Bytes(finalist.weight_bytes)), "<td>",
-                std::string(finalist.feasible ? "yes" : "no"), "</td><td>", finalist.note,
+                std::string(finalist.feasible ? "yes" : "no"), "</td><td>", Note(finalist.note),
                 "</td></tr>");
 }
 
@@ -122,7 +127,7 @@ Html FailureSection(const ReportInput& input) {
     const double part = static_cast<double>(count) / static_cast<double>(most);
     rows += Markup("<tr><td class='name'>", reason, "</td><td class='num bar' data-value='", count,
                    "'><span class='fill bad' style='--part:", 100 * part, "'></span><span>", count,
-                   "</span></td><td>", example, "</td></tr>");
+                   "</span></td><td>", Note(example), "</td></tr>");
   }
   return Markup(
       "<section id='failures'><h2>Failures</h2><div class='scroll'>"

@@ -148,6 +148,17 @@ TEST_F(ReportInABrowser, SortsATableByTheNumbersOfAColumn) {
   EXPECT_NE(visit.dom.find("data-down=\"layer2,layer0,layer3,layer1\""), std::string::npos);
 }
 
+TEST_F(ReportInABrowser, LetsNoNoteWidenATable) {
+  ReportInput input = SampleReport();
+  input.finalists[1].note = std::string(500, 'x');
+  const Visit visit = Open(folder_, Driven(RenderReport(input), R"(
+    const widths = Array.from(document.querySelectorAll("#finalists .note"),
+      (note) => note.getBoundingClientRect().width);
+    document.body.dataset.narrow = Math.max(...widths) <= 280 && widths.length === 3;)"));
+  ASSERT_EQ(visit.status, 0);
+  EXPECT_NE(visit.dom.find("data-narrow=\"true\""), std::string::npos);
+}
+
 TEST_F(ReportInABrowser, ShowsATrialWhereverThePointerIs) {
   const Visit visit = Open(folder_, Driven(RenderReport(SampleReport()), R"(
     const mark = document.querySelector("#scatter .best");
