@@ -7,8 +7,8 @@
 #include <string_view>
 
 #include "gym/report/html.h"
+#include "gym/report/page_frame.h"
 #include "gym/report/plot.h"
-#include "gym/report/static_page.h"
 
 namespace msc::gym {
 namespace {
@@ -18,19 +18,22 @@ struct Stroke {
   std::string_view colour;
   std::string_view dashes;
 };
-constexpr std::array<Stroke, 8> kStrokes = {{{"var(--p6)", "none"},
-                                             {"var(--p5)", "7 3"},
-                                             {"var(--p2)", "2 3"},
-                                             {"var(--p4)", "10 3 2 3"},
-                                             {"var(--p1)", "none"},
-                                             {"var(--p3)", "7 3"},
-                                             {"var(--p0)", "2 3"},
+constexpr std::array<Stroke, 8> kStrokes = {{{"var(--l0)", "none"},
+                                             {"var(--l1)", "7 3"},
+                                             {"var(--l2)", "2 3"},
+                                             {"var(--l3)", "10 3 2 3"},
+                                             {"var(--l4)", "none"},
+                                             {"var(--l5)", "7 3"},
+                                             {"var(--l6)", "2 3"},
                                              {"var(--ink)", "10 3 2 3"}}};
 
+std::string_view ColourOf(std::size_t run) {
+  return kStrokes.at(run % kStrokes.size()).colour;
+}
+
 Html StrokeOf(std::size_t run) {
-  const Stroke& stroke = kStrokes.at(run % kStrokes.size());
-  return Html{" stroke='" + std::string(stroke.colour) + "' stroke-dasharray='" +
-              std::string(stroke.dashes) + "' stroke-width='2' fill='none'"};
+  return Markup(" stroke='", ColourOf(run), "' stroke-dasharray='",
+                kStrokes.at(run % kStrokes.size()).dashes, "' stroke-width='2' fill='none'");
 }
 
 /// Where a search was when it found something better.
@@ -45,7 +48,8 @@ std::vector<Step> StepsOf(const ComparedRun& run) {
   for (std::size_t i = 0; i < run.trials.size(); ++i) {
     const auto value = Finite(run.trials[i].value);
     if (!value || (!steps.empty() && *value >= steps.back().value)) continue;
-    steps.push_back({.trial = i, .seconds = run.trials[i].seconds, .value = *value});
+    steps.push_back(
+        {.trial = i, .seconds = Finite(run.trials[i].seconds).value_or(0), .value = *value});
   }
   return steps;
 }
@@ -79,6 +83,11 @@ PlotAxis ValueAxis(const ComparisonView& view) {
   return MakeAxis(least - margin, high + margin, 6);
 }
 
+std::string TipOf(const ComparisonView& view, std::size_t run, const Step& step) {
+  return view.runs[run].name + " \xC2\xB7 trial " + std::to_string(step.trial) + "\nafter " +
+         Fixed(step.seconds, 0) + " s\n" + view.metric + ": " + Significant(step.value, 4);
+}
+
 Html Draw(const ComparisonView& view, const Chart& chart) {
   const PlotFrame frame;
   PlotAxis y = ValueAxis(view);
@@ -94,6 +103,7 @@ Html Draw(const ComparisonView& view, const Chart& chart) {
     x.digits = 0;
   }
   Html svg = OpenPlot(frame, chart.titles, x, y);
+  Html points;
   PlotLabels labels(frame);
   Html names;
   for (std::size_t i = 0; i < view.runs.size(); ++i) {
@@ -104,45 +114,83 @@ Html Draw(const ComparisonView& view, const Chart& chart) {
       const double at = x.At(chart.at(step));
       path += path.text.empty() ? Markup("M", at, " ", y.Clamped(step.value))
                                 : Markup("H", at, "V", y.Clamped(step.value));
+      points += Markup("<circle class='mark' cx='", at, "' cy='", y.Clamped(step.value),
+                       "' r='3.5' fill='", ColourOf(i), "' data-trial='", i, ":", step.trial,
+                       "' data-tip='", TipOf(view, i, step), "'/>");
     }
     const double end = x.At(chart.end(view.runs[i]));
-    svg += Markup("<path class='line'", StrokeOf(i), " d='", path, "H", end, "'><title>",
-                  view.runs[i].name, "</title></path>");
+    svg += Markup("<path class='line'", StrokeOf(i), " d='", path, "H", end, "'/>");
     names += labels.Place(end, y.Clamped(steps.back().value), view.runs[i].name);
   }
-  return Markup("<div class='scroll'>", svg, names, "</svg></div>");
+  return Markup("<div class='scroll'>", svg, points, names, "</svg></div>");
+}
+
+Html Number(const std::string& text) {
+  return Markup("<td class='num'>", text, "</td>");
+}
+
+Html Count(std::uint64_t count) {
+  return Number(std::to_string(count));
+}
+
+/// Sorts behind all numbers.
+Html Nothing() {
+  return Html{"<td class='num' data-value=''>–</td>"};
+}
+
+Html SpeedUpCell(const ComparedRun& run) {
+  if (!run.speed_up) return Nothing();
+  return Markup("<td class='num' data-value='", Exact(run.speed_up->value), "'>",
+                Fixed(run.speed_up->value, 2), " [", Fixed(run.speed_up->low, 2), ", ",
+                Fixed(run.speed_up->high, 2), "]</td>");
 }
 
 Html Row(const ComparedRun& run, std::size_t index) {
   const std::vector<Step> steps = StepsOf(run);
   const auto feasible = std::count_if(run.trials.begin(), run.trials.end(),
                                       [](const auto& trial) { return trial.value.has_value(); });
-  const auto number = [](const std::string& text) {
-    return Markup("<td class='num'>", text, "</td>");
-  };
-  const auto counted = [&](std::uint64_t count) { return number(std::to_string(count)); };
   const bool found = !steps.empty();
-  std::string speed_up = "–";
-  if (run.speed_up) {
-    speed_up = Fixed(run.speed_up->value, 2) + " [" + Fixed(run.speed_up->low, 2) + ", " +
-               Fixed(run.speed_up->high, 2) + "]";
-  }
-  return Markup("<tr><td><svg width='34' height='10' aria-hidden='true'><path", StrokeOf(index),
-                " d='M0 5H34'/></svg> ", run.name, "</td><td>", run.agent, "</td><td>", run.env,
-                "</td>", counted(run.seed), counted(run.trials.size()), counted(run.failed),
-                counted(run.repeated), counted(static_cast<std::uint64_t>(feasible)),
-                number(found ? Significant(steps.back().value, 4) : "–"),
-                number(found ? std::to_string(steps.back().trial) : "–"),
-                number(found ? Fixed(steps.back().seconds, 0) : "–"),
-                number(Fixed(SecondsOf(run), 0)), number(Significant(run.volume, 3)),
-                number(speed_up), "</tr>");
+  return Markup(
+      "<tr><td class='name'><span class='keyed'><svg aria-hidden='true'><path", StrokeOf(index),
+      " d='M0 5H34'/></svg><span>", run.name, "</span></span></td><td>", run.agent, "</td><td>",
+      run.env, "</td>", found ? Number(Significant(steps.back().value, 4)) : Nothing(),
+      SpeedUpCell(run), Finite(run.volume) ? Number(Significant(run.volume, 3)) : Nothing(),
+      found ? Count(steps.back().trial) : Nothing(),
+      found ? Number(Fixed(steps.back().seconds, 0)) : Nothing(), Count(run.trials.size()),
+      Number(Fixed(SecondsOf(run), 0)), Count(static_cast<std::uint64_t>(feasible)),
+      Count(run.failed), Count(run.repeated), Count(run.seed), "</tr>");
+}
+
+Html Table(const ComparisonView& view) {
+  Html rows;
+  for (std::size_t i = 0; i < view.runs.size(); ++i) rows += Row(view.runs[i], i);
+  return Markup(
+      "<section id='searches'><h2>Searches</h2><div class='scroll'><table class='sortable'><thead>"
+      "<tr><th>search</th><th>agent</th><th>decides</th><th class='num'>best</th>"
+      "<th class='num'>speed-up</th><th class='num'>hypervolume</th><th class='num'>at trial</th>"
+      "<th class='num'>at second</th><th class='num'>trials</th><th class='num'>seconds</th>"
+      "<th class='num'>feasible</th><th class='num'>failed</th><th class='num'>repeated</th>"
+      "<th class='num'>seed</th></tr></thead><tbody>",
+      rows,
+      "</tbody></table></div><p class='muted hint'>Trials that were tried before are copied and "
+      "take "
+      "no time. The speed-up is that of the winner, measured again at the end, with its 95 % "
+      "interval. ",
+      view.tool, ", ", view.created, ".</p></section>");
+}
+
+Html Heading(const ComparisonView& view) {
+  return Markup(
+      "<section><h1>", view.model, "</h1><p>", view.runs.size(),
+      " searches: the best feasible trial so far of each; ",
+      view.constraint.empty() ? "no limit to keep" : "feasible where " + view.constraint,
+      ".</p><p class='muted'>One search of an agent is one draw: which agent is better takes "
+      "several seeds of each.</p></section>");
 }
 
 }  // namespace
 
 std::string RenderComparison(const ComparisonView& view) {
-  Html rows;
-  for (std::size_t i = 0; i < view.runs.size(); ++i) rows += Row(view.runs[i], i);
   const Chart by_trial{.titles = {.id = "by-trial",
                                   .description = "Best feasible trial so far, by trials",
                                   .x = "trial",
@@ -160,26 +208,14 @@ std::string RenderComparison(const ComparisonView& view) {
                                  .y = view.metric},
                       .at = [](const Step& step) { return step.seconds; },
                       .end = SecondsOf};
-  const std::string limits =
-      view.constraint.empty() ? "no limit to keep" : "feasible where " + view.constraint;
-  const Html body = Markup(
-      "<section><h1>", view.model, "</h1><p>", view.runs.size(),
-      " searches: the best feasible trial so far of each; ", limits,
-      ".</p><p class='muted'>One search of an agent is one draw: which agent is better takes "
-      "several "
-      "seeds of each.</p>"
-      "</section><section class='charts'><div class='pair'><figure><h2>By trials</h2>",
-      Draw(view, by_trial), "</figure><figure><h2>By time</h2>", Draw(view, by_time),
-      "</figure></div></section><section><h2>Searches</h2><div class='scroll'><table><thead><tr>"
-      "<th>search</th><th>agent</th><th>decides</th><th>seed</th><th>trials</th><th>failed</th>"
-      "<th>repeated</th><th>feasible</th><th>best</th><th>at trial</th><th>at second</th>"
-      "<th>seconds</th><th>hypervolume</th><th>winner, times as fast, 95 "
-      "%</th></tr></thead><tbody>",
-      rows,
-      "</tbody></table></div><p class='muted'>Trials that were tried before are copied and take no "
-      "time. The winner is what was measured again at the end. ",
-      view.tool, ", ", view.created, ".</p></section>");
-  return StaticPage("Searches of " + view.model, body);
+  return ScriptedPage(
+      "Searches of " + view.model,
+      Markup(Heading(view), "<section class='charts'><div class='pair'><figure><h2>By trials</h2>",
+             Draw(view, by_trial), "</figure><figure><h2>By time</h2>", Draw(view, by_time),
+             "</figure></div><p class='muted hint'>Each point is a better trial than all before. "
+             "Tab reaches a chart, the arrow keys its points, Escape closes what they "
+             "show.</p></section>",
+             Table(view)));
 }
 
 }  // namespace msc::gym

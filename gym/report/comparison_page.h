@@ -39,7 +39,8 @@ struct ComparisonView {
 };
 
 /// One page: the best feasible trial so far of each search, by trials and by time, and a table.
-/// Nothing is loaded and no script runs; text is escaped as in RenderReport.
+/// Points tell what they are and the table sorts, by pointer and by keys. Nothing is loaded, and
+/// text is escaped as in RenderReport.
 [[nodiscard]] std::string RenderComparison(const ComparisonView& view);
 
 }  // namespace msc::gym

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "gym/report/html.h"
-#include "gym/report/static_page.h"
+#include "gym/report/page_frame.h"
 
 namespace msc::gym {
 namespace {

@@ -69,13 +69,14 @@
       mark.setAttribute("role", "img");
       mark.setAttribute("aria-label", mark.dataset.tip);
     }
-    chart.addEventListener("focusin", (event) => {
+    // Listened for around the chart: an svg that listens for the focus is a stop of its own in Chromium.
+    chart.parentElement.addEventListener("focusin", (event) => {
       if (!marks.includes(event.target)) return;
       stop.setAttribute("tabindex", "-1");
       stop = event.target;
       stop.setAttribute("tabindex", "0");
     });
-    chart.addEventListener("keydown", (event) => {
+    chart.parentElement.addEventListener("keydown", (event) => {
       const step = steps[event.key];
       const at = marks.indexOf(event.target);
       if (step === undefined || at < 0 || event.ctrlKey || event.altKey || event.metaKey) return;
@@ -83,10 +84,20 @@
       marks[Math.min(Math.max(at + step, 0), marks.length - 1)].focus();
     });
   }
-  // What is wider than the page scrolls by keys, too.
-  for (const box of document.querySelectorAll(".scroll, pre")) {
-    if (box.scrollWidth > box.clientWidth) box.tabIndex = 0;
-  }
+  // What is wider than the page scrolls by keys, too: also what was folded away, or is since the window
+  // is narrower. Its heading says what it is.
+  const fit = () => {
+    for (const box of document.querySelectorAll(".scroll, pre")) {
+      if (box.scrollWidth <= box.clientWidth) continue;
+      box.tabIndex = 0;
+      box.setAttribute("role", "region");
+      const heading = box.closest("figure, section").querySelector("h2");
+      box.setAttribute("aria-label", heading.textContent);
+    }
+  };
+  fit();
+  window.addEventListener("resize", fit);
+  document.addEventListener("toggle", fit, { capture: true });
 
   const keyOf = (row, column) => {
     const cell = row.cells[column];

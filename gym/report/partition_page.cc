@@ -8,7 +8,7 @@
 #include <string_view>
 
 #include "gym/report/html.h"
-#include "gym/report/static_page.h"
+#include "gym/report/page_frame.h"
 
 namespace msc::gym {
 namespace {

@@ -1,0 +1,69 @@
+#include "gym/report/page_frame.h"
+
+#include <cstdint>
+
+#include "compiler/base/hash.h"
+#include "gym/report/assets.h"
+
+namespace msc::gym {
+
+namespace {
+
+std::uint32_t HexValue(char digit) {
+  return static_cast<std::uint32_t>(digit <= '9' ? digit - '0' : digit - 'a' + 10);
+}
+
+/// Base64 (RFC 4648) of the bytes that `hex` spells.
+std::string Base64OfHex(std::string_view hex) {
+  constexpr std::string_view kLetters =
+      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+  std::string out;
+  // 6 hex digits are 3 bytes are 4 letters.
+  for (std::size_t i = 0; i < hex.size(); i += 6) {
+    std::uint32_t bits = 0;
+    for (std::size_t k = 0; k < 6; ++k) {
+      bits = bits << 4U | (i + k < hex.size() ? HexValue(hex[i + k]) : 0U);
+    }
+    const std::size_t letters = i + 6 <= hex.size() ? 4 : (hex.size() - i) / 2 + 1;
+    for (std::size_t k = 0; k < 4; ++k) {
+      out += k < letters ? kLetters[bits >> (18 - 6 * k) & 63U] : '=';
+    }
+  }
+  return out;
+}
+
+/// `scripts` says which may run; nothing is loaded from anywhere.
+std::string Page(const std::string& title, const Html& scripts, const Html& content) {
+  return Markup(
+             "<!DOCTYPE html>\n<html lang='en'><head><meta charset='utf-8'>"
+             "<meta http-equiv='Content-Security-Policy' content='default-src &#39;none&#39;; "
+             "style-src &#39;unsafe-inline&#39;",
+             scripts,
+             "'><meta name='viewport' content='width=device-width, initial-scale=1'><title>", title,
+             "</title><style>", Html{std::string(PageStyle())}, "</style></head><body>", content,
+             "</body></html>\n")
+      .text;
+}
+
+}  // namespace
+
+std::string StaticPage(const std::string& title, const Html& body) {
+  return Page(title, {}, Markup("<main>", body, "</main>"));
+}
+
+std::string ScriptedPage(const std::string& title, const Html& body) {
+  const std::string script(PageScript());
+  // What the tip shows is the label of the point that it is about: it need not be read twice.
+  return Page(title, Markup("; script-src &#39;sha256-", Base64OfHex(Sha256Hex(script)), "&#39;"),
+              Markup("<main>", body,
+                     "</main><div id='tip' role='tooltip' aria-hidden='true' hidden>"
+                     "</div><script>",
+                     Html{script}, "</script>"));
+}
+
+Html Scrolling(std::string_view label, const Html& content) {
+  return Markup("<div class='scroll' tabindex='0' role='region' aria-label='", label, "'>", content,
+                "</div>");
+}
+
+}  // namespace msc::gym
