@@ -108,9 +108,10 @@ void CheckAlone(const Options& options, const SearchConfig& config, bool farm) {
 }
 
 /// The search of a recipe.
-int CoordinateRecipe(const Options& options, const SearchConfig& config) {
+int CoordinateRecipe(const AppContext& context, const Options& options,
+                     const SearchConfig& config) {
   if (options.dry_run) {
-    DryRunRecipe(config);
+    DryRun(context, config, 1);
     return kExitOk;
   }
   const RunPaths paths{options.out};
@@ -142,7 +143,7 @@ int Coordinate(const AppContext& context, const Options& options, cost::FarmEval
   if (Trains(config)) {
     Say(notes);
     CheckAlone(options, config, farm != nullptr);
-    return CoordinateRecipe(options, config);
+    return CoordinateRecipe(context, options, config);
   }
   if (options.dry_run) {
     Say(notes);

@@ -1,9 +1,7 @@
 #include "gym/app/search_recipe.h"
 
-#include <chrono>
 #include <cstdio>
 #include <memory>
-#include <numeric>
 
 #include <nlohmann/json.hpp>
 
@@ -12,13 +10,11 @@
 #include "compiler/ir/serialize.h"
 #include "cost/measure/machine.h"
 #include "envs/common/evaluation.h"
-#include "envs/distill/distill_env.h"
 #include "gym/app/registries.h"
 #include "gym/app/search_record.h"
 #include "gym/app/search_session.h"
 #include "gym/app/search_text.h"
 #include "gym/app/stop.h"
-#include "gym/study/describe.h"
 
 namespace msc::gym {
 namespace {
@@ -43,16 +39,6 @@ std::string ClosingText(const SearchConfig& config, const RunPaths& paths,
   }
   return text + "\nrecipe: " + RecipeFile(paths) +
          "\ntrain by it, with the form of the samples: " + TrainCommand(config, paths) + "\n";
-}
-
-/// Mean over all assignments.
-double Mean(const AdditiveCost& cost) {
-  double mean = cost.offset;
-  for (const std::vector<double>& effects : cost.effects) {
-    mean +=
-        std::accumulate(effects.begin(), effects.end(), 0.0) / static_cast<double>(effects.size());
-  }
-  return mean;
 }
 
 }  // namespace
@@ -106,35 +92,6 @@ int SearchRecipe(const SearchConfig& asked, const RunPaths& paths, const LiveRun
     return kExitFailure;
   }
   return study.best ? kExitOk : kExitInfeasible;
-}
-
-void DryRunRecipe(const SearchConfig& asked) {
-  using Clock = std::chrono::steady_clock;
-  const auto start = Clock::now();
-  SearchSession session(asked, {});
-  const std::chrono::duration<double> preparing = Clock::now() - start;
-  const SearchConfig& config = session.config();
-  SearchProblem& problem = *session.env().problem();
-  CheckObjective(ToObjective(config.objective), problem.metrics());
-  std::printf("%s, %s, agent %s\n%s", config.env.c_str(), config.model.c_str(),
-              config.agent.c_str(), DescribeSpace(problem, ToObjective(config.objective)).c_str());
-  const auto anchors = problem.Anchors();
-  const auto& [name, recipe] = anchors.front();
-  Evaluation tried;
-  const auto before = Clock::now();
-  problem.Evaluate(
-      {&recipe, 1}, [&](std::size_t, const Evaluation& result) { tried = result; }, StopRequested);
-  const std::chrono::duration<double> trial = Clock::now() - before;
-  std::printf("one trial, the baseline '%s': %.1f s%s\n", name.c_str(), trial.count(),
-              tried.failure ? (", failed: " + tried.failure->detail).c_str() : "");
-  const auto steps = tried.metrics.find(std::string(envs::kTrainSteps));
-  if (steps == tried.metrics.end()) return;
-  const double mean = Mean(problem.AdditiveCosts().at(std::string(envs::kTrainSteps)));
-  std::printf(
-      "%llu trials: about %s, after %.1f s of preparing%s\n",
-      static_cast<unsigned long long>(config.trials),
-      FormatDuration(trial * (mean / steps->second) * static_cast<double>(config.trials)).c_str(),
-      preparing.count(), config.time_budget_s > 0 ? "; time_budget_s ends the trials earlier" : "");
 }
 
 }  // namespace msc::gym

@@ -18,7 +18,4 @@ namespace msc::gym {
 /// How to train by what was found; the form of the samples has options of its own.
 [[nodiscard]] std::string TrainCommand(const SearchConfig& config, const RunPaths& paths);
 
-/// Says what such a search would decide, and how long it would take, from one trial.
-void DryRunRecipe(const SearchConfig& asked);
-
 }  // namespace msc::gym

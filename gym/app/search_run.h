@@ -89,7 +89,7 @@ struct Prepared {
 /// Says what a search would decide, whether bounds rule its goal out, and how long it would take,
 /// from one trial: all that it measures, but for regions where these are placed. Leaves nothing
 /// behind but their costs.
-void DryRun(const AppContext& context, const SearchConfig& config, std::size_t workers);
+void DryRun(const AppContext& context, const SearchConfig& asked, std::size_t workers);
 
 /// Imports and canonicalizes the model and looks up all that the config names except the data.
 /// Writes nothing: a mistake leaves no run directory behind. UserError naming what is unknown.

@@ -88,4 +88,9 @@ void SearchSession::PrepareTraining() {
   env_ = MakeSearchEnv(config_, context);
 }
 
+std::optional<TrialTime> SearchSession::TimeOneTrial(const std::function<bool()>& stop) {
+  if (!trial_time_) trial_time_ = TimeTrial(context_, config_, paths_, *env_->problem(), stop);
+  return trial_time_;
+}
+
 }  // namespace msc::gym

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -8,6 +9,7 @@
 #include "gym/app/search_config.h"
 #include "gym/app/search_measuring.h"
 #include "gym/app/search_run.h"
+#include "gym/app/trial_time.h"
 
 namespace msc::gym {
 
@@ -42,6 +44,9 @@ class SearchSession {
   [[nodiscard]] Env& env() { return *env_; }
   [[nodiscard]] const SearchConfig& config() const { return config_; }
   [[nodiscard]] const Graph& graph() const { return *prepared_.graph; }  ///< canonical
+  /// Makes a trial where none was made for this yet. Nothing where `stop` said true before it
+  /// ended.
+  [[nodiscard]] std::optional<TrialTime> TimeOneTrial(const std::function<bool()>& stop);
 
  private:
   void PrepareMeasuring(const SessionOptions& options);
@@ -54,6 +59,7 @@ class SearchSession {
   Prepared prepared_;
   std::optional<Measuring> measuring_;
   std::unique_ptr<Env> env_;
+  std::optional<TrialTime> trial_time_;
 };
 
 }  // namespace msc::gym

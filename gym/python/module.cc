@@ -2,6 +2,7 @@
 // Gymnasium's classes of them.
 
 #include <atomic>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -158,6 +159,12 @@ class PythonEnv {
   [[nodiscard]] std::optional<std::string> Config() {
     return session_ ? std::optional(ToJson(session_->config())) : std::nullopt;
   }
+  /// A line about one trial, which is made where none was timed yet; nothing of an env that is made
+  /// without a config, whose trials take no time.
+  std::string TrialTimeText(const std::function<bool()>& stop) {
+    const std::optional<TrialTime> time = session_ ? session_->TimeOneTrial(stop) : std::nullopt;
+    return time ? time->Text() + "\n" : "";
+  }
   [[nodiscard]] SearchProblem& problem() {
     SearchProblem* problem = env().problem();
     if (problem == nullptr) throw UserError(env().facts().id + " is no search problem");
@@ -194,6 +201,15 @@ py::tuple Step(PythonEnv& self, const py::handle& action) {
                         result.truncated, result.info);
 }
 
+/// Says, and keeps, whether Python was interrupted: an exception is set then.
+std::function<bool()> Interrupts(bool& interrupted) {
+  return [&interrupted] {
+    const py::gil_scoped_acquire acquired;
+    interrupted = interrupted || PyErr_CheckSignals() != 0;
+    return interrupted;
+  };
+}
+
 /// Ctrl-C ends it between candidates.
 py::list Evaluate(PythonEnv& self, const std::vector<Assignment>& batch) {
   const Turn turn(self.taken());
@@ -203,16 +219,28 @@ py::list Evaluate(PythonEnv& self, const std::vector<Assignment>& batch) {
     const py::gil_scoped_release released;
     self.problem().Evaluate(
         batch, [&](std::size_t i, const Evaluation& evaluation) { results[i] = evaluation; },
-        [&] {
-          const py::gil_scoped_acquire acquired;
-          interrupted = interrupted || PyErr_CheckSignals() != 0;
-          return interrupted;
-        });
+        Interrupts(interrupted));
   }
   if (interrupted) throw py::error_already_set();
   py::list list;
   for (const Evaluation& result : results) list.append(ToPython(result));
   return list;
+}
+
+/// What the problem is about, and with `trial` how long one takes. Ctrl-C ends a trial.
+std::string DescribeEnv(PythonEnv& self, const std::vector<std::string>& minimize,
+                        const std::map<std::string, double>& subject_to, bool trial) {
+  const Turn turn(self.taken());
+  std::string text =
+      DescribeSpace(self.problem(), ToObjective({.minimize = minimize, .subject_to = subject_to}));
+  if (!trial) return text;
+  bool interrupted = false;
+  {
+    const py::gil_scoped_release released;
+    text += self.TrialTimeText(Interrupts(interrupted));
+  }
+  if (interrupted) throw py::error_already_set();
+  return text;
 }
 
 py::dict FactsOf(const PythonEnv& self) {
@@ -353,13 +381,7 @@ void AddEnv(py::module_& core) {
              const Turn turn(self.taken());
              return self.problem().Describe(assignment);
            })
-      .def("describe",
-           [](PythonEnv& self, const std::vector<std::string>& minimize,
-              const std::map<std::string, double>& subject_to) {
-             const Turn turn(self.taken());
-             return DescribeSpace(self.problem(),
-                                  ToObjective({.minimize = minimize, .subject_to = subject_to}));
-           })
+      .def("describe", DescribeEnv)
       .def_property_readonly("config", &PythonEnv::Config)
       .def_property_readonly("notes", &PythonEnv::notes)
       .def_property_readonly("facts", FactsOf)

@@ -261,7 +261,7 @@ class Model(e2e.SearchTest):
         for name, width in wide.items():
             with self.subTest(name):
                 env = mscgym.make(name, config, program=e2e.MSCGYM)
-                self.assertIn(f"{len(env.decisions)} decisions", env.describe())
+                self.assertIn(f"{len(env.decisions)} decisions", env.describe(trial=False))
                 observation, info = env.reset(seed=1)
                 done = False
                 while not done:
@@ -302,8 +302,14 @@ class Model(e2e.SearchTest):
                                "subject_to": {"weight_bytes": 1000.0}}
         env = mscgym.make("Quantize-v0", config, folder=self.at("run"), program=e2e.MSCGYM)
         self.assertEqual(env.config["env"], "Quantize-v0")
-        self.assertRegex(env.describe(), "(?s)weight_bytes.*1000")
-        self.assertNotIn("1000", env.describe(subject_to={}))
+        text = env.describe()
+        self.assertRegex(text, "(?s)weight_bytes.*1000")
+        # One trial was made, and is remembered; that it took no time would mean that it was not.
+        self.assertRegex(text, r"one trial, the baseline '[^']+': \d+\.\d s\n$")
+        self.assertEqual(env.describe(), text)
+        untimed = env.describe(subject_to={}, trial=False)
+        self.assertNotIn("1000", untimed)
+        self.assertNotIn("one trial", untimed)
         seen, info = play(env, 2)
         self.assertEqual(len(seen), 1 + len(env.decisions))
         self.assertLess(seen[-1][1], 0)

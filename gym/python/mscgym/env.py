@@ -158,15 +158,16 @@ class Env(gymnasium.Env if gymnasium else object):
         """What an assignment stands for, as `mscgym compile --strategy` takes it."""
         return json.loads(self._open().strategy(self._indices(choices)))
 
-    def describe(self, minimize=(), subject_to=None):
-        """Decisions, baselines, goal, and whether bounds rule the goal out, as text.
+    def describe(self, minimize=(), subject_to=None, *, trial=True):
+        """Decisions, baselines, goal, whether bounds rule the goal out, and how long a trial takes.
 
-        What of the goal is not given is the config's.
+        What of the goal is not given is the config's. The first call makes a trial to time it;
+        trial=False leaves that out.
         """
         goal = (self.config or {}).get("objective", {})
         minimize = minimize or goal.get("minimize") or self.metrics[:1]
         limits = goal.get("subject_to", {}) if subject_to is None else subject_to
-        return self._open().describe(list(minimize), dict(limits))
+        return self._open().describe(list(minimize), dict(limits), trial)
 
     def _open(self):
         if self._core is None:

@@ -1,0 +1,102 @@
+#include "gym/app/trial_time.h"
+
+#include <chrono>
+#include <cstdint>
+#include <cstdio>
+#include <numeric>
+#include <utility>
+
+#include "compiler/base/error.h"
+#include "cost/measure/local_evaluator.h"
+#include "envs/distill/distill_env.h"
+#include "gym/app/search_measuring.h"
+
+namespace msc::gym {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double SecondsSince(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+/// How much a trial of it asks for besides measuring.
+std::pair<std::int64_t, bool> FittingOf(const Strategy& strategy) {
+  return {strategy.fit.train.epochs, !strategy.fit.samples.empty()};
+}
+
+/// Mean over all assignments.
+double Mean(const AdditiveCost& cost) {
+  double mean = cost.offset;
+  for (const std::vector<double>& effects : cost.effects) {
+    mean +=
+        std::accumulate(effects.begin(), effects.end(), 0.0) / static_cast<double>(effects.size());
+  }
+  return mean;
+}
+
+std::optional<TrialTime> TimeRecipe(SearchProblem& problem, const std::function<bool()>& stop) {
+  const auto anchors = problem.Anchors();
+  Check(!anchors.empty(), "recipes have baselines");
+  const auto& [name, recipe] = anchors.front();
+  TrialTime time{.baseline = name, .failure = std::nullopt};
+  std::optional<Evaluation> tried;
+  const auto start = Clock::now();
+  problem.Evaluate(
+      {&recipe, 1}, [&](std::size_t, const Evaluation& result) { tried = result; }, stop);
+  if (!tried) return std::nullopt;
+  time.seconds = time.mean = SecondsSince(start);
+  time.failure = tried->failure;
+  const auto costs = problem.AdditiveCosts();
+  const auto steps = tried->metrics.find(std::string(envs::kTrainSteps));
+  const auto cost = costs.find(std::string(envs::kTrainSteps));
+  if (steps != tried->metrics.end() && cost != costs.end()) {
+    time.mean *= Mean(cost->second) / steps->second;
+  }
+  return time;
+}
+
+std::optional<TrialTime> TimeCandidate(const AppContext& context, const RunPaths& paths,
+                                       const SearchProblem& problem,
+                                       const std::function<bool()>& stop) {
+  TrialTime time;
+  std::optional<Strategy> specimen;
+  for (const auto& [name, assignment] : problem.Anchors()) {
+    Strategy strategy = StrategyFromJson(problem.Describe(assignment), "a baseline");
+    if (specimen && FittingOf(*specimen) >= FittingOf(strategy)) continue;
+    time.baseline = name;
+    specimen = std::move(strategy);
+  }
+  Check(specimen.has_value(), "a problem that a search may take has baselines");
+  const cost::Candidate candidate{.strategy = *specimen};
+  cost::LocalEvaluator local(LocalFor(context, paths.folder, 0));
+  bool tried = false;
+  const auto start = Clock::now();
+  local.Evaluate(
+      {&candidate, 1},
+      [&](std::size_t /*index*/, const Result<cost::Outcome>& result) {
+        tried = true;
+        if (!result.ok()) time.failure = result.failure();
+      },
+      stop);
+  if (!tried) return std::nullopt;
+  time.seconds = time.mean = SecondsSince(start);
+  return time;
+}
+
+}  // namespace
+
+std::string TrialTime::Text() const {
+  char text[48] = "";  // NOLINT(modernize-avoid-c-arrays): snprintf
+  std::snprintf(text, sizeof text, "': %.1f s", seconds);
+  return "one trial, the baseline '" + baseline + text +
+         (failure ? ", failed: " + failure->detail : "");
+}
+
+std::optional<TrialTime> TimeTrial(const AppContext& context, const SearchConfig& config,
+                                   const RunPaths& paths, SearchProblem& problem,
+                                   const std::function<bool()>& stop) {
+  return Trains(config) ? TimeRecipe(problem, stop) : TimeCandidate(context, paths, problem, stop);
+}
+
+}  // namespace msc::gym
