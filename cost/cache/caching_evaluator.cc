@@ -34,6 +34,8 @@ std::string_view Word(Measure measure) {
       return "quality+latency";
     case Measure::kRough:
       return "rough";
+    case Measure::kRoughest:
+      return "roughest";
   }
   return "";
 }

@@ -191,14 +191,31 @@ std::optional<std::vector<Result<Outcome>>> LocalEvaluator::AskLatency(
   return results;
 }
 
+namespace {
+
+/// One in so many samples, and of the time.
+std::int64_t PartOf(Measure measure) {
+  switch (measure) {
+    case Measure::kQuality:
+    case Measure::kQualityAndLatency:
+      return 1;
+    case Measure::kRough:
+      return 4;
+    case Measure::kRoughest:
+      return 16;
+  }
+  return 1;
+}
+
+}  // namespace
+
 std::optional<Result<Outcome>> LocalEvaluator::EvaluateOne(const Candidate& candidate,
                                                            const Stop& stop) {
   const auto fitted = Fit(candidate.strategy, stop);
   if (!fitted) return std::nullopt;
   if (!fitted->ok()) return fitted->failure();
   const Strategy& strategy = fitted->value();
-  constexpr std::int64_t kRoughPart = 4;
-  const std::int64_t part = candidate.measure == Measure::kRough ? kRoughPart : 1;
+  const std::int64_t part = PartOf(candidate.measure);
   const EvaluationSettings& settings = folder_.settings;
   const std::int64_t all = folder_.samples;
   const std::int64_t samples = settings.samples > 0 ? settings.samples : all;

@@ -34,9 +34,8 @@ struct LocalOptions {
 /// these leave open whether the limits are kept; then, where time is wanted and the candidate is
 /// sound, a latency child, which holds its cores exclusively: at most one per core on this machine,
 /// across processes that agree on `lock_folder`, and no quality child beside it on the same cores.
-/// Failures are not tried again. What is measured roughly sees a quarter of the samples and has a
-/// quarter of the time. Several evaluators may work in one process at a time; one is for one thread
-/// at a time.
+/// Failures are not tried again. Several evaluators may work in one process at a time; one is for
+/// one thread at a time.
 class LocalEvaluator final : public Evaluator {
  public:
   /// UserError if the folder is not a prepared one.

@@ -14,7 +14,8 @@ namespace msc::cost {
 enum class Measure : unsigned char {
   kQuality,            ///< closeness and sizes; fast, may run beside others
   kQualityAndLatency,  ///< also time; takes the cores for itself
-  kRough,              ///< both, on fewer samples and in less time
+  kRough,              ///< both, on a quarter of the samples and in a quarter of the time
+  kRoughest,           ///< both, on a sixteenth of the samples and in a sixteenth of the time
 };
 
 struct Candidate {

@@ -36,9 +36,9 @@ void StrategyProblem::DoEvaluate(std::span<const gym::Assignment> batch, const D
   Measure(cost::Measure::kQualityAndLatency, batch, done, stop);
 }
 
-void StrategyProblem::DoEvaluateRoughly(std::span<const gym::Assignment> batch, const Done& done,
-                                        const std::function<bool()>& stop) {
-  Measure(cost::Measure::kRough, batch, done, stop);
+void StrategyProblem::DoEvaluateRoughly(std::size_t rung, std::span<const gym::Assignment> batch,
+                                        const Done& done, const std::function<bool()>& stop) {
+  Measure(rung == 0 ? cost::Measure::kRoughest : cost::Measure::kRough, batch, done, stop);
 }
 
 void StrategyProblem::Measure(cost::Measure what, std::span<const gym::Assignment> batch,

@@ -44,8 +44,8 @@ class StrategyProblem : public gym::SearchProblem {
   [[nodiscard]] std::vector<std::string> DoMetrics() const override;
   void DoEvaluate(std::span<const gym::Assignment> batch, const Done& done,
                   const std::function<bool()>& stop) override;
-  [[nodiscard]] bool DoRough() const override { return true; }
-  void DoEvaluateRoughly(std::span<const gym::Assignment> batch, const Done& done,
+  [[nodiscard]] std::size_t DoRungs() const override { return 2; }
+  void DoEvaluateRoughly(std::size_t rung, std::span<const gym::Assignment> batch, const Done& done,
                          const std::function<bool()>& stop) override;
   void Measure(cost::Measure what, std::span<const gym::Assignment> batch, const Done& done,
                const std::function<bool()>& stop);

@@ -153,7 +153,9 @@ struct SearchConfig {
     visit("compare", self.compare,
           "targets that the uncompressed model is timed on beside the finalists");
     visit("race", self.race,
-          "measure roughly first (a quarter of samples and time), and fully only the best of that");
+          "measure roughly first (a sixteenth, then a quarter of samples and time), and go on with "
+          "the "
+          "best quarter of each");
     visit("objective", self.objective, "what is sought");
     visit("calibration", self.calibration, "how activations are scaled");
     visit("quantize", self.quantize, "what is decided about int8 layers");

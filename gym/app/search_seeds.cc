@@ -157,7 +157,7 @@ Seeds SeedsFrom(const EarlierSearch& earlier, const SearchSetup& now,
     if (!assignment || !IsLegal(mask, *assignment) || !seen.insert(*assignment).second) continue;
     fitting.push_back(trial);
     fitting.back().assignment = *assignment;
-    fitting.back().evaluation.rough.clear();
+    fitting.back().evaluation.rungs.clear();
   }
   Seeds seeds;
   const std::string difference = Difference(earlier, now, problem);

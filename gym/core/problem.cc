@@ -199,17 +199,17 @@ std::map<std::string, double> SearchProblem::LowerBounds() const {
 
 void SearchProblem::Evaluate(std::span<const Assignment> batch, const Done& done,
                              const std::function<bool()>& stop) {
-  Run(Effort::kFull, batch, done, stop);
+  Run(std::nullopt, batch, done, stop);
 }
 
-void SearchProblem::EvaluateRoughly(std::span<const Assignment> batch, const Done& done,
-                                    const std::function<bool()>& stop) {
-  Check(rough(), "a problem that is evaluated roughly has a way to do so");
-  Run(Effort::kRough, batch, done, stop);
+void SearchProblem::EvaluateRoughly(std::size_t rung, std::span<const Assignment> batch,
+                                    const Done& done, const std::function<bool()>& stop) {
+  Check(rung < rungs(), "a problem that is evaluated roughly has a way to do so");
+  Run(rung, batch, done, stop);
 }
 
-void SearchProblem::Run(Effort effort, std::span<const Assignment> batch, const Done& done,
-                        const std::function<bool()>& stop) {
+void SearchProblem::Run(std::optional<std::size_t> rung, std::span<const Assignment> batch,
+                        const Done& done, const std::function<bool()>& stop) {
   Check(static_cast<bool>(done), "Evaluate is given a function to report to");
   for (const Assignment& assignment : batch) CheckLegal(assignment);
   if (batch.empty()) return;
@@ -228,8 +228,8 @@ void SearchProblem::Run(Effort effort, std::span<const Assignment> batch, const 
     stopped = stopped || (stop && stop());
     return stopped;
   };
-  if (effort == Effort::kRough) {
-    DoEvaluateRoughly(batch, report, ask);
+  if (rung) {
+    DoEvaluateRoughly(*rung, batch, report, ask);
   } else {
     DoEvaluate(batch, report, ask);
   }

@@ -57,8 +57,10 @@ struct Evaluation {
   std::map<std::string, double> metrics;  ///< every number finite; empty after a failure
   std::optional<Failure> failure;
   std::string record;  ///< JSON text with all that was measured, for journal and report
-  std::map<std::string, double> rough = {};  ///< of those that count, where it was rough first
-  bool dropped = false;                      ///< it stayed at that: metrics are the rough ones
+  /// By rung of a race, roughest first: those of its rough metrics that count; empty of rungs that
+  /// it was not tried on. None where it did not race.
+  std::vector<std::map<std::string, double>> rungs = {};
+  bool dropped = false;  ///< it stayed at that: metrics are those of its last rung
   /// Whether there are full results.
   [[nodiscard]] bool Complete() const { return !failure && !dropped; }
   bool operator==(const Evaluation&) const = default;
@@ -115,11 +117,11 @@ class SearchProblem {
   /// that is not finite.
   void Evaluate(std::span<const Assignment> batch, const Done& done,
                 const std::function<bool()>& stop = {});
-  /// Whether there is a way to evaluate that takes less time and is less exact: on fewer samples,
-  /// with fewer repeats.
-  [[nodiscard]] bool rough() const { return DoRough(); }
-  /// Evaluate in that way. InternalError where there is none.
-  void EvaluateRoughly(std::span<const Assignment> batch, const Done& done,
+  /// How many ways there are to evaluate that take less time and are less exact: on fewer samples,
+  /// with fewer repeats. Often 0.
+  [[nodiscard]] std::size_t rungs() const { return DoRungs(); }
+  /// Evaluate in one of them: 0 is the roughest. InternalError where there is none such.
+  void EvaluateRoughly(std::size_t rung, std::span<const Assignment> batch, const Done& done,
                        const std::function<bool()>& stop = {});
   /// What was found before, each assignment once, in order, by a study that goes on now: for
   /// problems that treat an assignment by what came before it.
@@ -155,8 +157,8 @@ class SearchProblem {
  private:
   /// UserError unless it is one of this problem's, and legal.
   void CheckLegal(const Assignment& assignment) const;
-  enum class Effort : unsigned char { kFull, kRough };
-  void Run(Effort effort, std::span<const Assignment> batch, const Done& done,
+  /// Fully where there is no `rung`.
+  void Run(std::optional<std::size_t> rung, std::span<const Assignment> batch, const Done& done,
            const std::function<bool()>& stop);
   [[nodiscard]] virtual const std::vector<Decision>& DoDecisions() const = 0;
   [[nodiscard]] virtual bool DoMasked() const { return false; }
@@ -168,10 +170,10 @@ class SearchProblem {
   /// `done` and `stop` can always be called.
   virtual void DoEvaluate(std::span<const Assignment> batch, const Done& done,
                           const std::function<bool()>& stop) = 0;
-  [[nodiscard]] virtual bool DoRough() const { return false; }
-  /// As DoEvaluate; called only where DoRough says true.
-  virtual void DoEvaluateRoughly(std::span<const Assignment> /*batch*/, const Done& /*done*/,
-                                 const std::function<bool()>& /*stop*/) {}
+  [[nodiscard]] virtual std::size_t DoRungs() const { return 0; }
+  /// As DoEvaluate; `rung` is below DoRungs.
+  virtual void DoEvaluateRoughly(std::size_t /*rung*/, std::span<const Assignment> /*batch*/,
+                                 const Done& /*done*/, const std::function<bool()>& /*stop*/) {}
   virtual void DoRecall(const Assignment& /*assignment*/, const Evaluation& /*evaluation*/) {}
   [[nodiscard]] virtual std::vector<std::pair<std::string, Assignment>> DoAnchors() const {
     return {};

@@ -9,18 +9,37 @@
 #include "gym/core/pareto.h"
 
 namespace msc::gym {
+namespace {
+
+std::vector<Assignment> OfPlaces(std::span<const Assignment> batch, const auto& racers) {
+  std::vector<Assignment> chosen;
+  for (const auto& racer : racers) chosen.push_back(batch[racer.place]);
+  return chosen;
+}
+
+}  // namespace
 
 RacingProblem::RacingProblem(SearchProblem& inner, Objective objective, RaceOptions options,
                              Say say)
-    : inner_(inner), objective_(std::move(objective)), options_(options), say_(std::move(say)) {
+    : inner_(inner),
+      objective_(std::move(objective)),
+      options_(options),
+      say_(std::move(say)),
+      rungs_(inner.rungs()) {
   Check(options_.keep_one_in >= 2 && options_.pairs >= 3 && options_.audit_one_in >= 1,
         "a race drops some, and watches some");
-  if (!inner_.rough())
+  if (rungs_.empty()) {
     throw UserError("this problem cannot be evaluated roughly; leave out 'race'");
+  }
 }
 
-bool RacingProblem::Unconditional(std::size_t index) const {
-  return index < options_.pairs || index % options_.audit_one_in == 0;
+bool RacingProblem::racing() const noexcept {
+  return std::ranges::any_of(rungs_, &Rung::live);
+}
+
+bool RacingProblem::CountRacer() {
+  const std::size_t number = raced_++;
+  return number < options_.pairs || number % options_.audit_one_in == 0;
 }
 
 RacingProblem::Rank RacingProblem::RankOf(const std::map<std::string, double>& metrics) const {
@@ -29,109 +48,146 @@ RacingProblem::Rank RacingProblem::RankOf(const std::map<std::string, double>& m
           .violation = Violation(objective_, evaluation)};
 }
 
-bool RacingProblem::AmongBest(const Rank& rank) const {
+std::map<std::string, double> RacingProblem::Named(
+    const std::map<std::string, double>& metrics) const {
+  std::map<std::string, double> named;
+  for (const std::string& metric : objective_.minimize) named[metric] = metrics.at(metric);
+  for (const Constraint& limit : objective_.subject_to) {
+    named[limit.metric] = metrics.at(limit.metric);
+  }
+  return named;
+}
+
+bool RacingProblem::AmongBest(const Rung& rung, const Rank& rank) const {
   const auto beats = [&](const Rank& other) {
     if (other.violation != rank.violation) return other.violation < rank.violation;
     return Dominates(other.objectives, rank.objectives);
   };
-  const auto better = std::count_if(seen_.begin(), seen_.end(), beats);
-  const std::size_t kept = (seen_.size() + options_.keep_one_in - 1) / options_.keep_one_in;
+  const auto better = std::ranges::count_if(rung.seen, beats);
+  const std::size_t kept = (rung.seen.size() + options_.keep_one_in - 1) / options_.keep_one_in;
   return std::cmp_less(better, kept);
 }
 
-void RacingProblem::End(const std::string& why) {
-  racing_ = false;
-  if (say_) say_("candidates race no longer: " + why);
+void RacingProblem::LeaveOut(std::size_t number, const std::string& why) {
+  rungs_[number].live = false;
+  if (!say_) return;
+  say_(racing() ? "candidates skip rung " + std::to_string(number + 1) + " of the race: " + why
+                : "candidates race no longer: " + why);
 }
 
 void RacingProblem::Watch() {
-  if (!racing_) return;
-  for (const auto& [metric, values] : pairs_) {
-    const auto& [rough, full] = values;
-    if (rough.size() < options_.pairs) return;
-    const std::optional<double> correlation = RankCorrelation(rough, full);
-    if (!correlation || *correlation >= options_.least_correlation) continue;
-    char text[160];  // NOLINT(modernize-avoid-c-arrays): snprintf
-    std::snprintf(text, sizeof text,
-                  "the ranks of '%.60s' in rough and in full results correlate by %.2f over %zu",
-                  metric.c_str(), *correlation, rough.size());
-    End(text);
-    return;
+  for (std::size_t number = 0; number < rungs_.size(); ++number) {
+    if (!rungs_[number].live) continue;
+    for (const auto& [metric, values] : rungs_[number].pairs) {
+      const auto& [rough, full] = values;
+      if (rough.size() < options_.pairs) break;
+      const std::optional<double> correlation = RankCorrelation(rough, full);
+      if (!correlation || *correlation >= options_.least_correlation) continue;
+      char text[160];  // NOLINT(modernize-avoid-c-arrays): snprintf
+      std::snprintf(text, sizeof text,
+                    "the ranks of '%.60s' in rough and in full results correlate by %.2f over %zu",
+                    metric.c_str(), *correlation, rough.size());
+      LeaveOut(number, text);
+      break;
+    }
+  }
+}
+
+void RacingProblem::Pair(const Evaluation& evaluation) {
+  for (std::size_t number = 0; number < evaluation.rungs.size(); ++number) {
+    for (const auto& [metric, value] : evaluation.rungs[number]) {
+      auto& [rough, full] = rungs_[number].pairs[metric];
+      rough.push_back(value);
+      full.push_back(evaluation.metrics.at(metric));
+    }
   }
 }
 
 void RacingProblem::DoRecall(const Assignment& assignment, const Evaluation& evaluation) {
   inner_.Recall(assignment, evaluation);
-  if (!racing_) return;
-  if (evaluation.rough.empty()) {
-    // Without a rough result it failed in the rough, or racing had ended.
-    if (!evaluation.failure) racing_ = false;
-    return;
+  if (!racing()) return;
+  // What it was not tried on, though it came further, had been left out.
+  std::size_t came = evaluation.failure || evaluation.dropped ? 0 : rungs_.size();
+  for (std::size_t number = 0; number < evaluation.rungs.size(); ++number) {
+    if (number >= rungs_.size() || evaluation.rungs[number].empty()) continue;
+    rungs_[number].seen.push_back(RankOf(evaluation.rungs[number]));
+    came = std::max(came, number);
   }
-  seen_.push_back(RankOf(evaluation.rough));
-  if (evaluation.dropped || evaluation.failure || !Unconditional(seen_.size() - 1)) return;
-  for (auto& [metric, value] : evaluation.rough) {
-    pairs_[metric].first.push_back(value);
-    pairs_[metric].second.push_back(evaluation.metrics.at(metric));
+  for (std::size_t number = 0; number < came; ++number) {
+    if (number >= evaluation.rungs.size() || evaluation.rungs[number].empty()) {
+      rungs_[number].live = false;
+    }
   }
+  if (evaluation.rungs.empty()) return;
+  const bool kept = CountRacer();
+  if (kept && evaluation.Complete()) Pair(evaluation);
+}
+
+std::vector<RacingProblem::Racer> RacingProblem::Climb(std::size_t number,
+                                                       std::vector<Racer> racers,
+                                                       std::span<const Assignment> batch,
+                                                       const Done& done,
+                                                       const std::function<bool()>& stop) {
+  std::vector<std::optional<Evaluation>> results(racers.size());
+  inner_.EvaluateRoughly(
+      number, OfPlaces(batch, racers),
+      [&](std::size_t i, const Evaluation& result) { results[i] = result; }, stop);
+  if (stop()) return {};
+  Rung& rung = rungs_[number];
+  // Ranks are those among all of the batch, in whatever order it was evaluated.
+  const std::size_t before = rung.seen.size();
+  for (std::size_t i = 0; i < racers.size(); ++i) {
+    if (results[i]->failure) continue;
+    Racer& racer = racers[i];
+    if (racer.rungs.empty()) {
+      racer.kept = CountRacer();
+      racer.rungs.resize(rungs_.size());
+    }
+    racer.rungs[number] = Named(results[i]->metrics);
+    rung.seen.push_back(RankOf(racer.rungs[number]));
+  }
+  std::vector<Racer> further;
+  std::size_t at = before;
+  for (std::size_t i = 0; i < racers.size(); ++i) {
+    Evaluation& result = *results[i];
+    result.rungs = racers[i].rungs;
+    if (result.failure) {
+      done(racers[i].place, result);
+      continue;
+    }
+    const Rank& rank = rung.seen[at++];
+    if (racers[i].kept || AmongBest(rung, rank)) {
+      further.push_back(std::move(racers[i]));
+    } else {
+      result.dropped = true;
+      done(racers[i].place, result);
+    }
+  }
+  return further;
 }
 
 void RacingProblem::DoEvaluate(std::span<const Assignment> batch, const Done& done,
                                const std::function<bool()>& stop) {
   Watch();  // what was recalled may have ended it
-  if (!racing_) {
-    inner_.Evaluate(batch, done, stop);
-    return;
+  std::vector<Racer> racers(batch.size());
+  for (std::size_t i = 0; i < batch.size(); ++i) racers[i].place = i;
+  for (std::size_t number = 0; number < rungs_.size(); ++number) {
+    if (!rungs_[number].live) continue;
+    racers = Climb(number, std::move(racers), batch, done, stop);
+    if (stop()) return;
   }
-  std::vector<std::optional<Evaluation>> rough(batch.size());
-  inner_.EvaluateRoughly(
-      batch, [&](std::size_t i, const Evaluation& result) { rough[i] = result; }, stop);
-  if (stop()) return;
-  // Ranks are those among all of the batch, in whatever order it was evaluated.
-  std::vector<std::size_t> place(batch.size(), 0);  // in seen_
-  for (std::size_t i = 0; i < batch.size(); ++i) {
-    if (rough[i]->failure) continue;
-    // Only what the objective names is kept: the rest may differ by its nature, such as times.
-    std::map<std::string, double> named;
-    for (const std::string& metric : objective_.minimize) {
-      named[metric] = rough[i]->metrics.at(metric);
-    }
-    for (const Constraint& limit : objective_.subject_to) {
-      named[limit.metric] = rough[i]->metrics.at(limit.metric);
-    }
-    rough[i]->rough = std::move(named);
-    place[i] = seen_.size();
-    seen_.push_back(RankOf(rough[i]->rough));
-  }
-  std::vector<Assignment> promoted;
-  std::vector<std::size_t> places;  // in the batch
-  for (std::size_t i = 0; i < batch.size(); ++i) {
-    if (rough[i]->failure) {
-      done(i, *rough[i]);
-    } else if (Unconditional(place[i]) || AmongBest(seen_[place[i]])) {
-      promoted.push_back(batch[i]);
-      places.push_back(i);
-    } else {
-      rough[i]->dropped = true;
-      done(i, *rough[i]);
-    }
-  }
-  std::vector<std::optional<Evaluation>> full(promoted.size());
+  std::vector<std::optional<Evaluation>> full(racers.size());
   inner_.Evaluate(
-      promoted,
-      [&](std::size_t p, const Evaluation& result) {
-        full[p] = result;
-        full[p]->rough = rough[places[p]]->rough;
-        done(places[p], *full[p]);
+      OfPlaces(batch, racers),
+      [&](std::size_t i, const Evaluation& result) {
+        full[i] = result;
+        full[i]->rungs = racers[i].rungs;
+        done(racers[i].place, *full[i]);
       },
       stop);
   if (stop()) return;
-  for (std::size_t p = 0; p < promoted.size(); ++p) {
-    if (full[p]->failure || !Unconditional(place[places[p]])) continue;
-    for (const auto& [metric, value] : full[p]->rough) {
-      pairs_[metric].first.push_back(value);
-      pairs_[metric].second.push_back(full[p]->metrics.at(metric));
-    }
+  for (std::size_t i = 0; i < racers.size(); ++i) {
+    if (racers[i].kept && full[i]->Complete()) Pair(*full[i]);
   }
   Watch();
 }

@@ -14,20 +14,21 @@
 namespace msc::gym {
 
 struct RaceOptions {
-  std::size_t keep_one_in = 4;     ///< of rough results so far; >= 2
-  std::size_t pairs = 10;          ///< candidates evaluated both ways before any is dropped; >= 3
+  std::size_t keep_one_in = 4;     ///< of the results of a rung so far; >= 2
+  std::size_t pairs = 10;          ///< candidates evaluated all ways before any is dropped; >= 3
   std::size_t audit_one_in = 10;   ///< later candidates that are never dropped; >= 1
   double least_correlation = 0.7;  ///< between the ranks in rough and in full results
 };
 
-/// A problem whose candidates race: each is evaluated roughly first, and fully only if it is among
-/// the best of all rough results so far. The rest are dropped: their Evaluation says so and holds
-/// the rough metrics. Asynchronous successive halving with two rungs.
+/// A problem whose candidates race: each is evaluated on the roughest rung first, and goes on to
+/// the next, and at last to a full evaluation, only if it is among the best of all results of its
+/// rung so far. The rest are dropped: their Evaluation says so and holds the metrics of their last
+/// rung. Asynchronous successive halving.
 ///
 /// Racing is worth something only where rough results rank candidates as full ones do. That is
-/// watched on candidates that are evaluated both ways whatever they are: where the ranks of a
-/// metric that the objective names correlate too little, or rough results fail, racing ends for
-/// good, `say` hears why, and every candidate is evaluated fully from then on.
+/// watched on candidates that are evaluated on all rungs whatever they are: a rung where the ranks
+/// of a metric that the objective names correlate too little with those of full results is left out
+/// from then on, and `say` hears why. Where none is left, every candidate is evaluated fully.
 /// Source: L. Li et al., "A system for massively parallel hyperparameter tuning", 2020, section 3.
 ///
 /// Which are dropped depends on results in the order of batches only. A study that is resumed lets
@@ -38,8 +39,8 @@ class RacingProblem final : public SearchProblem {
   /// `inner` can be evaluated roughly and outlives it. UserError if not.
   RacingProblem(SearchProblem& inner, Objective objective, RaceOptions options, Say say);
 
-  /// Whether candidates still race.
-  [[nodiscard]] bool racing() const noexcept { return racing_; }
+  /// Whether candidates still race on any rung.
+  [[nodiscard]] bool racing() const noexcept;
 
  private:
   /// What ranks a rough result: what is sought, and how far its constraints are from being kept.
@@ -83,21 +84,41 @@ class RacingProblem final : public SearchProblem {
   }
   [[nodiscard]] std::string DoHash() const override { return inner_.Hash() + "+race"; }
 
-  /// Whether the number `index` of all rough results may be evaluated fully whatever it is.
-  [[nodiscard]] bool Unconditional(std::size_t index) const;
-  [[nodiscard]] bool AmongBest(const Rank& rank) const;
+  /// What the results of one rung were so far.
+  struct Rung {
+    bool live = true;        ///< candidates are tried on it
+    std::vector<Rank> seen;  ///< all its results
+    /// By metric that the objective names: values here and in full, of those evaluated all ways.
+    std::map<std::string, std::pair<std::vector<double>, std::vector<double>>> pairs;
+  };
+  /// A candidate on its way up.
+  struct Racer {
+    std::size_t place = 0;  ///< in the batch
+    bool kept = false;      ///< it is evaluated on all rungs whatever it is
+    std::vector<std::map<std::string, double>> rungs;  ///< as in Evaluation
+  };
+
+  /// Whether the next candidate to race is evaluated on all rungs whatever it is.
+  [[nodiscard]] bool CountRacer();
+  [[nodiscard]] bool AmongBest(const Rung& rung, const Rank& rank) const;
   [[nodiscard]] Rank RankOf(const std::map<std::string, double>& metrics) const;
+  /// What the objective names: the rest may differ by its nature, such as times.
+  [[nodiscard]] std::map<std::string, double> Named(
+      const std::map<std::string, double>& metrics) const;
+  /// Tries racers on a rung; returns those that go on, and reports the others.
+  [[nodiscard]] std::vector<Racer> Climb(std::size_t number, std::vector<Racer> racers,
+                                         std::span<const Assignment> batch, const Done& done,
+                                         const std::function<bool()>& stop);
+  void Pair(const Evaluation& evaluation);
   void Watch();
-  void End(const std::string& why);
+  void LeaveOut(std::size_t number, const std::string& why);
 
   SearchProblem& inner_;
   Objective objective_;
   RaceOptions options_;
   Say say_;
-  bool racing_ = true;
-  std::vector<Rank> seen_;  ///< all rough results so far
-  /// By metric that the objective names: rough and full values of those evaluated both ways.
-  std::map<std::string, std::pair<std::vector<double>, std::vector<double>>> pairs_;
+  std::vector<Rung> rungs_;  ///< roughest first
+  std::size_t raced_ = 0;    ///< candidates with a result on some rung
 };
 
 }  // namespace msc::gym

@@ -38,7 +38,7 @@ struct TrialRecord {
   std::optional<FailureRecord> failure;
   double seconds = 0;
   bool repeated = false;
-  std::map<std::string, double> rough;
+  std::vector<std::map<std::string, double>> rungs;
   bool dropped = false;
   template <class Self, class Visit>
   static void Fields(Self& self, Visit& visit) {
@@ -51,7 +51,7 @@ struct TrialRecord {
     visit("failure", self.failure, "why there are no metrics");
     visit("seconds", self.seconds, "wall clock", Within{0, kMostSeconds});
     visit("repeated", self.repeated, "copied from an equal trial");
-    visit("rough", self.rough, "rough metrics that came first");
+    visit("rungs", self.rungs, "rough metrics that came first, roughest first");
     visit("dropped", self.dropped, "no more than rough metrics were wanted");
   }
 };
@@ -126,12 +126,12 @@ std::string ToJson(const Trial& trial) {
   }
   record.seconds = trial.seconds;
   record.repeated = trial.repeated;
-  record.rough = trial.evaluation.rough;
+  record.rungs = trial.evaluation.rungs;
   record.dropped = trial.evaluation.dropped;
   json value = WriteJson(record);
   value.erase("seq");
   if (!record.failure) value.erase("failure");
-  if (record.rough.empty()) value.erase("rough");
+  if (record.rungs.empty()) value.erase("rungs");
   if (!record.dropped) value.erase("dropped");
   if (!trial.evaluation.record.empty()) value["record"] = Embed(trial.evaluation.record);
   return value.dump(-1, ' ', false, json::error_handler_t::replace);
@@ -159,7 +159,7 @@ Trial TrialFromJson(std::string_view text, const std::string& what) {
   }
   trial.seconds = record.seconds;
   trial.repeated = record.repeated;
-  trial.evaluation.rough = record.rough;
+  trial.evaluation.rungs = record.rungs;
   trial.evaluation.dropped = record.dropped;
   return trial;
 }

@@ -212,6 +212,7 @@ TEST(CacheKey, DependsOnEverythingThatDecidesAnOutcome) {
   keys.push_back(CacheKey(Context(), Named("b")));
   keys.push_back(CacheKey(Context(), Named("a", Measure::kQuality)));
   keys.push_back(CacheKey(Context(), Named("a", Measure::kRough)));
+  keys.push_back(CacheKey(Context(), Named("a", Measure::kRoughest)));
   std::sort(keys.begin(), keys.end());
   EXPECT_EQ(std::unique(keys.begin(), keys.end()), keys.end());
 }

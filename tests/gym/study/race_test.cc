@@ -23,13 +23,16 @@ using testing::SimDisk;
 using testing::SimFile;
 
 /// Three decisions of four choices and a cost for each assignment. What is rough is off by up to
-/// `error`, by the assignment; where its first choice is 3 and the last 0, it fails in the rough.
+/// `error`, and on the first rung by up to `first_error`, by the assignment; where its first choice
+/// is 3 and the last 0, it fails in the rough.
 class NoisyProblem final : public SearchProblem {
  public:
   double error = 0;
-  bool has_rough = true;
+  double first_error = 0;
+  std::size_t ways = 2;
   bool some_fail = false;
-  std::multiset<Assignment> rough_tried;
+  std::multiset<Assignment> rough_tried;  // on the first rung
+  std::multiset<Assignment> tried_again;  // on the second
   std::multiset<Assignment> tried;
 
   static double Uniform(const Assignment& a, std::uint64_t tag) {
@@ -43,7 +46,7 @@ class NoisyProblem final : public SearchProblem {
  private:
   const std::vector<Decision>& DoDecisions() const override { return decisions_; }
   std::vector<std::string> DoMetrics() const override { return {"cost", "size"}; }
-  bool DoRough() const override { return has_rough; }
+  std::size_t DoRungs() const override { return ways; }
   std::string DoDescribe(const Assignment& a) const override {
     return ChoicesAsJson(decisions_, a);
   }
@@ -55,11 +58,11 @@ class NoisyProblem final : public SearchProblem {
       done(i, Result(batch[i], 0));
     }
   }
-  void DoEvaluateRoughly(std::span<const Assignment> batch, const Done& done,
+  void DoEvaluateRoughly(std::size_t rung, std::span<const Assignment> batch, const Done& done,
                          const std::function<bool()>& stop) override {
     for (std::size_t i = batch.size(); i-- > 0 && !stop();) {
-      rough_tried.insert(batch[i]);
-      done(i, Result(batch[i], error));
+      (rung == 0 ? rough_tried : tried_again).insert(batch[i]);
+      done(i, Result(batch[i], rung == 0 ? error + first_error : error));
     }
   }
   [[nodiscard]] Evaluation Result(const Assignment& a, double off) const {
@@ -131,7 +134,8 @@ TEST(Race, FindsTheBestWithAPartOfTheFullEvaluations) {
   EXPECT_TRUE(race.racing);
   EXPECT_TRUE(race.said.empty());
   EXPECT_EQ(race.result.trials.size(), 150U);
-  EXPECT_LT(problem.tried.size(), problem.rough_tried.size() * 6 / 10);
+  EXPECT_LT(problem.tried_again.size(), problem.rough_tried.size() * 6 / 10);
+  EXPECT_LT(problem.tried.size(), problem.tried_again.size());
   EXPECT_GT(problem.tried.size(), 10U);
   double least = 1;
   for (const Assignment& a : problem.rough_tried) {
@@ -148,13 +152,15 @@ TEST(Race, DropsWhatIsAmongTheWorseAndLeavesItOutOfBestAndFront) {
   std::size_t dropped = 0;
   for (const Trial& trial : race.result.trials) {
     const Evaluation& evaluation = trial.evaluation;
-    EXPECT_FALSE(evaluation.rough.empty());
+    ASSERT_EQ(evaluation.rungs.size(), 2U);
+    EXPECT_FALSE(evaluation.rungs[0].empty());
+    EXPECT_EQ(evaluation.rungs[1].empty(), !problem.tried_again.contains(trial.assignment));
     EXPECT_EQ(evaluation.dropped, !problem.tried.contains(trial.assignment));
     dropped += evaluation.dropped ? 1 : 0;
     if (!evaluation.dropped) continue;
-    EXPECT_GE(trial.number, 10U) << "the first are evaluated both ways";
+    EXPECT_GE(trial.number, 10U) << "the first are evaluated all ways";
     EXPECT_FALSE(Feasible(Options(1).objective, trial));
-    EXPECT_EQ(evaluation.rough.at("cost"), evaluation.metrics.at("cost"));
+    EXPECT_EQ(evaluation.rungs[0].at("cost"), evaluation.metrics.at("cost"));
   }
   EXPECT_GT(dropped, 40U);
   for (const std::size_t i : race.result.pareto) {
@@ -168,12 +174,33 @@ TEST(Race, EndsAndSaysSoWhereRoughRanksMeanNothing) {
   SimDisk disk;
   const Race race = Hold(problem, disk, 100);
   EXPECT_FALSE(race.racing);
-  ASSERT_EQ(race.said.size(), 1U);
-  EXPECT_NE(race.said[0].find("the ranks of 'cost' in rough and in full results correlate by"),
-            std::string::npos)
+  ASSERT_EQ(race.said.size(), 2U);
+  EXPECT_TRUE(race.said[0].starts_with(
+      "candidates skip rung 1 of the race: the ranks of 'cost' in rough and in full results "
+      "correlate by"))
       << race.said[0];
+  EXPECT_TRUE(race.said[1].starts_with("candidates race no longer: ")) << race.said[1];
   EXPECT_LE(problem.rough_tried.size(), 20U);
   for (const Trial& trial : race.result.trials) EXPECT_FALSE(trial.evaluation.dropped);
+}
+
+TEST(Race, GoesOnWithoutARungWhoseRanksMeanNothing) {
+  NoisyProblem problem;
+  problem.error = 0.05;
+  problem.first_error = 1000;
+  SimDisk disk;
+  const Race race = Hold(problem, disk, 120);
+  EXPECT_TRUE(race.racing);
+  ASSERT_EQ(race.said.size(), 1U);
+  EXPECT_TRUE(race.said[0].starts_with("candidates skip rung 1")) << race.said[0];
+  EXPECT_LE(problem.rough_tried.size(), 20U);
+  EXPECT_LT(problem.tried.size(), problem.tried_again.size() * 6 / 10);
+  for (const Trial& trial : race.result.trials) {
+    if (trial.number < 20 || trial.repeated) continue;
+    ASSERT_EQ(trial.evaluation.rungs.size(), 2U);
+    EXPECT_TRUE(trial.evaluation.rungs[0].empty());
+    EXPECT_FALSE(trial.evaluation.rungs[1].empty());
+  }
 }
 
 TEST(Race, CountsAFailureInTheRoughAsFailed) {
@@ -188,13 +215,19 @@ TEST(Race, CountsAFailureInTheRoughAsFailed) {
 }
 
 TEST(Race, GoesOnAsItWasWhenItIsResumed) {
-  for (const double error : {0.05, 1000.0}) {
+  struct Errors {
+    double first;
+    double all;
+  };
+  for (const Errors& errors : {Errors{0, 0.05}, Errors{0, 1000}, Errors{1000, 0.05}}) {
     NoisyProblem whole_problem;
-    whole_problem.error = error;
+    whole_problem.first_error = errors.first;
+    whole_problem.error = errors.all;
     SimDisk whole_disk;
     const Race whole = Hold(whole_problem, whole_disk, 100);
     NoisyProblem problem;
-    problem.error = error;
+    problem.first_error = errors.first;
+    problem.error = errors.all;
     SimDisk disk;
     for (const std::uint64_t trials : {8, 12, 40, 100}) {
       const Race race = Hold(problem, disk, trials);
@@ -208,7 +241,7 @@ TEST(Race, GoesOnAsItWasWhenItIsResumed) {
 
 TEST(Race, RefusesAProblemThatHasNothingRough) {
   NoisyProblem problem;
-  problem.has_rough = false;
+  problem.ways = 0;
   EXPECT_THROW(RacingProblem(problem, Options(1).objective, {}, {}), UserError);
 }
 
