@@ -107,10 +107,10 @@ class Env(gymnasium.Env if gymnasium else object):
 
     def reset(self, *, seed=None, options=None):
         """The first observation of an episode, and info."""
-        if gymnasium:
-            super().reset(seed=seed)
         if seed is not None and seed < 0:
             raise _core.UserError(f"a seed is at least 0, not {seed}")
+        if gymnasium:
+            super().reset(seed=seed)
         observation, info = self._open().reset(seed, options or {})
         return _value(self.observation_space, observation), self._with_mask(info)
 
