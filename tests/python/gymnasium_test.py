@@ -1,0 +1,214 @@
+"""The Python module on Gymnasium's own classes: PYTHON_FOLDER MSCGYM [unittest arguments].
+
+Where Gymnasium is not installed, stand_in/gymnasium takes its place: it has the signatures of
+Gymnasium 1.x and its rules about types, and is not the real thing. The tests run in a process of
+their own, with a python3 that has NumPy, so that no other test sees the stand-in.
+"""
+
+import importlib.util
+import math
+import os
+import subprocess
+import sys
+import unittest
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+
+
+def start_again():
+    """The exit code of this script with Gymnasium or the stand-in; 77, skipped, without NumPy."""
+    places = (os.environ.get("PATH", "") + os.pathsep + os.defpath).split(os.pathsep)
+    for python in (sys.executable, *(os.path.join(place, "python3") for place in places)):
+        # Of another version, it cannot load the module.
+        fits = f"import numpy, sys; sys.exit(sys.version_info[:2] != {sys.version_info[:2]})"
+        if (os.access(python, os.X_OK)
+                and subprocess.run([python, "-c", fits], capture_output=True,
+                                   check=False).returncode == 0):
+            break
+    else:
+        print("skipped: there is no python3 with NumPy")
+        return 77
+    paths = [os.environ.get("PYTHONPATH", ""), os.path.join(HERE, "stand_in")]
+    # What is installed would lose against PYTHONPATH.
+    real = [python, "-c", "import gymnasium"]
+    if subprocess.run(real, capture_output=True, check=False).returncode == 0:
+        paths.pop()
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, paths))}
+    return subprocess.run([python, *sys.argv], env=environment, check=False).returncode
+
+
+if importlib.util.find_spec("gymnasium") is None:
+    sys.exit(start_again())
+
+FOLDER = os.path.abspath(sys.argv.pop(1))
+ROOT = os.path.dirname(os.path.dirname(HERE))
+sys.path[:0] = [FOLDER, os.path.join(ROOT, "tests", "e2e")]
+
+import gymnasium  # noqa: E402
+import mscgym  # noqa: E402
+import numpy  # noqa: E402
+from gymnasium import spaces  # noqa: E402
+from mscgym import env as env_module  # noqa: E402
+
+import e2e  # noqa: E402
+
+STAND_IN = gymnasium.__version__.endswith("stand.in")
+
+
+def small_config(**changes):
+    config = e2e.small_config()
+    config["calibration"]["samples"] = 32
+    config["quality"].update(samples=50, final_samples=50)
+    config["latency"].update(max_ms=40, min_rounds=3, max_rounds=5, max_warmup_ms=20)
+    config["estimate_s"] = 0
+    return {**config, **changes}
+
+
+# What each env of a model needs besides, to be walked in seconds.
+CHANGES = {
+    "Compress-v0": {"compress": {"targets": ["native"]}},
+    "Distill-v0": {"distill": {"weight_bits": 3, "samples": 32, "batch": 16}},
+    "Partition-v0": {"partition": {"targets": ["onednn", "xnnpack"]}},
+    "Prune-v0": {},
+    "Quantize-v0": {},
+    "Schedule-v0": {"target": "native", "schedule": {"choices": 2}},
+}
+
+
+class OnGymnasium(e2e.SearchTest):
+    def check_observation(self, env, observation):
+        """Types as Gymnasium has them: integers, and arrays of the space's form."""
+        self.assertIsInstance(env.observation_space, spaces.Dict)
+        self.assertIn(observation, env.observation_space)
+        self.assertEqual(set(observation), set(env.observation_space.spaces))
+        self.assertIsInstance(observation["decision"], int)
+        for name, dtype in (("chosen", numpy.int64), ("features", numpy.float64)):
+            if name not in observation:
+                continue
+            part, space = observation[name], env.observation_space[name]
+            self.assertIsInstance(part, numpy.ndarray)
+            self.assertEqual((part.dtype, space.dtype), (dtype, dtype))
+            self.assertEqual(part.shape, space.shape)
+        self.assertEqual(observation["chosen"].shape, (len(env.decisions),))
+
+    def check_mask(self, env, info):
+        """Says which mask there is; the space draws by it."""
+        self.assertIsInstance(info, dict)
+        mask = info.get("action_mask")
+        if mask is not None:
+            self.assertIsInstance(mask, numpy.ndarray)
+            self.assertEqual(mask.dtype, numpy.int8)
+            self.assertEqual(mask.shape, (env.action_space.n,))
+            self.assertLessEqual(set(mask.tolist()), {0, 1})
+            self.assertTrue(mask.any())
+        return mask
+
+    def walk(self, env, draw):
+        """The reward and the info of an episode of the actions that `draw` gives for masks."""
+        self.assertIsInstance(env, gymnasium.Env)
+        self.assertIs(env.unwrapped, env)
+        self.assertIsInstance(env.action_space, spaces.Discrete)
+        made = env.reset(seed=1)
+        self.assertIsInstance(made, tuple)
+        observation, info = made
+        numbers = env.np_random.random(3).tolist()
+        for step in range(len(env.decisions)):
+            self.check_observation(env, observation)
+            self.assertEqual(observation["decision"], step)
+            made = env.step(draw(self.check_mask(env, info)))
+            self.assertIsInstance(made, tuple)
+            observation, reward, terminated, truncated, info = made
+            self.assertIs(type(reward), float)
+            self.assertTrue(math.isfinite(reward), reward)
+            self.assertIs(terminated, step + 1 == len(env.decisions))
+            self.assertIs(truncated, False)
+        self.check_observation(env, observation)
+        self.assertTrue(observation["chosen"].all())
+        env.reset(seed=1)
+        self.assertEqual(env.np_random.random(3).tolist(), numbers)
+        return reward, info
+
+    def test_walks_every_env(self):
+        self.assertTrue(issubclass(mscgym.Env, gymnasium.Env))
+        for name in mscgym.envs():
+            with self.subTest(name):
+                if name.startswith("Toy/"):
+                    env = mscgym.make(name)
+                else:
+                    try:
+                        env = mscgym.make(name, small_config(**CHANGES[name]), program=e2e.MSCGYM)
+                    except mscgym.MachineError as error:
+                        self.assertEqual(name, "Distill-v0")
+                        self.skipTest(str(error))
+                # First choices: models stay as they are, recipes train for one epoch.
+                _, info = self.walk(env, lambda mask: 0 if mask is None else mask.argmax())
+                self.assertNotIn("failure", info)
+                for metric in env.metrics:
+                    self.assertIs(type(info[metric]), float)
+                if "disagreement" in info and name != "Distill-v0":
+                    self.assertEqual(info["disagreement"], 0)
+                env.close()
+
+    def test_draws_actions_from_the_space(self):
+        for name in mscgym.envs():
+            if not name.startswith("Toy/"):
+                continue
+            with self.subTest(name), mscgym.make(name) as env:
+                rewards = []
+                for _ in range(2):
+                    env.action_space.seed(5)
+                    # NumPy's integers, as learners have them.
+                    rewards.append(self.walk(env, env.action_space.sample)[0])
+                self.assertEqual(*rewards)
+                env.reset()
+                env.step(numpy.array(0))
+                with self.assertRaisesRegex(mscgym.UserError, "Discrete"):
+                    env.step(numpy.array([0, 0]))
+
+    def test_makes_every_space(self):
+        """Also those that no env of ours has."""
+        made = env_module._space({"kind": "Dict", "spaces": {
+            "binary": {"kind": "MultiBinary", "n": 3},
+            "box": {"kind": "Box", "low": [0.0] * 6, "high": [1.0] * 5 + [math.inf],
+                    "shape": (2, 3)},
+            "discrete": {"kind": "Discrete", "n": 3, "start": 2},
+            "multi": {"kind": "MultiDiscrete", "nvec": [2, 5]},
+            "text": {"kind": "Text", "max_length": 4}}})
+        for name, kind in (("binary", "MultiBinary"), ("box", "Box"), ("discrete", "Discrete"),
+                           ("multi", "MultiDiscrete"), ("text", "Text")):
+            self.assertIs(type(made[name]), getattr(spaces, kind))
+        value = env_module._value(made, {"binary": [1, 0, 1], "box": [0.5] * 6, "discrete": 4,
+                                         "multi": [1, 4], "text": ""})
+        self.assertIn(value, made)
+        forms = {name: (part.shape, part.dtype) for name, part in value.items()
+                 if isinstance(part, numpy.ndarray)}
+        self.assertEqual(forms, {"binary": ((3,), numpy.int8), "box": ((2, 3), numpy.float64),
+                                 "multi": ((2,), numpy.int64)})
+        # As the core takes them again.
+        self.assertEqual(env_module._plain(value), {
+            "binary": [1, 0, 1], "box": [0.5] * 6, "discrete": 4, "multi": [1, 4], "text": ""})
+        made.seed(1)
+        for _ in range(20):
+            self.assertIn(made.sample(), made)
+        self.assertNotIn({**value, "box": [0.5] * 6}, made)
+        self.assertNotIn({**value, "discrete": 1}, made)
+
+    def test_refuses_a_seed_below_0_in_our_words(self):
+        with self.assertRaisesRegex(mscgym.UserError, "a seed is at least 0, not -1"):
+            mscgym.make("Toy/OneMax-v0").reset(seed=-1)
+
+    def test_passes_the_tests_of_envs_and_studies(self):
+        done = subprocess.run([sys.executable, os.path.join(HERE, "python_test.py"), FOLDER,
+                               e2e.MSCGYM, "Envs", "Studies"], capture_output=True, text=True,
+                              check=False)
+        self.assertEqual(done.returncode, 0, done.stderr)
+
+    @unittest.skipIf(STAND_IN, "the stand-in has no checker of envs")
+    def test_passes_the_env_checker(self):
+        from gymnasium.utils.env_checker import check_env
+        for name in ("OneMax", "PrecisionKnapsack"):
+            check_env(mscgym.make(f"Toy/{name}-v0"), skip_render_check=True)
+
+
+if __name__ == "__main__":
+    e2e.main()

@@ -1,0 +1,5 @@
+"""Gymnasium's own exceptions."""
+
+
+class Error(Exception):
+    pass
