@@ -261,12 +261,30 @@ std::vector<std::pair<std::string, std::vector<std::string>>> ChoicesOf(PythonEn
 
 // --- studies -------------------------------------------------------------------------------------
 
-/// What a study is about, as Python gives it.
+Evaluation ToEvaluation(std::map<std::string, double> metrics,
+                        const std::optional<std::pair<std::string, std::string>>& failure,
+                        std::string record = "") {
+  Evaluation evaluation;
+  evaluation.record = std::move(record);
+  if (failure) {
+    const auto kind = ParseFailureKind(failure->first);
+    if (!kind) throw UserError("unknown kind of failure '" + failure->first + "'");
+    evaluation.failure = Failure{*kind, failure->second};
+  } else {
+    evaluation.metrics = std::move(metrics);
+  }
+  return evaluation;
+}
+
+using KnownTrial = std::pair<Assignment, Evaluation>;
+
+/// What a study is about, as Python gives it. Assignments fit the decisions.
 struct Wanted {
   std::string agent;
   std::uint64_t seed = 0;
   std::vector<std::string> minimize;
   std::map<std::string, double> subject_to;
+  std::vector<KnownTrial> known;
 };
 
 class PythonStudy {
@@ -274,7 +292,8 @@ class PythonStudy {
   PythonStudy(PythonEnv& env, const Wanted& wanted) : objective_(ObjectiveOf(wanted)) {
     SearchProblem& problem = env.problem();
     CheckObjective(objective_, problem.metrics());
-    Start(AgentSetupFor(problem, objective_, wanted.seed), problem.Anchors(), wanted.agent);
+    const std::vector<Assignment> tried = Tried(wanted, problem.MaskFunction());
+    Begin(AgentSetupFor(problem, objective_, wanted.seed, tried), problem.Anchors(), wanted);
   }
   PythonStudy(const std::vector<std::pair<std::string, std::vector<std::string>>>& decisions,
               const Wanted& wanted)
@@ -285,7 +304,9 @@ class PythonStudy {
     setup.objectives = objective_.minimize.size();
     setup.constraints = objective_.subject_to.size();
     setup.seed = wanted.seed;
-    Start(std::move(setup), {}, wanted.agent);
+    setup.anchors = Tried(wanted, {});
+    setup.first_trial = setup.anchors.size();
+    Begin(setup, {}, wanted);
   }
 
   std::optional<Trial> Ask() {
@@ -296,15 +317,7 @@ class PythonStudy {
   void Tell(std::uint64_t number, std::map<std::string, double> metrics,
             const std::optional<std::pair<std::string, std::string>>& failure) {
     const Turn turn(taken_);
-    Evaluation evaluation;
-    if (failure) {
-      const auto kind = ParseFailureKind(failure->first);
-      if (!kind) throw UserError("unknown kind of failure '" + failure->first + "'");
-      evaluation.failure = Failure{*kind, failure->second};
-    } else {
-      evaluation.metrics = std::move(metrics);
-    }
-    study_->Tell(number, std::move(evaluation));
+    study_->Tell(number, ToEvaluation(std::move(metrics), failure));
   }
   [[nodiscard]] std::vector<std::uint64_t> Waiting() {
     const Turn turn(taken_);
@@ -320,9 +333,23 @@ class PythonStudy {
   static Objective ObjectiveOf(const Wanted& wanted) {
     return ToObjective({.minimize = wanted.minimize, .subject_to = wanted.subject_to});
   }
-  void Start(const AgentSetup& setup, AskTell::Anchors anchors, const std::string& agent) {
-    agent_ = MakeAgents().Make(agent, setup);
-    study_ = std::make_unique<AskTell>(std::move(anchors), *agent_, agent, objective_);
+  static std::vector<Assignment> Tried(const Wanted& wanted, const ChoiceMask& mask) {
+    std::vector<Assignment> tried;
+    for (const auto& [assignment, evaluation] : wanted.known) {
+      if (!IsLegal(mask, assignment)) {
+        throw UserError("known trial " + std::to_string(tried.size()) +
+                        " has a choice that the env rules out");
+      }
+      tried.push_back(assignment);
+    }
+    return tried;
+  }
+  void Begin(const AgentSetup& setup, std::vector<std::pair<std::string, Assignment>> anchors,
+             const Wanted& wanted) {
+    agent_ = MakeAgents().Make(wanted.agent, setup);
+    study_ = std::make_unique<AskTell>(
+        AskTell::Start{.known = wanted.known, .anchors = std::move(anchors)}, *agent_, wanted.agent,
+        objective_);
   }
 
   Objective objective_;
@@ -404,8 +431,15 @@ void AddStudy(py::module_& core) {
       .def(py::init([](const std::string& agent, std::uint64_t seed,
                        const std::vector<std::string>& minimize,
                        const std::map<std::string, double>& subject_to) {
-        return Wanted{agent, seed, minimize, subject_to};
-      }));
+        return Wanted{agent, seed, minimize, subject_to, {}};
+      }))
+      .def("know",
+           [](Wanted& self, const Assignment& assignment, std::map<std::string, double> metrics,
+              const std::optional<std::pair<std::string, std::string>>& failure,
+              std::string record) {
+             self.known.emplace_back(assignment,
+                                     ToEvaluation(std::move(metrics), failure, std::move(record)));
+           });
   py::class_<PythonStudy>(core, "Study")
       // The agent asks the env which choices are ruled out.
       .def(py::init<PythonEnv&, const Wanted&>(), py::keep_alive<1, 2>())

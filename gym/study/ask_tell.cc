@@ -19,9 +19,26 @@ void CheckMetric(const std::string& name, std::uint64_t trial, const Evaluation&
 
 }  // namespace
 
-AskTell::AskTell(Anchors anchors, Agent& agent, std::string source, Objective objective)
+AskTell::AskTell(const Start& start, Agent& agent, std::string source, Objective objective)
     : agent_(agent), source_(std::move(source)), objective_(std::move(objective)) {
-  for (auto& [name, assignment] : anchors) Enqueue("anchor:" + name, std::move(assignment));
+  for (const auto& [assignment, evaluation] : start.known) {
+    Trial trial;
+    trial.number = next_++;
+    trial.source = "known";
+    trial.assignment = assignment;
+    trial.evaluation = evaluation;
+    CheckMetrics(trial.number, trial.evaluation);
+    const auto [first, is_new] = first_.emplace(trial.assignment, trial.number);
+    const Trial original = is_new ? trial : done_.at(first->second);
+    Copy(original, std::move(trial));
+  }
+  for (const auto& [name, assignment] : start.anchors) Enqueue("anchor:" + name, assignment);
+}
+
+void AskTell::CheckMetrics(std::uint64_t number, const Evaluation& evaluation) const {
+  if (evaluation.failure) return;
+  for (const std::string& name : objective_.minimize) CheckMetric(name, number, evaluation);
+  for (const auto& [name, limit] : objective_.subject_to) CheckMetric(name, number, evaluation);
 }
 
 void AskTell::Enqueue(std::string source, Assignment assignment) {
@@ -89,10 +106,7 @@ void AskTell::Tell(std::uint64_t number, Evaluation evaluation) {
     throw UserError("trial " + std::to_string(number) +
                     (done_.contains(number) ? " has a result already" : " was not asked for"));
   }
-  if (!evaluation.failure) {
-    for (const std::string& name : objective_.minimize) CheckMetric(name, number, evaluation);
-    for (const auto& [name, limit] : objective_.subject_to) CheckMetric(name, number, evaluation);
-  }
+  CheckMetrics(number, evaluation);
   Trial& trial = done_.emplace(number, std::move(it->second)).first->second;
   open_.erase(it);
   trial.evaluation = std::move(evaluation);

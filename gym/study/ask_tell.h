@@ -17,16 +17,23 @@ namespace msc::gym {
 
 /// A study whose caller tries the trials: ask for one, tell what came of it.
 ///
-/// The same trials under the same numbers as RunStudy's with the same agent, seed and results:
-/// anchors come first, and an assignment that was tried is not handed out again but copied. Several
-/// may be out at once, and told in any order. Kept in memory only. Not thread-safe.
+/// The same trials under the same numbers as RunStudy's with the same agent, seed and results,
+/// where nothing is known before: anchors come first, and an assignment that was tried is not
+/// handed out again but copied. Several may be out at once, and told in any order. Kept in memory
+/// only. Not thread-safe.
 class AskTell {
  public:
-  using Anchors = std::vector<std::pair<std::string, Assignment>>;
+  /// What comes before the agent's trials, in this order.
+  struct Start {
+    /// Results of trials made elsewhere that hold here: trials 0, 1, ... of the source "known",
+    /// never handed out. Of equal assignments the first one's result counts.
+    std::vector<std::pair<Assignment, Evaluation>> known = {};
+    std::vector<std::pair<std::string, Assignment>> anchors = {};
+  };
 
-  /// `agent`, of the name `source`, has as many trials before its first as there are anchors
-  /// (AgentSetupFor); it outlives this.
-  AskTell(Anchors anchors, Agent& agent, std::string source, Objective objective);
+  /// `agent`, of the name `source`, has as many trials before its first as there are in `start`
+  /// (AgentSetupFor); it outlives this. UserError for what is known as for what is told.
+  AskTell(const Start& start, Agent& agent, std::string source, Objective objective);
 
   /// The next trial, without a result; none where the agent has nothing left. UserError, naming
   /// them, where the agent wants to hear of other trials first.
@@ -40,6 +47,7 @@ class AskTell {
   [[nodiscard]] StudyResult Result() const;
 
  private:
+  void CheckMetrics(std::uint64_t number, const Evaluation& evaluation) const;
   void Enqueue(std::string source, Assignment assignment);
   bool Refill();
   void TellAgent();

@@ -266,7 +266,7 @@ TEST_P(RegisteredAgent, ProposesTheSameThroughAskAndTellAsInAStudy) {
     const gym::StudyResult study = RunStudy(problem, *studied, journal, options);
 
     const auto agent = Registered().Make(GetParam(), setup);
-    gym::AskTell asked(problem.Anchors(), *agent, GetParam(), toy.objective);
+    gym::AskTell asked({.anchors = problem.Anchors()}, *agent, GetParam(), toy.objective);
     // As many at once as the agent allows, told in the wrong order.
     for (bool more = true; more && asked.Result().trials.size() < kTrials;) {
       std::vector<gym::Trial> out;
@@ -297,7 +297,7 @@ TEST(AskTell, TakesOneResultForEachTrialItHandedOutAndCopiesRepeats) {
   setup.anchors = {none, none};
   setup.first_trial = 2;
   const auto agent = Registered().Make("evolution", setup);
-  gym::AskTell study({{"a", none}, {"b", none}}, *agent, "evolution", toy.objective);
+  gym::AskTell study({.anchors = {{"a", none}, {"b", none}}}, *agent, "evolution", toy.objective);
   EXPECT_THROW(study.Tell(0, {}), UserError);  // not asked for
   ASSERT_EQ(study.Ask()->number, 0U);
   EXPECT_THROW((void)study.Ask(), UserError);  // b is a once more, and evolution wants to know
@@ -319,6 +319,47 @@ TEST(AskTell, TakesOneResultForEachTrialItHandedOutAndCopiesRepeats) {
   study.Tell(next->number, failed);
   EXPECT_TRUE(study.Result().trials.back().evaluation.failure);
   EXPECT_EQ(study.Result().best, 0U);
+}
+
+TEST(AskTell, BeginsWithWhatIsKnown) {
+  const Toy& toy = Toys()[0];
+  const auto env = toy.make();
+  gym::SearchProblem& problem = *env->problem();
+  const Assignment none(problem.decisions().size(), 0);
+  const Assignment all(problem.decisions().size(), 1);
+  const std::vector<Assignment> first = {none, all, none};
+  gym::AgentSetup setup = gym::AgentSetupFor(problem, toy.objective, 5, first);
+  setup.anchors = {none, all, none, all};
+  setup.first_trial = 4;
+  const auto agent = Registered().Make("evolution", setup);
+  gym::Evaluation failed;
+  failed.failure = Failure{FailureKind::kTimeout, "slow"};
+  gym::AskTell study({.known = {{none, Measured(problem, none)}, {all, failed}, {none, failed}},
+                      .anchors = {{"all", all}}},
+                     *agent, "evolution", toy.objective);
+  EXPECT_EQ(study.Result().trials.size(), 3U);
+  EXPECT_EQ(study.Result().best, 0U);
+  std::set<Assignment> asked;
+  for (int i = 0; i < 100; ++i) {
+    const auto trial = study.Ask();
+    ASSERT_TRUE(trial);
+    EXPECT_EQ(trial->source, "evolution");
+    EXPECT_TRUE(asked.insert(trial->assignment).second);
+    study.Tell(trial->number, Measured(problem, trial->assignment));
+  }
+  EXPECT_FALSE(asked.contains(none));
+  EXPECT_FALSE(asked.contains(all));
+  const gym::StudyResult result = study.Result();
+  for (std::size_t i = 0; i < 4; ++i) {
+    EXPECT_EQ(result.trials[i].number, i);
+    EXPECT_EQ(result.trials[i].source, i < 3 ? "known" : "anchor:all");
+    EXPECT_EQ(result.trials[i].assignment, setup.anchors[i]);
+    EXPECT_TRUE(result.trials[i].repeated);
+    // Of two results, the first.
+    EXPECT_EQ(result.trials[i].evaluation.failure.has_value(), i % 2 == 1);
+  }
+  EXPECT_THROW(gym::AskTell({.known = {{none, {}}}}, *agent, "evolution", toy.objective),
+               UserError);
 }
 
 // --- What it bears -------------------------------------------------------------------------------

@@ -186,6 +186,75 @@ class Studies(unittest.TestCase):
         failed = [t.evaluation.failure for t in study.trials if not t.evaluation.ok]
         self.assertLessEqual(set(failed), {("crash", "it broke")})
 
+    def test_goes_on_from_what_is_known(self):
+        env = toy("PrecisionKnapsack")
+        goal = {"seed": 2, "minimize": "latency_ratio", "subject_to": {"accuracy_drop": 1.0}}
+        first = mscgym.Study(env, agent="evolution", **goal)
+        while len(first.trials) < 60 and (trial := first.ask()):
+            first.tell(trial, env.evaluate(trial.choices))
+        for agent in mscgym.agents():
+            with self.subTest(agent):
+                study = mscgym.Study(env, agent=agent, known=first.trials, **goal)
+                self.assertEqual([t.source for t in study.trials], ["known"] * len(first.trials))
+                self.assertEqual([(t.choices, t.evaluation) for t in study.trials],
+                                 [(t.choices, t.evaluation) for t in first.trials])
+                self.assertEqual(study.best.number, first.best.number)
+                tried = [trial.choices for trial in first.trials]
+                for _ in range(20):
+                    if (trial := study.ask()) is None:
+                        break  # some find out that there is nothing better
+                    self.assertNotIn(trial.choices, tried)
+                    tried.append(trial.choices)
+                    study.tell(trial, env.evaluate(trial.choices))
+                # Anchors were known, and are there all the same.
+                anchors = [t for t in study.trials if t.source.startswith("anchor:")]
+                self.assertEqual(len(anchors), len(env.anchors))
+                self.assertTrue(all(t.repeated for t in anchors))
+
+    def test_tells_the_agent_what_is_known(self):
+        problem = {name: ["1", "2", "3", "4"] for name in "abcdef"}
+        known = [{name: str(1 + (i * k) % 4) for k, name in enumerate("abcdef", 1)}
+                 for i in range(4)]
+
+        def asked(best):
+            study = mscgym.Study(problem, agent="evolution", minimize="l", known=[
+                (choices, {"l": float(i != best)}) for i, choices in enumerate(known)])
+            return [study.ask().choices for _ in range(4)]
+
+        self.assertEqual(asked(1), asked(1))
+        self.assertNotEqual(asked(1), asked(3))
+
+    def test_knows_results_of_any_kind(self):
+        failed = mscgym.Evaluation({}, ("timeout", "slow"), {"tries": 2})
+        study = mscgym.Study({"a": [1, 2], "b": ["x", "y"]}, agent="grid", minimize=["l"], known=[
+            ({"a": 1, "b": "x"}, {"l": 2.0}), ({"a": 1, "b": "y"}, failed),
+            ({"a": "1", "b": "x"}, {"l": 7.0})])
+        self.assertEqual(study.trials[1].evaluation, failed)
+        # Of two results, the first.
+        self.assertEqual([t.evaluation.metrics.get("l") for t in study.trials], [2, None, 2])
+        asked = []
+        while trial := study.ask():
+            asked.append(trial.choices)
+            study.tell(trial, {"l": 1.0})
+        self.assertEqual(asked, [{"a": "2", "b": "x"}, {"a": "2", "b": "y"}])
+
+    def test_says_what_is_wrong_with_what_is_known(self):
+        masked = toy("MaskedKnapsack")
+        ruled_out = {name: ("bf16", "int8")[i % 2] for i, (name, _) in enumerate(masked.decisions)}
+        small = {"a": ["x"]}
+        for problem, known, text in (
+                (small, ({"a": "y"}, {"l": 1}), "'a' has the choices x, not 'y'"),
+                (small, ({}, {"l": 1}), "there is no choice for 'a'"),
+                (small, ({"a": "x"}, {"m": 1}), "trial 0 needs a finite 'l'"),
+                (small, ({"a": "x"}, {"l": math.nan}), "trial 0 needs a finite 'l'"),
+                (small, ({"a": "x"}, None), "a trial has metrics or a failure"),
+                (small, ({"a": "x"}, mscgym.Evaluation({}, ("bad", ""))), "failure 'bad'"),
+                (masked, (ruled_out, {"latency_ratio": 1}),
+                 "known trial 0 has a choice that the env rules out")):
+            with self.assertRaisesRegex(mscgym.UserError, text):
+                mscgym.Study(problem, known=[known],
+                             minimize=["l" if problem is small else "latency_ratio"])
+
     def test_says_what_is_wrong(self):
         for wrong, text in (
                 (lambda: mscgym.Study({"a": ["x", "y"]}), "made small"),

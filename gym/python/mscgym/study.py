@@ -1,9 +1,10 @@
 """Agents, asked for trials and told their results."""
 
 import dataclasses
+import json
 
 from . import _core
-from .env import Env, Evaluation, _choices
+from .env import Env, Evaluation, _choices, _indices
 
 
 @dataclasses.dataclass(frozen=True)
@@ -11,7 +12,7 @@ class Trial:
     """One attempt. Without an evaluation until it was told."""
 
     number: int
-    source: str  # "anchor:NAME", or the agent
+    source: str  # "anchor:NAME", "known", or the agent
     choices: dict  # by decision
     evaluation: Evaluation = None
     repeated: bool = False  # the assignment was tried before: its evaluation was copied
@@ -24,9 +25,13 @@ class Study:
     problem: an Env, or {decision: [choices]}. agent, seed, minimize, subject_to: as in a search's
     config, from which they come where the env has one; without, the agent is "auto" and the first
     metric is made small. Trials and their order are those of `mscgym search`.
+
+    known: trials whose results hold here, such as those of an earlier study: (choices, metrics or
+    Evaluation), or a Trial each. They are the first trials, of the source "known": the agent hears
+    of them, and what they tried is not asked for again.
     """
 
-    def __init__(self, problem, agent=None, seed=None, minimize=None, subject_to=None):
+    def __init__(self, problem, agent=None, seed=None, minimize=None, subject_to=None, known=()):
         config = (problem.config or {}) if isinstance(problem, Env) else {}
         objective = config.get("objective", {})
         if minimize is None:
@@ -46,11 +51,17 @@ class Study:
                               self.subject_to)
         if isinstance(problem, Env):
             self.decisions = problem.decisions
-            self._core = _core.Study(problem._open(), wanted)
         else:
-            self.decisions = [(str(name), [str(c) for c in known])
-                              for name, known in problem.items()]
-            self._core = _core.Study(self.decisions, wanted)
+            self.decisions = [(str(name), [str(c) for c in choices])
+                              for name, choices in problem.items()]
+        for trial in known:
+            if isinstance(trial, Trial):
+                trial = (trial.choices, trial.evaluation)
+            choices, result = trial
+            indices = _indices(self.decisions, {str(k): str(c) for k, c in choices.items()})
+            wanted.know(indices, *_outcome(result), _record(result))
+        self._core = _core.Study(
+            problem._open() if isinstance(problem, Env) else self.decisions, wanted)
 
     def ask(self):
         """The next trial; None where the agent has nothing left.
@@ -67,15 +78,7 @@ class Study:
     def tell(self, trial, result=None, *, failure=None):
         """What came of a trial: an Evaluation, or its metrics, or why it has none."""
         number = trial.number if isinstance(trial, Trial) else trial
-        if isinstance(result, Evaluation):
-            result, failure = result.metrics, result.failure
-        if failure is not None:
-            kind, detail = failure if isinstance(failure, tuple) else ("crash", str(failure))
-            self._core.tell(number, {}, (kind, detail))
-        elif result is None:
-            raise _core.UserError("a trial has metrics or a failure")
-        else:
-            self._core.tell(number, dict(result), None)
+        self._core.tell(number, *_outcome(result, failure))
 
     @property
     def waiting(self):
@@ -106,3 +109,19 @@ class Study:
                         Evaluation._of(trial["evaluation"]), trial["repeated"], trial["feasible"])
                   for trial in result["trials"]]
         return trials, result["best"], result["pareto"]
+
+
+def _outcome(result, failure=None):
+    """Metrics and failure as the core takes them."""
+    if isinstance(result, Evaluation):
+        result, failure = result.metrics, result.failure
+    if failure is not None:
+        return {}, failure if isinstance(failure, tuple) else ("crash", str(failure))
+    if result is None:
+        raise _core.UserError("a trial has metrics or a failure")
+    return dict(result), None
+
+
+def _record(result):
+    record = result.record if isinstance(result, Evaluation) else None
+    return json.dumps(record) if record else ""
