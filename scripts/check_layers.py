@@ -79,7 +79,7 @@ RULES = {
     "gym/report": "gym/core gym/study compiler/base",
     "gym/app": "*",
     # A front of the program for another language.
-    "gym/python": "gym/app gym/core gym/study envs agents compiler/base",
+    "gym/python": "gym/app gym/core gym/study gym/wrappers envs agents compiler/base",
     "envs": "envs/* gym/core cost/model compiler/*",
     # The joint one is made of the others.
     "envs/compress": "envs/* envs gym/core cost/model compiler/*",

@@ -17,97 +17,16 @@
 #include "envs/register.h"
 #include "gym/app/registries.h"
 #include "gym/app/search_session.h"
+#include "gym/python/values.h"
+#include "gym/python/wrappers.h"
 #include "gym/study/ask_tell.h"
 #include "gym/study/describe.h"
+#include "gym/wrappers/wrap.h"
 
 namespace py = pybind11;
 
 namespace msc::gym {
 namespace {
-
-// --- values --------------------------------------------------------------------------------------
-
-template <class... F>
-struct Overloaded : F... {
-  using F::operator()...;
-};
-template <class... F>
-Overloaded(F...) -> Overloaded<F...>;
-
-py::object ToPython(const Point& point) {
-  return std::visit(Overloaded{[](const std::shared_ptr<const PointMap>& parts) -> py::object {
-                                 py::dict dict;
-                                 for (const auto& [key, part] : *parts) {
-                                   dict[py::str(key)] = ToPython(part);
-                                 }
-                                 return dict;
-                               },
-                               [](const auto& value) -> py::object { return py::cast(value); }},
-                    point.value);
-}
-
-/// {"kind": "Box", "low": ..., ...}: the arguments of Gymnasium's class of that name.
-py::dict ToPython(const Space& space) {
-  using namespace py::literals;  // NOLINT: "name"_a
-  return std::visit(
-      Overloaded{
-          [](const Discrete& s) {
-            return py::dict("kind"_a = "Discrete", "n"_a = s.n, "start"_a = s.start);
-          },
-          [](const MultiDiscrete& s) {
-            return py::dict("kind"_a = "MultiDiscrete", "nvec"_a = s.n);
-          },
-          [](const MultiBinary& s) { return py::dict("kind"_a = "MultiBinary", "n"_a = s.n); },
-          [](const Box& s) {
-            return py::dict("kind"_a = "Box", "low"_a = s.low, "high"_a = s.high,
-                            "shape"_a = py::tuple(py::cast(s.shape)));
-          },
-          [](const Text& s) { return py::dict("kind"_a = "Text", "max_length"_a = s.max_length); },
-          [](const std::shared_ptr<const Space::Parts>& parts) {
-            py::dict spaces;
-            for (const auto& [key, part] : *parts) spaces[py::str(key)] = ToPython(part);
-            return py::dict("kind"_a = "Dict", "spaces"_a = spaces);
-          }},
-      space.kind());
-}
-
-/// Whether the value lies in the space is for the env to say.
-Point ToPoint(const Space& space, const py::handle& value) {
-  try {
-    return std::visit(
-        Overloaded{
-            [&](const Discrete&) { return Point{value.cast<std::int64_t>()}; },
-            [&](const MultiDiscrete&) { return Point{value.cast<std::vector<std::int64_t>>()}; },
-            [&](const MultiBinary&) { return Point{value.cast<std::vector<std::int64_t>>()}; },
-            [&](const Box&) { return Point{value.cast<std::vector<double>>()}; },
-            [&](const Text&) { return Point{value.cast<std::string>()}; },
-            [&](const std::shared_ptr<const Space::Parts>& parts) {
-              PointMap points;
-              for (const auto& [key, part] : value.cast<py::dict>()) {
-                const auto name = key.cast<std::string>();
-                const auto it = parts->find(name);
-                if (it == parts->end()) throw py::cast_error(name);
-                points[name] = ToPoint(it->second, part);
-              }
-              return Point{std::make_shared<const PointMap>(std::move(points))};
-            }},
-        space.kind());
-  } catch (const py::cast_error&) {
-    throw UserError("an element of " + space.ToString() + " is wanted, not " +
-                    py::repr(value).cast<std::string>());
-  }
-}
-
-py::dict ToPython(const Evaluation& evaluation) {
-  using namespace py::literals;  // NOLINT: "name"_a
-  py::dict dict("metrics"_a = evaluation.metrics, "record"_a = evaluation.record,
-                "failure"_a = py::none());
-  if (evaluation.failure) {
-    dict["failure"] =
-        py::make_tuple(std::string(Name(evaluation.failure->kind)), evaluation.failure->detail);
-  }
-  return dict;
-}
 
 // --- envs ----------------------------------------------------------------------------------------
 
@@ -149,14 +68,18 @@ class PythonEnv {
     session_.emplace(ParseSearchConfig(ToJson(read), base, "the config"), options);
     live_ = &session_->env();
   }
+  /// `inner` seen through a wrapper; outlives this.
+  PythonEnv(PythonEnv& inner, const EnvWrapper& wrapper)
+      : env_(wrapper.wrap(Borrow(inner.env()))), live_(env_.get()), inner_(&inner) {}
 
   [[nodiscard]] const Env& env() const { return *live_; }
   [[nodiscard]] Env& env() { return *live_; }
-  [[nodiscard]] std::atomic<bool>& taken() { return taken_; }
+  [[nodiscard]] std::atomic<bool>& taken() { return inner_ != nullptr ? inner_->taken() : taken_; }
   /// What became of keys of the original MSC.
   [[nodiscard]] const std::vector<std::string>& notes() const { return notes_; }
   /// Resolved; none of an env that is made without.
   [[nodiscard]] std::optional<std::string> Config() {
+    if (inner_ != nullptr) return inner_->Config();
     return session_ ? std::optional(ToJson(session_->config())) : std::nullopt;
   }
   /// A line about one trial, which is made where none was timed yet; nothing of an env that is made
@@ -176,6 +99,7 @@ class PythonEnv {
   std::optional<SearchSession> session_;
   std::unique_ptr<Env> env_;  // of an env without a session
   Env* live_ = nullptr;       // either's
+  PythonEnv* inner_ = nullptr;
   std::atomic<bool> taken_ = false;
 };
 
@@ -261,21 +185,6 @@ std::vector<std::pair<std::string, std::vector<std::string>>> ChoicesOf(PythonEn
 
 // --- studies -------------------------------------------------------------------------------------
 
-Evaluation ToEvaluation(std::map<std::string, double> metrics,
-                        const std::optional<std::pair<std::string, std::string>>& failure,
-                        std::string record = "") {
-  Evaluation evaluation;
-  evaluation.record = std::move(record);
-  if (failure) {
-    const auto kind = ParseFailureKind(failure->first);
-    if (!kind) throw UserError("unknown kind of failure '" + failure->first + "'");
-    evaluation.failure = Failure{*kind, failure->second};
-  } else {
-    evaluation.metrics = std::move(metrics);
-  }
-  return evaluation;
-}
-
 using KnownTrial = std::pair<Assignment, Evaluation>;
 
 /// What a study is about, as Python gives it. Assignments fit the decisions.
@@ -315,9 +224,9 @@ class PythonStudy {
     return study_->Ask();
   }
   void Tell(std::uint64_t number, std::map<std::string, double> metrics,
-            const std::optional<std::pair<std::string, std::string>>& failure) {
+            const std::optional<std::pair<std::string, std::string>>& failure, std::string record) {
     const Turn turn(taken_);
-    study_->Tell(number, ToEvaluation(std::move(metrics), failure));
+    study_->Tell(number, ToEvaluation(std::move(metrics), failure, std::move(record)));
   }
   [[nodiscard]] std::vector<std::uint64_t> Waiting() {
     const Turn turn(taken_);
@@ -390,6 +299,12 @@ void AddEnv(py::module_& core) {
            }),
            py::arg("id"), py::arg("config"), py::arg("base"), py::arg("program"), py::arg("folder"),
            py::arg("cache"), py::arg("workers"))
+      .def(
+          "wrapped",
+          [](PythonEnv& self, const EnvWrapper& wrapper) {
+            return std::make_unique<PythonEnv>(self, wrapper);
+          },
+          py::keep_alive<0, 1>())
       .def("reset", Reset)
       .def("step", Step)
       .def("evaluate", Evaluate)
@@ -476,6 +391,7 @@ PYBIND11_MODULE(_core, core) {
     for (const std::string& name : agents.Names()) summaries[name] = agents.Summary(name);
     return summaries;
   });
+  msc::gym::AddWrappers(core);
   msc::gym::AddEnv(core);
   msc::gym::AddStudy(core);
 }

@@ -11,7 +11,8 @@ namespace {
 class WrappedEnv final : public Env {
  public:
   WrappedEnv(std::unique_ptr<Env> inner, WrapperHooks hooks)
-      : inner_(std::move(inner)), hooks_(std::move(hooks)) {}
+      : owned_(std::move(inner)), inner_(owned_.get()), hooks_(std::move(hooks)) {}
+  explicit WrappedEnv(Env& inner) : inner_(&inner) {}
 
  private:
   ResetResult DoReset(std::optional<std::uint64_t> seed, const ResetOptions& options) override {
@@ -37,7 +38,8 @@ class WrappedEnv final : public Env {
   [[nodiscard]] std::string DoRender() const override { return inner_->Render(); }
   [[nodiscard]] SearchProblem* DoProblem() override { return inner_->problem(); }
 
-  std::unique_ptr<Env> inner_;
+  std::unique_ptr<Env> owned_;
+  Env* inner_;
   WrapperHooks hooks_;
 };
 
@@ -46,6 +48,10 @@ class WrappedEnv final : public Env {
 std::unique_ptr<Env> Wrap(std::unique_ptr<Env> inner, WrapperHooks hooks) {
   Check(inner != nullptr, "a wrapper has an env to wrap");
   return std::make_unique<WrappedEnv>(std::move(inner), std::move(hooks));
+}
+
+std::unique_ptr<Env> Borrow(Env& env) {
+  return std::make_unique<WrappedEnv>(env);
 }
 
 }  // namespace msc::gym

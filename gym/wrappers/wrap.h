@@ -28,4 +28,8 @@ struct WrapperHooks {
 /// and problem() are those of the inner env.
 [[nodiscard]] std::unique_ptr<Env> Wrap(std::unique_ptr<Env> inner, WrapperHooks hooks);
 
+/// `env` for a wrapper, where somebody else owns it, and outlives this. Whoever steps it himself in
+/// the middle of an episode of the wrapper's breaks that episode.
+[[nodiscard]] std::unique_ptr<Env> Borrow(Env& env);
+
 }  // namespace msc::gym

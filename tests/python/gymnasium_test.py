@@ -165,6 +165,19 @@ class OnGymnasium(e2e.SearchTest):
                 with self.assertRaisesRegex(mscgym.UserError, "Discrete"):
                     env.step(numpy.array([0, 0]))
 
+    def test_wraps_envs_of_the_same_classes(self):
+        env = mscgym.make("Toy/PrecisionKnapsack-v0")
+        episodes = []
+        for wrapped in (mscgym.wrappers.cache(env), mscgym.wrappers.record(env, episodes.append)):
+            self.assertIsInstance(wrapped, gymnasium.Env)
+            self.assertIs(wrapped.unwrapped, env)
+            observation, info = wrapped.reset(seed=1)
+            for _ in wrapped.decisions:
+                self.check_observation(wrapped, observation)
+                self.check_mask(wrapped, info)
+                observation, _, _, _, info = wrapped.step(numpy.int64(1))
+        self.assertEqual(mscgym.wrappers.replay(env, episodes[0]), episodes[0])
+
     def test_makes_every_space(self):
         """Also those that no env of ours has."""
         made = env_module._space({"kind": "Dict", "spaces": {
@@ -197,10 +210,10 @@ class OnGymnasium(e2e.SearchTest):
         with self.assertRaisesRegex(mscgym.UserError, "a seed is at least 0, not -1"):
             mscgym.make("Toy/OneMax-v0").reset(seed=-1)
 
-    def test_passes_the_tests_of_envs_and_studies(self):
-        done = subprocess.run([sys.executable, os.path.join(HERE, "python_test.py"), FOLDER,
-                               e2e.MSCGYM, "Envs", "Studies"], capture_output=True, text=True,
-                              check=False)
+    def test_passes_the_tests_that_need_no_model(self):
+        done = subprocess.run(
+            [sys.executable, os.path.join(HERE, "python_test.py"), FOLDER, e2e.MSCGYM, "Envs",
+             "Studies", "Wrappers"], capture_output=True, text=True, check=False)
         self.assertEqual(done.returncode, 0, done.stderr)
 
     @unittest.skipIf(STAND_IN, "the stand-in has no checker of envs")

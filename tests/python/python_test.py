@@ -18,7 +18,7 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)
 sys.path.insert(0, os.path.join(ROOT, "tests", "e2e"))
 
 import mscgym  # noqa: E402
-from mscgym import _spaces  # noqa: E402
+from mscgym import _spaces, wrappers  # noqa: E402
 
 import e2e  # noqa: E402
 
@@ -129,6 +129,98 @@ class Envs(unittest.TestCase):
         self.assertEqual(set(done), {0})
         self.assertLessEqual({text.split(";")[0] for text in refused},
                              {"it is in use by another thread"})
+
+
+class Wrappers(unittest.TestCase):
+    def rewards(self, env, seed):
+        return [reward for _, reward in play(env, seed)[0][1:]]
+
+    def test_lie_around_each_other(self):
+        env = toy("PrecisionKnapsack", render_mode="ansi")
+        plain = self.rewards(env, 1)
+        halved = wrappers.transform_reward(env, lambda reward: reward / 2)
+        self.assertEqual(self.rewards(halved, 1), [reward / 2 for reward in plain])
+        moved = wrappers.transform_reward(halved, lambda reward: 1 + reward)
+        self.assertEqual(self.rewards(moved, 1), [1 + reward / 2 for reward in plain])
+        self.assertIs(moved.unwrapped, env)
+        self.assertEqual((moved.decisions, moved.metrics, moved.config),
+                         (env.decisions, env.metrics, env.config))
+        self.assertEqual(moved.render(), env.render())
+        study = mscgym.Study(moved, agent="random")
+        trial = study.ask()
+        study.tell(trial, moved.evaluate(trial.choices))
+        self.assertEqual(study.best.evaluation, env.evaluate(trial.choices))
+        moved.close()
+        with self.assertRaisesRegex(mscgym.UserError, "closed"):
+            env.reset()
+
+    def test_outlive_the_name_of_what_is_inside(self):
+        env = wrappers.time_limit(toy("OneMax"), 3)
+        self.assertEqual(len(self.rewards(env, 1)), 3)
+        self.assertEqual(env.facts["max_steps"], 3)
+        env.reset()
+        made = [env.step(0)[2:4] for _ in range(3)]
+        self.assertEqual(made, [(False, False), (False, False), (False, True)])
+        with self.assertRaisesRegex(mscgym.UserError, "[Rr]eset"):
+            env.step(0)
+
+    def test_add_noise_by_the_seed_of_the_reset(self):
+        env = toy("PrecisionKnapsack")
+        noisy = wrappers.reward_noise(env, 0.5)
+        self.assertEqual(self.rewards(noisy, 1), self.rewards(noisy, 1))
+        self.assertNotEqual(self.rewards(noisy, 1), self.rewards(env, 1))
+        self.assertEqual(self.rewards(wrappers.reward_noise(env, 0), 1), self.rewards(env, 1))
+
+    def test_answer_from_a_cache(self):
+        # Its noise tells whether the env inside was asked.
+        env = wrappers.cache(wrappers.reward_noise(toy("PrecisionKnapsack"), 1), 1)
+        ends = []
+        for choice in (1, 1, 0, 0):
+            env.reset()
+            for _ in env.decisions:
+                reward = env.step(choice)[1]
+            ends.append(reward)
+        self.assertEqual(ends[0], ends[1])
+        self.assertNotEqual(ends[2], ends[3])  # there was room for one
+
+    def test_record_what_can_be_replayed(self):
+        env = toy("PrecisionKnapsack")
+        episodes = []
+        recorded = wrappers.record(env, episodes.append)
+        for seed in (1, 2):
+            play(recorded, seed)
+        recorded.reset(seed=3)
+        recorded.step(0)
+        recorded.reset()
+        self.assertEqual([episode.seed for episode in episodes], [1, 2, 3])
+        self.assertEqual([episode.terminated for episode in episodes], [True, True, False])
+        self.assertEqual([reward for _, reward in episodes[0].steps], self.rewards(env, 1))
+        for episode in episodes:
+            self.assertEqual(wrappers.replay(env, episode), episode)
+
+    def test_say_what_is_wrong(self):
+        env = toy("OneMax")
+        for wrong, text in (
+                (lambda: wrappers.cache(env, 0), "room for at least 1 episode"),
+                (lambda: wrappers.cache(env, -1), "room for at least 1 episode"),
+                (lambda: wrappers.time_limit(env, 0), "at least 1 step, not 0"),
+                (lambda: wrappers.reward_noise(env, -1), "finite number >= 0"),
+                (lambda: play(wrappers.transform_reward(env, lambda _: math.nan), 1),
+                 "must be a finite number, not nan")):
+            with self.assertRaisesRegex(mscgym.UserError, text):
+                wrong()
+        # What a function raises goes through, and ends the episode.
+        broken = wrappers.transform_reward(env, lambda _: [][0])
+        broken.reset()
+        with self.assertRaises(IndexError):
+            broken.step(0)
+        with self.assertRaisesRegex(mscgym.UserError, "[Rr]eset"):
+            broken.step(0)
+        with self.assertRaises(TypeError):
+            play(wrappers.transform_reward(env, lambda _: None), 1)
+        # Nor may it use the env meanwhile, which others would have to wait for.
+        with self.assertRaisesRegex(mscgym.UserError, "in use"):
+            play(wrappers.transform_reward(env, lambda _: env.reset()), 1)
 
 
 class Spaces(unittest.TestCase):

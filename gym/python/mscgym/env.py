@@ -124,6 +124,11 @@ class Env(gymnasium.Env if gymnasium else object):
         """The decisions so far, a line each."""
         return self._open().render() if self.render_mode == "ansi" else None
 
+    @property
+    def unwrapped(self):
+        """The env inside of all wrappers."""
+        return self
+
     def close(self):
         """Deletes what lies in folders that do not stay."""
         self._core = None

@@ -78,7 +78,7 @@ class Study:
     def tell(self, trial, result=None, *, failure=None):
         """What came of a trial: an Evaluation, or its metrics, or why it has none."""
         number = trial.number if isinstance(trial, Trial) else trial
-        self._core.tell(number, *_outcome(result, failure))
+        self._core.tell(number, *_outcome(result, failure), _record(result))
 
     @property
     def waiting(self):

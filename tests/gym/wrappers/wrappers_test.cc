@@ -15,6 +15,7 @@
 #include "gym/wrappers/time_limit.h"
 #include "gym/wrappers/transform_reward.h"
 #include "gym/wrappers/vector_env.h"
+#include "gym/wrappers/wrap.h"
 #include "tests/gym/core/fake_env.h"
 
 namespace msc::gym {
@@ -65,6 +66,18 @@ TEST(TimeLimit, IsWhatFactsSayIfItIsTheSmaller) {
 TEST(TimeLimit, RefusesToBeBelowOneStep) {
   EXPECT_EQ(MessageOf<UserError>([] { static_cast<void>(WithTimeLimit(Counter(), 0)); }),
             "a time limit must be at least 1 step, not 0");
+}
+
+TEST(Borrow, LeavesTheEnvToItsOwner) {
+  const auto env = Endless();
+  {
+    const auto limited = WithTimeLimit(Borrow(*env), 1);
+    limited->Reset();
+    EXPECT_TRUE(limited->Step(Point{0}).truncated);
+    EXPECT_EQ(limited->problem(), env->problem());
+    EXPECT_EQ(limited->facts().id, env->facts().id);
+  }
+  EXPECT_FALSE(env->Step(Point{0}).truncated);
 }
 
 TEST(TransformReward, ReplacesEveryReward) {
