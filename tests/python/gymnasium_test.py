@@ -6,6 +6,7 @@ their own, with a python3 that has NumPy, so that no other test sees the stand-i
 """
 
 import importlib.util
+import inspect
 import math
 import os
 import subprocess
@@ -48,6 +49,7 @@ import gymnasium  # noqa: E402
 import mscgym  # noqa: E402
 import numpy  # noqa: E402
 from gymnasium import spaces  # noqa: E402
+from mscgym import _spaces  # noqa: E402
 from mscgym import env as env_module  # noqa: E402
 
 import e2e  # noqa: E402
@@ -205,6 +207,19 @@ class OnGymnasium(e2e.SearchTest):
             self.assertIn(made.sample(), made)
         self.assertNotIn({**value, "box": [0.5] * 6}, made)
         self.assertNotIn({**value, "discrete": 1}, made)
+
+    def test_takes_arguments_as_our_own_spaces_do(self):
+        """Those for where Gymnasium is not installed: a call means the same with both."""
+        for name in ("Box", "Dict", "Discrete", "MultiBinary", "MultiDiscrete", "Text"):
+            with self.subTest(name):
+                ours, theirs = (list(inspect.signature(getattr(module, name)).parameters.values())
+                                for module in (_spaces, spaces))
+                for place, argument in enumerate(ours):
+                    named = [other for other in theirs if other.name == argument.name]
+                    self.assertEqual(len(named), 1, argument)
+                    if argument.kind is not inspect.Parameter.KEYWORD_ONLY:
+                        self.assertEqual(theirs.index(named[0]), place, argument)
+                        self.assertEqual(named[0].kind, argument.kind, argument)
 
     def test_refuses_a_seed_below_0_in_our_words(self):
         with self.assertRaisesRegex(mscgym.UserError, "a seed is at least 0, not -1"):

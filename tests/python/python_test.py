@@ -227,7 +227,7 @@ class Spaces(unittest.TestCase):
     """Those that stand in for Gymnasium's."""
 
     def test_draw_what_they_contain(self):
-        spaces = [_spaces.Discrete(3, 2), _spaces.MultiDiscrete([2, 5]), _spaces.MultiBinary(4),
+        spaces = [_spaces.Discrete(3, start=2), _spaces.MultiDiscrete([2, 5]), _spaces.MultiBinary(4),
                   _spaces.Box([0, -1, float("-inf")], [1, float("inf"), 0], (3,)), _spaces.Text(5),
                   _spaces.Dict({"a": _spaces.Discrete(2), "b": _spaces.MultiBinary(2)})]
         for space in spaces:

@@ -1,4 +1,4 @@
-"""Spaces with the names and the behaviour of Gymnasium's, for where Gymnasium is not installed.
+"""Spaces with the names, arguments and behaviour of Gymnasium's, for where that is not installed.
 
 Values are plain Python: numbers, lists, text, dicts.
 """
@@ -39,7 +39,7 @@ class Discrete(Space):
 
     shape = ()
 
-    def __init__(self, n, start=0, seed=None):
+    def __init__(self, n, seed=None, start=0):
         super().__init__(seed)
         self.n, self.start = n, start
 
@@ -55,7 +55,7 @@ class Discrete(Space):
 class MultiDiscrete(Space):
     """One integer in [0, nvec[i]) a position."""
 
-    def __init__(self, nvec, seed=None):
+    def __init__(self, nvec, *, seed=None):
         super().__init__(seed)
         self.nvec = list(nvec)
         self.shape = (len(self.nvec),)
@@ -72,14 +72,14 @@ class MultiBinary(MultiDiscrete):
     """n zeros and ones."""
 
     def __init__(self, n, seed=None):
-        super().__init__([2] * n, seed)
+        super().__init__([2] * n, seed=seed)
         self.n = n
 
 
 class Box(Space):
     """Reals between two bounds a position, row by row."""
 
-    def __init__(self, low, high, shape, seed=None):
+    def __init__(self, low, high, shape, *, seed=None):
         super().__init__(seed)
         self.low, self.high, self.shape = list(low), list(high), tuple(shape)
 
@@ -101,11 +101,12 @@ class Box(Space):
 
 
 class Text(Space):
-    """Up to max_length characters."""
+    """min_length to max_length characters."""
 
     shape = ()
 
-    def __init__(self, max_length, min_length=0, charset=string.printable, seed=None):
+    def __init__(self, max_length, *, min_length=1,
+                 charset=string.ascii_letters + string.digits, seed=None):
         super().__init__(seed)
         self.max_length, self.min_length, self.charset = max_length, min_length, charset
 
