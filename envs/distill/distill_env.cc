@@ -1,6 +1,7 @@
 #include "envs/distill/distill_env.h"
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include "compiler/base/error.h"
@@ -144,6 +145,23 @@ class DistillProblem final : public gym::SearchProblem {
       recipe[i] = 0;
     }
     return {{std::string(kTrainSteps), std::move(cost)}};
+  }
+
+  [[nodiscard]] std::vector<std::vector<double>> DoFeatures() const override {
+    const gym::AdditiveCost steps = AdditiveCosts().at(std::string(kTrainSteps));
+    double longest = steps.offset;
+    for (const std::vector<double>& effects : steps.effects) longest += std::ranges::max(effects);
+    std::vector<std::vector<double>> rows;
+    for (std::size_t i = 0; i < decisions().size(); ++i) {
+      const auto& [name, choices] = decisions()[i];
+      const auto [least, most] = std::ranges::minmax(steps.effects.at(i));
+      const bool time = name == "epochs";
+      const bool speed = name == "rate" || name == "schedule";
+      rows.push_back({std::log2(static_cast<double>(choices.size())), choices_.decades().at(i),
+                      longest > 0 ? (most - least) / longest : 0, time ? 1.0 : 0.0,
+                      speed ? 1.0 : 0.0, time || speed ? 0.0 : 1.0});
+    }
+    return rows;
   }
 
   [[nodiscard]] std::map<std::string, double> DoLowerBounds() const override {

@@ -37,7 +37,10 @@ inline constexpr std::string_view kTrainSteps = "train_steps";  ///< of the opti
 /// divergence, schedule of the rate, and with labels the weight of the cross entropy (hard), out of
 /// short lists. Metrics: those of the task's judge, and train_steps, which is known beforehand. An
 /// assignment means its TrainSettings. Anchors: "short", one epoch, and "long". A training whose
-/// loss stops being finite is a failure. The reward of the last step is -distill_loss.
+/// loss stops being finite is a failure. Features: log2 of the number of choices, the decades that
+/// their values span (0 for names), the share of the longest training's steps that the decision can
+/// save, and flags of what it sets: how long, how fast (rate, schedule), or what is learned (the
+/// rest). The reward of the last step is -distill_loss.
 /// Deterministic on one machine, as Train is. UserError if the context has no task; SystemError,
 /// saying what to install, where there is no trainer.
 [[nodiscard]] std::unique_ptr<gym::Env> MakeDistillEnv(const EnvContext& context);

@@ -1,8 +1,11 @@
 #include "envs/distill/recipe_choices.h"
 
+#include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstdio>
 #include <set>
+#include <type_traits>
 
 #include "compiler/base/error.h"
 
@@ -21,6 +24,20 @@ std::string Word(std::int64_t value) {
 
 std::string Word(const std::string& value) {
   return value;
+}
+
+template <class T>
+double Decades(const std::vector<T>& values) {
+  double least = 0;
+  double most = 0;
+  if constexpr (std::is_arithmetic_v<T>) {
+    for (const T& listed : values) {
+      const auto value = static_cast<double>(listed);
+      if (value > 0 && (least == 0 || value < least)) least = value;
+      most = std::max(most, value);
+    }
+  }
+  return least > 0 ? std::log10(most / least) : 0;
 }
 
 }  // namespace
@@ -45,6 +62,7 @@ void RecipeChoices::Add(const std::string& name, const std::vector<T>& values,
     decision.choices.push_back((named ? name + " " : "") + Word(value));
   }
   decisions_.push_back(std::move(decision));
+  decades_.push_back(Decades(values));
   setters_.push_back(set);
 }
 

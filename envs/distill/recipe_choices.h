@@ -33,6 +33,8 @@ class RecipeChoices {
   RecipeChoices(const RecipeLists& lists, RecipeWords words);
 
   [[nodiscard]] const std::vector<gym::Decision>& decisions() const { return decisions_; }
+  /// By decision: log10 of its largest value over its least one above 0; 0 for names.
+  [[nodiscard]] const std::vector<double>& decades() const { return decades_; }
   /// Sets what lists of one say, and one choice for each decision.
   void Set(std::span<const std::int32_t> choices, TrainSettings& settings) const;
 
@@ -45,6 +47,7 @@ class RecipeChoices {
            RecipeWords words);
 
   std::vector<gym::Decision> decisions_;
+  std::vector<double> decades_;
   std::vector<Setter> setters_;  ///< by decision
   std::vector<Setter> fixed_;    ///< of lists of one
 };

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cmath>
 #include <cstdlib>
 #include <limits>
 #include <map>
@@ -284,6 +285,28 @@ TEST(DistillEnv, TakesAsManyStepsAsItsSumsSay) {
       EXPECT_EQ(evaluation.metrics.at("train_steps"), sum) << number;
     });
   }
+}
+
+TEST(DistillEnv, TellsDecisionsApartByFeatures) {
+  if (!TrainerProblem().empty()) GTEST_SKIP() << TrainerProblem();
+  EnvContext context;
+  context.distill = std::make_shared<const DistillTask>(SmallTask());
+  const auto env = MakeDistillEnv(context);
+  const std::vector<std::vector<double>> rows = env->problem()->Features();
+  ASSERT_EQ(rows.size(), 6U);
+  const auto expect = [&](std::size_t row, const std::vector<double>& wanted) {
+    ASSERT_EQ(rows[row].size(), wanted.size());
+    for (std::size_t i = 0; i < wanted.size(); ++i) {
+      EXPECT_NEAR(rows[row][i], wanted[i], 1e-12) << env->problem()->decisions()[row].name;
+    }
+  };
+  // choices, decades, share of steps; how long, how fast, what is learned
+  expect(0, {2, std::log10(8), 7.0 / 8, 1, 0, 0});
+  expect(1, {2, std::log10(30), 0, 0, 1, 0});
+  expect(2, {2, std::log10(8), 0, 0, 0, 1});
+  expect(3, {std::log2(3), 1, 0, 0, 0, 1});  // 0 is no end of a span
+  expect(4, {1, 0, 0, 0, 1, 0});
+  expect(5, {std::log2(3), std::log10(5), 0, 0, 0, 1});
 }
 
 TEST(DistillEnv, NeedsAStudent) {
