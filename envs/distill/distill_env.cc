@@ -89,26 +89,20 @@ class DistillProblem final : public gym::SearchProblem {
     for (std::size_t i = 0; i < batch.size(); ++i) {
       if (stop()) return;
       const TrainSettings settings = SettingsOf(batch[i]);
-      TrainJob job;
-      job.student = &task_->student;
-      job.teacher = &task_->teacher;
-      job.settings = settings;
-      job.train = {.inputs = &task_->inputs, .labels = task_->labels};
-      TrainHooks hooks;
-      hooks.progress = [&](const TrainProgress& /*progress*/) { return !stop(); };
+      const std::optional<Trained> trained = TrainAndJudge(*task_, {settings, task_->judge}, stop);
+      if (!trained) return;
       gym::Evaluation evaluation;
       TrainRecord record{.settings = settings, .epochs = {}};
-      try {
-        TrainState state;
-        const TrainResult result = Train(job, hooks, state);
-        if (result.stopped) return;
-        for (const TrainEpoch& epoch : result.epochs) record.epochs.push_back({epoch.loss});
-        evaluation.metrics = task_->judge(result);
+      for (const TrainEpoch& epoch : trained->epochs) record.epochs.push_back({epoch.loss});
+      if (trained->quality.ok()) {
+        const cost::Quality& quality = trained->quality.value();
+        evaluation.metrics.emplace(kDistillLoss, quality.kl);
+        if (const auto drop = quality.AccuracyDrop(); drop && judged_ == Labels::kPresent) {
+          evaluation.metrics.emplace(kAccuracyDrop, *drop);
+        }
         evaluation.metrics.emplace(kTrainSteps, StepsOf(static_cast<double>(settings.epochs)));
-      } catch (const UserError& error) {
-        // The samples fit, as the baselines show: the loss stopped being finite.
-        evaluation.metrics.clear();
-        evaluation.failure = Failure{FailureKind::kWrongOutput, error.what()};
+      } else {
+        evaluation.failure = trained->quality.failure();
       }
       evaluation.record = ToJsonText(record);
       done(i, evaluation);
@@ -188,6 +182,32 @@ class DistillProblem final : public gym::SearchProblem {
 };
 
 }  // namespace
+
+std::optional<Trained> TrainAndJudge(const DistillTask& task, const TrainOrder& order,
+                                     const std::function<bool()>& stop,
+                                     const std::function<void(const TrainProgress&)>& heard) {
+  TrainJob job;
+  job.student = &task.student;
+  job.teacher = &task.teacher;
+  job.settings = order.settings;
+  job.train = {.inputs = &task.inputs, .labels = task.labels};
+  TrainHooks hooks;
+  hooks.progress = [&](const TrainProgress& progress) {
+    if (heard) heard(progress);
+    return !stop();
+  };
+  try {
+    TrainState state;
+    const TrainResult result = Train(job, hooks, state);
+    if (result.stopped) return std::nullopt;
+    const std::optional<cost::Quality> quality = order.judge(result, stop);
+    if (!quality) return std::nullopt;
+    return Trained{.quality = *quality, .epochs = result.epochs};
+  } catch (const UserError& error) {
+    // The samples fit, as the baselines show: the loss stopped being finite.
+    return Trained{.quality = Failure{FailureKind::kWrongOutput, error.what()}, .epochs = {}};
+  }
+}
 
 std::unique_ptr<gym::Env> MakeDistillEnv(const EnvContext& context) {
   const auto loss = [](const gym::Evaluation& evaluation) {

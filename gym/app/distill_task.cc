@@ -1,6 +1,9 @@
 #include "gym/app/distill_task.h"
 
 #include <algorithm>
+#include <functional>
+#include <optional>
+#include <span>
 #include <utility>
 
 #include "compiler/base/error.h"
@@ -11,64 +14,73 @@
 #include "compiler/pipeline/samples.h"
 #include "cost/quality/dataset.h"
 #include "cost/quality/quality.h"
-#include "envs/common/evaluation.h"
+#include "gym/app/fresh_samples.h"
 
 namespace msc::gym {
 namespace {
 
+/// At most `count`; 0 = all.
 cost::Dataset Load(cost::DataConfig data, std::int64_t count, const Graph& graph, const char* key) {
   if (data.images.empty()) throw UserError(std::string("the config names no '") + key + "'");
   if (graph.inputs().size() != 1 || !graph.type(graph.inputs()[0]).shape) {
     throw UserError("a model that is trained has one input of known rank");
   }
-  if (data.count == 0 || data.count > count) data.count = count;
+  if (count > 0 && (data.count == 0 || data.count > count)) data.count = count;
   return cost::LoadDataset(data, *graph.type(graph.inputs()[0]).shape);
 }
+
+using Stop = std::function<bool()>;
 
 /// Compares students with the teacher on samples, in batches, as the trainer computes both.
 class Judge {
  public:
-  Judge(cost::Dataset samples, std::int64_t batch, const TrainProgram& teacher,
-        TrainProgram student)
-      : samples_(std::move(samples)), batch_(batch), student_(std::move(student)) {
-    ForEachBatch([&](const cost::Dataset& part) {
-      wanted_.push_back(RunProgram(teacher, {&part.inputs, 1}));
-    });
+  Judge(cost::Dataset samples, std::int64_t batch, TrainProgram teacher, TrainProgram student)
+      : samples_(std::move(samples)),
+        batch_(batch),
+        teacher_(std::move(teacher)),
+        student_(std::move(student)) {}
+
+  /// The teacher's part, once. False if stopped.
+  [[nodiscard]] bool Prepare(const Stop& stop) {
+    for (std::int64_t first = batch_ * std::ssize(wanted_); first < samples_.size();
+         first += batch_) {
+      if (stop && stop()) return false;
+      const cost::Dataset part = Part(first);
+      wanted_.push_back(RunProgram(teacher_, {&part.inputs, 1}));
+    }
+    return true;
   }
 
-  [[nodiscard]] std::map<std::string, double> operator()(const TrainResult& result) const {
+  [[nodiscard]] std::optional<cost::Quality> operator()(const TrainResult& result,
+                                                        const Stop& stop) {
+    if (!Prepare(stop)) return std::nullopt;
     TrainProgram student = student_;
     for (std::size_t i = 0; i < student.parameters.size(); ++i) {
       student.constants.at(student.parameters[i].constant).values = result.values.at(i);
     }
     cost::QualityMeter meter;
     std::size_t at = 0;
-    ForEachBatch([&](const cost::Dataset& part) {
+    for (std::int64_t first = 0; first < samples_.size(); first += batch_) {
+      if (stop && stop()) return std::nullopt;
+      const cost::Dataset part = Part(first);
       const auto failure =
           meter.Add(wanted_.at(at++), RunProgram(student, {&part.inputs, 1}), part.labels);
       // As for a loss that stops being finite.
       if (failure) throw UserError(failure->detail);
-    });
-    const cost::Quality quality = meter.Total();
-    std::map<std::string, double> metrics = {{std::string(envs::kDistillLoss), quality.kl}};
-    if (quality.accuracy && quality.reference_accuracy) {
-      metrics.emplace(envs::kAccuracyDrop, 100 * (*quality.reference_accuracy - *quality.accuracy));
     }
-    return metrics;
+    return meter.Total();
   }
 
  private:
-  template <class Use>
-  void ForEachBatch(const Use& use) const {
-    for (std::int64_t first = 0; first < samples_.size(); first += batch_) {
-      use(cost::Slice(samples_, first, std::min(batch_, samples_.size() - first)));
-    }
+  [[nodiscard]] cost::Dataset Part(std::int64_t first) const {
+    return cost::Slice(samples_, first, std::min(batch_, samples_.size() - first));
   }
 
   cost::Dataset samples_;
   std::int64_t batch_;
+  TrainProgram teacher_;
   TrainProgram student_;
-  std::vector<std::vector<Tensor>> wanted_;
+  std::vector<std::vector<Tensor>> wanted_;  // by batch
 };
 
 }  // namespace
@@ -106,12 +118,43 @@ std::shared_ptr<const envs::DistillTask> MakeDistillTask(const SearchConfig& con
   hash.Add(test.inputs.Raw());
   hash.Add(std::as_bytes(std::span(test.labels)));
   task->hash = hash.Hex();
-  const auto judge = std::make_shared<const Judge>(
+  const auto judge = std::make_shared<Judge>(
       std::move(test), BatchSize(graph, config.quality.batch), task->teacher, student.program);
-  task->judge = [judge](const TrainResult& result) { return (*judge)(result); };
+  (void)judge->Prepare({});
+  task->judge = [judge](const TrainResult& result, const Stop& stop) {
+    return (*judge)(result, stop);
+  };
   task->inputs = std::move(train.inputs);
   task->labels = std::move(train.labels);
   return task;
+}
+
+FinalSamples MakeFinalSamples(const SearchConfig& config, const Graph& graph,
+                              const envs::DistillTask& task) {
+  const QualityConfig& quality = config.quality;
+  cost::DataConfig data = quality.data;
+  if (quality.final_samples > 0) data.count = quality.final_samples;
+  cost::Dataset samples = Load(data, 0, graph, "quality.data.images");
+  const SampleCounts counts{.trials = quality.samples, .all = samples.size()};
+  CheckOthers(quality, counts);
+  CheckFresh(config, config.distill.samples, counts);
+  FinalSamples finals;
+  if (quality.finalists != "all") {
+    finals.from = counts.trials;
+    samples = cost::Slice(samples, counts.trials, counts.all - counts.trials);
+  }
+  finals.count = samples.size();
+  Sha256 hash;
+  hash.Add(task.hash);
+  hash.Add(samples.inputs.Raw());
+  hash.Add(std::as_bytes(std::span(samples.labels)));
+  finals.hash = hash.Hex();
+  const auto judge = std::make_shared<Judge>(std::move(samples), BatchSize(graph, quality.batch),
+                                             task.teacher, task.student);
+  finals.judge = [judge](const TrainResult& result, const Stop& stop) {
+    return (*judge)(result, stop);
+  };
+  return finals;
 }
 
 }  // namespace msc::gym

@@ -1,6 +1,8 @@
 #pragma once
 
+#include <cstdint>
 #include <memory>
+#include <string>
 
 #include "compiler/ir/graph.h"
 #include "compiler/targets/target.h"
@@ -14,5 +16,18 @@ namespace msc::gym {
 /// no student or no samples, and as LoadStrategy, MakeStudent and LoadDataset.
 [[nodiscard]] std::shared_ptr<const envs::DistillTask> MakeDistillTask(
     const SearchConfig& config, const Graph& graph, const TargetRegistry& targets);
+
+/// What the finalists of a search of recipes are judged on.
+struct FinalSamples {
+  std::int64_t from = 0;  ///< the first of them among those of the config's quality.data
+  std::int64_t count = 0;
+  std::string hash;          ///< of the samples and of what is trained
+  envs::JudgeStudent judge;  ///< its first call takes longer: the teacher computes them all
+};
+
+/// Reads them, as the config's quality.final_samples and quality.finalists ask for: trials have
+/// seen the first quality.samples. UserError as CheckOthers, CheckFresh and LoadDataset.
+[[nodiscard]] FinalSamples MakeFinalSamples(const SearchConfig& config, const Graph& graph,
+                                            const envs::DistillTask& task);
 
 }  // namespace msc::gym

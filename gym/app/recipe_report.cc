@@ -1,10 +1,14 @@
 #include "gym/app/recipe_report.h"
 
+#include <algorithm>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "envs/common/evaluation.h"
 #include "envs/distill/distill_env.h"
+#include "gym/app/recipe_finalists.h"
 #include "gym/app/recipe_words.h"
 #include "gym/app/search_recipe.h"
 
@@ -28,9 +32,60 @@ ReportAxis AxisOf(const std::string& metric, const ObjectiveConfig& objective) {
   return axis;
 }
 
+/// "8 epochs, rate 0.001"; `decisions` are in words.
+std::string ChoicesOf(const std::vector<Decision>& decisions, const Assignment& assignment) {
+  std::string text;
+  for (std::size_t i = 0; i < std::min(decisions.size(), assignment.size()); ++i) {
+    const auto choice = static_cast<std::size_t>(assignment[i]);
+    if (choice >= decisions[i].choices.size()) continue;
+    text += (text.empty() ? "" : ", ") + decisions[i].choices[choice];
+  }
+  return text;
+}
+
+std::optional<Measured> MeanOf(const RecipeFinalist& recipe, const std::string& metric) {
+  const auto mean = recipe.metrics.find(metric);
+  if (mean == recipe.metrics.end()) return std::nullopt;
+  const auto found = recipe.margins.find(metric);
+  const double margin = found == recipe.margins.end() ? 0 : found->second;
+  Measured measured{
+      .value = mean->second, .low = mean->second - margin, .high = mean->second + margin};
+  if (metric == envs::kDistillLoss) measured.low = std::max(measured.low, 0.0);
+  return measured;
+}
+
+/// Those trained again, with what is sought first.
+void TellFinalists(const SearchSetup& setup, const Findings& findings, ReportInput& input) {
+  const Objective objective = ToObjective(setup.config.objective);
+  input.final_axes = {input.latency, input.quality};
+  const auto drop = AxisOf(std::string(envs::kAccuracyDrop), setup.config.objective);
+  const bool shown = drop.metric == input.latency.metric || drop.metric == input.quality.metric;
+  const bool labelled = !setup.config.quality.data.labels.empty();
+  if (labelled && !shown) input.final_axes.push_back(drop);
+  for (const RecipeFinalist& recipe : findings.recipes) {
+    if (recipe.repeats.empty()) continue;
+    ReportFinalist& row = input.finalists.emplace_back();
+    row.trial = recipe.trial;
+    row.label = "trial " + std::to_string(recipe.trial);
+    const auto trial =
+        std::find_if(input.study.trials.begin(), input.study.trials.end(),
+                     [&](const Trial& other) { return other.number == recipe.trial; });
+    if (trial != input.study.trials.end()) {
+      row.note = ChoicesOf(input.decisions, trial->assignment);
+    }
+    for (const ReportAxis& axis : input.final_axes) {
+      row.means.push_back(MeanOf(recipe, axis.metric));
+    }
+    const Evaluation evaluation = EvaluationOf(recipe);
+    row.feasible = !evaluation.failure && Violation(objective, evaluation) <= 0;
+    if (evaluation.failure) row.note += "; " + evaluation.failure->detail;
+  }
+}
+
 }  // namespace
 
-void TellRecipes(const SearchSetup& setup, const RunPaths& paths, ReportInput& input) {
+void TellRecipes(const SearchSetup& setup, const Findings& findings, const RunPaths& paths,
+                 ReportInput& input) {
   const SearchConfig& config = setup.config;
   const std::vector<std::string>& minimize = config.objective.minimize;
   const std::string_view other =
@@ -41,19 +96,23 @@ void TellRecipes(const SearchSetup& setup, const RunPaths& paths, ReportInput& i
   for (Decision& decision : input.decisions) {
     decision = InWords(decision, envs::RecipeWords::kBare);
   }
-  input.headline = {.constraint = ConstraintText(config.objective),
-                    .unfinished = input.study.stop == StopReason::kInterrupted};
+  input.headline.constraint = ConstraintText(config.objective);
+  TellFinalists(setup, findings, input);
+  // Trained again, what trials were best by chance may keep no limit.
+  if (!findings.recipes.empty() && !findings.best && !input.headline.unfinished) {
+    input.study.best.reset();
+  }
   if (!input.study.best) return;
-  const Trial& best = input.study.trials[*input.study.best];
-  input.winner = best.number;
-  input.headline.configuration = "trial " + std::to_string(best.number);
+  const Trial& tried = input.study.trials[*input.study.best];
+  const RecipeFinalist* const best = findings.best ? &findings.recipes.at(*findings.best) : nullptr;
+  input.winner = best != nullptr ? best->trial : tried.number;
+  input.headline.configuration = "trial " + std::to_string(*input.winner);
   input.headline.constraint_met = true;
   const std::string drop(envs::kAccuracyDrop);
-  const auto lost = best.evaluation.metrics.find(drop);
+  const auto& metrics = best != nullptr ? best->metrics : tried.evaluation.metrics;
+  const auto lost = metrics.find(drop);
   const bool on_axis = input.latency.metric == drop || input.quality.metric == drop;
-  if (lost != best.evaluation.metrics.end() && !on_axis) {
-    input.headline.accuracy_drop = lost->second;
-  }
+  if (lost != metrics.end() && !on_axis) input.headline.accuracy_drop = lost->second;
   input.commands.push_back(
       {"train by the best, with the form of the samples", TrainCommand(config, paths)});
 }

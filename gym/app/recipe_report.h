@@ -6,7 +6,9 @@
 
 namespace msc::gym {
 
-/// What a search of recipes shows besides what all searches do. `input` has the trials.
-void TellRecipes(const SearchSetup& setup, const RunPaths& paths, ReportInput& input);
+/// What a search of recipes shows besides what all searches do. `input` has the trials, and what
+/// became of its headline so far.
+void TellRecipes(const SearchSetup& setup, const Findings& findings, const RunPaths& paths,
+                 ReportInput& input);
 
 }  // namespace msc::gym

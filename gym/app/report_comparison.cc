@@ -22,7 +22,8 @@ struct Read {
 };
 
 std::optional<Measured> SpeedUpOf(const Findings& findings) {
-  if (!findings.best) return std::nullopt;
+  // The best of recipes is none of the finalists that were timed.
+  if (!findings.best || findings.finalists.empty()) return std::nullopt;
   const auto result = cost::OutcomeFromJson(findings.finalists.at(*findings.best).result);
   return result.ok() ? SpeedUp(result.value()) : std::nullopt;
 }

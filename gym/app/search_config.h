@@ -148,8 +148,11 @@ struct SearchConfig {
     visit("stop", self.stop,
           "what ends the trials earlier; looked at between rounds of proposals, so that workers do "
           "not change it");
-    visit("finalists", self.finalists,
-          "best candidates that keep the limits on all samples, measured again", Within{1, 100});
+    visit(
+        "finalists", self.finalists,
+        "best candidates that keep the limits on all samples, measured again; recipes are trained "
+        "again",
+        Within{1, 100});
     visit("compare", self.compare,
           "targets that the uncompressed model is timed on beside the finalists");
     visit("race", self.race,

@@ -3,6 +3,7 @@
 #include <optional>
 
 #include "gym/app/progress.h"
+#include "gym/app/recipe_finalists.h"
 #include "gym/app/search_run.h"
 #include "gym/app/search_session.h"
 #include "gym/app/stop.h"
@@ -26,16 +27,20 @@ void DryRun(const AppContext& context, const SearchConfig& asked, std::size_t wo
   const std::optional<TrialTime> trial = session.TimeOneTrial(StopRequested);
   if (!trial) return;
   std::printf("%s\n", trial->Text().c_str());
-  const std::uint64_t rounds = (config.trials + workers - 1) / workers;
-  std::printf(
-      "%llu trials, %zu at a time: about %s, after %.1f s of preparing; %s%llu finalists come on "
-      "top%s\n",
-      static_cast<unsigned long long>(config.trials), workers,
-      FormatDuration(std::chrono::duration<double>(trial->mean * static_cast<double>(rounds)))
-          .c_str(),
-      preparing.count(), Trains(config) ? "" : "the rest of sensitivities and ",
-      static_cast<unsigned long long>(config.finalists),
-      config.time_budget_s > 0 ? "; time_budget_s ends the trials earlier" : "");
+  const auto time = [&](std::uint64_t trials) {
+    return FormatDuration(std::chrono::duration<double>(trial->mean * static_cast<double>(trials)));
+  };
+  const auto finalists = static_cast<unsigned long long>(config.finalists);
+  std::printf("%llu trials, %zu at a time: about %s, after %.1f s of preparing%s\n",
+              static_cast<unsigned long long>(config.trials), workers,
+              time((config.trials + workers - 1) / workers).c_str(), preparing.count(),
+              config.time_budget_s > 0 ? "; time_budget_s ends the trials earlier" : "");
+  if (Trains(config)) {
+    std::printf("%llu finalists, trained %zu times each: about %s more\n", finalists,
+                kRecipeRepeats, time(kRecipeRepeats * config.finalists).c_str());
+  } else {
+    std::printf("the rest of sensitivities and %llu finalists come on top\n", finalists);
+  }
 }
 
 }  // namespace msc::gym

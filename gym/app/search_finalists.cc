@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <set>
 #include <utility>
 
 #include "compiler/base/error.h"
@@ -16,25 +15,6 @@ constexpr std::int64_t kProfileRuns = 50;
 constexpr std::size_t kTimings = 3;
 /// Candidates judged for each finalist that is wanted, at most.
 constexpr std::size_t kJudgedPerFinalist = 8;
-
-/// Trials worth a second look, best first: by violation, then by objectives in order; each
-/// assignment once.
-std::vector<std::size_t> Ranked(const Objective& objective, const std::vector<Trial>& trials) {
-  std::vector<std::size_t> ranked;
-  std::set<Assignment> seen;
-  for (std::size_t i = 0; i < trials.size(); ++i) {
-    if (trials[i].evaluation.Complete() && seen.insert(trials[i].assignment).second) {
-      ranked.push_back(i);
-    }
-  }
-  const auto key = [&](std::size_t i) {
-    return std::pair(Violation(objective, trials[i].evaluation),
-                     ObjectiveValues(objective, trials[i].evaluation));
-  };
-  std::stable_sort(ranked.begin(), ranked.end(),
-                   [&](std::size_t a, std::size_t b) { return key(a) < key(b); });
-  return ranked;
-}
 
 /// The constraints that can be told without timing.
 Objective WithoutTime(Objective objective) {

@@ -23,6 +23,7 @@
 #include "cost/measure/folder.h"
 #include "cost/quality/dataset.h"
 #include "envs/common/evaluation.h"
+#include "gym/app/fresh_samples.h"
 #include "gym/app/model.h"
 #include "gym/app/progress.h"
 #include "gym/app/registries.h"
@@ -175,9 +176,11 @@ void FindLacked(const SearchConfig& config, const std::string& path, Prepared& p
   LackedFile file;
   if (std::filesystem::exists(path)) {
     file = FromJsonText<LackedFile>(ReadFile(path), "'" + path + "'");
-    for (const std::string& target : others) {
-      if (file.others.contains(target)) continue;
-      throw UserError("'" + path + "' was made by a config without the target '" + target +
+    const auto absent = std::find_if(others.begin(), others.end(), [&](const std::string& target) {
+      return !file.others.contains(target);
+    });
+    if (absent != others.end()) {
+      throw UserError("'" + path + "' was made by a config without the target '" + *absent +
                       "'; choose another --out");
     }
   } else {
@@ -237,27 +240,8 @@ std::int64_t MostSamples(const QualityConfig& quality, std::int64_t all) {
   if (quality.finalists == "all") return quality.most_samples;
   const std::int64_t most =
       std::max(quality.samples, quality.most_samples > 0 ? quality.most_samples : all / 2);
-  if (most < all) return most;
-  throw UserError("finalists are to be judged on others than the " + std::to_string(most) +
-                  " samples of trials, and there are no more than " + std::to_string(all) +
-                  ": lower 'quality.samples' or 'quality.most_samples'");
-}
-
-/// Fresh samples are not those of calibration either. Two files, or two orders of one, are taken
-/// for what the config says they are.
-void CheckFresh(const SearchConfig& config, std::int64_t most, std::int64_t all) {
-  if (config.quality.finalists == "all") return;
-  const cost::DataConfig& judged = config.quality.data;
-  const cost::DataConfig& calibrated = config.calibration.data;
-  if (judged.images != calibrated.images || judged.shuffle != calibrated.shuffle) return;
-  const std::int64_t count = calibrated.count > 0
-                                 ? std::min(calibrated.count, config.calibration.samples)
-                                 : config.calibration.samples;
-  if (calibrated.first + count <= judged.first + most) return;
-  if (calibrated.first >= judged.first + all) return;
-  throw UserError("finalists would be judged on samples of '" + judged.images +
-                  "' that are used for calibration: move 'calibration.data.first' or "
-                  "'quality.data.first'");
+  CheckOthers(quality, {.trials = most, .all = all});
+  return most;
 }
 
 /// Leaves the folder that measuring children read.
@@ -285,7 +269,8 @@ cost::PreparedFolder PrepareSamples(const SearchConfig& config, const Prepared& 
   if (config.quality.final_samples > 0) data.count = config.quality.final_samples;
   const cost::SampleSet samples = cost::LoadSampleSet(data, FormsOf(*prepared.graph));
   settings.most_samples = MostSamples(config.quality, samples.size());
-  CheckFresh(config, settings.most_samples, samples.size());
+  CheckFresh(config, config.calibration.samples,
+             {.trials = settings.most_samples, .all = samples.size()});
   return cost::PrepareFolder(folder,
                              {.graph = prepared.graph.get(),
                               .samples = &samples,

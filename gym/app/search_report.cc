@@ -10,6 +10,7 @@
 #include "compiler/base/file.h"
 #include "envs/common/evaluation.h"
 #include "envs/quantize/offer.h"
+#include "gym/app/recipe_finalists.h"
 #include "gym/app/recipe_report.h"
 #include "gym/app/recipe_words.h"
 #include "gym/app/report_text.h"
@@ -41,8 +42,11 @@ Run ReadRun(const RunPaths& paths) {
   // Not there yet where a search goes on, or was killed.
   run.finished = found.findings.has_value();
   if (run.finished) run.findings = *std::move(found.findings);
-  // Recipes are not measured again: the trials are all there is.
-  if (Trains(run.setup.config)) run.finished = run.study.stop != StopReason::kInterrupted;
+  // Those of recipes are kept after every training.
+  if (Trains(run.setup.config)) {
+    run.finished =
+        run.finished && run.study.stop != StopReason::kInterrupted && AllTrained(run.findings);
+  }
   return run;
 }
 
@@ -363,7 +367,9 @@ bool WriteReport(const RunPaths& paths) {
                     {"go on searching", "mscgym search " + paths.At("config.json") + " --out " +
                                             paths.folder + " --resume --trials N"}};
   if (Trains(run.setup.config)) {
-    TellRecipes(run.setup, paths, input);
+    input.headline.unfinished = !run.finished;
+    input.judged = JudgedText(run.findings);
+    TellRecipes(run.setup, run.findings, paths, input);
   } else {
     TellModels(run, paths, input);
   }

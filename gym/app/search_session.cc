@@ -76,7 +76,8 @@ void SearchSession::PrepareTraining() {
   prepared_.targets = MakeTargets();
   prepared_.graph = std::make_shared<const Graph>(LoadModel(config_.model, config_.shapes));
   envs::EnvContext context;
-  context.distill = MakeDistillTask(config_, *prepared_.graph, prepared_.targets);
+  task_ = MakeDistillTask(config_, *prepared_.graph, prepared_.targets);
+  context.distill = task_;
   context.labels =
       config_.quality.data.labels.empty() ? envs::Labels::kAbsent : envs::Labels::kPresent;
   Objective objective = ToObjective(config_.objective);

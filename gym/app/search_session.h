@@ -41,12 +41,14 @@ class SearchSession {
   /// MakeDistillTask where it Trains, where the folder holds a search, and where the
   /// number of workers is not between 1 and 1024.
   SearchSession(SearchConfig config, const SessionOptions& options);
-  [[nodiscard]] Env& env() { return *env_; }
+  [[nodiscard]] Env& env() const { return *env_; }
   [[nodiscard]] const SearchConfig& config() const { return config_; }
   [[nodiscard]] const Graph& graph() const { return *prepared_.graph; }  ///< canonical
   /// Makes a trial where none was made for this yet. Nothing where `stop` said true before it
   /// ended.
   [[nodiscard]] std::optional<TrialTime> TimeOneTrial(const std::function<bool()>& stop);
+  /// What recipes train; nullptr where none are searched.
+  [[nodiscard]] const std::shared_ptr<const envs::DistillTask>& task() const { return task_; }
 
  private:
   void PrepareMeasuring(const SessionOptions& options);
@@ -58,6 +60,7 @@ class SearchSession {
   RunPaths paths_;
   Prepared prepared_;
   std::optional<Measuring> measuring_;
+  std::shared_ptr<const envs::DistillTask> task_;
   std::unique_ptr<Env> env_;
   std::optional<TrialTime> trial_time_;
 };

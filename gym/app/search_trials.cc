@@ -95,4 +95,8 @@ void LiveRun::Keep(const Findings& findings) {
   journal_.Append(ToRecord(findings));
 }
 
+std::optional<Findings> LiveRun::Kept() const {
+  return FindSearchRecords(journal_.records()).findings;
+}
+
 }  // namespace msc::gym

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <chrono>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -36,6 +37,8 @@ class LiveRun {
                                 ProgressLine& line);
   /// Puts into the journal what was found after the trials.
   void Keep(const Findings& findings);
+  /// What was kept before this went on; none in a new run.
+  [[nodiscard]] std::optional<Findings> Kept() const;
 
  private:
   void KeepSetup(const SearchSetup& setup);

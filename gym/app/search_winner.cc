@@ -1,10 +1,29 @@
 #include "gym/app/search_winner.h"
 
 #include <algorithm>
+#include <set>
+#include <utility>
 
 #include "envs/common/evaluation.h"
 
 namespace msc::gym {
+
+std::vector<std::size_t> Ranked(const Objective& objective, std::span<const Trial> trials) {
+  std::vector<std::size_t> ranked;
+  std::set<Assignment> seen;
+  for (std::size_t i = 0; i < trials.size(); ++i) {
+    if (trials[i].evaluation.Complete() && seen.insert(trials[i].assignment).second) {
+      ranked.push_back(i);
+    }
+  }
+  const auto key = [&](std::size_t i) {
+    return std::pair(Violation(objective, trials[i].evaluation),
+                     ObjectiveValues(objective, trials[i].evaluation));
+  };
+  std::stable_sort(ranked.begin(), ranked.end(),
+                   [&](std::size_t a, std::size_t b) { return key(a) < key(b); });
+  return ranked;
+}
 
 bool IsSlower(const cost::Outcome& outcome) {
   return outcome.latency && outcome.latency->ratio_low > 1;

@@ -3,12 +3,18 @@
 #include <cstddef>
 #include <optional>
 #include <span>
+#include <vector>
 
 #include "cost/model/outcome.h"
 #include "gym/study/objective.h"
 #include "gym/study/trial.h"
 
 namespace msc::gym {
+
+/// Trials worth a second look, best first: by violation, then by objectives in order; each
+/// assignment once.
+[[nodiscard]] std::vector<std::size_t> Ranked(const Objective& objective,
+                                              std::span<const Trial> trials);
 
 /// Whether it takes longer than the uncompressed model, by all of its 95 % interval.
 [[nodiscard]] bool IsSlower(const cost::Outcome& outcome);

@@ -101,8 +101,21 @@ Html TrialTile(std::span<const ReportMark> marks) {
 
 using Value = std::optional<double> ReportMark::*;
 
-/// What the best recipe has on an axis, beside what the baselines have.
-Html AxisTile(const ReportAxis& axis, std::span<const ReportMark> marks, Value value) {
+/// What the winner had on an axis when it was trained again.
+std::optional<Measured> FinalOn(const ReportInput& input, const ReportAxis& axis) {
+  for (const ReportFinalist& finalist : input.finalists) {
+    if (!finalist.trial || finalist.trial != input.winner) continue;
+    for (std::size_t i = 0; i < std::min(finalist.means.size(), input.final_axes.size()); ++i) {
+      if (input.final_axes[i].metric == axis.metric) return Known(finalist.means[i]);
+    }
+  }
+  return std::nullopt;
+}
+
+/// What the best recipe has on an axis, beside what the baselines have: trained again, or where it
+/// was not, in its trial.
+Html AxisTile(const ReportInput& input, const ReportAxis& axis, std::span<const ReportMark> marks,
+              Value value) {
   if (axis.metric.empty()) return {};
   std::optional<double> best;
   std::string baselines;
@@ -111,8 +124,15 @@ Html AxisTile(const ReportAxis& axis, std::span<const ReportMark> marks, Value v
     if (mark.anchor.empty() || mark.failed || !(mark.*value)) continue;
     baselines += (baselines.empty() ? "" : ", ") + mark.anchor + " " + OnAxis(mark.*value, axis, 3);
   }
-  return Tile({axis.title, OnAxis(best, axis, 4), axis.unit,
-               baselines.empty() ? "" : "baselines: " + baselines});
+  std::string detail = baselines.empty() ? "" : "baselines: " + baselines;
+  if (const auto mean = FinalOn(input, axis)) {
+    best = mean->value;
+    if (mean->high > mean->value) {
+      detail = "95 % interval " + OnAxis(mean->low, axis, 3) + " to " +
+               OnAxis(mean->high, axis, 3) + (detail.empty() ? "" : "; ") + detail;
+    }
+  }
+  return Tile({axis.title, OnAxis(best, axis, 4), axis.unit, detail});
 }
 
 /// "8 epochs, rate 0.001" where there is a best.
@@ -131,8 +151,8 @@ Html HeadlineSection(const ReportInput& input, std::span<const ReportMark> marks
   const bool recipe = input.subject == ReportSubject::kRecipe;
   Html tiles;
   if (recipe) {
-    tiles += AxisTile(input.latency, marks, &ReportMark::latency);
-    tiles += AxisTile(input.quality, marks, &ReportMark::quality);
+    tiles += AxisTile(input, input.latency, marks, &ReportMark::latency);
+    tiles += AxisTile(input, input.quality, marks, &ReportMark::quality);
   } else {
     tiles += SpeedTile(headline);
     tiles += LatencyTile(headline);

@@ -75,7 +75,10 @@ struct ReportFinalist {
   std::optional<double> quality = {};  ///< on the quality axis
   std::optional<double> weight_bytes = {};
   bool feasible = true;
-  std::string note = {};  ///< "difference not significant"
+  std::string note = {};  ///< "difference not significant"; of recipes, what they are
+  // Of recipes, in place of speed, latency, quality and weights:
+  std::optional<std::uint64_t> trial = {};
+  std::vector<std::optional<Measured>> means = {};  ///< over trainings, by final axis
 };
 
 struct ReportFact {
@@ -127,6 +130,7 @@ struct ReportInput {
   std::vector<ReportStep> steps_after = {};   ///< of the best; empty = not known
   std::string volume = {};  ///< "hypervolume 0.2 below latency 1, loss 0.5"; may be empty
   std::vector<ReportFinalist> finalists = {};
+  std::vector<ReportAxis> final_axes = {};  ///< of recipes: what their finalists show
   std::string judged = {};    ///< "judged on all 200 samples": finalists are; may be empty
   std::string left_out = {};  ///< "Not among them: trials 3, 7": who, and why; may be empty
   std::vector<ReportTask> tasks = {};    ///< what workers did; empty = not known

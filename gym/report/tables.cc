@@ -15,17 +15,27 @@ bool Known(const std::optional<Measured>& measured) {
 }
 
 constexpr double kWhiskerWidth = 160;
+constexpr double kAsFast = 1;  ///< as the uncompressed model
 
-/// The scale that all intervals share; 1, "as fast as before", is always on it.
-PlotAxis WhiskerAxis(const std::vector<ReportFinalist>& finalists) {
-  double low = 1;
-  double high = 1;
+/// What intervals are drawn of: speed-ups, or means of the first metric that recipes are sought by.
+std::optional<Measured> Drawn(const ReportFinalist& finalist) {
+  if (!finalist.means.empty()) return finalist.means.front();
+  return finalist.speed_up;
+}
+
+/// The scale that all intervals share; `baseline`, where there is one, is always on it.
+PlotAxis WhiskerAxis(const std::vector<ReportFinalist>& finalists, std::optional<double> baseline) {
+  std::optional<double> least = baseline;
+  std::optional<double> most = baseline;
   for (const ReportFinalist& finalist : finalists) {
-    if (!Known(finalist.speed_up)) continue;
-    low = std::min({low, finalist.speed_up->low, finalist.speed_up->value});
-    high = std::max({high, finalist.speed_up->high, finalist.speed_up->value});
+    const std::optional<Measured> drawn = Drawn(finalist);
+    if (!Known(drawn)) continue;
+    least = std::min({least.value_or(drawn->value), drawn->low, drawn->value});
+    most = std::max({most.value_or(drawn->value), drawn->high, drawn->value});
   }
-  const double margin = std::max((high - low) * 0.05, 0.01);
+  const double low = least.value_or(0);
+  const double high = most.value_or(0);
+  const double margin = std::max((high - low) * 0.05, baseline ? 0.01 : 1e-12);
   PlotAxis axis;
   axis.low = std::max(low - margin, -1e100);
   axis.high = std::min(high + margin, 1e100);
@@ -34,15 +44,19 @@ PlotAxis WhiskerAxis(const std::vector<ReportFinalist>& finalists) {
   return axis;
 }
 
-Html Whisker(const ReportFinalist& finalist, const PlotAxis& axis) {
-  if (!Known(finalist.speed_up)) return {};
-  const auto& [value, low, high] = *finalist.speed_up;
+Html Whisker(const ReportFinalist& finalist, const PlotAxis& axis, std::optional<double> baseline) {
+  const std::optional<Measured> drawn = Drawn(finalist);
+  if (!Known(drawn)) return {};
+  const auto& [value, low, high] = *drawn;
+  const Html line = baseline ? Markup("<line class='line baseline' x1='", axis.At(*baseline),
+                                      "' x2='", axis.At(*baseline), "' y1='0' y2='20'/>")
+                             : Html{};
+  const auto text = [&](double end) { return baseline ? Fixed(end, 3) : Significant(end, 3); };
   const double left = axis.Clamped(low);
   const std::string state = finalist.feasible ? "feasible" : "infeasible";
   return Markup("<svg class='whisker ", state, "' viewBox='0 0 ", kWhiskerWidth,
-                " 20' role='img' aria-label='interval ", Fixed(low, 3), " to ", Fixed(high, 3),
-                "'><line class='line baseline' x1='", axis.At(1), "' x2='", axis.At(1),
-                "' y1='0' y2='20'/><rect class='interval' x='", left, "' width='",
+                " 20' role='img' aria-label='interval ", text(low), " to ", text(high), "'>", line,
+                "<rect class='interval' x='", left, "' width='",
                 std::max(axis.Clamped(high) - left, 1.5),
                 "' y='5' height='10' rx='2'/><line class='middle' x1='", axis.Clamped(value),
                 "' x2='", axis.Clamped(value), "' y1='2' y2='18'/></svg>");
@@ -67,12 +81,54 @@ Html FinalistRow(const ReportFinalist& finalist, const ReportInput& input, const
             : Fixed(std::nullopt, 0);
   return Markup("<tr><td class='name'>", finalist.label, "</td>",
                 NumberCell(value, Fixed(value, 3) + (known ? "\xC3\x97" : "")), "<td class='num'>",
-                interval, "</td><td>", Whisker(finalist, axis), "</td>",
+                interval, "</td><td>", Whisker(finalist, axis, kAsFast), "</td>",
                 NumberCell(finalist.latency_ms, Significant(finalist.latency_ms, 4)),
                 NumberCell(finalist.quality, WithUnit(finalist.quality, input.quality)),
                 NumberCell(finalist.weight_bytes, Bytes(finalist.weight_bytes)), "<td>",
                 std::string(finalist.feasible ? "yes" : "no"), "</td><td>", Note(finalist.note),
                 "</td></tr>");
+}
+
+/// A mean with its interval, where there is one.
+Html MeanCell(const std::optional<Measured>& mean, const ReportAxis& axis) {
+  if (!Known(mean)) return NumberCell(std::nullopt, OnAxis(std::nullopt, axis, 4));
+  std::string text = OnAxis(mean->value, axis, 4);
+  if (mean->high > mean->value) {
+    text += " (" + OnAxis(mean->low, axis, 3) + " to " + OnAxis(mean->high, axis, 3) + ")";
+  }
+  return NumberCell(mean->value, text);
+}
+
+Html RecipeRow(const ReportFinalist& finalist, const ReportInput& input, const PlotAxis& scale) {
+  Html cells;
+  for (std::size_t i = 0; i < input.final_axes.size(); ++i) {
+    const auto mean = i < finalist.means.size() ? finalist.means[i] : std::nullopt;
+    cells += MeanCell(mean, input.final_axes[i]);
+    if (i == 0) cells += Markup("<td>", Whisker(finalist, scale, std::nullopt), "</td>");
+  }
+  const bool best = finalist.trial && finalist.trial == input.winner;
+  return Markup("<tr", best ? Html{" class='is-best'"} : Html{}, "><td class='name'>",
+                finalist.label, Note(finalist.note), "</td>", cells, "<td>",
+                std::string(finalist.feasible ? "yes" : "no"), "</td></tr>");
+}
+
+Html RecipeFinalists(const ReportInput& input) {
+  Html heads;
+  for (const ReportAxis& axis : input.final_axes) {
+    heads += Markup("<th class='num'>", axis.title, "</th>");
+    if (&axis == &input.final_axes.front()) heads += Html{"<th data-unsortable></th>"};
+  }
+  const PlotAxis scale = WhiskerAxis(input.finalists, std::nullopt);
+  Html rows;
+  for (const ReportFinalist& finalist : input.finalists) rows += RecipeRow(finalist, input, scale);
+  return Markup(
+      "<section id='finalists'><h2>Finalists</h2><p class='muted'>Trained again with seeds that no "
+      "trial had, one after another in turn",
+      input.judged.empty() ? Html{} : Markup("; ", input.judged),
+      ". Means over the trainings, with 95 % intervals for want of seeds and of samples; the best "
+      "is the best by these.</p><div class='scroll'>"
+      "<table class='sortable'><thead><tr><th>recipe</th>",
+      heads, "<th>feasible</th></tr></thead><tbody>", rows, "</tbody></table></div></section>");
 }
 
 Html Facts(const std::vector<ReportFact>& facts) {
@@ -87,7 +143,8 @@ Html Facts(const std::vector<ReportFact>& facts) {
 
 Html FinalistSection(const ReportInput& input) {
   if (input.finalists.empty()) return {};
-  const PlotAxis axis = WhiskerAxis(input.finalists);
+  if (input.subject == ReportSubject::kRecipe) return RecipeFinalists(input);
+  const PlotAxis axis = WhiskerAxis(input.finalists, kAsFast);
   Html rows;
   for (const ReportFinalist& finalist : input.finalists) {
     rows += FinalistRow(finalist, input, axis);

@@ -88,12 +88,100 @@ class Distill(e2e.SearchTest):
         self.assertEqual(done.returncode, 2)
         self.assertIn("belongs to a training of another model", done.stderr)
 
-    def test_a_search_finds_a_recipe_to_train_by(self):
+    def recipe_config(self):
         config = e2e.small_config()
         config.update(env="distill", trials=3, agent="random",
                       distill={"weight_bits": 3, "samples": 32, "batch": 16},
                       objective={"subject_to": {"train_steps": 15}})
-        config["quality"]["samples"] = 50
+        config["quality"].update(samples=50, finalists="others")
+        return config
+
+    def check_finalists(self, run, shown):
+        """Of a search that is done: two, trained three times each on samples of their own."""
+        found = json.loads(e2e.read(os.path.join(run, "results.json")))
+        seed = e2e.small_config()["seed"]
+        self.assertEqual(len(found["recipes"]), 2)
+        for row in found["recipes"]:
+            self.assertEqual([again["seed"] for again in row["repeats"]],
+                             [seed + 1, seed + 2, seed + 3])
+            losses = []
+            for again in row["repeats"]:
+                quality = json.loads(again["result"])["outcome"]["quality"]
+                self.assertEqual(quality["samples"], 150)
+                losses.append(quality["kl"])
+            self.assertAlmostEqual(row["metrics"]["distill_loss"], sum(losses) / 3)
+            self.assertGreater(row["margins"]["distill_loss"], 0)
+            self.assertIn("accuracy_drop", row["margins"])
+        best = found["recipes"][found["best"]]
+        self.assertEqual(best["metrics"]["distill_loss"],
+                         min(row["metrics"]["distill_loss"] for row in found["recipes"]))
+        self.assertEqual(json.loads(e2e.read(os.path.join(run, "best", "recipe.json"))),
+                         json.loads(best["recipe"]))
+        self.assertRegex(shown, rf"best: trial {best['trial']}, accuracy_drop \S+ \u00b1 \S+, "
+                                rf"distill_loss {best['metrics']['distill_loss']:.4g} \u00b1 ")
+        text = "judged on samples 51 to 200, which no trial saw"
+        self.assertIn("trained 3 times each with seeds that no trial had, and " + text, shown)
+        report = e2e.read(os.path.join(run, "report.html")).decode()
+        self.assertIn("<section id='finalists'", report)
+        self.assertIn(text, report)
+        self.assertIn(f"<tr class='is-best'><td class='name'>trial {best['trial']}<div class='note'>", report)
+        self.assertIn("95 % interval", report)
+        return found
+
+    def test_a_search_of_recipes_goes_on_with_its_finalists(self):
+        config = self.recipe_config()
+        config["distill"]["samples"] = 64  # the long baseline, a finalist, takes a while
+        config["objective"]["subject_to"] = {}
+        file, run = self.write("recipe.json", config), self.at("run")
+        done = self.mscgym("search", file, "--dry-run")
+        if "needs libtorch" in done.stderr:
+            self.skipTest("this build has no libtorch")
+        process = self.start("search", file, "--out", run)
+        self.wait_for_trials(process, run, 3)
+        end = time.monotonic() + e2e.DEADLINE_S
+        trained = 0
+        while trained < 1 and process.poll() is None and time.monotonic() < end:
+            time.sleep(0.01)
+            kept = e2e.records(run, b"findings")
+            if kept:
+                trained = sum(len(row["repeats"]) for row in kept[-1]["findings"]["recipes"])
+        self.assertIsNone(process.poll(), "it ended before it could be interrupted")
+        process.send_signal(signal.SIGINT)
+        shown, errors = process.communicate(timeout=e2e.DEADLINE_S)
+        self.assertEqual(process.returncode, 1, errors)
+        self.assertIn("interrupted; --resume goes on", shown)
+        self.assertIn("best so far, not trained again: trial ", shown)
+        self.assertTrue(os.path.exists(os.path.join(run, "best", "recipe.json")))
+        self.assertIn("The search was not finished.",
+                      e2e.read(os.path.join(run, "report.html")).decode())
+        before = e2e.records(run, b"findings")[-1]["findings"]["recipes"][0]["repeats"]
+        done = self.succeed("search", file, "--out", run, "--resume")
+        found = self.check_finalists(run, done.stdout)
+        self.assertEqual(found["recipes"][0]["repeats"][:len(before)], before)
+        self.check_journal_alone(run)
+        # What was trained is not trained again: there is nothing to keep but the start and the end.
+        count = len(e2e.records(run, b"findings"))
+        again = self.succeed("search", file, "--out", run, "--resume")
+        self.assertEqual(self.check_finalists(run, again.stdout), found)
+        self.assertEqual(len(e2e.records(run, b"findings")), count + 2)
+
+    def test_finalists_of_recipes_need_fresh_samples(self):
+        config = self.recipe_config()
+        config["quality"].update(samples=200)
+        done = self.mscgym("search", self.write("none.json", config), "--out", self.at("run"))
+        if "needs libtorch" in done.stderr:
+            self.skipTest("this build has no libtorch")
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("there are no more than 200: lower 'quality.samples'", done.stderr)
+        config["quality"].update(samples=100)
+        config["calibration"]["data"] = {**config["quality"]["data"], "first": 90}
+        done = self.mscgym("search", self.write("same.json", config), "--out", self.at("run"))
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("that are used for calibration", done.stderr)
+        self.assertFalse(os.path.exists(self.at("run")))
+
+    def test_a_search_finds_a_recipe_to_train_by(self):
+        config = self.recipe_config()
         file, run = self.write("recipe.json", config), self.at("run")
         for text, options in (("one after another", ["--workers", "2"]),
                               ("not cached", ["--cache", self.at("cache")])):
@@ -106,6 +194,7 @@ class Distill(e2e.SearchTest):
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertIn("2 of 1, 2, 4, 8: epochs, temperature\n", done.stdout)
         self.assertIn("one trial, the baseline 'short'", done.stdout)
+        self.assertIn("2 finalists, trained 3 times each: about 00:00:", done.stdout)
         self.assertFalse(os.path.exists(run))
         done = self.succeed("search", file, "--out", run)
         self.assertIn("3 trials, 0 failed", done.stdout)
@@ -114,9 +203,10 @@ class Distill(e2e.SearchTest):
         self.assertEqual([trials[i]["source"] for i in range(3)],
                          ["anchor:short", "anchor:long", "random"])
         self.assertEqual(trials[1]["metrics"]["train_steps"], 16)
-        allowed = [trial["metrics"]["distill_loss"] for trial in trials.values()
-                   if trial["metrics"]["train_steps"] <= 15]
-        self.assertIn(f"distill_loss {min(allowed):.6g}", done.stdout)
+        found = self.check_finalists(run, done.stdout)
+        allowed = {number for number, trial in trials.items()
+                   if trial["metrics"]["train_steps"] <= 15}
+        self.assertLessEqual({row["trial"] for row in found["recipes"]}, allowed)
         self.succeed("search", file, "--out", run, "--resume", "--trials", "4")
         self.assertEqual({**e2e.trials(run), 3: None}, {**trials, 3: None})
         self.succeed("export-study", run, "--out", self.at("trials.csv"))

@@ -76,6 +76,12 @@ Graph SmallModel(int first, int second) {
   return graph;
 }
 
+cost::Quality OfLoss(double loss) {
+  cost::Quality quality;
+  quality.kl = loss;
+  return quality;
+}
+
 /// One model to be trained after another. Judged by counting, since what training gives in bits
 /// differs between machines.
 DistillTask SmallTask() {
@@ -89,9 +95,8 @@ DistillTask SmallTask() {
   task.settings.batch = 8;
   Rng rng(6);
   for (float& x : task.inputs.MutableValues<float>()) x = static_cast<float>(rng.Normal());
-  task.judge = [](const TrainResult& result) {
-    const auto epochs = static_cast<double>(result.epochs.size());
-    return std::map<std::string, double>{{"distill_loss", 1 / (1 + epochs)}};
+  task.judge = [](const TrainResult& result, const std::function<bool()>& /*stop*/) {
+    return OfLoss(1 / (1 + static_cast<double>(result.epochs.size())));
   };
   return task;
 }
@@ -217,8 +222,8 @@ double Distance(const DistillTask& task, const TrainResult& result) {
 TEST(DistillEnv, TrainsByTheRecipeThatTheChoicesStandFor) {
   if (!TrainerProblem().empty()) GTEST_SKIP() << TrainerProblem();
   DistillTask task = SmallTask();
-  task.judge = [task](const TrainResult& result) {
-    return std::map<std::string, double>{{"distill_loss", Distance(task, result)}};
+  task.judge = [task](const TrainResult& result, const std::function<bool()>& /*stop*/) {
+    return OfLoss(Distance(task, result));
   };
   EnvContext context;
   context.distill = std::make_shared<const DistillTask>(task);
@@ -259,8 +264,8 @@ TEST(DistillEnv, TrainsByTheRecipeThatTheChoicesStandFor) {
 TEST(DistillEnv, TakesAsManyStepsAsItsSumsSay) {
   if (!TrainerProblem().empty()) GTEST_SKIP() << TrainerProblem();
   DistillTask task = SmallTask();
-  task.judge = [](const TrainResult& /*result*/) {
-    return std::map<std::string, double>{{"distill_loss", 0.0}};
+  task.judge = [](const TrainResult& /*result*/, const std::function<bool()>& /*stop*/) {
+    return cost::Quality{};
   };
   EnvContext context;
   context.distill = std::make_shared<const DistillTask>(task);

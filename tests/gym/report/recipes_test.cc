@@ -62,6 +62,39 @@ TEST(RecipeReport, HasNoPartsOfAModelAndNoneOfItsWords) {
   }
 }
 
+TEST(RecipeReport, ShowsMeansAndIntervalsOfThoseTrainedAgain) {
+  ReportInput input = SampleRecipes();
+  input.final_axes = {input.latency, input.quality};
+  const std::uint64_t winner = input.winner.value();
+  input.finalists = {
+      {.label = "trial 1",
+       .feasible = false,
+       .note = "8 epochs; 1 of 3 trainings failed: <b>",
+       .trial = winner + 1,
+       .means = {std::nullopt, Measured{160, 160, 160}}},
+      {.label = "the winner",
+       .note = "8 epochs, rate 0.001",
+       .trial = winner,
+       .means = {Measured{0.002, 0.001, 0.003}, Measured{160, 160, 160}}},
+  };
+  input.judged = "judged on all 200 samples, those of trials included";
+  const std::string html = RenderReport(input);
+  const std::string section = SectionOf(html, "finalists");
+  EXPECT_THAT(section, HasSubstr("judged on all 200 samples, those of trials included. Means"));
+  EXPECT_THAT(section, HasSubstr("<tr class='is-best'><td class='name'>the winner"
+                                 "<div class='note'>8 epochs, rate 0.001</div></td>"
+                                 "<td class='num' data-value='0.002'>0.002000 (0.00100 to "
+                                 "0.00300)</td>"));
+  EXPECT_THAT(section, HasSubstr("data-value='160'>160</td>"));
+  EXPECT_THAT(section, HasSubstr("aria-label='interval 0.00100 to 0.00300'"));
+  EXPECT_THAT(section, HasSubstr("1 of 3 trainings failed: &lt;b&gt;"));
+  EXPECT_THAT(section, Not(HasSubstr("peed")));
+  EXPECT_THAT(section, Not(HasSubstr("baseline")));
+  EXPECT_THAT(html, HasSubstr("<dt>distillation loss</dt><dd><strong>0.002000 <span class='unit'>"
+                              "nats</span></strong><small>95 % interval 0.00100 to 0.00300; "
+                              "baselines: short 0.00475</small>"));
+}
+
 TEST(RecipeReport, DrawsARecipeThatRuinsTheModelAtTheEdge) {
   ReportInput input = SampleRecipes();
   input.study.trials[7].evaluation.metrics["distill_loss"] = 50;

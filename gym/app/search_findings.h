@@ -1,0 +1,146 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "compiler/base/within.h"
+#include "compiler/strategy/strategy.h"
+#include "cost/measure/child_protocol.h"
+#include "gym/app/search_config.h"
+#include "gym/core/problem.h"
+
+namespace msc::gym {
+
+/// Sensitivity to one decision: what it does if it alone is not as in the uncompressed model.
+struct LayerSensitivity {
+  std::string layer;                    ///< name of the decision
+  std::string choice = "int8";          ///< what was chosen for it
+  double distill_loss = 0;              ///< mean KL divergence, nats
+  double mse = 0;                       ///< relative
+  std::optional<double> accuracy_drop;  ///< percentage points
+  std::string failure;                  ///< why there are no numbers; empty if there are
+  template <class Self, class Visit>
+  static void Fields(Self& self, Visit& visit) {
+    visit("layer", self.layer, "name of the decision");
+    visit("choice", self.choice, "what was chosen for it");
+    visit("distill_loss", self.distill_loss, "mean KL divergence");
+    visit("mse", self.mse, "relative squared error");
+    visit("accuracy_drop", self.accuracy_drop, "percentage points");
+    visit("failure", self.failure, "why there are no numbers");
+  }
+};
+
+/// One candidate measured again with the others, on the samples of finalists.
+struct Finalist {
+  std::uint64_t trial = 0;
+  Strategy strategy;
+  std::string result;  ///< JSON of a Result<cost::Outcome>
+  template <class Self, class Visit>
+  static void Fields(Self& self, Visit& visit) {
+    visit("trial", self.trial, "number of the trial");
+    visit("strategy", self.strategy, "what was measured");
+    visit("result", self.result, "outcome or failure");
+  }
+};
+[[nodiscard]] Evaluation EvaluationOf(const Finalist& finalist);
+
+/// A trial that looked good enough to be a finalist, and misses a limit on their samples.
+struct Rejected {
+  std::uint64_t trial = 0;
+  std::string result;  ///< JSON of a Result<cost::Outcome>, without latency
+  template <class Self, class Visit>
+  static void Fields(Self& self, Visit& visit) {
+    visit("trial", self.trial, "number of the trial");
+    visit("result", self.result, "outcome or failure");
+  }
+};
+
+/// The uncompressed model on another target, timed beside the finalists.
+struct Compared {
+  std::string target;  ///< spec
+  std::string result;  ///< JSON of a Result<cost::Outcome>, without quality
+  template <class Self, class Visit>
+  static void Fields(Self& self, Visit& visit) {
+    visit("target", self.target, "who ran the uncompressed model");
+    visit("result", self.result, "outcome or failure");
+  }
+};
+
+/// A recipe trained once more.
+struct RecipeRepeat {
+  std::uint64_t seed = 0;
+  std::string result;  ///< JSON of a Result<cost::Outcome>, quality alone
+  template <class Self, class Visit>
+  static void Fields(Self& self, Visit& visit) {
+    visit("seed", self.seed, "of the order of samples");
+    visit("result", self.result, "outcome or failure");
+  }
+};
+
+/// A recipe trained again and again, with seeds that no trial had: see recipe_finalists.h.
+struct RecipeFinalist {
+  std::uint64_t trial = 0;
+  std::string recipe;                     ///< JSON of the trial's TrainSettings
+  std::vector<RecipeRepeat> repeats;      ///< as many as there are yet
+  std::map<std::string, double> metrics;  ///< means over those that did not fail
+  /// By metric, how far its mean may be off on either side, at 95 %: for want of repeats, and for
+  /// want of samples.
+  std::map<std::string, double> margins;
+  template <class Self, class Visit>
+  static void Fields(Self& self, Visit& visit) {
+    visit("trial", self.trial, "number of the trial");
+    visit("recipe", self.recipe, "settings of the training");
+    visit("repeats", self.repeats, "trainings with other seeds");
+    visit("metrics", self.metrics, "means over the repeats that did not fail");
+    visit("margins", self.margins, "what 95 % intervals have on either side of a mean");
+  }
+};
+
+/// What a search found after its trials. Stored in the journal (search_record.h), so that `mscgym
+/// report` needs nothing else, and in results.json for other tools.
+struct Findings {
+  std::vector<LayerSensitivity> sensitivities;
+  std::int64_t probed = 0;       ///< decisions that have one, or would have with more time
+  std::int64_t judged_from = 0;  ///< first sample that finalists are judged on; the rest follows
+  std::int64_t judged = 0;       ///< how many these are; 0 = no finalist was judged
+  std::string judged_hash;       ///< of recipes: of these samples and of what was trained
+  std::vector<Finalist> finalists;
+  std::vector<RecipeFinalist> recipes;  ///< in place of finalists, where recipes were searched
+  std::vector<Rejected> rejected;
+  std::vector<Compared> compared;
+  std::optional<std::uint64_t> best;  ///< index into finalists or recipes; feasible on all samples
+  std::optional<std::uint64_t> nearest;  ///< likewise, where none is best: misses limits by least
+  std::vector<cost::Profile> profiles;   ///< of the uncompressed model and of the best
+  std::string pairs;  ///< what the best's sums of pairs lose (PairsText); empty = nothing
+  std::map<std::string, double> kept;  ///< of the best, where it prunes: KeptShares
+  template <class Self, class Visit>
+  static void Fields(Self& self, Visit& visit) {
+    visit("sensitivities", self.sensitivities, "one decision alone");
+    visit("probed", self.probed, "decisions that have one, or would have with more time",
+          Within{.least = 0});
+    visit("judged_from", self.judged_from, "first sample that finalists are judged on",
+          Within{.least = 0});
+    visit("judged", self.judged, "samples that finalists are judged on", Within{.least = 0});
+    visit("judged_hash", self.judged_hash, "of these samples and of what recipes trained");
+    visit("finalists", self.finalists, "measured again together");
+    visit("recipes", self.recipes, "trained again");
+    visit("rejected", self.rejected, "judged on all samples, and not timed");
+    visit("compared", self.compared, "the uncompressed model elsewhere");
+    visit("best", self.best, "index of the best finalist");
+    visit("nearest", self.nearest, "index of the nearest where none keeps the limits");
+    visit("profiles", self.profiles, "step times of the uncompressed model and of the best");
+    visit("pairs", self.pairs, "what the best would lose on CPUs without VNNI");
+    visit("kept", self.kept, "share of its channels that a layer of the best keeps");
+  }
+};
+
+/// "accuracy_drop <= 0.3, distill_loss <= 0.1"; empty where nothing is asked.
+[[nodiscard]] std::string ConstraintText(const ObjectiveConfig& objective);
+/// "judged on samples 101 to 200, which no trial saw", or "judged on all 200 samples, those of
+/// trials included"; empty where no finalist was judged.
+[[nodiscard]] std::string JudgedText(const Findings& findings);
+
+}  // namespace msc::gym
