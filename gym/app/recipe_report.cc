@@ -104,7 +104,8 @@ void TellRecipes(const SearchSetup& setup, const Findings& findings, const RunPa
   }
   if (!input.study.best) return;
   const Trial& tried = input.study.trials[*input.study.best];
-  const RecipeFinalist* const best = findings.best ? &findings.recipes.at(*findings.best) : nullptr;
+  const bool chosen = findings.best && !input.headline.unfinished;
+  const RecipeFinalist* const best = chosen ? &findings.recipes.at(*findings.best) : nullptr;
   input.winner = best != nullptr ? best->trial : tried.number;
   input.headline.configuration = "trial " + std::to_string(*input.winner);
   input.headline.constraint_met = true;

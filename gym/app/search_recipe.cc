@@ -32,7 +32,7 @@ std::string RecipeFile(const std::string& folder) {
 }
 
 /// A line each, and how they were trained and judged; empty where none was.
-std::string FinalistLines(const Findings& findings) {
+std::string FinalistLines(const Objective& objective, const Findings& findings) {
   std::string text;
   for (std::size_t i = 0; i < findings.recipes.size(); ++i) {
     const RecipeFinalist& recipe = findings.recipes[i];
@@ -45,8 +45,12 @@ std::string FinalistLines(const Findings& findings) {
     for (const auto& [metric, mean] : recipe.metrics) {
       text += ", " + metric + " " + MeanText(recipe, metric);
     }
-    const std::size_t failures = FailuresOf(recipe);
-    if (failures > 0) text += ", " + EvaluationOf(recipe).failure->detail;
+    const Evaluation evaluation = EvaluationOf(recipe);
+    if (evaluation.failure) {
+      text += ", " + evaluation.failure->detail;
+    } else if (Violation(objective, evaluation) > 0) {
+      text += ", misses a limit";
+    }
     text += "\n";
   }
   if (text.empty()) return text;
@@ -63,7 +67,7 @@ std::string ClosingText(const SearchConfig& config, const RunPaths& paths,
                      "\ntrials ended: " + EndText(study.stop, ToStopRules(config.stop)) + "\n";
   const std::string volume = VolumeText(ToObjective(config.objective), study.trials);
   if (!volume.empty()) text += volume + " (of trials that keep the limits)\n";
-  text += FinalistLines(findings);
+  text += FinalistLines(ToObjective(config.objective), findings);
   const bool trained = !findings.recipes.empty() && AllTrained(findings);
   if (!study.best || (trained && !findings.best)) {
     text += "nothing keeps the constraints; pareto.json has the trade-offs\n";

@@ -165,6 +165,31 @@ class Distill(e2e.SearchTest):
         self.assertEqual(self.check_finalists(run, again.stdout), found)
         self.assertEqual(len(e2e.records(run, b"findings")), count + 2)
 
+    def test_recipes_that_were_lucky_in_their_trial_are_no_answer(self):
+        # The limit is what the trial of the only finalist had; with other seeds it has more.
+        config = self.recipe_config()
+        config.update(trials=1, finalists=1)
+        config["objective"] = {"minimize": ["train_steps"], "subject_to": {}}
+        done = self.mscgym("search", self.write("first.json", config), "--out", self.at("first"))
+        if "needs libtorch" in done.stderr:
+            self.skipTest("this build has no libtorch")
+        self.assertTrue(os.path.exists(self.at("first", "best", "recipe.json")), done.stderr)
+        loss = e2e.trials(self.at("first"))[0]["metrics"]["distill_loss"]
+        found = json.loads(e2e.read(self.at("first", "results.json")))
+        self.assertGreater(found["recipes"][0]["metrics"]["distill_loss"], 1.1 * loss,
+                           "this test needs a seed that is lucky")
+        config["objective"]["subject_to"] = {"distill_loss": loss}
+        run = self.at("run")
+        done = self.mscgym("search", self.write("limit.json", config), "--out", run)
+        self.assertEqual(done.returncode, 3, done.stderr)
+        self.assertRegex(done.stdout, r"nearest: trial 0, .*, train_steps 2, misses a limit\n")
+        self.assertTrue(os.path.exists(os.path.join(run, "nearest", "recipe.json")))
+        self.assertFalse(os.path.exists(os.path.join(run, "best")))
+        report = e2e.read(os.path.join(run, "report.html")).decode()
+        self.assertIn("No recipe was found.", report)
+        self.assertIn("constraint not met: ", report)
+        self.check_journal_alone(run)
+
     def test_finalists_of_recipes_need_fresh_samples(self):
         config = self.recipe_config()
         config["quality"].update(samples=200)
