@@ -13,6 +13,7 @@ namespace {
 
 std::vector<Assignment> OfPlaces(std::span<const Assignment> batch, const auto& racers) {
   std::vector<Assignment> chosen;
+  chosen.reserve(racers.size());
   for (const auto& racer : racers) chosen.push_back(batch[racer.place]);
   return chosen;
 }
@@ -103,13 +104,35 @@ void RacingProblem::Pair(const Evaluation& evaluation) {
   }
 }
 
+void RacingProblem::CheckRecalled(const Evaluation& evaluation) const {
+  const auto has_all = [&](const std::map<std::string, double>& metrics) {
+    const auto has = [&](const std::string& metric) { return metrics.contains(metric); };
+    return std::ranges::all_of(objective_.minimize, has) &&
+           std::ranges::all_of(objective_.subject_to, has, &Constraint::metric);
+  };
+  const auto fits = [&](const std::map<std::string, double>& metrics) {
+    return metrics.empty() ||
+           (has_all(metrics) && std::ranges::all_of(metrics, [&](const auto& metric) {
+              return evaluation.failure || evaluation.metrics.contains(metric.first);
+            }));
+  };
+  if (!evaluation.rungs.empty() && evaluation.rungs.size() != rungs_.size()) {
+    throw UserError("a trial that is known raced on " + std::to_string(evaluation.rungs.size()) +
+                    " rungs, and there are " + std::to_string(rungs_.size()));
+  }
+  if (!std::ranges::all_of(evaluation.rungs, fits)) {
+    throw UserError("the rough metrics of a trial that is known are not what this search seeks");
+  }
+}
+
 void RacingProblem::DoRecall(const Assignment& assignment, const Evaluation& evaluation) {
   inner_.Recall(assignment, evaluation);
+  CheckRecalled(evaluation);
   if (!racing()) return;
   // What it was not tried on, though it came further, had been left out.
   std::size_t came = evaluation.failure || evaluation.dropped ? 0 : rungs_.size();
   for (std::size_t number = 0; number < evaluation.rungs.size(); ++number) {
-    if (number >= rungs_.size() || evaluation.rungs[number].empty()) continue;
+    if (evaluation.rungs[number].empty()) continue;
     rungs_[number].seen.push_back(RankOf(evaluation.rungs[number]));
     came = std::max(came, number);
   }

@@ -109,7 +109,10 @@ class RacingProblem final : public SearchProblem {
   [[nodiscard]] std::vector<Racer> Climb(std::size_t number, std::vector<Racer> racers,
                                          std::span<const Assignment> batch, const Done& done,
                                          const std::function<bool()>& stop);
+  /// Adds to the pairs of every rung that it was tried on. It is complete.
   void Pair(const Evaluation& evaluation);
+  /// UserError unless it can come from such a race: journals may hold anything.
+  void CheckRecalled(const Evaluation& evaluation) const;
   void Watch();
   void LeaveOut(std::size_t number, const std::string& why);
 

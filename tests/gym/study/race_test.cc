@@ -239,6 +239,28 @@ TEST(Race, GoesOnAsItWasWhenItIsResumed) {
   }
 }
 
+TEST(Race, RefusesToRecallWhatNoSuchRaceLeaves) {
+  NoisyProblem inner;
+  const Assignment assignment = {0, 0, 0};
+  const std::map<std::string, double> all = {{"cost", 1}, {"size", 1}};
+  using Rungs = std::vector<std::map<std::string, double>>;
+  const auto recall = [&](const Rungs& rungs, const std::map<std::string, double>& metrics) {
+    RacingProblem problem(inner, Options(1).objective, {}, {});
+    problem.Recall(assignment, {.metrics = metrics,
+                                .failure = std::nullopt,
+                                .record = "",
+                                .rungs = rungs,
+                                .dropped = false});
+  };
+  EXPECT_NO_THROW(recall({all, all}, all));
+  EXPECT_NO_THROW(recall({{}, all}, all));
+  EXPECT_NO_THROW(recall({}, all));
+  EXPECT_THROW(recall({all, all, all}, all), UserError);
+  EXPECT_THROW(recall({all}, all), UserError);
+  EXPECT_THROW(recall({{{"cost", 1}}, all}, all), UserError);
+  EXPECT_THROW(recall({all, all}, {{"size", 1}}), UserError);
+}
+
 TEST(Race, RefusesAProblemThatHasNothingRough) {
   NoisyProblem problem;
   problem.ways = 0;
