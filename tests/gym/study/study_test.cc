@@ -658,7 +658,7 @@ INSTANTIATE_TEST_SUITE_P(
         BadTrial{"unknown_key",
                  R"({"type":"trial","trial":1,"source":"","assignment":[],"metrics":{},"x":1})",
                  "record 4: unknown key 'x'; known here: seq, type, trial, source, assignment, "
-                 "metrics, failure, seconds, repeated, rough, dropped"}),
+                 "metrics, failure, seconds, repeated, rungs, dropped"}),
     [](const auto& one) { return one.param.label; });
 
 TEST(Study, RefusesAJournalOfALaterFormat) {
