@@ -89,6 +89,14 @@ bool Draft::AddRandom() {
   return false;
 }
 
+bool Draft::IsStuck() const {
+  constexpr std::uint64_t kPatience = 24;
+  constexpr std::uint64_t kOneIn = 4;
+  const Told* best = history_.Best();
+  return setup_.objectives == 1 && best != nullptr && trial() - best->trial > kPatience &&
+         trial() % kOneIn == 0;
+}
+
 PartOfDraft::PartOfDraft(Draft& draft, std::size_t count) : draft_(draft), limit_(draft.limit_) {
   draft_.limit_ = std::min(limit_, draft_.proposals_.size() + count);
 }

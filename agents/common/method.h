@@ -57,6 +57,9 @@ class Draft {
   bool AddNear(gym::Assignment assignment, Rng& rng);
   /// Adds one drawn uniformly from those that are left, or nearly so.
   bool AddRandom();
+  /// Whether the next proposal of a search for one best answer is better drawn at random: each
+  /// fourth, while the best of the history is more than 24 trials old. What is near it is used up.
+  [[nodiscard]] bool IsStuck() const;
 
  private:
   friend class PartOfDraft;

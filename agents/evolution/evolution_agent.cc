@@ -14,12 +14,18 @@ using gym::Told;
 
 namespace {
 
+constexpr std::size_t kRound = 4;
+/// One in so many of the trials so far breeds, so that selection is as strong in a short search as
+/// in a long one.
+constexpr std::size_t kParentOneIn = 4;
+constexpr std::size_t kLeastParents = 4;
+
 class EvolutionMethod final : public Method {
  public:
   EvolutionMethod(const gym::AgentSetup& setup, Selection selection)
       : setup_(setup), selection_(selection), survivors_(selection == Selection::kBest ? 16 : 20) {}
 
-  void Learn(const History& /*history*/, std::span<const Told> round) override {
+  void Learn(const History& history, std::span<const Told> round) override {
     population_.insert(population_.end(), round.begin(), round.end());
     if (selection_ == Selection::kBest) {
       std::stable_sort(population_.begin(), population_.end(), Better);
@@ -31,6 +37,8 @@ class EvolutionMethod final : public Method {
       population_ = std::move(sorted);
     }
     if (population_.size() > survivors_) population_.resize(survivors_);
+    const std::size_t wanted = std::max(history.trials().size() / kParentOneIn, kLeastParents);
+    parents_ = std::min(wanted, population_.size());
   }
 
   void Propose(Draft& draft) const override {
@@ -40,7 +48,11 @@ class EvolutionMethod final : public Method {
         draft.AddRandom();
         continue;
       }
-      if (population_.empty()) return;
+      if (parents_ == 0) return;
+      if (draft.IsStuck()) {
+        draft.AddRandom();
+        continue;
+      }
       Rng rng = draft.MakeRng();
       draft.AddNear(Child(rng), rng);
     }
@@ -49,8 +61,8 @@ class EvolutionMethod final : public Method {
  private:
   /// The better of two: they are in order.
   [[nodiscard]] const Assignment& Parent(Rng& rng) const {
-    const std::uint64_t a = rng.Below(population_.size());
-    const std::uint64_t b = rng.Below(population_.size());
+    const std::uint64_t a = rng.Below(parents_);
+    const std::uint64_t b = rng.Below(parents_);
     return population_[std::min(a, b)].assignment;
   }
 
@@ -74,6 +86,7 @@ class EvolutionMethod final : public Method {
   Selection selection_;
   std::size_t survivors_;
   std::vector<Told> population_;  // best first
+  std::size_t parents_ = 0;       // the first so many of it
 };
 
 }  // namespace
@@ -83,11 +96,11 @@ std::unique_ptr<Method> MakeEvolutionMethod(const gym::AgentSetup& setup, Select
 }
 
 std::unique_ptr<gym::Agent> MakeEvolutionAgent(const gym::AgentSetup& setup) {
-  return MakeRoundAgent(setup, 8, MakeEvolutionMethod(setup, Selection::kBest));
+  return MakeRoundAgent(setup, kRound, MakeEvolutionMethod(setup, Selection::kBest));
 }
 
 std::unique_ptr<gym::Agent> MakeNsga2Agent(const gym::AgentSetup& setup) {
-  return MakeRoundAgent(setup, 10, MakeEvolutionMethod(setup, Selection::kFront));
+  return MakeRoundAgent(setup, kRound, MakeEvolutionMethod(setup, Selection::kFront));
 }
 
 }  // namespace msc::agents

@@ -60,6 +60,10 @@ class TpeMethod final : public Method {
     const Parzen likely(setup_.decisions, good, bandwidth);
     const Parzen base(setup_.decisions, bad, bandwidth);
     while (!draft.full()) {
+      if (draft.IsStuck()) {
+        draft.AddRandom();
+        continue;
+      }
       Parzen unlikely = base;
       for (const Assignment& liar : draft.proposals()) unlikely.Add(&liar);
       Rng rng = draft.MakeRng();
