@@ -13,7 +13,8 @@ using gym::Told;
 
 namespace {
 
-constexpr std::size_t kRound = 4;
+constexpr std::size_t kRound = 16;
+constexpr std::size_t kTurn = 4;            // one proposal in so many is no process's
 constexpr std::size_t kKnownFront = 24;     // trials of a front that is declared
 constexpr std::size_t kEstimatedFront = 4;  // trials of a front that is estimated
 constexpr std::size_t kManyTrials = 200;    // from which a process no longer knows all of them
@@ -36,20 +37,25 @@ class AutoMethod final : public Method {
 
   void Propose(Draft& draft) const override {
     const std::size_t trials = draft.history().trials().size();
-    const std::uint64_t round = (draft.trial() - setup_.first_trial) / kRound;
-    // Of many trials processes know a part only, and take long.
-    const bool many = trials >= kManyTrials;
+    const std::uint64_t turn = draft.trial() / kTurn;
     // What is known beats all guessing, but sums may be declared in error.
     for (const gym::Assignment& cover : CoversInOrder(setup_, draft.history())) draft.Add(cover);
     if (!setup_.costs.empty() && trials < kKnownFront) ilp_->Propose(draft);
     if (!setup_.estimates.empty() && draft.trial() - setup_.first_trial < kEstimatedFront) {
       ilp_->Propose(draft);
     }
-    if (!many || round % 4 == 0) {
-      const PartOfDraft part(draft, many ? 1 : kRound - 1);
+    // Of many trials processes know a part only, and take long.
+    const bool many = trials >= kManyTrials;
+    const std::size_t room = draft.room();
+    {
+      const PartOfDraft part(draft, many ? 1 : room - room / kTurn);
       gp_->Propose(draft);
     }
-    if (round % 2 == 0) (many ? tpe_ : ilp_)->Propose(draft);
+    {
+      // Of a single one each has every other.
+      const PartOfDraft part(draft, (draft.room() + (turn % 2 == 0 ? 1 : 0)) / 2);
+      (many ? tpe_ : ilp_)->Propose(draft);
+    }
     evolution_->Propose(draft);
   }
 

@@ -46,6 +46,10 @@ class Draft {
   [[nodiscard]] std::uint64_t trial() const noexcept { return first_ + proposals_.size(); }
   /// Whether there is no room for a further proposal, or nothing left in the space.
   [[nodiscard]] bool full() const noexcept { return exhausted_ || proposals_.size() >= limit_; }
+  /// Proposals that it still has room for.
+  [[nodiscard]] std::size_t room() const noexcept {
+    return full() ? 0 : limit_ - proposals_.size();
+  }
   /// Draws for the next proposal: a function of the study's seed and the trial's number.
   [[nodiscard]] Rng MakeRng() const;
   /// Whether it is legal, and neither told nor drafted already.
