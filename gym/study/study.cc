@@ -99,6 +99,8 @@ class StudyRun {
         if (!trial.repeated) problem_.Recall(trial.assignment, trial.evaluation);
         const std::uint64_t number = trial.number;
         history_seconds_ += trial.seconds;
+        // By what was tried: where a resume is forced, its number may stand for another wish now.
+        tried_.emplace(trial.assignment, number);
         Count(past_.emplace(number, std::move(trial)).first->second);
       }
     }
@@ -193,7 +195,7 @@ class StudyRun {
       const Assignment& assignment = wishes[i].assignment;
       if (done_.contains(number)) continue;
       if (const auto tried = tried_.find(assignment); tried != tried_.end()) {
-        Copy(done_.at(tried->second), number, wishes[i].source);
+        Copy(Finished(tried->second), number, wishes[i].source);
       } else if (const auto known = options_.known.find(assignment);
                  known != options_.known.end()) {
         Trial earlier;
@@ -225,8 +227,12 @@ class StudyRun {
                       "' proposes for it now; start a new run directory or force "
                       "the resume");
     }
-    tried_.emplace(wish.assignment, number);
     done_.insert(past_.extract(it));
+  }
+
+  [[nodiscard]] const Trial& Finished(std::uint64_t number) const {
+    const auto it = past_.find(number);
+    return it != past_.end() ? it->second : done_.at(number);
   }
 
   void Evaluate(std::uint64_t first, const std::vector<Wish>& wishes,

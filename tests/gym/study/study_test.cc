@@ -5,6 +5,7 @@
 #include <thread>
 
 #include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
 
 #include "compiler/base/error.h"
 #include "compiler/base/fields.h"
@@ -441,6 +442,53 @@ TEST(Study, TakesAJournalOfAnotherStudyWhenForced) {
   const StudyResult result = Conduct(disk, problem, Kind::kFree, options);
   ASSERT_EQ(result.trials.size(), 9U);
   for (std::size_t i = 0; i < 5; ++i) EXPECT_EQ(result.trials[i], first.trials[i]);
+}
+
+TEST(Study, GoesByTheAssignmentsOfTheJournalWhenForced) {
+  for (const Kind kind : {Kind::kFree, Kind::kRound}) {
+    SimDisk disk;
+    FakeProblem problem;
+    (void)Conduct(disk, problem, kind, Options(40));
+    StudyOptions options = Options(120);
+    options.seed = 8;  // other wishes for the trials that there are, too
+    options.resume = Resume::kForced;
+    const StudyResult result = Conduct(disk, problem, kind, options);
+    ASSERT_EQ(result.trials.size(), 120U);
+    for (const Trial& trial : result.trials) {
+      EXPECT_EQ(trial.evaluation, FakeProblem::Truth(trial.assignment)) << trial.number;
+    }
+    for (const auto& [assignment, times] : problem.tried) EXPECT_EQ(times, 1);
+  }
+}
+
+TEST(Study, CopiesALaterTrialOfTheJournalWhenForced) {
+  SimDisk disk;
+  FakeProblem problem;
+  (void)Conduct(disk, problem, Kind::kFree, Options(60));
+  // Trial 5 is missing, and what it is now was tried as a later one.
+  const std::vector<std::string> records = RecordsOf(disk);
+  SimDisk gap;
+  {
+    Journal journal(std::make_unique<SimFile>(gap));
+    for (const std::string& text : records) {
+      nlohmann::json record = ParseJson(text, "a record");
+      record.erase("seq");
+      if (record["type"] == "trial" && record["trial"] == 5) continue;
+      journal.Append(record.dump());
+    }
+  }
+  StudyOptions options = Options(60);
+  options.resume = Resume::kForced;
+  FreeAgent agent(SetupFor(problem, 8));
+  const Assignment wish = agent.Ask(5, 1).front();
+  ASSERT_TRUE(problem.tried.contains(wish)) << "choose another seed";
+  options.seed = 8;
+  FakeProblem again;
+  const StudyResult result = Conduct(gap, again, Kind::kFree, options);
+  EXPECT_EQ(result.trials.at(5).assignment, wish);
+  EXPECT_TRUE(result.trials.at(5).repeated);
+  EXPECT_EQ(result.trials.at(5).evaluation, FakeProblem::Truth(wish));
+  EXPECT_TRUE(again.tried.empty());
 }
 
 TEST(Study, TakesNoJournalOfOtherDecisionsEvenWhenForced) {
