@@ -171,10 +171,10 @@ int Coordinate(const AppContext& context, const Options& options, cost::FarmEval
   {
     ProgressLine line;
     PrepareEstimates(
-        context, config, paths, *env->problem(), measuring->evaluator(),
+        context, config, paths, *env->problem(), *measuring,
         [&](const std::string& text) { line.Show(text); }, StopRequested, prepared);
   }
-  if (!prepared.estimates.empty()) {  // once more, with what is known now
+  if (!prepared.estimates.costs.empty()) {  // once more, with what is known now
     env = MakeSearchEnv(config, SearchContext(config, prepared, measuring->evaluator()));
   }
   SearchProblem* problem = env->problem();

@@ -76,7 +76,7 @@ envs::EnvContext SearchContext(const SearchConfig& config, const Prepared& prepa
       .scales_by_range = prepared.scales_by_range,
       .compress = config.compress,
       .lacked_on = prepared.lacked_on,
-      .estimates = prepared.estimates,
+      .estimates = prepared.estimates.costs,
       .kernels_of = KernelFinder(config, prepared)};
 }
 

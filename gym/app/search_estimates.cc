@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <optional>
 #include <set>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -16,6 +17,7 @@
 #include "envs/common/evaluation.h"
 #include "gym/app/search_measuring.h"
 #include "gym/app/search_probes.h"
+#include "gym/app/search_record.h"
 #include "gym/report/precision.h"
 
 namespace msc::gym {
@@ -305,18 +307,135 @@ class TimeEstimates {
   std::map<std::string, std::map<std::string, double>> alike_;  ///< by word and layer
 };
 
+std::string FileOf(const RunPaths& paths) {
+  return paths.At("estimates.json");
+}
+
+/// The journal's records, none where there is no journal yet.
+std::vector<std::string> RecordsIn(const RunPaths& paths) {
+  std::error_code none;
+  const auto size = std::filesystem::file_size(paths.journal(), none);
+  return none || size == 0 ? std::vector<std::string>() : ReadJournal(paths.journal());
+}
+
+/// What the trials of a run began with, or are to begin with; nothing where that is open.
+std::optional<EstimateTable> TableOf(const RunPaths& paths) {
+  const std::string path = FileOf(paths);
+  if (std::filesystem::exists(path)) {
+    return FromJsonText<EstimateTable>(ReadFile(path), "'" + path + "'");
+  }
+  const std::vector<std::string> records = RecordsIn(paths);
+  if (TrialsOf(records).empty()) return std::nullopt;
+  const std::optional<SearchSetup> setup = FindSearchRecords(records).setup;
+  return setup ? setup->estimates : EstimateTable();
+}
+
+struct ProbeTime {
+  double seconds = 0;
+  template <class Self, class Visit>
+  static void Fields(Self& self, Visit& visit) {
+    visit("seconds", self.seconds, "of a probe", Within{.least = 0});
+  }
+};
+
+/// Tables of searches on the same terms.
+class SharedTables {
+ public:
+  SharedTables(const SearchConfig& config, const SearchProblem& problem, Measuring& measuring,
+               double seconds)
+      : from_{config.from},
+        measuring_(measuring),
+        key_(measuring.KeyOf("estimates of " + problem.Hash() + " in " + std::to_string(seconds))),
+        time_key_(measuring.KeyOf("a probe of " + problem.Hash())) {}
+
+  [[nodiscard]] const std::string& key() const { return key_; }
+
+  [[nodiscard]] std::optional<EstimateTable> Find() const {
+    std::optional<EstimateTable> table = Recall<EstimateTable>(key_);
+    if (!table && !from_.folder.empty()) table = TableOf(from_);
+    return table && table->key == key_ ? table : std::nullopt;
+  }
+  void Keep(const EstimateTable& table) const { measuring_.Keep(key_, ToJsonText(table)); }
+
+  /// Seconds of a probe. Kept as soon as they are known: a search that was interrupted later, when
+  /// some probes were in the folder of outcomes already, goes on by the same plan.
+  [[nodiscard]] std::optional<double> ProbeSeconds(
+      const std::function<std::optional<double>()>& measure) const {
+    if (const auto kept = Recall<ProbeTime>(time_key_)) return kept->seconds;
+    const std::optional<double> seconds = measure();
+    if (seconds) measuring_.Keep(time_key_, ToJsonText(ProbeTime{*seconds}));
+    return seconds;
+  }
+
+ private:
+  template <class T>
+  [[nodiscard]] std::optional<T> Recall(const std::string& key) const {
+    const std::optional<std::string> text = measuring_.Recall(key);
+    if (!text) return std::nullopt;
+    try {
+      return FromJsonText<T>(*text, "what is kept");
+    } catch (const UserError&) {
+      return std::nullopt;  // of another version of this program: as good as damaged
+    }
+  }
+
+  RunPaths from_;
+  Measuring& measuring_;
+  std::string key_;
+  std::string time_key_;
+};
+
+/// A search before its first trial.
+struct Work {
+  const AppContext& context;
+  const RunPaths& paths;
+  const SearchProblem& problem;
+  Measuring& measuring;
+  const Say& say;
+  const Stop& stop;
+};
+
+/// The table anew; nothing where `stop` said true.
+std::optional<EstimateTable> Measure(const Work& work, const Graph& graph, double seconds,
+                                     const SharedTables& shared) {
+  // Twice and four times what is planned is long enough for a machine that does something else,
+  // too.
+  constexpr double kPatience = 2;
+  constexpr double kPatiencePlanned = 4;
+  cost::Evaluator& evaluator = work.measuring.evaluator();
+  const std::optional<std::int64_t> bytes = BytesOf(work.problem, evaluator, work.stop);
+  const std::optional<double> each =
+      shared.ProbeSeconds([&] { return TimeProbe(work.problem, evaluator, work.stop); });
+  EstimateTable table{.problem_hash = work.problem.Hash(), .key = shared.key(), .costs = {}};
+  if (each) {
+    const std::size_t planned = PlannedProbes(CountProbes(work.problem), seconds, *each);
+    const double most =
+        std::max(kPatience * seconds, kPatiencePlanned * *each * static_cast<double>(planned));
+    const ProbeRun run = ProbeQuality(work.problem, evaluator, {.probes = planned, .seconds = most},
+                                      work.say, work.stop);
+    table.planned = static_cast<std::int64_t>(planned);
+    table.tried = std::ssize(run.result);
+    AddQuality(work.problem.decisions(), run, bytes, table.costs);
+  }
+  if (work.stop()) return std::nullopt;
+  work.say("[steps] of whole models with all layers alike");
+  cost::LocalEvaluator local(LocalFor(work.context, work.paths.folder, 0));
+  TimeEstimates(work.problem, graph).Add(local, work.stop, table.costs);
+  if (work.stop()) return std::nullopt;
+  return table;
+}
+
 }  // namespace
 
 void PrepareEstimates(const AppContext& context, const SearchConfig& config, const RunPaths& paths,
-                      const SearchProblem& problem, cost::Evaluator& evaluator, const Say& say,
+                      const SearchProblem& problem, Measuring& measuring, const Say& say,
                       const Stop& stop, Prepared& prepared) {
-  const std::string path = paths.At("estimates.json");
-  if (std::filesystem::exists(path)) {
-    auto found = FromJsonText<EstimatesFile>(ReadFile(path), "'" + path + "'");
-    if (found.problem_hash != problem.Hash()) {
-      throw UserError("'" + path + "' belongs to another model or config; choose another --out");
+  if (auto own = TableOf(paths)) {
+    if (!own->problem_hash.empty() && own->problem_hash != problem.Hash()) {
+      throw UserError("'" + paths.folder +
+                      "' began with estimates of another model or config; choose another --out");
     }
-    prepared.estimates = std::move(found.costs);
+    prepared.estimates = std::move(*own);
     return;
   }
   double seconds = config.estimate_s;
@@ -326,16 +445,16 @@ void PrepareEstimates(const AppContext& context, const SearchConfig& config, con
     return ProbeOf(decision).has_value();
   });
   if (!any || seconds <= 0 || stop()) return;
-  EstimatesFile file{.problem_hash = problem.Hash(), .costs = {}};
-  const ProbeRun run = ProbeQuality(problem, evaluator, seconds, say, stop);
-  file.tried = std::ssize(run.result);
-  AddQuality(decisions, run, BytesOf(problem, evaluator, stop), file.costs);
-  say("[steps] of whole models with all layers alike");
-  cost::LocalEvaluator local(LocalFor(context, paths.folder, 0));
-  TimeEstimates(problem, *prepared.graph).Add(local, stop, file.costs);
-  if (stop()) return;
-  WriteFileAtomic(path, ToJsonText(file, 1) + "\n");
-  prepared.estimates = std::move(file.costs);
+  const SharedTables shared(config, problem, measuring, seconds);
+  std::optional<EstimateTable> table = shared.Find();
+  if (!table) {
+    table =
+        Measure({context, paths, problem, measuring, say, stop}, *prepared.graph, seconds, shared);
+  }
+  if (!table) return;
+  shared.Keep(*table);
+  WriteFileAtomic(FileOf(paths), ToJsonText(*table, 1) + "\n");
+  prepared.estimates = std::move(*table);
 }
 
 }  // namespace msc::gym

@@ -4,9 +4,12 @@
 #include <cstdio>
 #include <filesystem>
 #include <functional>
+#include <utility>
 #include <vector>
 
+#include "compiler/base/error.h"
 #include "compiler/base/fields.h"
+#include "compiler/base/hash.h"
 #include "compiler/runtime/threads.h"
 #include "cost/cache/caching_evaluator.h"
 #include "cost/farm/coordinator.h"
@@ -39,6 +42,25 @@ cost::CacheContext CacheContextOf(const Prepared& prepared, const RunPaths& path
   return context;
 }
 
+/// Hash of what the outcomes of a search depend on, whatever the strategy.
+std::string TermsOf(const cost::CacheContext& context) {
+  std::string terms;
+  for (const auto& [target, version] : context.targets) {
+    cost::Candidate candidate;
+    candidate.strategy.target = target;
+    terms += cost::CacheKey(context, candidate);
+  }
+  return Sha256Hex(terms);
+}
+
+std::string CacheFolder(const RunPaths& paths, const MeasuringOptions& options) {
+  return options.cache.empty() ? paths.At("cache") : options.cache;
+}
+
+void Warn(const std::string& warning) {
+  std::fprintf(stderr, "cache: %s\n", warning.c_str());
+}
+
 }  // namespace
 
 cost::LocalOptions LocalFor(const AppContext& context, const std::string& run, int worker) {
@@ -54,7 +76,8 @@ cost::LocalOptions LocalFor(const AppContext& context, const std::string& run, i
 }
 
 Measuring::Measuring(const AppContext& context, const RunPaths& paths, const Prepared& prepared,
-                     const MeasuringOptions& options) {
+                     const MeasuringOptions& options)
+    : terms_(TermsOf(CacheContextOf(prepared, paths))), store_(CacheFolder(paths, options)) {
   if (options.farm != nullptr) {
     options.farm->Open(std::filesystem::absolute(paths.folder).string());
     options.farm->Watch(options.watch);
@@ -70,16 +93,32 @@ Measuring::Measuring(const AppContext& context, const RunPaths& paths, const Pre
   }
   cost::Evaluator& machine =
       options.farm != nullptr ? static_cast<cost::Evaluator&>(*options.farm) : *inproc_;
-  cache_ = std::make_unique<cost::CachingEvaluator>(
-      machine, options.cache.empty() ? paths.At("cache") : options.cache,
-      CacheContextOf(prepared, paths),
-      [](const std::string& warning) { std::fprintf(stderr, "cache: %s\n", warning.c_str()); });
+  cache_ = std::make_unique<cost::CachingEvaluator>(machine, CacheFolder(paths, options),
+                                                    CacheContextOf(prepared, paths), Warn);
 }
 
 Measuring::~Measuring() = default;
 
 cost::Evaluator& Measuring::evaluator() {
   return *cache_;
+}
+
+std::string Measuring::KeyOf(const std::string& name) const {
+  return Sha256Hex(terms_ + name);
+}
+
+std::optional<std::string> Measuring::Recall(const std::string& key) const {
+  cost::OutcomeStore::Answer answer = store_.Get(key);
+  if (answer.found != cost::OutcomeStore::Found::kValue) return std::nullopt;
+  return std::move(answer.value);
+}
+
+void Measuring::Keep(const std::string& key, const std::string& text) const {
+  try {
+    store_.Put(key, text);
+  } catch (const SystemError& error) {
+    Warn(std::string("cannot keep estimates: ") + error.what());
+  }
 }
 
 }  // namespace msc::gym

@@ -2,8 +2,10 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 
+#include "cost/cache/store.h"
 #include "cost/measure/local_evaluator.h"
 #include "cost/model/evaluator.h"
 #include "gym/app/command.h"
@@ -31,7 +33,7 @@ struct MeasuringOptions {
   std::function<void(const cost::Attempt&)> watch = {};
 };
 
-/// Evaluators from the machine up: children, farm, cache.
+/// Evaluators from the machine up: children, farm, cache; and texts that are kept with outcomes.
 class Measuring {
  public:
   Measuring(const AppContext& context, const RunPaths& paths, const Prepared& prepared,
@@ -42,7 +44,18 @@ class Measuring {
 
   [[nodiscard]] cost::Evaluator& evaluator();
 
+  /// Hash of `name` and of all that outcomes depend on besides the strategy. Equal in all searches
+  /// of a model that measure on the same terms.
+  [[nodiscard]] std::string KeyOf(const std::string& name) const;
+  /// What was last kept under that key in the folder of outcomes, by this search or another;
+  /// nothing where there is none that is sound.
+  [[nodiscard]] std::optional<std::string> Recall(const std::string& key) const;
+  /// A folder that cannot be written to costs a warning only.
+  void Keep(const std::string& key, const std::string& text) const;
+
  private:
+  std::string terms_;  // hash of what all outcomes depend on
+  cost::OutcomeStore store_;
   std::unique_ptr<cost::InprocFarm> inproc_;
   std::unique_ptr<cost::CachingEvaluator> cache_;
 };

@@ -15,6 +15,9 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
+/// That are timed, and made in any case.
+constexpr std::size_t kFewestProbes = 2;
+
 struct Probe {
   std::size_t decision = 0;
   std::int32_t choice = 0;
@@ -37,6 +40,27 @@ std::vector<Probe> ProbesOf(const std::vector<Decision>& decisions) {
     if (reversed < all.size()) spread.push_back(all[reversed]);
   }
   return spread;
+}
+
+std::vector<Probe> LegalProbes(const SearchProblem& problem) {
+  const std::vector<Decision>& decisions = problem.decisions();
+  const ChoiceMask mask = problem.MaskFunction();
+  std::vector<Probe> probes = ProbesOf(decisions);
+  std::erase_if(probes, [&](const Probe& probe) {
+    return !IsLegal(mask, Alone(decisions, probe.decision, probe.choice));
+  });
+  return probes;
+}
+
+std::vector<cost::Candidate> CandidatesOf(const SearchProblem& problem,
+                                          const std::vector<Probe>& probes) {
+  std::vector<cost::Candidate> candidates;
+  for (const Probe& probe : probes) {
+    const Assignment alone = Alone(problem.decisions(), probe.decision, probe.choice);
+    candidates.push_back({.strategy = StrategyFromJson(problem.Describe(alone), "a probe"),
+                          .measure = cost::Measure::kQuality});
+  }
+  return candidates;
 }
 
 LayerSensitivity RowOf(const Decision& decision, std::int32_t choice,
@@ -87,22 +111,13 @@ Assignment Alone(const std::vector<Decision>& decisions, std::size_t decision,
   return assignment;
 }
 
-ProbeRun ProbeQuality(const SearchProblem& problem, cost::Evaluator& evaluator, double seconds,
-                      const std::function<void(const std::string&)>& say,
+ProbeRun ProbeQuality(const SearchProblem& problem, cost::Evaluator& evaluator,
+                      const ProbeLimits& limits, const std::function<void(const std::string&)>& say,
                       const std::function<bool()>& stop) {
-  const std::vector<Decision>& decisions = problem.decisions();
-  const ChoiceMask mask = problem.MaskFunction();
-  std::vector<Probe> probes = ProbesOf(decisions);
-  std::erase_if(probes, [&](const Probe& probe) {
-    return !IsLegal(mask, Alone(decisions, probe.decision, probe.choice));
-  });
-  std::vector<cost::Candidate> candidates;
-  for (const Probe& probe : probes) {
-    const Assignment alone = Alone(decisions, probe.decision, probe.choice);
-    candidates.push_back({.strategy = StrategyFromJson(problem.Describe(alone), "a probe"),
-                          .measure = cost::Measure::kQuality});
-  }
+  std::vector<Probe> probes = LegalProbes(problem);
   ProbeRun run{.probes = probes.size(), .result = {}};
+  if (probes.size() > limits.probes) probes.resize(limits.probes);
+  const std::vector<cost::Candidate> candidates = CandidatesOf(problem, probes);
   const Clock::time_point begin = Clock::now();
   const auto passed = [&] { return std::chrono::duration<double>(Clock::now() - begin); };
   const auto tell = [&] {
@@ -111,9 +126,8 @@ ProbeRun ProbeQuality(const SearchProblem& problem, cost::Evaluator& evaluator, 
                        std::to_string(probes.size()) + " decisions alone";
     if (done > 0) {
       const double left = passed().count() / done * (static_cast<double>(probes.size()) - done);
-      text +=
-          " | eta " +
-          FormatDuration(std::chrono::duration<double>(std::min(left, seconds - passed().count())));
+      text += " | eta " + FormatDuration(std::chrono::duration<double>(
+                              std::min(left, limits.seconds - passed().count())));
     }
     say(text);
   };
@@ -124,15 +138,40 @@ ProbeRun ProbeQuality(const SearchProblem& problem, cost::Evaluator& evaluator, 
         run.result.emplace(probes.at(index).decision, result);
         tell();
       },
-      [&] { return stop() || passed().count() > seconds; });
+      [&] { return stop() || passed().count() > limits.seconds; });
   return run;
+}
+
+std::size_t CountProbes(const SearchProblem& problem) {
+  return LegalProbes(problem).size();
+}
+
+std::optional<double> TimeProbe(const SearchProblem& problem, cost::Evaluator& evaluator,
+                                const std::function<bool()>& stop) {
+  std::vector<Probe> probes = LegalProbes(problem);
+  probes.resize(std::min(probes.size(), kFewestProbes));
+  if (probes.empty()) return std::nullopt;
+  std::size_t done = 0;
+  const Clock::time_point begin = Clock::now();
+  for (const cost::Candidate& candidate : CandidatesOf(problem, probes)) {
+    evaluator.Evaluate(
+        {&candidate, 1}, [&](std::size_t /*index*/, const auto& /*result*/) { ++done; }, stop);
+  }
+  if (done < probes.size()) return std::nullopt;
+  return std::chrono::duration<double>(Clock::now() - begin).count() / static_cast<double>(done);
+}
+
+std::size_t PlannedProbes(std::size_t probes, double seconds, double each) {
+  if (each * static_cast<double>(probes) <= seconds) return probes;
+  const auto most = static_cast<std::size_t>(seconds / each);  // fewer than there are
+  return std::min(probes, std::bit_floor(std::max(most, kFewestProbes)));
 }
 
 void MeasureSensitivity(const SearchProblem& problem, cost::Evaluator& evaluator, double seconds,
                         const std::function<void(const std::string&)>& say,
                         const std::function<bool()>& stop, Findings& findings) {
   const std::vector<Decision>& decisions = problem.decisions();
-  const ProbeRun run = ProbeQuality(problem, evaluator, seconds, say, stop);
+  const ProbeRun run = ProbeQuality(problem, evaluator, {.seconds = seconds}, say, stop);
   findings.probed = static_cast<std::int64_t>(run.probes);
   findings.sensitivities.clear();
   for (const auto& [decision, result] : run.result) {

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <map>
 #include <optional>
 #include <string>
@@ -28,15 +29,30 @@ struct ProbeRun {
   std::size_t probes = 0;                               ///< decisions that can be probed
   std::map<std::size_t, Result<cost::Outcome>> result;  ///< by decision; without latency
 };
-/// Probes decisions for at most `seconds`: the first ones are spread over the whole model, those
-/// that time does not suffice for are left out, and where `stop` says true. `say` hears how far it
-/// is.
+struct ProbeLimits {
+  std::size_t probes = std::numeric_limits<std::size_t>::max();  ///< the first so many
+  double seconds = 0;  ///< at most; what is not done by then is left out
+};
+/// Probes decisions, the first ones spread over the whole model, until a limit is met or `stop`
+/// says true. `say` hears how far it is.
 [[nodiscard]] ProbeRun ProbeQuality(const SearchProblem& problem, cost::Evaluator& evaluator,
-                                    double seconds,
+                                    const ProbeLimits& limits,
                                     const std::function<void(const std::string&)>& say,
                                     const std::function<bool()>& stop);
 
-/// ProbeQuality as findings: fills `sensitivities` and `probed`.
+/// How many decisions can be probed.
+[[nodiscard]] std::size_t CountProbes(const SearchProblem& problem);
+/// Seconds of a probe: the mean of ProbeQuality's first ones, made one after another, so that the
+/// number of workers does not matter. Nothing where there are none, or `stop` said true before.
+[[nodiscard]] std::optional<double> TimeProbe(const SearchProblem& problem,
+                                              cost::Evaluator& evaluator,
+                                              const std::function<bool()>& stop);
+/// How many of `probes` to make in `seconds`, one after another, where one takes `each`: all, or a
+/// power of two, at least 2. In steps so coarse that times which differ a little mostly give the
+/// same.
+[[nodiscard]] std::size_t PlannedProbes(std::size_t probes, double seconds, double each);
+
+/// ProbeQuality, for at most `seconds`, as findings: fills `sensitivities` and `probed`.
 void MeasureSensitivity(const SearchProblem& problem, cost::Evaluator& evaluator, double seconds,
                         const std::function<void(const std::string&)>& say,
                         const std::function<bool()>& stop, Findings& findings);

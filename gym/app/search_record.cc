@@ -48,7 +48,8 @@ SearchSetup SetupOf(const SearchConfig& config, const Prepared& prepared,
                     .model_hash = GraphHash(*prepared.graph),
                     .samples = samples,
                     .decisions = decisions,
-                    .layers = LayersOf(*prepared.graph)};
+                    .layers = LayersOf(*prepared.graph),
+                    .estimates = prepared.estimates};
   for (const ValueId id : prepared.graph->constants()) {
     setup.weight_bytes += static_cast<std::int64_t>(prepared.graph->constant(id)->bytes());
   }

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "cost/measure/machine.h"
+#include "gym/app/estimate_table.h"
 #include "gym/app/search_config.h"
 #include "gym/app/search_layers.h"
 #include "gym/app/search_run.h"
@@ -23,7 +24,8 @@ struct SearchSetup {
   std::int64_t samples = 0;       ///< that there are to judge candidates by
   std::vector<Decision> decisions = {};
   std::vector<LayerEntry> layers = {};
-  std::uint64_t known = 0;  ///< trials that an earlier search had measured; see search_seeds.h
+  std::uint64_t known = 0;       ///< trials that an earlier search had measured; see search_seeds.h
+  EstimateTable estimates = {};  ///< that the agent began with
   template <class Self, class Visit>
   static void Fields(Self& self, Visit& visit) {
     visit("config", self.config, "as it was resolved");
@@ -34,6 +36,7 @@ struct SearchSetup {
     visit("decisions", self.decisions, "what assignments choose");
     visit("layers", self.layers, "that can be quantized");
     visit("known", self.known, "trials taken from an earlier search, not measured");
+    visit("estimates", self.estimates, "what decisions do alone, as the agent was told");
   }
 };
 

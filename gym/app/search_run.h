@@ -17,6 +17,7 @@
 #include "cost/measure/machine.h"
 #include "envs/register.h"
 #include "gym/app/command.h"
+#include "gym/app/estimate_table.h"
 #include "gym/app/search_config.h"
 #include "gym/app/search_findings.h"
 #include "gym/study/study.h"
@@ -52,7 +53,7 @@ struct Prepared {
   std::map<std::string, std::vector<Precision>> lacked;
   /// Likewise of the config's compress.targets, by spec.
   std::map<std::string, std::map<std::string, std::vector<Precision>>> lacked_on;
-  std::map<std::string, AdditiveCost> estimates;  ///< by metric, where decisions were tried alone
+  EstimateTable estimates;  ///< without costs where no decisions were tried alone
   bool labelled = false;
   std::shared_ptr<const CoverProblem> cover;  ///< of Partition-v0, with measured costs
   cost::MachineFacts machine;

@@ -63,9 +63,9 @@ void SearchSession::PrepareMeasuring(const SessionOptions& options) {
   env_ = make();
   ProgressLine line;
   PrepareEstimates(
-      context_, config_, paths_, *env_->problem(), measuring_->evaluator(),
+      context_, config_, paths_, *env_->problem(), *measuring_,
       [&](const std::string& text) { line.Show(text); }, StopRequested, prepared_);
-  if (!prepared_.estimates.empty()) env_ = make();  // with what is known now
+  if (!prepared_.estimates.costs.empty()) env_ = make();  // with what is known now
 }
 
 void SearchSession::PrepareTraining() {

@@ -97,6 +97,47 @@ class Search(e2e.SearchTest):
         if not mpirun:
             self.skipTest("mpirun is not installed: compared without ranks")
 
+    def test_decides_the_same_by_results_whoever_measures(self):
+        """`auto` goes by estimates and results: who finds both in one cache decides the same."""
+        config = {**e2e.small_config(), "agent": "auto", "trials": 12, "finalists": 1,
+                  "estimate_s": 1}
+        path = self.write("auto.json", config)
+        runs = {"serial": ([], ()), "workers": (["--workers", "2"], ())}
+        mpirun = shutil.which("mpirun")
+        if mpirun:
+            prefix = [mpirun, "-n", "3", "--oversubscribe"]
+            if os.geteuid() == 0:
+                prefix.append("--allow-run-as-root")
+            runs["ranks"] = ([], prefix)
+        for name, (arguments, prefix) in runs.items():
+            self.succeed("search", path, "--out", self.at(name), "--cache", self.at("cache"),
+                         *arguments, prefix=prefix)
+        first = e2e.trials(self.at("serial"))
+        table = e2e.records(self.at("serial"), b"setup")[-1]["setup"]["estimates"]
+        self.assertGreater(table["planned"], 1)
+        self.assertTrue(table["costs"]["latency"]["effects"])
+        for name in runs:
+            with self.subTest(run=name):
+                self.assertEqual(
+                    e2e.records(self.at(name), b"setup")[-1]["setup"]["estimates"], table)
+                self.assertEqual(
+                    json.loads(e2e.read(os.path.join(self.at(name), "estimates.json"))), table)
+                self.assertEqual(e2e.assignments(self.at(name)), e2e.assignments(self.at("serial")))
+                found = e2e.trials(self.at(name))
+                self.assertEqual([found[n]["metrics"] for n in sorted(found)],
+                                 [first[n]["metrics"] for n in sorted(first)])
+        # A journal whose estimates.json is gone is gone on with by the table that it holds itself.
+        os.remove(os.path.join(self.at("serial"), "estimates.json"))
+        shutil.rmtree(self.at("cache"))
+        self.succeed("search", path, "--out", self.at("serial"), "--resume", "--trials", "13")
+        self.assertEqual(len(e2e.trials(self.at("serial"))), 13)
+        # A search that begins with another's trials begins with its table, too.
+        self.succeed("search", path, "--out", self.at("later"), "--from", self.at("workers"),
+                     "--trials", "1")
+        self.assertEqual(e2e.records(self.at("later"), b"setup")[-1]["setup"]["estimates"], table)
+        if not mpirun:
+            self.skipTest("mpirun is not installed: compared without ranks")
+
     def check_tasks(self, run, workers):
         """Who measured each trial when is in the journal, and in the report."""
         tasks = e2e.records(run, b"task")
