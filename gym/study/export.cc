@@ -1,6 +1,9 @@
 #include "gym/study/export.h"
 
+#include <array>
 #include <cmath>
+#include <cstdio>
+#include <ctime>
 #include <set>
 #include <utility>
 #include <vector>
@@ -64,6 +67,22 @@ json ConstraintsOf(const Objective& objective, const Trial& trial) {
     constraints.push_back(value);
   }
   return constraints;
+}
+
+/// As Optuna writes times, without a zone, UTC: "2026-01-31T23:59:59.123456". Null where the
+/// journal does not have it.
+json TimeOf(const Trial& trial, double seconds_before) {
+  if (trial.finished <= seconds_before) return nullptr;
+  const double moment = trial.finished - seconds_before;
+  const auto whole = static_cast<std::time_t>(moment);
+  std::tm parts{};
+  ::gmtime_r(&whole, &parts);
+  const auto micros = static_cast<int>((moment - static_cast<double>(whole)) * 1e6);
+  std::array<char, 64> text{};
+  std::snprintf(text.data(), text.size(), "%04d-%02d-%02dT%02d:%02d:%02d.%06d",
+                parts.tm_year + 1900, parts.tm_mon + 1, parts.tm_mday, parts.tm_hour, parts.tm_min,
+                parts.tm_sec, micros);
+  return text.data();
 }
 
 }  // namespace
@@ -130,13 +149,14 @@ std::string StudyAsOptuna(const StudyHeader& header, std::span<const Trial> tria
     if (failed) attributes["failure"] = FailureOf(trial);
     json record = {{"op_code", kCreateTrial},
                    {"study_id", 0},
-                   {"datetime_start", nullptr},
+                   {"datetime_start", TimeOf(trial, trial.seconds)},
                    {"state", failed                     ? kFail
                              : trial.evaluation.dropped ? kPruned
                                                         : kComplete},
                    {"distributions", distributions},
                    {"params", std::move(params)},
                    {"user_attrs", std::move(attributes)}};
+    if (trial.finished > 0) record["datetime_complete"] = TimeOf(trial, 0);
     if (trial.evaluation.Complete()) {
       record["values"] = ObjectiveValues(header.objective, trial.evaluation);
       if (!header.objective.subject_to.empty()) {

@@ -18,10 +18,10 @@ namespace msc::gym {
 
 /// A study as a journal file of Optuna 3.1 (JournalStorage over JournalFileStorage), by which its
 /// plots and importances can be had: one categorical parameter a decision, the objectives as values
-/// to minimize, everything else as user attributes; failed trials are FAIL. Trials have no time of
-/// day, as ours have none. Numbers of trials are kept only where none is missing. UserError as
-/// above.
-/// Source: optuna/storages/_journal/storage.py of that version.
+/// to minimize, everything else as user attributes; failed trials are FAIL, dropped ones PRUNED.
+/// Times are UTC; there are none of trials of journal formats 1 and 2. Numbers of trials are kept
+/// only where none is missing. UserError as above. Source: optuna/storages/_journal/storage.py of
+/// that version.
 [[nodiscard]] std::string StudyAsOptuna(const StudyHeader& header, std::span<const Trial> trials,
                                         std::span<const Decision> decisions,
                                         const std::string& name);

@@ -270,6 +270,8 @@ class StudyRun {
 
   /// To disk first, then to everybody else.
   void Record(Trial trial) {
+    trial.finished =
+        std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
     WriteText(ToJson(trial));
     const std::uint64_t number = trial.number;
     const Trial& kept = done_.emplace(number, std::move(trial)).first->second;

@@ -14,8 +14,9 @@ namespace {
 
 using nlohmann::json;
 
-constexpr std::int64_t kFormat = 2;  // of records, as written here; older ones are read, too
+constexpr std::int64_t kFormat = 3;  // of records, as written here; older ones are read, too
 constexpr double kMostSeconds = 1e9;
+constexpr double kLatestSeconds = 253402300799;  // the last of the year 9999
 
 /// The failure of a trial as it stands in a record.
 struct FailureRecord {
@@ -40,6 +41,7 @@ struct TrialRecord {
   bool repeated = false;
   std::vector<std::map<std::string, double>> rungs;
   bool dropped = false;
+  double finished = 0;
   template <class Self, class Visit>
   static void Fields(Self& self, Visit& visit) {
     visit("seq", self.seq, "place in the journal");
@@ -53,6 +55,7 @@ struct TrialRecord {
     visit("repeated", self.repeated, "copied from an equal trial");
     visit("rungs", self.rungs, "rough metrics that came first, roughest first");
     visit("dropped", self.dropped, "no more than rough metrics were wanted");
+    visit("finished", self.finished, "seconds since 1970 UTC", Within{0, kLatestSeconds});
   }
 };
 
@@ -128,11 +131,13 @@ std::string ToJson(const Trial& trial) {
   record.repeated = trial.repeated;
   record.rungs = trial.evaluation.rungs;
   record.dropped = trial.evaluation.dropped;
+  record.finished = trial.finished;
   json value = WriteJson(record);
   value.erase("seq");
   if (!record.failure) value.erase("failure");
   if (record.rungs.empty()) value.erase("rungs");
   if (!record.dropped) value.erase("dropped");
+  if (record.finished == 0) value.erase("finished");
   if (!trial.evaluation.record.empty()) value["record"] = Embed(trial.evaluation.record);
   return value.dump(-1, ' ', false, json::error_handler_t::replace);
 }
@@ -146,6 +151,11 @@ Trial TrialFromJson(std::string_view text, const std::string& what) {
       throw UserError(what + ": 'record' must be an object");
     trial.evaluation.record = it->is_string() ? it->get<std::string>() : it->dump();
     value.erase(it);
+  }
+  // In format 2 a race had one rung.
+  if (const auto it = value.find("rough"); it != value.end() && !value.contains("rungs")) {
+    value["rungs"] = json::array({*it});
+    value.erase("rough");
   }
   const auto record = ReadRecord<TrialRecord>(value, what);
   trial.number = record.trial;
@@ -161,6 +171,7 @@ Trial TrialFromJson(std::string_view text, const std::string& what) {
   trial.repeated = record.repeated;
   trial.evaluation.rungs = record.rungs;
   trial.evaluation.dropped = record.dropped;
+  trial.finished = record.finished;
   return trial;
 }
 

@@ -22,6 +22,7 @@ struct Trial {
   Evaluation evaluation;
   double seconds = 0;     ///< from start to result, wall clock; estimated where several run at once
   bool repeated = false;  ///< tried before, here or in an earlier study: its evaluation was copied
+  double finished = 0;    ///< when it was put into the journal, seconds since 1970 UTC; 0 = unknown
   bool operator==(const Trial&) const = default;
 };
 
@@ -33,7 +34,9 @@ struct Trial {
 /// What a journal's trials were made with: its first record. Trials made with other settings must
 /// not be mixed with them, so a resumed study compares every field.
 struct StudyHeader {
-  std::int64_t format = 2;   ///< version of the records; 1 had no "setup" and "findings"
+  /// Version of the records: 1 had no "setup" and "findings"; 2 had one rough rung of a race
+  /// ("rough" in place of "rungs"), no "finished" in trials and no estimates in the setup.
+  std::int64_t format = 3;
   std::string problem;       ///< SearchProblem::Hash
   std::string agent;         ///< its name
   std::uint64_t seed = 0;    ///< the study's

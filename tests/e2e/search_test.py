@@ -4,6 +4,7 @@ import json
 import os
 import shutil
 import subprocess
+import time
 
 import e2e
 
@@ -169,6 +170,40 @@ class Search(e2e.SearchTest):
                    if not trial.get("dropped"))
         self.assertLessEqual(best, min(t["metrics"]["weight_bytes"] for t in dropped))
         self.check_journal_alone(run)
+        self.check_optuna(run, found, best)
+
+    def check_optuna(self, run, found, best):
+        """Optuna loads what export-study writes of it, and finds the same in it."""
+        python = "/usr/bin/python3"  # Debian's, whatever other Python comes first
+        study = self.at("study.log")
+        self.succeed("export-study", run, "--to", "optuna", "--out", study)
+        if subprocess.run([python, "-c", "import optuna"], capture_output=True,
+                          check=False).returncode != 0:
+            self.skipTest("python3-optuna is not installed: all passed but loading the export")
+        program = """if True:
+            import json, sys, warnings
+            warnings.simplefilter("ignore")
+            import optuna
+            storage = optuna.storages.JournalStorage(
+                optuna.storages.JournalFileStorage(sys.argv[1]))
+            study = optuna.load_study(study_name=None, storage=storage)
+            print(json.dumps({"best": study.best_value, "trials": [
+                [t.number, t.state.name, t.duration.total_seconds(), t.datetime_start.timestamp()]
+                for t in study.trials]}))"""
+        done = subprocess.run([python, "-c", program, study], capture_output=True, text=True,
+                              env={**os.environ, "TZ": "UTC"}, check=False)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        loaded = json.loads(done.stdout)
+        self.assertEqual(loaded["best"], best)
+        self.assertEqual([(number, state) for number, state, _, _ in loaded["trials"]],
+                         [(number, "FAIL" if found[number].get("failure") else
+                           "PRUNED" if found[number].get("dropped") else "COMPLETE")
+                          for number in sorted(found)])
+        for number, _, seconds, start in loaded["trials"]:
+            trial = found[number]
+            self.assertAlmostEqual(seconds, trial["seconds"], places=4)
+            self.assertAlmostEqual(start + seconds, trial["finished"], places=4)
+            self.assertLess(abs(trial["finished"] - time.time()), 3600)
 
     def test_says_so_where_nothing_keeps_the_constraints(self):
         config = e2e.small_config()

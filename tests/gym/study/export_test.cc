@@ -29,7 +29,8 @@ std::vector<Trial> Trials() {
   good.source = "anchor:plain";
   good.assignment = {0, 1};
   good.evaluation.metrics = {{"drop", 0.25}, {"latency", 1.5}, {"loss", 0.1}};
-  good.seconds = 2;
+  good.seconds = 2.5;
+  good.finished = 1764000000.25;
   Trial bad;
   bad.number = 1;
   bad.source = "random";
@@ -46,9 +47,9 @@ TEST(StudyAsCsv, HasALineATrialAndNoFormulas) {
   EXPECT_EQ(StudyAsCsv(Header(), Trials(), kDecisions),
             "trial,source,feasible,repeated,failure,seconds,drop,latency,loss,"
             "\"choice:conv,\"\"1\"\"\",choice:=cmd()\r\n"
-            "0,anchor:plain,true,false,,2.0,0.25,1.5,0.1,f32,b\r\n"
+            "0,anchor:plain,true,false,,2.5,0.25,1.5,0.1,f32,b\r\n"
             "1,random,false,false,\"compile: no, \"\"such\"\" thing\nhere\",0.0,,,,int8,a\r\n"
-            "2,anchor:plain,false,false,,2.0,0.75,1.5,0.1,int8,b\r\n");
+            "2,anchor:plain,false,false,,2.5,0.75,1.5,0.1,int8,b\r\n");
   std::vector<Trial> trials = Trials();
   trials[0].source = "=1+1";
   EXPECT_NE(StudyAsCsv(Header(), trials, kDecisions).find("0,'=1+1,"), std::string::npos);
@@ -70,7 +71,7 @@ TEST(StudyAsOptuna, IsLoadedByOptuna) {
   }
   WriteFileAtomic(base + ".log", StudyAsOptuna(Header(), Trials(), kDecisions, "run \"1\""));
   WriteFileAtomic(base + ".py", R"py(
-import sys, warnings
+import datetime, sys, warnings
 warnings.simplefilter("ignore")
 import optuna
 from optuna.trial import TrialState
@@ -84,6 +85,8 @@ assert first.values == [1.5, 0.1] and first.state == TrialState.COMPLETE
 assert first.user_attrs["drop"] == 0.25 and first.system_attrs["constraints"] == [-0.5]
 assert second.state == TrialState.FAIL and second.user_attrs["failure"].startswith("compile")
 assert third.system_attrs["constraints"] == [0.5]
+assert first.datetime_complete == datetime.datetime(2025, 11, 24, 16, 0, 0, 250000)
+assert first.duration.total_seconds() == 2.5 and second.datetime_start is None
 assert [t.number for t in study.best_trials] == [0, 2]
 optuna.samplers.TPESampler(seed=1)
 study.sampler = optuna.samplers.NSGAIISampler(seed=1)

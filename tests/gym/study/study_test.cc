@@ -50,7 +50,7 @@ StudyResult Conduct(SimDisk& disk, FakeProblem& problem, Kind kind, const StudyO
 
 /// Times differ between runs; nothing else may.
 std::vector<Trial> Timeless(std::vector<Trial> trials) {
-  for (auto& trial : trials) trial.seconds = 0;
+  for (auto& trial : trials) trial.seconds = trial.finished = 0;
   return trials;
 }
 
@@ -665,6 +665,7 @@ TEST(Trial, RoundTripsThroughJson) {
   trial.assignment = {0, 2147483647, 3};
   trial.seconds = 0.1;
   trial.repeated = true;
+  trial.finished = 1764000000.125;
   trial.evaluation.metrics = {{"a", 1e-300}, {"b", -0.1}, {"c", 1.7976931348623157e308}};
   const std::string nested = "{\"x\":" + std::string(40, '[') + std::string(40, ']') + "}";
   for (const std::string record :
@@ -674,6 +675,55 @@ TEST(Trial, RoundTripsThroughJson) {
   }
   trial.evaluation = {{}, Failure{FailureKind::kTimeout, "after 30 s"}, ""};
   EXPECT_EQ(TrialFromJson(ToJson(trial), "record"), trial);
+}
+
+/// What earlier versions of this program wrote, without the sequence numbers.
+std::vector<std::string> Earlier(std::int64_t format, const std::string& trial) {
+  return {R"({"agent":"fake","format":)" + std::to_string(format) +
+              R"(,"machine":"m","objective":{"minimize":["cost"],"subject_to":[{"limit":30.0,)"
+              R"("metric":"error"}]},"problem":"fake-1","seed":7,"tool_version":"1.0",)"
+              R"("type":"study"})",
+          R"({"pid":1,"trials":2,"type":"start"})",
+          R"({"assignment":[0,0,0],"metrics":{"cost":10.0,"error":0.0},"record":{"sum":0},)"
+          R"("repeated":false,"seconds":0.5,"source":"anchor:plain","trial":0,"type":"trial"})",
+          trial,
+          R"({"type":"tick"})",
+          R"({"reason":"trials","type":"end"})"};
+}
+
+StudyResult ReadJournalOf(const std::vector<std::string>& texts) {
+  SimDisk disk;
+  for (std::size_t i = 0; i < texts.size(); ++i) disk.written += JournalLine(i, texts[i]);
+  disk.durable = disk.written;
+  const Journal journal(std::make_unique<SimFile>(disk));
+  EXPECT_EQ(journal.records().size(), texts.size());
+  return ReadStudy(journal.records());
+}
+
+TEST(Study, ReadsAJournalOfFormat1) {
+  const StudyResult result = ReadJournalOf(
+      Earlier(1, R"({"assignment":[0,0,3],"failure":{"detail":"0 before 3","kind":"unsupported"},)"
+                 R"("metrics":{},"repeated":false,"seconds":0.25,"source":"fake","trial":1,)"
+                 R"("type":"trial"})"));
+  ASSERT_EQ(result.trials.size(), 2U);
+  EXPECT_EQ(result.best, 0U);
+  EXPECT_EQ(result.stop, StopReason::kTrials);
+  EXPECT_EQ(result.trials[0].seconds, 0.5);
+  EXPECT_EQ(result.trials[0].finished, 0);
+  EXPECT_EQ(result.trials[1].evaluation.failure->detail, "0 before 3");
+}
+
+TEST(Study, ReadsARaceOfAJournalOfFormat2) {
+  const StudyResult result = ReadJournalOf(
+      Earlier(2, R"({"assignment":[1,0,0],"dropped":true,"metrics":{"cost":9.0,"error":1.5},)"
+                 R"("repeated":false,"rough":{"cost":9.0,"error":1.5},"seconds":0.25,)"
+                 R"("source":"fake","trial":1,"type":"trial"})"));
+  ASSERT_EQ(result.trials.size(), 2U);
+  const Evaluation& dropped = result.trials[1].evaluation;
+  EXPECT_TRUE(dropped.dropped);
+  EXPECT_EQ(dropped.rungs,
+            (std::vector<std::map<std::string, double>>{{{"cost", 9}, {"error", 1.5}}}));
+  EXPECT_EQ(result.best, 0U);
 }
 
 struct BadTrial {
@@ -706,7 +756,7 @@ INSTANTIATE_TEST_SUITE_P(
         BadTrial{"unknown_key",
                  R"({"type":"trial","trial":1,"source":"","assignment":[],"metrics":{},"x":1})",
                  "record 4: unknown key 'x'; known here: seq, type, trial, source, assignment, "
-                 "metrics, failure, seconds, repeated, rungs, dropped"}),
+                 "metrics, failure, seconds, repeated, rungs, dropped, finished"}),
     [](const auto& one) { return one.param.label; });
 
 TEST(Study, RefusesAJournalOfALaterFormat) {
@@ -714,11 +764,11 @@ TEST(Study, RefusesAJournalOfALaterFormat) {
   FakeProblem problem;
   (void)Conduct(disk, problem, Kind::kFree, Options(2));
   std::vector<std::string> records = RecordsOf(disk);
-  const std::size_t at = records[0].find("\"format\":2");
+  const std::size_t at = records[0].find("\"format\":3");
   ASSERT_NE(at, std::string::npos);
-  records[0].replace(at, 10, "\"format\":3");
+  records[0].replace(at, 10, "\"format\":4");
   EXPECT_EQ(ErrorOf([&] { (void)ReadStudy(records); }),
-            "the journal's header was written by a newer mscgym: its format is 3, known here is 2");
+            "the journal's header was written by a newer mscgym: its format is 4, known here is 3");
   records[0].replace(at, 10, "\"format\":-7");
   EXPECT_EQ(ErrorOf([&] { (void)ReadStudy(records); }),
             "the journal's header: 'format' must be at least 1, not -7");
