@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 #include <cstdio>
+#include <string_view>
 
 #include <unistd.h>
 
@@ -12,12 +13,23 @@ namespace {
 
 constexpr std::chrono::seconds kLogInterval{5};
 
+std::string_view KindOf(std::string_view text) {
+  return text.substr(0, text.find_first_of(" ]"));
+}
+
 }  // namespace
 
 ProgressLine::ProgressLine() : terminal_(::isatty(STDERR_FILENO) == 1) {}
 
 ProgressLine::~ProgressLine() {
+  Flush();
+}
+
+void ProgressLine::Flush() {
   if (open_) std::fputc('\n', stderr);
+  if (!held_.empty()) std::fprintf(stderr, "%s\n", held_.c_str());
+  open_ = false;
+  held_.clear();
 }
 
 void ProgressLine::Show(const std::string& text) {
@@ -27,17 +39,21 @@ void ProgressLine::Show(const std::string& text) {
     // Return to the start, write, clear what is left of the line before.
     std::fprintf(stderr, "\r%s\x1b[K", text.c_str());
     open_ = true;
-  } else if (now - shown_ >= kLogInterval) {
-    std::fprintf(stderr, "%s\n", text.c_str());
-    shown_ = now;
+  } else {
+    const bool new_kind = KindOf(text) != KindOf(last_);
+    if (new_kind) Flush();
+    held_ = text;
+    if (new_kind || now - shown_ >= kLogInterval) {
+      Flush();
+      shown_ = now;
+    }
   }
   std::fflush(stderr);
   last_ = text;
 }
 
 void ProgressLine::Say(const std::string& text) {
-  if (open_) std::fputc('\n', stderr);
-  open_ = false;
+  Flush();
   std::fprintf(stderr, "%s\n", text.c_str());
   last_.clear();
 }

@@ -5,13 +5,14 @@
 
 namespace msc::gym {
 
-/// A progress line on stderr: rewritten in place on a terminal, else a new line every few seconds.
+/// A progress line on stderr: rewritten in place on a terminal, else a new line every few seconds,
+/// and the last one of each kind. Lines of a kind begin alike, up to a space or ']'.
 class ProgressLine {
  public:
   ProgressLine();
   ProgressLine(const ProgressLine&) = delete;
   ProgressLine& operator=(const ProgressLine&) = delete;
-  /// Ends the live line.
+  /// Ends the live line, or prints what was held back.
   ~ProgressLine();
 
   void Show(const std::string& text);
@@ -19,9 +20,12 @@ class ProgressLine {
   void Say(const std::string& text);
 
  private:
+  void Flush();
+
   bool terminal_;
   bool open_ = false;
   std::string last_;
+  std::string held_;  // off a terminal: the last text, where it was not printed
   std::chrono::steady_clock::time_point shown_{};
 };
 

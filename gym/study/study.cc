@@ -323,6 +323,10 @@ class StudyRun {
       now.left =
           std::chrono::duration<double>(each / static_cast<double>(problem_.parallelism()) * rest);
     }
+    if (options_.time_budget.count() > 0) {
+      const auto most = std::max(options_.time_budget - now.elapsed, now.left.zero());
+      now.left = std::min(now.left, most);
+    }
     (*progress_)(now);
   }
 

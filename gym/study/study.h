@@ -50,7 +50,8 @@ struct Progress {
   const Trial* best = nullptr;             ///< best feasible, or nullptr
   std::optional<double> hypervolume = {};  ///< FeasibleFront::Volume
   std::chrono::duration<double> elapsed{0};
-  std::chrono::duration<double> left{0};  ///< estimate; 0 when nothing is known yet
+  std::chrono::duration<double> left{
+      0};  ///< estimate, at most what the time budget leaves; 0 = unknown
 };
 
 /// What a study found.

@@ -248,6 +248,24 @@ TEST(Study, ReportsHowFarItIs) {
   EXPECT_GT(failed, 0U);
 }
 
+TEST(Study, ReportsNoMoreTimeThanItsBudgetLeaves) {
+  SimDisk disk;
+  FakeProblem problem;
+  FreeAgent agent(SetupFor(problem, 7));
+  Journal journal(std::make_unique<SimFile>(disk));
+  StudyOptions options = Options(std::uint64_t{1} << 50U);
+  options.time_budget = std::chrono::seconds{100};
+  double longest = 0;
+  int calls = 0;
+  const auto progress = [&](const Progress& now) {
+    ++calls;
+    longest = std::max(longest, now.left.count());
+    EXPECT_LE(now.left.count(), std::max(0.0, 100 - now.elapsed.count()));
+  };
+  (void)RunStudy(problem, agent, journal, options, progress, [&] { return calls > 20; });
+  EXPECT_GT(longest, 0);
+}
+
 TEST(Study, StopsAtTheTimeBudgetWithWhatItHas) {
   class Slow final : public SearchProblem {
    public:
