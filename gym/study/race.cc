@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <functional>
 #include <utility>
 
 #include "compiler/base/error.h"
@@ -16,6 +17,10 @@ std::vector<Assignment> OfPlaces(std::span<const Assignment> batch, const auto& 
   chosen.reserve(racers.size());
   for (const auto& racer : racers) chosen.push_back(batch[racer.place]);
   return chosen;
+}
+
+bool AnyDiffer(std::span<const double> values) {
+  return std::ranges::adjacent_find(values, std::ranges::not_equal_to{}) != values.end();
 }
 
 }  // namespace
@@ -76,19 +81,35 @@ void RacingProblem::LeaveOut(std::size_t number, const std::string& why) {
                 : "candidates race no longer: " + why);
 }
 
+std::string RacingProblem::DoubtOf(const std::string& metric, std::span<const double> rough,
+                                   std::span<const double> full) const {
+  char text[160];  // NOLINT(modernize-avoid-c-arrays): snprintf
+  if (const std::optional<double> correlation = RankCorrelation(rough, full)) {
+    if (*correlation >= options_.least_correlation) return "";
+    std::snprintf(text, sizeof text,
+                  "the ranks of '%.60s' in rough and in full results correlate by %.2f over %zu",
+                  metric.c_str(), *correlation, rough.size());
+    return text;
+  }
+  // One side is all the same. Where both are, the metric orders nothing, and does no harm.
+  const bool rough_differs = AnyDiffer(rough);
+  if (!rough_differs && !AnyDiffer(full)) return "";
+  std::snprintf(text, sizeof text,
+                "'%.60s' is the same in all %s results and differs in %s ones, over %zu",
+                metric.c_str(), rough_differs ? "full" : "rough", rough_differs ? "rough" : "full",
+                rough.size());
+  return text;
+}
+
 void RacingProblem::Watch() {
   for (std::size_t number = 0; number < rungs_.size(); ++number) {
     if (!rungs_[number].live) continue;
     for (const auto& [metric, values] : rungs_[number].pairs) {
       const auto& [rough, full] = values;
       if (rough.size() < options_.pairs) break;
-      const std::optional<double> correlation = RankCorrelation(rough, full);
-      if (!correlation || *correlation >= options_.least_correlation) continue;
-      char text[160];  // NOLINT(modernize-avoid-c-arrays): snprintf
-      std::snprintf(text, sizeof text,
-                    "the ranks of '%.60s' in rough and in full results correlate by %.2f over %zu",
-                    metric.c_str(), *correlation, rough.size());
-      LeaveOut(number, text);
+      const std::string doubt = DoubtOf(metric, rough, full);
+      if (doubt.empty()) continue;
+      LeaveOut(number, doubt);
       break;
     }
   }

@@ -27,8 +27,9 @@ struct RaceOptions {
 ///
 /// Racing is worth something only where rough results rank candidates as full ones do. That is
 /// watched on candidates that are evaluated on all rungs whatever they are: a rung where the ranks
-/// of a metric that the objective names correlate too little with those of full results is left out
-/// from then on, and `say` hears why. Where none is left, every candidate is evaluated fully.
+/// of a metric that the objective names correlate too little with those of full results, or cannot
+/// as only one of the two is always the same, is left out from then on, and `say` hears why. Where
+/// none is left, every candidate is evaluated fully.
 /// Source: L. Li et al., "A system for massively parallel hyperparameter tuning", 2020, section 3.
 ///
 /// Which are dropped depends on results in the order of batches only. A study that is resumed lets
@@ -113,6 +114,9 @@ class RacingProblem final : public SearchProblem {
   void Pair(const Evaluation& evaluation);
   /// UserError unless it can come from such a race: journals may hold anything.
   void CheckRecalled(const Evaluation& evaluation) const;
+  /// Why rough values of a metric do not rank candidates as full ones do; "" where they do.
+  [[nodiscard]] std::string DoubtOf(const std::string& metric, std::span<const double> rough,
+                                    std::span<const double> full) const;
   void Watch();
   void LeaveOut(std::size_t number, const std::string& why);
 

@@ -22,15 +22,18 @@ using testing::SetupFor;
 using testing::SimDisk;
 using testing::SimFile;
 
-/// Three decisions of four choices and a cost for each assignment. What is rough is off by up to
-/// `error`, and on the first rung by up to `first_error`, by the assignment; where its first choice
-/// is 3 and the last 0, it fails in the rough.
+/// Three decisions of four choices, a size that is always seen exactly unless `blind`, and a cost
+/// for each assignment. What is rough is off by up to `error`, and on the first rung by up to
+/// `first_error`, by the assignment; where its first choice is 3 and the last 0, it fails in the
+/// rough.
 class NoisyProblem final : public SearchProblem {
  public:
   double error = 0;
   double first_error = 0;
   std::size_t ways = 2;
   bool some_fail = false;
+  bool blind = false;     // rough sizes are all 1, as accuracy on few samples may be
+  bool one_size = false;  // so are full ones
   std::multiset<Assignment> rough_tried;  // on the first rung
   std::multiset<Assignment> tried_again;  // on the second
   std::multiset<Assignment> tried;
@@ -55,19 +58,20 @@ class NoisyProblem final : public SearchProblem {
                   const std::function<bool()>& stop) override {
     for (std::size_t i = 0; i < batch.size() && !stop(); ++i) {
       tried.insert(batch[i]);
-      done(i, Result(batch[i], 0));
+      done(i, Result(batch[i], 0, one_size));
     }
   }
   void DoEvaluateRoughly(std::size_t rung, std::span<const Assignment> batch, const Done& done,
                          const std::function<bool()>& stop) override {
     for (std::size_t i = batch.size(); i-- > 0 && !stop();) {
       (rung == 0 ? rough_tried : tried_again).insert(batch[i]);
-      done(i, Result(batch[i], rung == 0 ? error + first_error : error));
+      done(i, Result(batch[i], rung == 0 ? error + first_error : error, one_size || blind));
     }
   }
-  [[nodiscard]] Evaluation Result(const Assignment& a, double off) const {
+  [[nodiscard]] Evaluation Result(const Assignment& a, double off, bool same_size) const {
     if (Fails(a)) return {.metrics = {}, .failure = Failure{}, .record = ""};
-    return {.metrics = {{"cost", Cost(a) + off * Uniform(a, 2)}, {"size", 1.0 + a[0]}},
+    return {.metrics = {{"cost", Cost(a) + off * Uniform(a, 2)},
+                        {"size", same_size ? 1.0 : 1.0 + a[0]}},
             .failure = std::nullopt,
             .record = ""};
   }
@@ -182,6 +186,30 @@ TEST(Race, EndsAndSaysSoWhereRoughRanksMeanNothing) {
   EXPECT_TRUE(race.said[1].starts_with("candidates race no longer: ")) << race.said[1];
   EXPECT_LE(problem.rough_tried.size(), 20U);
   for (const Trial& trial : race.result.trials) EXPECT_FALSE(trial.evaluation.dropped);
+}
+
+TEST(Race, EndsWhereALimitedMetricIsAlwaysTheSameInTheRoughAndNotInFull) {
+  NoisyProblem problem;
+  problem.blind = true;
+  SimDisk disk;
+  const Race race = Hold(problem, disk, 100);
+  EXPECT_FALSE(race.racing);
+  EXPECT_EQ(race.said,
+            (std::vector<std::string>{"candidates skip rung 1 of the race: 'size' is the same in "
+                                      "all rough results and differs in full ones, over 10",
+                                      "candidates race no longer: 'size' is the same in all rough "
+                                      "results and differs in full ones, over 10"}));
+  for (const Trial& trial : race.result.trials) EXPECT_FALSE(trial.evaluation.dropped);
+}
+
+TEST(Race, GoesOnWhereAMetricIsTheSameEitherWay) {
+  NoisyProblem problem;
+  problem.blind = true;
+  problem.one_size = true;
+  SimDisk disk;
+  const Race race = Hold(problem, disk, 100);
+  EXPECT_TRUE(race.racing);
+  EXPECT_TRUE(race.said.empty());
 }
 
 TEST(Race, GoesOnWithoutARungWhoseRanksMeanNothing) {
