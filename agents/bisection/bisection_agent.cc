@@ -55,7 +55,7 @@ class BisectionMethod final : public Method {
   [[nodiscard]] std::optional<bool> Keeps(Draft& draft, const Assignment& assignment) const {
     if (!gym::IsLegal(setup_.mask, assignment)) return false;
     if (const gym::Told* told = draft.history().Find(assignment)) {
-      return !told->failed && told->violation == 0;
+      return told->Complete() && told->violation == 0;
     }
     draft.Add(assignment);
     return std::nullopt;

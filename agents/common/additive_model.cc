@@ -51,7 +51,8 @@ AdditiveModel::AdditiveModel(const gym::AgentSetup& setup, const History& histor
   const Told& best = *history.Best();
   std::vector<std::pair<std::size_t, const Told*>> ran;  // with how many decisions differ
   for (const Told& told : history.trials()) {
-    if (!told.failed) ran.emplace_back(Differing(told.assignment, best.assignment), &told);
+    // What is rough may be off by a factor, which the sums would take for effects.
+    if (told.Complete()) ran.emplace_back(Differing(told.assignment, best.assignment), &told);
   }
   // What is far away weighs next to nothing, and to fit takes time in proportion.
   constexpr std::size_t kMost = 300;

@@ -9,12 +9,12 @@
 namespace msc::agents {
 
 /// What the results so far would be if effects of decisions added up: one sum an objective and one
-/// a constraint, fitted to all trials that ran, or as the problem declares them. Where the problem
-/// has estimates, each is scaled to the results, and only what it leaves is fitted.
+/// a constraint, fitted to all trials with full results, or as the problem declares them. Where the
+/// problem has estimates, each is scaled to the results, and only what it leaves is fitted.
 class AdditiveModel {
  public:
   /// Fits. Trials near the best count most: what holds there is what matters. `history` has a trial
-  /// that ran, unless costs are declared.
+  /// with full results, unless costs are declared.
   AdditiveModel(const gym::AgentSetup& setup, const History& history);
 
   /// Objectives, then constraints.

@@ -29,7 +29,7 @@ Fit FitPrice(const std::vector<CoverPoint>& front, const History& history) {
   int count = 0;
   for (const CoverPoint& point : front) {
     const Told* told = history.Find(point.assignment);
-    if (told == nullptr || told->failed) continue;
+    if (told == nullptr || !told->Complete()) continue;
     const double y = told->objectives.front();
     cc += point.cost * point.cost;
     cb += point.cost * point.boundaries;

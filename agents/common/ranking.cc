@@ -10,14 +10,23 @@ namespace msc::agents {
 
 using gym::Told;
 
+namespace {
+
+/// 0 with full results, 1 with rough ones, 2 with none.
+int Lack(const Told& told) {
+  return told.failed ? 2 : told.rough ? 1 : 0;
+}
+
+}  // namespace
+
 bool Better(const Told& a, const Told& b) {
-  if (a.failed != b.failed) return !a.failed;
+  if (Lack(a) != Lack(b)) return Lack(a) < Lack(b);
   if (a.violation != b.violation) return a.violation < b.violation;
   return a.objectives < b.objectives;
 }
 
 bool ConstrainedDominates(const Told& a, const Told& b) {
-  if (a.failed || b.failed) return !a.failed && b.failed;
+  if (Lack(a) != Lack(b) || a.failed) return Lack(a) < Lack(b);
   if (a.violation > 0 || b.violation > 0) return a.violation < b.violation;
   return gym::Dominates(a.objectives, b.objectives);
 }

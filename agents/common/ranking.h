@@ -9,10 +9,11 @@
 
 namespace msc::agents {
 
-/// Feasibility first: whether `a` is better than `b` for a search of one best answer. A trial that
-/// ran beats one that failed; then the lesser violation; then the lesser objectives, the first
-/// deciding. Source: K. Deb, "An efficient constraint handling method for genetic algorithms",
-/// 2000, section 3; ties by further objectives are ours.
+/// Feasibility first: whether `a` is better than `b` for a search of one best answer. A trial with
+/// full results beats one that a race dropped, and that one beats one that failed; then the lesser
+/// violation; then the lesser objectives, the first deciding. Source: K. Deb, "An efficient
+/// constraint handling method for genetic algorithms", 2000, section 3; ties by further objectives
+/// are ours.
 [[nodiscard]] bool Better(const gym::Told& a, const gym::Told& b);
 
 /// Whether `a` beats `b` in search of a front: as above, but by domination among the feasible.

@@ -31,6 +31,8 @@ double Flatten(double constraint) {
 }
 
 /// The trials that processes look at, and what they take as the values of failed ones: the worst.
+/// Rough values are among them: without, processes would go on to expect much of what lies near to
+/// what was dropped.
 struct Points {
   std::vector<const Told*> trials;
   std::vector<const Assignment*> at;
@@ -64,7 +66,7 @@ Points PointsOf(const History& history, const gym::AgentSetup& setup) {
   points.worst_objectives.assign(objectives, -std::numeric_limits<double>::infinity());
   for (const Told* told : points.trials) {
     points.at.push_back(&told->assignment);
-    if (told->failed) continue;
+    if (!told->Complete()) continue;
     for (std::size_t k = 0; k < objectives; ++k) {
       points.worst_objectives[k] = std::max(points.worst_objectives[k], told->objectives[k]);
     }
@@ -155,7 +157,7 @@ class GpMethod final : public Method {
 
   void Propose(Draft& draft) const override {
     const History& history = draft.history();
-    if (history.trials().size() < kStart || history.Best()->failed) return;
+    if (history.trials().size() < kStart || !history.Best()->Complete()) return;
     const Points points = PointsOf(history, setup_);
     const AdditiveModel model(setup_, history);
     std::vector<GaussianProcess> objectives;
@@ -168,7 +170,7 @@ class GpMethod final : public Method {
     }
     std::vector<std::vector<double>> feasible;
     for (const Told* told : points.trials) {
-      if (!told->failed && told->violation == 0) feasible.push_back(told->objectives);
+      if (told->Complete() && told->violation == 0) feasible.push_back(told->objectives);
     }
     const std::vector<const Told*> elite = Elite(history);
     while (!draft.full()) {

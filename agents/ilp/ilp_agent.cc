@@ -43,7 +43,7 @@ class IlpMethod final : public Method {
     }
     for (const Assignment& member : front_) draft.Add(gym::MakeLegal(setup_.mask, member));
     const Told* best = draft.history().Best();
-    if (draft.full() || best == nullptr || best->failed) return;
+    if (draft.full() || best == nullptr || !best->Complete()) return;
     const AdditiveModel model(setup_, draft.history());
     ProposeFront(draft, model);
     Mend(draft, model, best->assignment);

@@ -49,6 +49,7 @@ void Agent::Tell(std::span<const Told> results) {
     Check(std::all_of(told.objectives.begin(), told.objectives.end(),
                       [](double value) { return std::isfinite(value); }),
           "an agent is told finite objectives");
+    Check(!(told.failed && told.rough), "a trial that failed has no rough results");
     Check(told.violation >= 0, "a violation is not negative");
     last_told_ = told.trial;
   }

@@ -20,6 +20,11 @@ struct Told {
   std::vector<double> constraints = {};  ///< excess over the limit, relative to it; <= 0 is kept
   double violation = 0;                  ///< sum of the positive ones: 0 means feasible
   bool failed = false;
+  /// A race dropped it: what it has are rough values (Evaluation::dropped). They hint at what full
+  /// ones would be; it is no answer, never the best, and no proof that a limit can be kept.
+  bool rough = false;
+  /// Whether it has full results.
+  [[nodiscard]] bool Complete() const { return !failed && !rough; }
 };
 
 /// What a study tells an agent at the start.

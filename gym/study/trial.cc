@@ -243,6 +243,7 @@ Told ToldOf(const Objective& objective, const Trial& trial) {
   told.assignment = trial.assignment;
   told.failed = trial.evaluation.failure.has_value();
   if (told.failed) return told;
+  told.rough = trial.evaluation.dropped;
   told.objectives = ObjectiveValues(objective, trial.evaluation);
   told.constraints = ConstraintValues(objective, trial.evaluation);
   told.violation = Violation(objective, trial.evaluation);

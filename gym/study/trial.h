@@ -63,7 +63,8 @@ struct StudyHeader {
 /// is not of this program's making.
 [[nodiscard]] std::vector<Trial> TrialsOf(std::span<const std::string> records);
 
-/// What an agent hears of a trial. UserError if a metric of the objective is missing.
+/// What an agent hears of a trial; of a dropped one, its rough values, marked so. UserError if a
+/// metric of the objective is missing.
 [[nodiscard]] Told ToldOf(const Objective& objective, const Trial& trial);
 /// Whether the trial succeeded, was not dropped, and keeps every constraint.
 [[nodiscard]] bool Feasible(const Objective& objective, const Trial& trial);

@@ -233,6 +233,26 @@ TEST(AdditiveModel, ScalesEstimatesToResultsAndMendsThem) {
             0.3 * std::abs(before - ValueOf(truth, wrong)));
 }
 
+TEST(AdditiveModel, TakesNoRoughValueForAResult) {
+  Rng rng(21);
+  const AdditiveCost truth = RandomCost(rng);
+  const gym::AgentSetup setup{.decisions = kDecisions};
+  History full;
+  History both;
+  std::uint64_t trial = 0;
+  for (const Assignment& at : All(kDecisions)) {
+    const bool rough = trial % 2 == 1;
+    const gym::Told told{.trial = trial++,
+                         .assignment = at,
+                         .objectives = {rough ? -1000 : ValueOf(truth, at)},
+                         .rough = rough};
+    both.Add(told);
+    if (!rough) full.Add(told);
+  }
+  EXPECT_EQ(both.Best()->assignment, full.Best()->assignment);
+  EXPECT_EQ(AdditiveModel(setup, both).costs(), AdditiveModel(setup, full).costs());
+}
+
 TEST(Estimates, AreWhatIlpAndAutoBeginWith) {
   for (std::uint64_t seed = 0; seed < 20; ++seed) {
     Rng rng(seed);

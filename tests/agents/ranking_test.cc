@@ -28,6 +28,7 @@ std::vector<Told> RandomTrials(Rng& rng, std::size_t count) {
     Told told;
     told.failed = rng.Below(8) == 0;
     if (!told.failed) {
+      told.rough = rng.Below(4) == 0;
       told.objectives = point;
       told.violation = static_cast<double>(rng.Below(3));
     }
@@ -77,6 +78,17 @@ TEST(Better, PutsFeasibilityFirst) {
   const Told feasible{.trial = 0, .assignment = {}, .objectives = {9}};
   EXPECT_TRUE(Better(infeasible, failed));
   EXPECT_TRUE(Better(feasible, infeasible));
+}
+
+TEST(Better, PutsWhatIsRoughBelowAllFullResultsAndAboveFailures) {
+  const Told failed{.trial = 0, .assignment = {}, .objectives = {}, .failed = true};
+  const Told infeasible{.trial = 0, .assignment = {}, .objectives = {9}, .violation = 0.1};
+  const Told rough{.trial = 0, .assignment = {}, .objectives = {1}, .rough = true};
+  for (const auto order : {&Better, &ConstrainedDominates}) {
+    EXPECT_TRUE(order(infeasible, rough));
+    EXPECT_FALSE(order(rough, infeasible));
+    EXPECT_TRUE(order(rough, failed));
+  }
 }
 
 TEST(CrowdingDistances, AreThoseOfAFrontByHand) {

@@ -212,6 +212,21 @@ TEST(Race, GoesOnWhereAMetricIsTheSameEitherWay) {
   EXPECT_TRUE(race.said.empty());
 }
 
+TEST(Race, TellsAgentsWhatIsRough) {
+  NoisyProblem problem;
+  SimDisk disk;
+  const Race race = Hold(problem, disk, 120);
+  std::size_t rough = 0;
+  for (const Trial& trial : race.result.trials) {
+    const Told told = ToldOf(Options(1).objective, trial);
+    EXPECT_EQ(told.rough, trial.evaluation.dropped);
+    EXPECT_EQ(told.Complete(), trial.evaluation.Complete());
+    EXPECT_EQ(told.objectives.at(0), trial.evaluation.metrics.at("cost"));
+    rough += told.rough ? 1 : 0;
+  }
+  EXPECT_GT(rough, 40U);
+}
+
 TEST(Race, GoesOnWithoutARungWhoseRanksMeanNothing) {
   NoisyProblem problem;
   problem.error = 0.05;
