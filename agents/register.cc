@@ -31,7 +31,9 @@ void RegisterAll(AgentRegistry& registry) {
   registry.Add("greedy", "single changes by what they gain, taken back where they do not",
                MakeGreedyAgent);
   registry.Add("grid", "every assignment once, in order; for small spaces", MakeGridAgent);
-  registry.Add("ilp", "exact knapsack over additive costs, declared or measured", MakeIlpAgent);
+  registry.Add("ilp",
+               "knapsack over additive costs, declared or measured; exact where fronts are small",
+               MakeIlpAgent);
   registry.Add("motpe", "tpe in search of the front of all objectives", MakeMotpeAgent);
   registry.Add("nsga2", "evolution in search of the front of all objectives", MakeNsga2Agent);
   registry.Add("policy", "a network that learns to walk the decisions, for budgets of hundreds",

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 
 #include "agents/common/ranking.h"
 #include "compiler/base/error.h"
@@ -110,20 +111,28 @@ Told AdditiveModel::Expect(const Assignment& assignment) const {
   return told;
 }
 
-std::vector<Assignment> AdditiveModel::Front(std::size_t most) const {
-  std::vector<gym::AdditiveCost> sums;
-  for (std::size_t k = 0; k < costs_.size(); ++k) {
-    const bool constrained = costs_.size() > objectives_;
-    if (k == 0 || k >= objectives_ || !constrained) sums.push_back(costs_[k]);
-  }
+AdditiveModel::ExpectedFront AdditiveModel::Front(std::size_t most) const {
+  // Where the front of several objectives is sought under limits, the best answer by the first of
+  // them is too: of all sums at once only few partial ones can be kept, as many are none's better.
+  constexpr std::size_t kMostOfMany = 32;
+  const bool constrained = costs_.size() > objectives_;
+  std::vector<gym::AdditiveCost> first(1, costs_[0]);
+  first.insert(first.end(), costs_.begin() + static_cast<std::ptrdiff_t>(objectives_),
+               costs_.end());
+  ExpectedFront front;
+  std::set<Assignment> members;
+  const auto solve = [&](std::span<const gym::AdditiveCost> sums) {
+    const AdditiveFront solved =
+        SolveAdditive(sums, sums.size() > 2 ? std::min(most, kMostOfMany) : most);
+    front.exact = front.exact && solved.exact;
+    members.insert(solved.assignments.begin(), solved.assignments.end());
+  };
+  if (constrained) solve(first);
+  if (!constrained || objectives_ > 1) solve(costs_);
   std::vector<Told> expected;
-  for (const Assignment& member : SolveAdditive(sums, most).assignments) {
-    expected.push_back(Expect(member));
-  }
+  for (const Assignment& member : members) expected.push_back(Expect(member));
   std::stable_sort(expected.begin(), expected.end(), Better);
-  std::vector<Assignment> front;
-  front.reserve(expected.size());
-  for (Told& told : expected) front.push_back(std::move(told.assignment));
+  for (Told& told : expected) front.assignments.push_back(std::move(told.assignment));
   return front;
 }
 

@@ -21,9 +21,14 @@ class AdditiveModel {
   [[nodiscard]] const std::vector<gym::AdditiveCost>& costs() const noexcept { return costs_; }
   /// Result that the model expects, not failed.
   [[nodiscard]] gym::Told Expect(const gym::Assignment& assignment) const;
-  /// The front of the sums, at most `most` members: of the first objective and the constraints
-  /// where there are some, else of all objectives. Best expected first (Better).
-  [[nodiscard]] std::vector<gym::Assignment> Front(std::size_t most) const;
+  struct ExpectedFront {
+    std::vector<gym::Assignment> assignments;
+    bool exact = true;  ///< as in AdditiveFront: false where members are only near to the front
+  };
+  /// The front of the sums: of all objectives and constraints, and, with several objectives under
+  /// constraints, that of the first objective and the constraints too. Best expected first
+  /// (Better). SolveAdditive keeps `most` partial sums, of more than two sums at most 32.
+  [[nodiscard]] ExpectedFront Front(std::size_t most) const;
   /// How much each decision matters for sum `k`: the range of its effects.
   [[nodiscard]] std::vector<double> Ranges(std::size_t k) const;
 

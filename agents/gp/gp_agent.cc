@@ -173,9 +173,10 @@ class GpMethod final : public Method {
       if (told->Complete() && told->violation == 0) feasible.push_back(told->objectives);
     }
     const std::vector<const Told*> elite = Elite(history);
+    const std::vector<Assignment> favourites = model.Front(32).assignments;
     while (!draft.full()) {
       Rng rng = draft.MakeRng();
-      const std::vector<Assignment> candidates = Candidates(draft, model, elite, rng);
+      const std::vector<Assignment> candidates = Candidates(draft, favourites, elite, rng);
       if (candidates.empty()) return;
       std::vector<const Assignment*> at;
       for (const Assignment& candidate : candidates) at.push_back(&candidate);
@@ -238,7 +239,8 @@ class GpMethod final : public Method {
     if (keeps) feasible.push_back(std::move(values));
   }
 
-  [[nodiscard]] std::vector<Assignment> Candidates(const Draft& draft, const AdditiveModel& model,
+  [[nodiscard]] std::vector<Assignment> Candidates(const Draft& draft,
+                                                   const std::vector<Assignment>& favourites,
                                                    const std::vector<const Told*>& elite,
                                                    Rng& rng) const {
     std::vector<Assignment> candidates;
@@ -252,8 +254,8 @@ class GpMethod final : public Method {
       }
       return candidates;
     }
-    for (Assignment& member : model.Front(32)) {
-      add(gym::MakeLegal(setup_.mask, std::move(member)));
+    for (const Assignment& member : favourites) {
+      add(gym::MakeLegal(setup_.mask, member));
     }
     constexpr std::size_t kSingle = 48;
     auto changes = SingleChanges(setup_, draft.history().Best()->assignment);

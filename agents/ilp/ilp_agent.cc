@@ -14,7 +14,8 @@ using gym::Told;
 
 namespace {
 
-/// Partial sums that are kept: enough to be exact where that is cheap.
+/// Partial sums of a model that is fitted anew each round: exact where that is cheap, elsewhere
+/// near to a front which errs by itself.
 std::size_t MostSums(std::size_t decisions) {
   return decisions <= 16 ? 1024 : 128;
 }
@@ -23,8 +24,8 @@ class IlpMethod final : public Method {
  public:
   IlpMethod(const gym::AgentSetup& setup, std::size_t changes) : setup_(setup), changes_(changes) {
     if (setup_.costs.empty()) return;
-    constexpr std::size_t kMostExactSums = 4096;
-    front_ = AdditiveModel(setup_, History()).Front(kMostExactSums);
+    constexpr std::size_t kMostExactSums = 4096;  // beyond, members are near the front
+    front_ = AdditiveModel(setup_, History()).Front(kMostExactSums).assignments;
   }
 
   void Learn(const History& history, std::span<const Told> /*round*/) override {
@@ -54,7 +55,8 @@ class IlpMethod final : public Method {
   /// front itself is sought, any of its members.
   void ProposeFront(Draft& draft, const AdditiveModel& model) const {
     const PartOfDraft half(draft, 2);
-    const std::vector<Assignment> front = model.Front(MostSums(setup_.decisions.size()));
+    const std::vector<Assignment> front =
+        model.Front(MostSums(setup_.decisions.size())).assignments;
     if (setup_.objectives > 1 && setup_.constraints == 0) {
       Rng rng = draft.MakeRng();
       for (std::size_t i = 0; i < front.size(); ++i) {

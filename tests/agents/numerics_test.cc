@@ -233,6 +233,44 @@ TEST(AdditiveModel, ScalesEstimatesToResultsAndMendsThem) {
             0.3 * std::abs(before - ValueOf(truth, wrong)));
 }
 
+TEST(AdditiveModel, HasTheFrontOfAllObjectivesUnderItsConstraints) {
+  std::size_t inner = 0;  // members that are not the best by the first objective
+  for (std::uint64_t seed = 0; seed < 60; ++seed) {
+    Rng rng(seed);
+    gym::AgentSetup setup{.decisions = kDecisions, .objectives = 2, .constraints = 1};
+    for (int k = 0; k < 3; ++k) setup.costs.push_back(RandomCost(rng));
+    setup.costs[2].offset = -12;
+    const AdditiveModel model(setup, History());
+    std::vector<std::vector<double>> feasible;
+    for (const Assignment& assignment : All(kDecisions)) {
+      const gym::Told told = model.Expect(assignment);
+      if (told.violation == 0) feasible.push_back(told.objectives);
+    }
+    std::set<std::vector<double>> expected;
+    for (const std::size_t i : gym::ParetoFront(feasible)) expected.insert(feasible[i]);
+    const auto front = model.Front(1000);
+    EXPECT_TRUE(front.exact);
+    std::set<std::vector<double>> found;
+    for (const Assignment& member : front.assignments)
+      found.insert(model.Expect(member).objectives);
+    EXPECT_TRUE(std::includes(found.begin(), found.end(), expected.begin(), expected.end()))
+        << seed;
+    if (expected.empty()) continue;
+    inner += expected.size() - 1;
+    EXPECT_EQ(model.Expect(front.assignments[0]).objectives[0], (*expected.begin())[0]);
+  }
+  EXPECT_GT(inner, 20U);
+}
+
+TEST(AdditiveModel, SaysWhereItsFrontIsNotExact) {
+  gym::AgentSetup setup{.decisions = kDecisions, .objectives = 2};
+  setup.costs = {{.offset = 0, .effects = {{0, 3}, {0, 2, 4}, {0}, {0, 1, 5, 9}}},
+                 {.offset = 0, .effects = {{3, 0}, {4, 2, 0}, {0}, {9, 5, 1, 0}}}};
+  const AdditiveModel model(setup, History());
+  EXPECT_TRUE(model.Front(1000).exact);
+  EXPECT_FALSE(model.Front(2).exact);
+}
+
 TEST(AdditiveModel, TakesNoRoughValueForAResult) {
   Rng rng(21);
   const AdditiveCost truth = RandomCost(rng);
