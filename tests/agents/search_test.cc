@@ -1,6 +1,4 @@
 #include <algorithm>
-#include <cmath>
-#include <functional>
 #include <limits>
 #include <set>
 
