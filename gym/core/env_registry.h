@@ -25,8 +25,8 @@ struct EnvSpec {
 };
 
 /// UserError unless `id` is "Name-vN" or "namespace/Name-vN": letters, digits and "_:.-" in the
-/// names (no '.' in a namespace), N without leading zeros. N rises whenever rewards or spaces
-/// change. Source: Gymnasium 1.x documentation, "Registry".
+/// names (no '.' in a namespace), N without leading zeros. From the first release on, N rises
+/// whenever rewards or spaces change. Source: Gymnasium 1.x documentation, "Registry".
 void CheckEnvId(std::string_view id);
 /// InternalError unless the facts of an env are those of its spec.
 void CheckKeepsSpec(const EnvFacts& facts, const EnvSpec& spec);
