@@ -9,6 +9,7 @@
 
 #include "compiler/strategy/schedule.h"
 #include "compiler/strategy/strategy.h"
+#include "envs/common/bounds.h"
 #include "envs/common/evaluation.h"
 #include "envs/compress/offer.h"
 #include "envs/quantize/offer.h"
@@ -64,6 +65,9 @@ struct EnvContext {
   std::map<std::string, std::map<std::string, std::vector<Precision>>> lacked_on = {};
   /// Of some metrics, what the env's decisions are expected to do, found by trying them one by one.
   std::map<std::string, gym::AdditiveCost> estimates = {};
+  /// What the machine that measures computes at most, for lower bounds; may take a second when it
+  /// is asked first.
+  std::function<ComputeRoof()> roof = {};
   /// How the kernels of a strategy, whose scales are known, may be written; for envs that decide
   /// that beside the rest of it.
   std::function<std::vector<ScheduledKernel>(const Strategy&)> kernels_of = {};

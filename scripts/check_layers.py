@@ -62,7 +62,7 @@ RULES = {
         "compiler/targets/native compiler/targets compiler/kernel compiler/codegen/cpp"
         " compiler/runtime compiler/ops compiler/ir compiler/base",
     "compiler/pipeline": "compiler/*",
-    "cost/analytic": "compiler/runtime compiler/base",
+    "cost/analytic": "compiler/runtime compiler/ops compiler/ir compiler/base",
     "cost/model": "compiler/base compiler/ir compiler/ops compiler/strategy",
     "cost/quality": "cost/model compiler/*",
     "cost/track": "cost/quality compiler/*",
@@ -80,10 +80,10 @@ RULES = {
     "gym/app": "*",
     # A front of the program for another language.
     "gym/python": "gym/app gym/core gym/study gym/wrappers envs agents compiler/base",
-    "envs": "envs/* gym/core cost/model compiler/*",
+    "envs": "envs/* gym/core cost/analytic cost/model compiler/*",
     # The joint one is made of the others.
-    "envs/compress": "envs/* envs gym/core cost/model compiler/*",
-    "envs/*": "envs envs/common gym/core cost/model compiler/*",
+    "envs/compress": "envs/* envs gym/core cost/analytic cost/model compiler/*",
+    "envs/*": "envs envs/common gym/core cost/analytic cost/model compiler/*",
     "agents": "agents/* gym/core compiler/base",
     "agents/*": "agents agents/common gym/core compiler/base",
     # The portfolio is made of the others.

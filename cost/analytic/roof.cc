@@ -110,6 +110,16 @@ MSC_DOT_KERNEL(Int8AvxVnni, "%{vex%} vpdpbusd", "ymm")
 #undef MSC_DOT
 #undef MSC_ZERO
 
+/// Tile instructions: bits 22 (bf16), 24 and 25 (int8) of EDX of CPUID leaf 7, subleaf 0.
+bool HasAmx() {
+  unsigned int eax = 0;
+  unsigned int ebx = 0;
+  unsigned int ecx = 0;
+  unsigned int edx = 0;
+  constexpr unsigned int kAmx = 1U << 22U | 1U << 24U | 1U << 25U;
+  return __get_cpuid_count(7, 0, &eax, &ebx, &ecx, &edx) != 0 && (edx & kAmx) != 0;
+}
+
 /// A bit of EAX of CPUID leaf 7, subleaf 1 (Intel SDM volume 2A): Clang 14 does not know the names
 /// in __builtin_cpu_supports.
 bool HasFeature71(unsigned int bit) {
@@ -152,7 +162,18 @@ Candidate Int8Kernel() {
   return F32Kernel();
 }
 
+/// Not where bytes can be multiplied in wider registers than Int8Kernel does.
+bool TriesAll() {
+  const bool vnni = __builtin_cpu_supports("avx512vnni") || HasAvxVnni();
+  return !HasAmx() && __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
+         (vnni || !__builtin_cpu_supports("avx512bw"));
+}
+
 #else
+
+bool TriesAll() {
+  return false;
+}
 
 Candidate F32Kernel() {
   return kPlain;
@@ -214,7 +235,8 @@ Roof MeasureRoof(int threads) {
   return {.f32 = Measure(F32Kernel(), threads),
           .bf16 = Measure(Bf16Kernel(), threads),
           .int8 = Measure(Int8Kernel(), threads),
-          .copy_bytes_per_second = MeasureCopy(threads)};
+          .copy_bytes_per_second = MeasureCopy(threads),
+          .complete = TriesAll()};
 }
 
 const Peak& PeakOf(const Roof& roof, std::string_view precision) {

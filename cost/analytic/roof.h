@@ -20,6 +20,9 @@ struct Roof {
   Peak bf16;  ///< that of f32 where the CPU has no instruction for it
   Peak int8;
   double copy_bytes_per_second = 0;  ///< of a memcpy far larger than the caches: read and written
+  /// Whether the CPU has no faster instructions than those that were tried. If not, the peaks are
+  /// no upper limits.
+  bool complete = false;
 };
 
 /// Takes about half a second on `threads` cores at once. >= 1.

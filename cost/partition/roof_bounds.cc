@@ -1,56 +1,17 @@
 #include "cost/partition/roof_bounds.h"
 
 #include <algorithm>
-#include <cstdint>
 #include <map>
-#include <string>
 #include <vector>
 
-#include "compiler/ops/op.h"
 #include "compiler/passes/narrowing.h"
+#include "cost/analytic/least_work.h"
 
 namespace msc::cost {
 namespace {
 
 /// The clock may be higher than when the peak was measured.
 constexpr double kMargin = 1.1;
-constexpr double kWinogradSaving = 4;
-
-bool MayBeWinograd(const Graph& graph, const Node& node) {
-  if (!node.Is("Conv") || AttrOr(node, "group", std::int64_t{1}) != 1) return false;
-  const auto& shape = graph.type(node.inputs[1]).shape;
-  const auto strides = AttrOr(node, "strides", std::vector<std::int64_t>());
-  return shape && shape->size() == 4 && (*shape)[2] == Dim(3) && (*shape)[3] == Dim(3) &&
-         std::all_of(strides.begin(), strides.end(), [](std::int64_t s) { return s == 1; });
-}
-
-/// The part of a convolution's taps that lie in the image: kernels need not multiply the others.
-double PartInside(const Graph& graph, const Node& node) {
-  const auto in = StaticDims(graph.type(node.inputs[0]).shape.value());
-  const auto kernel = StaticDims(graph.type(node.inputs[1]).shape.value());
-  const auto out = StaticDims(graph.type(node.outputs[0]).shape.value());
-  if (!in || !kernel || !out) return 0;
-  const std::size_t axes = in->size() - 2;
-  const auto strides = AttrOr(node, "strides", std::vector<std::int64_t>(axes, 1));
-  const auto dilations = AttrOr(node, "dilations", std::vector<std::int64_t>(axes, 1));
-  const auto pads = AttrOr(node, "pads", std::vector<std::int64_t>(2 * axes, 0));
-  if (AttrOr(node, "auto_pad", std::string("NOTSET")) != "NOTSET") return 0;
-  double part = 1;
-  for (std::size_t axis = 0; axis < axes; ++axis) {
-    const std::int64_t taps = (*kernel)[axis + 2];
-    const std::int64_t places = (*out)[axis + 2];
-    std::int64_t inside = 0;
-    for (std::int64_t place = 0; place < places; ++place) {
-      for (std::int64_t tap = 0; tap < taps; ++tap) {
-        const std::int64_t at = place * strides.at(axis) + tap * dilations.at(axis) - pads.at(axis);
-        inside += at >= 0 && at < (*in)[axis + 2] ? 1 : 0;
-      }
-    }
-    part *=
-        static_cast<double>(inside) / static_cast<double>(std::max<std::int64_t>(places * taps, 1));
-  }
-  return part;
-}
 
 /// The peak for what the node reads: of several, the one that is highest.
 double PeakFor(const Graph& graph, const Node& node, const Roof& roof) {
@@ -66,12 +27,8 @@ double PeakFor(const Graph& graph, const Node& node, const Roof& roof) {
 
 /// Seconds on one thread, at least.
 double LeastSeconds(const Graph& graph, NodeId id, const Roof& roof) {
-  const Node& node = graph.node(id);
-  if (!node.Is("Conv") && !node.Is("MatMul") && !node.Is("Gemm")) return 0;
-  double flops = CostOf(graph, id).flops;
-  if (node.Is("Conv")) flops *= PartInside(graph, node);
-  if (MayBeWinograd(graph, node)) flops /= kWinogradSaving;
-  return flops / (kMargin * PeakFor(graph, node, roof));
+  const double flops = LeastFlops(graph, id);
+  return flops == 0 ? 0 : flops / (kMargin * PeakFor(graph, graph.node(id), roof));
 }
 
 }  // namespace

@@ -5,8 +5,9 @@
 
 #include "compiler/base/error.h"
 #include "compiler/base/hash.h"
-#include "compiler/compress/prune/prune.h"
 #include "compiler/ir/serialize.h"
+#include "compiler/partition/problem.h"
+#include "envs/common/bounds.h"
 #include "envs/common/evaluation.h"
 
 namespace msc::envs {
@@ -72,41 +73,29 @@ std::vector<std::vector<double>> StrategyProblem::DoFeatures() const {
   return rows;
 }
 
-std::map<std::string, double> StrategyProblem::DoLowerBounds() const {
-  std::map<std::string, double> bounds;
-  for (const std::string_view metric :
-       {kLatency, kLatencyMs, kDistillLoss, kDisagreement, kPeakBytes}) {
-    bounds.emplace(metric, 0.0);
+std::vector<std::string> StrategyProblem::Runners() const {
+  std::vector<std::string> specs = context_.compress.targets;
+  specs.push_back(Undecided().target);
+  for (const PartitionRegion& region : Undecided().partition) specs.push_back(region.target);
+  if (context_.cover != nullptr) {
+    for (const Candidate& candidate : context_.cover->candidates) specs.push_back(candidate.target);
   }
-  if (context_.energy == EnergyMetric::kPresent) bounds.emplace(kEnergy, 0.0);
-  const gym::Assignment smallest = Smallest();
-  if (smallest.empty()) return bounds;
-  const Strategy strategy = StrategyOf(smallest);
-  Graph graph = *context_.graph;
-  ApplyPrunePlan(strategy.prune, graph);
-  // Whatever else stays, each weight is there once, in the narrowest type that a reader allows.
-  std::map<ValueId, double> bytes;
-  for (const WeightedLayer& layer : FindWeightedLayers(graph)) {
-    const auto it = strategy.quantize.layers.find(graph.node(layer.node).name);
-    const Precision precision =
-        it == strategy.quantize.layers.end() ? Precision::kF32 : ParsePrecision(it->second);
-    const double width = precision == Precision::kInt8 ? 1 : precision == Precision::kBF16 ? 2 : 4;
-    const double own = width * static_cast<double>(graph.constant(layer.weight)->size());
-    const auto [place, is_new] = bytes.emplace(layer.weight, own);
-    if (!is_new) place->second = std::min(place->second, own);
-  }
-  double least = 0;
-  for (const auto& [weight, size] : bytes) least += size;
-  bounds.emplace(kWeightBytes, least);
-  return bounds;
+  return specs;
 }
 
-gym::Assignment StrategyProblem::LastChoices() const {
-  gym::Assignment last;
-  for (const gym::Decision& decision : decisions()) {
-    last.push_back(static_cast<std::int32_t>(decision.choices.size()) - 1);
+std::map<std::string, double> StrategyProblem::DoLowerBounds() const {
+  const Graph& graph = *context_.graph;
+  const Strategy least = NarrowedByTargets(graph, Least(), Runners());
+  std::map<std::string, double> bounds = {
+      // By what they are; the uncompressed model has them.
+      {std::string(kDistillLoss), 0.0},
+      {std::string(kDisagreement), 0.0},
+      {std::string(kWeightBytes), LeastWeightBytes(graph, least)}};
+  if (!context_.roof) return bounds;
+  if (const auto ms = LeastMilliseconds(graph, least, context_.roof()); ms && *ms > 0) {
+    bounds.emplace(kLatencyMs, *ms);
   }
-  return last;
+  return bounds;
 }
 
 std::size_t StrategyProblem::DoParallelism() const {

@@ -25,17 +25,15 @@ class StrategyProblem : public gym::SearchProblem {
   StrategyProblem(std::string_view id, const EnvContext& context);
 
  protected:
-  /// The last choice of every decision.
-  [[nodiscard]] gym::Assignment LastChoices() const;
   [[nodiscard]] const EnvContext& context() const { return context_; }
   /// Of the graph, model and target set, nothing decided but what the context begins with.
   [[nodiscard]] Strategy Undecided() const;
 
  private:
   [[nodiscard]] virtual Strategy StrategyOf(const gym::Assignment& assignment) const = 0;
-  /// An assignment none of whose layers has fewer channels or is stored wider in any other: gives a
-  /// lower bound of weight_bytes. Empty where there is none, or it is not known.
-  [[nodiscard]] virtual gym::Assignment Smallest() const { return {}; }
+  /// A strategy whose layers all have the fewest channels and the narrowest types that any
+  /// assignment gives them, as bounds.h takes it. What else is decided does not matter.
+  [[nodiscard]] virtual Strategy Least() const = 0;
   /// Of each decision, what is known of its layers: a row of Features but for the last two.
   [[nodiscard]] virtual std::vector<std::vector<double>> OwnFeatures() const = 0;
   /// What the meaning of choices depends on besides the model and the target; part of the hash.
@@ -54,6 +52,8 @@ class StrategyProblem : public gym::SearchProblem {
   }
   [[nodiscard]] std::vector<std::vector<double>> DoFeatures() const override;
   [[nodiscard]] std::map<std::string, double> DoLowerBounds() const override;
+  /// All that may run a candidate or a part of it.
+  [[nodiscard]] std::vector<std::string> Runners() const;
   [[nodiscard]] std::size_t DoParallelism() const override;
   [[nodiscard]] std::string DoDescribe(const gym::Assignment& assignment) const override;
   [[nodiscard]] std::string DoHash() const override;

@@ -209,9 +209,11 @@ class CompressProblem final : public StrategyProblem {
     return strategy;
   }
 
-  [[nodiscard]] gym::Assignment Smallest() const override {
-    // Which alignment leaves least differs from group to group.
-    return channels_.AlignDecision() ? gym::Assignment() : LastChoices();
+  [[nodiscard]] Strategy Least() const override {
+    Strategy strategy = Undecided();
+    strategy.quantize = layers_.LeastPlan();
+    strategy.prune = channels_.LeastPlan();
+    return strategy;
   }
 
   [[nodiscard]] std::string Meaning() const override {

@@ -180,6 +180,8 @@ class PartitionProblem final : public StrategyProblem {
     return strategy;
   }
 
+  [[nodiscard]] Strategy Least() const override { return Undecided(); }
+
   [[nodiscard]] std::string Meaning() const override {
     // What regions cost decides which of them an assignment stands for.
     std::string text;

@@ -83,9 +83,10 @@ class PruneProblem final : public StrategyProblem {
     return strategy;
   }
 
-  [[nodiscard]] gym::Assignment Smallest() const override {
-    // Which alignment leaves least differs from group to group.
-    return choices_.AlignDecision() ? gym::Assignment() : LastChoices();
+  [[nodiscard]] Strategy Least() const override {
+    Strategy strategy = Undecided();
+    strategy.prune = choices_.LeastPlan();
+    return strategy;
   }
 
   [[nodiscard]] std::string Meaning() const override {
@@ -170,6 +171,23 @@ PrunePlan PruneChoices::PlanOf(std::span<const std::int32_t> choices,
     request.densities[decisions_[i].name] = densities_[i].at(static_cast<std::size_t>(choices[i]));
   }
   return ChoosePlan(*graph_, space_, scores_, request);
+}
+
+PrunePlan PruneChoices::LeastPlan() const {
+  std::vector<std::int32_t> last;
+  for (const gym::Decision& decision : decisions_) {
+    last.push_back(static_cast<std::int32_t>(decision.choices.size()) - 1);
+  }
+  // Which alignment leaves least differs from group to group.
+  const std::size_t alignments = align_ != 0 ? 1 : kAlignments.size();
+  PrunePlan least = PlanOf(last);
+  for (std::size_t i = 1; i < alignments; ++i) {
+    for (auto& [group, choice] : PlanOf(last, static_cast<std::int32_t>(i)).groups) {
+      const auto [place, is_new] = least.groups.emplace(group, choice);
+      if (!is_new && choice.keep.size() < place->second.keep.size()) place->second = choice;
+    }
+  }
+  return least;
 }
 
 std::vector<std::vector<double>> PruneChoices::Features() const {

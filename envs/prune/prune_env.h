@@ -52,6 +52,8 @@ class PruneChoices {
   /// What one choice for each decision keeps, and one of AlignDecision() where there is that.
   [[nodiscard]] PrunePlan PlanOf(std::span<const std::int32_t> choices,
                                  std::int32_t alignment = 0) const;
+  /// Of every group as few units as any choice of all keeps.
+  [[nodiscard]] PrunePlan LeastPlan() const;
   /// A row for each decision; see above.
   [[nodiscard]] std::vector<std::vector<double>> Features() const;
   /// What the choices mean besides the model and themselves.

@@ -185,6 +185,14 @@ Strategy QuantizeChoices::StrategyOf(const EnvContext& context,
   return strategy;
 }
 
+QuantizePlan QuantizeChoices::LeastPlan() const {
+  QuantizePlan plan;
+  for (std::size_t i = 0; i < layers_.size(); ++i) {
+    plan.layers[layers_[i].name] = std::string(Name(of_layer_[i].back().precision));
+  }
+  return plan;
+}
+
 std::vector<std::vector<double>> QuantizeChoices::Features(const Graph& canonical) const {
   const std::vector<std::vector<double>> of_layers = LayerFeatures(canonical, layers_);
   std::vector<std::vector<double>> rows;

@@ -49,6 +49,8 @@ class QuantizeChoices {
   [[nodiscard]] Strategy StrategyOf(const EnvContext& context,
                                     std::span<const std::int32_t> choices,
                                     const std::string& model_hash) const;
+  /// Every layer in the narrowest that it can be; no scales, no grids.
+  [[nodiscard]] QuantizePlan LeastPlan() const;
   /// A row a decision; see Quantize-v0.
   [[nodiscard]] std::vector<std::vector<double>> Features(const Graph& canonical) const;
   /// What the choices mean besides the model and themselves.

@@ -40,7 +40,11 @@ class QuantizeProblem final : public StrategyProblem {
     return choices_.StrategyOf(context(), assignment, Undecided().model_hash);
   }
 
-  [[nodiscard]] gym::Assignment Smallest() const override { return LastChoices(); }
+  [[nodiscard]] Strategy Least() const override {
+    Strategy strategy = Undecided();
+    strategy.quantize = choices_.LeastPlan();
+    return strategy;
+  }
 
   [[nodiscard]] std::string Meaning() const override { return choices_.Meaning(context()); }
 

@@ -64,6 +64,8 @@ class ScheduleProblem final : public StrategyProblem {
     return strategy;
   }
 
+  [[nodiscard]] Strategy Least() const override { return Undecided(); }
+
   [[nodiscard]] std::string Meaning() const override {
     // Which layers a kernel's decision speaks for.
     std::string text;

@@ -1,7 +1,10 @@
 #include <chrono>
 #include <cstdio>
+#include <map>
 #include <optional>
+#include <string>
 
+#include "envs/common/evaluation.h"
 #include "gym/app/progress.h"
 #include "gym/app/recipe_finalists.h"
 #include "gym/app/search_run.h"
@@ -10,6 +13,19 @@
 #include "gym/study/describe.h"
 
 namespace msc::gym {
+namespace {
+
+/// Bounds that follow from the time of the uncompressed model, which a trial measures beside it.
+std::map<std::string, double> BoundsBy(const std::optional<TrialTime>& trial,
+                                       const SearchProblem& problem) {
+  if (!trial || !trial->reference_ms) return {};
+  const std::map<std::string, double> bounds = problem.LowerBounds();
+  const auto ms = bounds.find(std::string(envs::kLatencyMs));
+  if (ms == bounds.end()) return {};
+  return {{std::string(envs::kLatency), ms->second / *trial->reference_ms}};
+}
+
+}  // namespace
 
 void DryRun(const AppContext& context, const SearchConfig& asked, std::size_t workers) {
   using Clock = std::chrono::steady_clock;
@@ -20,11 +36,13 @@ void DryRun(const AppContext& context, const SearchConfig& asked, std::size_t wo
   const SearchProblem& problem = *session.env().problem();
   const Objective objective = ToObjective(config.objective);
   CheckObjective(objective, problem.metrics());
-  std::printf("%s, %s%s, agent %s\n%s", config.env.c_str(), config.model.c_str(),
-              Trains(config) ? "" : (" on " + config.target).c_str(), config.agent.c_str(),
-              DescribeSpace(problem, objective).c_str());
-
+  std::printf("%s, %s%s, agent %s\n", config.env.c_str(), config.model.c_str(),
+              Trains(config) ? "" : (" on " + config.target).c_str(), config.agent.c_str());
   const std::optional<TrialTime> trial = session.TimeOneTrial(StopRequested);
+  std::printf("%s", DescribeSpace(
+                        problem, objective,
+                        {.goal = ToStopRules(config.stop).goal, .bounds = BoundsBy(trial, problem)})
+                        .c_str());
   if (!trial) return;
   std::printf("%s\n", trial->Text().c_str());
   const auto time = [&](std::uint64_t trials) {

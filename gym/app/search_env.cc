@@ -1,6 +1,10 @@
 #include <algorithm>
+#include <functional>
+#include <memory>
+#include <optional>
 
 #include "compiler/base/error.h"
+#include "cost/analytic/roof.h"
 #include "gym/app/search_kernels.h"
 #include "gym/app/search_run.h"
 
@@ -52,6 +56,19 @@ bool Trains(const SearchConfig& config) {
   return EnvId(config.env) == "Distill-v0";
 }
 
+static std::function<envs::ComputeRoof()> RoofFinder(const SearchConfig& config,
+                                                     const Prepared& prepared) {
+  int threads = config.threads;
+  for (const std::string& spec : prepared.runners) {
+    const Target& target = prepared.targets.Get(spec);
+    threads = std::max(threads, target.OptionsFor({.threads = config.threads}).threads);
+  }
+  return [threads, known = std::make_shared<std::optional<cost::Roof>>()] {
+    if (!*known) *known = cost::MeasureRoof(1);
+    return envs::ComputeRoof{**known, threads};
+  };
+}
+
 envs::EnvContext SearchContext(const SearchConfig& config, const Prepared& prepared,
                                cost::Evaluator& evaluator) {
   const Objective objective = ToObjective(config.objective);
@@ -77,6 +94,7 @@ envs::EnvContext SearchContext(const SearchConfig& config, const Prepared& prepa
       .compress = config.compress,
       .lacked_on = prepared.lacked_on,
       .estimates = prepared.estimates.costs,
+      .roof = RoofFinder(config, prepared),
       .kernels_of = KernelFinder(config, prepared)};
 }
 

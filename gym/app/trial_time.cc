@@ -76,7 +76,11 @@ std::optional<TrialTime> TimeCandidate(const AppContext& context, const RunPaths
       {&candidate, 1},
       [&](std::size_t /*index*/, const Result<cost::Outcome>& result) {
         tried = true;
-        if (!result.ok()) time.failure = result.failure();
+        if (!result.ok()) {
+          time.failure = result.failure();
+        } else if (result.value().latency) {
+          time.reference_ms = result.value().latency->reference_median_ns * 1e-6;
+        }
       },
       stop);
   if (!tried) return std::nullopt;

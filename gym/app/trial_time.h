@@ -18,6 +18,8 @@ struct TrialTime {
   double seconds = 0;              ///< it took
   double mean = 0;                 ///< seconds of a trial as they are on the whole
   std::optional<Failure> failure;  ///< of the trial
+  /// Milliseconds a call of the uncompressed model beside it, where both were timed.
+  std::optional<double> reference_ms = {};
   /// "one trial, the baseline 'int8': 1.2 s".
   [[nodiscard]] std::string Text() const;
 };

@@ -258,4 +258,35 @@ double SpaceSize(std::span<const Decision> decisions) {
   return size;
 }
 
+std::optional<double> LegalSize(const SearchProblem& problem, std::size_t most_masks) {
+  const std::vector<Decision>& decisions = problem.decisions();
+  if (!problem.masked()) return SpaceSize(decisions);
+  // Depth first: `prefix` is legal, `masks[i]` what decision i has after those before it.
+  double count = 0;
+  Assignment prefix;
+  std::vector<std::vector<bool>> masks;
+  while (true) {
+    if (most_masks-- == 0) return std::nullopt;
+    masks.push_back(problem.Mask(prefix));
+    prefix.push_back(-1);
+    if (prefix.size() == decisions.size()) {
+      count += static_cast<double>(std::count(masks.back().begin(), masks.back().end(), true));
+      prefix.pop_back();
+      masks.pop_back();
+    }
+    // On to the next prefix, from the last decision that has a choice left.
+    while (!prefix.empty()) {
+      const std::vector<bool>& mask = masks.back();
+      const auto next = std::find(mask.begin() + (prefix.back() + 1), mask.end(), true);
+      if (next != mask.end()) {
+        prefix.back() = static_cast<std::int32_t>(next - mask.begin());
+        break;
+      }
+      prefix.pop_back();
+      masks.pop_back();
+    }
+    if (prefix.empty()) return count;
+  }
+}
+
 }  // namespace msc::gym

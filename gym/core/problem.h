@@ -144,7 +144,8 @@ class SearchProblem {
   /// exact method, without trying anything. InternalError if it is not as said.
   [[nodiscard]] std::vector<CoverPoint> CoverFront() const;
   /// Of metrics, values that no assignment comes below, as far as they are known without trying
-  /// anything. InternalError if one is not finite or of no metric.
+  /// any: a metric is left out where none is known. May take a second, of measuring what the
+  /// machine does at most. InternalError if one is not finite or of no metric.
   [[nodiscard]] std::map<std::string, double> LowerBounds() const;
   /// How many it works on at one time. >= 1.
   [[nodiscard]] std::size_t parallelism() const { return DoParallelism(); }
@@ -194,5 +195,9 @@ class SearchProblem {
                                         const Assignment& assignment);
 /// Product of the numbers of choices; infinity where it overflows a double.
 [[nodiscard]] double SpaceSize(std::span<const Decision> decisions);
+/// How many assignments the problem's mask leaves: SpaceSize where there is no mask, else counted.
+/// Nothing where that takes more than `most_masks` calls of Mask.
+[[nodiscard]] std::optional<double> LegalSize(const SearchProblem& problem,
+                                              std::size_t most_masks = 20000);
 
 }  // namespace msc::gym

@@ -4,6 +4,7 @@
 #include <array>
 #include <cstdio>
 #include <map>
+#include <optional>
 #include <set>
 #include <utility>
 #include <vector>
@@ -50,12 +51,31 @@ std::string DecisionLines(const std::vector<Decision>& decisions) {
   return text;
 }
 
+std::string SizeLine(const SearchProblem& problem) {
+  const std::string all = Number(SpaceSize(problem.decisions()));
+  std::string text = std::to_string(problem.decisions().size()) + " decisions, ";
+  if (!problem.masked()) return text + all + " assignments\n";
+  const std::optional<double> legal = LegalSize(problem);
+  if (!legal) return text + "at most " + all + " assignments: masks rule some out\n";
+  return text + Number(*legal) + " assignments, of " + all + " that masks rule some of out\n";
+}
+
+/// Whether bounds rule a limit out; a line that begins as said.
+std::string LimitLine(const char* begin, const Constraint& limit,
+                      const std::map<std::string, double>& bounds) {
+  std::string text = std::string("  ") + begin + " " + Text(limit) + ": ";
+  const auto bound = bounds.find(limit.metric);
+  if (bound == bounds.end()) return text + "no bound known, only measuring tells\n";
+  return text + (bound->second > limit.limit ? "CANNOT be met" : "not ruled out") +
+         ", no assignment is below " + Number(bound->second) + "\n";
+}
+
 /// How small each metric gets if every decision takes what makes it least, where that can be.
-std::string ExpectedLine(const SearchProblem& problem, const Objective& objective) {
+std::string ExpectedLine(const SearchProblem& problem, const Objective& objective,
+                         const std::map<std::string, double>& bounds) {
   std::vector<std::string> names = objective.minimize;
   for (const Constraint& constraint : objective.subject_to) names.push_back(constraint.metric);
   const std::map<std::string, AdditiveCost> estimates = problem.Estimates();
-  const std::map<std::string, double> bounds = problem.LowerBounds();
   std::vector<std::string> parts;
   std::set<std::string> said;
   for (const std::string& name : names) {
@@ -75,27 +95,23 @@ std::string ExpectedLine(const SearchProblem& problem, const Objective& objectiv
 
 }  // namespace
 
-std::string DescribeSpace(const SearchProblem& problem, const Objective& objective) {
-  const std::vector<Decision>& decisions = problem.decisions();
-  std::string text = std::to_string(decisions.size()) + " decisions, " +
-                     Number(SpaceSize(decisions)) + " assignments\n" + DecisionLines(decisions);
+std::string DescribeSpace(const SearchProblem& problem, const Objective& objective,
+                          const DescribeOptions& options) {
+  std::string text = SizeLine(problem) + DecisionLines(problem.decisions());
   std::vector<std::string> anchors;
   for (const auto& [name, assignment] : problem.Anchors()) anchors.push_back(name);
   if (!anchors.empty()) text += "baselines, tried first: " + Joined(anchors, ", ") + "\n";
   text += "goal: minimize " + Joined(objective.minimize, ", then ") + "\n";
-  const std::map<std::string, double> bounds = problem.LowerBounds();
-  for (const Constraint& constraint : objective.subject_to) {
-    const auto bound = bounds.find(constraint.metric);
-    text += "  subject to " + Text(constraint) + ": ";
-    if (bound == bounds.end()) {
-      text += "only measuring tells whether that can be met\n";
-    } else if (bound->second > constraint.limit) {
-      text += "CANNOT be met, no assignment is below " + Number(bound->second) + "\n";
-    } else {
-      text += "not ruled out, no assignment is below " + Number(bound->second) + "\n";
-    }
+  std::map<std::string, double> bounds = problem.LowerBounds();
+  for (const auto& [metric, bound] : options.bounds) {
+    const auto [place, is_new] = bounds.emplace(metric, bound);
+    place->second = std::max(place->second, bound);
   }
-  return text + ExpectedLine(problem, objective);
+  for (const Constraint& limit : objective.subject_to) {
+    text += LimitLine("subject to", limit, bounds);
+  }
+  for (const Constraint& limit : options.goal) text += LimitLine("ends at", limit, bounds);
+  return text + ExpectedLine(problem, objective, bounds);
 }
 
 }  // namespace msc::gym

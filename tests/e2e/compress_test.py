@@ -145,7 +145,9 @@ class Compress(e2e.SearchTest):
 
     def test_dry_run_measures_one_trial_and_leaves_nothing(self):
         config = json.loads(e2e.read(self.config))
-        config["objective"]["subject_to"] = {"weight_bytes": 10, "accuracy_drop": 0.3}
+        config["objective"]["subject_to"] = {"weight_bytes": 10, "accuracy_drop": 0.3, "latency": 1e-9,
+                                             "latency_ms": 1e9}
+        config["stop"] = {"goal": {"latency_ms": 1e-9, "peak_bytes": 1}}
         strict = self.write("strict.json", config)
         before = sorted(os.listdir(self.folder))
         done = self.succeed("search", strict, "--env", "compress", "--dry-run",
@@ -153,9 +155,18 @@ class Compress(e2e.SearchTest):
         self.assertEqual(sorted(os.listdir(self.folder)), before)
         for text in ("Compress-v0, ", " decisions, ", "baselines, tried first: f32, int8, 0.75 int8",
                      "weight_bytes <= 10: CANNOT be met, no assignment is below ",
-                     "accuracy_drop <= 0.3: only measuring tells",
+                     "accuracy_drop <= 0.3: no bound known, only measuring tells",
+                     "ends at peak_bytes <= 1: no bound known, only measuring tells",
                      "expected by what each decision does alone: latency down to 0.",
                      "one trial, the baseline '0.75 int8': ", "4 trials, 1 at a time: about 00:"):
+            self.assertIn(text, done.stdout)
+        with open("/proc/cpuinfo", encoding="utf-8") as file:
+            flags = file.read()
+        if "amx_tile" in flags or "avx2" not in flags:
+            return  # it multiplies faster than was measured, or slower than can be told
+        for text in ("subject to latency <= 1e-09: CANNOT be met, no assignment is below ",
+                     "subject to latency_ms <= 1e+09: not ruled out, no assignment is below ",
+                     "ends at latency_ms <= 1e-09: CANNOT be met, no assignment is below "):
             self.assertIn(text, done.stdout)
 
 

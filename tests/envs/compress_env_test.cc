@@ -155,6 +155,65 @@ TEST(CompressEnv, KnowsThatNothingIsSmallerThanAllChoicesTogether) {
     EXPECT_EQ(bounds.at(metric), 0) << metric;
   }
   EXPECT_FALSE(bounds.contains("accuracy_drop")) << "compression may add to accuracy";
+  for (const char* unknown : {"latency", "latency_ms", "peak_bytes"}) {
+    EXPECT_FALSE(bounds.contains(unknown)) << unknown << ": nothing is known of the machine";
+  }
+  // Where the alignment is decided, too, a group has the least that any of them leaves: 4 of 16.
+  EnvContext open = Context();
+  open.align = 0;
+  EXPECT_EQ(MakeCompressEnv(open)->problem()->LowerBounds().at("weight_bytes"),
+            4 * 4 * 9 + 4 * 4 * 9 + 5 * 4);
+}
+
+TEST(CompressEnv, KnowsWhatMultiplyingTakesAtLeast) {
+  EnvContext context = Context();
+  context.roof = [] {
+    return ComputeRoof{
+        .of_thread = {.f32 = {1e6, ""}, .bf16 = {2e6, ""}, .int8 = {8e6, ""}, .complete = true},
+        .threads = 2};
+  };
+  // Of 6x6 places, a convolution of 3x3 with padding has 16 * 16 of 36 * 9 taps in the image; of
+  // these, Winograd multiplies a quarter.
+  const auto conv = [](double in, double out) { return 2 * in * out * 16 * 16 / 4; };
+  const auto last = [](double in) { return 2 * in * 5 * 36; };
+  const double margin = 2;
+  EXPECT_DOUBLE_EQ(MakeCompressEnv(context)->problem()->LowerBounds().at("latency_ms"),
+                   1e3 * (conv(4, 8) + conv(8, 8) + last(8)) / 8e6 / margin / 2);
+  // What cannot be narrow is multiplied in f32.
+  context.lacked["last"] = {Precision::kInt8, Precision::kBF16};
+  context.lacked["conv2"] = {Precision::kInt8};
+  EXPECT_DOUBLE_EQ(MakeCompressEnv(context)->problem()->LowerBounds().at("latency_ms"),
+                   1e3 * (conv(4, 8) / 8e6 + conv(8, 8) / 2e6 + last(8) / 1e6) / margin / 2);
+  // But for what a target is asked to narrow.
+  context.target = "native:precision=bf16";
+  EXPECT_DOUBLE_EQ(MakeCompressEnv(context)->problem()->LowerBounds().at("latency_ms"),
+                   1e3 * (conv(4, 8) / 8e6 + conv(8, 8) / 2e6 + last(8) / 2e6) / margin / 2);
+  context.roof = [] { return ComputeRoof{}; };
+  EXPECT_FALSE(MakeCompressEnv(context)->problem()->LowerBounds().contains("latency_ms"))
+      << "a CPU with faster instructions than were tried";
+}
+
+TEST(CompressEnv, BoundsTheTimeOfWhatDependsOnItsInputsAlone) {
+  // A product of constants is a constant; one of two inputs may take them as narrow as any layer.
+  EnvContext context = Context(R"(graph net {
+    input %x : f32[4,4]
+    const %w : f32[16,4] = random 1
+    const %v : f32[4,16] = random 2
+    const %c : f32[64,64] = random 3
+    const %d : f32[64,4] = random 4
+    %a = Gemm(%x, %w) @first {transB = 1}
+    %b = Gemm(%a, %v) @second {transB = 1}
+    %p = MatMul(%x, %b) @both
+    %q = MatMul(%c, %d) @constants
+    output %p
+    output %q
+  })");
+  context.roof = [] {
+    return ComputeRoof{
+        .of_thread = {.f32 = {1e6, ""}, .bf16 = {1e6, ""}, .int8 = {4e6, ""}, .complete = true}};
+  };
+  EXPECT_DOUBLE_EQ(MakeCompressEnv(context)->problem()->LowerBounds().at("latency_ms"),
+                   1e3 * 2 * (4 * 4 * 8 + 4 * 8 * 4 + 4 * 4 * 4) / 4e6 / 2);
 }
 
 TEST(CompressEnv, HasAnotherHashForAllThatChangesTheMeaningOfAChoice) {

@@ -15,6 +15,7 @@
 #include "compiler/ops/op.h"
 #include "compiler/partition/problem.h"
 #include "cost/model/evaluator.h"
+#include "envs/common/bounds.h"
 #include "envs/distill/distill_env.h"
 #include "envs/register.h"
 #include "gym/core/env_checker.h"
@@ -38,6 +39,20 @@ std::vector<std::string> Ids() {
   return ids;
 }
 
+/// A model of two layers, with the weights of two seeds.
+Graph SmallModel(int first, int second) {
+  Graph graph = ParseGraph(
+      "graph small {\n  input %x : f32[batch,4]\n  const %w : f32[3,4] = random " +
+      std::to_string(first) + "\n  const %v : f32[2,3] = random " + std::to_string(second) + R"(
+    %a = Gemm(%x, %w) @first {transB = 1}
+    %b = Relu(%a) @relu
+    %y = Gemm(%b, %v) @second {transB = 1}
+    output %y
+  })");
+  InferTypes(graph);
+  return graph;
+}
+
 /// Judges a strategy by counting: every int8 layer, every unit that is removed, every region of a
 /// target of its own and every kernel that is written otherwise saves time and costs closeness.
 class CountingEvaluator final : public cost::Evaluator {
@@ -56,25 +71,12 @@ class CountingEvaluator final : public cost::Evaluator {
       cost::Outcome outcome;
       outcome.latency = cost::Latency{.median_ns = 1e6, .ratio = 1 / (1 + narrow)};
       outcome.quality.kl = 0.01 * narrow;
-      outcome.weight_bytes = static_cast<std::int64_t>(100 / (1 + narrow));
+      outcome.weight_bytes =
+          static_cast<std::int64_t>(LeastWeightBytes(SmallModel(1, 2), batch[i].strategy));
       done(i, outcome);
     }
   }
 };
-
-/// A model of two layers, with the weights of two seeds.
-Graph SmallModel(int first, int second) {
-  Graph graph = ParseGraph(
-      "graph small {\n  input %x : f32[batch,4]\n  const %w : f32[3,4] = random " +
-      std::to_string(first) + "\n  const %v : f32[2,3] = random " + std::to_string(second) + R"(
-    %a = Gemm(%x, %w) @first {transB = 1}
-    %b = Relu(%a) @relu
-    %y = Gemm(%b, %v) @second {transB = 1}
-    output %y
-  })");
-  InferTypes(graph);
-  return graph;
-}
 
 cost::Quality OfLoss(double loss) {
   cost::Quality quality;

@@ -72,6 +72,38 @@ TEST(ScheduleEnv, KeepsWhatItBeginsWith) {
   EXPECT_EQ(StrategyFromJson(env->problem()->Describe({1, 0}), "it"), base);
 }
 
+TEST(ScheduleEnv, KnowsTheBytesOfWhatItBeginsWith) {
+  EnvContext context = Context();
+  Graph graph = ParseGraph(R"(graph g {
+    input %x : f32[1,8]
+    const %w : f32[6,8] = random 1
+    const %v : f32[4,6] = random 2
+    %h = Gemm(%x, %w) @a {transB = 1}
+    %y = Gemm(%h, %v) @c {transB = 1}
+    output %y
+  })");
+  InferTypes(graph);
+  context.graph = std::make_shared<const Graph>(std::move(graph));
+  const auto bytes = [&] {
+    return MakeScheduleEnv(context)->problem()->LowerBounds().at("weight_bytes");
+  };
+  EXPECT_EQ(bytes(), 4 * (6 * 8 + 4 * 6));
+  Strategy base;
+  base.target = "native";
+  base.quantize.layers["a"] = "bf16";
+  base.quantize.weights["c"] = {.bits = 4, .scales = {}};  // weights alone: f32 layers
+  context.base = std::make_shared<const Strategy>(base);
+  EXPECT_EQ(bytes(), 2 * 6 * 8 + 1 * 4 * 6);
+  base.target = "native:precision=bf16";
+  base.quantize = {};
+  context.base = std::make_shared<const Strategy>(base);
+  EXPECT_EQ(bytes(), 2 * (6 * 8 + 4 * 6));
+  base.target = "native";
+  base.partition = {{.nodes = {"a"}, .target = "onednn:precision=bf16"}};
+  context.base = std::make_shared<const Strategy>(base);
+  EXPECT_EQ(bytes(), 2 * (6 * 8 + 4 * 6)) << "as narrow as any region asks for";
+}
+
 TEST(ScheduleEnv, HasAnotherHashWhereADecisionSpeaksForOtherLayers) {
   EnvContext context = Context();
   const std::string before = MakeScheduleEnv(context)->problem()->Hash();

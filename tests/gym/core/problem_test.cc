@@ -129,6 +129,24 @@ TEST(ChoiceMask, MakesLegalWhatIsNotAndDrawsEverythingThatIs) {
   EXPECT_NEAR(drawn[Assignment({0, 1})], 667, 120) << "a third of a's x";
 }
 
+TEST(LegalSize, CountsWhatAMaskLeaves) {
+  EXPECT_EQ(LegalSize(FakeProblem({})), 6);
+  FakeProblemParts parts;
+  parts.mask = NoXAfterY;
+  EXPECT_EQ(LegalSize(FakeProblem(parts)), 5);
+  parts.decisions = {{"a", {"x", "y"}}};
+  EXPECT_EQ(LegalSize(FakeProblem(parts)), 2);
+}
+
+TEST(LegalSize, IsNotKnownWhereCountingTakesTooLong) {
+  FakeProblemParts parts;
+  parts.mask = NoXAfterY;  // the root, and what follows x and y
+  EXPECT_EQ(LegalSize(FakeProblem(parts), 3), 5);
+  EXPECT_EQ(LegalSize(FakeProblem(parts), 2), std::nullopt);
+  parts.mask = {};
+  EXPECT_EQ(LegalSize(FakeProblem(parts), 0), 6) << "a product needs no counting";
+}
+
 TEST(SearchProblem, LeavesTheRestUnreportedWhenStopped) {
   FakeProblem problem({});
   const std::vector<Assignment> batch(5, Assignment{0, 0});

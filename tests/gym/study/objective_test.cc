@@ -100,6 +100,22 @@ TEST(DescribeSpace, SaysWhatIsDecidedAndWhetherTheGoalIsRuledOut) {
   };
   const Objective objective = {{"cost", "error"}, {{"size", 24}, {"error", 0.5}, {"cost", 1}}};
   const Bounded problem;
+  // Bounds that a caller knows beside count where they are higher.
+  const DescribeOptions options = {.goal = {{"cost", 2}, {"size", 25}, {"size", 26}},
+                                   .bounds = {{"size", 25.5}, {"error", -1}}};
+  EXPECT_EQ(DescribeSpace(problem, objective, options),
+            "6 decisions, 96 assignments\n"
+            "  5 of x, y: a, c, d, and 2 more\n"
+            "  1 of 1, 0.5, 0.25: b\n"
+            "baselines, tried first: plain\n"
+            "goal: minimize cost, then error\n"
+            "  subject to size <= 24: CANNOT be met, no assignment is below 25.5\n"
+            "  subject to error <= 0.5: not ruled out, no assignment is below 0\n"
+            "  subject to cost <= 1: no bound known, only measuring tells\n"
+            "  ends at cost <= 2: no bound known, only measuring tells\n"
+            "  ends at size <= 25: CANNOT be met, no assignment is below 25.5\n"
+            "  ends at size <= 26: not ruled out, no assignment is below 25.5\n"
+            "expected by what each decision does alone: cost down to 6\n");
   EXPECT_EQ(DescribeSpace(problem, objective),
             "6 decisions, 96 assignments\n"
             "  5 of x, y: a, c, d, and 2 more\n"
@@ -108,8 +124,42 @@ TEST(DescribeSpace, SaysWhatIsDecidedAndWhetherTheGoalIsRuledOut) {
             "goal: minimize cost, then error\n"
             "  subject to size <= 24: CANNOT be met, no assignment is below 25\n"
             "  subject to error <= 0.5: not ruled out, no assignment is below 0\n"
-            "  subject to cost <= 1: only measuring tells whether that can be met\n"
+            "  subject to cost <= 1: no bound known, only measuring tells\n"
             "expected by what each decision does alone: cost down to 6\n");
+}
+
+TEST(DescribeSpace, CountsWhatMasksLeaveWhereItCan) {
+  /// So many decisions of two choices, of which no two neighbours are both the second.
+  class Masked final : public SearchProblem {
+   public:
+    explicit Masked(std::size_t count) {
+      for (std::size_t i = 0; i < count; ++i) {
+        decisions_.push_back({"d" + std::to_string(i), {"x", "y"}});
+      }
+    }
+
+   private:
+    [[nodiscard]] const std::vector<Decision>& DoDecisions() const override { return decisions_; }
+    [[nodiscard]] bool DoMasked() const override { return true; }
+    [[nodiscard]] std::vector<bool> DoMask(std::span<const std::int32_t> prefix) const override {
+      return {true, prefix.empty() || prefix.back() == 0};
+    }
+    [[nodiscard]] std::vector<std::string> DoMetrics() const override { return {"cost"}; }
+    void DoEvaluate(std::span<const Assignment> /*batch*/, const Done& /*done*/,
+                    const std::function<bool()>& /*stop*/) override {}
+    [[nodiscard]] std::string DoDescribe(const Assignment& /*assignment*/) const override {
+      return "{}";
+    }
+    [[nodiscard]] std::string DoHash() const override { return "masked"; }
+    std::vector<Decision> decisions_;
+  };
+  const auto first_line = [](std::size_t count) {
+    const std::string text = DescribeSpace(Masked(count), {{"cost"}, {}});
+    return text.substr(0, text.find('\n'));
+  };
+  // Fibonacci numbers.
+  EXPECT_EQ(first_line(4), "4 decisions, 8 assignments, of 16 that masks rule some of out");
+  EXPECT_EQ(first_line(40), "40 decisions, at most 1.09951e+12 assignments: masks rule some out");
 }
 
 TEST(AgentSetupFor, TellsWhatIsEstimatedAndKnown) {

@@ -1,0 +1,129 @@
+#include "envs/common/bounds.h"
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <set>
+#include <utility>
+
+#include "compiler/compress/prune/prune.h"
+#include "compiler/compress/quantize/quantize.h"
+#include "compiler/pipeline/compile.h"
+#include "compiler/pipeline/region_precision.h"
+#include "cost/analytic/least_work.h"
+
+namespace msc::envs {
+namespace {
+
+/// In which a layer computes.
+Precision PrecisionOf(const QuantizePlan& plan, const std::string& layer) {
+  const auto it = plan.layers.find(layer);
+  return it == plan.layers.end() ? Precision::kF32 : ParsePrecision(it->second);
+}
+
+/// Of one weight as it is stored.
+double WidthOf(const QuantizePlan& plan, const std::string& layer) {
+  // Weights with a grid are integers of 8 bits, whatever multiplies them.
+  if (plan.weights.contains(layer)) return 1;
+  switch (PrecisionOf(plan, layer)) {
+    case Precision::kInt8:
+      return 1;
+    case Precision::kBF16:
+      return 2;
+    case Precision::kF32:
+      break;
+  }
+  return 4;
+}
+
+/// Nodes into which some input of the graph goes, other than by its sizes.
+std::set<NodeId> NodesOfInputs(const Graph& graph) {
+  std::set<ValueId> values(graph.inputs().begin(), graph.inputs().end());
+  std::set<NodeId> nodes;
+  for (const NodeId id : graph.order()) {
+    const Node& node = graph.node(id);
+    if (node.Is("Shape") || node.Is("Size")) continue;
+    if (std::none_of(node.inputs.begin(), node.inputs.end(),
+                     [&](ValueId value) { return values.contains(value); })) {
+      continue;
+    }
+    nodes.insert(id);
+    values.insert(node.outputs.begin(), node.outputs.end());
+    values.erase(kNoValue);  // an output that is not there
+  }
+  return nodes;
+}
+
+/// Whether the model brings narrow values of its own.
+bool IsNarrowInPart(const Graph& graph) {
+  return std::any_of(graph.order().begin(), graph.order().end(), [&](NodeId id) {
+    const Node& node = graph.node(id);
+    return node.Is("QuantizeLinear") || node.Is("DequantizeLinear") || node.Is("Cast");
+  });
+}
+
+/// The most that a layer of a precision, or one that computes wider than it could, is multiplied
+/// with.
+double PeakUpTo(Precision narrowest, const cost::Roof& roof) {
+  double peak = roof.f32.per_second;
+  if (narrowest != Precision::kF32) peak = std::max(peak, roof.bf16.per_second);
+  if (narrowest == Precision::kInt8) peak = std::max(peak, roof.int8.per_second);
+  return peak;
+}
+
+}  // namespace
+
+Strategy NarrowedByTargets(const Graph& canonical, Strategy least,
+                           const std::vector<std::string>& specs) {
+  const std::string bf16(Name(Precision::kBF16));
+  if (std::none_of(specs.begin(), specs.end(),
+                   [&](const std::string& spec) { return PrecisionAsked(spec) == bf16; })) {
+    return least;
+  }
+  for (const QuantizableLayer& layer : FindQuantizableLayers(canonical)) {
+    if (PrecisionOf(least.quantize, layer.name) == Precision::kF32) {
+      least.quantize.layers[layer.name] = bf16;
+    }
+  }
+  return least;
+}
+
+double LeastWeightBytes(const Graph& canonical, const Strategy& least) {
+  Graph graph = canonical;
+  ApplyPrunePlan(least.prune, graph);
+  std::map<ValueId, double> bytes;
+  for (const WeightedLayer& layer : FindWeightedLayers(graph)) {
+    const double own = WidthOf(least.quantize, graph.node(layer.node).name) *
+                       static_cast<double>(graph.constant(layer.weight)->size());
+    const auto [place, is_new] = bytes.emplace(layer.weight, own);
+    if (!is_new) place->second = std::min(place->second, own);
+  }
+  double sum = 0;
+  for (const auto& [weight, size] : bytes) sum += size;
+  return sum;
+}
+
+std::optional<double> LeastMilliseconds(const Graph& canonical, const Strategy& least,
+                                        const ComputeRoof& roof) {
+  constexpr double kMargin = 2;
+  constexpr double kMillis = 1e3;
+  if (!roof.of_thread.complete) return std::nullopt;
+  Graph pruned = canonical;
+  ApplyPrunePlan(least.prune, pruned);
+  const Graph graph = BindSizes(pruned, {});
+  // What is no layer with weights may take its operands from any that is.
+  Precision narrowest = IsNarrowInPart(graph) ? Precision::kInt8 : Precision::kF32;
+  for (const auto& [layer, precision] : least.quantize.layers) {
+    narrowest = std::max(narrowest, ParsePrecision(precision));
+  }
+  double seconds = 0;
+  for (const NodeId id : NodesOfInputs(graph)) {
+    const auto layer = least.quantize.layers.find(graph.node(id).name);
+    const Precision precision =
+        layer == least.quantize.layers.end() ? narrowest : ParsePrecision(layer->second);
+    seconds += cost::LeastFlops(graph, id) / PeakUpTo(precision, roof.of_thread);
+  }
+  return kMillis * seconds / (kMargin * roof.threads);
+}
+
+}  // namespace msc::envs
