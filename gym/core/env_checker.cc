@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <set>
 #include <utility>
 
@@ -113,10 +114,14 @@ void CheckRefusals(const EnvMaker& make, Findings& findings) {
   findings.ExpectRefused("a step after the end", [&] { env->Step(action); });
 }
 
-void CheckSeeds(const EnvMaker& make, Findings& findings) {
+bool IsExact(const Env& env, Repeats repeats) {
+  return repeats == Repeats::kAlways || !env.facts().nondeterministic;
+}
+
+void CheckSeeds(const EnvMaker& make, Repeats repeats, Findings& findings) {
   const auto env = make();
   const auto other = make();
-  const bool all = !env->facts().nondeterministic;
+  const bool all = IsExact(*env, repeats);
   for (std::uint64_t i = 0; i < kTries; ++i) {
     const EpisodeSetup setup{.seed = kSeed + i, .action_seed = kSeed + i};
     auto first = PlayEpisode(*env, setup);
@@ -136,9 +141,9 @@ void CheckSeeds(const EnvMaker& make, Findings& findings) {
 
 /// Whether the generator matters is seen by trying seeds; if it does, resets without a seed must
 /// not all give the episode of the last seed again.
-void CheckGoingOn(const EnvMaker& make, Findings& findings) {
+void CheckGoingOn(const EnvMaker& make, Repeats repeats, Findings& findings) {
   const auto env = make();
-  if (env->facts().nondeterministic) return;
+  if (!IsExact(*env, repeats)) return;
   const auto play = [&](std::optional<std::uint64_t> seed) {
     return PlayEpisode(*env, {.seed = seed, .action_seed = kSeed});
   };
@@ -189,7 +194,7 @@ void CheckProblemForm(const EnvMaker& make, Findings& findings) {
                   "problem: two envs from the same factory have different hashes");
 }
 
-void CheckEvaluations(const EnvMaker& make, Findings& findings) {
+void CheckEvaluations(const EnvMaker& make, Repeats repeats, Findings& findings) {
   const auto env = make();
   SearchProblem* problem = env->problem();
   if (problem == nullptr) return;
@@ -201,10 +206,11 @@ void CheckEvaluations(const EnvMaker& make, Findings& findings) {
   std::vector<Assignment> batch = samples;
   batch.push_back(samples.front());
   const std::vector<Evaluation> evaluations = EvaluateAll(*problem, batch);
+  const std::map<std::string, double> bounds = problem->LowerBounds();
   for (const Evaluation& evaluation : evaluations) {
     findings.Expect(evaluation.record.empty() || nlohmann::json::accept(evaluation.record),
                     "problem: a record is no JSON: " + evaluation.record);
-    for (const auto& [metric, bound] : problem->LowerBounds()) {
+    for (const auto& [metric, bound] : bounds) {
       if (evaluation.failure) continue;
       findings.Expect(evaluation.metrics.at(metric) >= bound,
                       "problem: '" + metric + "' is below its lower bound");
@@ -212,12 +218,108 @@ void CheckEvaluations(const EnvMaker& make, Findings& findings) {
   }
   problem->Evaluate(
       batch, [](std::size_t, const Evaluation&) {}, [] { return true; });
-  if (env->facts().nondeterministic) return;
+  const bool exact = IsExact(*env, repeats);
   const auto other = make();
-  findings.Expect(evaluations == EvaluateAll(*problem, batch) &&
-                      evaluations == EvaluateAll(*other->problem(), batch) &&
-                      evaluations.front() == evaluations.back(),
+  findings.Expect(!exact || (evaluations == EvaluateAll(*problem, batch) &&
+                             evaluations == EvaluateAll(*other->problem(), batch) &&
+                             evaluations.front() == evaluations.back()),
                   "problem: evaluating the same again gives something else");
+  // A study that goes on tells a problem made afresh what it found.
+  const auto resumed = make();
+  for (std::size_t i = 0; i < samples.size(); ++i) {
+    resumed->problem()->Recall(samples[i], evaluations[i]);
+  }
+  const std::vector<Evaluation> after = EvaluateAll(*resumed->problem(), batch);
+  findings.Expect(!exact || evaluations == after,
+                  "problem: evaluating the same after Recall gives something else");
+}
+
+/// Equal but for the order in which a sum was made.
+bool Near(double a, double b) {
+  constexpr double kRounding = 1e-9;
+  return std::abs(a - b) <= kRounding * std::max({1.0, std::abs(a), std::abs(b)});
+}
+
+void CheckSums(const EnvMaker& make, Findings& findings) {
+  const auto env = make();
+  SearchProblem* problem = env->problem();
+  if (problem == nullptr) return;
+  const std::vector<std::string> metrics = problem->metrics();
+  const auto check_form = [&](const char* what, const std::map<std::string, AdditiveCost>& sums) {
+    for (const auto& [metric, cost] : sums) {
+      findings.Expect(std::find(metrics.begin(), metrics.end(), metric) != metrics.end(),
+                      std::string("problem: ") + what + " of '" + metric + "', which is no metric");
+      bool finite = std::isfinite(cost.offset);
+      for (const std::vector<double>& effects : cost.effects) {
+        finite = finite && std::all_of(effects.begin(), effects.end(),
+                                       [](double effect) { return std::isfinite(effect); });
+      }
+      findings.Expect(finite, std::string("problem: ") + what + " of '" + metric + "' not finite");
+    }
+  };
+  check_form("estimates", problem->Estimates());
+  const std::map<std::string, AdditiveCost> costs = problem->AdditiveCosts();
+  check_form("sums", costs);
+  if (costs.empty()) return;
+  const std::vector<Assignment> samples = Samples(*problem);
+  const std::vector<Evaluation> evaluations = EvaluateAll(*problem, samples);
+  for (std::size_t i = 0; i < samples.size(); ++i) {
+    if (evaluations[i].failure) continue;
+    for (const auto& [metric, cost] : costs) {
+      double sum = cost.offset;
+      for (std::size_t d = 0; d < samples[i].size(); ++d) {
+        sum += cost.effects[d][static_cast<std::size_t>(samples[i][d])];
+      }
+      const auto it = evaluations[i].metrics.find(metric);
+      findings.Expect(it != evaluations[i].metrics.end() && Near(it->second, sum),
+                      "problem: '" + metric + "' is not the sum that AdditiveCosts declares");
+    }
+  }
+}
+
+void CheckCovers(const EnvMaker& make, Findings& findings) {
+  const auto env = make();
+  SearchProblem* problem = env->problem();
+  if (problem == nullptr) return;
+  std::set<Assignment> seen;
+  for (const CoverPoint& point : problem->CoverFront()) {
+    findings.Expect(seen.insert(point.assignment).second, "problem: a cover is there twice");
+    findings.Expect(std::isfinite(point.cost) && point.cost >= 0,
+                    "problem: a cover costs less than nothing, or no number");
+    findings.Expect(point.boundaries >= 0 && point.boundaries == std::floor(point.boundaries),
+                    "problem: the boundaries of a cover are no count");
+  }
+}
+
+void CheckRungs(const EnvMaker& make, Repeats repeats, Findings& findings) {
+  const auto env = make();
+  SearchProblem* problem = env->problem();
+  if (problem == nullptr) return;
+  const std::vector<Assignment> samples = Samples(*problem);
+  const std::vector<Evaluation> full = EvaluateAll(*problem, samples);
+  const auto names = [](const Evaluation& evaluation) {
+    std::set<std::string> set;
+    for (const auto& [metric, value] : evaluation.metrics) set.insert(metric);
+    return set;
+  };
+  for (std::size_t rung = 0; rung < problem->rungs(); ++rung) {
+    const auto evaluate = [&] {
+      std::vector<Evaluation> rough(samples.size());
+      problem->EvaluateRoughly(rung, samples, [&](std::size_t i, const Evaluation& evaluation) {
+        rough[i] = evaluation;
+      });
+      return rough;
+    };
+    const std::vector<Evaluation> rough = evaluate();
+    for (std::size_t i = 0; i < samples.size(); ++i) {
+      findings.Expect(rough[i].failure || full[i].failure || names(rough[i]) == names(full[i]),
+                      "problem: rough evaluations have other metrics than full ones");
+    }
+    findings.Expect(!IsExact(*env, repeats) || rough == evaluate(),
+                    "problem: evaluating roughly again gives something else");
+    problem->EvaluateRoughly(
+        rung, samples, [](std::size_t, const Evaluation&) {}, [] { return true; });
+  }
 }
 
 /// Along legal assignments: that the env shows the problem's mask, and that Evaluate refuses what
@@ -269,7 +371,7 @@ std::optional<Notes> Walk(Env& env, const Assignment& assignment, Findings& find
   return result.terminated ? std::optional(std::move(result.info)) : std::nullopt;
 }
 
-void CheckWalks(const EnvMaker& make, Findings& findings) {
+void CheckWalks(const EnvMaker& make, Repeats repeats, Findings& findings) {
   const auto env = make();
   SearchProblem* problem = env->problem();
   if (problem == nullptr) return;
@@ -279,7 +381,7 @@ void CheckWalks(const EnvMaker& make, Findings& findings) {
     const std::optional<Notes> info = Walk(*env, samples[i], findings);
     if (!info) continue;
     const bool failed = info->contains("failure");
-    const bool measured = env->facts().nondeterministic;
+    const bool measured = !IsExact(*env, repeats);
     findings.Expect(measured || failed == evaluations[i].failure.has_value(),
                     "problem: Step and Evaluate differ about a failure");
     if (failed) continue;
@@ -296,16 +398,19 @@ void CheckWalks(const EnvMaker& make, Findings& findings) {
 
 }  // namespace
 
-std::vector<std::string> CheckEnv(const EnvMaker& make) {
+std::vector<std::string> CheckEnv(const EnvMaker& make, Repeats repeats) {
   Findings findings;
   findings.Try("facts", [&] { CheckFacts(make, findings); });
   findings.Try("refusals", [&] { CheckRefusals(make, findings); });
-  findings.Try("seeds", [&] { CheckSeeds(make, findings); });
-  findings.Try("resets", [&] { CheckGoingOn(make, findings); });
+  findings.Try("seeds", [&] { CheckSeeds(make, repeats, findings); });
+  findings.Try("resets", [&] { CheckGoingOn(make, repeats, findings); });
   findings.Try("problem", [&] { CheckProblemForm(make, findings); });
   findings.Try("masks", [&] { CheckMasks(make, findings); });
-  findings.Try("evaluations", [&] { CheckEvaluations(make, findings); });
-  findings.Try("walks", [&] { CheckWalks(make, findings); });
+  findings.Try("evaluations", [&] { CheckEvaluations(make, repeats, findings); });
+  findings.Try("sums", [&] { CheckSums(make, findings); });
+  findings.Try("covers", [&] { CheckCovers(make, findings); });
+  findings.Try("rungs", [&] { CheckRungs(make, repeats, findings); });
+  findings.Try("walks", [&] { CheckWalks(make, repeats, findings); });
   return findings.Take();
 }
 

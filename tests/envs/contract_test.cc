@@ -145,7 +145,8 @@ class RegisteredEnv : public testing::TestWithParam<std::string> {
 };
 
 TEST_P(RegisteredEnv, KeepsTheContract) {
-  EXPECT_EQ(gym::CheckEnv(Make), std::vector<std::string>());
+  // What measures here counts: nothing may differ from one time to the next.
+  EXPECT_EQ(gym::CheckEnv(Make, gym::Repeats::kAlways), std::vector<std::string>());
 }
 
 TEST_P(RegisteredEnv, PlaysAsItsGoldenFileSays) {
@@ -192,7 +193,7 @@ EnvContext OfferedContext() {
 TEST(CompressEnv, KeepsTheContractWithAllThatCanBeOffered) {
   const auto make = [] { return Registered().Make("Compress-v0", OfferedContext()); };
   EXPECT_TRUE(make()->problem()->masked());
-  EXPECT_EQ(gym::CheckEnv(make), std::vector<std::string>());
+  EXPECT_EQ(gym::CheckEnv(make, gym::Repeats::kAlways), std::vector<std::string>());
 }
 
 TEST(CompressEnv, PlaysWithAllThatCanBeOfferedAsItsGoldenFileSays) {

@@ -1,6 +1,7 @@
 #include "gym/core/env_checker.h"
 
 #include <limits>
+#include <memory>
 #include <ostream>
 
 #include <gmock/gmock.h>
@@ -264,6 +265,95 @@ INSTANTIATE_TEST_SUITE_P(
               };
             },
             "problem: evaluating the same again gives something else"),
+        WithProblem(
+            "SumsThatAreNotWhatIsEvaluated",
+            [](FakeProblemParts& parts) {
+              parts.costs = {{"cost", {.offset = 0, .effects = {{0, 1}, {0, 1, 2.5}}}}};
+            },
+            "problem: 'cost' is not the sum that AdditiveCosts declares"),
+        WithProblem(
+            "SumsOfNoMetric",
+            [](FakeProblemParts& parts) {
+              parts.costs = {{"size", {.offset = 0, .effects = {{0, 1}, {0, 1, 2}}}}};
+            },
+            "problem: sums of 'size', which is no metric"),
+        WithProblem(
+            "EstimatesOfNoMetric",
+            [](FakeProblemParts& parts) {
+              parts.estimates = {{"size", {.offset = 0, .effects = {{0, 1}, {0, 1, 2}}}}};
+            },
+            "problem: estimates of 'size', which is no metric"),
+        WithProblem(
+            "EstimatesThatAreNotFinite",
+            [](FakeProblemParts& parts) {
+              constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
+              parts.estimates = {{"cost", {.offset = 0, .effects = {{0, 1}, {0, kNone, 2}}}}};
+            },
+            "problem: estimates of 'cost' not finite"),
+        WithProblem(
+            "ACoverTwice",
+            [](FakeProblemParts& parts) {
+              parts.covers = {{{0, 1}, 1, 2}, {{0, 1}, 2, 1}};
+            },
+            "problem: a cover is there twice"),
+        WithProblem(
+            "ACoverThatIsNotLegal",
+            [](FakeProblemParts& parts) {
+              parts.covers = {{{0, 7}, 1, 2}};
+            },
+            "choice 7 of decision 'b' must be between 0 and 2"),
+        WithProblem(
+            "ACoverForLessThanNothing",
+            [](FakeProblemParts& parts) {
+              parts.covers = {{{0, 1}, -1, 2}};
+            },
+            "problem: a cover costs less than nothing, or no number"),
+        WithProblem(
+            "HalfABoundary",
+            [](FakeProblemParts& parts) {
+              parts.covers = {{{0, 1}, 1, 0.5}};
+            },
+            "problem: the boundaries of a cover are no count"),
+        WithProblem(
+            "RoughMetricsOfOtherNames",
+            [](FakeProblemParts& parts) {
+              parts.rungs = 2;
+              parts.evaluate_roughly = [](std::size_t rung, const Assignment& /*assignment*/) {
+                Evaluation evaluation{.metrics = {{"cost", 1}}, .failure = {}, .record = ""};
+                if (rung == 1) evaluation.metrics.emplace("guess", 1);
+                return evaluation;
+              };
+            },
+            "problem: rough evaluations have other metrics than full ones"),
+        WithProblem(
+            "ARoughEvaluationThatChanges",
+            [](FakeProblemParts& parts) {
+              parts.rungs = 1;
+              parts.evaluate_roughly = [count = std::make_shared<double>(0)](std::size_t,
+                                                                             const Assignment&) {
+                return Evaluation{.metrics = {{"cost", ++*count}}, .failure = {}, .record = ""};
+              };
+            },
+            "problem: evaluating roughly again gives something else"),
+        Broken{"ARecallThatChangesWhatIsFound",
+               [] {
+                 FakeProblemParts parts;
+                 const auto recalled = std::make_shared<double>(0);
+                 parts.recall = [recalled](const Assignment&, const Evaluation&) { ++*recalled; };
+                 parts.evaluate = [recalled](const Assignment&) {
+                   return Evaluation{.metrics = {{"cost", *recalled}}, .failure = {}, .record = ""};
+                 };
+                 return Walking(parts)();
+               },
+               "problem: evaluating the same after Recall gives something else"},
+        WithProblem(
+            "ARecallThatIsRefused",
+            [](FakeProblemParts& parts) {
+              parts.recall = [](const Assignment&, const Evaluation&) {
+                throw UserError("not of this problem");
+              };
+            },
+            "evaluations: not of this problem"),
         Broken{"AMaskThatTheEnvDoesNotShow", Offering({}, WithoutFirsts()),
                "problem: the env shows another mask"},
         Broken{"AWalkThatDoesNotEnd", Offering({}),
@@ -313,6 +403,36 @@ INSTANTIATE_TEST_SUITE_P(InWalks, CheckEnvFinds,
                                              },
                                              "problem: Step and Evaluate differ about a failure")),
                          [](const auto& test) { return test.param.label; });
+
+TEST(CheckEnv, PassesSumsCoversAndRungsThatAreRight) {
+  FakeProblemParts parts;
+  parts.costs = {{"cost", {.offset = 0, .effects = {{0, 1}, {0, 1, 2}}}}};
+  parts.estimates = {{"cost", {.offset = 3, .effects = {{0, 9}, {0, 0, 0}}}}};
+  parts.covers = {{{0, 0}, 1, 1}, {{0, 1}, 2, 0}};
+  parts.rungs = 1;
+  parts.evaluate_roughly = [](std::size_t, const Assignment&) {
+    return Evaluation{.metrics = {{"cost", 8}}, .failure = {}, .record = ""};
+  };
+  EXPECT_THAT(CheckEnv(Walking(parts)), IsEmpty());
+}
+
+TEST(CheckEnv, ComparesWhatIsMeasuredOnlyWhereToldThatItRepeats) {
+  const EnvMaker make = [] {
+    FakeProblemParts parts;
+    parts.evaluate = [count = std::make_shared<double>(0)](const Assignment&) {
+      return Evaluation{.metrics = {{"cost", ++*count}}, .failure = {}, .record = ""};
+    };
+    return MakeDecisionEnv(
+        std::make_unique<FakeProblem>(parts),
+        {.facts = {.id = "Walk-v0", .nondeterministic = true},
+         .reward = [](const Evaluation& result) { return -result.metrics.at("cost"); }});
+  };
+  EXPECT_THAT(CheckEnv(make), IsEmpty());
+  const std::vector<std::string> found = CheckEnv(make, Repeats::kAlways);
+  EXPECT_THAT(found, Contains(testing::HasSubstr("a second reset with the same seed")));
+  EXPECT_THAT(found, Contains("problem: evaluating the same again gives something else"));
+  EXPECT_THAT(found, Contains("problem: Step and Evaluate differ in 'cost'"));
+}
 
 TEST(CheckEnv, LeavesAWalkAloneThatIsCutShort) {
   FakeParts parts;

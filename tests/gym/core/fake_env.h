@@ -1,7 +1,10 @@
 #pragma once
 
 #include <functional>
+#include <map>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "gym/core/env.h"
 #include "gym/core/problem.h"
@@ -63,6 +66,12 @@ struct FakeProblemParts {
   std::size_t parallelism = 1;
   ChoiceMask mask = {};
   std::vector<std::vector<double>> features = {};
+  std::map<std::string, AdditiveCost> costs = {};
+  std::map<std::string, AdditiveCost> estimates = {};
+  std::vector<CoverPoint> covers = {};
+  std::size_t rungs = 0;
+  std::function<Evaluation(std::size_t rung, const Assignment&)> evaluate_roughly = {};
+  std::function<void(const Assignment&, const Evaluation&)> recall = {};
 };
 
 class FakeProblem final : public SearchProblem {
@@ -87,6 +96,23 @@ class FakeProblem final : public SearchProblem {
       for (int time = 0; time < parts_.reports; ++time) done(i, parts_.evaluate(batch[i]));
     }
   }
+  [[nodiscard]] std::size_t DoRungs() const override { return parts_.rungs; }
+  void DoEvaluateRoughly(std::size_t rung, std::span<const Assignment> batch, const Done& done,
+                         const std::function<bool()>& stop) override {
+    for (std::size_t i = 0; i < batch.size() && !stop(); ++i) {
+      done(i, parts_.evaluate_roughly(rung, batch[i]));
+    }
+  }
+  void DoRecall(const Assignment& assignment, const Evaluation& evaluation) override {
+    if (parts_.recall) parts_.recall(assignment, evaluation);
+  }
+  [[nodiscard]] std::map<std::string, AdditiveCost> DoAdditiveCosts() const override {
+    return parts_.costs;
+  }
+  [[nodiscard]] std::map<std::string, AdditiveCost> DoEstimates() const override {
+    return parts_.estimates;
+  }
+  [[nodiscard]] std::vector<CoverPoint> DoCoverFront() const override { return parts_.covers; }
   [[nodiscard]] std::vector<std::pair<std::string, Assignment>> DoAnchors() const override {
     return parts_.anchors;
   }
