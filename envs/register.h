@@ -44,6 +44,8 @@ struct EnvContext {
   EnergyMetric energy = EnergyMetric::kAbsent;  ///< whether the evaluator measures it
   /// What targets could compute of it, with costs.
   std::shared_ptr<const CoverProblem> cover = {};
+  /// That a boundary between regions may be taken to have, in microseconds, beside 0.
+  std::vector<double> boundary_prices = {1, 3, 10, 30, 100, 1000, 1e6};
   /// FitHash of the calibration samples that the evaluator fits candidates to that prune, or round
   /// by samples; empty = it does not: weights stay as they are, and scales are those above.
   std::string fit_hash = {};
@@ -51,6 +53,7 @@ struct EnvContext {
       {};  ///< of PruneSpace's units; empty = L2 norm of their weights
   /// Pruned layers keep multiples of so many channels; 0 = that is decided too.
   std::int64_t align = 1;
+  std::vector<double> densities = {0.875, 0.75, 0.625, 0.5, 0.25};  ///< of a group, beside 1
   std::int64_t first_groups = 0;  ///< whose channels are decided; the others stay whole; 0 = all
   /// How kernels of the model as it is may be written.
   std::shared_ptr<const std::vector<ScheduledKernel>> kernels = {};

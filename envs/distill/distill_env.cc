@@ -147,7 +147,8 @@ class DistillProblem final : public gym::SearchProblem {
     for (const std::vector<double>& effects : steps.effects) longest += std::ranges::max(effects);
     std::vector<std::vector<double>> rows;
     for (std::size_t i = 0; i < decisions().size(); ++i) {
-      const auto& [name, choices] = decisions()[i];
+      const std::string& name = decisions()[i].name;
+      const std::vector<std::string>& choices = decisions()[i].choices;
       const auto [least, most] = std::ranges::minmax(steps.effects.at(i));
       const bool time = name == "epochs";
       const bool speed = name == "rate" || name == "schedule";

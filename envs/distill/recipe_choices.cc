@@ -58,6 +58,10 @@ void RecipeChoices::Add(const std::string& name, const std::vector<T>& values,
   }
   const bool named = words == RecipeWords::kNamed;
   gym::Decision decision{.name = named ? "distill " + name : name, .choices = {}};
+  if constexpr (std::is_arithmetic_v<T>) {
+    decision.quantity = name;
+    decision.values.assign(values.begin(), values.end());
+  }
   for (const T& value : values) {
     decision.choices.push_back((named ? name + " " : "") + Word(value));
   }

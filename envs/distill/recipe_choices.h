@@ -27,6 +27,7 @@ struct RecipeLists {
 enum class RecipeWords : unsigned char { kBare, kNamed };
 
 /// The decisions of a recipe, for all who take them: epochs, rate, temperature, lp, schedule, hard.
+/// All but the schedule count the quantity of that name.
 class RecipeChoices {
  public:
   /// UserError where a list has a thing twice.

@@ -23,6 +23,17 @@ std::string PriceText(double micros) {
   return text.data();
 }
 
+/// 0, at which costs of regions alone count, then the others from the least on.
+std::vector<double> PricesOf(const EnvContext& context) {
+  std::vector<double> prices = context.boundary_prices;
+  if (std::find(prices.begin(), prices.end(), 0.0) == prices.end()) prices.push_back(0);
+  std::sort(prices.begin(), prices.end());
+  if (prices.front() < 0 || std::adjacent_find(prices.begin(), prices.end()) != prices.end()) {
+    throw UserError("'partition.prices' must be different times of at least 0");
+  }
+  return prices;
+}
+
 /// What takes part, with every region dearer by `price`. Of equal covers that of fewer regions is
 /// cheaper then: the least price is a picosecond.
 CoverProblem Priced(const CoverProblem& problem, double price) {
@@ -64,7 +75,8 @@ class PartitionProblem final : public StrategyProblem {
     if (context.cover == nullptr) {
       throw UserError(std::string(kId) + " needs the candidates of targets and what they cost");
     }
-    for (const double price : kBoundaryPrices) priced_.push_back(Priced(*context.cover, price));
+    prices_ = PricesOf(context);
+    for (const double price : prices_) priced_.push_back(Priced(*context.cover, price));
     FindFront();
     MakeDecisions();
   }
@@ -78,8 +90,9 @@ class PartitionProblem final : public StrategyProblem {
 
   // The first decision is the price; node i is decision i + 1.
   void MakeDecisions() {
-    decisions_.push_back({.name = "boundary_us", .choices = {}});
-    for (const double price : kBoundaryPrices) decisions_[0].choices.push_back(PriceText(price));
+    decisions_.push_back(
+        {.name = "boundary_us", .choices = {}, .quantity = "boundary_us", .values = prices_});
+    for (const double price : prices_) decisions_[0].choices.push_back(PriceText(price));
     for (std::size_t node = 0; node < cover().flow.size(); ++node) {
       decisions_.push_back({.name = cover().flow.node(node).name, .choices = {}});
       std::vector<std::string>& choices = decisions_.back().choices;
@@ -200,7 +213,7 @@ class PartitionProblem final : public StrategyProblem {
     std::vector<std::pair<std::string, gym::Assignment>> anchors;
     for (const std::string& target : decisions_[1].choices) {
       // The highest price: in as few regions as can be.
-      gym::Assignment assignment = {static_cast<std::int32_t>(kBoundaryPrices.size()) - 1};
+      gym::Assignment assignment = {static_cast<std::int32_t>(prices_.size()) - 1};
       for (std::size_t i = 1; i < decisions_.size(); ++i) {
         const std::vector<std::string>& choices = decisions_[i].choices;
         const auto it = std::find(choices.begin(), choices.end(), target);
@@ -231,6 +244,7 @@ class PartitionProblem final : public StrategyProblem {
     return front;
   }
 
+  std::vector<double> prices_;        ///< from 0 up
   std::vector<CoverProblem> priced_;  ///< by price
   std::vector<Cover> best_;           ///< by price
   std::vector<gym::Decision> decisions_;

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <array>
 #include <memory>
 
 #include "compiler/partition/problem.h"
@@ -10,17 +9,14 @@
 
 namespace msc::envs {
 
-/// Prices of a boundary between regions that can be chosen, in microseconds.
-inline constexpr std::array<double, 8> kBoundaryPrices = {0, 1, 3, 10, 30, 100, 1000, 1e6};
-
 /// "Partition-v0": which target computes which node of a model.
 ///
-/// The first decision, "boundary_us", is what a boundary between regions is taken to cost, out of
-/// kBoundaryPrices; then one decision a node in the order of the context's cover problem, out of
-/// the targets that have a candidate with it. An assignment stands for the regions that cost least
-/// in sum with those prices, of the candidates of whom each node was given to; where there are none
-/// it stands for each node by itself. The evaluator hears of them as Strategy::partition; where one
-/// region is all, as Strategy::target.
+/// The first decision, "boundary_us", is what a boundary between regions is taken to cost, out of 0
+/// and the context's prices; then one decision a node in the order of the context's cover problem,
+/// out of the targets that have a candidate with it. An assignment stands for the regions that cost
+/// least in sum with those prices, of the candidates of whom each node was given to; where there
+/// are none it stands for each node by itself. The evaluator hears of them as Strategy::partition;
+/// where one region is all, as Strategy::target.
 ///
 /// Ruled out is a target for a node where by then no candidate of its is left for that node, or for
 /// one before it: it may need them together.
@@ -31,7 +27,7 @@ inline constexpr std::array<double, 8> kBoundaryPrices = {0, 1, 3, 10, 30, 100, 
 /// price. The reward of the last step is -(latency ratio) - distill_loss.
 ///
 /// UserError if the context lacks a model, an evaluator or candidates, one of these has an unknown
-/// cost, or no cover exists.
+/// cost, or no cover exists, or a price is negative or there twice.
 [[nodiscard]] std::unique_ptr<gym::Env> MakePartitionEnv(const EnvContext& context);
 
 /// Judges the partition of a strategy by what its regions cost in `problem`, and its boundaries by

@@ -8,6 +8,7 @@
 
 #include "compiler/base/error.h"
 #include "compiler/base/hash.h"
+#include "envs/common/quantity.h"
 #include "envs/common/strategy_problem.h"
 #include "gym/core/decision_env.h"
 
@@ -33,14 +34,15 @@ UnitScores ScoresOf(const EnvContext& context, const PruneSpace& space) {
 }
 
 /// Densities of one group that leave different numbers of units, each standing for those that leave
-/// as many: the one nearest to what is left. `kept` has the number for each of kPruneDensities.
-std::vector<double> Distinct(const std::vector<std::int64_t>& kept, std::int64_t units) {
+/// as many: the one nearest to what is left. `kept` has the number for each of those offered.
+std::vector<double> Distinct(const std::vector<double>& offered,
+                             const std::vector<std::int64_t>& kept, std::int64_t units) {
   std::vector<double> densities;
   const auto error = [&](double density, std::int64_t count) {
     return std::abs(density - static_cast<double>(count) / static_cast<double>(units));
   };
   for (std::size_t i = 0; i < kept.size(); ++i) {
-    const double density = kPruneDensities.at(i);
+    const double density = offered[i];
     if (i == 0 || kept[i] != kept[i - 1]) {
       densities.push_back(density);
     } else if (error(density, kept[i]) < error(densities.back(), kept[i])) {
@@ -48,6 +50,18 @@ std::vector<double> Distinct(const std::vector<std::int64_t>& kept, std::int64_t
     }
   }
   return densities;
+}
+
+/// 1, which leaves a group whole, then the others from the largest on.
+std::vector<double> OfferedDensities(const EnvContext& context) {
+  std::vector<double> offered = context.densities;
+  if (std::find(offered.begin(), offered.end(), 1.0) == offered.end()) offered.push_back(1.0);
+  std::sort(offered.rbegin(), offered.rend());
+  if (offered.front() > 1 || !(offered.back() > 0) ||
+      std::adjacent_find(offered.begin(), offered.end()) != offered.end()) {
+    throw UserError("'prune.densities' must be different shares above 0 and at most 1");
+  }
+  return offered;
 }
 
 class PruneProblem final : public StrategyProblem {
@@ -116,10 +130,11 @@ PruneChoices::PruneChoices(const EnvContext& context)
     : graph_(context.graph),
       space_(*graph_),
       scores_(ScoresOf(context, space_)),
-      align_(context.align) {
+      align_(context.align),
+      offered_(OfferedDensities(context)) {
   std::vector<PrunePlan> plans;
-  plans.reserve(std::size(kPruneDensities));
-  for (const double density : kPruneDensities) plans.push_back(Uniform(density));
+  plans.reserve(offered_.size());
+  for (const double density : offered_) plans.push_back(Uniform(density));
   const auto most = static_cast<std::size_t>(context.first_groups);
   for (const PruneGroup& group : space_.groups()) {
     if (most > 0 && decisions_.size() == most) break;
@@ -129,9 +144,10 @@ PruneChoices::PruneChoices(const EnvContext& context)
       const auto it = plan.groups.find(group.name);
       kept.push_back(it == plan.groups.end() ? units : std::ssize(it->second.keep));
     }
-    std::vector<double> densities = Distinct(kept, units);
+    std::vector<double> densities = Distinct(offered_, kept, units);
     if (densities.size() < 2) continue;
-    gym::Decision decision{.name = group.name, .choices = {}};
+    gym::Decision decision{
+        .name = group.name, .choices = {}, .quantity = std::string(kDensity), .values = densities};
     for (const double density : densities) decision.choices.push_back(Word(density));
     decisions_.push_back(std::move(decision));
     densities_.push_back(std::move(densities));
@@ -140,9 +156,10 @@ PruneChoices::PruneChoices(const EnvContext& context)
 
 std::optional<gym::Decision> PruneChoices::AlignDecision() const {
   if (align_ != 0) return std::nullopt;
-  gym::Decision decision{.name = "align", .choices = {}};
+  gym::Decision decision{.name = "align", .choices = {}, .quantity = "align"};
   for (const std::int64_t align : kAlignments) {
     decision.choices.push_back("x" + std::to_string(align));
+    decision.values.push_back(static_cast<double>(align));
   }
   return decision;
 }

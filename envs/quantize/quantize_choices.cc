@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "compiler/base/error.h"
+#include "envs/common/quantity.h"
 #include "envs/quantize/quantize_env.h"
 
 namespace msc::envs {
@@ -48,6 +49,18 @@ std::string Word(const LayerChoice& choice) {
                                               : std::string(Name(choice.precision));
 }
 
+double BitsOf(const LayerChoice& choice) {
+  switch (choice.precision) {
+    case Precision::kInt8:
+      return static_cast<double>(choice.bits);
+    case Precision::kBF16:
+      return 16;
+    case Precision::kF32:
+      break;
+  }
+  return 32;
+}
+
 QuantizeChoices::QuantizeChoices(const EnvContext& context)
     : offer_(context.quantize), layers_(OfferedLayers(context)) {
   CheckList(offer_.bits, false, "bits");
@@ -70,21 +83,24 @@ QuantizeChoices::QuantizeChoices(const EnvContext& context)
       }
       for (const std::int64_t bits : offer_.bits) choices.push_back({precision, bits});
     }
-    std::vector<std::string> words;
-    for (const LayerChoice& choice : choices) words.push_back(Word(choice));
+    gym::Decision decision{.name = layers_[i].name, .choices = {}, .quantity = std::string(kBits)};
+    for (const LayerChoice& choice : choices) {
+      decision.choices.push_back(Word(choice));
+      decision.values.push_back(BitsOf(choice));
+    }
     of_layer_[i] = std::move(choices);
-    Add({Kind::kPrecision, i}, layers_[i].name, std::move(words));
+    Add({Kind::kPrecision, i}, std::move(decision));
     if (ranges && offer_.range_of == "layer") {
-      Add({Kind::kRange, i}, layers_[i].name + " range", offer_.ranges);
+      Add({Kind::kRange, i}, {layers_[i].name + " range", offer_.ranges});
     }
   }
-  if (ranges && offer_.range_of == "model") Add({Kind::kRange, {}}, "range", offer_.ranges);
-  if (offer_.rounding.size() > 1) Add({Kind::kRounding, {}}, "rounding", offer_.rounding);
+  if (ranges && offer_.range_of == "model") Add({Kind::kRange, {}}, {"range", offer_.ranges});
+  if (offer_.rounding.size() > 1) Add({Kind::kRounding, {}}, {"rounding", offer_.rounding});
 }
 
-void QuantizeChoices::Add(const Part& part, std::string name, std::vector<std::string> choices) {
+void QuantizeChoices::Add(const Part& part, gym::Decision decision) {
   parts_.push_back(part);
-  decisions_.push_back({.name = std::move(name), .choices = std::move(choices)});
+  decisions_.push_back(std::move(decision));
 }
 
 std::optional<std::size_t> QuantizeChoices::LayerOf(std::size_t decision) const {

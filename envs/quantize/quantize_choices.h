@@ -22,10 +22,12 @@ struct LayerChoice {
 };
 /// "f32", "bf16", "int8", "w4a8".
 [[nodiscard]] std::string Word(const LayerChoice& choice);
+/// Of a weight: 32, 16, 8 or less.
+[[nodiscard]] double BitsOf(const LayerChoice& choice);
 
 /// The decisions about precisions and what goes with them, for all who take them. In this order:
-///   of every layer, in graph order, its precision, by the layer's name; then "LAYER range" where
-///   ranges are decided by layer; of the first layers alone where the offer says how many
+///   of every layer, in graph order, its precision, by the layer's name (kBits); then "LAYER range"
+///   where ranges are decided by layer; of the first layers alone where the offer says how many
 ///   "range" where one is decided for all
 ///   "rounding" where there are several
 class QuantizeChoices {
@@ -63,7 +65,7 @@ class QuantizeChoices {
     std::optional<std::size_t> layer;
   };
 
-  void Add(const Part& part, std::string name, std::vector<std::string> choices);
+  void Add(const Part& part, gym::Decision decision);
   /// What int8 layers' ranges and rounding are chosen to be.
   [[nodiscard]] std::map<std::string, std::string> RangesOf(
       std::span<const std::int32_t> choices) const;

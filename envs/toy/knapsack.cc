@@ -52,8 +52,10 @@ class KnapsackProblem final : public gym::SearchProblem {
   explicit KnapsackProblem(bool apart)
       : apart_(apart), reference_(Sum(gym::Assignment(kLayers.size(), 0))) {
     for (const KnapsackLayer& layer : kLayers) {
-      decisions_.push_back(
-          {std::string(layer.name), {kKnapsackPrecisions.begin(), kKnapsackPrecisions.end()}});
+      decisions_.push_back({.name = std::string(layer.name),
+                            .choices = {kKnapsackPrecisions.begin(), kKnapsackPrecisions.end()},
+                            .quantity = "bits",
+                            .values = {32, 16, 8}});
     }
   }
 

@@ -16,6 +16,7 @@ namespace msc::gym {
 struct PruneConfig {
   std::string score = "l2";
   std::int64_t align = 8;
+  std::vector<double> densities = {0.875, 0.75, 0.625, 0.5, 0.25};
   std::int64_t first_groups = 0;
   bool reconstruct = true;
   double ridge = 1e-3;
@@ -29,6 +30,11 @@ struct PruneConfig {
     visit("align", self.align,
           "layers keep multiples of so many channels; 0 = 8, 16 or 1, a decision of the search",
           Within{0, 4096});
+    visit(
+        "densities", self.densities,
+        "shares of a group's channels that may stay, beside all; those that leave as many are one "
+        "choice",
+        Within{1e-3, 1});
     visit("first_groups", self.first_groups,
           "so many groups of channels are decided, the first in the order of the network; those "
           "behind stay whole; 0 = all",
@@ -48,6 +54,7 @@ struct PartitionConfig {
   std::string rules;
   std::map<std::string, std::string> pin;
   bool learned = false;
+  std::vector<double> prices = {1, 3, 10, 30, 100, 1000, 1e6};
   template <class Self, class Visit>
   static void Fields(Self& self, Visit& visit) {
     visit("targets", self.targets, "with their options, as in `mscgym partition --targets`");
@@ -61,6 +68,10 @@ struct PartitionConfig {
         "file of rules whose sub-graphs are tried, too, as `mscgym partition --rules`; relative to "
         "the config file");
     visit("pin", self.pin, "who must compute a node: target by node name");
+    visit("prices", self.prices,
+          "microseconds that a boundary between regions may be taken to cost, beside 0: the search "
+          "decides, as sums of regions do not tell",
+          Within{0, 1e9});
   }
 };
 

@@ -28,6 +28,18 @@ void CheckEvaluation(const std::vector<std::string>& metrics, const Evaluation& 
         "the metrics of an evaluation are finite");
 }
 
+void CheckValues(const Decision& decision) {
+  if (decision.values.empty() && decision.quantity.empty()) return;
+  if (decision.quantity.empty()) {
+    throw UserError("decision '" + decision.name + "' does not say what its values count");
+  }
+  if (decision.values.size() != decision.choices.size() ||
+      !std::all_of(decision.values.begin(), decision.values.end(),
+                   [](double value) { return std::isfinite(value); })) {
+    throw UserError("decision '" + decision.name + "' needs a finite value for each choice");
+  }
+}
+
 }  // namespace
 
 void CheckDecisions(std::span<const Decision> decisions) {
@@ -45,6 +57,7 @@ void CheckDecisions(std::span<const Decision> decisions) {
     if (choices.size() != decision.choices.size()) {
       throw UserError("decision '" + decision.name + "' has a choice twice");
     }
+    CheckValues(decision);
   }
 }
 

@@ -22,11 +22,18 @@ namespace msc::gym {
 struct Decision {
   std::string name;                  ///< "conv1"
   std::vector<std::string> choices;  ///< "f32", "bf16", "int8"; never empty
+  /// What `values` count, such as "density" or "bits"; empty where choices are names.
+  std::string quantity = {};
+  std::vector<double> values = {};  ///< by choice, finite; none where choices are names
   bool operator==(const Decision&) const = default;
+  /// Whether choices are amounts, and not names in any order.
+  [[nodiscard]] bool ordinal() const { return !values.empty(); }
   template <class Self, class Visit>
   static void Fields(Self& self, Visit& visit) {
     visit("name", self.name, "of the decision");
     visit("choices", self.choices, "what it chooses from");
+    visit("quantity", self.quantity, "what `values` count; empty where choices are names");
+    visit("values", self.values, "amounts that the choices stand for; none where they are names");
   }
 };
 
@@ -35,8 +42,8 @@ using Assignment = std::vector<std::int32_t>;
 
 /// UserError, naming the decision, unless `assignment` has one choice per decision, in range.
 void CheckAssignment(std::span<const Decision> decisions, std::span<const std::int32_t> assignment);
-/// UserError unless there is a decision, every name is unique and not empty, and each has choices
-/// with unique names.
+/// UserError unless there is a decision, every name is unique and not empty, each has choices with
+/// unique names, and those that count a quantity have a finite value for each choice.
 void CheckDecisions(std::span<const Decision> decisions);
 
 /// Which choices the decision after those of `prefix` has, one flag for each; at least one is set.

@@ -96,6 +96,20 @@ TEST(PartitionEnv, OffersEachNodeTheTargetsThatHaveACandidate) {
   EXPECT_EQ(front[0], (gym::CoverPoint{{0, 0, 0, 0}, 4, 1}));
 }
 
+TEST(PartitionEnv, TakesThePricesThatTheContextLists) {
+  CoverProblem cover{.flow = test::Chain(1)};
+  AddCandidate(cover, {0}, "x", 2);
+  const auto evaluator = MakeCoverEvaluator(std::make_shared<const CoverProblem>(cover));
+  EnvContext context = ContextOf(cover, evaluator.get());
+  context.boundary_prices = {5, 2.5};
+  EXPECT_EQ(MakePartitionEnv(context)->problem()->decisions()[0],
+            (gym::Decision{"boundary_us", {"0", "2.5", "5"}, "boundary_us", {0, 2.5, 5}}));
+  for (const std::vector<double>& wrong : {std::vector<double>{1, 1}, std::vector<double>{-1}}) {
+    context.boundary_prices = wrong;
+    EXPECT_THROW((void)MakePartitionEnv(context), UserError);
+  }
+}
+
 TEST(PartitionEnv, RulesOutOnlyWhatNoCoverHas) {
   int ruled_out = 0;
   for (std::uint64_t seed = 0; seed < 30; ++seed) {

@@ -50,8 +50,10 @@ TEST(PruneEnv, OffersADensityForEveryGroup) {
   context.target = "native";
   const auto env = MakePruneEnv(context);
   const std::vector<std::string> words = {"1", "0.875", "0.75", "0.625", "0.5", "0.25"};
+  const std::vector<double> densities = {1, 0.875, 0.75, 0.625, 0.5, 0.25};
   EXPECT_EQ(env->problem()->decisions(),
-            (std::vector<gym::Decision>{{"first", words}, {"second", words}}));
+            (std::vector<gym::Decision>{{"first", words, "density", densities},
+                                        {"second", words, "density", densities}}));
   const std::vector<gym::Assignment> batch = {{4, 0}, {1, 5}, {0, 0}};
   int failed = 0;
   env->problem()->Evaluate(batch, [&](std::size_t, const gym::Evaluation& evaluation) {
@@ -85,14 +87,37 @@ TEST(PruneEnv, OffersOnlyDensitiesThatMakeADifference) {
   const auto env = MakePruneEnv(context);
   // Of 8 units 8 or 4 can stay, of 16 also 12; each goes by the density nearest to it.
   EXPECT_EQ(env->problem()->decisions(),
-            (std::vector<gym::Decision>{{"first", {"1", "0.5"}},
-                                        {"second", {"1", "0.75", "0.5", "0.25"}}}));
+            (std::vector<gym::Decision>{
+                {"first", {"1", "0.5"}, "density", {1, 0.5}},
+                {"second", {"1", "0.75", "0.5", "0.25"}, "density", {1, 0.75, 0.5, 0.25}}}));
   const Strategy pruned = StrategyFromJson(env->problem()->Describe({1, 1}), "it");
   EXPECT_EQ(pruned.prune.groups.at("first").keep.size(), 4U);
   EXPECT_EQ(pruned.prune.groups.at("second").keep.size(), 12U);
   EXPECT_EQ(pruned.fit.samples, context.fit_hash);
   EXPECT_TRUE(StrategyFromJson(env->problem()->Describe({0, 0}), "it").fit.samples.empty());
   EXPECT_EQ(env->problem()->Anchors()[1].second, (gym::Assignment{0, 1}));
+}
+
+TEST(PruneEnv, OffersTheDensitiesThatTheContextLists) {
+  RecordingEvaluator evaluator;
+  EnvContext context;
+  context.graph = Net(kTwoGroups);
+  context.evaluator = &evaluator;
+  context.densities = {0.25, 0.5};
+  EXPECT_EQ(MakePruneEnv(context)->problem()->decisions()[0],
+            (gym::Decision{"first", {"1", "0.5", "0.25"}, "density", {1, 0.5, 0.25}}))
+      << "beside 1, which comes first";
+  for (const std::vector<double>& wrong :
+       {std::vector<double>{0.5, 0.5}, std::vector<double>{0}, std::vector<double>{1.5}}) {
+    context.densities = wrong;
+    try {
+      (void)MakePruneEnv(context);
+      ADD_FAILURE() << "accepted";
+    } catch (const UserError& error) {
+      EXPECT_EQ(std::string(error.what()),
+                "'prune.densities' must be different shares above 0 and at most 1");
+    }
+  }
 }
 
 TEST(PruneEnv, DecidesTheAlignmentWhereItIsLeftOpen) {
@@ -107,7 +132,7 @@ TEST(PruneEnv, DecidesTheAlignmentWhereItIsLeftOpen) {
   ASSERT_EQ(decisions.size(), 3U);
   EXPECT_EQ(decisions[1].choices,
             (std::vector<std::string>{"1", "0.875", "0.75", "0.625", "0.5", "0.25"}));
-  EXPECT_EQ(decisions[2], (gym::Decision{"align", {"x8", "x16", "x1"}}));
+  EXPECT_EQ(decisions[2], (gym::Decision{"align", {"x8", "x16", "x1"}, "align", {8, 16, 1}}));
   // 0.625 of 16 units.
   const auto kept = [&](std::int32_t align) {
     const Strategy strategy = StrategyFromJson(env->problem()->Describe({0, 3, align}), "it");

@@ -68,8 +68,9 @@ class QuantizeEnv : public testing::Test {
 
 TEST_F(QuantizeEnv, OffersEveryLayerThreePrecisions) {
   const auto env = MakeQuantizeEnv(context_);
-  const std::vector<gym::Decision> wanted = {{"first", {"f32", "bf16", "int8"}},
-                                             {"second", {"f32", "bf16", "int8"}}};
+  const std::vector<gym::Decision> wanted = {
+      {"first", {"f32", "bf16", "int8"}, "bits", {32, 16, 8}},
+      {"second", {"f32", "bf16", "int8"}, "bits", {32, 16, 8}}};
   EXPECT_EQ(env->problem()->decisions(), wanted);
 }
 
@@ -77,7 +78,8 @@ TEST_F(QuantizeEnv, OffersNothingThatTheTargetLacks) {
   context_.lacked = {{"first", {Precision::kBF16, Precision::kInt8}},
                      {"second", {Precision::kBF16, Precision::kF32}}};
   const auto env = MakeQuantizeEnv(context_);
-  const std::vector<gym::Decision> wanted = {{"first", {"f32"}}, {"second", {"f32", "int8"}}};
+  const std::vector<gym::Decision> wanted = {{"first", {"f32"}, "bits", {32}},
+                                             {"second", {"f32", "int8"}, "bits", {32, 8}}};
   EXPECT_EQ(env->problem()->decisions(), wanted);
   std::vector<std::string> anchors;
   for (const auto& [name, assignment] : env->problem()->Anchors()) anchors.push_back(name);
@@ -148,8 +150,8 @@ TEST_F(QuantizeEnv, DecidesBitsRangesAndRoundingWhereTheyAreOffered) {
   const std::vector<std::string> precisions = {"f32", "bf16", "int8", "w4a8"};
   auto env = MakeQuantizeEnv(context_);
   EXPECT_EQ(env->problem()->decisions(),
-            (std::vector<gym::Decision>{{"first", precisions},
-                                        {"second", precisions},
+            (std::vector<gym::Decision>{{"first", precisions, "bits", {32, 16, 8, 4}},
+                                        {"second", precisions, "bits", {32, 16, 8, 4}},
                                         {"range", {"minmax", "mse"}},
                                         {"rounding", {"nearest", "gptq"}}}));
   std::vector<std::string> anchors;
@@ -194,8 +196,9 @@ TEST_F(QuantizeEnv, DecidesTheFirstLayersAloneWhereTheOfferSaysHowMany) {
   context_.scales_by_range = {{"minmax", context_.scales}, {"mse", context_.scales}};
   const auto env = MakeQuantizeEnv(context_);
   const gym::SearchProblem& problem = *env->problem();
-  EXPECT_EQ(problem.decisions(), (std::vector<gym::Decision>{{"first", {"f32", "bf16", "int8"}},
-                                                             {"first range", {"minmax", "mse"}}}));
+  EXPECT_EQ(problem.decisions(),
+            (std::vector<gym::Decision>{{"first", {"f32", "bf16", "int8"}, "bits", {32, 16, 8}},
+                                        {"first range", {"minmax", "mse"}}}));
   const Strategy strategy = StrategyFromJson(problem.Describe({2, 0}), "it");
   const std::map<std::string, std::string> layers = {{"first", "int8"}, {"second", "f32"}};
   EXPECT_EQ(strategy.quantize.layers, layers);

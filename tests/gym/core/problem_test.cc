@@ -79,8 +79,25 @@ INSTANTIATE_TEST_SUITE_P(
         BadDecisions{"WithoutName", {{"", {"x"}}}, "a decision needs a name"},
         BadDecisions{"TheSameTwice", {{"a", {"x"}}, {"a", {"x"}}}, "decision 'a' is there twice"},
         BadDecisions{"WithoutChoices", {{"a", {}}}, "decision 'a' has nothing to choose from"},
-        BadDecisions{"AChoiceTwice", {{"a", {"x", "x"}}}, "decision 'a' has a choice twice"}),
+        BadDecisions{"AChoiceTwice", {{"a", {"x", "x"}}}, "decision 'a' has a choice twice"},
+        BadDecisions{"ValuesOfNothing",
+                     {{"a", {"x", "y"}, "", {1, 2}}},
+                     "decision 'a' does not say what its values count"},
+        BadDecisions{"TooFewValues",
+                     {{"a", {"x", "y"}, "bits", {1}}},
+                     "decision 'a' needs a finite value for each choice"},
+        BadDecisions{"AValueThatIsNotFinite",
+                     {{"a", {"x", "y"}, "bits", {1, std::numeric_limits<double>::infinity()}}},
+                     "decision 'a' needs a finite value for each choice"}),
     [](const auto& test) { return test.param.label; });
+
+TEST(Decisions, ThatCountAQuantityAreOrdinal) {
+  const Decision channels{"a", {"1", "0.5"}, "density", {1, 0.5}};
+  CheckDecisions(std::vector{channels});
+  EXPECT_TRUE(channels.ordinal());
+  EXPECT_FALSE((Decision{"a", {"onednn", "native"}}).ordinal());
+  EXPECT_NE(channels, (Decision{"a", {"1", "0.5"}}));
+}
 
 TEST(SearchProblem, ReportsEachOfABatchOnce) {
   FakeProblem problem({});
