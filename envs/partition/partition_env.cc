@@ -1,6 +1,7 @@
 #include "envs/partition/partition_env.h"
 
 #include <algorithm>
+#include <array>
 #include <cstdio>
 #include <map>
 #include <set>
@@ -47,24 +48,49 @@ CoverProblem Priced(const CoverProblem& problem, double price) {
   return priced;
 }
 
-/// A row for the price, then one for each node.
-std::vector<std::vector<double>> FeaturesOf(const DataflowGraph& flow) {
-  const auto written = [&](const FlowNode& node) {
-    double bytes = 0;
-    for (const FlowIndex tensor : node.outputs) {
-      bytes += static_cast<double>(flow.tensor(tensor).bytes);
+/// Microseconds of a node on the target that computes it fastest, and on the one that does so
+/// slowest.
+struct NodeCost {
+  double least = 0;
+  double most = 0;
+};
+
+/// By node. Its share of a region's cost is that of an equal part; of several regions of a target
+/// that have the node, the one where it costs least counts.
+std::vector<NodeCost> NodeCosts(const CoverProblem& cover) {
+  std::vector<std::map<std::string, double>> of_target(cover.flow.size());
+  for (const Candidate& candidate : cover.candidates) {
+    if (!candidate.cost.known()) continue;
+    const double each = candidate.cost.micros() / static_cast<double>(candidate.nodes.Count());
+    candidate.nodes.ForEach([&](std::size_t node) {
+      const auto [place, is_new] = of_target[node].emplace(candidate.target, each);
+      place->second = std::min(place->second, each);
+    });
+  }
+  std::vector<NodeCost> costs;
+  for (const std::map<std::string, double>& targets : of_target) {
+    NodeCost cost{.least = targets.begin()->second, .most = 0};  // a cover has every node
+    for (const auto& [target, micros] : targets) {
+      cost.least = std::min(cost.least, micros);
+      cost.most = std::max(cost.most, micros);
     }
-    return bytes;
-  };
+    costs.push_back(cost);
+  }
+  return costs;
+}
+
+/// A row for the price, then one for each node.
+std::vector<std::vector<double>> FeaturesOf(const DataflowGraph& flow,
+                                            const std::vector<NodeCost>& costs) {
   double all = 0;
-  for (const FlowNode& node : flow.nodes()) all += written(node);
+  for (const NodeCost& cost : costs) all += cost.least;
   std::vector<std::vector<double>> rows = {{0, 0, 0, 0}};
   for (std::size_t i = 0; i < flow.size(); ++i) {
     const FlowNode& node = flow.node(i);
     rows.push_back({static_cast<double>(i) / static_cast<double>(flow.size()),
                     static_cast<double>(node.kind) / static_cast<double>(OpKind::kOpaque),
                     std::min(1.0, static_cast<double>(node.inputs.size()) / 8),
-                    all > 0 ? written(node) / all : 0});
+                    all > 0 ? costs[i].least / all : 0});
   }
   return rows;
 }
@@ -85,7 +111,13 @@ class PartitionProblem final : public StrategyProblem {
 
  private:
   [[nodiscard]] std::vector<std::vector<double>> OwnFeatures() const override {
-    return FeaturesOf(cover().flow);
+    return FeaturesOf(cover().flow, NodeCosts(cover()));
+  }
+
+  [[nodiscard]] std::vector<double> OwnLatencyRanges() const override {
+    std::vector<double> ranges = {0};  // of the price
+    for (const NodeCost& cost : NodeCosts(cover())) ranges.push_back(cost.most - cost.least);
+    return ranges;
   }
 
   // The first decision is the price; node i is decision i + 1.

@@ -23,8 +23,10 @@ namespace msc::envs {
 ///
 /// Anchors: each target alone, where it has a candidate for every node. CoverFront: the best cover
 /// at each price, by the exact search. Features of a decision, each in [0, 1]: place, kind of
-/// operator (OpKind / 6), tensors read / 8, share of the bytes that all nodes write; zeros for the
-/// price. The reward of the last step is -(latency ratio) - distill_loss.
+/// operator (OpKind / 6), tensors read / 8, share of the time of all nodes, each where it is
+/// fastest, a node having an equal part of its regions' costs; zeros for the price; for latency
+/// (StrategyProblem) how far targets are apart in that. The reward of the last step is -(latency
+/// ratio) - distill_loss.
 ///
 /// UserError if the context lacks a model, an evaluator or candidates, one of these has an unknown
 /// cost, or no cover exists, or a price is negative or there twice.

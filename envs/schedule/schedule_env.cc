@@ -1,8 +1,12 @@
 #include "envs/schedule/schedule_env.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "compiler/base/error.h"
+#include "compiler/compress/prune/prune.h"
+#include "compiler/ops/op.h"
+#include "compiler/pipeline/compile.h"
 #include "envs/common/strategy_problem.h"
 #include "gym/core/decision_env.h"
 
@@ -11,18 +15,26 @@ namespace {
 
 constexpr const char* kId = "Schedule-v0";
 
-std::vector<std::vector<double>> FeaturesOf(const std::vector<ScheduledKernel>& kernels) {
+/// Multiplications and additions of one sample after what the strategy prunes.
+double FlopsOf(const Graph& canonical, const Strategy& strategy) {
+  Graph pruned = canonical;
+  ApplyPrunePlan(strategy.prune, pruned);
+  const Graph graph = BindSizes(pruned, {});
   double flops = 0;
+  for (const NodeId id : graph.order()) flops += CostOf(graph, id).flops;
+  return flops;
+}
+
+/// `flops` are those of the whole model.
+std::vector<std::vector<double>> FeaturesOf(const std::vector<ScheduledKernel>& kernels,
+                                            double flops) {
   double layers = 0;
-  for (const ScheduledKernel& kernel : kernels) {
-    flops += kernel.flops;
-    layers += static_cast<double>(kernel.layers.size());
-  }
+  for (const ScheduledKernel& kernel : kernels) layers += static_cast<double>(kernel.layers.size());
   std::vector<std::vector<double>> rows;
   rows.reserve(kernels.size());
   for (const ScheduledKernel& kernel : kernels) {
     rows.push_back({static_cast<double>(rows.size()) / static_cast<double>(kernels.size()),
-                    flops > 0 ? kernel.flops / flops : 0,
+                    flops > 0 ? std::min(kernel.flops / flops, 1.0) : 0,
                     static_cast<double>(kernel.layers.size()) / layers});
   }
   return rows;
@@ -81,7 +93,16 @@ class ScheduleProblem final : public StrategyProblem {
   }
 
   [[nodiscard]] std::vector<std::vector<double>> OwnFeatures() const override {
-    return FeaturesOf(*kernels_);
+    return FeaturesOf(*kernels_, FlopsOf(*context().graph, Undecided()));
+  }
+
+  [[nodiscard]] std::vector<double> OwnLatencyRanges() const override {
+    // What a kernel can gain grows with its work.
+    std::vector<double> ranges;
+    for (const ScheduledKernel& kernel : *kernels_) {
+      ranges.push_back(kernel.choices.size() > 1 ? kernel.flops : 0);
+    }
+    return ranges;
   }
 
   std::shared_ptr<const std::vector<ScheduledKernel>> kernels_;

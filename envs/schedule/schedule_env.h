@@ -13,7 +13,8 @@ namespace msc::envs {
 /// One decision a kernel, named by what it computes; layers with equal kernels share it. Its first
 /// choice is what the target would do by itself, the others follow from the likeliest on: those of
 /// the context, which has only what a shape can have. Features of a kernel, each in [0, 1]: place
-/// in the network, share of the work of all kernels, share of their layers. The reward of the last
+/// in the network, share of the model's multiply-adds, share of the kernels' layers; for latency
+/// (StrategyProblem) its work where there is a choice. The reward of the last
 /// step is -(latency ratio) - distill_loss. UserError if the context lacks a model or an evaluator,
 /// or there is nothing to choose.
 [[nodiscard]] std::unique_ptr<gym::Env> MakeScheduleEnv(const EnvContext& context);

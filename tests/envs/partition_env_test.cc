@@ -96,6 +96,29 @@ TEST(PartitionEnv, OffersEachNodeTheTargetsThatHaveACandidate) {
   EXPECT_EQ(front[0], (gym::CoverPoint{{0, 0, 0, 0}, 4, 1}));
 }
 
+TEST(PartitionEnv, ShowsWhatNodesCost) {
+  CoverProblem cover{.flow = test::Chain(3)};
+  AddCandidate(cover, {0}, "x", 2);
+  AddCandidate(cover, {0, 1}, "x", 3);  // 1.5 each
+  AddCandidate(cover, {1}, "y", 6);
+  AddCandidate(cover, {2}, "y", 1);
+  AddCandidate(cover, {1, 2}, "y", 9);
+  AddCandidate(cover, {2}, "z", 3);
+  const auto evaluator = MakeCoverEvaluator(std::make_shared<const CoverProblem>(cover));
+  const std::vector<std::vector<double>> rows =
+      MakePartitionEnv(ContextOf(cover, evaluator.get()))->problem()->Features();
+  ASSERT_EQ(rows.size(), 4U);
+  ASSERT_EQ(rows[0].size(), 6U);
+  const std::vector<double> shares = {0, 1.5 / 4, 1.5 / 4, 1.0 / 4};
+  // x alone has node 0; on node 1, y takes 4.5 instead of 1.5, on node 2, z 3 instead of 1.
+  const std::vector<double> apart = {0, 0, 1, 2.0 / 3};
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    EXPECT_DOUBLE_EQ(rows[i][3], shares[i]) << i;
+    EXPECT_EQ(rows[i][4], 0) << i << ": all targets compute the same";
+    EXPECT_DOUBLE_EQ(rows[i][5], apart[i]) << i;
+  }
+}
+
 TEST(PartitionEnv, TakesThePricesThatTheContextLists) {
   CoverProblem cover{.flow = test::Chain(1)};
   AddCandidate(cover, {0}, "x", 2);

@@ -72,6 +72,24 @@ TEST(ScheduleEnv, KeepsWhatItBeginsWith) {
   EXPECT_EQ(StrategyFromJson(env->problem()->Describe({1, 0}), "it"), base);
 }
 
+TEST(ScheduleEnv, ShowsWhatKernelsDoOfTheModel) {
+  EnvContext context = Context();
+  Graph graph = ParseGraph(R"(graph g {
+    input %x : f32[1,5]
+    const %w : f32[10,5] = random 1
+    %y = Gemm(%x, %w) @a {transB = 1}
+    output %y
+  })");
+  InferTypes(graph);
+  context.graph = std::make_shared<const Graph>(std::move(graph));  // 2 * 5 * 10 operations
+  const std::vector<std::vector<double>> rows = MakeScheduleEnv(context)->problem()->Features();
+  EXPECT_EQ(rows,
+            (std::vector<std::vector<double>>{{0, 0.3, 2.0 / 3, 0, 1}, {0.5, 0.1, 1.0 / 3, 0, 0}}))
+      << "the second has nothing to choose";
+  context.estimates["latency"] = {.offset = 1, .effects = {{0, 0}, {0}}};
+  EXPECT_EQ(MakeScheduleEnv(context)->problem()->Features()[0].back(), 0) << "as is estimated";
+}
+
 TEST(ScheduleEnv, KnowsTheBytesOfWhatItBeginsWith) {
   EnvContext context = Context();
   Graph graph = ParseGraph(R"(graph g {
