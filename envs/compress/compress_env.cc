@@ -12,6 +12,7 @@
 #include "envs/partition/place_choices.h"
 #include "envs/prune/prune_env.h"
 #include "envs/quantize/quantize_choices.h"
+#include "envs/quantize/quantize_env.h"
 #include "envs/schedule/schedule_choices.h"
 #include "gym/core/decision_env.h"
 
@@ -53,9 +54,19 @@ struct Baseline {
   std::int32_t epochs = 0;  ///< the choice
 };
 
-/// The context for those who decide about layers: offered is what any of the targets has.
+/// The context for those who decide about layers: offered is what any of the targets has; to layers
+/// that are tied, some of whose targets are not decided yet when they are, what all of them have.
 EnvContext OfAnyTarget(EnvContext context, const PlaceChoices& places) {
+  const std::vector<QuantizableLayer> layers = OfferedLayers(context);
+  const std::vector<std::size_t> first = TiedLayers(context, layers);
+  const auto by_any = places.LackedByAny();
   context.lacked = places.LackedByAll();
+  for (std::size_t i = 0; i < layers.size(); ++i) {
+    const auto it = by_any.find(layers[i].name);
+    if (std::count(first.begin(), first.end(), first[i]) > 1 && it != by_any.end()) {
+      context.lacked[layers[i].name] = it->second;
+    }
+  }
   return context;
 }
 

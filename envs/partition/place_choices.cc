@@ -102,6 +102,17 @@ Lacked PlaceChoices::LackedByAll() const {
   return all;
 }
 
+Lacked PlaceChoices::LackedByAny() const {
+  Lacked any;
+  for (const Lacked& lacked : lacked_) {
+    for (const auto& [layer, precisions] : lacked) {
+      std::vector<Precision>& all = any[layer];
+      all.insert(all.end(), precisions.begin(), precisions.end());
+    }
+  }
+  return any;
+}
+
 void PlaceChoices::Place(std::span<const std::int32_t> choices, Strategy& strategy) const {
   Check(choices.size() == decisions_.size(), "one choice a piece");
   if (choices.empty()) return;

@@ -43,6 +43,8 @@ class PlaceChoices {
                            Precision precision) const;
   /// By layer, what all of the targets lack.
   [[nodiscard]] std::map<std::string, std::vector<Precision>> LackedByAll() const;
+  /// By layer, what any of the targets lacks.
+  [[nodiscard]] std::map<std::string, std::vector<Precision>> LackedByAny() const;
   /// Gives the strategy its target, and its regions where there are several: of the nodes that the
   /// model has after its channels are removed.
   void Place(std::span<const std::int32_t> choices, Strategy& strategy) const;

@@ -18,6 +18,9 @@ struct QuantizeOffer {
   /// "nearest", or a word of QuantizePlan::rounding; decided for the whole model.
   std::vector<std::string> rounding = {"nearest"};
   std::int64_t first_layers = 0;  ///< layers that are decided; the others stay f32; 0 = all
+  /// Layers, by name or by "beginning*", that have one precision together; beside those that read
+  /// one constant as their weights.
+  std::vector<std::vector<std::string>> tie = {};
   bool operator==(const QuantizeOffer&) const = default;
   template <class Self, class Visit>
   static void Fields(Self& self, Visit& visit) {
@@ -37,6 +40,10 @@ struct QuantizeOffer {
           "so many layers are decided, the first in the order of the network; those behind stay "
           "f32; 0 = all",
           Within{0, 1e6});
+    visit("tie", self.tie,
+          "lists of layers that have one precision, decided with the first of them: names, or "
+          "\"stage1*\" for all that begin so; layers that read one constant as weights are tied "
+          "by themselves");
   }
 };
 

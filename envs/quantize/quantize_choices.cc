@@ -1,7 +1,10 @@
 #include "envs/quantize/quantize_choices.h"
 
 #include <algorithm>
+#include <map>
+#include <numeric>
 #include <set>
+#include <string_view>
 #include <utility>
 
 #include "compiler/base/error.h"
@@ -19,6 +22,12 @@ void CheckList(const std::vector<T>& list, bool may_be_empty, const std::string&
   if (std::set<T>(list.begin(), list.end()).size() != list.size()) {
     throw UserError("'quantize." + what + "' lists a thing twice");
   }
+}
+
+/// Whether a name, or the beginning of one in front of '*', is that of a layer.
+bool IsMeant(const std::string& pattern, const std::string& layer) {
+  if (!pattern.ends_with('*')) return pattern == layer;
+  return layer.starts_with(std::string_view(pattern).substr(0, pattern.size() - 1));
 }
 
 /// Gives the plan's activations the scales of the methods that it says.
@@ -61,8 +70,62 @@ double BitsOf(const LayerChoice& choice) {
   return 32;
 }
 
+std::vector<std::size_t> TiedLayers(const EnvContext& context,
+                                    const std::vector<QuantizableLayer>& layers) {
+  std::vector<std::size_t> first(layers.size());
+  std::iota(first.begin(), first.end(), std::size_t{0});
+  const auto tie = [&](std::size_t a, std::size_t b) {
+    const auto [least, most] = std::minmax(first[a], first[b]);
+    std::replace(first.begin(), first.end(), std::size_t{most}, std::size_t{least});
+  };
+  std::map<ValueId, std::size_t> of_weights;
+  const Graph& graph = *context.graph;
+  for (std::size_t i = 0; i < layers.size(); ++i) {
+    const ValueId weights = graph.node(graph.FindNode(layers[i].name)).inputs.at(1);
+    tie(of_weights.emplace(weights, i).first->second, i);
+  }
+  for (const std::vector<std::string>& names : context.quantize.tie) {
+    std::set<std::size_t> together;
+    for (const std::string& name : names) {
+      bool any = false;
+      for (std::size_t i = 0; i < layers.size(); ++i) {
+        if (!IsMeant(name, layers[i].name)) continue;
+        together.insert(i);
+        any = true;
+      }
+      if (!any) {
+        throw UserError("'quantize.tie' names '" + name + "', which is no layer to quantize");
+      }
+    }
+    if (together.size() < 2) throw UserError("a list of 'quantize.tie' needs two layers or more");
+    for (const std::size_t layer : together) tie(*together.begin(), layer);
+  }
+  return first;
+}
+
+std::vector<LayerChoice> QuantizeChoices::ChoicesOf(std::size_t layer) const {
+  std::vector<LayerChoice> choices;
+  for (const Precision precision : layers_[layer].allowed) {
+    bool all = true;
+    for (std::size_t i = 0; i < layers_.size(); ++i) {
+      const std::vector<Precision>& allowed = layers_[i].allowed;
+      all = all && (first_[i] != layer ||
+                    std::find(allowed.begin(), allowed.end(), precision) != allowed.end());
+    }
+    if (!all) continue;
+    if (precision != Precision::kInt8) {
+      choices.push_back({.precision = precision});
+      continue;
+    }
+    for (const std::int64_t bits : offer_.bits) choices.push_back({precision, bits});
+  }
+  return choices;
+}
+
 QuantizeChoices::QuantizeChoices(const EnvContext& context)
-    : offer_(context.quantize), layers_(OfferedLayers(context)) {
+    : offer_(context.quantize),
+      layers_(OfferedLayers(context)),
+      first_(TiedLayers(context, layers_)) {
   CheckList(offer_.bits, false, "bits");
   CheckList(offer_.ranges, true, "ranges");
   CheckList(offer_.rounding, false, "rounding");
@@ -75,27 +138,27 @@ QuantizeChoices::QuantizeChoices(const EnvContext& context)
           : std::min(layers_.size(), static_cast<std::size_t>(offer_.first_layers));
   of_layer_.resize(layers_.size(), {LayerChoice{}});
   for (std::size_t i = 0; i < decided; ++i) {
-    std::vector<LayerChoice> choices;
-    for (const Precision precision : layers_[i].allowed) {
-      if (precision != Precision::kInt8) {
-        choices.push_back({.precision = precision});
-        continue;
-      }
-      for (const std::int64_t bits : offer_.bits) choices.push_back({precision, bits});
-    }
-    gym::Decision decision{.name = layers_[i].name, .choices = {}, .quantity = std::string(kBits)};
-    for (const LayerChoice& choice : choices) {
-      decision.choices.push_back(Word(choice));
-      decision.values.push_back(BitsOf(choice));
-    }
-    of_layer_[i] = std::move(choices);
-    Add({Kind::kPrecision, i}, std::move(decision));
+    if (first_[i] == i) AddPrecision(i);
     if (ranges && offer_.range_of == "layer") {
       Add({Kind::kRange, i}, {layers_[i].name + " range", offer_.ranges});
     }
   }
   if (ranges && offer_.range_of == "model") Add({Kind::kRange, {}}, {"range", offer_.ranges});
   if (offer_.rounding.size() > 1) Add({Kind::kRounding, {}}, {"rounding", offer_.rounding});
+}
+
+void QuantizeChoices::AddPrecision(std::size_t layer) {
+  const std::vector<LayerChoice> choices = ChoicesOf(layer);
+  gym::Decision decision{
+      .name = layers_[layer].name, .choices = {}, .quantity = std::string(kBits)};
+  for (const LayerChoice& choice : choices) {
+    decision.choices.push_back(Word(choice));
+    decision.values.push_back(BitsOf(choice));
+  }
+  for (std::size_t i = layer; i < layers_.size(); ++i) {
+    if (first_[i] == layer) of_layer_[i] = choices;
+  }
+  Add({Kind::kPrecision, layer}, std::move(decision));
 }
 
 void QuantizeChoices::Add(const Part& part, gym::Decision decision) {
@@ -174,9 +237,11 @@ Strategy QuantizeChoices::StrategyOf(const EnvContext& context,
   std::vector<Precision> precisions(layers_.size());
   for (std::size_t i = 0; i < parts_.size(); ++i) {
     if (parts_[i].kind != Kind::kPrecision) continue;
-    const std::size_t at = *parts_[i].layer;
-    layers[at] = of_layer_[at].at(static_cast<std::size_t>(choices[i]));
-    precisions[at] = layers[at].precision;
+    for (std::size_t at = *parts_[i].layer; at < layers_.size(); ++at) {
+      if (first_[at] != *parts_[i].layer) continue;
+      layers[at] = of_layer_[at].at(static_cast<std::size_t>(choices[i]));
+      precisions[at] = layers[at].precision;
+    }
   }
   Strategy strategy = MakeQuantizeStrategy(context, layers_, precisions, model_hash);
   QuantizePlan& plan = strategy.quantize;
@@ -215,7 +280,14 @@ std::vector<std::vector<double>> QuantizeChoices::Features(const Graph& canonica
   for (const Part& part : parts_) {
     std::vector<double> all(of_layers.front().size(), 0.0);
     all[0] = 1;  // behind the last layer
-    rows.push_back(part.layer ? of_layers[*part.layer] : all);
+    std::vector<double>& row = rows.emplace_back(part.layer ? of_layers[*part.layer] : all);
+    if (part.kind != Kind::kPrecision) continue;
+    for (std::size_t i = *part.layer + 1; i < layers_.size(); ++i) {
+      if (first_[i] != *part.layer) continue;
+      for (const std::size_t share : {1U, 2U}) {
+        row[share] = std::min(row[share] + of_layers[i][share], 1.0);
+      }
+    }
   }
   return rows;
 }
@@ -228,6 +300,9 @@ std::string QuantizeChoices::Meaning(const EnvContext& context) const {
   for (const auto& [method, scales] : context.scales_by_range) {
     all.quantize.activations = scales;
     text += "\n" + method + " " + ToJson(all);
+  }
+  for (std::size_t i = 0; i < layers_.size(); ++i) {
+    if (first_[i] != i) text += "\n" + layers_[i].name + " as " + layers_[first_[i]].name;
   }
   if (FitsWeights(offer_)) text += "\n" + offer_.rounding.front() + " " + context.fit_hash;
   return text;

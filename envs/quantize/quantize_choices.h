@@ -25,19 +25,28 @@ struct LayerChoice {
 /// Of a weight: 32, 16, 8 or less.
 [[nodiscard]] double BitsOf(const LayerChoice& choice);
 
+/// By layer, the number of the first that it has its precision with: its own where it is tied to
+/// none before. Tied are layers that read one constant as their weights, and those that the
+/// context's offer ties. UserError where that names no layer, or only one.
+[[nodiscard]] std::vector<std::size_t> TiedLayers(const EnvContext& context,
+                                                  const std::vector<QuantizableLayer>& layers);
+
 /// The decisions about precisions and what goes with them, for all who take them. In this order:
 ///   of every layer, in graph order, its precision, by the layer's name (kBits); then "LAYER range"
-///   where ranges are decided by layer; of the first layers alone where the offer says how many
+///   where ranges are decided by layer; of the first layers alone where the offer says how many;
+///   layers that are tied (TiedLayers) have the precision of the first of them
 ///   "range" where one is decided for all
 ///   "rounding" where there are several
 class QuantizeChoices {
  public:
-  /// `context` has a model. UserError where its offer lists a thing twice or nothing of a kind.
+  /// `context` has a model. UserError where its offer lists a thing twice or nothing of a kind, or
+  /// as TiedLayers.
   explicit QuantizeChoices(const EnvContext& context);
 
   [[nodiscard]] const std::vector<QuantizableLayer>& layers() const { return layers_; }
   [[nodiscard]] const std::vector<gym::Decision>& decisions() const { return decisions_; }
-  /// The layer that a decision is about; nothing where it is about all of them.
+  /// The layer that a decision is about, of several that are tied the first; nothing where it is
+  /// about all of them.
   [[nodiscard]] std::optional<std::size_t> LayerOf(std::size_t decision) const;
   /// What one of a decision's choices makes of its layer; nothing where it is about something else.
   [[nodiscard]] std::optional<LayerChoice> ChoiceOf(std::size_t decision,
@@ -65,14 +74,19 @@ class QuantizeChoices {
     std::optional<std::size_t> layer;
   };
 
+  void AddPrecision(std::size_t layer);
   void Add(const Part& part, gym::Decision decision);
   /// What int8 layers' ranges and rounding are chosen to be.
   [[nodiscard]] std::map<std::string, std::string> RangesOf(
       std::span<const std::int32_t> choices) const;
   [[nodiscard]] std::string RoundingOf(std::span<const std::int32_t> choices) const;
 
+  /// What all that are tied to a layer, which is the first of them, can be.
+  [[nodiscard]] std::vector<LayerChoice> ChoicesOf(std::size_t layer) const;
+
   QuantizeOffer offer_;
   std::vector<QuantizableLayer> layers_;
+  std::vector<std::size_t> first_;  ///< by layer, see TiedLayers
   std::vector<std::vector<LayerChoice>> of_layer_;
   std::vector<Part> parts_;
   std::vector<gym::Decision> decisions_;

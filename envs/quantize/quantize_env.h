@@ -20,9 +20,10 @@ namespace msc::envs {
 /// weights rounded (QuantizeChoices). Layers behind the offer's first_layers are f32, undecided.
 /// Anchors all-int8, with so many bits each, all-bf16, all-f32. Features of a layer, each in [0,
 /// 1]: place in the network, share of multiply-adds, share of weights, kernel size / 8, input and
-/// output channels / 4096; of a decision about all layers place 1 and 0 for the rest. The reward of
-/// the last step is -(latency ratio) - distill_loss. UserError if the context lacks a model or an
-/// evaluator, or the model has no such layer.
+/// output channels / 4096, of layers that are tied (TiedLayers) the sums of shares; of a decision
+/// about all layers place 1 and 0 for the rest. The reward of the last step is -(latency ratio) -
+/// distill_loss. UserError if the context lacks a model or an evaluator, or the model has no such
+/// layer.
 [[nodiscard]] std::unique_ptr<gym::Env> MakeQuantizeEnv(const EnvContext& context);
 
 /// The model's layers, each with the precisions that the context offers it.

@@ -196,6 +196,20 @@ TEST(CompressEnv, KeepsTheContractWithAllThatCanBeOffered) {
   EXPECT_EQ(gym::CheckEnv(make, gym::Repeats::kAlways), std::vector<std::string>());
 }
 
+TEST(CompressEnv, OffersTiedLayersWhatAllTargetsHave) {
+  EnvContext context = OfferedContext();
+  context.quantize.tie = {{"first", "second"}};
+  const auto make = [&] { return Registered().Make("Compress-v0", context); };
+  const auto env = make();
+  const std::vector<gym::Decision>& decisions = env->problem()->decisions();
+  // "other" lacks the second layer in int8, and who runs that is decided after the first layer is.
+  ASSERT_EQ(decisions.size(), 8U);
+  EXPECT_EQ(decisions[2], (gym::Decision{"first", {"f32", "bf16"}, "bits", {32, 16}}));
+  EXPECT_EQ(decisions[4].name, "second target");
+  EXPECT_EQ(decisions[5].name, "second schedule");
+  EXPECT_EQ(gym::CheckEnv(make, gym::Repeats::kAlways), std::vector<std::string>());
+}
+
 TEST(CompressEnv, PlaysWithAllThatCanBeOfferedAsItsGoldenFileSays) {
   const std::string path = "tests/golden/playthrough/Compress-v0.offered.txt";
   const auto env = Registered().Make("Compress-v0", OfferedContext());

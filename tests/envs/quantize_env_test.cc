@@ -212,6 +212,67 @@ TEST_F(QuantizeEnv, DecidesTheFirstLayersAloneWhereTheOfferSaysHowMany) {
   EXPECT_EQ(MakeQuantizeEnv(context_)->problem()->Hash(), all);
 }
 
+std::shared_ptr<const Graph> SharedWeights() {
+  Graph graph = ParseGraph(R"(graph net {
+    input %x : f32[batch,4]
+    const %w : f32[4,4] = random 1
+    const %v : f32[8,4] = random 2
+    const %u : f32[2,8] = random 3
+    %a = Gemm(%x, %w) @once {transB = 1}
+    %b = Gemm(%a, %w) @again {transB = 1}
+    %c = Gemm(%b, %v) @stage1.a {transB = 1}
+    %y = Gemm(%c, %u) @stage1.b {transB = 1}
+    output %y
+  })");
+  InferTypes(graph);
+  return std::make_shared<const Graph>(std::move(graph));
+}
+
+TEST_F(QuantizeEnv, DecidesOnceForLayersOfTheSameWeights) {
+  context_.graph = SharedWeights();
+  for (const char* tensor : {"a", "c"}) context_.scales[tensor] = {.scale = 0.5};
+  context_.lacked["again"] = {Precision::kBF16};
+  auto env = MakeQuantizeEnv(context_);
+  const auto& decisions = env->problem()->decisions();
+  ASSERT_EQ(decisions.size(), 3U);
+  EXPECT_EQ(decisions[0], (gym::Decision{"once", {"f32", "int8"}, "bits", {32, 8}}))
+      << "what both can be";
+  EXPECT_EQ(decisions[1].name, "stage1.a");
+  const Strategy strategy = StrategyFromJson(env->problem()->Describe({1, 0, 1}), "it");
+  EXPECT_EQ(strategy.quantize.layers,
+            (std::map<std::string, std::string>{
+                {"once", "int8"}, {"again", "int8"}, {"stage1.a", "f32"}, {"stage1.b", "bf16"}}));
+  EXPECT_EQ(env->problem()->LowerBounds().at("weight_bytes"), 16 + 32 + 16) << "once, in int8";
+  // 16, 16, 32 and 16 multiply-adds and weights.
+  EXPECT_DOUBLE_EQ(env->problem()->Features()[0][1], 0.4);
+  EXPECT_DOUBLE_EQ(env->problem()->Features()[1][1], 0.4);
+  // The first layer's choice is that of what is tied to it behind those that are decided.
+  context_.quantize.first_layers = 1;
+  env = MakeQuantizeEnv(context_);
+  ASSERT_EQ(env->problem()->decisions().size(), 1U);
+  EXPECT_EQ(StrategyFromJson(env->problem()->Describe({1}), "it").quantize.layers.at("again"),
+            "int8");
+}
+
+TEST_F(QuantizeEnv, TiesTheLayersThatTheOfferDoes) {
+  context_.graph = SharedWeights();
+  for (const char* tensor : {"a", "c"}) context_.scales[tensor] = {.scale = 0.5};
+  const std::string before = MakeQuantizeEnv(context_)->problem()->Hash();
+  context_.quantize.tie = {{"stage1*"}};
+  auto env = MakeQuantizeEnv(context_);
+  EXPECT_NE(env->problem()->Hash(), before);
+  ASSERT_EQ(env->problem()->decisions().size(), 2U);
+  EXPECT_EQ(StrategyFromJson(env->problem()->Describe({0, 2}), "it").quantize.layers,
+            (std::map<std::string, std::string>{
+                {"once", "f32"}, {"again", "f32"}, {"stage1.a", "int8"}, {"stage1.b", "int8"}}));
+  context_.quantize.tie = {{"stage1.b", "again"}};
+  env = MakeQuantizeEnv(context_);
+  ASSERT_EQ(env->problem()->decisions().size(), 2U) << "with what is tied already";
+  EXPECT_EQ(StrategyFromJson(env->problem()->Describe({2, 0}), "it").quantize.layers,
+            (std::map<std::string, std::string>{
+                {"once", "int8"}, {"again", "int8"}, {"stage1.a", "f32"}, {"stage1.b", "int8"}}));
+}
+
 TEST_F(QuantizeEnv, RefusesOffersThatAreNone) {
   const auto refusal = [&](const QuantizeOffer& offer) -> std::string {
     context_.quantize = offer;
@@ -229,6 +290,10 @@ TEST_F(QuantizeEnv, RefusesOffersThatAreNone) {
   EXPECT_EQ(refusal({.ranges = {"mse", "mse"}}), "'quantize.ranges' lists a thing twice");
   EXPECT_EQ(refusal({.rounding = {"descent"}}),
             "weights rounded by 'descent' need calibration samples");
+  EXPECT_EQ(refusal({.tie = {{"first", "third*"}}}),
+            "'quantize.tie' names 'third*', which is no layer to quantize");
+  EXPECT_EQ(refusal({.tie = {{"first", "fir*"}}}),
+            "a list of 'quantize.tie' needs two layers or more");
 }
 
 TEST_F(QuantizeEnv, RefusesAModelWithoutLayers) {
