@@ -2,6 +2,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <utility>
 
 #include "compiler/base/error.h"
 #include "cost/analytic/roof.h"
@@ -72,6 +73,7 @@ static std::function<envs::ComputeRoof()> RoofFinder(const SearchConfig& config,
 envs::EnvContext SearchContext(const SearchConfig& config, const Prepared& prepared,
                                cost::Evaluator& evaluator) {
   const Objective objective = ToObjective(config.objective);
+  std::function<envs::ComputeRoof()> roof = RoofFinder(config, prepared);
   return {
       .graph = prepared.graph,
       .base = prepared.base,
@@ -96,7 +98,7 @@ envs::EnvContext SearchContext(const SearchConfig& config, const Prepared& prepa
       .compress = config.compress,
       .lacked_on = prepared.lacked_on,
       .estimates = prepared.estimates.costs,
-      .roof = RoofFinder(config, prepared),
+      .roof = std::move(roof),
       .kernels_of = KernelFinder(config, prepared)};
 }
 
