@@ -63,8 +63,19 @@ if(CMAKE_CXX_FLAGS MATCHES "-fsanitize=")
 endif()
 msc_option_if_found(MSC_WITH_LIBTORCH "Training, by libtorch"
   MSC_TORCH_FOUND MSC_TORCH_INCLUDE_DIR MSC_C10_LIBRARY)
-# The module is for the python3 that is found, and needs its headers: -DPython3_EXECUTABLE=... takes another. A
-# python3 without sanitizers cannot load a module with them.
+# The module is for one python3 and needs its headers: the system's where it has them, since pybind11 and NumPy come from
+# the same place, else the first in PATH; -DPython3_EXECUTABLE=... takes another. A python3 without sanitizers cannot load
+# a module with them.
+if(NOT Python3_EXECUTABLE)
+  set(headers "import os, sysconfig; open(os.path.join(sysconfig.get_path('include'), 'Python.h')).close()")
+  execute_process(COMMAND /usr/bin/python3 -c "${headers}" RESULT_VARIABLE no_headers ERROR_QUIET)
+  if(no_headers EQUAL 0)
+    set(Python3_EXECUTABLE /usr/bin/python3)
+    if(NOT _Python3_EXECUTABLE STREQUAL Python3_EXECUTABLE)
+      unset(_Python3_INCLUDE_DIR CACHE)  # another one's, in a folder that was configured with that
+    endif()
+  endif()
+endif()
 find_package(Python3 COMPONENTS Interpreter OPTIONAL_COMPONENTS Development.Module)
 set(MSC_PYTHON_HEADERS ${Python3_Development.Module_FOUND})
 if(MSC_PYTHON_HEADERS)
