@@ -3,6 +3,7 @@
 Most of it without Gymnasium; gymnasium_test.py is about what is there with it.
 """
 
+import copy
 import json
 import math
 import os
@@ -16,6 +17,11 @@ import unittest
 sys.path.insert(0, os.path.abspath(sys.argv.pop(1)))
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 sys.path.insert(0, os.path.join(ROOT, "tests", "e2e"))
+
+try:
+    import numpy
+except ImportError:
+    numpy = None
 
 import mscgym  # noqa: E402
 from mscgym import _spaces, wrappers  # noqa: E402
@@ -226,23 +232,134 @@ class Wrappers(unittest.TestCase):
 class Spaces(unittest.TestCase):
     """Those that stand in for Gymnasium's."""
 
+    def all(self):
+        return [_spaces.Discrete(3, start=2), _spaces.MultiDiscrete([2, 5]),
+                _spaces.MultiDiscrete([[2, 5], [1, 3]]), _spaces.MultiBinary(4),
+                _spaces.MultiBinary((2, 3)), _spaces.Text(5),
+                _spaces.Box([0, -1, -math.inf], [1, math.inf, 0]), _spaces.Box(-1, 1, (2, 3)),
+                _spaces.Box(0, 1, ()),
+                _spaces.Dict({"b": _spaces.MultiBinary(2), "a": _spaces.Discrete(2)})]
+
     def test_draw_what_they_contain(self):
-        spaces = [_spaces.Discrete(3, start=2), _spaces.MultiDiscrete([2, 5]), _spaces.MultiBinary(4),
-                  _spaces.Box([0, -1, float("-inf")], [1, float("inf"), 0], (3,)), _spaces.Text(5),
-                  _spaces.Dict({"a": _spaces.Discrete(2), "b": _spaces.MultiBinary(2)})]
-        for space in spaces:
-            space.seed(4)
-            drawn = [space.sample() for _ in range(50)]
-            space.seed(4)
-            self.assertEqual(drawn, [space.sample() for _ in range(50)])
-            self.assertTrue(all(value in space for value in drawn), space)
-            self.assertEqual(space, space)
-            self.assertNotIn(None, space)
-            self.assertNotIn([9] * 9, space)
-        self.assertEqual({spaces[0].sample([0, 1, 0]) for _ in range(20)}, {3})
-        self.assertNotIn(True, spaces[0])
-        self.assertNotEqual(_spaces.Discrete(2), _spaces.Discrete(3))
-        self.assertIn("n=3", repr(spaces[0]))
+        for space in self.all():
+            with self.subTest(space):
+                self.assertIsNotNone(space.seed(4))
+                space.seed(4)
+                drawn = [space.sample() for _ in range(50)]
+                space.seed(4)
+                self.assertEqual(drawn, [space.sample() for _ in range(50)])
+                self.assertTrue(all(value in space for value in drawn))
+                self.assertNotIn(None, space)
+                self.assertNotIn([9] * 9, space)
+                self.assertIs(space.np_random, space.np_random)
+        self.assertNotIn(True, _spaces.Discrete(3))
+        self.assertNotIn(1.0, _spaces.Discrete(3))
+        with self.assertRaisesRegex(ValueError, "a seed is an integer of at least 0, not -1"):
+            _spaces.Discrete(3).seed(-1)
+
+    def test_make_up_a_seed_and_say_it(self):
+        space = _spaces.Discrete(10**9)
+        seed = space.seed()
+        drawn = space.sample()
+        self.assertNotEqual(space.seed(), seed)
+        space.seed(seed)
+        self.assertEqual(space.sample(), drawn)
+
+    def test_draw_by_masks(self):
+        def drawn(space, mask):
+            return [space.sample(mask) for _ in range(20)]
+
+        discrete = _spaces.Discrete(3, start=2)
+        self.assertEqual(set(drawn(discrete, [0, 1, 0])), {3})
+        self.assertEqual(set(drawn(discrete, [1, 0, 1])), {2, 4})
+        self.assertEqual(discrete.sample([0, 0, 0]), 2)
+        with self.assertRaisesRegex(ValueError, "has 3 flags, not 2"):
+            discrete.sample([0, 1])
+        many = _spaces.MultiDiscrete([[2, 2], [2, 2]])
+        self.assertEqual({str(x) for x in drawn(many, [[[0, 1], [1, 0]], [[1, 0], [0, 1]]])},
+                         {"[[1, 0], [0, 1]]"})
+        self.assertEqual({str(x) for x in drawn(_spaces.MultiBinary(2), [1, 2])},
+                         {"[1, 0]", "[1, 1]"})
+        text = _spaces.Text(4, charset="ab")
+        self.assertEqual(set(drawn(text, (2, [0, 1]))), {"bb"})
+        self.assertEqual({len(x) for x in drawn(text, (None, [0, 1]))}, {1, 2, 3, 4})
+        both = _spaces.Dict(a=discrete, b=_spaces.MultiBinary(2))
+        self.assertEqual({x["a"] for x in drawn(both, {"a": [0, 0, 1], "b": None})}, {4})
+        with self.assertRaisesRegex(ValueError, "masks for a, and the parts a, b"):
+            both.sample({"a": None})
+        with self.assertRaisesRegex(ValueError, "takes no mask"):
+            _spaces.Box(0, 1, (2,)).sample([1, 1])
+
+    def test_have_the_shape_that_they_say(self):
+        box = _spaces.Box(-1, [[1, 2, 3], [4, 5, 6]])
+        self.assertEqual((box.shape, box.dtype), ((2, 3), "float32"))
+        self.assertEqual(box.low, [[-1] * 3] * 2)
+        self.assertEqual([len(row) for row in box.sample()], [3, 3])
+        self.assertIn([[0] * 3] * 2, box)
+        self.assertNotIn([0] * 6, box)
+        self.assertNotIn([[0] * 2] * 3, box)
+        self.assertNotIn([[0, 0, 3.5], [0] * 3], box)
+        with self.assertRaisesRegex(ValueError, r"a bound has the shape \(2,\)"):
+            _spaces.Box([0, 0, 0], 1, (2,))
+        self.assertEqual([(space.shape, space.dtype) for space in self.all()[:6]], [
+            ((), "int64"), ((2,), "int64"), ((2, 2), "int64"), ((4,), "int8"), ((2, 3), "int8"),
+            ((), "str")])
+
+    def test_are_equal_by_what_they_contain(self):
+        for i, space in enumerate(self.all()):
+            same = [other for other in self.all() if other == space]
+            self.assertEqual(len(same), 1, space)
+            self.assertEqual(hash(same[0]), hash(space))
+            self.assertEqual(len({space, *self.all()}), len(self.all()))
+            same[0].seed(i)
+            self.assertEqual(same[0], space)
+            copied = copy.deepcopy(same[0])
+            self.assertEqual(copied.sample(), same[0].sample())
+        self.assertEqual(repr(_spaces.Discrete(3)), "Discrete(3)")
+        self.assertEqual(repr(self.all()[0]), "Discrete(3, start=2)")
+        for space in self.all():  # reads back
+            if "inf" not in repr(space):
+                self.assertEqual(eval(repr(space), vars(_spaces)), space)
+
+    def test_have_parts_as_a_dict_has(self):
+        space = self.all()[-1]
+        self.assertEqual(list(space), ["a", "b"])
+        self.assertEqual(dict(space.items()), space.spaces)
+        self.assertEqual((len(space), list(space.values())[0]), (2, _spaces.Discrete(2)))
+        seeds = space.seed(1)
+        self.assertEqual(seeds, space.seed(1))
+        self.assertNotEqual(seeds["a"], seeds["b"])
+        drawn = space.sample()
+        self.assertEqual(space.seed(seeds), seeds)
+        self.assertEqual(space.sample(), drawn)
+        with self.assertRaisesRegex(ValueError, "seeds for a, and the parts a, b"):
+            space.seed({"a": 1})
+
+    @unittest.skipIf(numpy is None, "NumPy is not installed")
+    def test_contain_values_of_numpy(self):
+        self.assertIn(numpy.int64(1), _spaces.Discrete(3))
+        self.assertIn(numpy.array(1), _spaces.Discrete(3))
+        self.assertNotIn(numpy.array([1]), _spaces.Discrete(3))
+        self.assertNotIn(numpy.int64(3), _spaces.Discrete(3))
+        self.assertNotIn(numpy.float64(1), _spaces.Discrete(3))
+        for space in self.all():
+            if space.shape is not None and not isinstance(space, _spaces.Text):
+                drawn = numpy.asarray(space.sample())
+                self.assertEqual((drawn.shape, numpy.dtype(space.dtype).kind),
+                                 (space.shape, drawn.dtype.kind))
+                self.assertIn(drawn, space)
+                self.assertNotIn(drawn - 1000, space)
+        self.assertEqual(_spaces.Discrete(3).sample(numpy.array([0, 1, 0], numpy.int8)), 1)
+        self.assertEqual(_spaces.Box(numpy.zeros((2, 3)), 1), _spaces.Box(0, 1, (2, 3)))
+
+    @unittest.skipIf(numpy is None, "NumPy is not installed")
+    def test_actions_of_numpy_are_taken(self):
+        env = toy("OneMax")
+        env.reset()
+        env.step(numpy.int64(1))
+        env.step(numpy.array(1))
+        with self.assertRaisesRegex(mscgym.UserError, "Discrete"):
+            env.step(numpy.float64(1))
 
 
 class Studies(unittest.TestCase):

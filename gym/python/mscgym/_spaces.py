@@ -1,142 +1,296 @@
 """Spaces with the names, arguments and behaviour of Gymnasium's, for where that is not installed.
 
-Values are plain Python: numbers, lists, text, dicts.
+Values are plain Python: numbers, text, dicts, and nested lists where Gymnasium has arrays. NumPy's
+numbers and arrays are contained, too.
 """
 
+import collections.abc
 import math
+import operator
 import random
 import string
 
 
-class Space:
-    shape = None
+def nest(flat, shape):
+    """Lists of lists of that shape, row by row; the one value itself for ()."""
+    values = list(flat)
+    for size in reversed(shape[1:]):
+        values = [values[i:i + size] for i in range(0, len(values), size)]
+    return values if shape else values[0]
 
-    def __init__(self, seed=None):
-        self._random = random.Random(seed)
+
+def shape_of(value):
+    """Of nested lists or an array, by the first element of each; () of a number."""
+    if hasattr(value, "shape"):
+        return tuple(value.shape)
+    if not isinstance(value, (list, tuple)):
+        return ()
+    return (len(value), *(shape_of(value[0]) if len(value) else ()))
+
+
+def flatten(value, shape):
+    """The numbers of nested lists or an array, row by row; None if they have another shape."""
+    if hasattr(value, "tolist"):
+        value = value.tolist()
+    if not shape:
+        return None if isinstance(value, (list, tuple)) else [value]
+    if not isinstance(value, (list, tuple)) or len(value) != shape[0]:
+        return None
+    flat = []
+    for part in value:
+        part = flatten(part, shape[1:])
+        if part is None:
+            return None
+        flat += part
+    return flat
+
+
+def _integer(value):
+    """As an int; None if it is none. Truth values are not numbers here."""
+    if isinstance(value, bool):
+        return None
+    try:
+        return operator.index(value)
+    except TypeError:
+        return None
+
+
+def _choose(draws, mask, start=0):
+    """One of those whose flag is set; `start` where none is, as in Gymnasium."""
+    allowed = [i for i, flag in enumerate(mask) if flag]
+    return start + (draws.choice(allowed) if allowed else 0)
+
+
+class Space:
+    """What an observation or an action may be."""
+
+    def __init__(self, shape=None, dtype=None, seed=None):
+        self.shape = None if shape is None else tuple(shape)
+        self.dtype = dtype  # NumPy's name of it
+        self._np_random = None
+        if seed is not None:
+            self.seed(seed)
+
+    @property
+    def np_random(self):
+        """What `sample` draws from: a random.Random."""
+        if self._np_random is None:
+            self.seed()
+        return self._np_random
 
     def seed(self, seed=None):
-        """Restarts what `sample` draws from."""
-        self._random.seed(seed)
+        """Restarts what `sample` draws from, and says the seed, which is made up if there is none."""
+        if seed is None:
+            seed = random.SystemRandom().randrange(2**63)
+        elif _integer(seed) is None or seed < 0:
+            raise ValueError(f"a seed is an integer of at least 0, not {seed!r}")
+        self._np_random = random.Random(int(seed))
+        return seed
 
-    def __contains__(self, value):
-        return self.contains(value)
+    def sample(self, mask=None):
+        """A drawn element."""
+        raise NotImplementedError
+
+    def contains(self, x):
+        """Whether it is an element."""
+        raise NotImplementedError
+
+    def _arguments(self):
+        """What tells it from other spaces of its class, as text."""
+        raise NotImplementedError
+
+    def __contains__(self, x):
+        return self.contains(x)
 
     def __eq__(self, other):
-        mine, others = ({**vars(space), "_random": None} for space in (self, other))
-        return type(self) is type(other) and mine == others
+        return type(self) is type(other) and self._arguments() == other._arguments()
+
+    def __hash__(self):
+        return hash((type(self), self._arguments()))
 
     def __repr__(self):
-        shown = {name: value for name, value in vars(self).items() if name != "_random"}
-        return f"{type(self).__name__}({', '.join(f'{k}={v!r}' for k, v in shown.items())})"
-
-
-def _is_integer(value):
-    return isinstance(value, int) and not isinstance(value, bool)
+        return f"{type(self).__name__}({self._arguments()})"
 
 
 class Discrete(Space):
     """start, start + 1, ..., start + n - 1."""
 
-    shape = ()
-
     def __init__(self, n, seed=None, start=0):
-        super().__init__(seed)
-        self.n, self.start = n, start
+        super().__init__((), "int64", seed)
+        self.n, self.start = int(n), int(start)
 
     def sample(self, mask=None):
         """Uniform over all, or over those whose flag in `mask` is set."""
-        allowed = [i for i in range(self.n) if mask is None or mask[i]]
-        return self.start + (self._random.choice(allowed) if allowed else 0)
+        if mask is None:
+            return self.start + self.np_random.randrange(self.n)
+        if len(mask) != self.n:
+            raise ValueError(f"a mask of {self} has {self.n} flags, not {len(mask)}")
+        return _choose(self.np_random, mask, self.start)
 
-    def contains(self, value):
-        return _is_integer(value) and 0 <= value - self.start < self.n
+    def contains(self, x):
+        x = _integer(x)
+        return x is not None and 0 <= x - self.start < self.n
+
+    def _arguments(self):
+        return f"{self.n}, start={self.start}" if self.start else f"{self.n}"
 
 
 class MultiDiscrete(Space):
-    """One integer in [0, nvec[i]) a position."""
+    """One integer in [0, nvec[i]) a position. nvec: nested lists."""
 
-    def __init__(self, nvec, *, seed=None):
-        super().__init__(seed)
-        self.nvec = list(nvec)
-        self.shape = (len(self.nvec),)
+    def __init__(self, nvec, dtype="int64", seed=None):
+        super().__init__(shape_of(nvec), dtype, seed)
+        self._sizes = [int(n) for n in flatten(nvec, self.shape)]
+        self.nvec = nest(self._sizes, self.shape)
 
-    def sample(self):
-        return [self._random.randrange(n) for n in self.nvec]
+    def sample(self, mask=None):
+        """`mask`: flags for each position, nested as positions are."""
+        if mask is None:
+            drawn = [self.np_random.randrange(n) for n in self._sizes]
+        else:
+            for _ in self.shape[1:]:
+                mask = [part for row in mask for part in row]
+            drawn = [_choose(self.np_random, flags) for flags in mask]
+        return nest(drawn, self.shape)
 
-    def contains(self, value):
-        return (isinstance(value, (list, tuple)) and len(value) == len(self.nvec)
-                and all(_is_integer(x) and 0 <= x < n for x, n in zip(value, self.nvec)))
+    def contains(self, x):
+        flat = flatten(x, self.shape)
+        return flat is not None and all(
+            _integer(value) is not None and 0 <= value < n for value, n in zip(flat, self._sizes))
+
+    def _arguments(self):
+        return f"{self.nvec}"
 
 
-class MultiBinary(MultiDiscrete):
-    """n zeros and ones."""
+class MultiBinary(Space):
+    """Zeros and ones: n of them, or of the shape n."""
 
     def __init__(self, n, seed=None):
-        super().__init__([2] * n, seed=seed)
-        self.n = n
+        shape = (n,) if _integer(n) is not None else n
+        super().__init__(shape, "int8", seed)
+        self.n = n if shape is not n else self.shape
+
+    def sample(self, mask=None):
+        """`mask`: 0 or 1 where that is wanted, 2 where it is drawn."""
+        wanted = [2] * math.prod(self.shape) if mask is None else flatten(mask, self.shape)
+        return nest([self.np_random.randrange(2) if flag == 2 else int(flag) for flag in wanted],
+                    self.shape)
+
+    def contains(self, x):
+        flat = flatten(x, self.shape)
+        return flat is not None and all(_integer(value) in (0, 1) for value in flat)
+
+    def _arguments(self):
+        return f"{self.n}"
 
 
 class Box(Space):
-    """Reals between two bounds a position, row by row."""
+    """Reals between two bounds a position. Bounds: a number for all, or nested lists."""
 
-    def __init__(self, low, high, shape, *, seed=None):
-        super().__init__(seed)
-        self.low, self.high, self.shape = list(low), list(high), tuple(shape)
+    def __init__(self, low, high, shape=None, dtype="float32", seed=None):
+        if shape is None:
+            shape = shape_of(low) or shape_of(high)
+        super().__init__(shape, dtype, seed)
+        self._low, self._high = self._bound(low), self._bound(high)
+        self.low, self.high = nest(self._low, self.shape), nest(self._high, self.shape)
+
+    def _bound(self, bound):
+        if not shape_of(bound):
+            return [float(bound)] * math.prod(self.shape)
+        flat = flatten(bound, self.shape)
+        if flat is None:
+            raise ValueError(f"a bound has the shape {self.shape}, or is a number; not {bound!r}")
+        return [float(value) for value in flat]
 
     def _draw(self, low, high):
+        draws = self.np_random
         if math.isfinite(low) and math.isfinite(high):
-            return self._random.uniform(low, high)
+            return draws.uniform(low, high)
         if math.isfinite(low):
-            return low + self._random.expovariate(1)
+            return low + draws.expovariate(1)
         if math.isfinite(high):
-            return high - self._random.expovariate(1)
-        return self._random.gauss(0, 1)
+            return high - draws.expovariate(1)
+        return draws.gauss(0, 1)
 
-    def sample(self):
-        return [self._draw(low, high) for low, high in zip(self.low, self.high)]
+    def sample(self, mask=None):
+        if mask is not None:
+            raise ValueError("a Box takes no mask")
+        return nest([self._draw(low, high) for low, high in zip(self._low, self._high)],
+                    self.shape)
 
-    def contains(self, value):
-        return (isinstance(value, (list, tuple)) and len(value) == len(self.low)
-                and all(low <= x <= high for x, low, high in zip(value, self.low, self.high)))
+    def contains(self, x):
+        flat = flatten(x, self.shape)
+        return flat is not None and all(
+            isinstance(value, (int, float)) and low <= value <= high
+            for value, low, high in zip(flat, self._low, self._high))
+
+    def _arguments(self):
+        return f"{self.low}, {self.high}, {self.shape}, {self.dtype!r}"
 
 
 class Text(Space):
     """min_length to max_length characters."""
 
-    shape = ()
-
     def __init__(self, max_length, *, min_length=1,
                  charset=string.ascii_letters + string.digits, seed=None):
-        super().__init__(seed)
-        self.max_length, self.min_length, self.charset = max_length, min_length, charset
+        super().__init__((), "str", seed)
+        self.max_length, self.min_length = max_length, min_length
+        self.charset = "".join(sorted(set(charset)))
 
-    def sample(self):
-        length = self._random.randint(self.min_length, self.max_length)
-        return "".join(self._random.choice(self.charset) for _ in range(length))
+    def sample(self, mask=None):
+        """`mask`: a length and a flag for each character of the charset; None leaves one free."""
+        length, flags = mask or (None, None)
+        letters = [c for c, flag in zip(self.charset, flags or [1] * len(self.charset)) if flag]
+        if length is None:
+            length = self.np_random.randint(self.min_length, self.max_length) if letters else 0
+        return "".join(self.np_random.choice(letters) for _ in range(length))
 
-    def contains(self, value):
-        return (isinstance(value, str) and self.min_length <= len(value) <= self.max_length
-                and all(c in self.charset for c in value))
+    def contains(self, x):
+        return (isinstance(x, str) and self.min_length <= len(x) <= self.max_length
+                and set(x) <= set(self.charset))
+
+    def _arguments(self):
+        return f"{self.max_length}, min_length={self.min_length}, charset={self.charset!r}"
 
 
-class Dict(Space):
-    """Named parts."""
+class Dict(Space, collections.abc.Mapping):
+    """Named parts, sorted."""
 
-    def __init__(self, spaces, seed=None):
-        super().__init__(seed)
-        self.spaces = dict(spaces)
+    def __init__(self, spaces=None, seed=None, **spaces_kwargs):
+        self.spaces = dict(sorted({**dict(spaces or {}), **spaces_kwargs}.items()))
+        super().__init__(None, None, seed)
 
     def __getitem__(self, name):
         return self.spaces[name]
 
+    def __iter__(self):
+        return iter(self.spaces)
+
+    def __len__(self):
+        return len(self.spaces)
+
     def seed(self, seed=None):
-        super().seed(seed)
-        for space in self.spaces.values():
-            space.seed(seed)
+        """Each part gets a seed of its own, drawn by `seed`, or its own of a dict of them."""
+        if not isinstance(seed, dict):
+            super().seed(seed)
+            seed = {name: self._np_random.randrange(2**31 - 1) for name in self.spaces}
+        if seed.keys() != self.spaces.keys():
+            raise ValueError(f"there are seeds for {', '.join(seed)}, and the parts "
+                             f"{', '.join(self.spaces)}")
+        return {name: space.seed(seed[name]) for name, space in self.spaces.items()}
 
-    def sample(self):
-        return {name: space.sample() for name, space in self.spaces.items()}
+    def sample(self, mask=None):
+        """`mask`: one for each part, or None, by name."""
+        if mask is None:
+            mask = dict.fromkeys(self.spaces)
+        if mask.keys() != self.spaces.keys():
+            raise ValueError(f"there are masks for {', '.join(mask)}, and the parts "
+                             f"{', '.join(self.spaces)}")
+        return {name: space.sample(mask[name]) for name, space in self.spaces.items()}
 
-    def contains(self, value):
-        return (isinstance(value, dict) and value.keys() == self.spaces.keys()
-                and all(value[name] in space for name, space in self.spaces.items()))
+    def contains(self, x):
+        return (isinstance(x, dict) and x.keys() == self.spaces.keys()
+                and all(x[name] in space for name, space in self.spaces.items()))
+
+    def _arguments(self):
+        return repr(self.spaces)

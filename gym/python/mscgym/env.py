@@ -27,9 +27,10 @@ def _space(description):
         return _spaces.Dict({name: _space(part) for name, part in given["spaces"].items()})
     if kind == "Text":
         return _spaces.Text(given["max_length"], min_length=0, charset=_PRINTABLE)
-    if kind == "Box" and gymnasium:
-        low, high = (numpy.reshape(given[side], given["shape"]) for side in ("low", "high"))
-        return _spaces.Box(low, high, dtype=numpy.float64)
+    if kind == "Box":
+        reshape = numpy.reshape if gymnasium else _spaces.nest
+        low, high = (reshape(given[side], given["shape"]) for side in ("low", "high"))
+        return _spaces.Box(low, high, given["shape"], dtype="float64")
     return getattr(_spaces, kind)(**given)
 
 
@@ -37,8 +38,10 @@ def _value(space, value):
     """What the core returned as an element of the space."""
     if isinstance(value, dict):
         return {name: _value(space[name], part) for name, part in value.items()}
-    if gymnasium and isinstance(value, list):
-        return numpy.asarray(value, dtype=space.dtype).reshape(space.shape)
+    if isinstance(value, list):
+        if gymnasium:
+            return numpy.asarray(value, dtype=space.dtype).reshape(space.shape)
+        return _spaces.nest(value, space.shape)
     return value
 
 
@@ -46,9 +49,16 @@ def _plain(value):
     """An action as the core takes it."""
     if isinstance(value, dict):
         return {name: _plain(part) for name, part in value.items()}
-    if gymnasium and isinstance(value, numpy.ndarray):
+    if hasattr(value, "ravel"):  # NumPy's, which may be there without Gymnasium
         return value.ravel().tolist() if value.ndim else value.item()
+    if isinstance(value, (list, tuple)):
+        return _flat(value)
     return value
+
+
+def _flat(value):
+    """The numbers of nested lists."""
+    return [x for part in value for x in (_flat(part) if isinstance(part, (list, tuple)) else [part])]
 
 
 @dataclasses.dataclass(frozen=True)
