@@ -380,10 +380,13 @@ PYBIND11_MODULE(_core, core) {
   py::register_exception<msc::SystemError>(core, "MachineError", PyExc_RuntimeError);
   py::register_exception<msc::InternalError>(core, "InternalError", PyExc_RuntimeError);
   core.attr("version") = MSC_VERSION;
-  core.def("envs", [] {
-    std::map<std::string, std::string> summaries;
-    for (const auto& spec : msc::gym::Envs().Specs()) summaries[spec.id] = spec.summary;
-    return summaries;
+  // A line about it, and whether its rewards are measured.
+  core.def("specs", [] {
+    std::map<std::string, std::pair<std::string, bool>> specs;
+    for (const auto& spec : msc::gym::Envs().Specs()) {
+      specs[spec.id] = {spec.summary, spec.nondeterministic};
+    }
+    return specs;
   });
   core.def("agents", [] {
     std::map<std::string, std::string> summaries;

@@ -9,6 +9,7 @@ import importlib.util
 import inspect
 import math
 import os
+import re
 import subprocess
 import sys
 import unittest
@@ -49,12 +50,11 @@ import gymnasium  # noqa: E402
 import mscgym  # noqa: E402
 import numpy  # noqa: E402
 from gymnasium import spaces  # noqa: E402
+from gymnasium.utils.env_checker import check_env  # noqa: E402
 from mscgym import _spaces  # noqa: E402
 from mscgym import env as env_module  # noqa: E402
 
 import e2e  # noqa: E402
-
-STAND_IN = gymnasium.__version__.endswith("stand.in")
 
 
 def small_config(**changes):
@@ -231,11 +231,47 @@ class OnGymnasium(e2e.SearchTest):
              "Studies", "Wrappers"], capture_output=True, text=True, check=False)
         self.assertEqual(done.returncode, 0, done.stderr)
 
-    @unittest.skipIf(STAND_IN, "the stand-in has no checker of envs")
     def test_passes_the_env_checker(self):
-        from gymnasium.utils.env_checker import check_env
-        for name in ("OneMax", "PrecisionKnapsack"):
-            check_env(mscgym.make(f"Toy/{name}-v0"), skip_render_check=True)
+        for name in mscgym.envs():
+            if name.startswith("Toy/"):
+                env = gymnasium.make("mscgym/" + name.replace("/", "-"))
+                self.assertFalse(env.spec.nondeterministic)
+                for seed in range(10):  # whatever the checker draws
+                    env.action_space.seed(seed)
+                    env.reset()
+                    done = False
+                    while not done:
+                        _, _, done, _, _ = env.step(env.action_space.sample())
+                check_env(env.unwrapped)
+        # A seed reaches the env inside of wrappers.
+        check_env(mscgym.wrappers.cache(mscgym.make("Toy/OneMax-v0")))
+
+    def test_passes_the_env_checker_with_a_model(self):
+        env = gymnasium.make("mscgym/Quantize-v0", config=small_config(), program=e2e.MSCGYM)
+        self.assertTrue(env.spec.nondeterministic)
+        check_env(env.unwrapped)
+        env.close()
+        made = mscgym.make("Quantize-v0", small_config(trials=7), program=e2e.MSCGYM)
+        self.assertTrue(made.spec.nondeterministic)
+        again = made.spec.make()
+        self.assertEqual(again.unwrapped.config, made.config)
+        for one in (made, again):
+            one.close()
+
+    def test_runs_the_code_of_the_documentation(self):
+        with open(os.path.join(ROOT, "docs", "python.md"), encoding="utf-8") as file:
+            blocks = re.findall(r"```python\n(.*?)```", file.read(), re.DOTALL)
+        blocks = [block for block in blocks if "import gymnasium" in block]
+        self.assertTrue(blocks)
+        for block in blocks:
+            exec(block, {})
+
+    def test_registers_once(self):
+        known = dict(gymnasium.registry)
+        mscgym.register()
+        self.assertEqual(dict(gymnasium.registry), known)
+        self.assertEqual({id for id in known if id.startswith("mscgym/")},
+                         {"mscgym/" + id.replace("/", "-") for id in mscgym.envs()})
 
 
 if __name__ == "__main__":

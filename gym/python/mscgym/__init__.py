@@ -1,10 +1,33 @@
-"""Search how to compress a trained network for this machine, from Python: docs/python.md."""
+"""Search how to compress a trained network for this machine, from Python.
+
+    env = mscgym.make("Quantize-v0", config)    a problem; envs() lists them
+    observation, info = env.reset(seed=1)       Gymnasium's interface: a decision a step
+    observation, reward, terminated, truncated, info = env.step(action)
+
+    study = mscgym.Study(env, agent="tpe")      an agent, asked and told; agents() lists them
+    trial = study.ask()
+    study.tell(trial, env.evaluate(trial.choices))
+
+Where Gymnasium is installed, envs and spaces are of its classes, and gymnasium.make knows them as
+"mscgym/Quantize-v0" and so on. What is wrong with what was given is a UserError, which says what to
+change. docs/python.md has more.
+"""
 
 from . import wrappers
-from ._core import InternalError, MachineError, UserError, agents, envs
+from ._core import InternalError, MachineError, UserError
 from ._core import version as __version__
-from .env import Env, Evaluation, make
+from ._gym import gymnasium as _gymnasium
+from .env import Env, Evaluation, agents, envs, make, register
 from .study import Study, Trial
 
+UserError.__doc__ = "What was given is wrong; the text says what to change."
+MachineError.__doc__ = "The machine refused: disk, permission, a library that is not there."
+InternalError.__doc__ = "This code is wrong."
+for _error in (UserError, MachineError, InternalError):
+    _error.__module__ = __name__
+
 __all__ = ["Env", "Evaluation", "InternalError", "MachineError", "Study", "Trial", "UserError",
-           "__version__", "agents", "envs", "make", "wrappers"]
+           "__version__", "agents", "envs", "make", "register", "wrappers"]
+
+if _gymnasium:
+    register()

@@ -1,20 +1,15 @@
 """Envs with Gymnasium's interface."""
 
 import dataclasses
+import difflib
 import json
 import os
 import shutil
 import warnings
 
 from . import _core
-
-try:
-    import gymnasium
-    import numpy
-    from gymnasium import spaces as _spaces
-except ImportError:
-    gymnasium = None
-    from . import _spaces
+from ._gym import EnvSpec, GymEnv, gymnasium, numpy
+from ._gym import spaces as _spaces
 
 _PRINTABLE = "".join(chr(code) for code in range(32, 127))
 
@@ -91,21 +86,24 @@ def _find_program():
                           "by program= or by the variable MSCGYM")
 
 
-class Env(gymnasium.Env if gymnasium else object):
+class Env(GymEnv):
     """One problem as a Markov decision process: `make` makes one.
 
     Step i decides about decision i; the last step tries the whole assignment and earns the reward.
     Not for use by several threads at once.
     """
 
-    metadata = {"render_modes": ["ansi"]}
-    spec = None
+    metadata = {"render_modes": ["ansi"], "render_fps": 1}
 
-    def __init__(self, core, render_mode=None):
+    def __init__(self, core, render_mode=None, illegal="refuse", spec=None):
         if render_mode not in (None, *self.metadata["render_modes"]):
             raise _core.UserError(f"render_mode is 'ansi' or None, not {render_mode!r}")
+        if illegal not in ("refuse", "nearest"):
+            raise _core.UserError(f"illegal is 'refuse' or 'nearest', not {illegal!r}")
         self._core = core
         self.render_mode = render_mode
+        self.illegal = illegal
+        self.spec = spec
         self.action_space = _space(core.action_space)
         self.observation_space = _space(core.observation_space)
         self.facts = core.facts
@@ -119,14 +117,17 @@ class Env(gymnasium.Env if gymnasium else object):
         """The first observation of an episode, and info."""
         if seed is not None and seed < 0:
             raise _core.UserError(f"a seed is at least 0, not {seed}")
-        if gymnasium:
-            super().reset(seed=seed)
+        super().reset(seed=seed)
         observation, info = self._open().reset(seed, options or {})
         return _value(self.observation_space, observation), self._with_mask(info)
 
     def step(self, action):
         """observation, reward, terminated, truncated, info."""
-        observation, reward, terminated, truncated, info = self._open().step(_plain(action))
+        action = _plain(action)
+        taken = self._legal(action)
+        observation, reward, terminated, truncated, info = self._open().step(taken)
+        if taken != action:
+            info["action_taken"] = taken
         return (_value(self.observation_space, observation), reward, terminated, truncated,
                 self._with_mask(info))
 
@@ -189,6 +190,12 @@ class Env(gymnasium.Env if gymnasium else object):
             raise _core.UserError("the env was closed")
         return self._core
 
+    def _legal(self, action):
+        """The action itself; the legal one nearest to it where it is ruled out and that is wanted."""
+        if self.illegal == "refuse" or action not in self.action_space:
+            return action
+        return nearest(action, self._open().action_mask())
+
     def _with_mask(self, info):
         mask = self.action_mask()
         return info if mask is None else {**info, "action_mask": mask}
@@ -221,29 +228,117 @@ def _choices(decisions, indices):
     return {name: known[index] for (name, known), index in zip(decisions, indices)}
 
 
-def make(id, config=None, *, folder=None, cache=None, workers=1, program=None, render_mode=None):
+def nearest(action, mask):
+    """The action, or where the mask rules it out, the nearest that it does not: of two, the lower."""
+    if not mask or mask[action]:
+        return action
+    return min((i for i, legal in enumerate(mask) if legal), key=lambda i: (abs(i - action), i))
+
+
+def envs():
+    """The envs there are: id -> what it is, in a line."""
+    return {id: summary for id, (summary, _) in _core.specs().items()}
+
+
+def agents():
+    """The agents there are, for `Study`: name -> what it does, in a line."""
+    return _core.agents()
+
+
+def _read_config(config):
+    """The text of a config, and the folder that its paths are relative to."""
+    if isinstance(config, (str, os.PathLike)):
+        path = os.fspath(config)
+        try:
+            with open(path, encoding="utf-8") as file:
+                return file.read(), os.path.dirname(path)
+        except OSError as error:
+            raise _core.UserError(f"cannot read '{path}': {error.strerror}") from error
+    if not isinstance(config, dict):
+        raise _core.UserError("a config is a dict, or the path of a JSON file, not "
+                              f"{type(config).__name__}")
+    try:
+        return json.dumps(config), ""
+    except TypeError as error:
+        raise _core.UserError(f"the config must be what JSON can hold: {error}") from error
+
+
+def _check_id(id, config):
+    known = envs()
+    if id not in known:
+        close = difflib.get_close_matches(str(id), known, n=1, cutoff=0.75)
+        meant = f", did you mean '{close[0]}'" if close else ""
+        raise _core.UserError(f"there is no env '{id}'{meant}; there are {', '.join(known)}")
+    toy = id.startswith("Toy/")
+    if toy and config is not None:
+        raise _core.UserError(f"{id} is a toy and takes no config: leave it out")
+    if not toy and config is None:
+        raise _core.UserError(f"{id} needs a model: give it a config={{'model': 'model.onnx', ...}} "
+                              "as `mscgym search` takes it, or the path of one")
+
+
+def make(id, config=None, *, folder=None, cache=None, workers=1, program=None, render_mode=None,
+         illegal="refuse"):
     """Makes the env of an id; `mscgym.envs()` lists them.
 
     config: what `mscgym search` takes, as a dict (relative to the working directory) or as the
     path of a file; toys need none. folder: for the files of a search, such as scales; by default
     one that goes with the env. cache: a folder of outcomes that searches share. workers: how many
-    candidates are measured at a time. program: the path of mscgym.
+    candidates are measured at a time. program: the path of mscgym. render_mode: "ansi" for `render`.
+
+    illegal: what becomes of an action that the mask rules out. "refuse": UserError. "nearest": the
+    nearest legal one is taken, and info["action_taken"] says which, for learners without masks.
     """
+    given = {"config": config, "folder": folder, "cache": cache, "workers": workers,
+             "program": program, "illegal": illegal}
+    _check_id(id, config)
     if config is None:
         core = _core.Env(id, None, "", "", "", "", 1)
-        return Env(core, render_mode)
-    if isinstance(config, (str, os.PathLike)):
-        path = os.fspath(config)
-        base = os.path.dirname(path)
-        try:
-            with open(path, encoding="utf-8") as file:
-                text = file.read()
-        except OSError as error:
-            raise _core.UserError(f"cannot read '{path}': {error.strerror}") from error
     else:
-        base, text = "", json.dumps(config)
-    core = _core.Env(id, text, base, os.fspath(program) if program else _find_program(),
-                     os.fspath(folder or ""), os.fspath(cache or ""), workers)
-    for note in core.notes:
-        warnings.warn(note, stacklevel=2)
-    return Env(core, render_mode)
+        text, base = _read_config(config)
+        core = _core.Env(id, text, base, os.fspath(program) if program else _find_program(),
+                         os.fspath(folder or ""), os.fspath(cache or ""), workers)
+        for note in core.notes:
+            warnings.warn(note, stacklevel=2)
+    return Env(core, render_mode, illegal, _spec(id, render_mode=render_mode, **given))
+
+
+# For gymnasium.make.
+
+
+def gymnasium_id(id):
+    """The id under which Gymnasium knows an env: it allows one slash."""
+    return "mscgym/" + id.replace("/", "-")
+
+
+def make_registered(env_id, **options):
+    """What gymnasium.make calls."""
+    return make(env_id, **options)
+
+
+make_registered.metadata = Env.metadata  # which gymnasium.make asks for render modes
+
+
+def _spec(id, **options):
+    """How gymnasium.make makes such an env again; None without Gymnasium."""
+    if EnvSpec is None:
+        return None
+    _, nondeterministic = _core.specs()[id]
+    given = {name: value for name, value in options.items() if value is not None}
+    return EnvSpec(gymnasium_id(id), entry_point="mscgym.env:make_registered",
+                   nondeterministic=nondeterministic, kwargs={"env_id": id, **given})
+
+
+def register():
+    """Makes all envs known to gymnasium.make, as importing this does.
+
+    As "mscgym/Quantize-v0", "mscgym/Toy-OneMax-v0", ..., with illegal="nearest", since what comes
+    with Gymnasium knows no masks. UserError where Gymnasium is not installed.
+    """
+    if gymnasium is None:
+        raise _core.UserError("Gymnasium is not installed: pip install gymnasium")
+    for id in envs():
+        spec = _spec(id, illegal="nearest")
+        if spec.id not in gymnasium.registry:
+            gymnasium.register(spec.id, entry_point=spec.entry_point, kwargs=spec.kwargs,
+                               nondeterministic=spec.nondeterministic)

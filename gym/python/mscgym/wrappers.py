@@ -25,16 +25,50 @@ class Wrapped(Env):
     """An env seen through a wrapper. Closing it closes the one inside."""
 
     def __init__(self, env, wrapper):
-        super().__init__(env._open().wrapped(wrapper), env.render_mode)
+        super().__init__(env._open().wrapped(wrapper), env.render_mode, env.illegal, env.spec)
         self.env = env
 
     @property
     def unwrapped(self):
+        """The env inside of all wrappers."""
         return self.env.unwrapped
 
     def close(self):
+        """Closes the env inside, too."""
         super().close()
         self.env.close()
+
+    # A seed restarts the random numbers of the env inside, and there are no others.
+
+    @property
+    def _np_random(self):
+        return self.env._np_random
+
+    @_np_random.setter
+    def _np_random(self, value):
+        self.env._np_random = value
+
+    @property
+    def _np_random_seed(self):
+        return self.env._np_random_seed
+
+    @_np_random_seed.setter
+    def _np_random_seed(self, value):
+        self.env._np_random_seed = value
+
+    def has_wrapper_attr(self, name):
+        """Whether it, or an env inside, has an attribute of that name."""
+        return hasattr(self, name) or self.env.has_wrapper_attr(name)
+
+    def get_wrapper_attr(self, name):
+        """The attribute of that name, of it or of the first env inside that has one."""
+        return getattr(self, name) if hasattr(self, name) else self.env.get_wrapper_attr(name)
+
+    def set_wrapper_attr(self, name, value, *, force=True):
+        """Sets it where it is; where it is not, here if `force`. Says whether it was set."""
+        if not hasattr(self, name) and self.env.has_wrapper_attr(name):
+            return self.env.set_wrapper_attr(name, value)
+        return super().set_wrapper_attr(name, value, force=force)
 
 
 def cache(env, most=100000):

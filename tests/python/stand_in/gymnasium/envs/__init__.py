@@ -1,0 +1,1 @@
+"""Where envs are registered."""
