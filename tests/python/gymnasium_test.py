@@ -12,7 +12,6 @@ import os
 import re
 import subprocess
 import sys
-import unittest
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 
@@ -51,6 +50,7 @@ import mscgym  # noqa: E402
 import numpy  # noqa: E402
 from gymnasium import spaces  # noqa: E402
 from gymnasium.utils.env_checker import check_env  # noqa: E402
+from gymnasium.vector import SyncVectorEnv  # noqa: E402
 from mscgym import _spaces  # noqa: E402
 from mscgym import env as env_module  # noqa: E402
 
@@ -257,6 +257,29 @@ class OnGymnasium(e2e.SearchTest):
         self.assertEqual(again.unwrapped.config, made.config)
         for one in (made, again):
             one.close()
+
+    def test_is_one_of_several_in_a_vector(self):
+        """Random rollouts over the ends of episodes, as Gymnasium's own vector makes them."""
+        makers = [lambda: gymnasium.make("mscgym/Toy-MaskedKnapsack-v0")] * 3
+        rollouts = []
+        for _ in range(2):
+            envs = SyncVectorEnv(makers)
+            envs.action_space.seed(4)
+            rows = [envs.reset(seed=2)[0]]
+            length = len(envs.envs[0].unwrapped.decisions)
+            for step in range(1, 2 * length + 2):
+                observations, rewards, ended, _, infos = envs.step(envs.action_space.sample())
+                self.assertIn(observations, envs.observation_space)
+                # The step after an end starts the next episode.
+                self.assertEqual(observations["decision"].tolist(), [step % (length + 1)] * 3)
+                self.assertEqual(ended.tolist(), [step % (length + 1) == length] * 3)
+                if not ended.all():
+                    self.assertEqual(infos["action_mask"].shape, (3, envs.single_action_space.n))
+                rows.append((observations, rewards))
+            self.assertEqual(envs.call("get_wrapper_attr", "illegal"), ("nearest",) * 3)
+            envs.close()
+            rollouts.append(str(rows))
+        self.assertEqual(*rollouts)
 
     def test_runs_the_code_of_the_documentation(self):
         with open(os.path.join(ROOT, "docs", "python.md"), encoding="utf-8") as file:

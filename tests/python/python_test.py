@@ -157,7 +157,8 @@ class Envs(unittest.TestCase):
 
     def test_says_what_is_wrong_as_an_exception(self):
         for wrong, text in (
-                (lambda: mscgym.make("Nope-v0"), "there is no env 'Nope-v0'; there are .*Quantize-v0"),
+                (lambda: mscgym.make("Nope-v0"),
+                 "there is no env 'Nope-v0'; there are .*Quantize-v0"),
                 (lambda: mscgym.make("quantise-v0"), "did you mean 'Quantize-v0'; there are"),
                 (lambda: mscgym.make("Quantize-v0"), "needs a model: give it a config="),
                 (lambda: mscgym.make("Quantize-v0", 7), "is a dict, or the path .*, not int"),

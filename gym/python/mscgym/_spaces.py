@@ -79,7 +79,7 @@ class Space:
         return self._np_random
 
     def seed(self, seed=None):
-        """Restarts what `sample` draws from, and says the seed, which is made up if there is none."""
+        """Restarts what `sample` draws from; says the seed, which is made up if there is none."""
         if seed is None:
             seed = random.SystemRandom().randrange(2**63)
         elif _integer(seed) is None or seed < 0:

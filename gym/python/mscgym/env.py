@@ -53,7 +53,8 @@ def _plain(value):
 
 def _flat(value):
     """The numbers of nested lists."""
-    return [x for part in value for x in (_flat(part) if isinstance(part, (list, tuple)) else [part])]
+    return [number for part in value
+            for number in (_flat(part) if isinstance(part, (list, tuple)) else [part])]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -191,7 +192,7 @@ class Env(GymEnv):
         return self._core
 
     def _legal(self, action):
-        """The action itself; the legal one nearest to it where it is ruled out and that is wanted."""
+        """The action; the legal one nearest to it where it is ruled out and that is wanted."""
         if self.illegal == "refuse" or action not in self.action_space:
             return action
         return nearest(action, self._open().action_mask())
@@ -229,7 +230,7 @@ def _choices(decisions, indices):
 
 
 def nearest(action, mask):
-    """The action, or where the mask rules it out, the nearest that it does not: of two, the lower."""
+    """The action; where the mask rules it out, the nearest that is legal, of two the lower."""
     if not mask or mask[action]:
         return action
     return min((i for i, legal in enumerate(mask) if legal), key=lambda i: (abs(i - action), i))
@@ -273,8 +274,8 @@ def _check_id(id, config):
     if toy and config is not None:
         raise _core.UserError(f"{id} is a toy and takes no config: leave it out")
     if not toy and config is None:
-        raise _core.UserError(f"{id} needs a model: give it a config={{'model': 'model.onnx', ...}} "
-                              "as `mscgym search` takes it, or the path of one")
+        raise _core.UserError(f"{id} needs a model: give it a config={{'model': 'model.onnx', "
+                              "...} as `mscgym search` takes it, or the path of one")
 
 
 def make(id, config=None, *, folder=None, cache=None, workers=1, program=None, render_mode=None,
@@ -284,7 +285,8 @@ def make(id, config=None, *, folder=None, cache=None, workers=1, program=None, r
     config: what `mscgym search` takes, as a dict (relative to the working directory) or as the
     path of a file; toys need none. folder: for the files of a search, such as scales; by default
     one that goes with the env. cache: a folder of outcomes that searches share. workers: how many
-    candidates are measured at a time. program: the path of mscgym. render_mode: "ansi" for `render`.
+    candidates are measured at a time. program: the path of mscgym. render_mode: "ansi" for
+    `render`.
 
     illegal: what becomes of an action that the mask rules out. "refuse": UserError. "nearest": the
     nearest legal one is taken, and info["action_taken"] says which, for learners without masks.
