@@ -1,4 +1,4 @@
-"""Several envs as one. Source: Gymnasium 1.x documentation, "Vector", autoreset on the next step."""
+"""Several envs as one, reset at the next step. Source: Gymnasium 1.x documentation, "Vector"."""
 
 import numpy
 
