@@ -5,13 +5,18 @@
 namespace msc::gym::msc_config {
 
 void Translator::Train(const json& value, const std::string& path) {
+  tool_ = "distill";
   if (searched_.size() < 2) {
-    // The env that trains candidates decides channels and precisions, both.
+    // The env that trains candidates decides channels and precisions, both. What cannot be followed
+    // is refused all the same.
+    const auto [ours, notes] = std::pair(ours_, notes_);
+    Walk(value, path, Part::kTool);
+    ours_ = ours;
+    notes_ = notes;
     return Note(path,
                 "no effect on the search; train what it finds: mscgym distill --strategy "
                 "best/strategy.json");
   }
-  tool_ = "distill";
   Walk(value, path, Part::kTool);
   // What the original trains for where nothing is said.
   if (!ours_.contains(json::json_pointer("/compress/distill/epochs"))) {

@@ -26,8 +26,7 @@ constexpr auto kTop = std::to_array<Rule>({
     {"inputs", Fate::kMapped, "`shapes`, of inputs whose sizes are all numbers",
      &Translator::Inputs},
     {"outputs", Fate::kNoEffect, "the model says what they are"},
-    {"dataset", Fate::kMapped, "`calibration.data`, where a loader is an IDX or NumPy file",
-     &Translator::Dataset},
+    {"dataset", Fate::kMapped, "see stages of `dataset`", &Translator::Dataset},
     {"prepare", Fate::kNoEffect, kTiming},
     {"parse", Fate::kNoEffect, "models are ONNX files; 'model' names one"},
     {"baseline", Fate::kNoEffect, kTiming},
@@ -51,6 +50,16 @@ constexpr auto kTop = std::to_array<Rule>({
      &Translator::Tools},
 });
 
+constexpr auto kDataset = std::to_array<Rule>({
+    {"loader", Fate::kMapped,
+     "that of `prepare`: `calibration.data`, where it is an IDX or NumPy file; any other kind only "
+     "where `calibration.data` stands beside, and goes before",
+     &Translator::Loader},
+    {"max_batch", Fate::kNoEffect, "see 'calibration.samples' and 'quality.samples'"},
+    {"load_kwargs", Fate::kMapped, "empty only", &Translator::NoArguments},
+    {"max_golden", Fate::kNoEffect, "see 'quality.samples'"},
+});
+
 constexpr auto kCompile = std::to_array<Rule>({
     {"run_type", Fate::kMapped, "`target`, where there is one of that name", &Translator::Target},
     {"run_config", Fate::kNoEffect, "targets have options of their own: onednn:threads=2"},
@@ -61,7 +70,9 @@ constexpr std::string_view kStrategyFile =
     "the strategy is best/strategy.json in the run directory";
 
 constexpr auto kTool = std::to_array<Rule>({
-    {"tool_type", Fate::kMapped, "`pruner`, `quantizer`, `distiller`, `tracker` (without effect)",
+    {"tool_type", Fate::kMapped,
+     "`pruner`, `quantizer`, `distiller`, `tracker` (without effect); in `prune`, `quantize` and "
+     "`distill` only theirs",
      &Translator::ToolType},
     {"tool_config", Fate::kMapped, "the keys in it as if they stood here", &Translator::ToolConfig},
     {"strategy_file", Fate::kNoEffect, kStrategyFile},
@@ -149,7 +160,9 @@ constexpr auto kEnv = std::to_array<Rule>({
      &Translator::Reward},
     {"role_type", Fate::kMapped, "that of the tool only", &Translator::EnvRole},
     {"executors", Fate::kMapped,
-     "`reward_compare_baseline`, of `reward_runner` or `reward_outputs`, as strategy distill_loss; "
+     "`reward_compare_baseline`, of `reward_runner` or `reward_outputs`, as strategy distill_loss: "
+     "its `loss_type` lp_norm and `loss_config` are without effect, as outputs are compared by "
+     "their KL divergence; "
      "`create_tasks`, `action_space` and `observation` without effect, as they are the env's own; "
      "see --dry-run",
      &Translator::EnvExecutors},
@@ -172,6 +185,7 @@ constexpr auto kAgent = std::to_array<Rule>({
      "`objective.subject_to`",
      &Translator::AgentExecutors},
     {"options", Fate::kMapped, "see agent options", &Translator::AgentOptions},
+    {"debug_level", Fate::kNoEffect, "see --log-level"},
 });
 
 constexpr auto kAgentOptions = std::to_array<Rule>({
@@ -191,17 +205,19 @@ constexpr auto kOptimizer = std::to_array<Rule>({
     {"weight_decay", Fate::kNoEffect, "weights are not decayed"},
 });
 
-constexpr auto kTables = std::to_array<Table>({{"Top level", kTop},
-                                               {"`compile`", kCompile},
-                                               {"A tool", kTool},
-                                               {"`strategys`", kStrategy},
-                                               {"methods", kMethod},
-                                               {"A gym", kGym},
-                                               {"`gym.env`", kEnv},
-                                               {"`gym.agent`", kAgent},
-                                               {"agent options", kAgentOptions},
-                                               {"options of `distill`", kDistillOptions},
-                                               {"optimizer", kOptimizer}});
+constexpr auto kTables = std::to_array<Table>(
+    {{"Top level", kTop},
+     {"Stages of `dataset`: `prepare`, `baseline`, `optimize`, `compile`, `golden`", kDataset},
+     {"`compile`", kCompile},
+     {"A tool", kTool},
+     {"`strategys`", kStrategy},
+     {"methods", kMethod},
+     {"A gym", kGym},
+     {"`gym.env`", kEnv},
+     {"`gym.agent`", kAgent},
+     {"agent options", kAgentOptions},
+     {"options of `distill`", kDistillOptions},
+     {"optimizer", kOptimizer}});
 
 }  // namespace
 
@@ -230,8 +246,9 @@ std::string MscConfigReference() {
       "  }\n"
       "}\n"
       "```\n"
-      "Any key of [config.md](config.md) may stand beside, and goes before what is translated. The "
-      "search says which keys have no effect, and what the others became; "
+      "Any key of [config.md](config.md) may stand beside, those of `prune`, `quantize` and "
+      "`distill` in the sections that the original calls so, and goes before what is translated. "
+      "The search says which keys have no effect, and what the others became; "
       "`config.json` in the run directory is the result. A key that is not below is an error. Made "
       "by `mscgym list msc-config`.\n";
   using msc_config::Rule;

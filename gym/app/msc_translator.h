@@ -2,6 +2,7 @@
 
 // The translator of MSC configs and its tables. Private to msc_config*.cc.
 
+#include <algorithm>
 #include <optional>
 #include <span>
 #include <string>
@@ -36,6 +37,7 @@ struct Table {
 };
 enum class Part : unsigned char {
   kTop,
+  kDataset,
   kCompile,
   kTool,
   kStrategy,
@@ -59,6 +61,8 @@ class Translator {
   // Handlers of rules. `path` is that of `value`.
   void Inputs(const json& value, const std::string& path);
   void Dataset(const json& value, const std::string& path);
+  void Loader(const json& value, const std::string& path);
+  void NoArguments(const json& value, const std::string& path);
   void Dynamic(const json& value, const std::string& path);
   void Compile(const json& value, const std::string& path);
   void Target(const json& value, const std::string& path);
@@ -67,7 +71,7 @@ class Translator {
   /// Kept until it is known what the others search.
   void Distill(const json& value, const std::string& path) { distiller_.emplace(value, path); }
   void Tools(const json& value, const std::string& path);
-  void ToolType(const json& /*value*/, const std::string& /*path*/) {}  // Tools has read it
+  void ToolType(const json& value, const std::string& path);
   void ToolConfig(const json& value, const std::string& path);
   void Strategies(const json& value, const std::string& path);
   void Methods(const json& value, const std::string& path);
@@ -100,11 +104,15 @@ class Translator {
   void MaxSearch(const json& value, const std::string& path) { Own("/trials", value, path); }
 
  private:
+  /// Keeps our own keys of a config as they are; returns the original's.
+  json TakeOwn(const json& config);
   void Walk(const json& object, const std::string& path, Part part);
   void Tool(const std::string& kind, const json& value, const std::string& path);
   /// What the distiller's keys become.
   void Train(const json& value, const std::string& path);
   void Executors(const json& value, const std::string& path, Part part);
+  /// What reward_compare_baseline is given.
+  void Loss(const json& executor, const std::string& path);
   void Note(const std::string& path, const std::string& why) {
     notes_.push_back("'" + path + "': " + why);
   }
@@ -118,11 +126,13 @@ class Translator {
   /// Sets a key of ours where the config does not have it itself.
   void Own(const char* key, const json& value, const std::string& path) {
     json& place = ours_[json::json_pointer(key)];
+    std::string name(key + 1);
+    std::replace(name.begin(), name.end(), '/', '.');
     if (place.is_null()) {
       place = value;
-      Note(path, "becomes '" + std::string(key + 1) + "': " + value.dump());
+      Note(path, "becomes '" + name + "': " + value.dump());
     } else if (place != value) {
-      Note(path, "gives way to '" + std::string(key + 1) + "': " + place.dump());
+      Note(path, "gives way to '" + name + "': " + place.dump());
     }
   }
 
@@ -132,6 +142,7 @@ class Translator {
   std::string tool_;                                       // whose gym is read
   std::vector<std::string> searched_;                      // tools that have one
   bool of_activations_ = false;                            // is the method that is read
+  bool calibrates_ = false;                                // is what the stage that is read is for
   std::optional<std::pair<json, std::string>> distiller_;  // and its path
 };
 

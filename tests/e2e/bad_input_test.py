@@ -56,8 +56,10 @@ class BadInput(e2e.SearchTest):
             ("unknown method 'evaluate_by_luck'", {"quantize": {"gym": [{"agent": {"executors": {
                 "evaluate": {"method": "evaluate_by_luck"}}}}]}}),
             ("must be an object", {"quantize": 3}),
-            ("must be an IDX or NumPy file",
-             {"quantize": {"gym": [gym]}, "dataset": {"prepare": {"loader": "from_random"}}}),
+            ("unknown key 'dataset.prepare.max_batches'", {"quantize": {"gym": [gym]}, "dataset": {
+                "prepare": {"loader": "from_random", "max_batches": 5}}}),
+            ("stands in one of 'quantize'",
+             {"quantize": {"tool_type": "pruner", "gym": [gym]}}),
             ("export them as ONNX", {"quantize": {"gym": [gym]}, "dynamic": True}),
             ("does not fit together", {"calibration": 3, "quantize": {"gym": [gym], "strategys": [
                 {"methods": {"input": "calibrate_maxmin"}}]}}),

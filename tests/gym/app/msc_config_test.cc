@@ -3,6 +3,7 @@
 #include <optional>
 #include <ostream>
 #include <string>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -33,6 +34,15 @@ std::string WithExecutors(const std::string& role, const std::string& executors)
   return R"("quantize":{"gym":[{")" + role + R"(":{"executors":{)" + executors + "}}}]}";
 }
 
+std::string WithLoss(const std::string& arguments) {
+  return WithExecutors(
+      "env", R"("reward_outputs":{"method":"reward_compare_baseline",)" + arguments + "}");
+}
+
+std::string WithDataset(const std::string& stages) {
+  return R"("quantize":{"gym":["default"]},"dataset":{)" + stages + "}";
+}
+
 std::string WithMaxTasks(const std::string& value) {
   return R"("quantize":{"gym":[{"env":{"max_tasks":)" + value + "}}]}";
 }
@@ -51,6 +61,70 @@ TEST(MscConfig, IsNoneWhereQuantizeIsOurOwn) {
       TranslateMscConfig(R"({"model":"net.onnx","quantize":{"bits":[8,4]}})", {}).has_value());
   EXPECT_TRUE(
       TranslateMscConfig(R"({"model":"net.onnx","quantize":{"gym":["default"]}})", {}).has_value());
+}
+
+TEST(MscConfig, IsNoneWhereASectionHasNothingOfTheOriginals) {
+  EXPECT_FALSE(TranslateMscConfig(R"({"quantize":{"bit":[8]},"prune":{}})", {}).has_value());
+  EXPECT_TRUE(
+      TranslateMscConfig(R"({"model":"net.onnx","prune":{"score":"l1","gym":["default"]}})", {})
+          .has_value());
+}
+
+TEST(MscConfig, TakesOurKeysBesideTheOriginalsInOneSection) {
+  const auto config = TranslateMscConfig(
+      R"({"model":"net.onnx","prune":{"score":"l1","align":4,"gym":["default"],)"
+      R"("strategys":[{"methods":{"weights":{"method_name":"per_channel","stride":16}}}]},)"
+      R"("quantize":{"first_layers":3,"gym":[{"env":{"max_tasks":2}}]},)"
+      R"("distill":{"samples":64}})",
+      {});
+  EXPECT_EQ(config->text, R"({"distill":{"samples":64},"env":"compress","model":"net.onnx",)"
+                          R"("prune":{"align":4,"score":"l1"},"quantize":{"first_layers":3}})");
+  EXPECT_EQ(config->notes,
+            (std::vector<std::string>{
+                "'prune.strategys[0].methods.weights.stride': gives way to 'prune.align': 4",
+                "'quantize.gym[0].env.max_tasks': gives way to 'quantize.first_layers': 3"}));
+}
+
+TEST(MscConfig, SaysWhatBecomesOfTheOriginalsLoss) {
+  const auto config = TranslateMscConfig(
+      R"({"model":"net.onnx","quantize":{"gym":[{"env":{"executors":{"reward_runner":{)"
+      R"("method":"reward_compare_baseline","loss_type":"lp_norm","loss_config":{"power":4}}}},)"
+      R"("agent":{"debug_level":1}}]}})",
+      {});
+  const std::string slot = "'quantize.gym[0].env.executors.reward_runner";
+  const std::string divergence =
+      "': no effect; outputs are compared by their mean KL divergence, where the original takes "
+      "the lp norm of their difference";
+  EXPECT_EQ(config->notes,
+            (std::vector<std::string>{
+                "'quantize.gym[0].agent.debug_level': no effect; see --log-level",
+                slot + R"(': becomes 'objective.minimize': ["latency","distill_loss"])",
+                slot + ".loss_type" + divergence, slot + ".loss_config" + divergence}));
+}
+
+TEST(MscConfig, CalibratesOnTheFilesOfPrepareOrThoseNamedBeside) {
+  const auto config_of = [](const std::string& beside, const std::string& loader) {
+    return *TranslateMscConfig(R"({"model":"net.onnx",)" + beside +
+                                   R"("quantize":{"gym":["default"]},"dataset":{"prepare":)"
+                                   R"({"loader":)" +
+                                   loader + R"(,"max_batch":5,"load_kwargs":{}}}})",
+                               {});
+  };
+  EXPECT_EQ(config_of("", R"("x.npy")").text,
+            R"({"calibration":{"data":{"format":"npy","images":"x.npy"}},"env":"quantize",)"
+            R"("model":"net.onnx"})");
+  const std::string beside = R"("calibration":{"data":{"images":"own.csv","format":"csv"}},)";
+  for (const char* loader : {R"("x.npy")", R"("from_random")"}) {
+    const MscConfig own = config_of(beside, loader);
+    EXPECT_EQ(own.text,
+              R"({"calibration":{"data":{"format":"csv","images":"own.csv"}},"env":"quantize",)"
+              R"("model":"net.onnx"})");
+    EXPECT_EQ(own.notes,
+              (std::vector<std::string>{
+                  R"('dataset.prepare.loader': gives way to 'calibration.data.images': "own.csv")",
+                  "'dataset.prepare.max_batch': no effect; see 'calibration.samples' and "
+                  "'quality.samples'"}));
+  }
 }
 
 TEST(MscConfig, TakesTheFirstTasksOfEachTool) {
@@ -102,6 +176,48 @@ INSTANTIATE_TEST_SUITE_P(
              WithExecutors("agent", R"("evaluate":{"method":"evaluate_by_loss","thresh":1})"),
              "'quantize.gym[0].agent.executors.evaluate.thresh' of the MSC config: is nothing that "
              "\"evaluate_by_loss\" takes"},
+        Case{"tool_of_another_section", R"("quantize":{"tool_type":"pruner","gym":["default"]})",
+             "'quantize.tool_type' of the MSC config: is the tool of 'prune', and stands in one of "
+             "'quantize'"},
+        Case{"odd_tool", R"("prune":{"tool_type":"prune","gym":["default"]})",
+             "'prune.tool_type' of the MSC config: must be pruner, quantizer, distiller or "
+             "tracker"},
+        Case{"tool_of_its_section", R"("prune":{"tool_type":"pruner","gym":["default"]})",
+             "no error"},
+        Case{"odd_key_of_a_section", R"("quantize":{"bit":[8],"gym":["default"]})",
+             "unknown key 'quantize.bit' of an MSC config; known here: tool_type, tool_config, "
+             "strategy_file, plan_file, target, run_type, gym, gym_configs, strategys, options, "
+             "worker_configs, cache_processed, tool_style, config_style, visualize, debug_level, "
+             "verbose_step, bits, ranges, range_of, rounding, first_layers"},
+        Case{"odd_key_of_a_distiller_without_effect",
+             R"("quantize":{"gym":["default"]},"distill":{"optons":{}})",
+             "unknown key 'distill.optons' of an MSC config; known here: tool_type, tool_config, "
+             "strategy_file, plan_file, target, run_type, gym, gym_configs, strategys, options, "
+             "worker_configs, cache_processed, tool_style, config_style, visualize, debug_level, "
+             "verbose_step, weight_bits, samples, batch"},
+        Case{"odd_key_of_a_dataset", WithDataset(R"("prepare":{"loader":"x.npy","max_batches":1})"),
+             "unknown key 'dataset.prepare.max_batches' of an MSC config; known here: loader, "
+             "max_batch, load_kwargs, max_golden"},
+        Case{"odd_stage_of_a_dataset", WithDataset(R"("prepares":{"loader":"x.npy"})"),
+             "unknown key 'dataset.prepares' of an MSC config; known here: prepare, baseline, "
+             "optimize, compile, golden"},
+        Case{"arguments_of_a_loader",
+             WithDataset(R"("prepare":{"loader":"x.npy","load_kwargs":{"shuffle":true}})"),
+             "'dataset.prepare.load_kwargs' of the MSC config: must be empty; 'calibration.data' "
+             "says how files are read"},
+        Case{"loader_of_another_kind", WithDataset(R"("prepare":{"loader":"from_random"})"),
+             "'dataset.prepare.loader' of the MSC config: must be an IDX or NumPy file (*-ubyte, "
+             "*-ubyte.gz, *.npy); or let 'calibration.data.images' beside the keys of MSC name "
+             "samples of another kind"},
+        Case{"odd_loss", WithLoss(R"("loss_type":"cosine")"),
+             "'quantize.gym[0].env.executors.reward_outputs.loss_type' of the MSC config: must be "
+             "lp_norm, the original's only"},
+        Case{"odd_key_of_a_loss", WithLoss(R"("loss_config":{"powr":2})"),
+             "unknown key 'quantize.gym[0].env.executors.reward_outputs.loss_config.powr' of an "
+             "MSC config; known here: power"},
+        Case{"odd_power_of_a_loss", WithLoss(R"("loss_config":{"power":0})"),
+             "'quantize.gym[0].env.executors.reward_outputs.loss_config.power' of the MSC config: "
+             "must be a number above 0"},
         Case{"all_tasks", WithMaxTasks("-1"), "no error"},
         Case{"one_task", WithMaxTasks("1"), "no error"},
         Case{"no_task", WithMaxTasks("0"), kBadMaxTasks},

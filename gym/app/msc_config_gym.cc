@@ -1,0 +1,180 @@
+// What becomes of the original's gyms: envs, agents and what fills their slots.
+
+#include <algorithm>
+#include <initializer_list>
+
+#include "gym/app/msc_translator.h"
+
+namespace msc::gym::msc_config {
+
+void Translator::Gym(const json& value, const std::string& path) {
+  if (tool_ == "distill") Refuse(path, "is nothing that the original's distiller has");
+  const json list = value.is_array() ? value : json::array({value});
+  if (list.empty()) Refuse(path, "must have a gym");
+  searched_.push_back(tool_);
+  for (std::size_t i = 0; i < list.size(); ++i) {
+    const std::string at = value.is_array() ? path + "[" + std::to_string(i) + "]" : path;
+    // One after the other they would decide the same layers again, the last as if it were alone.
+    if (i > 0) Note(at, "is searched together with the first, whose keys go before");
+    if (list[i] != json("default")) Walk(list[i], at, Part::kGym);
+  }
+}
+
+void Translator::Default(const json& value, const std::string& path) {
+  if (Word(value, path) != "default") Refuse(path, "must be default");
+}
+
+void Translator::GymEnv(const json& value, const std::string& path) {
+  Walk(value, path, Part::kEnv);
+}
+
+void Translator::Reward(const json& value, const std::string& path) {
+  const std::string name = Word(value, path);
+  if (name != "distill_loss" && name != "accuracy") {
+    Refuse(path, "must be distill_loss or accuracy; 'objective' takes any other");
+  }
+  Own("/objective/minimize",
+      json::array({"latency", name == "accuracy" ? "accuracy_drop" : "distill_loss"}), path);
+}
+
+void Translator::EnvRole(const json& value, const std::string& path) {
+  const std::string name = Word(value, path);
+  if (name != "default" && name != tool_ && name != tool_ + ".default") {
+    Refuse(path, "must be " + tool_ + ".default here");
+  }
+}
+
+void Translator::MaxTasks(const json& value, const std::string& path) {
+  if (value.is_number_unsigned() && value != json(0U)) {
+    return Own(tool_ == "prune" ? "/prune/first_groups" : "/quantize/first_layers", value, path);
+  }
+  // Of a number beyond the signed ones -1 would be equal to the largest.
+  const bool all = !value.is_number_unsigned() && value == json(-1);
+  if (!all) Refuse(path, "must be a whole number from 1 on, or -1 for all");
+}
+
+void Translator::GymAgent(const json& value, const std::string& path) {
+  Walk(value, path, Part::kAgent);
+}
+
+void Translator::AgentType(const json& value, const std::string& path) {
+  const std::string name = Word(value, path);
+  const auto one_of = [&](std::initializer_list<std::string_view> names) {
+    return std::find(names.begin(), names.end(), name) != names.end();
+  };
+  if (one_of({"grid_search", "search.grid"})) return Own("/agent", "grid", path);
+  if (one_of({"binary_search", "search.binary"})) return Own("/agent", "bisection", path);
+  Own("/agent", name, path);
+}
+
+namespace {
+
+/// What the original has to fill a slot of an env or agent; without a method, any.
+struct Executor {
+  std::string_view slot;
+  std::string_view method;
+  std::vector<std::string_view> arguments = {};
+};
+
+const std::vector<Executor>& ExecutorsOf(Part part) {
+  static const std::vector<Executor> kOfEnv = {
+      {"create_tasks", "tasks_tool_extract"},
+      {"action_space", "action_linear_space", {"start", "end", "step"}},
+      {"action_space", "action_prune_density", {"start", "end", "step"}},
+      {"action_space", "action_quantize_scale", {"start", "end", "step"}},
+      {"observation", ""},
+      {"reward_outputs", "reward_compare_baseline", {"loss_type", "loss_config"}},
+      {"reward_runner", "reward_compare_baseline", {"loss_type", "loss_config"}}};
+  static const std::vector<Executor> kOfAgent = {{"evaluate", "evaluate_by_thresh", {"thresh"}},
+                                                 {"evaluate", "evaluate_by_loss"}};
+  return part == Part::kAgent ? kOfAgent : kOfEnv;
+}
+
+/// What is given to the method beside its name.
+void CheckArguments(const json& executor, const std::vector<std::string_view>& arguments,
+                    const std::string& path) {
+  if (!executor.is_object()) return;
+  for (const auto& [key, value] : executor.items()) {
+    const std::string& name = key;
+    const bool known = name == "method" || (name == "method_type" && value == "default") ||
+                       std::find(arguments.begin(), arguments.end(), name) != arguments.end();
+    if (known) continue;
+    throw UserError("'" + path + "." + name + "' of the MSC config: is nothing that " +
+                    executor["method"].dump() + " takes");
+  }
+}
+
+std::string Listed(const std::vector<std::string_view>& words) {
+  std::string text;
+  for (const std::string_view word : words) {
+    text += (text.empty() ? "" : ", ") + std::string(word);
+  }
+  return text;
+}
+
+}  // namespace
+
+void Translator::Loss(const json& executor, const std::string& path) {
+  constexpr const char* kDivergence =
+      "outputs are compared by their mean KL divergence, where the original takes the lp norm of "
+      "their difference";
+  const json arguments = executor.is_object() ? executor : json::object();
+  const json type = arguments.value("loss_type", json("lp_norm"));
+  const std::string config_path = path + ".loss_config";
+  const json config = arguments.value("loss_config", json::object());
+  if (type != json("lp_norm")) Refuse(path + ".loss_type", "must be lp_norm, the original's only");
+  if (!config.is_object()) Refuse(config_path, "must be an object");
+  for (const auto& [key, value] : config.items()) {
+    if (key != "power") {
+      throw UserError("unknown key '" + config_path + "." + key +
+                      "' of an MSC config; known here: power");
+    }
+    if (!value.is_number() || value <= json(0)) {
+      Refuse(config_path + ".power", "must be a number above 0");
+    }
+  }
+  for (const char* key : {"loss_type", "loss_config"}) {
+    if (arguments.contains(key)) Note(path + "." + key, std::string("no effect; ") + kDivergence);
+  }
+  if (!arguments.contains("loss_type")) Note(path, kDivergence);
+}
+
+void Translator::Executors(const json& value, const std::string& path, Part part) {
+  if (!value.is_object()) Refuse(path, "must be an object");
+  for (const auto& [key, executor] : value.items()) {
+    const std::string& slot = key;
+    const std::string at = path + "." + slot;
+    const std::string method =
+        Word(executor.is_object() ? executor.value("method", json()) : executor, at + ".method");
+    std::vector<std::string_view> methods;
+    const Executor* found = nullptr;
+    for (const Executor& one : ExecutorsOf(part)) {
+      if (one.slot != slot) continue;
+      methods.push_back(one.method);
+      if (one.method == method || one.method.empty()) found = &one;
+    }
+    if (methods.empty()) Refuse(at, "is no executor of the original's");
+    if (found == nullptr) {
+      Refuse(at, "unknown method '" + method + "'; known here: " + Listed(methods));
+    }
+    if (slot == "observation") {
+      Note(at, "no effect; agents see features of layers, costs and sensitivities");
+      continue;
+    }
+    CheckArguments(executor, found->arguments, at);
+    if (method == "reward_compare_baseline") {
+      Reward("distill_loss", at);
+      Loss(executor, at);
+    } else if (method == "evaluate_by_thresh") {
+      Note(at, "no effect; what is good enough is a limit in 'objective.subject_to'");
+    } else {
+      Note(at, "no effect; decisions and choices are the env's, see --dry-run");
+    }
+  }
+}
+
+void Translator::AgentOptions(const json& value, const std::string& path) {
+  Walk(value, path, Part::kAgentOptions);
+}
+
+}  // namespace msc::gym::msc_config
