@@ -124,7 +124,7 @@ MscConfig Translator::Run(const json& config) {
         "'model' is missing: put \"model\": \"net.onnx\", 'calibration' and 'quality' beside the "
         "keys of MSC");
   }
-  return {.text = ours_.dump(), .notes = std::move(notes_)};
+  return {.text = ours_.dump(), .notes = std::move(notes_), .files = std::move(files_)};
 }
 
 void Translator::Dynamic(const json& value, const std::string& path) {

@@ -5,12 +5,15 @@
 #include <string_view>
 #include <vector>
 
+#include "gym/app/msc_files.h"
+
 namespace msc::gym {
 
 /// A config of TVM's MSC, where the gym comes from, as one of ours.
 struct MscConfig {
   std::string text;                ///< a search's config, as JSON
   std::vector<std::string> notes;  ///< "'quantize.target': ...": what has no effect here, and why
+  MscFiles files;                  ///< that its search is to write
 };
 
 /// Translates the configs of MSC's pipeline with gyms for its pruner and quantizer. What a search

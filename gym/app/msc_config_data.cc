@@ -1,7 +1,8 @@
-// What becomes of the original's samples and inputs.
+// What becomes of the files that the original names, and of its inputs.
 
 #include <algorithm>
 #include <array>
+#include <filesystem>
 
 #include "gym/app/msc_translator.h"
 
@@ -69,6 +70,32 @@ void Translator::Loader(const json& value, const std::string& path) {
 void Translator::NoArguments(const json& value, const std::string& path) {
   if (value.is_null() || (value.is_object() && value.empty())) return;
   Refuse(path, "must be empty; 'calibration.data' says how files are read");
+}
+
+void Translator::WriteTo(std::vector<std::string>& files, const json& value,
+                         const std::string& path, const char* what) {
+  const std::string name = Word(value, path);
+  const std::filesystem::path file = std::filesystem::path(name).lexically_normal();
+  if (!file.has_filename()) Refuse(path, "must name a file");
+  if (*file.begin() == "..") {
+    Refuse(path, "must lie in the run directory, or be an absolute path");
+  }
+  if (std::find(files.begin(), files.end(), file.string()) == files.end()) {
+    files.push_back(file.string());
+  }
+  Note(path, std::string("mscgym search writes ") + what + " to '" + file.string() + "'" +
+                 (file.is_relative() ? " in the run directory" : ""));
+}
+
+void Translator::StrategyFile(const json& value, const std::string& path) {
+  if (tool_ == "distill") {
+    return Note(path, "no effect; weights that were trained lie beside the strategy");
+  }
+  WriteTo(files_.strategies, value, path, "the best strategy");
+}
+
+void Translator::Record(const json& value, const std::string& path) {
+  WriteTo(files_.records, value, path, "what was tried");
 }
 
 }  // namespace msc::gym::msc_config

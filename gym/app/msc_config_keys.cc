@@ -67,7 +67,8 @@ constexpr auto kCompile = std::to_array<Rule>({
 });
 
 constexpr std::string_view kStrategyFile =
-    "the strategy is best/strategy.json in the run directory";
+    "the best strategy is written there, too; relative to the run directory; see files; without "
+    "effect in `distill`";
 
 constexpr auto kTool = std::to_array<Rule>({
     {"tool_type", Fate::kMapped,
@@ -75,8 +76,8 @@ constexpr auto kTool = std::to_array<Rule>({
      "`distill` only theirs",
      &Translator::ToolType},
     {"tool_config", Fate::kMapped, "the keys in it as if they stood here", &Translator::ToolConfig},
-    {"strategy_file", Fate::kNoEffect, kStrategyFile},
-    {"plan_file", Fate::kNoEffect, kStrategyFile},
+    {"strategy_file", Fate::kMapped, kStrategyFile, &Translator::StrategyFile},
+    {"plan_file", Fate::kMapped, kStrategyFile, &Translator::StrategyFile},
     {"target", Fate::kMapped, "`target`, where there is one of that name", &Translator::Target},
     {"run_type", Fate::kMapped, "`target`, where there is one of that name", &Translator::Target},
     {"gym", Fate::kMapped,
@@ -139,7 +140,9 @@ constexpr auto kMethod = std::to_array<Rule>({
 });
 
 constexpr auto kGym = std::to_array<Rule>({
-    {"record", Fate::kNoEffect, "trials are recorded in the run directory"},
+    {"record", Fate::kMapped,
+     "what was tried is written there; relative to the run directory; see files",
+     &Translator::Record},
     {"config_type", Fate::kMapped, "`default` only", &Translator::Default},
     {"control_type", Fate::kMapped, "`default` only", &Translator::Default},
     {"env", Fate::kMapped, "see env", &Translator::GymEnv},
@@ -261,6 +264,27 @@ std::string MscConfigReference() {
       text += "| `" + std::string(rule.key) + "` | " + fate + std::string(rule.why) + " |\n";
     }
   }
+  text +=
+      "\n## Files\n"
+      "`strategy_file` and `plan_file` get a strategy of ours (as `best/strategy.json`, with "
+      "weights that were fitted in a file beside it that ends in `.weights`): what `mscgym compile "
+      "--strategy` reads. All tools of a config have one, as they are one search. Where nothing "
+      "keeps the limits none is written.\n\n"
+      "`record` gets the trials, one JSON document:\n"
+      "```\n"
+      "{\"format\": \"mscgym record\", \"version\": 1, \"trials\": [\n"
+      "  {\"trial\": 0, \"source\": \"anchor:f32\", \"actions\": {\"conv1\": \"f32\"},\n"
+      "   \"rewards\": {\"latency\": 1.0, \"distill_loss\": 0.0}},\n"
+      "  {\"trial\": 1, \"source\": \"grid\", \"actions\": {\"conv1\": \"int8\"}, "
+      "\"failure\": \"...\"}]}\n"
+      "```\n"
+      "Rewards are metrics, less is better in all of them. Relative names lie in the run "
+      "directory, "
+      "which is what the original's `workspace` was; absolute ones where they say. A file that is "
+      "there and is of another kind ends the search before it begins; an earlier one of ours is "
+      "replaced at once, and the search says so. Both are written at the end, a record also when "
+      "the search is interrupted; from Python, and by searches of recipes (`\"env\": "
+      "\"distill\"`), neither.\n";
   return text;
 }
 

@@ -72,6 +72,8 @@ class Translator {
   void Distill(const json& value, const std::string& path) { distiller_.emplace(value, path); }
   void Tools(const json& value, const std::string& path);
   void ToolType(const json& value, const std::string& path);
+  void StrategyFile(const json& value, const std::string& path);
+  void Record(const json& value, const std::string& path);
   void ToolConfig(const json& value, const std::string& path);
   void Strategies(const json& value, const std::string& path);
   void Methods(const json& value, const std::string& path);
@@ -111,6 +113,9 @@ class Translator {
   /// What the distiller's keys become.
   void Train(const json& value, const std::string& path);
   void Executors(const json& value, const std::string& path, Part part);
+  /// Keeps the name of a file that is to be written.
+  void WriteTo(std::vector<std::string>& files, const json& value, const std::string& path,
+               const char* what);
   /// What reward_compare_baseline is given.
   void Loss(const json& executor, const std::string& path);
   void Note(const std::string& path, const std::string& why) {
@@ -139,6 +144,7 @@ class Translator {
   const std::vector<std::string>& targets_;
   json ours_ = json::object();
   std::vector<std::string> notes_;
+  MscFiles files_;
   std::string tool_;                                       // whose gym is read
   std::vector<std::string> searched_;                      // tools that have one
   bool of_activations_ = false;                            // is the method that is read

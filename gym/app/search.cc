@@ -13,6 +13,7 @@
 #include "compiler/base/file.h"
 #include "cost/measure/folder.h"
 #include "gym/app/command.h"
+#include "gym/app/msc_files.h"
 #include "gym/app/progress.h"
 #include "gym/app/registries.h"
 #include "gym/app/search_estimates.h"
@@ -47,8 +48,8 @@ struct Options {
   bool dry_run = false;
 };
 
-SearchConfig ReadConfig(const Options& options, std::vector<std::string>& notes) {
-  SearchConfig config = LoadSearchConfig(options.config, &notes);
+SearchConfig ReadConfig(const Options& options, std::vector<std::string>& notes, MscFiles& files) {
+  SearchConfig config = LoadSearchConfig(options.config, &notes, &files);
   if (options.from)
     config.from = std::filesystem::absolute(*options.from).lexically_normal().string();
   if (options.env) config.env = *options.env;
@@ -139,8 +140,12 @@ double SensitivitySeconds(const StudyResult& study) {
 int Coordinate(const AppContext& context, const Options& options, cost::FarmEvaluator* farm) {
   CatchStopSignals();
   std::vector<std::string> notes;
-  const SearchConfig config = ReadConfig(options, notes);
+  MscFiles files;
+  const SearchConfig config = ReadConfig(options, notes, files);
   if (Trains(config)) {
+    if (!files.strategies.empty() || !files.records.empty()) {
+      notes.emplace_back("'strategy_file' and 'record': not written by searches of recipes");
+    }
     Say(notes);
     CheckAlone(options, config, farm != nullptr);
     return CoordinateRecipe(context, options, config);
@@ -154,6 +159,7 @@ int Coordinate(const AppContext& context, const Options& options, cost::FarmEval
   const RunPaths paths{options.out};
   CheckRunFolder(options, paths);
   CheckSameEnv(options, config, paths);
+  CheckMscFiles(files, paths.folder);
   Prepared prepared = LoadSearch(config);
   Say(notes);
   LiveRun run(config, paths, LiveOptions(options));
@@ -220,6 +226,13 @@ int Coordinate(const AppContext& context, const Options& options, cost::FarmEval
   const std::string summary = Summary(config, paths, result);
   run.log().Info(summary);
   std::printf("%s", summary.c_str());
+  const bool found = result.findings.best || result.so_far;
+  for (const std::string& line :
+       WriteMscFiles(files, paths.folder, found ? paths.best() + "/strategy.json" : "",
+                     MscRecord(problem->decisions(), result.study.trials))) {
+    run.log().Info(line);
+    std::printf("%s\n", line.c_str());
+  }
   if (StopRequested()) {
     std::printf("interrupted; --resume goes on\n");
     return kExitFailure;

@@ -33,11 +33,13 @@ std::vector<std::string> TargetNames() {
 }  // namespace
 
 SearchConfig ParseSearchConfig(std::string_view text, const std::string& folder,
-                               const std::string& what, std::vector<std::string>* notes) {
+                               const std::string& what, std::vector<std::string>* notes,
+                               MscFiles* files) {
   SearchConfig config;
   try {
     std::optional<MscConfig> translated = TranslateMscConfig(text, TargetNames());
     if (translated && notes != nullptr) *notes = std::move(translated->notes);
+    if (translated && files != nullptr) *files = std::move(translated->files);
     config = FromJsonText<SearchConfig>(translated ? translated->text : text, "the config");
     if (!config.objective.minimize.empty()) CheckObjective(ToObjective(config.objective));
   } catch (const UserError& error) {
@@ -55,10 +57,11 @@ SearchConfig ParseSearchConfig(std::string_view text, const std::string& folder,
   return config;
 }
 
-SearchConfig LoadSearchConfig(const std::string& path, std::vector<std::string>* notes) {
+SearchConfig LoadSearchConfig(const std::string& path, std::vector<std::string>* notes,
+                              MscFiles* files) {
   return ParseSearchConfig(ReadFile(path, std::uint64_t{16} << 20U),
                            std::filesystem::path(path).parent_path().string(), "'" + path + "'",
-                           notes);
+                           notes, files);
 }
 
 std::string ToJson(const SearchConfig& config) {

@@ -12,6 +12,7 @@
 #include "cost/quality/dataset.h"
 #include "envs/compress/offer.h"
 #include "envs/quantize/offer.h"
+#include "gym/app/msc_files.h"
 #include "gym/app/search_env_config.h"
 #include "gym/study/objective.h"
 #include "gym/study/stop_rules.h"
@@ -175,13 +176,16 @@ struct SearchConfig {
 
 /// Reads a config. Relative paths in it are relative to `folder` and become absolute. UserError
 /// names `what` and the key at fault. A config of the original MSC is translated (msc_config.h);
-/// `notes`, where given, are a line each on what became of its keys.
+/// `notes`, where given, are a line each on what became of its keys, and `files` what else it wants
+/// written.
 [[nodiscard]] SearchConfig ParseSearchConfig(std::string_view text, const std::string& folder,
                                              const std::string& what,
-                                             std::vector<std::string>* notes = nullptr);
+                                             std::vector<std::string>* notes = nullptr,
+                                             MscFiles* files = nullptr);
 /// Reads a file of one, relative to its own folder.
 [[nodiscard]] SearchConfig LoadSearchConfig(const std::string& path,
-                                            std::vector<std::string>* notes = nullptr);
+                                            std::vector<std::string>* notes = nullptr,
+                                            MscFiles* files = nullptr);
 [[nodiscard]] std::string ToJson(const SearchConfig& config);
 /// The id of what a config calls its env: "prune" is "Prune-v0", as is "Prune-v0".
 [[nodiscard]] std::string EnvId(const std::string& name);

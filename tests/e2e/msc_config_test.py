@@ -53,6 +53,14 @@ class OriginalConfig(e2e.SearchTest):
         self.assertIn("'quantize.target': no effect; tensorrt is no target here, 'target' names one",
                       notes)
         self.assertIn("'quantize.gym[0].agent.type': becomes 'agent': \"grid\"", notes)
+        strategy, record = self.at("run", "msc_quantize.json"), self.at("run", "searched_config.json")
+        self.assertEqual(e2e.read(strategy), e2e.read(self.at("run", "best", "strategy.json")))
+        tried = json.loads(e2e.read(record))["trials"]
+        found = e2e.trials(self.at("run"))
+        self.assertEqual([trial["trial"] for trial in tried], sorted(found))
+        for trial in tried:
+            self.assertEqual(trial["rewards"], found[trial["trial"]]["metrics"])
+            self.assertEqual(len(trial["actions"]), len(found[trial["trial"]]["assignment"]))
 
     def test_maps_the_whole_key_set(self):
         msc = {
@@ -91,7 +99,9 @@ class OriginalConfig(e2e.SearchTest):
         self.assertEqual(config["calibration"]["options"]["method"], "entropy")
         self.assertIn("'compile.run_type': becomes 'target': \"onednn\"", notes)
         self.assertIn("'inputs': no effect for 'image', whose sizes stay open", notes)
-        for key in ("model_type", "tools[0].tool_config.plan_file", "tools[2]",
+        self.succeed("compile", config["model"], "--strategy", self.at("run", "p.json"),
+                     "--out", self.at("replayed"))
+        for key in ("model_type", "tools[2]",
                     "tools[1].gym_configs[0].env.executors.action_space"):
             self.assertTrue(any(note.startswith(f"'{key}': no effect;") for note in notes), key)
 

@@ -102,6 +102,21 @@ TEST(MscConfig, SaysWhatBecomesOfTheOriginalsLoss) {
                 slot + ".loss_type" + divergence, slot + ".loss_config" + divergence}));
 }
 
+TEST(MscConfig, KeepsTheFilesThatItsSearchIsToWrite) {
+  const auto config = TranslateMscConfig(
+      R"({"model":"net.onnx","prune":{"plan_file":"/w/p.json","gym":["default"]},)"
+      R"("quantize":{"strategy_file":"q.json","gym":[{"record":"./r.json"},{"record":"r.json"}]},)"
+      R"("distill":{"plan_file":"d.json"}})",
+      {});
+  EXPECT_EQ(config->files.strategies, (std::vector<std::string>{"/w/p.json", "q.json"}));
+  EXPECT_EQ(config->files.records, std::vector<std::string>{"r.json"});
+  EXPECT_EQ(config->notes.at(0),
+            "'prune.plan_file': mscgym search writes the best strategy to '/w/p.json'");
+  EXPECT_EQ(config->notes.at(1),
+            "'quantize.gym[0].record': mscgym search writes what was tried to 'r.json' in the run "
+            "directory");
+}
+
 TEST(MscConfig, CalibratesOnTheFilesOfPrepareOrThoseNamedBeside) {
   const auto config_of = [](const std::string& beside, const std::string& loader) {
     return *TranslateMscConfig(R"({"model":"net.onnx",)" + beside +
@@ -209,6 +224,12 @@ INSTANTIATE_TEST_SUITE_P(
              "'dataset.prepare.loader' of the MSC config: must be an IDX or NumPy file (*-ubyte, "
              "*-ubyte.gz, *.npy); or let 'calibration.data.images' beside the keys of MSC name "
              "samples of another kind"},
+        Case{"strategy_file_outside",
+             R"("quantize":{"strategy_file":"a/../../s.json","gym":["default"]})",
+             "'quantize.strategy_file' of the MSC config: must lie in the run directory, or be an "
+             "absolute path"},
+        Case{"record_without_a_name", R"("quantize":{"gym":[{"record":"records/"}]})",
+             "'quantize.gym[0].record' of the MSC config: must name a file"},
         Case{"odd_loss", WithLoss(R"("loss_type":"cosine")"),
              "'quantize.gym[0].env.executors.reward_outputs.loss_type' of the MSC config: must be "
              "lp_norm, the original's only"},
