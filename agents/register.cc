@@ -8,6 +8,7 @@
 #include "agents/gp/gp_agent.h"
 #include "agents/greedy/greedy_agent.h"
 #include "agents/grid/grid_agent.h"
+#include "agents/grid/sweep_agent.h"
 #include "agents/ilp/ilp_agent.h"
 #include "agents/policy/policy_agent.h"
 #include "agents/random/random_agent.h"
@@ -40,6 +41,8 @@ void RegisterAll(AgentRegistry& registry) {
                MakePolicyAgent);
   registry.Add("random", "uniform over what was not tried; the control", MakeRandomAgent);
   registry.Add("sobol", "points that cover every decision evenly", MakeSobolAgent);
+  registry.Add("sweep", "every choice of every decision alone, then the best of each together",
+               MakeSweepAgent);
   registry.Add("tpe", "tree-structured Parzen estimator, for large budgets", MakeTpeAgent);
 }
 

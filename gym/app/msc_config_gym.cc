@@ -62,7 +62,7 @@ void Translator::AgentType(const json& value, const std::string& path) {
   const auto one_of = [&](std::initializer_list<std::string_view> names) {
     return std::find(names.begin(), names.end(), name) != names.end();
   };
-  if (one_of({"grid_search", "search.grid"})) return Own("/agent", "grid", path);
+  if (one_of({"grid_search", "search.grid"})) return Own("/agent", "sweep", path);
   if (one_of({"binary_search", "search.binary"})) return Own("/agent", "bisection", path);
   Own("/agent", name, path);
 }

@@ -179,8 +179,10 @@ constexpr auto kEnv = std::to_array<Rule>({
 
 constexpr auto kAgent = std::to_array<Rule>({
     {"type", Fate::kMapped,
-     "`grid_search`, `search.grid`: grid; `binary_search`, `search.binary`: bisection; or any of "
-     "`mscgym list agents`",
+     "`grid_search`, `search.grid`: sweep, which tries every choice of every layer alone, then the "
+     "best of each together, as the original does for its tasks, and goes on from there (`grid` "
+     "itself is every combination in order, for small spaces); `binary_search`, `search.binary`: "
+     "bisection; or any of `mscgym list agents`",
      &Translator::AgentType},
     {"role_type", Fate::kMapped, "the same", &Translator::AgentType},
     {"executors", Fate::kMapped,
@@ -275,7 +277,7 @@ std::string MscConfigReference() {
       "{\"format\": \"mscgym record\", \"version\": 1, \"trials\": [\n"
       "  {\"trial\": 0, \"source\": \"anchor:f32\", \"actions\": {\"conv1\": \"f32\"},\n"
       "   \"rewards\": {\"latency\": 1.0, \"distill_loss\": 0.0}},\n"
-      "  {\"trial\": 1, \"source\": \"grid\", \"actions\": {\"conv1\": \"int8\"}, "
+      "  {\"trial\": 1, \"source\": \"sweep\", \"actions\": {\"conv1\": \"int8\"}, "
       "\"failure\": \"...\"}]}\n"
       "```\n"
       "Rewards are metrics, less is better in all of them. Relative names lie in the run "

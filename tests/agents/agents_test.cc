@@ -8,6 +8,7 @@
 #include "agents/common/method.h"
 #include "agents/common/mixed_radix.h"
 #include "agents/grid/grid_agent.h"
+#include "agents/grid/sweep_agent.h"
 #include "agents/random/random_agent.h"
 
 namespace msc::agents {
@@ -54,6 +55,34 @@ TEST(GridAgent, ReachesTheLastTrialNumberAndStops) {
   for (int i = 0; i < 70; ++i) decisions.push_back({std::to_string(i), {"0", "1"}});
   const auto agent = MakeGridAgent({.decisions = decisions});
   EXPECT_EQ(agent->Ask(std::numeric_limits<std::uint64_t>::max() - 1, 10).size(), 2U);
+}
+
+TEST(SweepAgent, TriesEachChoiceAloneThenTheBestOfEachTogether) {
+  const std::vector<Decision> decisions = {
+      {"a", {"x", "y"}}, {"b", {"x", "y", "z"}}, {"c", {"x", "y", "z"}}, {"d", {"x", "y"}}};
+  const auto agent = MakeSweepAgent({.decisions = decisions, .seed = 1});
+  // What each choice adds: the last of "b" is its best, "d" is best left as it is.
+  const std::vector<std::vector<double>> adds = {{0, -1}, {0, -1, -2}, {0, -3, -1}, {0, 1}};
+  std::vector<Assignment> asked;
+  while (asked.size() < 8) {
+    const std::vector<Assignment> proposals = agent->Ask(asked.size(), agent->round().value());
+    ASSERT_FALSE(proposals.empty());
+    std::vector<gym::Told> results;
+    for (const Assignment& proposal : proposals) {
+      double sum = 0;
+      for (std::size_t i = 0; i < adds.size(); ++i) {
+        sum += adds[i].at(static_cast<std::size_t>(proposal[i]));
+      }
+      results.push_back({.trial = asked.size(), .assignment = proposal, .objectives = {sum}});
+      asked.push_back(proposal);
+    }
+    agent->Tell(results);
+  }
+  const std::vector<Assignment> alone = {{0, 0, 0, 0}, {1, 0, 0, 0}, {0, 1, 0, 0}, {0, 2, 0, 0},
+                                         {0, 0, 1, 0}, {0, 0, 2, 0}, {0, 0, 0, 1}};
+  EXPECT_EQ(std::vector<Assignment>(asked.begin(), asked.begin() + 7), alone);
+  // Trial 7 fills the second round; the third begins with all the best.
+  EXPECT_EQ(agent->Ask(8, 1), (std::vector<Assignment>{{1, 2, 1, 0}}));
 }
 
 /// So large that nothing is drawn twice.

@@ -45,18 +45,24 @@ class OriginalConfig(e2e.SearchTest):
         return config
 
     def test_runs_as_it_is_printed(self):
-        beside = json.dumps(self.ours())[1:-1] + ","
+        beside = json.dumps({**self.ours(), "trials": 12})[1:-1] + ","
         config, notes = self.run_with(FROM_THE_ORIGINAL.replace("...", beside, 1))
         self.assertEqual((config["env"], config["agent"], config["target"]),
-                         ("Quantize-v0", "grid", "onednn"))
+                         ("Quantize-v0", "sweep", "onednn"))
         self.assertEqual(config["objective"]["minimize"], ["latency", "distill_loss"])
         self.assertIn("'quantize.target': no effect; tensorrt is no target here, 'target' names one",
                       notes)
-        self.assertIn("'quantize.gym[0].agent.type': becomes 'agent': \"grid\"", notes)
+        self.assertIn("'quantize.gym[0].agent.type': becomes 'agent': \"sweep\"", notes)
+        # Beyond the anchors, one layer at a time.
+        found = e2e.trials(self.at("run"))
+        swept = [trial for trial in found.values() if trial["source"] == "sweep"]
+        self.assertGreaterEqual(len(swept), 4)
+        for trial in swept:
+            self.assertEqual(sum(choice != 0 for choice in trial["assignment"]), 1)
+            self.assertIn("metrics", trial)
         strategy, record = self.at("run", "msc_quantize.json"), self.at("run", "searched_config.json")
         self.assertEqual(e2e.read(strategy), e2e.read(self.at("run", "best", "strategy.json")))
         tried = json.loads(e2e.read(record))["trials"]
-        found = e2e.trials(self.at("run"))
         self.assertEqual([trial["trial"] for trial in tried], sorted(found))
         for trial in tried:
             self.assertEqual(trial["rewards"], found[trial["trial"]]["metrics"])
@@ -87,14 +93,16 @@ class OriginalConfig(e2e.SearchTest):
                                  "create_tasks": {"method": "tasks_tool_extract"},
                                  "reward_runner": {"method": "reward_compare_baseline"},
                                  "action_space": {"method": "action_quantize_scale"}}},
-                     "agent": {"role_type": "search.binary", "options": {"max_search": 3},
+                     "agent": {"role_type": "search.binary", "options": {"max_search": 14},
                                "executors": {"evaluate": {"method": "evaluate_by_loss"}}}}]},
                 {"tool_type": "tracker"}]}
         own = self.ours()
         del own["trials"]
         config, notes = self.run_with({**msc, **own})
         self.assertEqual((config["env"], config["agent"], config["target"], config["trials"]),
-                         ("Compress-v0", "bisection", "onednn", 3))
+                         ("Compress-v0", "bisection", "onednn", 14))
+        self.assertTrue(any(trial["source"] == "bisection" and "metrics" in trial
+                            for trial in e2e.trials(self.at("run")).values()))
         self.assertEqual(config["prune"]["align"], 16)
         self.assertEqual(config["calibration"]["options"]["method"], "entropy")
         self.assertIn("'compile.run_type': becomes 'target': \"onednn\"", notes)
