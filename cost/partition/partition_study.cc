@@ -131,8 +131,13 @@ class Study {
     FindCosts();
     if (Stopped()) return;
     for (const std::string& target : options_.targets) AddSingle(target);
-    AddFoundBy("greedy");
-    for (const std::string& search : options_.compare) AddFoundBy(search);
+    std::vector<std::string> compared = {"greedy"};
+    for (const std::string& search : options_.compare) {
+      if (std::find(compared.begin(), compared.end(), search) == compared.end()) {
+        compared.push_back(search);
+      }
+    }
+    for (const std::string& search : compared) AddFoundBy(search);
     // While boundaries are free, the best cover has many: as it and the single targets have few,
     // their times tell what boundaries cost.
     AddBestCovers(1);
@@ -258,16 +263,25 @@ class Study {
     return known;
   }
 
-  /// What a search finds where boundaries are free, under its name; nothing where it finds none.
+  /// What a search finds where boundaries are free, under its name; why, where it finds none.
   void AddFoundBy(const std::string& search) {
     const SideConditions& conditions = problem_.conditions;
     const Search& found = FindSearch(search);
-    if (!conditions.max_regions.empty() && !found.regions) return;
-    if (conditions.max_bytes && !found.memory) return;
+    const auto none = [&](std::string why) {
+      result_.without_plan.push_back({.search = search, .why = std::move(why)});
+    };
+    if (!conditions.max_regions.empty() && !found.regions) {
+      return none("it cannot limit how many regions a target has");
+    }
+    if (conditions.max_bytes && !found.memory) return none("it cannot limit memory");
     const Clock::time_point start = Clock::now();
     const Result<Cover> cover = FindCover(KnownOnly(), search, Searching());
     result_.seconds.search += SecondsSince(start);
-    if (cover.ok()) (void)AddCover(search, cover.value());
+    if (!cover.ok()) {
+      return none(cover.failure().detail +
+                  (options_.lazy ? ", of the regions that lazy measuring asked for" : ""));
+    }
+    (void)AddCover(search, cover.value());
   }
 
   void AddBestCovers(std::size_t count) {

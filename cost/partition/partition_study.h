@@ -29,7 +29,7 @@ struct StudyOptions {
   /// For measuring; 0: as long as it takes. Regions get the first two thirds, those first without
   /// which no cover is likely; then plans of what is known are timed, at least once.
   double seconds = 0;
-  /// Searches, besides, whose covers under the same costs are timed whole, for comparison.
+  /// Searches, besides greedy, whose covers under the same costs are timed whole, for comparison.
   std::vector<std::string> compare = {};
 };
 
@@ -46,9 +46,16 @@ struct StudySeconds {
   double all = 0;      ///< of the study, with what is none of these: finding costs that are kept
 };
 
+/// A search that was asked for and gave no plan.
+struct NoPlan {
+  std::string search;
+  std::string why;
+};
+
 struct StudyResult {
   std::vector<TimedPlan> plans;
-  std::optional<std::size_t> best;  ///< among plans; none where nothing ran
+  std::vector<NoPlan> without_plan;  ///< searches compared with, greedy among them
+  std::optional<std::size_t> best;   ///< among plans; none where nothing ran
   /// The fastest single target and the fastest mix, where both ran: the mix has the ratio at which
   /// it was timed against the target alone, after everything else.
   std::optional<std::size_t> single;

@@ -8,7 +8,7 @@ out=$2
 shift 2
 model=$(dirname "$0")/../models/fashion_resnet.onnx
 for precision in f32 int8; do
-  "$mscgym" partition "$model" --targets onednn,native,xnnpack --lazy --compare greedy,collage \
+  "$mscgym" partition "$model" --targets onednn,native,xnnpack --compare collage \
     --precision "$precision" --cache "$out/cache" --out "$out/$precision" "$@"
 done
 "$mscgym" search "$(dirname "$0")/config.json" --out "$out/search" >&2 || [ $? -eq 3 ]

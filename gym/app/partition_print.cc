@@ -243,6 +243,9 @@ PartitionView ViewOf(const PartitionOutcome& outcome) {
       "at most " + Text("%.0f MiB held here and ", MiB(outcome.peak_bytes)) +
           Text("%.0f MiB in one of the processes that compile and time",
                MiB(outcome.child_peak_bytes))};
+  for (const cost::NoPlan& none : result.without_plan) {
+    view.facts.push_back(none.search + " gave no plan: " + none.why);
+  }
   if (result.unmeasured > 0) {
     view.facts.push_back(
         "time was up: what " + std::to_string(result.unmeasured) + " of " +
@@ -325,6 +328,10 @@ void PrintPartitionJson(const PartitionOutcome& outcome, const PartitionView& vi
                      {"note", row.note},
                      {"best", row.best}});
   }
+  nlohmann::ordered_json without = nlohmann::ordered_json::array();
+  for (const cost::NoPlan& none : result.without_plan) {
+    without.push_back({{"search", none.search}, {"why", none.why}});
+  }
   nlohmann::ordered_json turns = nlohmann::ordered_json::array();
   for (const PartitionTurn& turn : view.turns) {
     turns.push_back(
@@ -361,6 +368,7 @@ void PrintPartitionJson(const PartitionOutcome& outcome, const PartitionView& vi
         {"search", result.seconds.search},
         {"solve", result.seconds.solve},
         {"study", result.seconds.all}}},
+      {"without_plan", std::move(without)},
       {"plans_taken", result.taken},
       {"lower_bound_micros", result.lower_bound},
       {"gap", result.gap},

@@ -93,7 +93,7 @@ class Studies : public testing::Test {
     options.seconds = seconds_;
     options.search = search_;
     options.rounds = 1;
-    if (search_ == "exact") options.compare = {"collage", "beam"};
+    if (search_ == "exact") options.compare = compare_;
     return StudyPartitions(problem, costs, times, options, {}, stop);
   }
 
@@ -127,6 +127,7 @@ class Studies : public testing::Test {
   bool learn_ = false;
   double seconds_ = 0;
   std::string search_ = "exact";
+  std::vector<std::string> compare_ = {"collage", "beam"};
 };
 
 TEST_F(Studies, MeasureWhatATargetRuledOutThatDoesNotRun) {
@@ -198,6 +199,7 @@ TEST_F(Studies, AnswerWithTheFastestOfWhatTheyTimed) {
     for (const char* search : {"greedy", "collage", "beam"}) {
       EXPECT_TRUE(found.contains(search)) << search;
     }
+    EXPECT_TRUE(result.without_plan.empty());
     EXPECT_GT(result.seconds.solve, 0);
     EXPECT_GE(result.seconds.all, result.seconds.search + result.seconds.time_plans);
     for (const TimedPlan& plan : result.plans) {
@@ -246,6 +248,34 @@ TEST_F(Studies, KeepPinsAndLimits) {
   for (const Candidate& candidate : erased.candidates) {
     EXPECT_TRUE(!candidate.nodes.Contains(pool) || candidate.target == targets[1]);
   }
+}
+
+TEST_F(Studies, NameASearchOnceAndSayWhyOneGaveNoPlan) {
+  const std::vector<std::string> targets = {"reference", "reference:threads=2"};
+  compare_ = {"greedy", "collage", "greedy"};
+  CoverProblem problem = Propose(targets);
+  const StudyResult free = Study(targets, problem);
+  int greedy = 0;
+  int collage = 0;
+  for (const TimedPlan& plan : free.plans) {
+    std::vector<std::string> names = plan.also;
+    names.push_back(plan.name);
+    greedy += static_cast<int>(std::count(names.begin(), names.end(), "greedy"));
+    collage += static_cast<int>(std::count(names.begin(), names.end(), "collage"));
+  }
+  EXPECT_EQ(greedy, 1);
+  EXPECT_EQ(collage, 1);
+  EXPECT_TRUE(free.without_plan.empty());
+
+  CoverProblem limited = Propose(targets);
+  LimitRegions(limited, targets[1], 1);
+  std::vector<std::string> without;
+  for (const NoPlan& none : Study(targets, limited).without_plan) {
+    without.push_back(none.search + ": " + none.why);
+  }
+  EXPECT_EQ(without,
+            (std::vector<std::string>{"greedy: it cannot limit how many regions a target has",
+                                      "collage: it cannot limit how many regions a target has"}));
 }
 
 TEST_F(Studies, ConditionsHoldForATargetInBothFormsOfImages) {
