@@ -1,6 +1,7 @@
 #include "agents/grid/sweep_agent.h"
 
 #include <optional>
+#include <utility>
 
 #include "agents/common/method.h"
 #include "agents/common/ranking.h"
@@ -15,7 +16,7 @@ namespace {
 /// Sweeps again for every proposal, on the results told; what is not known yet is proposed.
 class SweepMethod final : public Method {
  public:
-  explicit SweepMethod(const gym::AgentSetup& setup) : setup_(setup) {}
+  explicit SweepMethod(gym::AgentSetup setup) : setup_(std::move(setup)) {}
 
   void Learn(const History& /*history*/, std::span<const Told> /*round*/) override {}
 
