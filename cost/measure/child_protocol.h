@@ -20,6 +20,7 @@ struct ChildRequest {
   std::int64_t first = 0;            ///< for quality: number of the sample to begin with
   std::int64_t samples = 0;          ///< for quality: how many from that one on; 0 = all
   std::int64_t most = 0;             ///< for quality: up to so many while the verdict is open
+  std::int64_t fresh = 0;            ///< for quality: from this one on also told apart; 0 = none
   std::int64_t repeats = 1;          ///< of the whole latency measurement; of profiled runs
   std::int64_t part = 1;             ///< latency is measured in this part of the rounds and time
   template <class Self, class Visit>
@@ -32,6 +33,8 @@ struct ChildRequest {
     visit("first", self.first, "sample to begin with", Within{0, 1e9});
     visit("samples", self.samples, "samples to judge by; 0 = all", Within{0, 1e9});
     visit("most", self.most, "samples while the verdict is open", Within{0, 1e9});
+    visit("fresh", self.fresh, "sample from which on they are also told apart; 0 = none",
+          Within{0, 1e9});
     visit("repeats", self.repeats, "how often all is measured", Within{1, 1e6});
     visit("part", self.part, "divides rounds and time", Within{1, 1000});
   }

@@ -1,6 +1,7 @@
 #include "cost/measure/evaluate_child.h"
 
 #include <algorithm>
+#include <array>
 #include <exception>
 #include <iostream>
 #include <memory>
@@ -79,9 +80,9 @@ std::optional<Failure> JudgeOutputs(const QualityMeter& meter, const Strategy& s
   return std::nullopt;
 }
 
-/// Lets the candidate answer some samples more.
+/// Lets the candidate answer some samples more; each meter hears of all of them.
 std::optional<Failure> AddRows(const Context& context, BuiltCandidate& built, const RowRange& rows,
-                               QualityMeter& meter) {
+                               std::span<QualityMeter* const> meters) {
   const std::vector<Tensor> inputs = LoadInputs(context.folder, rows);
   const std::vector<Tensor> reference = LoadReference(context.folder, rows);
   const std::vector<std::int32_t> labels = LoadLabels(context.folder, rows);
@@ -93,10 +94,12 @@ std::optional<Failure> AddRows(const Context& context, BuiltCandidate& built, co
     wanted.reserve(reference.size());
     for (const Tensor& output : reference) wanted.push_back(Rows(output, first, count));
     const auto offset = static_cast<std::size_t>(first);
-    failure = meter.Add(wanted, outputs,
-                        labels.empty()
-                            ? std::span<const std::int32_t>()
-                            : std::span(labels).subspan(offset, static_cast<std::size_t>(count)));
+    const auto of_these = labels.empty()
+                              ? std::span<const std::int32_t>()
+                              : std::span(labels).subspan(offset, static_cast<std::size_t>(count));
+    for (QualityMeter* const meter : meters) {
+      if (!failure) failure = meter->Add(wanted, outputs, of_these);
+    }
     return failure ? BatchVerdict::kStop : BatchVerdict::kGoOn;
   });
   return failure;
@@ -117,12 +120,21 @@ Result<Outcome> MeasureQuality(const Context& context, const ChildRequest& reque
   auto built = Build(context, strategy, settings.batch);
   if (!built.ok()) return built.failure();
   QualityMeter meter;
+  QualityMeter fresh;
+  const std::array<QualityMeter*, 2> meters = {&meter, &fresh};
+  const std::int64_t known = std::max<std::int64_t>(request.fresh - request.first, 0);
+  const bool apart = request.fresh > 0;
   std::optional<Failure> failure;
   std::int64_t seen = 0;
   for (std::int64_t wanted = least; seen < wanted && !failure;) {
-    failure = AddRows(context, built.value(), {request.first + seen, wanted - seen}, meter);
-    seen = wanted;
-    if (seen < most && !failure && IsOpen(meter.Total(), settings.limits, context.folder.samples)) {
+    // No call goes over the border between the two parts.
+    const std::int64_t end = apart && seen < known ? std::min(known, wanted) : wanted;
+    const std::size_t told = apart && seen >= known ? 2 : 1;
+    failure = AddRows(context, built.value(), {request.first + seen, end - seen},
+                      std::span(meters).first(told));
+    seen = end;
+    if (seen < wanted || failure) continue;
+    if (seen < most && IsOpen(meter.Total(), settings.limits, context.folder.samples)) {
       wanted = std::min(2 * seen, most);
     }
   }
@@ -134,6 +146,7 @@ Result<Outcome> MeasureQuality(const Context& context, const ChildRequest& reque
   if (!single.ok()) return single.failure();
   Outcome outcome;
   outcome.quality = meter.Total();
+  if (apart && seen > known) outcome.fresh = fresh.Total();
   outcome.weight_bytes = single.value().weight_bytes;
   outcome.peak_bytes = static_cast<std::int64_t>(single.value().executable.memory().arena_bytes);
   return outcome;

@@ -15,7 +15,8 @@ namespace msc::cost {
 /// What the child does, without the process around it.
 ///
 /// quality: one outcome without latency. The candidate's outputs over the samples are compared with
-/// the stored ones, and over twice as many and so on up to `most` while IsOpen by the settings; it
+/// the stored ones, and over twice as many and so on up to `most` while IsOpen by the settings, and
+/// those from number `fresh` on, if it is not 0, once more by themselves, by the same outputs; it
 /// fails with kWrongOutput where they are not finite, or constant while the reference's vary, or,
 /// where nothing is pruned, further from the reference than its widest precision allows (settings).
 /// latency: an outcome with latency for each strategy, whose quality is empty; all are timed

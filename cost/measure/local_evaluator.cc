@@ -244,10 +244,12 @@ void LocalEvaluator::DoEvaluate(std::span<const Candidate> batch, const Done& do
   }
 }
 
-std::optional<Result<Outcome>> LocalEvaluator::Judge(const Strategy& strategy, std::int64_t first,
+std::optional<Result<Outcome>> LocalEvaluator::Judge(const Strategy& strategy,
+                                                     const JudgedSamples& samples,
                                                      const Stop& stop) {
   ChildRequest request;
-  request.first = first;
+  request.first = samples.first;
+  request.fresh = samples.fresh;
   return AskQuality(strategy, std::move(request), stop);
 }
 

@@ -26,6 +26,12 @@ struct LocalOptions {
   std::vector<std::string> environment;  ///< "NAME=value", added to what a child gets
 };
 
+/// Which samples a candidate is judged on in the end.
+struct JudgedSamples {
+  std::int64_t first = 0;  ///< number of the first; the rest follows
+  std::int64_t fresh = 0;  ///< from this number on they are also told apart; 0 = none are
+};
+
 /// Measures candidates on this machine, each in children of its own: no code made for a candidate
 /// ever runs in this process.
 ///
@@ -49,9 +55,10 @@ class LocalEvaluator final : public Evaluator {
   [[nodiscard]] std::optional<Result<Strategy>> Fit(const Strategy& strategy,
                                                     const std::function<bool()>& stop = {});
 
-  /// Quality on all samples from number `first` on of one that is fitted already; no latency.
-  /// Nothing if stopped. UserError where there is no such sample.
-  [[nodiscard]] std::optional<Result<Outcome>> Judge(const Strategy& strategy, std::int64_t first,
+  /// Quality of one that is fitted already on all those samples, and by the same outputs on the
+  /// fresh of them; no latency. Nothing if stopped. UserError where there is no such sample.
+  [[nodiscard]] std::optional<Result<Outcome>> Judge(const Strategy& strategy,
+                                                     const JudgedSamples& samples,
                                                      const std::function<bool()>& stop = {});
 
   /// Times strategies under the same conditions: interleaved in one child, three times over. They

@@ -1,6 +1,7 @@
 #include "cost/model/outcome.h"
 
 #include <cmath>
+#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -35,7 +36,7 @@ struct StoredResult {
 
 /// A number of an outcome with its name and the largest value that makes sense.
 struct Number {
-  std::string_view name;
+  std::string name;
   double value;
   double most = INFINITY;
 };
@@ -50,21 +51,26 @@ const Number* FindImpossible(const std::vector<Number>& numbers) {
   return nullptr;
 }
 
+void Add(const std::string& name, const Quality& quality, std::vector<Number>& numbers) {
+  numbers.insert(numbers.end(),
+                 {{name + ".kl", quality.kl},
+                  {name + ".mse", quality.mse},
+                  {name + ".agreement", quality.agreement, 1},
+                  {name + ".accuracy", quality.accuracy.value_or(0), 1},
+                  {name + ".reference_accuracy", quality.reference_accuracy.value_or(0), 1},
+                  {name + ".samples", static_cast<double>(quality.samples)},
+                  {name + ".kl_error", quality.kl_error},
+                  {name + ".agreement_error", quality.agreement_error, 1},
+                  {name + ".accuracy_error", quality.accuracy_error, 1}});
+}
+
 std::vector<Number> Numbers(const Outcome& outcome) {
-  const Quality& quality = outcome.quality;
   std::vector<Number> numbers = {
-      {"quality.kl", quality.kl},
-      {"quality.mse", quality.mse},
-      {"quality.agreement", quality.agreement, 1},
-      {"quality.accuracy", quality.accuracy.value_or(0), 1},
-      {"quality.reference_accuracy", quality.reference_accuracy.value_or(0), 1},
-      {"quality.samples", static_cast<double>(quality.samples)},
-      {"quality.kl_error", quality.kl_error},
-      {"quality.agreement_error", quality.agreement_error, 1},
-      {"quality.accuracy_error", quality.accuracy_error, 1},
       {"weight_bytes", static_cast<double>(outcome.weight_bytes)},
       {"peak_bytes", static_cast<double>(outcome.peak_bytes)},
   };
+  Add("quality", outcome.quality, numbers);
+  if (outcome.fresh) Add("fresh", *outcome.fresh, numbers);
   if (outcome.latency) {
     const Latency& latency = *outcome.latency;
     numbers.insert(numbers.end(), {{"latency.median_ns", latency.median_ns},
@@ -113,7 +119,7 @@ Result<Outcome> OutcomeFromJson(std::string_view text) {
   }
   const auto numbers = Numbers(*stored.outcome);
   if (const Number* bad = FindImpossible(numbers)) {
-    throw UserError("'outcome." + std::string(bad->name) + "' is out of range");
+    throw UserError("'outcome." + bad->name + "' is out of range");
   }
   return *stored.outcome;
 }

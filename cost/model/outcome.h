@@ -95,6 +95,8 @@ struct Outcome {
   Quality quality;
   std::int64_t weight_bytes = 0;  ///< of the compressed graph's constants
   std::int64_t peak_bytes = 0;    ///< arena of the executable
+  /// On those of the samples that no trial saw alone, where these were told apart.
+  std::optional<Quality> fresh = {};
   bool operator==(const Outcome&) const = default;
   template <class Self, class Visit>
   static void Fields(Self& self, Visit& visit) {
@@ -102,6 +104,7 @@ struct Outcome {
     visit("quality", self.quality, "closeness");
     visit("weight_bytes", self.weight_bytes, "size of the weights");
     visit("peak_bytes", self.peak_bytes, "size of the arena");
+    visit("fresh", self.fresh, "closeness on samples that no trial saw");
   }
 };
 

@@ -1,7 +1,7 @@
 #include "cost/quality/verdict.h"
 
+#include <array>
 #include <cmath>
-#include <initializer_list>
 
 namespace msc::cost {
 namespace {
@@ -11,23 +11,30 @@ constexpr double kPercent = 100;  // errors of shares, to percentage points
 constexpr double kErrors = 2;
 
 struct Judged {
+  const char* metric = "";
   std::optional<double> limit;
   std::optional<double> value;
   double error = 0;  // standard
 };
+
+std::array<Judged, 3> JudgedBy(const Quality& quality, const QualityLimits& limits) {
+  const auto seen = static_cast<double>(quality.samples);
+  const auto of_share = [&](double error) { return kPercent * std::hypot(error, 1 / seen); };
+  return {{{"distill_loss", limits.distill_loss, quality.kl, quality.kl_error},
+           {"disagreement", limits.disagreement, quality.Disagreement(),
+            of_share(quality.agreement_error)},
+           {"accuracy_drop", limits.accuracy_drop, quality.AccuracyDrop(),
+            of_share(quality.accuracy_error)}}};
+}
 
 }  // namespace
 
 bool IsOpen(const Quality& quality, const QualityLimits& limits, std::int64_t all) {
   if (quality.samples >= all) return false;
   const auto seen = static_cast<double>(quality.samples);
-  const auto of_share = [&](double error) { return kPercent * std::hypot(error, 1 / seen); };
   const double unseen = std::sqrt(1 - seen / static_cast<double>(all));
   bool open = false;
-  for (const Judged& judged :
-       {Judged{limits.distill_loss, quality.kl, quality.kl_error},
-        Judged{limits.disagreement, quality.Disagreement(), of_share(quality.agreement_error)},
-        Judged{limits.accuracy_drop, quality.AccuracyDrop(), of_share(quality.accuracy_error)}}) {
+  for (const Judged& judged : JudgedBy(quality, limits)) {
     if (!judged.limit || !judged.value) continue;
     const double above = *judged.value - *judged.limit;
     const double reach = kErrors * judged.error * unseen;
@@ -35,6 +42,15 @@ bool IsOpen(const Quality& quality, const QualityLimits& limits, std::int64_t al
     open = open || above >= -reach;
   }
   return open;
+}
+
+std::vector<std::string> MissedLimits(const Quality& quality, const QualityLimits& limits) {
+  std::vector<std::string> missed;
+  for (const Judged& judged : JudgedBy(quality, limits)) {
+    if (!judged.limit || !judged.value) continue;
+    if (*judged.value - *judged.limit > kErrors * judged.error) missed.emplace_back(judged.metric);
+  }
+  return missed;
 }
 
 }  // namespace msc::cost

@@ -2,6 +2,8 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
+#include <vector>
 
 #include "compiler/base/within.h"
 #include "cost/model/outcome.h"
@@ -28,5 +30,10 @@ struct QualityLimits {
 /// open once all were seen; and of shares it allows for one sample more, since none of few is no
 /// proof of none.
 [[nodiscard]] bool IsOpen(const Quality& quality, const QualityLimits& limits, std::int64_t all);
+
+/// Metrics whose limits are missed by more than twice the standard error of what was seen, which of
+/// shares allows for one sample more: others like these would miss them, too.
+[[nodiscard]] std::vector<std::string> MissedLimits(const Quality& quality,
+                                                    const QualityLimits& limits);
 
 }  // namespace msc::cost

@@ -34,18 +34,21 @@ using Stop = std::function<bool()>;
 /// Compares students with the teacher on samples, in batches, as the trainer computes both.
 class Judge {
  public:
-  Judge(cost::Dataset samples, std::int64_t batch, TrainProgram teacher, TrainProgram student)
+  /// Those from number `fresh_from` on are also told apart; 0 = none are.
+  Judge(cost::Dataset samples, std::int64_t fresh_from, std::int64_t batch, TrainProgram teacher,
+        TrainProgram student)
       : samples_(std::move(samples)),
+        fresh_from_(fresh_from),
         batch_(batch),
         teacher_(std::move(teacher)),
         student_(std::move(student)) {}
 
   /// The teacher's part, once. False if stopped.
   [[nodiscard]] bool Prepare(const Stop& stop) {
-    for (std::int64_t first = batch_ * std::ssize(wanted_); first < samples_.size();
-         first += batch_) {
+    while (prepared_ < samples_.size()) {
       if (stop && stop()) return false;
-      const cost::Dataset part = Part(first);
+      const cost::Dataset part = Part(prepared_);
+      prepared_ += part.size();
       wanted_.push_back(RunProgram(teacher_, {&part.inputs, 1}));
     }
     return true;
@@ -59,28 +62,42 @@ class Judge {
       student.constants.at(student.parameters[i].constant).values = result.values.at(i);
     }
     cost::QualityMeter meter;
+    cost::QualityMeter fresh;
     std::size_t at = 0;
-    for (std::int64_t first = 0; first < samples_.size(); first += batch_) {
+    for (std::int64_t first = 0; first < samples_.size();) {
       if (stop && stop()) return std::nullopt;
       const cost::Dataset part = Part(first);
-      const auto failure =
-          meter.Add(wanted_.at(at++), RunProgram(student, {&part.inputs, 1}), part.labels);
+      const std::vector<Tensor> outputs = RunProgram(student, {&part.inputs, 1});
+      const std::vector<Tensor>& wanted = wanted_.at(at++);
+      auto failure = meter.Add(wanted, outputs, part.labels);
+      if (!failure && IsFresh(first)) failure = fresh.Add(wanted, outputs, part.labels);
       // As for a loss that stops being finite.
       if (failure) throw UserError(failure->detail);
+      first += part.size();
     }
+    if (fresh_from_ > 0) fresh_ = fresh.Total();
     return meter.Total();
   }
+  [[nodiscard]] const std::optional<cost::Quality>& fresh() const { return fresh_; }
 
  private:
+  [[nodiscard]] bool IsFresh(std::int64_t sample) const {
+    return fresh_from_ > 0 && sample >= fresh_from_;
+  }
+  /// A batch; none goes over the border between the two parts.
   [[nodiscard]] cost::Dataset Part(std::int64_t first) const {
-    return cost::Slice(samples_, first, std::min(batch_, samples_.size() - first));
+    const std::int64_t end = first < fresh_from_ ? fresh_from_ : samples_.size();
+    return cost::Slice(samples_, first, std::min(batch_, end - first));
   }
 
   cost::Dataset samples_;
+  std::int64_t fresh_from_;
   std::int64_t batch_;
   TrainProgram teacher_;
   TrainProgram student_;
   std::vector<std::vector<Tensor>> wanted_;  // by batch
+  std::int64_t prepared_ = 0;                // samples that have these
+  std::optional<cost::Quality> fresh_;
 };
 
 }  // namespace
@@ -119,7 +136,7 @@ std::shared_ptr<const envs::DistillTask> MakeDistillTask(const SearchConfig& con
   hash.Add(std::as_bytes(std::span(test.labels)));
   task->hash = hash.Hex();
   const auto judge = std::make_shared<Judge>(
-      std::move(test), BatchSize(graph, config.quality.batch), task->teacher, student.program);
+      std::move(test), 0, BatchSize(graph, config.quality.batch), task->teacher, student.program);
   (void)judge->Prepare({});
   task->judge = [judge](const TrainResult& result, const Stop& stop) {
     return (*judge)(result, stop);
@@ -136,24 +153,25 @@ FinalSamples MakeFinalSamples(const SearchConfig& config, const Graph& graph,
   if (quality.final_samples > 0) data.count = quality.final_samples;
   cost::Dataset samples = Load(data, 0, graph, "quality.data.images");
   const SampleCounts counts{.trials = quality.samples, .all = samples.size()};
-  CheckOthers(quality, counts);
-  CheckFresh(config, config.distill.samples, counts);
+  FinalPlan plan = PlanFinals(config, config.distill.samples, counts);
   FinalSamples finals;
-  if (quality.finalists != "all") {
-    finals.from = counts.trials;
-    samples = cost::Slice(samples, counts.trials, counts.all - counts.trials);
-  }
+  finals.from = plan.from;
+  finals.fresh_from = plan.fresh;
+  finals.warnings = std::move(plan.warnings);
+  if (plan.from > 0) samples = cost::Slice(samples, plan.from, counts.all - plan.from);
   finals.count = samples.size();
   Sha256 hash;
   hash.Add(task.hash);
   hash.Add(samples.inputs.Raw());
   hash.Add(std::as_bytes(std::span(samples.labels)));
+  if (plan.fresh > 0) hash.Add(std::to_string(plan.fresh));
   finals.hash = hash.Hex();
-  const auto judge = std::make_shared<Judge>(std::move(samples), BatchSize(graph, quality.batch),
-                                             task.teacher, task.student);
+  const auto judge = std::make_shared<Judge>(
+      std::move(samples), plan.fresh, BatchSize(graph, quality.batch), task.teacher, task.student);
   finals.judge = [judge](const TrainResult& result, const Stop& stop) {
     return (*judge)(result, stop);
   };
+  finals.fresh = [judge] { return judge->fresh(); };
   return finals;
 }
 

@@ -1,11 +1,15 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
+#include <optional>
 #include <string>
+#include <vector>
 
 #include "compiler/ir/graph.h"
 #include "compiler/targets/target.h"
+#include "cost/model/outcome.h"
 #include "envs/distill/distill_env.h"
 #include "gym/app/search_config.h"
 
@@ -21,12 +25,16 @@ namespace msc::gym {
 struct FinalSamples {
   std::int64_t from = 0;  ///< the first of them among those of the config's quality.data
   std::int64_t count = 0;
-  std::string hash;          ///< of the samples and of what is trained
+  std::string hash;                   ///< of the samples and of what is trained
+  std::int64_t fresh_from = 0;        ///< no trial saw those from this one on; 0 = none told apart
+  std::vector<std::string> warnings;  ///< about them, for a person
   envs::JudgeStudent judge;  ///< its first call takes longer: the teacher computes them all
+  /// What the last call of `judge` found on the fresh ones; none where none are told apart.
+  std::function<std::optional<cost::Quality>()> fresh;
 };
 
 /// Reads them, as the config's quality.final_samples and quality.finalists ask for: trials have
-/// seen the first quality.samples. UserError as CheckOthers, CheckFresh and LoadDataset.
+/// seen the first quality.samples. UserError as PlanFinals and LoadDataset.
 [[nodiscard]] FinalSamples MakeFinalSamples(const SearchConfig& config, const Graph& graph,
                                             const envs::DistillTask& task);
 

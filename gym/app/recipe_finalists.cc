@@ -51,23 +51,36 @@ std::optional<double> Margin(const Draws& draws) {
   return std::hypot(of_seeds, of_samples);
 }
 
+using Numbers = std::map<std::string, double>;
+using DrawsOf = std::map<std::string, Draws>;  // by metric
+
+void Add(const cost::Quality& quality, DrawsOf& draws) {
+  draws[std::string(envs::kDistillLoss)].Add(quality.kl, quality.kl_error);
+  if (const auto drop = quality.AccuracyDrop()) {
+    draws[std::string(envs::kAccuracyDrop)].Add(*drop, 100 * quality.accuracy_error);
+  }
+}
+
+void Summarize(const DrawsOf& draws, Numbers& means, Numbers& margins) {
+  means.clear();
+  margins.clear();
+  for (const auto& [metric, drawn] : draws) {
+    means[metric] = Mean(drawn.values);
+    if (const auto margin = Margin(drawn)) margins[metric] = *margin;
+  }
+}
+
 void Summarize(double steps, RecipeFinalist& recipe) {
-  std::map<std::string, Draws> draws;
+  DrawsOf draws;
+  DrawsOf fresh;
   for (const RecipeRepeat& repeat : recipe.repeats) {
     const Result<cost::Outcome> result = cost::OutcomeFromJson(repeat.result);
     if (!result.ok()) continue;
-    const cost::Quality& quality = result.value().quality;
-    draws[std::string(envs::kDistillLoss)].Add(quality.kl, quality.kl_error);
-    if (const auto drop = quality.AccuracyDrop()) {
-      draws[std::string(envs::kAccuracyDrop)].Add(*drop, 100 * quality.accuracy_error);
-    }
+    Add(result.value().quality, draws);
+    if (result.value().fresh) Add(*result.value().fresh, fresh);
   }
-  recipe.metrics.clear();
-  recipe.margins.clear();
-  for (const auto& [metric, drawn] : draws) {
-    recipe.metrics[metric] = Mean(drawn.values);
-    if (const auto margin = Margin(drawn)) recipe.margins[metric] = *margin;
-  }
+  Summarize(draws, recipe.metrics, recipe.margins);
+  Summarize(fresh, recipe.fresh_metrics, recipe.fresh_margins);
   if (!draws.empty()) recipe.metrics[std::string(envs::kTrainSteps)] = steps;
 }
 
@@ -172,16 +185,10 @@ bool TrainFinalists(const Objective& objective, const std::vector<Trial>& trials
       how.say(at + estimate.Text(0));
       auto settings = FromJsonText<TrainSettings>(recipe.recipe, "a trial's recipe");
       settings.seed += repeat + 1;
-      const auto quality =
+      const auto outcome =
           how.train(settings, [&](double share) { how.say(at + estimate.Text(share * steps)); });
-      if (!quality) return false;
-      Result<cost::Outcome> outcome = cost::Outcome{};
-      if (quality->ok()) {
-        outcome.value().quality = quality->value();
-      } else {
-        outcome = quality->failure();
-      }
-      recipe.repeats.push_back({.seed = settings.seed, .result = cost::ToJson(outcome)});
+      if (!outcome) return false;
+      recipe.repeats.push_back({.seed = settings.seed, .result = cost::ToJson(*outcome)});
       Summarize(steps, recipe);
       estimate.Finish(steps);
       how.keep(findings);
@@ -221,17 +228,42 @@ Evaluation EvaluationOf(const RecipeFinalist& recipe) {
   return evaluation;
 }
 
-std::string MeanText(const RecipeFinalist& recipe, const std::string& metric) {
-  const auto mean = recipe.metrics.find(metric);
-  if (mean == recipe.metrics.end()) return "-";
+namespace {
+
+std::string MeanText(const Numbers& means, const Numbers& margins, const std::string& metric) {
+  const auto mean = means.find(metric);
+  if (mean == means.end()) return "-";
   std::array<char, 64> text{};
-  const auto margin = recipe.margins.find(metric);
-  if (margin == recipe.margins.end()) {
+  const auto margin = margins.find(metric);
+  if (margin == margins.end()) {
     std::snprintf(text.data(), text.size(), "%.6g", mean->second);
   } else {
     std::snprintf(text.data(), text.size(), "%.4g \xC2\xB1 %.2g", mean->second, margin->second);
   }
   return text.data();
+}
+
+}  // namespace
+
+std::string MeanText(const RecipeFinalist& recipe, const std::string& metric) {
+  return MeanText(recipe.metrics, recipe.margins, metric);
+}
+
+std::string FreshText(const Objective& objective, const RecipeFinalist& recipe) {
+  std::string text;
+  for (const auto& [metric, mean] : recipe.fresh_metrics) {
+    text += (text.empty() ? "on samples that no trial saw: " : ", ") + metric + " " +
+            MeanText(recipe.fresh_metrics, recipe.fresh_margins, metric);
+  }
+  for (const Constraint& limit : objective.subject_to) {
+    const auto mean = recipe.fresh_metrics.find(limit.metric);
+    const auto margin = recipe.fresh_margins.find(limit.metric);
+    if (mean == recipe.fresh_metrics.end() || margin == recipe.fresh_margins.end()) continue;
+    if (mean->second - margin->second > limit.limit) {
+      text += "; they contradict: the limit of " + limit.metric + " is missed by more than that";
+    }
+  }
+  return text;
 }
 
 }  // namespace msc::gym

@@ -78,6 +78,8 @@ void TellFinalists(const SearchSetup& setup, const Findings& findings, ReportInp
     }
     const Evaluation evaluation = EvaluationOf(recipe);
     row.feasible = !evaluation.failure && Violation(objective, evaluation) <= 0;
+    const std::string fresh = FreshText(objective, recipe);
+    if (!fresh.empty()) row.note += "; " + fresh;
     if (evaluation.failure) row.note += "; " + evaluation.failure->detail;
   }
 }

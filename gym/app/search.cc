@@ -165,6 +165,7 @@ int Coordinate(const AppContext& context, const Options& options, cost::FarmEval
   LiveRun run(config, paths, LiveOptions(options));
   MakeFolders(paths.At("scratch"));
   PrepareSearch(context, config, paths, prepared);
+  for (const std::string& warning : prepared.warnings) run.log().Warn(warning);
   auto measuring = std::make_unique<Measuring>(
       context, paths, prepared,
       MeasuringOptions{.workers = options.workers,

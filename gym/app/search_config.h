@@ -38,21 +38,22 @@ struct QualityConfig {
   std::int64_t samples = 1000;
   std::int64_t most_samples = 0;
   std::int64_t final_samples = 0;
-  std::string finalists = "all";
+  std::string finalists = "both";
   std::int64_t batch = 50;
   template <class Self, class Visit>
   static void Fields(Self& self, Visit& visit) {
     visit("data", self.data, "samples that candidates are judged on");
     visit("samples", self.samples, "how many of them every trial sees", Within{1, 1e7});
     visit("most_samples", self.most_samples,
-          "how many one may see that is too near to a limit to tell; 0 = all, or half of them if "
-          "finalists see the others",
+          "how many one may see that is too near to a limit to tell; 0 = half of them, or all if "
+          "`finalists` is all",
           Within{0, 1e7});
     visit("final_samples", self.final_samples,
           "how many there are for trials and finalists; 0 = all", Within{0, 1e7});
     visit("finalists", self.finalists,
-          "samples that finalists are judged on: all, or the others than any trial may see",
-          Within::OneOf({"all", "others"}));
+          "samples that finalists are judged on: all (trials may see them, too), others than any "
+          "trial may see, or both: all, and the others by themselves",
+          Within::OneOf({"all", "others", "both"}));
     visit("batch", self.batch, "samples a call", Within{1, 65536});
   }
 };

@@ -4,6 +4,7 @@
 #include "compiler/base/error.h"
 #include "cost/model/evaluator.h"
 #include "envs/common/evaluation.h"
+#include "gym/app/fresh_samples.h"
 #include "gym/app/registries.h"
 #include "gym/app/search_run.h"
 #include "gym/app/search_winner.h"
@@ -60,9 +61,12 @@ class Finals {
 
   /// Everything but the profiles; false if stopped.
   [[nodiscard]] bool Run() {
-    const cost::PreparedFolder& folder = evaluator_.folder();
-    findings_.judged_from = config_.quality.finalists == "all" ? 0 : folder.settings.most_samples;
-    findings_.judged = folder.samples - findings_.judged_from;
+    const std::int64_t samples = evaluator_.folder().samples;
+    FinalPlan plan = PlanFinals(config_, config_.calibration.samples, CountsOf(config_, samples));
+    findings_.judged_from = plan.from;
+    findings_.judged = samples - plan.from;
+    findings_.fresh_from = plan.fresh;
+    findings_.warnings = std::move(plan.warnings);
     for (std::size_t timing = 0; timing < kTimings && !findings_.best; ++timing) {
       std::vector<Judged> holding;
       if (!TakeHolding(holding)) return false;
@@ -183,7 +187,9 @@ class Finals {
       return judged;
     }
     judged.finalist.strategy = std::move(*fitted).value();
-    const auto outcome = evaluator_.Judge(judged.finalist.strategy, findings_.judged_from, stop_);
+    const auto outcome =
+        evaluator_.Judge(judged.finalist.strategy,
+                         {.first = findings_.judged_from, .fresh = findings_.fresh_from}, stop_);
     if (!outcome) return std::nullopt;
     if (outcome->ok()) judged.outcome = outcome->value();
     judged.finalist.result = cost::ToJson(*outcome);

@@ -89,6 +89,9 @@ struct RecipeFinalist {
   /// By metric, how far its mean may be off on either side, at 95 %: for want of repeats, and for
   /// want of samples.
   std::map<std::string, double> margins;
+  /// Means and margins on samples that no trial saw, where these are told apart.
+  std::map<std::string, double> fresh_metrics;
+  std::map<std::string, double> fresh_margins;
   template <class Self, class Visit>
   static void Fields(Self& self, Visit& visit) {
     visit("trial", self.trial, "number of the trial");
@@ -96,6 +99,8 @@ struct RecipeFinalist {
     visit("repeats", self.repeats, "trainings with other seeds");
     visit("metrics", self.metrics, "means over the repeats that did not fail");
     visit("margins", self.margins, "what 95 % intervals have on either side of a mean");
+    visit("fresh_metrics", self.fresh_metrics, "means on samples that no trial saw");
+    visit("fresh_margins", self.fresh_margins, "of these means");
   }
 };
 
@@ -106,7 +111,9 @@ struct Findings {
   std::int64_t probed = 0;       ///< decisions that have one, or would have with more time
   std::int64_t judged_from = 0;  ///< first sample that finalists are judged on; the rest follows
   std::int64_t judged = 0;       ///< how many these are; 0 = no finalist was judged
-  std::string judged_hash;       ///< of recipes: of these samples and of what was trained
+  std::int64_t fresh_from = 0;   ///< no trial saw those from this one on; 0 = none told apart
+  std::vector<std::string> warnings;  ///< about these samples, for a person
+  std::string judged_hash;            ///< of recipes: of these samples and of what was trained
   std::vector<Finalist> finalists;
   std::vector<RecipeFinalist> recipes;  ///< in place of finalists, where recipes were searched
   std::vector<Rejected> rejected;
@@ -124,6 +131,9 @@ struct Findings {
     visit("judged_from", self.judged_from, "first sample that finalists are judged on",
           Within{.least = 0});
     visit("judged", self.judged, "samples that finalists are judged on", Within{.least = 0});
+    visit("fresh_from", self.fresh_from, "first of them that no trial saw; 0 = none told apart",
+          Within{.least = 0});
+    visit("warnings", self.warnings, "about these samples");
     visit("judged_hash", self.judged_hash, "of these samples and of what recipes trained");
     visit("finalists", self.finalists, "measured again together");
     visit("recipes", self.recipes, "trained again");
@@ -139,8 +149,11 @@ struct Findings {
 
 /// "accuracy_drop <= 0.3, distill_loss <= 0.1"; empty where nothing is asked.
 [[nodiscard]] std::string ConstraintText(const ObjectiveConfig& objective);
-/// "judged on samples 101 to 200, which no trial saw", or "judged on all 200 samples, those of
-/// trials included"; empty where no finalist was judged.
+/// "judged on all 200 samples, and on 101 to 200, which no trial saw, by themselves", "judged on
+/// samples 101 to 200, which no trial saw", or "judged on all 200 samples, those of trials
+/// included"; empty where no finalist was judged.
 [[nodiscard]] std::string JudgedText(const Findings& findings);
+/// "warning: ..." of each, a line each.
+[[nodiscard]] std::string WarningLines(const Findings& findings);
 
 }  // namespace msc::gym

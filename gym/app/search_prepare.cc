@@ -223,29 +223,32 @@ std::vector<double> ScoreUnits(const SearchConfig& config, const Prepared& prepa
   return std::move(scores.of_unit);
 }
 
-/// What is asked of metrics that samples tell.
-cost::QualityLimits LimitsOf(const ObjectiveConfig& objective) {
-  const auto limit = [&](std::string_view metric) -> std::optional<double> {
-    const auto it = objective.subject_to.find(std::string(metric));
-    if (it == objective.subject_to.end()) return std::nullopt;
-    return it->second;
-  };
-  return {.distill_loss = limit(envs::kDistillLoss),
-          .disagreement = limit(envs::kDisagreement),
-          .accuracy_drop = limit(envs::kAccuracyDrop)};
+/// How many of `all` samples a trial may see; 0 = all. What is said of them goes to `warnings`.
+std::int64_t MostSamples(const SearchConfig& config, std::int64_t all,
+                         std::vector<std::string>& warnings) {
+  FinalPlan plan = PlanFinals(config, config.calibration.samples, CountsOf(config, all));
+  warnings = std::move(plan.warnings);
+  return plan.trials > 0 ? plan.trials : config.quality.most_samples;
 }
 
-/// How many of `all` samples a trial may see; 0 = all.
-std::int64_t MostSamples(const QualityConfig& quality, std::int64_t all) {
-  if (quality.finalists == "all") return quality.most_samples;
-  const std::int64_t most =
-      std::max(quality.samples, quality.most_samples > 0 ? quality.most_samples : all / 2);
-  CheckOthers(quality, {.trials = most, .all = all});
-  return most;
+/// UserError where the two differ in nothing but how many samples a trial may see.
+void CheckSameSamples(const std::string& folder, const cost::EvaluationSettings& found,
+                      const cost::EvaluationSettings& now) {
+  cost::EvaluationSettings as_found = now;
+  as_found.most_samples = found.most_samples;
+  if (found != as_found || found == now) return;
+  const auto most = [](std::int64_t samples) {
+    return (samples > 0 ? std::to_string(samples) : std::string("all")) + " samples";
+  };
+  const std::string key = found.most_samples == 0
+                              ? R"(set 'quality.finalists' to "all")"
+                              : "set 'quality.finalists' and 'quality.most_samples' as they were";
+  throw UserError("trials in '" + folder + "' may see " + most(found.most_samples) + ", and now " +
+                  most(now.most_samples) + ": " + key + " to go on, or choose another --out");
 }
 
 /// Leaves the folder that measuring children read.
-cost::PreparedFolder PrepareSamples(const SearchConfig& config, const Prepared& prepared,
+cost::PreparedFolder PrepareSamples(const SearchConfig& config, Prepared& prepared,
                                     CalibrationData& calibration, const std::string& folder) {
   cost::EvaluationSettings settings;
   settings.target = config.target;
@@ -257,20 +260,18 @@ cost::PreparedFolder PrepareSamples(const SearchConfig& config, const Prepared& 
   settings.latency = config.latency;
   if (std::filesystem::exists(folder + "/evaluation.json")) {
     cost::PreparedFolder found = cost::OpenFolder(folder);
-    settings.most_samples = MostSamples(config.quality, found.samples);
-    const bool fits = !FitsCandidates(config) || found.fit == FitOptionsOf(config);
-    if (found.graph_hash == GraphHash(*prepared.graph) && found.settings == settings && fits) {
-      return found;
-    }
+    settings.most_samples = MostSamples(config, found.samples, prepared.warnings);
+    const bool fits = (!FitsCandidates(config) || found.fit == FitOptionsOf(config)) &&
+                      found.graph_hash == GraphHash(*prepared.graph);
+    if (fits && found.settings == settings) return found;
+    if (fits) CheckSameSamples(folder, found.settings, settings);
     throw UserError("'" + folder + "' was made by another config; choose another --out");
   }
   cost::DataConfig data = config.quality.data;
   if (data.images.empty()) throw UserError("the config names no 'quality.data.images'");
   if (config.quality.final_samples > 0) data.count = config.quality.final_samples;
   const cost::SampleSet samples = cost::LoadSampleSet(data, FormsOf(*prepared.graph));
-  settings.most_samples = MostSamples(config.quality, samples.size());
-  CheckFresh(config, config.calibration.samples,
-             {.trials = settings.most_samples, .all = samples.size()});
+  settings.most_samples = MostSamples(config, samples.size(), prepared.warnings);
   return cost::PrepareFolder(folder,
                              {.graph = prepared.graph.get(),
                               .samples = &samples,

@@ -51,12 +51,16 @@ std::string FinalistLines(const Objective& objective, const Findings& findings) 
     } else if (Violation(objective, evaluation) > 0) {
       text += ", misses a limit";
     }
+    if (const std::string fresh = FreshText(objective, recipe); !fresh.empty()) {
+      text += "\n    " + fresh;
+    }
     text += "\n";
   }
   if (text.empty()) return text;
   text = "finalists, means with 95 % intervals:\n" + text;
   return text + "finalists were trained " + std::to_string(kRecipeRepeats) +
-         " times each with seeds that no trial had, and " + JudgedText(findings) + "\n";
+         " times each with seeds that no trial had, and " + JudgedText(findings) + "\n" +
+         WarningLines(findings);
 }
 
 std::string ClosingText(const SearchConfig& config, const RunPaths& paths,
@@ -117,20 +121,26 @@ void Finish(const SearchSession& session, const FinalSamples& samples, ProgressL
   Findings& findings = result.findings;
   findings.judged_from = samples.from;
   findings.judged = samples.count;
+  findings.fresh_from = samples.fresh_from;
+  findings.warnings = samples.warnings;
   findings.judged_hash = samples.hash;
   if (auto before = run.Kept(); before && before->judged_hash == samples.hash) {
     findings.recipes = std::move(before->recipes);
   }
   const auto train =
       [&](const TrainSettings& settings,
-          const std::function<void(double)>& heard) -> std::optional<Result<cost::Quality>> {
+          const std::function<void(double)>& heard) -> std::optional<Result<cost::Outcome>> {
     const auto trained = envs::TrainAndJudge(
         *session.task(), {settings, samples.judge}, StopRequested, [&](const TrainProgress& at) {
           if (std::string_view(at.phase) != "train" || at.total == 0) return;
           heard(static_cast<double>(at.done) / static_cast<double>(at.total));
         });
     if (!trained) return std::nullopt;
-    return trained->quality;
+    if (!trained->quality.ok()) return trained->quality.failure();
+    cost::Outcome outcome;
+    outcome.quality = trained->quality.value();
+    outcome.fresh = samples.fresh();
+    return outcome;
   };
   const Retraining how{
       .describe = [&](const Assignment& assignment) { return problem.Describe(assignment); },
@@ -169,6 +179,7 @@ int SearchRecipe(const SearchConfig& asked, const RunPaths& paths, const LiveRun
   const FinalSamples samples = MakeFinalSamples(config, session.graph(), *session.task());
 
   LiveRun run(config, paths, options);
+  for (const std::string& warning : samples.warnings) run.log().Warn(warning);
   WriteFileAtomic(paths.At("env.json"), cost::ToJson(machine) + "\n");
   SearchResult result;
   {

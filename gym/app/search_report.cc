@@ -10,6 +10,7 @@
 #include "compiler/base/file.h"
 #include "envs/common/evaluation.h"
 #include "envs/quantize/offer.h"
+#include "gym/app/fresh_samples.h"
 #include "gym/app/recipe_finalists.h"
 #include "gym/app/recipe_report.h"
 #include "gym/app/recipe_words.h"
@@ -209,6 +210,11 @@ std::vector<ReportFinalist> MakeFinalists(const Run& run, std::string_view quali
     if (latency && !latency->significant()) row.note = "difference not significant";
     if (latency && latency->noisy) row.note += row.note.empty() ? "noisy" : ", noisy";
     row.note += (row.note.empty() ? "" : ", ") + IntervalsText(result.value().quality);
+    if (const auto& fresh = result.value().fresh) {
+      row.note += "; on samples that no trial saw: " + IntervalsText(*fresh);
+    }
+    const std::string contradiction = ContradictionText(run.setup.config.objective, result.value());
+    if (!contradiction.empty()) row.note += "; " + contradiction;
     rows.push_back(std::move(row));
   }
   for (const Compared& compared : run.findings.compared) {

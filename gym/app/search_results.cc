@@ -19,6 +19,7 @@
 #include "compiler/pipeline/samples.h"
 #include "cost/quality/dataset.h"
 #include "envs/common/evaluation.h"
+#include "gym/app/fresh_samples.h"
 #include "gym/app/model.h"
 #include "gym/app/search_layers.h"
 #include "gym/app/search_run.h"
@@ -96,6 +97,18 @@ std::string Line(const char* name, const Evaluation& evaluation) {
   return text;
 }
 
+/// What the samples that no trial saw say of the best; empty where they were not told apart.
+std::string FreshLines(const SearchConfig& config, const cost::Outcome& best) {
+  if (!best.fresh) return "";
+  std::string text = "on the " + std::to_string(best.fresh->samples) +
+                     " samples that no trial saw: " + IntervalsText(*best.fresh) + '\n';
+  const std::string contradiction = ContradictionText(config.objective, best);
+  if (contradiction.empty()) return text;
+  return text + "warning: " + contradiction +
+         "; it was kept on all by those that chose it: judge by \"finalists\": \"others\" in "
+         "'quality', or with more samples\n";
+}
+
 /// How the best compares with the uncompressed model on other targets, a line each.
 std::string ComparedLines(const Findings& findings) {
   std::string rows;
@@ -132,12 +145,20 @@ std::string ConstraintText(const ObjectiveConfig& objective) {
 
 std::string JudgedText(const Findings& findings) {
   if (findings.judged == 0) return "";
-  if (findings.judged_from == 0) {
-    return "judged on all " + std::to_string(findings.judged) +
-           " samples, those of trials included";
-  }
-  return "judged on samples " + std::to_string(findings.judged_from + 1) + " to " +
-         std::to_string(findings.judged_from + findings.judged) + ", which no trial saw";
+  const std::int64_t end = findings.judged_from + findings.judged;
+  const auto apart = [&](std::int64_t first) {
+    return std::to_string(first + 1) + " to " + std::to_string(end) + ", which no trial saw";
+  };
+  if (findings.judged_from > 0) return "judged on samples " + apart(findings.judged_from);
+  return "judged on all " + std::to_string(findings.judged) + " samples, " +
+         (findings.fresh_from > 0 ? "and on " + apart(findings.fresh_from) + ", by themselves"
+                                  : "those of trials included");
+}
+
+std::string WarningLines(const Findings& findings) {
+  std::string lines;
+  for (const std::string& warning : findings.warnings) lines += "warning: " + warning + '\n';
+  return lines;
 }
 
 std::string ParetoJson(const StudyResult& study) {
@@ -197,6 +218,7 @@ std::string Summary(const SearchConfig& config, const RunPaths& paths, const Sea
   if (const std::string judged = JudgedText(result.findings); !judged.empty()) {
     text << "finalists were timed together, three times over, and " << judged << '\n';
   }
+  text << WarningLines(result.findings);
   if (!result.findings.rejected.empty()) {
     text << result.findings.rejected.size()
          << " that looked better on the samples of trials miss a limit on these\n";
@@ -206,6 +228,7 @@ std::string Summary(const SearchConfig& config, const RunPaths& paths, const Sea
     const Finalist& best = result.findings.finalists[*result.findings.best];
     const Result<cost::Outcome> outcome = cost::OutcomeFromJson(best.result);
     if (outcome.ok()) text << "with 95 % intervals: " << IntervalsText(outcome.value()) << '\n';
+    if (outcome.ok()) text << FreshLines(config, outcome.value());
     if (outcome.ok() && IsSlower(outcome.value())) {
       text << "the best is slower than the uncompressed model\n";
     }

@@ -55,6 +55,7 @@ struct Prepared {
   std::map<std::string, std::map<std::string, std::vector<Precision>>> lacked_on;
   EstimateTable estimates;  ///< without costs where no decisions were tried alone
   bool labelled = false;
+  std::vector<std::string> warnings;          ///< about the samples that finalists are judged on
   std::shared_ptr<const CoverProblem> cover;  ///< of Partition-v0, with measured costs
   cost::MachineFacts machine;
 };
@@ -115,12 +116,13 @@ struct SearchResult {
   std::optional<Strategy> so_far;
 };
 
-/// Judges the best trials again, on all samples or on those that no trial saw, until as many as the
-/// config wants keep the limits or eight times as many were judged; times those that do, together
-/// and with what the config compares with. Where none does, the nearest are timed. More of them
-/// follow while none keeps the constraints on time. A best that is slower than the uncompressed
-/// model gives way to that, where it keeps the limits (search_winner.h). Fills all of the findings
-/// from judged_from to profiles; leaves them as they are when stopped. `say` hears how far it is.
+/// Judges the best trials again, on the samples that PlanFinals (fresh_samples.h) says, until as
+/// many as the config wants keep the limits or eight times as many were judged; times those that
+/// do, together and with what the config compares with. Where none does, the nearest are timed.
+/// More of them follow while none keeps the constraints on time. A best that is slower than the
+/// uncompressed model gives way to that, where it keeps the limits (search_winner.h). Fills all of
+/// the findings from judged_from to profiles; leaves them as they are when stopped. `say` hears how
+/// far it is.
 void MeasureFinalists(const SearchConfig& config, SearchProblem& problem,
                       cost::LocalEvaluator& evaluator,
                       const std::function<void(const std::string&)>& say,

@@ -62,6 +62,8 @@ std::string MeasuredBy(SearchConfig config) {
   config.time_budget_s = otherwise.time_budget_s;
   config.stop = otherwise.stop;
   config.finalists = otherwise.finalists;
+  // Trials see the same samples as for "both", which is said where that cannot be had.
+  if (config.quality.finalists == "others") config.quality.finalists = "both";
   config.compare.clear();
   config.objective.minimize.clear();
   return ToJson(config);

@@ -320,13 +320,13 @@ TEST_F(Evaluate, JudgesFinalistsOnAllSamplesAndTimesThemTogether) {
   LocalEvaluator evaluator(Options());
   const Strategy sound = On("reference").strategy;
   const Strategy unsound = On("nan").strategy;
-  EXPECT_EQ(evaluator.Judge(unsound, 0)->failure().kind, FailureKind::kWrongOutput);
-  const auto judged = evaluator.Judge(sound, 0);
+  EXPECT_EQ(evaluator.Judge(unsound, {})->failure().kind, FailureKind::kWrongOutput);
+  const auto judged = evaluator.Judge(sound, {});
   ASSERT_TRUE(judged && judged->ok());
   EXPECT_EQ(judged->value().quality.samples, 23);
   EXPECT_FALSE(judged->value().latency);
-  EXPECT_EQ(evaluator.Judge(sound, 20)->value().quality.samples, 3);
-  EXPECT_THROW((void)evaluator.Judge(sound, 23), UserError);
+  EXPECT_EQ(evaluator.Judge(sound, {.first = 20})->value().quality.samples, 3);
+  EXPECT_THROW((void)evaluator.Judge(sound, {.first = 23}), UserError);
   const auto timed = evaluator.TimeTogether({sound, unsound, sound});
   ASSERT_EQ(timed.size(), 3U);
   EXPECT_EQ(timed[1].failure().kind, FailureKind::kWrongOutput);
@@ -337,6 +337,32 @@ TEST_F(Evaluate, JudgesFinalistsOnAllSamplesAndTimesThemTogether) {
   }
   EXPECT_EQ(timed[0].value().latency->reference_median_ns,
             timed[2].value().latency->reference_median_ns);
+}
+
+TEST_F(Evaluate, TellsFreshSamplesApartByTheSameOutputs) {
+  const TargetRegistry targets = Targets();
+  if (targets.absent().contains("onednn")) GTEST_SKIP() << targets.absent().at("onednn");
+  EvaluationSettings settings = Settings();
+  settings.bf16_tolerance = 1;
+  Prepare(settings);
+  LocalEvaluator evaluator(Options());
+  Strategy bf16;
+  bf16.target = "onednn";
+  bf16.quantize.layers = {{"hidden", "bf16"}, {"logits", "bf16"}};
+  const Outcome whole = evaluator.Judge(bf16, {})->value();
+  const Outcome part = evaluator.Judge(bf16, {.first = 14})->value();
+  const Outcome both = evaluator.Judge(bf16, {.first = 0, .fresh = 14})->value();
+  ASSERT_GT(part.quality.kl, 0);
+  EXPECT_FALSE(whole.fresh);
+  ASSERT_TRUE(both.fresh);
+  EXPECT_EQ(both.quality.samples, 23);
+  EXPECT_EQ(both.fresh->samples, 9);
+  EXPECT_NEAR(both.quality.kl, whole.quality.kl, 1e-9 * whole.quality.kl);
+  EXPECT_NEAR(both.fresh->kl, part.quality.kl, 1e-9 * part.quality.kl);
+  EXPECT_EQ(both.fresh->accuracy, part.quality.accuracy);
+  EXPECT_FALSE(evaluator.Judge(bf16, {.first = 0, .fresh = 23})->value().fresh) << "there are none";
+  const Outcome other = evaluator.Judge(bf16, {.first = 14, .fresh = 14})->value();
+  EXPECT_EQ(other.fresh, other.quality);
 }
 
 TEST_F(Evaluate, FitsPrunedCandidatesToTheCalibrationSamples) {
@@ -377,8 +403,8 @@ TEST_F(Evaluate, FitsPrunedCandidatesToTheCalibrationSamples) {
   EXPECT_EQ(strategy->value(),
             FitStrategy(graph, candidate.strategy, calibration, fit, Targets()).value());
   const std::vector<Strategy> finalists = {strategy->value(), bare.strategy};
-  EXPECT_LT(evaluator.Judge(finalists[0], 0)->value().quality.mse,
-            0.7 * evaluator.Judge(finalists[1], 0)->value().quality.mse);
+  EXPECT_LT(evaluator.Judge(finalists[0], {})->value().quality.mse,
+            0.7 * evaluator.Judge(finalists[1], {})->value().quality.mse);
   EXPECT_EQ(evaluator.TimeTogether(finalists).size(), 2U);
   EXPECT_TRUE(evaluator.ProfileSteps(finalists, 2).ok());
   EXPECT_TRUE(Leftovers().empty());

@@ -16,6 +16,7 @@ Outcome Full() {
   outcome.quality = Quality{1e-9, 1.0 / 3.0, 0.99, 0.9321, 0.935, 10000};
   outcome.weight_bytes = 1'234'567;
   outcome.peak_bytes = 98'765;
+  outcome.fresh = Quality{2e-9, 1.0 / 7.0, 0.98, 0.9, 0.91, 5000};
   return outcome;
 }
 
@@ -33,6 +34,7 @@ TEST(OutcomeJson, KeepsWhatIsAbsentAbsent) {
   EXPECT_EQ(back.value(), outcome);
   EXPECT_FALSE(back.value().latency.has_value());
   EXPECT_FALSE(back.value().quality.accuracy.has_value());
+  EXPECT_FALSE(back.value().fresh.has_value());
 }
 
 TEST(OutcomeJson, ReadsBackEveryKindOfFailure) {
@@ -94,7 +96,9 @@ INSTANTIATE_TEST_SUITE_P(
                     BadText{
                         "unknown", R"({"outcome":{"speed":1}})",
                         "unknown key 'outcome.speed'; known here: latency, quality, weight_bytes, "
-                        "peak_bytes"},
+                        "peak_bytes, fresh"},
+                    BadText{"fresh", R"({"outcome":{"fresh":{"agreement":1.5}}})",
+                            "'outcome.fresh.agreement' is out of range"},
                     BadText{"cut", R"({"outcome":)", "the outcome is not valid JSON at byte 12"}),
     [](const auto& test) { return test.param.label; });
 

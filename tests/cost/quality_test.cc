@@ -252,6 +252,27 @@ TEST(QualityMeter, MistrustsAnOutputThatNeverChanges) {
   EXPECT_TRUE(meter.Constant());
 }
 
+TEST(MissedLimits, AreMissedByMoreThanTwoStandardErrors) {
+  Quality quality;
+  quality.samples = 1000;
+  quality.reference_accuracy = 0.9;
+  quality.accuracy = 0.88;  // 2 points less
+  quality.accuracy_error = 0.0085;
+  quality.agreement = 1;
+  quality.kl = 0.02;
+  quality.kl_error = 0.004;
+  const QualityLimits limits = {.distill_loss = 0.011, .disagreement = 0, .accuracy_drop = 0.5};
+  EXPECT_EQ(MissedLimits(quality, limits),
+            (std::vector<std::string>{"distill_loss"}));  // 1.5 points are within 2 * 0.85
+  quality.accuracy_error = 0.007;
+  quality.kl_error = 0.005;
+  EXPECT_EQ(MissedLimits(quality, limits), (std::vector<std::string>{"accuracy_drop"}));
+  // Of ten samples one more lost would be ten points.
+  quality.samples = 10;
+  EXPECT_TRUE(MissedLimits(quality, limits).empty());
+  EXPECT_TRUE(MissedLimits(quality, {}).empty());
+}
+
 struct OpenCase {
   const char* what;
   Quality quality;

@@ -190,6 +190,29 @@ class Distill(e2e.SearchTest):
         self.assertIn("constraint not met: ", report)
         self.check_journal_alone(run)
 
+    def test_finalists_of_recipes_are_judged_on_all_and_on_fresh_samples(self):
+        config = self.recipe_config()
+        config.update(trials=1, finalists=1)
+        del config["quality"]["finalists"]
+        run = self.at("run")
+        done = self.mscgym("search", self.write("both.json", config), "--out", run)
+        if "needs libtorch" in done.stderr:
+            self.skipTest("this build has no libtorch")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        recipe = json.loads(e2e.read(os.path.join(run, "results.json")))["recipes"][0]
+        fresh = []
+        for again in recipe["repeats"]:
+            outcome = json.loads(again["result"])["outcome"]
+            self.assertEqual(outcome["quality"]["samples"], 200)
+            self.assertEqual(outcome["fresh"]["samples"], 150)
+            self.assertNotEqual(outcome["fresh"]["kl"], outcome["quality"]["kl"])
+            fresh.append(outcome["fresh"]["kl"])
+        self.assertAlmostEqual(recipe["fresh_metrics"]["distill_loss"], sum(fresh) / 3)
+        text = "on samples that no trial saw: accuracy_drop "
+        self.assertIn(text, done.stdout)
+        self.assertIn(text, e2e.read(os.path.join(run, "report.html")).decode())
+        self.check_journal_alone(run)
+
     def test_finalists_of_recipes_need_fresh_samples(self):
         config = self.recipe_config()
         config["quality"].update(samples=200)

@@ -14,7 +14,7 @@ class Finalists(e2e.SearchTest):
         config["objective"] = {"minimize": ["weight_bytes"], "subject_to": {"disagreement": 0.6}}
         config["prune"] = {"positions": 4}
         config["calibration"]["samples"] = 32
-        config["quality"].update(samples=8, most_samples=8, final_samples=200)
+        config["quality"].update(samples=8, most_samples=8, final_samples=200, finalists="all")
         run = self.at("few")
         done = self.succeed("search", self.write("few.json", config), "--env", "prune", "--out", run)
         found = json.loads(e2e.read(os.path.join(run, "results.json")))
@@ -68,6 +68,79 @@ class Finalists(e2e.SearchTest):
         self.assertIn("timed together, three times over, and " + text, done.stdout)
         self.assertRegex(done.stdout, r"with 95 % intervals: [\d.]+x \([\d.]+ to [\d.]+\), ")
         self.assertIn(text, e2e.read(os.path.join(run, "report.html")).decode())
+
+    def test_are_judged_on_all_and_on_fresh_samples_where_nothing_else_is_said(self):
+        config = e2e.small_config()
+        config["trials"] = 3
+        config["objective"]["subject_to"] = {"disagreement": 1}
+        config["quality"].update(samples=10, final_samples=200)
+        run = self.at("run")
+        file = self.write("both.json", config)
+        done = self.succeed("search", file, "--out", run)
+        seen = [json.loads(trial["record"])["result"]["outcome"]["quality"]["samples"]
+                for trial in e2e.trials(run).values()]
+        self.assertEqual(max(seen), 100, "trials leave half of them")
+        found = json.loads(e2e.read(os.path.join(run, "results.json")))
+        self.assertTrue(found["finalists"])
+        for row in found["finalists"] + found["rejected"]:
+            outcome = json.loads(row["result"])["outcome"]
+            self.assertEqual(outcome["quality"]["samples"], 200)
+            self.assertEqual(outcome["fresh"]["samples"], 100)
+        text = "judged on all 200 samples, and on 101 to 200, which no trial saw, by themselves"
+        self.assertIn(text, done.stdout)
+        self.assertRegex(done.stdout, "on the 100 samples that no trial saw: accuracy drop ")
+        self.assertNotIn("warning", done.stdout)
+        report = e2e.read(os.path.join(run, "report.html")).decode()
+        self.assertIn(text, report)
+        self.assertIn("; on samples that no trial saw: accuracy drop ", report)
+        self.check_journal_alone(run)
+        # A search that was begun otherwise goes on as it began.
+        config["quality"]["finalists"] = "all"
+        done = self.mscgym("search", self.write("all.json", config), "--out", run, "--resume")
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("may see 100 samples, and now all samples: set 'quality.finalists' and "
+                      "'quality.most_samples' as they were to go on, or choose another --out",
+                      done.stderr)
+        # Trials of one that leaves the same samples are taken as they are.
+        config["quality"]["finalists"] = "others"
+        done = self.succeed("search", self.write("others.json", config), "--out", self.at("more"),
+                            "--from", run, "--trials", "1")
+        self.assertIn("they are not measured again", done.stderr)
+
+    def test_go_on_where_an_older_search_judged_them_on_all(self):
+        config = e2e.small_config()
+        config["trials"] = 2
+        config["quality"].update(samples=10, final_samples=200, finalists="all")
+        run = self.at("run")
+        self.succeed("search", self.write("all.json", config), "--out", run)
+        del config["quality"]["finalists"]
+        file = self.write("default.json", config)
+        done = self.mscgym("search", file, "--out", run, "--resume")
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("may see all samples, and now 100 samples: set 'quality.finalists' to \"all\" "
+                      "to go on, or choose another --out", done.stderr)
+        done = self.succeed("search", file, "--out", self.at("more"), "--from", run)
+        self.assertIn("are measured first, since the config differs", done.stderr)
+
+    def test_say_where_their_samples_are_not_fresh(self):
+        config = e2e.small_config()
+        config["trials"] = 2
+        config["quality"].update(samples=180, final_samples=200)
+        run = self.at("few")
+        done = self.succeed("search", self.write("few.json", config), "--out", run)
+        text = ("finalists are judged on samples that trials saw: of 200 samples trials may see 180, "
+                "which leaves fewer than 30; lower 'quality.samples'")
+        self.assertIn(text, done.stderr)
+        self.assertIn("warning: " + text, done.stdout)
+        self.assertIn(text, e2e.read(os.path.join(run, "logs", "search.log")).decode())
+        found = json.loads(e2e.read(os.path.join(run, "results.json")))
+        self.assertIsNone(json.loads(found["finalists"][0]["result"])["outcome"]["fresh"])
+        config["quality"].update(samples=50)
+        config["calibration"]["data"] = {**config["quality"]["data"], "first": 150}
+        done = self.succeed("search", self.write("same.json", config), "--out", self.at("same"))
+        self.assertIn("that are used for calibration, so they may look better than they are",
+                      done.stdout)
+        self.assertIn("judged on all 200 samples, those of trials included", done.stdout)
 
     def test_need_fresh_samples_where_there_are_none(self):
         config = e2e.small_config()

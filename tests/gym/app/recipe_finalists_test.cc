@@ -24,7 +24,8 @@ using Losses = std::map<std::pair<std::int64_t, std::uint64_t>, double>;
 
 struct Turns {
   Losses losses;
-  std::size_t stop_after = 100;  ///< trainings
+  std::size_t stop_after = 100;           ///< trainings
+  std::optional<double> fresh_more = {};  ///< loss on fresh samples beyond that on all
   std::vector<std::pair<std::int64_t, std::uint64_t>> order = {};
   std::vector<std::string> said = {};
   std::size_t kept = 0;
@@ -39,16 +40,20 @@ struct Turns {
     };
     how.train =
         [this](const TrainSettings& settings,
-               const std::function<void(double)>& heard) -> std::optional<Result<cost::Quality>> {
+               const std::function<void(double)>& heard) -> std::optional<Result<cost::Outcome>> {
       if (order.size() >= stop_after) return std::nullopt;
       order.emplace_back(settings.epochs, settings.seed);
       heard(0.5);
       const auto loss = losses.find(order.back());
       if (loss == losses.end()) return Failure{FailureKind::kWrongOutput, "not finite"};
-      cost::Quality quality;
-      quality.kl = loss->second;
-      quality.kl_error = 0.01;
-      return quality;
+      cost::Outcome outcome;
+      outcome.quality.kl = loss->second;
+      outcome.quality.kl_error = 0.01;
+      if (fresh_more) {
+        outcome.fresh = outcome.quality;
+        outcome.fresh->kl += *fresh_more;
+      }
+      return outcome;
     };
     how.say = [this](const std::string& text) { said.push_back(text); };
     how.keep = [this](const Findings& /*findings*/) { ++kept; };
@@ -102,6 +107,28 @@ TEST(RecipeFinalists, KeepTheLimitsInTrialsAndInTheirMeans) {
   EXPECT_EQ(findings.recipes[0].trial, 1U);
   EXPECT_EQ(findings.best, std::nullopt);
   EXPECT_EQ(findings.nearest, 0U);
+}
+
+TEST(RecipeFinalists, SayWhatFreshSamplesTold) {
+  const Objective limited = {.minimize = {"distill_loss"}, .subject_to = {{"distill_loss", 0.25}}};
+  Turns run{.losses = {{{2, 11}, 0.2}, {{2, 12}, 0.2}, {{2, 13}, 0.2}}};
+  Findings findings;
+  ASSERT_TRUE(TrainFinalists(limited, {MadeTrial(1, 2, 0.1)}, 1, run.How(), findings));
+  EXPECT_EQ(FreshText(limited, findings.recipes.at(0)), "");
+  const std::string told = "on samples that no trial saw: distill_loss ";
+  run.fresh_more = 0.06;  // above the limit, within the interval
+  findings = {};
+  ASSERT_TRUE(TrainFinalists(limited, {MadeTrial(1, 2, 0.1)}, 1, run.How(), findings));
+  EXPECT_EQ(findings.best, 0U) << "the limit is one on all samples";
+  EXPECT_DOUBLE_EQ(findings.recipes.at(0).metrics.at("distill_loss"), 0.2);
+  EXPECT_EQ(FreshText(limited, findings.recipes.at(0)), told + "0.26 \xC2\xB1 0.02");
+  run.fresh_more = 0.08;
+  findings = {};
+  ASSERT_TRUE(TrainFinalists(limited, {MadeTrial(1, 2, 0.1)}, 1, run.How(), findings));
+  EXPECT_EQ(FreshText(limited, findings.recipes.at(0)),
+            told +
+                "0.28 \xC2\xB1 0.02; they contradict: the limit of distill_loss is missed by more "
+                "than that");
 }
 
 TEST(RecipeFinalists, AreNoAnswerWhereATrainingFails) {

@@ -63,6 +63,16 @@ TEST(SearchRecords, HoldWhatWasPutIn) {
   EXPECT_EQ(findings.kept, Found(7).kept);
 }
 
+TEST(SearchRecords, OfAnOlderProgramHaveNoFreshSamples) {
+  const Findings old = FindSearchRecords(Journal({R"({"type":"findings","findings":{"judged":200,
+      "finalists":[{"trial":1,"strategy":{},"result":"{\"outcome\":{\"weight_bytes\":7}}"}]}})"}))
+                           .findings.value();
+  EXPECT_EQ(old.judged, 200);
+  EXPECT_EQ(old.fresh_from, 0);
+  EXPECT_TRUE(old.warnings.empty());
+  EXPECT_EQ(EvaluationOf(old.finalists.at(0)).metrics.at("weight_bytes"), 7);
+}
+
 TEST(SearchRecords, AreRefusedByNumber) {
   const auto message = [](const std::string& record) {
     return MessageOf<UserError>([&] { (void)FindSearchRecords(Journal({record})); });
