@@ -3,11 +3,14 @@
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
+#include <cstddef>
+#include <numeric>
 #include <thread>
 #include <utility>
 
 #include <fcntl.h>
 #include <sys/file.h>
+#include <unistd.h>
 
 #include "compiler/base/error.h"
 
@@ -27,6 +30,12 @@ Descriptor OpenLockFile(const std::string& path) {
 }
 
 }  // namespace
+
+std::vector<int> AllCores() {
+  std::vector<int> cores(static_cast<std::size_t>(std::max(1L, ::sysconf(_SC_NPROCESSORS_CONF))));
+  std::iota(cores.begin(), cores.end(), 0);
+  return cores;
+}
 
 std::optional<CoreLock> LockCores(const std::string& folder, std::vector<int> cores, CoreUse use,
                                   const std::function<bool()>& stop) {

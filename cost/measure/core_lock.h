@@ -32,6 +32,10 @@ class CoreLock {
   std::vector<Descriptor> files_;
 };
 
+/// Numbers of all cores of the machine, whether or not this process may use them: for what is
+/// measured of the whole of it.
+[[nodiscard]] std::vector<int> AllCores();
+
 /// Waits until the cores are free; nullopt if `stop` (where given) says true before. Nothing is
 /// locked where `cores` is empty. SystemError if a lock file cannot be opened.
 [[nodiscard]] std::optional<CoreLock> LockCores(const std::string& folder, std::vector<int> cores,

@@ -114,4 +114,22 @@ std::vector<Energy> MeasureEnergy(const Call& reference, std::span<const Call> c
   return results;
 }
 
+std::vector<Latency> MeasureRepeats(const Call& reference, std::span<const Call> candidates,
+                                    const LatencyOptions& options, std::int64_t repeats,
+                                    const Probe& probe, const std::optional<EnergyProbe>& energy) {
+  std::vector<std::vector<Latency>> measured(candidates.size());
+  for (std::int64_t repeat = 0; repeat < repeats; ++repeat) {
+    std::vector<Latency> latencies = MeasureTogether(reference, candidates, options, probe);
+    if (energy) {
+      const std::vector<Energy> energies = MeasureEnergy(reference, candidates, *energy);
+      for (std::size_t i = 0; i < latencies.size(); ++i) latencies[i].energy = energies[i];
+    }
+    for (std::size_t i = 0; i < latencies.size(); ++i) measured[i].push_back(latencies[i]);
+  }
+  std::vector<Latency> combined;
+  combined.reserve(measured.size());
+  for (const std::vector<Latency>& one : measured) combined.push_back(Combine(one));
+  return combined;
+}
+
 }  // namespace msc::cost

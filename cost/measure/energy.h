@@ -3,6 +3,7 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -50,5 +51,14 @@ struct EnergyProbe {
 [[nodiscard]] std::vector<Energy> MeasureEnergy(const Call& reference,
                                                 std::span<const Call> candidates,
                                                 const EnergyProbe& probe);
+
+/// MeasureTogether, then MeasureEnergy where `energy` is given, and all of it `repeats` times over:
+/// what changes meanwhile meets time and energy alike. Of each candidate what Combine makes of its
+/// repeats.
+[[nodiscard]] std::vector<Latency> MeasureRepeats(const Call& reference,
+                                                  std::span<const Call> candidates,
+                                                  const LatencyOptions& options,
+                                                  std::int64_t repeats, const Probe& probe,
+                                                  const std::optional<EnergyProbe>& energy);
 
 }  // namespace msc::cost

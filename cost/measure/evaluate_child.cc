@@ -206,26 +206,23 @@ std::vector<Result<Outcome>> MeasureLatencies(const Context& context, const Chil
   }
   for (std::int64_t* const ms : {&options.max_ms, &options.max_warmup_ms}) *ms /= request.part;
   options.max_ms = std::max<std::int64_t>(options.max_ms, 1);
-  std::vector<std::vector<Latency>> repeats(calls.size());
   const Call run_reference = [&r = *reference.value()] { r.Run(); };
-  for (std::int64_t repeat = 0; repeat < request.repeats; ++repeat) {
-    const auto latencies = MeasureTogether(run_reference, calls, options, SystemProbe());
-    for (std::size_t i = 0; i < calls.size(); ++i) repeats[i].push_back(latencies[i]);
-  }
-  std::vector<Energy> energies;
+  const Probe probe = SystemProbe();
+  std::optional<Result<EnergyMeter>> meter;
+  std::optional<EnergyProbe> energy;
   if (context.folder.settings.energy) {
-    Result<EnergyMeter> meter = EnergyMeter::Open();
-    if (!meter.ok()) {
-      outcomes.assign(outcomes.size(), meter.failure());
+    meter = EnergyMeter::Open();
+    if (!meter->ok()) {
+      outcomes.assign(outcomes.size(), meter->failure());
       return outcomes;
     }
-    energies = MeasureEnergy(run_reference, calls,
-                             {SystemProbe().now, [&] { return meter.value().Joules(); }});
+    energy = EnergyProbe{.now = probe.now, .joules = [&] { return meter->value().Joules(); }};
   }
+  const std::vector<Latency> latencies =
+      MeasureRepeats(run_reference, calls, options, request.repeats, probe, energy);
   for (std::size_t i = 0; i < calls.size(); ++i) {
     Outcome& outcome = outcomes[running[i]].value();
-    outcome.latency = Combine(repeats[i]);
-    if (!energies.empty()) outcome.latency->energy = energies[i];
+    outcome.latency = latencies[i];
     outcome.weight_bytes = runners[i]->built.weight_bytes;
     outcome.peak_bytes =
         static_cast<std::int64_t>(runners[i]->built.executable.memory().arena_bytes);

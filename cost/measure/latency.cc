@@ -299,6 +299,30 @@ Latency MeasureLatency(const Call& run_reference, const Call& run_candidate,
   return MeasureTogether(run_reference, {&run_candidate, 1}, options, SystemProbe())[0];
 }
 
+namespace {
+
+/// What all of them have, as Combine; nothing where one lacks it.
+std::optional<Energy> CombineEnergy(std::span<const Latency> repeats) {
+  std::vector<double> joules;
+  std::vector<double> references;
+  std::vector<double> ratios;
+  std::optional<Energy> all = repeats[0].energy;
+  for (const Latency& one : repeats) {
+    if (!one.energy) return std::nullopt;
+    joules.push_back(one.energy->joules);
+    references.push_back(one.energy->reference_joules);
+    ratios.push_back(one.energy->ratio);
+    all->ratio_low = std::min(all->ratio_low, one.energy->ratio_low);
+    all->ratio_high = std::max(all->ratio_high, one.energy->ratio_high);
+  }
+  all->joules = Median(joules);
+  all->reference_joules = Median(references);
+  all->ratio = Median(ratios);
+  return all;
+}
+
+}  // namespace
+
 Latency Combine(std::span<const Latency> repeats) {
   Check(!repeats.empty(), "there is a measurement to combine");
   std::vector<double> medians;
@@ -321,6 +345,7 @@ Latency Combine(std::span<const Latency> repeats) {
   all.median_ns = Median(medians);
   all.reference_median_ns = Median(references);
   all.ratio = Median(ratios);
+  all.energy = CombineEnergy(repeats);
   return all;
 }
 

@@ -95,7 +95,8 @@ struct RivalOptions {
                                      const LatencyOptions& options);
 
 /// One result out of repeated measurements of the same candidate: the medians of medians and
-/// ratios, and the hull of the intervals; noisy if one was. At least one.
+/// ratios, and the hull of the intervals; noisy if one was; likewise of their energy, where all
+/// have it. At least one.
 [[nodiscard]] Latency Combine(std::span<const Latency> repeats);
 
 }  // namespace msc::cost

@@ -105,7 +105,9 @@ std::optional<Result<ChildAnswer>> LocalEvaluator::Ask(const ChildRequest& reque
   // Neither is timed, so others may work beside it.
   const bool quality = request.mode == "quality" || request.mode == "fit";
   const std::vector<int>& cores = quality ? options_.quality_cores : options_.latency_cores;
-  const auto lock = LockCores(options_.lock_folder, cores,
+  // Counters of energy hear whoever works in the package, on whatever core.
+  const bool alone = request.mode == "latency" && settings.energy;
+  const auto lock = LockCores(options_.lock_folder, alone ? AllCores() : cores,
                               quality ? CoreUse::kShared : CoreUse::kExclusive, stop);
   if (!lock) return std::nullopt;
 

@@ -40,6 +40,7 @@ struct JudgedSamples {
 /// these leave open whether the limits are kept; then, where time is wanted and the candidate is
 /// sound, a latency child, which holds its cores exclusively: at most one per core on this machine,
 /// across processes that agree on `lock_folder`, and no quality child beside it on the same cores.
+/// Where energy is measured it holds all cores of the machine, against other workers, too.
 /// Failures are not tried again. Several evaluators may work in one process at a time; one is for
 /// one thread at a time.
 class LocalEvaluator final : public Evaluator {

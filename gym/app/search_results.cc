@@ -84,17 +84,18 @@ std::string PairsOf(const SearchConfig& config, const Prepared& prepared,
   return worst ? PairsText(*worst, DetectIsa().vnni) : std::string();
 }
 
-std::string Line(const char* name, const Evaluation& evaluation) {
+/// `more` ends it.
+std::string Line(const char* name, const Evaluation& evaluation, const std::string& more = "") {
   char text[160] = "";  // NOLINT(modernize-avoid-c-arrays): snprintf
   const auto metric = [&](const char* key) {
     const auto it = evaluation.metrics.find(key);
     return it == evaluation.metrics.end() ? 0.0 : it->second;
   };
-  std::snprintf(text, sizeof text, "  %-22s %9.3f ms  %6.2fx  %8s  %9.5f  %8.2f MB\n", name,
+  std::snprintf(text, sizeof text, "  %-22s %9.3f ms  %6.2fx  %8s  %9.5f  %8.2f MB", name,
                 metric("latency_ms"), 1 / std::max(1e-9, metric("latency")),
                 SignedPoints(-metric("accuracy_drop")).c_str(), metric("distill_loss"),
                 metric("weight_bytes") * 1e-6);
-  return text;
+  return text + (more.empty() ? "" : "  " + more) + '\n';
 }
 
 /// What the samples that no trial saw say of the best; empty where they were not told apart.
@@ -121,7 +122,7 @@ std::string ComparedLines(const Findings& findings) {
       continue;
     }
     const Evaluation evaluation = envs::ToEvaluation(result, "");
-    rows += Line(name.c_str(), evaluation);
+    rows += Line(name.c_str(), evaluation, EnergyText(result.value()));
     if (!findings.best) continue;
     const std::string latency(envs::kLatency);
     const double best = EvaluationOf(findings.finalists.at(*findings.best)).metrics.at(latency);
@@ -211,7 +212,8 @@ std::string Summary(const SearchConfig& config, const RunPaths& paths, const Sea
     if (evaluation.failure) {
       text << "  " << name << " failed: " << evaluation.failure->detail << '\n';
     } else {
-      text << Line(name.c_str(), evaluation);
+      text << Line(name.c_str(), evaluation,
+                   EnergyText(cost::OutcomeFromJson(finalist.result).value()));
     }
   }
   text << ComparedLines(result.findings);

@@ -94,8 +94,21 @@ std::string IntervalsText(const cost::Quality& quality) {
 std::string IntervalsText(const cost::Outcome& outcome) {
   if (!outcome.latency) return IntervalsText(outcome.quality);
   const cost::Latency& latency = *outcome.latency;
-  return Formatted("%.3fx", 1 / latency.ratio) + Formatted(" (%.3f", 1 / latency.ratio_high) +
-         Formatted(" to %.3f), ", 1 / latency.ratio_low) + IntervalsText(outcome.quality);
+  std::string text = Formatted("%.3fx", 1 / latency.ratio) +
+                     Formatted(" (%.3f", 1 / latency.ratio_high) +
+                     Formatted(" to %.3f), ", 1 / latency.ratio_low);
+  if (latency.energy) {
+    text += Formatted("energy %.3f", latency.energy->ratio) +
+            Formatted(" (%.3f", latency.energy->ratio_low) +
+            Formatted(" to %.3f), ", latency.energy->ratio_high);
+  }
+  return text + IntervalsText(outcome.quality);
+}
+
+std::string EnergyText(const cost::Outcome& outcome) {
+  if (!outcome.latency || !outcome.latency->energy) return "";
+  const cost::Energy& energy = *outcome.latency->energy;
+  return Formatted("energy %.2f", energy.ratio) + Formatted(" (%.4g mJ)", 1e3 * energy.joules);
 }
 
 std::string EndText(StopReason reason, const StopRules& rules) {

@@ -18,8 +18,13 @@ namespace msc::gym {
 /// what they may be off by for want of samples, at 95 %. Disagreement instead of accuracy where
 /// there are no labels.
 [[nodiscard]] std::string IntervalsText(const cost::Quality& quality);
-/// The same behind "1.520x (1.500 to 1.550), " where speed was measured.
+/// The same behind "1.520x (1.500 to 1.550), " where speed was measured, and "energy 0.710 (0.700
+/// to 0.720), " where that was, by the uncompressed model's.
 [[nodiscard]] std::string IntervalsText(const cost::Outcome& outcome);
+
+/// "energy 0.71 (3.2 mJ)": by what a call of the uncompressed model uses, and of a call; empty
+/// where it was not measured.
+[[nodiscard]] std::string EnergyText(const cost::Outcome& outcome);
 
 /// "24 trials, 3 failed (2 timeout, 1 crash), 4 dropped after a rough measurement".
 [[nodiscard]] std::string CountsText(const StudyResult& study);

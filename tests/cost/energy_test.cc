@@ -122,6 +122,41 @@ TEST(MeasureEnergy, HasAnIntervalOverItsRounds) {
   EXPECT_DOUBLE_EQ(energy.ratio_high, 5);
 }
 
+TEST(MeasureRepeats, MeasuresEnergyInEachRepeatAsTime) {
+  FakeMachine machine;
+  const Call reference = machine.Side(0, milliseconds(10), 1);
+  int measured = 0;
+  const std::vector<Call> candidates = {[&] {
+    machine.time += milliseconds(10);
+    machine.joules += measured;
+  }};
+  const Probe probe = {.now = [&] { return machine.time; },
+                       .waited = [] { return nanoseconds(0); },
+                       .stolen = [] { return nanoseconds(0); },
+                       .yardstick = [&] { machine.time += nanoseconds(10'000); }};
+  const auto repeat = [&](std::int64_t repeats, const std::optional<EnergyProbe>& meter) {
+    return MeasureRepeats(reference, candidates, {.min_rounds = 3, .max_rounds = 3}, repeats, probe,
+                          meter)
+        .at(0);
+  };
+  EXPECT_FALSE(repeat(3, std::nullopt).energy);
+  // The candidate uses another amount in each repeat.
+  std::int64_t last_window = 0;
+  const EnergyProbe counting = {.now = probe.now, .joules = [&] {
+                                  // 2 sides, 5 rounds, read before and after.
+                                  measured = static_cast<int>(last_window++ / 20) * 2 + 2;
+                                  return machine.joules;
+                                }};
+  const Latency latency = repeat(3, counting);
+  ASSERT_TRUE(latency.energy);
+  EXPECT_EQ(last_window, 60) << "three measurements of energy";
+  EXPECT_DOUBLE_EQ(latency.energy->ratio, 4);
+  EXPECT_DOUBLE_EQ(latency.energy->joules, 4);
+  EXPECT_DOUBLE_EQ(latency.energy->ratio_low, 2);
+  EXPECT_DOUBLE_EQ(latency.energy->ratio_high, 6);
+  EXPECT_EQ(latency.rounds, 9);
+}
+
 TEST(MeasureEnergy, RefusesACounterThatStandsStill) {
   FakeMachine machine;
   const Call idle = machine.Side(0, milliseconds(10), 0);

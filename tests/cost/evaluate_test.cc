@@ -291,6 +291,23 @@ TEST_F(Evaluate, StopsWhileItWaitsForCores) {
   EXPECT_EQ(reported, 0);
 }
 
+TEST_F(Evaluate, MeasuresEnergyWhileNobodyElseWorks) {
+  const int other = 0;  // a core that it does not run on
+  for (const bool energy : {false, true}) {
+    std::filesystem::remove_all(folder_);
+    EvaluationSettings settings = Settings();
+    settings.energy = energy;
+    Prepare(settings);
+    const auto neighbour = LockCores(folder_, {other}, CoreUse::kShared);
+    LocalEvaluator evaluator(Options());
+    int asked = 0;
+    const auto timed =
+        evaluator.TimeTogether({On("reference").strategy}, [&] { return energy && ++asked > 3; });
+    EXPECT_EQ(timed.size(), energy ? 0U : 1U);
+    EXPECT_EQ(asked, energy ? 4 : 0) << "it waits for the neighbour";
+  }
+}
+
 TEST_F(Evaluate, LooksAtMoreSamplesWhileALimitIsOpen) {
   struct Row {
     double limit;  // of a model that loses nothing

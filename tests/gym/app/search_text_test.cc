@@ -26,6 +26,15 @@ TEST(IntervalsText, SaysWhatNumbersMayBeOffBy) {
   EXPECT_EQ(IntervalsText(outcome), quality);
   outcome.latency = cost::Latency{.ratio = 0.5, .ratio_low = 0.4, .ratio_high = 0.625};
   EXPECT_EQ(IntervalsText(outcome), "2.000x (1.600 to 2.500), " + quality);
+  EXPECT_EQ(EnergyText(outcome), "");
+  outcome.latency->energy = cost::Energy{.joules = 0.00321,
+                                         .reference_joules = 0.0045,
+                                         .ratio = 0.714,
+                                         .ratio_low = 0.7,
+                                         .ratio_high = 0.75};
+  EXPECT_EQ(IntervalsText(outcome),
+            "2.000x (1.600 to 2.500), energy 0.714 (0.700 to 0.750), " + quality);
+  EXPECT_EQ(EnergyText(outcome), "energy 0.71 (3.21 mJ)");
   outcome.quality.accuracy.reset();
   outcome.quality.agreement = 0.99;
   outcome.quality.agreement_error = 0.005;
