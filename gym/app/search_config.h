@@ -65,7 +65,9 @@ struct ObjectiveConfig {
   static void Fields(Self& self, Visit& visit) {
     visit("minimize", self.minimize,
           "metrics (latency, latency_ms, energy where it can be read, distill_loss, disagreement, "
-          "accuracy_drop, weight_bytes, peak_bytes); the first decides, the next break ties, all "
+          "accuracy_drop, weight_bytes, peak_bytes: the arena of one call, which holds what layers "
+          "hand on, but neither weights nor what libraries take for themselves); the first "
+          "decides, the next break ties, all "
           "make the Pareto set");
     visit("subject_to", self.subject_to, "upper limit by metric, such as accuracy_drop: 0.3");
   }
