@@ -262,6 +262,12 @@ std::vector<Result<Outcome>> LocalEvaluator::TimeTogether(std::vector<Strategy> 
   return timed ? *std::move(timed) : std::vector<Result<Outcome>>();
 }
 
+std::vector<Result<Outcome>> LocalEvaluator::TimeOnce(std::vector<Strategy> strategies,
+                                                      std::int64_t part, const Stop& stop) {
+  auto timed = AskLatency(std::move(strategies), 1, part, stop);
+  return timed ? *std::move(timed) : std::vector<Result<Outcome>>();
+}
+
 Result<std::vector<Profile>> LocalEvaluator::ProfileSteps(std::span<const Strategy> strategies,
                                                           std::int64_t runs, const Stop& stop) {
   ChildRequest request;

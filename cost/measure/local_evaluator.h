@@ -67,6 +67,11 @@ class LocalEvaluator final : public Evaluator {
   [[nodiscard]] std::vector<Result<Outcome>> TimeTogether(std::vector<Strategy> strategies,
                                                           const std::function<bool()>& stop = {});
 
+  /// Likewise, once, and in 1 / `part` of the rounds and of the time; `part` is 1 to 1000.
+  [[nodiscard]] std::vector<Result<Outcome>> TimeOnce(std::vector<Strategy> strategies,
+                                                      std::int64_t part,
+                                                      const std::function<bool()>& stop = {});
+
   /// Step times of the uncompressed model and of each strategy, `runs` of them. Empty if stopped.
   [[nodiscard]] Result<std::vector<Profile>> ProfileSteps(std::span<const Strategy> strategies,
                                                           std::int64_t runs,

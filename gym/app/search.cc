@@ -17,6 +17,7 @@
 #include "gym/app/progress.h"
 #include "gym/app/registries.h"
 #include "gym/app/search_estimates.h"
+#include "gym/app/search_explain.h"
 #include "gym/app/search_farm.h"
 #include "gym/app/search_measuring.h"
 #include "gym/app/search_probes.h"
@@ -212,6 +213,9 @@ int Coordinate(const AppContext& context, const Options& options, cost::FarmEval
       line.Show("[finalists] the best again, together");
       cost::LocalEvaluator local(LocalFor(context, paths.folder, 0));
       MeasureFinalists(
+          config, *problem, local, [&](const std::string& text) { line.Show(text); }, StopRequested,
+          result);
+      ExplainWinner(
           config, *problem, local, [&](const std::string& text) { line.Show(text); }, StopRequested,
           result);
     }

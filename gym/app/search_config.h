@@ -105,6 +105,7 @@ struct SearchConfig {
   StopConfig stop;
   double estimate_s = 60;
   std::uint64_t finalists = 4;
+  double explain_s = 30;
   std::vector<std::string> compare;
   bool race = false;
   ObjectiveConfig objective;
@@ -157,6 +158,10 @@ struct SearchConfig {
         "best candidates that keep the limits on all samples, measured again; recipes are trained "
         "again",
         Within{1, 100});
+    visit("explain_s", self.explain_s,
+          "seconds, and at most a tenth of time_budget_s, for measuring the best with single "
+          "decisions taken otherwise, where no trial tells what that does; 0 = none",
+          Within{0, 1e9});
     visit("compare", self.compare,
           "targets that the uncompressed model is timed on beside the finalists");
     visit("race", self.race,

@@ -69,6 +69,21 @@ struct Compared {
   }
 };
 
+/// The winner with one decision taken otherwise, measured beside it.
+struct Neighbour {
+  std::string decision;  ///< its name
+  std::string choice;    ///< in place of the winner's
+  std::string result;    ///< JSON of a Result<cost::Outcome> on the samples of a trial
+  std::string winner;    ///< likewise, of the winner, on the same samples and timed beside it
+  template <class Self, class Visit>
+  static void Fields(Self& self, Visit& visit) {
+    visit("decision", self.decision, "name of the decision");
+    visit("choice", self.choice, "in place of the winner's");
+    visit("result", self.result, "outcome or failure");
+    visit("winner", self.winner, "of the winner, measured beside it");
+  }
+};
+
 /// A recipe trained once more.
 struct RecipeRepeat {
   std::uint64_t seed = 0;
@@ -120,6 +135,7 @@ struct Findings {
   std::vector<Compared> compared;
   std::optional<std::uint64_t> best;  ///< index into finalists or recipes; feasible on all samples
   std::optional<std::uint64_t> nearest;  ///< likewise, where none is best: misses limits by least
+  std::vector<Neighbour> neighbours;     ///< of the best, for decisions that no trial tells of
   std::vector<cost::Profile> profiles;   ///< of the uncompressed model and of the best
   std::string pairs;  ///< what the best's sums of pairs lose (PairsText); empty = nothing
   std::map<std::string, double> kept;  ///< of the best, where it prunes: KeptShares
@@ -141,6 +157,7 @@ struct Findings {
     visit("compared", self.compared, "the uncompressed model elsewhere");
     visit("best", self.best, "index of the best finalist");
     visit("nearest", self.nearest, "index of the nearest where none keeps the limits");
+    visit("neighbours", self.neighbours, "the best with one decision taken otherwise");
     visit("profiles", self.profiles, "step times of the uncompressed model and of the best");
     visit("pairs", self.pairs, "what the best would lose on CPUs without VNNI");
     visit("kept", self.kept, "share of its channels that a layer of the best keeps");

@@ -50,6 +50,9 @@ SearchSetup SetupOf(const SearchConfig& config, const Prepared& prepared,
                     .decisions = decisions,
                     .layers = LayersOf(*prepared.graph),
                     .estimates = prepared.estimates};
+  for (const auto& [layer, precisions] : prepared.lacked) {
+    for (const Precision precision : precisions) setup.lacked[layer].emplace_back(Name(precision));
+  }
   for (const ValueId id : prepared.graph->constants()) {
     setup.weight_bytes += static_cast<std::int64_t>(prepared.graph->constant(id)->bytes());
   }

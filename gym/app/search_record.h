@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <span>
 #include <string>
@@ -24,6 +25,8 @@ struct SearchSetup {
   std::int64_t samples = 0;       ///< that there are to judge candidates by
   std::vector<Decision> decisions = {};
   std::vector<LayerEntry> layers = {};
+  /// Precisions that the target does not compute itself, by layer: they were not offered.
+  std::map<std::string, std::vector<std::string>> lacked = {};
   std::uint64_t known = 0;       ///< trials that an earlier search had measured; see search_seeds.h
   EstimateTable estimates = {};  ///< that the agent began with
   template <class Self, class Visit>
@@ -35,6 +38,7 @@ struct SearchSetup {
     visit("samples", self.samples, "to judge candidates by", Within{.least = 0});
     visit("decisions", self.decisions, "what assignments choose");
     visit("layers", self.layers, "that can be quantized");
+    visit("lacked", self.lacked, "precisions that the target does not compute, by layer");
     visit("known", self.known, "trials taken from an earlier search, not measured");
     visit("estimates", self.estimates, "what decisions do alone, as the agent was told");
   }

@@ -15,6 +15,7 @@
 #include "gym/app/recipe_report.h"
 #include "gym/app/recipe_words.h"
 #include "gym/app/report_text.h"
+#include "gym/app/search_explain.h"
 #include "gym/app/search_record.h"
 #include "gym/app/search_run.h"
 #include "gym/app/search_text.h"
@@ -296,6 +297,26 @@ std::vector<ReportFact> MakeFacts(const Run& run) {
   return facts;
 }
 
+/// What there is to say of choices that were not taken, beside what trials tell.
+void TellOthers(const Run& run, ReportInput& input) {
+  for (const Decision& decision : input.decisions) {
+    std::string& instead = input.instead.emplace_back();
+    for (const Neighbour& neighbour : run.findings.neighbours) {
+      if (neighbour.decision != decision.name) continue;
+      instead = NeighbourText(run.setup.config.objective, neighbour);
+    }
+    std::string& lacked = input.lacked.emplace_back();
+    const auto absent = run.setup.lacked.find(decision.name);
+    if (absent == run.setup.lacked.end()) continue;
+    for (const std::string& precision : absent->second) {
+      lacked += (lacked.empty() ? "not offered, since " + run.setup.config.target +
+                                      " does not compute it here: "
+                                : ", ") +
+                precision;
+    }
+  }
+}
+
 /// What a search shows that measured compressed models, besides what all searches do.
 void TellModels(const Run& run, const RunPaths& paths, ReportInput& input) {
   const auto& limits = run.setup.config.objective.subject_to;
@@ -332,6 +353,7 @@ void TellModels(const Run& run, const RunPaths& paths, ReportInput& input) {
       if (row.layer == decision.name && row.failure.empty()) alone = row.distill_loss;
     }
   }
+  TellOthers(run, input);
   const Finalist* best =
       run.findings.best ? &run.findings.finalists.at(*run.findings.best) : nullptr;
   if (best != nullptr) input.winner = best->trial;

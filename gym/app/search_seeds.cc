@@ -64,6 +64,7 @@ std::string MeasuredBy(SearchConfig config) {
   config.finalists = otherwise.finalists;
   // Trials see the same samples as for "both", which is said where that cannot be had.
   if (config.quality.finalists == "others") config.quality.finalists = "both";
+  config.explain_s = otherwise.explain_s;
   config.compare.clear();
   config.objective.minimize.clear();
   return ToJson(config);

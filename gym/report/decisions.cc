@@ -64,6 +64,13 @@ std::string Reason(const ReportInput& input, const ReportMark& other, const Repo
   return text;
 }
 
+/// Where neither a trial nor a measurement differs in a decision alone.
+std::string Fallback(const ReportInput& input, const std::optional<double>& alone) {
+  const std::string unknown = "unknown: no trial differs in this alone";
+  if (!alone || input.sensitivity.empty()) return unknown;
+  return unknown + "; by itself it loses " + Significant(alone, 3) + " (" + input.sensitivity + ")";
+}
+
 }  // namespace
 
 Html DecisionSection(const ReportInput& input, std::span<const ReportMark> marks) {
@@ -84,6 +91,10 @@ Html DecisionSection(const ReportInput& input, std::span<const ReportMark> marks
         Markup("<li data-trial='", marks[i].number, "'><b>", *choice, "</b> (trial ",
                marks[i].number, ") ", Reason(input, marks[i], *winner, trials[i]), "</li>");
   }
+  for (std::size_t i = 0; i < std::min(reasons.size(), input.instead.size()); ++i) {
+    if (input.instead[i].empty()) continue;
+    reasons[i] += Markup("<li>", input.instead[i], " (measured after the search)</li>");
+  }
   const PrecisionColors colors(input);
   const bool any_alone = std::any_of(input.alone.begin(), input.alone.end(),
                                      [](const auto& alone) { return Finite(alone).has_value(); });
@@ -103,13 +114,18 @@ Html DecisionSection(const ReportInput& input, std::span<const ReportMark> marks
                              : Html{},
                    "<td>",
                    reasons[i].text.empty()
-                       ? Html{"<span class='muted'>unknown: no trial differs in this alone</span>"}
+                       ? Markup("<span class='muted'>", Fallback(input, alone), "</span>")
                        : Markup("<ul class='reasons'>", reasons[i], "</ul>"),
+                   i < input.lacked.size() && !input.lacked[i].empty()
+                       ? Markup("<div class='note'>", input.lacked[i], "</div>")
+                       : Html{},
                    "</td></tr>");
   }
   return Markup(
       "<section id='decisions'><h2>Why it was decided so</h2><p class='muted'>For each decision of "
-      "the best configuration, the trials that differ from it in that decision alone.</p>"
+      "the best configuration, the trials that differ from it in that decision alone; where there "
+      "are none, what it would do with another choice, "
+      "measured beside it.</p>"
       "<div class='scroll'><table class='sortable'><thead><tr><th>decision</th><th>chosen</th>",
       any_alone ? Html{"<th class='num'>loss alone</th>"} : Html{},
       "<th data-unsortable>what the other choices did</th></tr></thead><tbody>", rows,

@@ -123,6 +123,10 @@ struct ReportInput {
   std::vector<bool> feasible = {};           ///< one flag a trial, by index
   std::optional<std::uint64_t> winner = {};  ///< number of the trial that won in the end
   std::vector<std::optional<double>> alone = {};  ///< by decision: quality lost by it alone
+  /// By decision: what measuring the winner with another choice told, a sentence; may be empty.
+  std::vector<std::string> instead = {};
+  /// By decision: choices that were not offered, and why, a sentence; may be empty.
+  std::vector<std::string> lacked = {};
   /// By decision: why what the winner chose has no effect; empty where it has.
   std::vector<std::string> moot = {};
   std::vector<ReportLayer> layers = {};       ///< in the order of the network

@@ -25,6 +25,7 @@ def small_config():
     config["model"] = os.path.normpath(os.path.join(os.path.dirname(CONFIG), config["model"]))
     config["trials"] = 6
     config["finalists"] = 2
+    config["explain_s"] = 0
     config["calibration"]["samples"] = 64
     config["quality"].update(samples=100, final_samples=200)
     config["latency"] = {"max_ms": 100, "max_rounds": 11, "min_rounds": 3, "max_warmup_ms": 50}

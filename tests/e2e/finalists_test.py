@@ -107,6 +107,38 @@ class Finalists(e2e.SearchTest):
                             "--from", run, "--trials", "1")
         self.assertIn("they are not measured again", done.stderr)
 
+    def test_are_explained_by_what_the_winner_does_with_other_choices(self):
+        config = e2e.small_config()
+        config.update(trials=3, explain_s=60, time_budget_s=600)
+        config["objective"]["subject_to"] = {"disagreement": 100, "latency": 1e-9}
+        file, run = self.write("explain.json", config), self.at("none")
+        self.assertEqual(self.mscgym("search", file, "--out", run).returncode, 3)
+        self.assertEqual(json.loads(e2e.read(os.path.join(run, "results.json")))["neighbours"], [])
+        config["objective"]["subject_to"] = {"disagreement": 100}
+        run = self.at("run")
+        self.succeed("search", self.write("explain.json", config), "--out", run)
+        found = json.loads(e2e.read(os.path.join(run, "results.json")))
+        decisions = e2e.records(run, b"setup")[0]["setup"]["decisions"]
+        winner = e2e.assignments(run)[found["finalists"][found["best"]]["trial"]]
+        told = set()
+        for other in e2e.assignments(run).values():
+            differs = [i for i, choice in enumerate(other) if choice != winner[i]]
+            if len(differs) == 1:
+                told.add(differs[0])
+        untold = [d["name"] for i, d in enumerate(decisions) if i not in told]
+        self.assertTrue(untold)
+        self.assertEqual([row["decision"] for row in found["neighbours"]], untold)
+        report = e2e.read(os.path.join(run, "report.html")).decode()
+        for row in found["neighbours"]:
+            beside = json.loads(row["winner"])["outcome"]
+            other = json.loads(row["result"])["outcome"]
+            self.assertEqual(beside["latency"]["reference_median_ns"],
+                             other["latency"]["reference_median_ns"], "timed together")
+            self.assertEqual(other["quality"]["samples"], 100)
+            self.assertIn(f"<li>{row['choice']} instead would be ", report)
+        self.assertNotIn("unknown: no trial differs in this alone", report)
+        self.check_journal_alone(run)
+
     def test_go_on_where_an_older_search_judged_them_on_all(self):
         config = e2e.small_config()
         config["trials"] = 2

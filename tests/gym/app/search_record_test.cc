@@ -70,6 +70,7 @@ TEST(SearchRecords, OfAnOlderProgramHaveNoFreshSamples) {
   EXPECT_EQ(old.judged, 200);
   EXPECT_EQ(old.fresh_from, 0);
   EXPECT_TRUE(old.warnings.empty());
+  EXPECT_TRUE(old.neighbours.empty());
   EXPECT_EQ(EvaluationOf(old.finalists.at(0)).metrics.at("weight_bytes"), 7);
 }
 

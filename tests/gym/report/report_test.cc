@@ -394,6 +394,11 @@ TEST(Report, SaysWhyADecisionWasTaken) {
   input.feasible[12] = false;
   differ(13, 4).evaluation = {{}, Failure{FailureKind::kTimeout, "too slow"}, ""};
   differ(14, 5).assignment[6] = (winner.assignment[6] + 1) % 3;  // two decisions: says nothing
+  input.alone.assign(input.decisions.size(), std::nullopt);
+  input.alone[7] = 0.5;
+  input.instead.assign(7, "");
+  input.instead[6] = "int8 instead would <lose> 0.60 points more";
+  input.lacked = {"not offered: bf16"};
   const std::string html = RenderReport(input);
   const std::size_t from = html.find("id='decisions'");
   const std::string log = html.substr(from, html.find("</section>", from) - from);
@@ -404,7 +409,12 @@ TEST(Report, SaysWhyADecisionWasTaken) {
   EXPECT_THAT(log, HasSubstr("(trial 11) as fast: "));
   EXPECT_THAT(log, HasSubstr("(trial 12) misses the constraint: "));
   EXPECT_THAT(log, HasSubstr("(trial 13) failed, timeout</li>"));
-  EXPECT_EQ(Count(log, "unknown: no trial differs in this alone"), input.decisions.size() - 3);
+  EXPECT_EQ(Count(log, "unknown: no trial differs in this alone"), input.decisions.size() - 4);
+  EXPECT_THAT(log, HasSubstr("<li>int8 instead would &lt;lose&gt; 0.60 points more (measured after "
+                             "the search)</li>"));
+  EXPECT_EQ(Count(log, "differs in this alone; by itself it loses 0.500 (" + input.sensitivity),
+            1U);
+  EXPECT_EQ(Count(log, "<div class='note'>not offered: bf16</div>"), 1U);
 }
 
 TEST(Report, CountsReasonsOfFailure) {
