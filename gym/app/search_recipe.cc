@@ -94,9 +94,10 @@ std::string ClosingText(const SearchConfig& config, const RunPaths& paths,
 
 /// The recipe that is the answer: of the finalists, or, before all are trained, of the trials. The
 /// nearest goes elsewhere, and what another answer left behind goes away.
-void WriteRecipes(const RunPaths& paths, const SearchProblem& problem, const SearchResult& result) {
+void WriteRecipes(const RunPaths& paths, const Objective& objective, const SearchProblem& problem,
+                  const SearchResult& result) {
   const Findings& findings = result.findings;
-  WriteFileAtomic(paths.At("pareto.json"), ParetoJson(result.study));
+  WriteFileAtomic(paths.At("pareto.json"), ParetoJson(objective, result.study));
   WriteFileAtomic(paths.results(), ToJsonText(findings, 1) + "\n");
   const auto write = [](const std::string& folder, const std::string& recipe) {
     MakeFolders(folder);
@@ -191,7 +192,7 @@ int SearchRecipe(const SearchConfig& asked, const RunPaths& paths, const LiveRun
     result.study = run.Try(problem, *agent, start, line);
     if (!StopRequested()) Finish(session, samples, line, run, result);
   }
-  WriteRecipes(paths, problem, result);
+  WriteRecipes(paths, objective, problem, result);
   (void)WriteReport(paths);
   const std::string summary = ClosingText(config, paths, result);
   run.log().Info(summary);

@@ -58,6 +58,19 @@ std::optional<double> Metric(const Evaluation& evaluation, std::string_view name
   return it->second;
 }
 
+/// "accuracy_drop <= 0.5": the limits that are missed; empty where a trial failed or keeps them
+/// all.
+std::string MissedText(const Objective& objective, const Evaluation& evaluation) {
+  if (!evaluation.Complete()) return "";
+  std::string text;
+  for (const Constraint& limit : objective.subject_to) {
+    const auto value = Metric(evaluation, limit.metric);
+    if (!value || *value <= limit.limit) continue;
+    text += (text.empty() ? "" : ", ") + limit.metric + " <= " + nlohmann::json(limit.limit).dump();
+  }
+  return text;
+}
+
 ReportHeadline MakeHeadline(const Run& run) {
   ReportHeadline headline;
   headline.constraint = ConstraintText(run.setup.config.objective);
@@ -216,6 +229,7 @@ std::vector<ReportFinalist> MakeFinalists(const Run& run, std::string_view quali
     }
     const std::string contradiction = ContradictionText(run.setup.config.objective, result.value());
     if (!contradiction.empty()) row.note += "; " + contradiction;
+    if (!row.feasible) row.note = "misses " + MissedText(objective, evaluation) + "; " + row.note;
     rows.push_back(std::move(row));
   }
   for (const Compared& compared : run.findings.compared) {
@@ -387,6 +401,7 @@ bool WriteReport(const RunPaths& paths) {
   const Objective objective = ToObjective(run.setup.config.objective);
   for (const Trial& trial : run.study.trials) {
     input.feasible.push_back(Feasible(objective, trial));
+    input.missed.push_back(MissedText(objective, trial.evaluation));
   }
   input.volume = VolumeText(objective, run.study.trials);
   input.machine = MakeFacts(run);

@@ -162,13 +162,14 @@ std::string WarningLines(const Findings& findings) {
   return lines;
 }
 
-std::string ParetoJson(const StudyResult& study) {
+std::string ParetoJson(const Objective& objective, const StudyResult& study) {
   nlohmann::json list = nlohmann::json::array();
   for (const std::size_t index : study.pareto) {
     const Trial& trial = study.trials[index];
     list.push_back({{"trial", trial.number},
                     {"source", trial.source},
                     {"assignment", trial.assignment},
+                    {"feasible", Feasible(objective, trial)},
                     {"metrics", trial.evaluation.metrics}});
   }
   return list.dump(2) + "\n";
@@ -176,7 +177,7 @@ std::string ParetoJson(const StudyResult& study) {
 
 Findings WriteResults(const SearchConfig& config, const RunPaths& paths, const Prepared& prepared,
                       const SearchResult& result) {
-  WriteFileAtomic(paths.At("pareto.json"), ParetoJson(result.study));
+  WriteFileAtomic(paths.At("pareto.json"), ParetoJson(ToObjective(config.objective), result.study));
   WriteFileAtomic(paths.At("sensitivity.csv"), SensitivityCsv(result.findings));
   Findings findings = result.findings;
   std::filesystem::remove_all(paths.nearest());  // of before the search was resumed

@@ -224,13 +224,13 @@ Html FrontSection(const ReportInput& input, std::span<const ReportMark> marks) {
                              ? Markup("<td>", mark.choices, "</td>")
                              : Markup("<td class='wide'><div class='strip small'>",
                                       FrontCells(input, colors, trial.assignment), "</div></td>");
-    rows +=
-        Markup("<tr data-trial='", mark.number, "'", mark.best ? Html{" class='is-best'"} : Html{},
-               "><td class='num'>", mark.number, mark.best ? Html{" \xE2\x98\x85"} : Html{},
-               "</td><td class='num'>", OnLatencyAxis(mark.latency, input, 3),
-               "</td><td class='num'>", WithUnit(mark.quality, input.quality), "</td><td>",
-               std::string(mark.feasible ? "yes" : "no"), "</td>", choices, "</tr>");
+    rows += Markup("<tr data-trial='", mark.number, "'", RowClass(mark), "><td class='num'>",
+                   mark.number, mark.best ? Html{" \xE2\x98\x85"} : Html{}, "</td><td class='num'>",
+                   OnLatencyAxis(mark.latency, input, 3), "</td><td class='num'>",
+                   WithUnit(mark.quality, input.quality), "</td><td>", VerdictOn(mark), "</td>",
+                   choices, "</tr>");
   }
+  const bool kept = marks[front.front()].feasible;
   Html volume;
   if (!input.volume.empty()) {
     volume = Markup("<p class='muted'>Of trials that keep the limits: ", input.volume, ".</p>");
@@ -241,11 +241,14 @@ Html FrontSection(const ReportInput& input, std::span<const ReportMark> marks) {
           ? Html{"Recipes that no other is as good as in every metric."}
           : Html{"What each trade of speed for quality chose, a block a decision, in the order of "
                  "the network."},
+      kept ? Html{}
+           : Html{" <strong>No trial keeps the limits: these are the trade-offs among all that "
+                  "succeeded.</strong>"},
       "</p>", volume,
       "<div class='scroll'><table><thead><tr><th class='num'>trial</th>"
       "<th class='num'>",
       input.latency.title, "</th><th class='num'>", input.quality.title,
-      "</th><th>feasible</th><th>choices</th></tr></thead><tbody>", rows,
+      "</th><th>limits</th><th>choices</th></tr></thead><tbody>", rows,
       "</tbody></table></div></section>");
 }
 

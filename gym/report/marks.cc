@@ -62,7 +62,7 @@ std::string Tip(const ReportInput& input, const Trial& trial, const ReportMark& 
     text += "\n" + input.quality.title + ": " + WithUnit(mark.quality, input.quality);
   }
   if (!mark.choices.empty()) text += "\n" + mark.choices;
-  return text + (mark.feasible ? "" : "\nmisses the constraint");
+  return text + (mark.feasible ? "" : "\n" + VerdictOn(mark));
 }
 
 }  // namespace
@@ -74,6 +74,18 @@ bool MustShow(const ReportInput& input, const ReportMark& mark) {
 
 std::string StateOf(const ReportMark& mark) {
   return mark.failed ? "failed" : mark.feasible ? "feasible" : "infeasible";
+}
+
+std::string VerdictOn(const ReportMark& mark) {
+  if (mark.failed || mark.feasible) return StateOf(mark);
+  return mark.dropped ? "dropped after a rough measurement" : mark.missed;
+}
+
+Html RowClass(const ReportMark& mark) {
+  const bool grey = !mark.feasible && !mark.failed;
+  if (!grey && !mark.best) return {};
+  return Markup(" class='", grey ? Html{"infeasible"} : Html{},
+                grey && mark.best ? Html{" "} : Html{}, mark.best ? Html{"is-best"} : Html{}, "'");
 }
 
 Html BarCell(std::optional<double> value, double largest, const std::string& text) {
@@ -117,6 +129,11 @@ std::vector<ReportMark> Marks(const ReportInput& input) {
     mark.quality = Value(trial, input.quality.metric);
     mark.failed = trial.evaluation.failure.has_value() || !mark.latency;
     mark.feasible = !mark.failed && i < input.feasible.size() && input.feasible[i];
+    mark.dropped = !mark.failed && trial.evaluation.dropped;
+    if (!mark.failed && !mark.feasible) {
+      const bool known = i < input.missed.size() && !input.missed[i].empty();
+      mark.missed = "misses " + (known ? input.missed[i] : "the constraint");
+    }
     // The best of the trials may have lost to another one when both were measured again.
     const bool best = input.winner ? *input.winner == trial.number : input.study.best == i;
     mark.best = !mark.failed && best;

@@ -18,6 +18,8 @@ struct ReportMark {
   std::optional<double> quality;  ///< finite, on the quality axis
   bool feasible = false;
   bool failed = false;
+  bool dropped = false;  ///< after a rough measurement, which is all there is of it
+  std::string missed;    ///< "misses accuracy_drop <= 0.3"; empty where it failed or keeps all
   bool pareto = false;
   bool best = false;   ///< the winner of the finalists; where none is known, of the trials
   std::string anchor;  ///< "int8" of a trial from "anchor:int8"; else empty
@@ -31,12 +33,20 @@ struct ReportMark {
 /// One mark a trial, in their order. Takes nothing for granted of `input`.
 [[nodiscard]] std::vector<ReportMark> Marks(const ReportInput& input);
 
-/// Whether axes reach as far as this trial, however far it lies from the rest (RobustHigh): of
-/// models the best and the front, as far as it keeps the limits; of recipes also anchors.
+/// Whether axes reach as far as this trial, however far it lies from the rest (RobustHigh): the
+/// best and the front; of models only as far as the front keeps the limits, of recipes also
+/// anchors.
 [[nodiscard]] bool MustShow(const ReportInput& input, const ReportMark& mark);
 
-/// "feasible", "infeasible", "failed".
+/// "feasible", "infeasible", "failed": a class of the page's style.
 [[nodiscard]] std::string StateOf(const ReportMark& mark);
+
+/// " class='infeasible is-best'" of a table's row about the trial: grey where it misses a limit.
+[[nodiscard]] Html RowClass(const ReportMark& mark);
+
+/// What a table says of a trial: "feasible", "misses accuracy_drop <= 0.3", "failed",
+/// "dropped after a rough measurement".
+[[nodiscard]] std::string VerdictOn(const ReportMark& mark);
 
 /// A table's cell: a number with a bar as long as its part of `largest`. Sorts by the number.
 [[nodiscard]] Html BarCell(std::optional<double> value, double largest, const std::string& text);

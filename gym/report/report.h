@@ -119,8 +119,9 @@ struct ReportInput {
   ReportAxis quality = {};                   ///< empty metric = no scatter
   std::string sensitivity = {};              ///< what a layer's sensitivity measures: "KL in nats"
   std::vector<Decision> decisions = {};      ///< of the trials' assignments
-  StudyResult study = {};                    ///< trials, best, Pareto set
+  StudyResult study = {};                    ///< trials, best, Pareto set (ParetoOf)
   std::vector<bool> feasible = {};           ///< one flag a trial, by index
+  std::vector<std::string> missed = {};      ///< by index: limits not kept, "accuracy_drop <= 0.3"
   std::optional<std::uint64_t> winner = {};  ///< number of the trial that won in the end
   std::vector<std::optional<double>> alone = {};  ///< by decision: quality lost by it alone
   /// By decision: what measuring the winner with another choice told, a sentence; may be empty.

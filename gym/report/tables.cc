@@ -79,7 +79,8 @@ Html FinalistRow(const ReportFinalist& finalist, const ReportInput& input, const
   const std::string interval =
       known ? Fixed(finalist.speed_up->low, 3) + " to " + Fixed(finalist.speed_up->high, 3)
             : Fixed(std::nullopt, 0);
-  return Markup("<tr><td class='name'>", finalist.label, "</td>",
+  return Markup("<tr", finalist.feasible ? Html{} : Html{" class='infeasible'"},
+                "><td class='name'>", finalist.label, "</td>",
                 NumberCell(value, Fixed(value, 3) + (known ? "\xC3\x97" : "")), "<td class='num'>",
                 interval, "</td><td>", Whisker(finalist, axis, kAsFast), "</td>",
                 NumberCell(finalist.latency_ms, Significant(finalist.latency_ms, 4)),
@@ -196,13 +197,13 @@ Html FailureSection(const ReportInput& input) {
 Html TrialSection(const ReportInput& input, std::span<const ReportMark> marks) {
   Html rows;
   for (const ReportMark& mark : marks) {
-    rows += Markup(
-        "<tr data-trial='", mark.number, "'", mark.best ? Html{" class='is-best'"} : Html{},
-        "><td class='num'>", mark.number, "</td><td>", mark.source, "</td><td>", StateOf(mark),
-        mark.repeated ? Html{" (repeated)"} : Html{}, "</td>",
-        NumberCell(mark.latency, OnLatencyAxis(mark.latency, input, 4)),
-        NumberCell(mark.quality, OnAxis(mark.quality, input.quality, 4)),
-        NumberCell(mark.seconds, Fixed(mark.seconds, 2)), "<td>", mark.choices, "</td></tr>");
+    rows += Markup("<tr data-trial='", mark.number, "'", RowClass(mark), "><td class='num'>",
+                   mark.number, "</td><td>", mark.source, "</td><td>", VerdictOn(mark),
+                   mark.repeated ? Html{" (repeated)"} : Html{}, "</td>",
+                   NumberCell(mark.latency, OnLatencyAxis(mark.latency, input, 4)),
+                   NumberCell(mark.quality, OnAxis(mark.quality, input.quality, 4)),
+                   NumberCell(mark.seconds, Fixed(mark.seconds, 2)), "<td>", mark.choices,
+                   "</td></tr>");
   }
   return Markup("<section id='trials'><details><summary><h2>All ", marks.size(),
                 " trials</h2></summary><div class='scroll'><table class='sortable'><thead><tr>"

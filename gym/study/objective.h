@@ -24,7 +24,7 @@ struct Constraint {
 };
 
 /// What is sought: the least of minimize[0] (ties: minimize[1], ...) among evaluations that keep
-/// every constraint. The Pareto set is over all of minimize, feasible or not.
+/// every constraint. The Pareto set is over all of minimize, among the same evaluations.
 struct Objective {
   std::vector<std::string> minimize;
   std::vector<Constraint> subject_to;

@@ -270,8 +270,11 @@ std::optional<std::size_t> BestOf(const Objective& objective, std::span<const Tr
 std::vector<std::size_t> ParetoOf(const Objective& objective, std::span<const Trial> trials) {
   std::vector<std::size_t> index;
   std::vector<std::vector<double>> points;
+  const bool any_feasible = std::any_of(
+      trials.begin(), trials.end(), [&](const Trial& trial) { return Feasible(objective, trial); });
   for (std::size_t i = 0; i < trials.size(); ++i) {
     if (!trials[i].evaluation.Complete()) continue;
+    if (any_feasible && !Feasible(objective, trials[i])) continue;
     index.push_back(i);
     points.push_back(ObjectiveValues(objective, trials[i].evaluation));
   }

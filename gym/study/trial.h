@@ -71,7 +71,8 @@ struct StudyHeader {
 /// Index of the feasible trial with the least objectives, compared in order; of equals the first.
 [[nodiscard]] std::optional<std::size_t> BestOf(const Objective& objective,
                                                 std::span<const Trial> trials);
-/// Indices of successful trials, none dropped, that no other dominates, by first objective.
+/// Indices of the feasible trials that no other feasible one dominates, by first objective. Where
+/// none is feasible, of all that succeeded and were not dropped: the trade-offs that there are.
 [[nodiscard]] std::vector<std::size_t> ParetoOf(const Objective& objective,
                                                 std::span<const Trial> trials);
 

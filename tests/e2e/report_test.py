@@ -1,5 +1,6 @@
 """The pages that a search leaves, as a reader has them who has keys and no network."""
 
+import json
 import os
 import shutil
 import tempfile
@@ -78,6 +79,26 @@ class Pages(e2e.SearchTest):
         for name in ("history", "scatter"):
             self.assertGreater(charts[name]["height"], 100)
             self.assertGreater(min(charts[name]["lines"]), 100)
+
+    def test_the_pareto_set_keeps_the_limits(self):
+        kept = json.loads(e2e.read(os.path.join(self.run_of("random"), "pareto.json")))
+        self.assertTrue(kept)
+        self.assertEqual([trial["feasible"] for trial in kept], [True] * len(kept))
+        config = {**e2e.small_config(), "trials": TRIALS, "agent": "random"}
+        config["objective"]["subject_to"] = {"latency": 0.0001}
+        run = self.at("none")
+        self.assertEqual(self.mscgym("search", self.write("none.json", config), "--out",
+                                     run).returncode, 3)
+        missed = json.loads(e2e.read(os.path.join(run, "pareto.json")))
+        self.assertTrue(missed)
+        self.assertEqual([trial["feasible"] for trial in missed], [False] * len(missed))
+        self.open(os.path.join(run, "report.html"))
+        self.assertIn("No trial keeps the limits", self.tab.value("document.body.textContent"))
+        self.assertEqual(
+            self.tab.value("document.querySelectorAll('#front tbody tr.infeasible').length"),
+            len(missed))
+        self.assertIn("misses latency <= 0.0001",
+                      self.tab.value("document.querySelector('#trials').textContent"))
 
     def test_a_comparison_is_drawn(self):
         self.open(self.page_of_two())

@@ -98,7 +98,8 @@ class Study:
 
     @property
     def pareto(self):
-        """Trials that no other beats in everything that is made small, feasible or not."""
+        """Feasible trials that no other beats in everything that is made small; of all trials
+        where none is feasible."""
         trials, _, pareto = self._read()
         return [trials[i] for i in pareto]
 

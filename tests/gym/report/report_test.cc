@@ -201,6 +201,46 @@ TEST(Report, DrawsTheParetoSetInTheScatter) {
   EXPECT_THAT(chart, HasSubstr(">bf16</text>"));
 }
 
+/// The part of a page from `from` to the next `to`.
+std::string Part(const std::string& html, const std::string& from, const std::string& to) {
+  const std::size_t at = html.find(from);
+  return at == std::string::npos ? "" : html.substr(at, html.find(to, at) - at);
+}
+
+TEST(Report, GreysTrialsThatMissALimitAndSaysWhich) {
+  ReportInput input = SampleReport(30);
+  input.missed.assign(30, "");
+  input.missed[2] = "accuracy_drop <= 0.3";
+  ASSERT_FALSE(input.feasible[2]);
+  const std::string html = RenderReport(input);
+  EXPECT_THAT(Part(html, "<section id='trials'", "</section>"),
+              HasSubstr("<tr data-trial='2' class='infeasible'><td class='num'>2</td>"
+                        "<td>anchor:int8</td><td>misses accuracy_drop &lt;= 0.3</td>"));
+  EXPECT_EQ(Count(Part(html, "<section id='front'", "</section>"), "class='infeasible'"), 0U);
+  EXPECT_THAT(html, HasSubstr("\nmisses accuracy_drop &lt;= 0.3'")) << "under the pointer, too";
+  EXPECT_EQ(Count(Part(html, "<section id='finalists'", "</section>"), "<tr class='infeasible'>"),
+            1U);
+}
+
+TEST(Report, SaysThatTheParetoSetKeepsNoLimit) {
+  ReportInput input = SampleReport(30);
+  EXPECT_THAT(RenderReport(input), Not(HasSubstr("No trial keeps the limits")));
+  input.feasible.assign(30, false);
+  input.study.pareto = {1, 2};
+  const std::string front = Part(RenderReport(input), "<section id='front'", "</section>");
+  EXPECT_THAT(front, HasSubstr("No trial keeps the limits"));
+  EXPECT_EQ(Count(front, "class='infeasible"), 2U);
+}
+
+TEST(Report, SaysThatATrialWasDroppedAfterARoughMeasurement) {
+  ReportInput input = SampleReport(30);
+  input.study.trials[9].evaluation.dropped = true;
+  input.feasible[9] = false;
+  const std::string row =
+      Part(RenderReport(input), "<tr data-trial='9' class='infeasible'><td class='num'>9", "</tr>");
+  EXPECT_THAT(row, HasSubstr("<td>dropped after a rough measurement</td>"));
+}
+
 TEST(Report, DrawsALineThroughEachTrialThatSucceeded) {
   ReportInput input = SampleReport(60);
   std::size_t succeeded = 0;

@@ -666,6 +666,20 @@ TEST(FeasibleFront, HasAHypervolumeBelowTheWorstOfTheBaselines) {
   EXPECT_EQ(VolumeText(kTwo, {}), "");
 }
 
+TEST(ParetoOf, IsOfTrialsThatKeepTheLimits) {
+  // Nothing beats trial 1 or 4, but they miss the limit; only among those that keep it is 3 beaten.
+  const std::vector<Trial> trials = {Measured(0, 10, 20), Measured(1, 4, 40), Measured(2, 6, 20),
+                                     Measured(3, 8, 25),  Measured(4, 5, 31), Measured(5, 9, 1)};
+  EXPECT_EQ(ParetoOf(kTwo, trials), (std::vector<std::size_t>{2, 5}));
+}
+
+TEST(ParetoOf, IsOfAllWhereNoTrialKeepsTheLimits) {
+  std::vector<Trial> trials = {Measured(0, 10, 60), Measured(1, 4, 40), Measured(2, 6, 31),
+                               Measured(3, 1, 30)};
+  trials[3].evaluation.dropped = true;  // its metrics are rough
+  EXPECT_EQ(ParetoOf(kTwo, trials), (std::vector<std::size_t>{1, 2}));
+}
+
 TEST(Study, InterruptedHasNoEndInItsJournal) {
   SimDisk disk;
   FakeProblem problem;
