@@ -10,25 +10,16 @@
 #include "envs/distill/distill_env.h"
 #include "gym/app/recipe_finalists.h"
 #include "gym/app/recipe_words.h"
+#include "gym/app/report_axes.h"
 #include "gym/app/search_recipe.h"
 
 namespace msc::gym {
 namespace {
 
-ReportAxis AxisOf(const std::string& metric, const ObjectiveConfig& objective) {
-  ReportAxis axis{.metric = metric, .title = metric};
-  if (metric == envs::kDistillLoss) {
-    axis.title = "distillation loss";
-    axis.unit = "nats";
-  } else if (metric == envs::kTrainSteps) {
-    axis.title = "training steps";
-    axis.counts = true;
-  } else if (metric == envs::kAccuracyDrop) {
-    axis.title = "accuracy lost";
-    axis.unit = "points";
-  }
-  const auto limit = objective.subject_to.find(metric);
-  if (limit != objective.subject_to.end()) axis.limit = limit->second;
+/// Of recipes: there is no uncompressed model among them.
+ReportAxis RecipeAxis(const std::string& metric, const SearchSetup& setup) {
+  ReportAxis axis = AxisOf(metric, setup);
+  axis.baseline.reset();
   return axis;
 }
 
@@ -58,7 +49,7 @@ std::optional<Measured> MeanOf(const RecipeFinalist& recipe, const std::string& 
 void TellFinalists(const SearchSetup& setup, const Findings& findings, ReportInput& input) {
   const Objective objective = ToObjective(setup.config.objective);
   input.final_axes = {input.latency, input.quality};
-  const auto drop = AxisOf(std::string(envs::kAccuracyDrop), setup.config.objective);
+  const auto drop = RecipeAxis(std::string(envs::kAccuracyDrop), setup);
   const bool shown = drop.metric == input.latency.metric || drop.metric == input.quality.metric;
   const bool labelled = !setup.config.quality.data.labels.empty();
   if (labelled && !shown) input.final_axes.push_back(drop);
@@ -93,8 +84,8 @@ void TellRecipes(const SearchSetup& setup, const Findings& findings, const RunPa
   const std::string_view other =
       minimize.front() == envs::kTrainSteps ? envs::kDistillLoss : envs::kTrainSteps;
   input.subject = ReportSubject::kRecipe;
-  input.latency = AxisOf(minimize.front(), config.objective);
-  input.quality = AxisOf(minimize.size() > 1 ? minimize[1] : std::string(other), config.objective);
+  input.latency = RecipeAxis(minimize.front(), setup);
+  input.quality = RecipeAxis(minimize.size() > 1 ? minimize[1] : std::string(other), setup);
   for (Decision& decision : input.decisions) {
     decision = InWords(decision, envs::RecipeWords::kBare);
   }

@@ -14,6 +14,7 @@
 #include "gym/app/recipe_finalists.h"
 #include "gym/app/recipe_report.h"
 #include "gym/app/recipe_words.h"
+#include "gym/app/report_axes.h"
 #include "gym/app/report_text.h"
 #include "gym/app/search_explain.h"
 #include "gym/app/search_record.h"
@@ -90,6 +91,10 @@ ReportHeadline MakeHeadline(const Run& run) {
   if (outcome.latency) {
     headline.latency_ms = outcome.latency->median_ns * 1e-6;
     headline.reference_ms = outcome.latency->reference_median_ns * 1e-6;
+    if (const auto& energy = outcome.latency->energy) {
+      headline.joules = energy->joules;
+      headline.reference_joules = energy->reference_joules;
+    }
   }
   headline.accuracy = outcome.quality.accuracy;
   headline.reference_accuracy = outcome.quality.reference_accuracy;
@@ -202,7 +207,39 @@ std::vector<ReportLayer> MakeLayers(const Run& run) {
   return layers;
 }
 
-std::vector<ReportFinalist> MakeFinalists(const Run& run, std::string_view quality) {
+/// A metric of a finalist in the unit of its axis.
+std::optional<double> OnAxisOf(const ReportAxis& axis, const Evaluation& evaluation) {
+  const auto value = Metric(evaluation, axis.metric);
+  if (!value) return std::nullopt;
+  return *value / axis.scale;
+}
+
+/// What the table of finalists has no column of its own for.
+std::vector<ReportAxis> FinalAxes(const ReportInput& input) {
+  std::vector<ReportAxis> axes;
+  const auto add = [&](const ReportAxis& axis) {
+    const bool shown = axis.metric == envs::kLatency || axis.metric == envs::kLatencyMs ||
+                       axis.metric == envs::kWeightBytes;
+    if (!shown) axes.push_back(axis);
+  };
+  add(input.latency);
+  add(input.quality);
+  for (const ReportAxis& axis : input.others) add(axis);
+  return axes;
+}
+
+/// By final axis; the interval of a speed-up has a column of its own.
+std::vector<std::optional<Measured>> MeansOf(const std::vector<ReportAxis>& axes,
+                                             const Evaluation& evaluation) {
+  std::vector<std::optional<Measured>> means;
+  for (const ReportAxis& axis : axes) {
+    const auto value = OnAxisOf(axis, evaluation);
+    means.push_back(value ? std::optional(Measured{*value, *value, *value}) : std::nullopt);
+  }
+  return means;
+}
+
+std::vector<ReportFinalist> MakeFinalists(const Run& run, const std::vector<ReportAxis>& axes) {
   std::vector<ReportFinalist> rows;
   const Objective objective = ToObjective(run.setup.config.objective);
   for (const Finalist& finalist : run.findings.finalists) {
@@ -217,7 +254,7 @@ std::vector<ReportFinalist> MakeFinalists(const Run& run, std::string_view quali
     const Evaluation evaluation = EvaluationOf(finalist);
     row.speed_up = SpeedUp(result.value());
     row.latency_ms = Metric(evaluation, envs::kLatencyMs);
-    row.quality = Metric(evaluation, quality);
+    row.means = MeansOf(axes, evaluation);
     row.weight_bytes = Metric(evaluation, envs::kWeightBytes);
     row.feasible = Violation(objective, evaluation) <= 0;
     const auto& latency = result.value().latency;
@@ -239,7 +276,7 @@ std::vector<ReportFinalist> MakeFinalists(const Run& run, std::string_view quali
       row.speed_up = SpeedUp(result.value());
       const Evaluation evaluation = envs::ToEvaluation(result, "");
       row.latency_ms = Metric(evaluation, envs::kLatencyMs);
-      row.quality = Metric(evaluation, quality);
+      row.means = MeansOf(axes, evaluation);
       row.weight_bytes = Metric(evaluation, envs::kWeightBytes);
     } else {
       row.note = result.failure().detail;
@@ -304,6 +341,10 @@ std::vector<ReportFact> MakeFacts(const Run& run) {
   if (run.findings.judged > 0) {
     facts.push_back({"samples of finalists", std::to_string(run.findings.judged)});
   }
+  const bool energy = std::any_of(
+      run.study.trials.begin(), run.study.trials.end(),
+      [](const Trial& trial) { return Metric(trial.evaluation, envs::kEnergy).has_value(); });
+  if (energy) facts.push_back({"energy", "read beside time from the processor's counters"});
   if (run.setup.known > 0) {
     facts.push_back({"trials of an earlier search", std::to_string(run.setup.known)});
   }
@@ -333,26 +374,8 @@ void TellOthers(const Run& run, ReportInput& input) {
 
 /// What a search shows that measured compressed models, besides what all searches do.
 void TellModels(const Run& run, const RunPaths& paths, ReportInput& input) {
-  const auto& limits = run.setup.config.objective.subject_to;
-  const auto limit_of = [&](std::string_view metric) -> std::optional<double> {
-    const auto it = limits.find(std::string(metric));
-    if (it == limits.end()) return std::nullopt;
-    return it->second;
-  };
-  // The second objective, so that the Pareto set lies on the lower left edge of the scatter.
-  const auto& minimize = run.setup.config.objective.minimize;
-  const std::string quality = minimize.size() > 1 ? minimize[1] : std::string(envs::kDistillLoss);
   input.headline = MakeHeadline(run);
-  input.latency = {.metric = std::string(envs::kLatency),
-                   .title = "latency relative to the uncompressed model",
-                   .unit = "",
-                   .baseline = 1.0,
-                   .limit = limit_of(envs::kLatency)};
-  input.quality = {.metric = quality,
-                   .title = quality == envs::kDistillLoss ? "distillation loss" : quality,
-                   .unit = quality == envs::kDistillLoss ? "nats" : "",
-                   .baseline = 0.0,
-                   .limit = limit_of(quality)};
+  TellAxes(run.setup, input);
   input.sensitivity = EnvId(run.setup.config.env) == "Prune-v0"
                           ? "KL in nats, its group of channels alone cut to about half"
                           : "KL in nats, this layer alone in int8";
@@ -377,7 +400,8 @@ void TellModels(const Run& run, const RunPaths& paths, ReportInput& input) {
   input.layers = MakeLayers(run);
   input.steps_before = MakeSteps(run.findings.profiles, 0);
   input.steps_after = MakeSteps(run.findings.profiles, 1);
-  input.finalists = MakeFinalists(run, input.quality.metric);
+  input.final_axes = FinalAxes(input);
+  input.finalists = MakeFinalists(run, input.final_axes);
   input.judged = JudgedText(run.findings);
   input.left_out = RejectedText(run);
   input.tasks = MakeTasks(run);

@@ -63,36 +63,30 @@ std::vector<const ReportMark*> ByRank(std::span<const ReportMark> marks) {
   return order;
 }
 
-PlotAxis LatencyAxis(const ReportInput& input, std::span<const ReportMark> marks) {
-  std::vector<double> all;
-  std::vector<double> shown;
-  for (const ReportMark& mark : marks) {
-    if (mark.failed) continue;
-    all.push_back(*mark.latency);
-    if (MustShow(input, mark)) shown.push_back(*mark.latency);
-  }
-  if (const auto baseline = Finite(input.latency.baseline)) all.push_back(*baseline);
-  if (all.empty()) return MakeAxis(0, 1, 5);
-  double least = *std::min_element(all.begin(), all.end());
-  double inside = Finite(input.latency.baseline).value_or(least);
-  for (const double value : shown) inside = std::max(inside, value);
-  const double high = RobustHigh(all, inside);
-  const double margin = (high - least) * 0.04;
-  return MakeAxis(least - margin, high + margin, 6);
-}
+using Field = std::optional<double> ReportMark::*;
 
-PlotAxis QualityAxis(const ReportInput& input, std::span<const ReportMark> marks) {
+/// From the least to what must be seen: the baseline, some way beyond the limit, and marks that a
+/// reader looks for.
+PlotAxis MetricAxis(const ReportInput& input, const ReportAxis& axis,
+                    std::span<const ReportMark> marks, Field field) {
   std::vector<double> all;
-  double inside = Finite(input.quality.baseline).value_or(0);
-  double least = inside;
-  if (const auto limit = Finite(input.quality.limit)) inside = std::max(inside, *limit * 1.6);
+  std::optional<double> inside;
+  const auto reach = [&](double value) { inside = std::max(inside.value_or(value), value); };
   for (const ReportMark& mark : marks) {
-    if (mark.failed || !mark.quality) continue;
-    all.push_back(*mark.quality);
-    least = std::min(least, *mark.quality);
-    if (MustShow(input, mark)) inside = std::max(inside, *mark.quality);
+    if (mark.failed || !(mark.*field)) continue;
+    all.push_back(*(mark.*field));
+    if (MustShow(input, mark)) reach(all.back());
   }
-  const double high = RobustHigh(all, inside);
+  const auto baseline = Finite(axis.baseline);
+  if (baseline) {
+    all.push_back(*baseline);
+    reach(*baseline);
+  }
+  const auto limit = Finite(axis.limit);
+  if (limit) reach(baseline ? *limit + 0.6 * std::max(0.0, *limit - *baseline) : *limit);
+  if (all.empty()) return MakeAxis(0, 1, 5);
+  const double least = *std::min_element(all.begin(), all.end());
+  const double high = RobustHigh(all, inside.value_or(least));
   const double margin = (high - least) * 0.04;
   return MakeAxis(least - margin, high + margin, 6);
 }
@@ -101,7 +95,11 @@ std::string AxisTitle(const ReportAxis& axis) {
   return axis.title + (axis.unit.empty() ? "" : " (" + axis.unit + ")");
 }
 
-/// The least feasible latency so far, as a staircase over trial numbers.
+std::string LimitLabel(const ReportAxis& axis) {
+  return "limit " + Exact(axis.limit) + (axis.unit.empty() ? "" : " ") + axis.unit;
+}
+
+/// The least on the first axis that is feasible so far, as a staircase over trial numbers.
 Html BestSoFar(std::span<const ReportMark> marks, const PlotAxis& x, const PlotAxis& y) {
   Html path;
   std::optional<double> best;
@@ -136,15 +134,25 @@ Html HorizontalLine(const PlotFrame& frame, double y, std::string_view kind,
                 "' text-anchor='end'>", label, "</text>");
 }
 
-/// The staircase through the Pareto set: what can be had at each latency.
+/// The staircase of what can be had of one axis at each value of the other, by trials that keep the
+/// limits; by all where none does. Where more than these two are sought, the Pareto set is larger.
 Html Front(std::span<const ReportMark> marks, const PlotAxis& x, const PlotAxis& y) {
+  const bool any_feasible =
+      std::any_of(marks.begin(), marks.end(), [](const auto& mark) { return mark.feasible; });
   std::vector<const ReportMark*> front;
   for (const ReportMark& mark : marks) {
-    if (mark.pareto && mark.quality) front.push_back(&mark);
+    if (mark.failed || mark.dropped || !mark.quality || (any_feasible && !mark.feasible)) continue;
+    front.push_back(&mark);
   }
   if (front.empty()) return {};
   std::sort(front.begin(), front.end(), [](const auto* a, const auto* b) {
-    return std::pair(*a->latency, -*a->quality) < std::pair(*b->latency, -*b->quality);
+    return std::pair(*a->latency, *a->quality) < std::pair(*b->latency, *b->quality);
+  });
+  std::optional<double> least;
+  std::erase_if(front, [&](const ReportMark* mark) {
+    const bool beaten = least && *mark->quality >= *least;
+    if (!beaten) least = mark->quality;
+    return beaten;
   });
   // What lies above the plot is clipped; SVG has no place for numbers without bound.
   const auto above = [&](double quality) { return std::max(y.At(quality), y.to - 1000); };
@@ -161,7 +169,7 @@ Html Front(std::span<const ReportMark> marks, const PlotAxis& x, const PlotAxis&
 Html HistoryChart(const ReportInput& input, std::span<const ReportMark> marks) {
   const PlotFrame frame;
   const double lane = frame.bottom - 10;
-  PlotAxis y = LatencyAxis(input, marks);
+  PlotAxis y = MetricAxis(input, input.latency, marks, &ReportMark::latency);
   y.from = frame.bottom - 22;
   y.to = frame.top;
   double last = 1;
@@ -173,17 +181,17 @@ Html HistoryChart(const ReportInput& input, std::span<const ReportMark> marks) {
   std::erase_if(x.ticks, [](double tick) { return tick != std::floor(tick); });
   x.digits = 0;
 
-  Html svg =
-      OpenPlot(frame,
-               {.id = "history",
-                .description = (input.subject == ReportSubject::kRecipe ? input.latency.title
-                                                                        : std::string("Latency")) +
-                               " of each trial and the best so far",
-                .x = "trial",
-                .y = AxisTitle(input.latency)},
-               x, y);
+  Html svg = OpenPlot(frame,
+                      {.id = "history",
+                       .description = input.latency.title + " of each trial and the best so far",
+                       .x = "trial",
+                       .y = AxisTitle(input.latency)},
+                      x, y);
   if (const auto baseline = Finite(input.latency.baseline)) {
     svg += HorizontalLine(frame, y.Clamped(*baseline), "baseline", "uncompressed");
+  }
+  if (const auto limit = Finite(input.latency.limit)) {
+    svg += HorizontalLine(frame, y.Clamped(*limit), "limit", LimitLabel(input.latency));
   }
   svg += BestSoFar(marks, x, y);
   svg += FailedLane(marks, x, lane);
@@ -205,29 +213,32 @@ Html HistoryChart(const ReportInput& input, std::span<const ReportMark> marks) {
 
 Html ScatterChart(const ReportInput& input, std::span<const ReportMark> marks) {
   const PlotFrame frame;
-  PlotAxis x = LatencyAxis(input, marks);
+  PlotAxis x = MetricAxis(input, input.latency, marks, &ReportMark::latency);
   x.from = frame.left;
   x.to = frame.right;
-  PlotAxis y = QualityAxis(input, marks);
+  PlotAxis y = MetricAxis(input, input.quality, marks, &ReportMark::quality);
   y.from = frame.bottom;
   y.to = frame.top;
 
-  Html svg = OpenPlot(frame,
-                      {.id = "scatter",
-                       .description = (input.subject == ReportSubject::kRecipe
-                                           ? input.latency.title + " and " + input.quality.title
-                                           : std::string("Latency and loss of quality")) +
-                                      " of each trial",
-                       .x = AxisTitle(input.latency),
-                       .y = AxisTitle(input.quality)},
-                      x, y);
+  Html svg = OpenPlot(
+      frame,
+      {.id = "scatter",
+       .description = input.latency.title + " and " + input.quality.title + " of each trial",
+       .x = AxisTitle(input.latency),
+       .y = AxisTitle(input.quality)},
+      x, y);
   if (const auto limit = Finite(input.quality.limit)) {
     const double at = y.Clamped(*limit);
     svg += Markup("<rect class='forbidden' x='", frame.left, "' y='", frame.top, "' width='",
                   frame.right - frame.left, "' height='", std::max(0.0, at - frame.top), "'/>");
-    svg += HorizontalLine(
-        frame, at, "limit",
-        "limit " + Exact(limit) + (input.quality.unit.empty() ? "" : " ") + input.quality.unit);
+    svg += HorizontalLine(frame, at, "limit", LimitLabel(input.quality));
+  }
+  if (const auto limit = Finite(input.latency.limit)) {
+    const double at = x.Clamped(*limit);
+    svg += Markup("<rect class='forbidden' x='", at, "' y='", frame.top, "' width='",
+                  std::max(0.0, frame.right - at), "' height='", frame.bottom - frame.top,
+                  "'/><line class='line limit' x1='", at, "' x2='", at, "' y1='", frame.top,
+                  "' y2='", frame.bottom, "'/>");
   }
   svg += Markup("<g clip-path='url(#scatter-clip)'>", Front(marks, x, y), "</g>");
   PlotLabels labels(frame);

@@ -8,11 +8,11 @@
 
 namespace msc::gym {
 
-/// Latency of every trial by number, with the best feasible one so far and the baseline. Failed
-/// trials lie in a lane below the plot.
+/// The first axis: what every trial has, by number, with the best feasible one so far and the
+/// baseline. Failed trials lie in a lane below the plot.
 [[nodiscard]] Html HistoryChart(const ReportInput& input, std::span<const ReportMark> marks);
 
-/// Latency against loss of quality, with the Pareto front, the limit, anchors and the best.
+/// The first axis against the second, with the front of these two, limits, anchors and the best.
 [[nodiscard]] Html ScatterChart(const ReportInput& input, std::span<const ReportMark> marks);
 
 /// What the marks of both charts mean.

@@ -90,6 +90,15 @@ Html SizeTile(const ReportHeadline& headline) {
                Bytes(bytes) + ", was " + Bytes(reference)});
 }
 
+Html EnergyTile(const ReportHeadline& headline) {
+  const auto joules = Finite(headline.joules);
+  const auto reference = Finite(headline.reference_joules);
+  if (!joules || !reference || *reference <= 0) return {};
+  return Tile({"Energy", Signed((*joules / *reference - 1) * 100, 0), "%",
+               Significant(*joules * 1e3, 3) + " mJ a call, was " +
+                   Significant(*reference * 1e3, 3) + " mJ"});
+}
+
 Html TrialTile(std::span<const ReportMark> marks) {
   const auto failed =
       std::count_if(marks.begin(), marks.end(), [](const ReportMark& mark) { return mark.failed; });
@@ -158,6 +167,7 @@ Html HeadlineSection(const ReportInput& input, std::span<const ReportMark> marks
     tiles += LatencyTile(headline);
   }
   tiles += AccuracyTile(headline);
+  tiles += EnergyTile(headline);
   tiles += SizeTile(headline);
   tiles += TrialTile(marks);
   Html from;

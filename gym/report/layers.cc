@@ -219,6 +219,10 @@ Html FrontSection(const ReportInput& input, std::span<const ReportMark> marks) {
   for (const std::size_t index : front) {
     const Trial& trial = input.study.trials[index];
     const ReportMark& mark = marks[index];
+    Html others;
+    for (std::size_t i = 0; i < mark.others.size(); ++i) {
+      others += Markup("<td class='num'>", WithUnit(mark.others[i], input.others[i]), "</td>");
+    }
     // Blocks tell many choices of few kinds apart; a recipe is a few words.
     const Html choices = input.subject == ReportSubject::kRecipe
                              ? Markup("<td>", mark.choices, "</td>")
@@ -227,8 +231,8 @@ Html FrontSection(const ReportInput& input, std::span<const ReportMark> marks) {
     rows += Markup("<tr data-trial='", mark.number, "'", RowClass(mark), "><td class='num'>",
                    mark.number, mark.best ? Html{" \xE2\x98\x85"} : Html{}, "</td><td class='num'>",
                    OnLatencyAxis(mark.latency, input, 3), "</td><td class='num'>",
-                   WithUnit(mark.quality, input.quality), "</td><td>", VerdictOn(mark), "</td>",
-                   choices, "</tr>");
+                   WithUnit(mark.quality, input.quality), "</td>", others, "<td>", VerdictOn(mark),
+                   "</td>", choices, "</tr>");
   }
   const bool kept = marks[front.front()].feasible;
   Html volume;
@@ -239,16 +243,15 @@ Html FrontSection(const ReportInput& input, std::span<const ReportMark> marks) {
       "<section id='front'><h2>Pareto set</h2><p class='muted'>",
       input.subject == ReportSubject::kRecipe
           ? Html{"Recipes that no other is as good as in every metric."}
-          : Html{"What each trade of speed for quality chose, a block a decision, in the order of "
-                 "the network."},
+          : Html{"What each trade-off chose, a block a decision, in the order of the network."},
       kept ? Html{}
            : Html{" <strong>No trial keeps the limits: these are the trade-offs among all that "
                   "succeeded.</strong>"},
       "</p>", volume,
       "<div class='scroll'><table><thead><tr><th class='num'>trial</th>"
       "<th class='num'>",
-      input.latency.title, "</th><th class='num'>", input.quality.title,
-      "</th><th>limits</th><th>choices</th></tr></thead><tbody>", rows,
+      input.latency.title, "</th><th class='num'>", input.quality.title, "</th>",
+      Heads(input.others), "<th>limits</th><th>choices</th></tr></thead><tbody>", rows,
       "</tbody></table></div></section>");
 }
 

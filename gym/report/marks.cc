@@ -11,12 +11,12 @@ namespace msc::gym {
 
 namespace {
 
-/// Of a metric, if a chart can show it.
-std::optional<double> Value(const Trial& trial, const std::string& metric) {
-  const auto it = trial.evaluation.metrics.find(metric);
+/// On an axis, if a chart can show it.
+std::optional<double> Value(const Trial& trial, const ReportAxis& axis) {
+  const auto it = trial.evaluation.metrics.find(axis.metric);
   if (it == trial.evaluation.metrics.end()) return std::nullopt;
   if (!std::isfinite(it->second) || std::abs(it->second) > 1e100) return std::nullopt;
-  return it->second;
+  return it->second / axis.scale;
 }
 
 std::string Choices(const std::vector<Decision>& decisions, const Assignment& assignment) {
@@ -55,11 +55,15 @@ std::string Tip(const ReportInput& input, const Trial& trial, const ReportMark& 
     return text + "failed: " + std::string(Name(failure.kind)) + "\n" + failure.detail;
   }
   text += input.latency.title + ": " + WithUnit(mark.latency, input.latency);
-  if (mark.latency && input.latency.baseline == 1 && *mark.latency > 0) {
-    text += " (" + Fixed(1 / *mark.latency, 2) + "\xC3\x97 speed)";
+  if (mark.latency && !input.latency.inverse.empty() && *mark.latency > 0) {
+    text += " (" + Fixed(1 / *mark.latency, 2) + "\xC3\x97 " + input.latency.inverse + ")";
   }
   if (!input.quality.metric.empty()) {
     text += "\n" + input.quality.title + ": " + WithUnit(mark.quality, input.quality);
+  }
+  for (std::size_t i = 0; i < input.others.size(); ++i) {
+    if (!mark.others[i]) continue;
+    text += "\n" + input.others[i].title + ": " + WithUnit(mark.others[i], input.others[i]);
   }
   if (!mark.choices.empty()) text += "\n" + mark.choices;
   return text + (mark.feasible ? "" : "\n" + VerdictOn(mark));
@@ -97,13 +101,18 @@ Html BarCell(std::optional<double> value, double largest, const std::string& tex
                 "</span></td>");
 }
 
+Html Heads(const std::vector<ReportAxis>& axes) {
+  Html heads;
+  for (const ReportAxis& axis : axes) heads += Markup("<th class='num'>", axis.title, "</th>");
+  return heads;
+}
+
 std::string OnAxis(std::optional<double> value, const ReportAxis& axis, int digits) {
   return axis.counts ? Fixed(value, 0) : Significant(value, digits);
 }
 
 std::string OnLatencyAxis(std::optional<double> value, const ReportInput& input, int digits) {
-  return input.subject == ReportSubject::kRecipe ? OnAxis(value, input.latency, 4)
-                                                 : Fixed(value, digits);
+  return input.latency.inverse.empty() ? OnAxis(value, input.latency, 4) : Fixed(value, digits);
 }
 
 std::string WithUnit(std::optional<double> value, const ReportAxis& axis) {
@@ -125,8 +134,9 @@ std::vector<ReportMark> Marks(const ReportInput& input) {
     mark.number = trial.number;
     mark.source = trial.source;
     if (trial.source.starts_with(kAnchor)) mark.anchor = trial.source.substr(kAnchor.size());
-    mark.latency = Value(trial, input.latency.metric);
-    mark.quality = Value(trial, input.quality.metric);
+    mark.latency = Value(trial, input.latency);
+    mark.quality = Value(trial, input.quality);
+    for (const ReportAxis& axis : input.others) mark.others.push_back(Value(trial, axis));
     mark.failed = trial.evaluation.failure.has_value() || !mark.latency;
     mark.feasible = !mark.failed && i < input.feasible.size() && input.feasible[i];
     mark.dropped = !mark.failed && trial.evaluation.dropped;

@@ -14,8 +14,9 @@ namespace msc::gym {
 /// A trial as the charts and tables see it.
 struct ReportMark {
   std::uint64_t number = 0;
-  std::optional<double> latency;  ///< finite, on the latency axis
-  std::optional<double> quality;  ///< finite, on the quality axis
+  std::optional<double> latency;              ///< finite, on the latency axis
+  std::optional<double> quality;              ///< finite, on the quality axis
+  std::vector<std::optional<double>> others;  ///< finite, by ReportInput::others
   bool feasible = false;
   bool failed = false;
   bool dropped = false;  ///< after a rough measurement, which is all there is of it
@@ -51,10 +52,14 @@ struct ReportMark {
 /// A table's cell: a number with a bar as long as its part of `largest`. Sorts by the number.
 [[nodiscard]] Html BarCell(std::optional<double> value, double largest, const std::string& text);
 
+/// Heads of columns with numbers, one an axis.
+[[nodiscard]] Html Heads(const std::vector<ReportAxis>& axes);
+
 /// A value of an axis in `digits` digits; a count in all of them.
 [[nodiscard]] std::string OnAxis(std::optional<double> value, const ReportAxis& axis, int digits);
 
-/// A value of the latency axis: ratios have `digits` behind the point, what recipes have 4 digits.
+/// A value of the first axis: ratios to the uncompressed model have `digits` behind the point, all
+/// else has 4 digits.
 [[nodiscard]] std::string OnLatencyAxis(std::optional<double> value, const ReportInput& input,
                                         int digits);
 

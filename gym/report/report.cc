@@ -14,10 +14,8 @@ Html Charts(const ReportInput& input, std::span<const ReportMark> marks) {
   if (marks.empty()) return Html{"<section><p>No trial has finished.</p></section>"};
   Html scatter;
   if (!input.quality.metric.empty()) {
-    scatter = Markup("<figure><h2>",
-                     input.subject == ReportSubject::kRecipe ? Html{"Trade-offs"}
-                                                             : Html{"Speed against quality"},
-                     "</h2><div class='scroll'>", ScatterChart(input, marks), "</div></figure>");
+    scatter = Markup("<figure><h2>Trade-offs</h2><div class='scroll'>", ScatterChart(input, marks),
+                     "</div></figure>");
   }
   return Markup(
       "<section class='charts'><div class='pair'><figure><h2>The search</h2>"

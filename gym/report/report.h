@@ -22,9 +22,12 @@ struct ReportAxis {
   std::string metric = {};              ///< "latency_ratio"
   std::string title = {};               ///< "latency relative to f32"
   std::string unit = {};                ///< "points"; may be empty
-  std::optional<double> baseline = {};  ///< what the uncompressed model has
-  std::optional<double> limit = {};     ///< metric <= limit is asked for
+  std::optional<double> baseline = {};  ///< what the uncompressed model has, in `unit`
+  std::optional<double> limit = {};     ///< value <= limit is asked for, in `unit`
   bool counts = false;                  ///< values are whole numbers
+  double scale = 1;                     ///< what a metric is divided by to be in `unit`
+  /// Of a ratio to the uncompressed model what 1 / it is: "speed". Empty = no such ratio.
+  std::string inverse = {};
 };
 
 /// What became of the model, in one glance. Absent = not known.
@@ -36,6 +39,8 @@ struct ReportHeadline {
   std::optional<double> accuracy = {};  ///< share of labels hit, in [0, 1]
   std::optional<double> reference_accuracy = {};
   std::optional<double> accuracy_drop = {};  ///< points lost, where that is all that is known
+  std::optional<double> joules = {};         ///< a call
+  std::optional<double> reference_joules = {};
   std::optional<double> weight_bytes = {};
   std::optional<double> reference_weight_bytes = {};
   std::string constraint = {};  ///< "accuracy_drop <= 0.3"; empty = none was asked for
@@ -72,13 +77,12 @@ struct ReportFinalist {
   std::string label = {};  ///< "trial 57", "all int8", "ONNX Runtime f32"
   std::optional<Measured> speed_up = {};
   std::optional<double> latency_ms = {};
-  std::optional<double> quality = {};  ///< on the quality axis
   std::optional<double> weight_bytes = {};
   bool feasible = true;
   std::string note = {};  ///< "difference not significant"; of recipes, what they are
-  // Of recipes, in place of speed, latency, quality and weights:
-  std::optional<std::uint64_t> trial = {};
-  std::vector<std::optional<Measured>> means = {};  ///< over trainings, by final axis
+  std::optional<std::uint64_t> trial = {};  ///< of recipes
+  /// By final axis; of recipes over trainings, in place of speed, latency and weights.
+  std::vector<std::optional<Measured>> means = {};
 };
 
 struct ReportFact {
@@ -115,9 +119,10 @@ struct ReportInput {
   std::string tool = {};     ///< "mscgym 0.1.0"
   ReportSubject subject = ReportSubject::kModel;
   ReportHeadline headline = {};
-  ReportAxis latency = {};                   ///< of recipes the first metric that is sought
-  ReportAxis quality = {};                   ///< empty metric = no scatter
-  std::string sensitivity = {};              ///< what a layer's sensitivity measures: "KL in nats"
+  ReportAxis latency = {};              ///< the first metric that is sought, as a rule latency
+  ReportAxis quality = {};              ///< the second, or a limited one; empty metric = no scatter
+  std::vector<ReportAxis> others = {};  ///< further metrics, in tables and for pointing at
+  std::string sensitivity = {};         ///< what a layer's sensitivity measures: "KL in nats"
   std::vector<Decision> decisions = {};      ///< of the trials' assignments
   StudyResult study = {};                    ///< trials, best, Pareto set (ParetoOf)
   std::vector<bool> feasible = {};           ///< one flag a trial, by index
@@ -135,7 +140,8 @@ struct ReportInput {
   std::vector<ReportStep> steps_after = {};   ///< of the best; empty = not known
   std::string volume = {};  ///< "hypervolume 0.2 below latency 1, loss 0.5"; may be empty
   std::vector<ReportFinalist> finalists = {};
-  std::vector<ReportAxis> final_axes = {};  ///< of recipes: what their finalists show
+  std::vector<ReportAxis> final_axes =
+      {};                     ///< what finalists show; of models besides speed and weights
   std::string judged = {};    ///< "judged on all 200 samples": finalists are; may be empty
   std::string left_out = {};  ///< "Not among them: trials 3, 7": who, and why; may be empty
   std::vector<ReportTask> tasks = {};    ///< what workers did; empty = not known

@@ -19,8 +19,8 @@ constexpr double kAsFast = 1;  ///< as the uncompressed model
 
 /// What intervals are drawn of: speed-ups, or means of the first metric that recipes are sought by.
 std::optional<Measured> Drawn(const ReportFinalist& finalist) {
-  if (!finalist.means.empty()) return finalist.means.front();
-  return finalist.speed_up;
+  if (finalist.speed_up || finalist.means.empty()) return finalist.speed_up;
+  return finalist.means.front();
 }
 
 /// The scale that all intervals share; `baseline`, where there is one, is always on it.
@@ -79,12 +79,17 @@ Html FinalistRow(const ReportFinalist& finalist, const ReportInput& input, const
   const std::string interval =
       known ? Fixed(finalist.speed_up->low, 3) + " to " + Fixed(finalist.speed_up->high, 3)
             : Fixed(std::nullopt, 0);
+  Html means;
+  for (std::size_t i = 0; i < input.final_axes.size(); ++i) {
+    const auto mean = i < finalist.means.size() ? finalist.means[i] : std::nullopt;
+    const std::optional<double> shown = Known(mean) ? std::optional(mean->value) : std::nullopt;
+    means += NumberCell(shown, WithUnit(shown, input.final_axes[i]));
+  }
   return Markup("<tr", finalist.feasible ? Html{} : Html{" class='infeasible'"},
                 "><td class='name'>", finalist.label, "</td>",
                 NumberCell(value, Fixed(value, 3) + (known ? "\xC3\x97" : "")), "<td class='num'>",
                 interval, "</td><td>", Whisker(finalist, axis, kAsFast), "</td>",
-                NumberCell(finalist.latency_ms, Significant(finalist.latency_ms, 4)),
-                NumberCell(finalist.quality, WithUnit(finalist.quality, input.quality)),
+                NumberCell(finalist.latency_ms, Significant(finalist.latency_ms, 4)), means,
                 NumberCell(finalist.weight_bytes, Bytes(finalist.weight_bytes)), "<td>",
                 std::string(finalist.feasible ? "yes" : "no"), "</td><td>", Note(finalist.note),
                 "</td></tr>");
@@ -146,6 +151,7 @@ Html FinalistSection(const ReportInput& input) {
   if (input.finalists.empty()) return {};
   if (input.subject == ReportSubject::kRecipe) return RecipeFinalists(input);
   const PlotAxis axis = WhiskerAxis(input.finalists, kAsFast);
+  const Html heads = Heads(input.final_axes);
   Html rows;
   for (const ReportFinalist& finalist : input.finalists) {
     rows += FinalistRow(finalist, input, axis);
@@ -160,9 +166,9 @@ Html FinalistSection(const ReportInput& input) {
       "</p><div class='scroll'>"
       "<table class='sortable'><thead><tr><th>configuration</th><th class='num'>"
       "speed-up</th><th class='num'>95 % interval</th><th data-unsortable></th>"
-      "<th class='num'>latency (ms)</th><th class='num'>",
-      input.quality.title.empty() ? std::string("quality") : input.quality.title,
-      "</th><th class='num'>weights</th><th>feasible</th><th>note</th></tr></thead>"
+      "<th class='num'>latency (ms)</th>",
+      heads,
+      "<th class='num'>weights</th><th>feasible</th><th>note</th></tr></thead>"
       "<tbody>",
       rows, "</tbody></table></div></section>");
 }
@@ -197,19 +203,24 @@ Html FailureSection(const ReportInput& input) {
 Html TrialSection(const ReportInput& input, std::span<const ReportMark> marks) {
   Html rows;
   for (const ReportMark& mark : marks) {
+    Html others;
+    for (std::size_t i = 0; i < mark.others.size(); ++i) {
+      others += NumberCell(mark.others[i], OnAxis(mark.others[i], input.others[i], 4));
+    }
     rows += Markup("<tr data-trial='", mark.number, "'", RowClass(mark), "><td class='num'>",
                    mark.number, "</td><td>", mark.source, "</td><td>", VerdictOn(mark),
                    mark.repeated ? Html{" (repeated)"} : Html{}, "</td>",
                    NumberCell(mark.latency, OnLatencyAxis(mark.latency, input, 4)),
-                   NumberCell(mark.quality, OnAxis(mark.quality, input.quality, 4)),
+                   NumberCell(mark.quality, OnAxis(mark.quality, input.quality, 4)), others,
                    NumberCell(mark.seconds, Fixed(mark.seconds, 2)), "<td>", mark.choices,
                    "</td></tr>");
   }
   return Markup("<section id='trials'><details><summary><h2>All ", marks.size(),
                 " trials</h2></summary><div class='scroll'><table class='sortable'><thead><tr>"
                 "<th class='num'>trial</th><th>source</th><th>state</th><th class='num'>",
-                input.latency.title, "</th><th class='num'>", input.quality.title,
-                "</th><th class='num'>seconds</th><th>choices</th></tr></thead><tbody>", rows,
+                input.latency.title, "</th><th class='num'>", input.quality.title, "</th>",
+                Heads(input.others),
+                "<th class='num'>seconds</th><th>choices</th></tr></thead><tbody>", rows,
                 "</tbody></table></div></details></section>");
 }
 

@@ -85,7 +85,7 @@ class Pages(e2e.SearchTest):
         self.assertTrue(kept)
         self.assertEqual([trial["feasible"] for trial in kept], [True] * len(kept))
         config = {**e2e.small_config(), "trials": TRIALS, "agent": "random"}
-        config["objective"]["subject_to"] = {"latency": 0.0001}
+        config["objective"] = {"minimize": ["weight_bytes"], "subject_to": {"latency": 0.0001}}
         run = self.at("none")
         self.assertEqual(self.mscgym("search", self.write("none.json", config), "--out",
                                      run).returncode, 3)
@@ -97,6 +97,11 @@ class Pages(e2e.SearchTest):
         self.assertEqual(
             self.tab.value("document.querySelectorAll('#front tbody tr.infeasible').length"),
             len(missed))
+        # What is sought and what is limited are the axes.
+        titles = "Array.from(document.querySelectorAll('#%s text.title'), each => each.textContent)"
+        self.assertEqual(self.tab.value(titles % "scatter"),
+                         ["weights (MB)", "latency relative to the uncompressed model"])
+        self.assertEqual(self.tab.value(titles % "history"), ["trial", "weights (MB)"])
         self.assertIn("misses latency <= 0.0001",
                       self.tab.value("document.querySelector('#trials').textContent"))
 

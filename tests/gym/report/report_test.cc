@@ -1,5 +1,6 @@
 #include "gym/report/report.h"
 
+#include <array>
 #include <cmath>
 #include <limits>
 #include <ostream>
@@ -239,6 +240,53 @@ TEST(Report, SaysThatATrialWasDroppedAfterARoughMeasurement) {
   const std::string row =
       Part(RenderReport(input), "<tr data-trial='9' class='infeasible'><td class='num'>9", "</tr>");
   EXPECT_THAT(row, HasSubstr("<td>dropped after a rough measurement</td>"));
+}
+
+TEST(Report, DrawsTheFrontOfTheTwoAxesThatAreShown) {
+  ReportInput input;
+  input.latency = {.metric = "a", .title = "first"};
+  input.quality = {.metric = "b", .title = "second"};
+  input.others = {{.metric = "c", .title = "third", .unit = "kB", .scale = 1000}};
+  // None beats another in all three; of the two that are shown trials 1 and 3 are beaten.
+  const std::vector<std::array<double, 3>> values = {
+      {1, 5, 9000}, {2, 6, 8000}, {3, 3, 7000}, {4, 4, 2000}, {5, 1, 6000}};
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    Trial& trial = input.study.trials.emplace_back();
+    trial.number = i;
+    trial.evaluation.metrics = {{"a", values[i][0]}, {"b", values[i][1]}, {"c", values[i][2]}};
+    input.feasible.push_back(true);
+    input.study.pareto.push_back(i);
+  }
+  const std::string html = RenderReport(input);
+  const std::string line = Part(Part(html, "id='scatter'", "</svg>"), "front-line' d='", "'/>");
+  EXPECT_EQ(Count(line, "V"), 4U) << "down to the first of three, and along each of them: " << line;
+  double last = -1e9;
+  for (std::size_t at = line.find('V'); at != std::string::npos; at = line.find('V', at + 1)) {
+    const double y = std::stod(line.substr(at + 1));
+    EXPECT_GE(y, last) << "never back up: " << line;
+    last = y;
+  }
+  EXPECT_THAT(Part(html, "<section id='trials'", "</section>"), HasSubstr("third</th>"));
+  EXPECT_THAT(html, HasSubstr("\nthird: 9.00 kB")) << "in its unit";
+}
+
+TEST(Report, ShowsLimitsOfBothAxes) {
+  ReportInput input = SampleReport(30);
+  input.latency.limit = 0.8;
+  const std::string html = RenderReport(input);
+  EXPECT_EQ(Count(Part(html, "id='scatter'", "</svg>"), "class='line limit'"), 2U);
+  EXPECT_EQ(Count(Part(html, "id='history'", "</svg>"), "class='line limit'"), 1U);
+}
+
+TEST(Report, ShowsEnergyWhereItIsKnown) {
+  ReportInput input = SampleReport(30);
+  EXPECT_THAT(RenderReport(input), Not(HasSubstr("<dt>Energy</dt>")));
+  input.headline.joules = 0.0012;
+  input.headline.reference_joules = 0.002;
+  const std::string html = RenderReport(input);
+  EXPECT_THAT(html, HasSubstr("<dt>Energy</dt><dd><strong>\xE2\x88\x92"
+                              "40 "));
+  EXPECT_THAT(html, HasSubstr("1.20 mJ a call, was 2.00 mJ"));
 }
 
 TEST(Report, DrawsALineThroughEachTrialThatSucceeded) {
@@ -584,7 +632,8 @@ TEST(Report, ShowsNoNumberThatIsNone) {
     for (auto& alone : input.alone) alone = none;
     for (ReportFinalist& finalist : input.finalists) {
       finalist.speed_up = Measured{1, none, 2};
-      finalist.latency_ms = finalist.quality = finalist.weight_bytes = none;
+      finalist.latency_ms = finalist.weight_bytes = none;
+      finalist.means = {Measured{none, none, none}};
     }
     std::string html = RenderReport(input);
     html = html.substr(0, html.find("<script>"));

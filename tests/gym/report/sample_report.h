@@ -20,6 +20,7 @@ inline ReportInput SampleReport(std::uint64_t trials = 120) {
   input.created = "2026-03-01 12:00 UTC";
   input.tool = "mscgym 0.1.0";
   input.latency = {"latency_ratio", "latency relative to f32", "", 1.0, std::nullopt};
+  input.latency.inverse = "speed";
   input.quality = {"accuracy_drop", "accuracy lost", "points", 0.0, 0.3};
   input.sensitivity = "KL divergence in nats if this layer alone runs in int8";
 
@@ -110,13 +111,30 @@ inline ReportInput SampleReport(std::uint64_t trials = 120) {
                     .reference_weight_bytes = 5.21e6,
                     .constraint = "accuracy_drop \xE2\x89\xA4 0.3 points",
                     .constraint_met = true};
+  const auto drop = [](double points) {
+    return std::vector<std::optional<Measured>>{Measured{points, points, points}};
+  };
+  input.final_axes = {input.quality};
   input.finalists = {
-      {label, speed_up, 3.912 * ratio, 0.19, 1.43e6, true, ""},
-      {"trial 77", Measured{2.02, 1.97, 2.06}, 1.94, 0.11, 1.71e6, true, ""},
-      {"all int8", Measured{2.41, 2.38, 2.47}, 1.62, 1.92, 1.32e6, false, "misses the constraint"},
-      {"all bf16", Measured{1.52, 1.49, 1.55}, 2.57, 0.02, 2.61e6, true, ""},
-      {"ONNX Runtime f32", Measured{0.99, 0.96, 1.02}, 3.95, 0.0, 5.21e6, true,
-       "difference not significant"},
+      {label, speed_up, 3.912 * ratio, 1.43e6, true, "", {}, drop(0.19)},
+      {"trial 77", Measured{2.02, 1.97, 2.06}, 1.94, 1.71e6, true, "", {}, drop(0.11)},
+      {"all int8",
+       Measured{2.41, 2.38, 2.47},
+       1.62,
+       1.32e6,
+       false,
+       "misses the constraint",
+       {},
+       drop(1.92)},
+      {"all bf16", Measured{1.52, 1.49, 1.55}, 2.57, 2.61e6, true, "", {}, drop(0.02)},
+      {"ONNX Runtime f32",
+       Measured{0.99, 0.96, 1.02},
+       3.95,
+       5.21e6,
+       true,
+       "difference not significant",
+       {},
+       drop(0.0)},
   };
   input.machine = {{"CPU", "Example CPU 3.1 GHz, 2 cores, AVX-512, VNNI"},
                    {"threads", "1, pinned to core 1"},
