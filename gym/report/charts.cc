@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "gym/report/assets.h"
 #include "gym/report/plot.h"
 
 namespace msc::gym {
@@ -185,7 +186,9 @@ Html HistoryChart(const ReportInput& input, std::span<const ReportMark> marks) {
                       {.id = "history",
                        .description = input.latency.title + " of each trial and the best so far",
                        .x = "trial",
-                       .y = AxisTitle(input.latency)},
+                       .y = AxisTitle(input.latency),
+                       .zooms = true,
+                       .counts = true},
                       x, y);
   if (const auto baseline = Finite(input.latency.baseline)) {
     svg += HorizontalLine(frame, y.Clamped(*baseline), "baseline", "uncompressed");
@@ -225,7 +228,8 @@ Html ScatterChart(const ReportInput& input, std::span<const ReportMark> marks) {
       {.id = "scatter",
        .description = input.latency.title + " and " + input.quality.title + " of each trial",
        .x = AxisTitle(input.latency),
-       .y = AxisTitle(input.quality)},
+       .y = AxisTitle(input.quality),
+       .zooms = true},
       x, y);
   if (const auto limit = Finite(input.quality.limit)) {
     const double at = y.Clamped(*limit);
@@ -281,7 +285,12 @@ Html ChartLegend() {
       "<li><svg viewBox='0 0 18 18'><path class='mark infeasible' d='M5 13h8l-4 -7z'/></svg>"
       "beyond the edge</li></ul><p class='muted hint'>Tab reaches a chart, the arrow keys its "
       "points, "
-      "Escape closes what they show.</p>");
+      "Escape closes what they show. ",
+      ChartLibrary().empty() ? Html{"The program was built without D3, so charts cannot be zoomed."}
+                             : Html{"In a chart + and \xE2\x88\x92 zoom, 0 shows all of it, and "
+                                    "Shift with the arrow keys "
+                                    "moves it; by pointer drag it, and turn the wheel with Ctrl."},
+      "</p>");
 }
 
 }  // namespace msc::gym

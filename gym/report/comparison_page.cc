@@ -102,7 +102,10 @@ Html Draw(const ComparisonView& view, const Chart& chart) {
     std::erase_if(x.ticks, [](double tick) { return tick != std::floor(tick); });
     x.digits = 0;
   }
-  Html svg = OpenPlot(frame, chart.titles, x, y);
+  PlotTitles titles = chart.titles;
+  titles.zooms = true;
+  titles.counts = chart.whole;
+  Html svg = OpenPlot(frame, titles, x, y);
   Html points;
   PlotLabels labels(frame);
   Html names;

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "gym/report/assets.h"
 #include "gym/report/plot.h"
 #include "gym/report/sections.h"
 #include "gym/study/importance.h"
@@ -180,6 +181,7 @@ Html ParallelSection(const ReportInput& input, std::span<const ReportMark> marks
   const double step =
       (frame.right - frame.left) / std::max(1.0, static_cast<double>(poles.size()) - 1);
   Html svg = Markup("<svg class='plot' id='parallel' viewBox='0 0 ", frame.width, " ", frame.height,
+                    "' data-brush='", frame.top, " ", frame.bottom,
                     "' role='group' aria-label='Choices and results of each trial, a line each'>");
   for (std::size_t i = 0; i < poles.size(); ++i) {
     Pole& pole = poles[i];
@@ -188,8 +190,9 @@ Html ParallelSection(const ReportInput& input, std::span<const ReportMark> marks
     const double x = frame.left + step * static_cast<double>(i);
     svg += Markup("<line class='grid' x1='", x, "' x2='", x, "' y1='", frame.top, "' y2='",
                   frame.bottom, "'/><text class='title' x='", x,
-                  "' y='20' text-anchor='middle' data-tip='", pole.title, "'>", Short(pole.title),
-                  "</text>");
+                  "' y='20' text-anchor='middle' data-pole='",
+                  pole.labels.size() < 2 ? 0.0 : std::abs(pole.axis.At(1) - pole.axis.At(0)),
+                  "' data-tip='", pole.title, "'>", Short(pole.title), "</text>");
     const auto label = [&](double value, const std::string& text) {
       svg += Markup("<text class='tick' x='", x - 5, "' y='", pole.axis.At(value) + 4,
                     "' text-anchor='end'>", text, "</text>");
@@ -222,7 +225,14 @@ Html ParallelSection(const ReportInput& input, std::span<const ReportMark> marks
       input.subject == ReportSubject::kRecipe
           ? Html{}
           : Html{": the decisions that matter most, in the order of the network"},
-      ".</p><div class='scroll'>", svg, "</svg></div></section>");
+      ". ",
+      ChartLibrary().empty() ? Html{}
+                             : Html{"Drag along an axis, or press the up and down keys at its "
+                                    "name, to keep the trials "
+                                    "that pass there, here and in the table of trials; + and "
+                                    "\xE2\x88\x92 widen and narrow it, "
+                                    "Escape shows all."},
+      "</p><div class='scroll'>", svg, "</svg></div></section>");
 }
 
 }  // namespace msc::gym

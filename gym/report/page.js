@@ -79,7 +79,7 @@
     chart.parentElement.addEventListener("keydown", (event) => {
       const step = steps[event.key];
       const at = marks.indexOf(event.target);
-      if (step === undefined || at < 0 || event.ctrlKey || event.altKey || event.metaKey) return;
+      if (step === undefined || at < 0 || event.ctrlKey || event.altKey || event.metaKey || event.shiftKey) return;
       event.preventDefault();
       marks[Math.min(Math.max(at + step, 0), marks.length - 1)].focus();
     });

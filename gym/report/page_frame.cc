@@ -52,13 +52,18 @@ std::string StaticPage(const std::string& title, const Html& body) {
 }
 
 std::string ScriptedPage(const std::string& title, const Html& body) {
-  const std::string script(PageScript());
+  Html allowed{"; script-src"};
+  Html scripts;
+  for (const std::string_view text : {PageScript(), ChartLibrary(), ChartScript()}) {
+    if (text.empty()) continue;
+    allowed += Markup(" &#39;sha256-", Base64OfHex(Sha256Hex(std::string(text))), "&#39;");
+    scripts += Markup("<script>", Html{std::string(text)}, "</script>");
+  }
   // What the tip shows is the label of the point that it is about: it need not be read twice.
-  return Page(title, Markup("; script-src &#39;sha256-", Base64OfHex(Sha256Hex(script)), "&#39;"),
-              Markup("<main>", body,
-                     "</main><div id='tip' role='tooltip' aria-hidden='true' hidden>"
-                     "</div><script>",
-                     Html{script}, "</script>"));
+  return Page(
+      title, allowed,
+      Markup("<main>", body, "</main><div id='tip' role='tooltip' aria-hidden='true' hidden></div>",
+             scripts));
 }
 
 Html Scrolling(std::string_view label, const Html& content) {

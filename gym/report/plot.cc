@@ -54,13 +54,29 @@ double RobustHigh(std::vector<double> values, double least) {
   return std::min(most, usual);
 }
 
+namespace {
+
+/// What a script must know to draw the axes anew: their values, and where they lie.
+Html Zoom(const PlotFrame& frame, const PlotTitles& titles, const PlotAxis& x, const PlotAxis& y) {
+  if (!titles.zooms) return {};
+  const auto range = [](const PlotAxis& axis) {
+    return Markup(Exact(axis.low), " ", Exact(axis.high), " ", axis.from, " ", axis.to);
+  };
+  return Markup(" data-zoom data-frame='", frame.left, " ", frame.right, " ", frame.top, " ",
+                frame.bottom, "' data-x='", range(x), "' data-y='", range(y), "'",
+                titles.counts ? Html{" data-whole"} : Html{});
+}
+
+}  // namespace
+
 Html OpenPlot(const PlotFrame& frame, const PlotTitles& titles, const PlotAxis& x,
               const PlotAxis& y) {
-  Html svg = Markup("<svg class='plot' id='", titles.id, "' viewBox='0 0 ", frame.width, " ",
-                    frame.height, "' role='group' aria-label='", titles.description,
-                    "'><defs><clipPath id='", titles.id, "-clip'><rect x='", frame.left, "' y='",
-                    frame.top, "' width='", frame.right - frame.left, "' height='",
-                    frame.bottom - frame.top, "'/></clipPath></defs>");
+  Html svg =
+      Markup("<svg class='plot' id='", titles.id, "' viewBox='0 0 ", frame.width, " ", frame.height,
+             "'", Zoom(frame, titles, x, y), " role='group' aria-label='", titles.description,
+             "'><defs><clipPath id='", titles.id, "-clip'><rect x='", frame.left, "' y='",
+             frame.top, "' width='", frame.right - frame.left, "' height='",
+             frame.bottom - frame.top, "'/></clipPath></defs><g class='scale'>");
   for (const double tick : y.ticks) {
     svg +=
         Markup("<line class='grid' x1='", frame.left, "' x2='", frame.right, "' y1='", y.At(tick),
@@ -73,7 +89,7 @@ Html OpenPlot(const PlotFrame& frame, const PlotTitles& titles, const PlotAxis& 
                frame.top, "' y2='", frame.bottom, "'/><text class='tick' x='", x.At(tick), "' y='",
                frame.bottom + 18, "' text-anchor='middle'>", Fixed(tick, x.digits), "</text>");
   }
-  svg += Markup("<text class='title' x='", frame.right, "' y='", frame.bottom + 38,
+  svg += Markup("</g><text class='title' x='", frame.right, "' y='", frame.bottom + 38,
                 "' text-anchor='end'>", titles.x, "</text><text class='title' x='", 4.0, "' y='",
                 14.0, "'>", titles.y, "</text>");
   return svg;

@@ -47,6 +47,8 @@ struct PlotTitles {
   std::string description;  ///< for who cannot see it
   std::string x;
   std::string y;
+  bool zooms = false;   ///< marks are points, lines are in data: it can be zoomed (charts.js)
+  bool counts = false;  ///< x is whole numbers
 };
 
 /// Opens the svg: grid lines, ticks, axis titles and a clip path "ID-clip" over the plot. `x` and

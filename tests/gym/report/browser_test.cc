@@ -9,6 +9,7 @@
 #include <gtest/gtest.h>
 
 #include "compiler/base/file.h"
+#include "gym/report/assets.h"
 #include "gym/report/layer_page.h"
 #include "gym/report/partition_page.h"
 #include "tests/gym/report/sample_report.h"
@@ -218,6 +219,98 @@ TEST_F(ReportInABrowser, CanBeUsedByKeys) {
   EXPECT_TRUE(has("closed=\"true\""));
   EXPECT_TRUE(has("last=\"119\""));
   EXPECT_TRUE(has("layer=\"/stage0/block0/Conv\""));
+}
+
+TEST_F(ReportInABrowser, ZoomsAChartByKeysAndDrawsItsAxesAnew) {
+  if (ChartLibrary().empty()) GTEST_SKIP() << "built without D3";
+  const Visit visit = Open(folder_, Driven(RenderReport(SampleReport()), R"(
+    const data = document.body.dataset;
+    const chart = document.querySelector("#scatter");
+    const best = chart.querySelector(".best");
+    const press = (key, shiftKey = false) => document.activeElement.dispatchEvent(
+      new KeyboardEvent("keydown", {key, shiftKey, bubbles: true, cancelable: true}));
+    const ticks = () => Array.from(chart.querySelectorAll(".axis .tick text"), (each) => each.textContent).join();
+    const at = (node) => {  // in the chart: what has the focus scrolls the page
+      const box = node.getBoundingClientRect();
+      const all = chart.getBoundingClientRect();
+      return Math.round(box.left - all.left) + " " + Math.round(box.top - all.top);
+    };
+    const width = (node) => node.getBoundingClientRect().width.toFixed(1);
+    const front = chart.querySelector(".front-line");
+    best.focus();
+    const before = [ticks(), at(best), width(best), width(front)];
+    press("+"); press("+"); press("+"); press("+");
+    data.ticks = ticks() !== before[0] && ticks().split(",").length > 4;
+    data.stays = at(best) === before[1];
+    data.size = width(best) === before[2];
+    data.wider = Number(width(front)) > 2 * Number(before[3]);
+    data.away = chart.querySelectorAll(".mark.away").length > 20;
+    press("ArrowLeft", true);
+    data.panned = at(best) !== before[1] && document.activeElement === best;
+    press("Home");
+    data.seen = !document.activeElement.classList.contains("away");
+    press("0");
+    data.whole = [ticks(), at(best), width(best), width(front)].join() === before.join() &&
+      chart.querySelectorAll(".mark.away").length === 0;
+    chart.parentElement.nextElementSibling.querySelector("button").click();
+    data.button = ticks() !== before[0];)"));
+  ASSERT_EQ(visit.status, 0);
+  EXPECT_EQ(visit.dom.find("data-error"), std::string::npos);
+  for (const char* fact :
+       {"ticks", "stays", "size", "wider", "away", "panned", "seen", "whole", "button"}) {
+    EXPECT_NE(visit.dom.find(" data-" + std::string(fact) + "=\"true\""), std::string::npos)
+        << fact;
+  }
+}
+
+TEST_F(ReportInABrowser, KeepsTrialsThatPassAStretchOfAnAxis) {
+  if (ChartLibrary().empty()) GTEST_SKIP() << "built without D3";
+  const ReportInput input = SampleReport();
+  const Visit visit = Open(folder_, Driven(RenderReport(input), R"js(
+    const data = document.body.dataset;
+    const chart = document.querySelector("#parallel");
+    const press = (key) => document.activeElement.dispatchEvent(
+      new KeyboardEvent("keydown", {key, bubbles: true, cancelable: true}));
+    const lines = () => Array.from(chart.querySelectorAll(".thread:not(.out)"), (line) => line.dataset.trial);
+    const rows = () => Array.from(document.querySelectorAll("#trials tbody tr"))
+      .filter((row) => !row.hidden).map((row) => row.dataset.trial);
+    const all = [lines().length, rows().length];
+    const titles = chart.querySelectorAll("[data-pole]");
+    data.first = titles[0].dataset.tip;
+    titles[0].focus();
+    press("ArrowDown");  // the first choice, f32, lies at the bottom
+    data.one = lines().sort((a, b) => a - b).join();
+    data.same = lines().sort().join() === rows().sort().join();
+    data.faded = document.querySelectorAll("#history .mark:not(.out)").length === lines().length;
+    press("ArrowUp");
+    data.next = lines().sort((a, b) => a - b).join();
+    titles[titles.length - 2].focus();
+    press("ArrowDown");  // and the faster half
+    data.both = lines().length > 0 && lines().length < data.next.split(",").length;
+    press("Escape");
+    data.back = lines().length === all[0] && rows().length === all[1];)js"));
+  ASSERT_EQ(visit.status, 0);
+  EXPECT_EQ(visit.dom.find("data-error"), std::string::npos);
+  // Which decision the first axis shows.
+  std::size_t pole = 0;
+  while (visit.dom.find(" data-first=\"" + input.decisions.at(pole).name + "\"") ==
+         std::string::npos) {
+    ++pole;
+  }
+  const auto with = [&](std::int32_t choice) {
+    std::string numbers;
+    for (const Trial& trial : input.study.trials) {
+      if (trial.evaluation.failure || trial.assignment[pole] != choice) continue;
+      numbers += (numbers.empty() ? "" : ",") + std::to_string(trial.number);
+    }
+    return numbers;
+  };
+  EXPECT_NE(visit.dom.find(" data-one=\"" + with(0) + "\""), std::string::npos);
+  EXPECT_NE(visit.dom.find(" data-next=\"" + with(1) + "\""), std::string::npos);
+  for (const char* fact : {"same", "faded", "both", "back"}) {
+    EXPECT_NE(visit.dom.find(" data-" + std::string(fact) + "=\"true\""), std::string::npos)
+        << fact;
+  }
 }
 
 TEST_F(ReportInABrowser, ShowsAPartition) {
