@@ -428,6 +428,7 @@ bool WriteReport(const RunPaths& paths) {
     input.missed.push_back(MissedText(objective, trial.evaluation));
   }
   input.volume = VolumeText(objective, run.study.trials);
+  input.sources = SharesOf(objective, run.study.trials);
   input.machine = MakeFacts(run);
   input.config = ToJson(run.setup.config);
   input.commands = {{"search again", "mscgym search " + paths.At("config.json") + " --out NEW_RUN"},

@@ -32,8 +32,8 @@ std::string RenderReport(const ReportInput& input) {
       Markup(HeadlineSection(input, marks), Charts(input, marks), FinalistSection(input),
              LayerSection(input), BreakdownSection(input), DecisionSection(input, marks),
              ImportanceSection(input, marks), ParallelSection(input, marks),
-             FrontSection(input, marks), TimelineSection(input, marks), FailureSection(input),
-             OriginSection(input), TrialSection(input, marks));
+             FrontSection(input, marks), SourceSection(input, marks), TimelineSection(input, marks),
+             FailureSection(input), OriginSection(input), TrialSection(input, marks));
   return ScriptedPage(input.model + " \xC2\xB7 MSCGym report", body);
 }
 

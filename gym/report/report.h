@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "gym/core/problem.h"
+#include "gym/study/front.h"
 #include "gym/study/study.h"
 
 namespace msc::gym {
@@ -139,6 +140,7 @@ struct ReportInput {
   std::vector<ReportStep> steps_before = {};  ///< of the uncompressed model, in their order
   std::vector<ReportStep> steps_after = {};   ///< of the best; empty = not known
   std::string volume = {};  ///< "hypervolume 0.2 below latency 1, loss 0.5"; may be empty
+  std::vector<SourceShare> sources = {};  ///< who proposed; empty = not known
   std::vector<ReportFinalist> finalists = {};
   std::vector<ReportAxis> final_axes =
       {};                     ///< what finalists show; of models besides speed and weights

@@ -36,6 +36,9 @@ namespace msc::gym {
 /// Those measured again, with their intervals drawn to one scale. Nothing without finalists.
 [[nodiscard]] Html FinalistSection(const ReportInput& input);
 
+/// Who proposed the trials, and what each found. Nothing without sources.
+[[nodiscard]] Html SourceSection(const ReportInput& input, std::span<const ReportMark> marks);
+
 /// Which worker was busy with which trial when, and how busy each was. Nothing without tasks.
 [[nodiscard]] Html TimelineSection(const ReportInput& input, std::span<const ReportMark> marks);
 

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cstdint>
 #include <map>
 #include <string>
 #include <utility>
@@ -137,6 +138,11 @@ Html RecipeFinalists(const ReportInput& input) {
       heads, "<th>feasible</th></tr></thead><tbody>", rows, "</tbody></table></div></section>");
 }
 
+std::string SourceName(const std::string& source) {
+  if (source == "anchor") return "baselines";
+  return source == "from" ? "an earlier search" : source;
+}
+
 Html Facts(const std::vector<ReportFact>& facts) {
   Html list;
   for (const ReportFact& fact : facts) {
@@ -171,6 +177,49 @@ Html FinalistSection(const ReportInput& input) {
       "<th class='num'>weights</th><th>feasible</th><th>note</th></tr></thead>"
       "<tbody>",
       rows, "</tbody></table></div></section>");
+}
+
+Html SourceSection(const ReportInput& input, std::span<const ReportMark> marks) {
+  if (input.sources.empty()) return {};
+  double all = 0;
+  for (const SourceShare& share : input.sources) all += std::max(0.0, share.gained);
+  Html rows;
+  for (const SourceShare& share : input.sources) {
+    const auto best = std::find_if(marks.begin(), marks.end(), [&](const ReportMark& mark) {
+      return share.best && mark.number == *share.best && mark.latency;
+    });
+    const bool found = best != marks.end();
+    const double feasible = static_cast<double>(share.feasible) /
+                            static_cast<double>(std::max<std::uint64_t>(share.trials, 1));
+    const double gained = all > 0 ? share.gained / all : 0;
+    rows += Markup(
+        "<tr><td class='name'>", SourceName(share.source), "</td><td class='num'>", share.trials,
+        "</td><td class='num' data-value='", share.first, "'>", share.first, " to ", share.last,
+        "</td>", BarCell(feasible, 1, Percent(feasible, 0)), "<td class='num'>", share.failed,
+        "</td><td class='num'>", share.repeated, "</td>",
+        found ? NumberCell(best->latency, OnLatencyAxis(best->latency, input, 4))
+              : NumberCell(std::nullopt, Fixed(std::nullopt, 0)),
+        found ? Markup("<td class='num' data-trial='", best->number, "'>", best->number, "</td>")
+              : Html{"<td class='num' data-value=''>\xE2\x80\x93</td>"},
+        "<td class='num'>", share.better, "</td>",
+        share.last_better ? Markup("<td class='num'>", *share.last_better, "</td>")
+                          : Html{"<td class='num' data-value=''>\xE2\x80\x93</td>"},
+        all > 0 ? BarCell(gained, 1, Percent(gained, 1)) : Html{}, "</tr>");
+  }
+  return Markup(
+      "<section id='sources'><h2>Who proposed</h2><p class='muted'>Better are feasible trials that "
+      "none before was as good as in all that is sought",
+      all > 0 ? Html{"; gained is what they added to the hypervolume, of what all added. Who comes "
+                     "first finds what is easy to find."}
+              : Html{"."},
+      "</p><div class='scroll'><table class='sortable'><thead><tr><th>source</th><th class='num'>"
+      "trials</th><th class='num'>numbers</th><th class='num'>feasible</th><th class='num'>failed"
+      "</th><th class='num'>repeated</th><th class='num'>best ",
+      input.latency.title,
+      "</th><th class='num'>in trial</th><th class='num'>better</th>"
+      "<th class='num'>last better</th>",
+      all > 0 ? Html{"<th class='num'>gained</th>"} : Html{}, "</tr></thead><tbody>", rows,
+      "</tbody></table></div></section>");
 }
 
 Html FailureSection(const ReportInput& input) {

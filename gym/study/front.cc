@@ -5,6 +5,8 @@
 #include <cstddef>
 #include <cstdio>
 #include <functional>
+#include <iterator>
+#include <map>
 #include <utility>
 
 #include "gym/core/pareto.h"
@@ -49,6 +51,45 @@ const std::vector<double>& FeasibleFront::Reference() const {
 std::optional<double> FeasibleFront::Volume() const {
   if (objective_.minimize.size() < 2 || Reference().empty()) return std::nullopt;
   return Hypervolume(points_, Reference());
+}
+
+std::vector<SourceShare> SharesOf(const Objective& objective, std::span<const Trial> trials) {
+  FeasibleFront whole(objective);
+  for (const Trial& trial : trials) whole.Add(trial);
+  const bool measured = objective.minimize.size() > 1 && !whole.Reference().empty();
+  std::vector<SourceShare> shares;
+  FeasibleFront front(objective);
+  double volume = 0;
+  std::map<std::string, std::vector<double>> least;
+  for (const Trial& trial : trials) {
+    const std::string source = trial.source.substr(0, trial.source.find(':'));
+    auto share = std::find_if(shares.begin(), shares.end(),
+                              [&](const SourceShare& each) { return each.source == source; });
+    if (share == shares.end()) {
+      shares.push_back({.source = source, .first = trial.number});
+      share = std::prev(shares.end());
+    }
+    share->last = trial.number;
+    ++share->trials;
+    share->failed += trial.evaluation.failure ? 1 : 0;
+    share->repeated += trial.repeated ? 1 : 0;
+    const bool joined = front.Add(trial);
+    if (!Feasible(objective, trial)) continue;
+    ++share->feasible;
+    std::vector<double> values = ObjectiveValues(objective, trial.evaluation);
+    if (!share->best || values < least[source]) {
+      share->best = trial.number;
+      least[source] = std::move(values);
+    }
+    if (!joined) continue;
+    ++share->better;
+    share->last_better = trial.number;
+    if (!measured) continue;
+    const double grown = Hypervolume(front.points(), whole.Reference());
+    share->gained += grown - volume;
+    volume = grown;
+  }
+  return shares;
 }
 
 std::string VolumeText(const Objective& objective, std::span<const Trial> trials) {

@@ -279,6 +279,31 @@ TEST(Report, ShowsLimitsOfBothAxes) {
   EXPECT_EQ(Count(Part(html, "id='history'", "</svg>"), "class='line limit'"), 1U);
 }
 
+TEST(Report, ComparesWhoProposed) {
+  ReportInput input = SampleReport(30);
+  input.sources = {{.source = "anchor",
+                    .trials = 3,
+                    .feasible = 2,
+                    .last = 2,
+                    .best = 1,
+                    .better = 2,
+                    .last_better = 1,
+                    .gained = 0.25},
+                   {.source = "<agent>", .trials = 27, .first = 3, .last = 29, .gained = 0.75}};
+  const std::string section = Part(RenderReport(input), "<section id='sources'", "</section>");
+  EXPECT_THAT(section, HasSubstr("<td class='name'>baselines</td><td class='num'>3</td>"
+                                 "<td class='num' data-value='0'>0 to 2</td>"));
+  EXPECT_THAT(section, HasSubstr("67 %"));
+  EXPECT_THAT(section, HasSubstr("data-trial='1'>1</td>"));
+  EXPECT_THAT(section, HasSubstr("<td class='name'>&lt;agent&gt;</td>"));
+  EXPECT_THAT(section, HasSubstr("75.0 %"));
+  for (SourceShare& share : input.sources) share.gained = 0;
+  EXPECT_THAT(Part(RenderReport(input), "<section id='sources'", "</section>"),
+              Not(HasSubstr("gained")));
+  input.sources.clear();
+  EXPECT_THAT(RenderReport(input), Not(HasSubstr("id='sources'")));
+}
+
 TEST(Report, ShowsEnergyWhereItIsKnown) {
   ReportInput input = SampleReport(30);
   EXPECT_THAT(RenderReport(input), Not(HasSubstr("<dt>Energy</dt>")));

@@ -81,6 +81,7 @@ inline ReportInput SampleReport(std::uint64_t trials = 120) {
   }
   input.study.best = BestOf(objective, input.study.trials);
   input.study.pareto = ParetoOf(objective, input.study.trials);
+  input.sources = SharesOf(objective, input.study.trials);
 
   input.alone.assign(input.decisions.size(), std::nullopt);
   for (std::size_t i = 0; i < sensitivity.size(); ++i) input.alone[i] = sensitivity[i];
