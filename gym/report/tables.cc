@@ -207,16 +207,16 @@ Html SourceSection(const ReportInput& input, std::span<const ReportMark> marks) 
         all > 0 ? BarCell(gained, 1, Percent(gained, 1)) : Html{}, "</tr>");
   }
   return Markup(
-      "<section id='sources'><h2>Who proposed</h2><p class='muted'>Better are feasible trials that "
-      "none before was as good as in all that is sought",
+      "<section id='sources'><h2>Who proposed</h2><p class='muted'>Best is the least feasible ",
+      input.latency.title,
+      "; better are feasible trials that none before was as good as in all that is sought",
       all > 0 ? Html{"; gained is what they added to the hypervolume, of what all added. Who comes "
                      "first finds what is easy to find."}
               : Html{"."},
       "</p><div class='scroll'><table class='sortable'><thead><tr><th>source</th><th class='num'>"
       "trials</th><th class='num'>numbers</th><th class='num'>feasible</th><th class='num'>failed"
-      "</th><th class='num'>repeated</th><th class='num'>best ",
-      input.latency.title,
-      "</th><th class='num'>in trial</th><th class='num'>better</th>"
+      "</th><th class='num'>repeated</th><th class='num'>best</th><th class='num'>in trial</th>"
+      "<th class='num'>better</th>"
       "<th class='num'>last better</th>",
       all > 0 ? Html{"<th class='num'>gained</th>"} : Html{}, "</tr></thead><tbody>", rows,
       "</tbody></table></div></section>");
