@@ -145,7 +145,7 @@ const std::set<std::string> kNotForAnyProblem = {"collage", "grid", "random", "s
 /// Seek the least first objective, and find a front by the way.
 const std::set<std::string> kBlindOrForOneAnswer = {"grid",      "random",  "sobol",  "annealing",
                                                     "bisection", "collage", "greedy", "evolution",
-                                                    "policy",    "tpe"};
+                                                    "policy",    "sweep",   "tpe"};
 
 class SearchingAgent : public testing::TestWithParam<std::string> {};
 

@@ -203,7 +203,7 @@ INSTANTIATE_TEST_SUITE_P(
              "unknown key 'quantize.bit' of an MSC config; known here: tool_type, tool_config, "
              "strategy_file, plan_file, target, run_type, gym, gym_configs, strategys, options, "
              "worker_configs, cache_processed, tool_style, config_style, visualize, debug_level, "
-             "verbose_step, bits, ranges, range_of, rounding, first_layers"},
+             "verbose_step, bits, ranges, range_of, rounding, first_layers, tie"},
         Case{"odd_key_of_a_distiller_without_effect",
              R"("quantize":{"gym":["default"]},"distill":{"optons":{}})",
              "unknown key 'distill.optons' of an MSC config; known here: tool_type, tool_config, "
