@@ -31,7 +31,7 @@ class PolicyMethod final : public Method {
     std::vector<Lesson> lessons;
     for (const Told& told : round) lessons.push_back({&told.assignment, Worth(told)});
     for (std::size_t i = 0; i < std::min(kImitated, ranked_.size()); ++i) {
-      if (!ranked_[i].failed) lessons.push_back({&ranked_[i].assignment, 1});
+      if (ranked_[i].Complete()) lessons.push_back({&ranked_[i].assignment, 1});
     }
     if (!lessons.empty()) policy_.Learn(lessons, kEpochs);
   }
