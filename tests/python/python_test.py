@@ -603,14 +603,17 @@ class Model(e2e.SearchTest):
                 self.assertIn(f"{len(env.decisions)} decisions", env.describe(trial=False))
                 observation, info = env.reset(seed=1)
                 done = False
+                known = []
                 while not done:
                     self.assertIn(observation, env.observation_space)
                     self.assertEqual(len(observation["features"]), width)
-                    self.assertEqual(tuple(observation["features"][-2:]), (0, 0))
+                    known.append(tuple(observation["features"][-2:]))
                     first = list(info["action_mask"]).index(1)
                     observation, reward, done, truncated, info = env.step(first)
                     self.assertFalse(truncated)
                 self.assertTrue(math.isfinite(reward), reward)
+                # Partitions know what regions cost, the others no estimates.
+                self.assertEqual(any(value > 0 for pair in known for value in pair), name == "Partition-v0")
                 # First choices leave the model as it is.
                 self.assertEqual(info["disagreement"], 0)
                 self.assertGreater(info["latency_ms"], 0)
