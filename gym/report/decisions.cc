@@ -32,16 +32,16 @@ const std::string* ChoiceOf(const ReportInput& input, const Assignment& assignme
   return &choices[static_cast<std::size_t>(choice)];
 }
 
-/// What is said of one that has more, less or as much on the latency axis as the winner.
+/// What is said of one that has more, less or as much on the first axis as the winner.
 struct Comparative {
   std::string_view more;
   std::string_view less;
   std::string_view equal;
   std::string_view unknown;
 };
-constexpr Comparative kOfModels = {"slower", "faster in its trial", "as fast",
+constexpr Comparative kOfTimes = {"slower", "faster in its trial", "as fast",
                                    "has no latency to compare"};
-constexpr Comparative kOfRecipes = {"worse", "better", "as good", "has no result to compare"};
+constexpr Comparative kOfOthers = {"worse", "better", "as good", "has no result to compare"};
 
 /// Why a trial that differs from the winner in one decision did not win.
 std::string Reason(const ReportInput& input, const ReportMark& other, const ReportMark& winner,
@@ -49,7 +49,8 @@ std::string Reason(const ReportInput& input, const ReportMark& other, const Repo
   if (trial.evaluation.failure) {
     return "failed, " + std::string(Name(trial.evaluation.failure->kind));
   }
-  const Comparative& words = input.subject == ReportSubject::kRecipe ? kOfRecipes : kOfModels;
+  const bool of_time = input.latency.metric.starts_with("latency");
+  const Comparative& words = of_time ? kOfTimes : kOfOthers;
   if (other.failed || !other.latency || !winner.latency) return std::string(words.unknown);
   std::string text(!other.feasible                    ? "misses the constraint"
                    : *other.latency > *winner.latency ? words.more

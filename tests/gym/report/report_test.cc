@@ -529,6 +529,12 @@ TEST(Report, SaysWhyADecisionWasTaken) {
   EXPECT_EQ(Count(log, "differs in this alone; by itself it loses 0.500 (" + input.sensitivity),
             1U);
   EXPECT_EQ(Count(log, "<div class='note'>not offered: bf16</div>"), 1U);
+
+  // A first axis that is no time.
+  input.latency = input.quality;
+  for (Trial& trial : input.study.trials) trial.evaluation.metrics[input.quality.metric] = 1;
+  input.study.trials[10].evaluation.metrics[input.quality.metric] = 2;
+  EXPECT_THAT(RenderReport(input), HasSubstr("(trial 10) worse: " + input.quality.title));
 }
 
 TEST(Report, CountsReasonsOfFailure) {
