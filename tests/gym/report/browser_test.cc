@@ -155,7 +155,7 @@ TEST_F(ReportInABrowser, LetsNoNoteWidenATable) {
   const Visit visit = Open(folder_, Driven(RenderReport(input), R"(
     const widths = Array.from(document.querySelectorAll("#finalists .note"),
       (note) => note.getBoundingClientRect().width);
-    document.body.dataset.narrow = Math.max(...widths) <= 280 && widths.length === 3;)"));
+    document.body.dataset.narrow = Math.max(...widths) <= 400 && widths.length === 3;)"));
   ASSERT_EQ(visit.status, 0);
   EXPECT_NE(visit.dom.find("data-narrow=\"true\""), std::string::npos);
 }
