@@ -40,7 +40,7 @@ struct Comparative {
   std::string_view unknown;
 };
 constexpr Comparative kOfTimes = {"slower", "faster in its trial", "as fast",
-                                   "has no latency to compare"};
+                                  "has no latency to compare"};
 constexpr Comparative kOfOthers = {"worse", "better", "as good", "has no result to compare"};
 
 /// Why a trial that differs from the winner in one decision did not win.
@@ -65,9 +65,32 @@ std::string Reason(const ReportInput& input, const ReportMark& other, const Repo
   return text;
 }
 
+/// For each decision, what trials that differ from the winner in it alone did, and what was
+/// measured after the search.
+std::vector<Html> ReasonsOf(const ReportInput& input, std::span<const ReportMark> marks,
+                            const ReportMark& winner, const Assignment& chosen) {
+  std::vector<Html> reasons(input.decisions.size());
+  for (std::size_t i = 0; i < marks.size(); ++i) {
+    if (marks[i].repeated) continue;
+    const Trial& trial = input.study.trials[i];
+    const auto differs = OnlyDifference(chosen, trial.assignment);
+    if (!differs || *differs >= reasons.size()) continue;
+    const std::string* choice = ChoiceOf(input, trial.assignment, *differs);
+    if (choice == nullptr) continue;
+    reasons[*differs] +=
+        Markup("<li data-trial='", marks[i].number, "'><b>", *choice, "</b> (trial ",
+               marks[i].number, ") ", Reason(input, marks[i], winner, trial), "</li>");
+  }
+  for (std::size_t i = 0; i < std::min(reasons.size(), input.instead.size()); ++i) {
+    if (input.instead[i].empty()) continue;
+    reasons[i] += Markup("<li>", input.instead[i], " (measured after the search)</li>");
+  }
+  return reasons;
+}
+
 /// Where neither a trial nor a measurement differs in a decision alone.
 std::string Fallback(const ReportInput& input, const std::optional<double>& alone) {
-  const std::string unknown = "unknown: no trial differs in this alone";
+  std::string unknown = "unknown: no trial differs in this alone";
   if (!alone || input.sensitivity.empty()) return unknown;
   return unknown + "; by itself it loses " + Significant(alone, 3) + " (" + input.sensitivity + ")";
 }
@@ -79,23 +102,9 @@ Html DecisionSection(const ReportInput& input, std::span<const ReportMark> marks
     return input.winner == mark.number;
   });
   if (winner == marks.end() || input.decisions.empty()) return {};
-  const std::vector<Trial>& trials = input.study.trials;
-  const Assignment& chosen = trials[static_cast<std::size_t>(winner - marks.begin())].assignment;
-  std::vector<Html> reasons(input.decisions.size());
-  for (std::size_t i = 0; i < marks.size(); ++i) {
-    if (marks[i].repeated) continue;
-    const auto differs = OnlyDifference(chosen, trials[i].assignment);
-    if (!differs || *differs >= reasons.size()) continue;
-    const std::string* choice = ChoiceOf(input, trials[i].assignment, *differs);
-    if (choice == nullptr) continue;
-    reasons[*differs] +=
-        Markup("<li data-trial='", marks[i].number, "'><b>", *choice, "</b> (trial ",
-               marks[i].number, ") ", Reason(input, marks[i], *winner, trials[i]), "</li>");
-  }
-  for (std::size_t i = 0; i < std::min(reasons.size(), input.instead.size()); ++i) {
-    if (input.instead[i].empty()) continue;
-    reasons[i] += Markup("<li>", input.instead[i], " (measured after the search)</li>");
-  }
+  const Assignment& chosen =
+      input.study.trials[static_cast<std::size_t>(winner - marks.begin())].assignment;
+  const std::vector<Html> reasons = ReasonsOf(input, marks, *winner, chosen);
   const PrecisionColors colors(input);
   const bool any_alone = std::any_of(input.alone.begin(), input.alone.end(),
                                      [](const auto& alone) { return Finite(alone).has_value(); });
