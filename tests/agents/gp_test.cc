@@ -1,0 +1,204 @@
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "agents/common/additive.h"
+#include "agents/gp/gaussian_process.h"
+#include "agents/gp/improvement.h"
+#include "compiler/base/rng.h"
+#include "gym/core/pareto.h"
+#include "tests/agents/small_space.h"
+
+namespace msc::agents {
+namespace {
+
+using gym::AdditiveCost;
+using gym::Assignment;
+using gym::Decision;
+using gym::Hypervolume;
+
+TEST(GaussianProcess, ComesBackToWhatItWasShown) {
+  Rng rng(2);
+  const AdditiveCost truth = RandomCost(rng);
+  const auto all = All(kDecisions);
+  std::vector<const Assignment*> shown;
+  std::vector<double> values;
+  for (std::size_t i = 0; i < all.size(); i += 2) {
+    shown.push_back(&all[i]);
+    values.push_back(ValueOf(truth, all[i]));
+  }
+  const GaussianProcess process(kDecisions, shown, values,
+                                std::vector<double>(kDecisions.size(), 1.0));
+  const auto predictions = process.Predict(shown);
+  for (std::size_t i = 0; i < shown.size(); ++i) {
+    EXPECT_NEAR(predictions[i].mean, values[i], 0.3);
+  }
+  // A sum over decisions is in reach of the linear part, so the rest follows from half.
+  for (std::size_t i = 1; i < all.size(); i += 2) {
+    const Assignment* point = &all[i];
+    const Prediction unseen = process.Predict({&point, 1})[0];
+    EXPECT_NEAR(unseen.mean, ValueOf(truth, all[i]), std::max(0.5, 5 * unseen.deviation));
+  }
+}
+
+TEST(GaussianProcess, IsSurerOfWhatItSawThanOfWhatItDidNot) {
+  const auto all = All(kDecisions);
+  const std::vector<const Assignment*> shown = {&all[0], &all[1], &all[2]};
+  GaussianProcess process(kDecisions, shown, std::vector<double>{1, 2, 4},
+                          std::vector<double>(4, 1.0));
+  const Assignment* far = &all[23];
+  const double before = process.Predict({&far, 1})[0].deviation;
+  EXPECT_GT(before, process.Predict(shown)[0].deviation);
+  const double mean = process.Predict({&far, 1})[0].mean;
+  process.Believe(*far);
+  EXPECT_LT(process.Predict({&far, 1})[0].deviation, before);
+  EXPECT_NEAR(process.Predict({&far, 1})[0].mean, mean, 0.2);
+}
+
+TEST(GaussianProcess, BearsValuesThatAreAllEqual) {
+  const auto all = All(kDecisions);
+  const std::vector<const Assignment*> shown = {&all[0], &all[1], &all[0]};
+  const GaussianProcess process(kDecisions, shown, std::vector<double>{2, 2, 2},
+                                std::vector<double>(4, 0.0));
+  EXPECT_NEAR(process.Predict(shown)[0].mean, 2, 1e-6);
+}
+
+TEST(GaussianProcess, LearnsOfADecisionFromOthersWithItsChoices) {
+  // Six decisions of one kind and one of another; changing any of the first five takes as much off.
+  std::vector<Decision> decisions(7, {"layer", {"f32", "int8"}});
+  decisions[6] = {"calibration", {"minmax", "mse"}};
+  std::vector<Assignment> seen = {Assignment(7, 0)};
+  for (std::size_t d = 0; d < 5; ++d) {
+    seen.emplace_back(7, 0);
+    seen.back()[d] = 1;
+    seen.push_back(seen.back());
+    seen.back()[(d + 1) % 5] = 1;
+  }
+  std::vector<const Assignment*> shown;
+  std::vector<double> values;
+  for (const Assignment& assignment : seen) {
+    shown.push_back(&assignment);
+    values.push_back(10.0 -
+                     static_cast<double>(std::count(assignment.begin(), assignment.end(), 1)));
+  }
+  const GaussianProcess process(decisions, shown, values, std::vector<double>(7, 1.0));
+  const Assignment base(7, 0);
+  const auto effect = [&](std::size_t decision) {
+    Assignment changed = base;
+    changed[decision] = 1;
+    const std::vector<const Assignment*> points = {&base, &changed};
+    const auto predictions = process.Predict(points);
+    return predictions[1].mean - predictions[0].mean;
+  };
+  EXPECT_NEAR(effect(5), -1, 0.3);
+  EXPECT_NEAR(effect(6), 0, 0.3);
+}
+
+TEST(GaussianProcess, ReadsTheMiddleOfOrderedChoicesFromTheirEnds) {
+  // Choices that go up evenly, the ends of each decision and some middles seen.
+  const std::vector<Decision> decisions(4, {"d", {"u", "v", "w", "x", "y"}});
+  std::vector<Assignment> seen;
+  for (std::int32_t n = 0; n < 16; ++n) {
+    seen.push_back({4 * (n & 1), 2 * (n & 2), n & 4, (n & 8) / 2});
+  }
+  for (std::int32_t d = 0; d < 3; ++d) seen.push_back(Assignment(4, d));
+  const auto truth = [](const Assignment& at) {
+    return static_cast<double>(at[0] + 2 * at[1] + 3 * at[2] + at[3]);
+  };
+  std::vector<const Assignment*> shown;
+  std::vector<double> values;
+  for (const Assignment& assignment : seen) {
+    shown.push_back(&assignment);
+    values.push_back(truth(assignment));
+  }
+  const GaussianProcess process(decisions, shown, values, std::vector<double>(4, 1.0));
+  for (const Assignment& middle : {Assignment{2, 4, 0, 4}, Assignment{0, 2, 4, 0}}) {
+    const Assignment* const at = &middle;
+    EXPECT_NEAR(process.Predict({&at, 1})[0].mean, truth(middle), 1.5);
+  }
+}
+
+// --- Expected gains ------------------------------------------------------------------------------
+
+double Normal(Rng& rng) {
+  return std::sqrt(-2 * std::log(1 - rng.Uniform())) * std::cos(6.283185307179586 * rng.Uniform());
+}
+
+TEST(ExpectedImprovement, IsTheMeanOverDraws) {
+  Rng rng(4);
+  for (const double least : {-1.0, 0.5, 2.0}) {
+    const Prediction expected{.mean = 0.7, .deviation = 0.6};
+    double sum = 0;
+    constexpr int kDraws = 20000;
+    for (int i = 0; i < kDraws; ++i) {
+      sum += std::max(least - expected.mean - expected.deviation * Normal(rng), 0.0);
+    }
+    EXPECT_NEAR(ExpectedImprovement(expected, least), sum / kDraws, 0.02);
+    EXPECT_NEAR(std::exp(LogExpectedImprovement(expected, least)),
+                ExpectedImprovement(expected, least), 1e-12);
+  }
+}
+
+TEST(ExpectedImprovement, TellsFarCandidatesApartByItsLogarithm) {
+  double before = 1;
+  for (double z = -1; z > -200; z -= 0.25) {
+    const double now = LogExpectedImprovement({.mean = -z, .deviation = 1}, 0);
+    EXPECT_LT(now, before) << z;
+    before = now;
+    EXPECT_LT(LogNormalProbability(z - 0.25), LogNormalProbability(z));
+  }
+}
+
+TEST(HypervolumeGain, IsTheMeanGainOfHypervolumeOverDraws) {
+  for (std::uint64_t seed = 0; seed < 12; ++seed) {
+    Rng rng(seed);
+    const std::size_t objectives = 1 + seed % 4;
+    const std::vector<double> reference(objectives, 1.0);
+    std::vector<std::vector<double>> front;
+    for (std::uint64_t i = 0; i < seed; ++i) {  // some dominated, some beyond the reference
+      auto& point = front.emplace_back();
+      for (std::size_t k = 0; k < objectives; ++k) point.push_back(1.2 * rng.Uniform());
+    }
+    std::vector<Prediction> expected;
+    for (std::size_t k = 0; k < objectives; ++k) {
+      expected.push_back({.mean = rng.Uniform(), .deviation = 0.1 + 0.3 * rng.Uniform()});
+    }
+    const double volume = Hypervolume(front, reference);
+    auto more = front;
+    more.emplace_back(objectives);
+    double sum = 0;
+    constexpr int kDraws = 4000;
+    for (int i = 0; i < kDraws; ++i) {
+      for (std::size_t k = 0; k < objectives; ++k) {
+        more.back()[k] = expected[k].mean + expected[k].deviation * Normal(rng);
+      }
+      sum += Hypervolume(more, reference) - volume;
+    }
+    const double gain = HypervolumeGain(front, reference).Expect(expected);
+    EXPECT_NEAR(gain, sum / kDraws, 0.01 + 0.1 * gain) << seed;
+    // Without doubt it is what the point itself gains.
+    for (Prediction& prediction : expected) prediction.deviation = 1e-9;
+    for (std::size_t k = 0; k < objectives; ++k) more.back()[k] = expected[k].mean;
+    EXPECT_NEAR(HypervolumeGain(front, reference).Expect(expected),
+                Hypervolume(more, reference) - volume, 1e-6);
+  }
+}
+
+TEST(HypervolumeGain, HasSomeThousandBoxesAtMostOfASparseFront) {
+  Rng rng(1);
+  for (const std::size_t objectives : {2, 3, 5}) {
+    std::vector<std::vector<double>> front(300, std::vector<double>(objectives));
+    for (auto& point : front) {
+      for (double& value : point) value = rng.Uniform();
+    }
+    const HypervolumeGain gain(Sparse(front), std::vector<double>(objectives, 1.0));
+    EXPECT_GE(gain.boxes(), 20U);
+    EXPECT_LE(gain.boxes(), 4000U);
+  }
+}
+
+}  // namespace
+}  // namespace msc::agents
