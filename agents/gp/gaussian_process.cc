@@ -219,6 +219,7 @@ struct GaussianProcess::State {
   arma::vec values;  // without mean, by the scale
   arma::mat lower;
   arma::vec solved;  // inverse covariance times values
+  double log_likelihood = 0;
 
   void Solve() {
     const arma::mat covariance = Covariances(kernel, distances, given.t() * likeness * given);
@@ -270,6 +271,8 @@ GaussianProcess::GaussianProcess(std::span<const gym::Decision> decisions,
   state.given = Given(at, state.relevance);
   state.likeness = Likeness(state.relevance, state.kernel.graded);
   state.Solve();
+  state.log_likelihood = LogLikelihood(state.lower, state.values) -
+                         static_cast<double>(at.size()) * std::log(state.scale);
   const double scale = std::sqrt(
       std::max(arma::dot(state.values, state.solved) / static_cast<double>(at.size()), 1e-6));
   // The best scale of the kernel belongs to the deviations only; means do not depend on it.
@@ -298,6 +301,10 @@ void GaussianProcess::Believe(const Assignment& assignment) {
   state.values.resize(state.values.n_elem + 1);
   state.values(state.values.n_elem - 1) = mean;
   state.Solve();
+}
+
+double GaussianProcess::log_likelihood() const noexcept {
+  return state_->log_likelihood;
 }
 
 std::vector<Prediction> GaussianProcess::Predict(std::span<const Assignment* const> points) const {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <limits>
 #include <memory>
 #include <span>
 #include <vector>
@@ -9,10 +10,12 @@
 
 namespace msc::agents {
 
-/// What a process expects at a point.
+/// What a process expects at a point: a value that is normal or, above a floor, lognormal.
 struct Prediction {
   double mean = 0;
   double deviation = 0;
+  /// Where it is finite, mean and deviation are those of the logarithm of the value less this.
+  double floor = -std::numeric_limits<double>::infinity();
 };
 
 /// Gaussian-process regression over assignments.
@@ -43,6 +46,8 @@ class GaussianProcess {
   /// Of the values without noise, at each point.
   [[nodiscard]] std::vector<Prediction> Predict(
       std::span<const gym::Assignment* const> points) const;
+  /// Of the values it was made of, up to what is the same for all kernels of as many values.
+  [[nodiscard]] double log_likelihood() const noexcept;
 
  private:
   struct State;

@@ -12,6 +12,7 @@
 #include "agents/gp/gaussian_process.h"
 #include "agents/gp/gp_method.h"
 #include "agents/gp/improvement.h"
+#include "agents/gp/value_process.h"
 #include "gym/core/pareto.h"
 
 namespace msc::agents {
@@ -28,6 +29,10 @@ constexpr double kWholeSpace = 1024;      // as many candidates are all looked a
 /// Violations span orders of magnitude; only the region around 0 matters.
 double Flatten(double constraint) {
   return std::asinh(4 * constraint);
+}
+
+bool SeeksFront(const gym::AgentSetup& setup) {
+  return setup.objectives > 1 && setup.constraints == 0;
 }
 
 /// The trials that processes look at, and what they take as the values of failed ones: the worst.
@@ -61,7 +66,7 @@ std::vector<const Told*> SomeOf(std::vector<const Told*> trials, bool front) {
 Points PointsOf(const History& history, const gym::AgentSetup& setup) {
   Points points;
   for (const Told& told : history.trials()) points.trials.push_back(&told);
-  points.trials = SomeOf(std::move(points.trials), setup.objectives > 1 && setup.constraints == 0);
+  points.trials = SomeOf(std::move(points.trials), SeeksFront(setup));
   const std::size_t objectives = setup.objectives;
   points.worst_objectives.assign(objectives, -std::numeric_limits<double>::infinity());
   for (const Told* told : points.trials) {
@@ -106,7 +111,7 @@ std::vector<double> ReferenceOf(const std::vector<std::vector<double>>& front,
 class Gains {
  public:
   /// Both live longer.
-  Gains(const std::vector<GaussianProcess>& objectives, const std::vector<GaussianProcess>& limits)
+  Gains(const std::vector<ValueProcess>& objectives, const std::vector<GaussianProcess>& limits)
       : objectives_(objectives), limits_(limits) {}
 
   void SeekBest(double least) { least_ = least; }
@@ -117,7 +122,7 @@ class Gains {
     std::vector<double> gains(at.size(), 0.0);
     if (front_) {
       std::vector<std::vector<Prediction>> predictions(at.size());
-      for (const GaussianProcess& objective : objectives_) {
+      for (const ValueProcess& objective : objectives_) {
         const auto own = objective.Predict(at);
         for (std::size_t i = 0; i < at.size(); ++i) predictions[i].push_back(own[i]);
       }
@@ -140,7 +145,7 @@ class Gains {
   }
 
  private:
-  const std::vector<GaussianProcess>& objectives_;
+  const std::vector<ValueProcess>& objectives_;
   const std::vector<GaussianProcess>& limits_;
   double least_ = std::numeric_limits<double>::infinity();
   std::optional<HypervolumeGain> front_;
@@ -148,7 +153,7 @@ class Gains {
 
 class GpMethod final : public Method {
  public:
-  explicit GpMethod(const gym::AgentSetup& setup) : setup_(setup) {
+  explicit GpMethod(gym::AgentSetup setup) : setup_(std::move(setup)) {
     // Costs that are declared are for exact methods; here they would hide what was measured.
     setup_.costs.clear();
   }
@@ -160,9 +165,13 @@ class GpMethod final : public Method {
     if (history.trials().size() < kStart || !history.Best()->Complete()) return;
     const Points points = PointsOf(history, setup_);
     const AdditiveModel model(setup_, history);
-    std::vector<GaussianProcess> objectives;
+    std::vector<ValueProcess> objectives;
+    // Towards one best answer it is better to stay with times as they are: they add up, and the few
+    // values that lie near to an answer should not be judged by all that were far from it.
+    const Shape shape = SeeksFront(setup_) ? Shape::kMaybeLogarithms : Shape::kAsTheyAre;
     for (std::size_t k = 0; k < setup_.objectives; ++k) {
-      objectives.emplace_back(setup_.decisions, points.at, ValuesOf(points, k), model.Ranges(k));
+      objectives.emplace_back(shape, setup_.decisions, points.at, ValuesOf(points, k),
+                              model.Ranges(k));
     }
     std::vector<GaussianProcess> limits;
     for (std::size_t c = 0; c < setup_.constraints; ++c) {
@@ -179,6 +188,7 @@ class GpMethod final : public Method {
       const std::vector<Assignment> candidates = Candidates(draft, favourites, elite, rng);
       if (candidates.empty()) return;
       std::vector<const Assignment*> at;
+      at.reserve(candidates.size());
       for (const Assignment& candidate : candidates) at.push_back(&candidate);
       const auto gains = MakeGains(objectives, limits, points, feasible, draft.trial()).Of(at);
       const Assignment* best = at[static_cast<std::size_t>(
@@ -196,13 +206,12 @@ class GpMethod final : public Method {
     for (const Told* told : points.trials) {
       values.push_back(Flatten(told->failed ? 1 : told->constraints[constraint]));
     }
-    return GaussianProcess(setup_.decisions, points.at, values,
-                           model.Ranges(setup_.objectives + constraint));
+    return {setup_.decisions, points.at, values, model.Ranges(setup_.objectives + constraint)};
   }
 
   /// Under constraints an answer is sought in the first place, and the front by one proposal in
   /// four; without them the front, where there are several objectives.
-  [[nodiscard]] Gains MakeGains(const std::vector<GaussianProcess>& objectives,
+  [[nodiscard]] Gains MakeGains(const std::vector<ValueProcess>& objectives,
                                 const std::vector<GaussianProcess>& limits, const Points& points,
                                 const std::vector<std::vector<double>>& feasible,
                                 std::uint64_t trial) const {
@@ -221,8 +230,9 @@ class GpMethod final : public Method {
     return gains;
   }
 
-  /// Takes what is expected of a proposal as its result, for those after it in the same round.
-  static void Believe(const Assignment& proposal, std::vector<GaussianProcess>& objectives,
+  /// Takes the median of what is expected of a proposal as its result, for those after it in the
+  /// same round.
+  static void Believe(const Assignment& proposal, std::vector<ValueProcess>& objectives,
                       std::vector<GaussianProcess>& limits,
                       std::vector<std::vector<double>>& feasible) {
     const Assignment* const at = &proposal;
@@ -232,8 +242,8 @@ class GpMethod final : public Method {
       limit.Believe(proposal);
     }
     std::vector<double> values;
-    for (GaussianProcess& objective : objectives) {
-      values.push_back(objective.Predict({&at, 1})[0].mean);
+    for (ValueProcess& objective : objectives) {
+      values.push_back(objective.Median(proposal));
       objective.Believe(proposal);
     }
     if (keeps) feasible.push_back(std::move(values));

@@ -31,6 +31,10 @@ double StandardImprovement(double z) {
   return z * NormalProbability(z) + std::exp(LogNormalDensity(z));
 }
 
+bool IsNormal(const Prediction& expected) {
+  return !std::isfinite(expected.floor);
+}
+
 }  // namespace
 
 double LogNormalProbability(double x) {
@@ -39,10 +43,20 @@ double LogNormalProbability(double x) {
 
 double ExpectedImprovement(const Prediction& expected, double least) {
   if (least == -kInfinity) return 0;
-  return expected.deviation * StandardImprovement((least - expected.mean) / expected.deviation);
+  if (IsNormal(expected)) {
+    return expected.deviation * StandardImprovement((least - expected.mean) / expected.deviation);
+  }
+  const double room = least - expected.floor;
+  if (room <= 0) return 0;
+  const double z = (std::log(room) - expected.mean) / expected.deviation;
+  const double mean =
+      std::exp(expected.mean + 0.5 * expected.deviation * expected.deviation);  // above the floor
+  return std::max(room * NormalProbability(z) - mean * NormalProbability(z - expected.deviation),
+                  0.0);
 }
 
 double LogExpectedImprovement(const Prediction& expected, double least) {
+  Check(IsNormal(expected), "logarithms of improvements are of normal values");
   const double z = (least - expected.mean) / expected.deviation;
   return std::log(expected.deviation) +
          (z < kFar ? LogNormalDensity(z) - 2 * std::log(-z) : std::log(StandardImprovement(z)));

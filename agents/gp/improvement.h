@@ -13,14 +13,16 @@ namespace msc::agents {
 /// less than a double can be.
 [[nodiscard]] double LogNormalProbability(double x);
 
-/// Mean of max(least - y, 0), y being normal as expected.
-/// Source: D. R. Jones et al., "Efficient global optimization", 1998.
+/// Mean of max(least - y, 0), y being as expected.
+/// Source: D. R. Jones et al., "Efficient global optimization", 1998; of a lognormal value it is
+/// the price of a put option, F. Black and M. Scholes, "The pricing of options and corporate
+/// liabilities", 1973, without interest.
 [[nodiscard]] double ExpectedImprovement(const Prediction& expected, double least);
-/// Its logarithm, so that candidates far from any improvement can be told apart.
+/// Its logarithm for a normal value, so that candidates far from any improvement can be told apart.
 [[nodiscard]] double LogExpectedImprovement(const Prediction& expected, double least);
 
-/// Expected gain of hypervolume of points whose coordinates are normal and independent, over a
-/// front that is known.
+/// Expected gain of hypervolume of points whose coordinates are independent, over a front that is
+/// known.
 ///
 /// What no member of the front dominates, below the reference, is cut into boxes along the
 /// coordinates of the members; the gain in a box is the product over objectives of the expected

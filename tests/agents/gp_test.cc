@@ -8,6 +8,7 @@
 #include "agents/common/additive.h"
 #include "agents/gp/gaussian_process.h"
 #include "agents/gp/improvement.h"
+#include "agents/gp/value_process.h"
 #include "compiler/base/rng.h"
 #include "gym/core/pareto.h"
 #include "tests/agents/small_space.h"
@@ -127,6 +128,12 @@ double Normal(Rng& rng) {
   return std::sqrt(-2 * std::log(1 - rng.Uniform())) * std::cos(6.283185307179586 * rng.Uniform());
 }
 
+/// So many deviations above the median.
+double ValueAt(const Prediction& expected, double deviations) {
+  const double value = expected.mean + deviations * expected.deviation;
+  return std::isfinite(expected.floor) ? expected.floor + std::exp(value) : value;
+}
+
 TEST(ExpectedImprovement, IsTheMeanOverDraws) {
   Rng rng(4);
   for (const double least : {-1.0, 0.5, 2.0}) {
@@ -140,6 +147,64 @@ TEST(ExpectedImprovement, IsTheMeanOverDraws) {
     EXPECT_NEAR(std::exp(LogExpectedImprovement(expected, least)),
                 ExpectedImprovement(expected, least), 1e-12);
   }
+}
+
+TEST(ExpectedImprovement, OfLogarithmsIsTheMeanOverDraws) {
+  Rng rng(5);
+  for (const double least : {-2.0, -1.0, 0.0, 1.5, 8.0}) {
+    const Prediction expected{.mean = 0.4, .deviation = 0.7, .floor = -1};
+    double sum = 0;
+    constexpr int kDraws = 20000;
+    for (int i = 0; i < kDraws; ++i) {
+      sum += std::max(least - ValueAt(expected, Normal(rng)), 0.0);
+    }
+    EXPECT_NEAR(ExpectedImprovement(expected, least), sum / kDraws, 0.03) << least;
+  }
+}
+
+TEST(ValueProcess, TakesLogarithmsWhereEffectsMultiplyAndValuesWhereTheyAdd) {
+  const std::vector<Decision> decisions(5, Decision{"layer", {"x", "y", "z"}});
+  const auto all = All(decisions);
+  const std::vector<double> relevance(decisions.size(), 1.0);
+  for (std::uint64_t seed = 0; seed < 8; ++seed) {
+    Rng rng(seed);
+    AdditiveCost effects{.offset = 0, .effects = {}};
+    for (std::size_t d = 0; d < decisions.size(); ++d) {
+      effects.effects.push_back({0, 2 * rng.Uniform(), 2 * rng.Uniform()});
+    }
+    std::vector<const Assignment*> shown;
+    std::vector<double> sums;
+    std::vector<double> products;
+    for (const Assignment& assignment : all) {
+      if (rng.Below(4) > 0) continue;
+      shown.push_back(&assignment);
+      sums.push_back(ValueOf(effects, assignment));
+      products.push_back(std::exp(sums.back()));
+    }
+    const ValueProcess added(Shape::kMaybeLogarithms, decisions, shown, sums, relevance);
+    EXPECT_FALSE(added.is_of_logarithms()) << seed;
+    const ValueProcess multiplied(Shape::kMaybeLogarithms, decisions, shown, products, relevance);
+    EXPECT_TRUE(multiplied.is_of_logarithms()) << seed;
+    const ValueProcess kept(Shape::kAsTheyAre, decisions, shown, products, relevance);
+    EXPECT_FALSE(kept.is_of_logarithms()) << seed;
+    double wrong = 0;
+    double wrong_kept = 0;
+    for (const Assignment& assignment : all) {
+      const double value = std::exp(ValueOf(effects, assignment));
+      wrong += std::abs(multiplied.Median(assignment) - value);
+      wrong_kept += std::abs(kept.Median(assignment) - value);
+    }
+    EXPECT_LT(wrong, 0.5 * wrong_kept) << seed;
+  }
+}
+
+TEST(ValueProcess, BearsValuesThatAreAllEqual) {
+  const auto all = All(kDecisions);
+  const std::vector<const Assignment*> shown = {&all[0], &all[1], &all[2]};
+  const ValueProcess process(Shape::kMaybeLogarithms, kDecisions, shown,
+                             std::vector<double>{2, 2, 2}, std::vector<double>(4, 1.0));
+  EXPECT_FALSE(process.is_of_logarithms());
+  EXPECT_NEAR(process.Median(all[5]), 2, 1e-6);
 }
 
 TEST(ExpectedImprovement, TellsFarCandidatesApartByItsLogarithm) {
@@ -165,6 +230,7 @@ TEST(HypervolumeGain, IsTheMeanGainOfHypervolumeOverDraws) {
     std::vector<Prediction> expected;
     for (std::size_t k = 0; k < objectives; ++k) {
       expected.push_back({.mean = rng.Uniform(), .deviation = 0.1 + 0.3 * rng.Uniform()});
+      if ((seed + k) % 3 == 0) expected.back().floor = -1;
     }
     const double volume = Hypervolume(front, reference);
     auto more = front;
@@ -173,7 +239,7 @@ TEST(HypervolumeGain, IsTheMeanGainOfHypervolumeOverDraws) {
     constexpr int kDraws = 4000;
     for (int i = 0; i < kDraws; ++i) {
       for (std::size_t k = 0; k < objectives; ++k) {
-        more.back()[k] = expected[k].mean + expected[k].deviation * Normal(rng);
+        more.back()[k] = ValueAt(expected[k], Normal(rng));
       }
       sum += Hypervolume(more, reference) - volume;
     }
@@ -181,7 +247,7 @@ TEST(HypervolumeGain, IsTheMeanGainOfHypervolumeOverDraws) {
     EXPECT_NEAR(gain, sum / kDraws, 0.01 + 0.1 * gain) << seed;
     // Without doubt it is what the point itself gains.
     for (Prediction& prediction : expected) prediction.deviation = 1e-9;
-    for (std::size_t k = 0; k < objectives; ++k) more.back()[k] = expected[k].mean;
+    for (std::size_t k = 0; k < objectives; ++k) more.back()[k] = ValueAt(expected[k], 0);
     EXPECT_NEAR(HypervolumeGain(front, reference).Expect(expected),
                 Hypervolume(more, reference) - volume, 1e-6);
   }
