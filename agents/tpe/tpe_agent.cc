@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numeric>
+#include <utility>
 
 #include "agents/common/ranking.h"
 #include "agents/tpe/parzen.h"
@@ -16,29 +18,49 @@ using gym::Told;
 namespace {
 
 constexpr std::size_t kStart = 5;
+constexpr std::size_t kLeastGood = 3;
 constexpr std::size_t kMostGood = 25;
 constexpr std::size_t kMostBad = 200;  // the latest; more would cost time and say little
 constexpr std::size_t kDraws = 48;
 
+std::size_t Share(double share, std::size_t of) {
+  return static_cast<std::size_t>(std::ceil(share * static_cast<double>(of)));
+}
+
+/// How many no other beats: they are the first in the order of survival, and what comes after them
+/// is beaten by one of them.
+std::size_t FrontSize(const std::vector<Told>& trials, const std::vector<std::size_t>& order) {
+  const auto beaten = std::find_if(order.begin(), order.end(), [&](const std::size_t& i) {
+    return std::any_of(order.data(), &i, [&](std::size_t before) {
+      return ConstrainedDominates(trials[before], trials[i]);
+    });
+  });
+  return static_cast<std::size_t>(beaten - order.begin());
+}
+
 class TpeMethod final : public Method {
  public:
-  TpeMethod(const gym::AgentSetup& setup, Goodness goodness) : setup_(setup), goodness_(goodness) {}
+  TpeMethod(gym::AgentSetup setup, Goodness goodness)
+      : setup_(std::move(setup)), goodness_(goodness) {}
 
   void Learn(const History& history, std::span<const Told> /*round*/) override {
     const std::vector<Told>& trials = history.trials();
     std::vector<std::size_t> order(trials.size());
+    std::size_t good = 0;
     if (goodness_ == Goodness::kFront) {
       std::vector<const Told*> pointers;
+      pointers.reserve(trials.size());
       for (const Told& told : trials) pointers.push_back(&told);
       order = SurvivalOrder(pointers);
+      // No member of the front is worse than another.
+      good = std::max(Share(0.3, trials.size()), FrontSize(trials, order));
     } else {
-      for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
+      std::iota(order.begin(), order.end(), std::size_t{0});
       std::stable_sort(order.begin(), order.end(),
                        [&](std::size_t a, std::size_t b) { return Better(trials[a], trials[b]); });
+      good = Share(0.1, trials.size());
     }
-    const auto share = static_cast<std::size_t>(
-        std::ceil((goodness_ == Goodness::kFront ? 0.2 : 0.1) * static_cast<double>(order.size())));
-    const std::size_t good = std::min({std::max<std::size_t>(share, 3), kMostGood, order.size()});
+    good = std::min({std::max(good, kLeastGood), kMostGood, order.size()});
     good_.assign(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(good));
     bad_.assign(order.begin() + static_cast<std::ptrdiff_t>(good), order.end());
     std::sort(bad_.begin(), bad_.end());
