@@ -23,7 +23,7 @@ using gym::Told;
 namespace {
 
 constexpr std::size_t kStart = 3;         // trials before a process says anything
-constexpr std::size_t kMostPoints = 200;  // of a process: the best and the latest
+constexpr std::size_t kMostPoints = 160;  // of a process: the best and the latest
 constexpr double kWholeSpace = 1024;      // as many candidates are all looked at
 
 /// Violations span orders of magnitude; only the region around 0 matters.
