@@ -1,0 +1,202 @@
+#include "gym/python/python_env.h"
+
+#include <cstdint>
+#include <map>
+#include <utility>
+
+#include <pybind11/stl.h>
+
+#include "compiler/base/error.h"
+#include "gym/python/values.h"
+#include "gym/study/describe.h"
+#include "gym/wrappers/wrap.h"
+
+namespace py = pybind11;
+
+namespace msc::gym {
+
+Turn::Turn(std::atomic<bool>& taken) : taken_(taken) {
+  if (taken_.exchange(true)) {
+    throw UserError("it is in use by another thread; make one for each, or take turns");
+  }
+}
+
+envs::EnvRegistry Envs() {
+  envs::EnvRegistry registry;
+  envs::RegisterAll(registry);
+  return registry;
+}
+
+PythonEnv::PythonEnv(const std::string& id, const std::optional<std::string>& config,
+                     const std::string& base, const SessionOptions& options) {
+  if (!config) {
+    env_ = Envs().Make(id, envs::EnvContext{});
+    live_ = env_.get();
+    return;
+  }
+  SearchConfig read = ParseSearchConfig(*config, base, "the config", &notes_);
+  read.env = id;
+  // The id keeps the limits of the key that it stands for.
+  session_.emplace(ParseSearchConfig(ToJson(read), base, "the config"), options);
+  live_ = &session_->env();
+}
+
+PythonEnv::PythonEnv(PythonEnv& inner, const EnvWrapper& wrapper)
+    : env_(wrapper.wrap(Borrow(inner.env()))), live_(env_.get()), inner_(&inner) {}
+
+std::optional<std::string> PythonEnv::Config() {
+  if (inner_ != nullptr) return inner_->Config();
+  return session_ ? std::optional(ToJson(session_->config())) : std::nullopt;
+}
+
+std::string PythonEnv::TrialTimeText(const std::function<bool()>& stop) {
+  const std::optional<TrialTime> time = session_ ? session_->TimeOneTrial(stop) : std::nullopt;
+  return time ? time->Text() + "\n" : "";
+}
+
+SearchProblem& PythonEnv::problem() {
+  SearchProblem* problem = env().problem();
+  if (problem == nullptr) throw UserError(env().facts().id + " is no search problem");
+  return *problem;
+}
+
+namespace {
+
+py::tuple Reset(PythonEnv& self, std::optional<std::uint64_t> seed, const ResetOptions& options) {
+  const Turn turn(self.taken());
+  ResetResult result;
+  {
+    const py::gil_scoped_release released;
+    result = self.env().Reset(seed, options);
+  }
+  return py::make_tuple(ToPython(result.observation), result.info);
+}
+
+py::tuple Step(PythonEnv& self, const py::handle& action) {
+  const Turn turn(self.taken());
+  const Point point = ToPoint(self.env().action_space(), action);
+  StepResult result;
+  {
+    const py::gil_scoped_release released;
+    result = self.env().Step(point);
+  }
+  return py::make_tuple(ToPython(result.observation), result.reward, result.terminated,
+                        result.truncated, result.info);
+}
+
+/// Says, and keeps, whether Python was interrupted: an exception is set then.
+std::function<bool()> Interrupts(bool& interrupted) {
+  return [&interrupted] {
+    const py::gil_scoped_acquire acquired;
+    interrupted = interrupted || PyErr_CheckSignals() != 0;
+    return interrupted;
+  };
+}
+
+/// Ctrl-C ends it between candidates.
+py::list Evaluate(PythonEnv& self, const std::vector<Assignment>& batch) {
+  const Turn turn(self.taken());
+  std::vector<Evaluation> results(batch.size());
+  bool interrupted = false;
+  {
+    const py::gil_scoped_release released;
+    self.problem().Evaluate(
+        batch, [&](std::size_t i, const Evaluation& evaluation) { results[i] = evaluation; },
+        Interrupts(interrupted));
+  }
+  if (interrupted) throw py::error_already_set();
+  py::list list;
+  for (const Evaluation& result : results) list.append(ToPython(result));
+  return list;
+}
+
+/// What the problem is about, and with `trial` how long one takes. Ctrl-C ends a trial.
+std::string DescribeEnv(PythonEnv& self, const std::vector<std::string>& minimize,
+                        const std::map<std::string, double>& subject_to, bool trial) {
+  const Turn turn(self.taken());
+  std::string text =
+      DescribeSpace(self.problem(), ToObjective({.minimize = minimize, .subject_to = subject_to}));
+  if (!trial) return text;
+  bool interrupted = false;
+  {
+    const py::gil_scoped_release released;
+    text += self.TrialTimeText(Interrupts(interrupted));
+  }
+  if (interrupted) throw py::error_already_set();
+  return text;
+}
+
+py::dict FactsOf(const PythonEnv& self) {
+  using namespace py::literals;  // NOLINT: "name"_a
+  const EnvFacts& facts = self.env().facts();
+  return py::dict("id"_a = facts.id, "nondeterministic"_a = facts.nondeterministic,
+                  "max_steps"_a = facts.max_steps, "reset_options"_a = facts.reset_options);
+}
+
+std::vector<std::pair<std::string, std::vector<std::string>>> ChoicesOf(PythonEnv& self) {
+  std::vector<std::pair<std::string, std::vector<std::string>>> decisions;
+  if (self.env().problem() == nullptr) return decisions;
+  for (const Decision& decision : self.problem().decisions()) {
+    decisions.emplace_back(decision.name, decision.choices);
+  }
+  return decisions;
+}
+
+}  // namespace
+
+void AddEnv(py::module_& core) {
+  py::class_<PythonEnv>(core, "Env")
+      .def(py::init([](const std::string& id, const std::optional<std::string>& config,
+                       const std::string& base, const std::string& program,
+                       const std::string& folder, const std::string& cache, int workers) {
+             const py::gil_scoped_release released;
+             return std::make_unique<PythonEnv>(
+                 id, config, base,
+                 SessionOptions{
+                     .program = program, .folder = folder, .cache = cache, .workers = workers});
+           }),
+           py::arg("id"), py::arg("config"), py::arg("base"), py::arg("program"), py::arg("folder"),
+           py::arg("cache"), py::arg("workers"))
+      .def(
+          "wrapped",
+          [](PythonEnv& self, const EnvWrapper& wrapper) {
+            return std::make_unique<PythonEnv>(self, wrapper);
+          },
+          py::keep_alive<0, 1>())
+      .def("reset", Reset)
+      .def("step", Step)
+      .def("evaluate", Evaluate)
+      .def("action_mask",
+           [](PythonEnv& self) {
+             const Turn turn(self.taken());
+             return self.env().ActionMask();
+           })
+      .def("render",
+           [](PythonEnv& self) {
+             const Turn turn(self.taken());
+             return self.env().Render();
+           })
+      .def("strategy",
+           [](PythonEnv& self, const Assignment& assignment) {
+             const Turn turn(self.taken());
+             return self.problem().Describe(assignment);
+           })
+      .def("describe", DescribeEnv)
+      .def_property_readonly("config", &PythonEnv::Config)
+      .def_property_readonly("notes", &PythonEnv::notes)
+      .def_property_readonly("facts", FactsOf)
+      .def_property_readonly("decisions", ChoicesOf)
+      .def_property_readonly("metrics", [](PythonEnv& self) { return self.problem().metrics(); })
+      .def_property_readonly("anchors",
+                             [](PythonEnv& self) {
+                               const Turn turn(self.taken());
+                               return self.problem().Anchors();
+                             })
+      .def_property_readonly(
+          "action_space", [](const PythonEnv& self) { return ToPython(self.env().action_space()); })
+      .def_property_readonly("observation_space", [](const PythonEnv& self) {
+        return ToPython(self.env().observation_space());
+      });
+}
+
+}  // namespace msc::gym
