@@ -133,11 +133,11 @@ py::dict FactsOf(const PythonEnv& self) {
                   "max_steps"_a = facts.max_steps, "reset_options"_a = facts.reset_options);
 }
 
-std::vector<std::pair<std::string, std::vector<std::string>>> ChoicesOf(PythonEnv& self) {
-  std::vector<std::pair<std::string, std::vector<std::string>>> decisions;
+std::vector<DecisionParts> DecisionsOf(PythonEnv& self) {
+  std::vector<DecisionParts> decisions;
   if (self.env().problem() == nullptr) return decisions;
   for (const Decision& decision : self.problem().decisions()) {
-    decisions.emplace_back(decision.name, decision.choices);
+    decisions.push_back(ToPython(decision));
   }
   return decisions;
 }
@@ -185,7 +185,7 @@ void AddEnv(py::module_& core) {
       .def_property_readonly("config", &PythonEnv::Config)
       .def_property_readonly("notes", &PythonEnv::notes)
       .def_property_readonly("facts", FactsOf)
-      .def_property_readonly("decisions", ChoicesOf)
+      .def_property_readonly("decisions", DecisionsOf)
       .def_property_readonly("metrics", [](PythonEnv& self) { return self.problem().metrics(); })
       .def_property_readonly("anchors",
                              [](PythonEnv& self) {

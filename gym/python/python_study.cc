@@ -42,12 +42,11 @@ class PythonStudy {
     const std::vector<Assignment> tried = Tried(wanted, problem.MaskFunction());
     Begin(AgentSetupFor(problem, objective_, wanted.seed, tried), problem.Anchors(), wanted);
   }
-  PythonStudy(const std::vector<std::pair<std::string, std::vector<std::string>>>& decisions,
-              const Wanted& wanted)
+  PythonStudy(const std::vector<DecisionParts>& decisions, const Wanted& wanted)
       : objective_(ObjectiveOf(wanted)) {
     CheckObjective(objective_);  // whatever it names is told by the caller
     AgentSetup setup;
-    for (const auto& [name, choices] : decisions) setup.decisions.push_back({name, choices});
+    for (const DecisionParts& parts : decisions) setup.decisions.push_back(ToDecision(parts));
     setup.objectives = objective_.minimize.size();
     setup.constraints = objective_.subject_to.size();
     setup.seed = wanted.seed;
@@ -141,8 +140,7 @@ void AddStudy(py::module_& core) {
   py::class_<PythonStudy>(core, "Study")
       // The agent asks the env which choices are ruled out.
       .def(py::init<PythonEnv&, const Wanted&>(), py::keep_alive<1, 2>())
-      .def(py::init<const std::vector<std::pair<std::string, std::vector<std::string>>>&,
-                    const Wanted&>())
+      .def(py::init<const std::vector<DecisionParts>&, const Wanted&>())
       .def("ask",
            [](PythonStudy& self) -> py::object {
              const std::optional<Trial> trial = self.Ask();

@@ -96,6 +96,15 @@ py::dict ToPython(const Evaluation& evaluation) {
   return dict;
 }
 
+DecisionParts ToPython(const Decision& decision) {
+  return {decision.name, decision.choices, decision.quantity, decision.values};
+}
+
+Decision ToDecision(const DecisionParts& parts) {
+  const auto& [name, choices, quantity, values] = parts;
+  return {.name = name, .choices = choices, .quantity = quantity, .values = values};
+}
+
 Evaluation ToEvaluation(std::map<std::string, double> metrics,
                         const std::optional<std::pair<std::string, std::string>>& failure,
                         std::string record) {

@@ -442,6 +442,25 @@ class Studies(unittest.TestCase):
         self.assertEqual(study.best.evaluation.metrics["latency_ratio"], min(feasible))
         self.assertIn(study.best.choices, [t.choices for t in study.pareto] + [study.best.choices])
 
+    def test_knows_what_choices_count(self):
+        env = toy("PrecisionKnapsack")
+        self.assertEqual({(d.quantity, d.values) for d in env.decisions}, {("bits", (32, 16, 8))})
+        study = mscgym.Study(env.decisions, agent="random", seed=1, minimize=["l"])
+        self.assertEqual(study.decisions, env.decisions)
+        named = mscgym.Study(dict(env.decisions), agent="random", seed=1, minimize=["l"])
+        self.assertEqual([d.values for d in named.decisions], [()] * len(env.decisions))
+        self.assertEqual(study.ask(), named.ask())
+        width = mscgym.Decision("width", [8, 16], "channels", [8, 16])
+        self.assertEqual(mscgym.Study([width], minimize=["l"]).decisions,
+                         [mscgym.Decision("width", ("8", "16"), "channels", (8, 16))])
+        # What it counts is heard of below.
+        for quantity, values, text in (("channels", [8], "needs a finite value for each choice"),
+                                       ("channels", [8, math.inf], "needs a finite value"),
+                                       ("", [8, 16], "does not say what its values count")):
+            with self.assertRaisesRegex(mscgym.UserError, text):
+                mscgym.Study([mscgym.Decision("width", [8, 16], quantity, values)],
+                             minimize=["l"])
+
     def test_waits_for_results_and_ends_with_the_space(self):
         study = mscgym.Study({name: ["1", "2", "3", "4"] for name in "abcd"}, agent="evolution",
                              minimize=["loss"])

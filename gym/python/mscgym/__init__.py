@@ -17,7 +17,7 @@ from . import wrappers
 from ._core import InternalError, MachineError, UserError
 from ._core import version as __version__
 from ._gym import gymnasium as _gymnasium
-from .env import Env, Evaluation, agents, envs, make, register
+from .env import Decision, Env, Evaluation, agents, envs, make, register
 from .study import Study, Trial
 
 UserError.__doc__ = "What was given is wrong; the text says what to change."
@@ -26,8 +26,8 @@ InternalError.__doc__ = "This code is wrong."
 for _error in (UserError, MachineError, InternalError):
     _error.__module__ = __name__
 
-__all__ = ["Env", "Evaluation", "InternalError", "MachineError", "Study", "Trial", "UserError",
-           "__version__", "agents", "envs", "make", "register", "wrappers"]
+__all__ = ["Decision", "Env", "Evaluation", "InternalError", "MachineError", "Study", "Trial",
+           "UserError", "__version__", "agents", "envs", "make", "register", "wrappers"]
 
 if _gymnasium:
     register()

@@ -58,6 +58,23 @@ def _flat(value):
 
 
 @dataclasses.dataclass(frozen=True)
+class Decision:
+    """One thing to choose. `name, choices = decision` leaves out what choices count."""
+
+    name: str
+    choices: tuple  # of text
+    quantity: str = ""  # what `values` count, such as "bits"; "" where choices are names
+    values: tuple = ()  # by choice, numbers
+
+    def __post_init__(self):
+        for field in ("choices", "values"):
+            object.__setattr__(self, field, tuple(getattr(self, field)))
+
+    def __iter__(self):
+        return iter((self.name, self.choices))
+
+
+@dataclasses.dataclass(frozen=True)
 class Evaluation:
     """What trying one assignment gave: numbers, all "smaller is better", or a failure."""
 
@@ -108,7 +125,7 @@ class Env(GymEnv):
         self.action_space = _space(core.action_space)
         self.observation_space = _space(core.observation_space)
         self.facts = core.facts
-        self.decisions = core.decisions
+        self.decisions = [Decision(*parts) for parts in core.decisions]
         config = core.config
         self.config = json.loads(config) if config else None
 

@@ -4,7 +4,7 @@ import dataclasses
 import json
 
 from . import _core
-from .env import Env, Evaluation, _choices, _indices
+from .env import Decision, Env, Evaluation, _choices, _indices
 
 
 @dataclasses.dataclass(frozen=True)
@@ -22,9 +22,10 @@ class Trial:
 class Study:
     """Asks an agent what to try and tells it what came of that.
 
-    problem: an Env, or {decision: [choices]}. agent, seed, minimize, subject_to: as in a search's
-    config, from which they come where the env has one; without, the agent is "auto" and the first
-    metric is made small. Trials and their order are those of `mscgym search`.
+    problem: an Env, {decision: [choices]}, or a list of Decisions, whose choices may count
+    something. agent, seed, minimize, subject_to: as in a search's config, from which they come
+    where the env has one; without, the agent is "auto" and the first metric is made small. Trials
+    and their order are those of `mscgym search`.
 
     known: trials whose results hold here, such as those of an earlier study: (choices, metrics or
     Evaluation), or a Trial each. They are the first trials, of the source "known": the agent hears
@@ -52,8 +53,7 @@ class Study:
         if isinstance(problem, Env):
             self.decisions = problem.decisions
         else:
-            self.decisions = [(str(name), [str(c) for c in choices])
-                              for name, choices in problem.items()]
+            self.decisions = _decisions(problem)
         for trial in known:
             if isinstance(trial, Trial):
                 trial = (trial.choices, trial.evaluation)
@@ -61,7 +61,8 @@ class Study:
             indices = _indices(self.decisions, {str(k): str(c) for k, c in choices.items()})
             wanted.know(indices, *_outcome(result), _record(result))
         self._core = _core.Study(
-            problem._open() if isinstance(problem, Env) else self.decisions, wanted)
+            problem._open() if isinstance(problem, Env)
+            else [dataclasses.astuple(decision) for decision in self.decisions], wanted)
 
     def ask(self):
         """The next trial; None where the agent has nothing left.
@@ -110,6 +111,14 @@ class Study:
                         Evaluation._of(trial["evaluation"]), trial["repeated"], trial["feasible"])
                   for trial in result["trials"]]
         return trials, result["best"], result["pareto"]
+
+
+def _decisions(problem):
+    """Decisions of texts, whatever names and choices are."""
+    pairs = problem.items() if hasattr(problem, "items") else problem
+    made = [one if isinstance(one, Decision) else Decision(*one) for one in pairs]
+    return [dataclasses.replace(one, name=str(one.name), choices=map(str, one.choices))
+            for one in made]
 
 
 def _outcome(result, failure=None):
