@@ -1,31 +1,18 @@
 #include <chrono>
 #include <cstdio>
-#include <map>
 #include <optional>
 #include <string>
+#include <vector>
 
-#include "envs/common/evaluation.h"
 #include "gym/app/progress.h"
 #include "gym/app/recipe_finalists.h"
 #include "gym/app/search_run.h"
 #include "gym/app/search_session.h"
 #include "gym/app/stop.h"
 #include "gym/study/describe.h"
+#include "gym/study/study.h"
 
 namespace msc::gym {
-namespace {
-
-/// Bounds that follow from the time of the uncompressed model, which a trial measures beside it.
-std::map<std::string, double> BoundsBy(const std::optional<TrialTime>& trial,
-                                       const SearchProblem& problem) {
-  if (!trial || !trial->reference_ms) return {};
-  const std::map<std::string, double> bounds = problem.LowerBounds();
-  const auto ms = bounds.find(std::string(envs::kLatencyMs));
-  if (ms == bounds.end()) return {};
-  return {{std::string(envs::kLatency), ms->second / *trial->reference_ms}};
-}
-
-}  // namespace
 
 void DryRun(const AppContext& context, const SearchConfig& asked, std::size_t workers) {
   using Clock = std::chrono::steady_clock;
@@ -35,29 +22,29 @@ void DryRun(const AppContext& context, const SearchConfig& asked, std::size_t wo
   const SearchConfig& config = session.config();
   const SearchProblem& problem = *session.env().problem();
   const Objective objective = ToObjective(config.objective);
+  const std::vector<Constraint> goal = ToStopRules(config.stop).goal;
   CheckObjective(objective, problem.metrics());
+  CheckGoal(goal, problem.metrics());
   std::printf("%s, %s%s, agent %s\n", config.env.c_str(), config.model.c_str(),
               Trains(config) ? "" : (" on " + config.target).c_str(), config.agent.c_str());
   const std::optional<TrialTime> trial = session.TimeOneTrial(StopRequested);
-  std::printf("%s", DescribeSpace(
-                        problem, objective,
-                        {.goal = ToStopRules(config.stop).goal, .bounds = BoundsBy(trial, problem)})
-                        .c_str());
+  const DescribeOptions options{.goal = goal, .bounds = BoundsBy(trial, problem)};
+  std::printf("%s", DescribeSpace(problem, objective, options).c_str());
   if (!trial) return;
   std::printf("%s\n", trial->Text().c_str());
   const auto time = [&](std::uint64_t trials) {
     return FormatDuration(std::chrono::duration<double>(trial->mean * static_cast<double>(trials)));
   };
-  const auto finalists = static_cast<unsigned long long>(config.finalists);
+  const std::string finalists = std::to_string(config.finalists);
   std::printf("%llu trials, %zu at a time: about %s, after %.1f s of preparing%s\n",
               static_cast<unsigned long long>(config.trials), workers,
               time((config.trials + workers - 1) / workers).c_str(), preparing.count(),
               config.time_budget_s > 0 ? "; time_budget_s ends the trials earlier" : "");
   if (Trains(config)) {
-    std::printf("%llu finalists, trained %zu times each: about %s more\n", finalists,
+    std::printf("%s finalists, trained %zu times each: about %s more\n", finalists.c_str(),
                 kRecipeRepeats, time(kRecipeRepeats * config.finalists).c_str());
   } else {
-    std::printf("the rest of sensitivities and %llu finalists come on top\n", finalists);
+    std::printf("the rest of sensitivities and %s finalists come on top\n", finalists.c_str());
   }
 }
 

@@ -8,6 +8,7 @@
 
 #include "compiler/base/error.h"
 #include "cost/measure/local_evaluator.h"
+#include "envs/common/evaluation.h"
 #include "envs/distill/distill_env.h"
 #include "gym/app/search_measuring.h"
 
@@ -101,6 +102,15 @@ std::optional<TrialTime> TimeTrial(const AppContext& context, const SearchConfig
                                    const RunPaths& paths, SearchProblem& problem,
                                    const std::function<bool()>& stop) {
   return Trains(config) ? TimeRecipe(problem, stop) : TimeCandidate(context, paths, problem, stop);
+}
+
+std::map<std::string, double> BoundsBy(const std::optional<TrialTime>& trial,
+                                       const SearchProblem& problem) {
+  if (!trial || !trial->reference_ms) return {};
+  const std::map<std::string, double> bounds = problem.LowerBounds();
+  const auto ms = bounds.find(std::string(envs::kLatencyMs));
+  if (ms == bounds.end()) return {};
+  return {{std::string(envs::kLatency), ms->second / *trial->reference_ms}};
 }
 
 }  // namespace msc::gym

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <optional>
 #include <string>
 
@@ -32,5 +33,10 @@ struct TrialTime {
                                                  const SearchConfig& config, const RunPaths& paths,
                                                  SearchProblem& problem,
                                                  const std::function<bool()>& stop);
+
+/// Bounds of metrics that follow from the time of the uncompressed model, where the trial has it
+/// (DescribeOptions::bounds). Nothing without a trial.
+[[nodiscard]] std::map<std::string, double> BoundsBy(const std::optional<TrialTime>& trial,
+                                                     const SearchProblem& problem);
 
 }  // namespace msc::gym

@@ -9,6 +9,7 @@
 #include "compiler/base/error.h"
 #include "gym/python/values.h"
 #include "gym/study/describe.h"
+#include "gym/study/study.h"
 #include "gym/wrappers/wrap.h"
 
 namespace py = pybind11;
@@ -49,9 +50,9 @@ std::optional<std::string> PythonEnv::Config() {
   return session_ ? std::optional(ToJson(session_->config())) : std::nullopt;
 }
 
-std::string PythonEnv::TrialTimeText(const std::function<bool()>& stop) {
-  const std::optional<TrialTime> time = session_ ? session_->TimeOneTrial(stop) : std::nullopt;
-  return time ? time->Text() + "\n" : "";
+std::optional<TrialTime> PythonEnv::TimeOneTrial(const std::function<bool()>& stop) {
+  if (inner_ != nullptr) return inner_->TimeOneTrial(stop);
+  return session_ ? session_->TimeOneTrial(stop) : std::nullopt;
 }
 
 SearchProblem& PythonEnv::problem() {
@@ -110,17 +111,28 @@ py::list Evaluate(PythonEnv& self, const std::vector<Assignment>& batch) {
   return list;
 }
 
+using Limits = std::map<std::string, double>;
+
 /// What the problem is about, and with `trial` how long one takes. Ctrl-C ends a trial.
 std::string DescribeEnv(PythonEnv& self, const std::vector<std::string>& minimize,
-                        const std::map<std::string, double>& subject_to, bool trial) {
+                        const Limits& subject_to, const Limits& goal, bool trial) {
   const Turn turn(self.taken());
-  std::string text =
-      DescribeSpace(self.problem(), ToObjective({.minimize = minimize, .subject_to = subject_to}));
-  if (!trial) return text;
+  SearchProblem& problem = self.problem();
+  const Objective objective = ToObjective({.minimize = minimize, .subject_to = subject_to});
+  const std::vector<Constraint> ends = ToStopRules({.goal = goal}).goal;
+  CheckObjective(objective, problem.metrics());
+  CheckGoal(ends, problem.metrics());
+  std::string text;
   bool interrupted = false;
   {
     const py::gil_scoped_release released;
-    text += self.TrialTimeText(Interrupts(interrupted));
+    std::optional<TrialTime> time;
+    if (trial) time = self.TimeOneTrial(Interrupts(interrupted));
+    // How fast the uncompressed model is bounds how far a time relative to it can come down.
+    if (!interrupted) {
+      text = DescribeSpace(problem, objective, {.goal = ends, .bounds = BoundsBy(time, problem)});
+    }
+    if (time) text += time->Text() + "\n";
   }
   if (interrupted) throw py::error_already_set();
   return text;

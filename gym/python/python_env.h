@@ -11,6 +11,7 @@
 
 #include "envs/register.h"
 #include "gym/app/search_session.h"
+#include "gym/app/trial_time.h"
 #include "gym/core/env.h"
 #include "gym/core/problem.h"
 #include "gym/python/wrappers.h"
@@ -49,9 +50,9 @@ class PythonEnv {
   [[nodiscard]] const std::vector<std::string>& notes() const { return notes_; }
   /// Resolved; none of an env that is made without.
   [[nodiscard]] std::optional<std::string> Config();
-  /// A line about one trial, which is made where none was timed yet; nothing of an env that is made
-  /// without a config, whose trials take no time.
-  [[nodiscard]] std::string TrialTimeText(const std::function<bool()>& stop);
+  /// One trial, made where none was timed yet; nothing of an env that is made without a config,
+  /// whose trials take no time, and where `stop` said true.
+  [[nodiscard]] std::optional<TrialTime> TimeOneTrial(const std::function<bool()>& stop);
   /// UserError if it has none.
   [[nodiscard]] SearchProblem& problem();
 

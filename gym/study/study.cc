@@ -60,9 +60,7 @@ class StudyRun {
 
   StudyResult Run() {
     CheckObjective(options_.objective, problem_.metrics());
-    for (const Constraint& goal : options_.stop.goal) {
-      CheckMetric("the goal to stop at", goal.metric, problem_.metrics());
-    }
+    CheckGoal(options_.stop.goal, problem_.metrics());
     OpenJournal();
     Report(nullptr);
     const StopReason reason = Loop();
@@ -398,6 +396,10 @@ void CheckObjective(const Objective& objective, const std::vector<std::string>& 
   for (const auto& constraint : objective.subject_to) {
     CheckMetric("the objective", constraint.metric, metrics);
   }
+}
+
+void CheckGoal(const std::vector<Constraint>& goal, const std::vector<std::string>& metrics) {
+  for (const Constraint& limit : goal) CheckMetric("the goal to stop at", limit.metric, metrics);
 }
 
 StudyResult RunStudy(SearchProblem& problem, Agent& agent, Journal& journal,

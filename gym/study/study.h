@@ -66,6 +66,8 @@ struct StudyResult {
 void CheckObjective(const Objective& objective);
 /// Also, listing `metrics`, if it names anything else.
 void CheckObjective(const Objective& objective, const std::vector<std::string>& metrics);
+/// Also of what ends a study early (StopRules::goal).
+void CheckGoal(const std::vector<Constraint>& goal, const std::vector<std::string>& metrics);
 
 /// Runs anchors and seeds, then what the agent asks for, until trials or time are used up, a rule
 /// to stop is met, the agent has nothing left, or `stop` says true. Rules are looked at where a

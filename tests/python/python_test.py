@@ -656,6 +656,37 @@ class Model(e2e.SearchTest):
             self.assertAlmostEqual(feature, loss / max(losses))
         env.close()
 
+    def test_describes_as_a_dry_run_does(self):
+        config = e2e.small_config()
+        config["latency"].update(max_ms=40, min_rounds=3, max_rounds=5, max_warmup_ms=20)
+        config["estimate_s"] = 0
+        config["objective"] = {"minimize": ["latency"],
+                               "subject_to": {"latency": 1e-9, "accuracy_drop": 0.5}}
+        config["stop"] = {"goal": {"latency": 1e-9, "weight_bytes": 1}}
+        env = mscgym.make("Quantize-v0", config, program=e2e.MSCGYM)
+        untimed = env.describe(trial=False)
+        self.assertIn("ends at weight_bytes <= 1: CANNOT be met", untimed)
+        self.assertIn("ends at latency <= 1e-09: no bound known", untimed)
+        text = env.describe()
+        self.assertEqual(wrappers.time_limit(env, 3).describe(), text)
+        dry = self.succeed("search", self.write("config.json", config), "--dry-run").stdout
+
+        def lines(text):
+            return [re.sub(r"\d[\d.e+-]*", "#", line) for line in text.splitlines()]
+
+        self.assertEqual(lines(text), lines(dry)[1:1 + len(lines(text))])
+        if "ends at latency <= 1e-09: CANNOT be met" not in dry:
+            self.assertIn("ends at latency <= 1e-09: no bound known", dry)  # of this machine
+        ends = env.describe(goal={"latency": 7}, trial=False)
+        self.assertIn("ends at latency <= 7:", ends)
+        self.assertNotIn("ends at weight_bytes", ends)
+        for wrong, text in (({"goal": {"speed": 1}}, "the goal to stop at names 'speed'; metrics"),
+                            ({"subject_to": {"speed": 1}}, "the objective names 'speed'"),
+                            ({"minimize": "speed"}, "the objective names 'speed'")):
+            with self.assertRaisesRegex(mscgym.UserError, text):
+                env.describe(**wrong, trial=False)
+        env.close()
+
     def test_measures_a_whole_episode(self):
         config = e2e.small_config()
         config["latency"].update(max_ms=60, min_rounds=3, max_rounds=5, max_warmup_ms=20)

@@ -192,16 +192,21 @@ class Env(GymEnv):
         """What an assignment stands for, as `mscgym compile --strategy` takes it."""
         return json.loads(self._open().strategy(self._indices(choices)))
 
-    def describe(self, minimize=(), subject_to=None, *, trial=True):
-        """Decisions, baselines, goal, whether bounds rule the goal out, and how long a trial takes.
+    def describe(self, minimize=(), subject_to=None, *, goal=None, trial=True):
+        """What `mscgym search --dry-run` says of the problem and of one trial.
 
-        What of the goal is not given is the config's. The first call makes a trial to time it;
-        trial=False leaves that out.
+        Decisions, baselines, what is made small, whether bounds rule out limits and what would end
+        a search early (goal: {metric: value}), and how long a trial takes. What is not given is the
+        config's. The first call makes a trial to time it, which also tells how far latency can come
+        down; trial=False leaves that out.
         """
-        goal = (self.config or {}).get("objective", {})
-        minimize = minimize or goal.get("minimize") or self.metrics[:1]
-        limits = goal.get("subject_to", {}) if subject_to is None else subject_to
-        return self._open().describe(list(minimize), dict(limits), trial)
+        config = self.config or {}
+        objective = config.get("objective", {})
+        minimize = minimize or objective.get("minimize") or self.metrics[:1]
+        limits = objective.get("subject_to", {}) if subject_to is None else subject_to
+        ends = config.get("stop", {}).get("goal", {}) if goal is None else goal
+        minimize = [minimize] if isinstance(minimize, str) else list(minimize)
+        return self._open().describe(minimize, dict(limits), dict(ends), trial)
 
     def _open(self):
         if self._core is None:
