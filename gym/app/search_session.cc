@@ -57,15 +57,12 @@ void SearchSession::PrepareMeasuring(const SessionOptions& options) {
   PrepareSearch(context_, config_, paths_, prepared_);
   measuring_.emplace(context_, paths_, prepared_,
                      MeasuringOptions{.workers = options.workers, .cache = options.cache});
-  const auto make = [&] {
-    return MakeSearchEnv(config_, SearchContext(config_, prepared_, measuring_->evaluator()));
-  };
-  env_ = make();
+  env_ = MakeEnv();
   ProgressLine line;
   PrepareEstimates(
       context_, config_, paths_, *env_->problem(), *measuring_,
       [&](const std::string& text) { line.Show(text); }, StopRequested, prepared_);
-  if (!prepared_.estimates.costs.empty()) env_ = make();  // with what is known now
+  if (!prepared_.estimates.costs.empty()) env_ = MakeEnv();  // with what is known now
 }
 
 void SearchSession::PrepareTraining() {
@@ -75,8 +72,15 @@ void SearchSession::PrepareTraining() {
   }
   prepared_.targets = MakeTargets();
   prepared_.graph = std::make_shared<const Graph>(LoadModel(config_.model, config_.shapes));
-  envs::EnvContext context;
   task_ = MakeDistillTask(config_, *prepared_.graph, prepared_.targets);
+  env_ = MakeEnv();
+}
+
+std::unique_ptr<Env> SearchSession::MakeEnv() {
+  if (task_ == nullptr) {
+    return MakeSearchEnv(config_, SearchContext(config_, prepared_, measuring_->evaluator()));
+  }
+  envs::EnvContext context;
   context.distill = task_;
   context.labels =
       config_.quality.data.labels.empty() ? envs::Labels::kAbsent : envs::Labels::kPresent;
@@ -86,7 +90,7 @@ void SearchSession::PrepareTraining() {
   context.violation = [objective](const Evaluation& result) {
     return Violation(objective, result);
   };
-  env_ = MakeSearchEnv(config_, context);
+  return MakeSearchEnv(config_, context);
 }
 
 std::optional<TrialTime> SearchSession::TimeOneTrial(const std::function<bool()>& stop) {

@@ -42,6 +42,9 @@ class SearchSession {
   /// number of workers is not between 1 and 1024.
   SearchSession(SearchConfig config, const SessionOptions& options);
   [[nodiscard]] Env& env() const { return *env_; }
+  /// Another env like it, made at once: it lives on the same model, scales, estimates and processes
+  /// that measure, and not beyond this. One of them at a time may be in use.
+  [[nodiscard]] std::unique_ptr<Env> MakeEnv();
   [[nodiscard]] const SearchConfig& config() const { return config_; }
   [[nodiscard]] const Graph& graph() const { return *prepared_.graph; }  ///< canonical
   /// Makes a trial where none was made for this yet. Nothing where `stop` said true before it

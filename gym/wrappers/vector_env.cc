@@ -7,19 +7,50 @@
 
 namespace msc::gym {
 
-VectorEnv::VectorEnv(const EnvMaker& make, std::size_t count) : ended_(count, false) {
-  if (count < 1) throw UserError("a vector of envs has at least 1");
-  for (std::size_t i = 0; i < count; ++i) {
-    envs_.push_back(make());
-    Check(envs_.back() != nullptr, "a maker of envs makes one");
+namespace {
+
+std::vector<std::unique_ptr<Env>> Made(const EnvMaker& make, std::size_t count) {
+  std::vector<std::unique_ptr<Env>> envs;
+  for (std::size_t i = 0; i < count; ++i) envs.push_back(make());
+  return envs;
+}
+
+void CheckSame(const Space& space, const Space& first, std::size_t env) {
+  if (space == first) return;
+  throw UserError("envs of a vector have the same spaces: env " + std::to_string(env) + " has " +
+                  space.ToString() + ", the first one " + first.ToString());
+}
+
+}  // namespace
+
+VectorEnv::VectorEnv(const EnvMaker& make, std::size_t count) : VectorEnv(Made(make, count)) {}
+
+VectorEnv::VectorEnv(std::vector<std::unique_ptr<Env>> envs)
+    : envs_(std::move(envs)), ended_(envs_.size(), false) {
+  if (envs_.empty()) throw UserError("a vector of envs has at least 1");
+  for (std::size_t i = 0; i < envs_.size(); ++i) {
+    Check(envs_[i] != nullptr, "a maker of envs makes one");
+    CheckSame(envs_[i]->action_space(), one().action_space(), i);
+    CheckSame(envs_[i]->observation_space(), one().observation_space(), i);
   }
 }
 
 std::vector<ResetResult> VectorEnv::Reset(std::optional<std::uint64_t> seed,
                                           const ResetOptions& options) {
+  std::vector<std::optional<std::uint64_t>> seeds(size());
+  for (std::size_t i = 0; seed && i < size(); ++i) seeds[i] = *seed + i;
+  return Reset(seeds, options);
+}
+
+std::vector<ResetResult> VectorEnv::Reset(std::span<const std::optional<std::uint64_t>> seeds,
+                                          const ResetOptions& options) {
+  if (seeds.size() != size()) {
+    throw UserError(std::to_string(size()) + " envs take as many seeds, not " +
+                    std::to_string(seeds.size()));
+  }
   std::vector<ResetResult> results;
   for (std::size_t i = 0; i < envs_.size(); ++i) {
-    results.push_back(envs_[i]->Reset(seed ? std::optional(*seed + i) : std::nullopt, options));
+    results.push_back(envs_[i]->Reset(seeds[i], options));
     ended_[i] = false;
   }
   options_ = options;

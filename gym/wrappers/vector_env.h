@@ -20,13 +20,18 @@ class VectorEnv {
  public:
   /// UserError if `count` < 1.
   VectorEnv(const EnvMaker& make, std::size_t count);
+  /// UserError if there is none, or if spaces differ.
+  explicit VectorEnv(std::vector<std::unique_ptr<Env>> envs);
 
   [[nodiscard]] std::size_t size() const noexcept { return envs_.size(); }
-  /// Of one env; all have the same facts and spaces.
+  /// Of one env; all have the same spaces.
   [[nodiscard]] const Env& one() const { return *envs_.front(); }
 
   /// Starts an episode in each; env i gets the seed `seed` + i. Otherwise as Env::Reset.
   std::vector<ResetResult> Reset(std::optional<std::uint64_t> seed = std::nullopt,
+                                 const ResetOptions& options = {});
+  /// The same with a seed, or none, for each. UserError for another number of them.
+  std::vector<ResetResult> Reset(std::span<const std::optional<std::uint64_t>> seeds,
                                  const ResetOptions& options = {});
   /// One action an env, in order. UserError for another number of them; else as Env::Step, and
   /// where one refuses, those before it have taken their step.

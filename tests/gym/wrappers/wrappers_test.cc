@@ -283,6 +283,33 @@ TEST(VectorEnv, HasTheMasksOfItsEnvs) {
   EXPECT_EQ(masks[1], (std::vector<bool>{true, false, true}));
 }
 
+TEST(VectorEnv, TakesEnvsThatAreThereAndASeedForEach) {
+  std::vector<std::unique_ptr<Env>> given;
+  for (int i = 0; i < 3; ++i) given.push_back(envs::MakeKnapsackEnv());
+  VectorEnv lanes(std::move(given));
+  const std::vector<std::optional<std::uint64_t>> seeds = {7, std::nullopt, 5};
+  const std::vector<ResetResult> starts = lanes.Reset(seeds);
+  const auto alone = envs::MakeKnapsackEnv();
+  EXPECT_EQ(starts[0].observation, alone->Reset(7).observation);
+  EXPECT_EQ(starts[2].observation, alone->Reset(5).observation);
+  EXPECT_EQ(MessageOf<UserError>([&] { lanes.Reset(std::span(seeds).first(2)); }),
+            "3 envs take as many seeds, not 2");
+}
+
+TEST(VectorEnv, RefusesEnvsOfOtherSpaces) {
+  const auto make = [](std::int64_t actions) {
+    FakeParts parts;
+    parts.actions = Discrete{actions};
+    return std::make_unique<FakeEnv>(std::move(parts));
+  };
+  std::vector<std::unique_ptr<Env>> given;
+  given.push_back(make(2));
+  given.push_back(make(3));
+  EXPECT_EQ(MessageOf<UserError>([&] { VectorEnv lanes(std::move(given)); }),
+            "envs of a vector have the same spaces: env 1 has Discrete(3), the first one "
+            "Discrete(2)");
+}
+
 TEST(VectorEnv, TakesOneActionAnEnv) {
   EXPECT_EQ(MessageOf<UserError>([] { VectorEnv lanes(Counter, 0); }),
             "a vector of envs has at least 1");
