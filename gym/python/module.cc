@@ -12,6 +12,7 @@
 #include "gym/app/registries.h"
 #include "gym/python/python_env.h"
 #include "gym/python/python_study.h"
+#include "gym/python/python_vector_env.h"
 #include "gym/python/wrappers.h"
 
 namespace py = pybind11;
@@ -38,5 +39,6 @@ PYBIND11_MODULE(_core, core) {
   });
   msc::gym::AddWrappers(core);
   msc::gym::AddEnv(core);
+  msc::gym::AddVectorEnv(core);
   msc::gym::AddStudy(core);
 }

@@ -42,8 +42,17 @@ PythonEnv::PythonEnv(const std::string& id, const std::optional<std::string>& co
   live_ = &session_->env();
 }
 
+PythonEnv::PythonEnv(PythonEnv& inner, std::unique_ptr<Env> env)
+    : env_(std::move(env)), live_(env_.get()), inner_(&inner) {}
+
 PythonEnv::PythonEnv(PythonEnv& inner, const EnvWrapper& wrapper)
-    : env_(wrapper.wrap(Borrow(inner.env()))), live_(env_.get()), inner_(&inner) {}
+    : PythonEnv(inner, wrapper.wrap(Borrow(inner.env()))) {}
+
+std::unique_ptr<PythonEnv> PythonEnv::Another() {
+  Check(inner_ == nullptr, "others are made of the env that prepared the model");
+  auto made = session_ ? session_->MakeEnv() : Envs().Make(live_->facts().id, envs::EnvContext{});
+  return std::unique_ptr<PythonEnv>(new PythonEnv(*this, std::move(made)));
+}
 
 std::optional<std::string> PythonEnv::Config() {
   if (inner_ != nullptr) return inner_->Config();
@@ -175,6 +184,7 @@ void AddEnv(py::module_& core) {
             return std::make_unique<PythonEnv>(self, wrapper);
           },
           py::keep_alive<0, 1>())
+      .def("another", &PythonEnv::Another, py::keep_alive<0, 1>())
       .def("reset", Reset)
       .def("step", Step)
       .def("evaluate", Evaluate)

@@ -34,7 +34,7 @@ class Turn {
 /// Those that there are.
 [[nodiscard]] envs::EnvRegistry Envs();
 
-/// An env as Python has it: made of an id and a config, or seen through a wrapper.
+/// An env as Python has it: made of an id and a config, or of another one.
 class PythonEnv {
  public:
   /// `config` is a search's, with paths relative to `base`.
@@ -43,8 +43,13 @@ class PythonEnv {
   /// `inner` seen through a wrapper; outlives this.
   PythonEnv(PythonEnv& inner, const EnvWrapper& wrapper);
 
+  /// Another one like it on the same model, which was read and prepared once; outlived by this.
+  /// InternalError of what is not made by an id.
+  [[nodiscard]] std::unique_ptr<PythonEnv> Another();
+
   [[nodiscard]] const Env& env() const { return *live_; }
   [[nodiscard]] Env& env() { return *live_; }
+  /// Of all that share a model.
   [[nodiscard]] std::atomic<bool>& taken() { return inner_ != nullptr ? inner_->taken() : taken_; }
   /// What became of keys of the original MSC.
   [[nodiscard]] const std::vector<std::string>& notes() const { return notes_; }
@@ -57,11 +62,13 @@ class PythonEnv {
   [[nodiscard]] SearchProblem& problem();
 
  private:
+  PythonEnv(PythonEnv& inner, std::unique_ptr<Env> env);
+
   std::vector<std::string> notes_;
   std::optional<SearchSession> session_;
-  std::unique_ptr<Env> env_;  // of an env without a session
-  Env* live_ = nullptr;       // either's
-  PythonEnv* inner_ = nullptr;
+  std::unique_ptr<Env> env_;    // of what has no session
+  Env* live_ = nullptr;         // either's
+  PythonEnv* inner_ = nullptr;  // that this lives on
   std::atomic<bool> taken_ = false;
 };
 

@@ -228,7 +228,7 @@ class OnGymnasium(e2e.SearchTest):
     def test_passes_the_tests_that_need_no_model(self):
         done = subprocess.run(
             [sys.executable, os.path.join(HERE, "python_test.py"), FOLDER, e2e.MSCGYM, "Envs",
-             "Studies", "Wrappers"], capture_output=True, text=True, check=False)
+             "Studies", "Vectors", "Wrappers"], capture_output=True, text=True, check=False)
         self.assertEqual(done.returncode, 0, done.stderr)
 
     def test_passes_the_env_checker(self):
@@ -280,6 +280,40 @@ class OnGymnasium(e2e.SearchTest):
             envs.close()
             rollouts.append(str(rows))
         self.assertEqual(*rollouts)
+
+    def test_is_a_vector_of_its_own_that_does_as_gymnasiums(self):
+        """What comes of the same actions is the same, name by name and type by type."""
+        name, count = "mscgym/Toy-MaskedKnapsack-v0", 3
+        ours = gymnasium.make_vec(name, num_envs=count)
+        self.assertIsInstance(ours, mscgym.VectorEnv)
+        self.assertIsInstance(ours, gymnasium.vector.VectorEnv)
+        self.assertIs(ours.metadata["autoreset_mode"], gymnasium.vector.AutoresetMode.NEXT_STEP)
+        self.assertEqual((ours.spec.id, ours.get_attr("illegal")), (name, ("nearest",) * count))
+        theirs = SyncVectorEnv([lambda: gymnasium.make(name)] * count)
+        theirs.action_space.seed(4)
+        made = [envs.reset(seed=2) for envs in (ours, theirs)]
+        for _ in range(2 * len(ours.envs[0].decisions) + 3):
+            self.assertIn(made[0][0], ours.observation_space)
+            self.check_same(*made)
+            actions = theirs.action_space.sample()
+            made = [envs.step(actions) for envs in (ours, theirs)]
+        for envs in (ours, theirs):
+            envs.close()
+
+    def check_same(self, one, other):
+        """Equal values of equal types."""
+        self.assertIs(type(one), type(other))
+        if isinstance(one, dict):
+            self.assertEqual(one.keys(), other.keys())
+            for name in one:
+                self.check_same(one[name], other[name])
+        elif isinstance(one, tuple):
+            self.assertEqual(len(one), len(other))
+            for parts in zip(one, other):
+                self.check_same(*parts)
+        else:
+            self.assertIsInstance(one, numpy.ndarray)
+            self.assertEqual((one.dtype, one.tolist()), (other.dtype, other.tolist()))
 
     def test_runs_the_code_of_the_documentation(self):
         with open(os.path.join(ROOT, "docs", "python.md"), encoding="utf-8") as file:

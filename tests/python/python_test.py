@@ -297,6 +297,120 @@ class Wrappers(unittest.TestCase):
             play(wrappers.transform_reward(env, lambda _: env.reset()), 1)
 
 
+class Vectors(unittest.TestCase):
+    def rows(self, value):
+        """Of a batch, as nested lists."""
+        if isinstance(value, dict):
+            return {name: self.rows(part) for name, part in value.items()}
+        return value.tolist() if hasattr(value, "tolist") else value
+
+    def test_are_their_envs_side_by_side(self):
+        envs = mscgym.make_vec("Toy/PrecisionKnapsack-v0", 3)
+        self.assertEqual((envs.num_envs, repr(envs)), (3, "VectorEnv(num_envs=3)"))
+        alone = [toy("PrecisionKnapsack") for _ in range(3)]
+        self.assertIs(envs.single_action_space, envs.envs[0].action_space)
+        self.assertIs(envs.single_observation_space, envs.envs[0].observation_space)
+        self.assertEqual(envs.metadata["autoreset_mode"].value, "NextStep")
+        observations, infos = envs.reset(seed=5)
+        wanted = [env.reset(seed=5 + i)[0] for i, env in enumerate(alone)]
+        self.assertEqual([env.np_random_seed for env in envs.envs], [5, 6, 7])
+        for _ in alone[0].decisions:
+            self.assertIn(observations, envs.observation_space)
+            for name, batch in self.rows(observations).items():
+                self.assertEqual(batch, [self.rows(one[name]) for one in wanted])
+            actions = envs.action_space.sample()
+            self.assertIn(actions, envs.action_space)
+            observations, rewards, terminations, truncations, infos = envs.step(actions)
+            made = [env.step(action) for env, action in zip(alone, actions)]
+            wanted = [one[0] for one in made]
+            for batch, part in ((rewards, 1), (terminations, 2), (truncations, 3)):
+                self.assertEqual(self.rows(batch), [one[part] for one in made])
+        self.assertEqual(self.rows(terminations), [True] * 3)
+        self.assertEqual(self.rows(infos["latency_ratio"]),
+                         [one[4]["latency_ratio"] for one in made])
+        self.assertEqual(self.rows(infos["_latency_ratio"]), [True] * 3)
+        # The next step ignores actions and starts the next episode.
+        observations, rewards, terminations, _, infos = envs.step([2, 2, 2])
+        self.assertEqual(self.rows(observations["decision"]), [0] * 3)
+        self.assertEqual((self.rows(rewards), self.rows(terminations)), ([0] * 3, [False] * 3))
+        self.assertNotIn("latency_ratio", infos)
+        envs.reset(seed=[9, None, 8])
+        self.assertEqual([env.np_random_seed for env in envs.envs], [9, 6, 8])
+        envs.close()
+        envs.close()
+        with self.assertRaisesRegex(mscgym.UserError, "the vector of envs was closed"):
+            envs.reset()
+        with self.assertRaisesRegex(mscgym.UserError, "the env was closed"):
+            envs.envs[0].reset()
+
+    def test_end_each_at_its_own_time(self):
+        envs = mscgym.VectorEnv([wrappers.time_limit(toy("OneMax"), limit) for limit in (1, 2)])
+        envs.reset()
+        ended, decisions = [], []
+        for _ in range(5):
+            observations, _, _, truncations, _ = envs.step([1, 1])
+            ended.append(self.rows(truncations))
+            decisions.append(self.rows(observations["decision"]))
+        self.assertEqual(ended, [[True, False], [False, True], [True, False], [False, False],
+                                 [True, True]])
+        self.assertEqual(decisions, [[1, 1], [0, 2], [1, 0], [0, 1], [1, 2]])
+
+    def test_have_masks_and_take_the_nearest(self):
+        envs = mscgym.make_vec("Toy/MaskedKnapsack-v0", 2, illegal="nearest", render_mode="ansi")
+        envs.reset(seed=1)
+        masks = envs.step([1, 2])[4]["action_mask"]
+        self.assertEqual(self.rows(masks), [[1, 1, 0], [1, 0, 1]])
+        infos = envs.step([2, 2])[4]
+        self.assertEqual(self.rows(infos["action_taken"]), [1, 0])
+        self.assertEqual(self.rows(infos["_action_taken"]), [True, False])
+        self.assertEqual(envs.render(), tuple(env.render() for env in envs.envs))
+        self.assertTrue(all(envs.render()))
+        strict = mscgym.make_vec("Toy/MaskedKnapsack-v0", 2)
+        strict.reset()
+        strict.step([1, 2])
+        with self.assertRaises(mscgym.UserError):
+            strict.step([2, 2])
+
+    def test_reach_into_their_envs(self):
+        envs = mscgym.make_vec("Toy/OneMax-v0", 2)
+        envs.set_attr("mine", [1, 2])
+        self.assertEqual(envs.get_attr("mine"), (1, 2))
+        envs.set_attr("illegal", "nearest")
+        self.assertEqual(envs.get_attr("illegal"), ("nearest",) * 2)
+        self.assertEqual([len(one) for one in envs.call("reset", seed=1)], [2, 2])
+        drawn = [envs.reset(seed=3) and envs.np_random.random() for _ in range(2)]
+        self.assertEqual(*drawn)
+
+    def test_outlive_the_names_of_their_envs(self):
+        first = toy("OneMax")
+        core = mscgym.VectorEnv([first, first._another()])._core
+        del first
+        core.reset([1, 2], {})
+        self.assertEqual(core.step([1, 0])[2], [False, False])
+
+    def test_say_what_is_wrong(self):
+        env = toy("OneMax")
+        two = mscgym.make_vec("Toy/OneMax-v0", 2)
+        two.reset()
+        for wrong, text in (
+                (lambda: mscgym.make_vec("Toy/OneMax-v0", 0), "at least 1, not 0"),
+                (lambda: mscgym.make_vec("Nope-v0", 2), "there is no env 'Nope-v0'"),
+                (lambda: mscgym.VectorEnv([]), "a vector of envs has at least 1"),
+                (lambda: mscgym.VectorEnv(["env"]), "that mscgym.make made, not of str"),
+                (lambda: mscgym.VectorEnv([env, wrappers.cache(env)]), "in the vector twice"),
+                (lambda: mscgym.VectorEnv([env, toy("PrecisionKnapsack")]),
+                 "envs of a vector have the same spaces: env 1 has"),
+                (lambda: two.step([1]), "2 envs take as many actions, not 1"),
+                (lambda: two.step([1, 9]), "outside|action space|Discrete"),
+                (lambda: two.step([1, "x"]), "Discrete"),
+                (lambda: two.reset(seed=[1]), "2 envs take as many seeds, not 1"),
+                (lambda: two.reset(seed=-1), "a seed is at least 0, not -1"),
+                (lambda: two.reset(options={"x": 1.0}), "x"),
+                (lambda: two.set_attr("a", [1]), "2 envs take as many values, not 1")):
+            with self.assertRaisesRegex(mscgym.UserError, text):
+                wrong()
+
+
 class Spaces(unittest.TestCase):
     """Those that stand in for Gymnasium's."""
 
@@ -402,6 +516,20 @@ class Spaces(unittest.TestCase):
         self.assertEqual(space.sample(), drawn)
         with self.assertRaisesRegex(ValueError, "seeds for a, and the parts a, b"):
             space.seed({"a": 1})
+
+    def test_of_several_have_a_row_for_each(self):
+        for space in self.all():
+            if isinstance(space, _spaces.Text) or space == self.all()[0]:
+                with self.assertRaisesRegex(ValueError, "no space here; install Gymnasium"):
+                    _spaces.batch_space(space, 2)
+                continue
+            both = _spaces.batch_space(space, 2)
+            if not isinstance(space, _spaces.Dict):
+                self.assertEqual((both.shape, both.dtype), ((2, *space.shape), space.dtype))
+                self.assertIn([space.sample(), space.sample()], both)
+            self.assertIn(both.sample(), both)
+        self.assertEqual(_spaces.batch_space(_spaces.Discrete(3), 2),
+                         _spaces.MultiDiscrete([3, 3]))
 
     @unittest.skipIf(numpy is None, "NumPy is not installed")
     def test_contain_values_of_numpy(self):
@@ -637,6 +765,31 @@ class Model(e2e.SearchTest):
                 self.assertEqual(info["disagreement"], 0)
                 self.assertGreater(info["latency_ms"], 0)
                 env.close()
+
+    def test_steps_several_envs_of_a_model_that_is_prepared_once(self):
+        config = e2e.small_config()
+        config["latency"].update(max_ms=40, min_rounds=3, max_rounds=5, max_warmup_ms=20)
+        config["quality"].update(samples=50, final_samples=50)
+        config["estimate_s"] = 0
+        envs = mscgym.make_vec("Quantize-v0", 3, config, folder=self.at("run"), program=e2e.MSCGYM)
+        self.assertEqual([env.config for env in envs.envs], [envs.envs[0].config] * 3)
+        _, infos = envs.reset(seed=1)
+        done = [False]
+        while not any(done):
+            # The first two do the same, and hear of the same measurement.
+            firsts = [list(mask).index(1) for mask in infos["action_mask"]]
+            lasts = [max(i for i, flag in enumerate(mask) if flag)
+                     for mask in infos["action_mask"]]
+            _, rewards, done, _, infos = envs.step([firsts[0], firsts[1], lasts[2]])
+        self.assertEqual(list(done), [True] * 3)
+        self.assertEqual(rewards[0], rewards[1])
+        self.assertNotEqual(rewards[0], rewards[2])
+        self.assertEqual(infos["latency_ms"][0], infos["latency_ms"][1])
+        # What one measured, the others know.
+        choices = {name: known[0] for name, known in envs.envs[2].decisions}
+        self.assertEqual(envs.envs[2].evaluate(choices).metrics["latency_ms"],
+                         infos["latency_ms"][0])
+        envs.close()
 
     def test_shows_what_layers_do_alone(self):
         config = e2e.small_config()

@@ -3,6 +3,7 @@
     env = mscgym.make("Quantize-v0", config)    a problem; envs() lists them
     observation, info = env.reset(seed=1)       Gymnasium's interface: a decision a step
     observation, reward, terminated, truncated, info = env.step(action)
+    envs = mscgym.make_vec("Quantize-v0", 4, config)    several as one
 
     study = mscgym.Study(env, agent="tpe")      an agent, asked and told; agents() lists them
     trial = study.ask()
@@ -19,6 +20,7 @@ from ._core import version as __version__
 from ._gym import gymnasium as _gymnasium
 from .env import Decision, Env, Evaluation, agents, envs, make, register
 from .study import Study, Trial
+from .vector import VectorEnv, make_vec
 
 UserError.__doc__ = "What was given is wrong; the text says what to change."
 MachineError.__doc__ = "The machine refused: disk, permission, a library that is not there."
@@ -27,7 +29,8 @@ for _error in (UserError, MachineError, InternalError):
     _error.__module__ = __name__
 
 __all__ = ["Decision", "Env", "Evaluation", "InternalError", "MachineError", "Study", "Trial",
-           "UserError", "__version__", "agents", "envs", "make", "register", "wrappers"]
+           "UserError", "VectorEnv", "__version__", "agents", "envs", "make", "make_vec",
+           "register", "wrappers"]
 
 if _gymnasium:
     register()

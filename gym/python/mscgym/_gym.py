@@ -1,9 +1,11 @@
 """Gymnasium's classes where it is installed, and what takes their place where it is not."""
 
+import enum
 import random
 
 try:
     import gymnasium
+    import gymnasium.vector
     import numpy
     from gymnasium import spaces
     from gymnasium.envs.registration import EnvSpec
@@ -12,33 +14,27 @@ except ImportError:
     from . import _spaces as spaces
 
 
-class PlainEnv:
-    """What all envs have in Gymnasium. Random numbers are random.Random's."""
+class _Drawing:
+    """Has random numbers for draws of the caller's: random.Random's."""
 
-    metadata = {"render_modes": []}
-    render_mode = None
     spec = None
+    render_mode = None
     _np_random = None
     _np_random_seed = None
 
     def reset(self, *, seed=None, options=None):
         """Restarts `np_random`, if there is a seed."""
         if seed is not None:
-            self._np_random, self._np_random_seed = random.Random(int(seed)), seed
+            self._restart(seed)
 
-    def close(self):
-        """Nothing to let go of."""
-
-    @property
-    def unwrapped(self):
-        """The env inside of all wrappers."""
-        return self
+    def _restart(self, seed):
+        self._np_random, self._np_random_seed = random.Random(int(seed)), seed
 
     @property
     def np_random(self):
         """For draws of the caller's; restarted by `reset` with a seed."""
         if self._np_random is None:
-            PlainEnv.reset(self, seed=random.SystemRandom().randrange(2**63))
+            self._restart(random.SystemRandom().randrange(2**63))
         return self._np_random
 
     @np_random.setter
@@ -50,6 +46,20 @@ class PlainEnv:
         """The seed of `np_random`; -1 where that was set."""
         _ = self.np_random  # made up where there is none
         return self._np_random_seed
+
+    @property
+    def unwrapped(self):
+        """The env inside of all wrappers."""
+        return self
+
+
+class PlainEnv(_Drawing):
+    """What all envs have in Gymnasium."""
+
+    metadata = {"render_modes": []}
+
+    def close(self):
+        """Nothing to let go of."""
 
     def has_wrapper_attr(self, name):
         """Whether it, or an env inside, has an attribute of that name."""
@@ -78,4 +88,30 @@ class PlainEnv:
         return False
 
 
+class PlainVectorEnv(_Drawing):
+    """What all vectors of envs have in Gymnasium."""
+
+    metadata = {}
+    closed = False
+
+    def close(self, **options):
+        """Lets go of what it holds, once."""
+        if not self.closed:
+            self.close_extras(**options)
+        self.closed = True
+
+    def __repr__(self):
+        name = "" if self.spec is None else f"{self.spec.id}, "
+        return f"{type(self).__name__}({name}num_envs={self.num_envs})"
+
+
+class PlainAutoresetMode(enum.Enum):
+    """When an env whose episode has ended is reset."""
+
+    NEXT_STEP = "NextStep"
+
+
 GymEnv = gymnasium.Env if gymnasium else PlainEnv
+GymVectorEnv = gymnasium.vector.VectorEnv if gymnasium else PlainVectorEnv
+# Gymnasium has it since 1.1.
+AutoresetMode = getattr(gymnasium and gymnasium.vector, "AutoresetMode", PlainAutoresetMode)

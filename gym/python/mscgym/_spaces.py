@@ -294,3 +294,19 @@ class Dict(Space, collections.abc.Mapping):
 
     def _arguments(self):
         return repr(self.spaces)
+
+
+def batch_space(space, count):
+    """What `count` elements of a space are together; as gymnasium.vector.utils has it, but for
+    zeros and ones, which stay such."""
+    if isinstance(space, Dict):
+        return Dict({name: batch_space(part, count) for name, part in space.items()})
+    if isinstance(space, Discrete) and space.start == 0:
+        return MultiDiscrete([space.n] * count)
+    if isinstance(space, MultiDiscrete):
+        return MultiDiscrete([space.nvec] * count, space.dtype)
+    if isinstance(space, MultiBinary):
+        return MultiBinary((count, *space.shape))
+    if isinstance(space, Box):
+        return Box([space.low] * count, [space.high] * count, dtype=space.dtype)
+    raise ValueError(f"several of {space} are no space here; install Gymnasium")

@@ -133,9 +133,7 @@ class Env(GymEnv):
 
     def reset(self, *, seed=None, options=None):
         """The first observation of an episode, and info."""
-        if seed is not None and seed < 0:
-            raise _core.UserError(f"a seed is at least 0, not {seed}")
-        super().reset(seed=seed)
+        self._restart_numbers(seed)
         observation, info = self._open().reset(seed, options or {})
         return _value(self.observation_space, observation), self._with_mask(info)
 
@@ -144,10 +142,8 @@ class Env(GymEnv):
         action = _plain(action)
         taken = self._legal(action)
         observation, reward, terminated, truncated, info = self._open().step(taken)
-        if taken != action:
-            info["action_taken"] = taken
         return (_value(self.observation_space, observation), reward, terminated, truncated,
-                self._with_mask(info))
+                self._with_mask(info, action, taken))
 
     def render(self):
         """The decisions so far, a line each."""
@@ -213,13 +209,26 @@ class Env(GymEnv):
             raise _core.UserError("the env was closed")
         return self._core
 
+    def _another(self):
+        """One more like it, on the same model; of what `make` made."""
+        return Env(self._open().another(), self.render_mode, self.illegal, self.spec)
+
+    def _restart_numbers(self, seed):
+        """Those of `np_random`, where there is a seed."""
+        if seed is not None and seed < 0:
+            raise _core.UserError(f"a seed is at least 0, not {seed}")
+        super().reset(seed=seed)
+
     def _legal(self, action):
         """The action; the legal one nearest to it where it is ruled out and that is wanted."""
         if self.illegal == "refuse" or action not in self.action_space:
             return action
         return nearest(action, self._open().action_mask())
 
-    def _with_mask(self, info):
+    def _with_mask(self, info, action=None, taken=None):
+        """Info with what was taken instead of an action, and what is legal next."""
+        if taken != action:
+            info["action_taken"] = taken
         mask = self.action_mask()
         return info if mask is None else {**info, "action_mask": mask}
 
@@ -350,11 +359,12 @@ def _spec(id, **options):
     _, nondeterministic = _core.specs()[id]
     given = {name: value for name, value in options.items() if value is not None}
     return EnvSpec(gymnasium_id(id), entry_point="mscgym.env:make_registered",
+                   vector_entry_point="mscgym.vector:make_registered",
                    nondeterministic=nondeterministic, kwargs={"env_id": id, **given})
 
 
 def register():
-    """Makes all envs known to gymnasium.make, as importing this does.
+    """Makes all envs known to gymnasium.make and make_vec, as importing this does.
 
     As "mscgym/Quantize-v0", "mscgym/Toy-OneMax-v0", ..., with illegal="nearest", since what comes
     with Gymnasium knows no masks. UserError where Gymnasium is not installed.
@@ -364,5 +374,6 @@ def register():
     for id in envs():
         spec = _spec(id, illegal="nearest")
         if spec.id not in gymnasium.registry:
-            gymnasium.register(spec.id, entry_point=spec.entry_point, kwargs=spec.kwargs,
+            gymnasium.register(spec.id, entry_point=spec.entry_point,
+                               vector_entry_point=spec.vector_entry_point, kwargs=spec.kwargs,
                                nondeterministic=spec.nondeterministic)

@@ -8,7 +8,7 @@ from . import error, spaces
 from .spaces import Space, generator
 
 __version__ = "1.0.0+stand.in"
-__all__ = ["Env", "Space", "error", "make", "register", "registry", "spaces"]
+__all__ = ["Env", "Space", "error", "make", "make_vec", "register", "registry", "spaces"]
 
 
 class Env:
@@ -73,4 +73,4 @@ class Env:
         return False
 
 
-from .envs.registration import make, register, registry  # noqa: E402 (they need Env)
+from .envs.registration import make, make_vec, register, registry  # noqa: E402 (they need Env)

@@ -1,21 +1,58 @@
 """Several envs as one, reset at the next step. Source: Gymnasium 1.x documentation, "Vector"."""
 
+import enum
+
 import numpy
 
-from . import spaces
+from gymnasium import spaces
+from gymnasium.spaces import generator
+from .utils import batch_space
 
 
-def batch_space(space, count):
-    """What `count` elements of the space are together."""
-    if isinstance(space, spaces.Dict):
-        return spaces.Dict({name: batch_space(part, count) for name, part in space.items()})
-    if isinstance(space, spaces.Discrete):
-        return spaces.MultiDiscrete([space.n] * count)
-    if isinstance(space, spaces.MultiDiscrete):
-        return spaces.MultiDiscrete(numpy.stack([space.nvec] * count))
-    assert isinstance(space, spaces.Box), space
-    low, high = (numpy.stack([bound] * count) for bound in (space.low, space.high))
-    return spaces.Box(low, high, dtype=space.dtype)
+class AutoresetMode(enum.Enum):
+    NEXT_STEP = "NextStep"
+    SAME_STEP = "SameStep"
+    DISABLED = "Disabled"
+
+
+class VectorEnv:
+    """What all vectors inherit."""
+
+    metadata = {}
+    spec = None
+    render_mode = None
+    closed = False
+    _np_random = None
+    _np_random_seed = None
+
+    def reset(self, *, seed=None, options=None):
+        if seed is not None:
+            self._np_random, self._np_random_seed = generator(seed), seed
+
+    @property
+    def np_random(self):
+        if self._np_random is None:
+            self._np_random = generator(None)
+        return self._np_random
+
+    @property
+    def unwrapped(self):
+        return self
+
+    def close(self, **kwargs):
+        if not self.closed:
+            self.close_extras(**kwargs)
+            self.closed = True
+
+    def close_extras(self, **kwargs):
+        pass
+
+    def __repr__(self):
+        name = f"{self.spec.id}, " if self.spec else ""
+        return f"{type(self).__name__}({name}num_envs={self.num_envs})"
+
+    def __del__(self):
+        self.close()
 
 
 def batch(space, values):
@@ -25,7 +62,7 @@ def batch(space, values):
     return numpy.array(values, dtype=space.dtype)
 
 
-class SyncVectorEnv:
+class SyncVectorEnv(VectorEnv):
     """Steps one env after another; one whose episode has ended is reset instead."""
 
     def __init__(self, env_fns):
@@ -70,6 +107,6 @@ class SyncVectorEnv:
     def call(self, name, *args):
         return tuple(env.get_wrapper_attr(name)(*args) for env in self.envs)
 
-    def close(self):
+    def close_extras(self):
         for env in self.envs:
             env.close()

@@ -1,0 +1,105 @@
+#include "gym/python/python_vector_env.h"
+
+#include <atomic>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <optional>
+#include <set>
+#include <utility>
+#include <vector>
+
+#include <pybind11/stl.h>
+
+#include "gym/core/env.h"
+#include "gym/python/python_env.h"
+#include "gym/python/values.h"
+#include "gym/wrappers/vector_env.h"
+#include "gym/wrappers/wrap.h"
+
+namespace py = pybind11;
+
+namespace msc::gym {
+namespace {
+
+class PythonVectorEnv {
+ public:
+  /// They outlive this.
+  explicit PythonVectorEnv(const std::vector<PythonEnv*>& envs) : lanes_(Borrowed(envs)) {
+    for (PythonEnv* env : envs) taken_.insert(&env->taken());
+  }
+
+  /// Observations and infos, env by env.
+  py::tuple Reset(const std::vector<std::optional<std::uint64_t>>& seeds,
+                  const ResetOptions& options) {
+    const std::deque<Turn> turns = TakeTurns();
+    std::vector<ResetResult> results;
+    {
+      const py::gil_scoped_release released;
+      results = lanes_.Reset(seeds, options);
+    }
+    py::list observations;
+    py::list infos;
+    for (const ResetResult& result : results) {
+      observations.append(ToPython(result.observation));
+      infos.append(result.info);
+    }
+    return py::make_tuple(observations, infos);
+  }
+
+  /// The five parts of a step, each env by env.
+  py::tuple Step(const std::vector<py::object>& actions) {
+    const std::deque<Turn> turns = TakeTurns();
+    std::vector<Point> points;
+    points.reserve(actions.size());
+    for (const py::object& action : actions) {
+      points.push_back(ToPoint(lanes_.one().action_space(), action));
+    }
+    std::vector<StepResult> results;
+    {
+      const py::gil_scoped_release released;
+      results = lanes_.Step(points);
+    }
+    py::list observations;
+    py::list rewards;
+    py::list terminations;
+    py::list truncations;
+    py::list infos;
+    for (const StepResult& result : results) {
+      observations.append(ToPython(result.observation));
+      rewards.append(result.reward);
+      terminations.append(result.terminated);
+      truncations.append(result.truncated);
+      infos.append(result.info);
+    }
+    return py::make_tuple(observations, rewards, terminations, truncations, infos);
+  }
+
+ private:
+  static std::vector<std::unique_ptr<Env>> Borrowed(const std::vector<PythonEnv*>& envs) {
+    std::vector<std::unique_ptr<Env>> borrowed;
+    borrowed.reserve(envs.size());
+    for (PythonEnv* env : envs) borrowed.push_back(Borrow(env->env()));
+    return borrowed;
+  }
+  std::deque<Turn> TakeTurns() {
+    std::deque<Turn> turns;
+    for (std::atomic<bool>* taken : taken_) turns.emplace_back(*taken);
+    return turns;
+  }
+
+  VectorEnv lanes_;
+  std::set<std::atomic<bool>*> taken_;  // envs that share a model have one
+};
+
+}  // namespace
+
+void AddVectorEnv(py::module_& core) {
+  py::class_<PythonVectorEnv>(core, "VectorEnv")
+      // Of a tuple, which keeps the envs.
+      .def(py::init<const std::vector<PythonEnv*>&>(), py::keep_alive<1, 2>())
+      .def("reset", &PythonVectorEnv::Reset)
+      .def("step", &PythonVectorEnv::Step);
+}
+
+}  // namespace msc::gym
