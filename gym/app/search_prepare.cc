@@ -5,8 +5,6 @@
 #include <string>
 #include <vector>
 
-#include <nlohmann/json.hpp>
-
 #include "compiler/base/error.h"
 #include "compiler/base/fields.h"
 #include "compiler/base/file.h"
@@ -27,6 +25,7 @@
 #include "gym/app/model.h"
 #include "gym/app/progress.h"
 #include "gym/app/registries.h"
+#include "gym/app/run_files.h"
 #include "gym/app/search_kernels.h"
 #include "gym/app/search_run.h"
 
@@ -380,9 +379,7 @@ Prepared LoadSearch(const SearchConfig& config) {
 
 void PrepareSearch(const AppContext& context, const SearchConfig& config, const RunPaths& paths,
                    Prepared& prepared) {
-  nlohmann::json env = nlohmann::json::parse(cost::ToJson(prepared.machine));
-  env["model_hash"] = GraphHash(*prepared.graph);
-  WriteFileAtomic(paths.At("env.json"), env.dump(2) + "\n");
+  WriteFileAtomic(paths.At("env.json"), EnvJson(prepared.machine, GraphHash(*prepared.graph)));
   CalibrationData calibration(config, *prepared.graph);
   if (Places(config)) {
     PrepareCover(context, config, paths, prepared);

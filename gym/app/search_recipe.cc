@@ -19,6 +19,7 @@
 #include "gym/app/distill_task.h"
 #include "gym/app/recipe_finalists.h"
 #include "gym/app/registries.h"
+#include "gym/app/run_files.h"
 #include "gym/app/search_record.h"
 #include "gym/app/search_session.h"
 #include "gym/app/search_text.h"
@@ -98,7 +99,7 @@ void WriteRecipes(const RunPaths& paths, const Objective& objective, const Searc
                   const SearchResult& result) {
   const Findings& findings = result.findings;
   WriteFileAtomic(paths.At("pareto.json"), ParetoJson(objective, result.study));
-  WriteFileAtomic(paths.results(), ToJsonText(findings, 1) + "\n");
+  WriteFileAtomic(paths.results(), ResultsJson(findings));
   const auto write = [](const std::string& folder, const std::string& recipe) {
     MakeFolders(folder);
     WriteFileAtomic(RecipeFile(folder), ParseJson(recipe, "the recipe").dump(2) + "\n");
@@ -181,7 +182,7 @@ int SearchRecipe(const SearchConfig& asked, const RunPaths& paths, const LiveRun
 
   LiveRun run(config, paths, options);
   for (const std::string& warning : samples.warnings) run.log().Warn(warning);
-  WriteFileAtomic(paths.At("env.json"), cost::ToJson(machine) + "\n");
+  WriteFileAtomic(paths.At("env.json"), EnvJson(machine, GraphHash(session.graph())));
   SearchResult result;
   {
     ProgressLine line;

@@ -8,7 +8,6 @@
 #include <nlohmann/json.hpp>
 
 #include "compiler/base/error.h"
-#include "compiler/base/fields.h"
 #include "compiler/base/file.h"
 #include "compiler/codegen/cpp/isa.h"
 #include "compiler/codegen/onnx/export.h"
@@ -21,6 +20,7 @@
 #include "envs/common/evaluation.h"
 #include "gym/app/fresh_samples.h"
 #include "gym/app/model.h"
+#include "gym/app/run_files.h"
 #include "gym/app/search_layers.h"
 #include "gym/app/search_run.h"
 #include "gym/app/search_text.h"
@@ -162,19 +162,6 @@ std::string WarningLines(const Findings& findings) {
   return lines;
 }
 
-std::string ParetoJson(const Objective& objective, const StudyResult& study) {
-  nlohmann::json list = nlohmann::json::array();
-  for (const std::size_t index : study.pareto) {
-    const Trial& trial = study.trials[index];
-    list.push_back({{"trial", trial.number},
-                    {"source", trial.source},
-                    {"assignment", trial.assignment},
-                    {"feasible", Feasible(objective, trial)},
-                    {"metrics", trial.evaluation.metrics}});
-  }
-  return list.dump(2) + "\n";
-}
-
 Findings WriteResults(const SearchConfig& config, const RunPaths& paths, const Prepared& prepared,
                       const SearchResult& result) {
   WriteFileAtomic(paths.At("pareto.json"), ParetoJson(ToObjective(config.objective), result.study));
@@ -192,7 +179,7 @@ Findings WriteResults(const SearchConfig& config, const RunPaths& paths, const P
     WriteConfiguration(config, paths.nearest(), prepared,
                        findings.finalists[*findings.nearest].strategy);
   }
-  WriteFileAtomic(paths.results(), ToJsonText(findings, 1) + "\n");
+  WriteFileAtomic(paths.results(), ResultsJson(findings));
   return findings;
 }
 

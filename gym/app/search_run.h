@@ -128,9 +128,6 @@ void MeasureFinalists(const SearchConfig& config, SearchProblem& problem,
                       const std::function<void(const std::string&)>& say,
                       const std::function<bool()>& stop, SearchResult& result);
 
-/// The Pareto set with its metrics, and whether each keeps the limits: pareto.json.
-[[nodiscard]] std::string ParetoJson(const Objective& objective, const StudyResult& study);
-
 /// Writes results.json, pareto.json, sensitivity.csv and best/; nearest/ instead where there is no
 /// best. Returns the findings, with what only the written tells: pairs and kept.
 [[nodiscard]] Findings WriteResults(const SearchConfig& config, const RunPaths& paths,

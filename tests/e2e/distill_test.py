@@ -98,7 +98,7 @@ class Distill(e2e.SearchTest):
 
     def check_finalists(self, run, shown):
         """Of a search that is done: two, trained three times each on samples of their own."""
-        found = json.loads(e2e.read(os.path.join(run, "results.json")))
+        found = e2e.results(run)
         seed = e2e.small_config()["seed"]
         self.assertEqual(len(found["recipes"]), 2)
         for row in found["recipes"]:
@@ -175,7 +175,7 @@ class Distill(e2e.SearchTest):
             self.skipTest("this build has no libtorch")
         self.assertTrue(os.path.exists(self.at("first", "best", "recipe.json")), done.stderr)
         loss = e2e.trials(self.at("first"))[0]["metrics"]["distill_loss"]
-        found = json.loads(e2e.read(self.at("first", "results.json")))
+        found = e2e.results(self.at("first"))
         self.assertGreater(found["recipes"][0]["metrics"]["distill_loss"], 1.1 * loss,
                            "this test needs a seed that is lucky")
         config["objective"]["subject_to"] = {"distill_loss": loss}
@@ -199,7 +199,7 @@ class Distill(e2e.SearchTest):
         if "needs libtorch" in done.stderr:
             self.skipTest("this build has no libtorch")
         self.assertEqual(done.returncode, 0, done.stderr)
-        recipe = json.loads(e2e.read(os.path.join(run, "results.json")))["recipes"][0]
+        recipe = e2e.results(run)["recipes"][0]
         fresh = []
         for again in recipe["repeats"]:
             outcome = json.loads(again["result"])["outcome"]

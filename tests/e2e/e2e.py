@@ -13,6 +13,9 @@ import time
 import unittest
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+sys.path.append(os.path.join(ROOT, "scripts"))
+import run_files  # noqa: E402
+
 CONFIG = os.path.join(ROOT, "experiments", "quantize_fashion", "config.json")
 MSCGYM = ""
 DEADLINE_S = 240
@@ -35,6 +38,14 @@ def small_config():
 def read(path):
     with open(path, "rb") as file:
         return file.read()
+
+
+def results(run):
+    return run_files.read(run, "results.json")
+
+
+def pareto(run):
+    return run_files.read(run, "pareto.json")["trials"]
 
 
 def npy(descr, code, shape, values):

@@ -17,7 +17,7 @@ class Finalists(e2e.SearchTest):
         config["quality"].update(samples=8, most_samples=8, final_samples=200, finalists="all")
         run = self.at("few")
         done = self.succeed("search", self.write("few.json", config), "--env", "prune", "--out", run)
-        found = json.loads(e2e.read(os.path.join(run, "results.json")))
+        found = e2e.results(run)
 
         def disagreement(row):
             quality = json.loads(row["result"])["outcome"]["quality"]
@@ -45,7 +45,7 @@ class Finalists(e2e.SearchTest):
         config["quality"]["most_samples"] = 0
         run = self.at("more")
         self.succeed("search", self.write("more.json", config), "--env", "prune", "--out", run)
-        self.assertEqual(json.loads(e2e.read(os.path.join(run, "results.json")))["rejected"], [])
+        self.assertEqual(e2e.results(run)["rejected"], [])
         self.assertGreater(max(json.loads(trial["record"])["result"]["outcome"]["quality"]["samples"]
                                for trial in e2e.trials(run).values()), 8)
 
@@ -60,7 +60,7 @@ class Finalists(e2e.SearchTest):
         seen = [json.loads(trial["record"])["result"]["outcome"]["quality"]["samples"]
                 for trial in e2e.trials(run).values()]
         self.assertEqual(max(seen), 100)
-        found = json.loads(e2e.read(os.path.join(run, "results.json")))
+        found = e2e.results(run)
         self.assertTrue(found["finalists"])
         for row in found["finalists"] + found["rejected"]:
             self.assertEqual(json.loads(row["result"])["outcome"]["quality"]["samples"], 100)
@@ -80,7 +80,7 @@ class Finalists(e2e.SearchTest):
         seen = [json.loads(trial["record"])["result"]["outcome"]["quality"]["samples"]
                 for trial in e2e.trials(run).values()]
         self.assertEqual(max(seen), 100, "trials leave half of them")
-        found = json.loads(e2e.read(os.path.join(run, "results.json")))
+        found = e2e.results(run)
         self.assertTrue(found["finalists"])
         for row in found["finalists"] + found["rejected"]:
             outcome = json.loads(row["result"])["outcome"]
@@ -113,11 +113,11 @@ class Finalists(e2e.SearchTest):
         config["objective"]["subject_to"] = {"disagreement": 100, "latency": 1e-9}
         file, run = self.write("explain.json", config), self.at("none")
         self.assertEqual(self.mscgym("search", file, "--out", run).returncode, 3)
-        self.assertEqual(json.loads(e2e.read(os.path.join(run, "results.json")))["neighbours"], [])
+        self.assertEqual(e2e.results(run)["neighbours"], [])
         config["objective"]["subject_to"] = {"disagreement": 100}
         run = self.at("run")
         self.succeed("search", self.write("explain.json", config), "--out", run)
-        found = json.loads(e2e.read(os.path.join(run, "results.json")))
+        found = e2e.results(run)
         decisions = e2e.records(run, b"setup")[0]["setup"]["decisions"]
         winner = e2e.assignments(run)[found["finalists"][found["best"]]["trial"]]
         told = set()
@@ -165,7 +165,7 @@ class Finalists(e2e.SearchTest):
         self.assertIn(text, done.stderr)
         self.assertIn("warning: " + text, done.stdout)
         self.assertIn(text, e2e.read(os.path.join(run, "logs", "search.log")).decode())
-        found = json.loads(e2e.read(os.path.join(run, "results.json")))
+        found = e2e.results(run)
         self.assertIsNone(json.loads(found["finalists"][0]["result"])["outcome"]["fresh"])
         config["quality"].update(samples=50)
         config["calibration"]["data"] = {**config["quality"]["data"], "first": 150}

@@ -1,6 +1,5 @@
 """Searches of channels and precisions with what else a config may offer."""
 
-import json
 import os
 import unittest
 
@@ -71,7 +70,7 @@ class Joint(e2e.SearchTest):
         # As small, and nearer: the best. It is trained once more, to the same bits.
         strategy = self.check_best(run)
         self.assertEqual(strategy["fit"]["train"]["epochs"], 3)
-        results = json.loads(e2e.read(os.path.join(run, "results.json")))
+        results = e2e.results(run)
         best = results["finalists"][results["best"]]
         self.assertEqual(best["strategy"]["fit"]["weights"], strategy["fit"]["weights"])
         report = e2e.read(os.path.join(run, "report.html")).decode()

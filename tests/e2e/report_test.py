@@ -1,6 +1,5 @@
 """The pages that a search leaves, as a reader has them who has keys and no network."""
 
-import json
 import os
 import shutil
 import tempfile
@@ -81,7 +80,7 @@ class Pages(e2e.SearchTest):
             self.assertGreater(min(charts[name]["lines"]), 100)
 
     def test_the_pareto_set_keeps_the_limits(self):
-        kept = json.loads(e2e.read(os.path.join(self.run_of("random"), "pareto.json")))
+        kept = e2e.pareto(self.run_of("random"))
         self.assertTrue(kept)
         self.assertEqual([trial["feasible"] for trial in kept], [True] * len(kept))
         config = {**e2e.small_config(), "trials": TRIALS, "agent": "random"}
@@ -89,7 +88,7 @@ class Pages(e2e.SearchTest):
         run = self.at("none")
         self.assertEqual(self.mscgym("search", self.write("none.json", config), "--out",
                                      run).returncode, 3)
-        missed = json.loads(e2e.read(os.path.join(run, "pareto.json")))
+        missed = e2e.pareto(run)
         self.assertTrue(missed)
         self.assertEqual([trial["feasible"] for trial in missed], [False] * len(missed))
         self.open(os.path.join(run, "report.html"))

@@ -61,7 +61,7 @@ class Search(e2e.SearchTest):
         alone = self.mscgym("report", run, "--out", both)
         self.assertEqual(alone.returncode, 2)
         self.assertIn("--out is for a comparison", alone.stderr)
-        pairs = json.loads(e2e.read(os.path.join(run, "results.json")))["pairs"]
+        pairs = e2e.results(run)["pairs"]
         best = json.loads(e2e.read(os.path.join(run, "best", "strategy.json")))
         if "int8" not in best["quantize"]["layers"].values():
             self.assertEqual(pairs, "")
@@ -214,7 +214,7 @@ class Search(e2e.SearchTest):
         self.assertEqual(done.returncode, 3, done.stderr)
         self.assertIn("nothing keeps the constraints: latency <= 0.0001", done.stdout)
         self.assertRegex(done.stdout, r"nearest: trial \d+, .*/nearest/strategy.json")
-        self.assertTrue(json.loads(e2e.read(os.path.join(run, "pareto.json"))))
+        self.assertTrue(e2e.pareto(run))
         self.assertFalse(os.path.exists(os.path.join(run, "best")))
         self.check_journal_alone(run)
         self.assertTrue(os.path.exists(os.path.join(run, "nearest", "strategy.json")))
