@@ -15,10 +15,10 @@
 #include "compiler/compress/prune/prune.h"
 #include "cost/measure/local_evaluator.h"
 #include "envs/common/evaluation.h"
+#include "envs/common/quantity.h"
 #include "gym/app/search_measuring.h"
 #include "gym/app/search_probes.h"
 #include "gym/app/search_record.h"
-#include "gym/report/precision.h"
 
 namespace msc::gym {
 namespace {
@@ -26,23 +26,25 @@ namespace {
 using Say = std::function<void(const std::string&)>;
 using Stop = std::function<bool()>;
 
+constexpr double kPlainBits = 32;
+
 /// What of a layer's noise a choice makes, next to int8 or to half of the channels: a bit less
 /// doubles the steps of a grid, and what is cut grows with the share that is gone.
-double Severity(const std::string& choice) {
+double Severity(const Decision& decision, std::int32_t choice) {
   constexpr double kOfBf16 = 1.0 / 16;
-  for (std::int64_t bits = 8; bits >= 2; --bits) {
-    if (choice == envs::Int8Word(bits)) return std::exp2(8 - bits);
+  if (const auto bits = AmountOf(decision, envs::kBits, choice)) {
+    return *bits <= 8 ? std::exp2(8 - *bits) : *bits < kPlainBits ? kOfBf16 : 0;
   }
-  if (const std::optional<double> density = DensityOf(choice))
-    return (1 - *density) * (1 - *density);
-  return choice == "bf16" ? kOfBf16 : 0;
+  const double gone = 1 - AmountOf(decision, envs::kDensity, choice).value_or(1);
+  return gone * gone;
 }
 
-/// What of a layer's weights a choice saves, to a factor.
-double Saving(const std::string& choice) {
-  if (IsInt8(choice)) return 0.75;
-  if (const std::optional<double> density = DensityOf(choice)) return 1 - *density;
-  return choice == "bf16" ? 0.5 : 0;
+/// What of a layer's weights a choice saves, to a factor: fewer than 8 bits are stored as 8.
+double Saving(const Decision& decision, std::int32_t choice) {
+  if (const auto bits = AmountOf(decision, envs::kBits, choice)) {
+    return 1 - std::max(8.0, *bits) / kPlainBits;
+  }
+  return 1 - AmountOf(decision, envs::kDensity, choice).value_or(1);
 }
 
 /// Effects of all choices of all decisions, from those of the probes: in proportion to `share` of a
@@ -52,7 +54,7 @@ class Interpolation {
   explicit Interpolation(const std::vector<Decision>& decisions) : decisions_(decisions) {}
 
   [[nodiscard]] AdditiveCost Of(double offset, const std::map<std::size_t, double>& probed,
-                                const std::function<double(const std::string&)>& share) const {
+                                double (*share)(const Decision&, std::int32_t)) const {
     std::map<bool, std::pair<double, int>> sums;  // by whether it is a precision
     for (const auto& [i, effect] : probed) {
       auto& [sum, count] = sums[IsPrecision(i)];
@@ -61,16 +63,16 @@ class Interpolation {
     }
     AdditiveCost cost{.offset = offset, .effects = {}};
     for (std::size_t i = 0; i < decisions_.size(); ++i) {
-      const std::vector<std::string>& choices = decisions_[i].choices;
-      std::vector<double>& effects = cost.effects.emplace_back(choices.size(), 0.0);
-      const std::optional<std::int32_t> probe = ProbeOf(decisions_[i]);
+      const Decision& decision = decisions_[i];
+      std::vector<double>& effects = cost.effects.emplace_back(decision.choices.size(), 0.0);
+      const std::optional<std::int32_t> probe = ProbeOf(decision);
       if (!probe) continue;
       const auto own = probed.find(i);
       const auto& [sum, count] = sums[IsPrecision(i)];
       const double effect = own != probed.end() ? own->second : count > 0 ? sum / count : 0;
-      const double of_probe = share(choices[static_cast<std::size_t>(*probe)]);
-      for (std::size_t c = 0; c < choices.size() && of_probe > 0; ++c) {
-        effects[c] = effect * share(choices[c]) / of_probe;
+      const double of_probe = share(decision, *probe);
+      for (std::size_t c = 0; c < effects.size() && of_probe > 0; ++c) {
+        effects[c] = effect * share(decision, static_cast<std::int32_t>(c)) / of_probe;
       }
     }
     return cost;
@@ -78,8 +80,7 @@ class Interpolation {
 
  private:
   [[nodiscard]] bool IsPrecision(std::size_t i) const {
-    const std::optional<std::int32_t> probe = ProbeOf(decisions_[i]);
-    return probe && IsInt8(decisions_[i].choices[static_cast<std::size_t>(*probe)]);
+    return decisions_[i].quantity == envs::kBits;
   }
 
   const std::vector<Decision>& decisions_;
@@ -157,9 +158,12 @@ std::map<std::string, double> TimesOf(const cost::Profile& profile,
   return times;
 }
 
+/// In place of bits: half of the channels.
+constexpr double kHalf = 0;
+
 /// A model all of whose decisions of one kind are alike.
 struct Alike {
-  std::string word;  ///< of a precision; empty: half of the channels
+  double bits = 0;  ///< of all layers, or kHalf
   Strategy strategy;
 };
 
@@ -177,13 +181,9 @@ class TimeEstimates {
       if (!IsLegal(mask_, alone)) continue;
       layers_.back() = LayersOf(space_, without, Describe(alone));
       all_.insert(layers_.back().begin(), layers_.back().end());
-      for (const std::string& choice : decisions[i].choices) {
-        if (DensityOf(choice)) {
-          words_.insert("");
-        } else if (IsInt8(choice) || choice == "bf16") {
-          words_.insert(choice);
-        }
-      }
+      if (decisions[i].quantity == envs::kDensity) bits_.insert(kHalf);
+      if (decisions[i].quantity != envs::kBits) continue;
+      bits_.insert(decisions[i].values.begin(), decisions[i].values.end());
     }
   }
 
@@ -192,8 +192,9 @@ class TimeEstimates {
            std::map<std::string, AdditiveCost>& costs) {
     constexpr std::int64_t kRuns = 20;
     std::vector<Alike> models;
-    for (const std::string& word : words_) {
-      if (auto model = Make(word, evaluator, stop)) models.push_back(std::move(*model));
+    for (const double bits : bits_) {
+      if (bits == kPlainBits) continue;
+      if (auto model = Make(bits, evaluator, stop)) models.push_back(std::move(*model));
     }
     if (models.empty() || stop()) return;
     std::vector<Strategy> strategies;
@@ -208,7 +209,7 @@ class TimeEstimates {
     f32_ = TimesOf(profiles.value()[0], all_);
     for (std::size_t k = 0; k < models.size(); ++k) {
       if (!profiles.value()[k + 1].failure) {
-        alike_[models[k].word] = TimesOf(profiles.value()[k + 1], all_);
+        alike_[models[k].bits] = TimesOf(profiles.value()[k + 1], all_);
       }
     }
     AdditiveCost ratio = Effects(whole);
@@ -226,22 +227,23 @@ class TimeEstimates {
     return StrategyFromJson(problem_.Describe(assignment), "a probe");
   }
 
-  [[nodiscard]] std::optional<Alike> Make(const std::string& word, cost::LocalEvaluator& evaluator,
+  [[nodiscard]] std::optional<Alike> Make(double bits, cost::LocalEvaluator& evaluator,
                                           const Stop& stop) const {
     const std::vector<Decision>& decisions = problem_.decisions();
     Assignment assignment(decisions.size(), 0);
     for (std::size_t i = 0; i < decisions.size(); ++i) {
-      const std::vector<std::string>& choices = decisions[i].choices;
-      if (const auto it = std::find(choices.begin(), choices.end(), word); it != choices.end()) {
-        assignment[i] = static_cast<std::int32_t>(it - choices.begin());
-      } else if (const auto probe = ProbeOf(decisions[i]);
-                 word.empty() && probe && DensityOf(choices[static_cast<std::size_t>(*probe)])) {
-        assignment[i] = *probe;
+      const Decision& decision = decisions[i];
+      if (decision.quantity == envs::kDensity && bits == kHalf) {
+        assignment[i] = ProbeOf(decision).value_or(0);
+      } else if (decision.quantity == envs::kBits) {
+        const auto it = std::find(decision.values.begin(), decision.values.end(), bits);
+        if (it == decision.values.end()) continue;
+        assignment[i] = static_cast<std::int32_t>(it - decision.values.begin());
       }
     }
-    Alike model{word, Describe(MakeLegal(mask_, std::move(assignment)))};
+    Alike model{bits, Describe(MakeLegal(mask_, std::move(assignment)))};
     // Fitted weights take no other time; fitted scales there must be.
-    if (word.empty()) model.strategy.fit = {};
+    if (bits == kHalf) model.strategy.fit = {};
     if (model.strategy.fit.samples.empty()) return model;
     const auto fitted = evaluator.Fit(model.strategy, stop);
     if (!fitted || !fitted->ok()) return std::nullopt;
@@ -256,8 +258,8 @@ class TimeEstimates {
   }
 
   /// Of a layer; as in f32 where it was not timed.
-  [[nodiscard]] double Time(const std::string& word, const std::string& layer) const {
-    const auto times = alike_.find(word);
+  [[nodiscard]] double Time(double bits, const std::string& layer) const {
+    const auto times = alike_.find(bits);
     if (times == alike_.end()) return Plain(layer);
     const auto it = times->second.find(layer);
     return it == times->second.end() ? Plain(layer) : it->second;
@@ -269,19 +271,20 @@ class TimeEstimates {
     AdditiveCost cost{.offset = 1, .effects = {}};
     const std::vector<Decision>& decisions = problem_.decisions();
     for (std::size_t i = 0; i < decisions.size(); ++i) {
-      const std::vector<std::string>& choices = decisions[i].choices;
-      std::vector<double>& effects = cost.effects.emplace_back(choices.size(), 0.0);
-      for (std::size_t c = 1; c < choices.size(); ++c) {
-        const std::optional<double> density = DensityOf(choices[c]);
+      const Decision& decision = decisions[i];
+      std::vector<double>& effects = cost.effects.emplace_back(decision.choices.size(), 0.0);
+      if (layers_[i].empty()) continue;
+      const bool density = decision.quantity == envs::kDensity;
+      const double probe = decision.values.at(static_cast<std::size_t>(*ProbeOf(decision)));
+      for (std::size_t c = 1; c < effects.size(); ++c) {
+        const double amount = decision.values[c];
         for (const std::string& layer : layers_[i]) {
           const double plain = Plain(layer);
           if (density) {
-            const double probe =
-                *DensityOf(choices[static_cast<std::size_t>(*ProbeOf(decisions[i]))]);
-            const double saved = plain > 0 ? 1 - Time("", layer) / plain : 0;
-            effects[c] -= saved * Quickest(layer) * (1 - *density) / (1 - probe) / whole;
-          } else if (words_.contains(choices[c])) {
-            effects[c] += (Time(choices[c], layer) - plain) / whole;
+            const double saved = plain > 0 ? 1 - Time(kHalf, layer) / plain : 0;
+            effects[c] -= saved * Quickest(layer) * (1 - amount) / (1 - probe) / whole;
+          } else {
+            effects[c] += (Time(amount, layer) - plain) / whole;
           }
         }
       }
@@ -291,8 +294,8 @@ class TimeEstimates {
 
   [[nodiscard]] double Quickest(const std::string& layer) const {
     double least = Plain(layer);
-    for (const auto& [word, times] : alike_) {
-      if (!word.empty()) least = std::min(least, Time(word, layer));
+    for (const auto& [bits, times] : alike_) {
+      if (bits != kHalf) least = std::min(least, Time(bits, layer));
     }
     return least;
   }
@@ -302,9 +305,9 @@ class TimeEstimates {
   ChoiceMask mask_;
   std::vector<std::vector<std::string>> layers_;  ///< by decision
   std::set<std::string> all_;
-  std::set<std::string> words_;  ///< of precisions; "" for half of the channels
+  std::set<double> bits_;  ///< of precisions, and kHalf
   std::map<std::string, double> f32_;
-  std::map<std::string, std::map<std::string, double>> alike_;  ///< by word and layer
+  std::map<double, std::map<std::string, double>> alike_;  ///< by bits and layer
 };
 
 std::string FileOf(const RunPaths& paths) {

@@ -231,9 +231,7 @@ std::vector<std::int32_t> OtherChoices(const Decision& decision, std::int32_t ch
   std::stable_sort(others.begin(), others.end(), [&](std::int32_t a, std::int32_t b) {
     return std::pair(std::abs(a - chosen), -a) < std::pair(std::abs(b - chosen), -b);
   });
-  const auto is_int8 = [&](std::int32_t i) {
-    return IsInt8(decision.choices[static_cast<std::size_t>(i)]);
-  };
+  const auto is_int8 = [&](std::int32_t i) { return IsInt8(decision, i); };
   auto first = others.end();
   if (!is_int8(chosen)) {
     first = std::find_if(others.begin(), others.end(), is_int8);

@@ -6,9 +6,8 @@
 #include <cmath>
 #include <utility>
 
-#include "envs/quantize/offer.h"
+#include "envs/common/quantity.h"
 #include "gym/app/progress.h"
-#include "gym/report/precision.h"
 
 namespace msc::gym {
 namespace {
@@ -83,23 +82,27 @@ LayerSensitivity RowOf(const Decision& decision, std::int32_t choice,
 
 }  // namespace
 
-bool IsInt8(const std::string& choice) {
-  for (std::int64_t bits = 8; bits >= 2; --bits) {
-    if (choice == envs::Int8Word(bits)) return true;
-  }
-  return false;
+std::optional<double> AmountOf(const Decision& decision, std::string_view quantity,
+                               std::int32_t choice) {
+  if (decision.quantity != quantity) return std::nullopt;
+  return decision.values.at(static_cast<std::size_t>(choice));
+}
+
+bool IsInt8(const Decision& decision, std::int32_t choice) {
+  const std::optional<double> bits = AmountOf(decision, envs::kBits, choice);
+  return bits && *bits <= 8;
 }
 
 std::optional<std::int32_t> ProbeOf(const Decision& decision) {
   std::optional<std::int32_t> probe;
   double least = 0.5;  // how far the uncompressed density, 1, is off
-  for (std::size_t i = 0; i < decision.choices.size(); ++i) {
-    const std::string& choice = decision.choices[i];
-    if (IsInt8(choice)) return static_cast<std::int32_t>(i);
-    const std::optional<double> density = DensityOf(choice);
+  const auto count = static_cast<std::int32_t>(decision.choices.size());
+  for (std::int32_t i = 0; i < count; ++i) {
+    if (IsInt8(decision, i)) return i;
+    const std::optional<double> density = AmountOf(decision, envs::kDensity, i);
     if (!density || std::abs(*density - 0.5) >= least) continue;
     least = std::abs(*density - 0.5);
-    probe = static_cast<std::int32_t>(i);
+    probe = i;
   }
   return probe;
 }

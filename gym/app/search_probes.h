@@ -7,6 +7,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "cost/model/evaluator.h"
@@ -15,8 +16,11 @@
 
 namespace msc::gym {
 
-/// "int8", "w4a8".
-[[nodiscard]] bool IsInt8(const std::string& choice);
+/// What a choice counts, if its decision counts `quantity` (envs/common/quantity.h).
+[[nodiscard]] std::optional<double> AmountOf(const Decision& decision, std::string_view quantity,
+                                             std::int32_t choice);
+/// Whether weights have 8 bits or less.
+[[nodiscard]] bool IsInt8(const Decision& decision, std::int32_t choice);
 /// What a decision is probed with: int8, its weights with as many bits as may be, or the density
 /// nearest to a half; nothing where it has neither.
 [[nodiscard]] std::optional<std::int32_t> ProbeOf(const Decision& decision);

@@ -22,11 +22,17 @@ TEST(Untold, AreDecisionsThatNoTrialTakesOtherwiseAlone) {
 
 TEST(OtherChoices, BeginWithTheOneThatTellsMost) {
   using Order = std::vector<std::int32_t>;
-  const Decision layer{.name = "conv", .choices = {"f32", "bf16", "int8"}};
+  const Decision layer{.name = "conv",
+                       .choices = {"f32", "bf16", "int8"},
+                       .quantity = "bits",
+                       .values = {32, 16, 8}};
   EXPECT_EQ(OtherChoices(layer, 0), (Order{2, 1}));
   EXPECT_EQ(OtherChoices(layer, 1), (Order{2, 0}));
   EXPECT_EQ(OtherChoices(layer, 2), (Order{0, 1}));
-  const Decision density{.name = "group", .choices = {"1", "0.75", "0.5", "0.25"}};
+  const Decision density{.name = "group",
+                         .choices = {"1", "0.75", "0.5", "0.25"},
+                         .quantity = "density",
+                         .values = {1, 0.75, 0.5, 0.25}};
   EXPECT_EQ(OtherChoices(density, 0), (Order{1, 2, 3}));
   EXPECT_EQ(OtherChoices(density, 2), (Order{3, 1, 0}));
   EXPECT_EQ(OtherChoices(density, 3), (Order{2, 1, 0}));

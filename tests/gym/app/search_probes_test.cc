@@ -12,7 +12,7 @@ class Layers final : public SearchProblem {
  public:
   explicit Layers(std::size_t count) {
     for (std::size_t i = 0; i < count; ++i) {
-      decisions_.push_back({"layer" + std::to_string(i), {"f32", "int8"}});
+      decisions_.push_back({"layer" + std::to_string(i), {"f32", "int8"}, "bits", {32, 8}});
     }
   }
 
@@ -51,6 +51,18 @@ class Batches final : public cost::Evaluator {
 
 const auto kSilent = [](const std::string&) {};
 const auto kNever = [] { return false; };
+
+TEST(ProbeOf, IsMostBitsOfIntegersOrTheDensityNearestToAHalf) {
+  const Decision bits{"conv", {"plain", "half", "whole", "narrow"}, "bits", {32, 16, 8, 4}};
+  EXPECT_EQ(ProbeOf(bits), 2);
+  EXPECT_EQ(ProbeOf({"group", {"all", "most", "some"}, "density", {1, 0.7, 0.4}}), 2);
+  EXPECT_EQ(ProbeOf({"conv", {"f32", "bf16"}, "bits", {32, 16}}), std::nullopt);
+}
+
+TEST(ProbeOf, GoesByWhatChoicesCountAndNotByTheirWords) {
+  EXPECT_EQ(ProbeOf({"rate", {"0.5", "0.1"}, "rate", {0.5, 0.1}}), std::nullopt);
+  EXPECT_EQ(ProbeOf({"kernel", {"0.5", "int8"}}), std::nullopt);
+}
 
 TEST(ProbeQuality, MakesAsManyAsArePlannedSpreadOverTheModel) {
   Batches evaluator;
