@@ -147,8 +147,10 @@ struct SearchConfig {
           Within{1, 1e9});
     visit("time_budget_s", self.time_budget_s, "seconds for trials; 0 = no limit", Within{0, 1e9});
     visit("estimate_s", self.estimate_s,
-          "seconds, and at most a quarter of time_budget_s, for trying each layer alone before the "
-          "trials: agents begin with what that says; 0 = none",
+          "seconds planned for trying layers alone before the trials, no limit: as many are tried "
+          "as suits one worker in this time, or in a quarter of time_budget_s where that is less, "
+          "all or a power of two, two at least; timing whole models with all layers alike comes on "
+          "top; agents begin with what that says; 0 = none",
           Within{0, 1e9});
     visit("stop", self.stop,
           "what ends the trials earlier; looked at between rounds of proposals, so that workers do "
