@@ -77,7 +77,7 @@ struct Executor {
 };
 
 const std::vector<Executor>& ExecutorsOf(Part part) {
-  static const std::vector<Executor> kOfEnv = {
+  static const std::vector<Executor> of_env = {
       {"create_tasks", "tasks_tool_extract"},
       {"action_space", "action_linear_space", {"start", "end", "step"}},
       {"action_space", "action_prune_density", {"start", "end", "step"}},
@@ -85,9 +85,13 @@ const std::vector<Executor>& ExecutorsOf(Part part) {
       {"observation", ""},
       {"reward_outputs", "reward_compare_baseline", {"loss_type", "loss_config"}},
       {"reward_runner", "reward_compare_baseline", {"loss_type", "loss_config"}}};
-  static const std::vector<Executor> kOfAgent = {{"evaluate", "evaluate_by_thresh", {"thresh"}},
+  static const std::vector<Executor> of_agent = {{"evaluate", "evaluate_by_thresh", {"thresh"}},
                                                  {"evaluate", "evaluate_by_loss"}};
-  return part == Part::kAgent ? kOfAgent : kOfEnv;
+  return part == Part::kAgent ? of_agent : of_env;
+}
+
+std::string Below(const std::string& path, const std::string& key) {
+  return path + "." + key;
 }
 
 /// What is given to the method beside its name.
@@ -99,7 +103,7 @@ void CheckArguments(const json& executor, const std::vector<std::string_view>& a
     const bool known = name == "method" || (name == "method_type" && value == "default") ||
                        std::find(arguments.begin(), arguments.end(), name) != arguments.end();
     if (known) continue;
-    throw UserError("'" + path + "." + name + "' of the MSC config: is nothing that " +
+    throw UserError("'" + Below(path, name) + "' of the MSC config: is nothing that " +
                     executor["method"].dump() + " takes");
   }
 }
@@ -126,7 +130,7 @@ void Translator::Loss(const json& executor, const std::string& path) {
   if (!config.is_object()) Refuse(config_path, "must be an object");
   for (const auto& [key, value] : config.items()) {
     if (key != "power") {
-      throw UserError("unknown key '" + config_path + "." + key +
+      throw UserError("unknown key '" + Below(config_path, key) +
                       "' of an MSC config; known here: power");
     }
     if (!value.is_number() || value <= json(0)) {
@@ -143,7 +147,7 @@ void Translator::Executors(const json& value, const std::string& path, Part part
   if (!value.is_object()) Refuse(path, "must be an object");
   for (const auto& [key, executor] : value.items()) {
     const std::string& slot = key;
-    const std::string at = path + "." + slot;
+    const std::string at = Below(path, slot);
     const std::string method =
         Word(executor.is_object() ? executor.value("method", json()) : executor, at + ".method");
     std::vector<std::string_view> methods;
