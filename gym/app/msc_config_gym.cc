@@ -120,8 +120,11 @@ std::string Listed(const std::vector<std::string_view>& words) {
 
 void Translator::Loss(const json& executor, const std::string& path) {
   constexpr const char* kDivergence =
-      "outputs are compared by their mean KL divergence, where the original takes the lp norm of "
-      "their difference";
+      "outputs are compared by KL(softmax of the model's || softmax of the candidate's) over the "
+      "last axis, in nats, its mean over samples and outputs, where the original adds up the mean "
+      "|difference|^power of each output: that grows with the scale of the outputs, so no limit "
+      "on it would fit two models. Outputs whose last axis is 1 add nothing. The nearest to power "
+      "2 is 'mse' in the record of each trial, over the variance of the output";
   const json arguments = executor.is_object() ? executor : json::object();
   const json type = arguments.value("loss_type", json("lp_norm"));
   const std::string config_path = path + ".loss_config";
@@ -138,9 +141,9 @@ void Translator::Loss(const json& executor, const std::string& path) {
     }
   }
   for (const char* key : {"loss_type", "loss_config"}) {
-    if (arguments.contains(key)) Note(path + "." + key, std::string("no effect; ") + kDivergence);
+    if (arguments.contains(key)) Note(Below(path, key), "no effect");
   }
-  if (!arguments.contains("loss_type")) Note(path, kDivergence);
+  Note(path, kDivergence);
 }
 
 void Translator::Executors(const json& value, const std::string& path, Part part) {

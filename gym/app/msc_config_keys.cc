@@ -164,8 +164,11 @@ constexpr auto kEnv = std::to_array<Rule>({
     {"role_type", Fate::kMapped, "that of the tool only", &Translator::EnvRole},
     {"executors", Fate::kMapped,
      "`reward_compare_baseline`, of `reward_runner` or `reward_outputs`, as strategy distill_loss: "
-     "its `loss_type` lp_norm and `loss_config` are without effect, as outputs are compared by "
-     "their KL divergence; "
+     "its `loss_type` lp_norm and `loss_config` are without effect: outputs are compared by "
+     "the KL divergence of the candidate's softmax from the model's over the last axis, its mean "
+     "over samples and outputs, since a power of their difference grows with their scale, and no "
+     "limit on it would fit two models; outputs whose last axis is 1 add nothing; the nearest to "
+     "power 2, over the variance of the output, is `mse` in the record of each trial; "
      "`create_tasks`, `action_space` and `observation` without effect, as they are the env's own; "
      "see --dry-run",
      &Translator::EnvExecutors},

@@ -93,13 +93,18 @@ TEST(MscConfig, SaysWhatBecomesOfTheOriginalsLoss) {
       {});
   const std::string slot = "'quantize.gym[0].env.executors.reward_runner";
   const std::string divergence =
-      "': no effect; outputs are compared by their mean KL divergence, where the original takes "
-      "the lp norm of their difference";
-  EXPECT_EQ(config->notes,
-            (std::vector<std::string>{
-                "'quantize.gym[0].agent.debug_level': no effect; see --log-level",
-                slot + R"(': becomes 'objective.minimize': ["latency","distill_loss"])",
-                slot + ".loss_type" + divergence, slot + ".loss_config" + divergence}));
+      "': outputs are compared by KL(softmax of the model's || softmax of the "
+      "candidate's) over the last axis, in nats, its mean over samples and outputs, where the "
+      "original adds up the mean |difference|^power of each output: that grows with the scale of "
+      "the outputs, so no limit on it would fit two models. Outputs whose last axis is 1 add "
+      "nothing. The nearest to power 2 is 'mse' in the record of each trial, over the variance of "
+      "the output";
+  EXPECT_EQ(
+      config->notes,
+      (std::vector<std::string>{
+          "'quantize.gym[0].agent.debug_level': no effect; see --log-level",
+          slot + R"(': becomes 'objective.minimize': ["latency","distill_loss"])",
+          slot + ".loss_type': no effect", slot + ".loss_config': no effect", slot + divergence}));
 }
 
 TEST(MscConfig, KeepsTheFilesThatItsSearchIsToWrite) {
