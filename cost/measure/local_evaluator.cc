@@ -76,15 +76,21 @@ Result<ChildAnswer> ReadAnswer(const std::string& record, const ChildRequest& re
 
 constexpr std::int64_t kFitFileBytes = std::int64_t{64} << 30U;
 
-/// With a child; every epoch of training is given as long as a fit without.
+/// With a child: beyond what timing is planned to take; every epoch of training is given as long as
+/// a fit without.
 std::chrono::milliseconds Patience(const ChildRequest& request,
                                    const EvaluationSettings& settings) {
   if (request.mode == "fit") {
     return std::chrono::milliseconds(settings.quality_ms) *
            (1 + request.strategies.at(0).fit.train.epochs);
   }
-  return std::chrono::milliseconds(request.mode == "quality" ? settings.quality_ms
-                                                             : settings.latency_ms);
+  if (request.mode == "quality") return std::chrono::milliseconds(settings.quality_ms);
+  if (request.mode != "latency") return std::chrono::milliseconds(settings.latency_ms);
+  const LatencyOptions& latency = settings.latency;
+  const auto candidates = static_cast<std::int64_t>(request.strategies.size());
+  return std::chrono::milliseconds(settings.latency_ms) +
+         request.repeats * (candidates * std::chrono::milliseconds(latency.max_ms) +
+                            (candidates + 1) * std::chrono::milliseconds(latency.max_warmup_ms));
 }
 
 bool HasPlausibleLatency(const Outcome& outcome) {

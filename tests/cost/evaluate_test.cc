@@ -196,6 +196,17 @@ TEST_F(Evaluate, MeasuresRoughlyOnAQuarterOfTheSamplesOrASixteenth) {
   }
 }
 
+TEST_F(Evaluate, WaitsForWhatTimingIsPlannedToTake) {
+  EvaluationSettings settings = Settings();
+  settings.latency_ms = 1;  // less than any child takes
+  settings.latency.max_ms = 60'000;
+  Prepare(settings);
+  LocalEvaluator evaluator(Options());
+  for (const auto& result : evaluator.TimeTogether({On("reference").strategy})) {
+    EXPECT_TRUE(result.ok()) << result.failure().detail;
+  }
+}
+
 struct Harm {
   std::string target;
   FailureKind kind;
