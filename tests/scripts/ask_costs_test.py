@@ -23,8 +23,8 @@ class AskCosts(unittest.TestCase):
         self.assertIn("random", agents)
         lines = output_of(ASK_COSTS, str(TRIALS), str(DECISIONS)).splitlines()
         self.assertEqual(lines[0], f"{TRIALS} trials told, {DECISIONS} decisions of 3 choices")
-        self.assertEqual(lines[4:6], ["| agent | one objective: mean | most | round "
-                                      "| two objectives: mean | most | round |",
+        self.assertEqual(lines[4:6], ["| agent | one objective, a limit: mean | most | round "
+                                      "| front of two: mean | most | round |",
                                       "|---|---|---|---|---|---|---|"])
         rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines[6:]]
         self.assertEqual([row[0] for row in rows], agents)
