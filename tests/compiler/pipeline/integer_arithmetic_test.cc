@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <ostream>
 #include <string>
 #include <vector>
 
@@ -39,6 +40,7 @@ struct Layer {
   int channels;   ///< of the result
   const char* op;
   const char* attrs;
+  friend void PrintTo(const Layer& layer, std::ostream* out) { *out << layer.name; }
 };
 
 /// Of each channel one to three sixty-fourths of a sum: real numbers are at a tie often, and f32
