@@ -22,8 +22,10 @@ constexpr std::size_t kLeastParents = 4;
 
 class EvolutionMethod final : public Method {
  public:
-  EvolutionMethod(const gym::AgentSetup& setup, Selection selection)
-      : setup_(setup), selection_(selection), survivors_(selection == Selection::kBest ? 16 : 20) {}
+  EvolutionMethod(gym::AgentSetup setup, Selection selection)
+      : setup_(std::move(setup)),
+        selection_(selection),
+        survivors_(selection == Selection::kBest ? 16 : 20) {}
 
   void Learn(const History& history, std::span<const Told> round) override {
     population_.insert(population_.end(), round.begin(), round.end());
