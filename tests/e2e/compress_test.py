@@ -2,7 +2,6 @@
 
 import json
 import os
-import shutil
 import unittest
 
 import e2e
@@ -110,14 +109,7 @@ class Compress(e2e.SearchTest):
         losses = {n: t["metrics"]["distill_loss"] for n, t in e2e.trials(serial).items()}
         strategy = self.check_best(serial)
         self.assertTrue(strategy["quantize"]["layers"])
-        runs = {"workers": (["--workers", "2"], ())}
-        mpirun = shutil.which("mpirun")
-        if mpirun:
-            prefix = [mpirun, "-n", "3", "--oversubscribe"]
-            if os.geteuid() == 0:
-                prefix.append("--allow-run-as-root")
-            runs["ranks"] = ([], prefix)
-        for name, (arguments, prefix) in runs.items():
+        for name, (arguments, prefix) in e2e.parallel_runs().items():
             self.search("compress", self.at(name), *arguments, prefix=prefix)
             self.assertEqual(e2e.assignments(self.at(name)), expected, name)
             # Fitted to the same bits, wherever that was.

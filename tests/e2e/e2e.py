@@ -96,6 +96,18 @@ def assignments(run):
     return {number: trial["assignment"] for number, trial in trials(run).items()}
 
 
+def parallel_runs():
+    """Runs with several that measure: name -> arguments, prefix. With ranks where mpirun is."""
+    runs = {"workers": (["--workers", "2"], ())}
+    mpirun = shutil.which("mpirun")
+    if mpirun:
+        prefix = [mpirun, "-n", "3", "--oversubscribe"]
+        if os.geteuid() == 0:
+            prefix.append("--allow-run-as-root")
+        runs["ranks"] = ([], prefix)
+    return runs
+
+
 class SearchTest(unittest.TestCase):
     """A temporary folder a test, and ways to run the program in it."""
 
@@ -143,20 +155,26 @@ class SearchTest(unittest.TestCase):
         self.assertEqual(page(alone), page(run))
 
     def check_best(self, run):
-        """strategy.json and the weights beside it give the artefact again, bit by bit."""
+        """strategy.json and the weights beside it give the artefact again, bit by bit: in replayed().
+        The ONNX file, too."""
         best = os.path.join(run, "best")
         model = small_config()["model"]
         strategy = json.loads(read(os.path.join(best, "strategy.json")))
         self.succeed("compile", model, "--strategy", os.path.join(best, "strategy.json"),
-                     "--out", self.at("replayed"))
+                     "--out", self.replayed(run))
         first = files_below(os.path.join(best, "artefact"))
-        self.assertEqual(first, files_below(self.at("replayed")))
+        second = files_below(self.replayed(run))
+        self.assertEqual(sorted(first), sorted(second))
+        for name, content in first.items():
+            self.assertTrue(content == second[name], f"{name} differs")
         self.succeed("export", model, "--strategy", os.path.join(best, "strategy.json"),
                      "--out", self.at("replayed.onnx"))
         self.assertEqual(read(os.path.join(best, "model.onnx")),
                          read(self.at("replayed.onnx")))
-        shutil.rmtree(self.at("replayed"))
         return strategy
+
+    def replayed(self, run):
+        return self.at("replayed of " + os.path.basename(run))
 
     def start(self, *arguments):
         """In a process group of its own, as a shell would."""

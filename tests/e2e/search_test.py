@@ -35,17 +35,10 @@ class Search(e2e.SearchTest):
 
     def check_replay(self, run):
         """Model and strategy alone give the artefact again, and it computes the same."""
-        best = os.path.join(run, "best")
-        model = e2e.small_config()["model"]
-        self.succeed("compile", model, "--strategy", os.path.join(best, "strategy.json"), "--out",
-                     self.at("replayed"))
-        first = e2e.files_below(os.path.join(best, "artefact"))
-        second = e2e.files_below(self.at("replayed"))
-        self.assertEqual(sorted(first), sorted(second))
-        for name, content in first.items():
-            self.assertTrue(content == second[name], f"{name} differs")
-        self.succeed("run", os.path.join(best, "artefact"), "--seed", "5", "--out", self.at("a"))
-        self.succeed("run", self.at("replayed"), "--seed", "5", "--out", self.at("b"))
+        self.check_best(run)
+        self.succeed("run", os.path.join(run, "best", "artefact"), "--seed", "5", "--out",
+                     self.at("a"))
+        self.succeed("run", self.replayed(run), "--seed", "5", "--out", self.at("b"))
         outputs = e2e.files_below(self.at("a"))
         self.assertEqual(list(outputs), ["output_0.npy"])
         self.assertTrue(outputs == e2e.files_below(self.at("b")), "the outputs differ")
@@ -80,22 +73,15 @@ class Search(e2e.SearchTest):
 
     def test_decides_the_same_with_one_worker_two_and_ranks(self):
         # One cache would let the second search measure nothing: each has its own.
-        runs = {"serial": [], "workers": ["--workers", "2"]}
-        prefixes = {}
-        mpirun = shutil.which("mpirun")
-        if mpirun:
-            prefixes["ranks"] = [mpirun, "-n", "3", "--oversubscribe"]
-            if os.geteuid() == 0:
-                prefixes["ranks"].append("--allow-run-as-root")
-            runs["ranks"] = []
-        for name, arguments in runs.items():
-            self.search(self.at(name), *arguments, prefix=prefixes.get(name, ()))
+        runs = {"serial": ([], ()), **e2e.parallel_runs()}
+        for name, (arguments, prefix) in runs.items():
+            self.search(self.at(name), *arguments, prefix=prefix)
         expected = e2e.assignments(self.at("serial"))
         self.assertEqual(sorted(expected), list(range(TRIALS)))
         for name in runs:
             self.assertEqual(e2e.assignments(self.at(name)), expected, name)
             self.check_tasks(self.at(name), {1} if name == "serial" else {1, 2})
-        if not mpirun:
+        if "ranks" not in runs:
             self.skipTest("mpirun is not installed: compared without ranks")
 
     def test_decides_the_same_by_results_whoever_measures(self):
@@ -103,13 +89,7 @@ class Search(e2e.SearchTest):
         config = {**e2e.small_config(), "agent": "auto", "trials": 12, "finalists": 1,
                   "estimate_s": 1}
         path = self.write("auto.json", config)
-        runs = {"serial": ([], ()), "workers": (["--workers", "2"], ())}
-        mpirun = shutil.which("mpirun")
-        if mpirun:
-            prefix = [mpirun, "-n", "3", "--oversubscribe"]
-            if os.geteuid() == 0:
-                prefix.append("--allow-run-as-root")
-            runs["ranks"] = ([], prefix)
+        runs = {"serial": ([], ()), **e2e.parallel_runs()}
         for name, (arguments, prefix) in runs.items():
             self.succeed("search", path, "--out", self.at(name), "--cache", self.at("cache"),
                          *arguments, prefix=prefix)
@@ -136,7 +116,7 @@ class Search(e2e.SearchTest):
         self.succeed("search", path, "--out", self.at("later"), "--from", self.at("workers"),
                      "--trials", "1")
         self.assertEqual(e2e.records(self.at("later"), b"setup")[-1]["setup"]["estimates"], table)
-        if not mpirun:
+        if "ranks" not in runs:
             self.skipTest("mpirun is not installed: compared without ranks")
 
     def check_tasks(self, run, workers):
