@@ -166,8 +166,7 @@ class GpMethod final : public Method {
     const Points points = PointsOf(history, setup_);
     const AdditiveModel model(setup_, history);
     std::vector<ValueProcess> objectives;
-    // Towards one best answer it is better to stay with times as they are: they add up, and the few
-    // values that lie near to an answer should not be judged by all that were far from it.
+    // Searches of one best answer took longer with logarithms (benchmarks/agents/compare).
     const Shape shape = SeeksFront(setup_) ? Shape::kMaybeLogarithms : Shape::kAsTheyAre;
     for (std::size_t k = 0; k < setup_.objectives; ++k) {
       objectives.emplace_back(shape, setup_.decisions, points.at, ValuesOf(points, k),

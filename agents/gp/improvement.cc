@@ -49,10 +49,10 @@ double ExpectedImprovement(const Prediction& expected, double least) {
   const double room = least - expected.floor;
   if (room <= 0) return 0;
   const double z = (std::log(room) - expected.mean) / expected.deviation;
-  const double mean =
-      std::exp(expected.mean + 0.5 * expected.deviation * expected.deviation);  // above the floor
-  return std::max(room * NormalProbability(z) - mean * NormalProbability(z - expected.deviation),
-                  0.0);
+  // By its logarithm, as the mean of a doubtful value may be more than a double can be.
+  const double above = std::exp(expected.mean + 0.5 * expected.deviation * expected.deviation +
+                                LogNormalProbability(z - expected.deviation));
+  return std::max(room * NormalProbability(z) - above, 0.0);
 }
 
 double LogExpectedImprovement(const Prediction& expected, double least) {

@@ -162,6 +162,17 @@ TEST(ExpectedImprovement, OfLogarithmsIsTheMeanOverDraws) {
   }
 }
 
+TEST(ExpectedImprovement, OfLogarithmsIsANumberForAnyDoubt) {
+  for (const double deviation : {1e-9, 1.0, 40.0, 500.0}) {
+    for (const double mean : {-700.0, -5.0, 0.0, 5.0, 700.0}) {
+      const double gain =
+          ExpectedImprovement({.mean = mean, .deviation = deviation, .floor = 0}, 2);
+      EXPECT_GE(gain, 0) << mean << " " << deviation;
+      EXPECT_LE(gain, 2) << mean << " " << deviation;
+    }
+  }
+}
+
 TEST(ValueProcess, TakesLogarithmsWhereEffectsMultiplyAndValuesWhereTheyAdd) {
   const std::vector<Decision> decisions(5, Decision{"layer", {"x", "y", "z"}});
   const auto all = All(decisions);
