@@ -1,7 +1,7 @@
 // Measures points of small search spaces, as `mscgym search` measures candidates, for the tables
 // that agents are compared on.
 //
-//   record_table quality|both --mscgym build/release/bin/mscgym --groups stem:1,body:9,head:1
+//   record_table quality|time --mscgym build/release/bin/mscgym --groups stem:1,body:9,head:1
 //                             --run minmax=RUN1 --run percentile=RUN2 [--skip FILE] POINTS.jsonl
 //                             > rows.jsonl
 //
@@ -14,8 +14,10 @@
 //
 // What it leaves out is f32, 1 and the run's target. Neighbours that share a target are one region,
 // from a layer of theirs to the next of others. Points that mean the same strategy are measured
-// once. A row is a point with what was measured of it, in whatever order; points that are in the
-// file --skip are left out, so an interrupted recording can go on.
+// once, in the order of their first. A row is a point with what was measured of it; points that are
+// in the file --skip are left out, so an interrupted recording can go on. Each is timed alone
+// beside the uncompressed model, and where weights would be fitted without, as other numbers take
+// the same time.
 
 #include <algorithm>
 #include <cstdio>
@@ -130,7 +132,7 @@ void Partition(const Run& run, const std::map<std::string, std::size_t>& group_o
 }
 
 msc::Strategy StrategyOf(const Run& run, const std::map<std::string, std::size_t>& group_of,
-                         const json& point) {
+                         const json& point, bool fit) {
   std::vector<msc::Precision> precisions(run.layers.size(), msc::Precision::kF32);
   for (std::size_t i = 0; i < run.layers.size() && point.contains("precision"); ++i) {
     const std::string word = point["precision"].at(group_of.at(run.layers[i].name));
@@ -150,7 +152,7 @@ msc::Strategy StrategyOf(const Run& run, const std::map<std::string, std::size_t
       choices.push_back(channels.Nearest(choices.size(), std::stod(word)));
     }
     strategy.prune = channels.PlanOf(choices);
-    msc::envs::FitToSamples(run.context, strategy);
+    if (fit) msc::envs::FitToSamples(run.context, strategy);
   }
   if (point.contains("target")) {
     Partition(run, group_of, point["target"].get<std::vector<std::string>>(), strategy);
@@ -158,25 +160,36 @@ msc::Strategy StrategyOf(const Run& run, const std::map<std::string, std::size_t
   return strategy;
 }
 
-/// Strategies that points mean, by their JSON, with those points.
-using Points = std::map<std::string, std::pair<msc::Strategy, std::vector<json>>>;
+/// A strategy and the points that mean it.
+struct Meaning {
+  msc::Strategy strategy;
+  std::vector<json> points;
+};
 
-void Record(Run& run, const Points& points, msc::cost::Measure measure) {
-  std::vector<msc::cost::Candidate> batch;
-  std::vector<const std::vector<json>*> rows;
-  for (const auto& [text, meaning] : points) {
-    batch.push_back({.strategy = meaning.first, .measure = measure});
-    rows.push_back(&meaning.second);
+void Print(const Meaning& meaning, const msc::Result<msc::cost::Outcome>& result) {
+  for (const json& point : meaning.points) {
+    json row = json::parse(msc::cost::ToJson(result));
+    row["point"] = point;
+    std::printf("%s\n", row.dump().c_str());
   }
-  const auto report = [&](std::size_t i, const msc::Result<msc::cost::Outcome>& result) {
-    for (const json& point : *rows[i]) {
-      json row = json::parse(msc::cost::ToJson(result));
-      row["point"] = point;
-      std::printf("%s\n", row.dump().c_str());
-    }
-    std::fflush(stdout);
-  };
-  run.evaluator->Evaluate(batch, report);
+  std::fflush(stdout);
+}
+
+void Judge(Run& run, const std::vector<Meaning>& meanings) {
+  std::vector<msc::cost::Candidate> batch;
+  for (const Meaning& meaning : meanings) {
+    batch.push_back({.strategy = meaning.strategy, .measure = msc::cost::Measure::kQuality});
+  }
+  run.evaluator->Evaluate(batch, [&](std::size_t i, const msc::Result<msc::cost::Outcome>& result) {
+    Print(meanings[i], result);
+  });
+}
+
+void Time(Run& run, const std::vector<Meaning>& meanings) {
+  for (const Meaning& meaning : meanings) {
+    const auto timed = run.evaluator->TimeOnce({meaning.strategy}, 1);
+    Print(meaning, timed.at(0));
+  }
 }
 
 struct Options {
@@ -190,8 +203,8 @@ struct Options {
 
 int Main(const Options& options) {
   std::set<std::string> done;
-  std::ifstream known(options.skip);
-  for (std::string line; std::getline(known, line);) {
+  std::ifstream rows(options.skip);
+  for (std::string line; std::getline(rows, line);) {
     done.insert(msc::ParseJson(line, options.skip).at("point").dump());
   }
   std::map<std::string, Run> runs;
@@ -200,23 +213,23 @@ int Main(const Options& options) {
     runs.emplace(name, OpenRun(folder, options.mscgym));
   }
   const std::vector<Group> groups = ParseGroups(options.groups);
-  std::map<std::string, Points> points;
-  std::map<std::string, std::string> owner;  // the first run that a strategy appears in
+  const bool judge = options.what == "quality";
+  std::map<std::string, std::vector<Meaning>> meanings;              // by run
+  std::map<std::string, std::pair<std::string, std::size_t>> known;  // of which, by strategies
   std::ifstream wanted(options.points);
   for (std::string line; std::getline(wanted, line);) {
     const json point = msc::ParseJson(line, options.points);
     if (done.contains(point.dump())) continue;
     const std::string name = point.at("run");
     const Run& run = runs.at(name);
-    msc::Strategy strategy = StrategyOf(run, GroupsOfLayers(run, groups), point);
-    const std::string text = msc::ToJson(strategy);
-    auto& meaning = points[owner.emplace(text, name).first->second][text];
-    meaning.first = std::move(strategy);
-    meaning.second.push_back(point);
+    msc::Strategy strategy = StrategyOf(run, GroupsOfLayers(run, groups), point, judge);
+    const auto place = std::make_pair(name, meanings[name].size());
+    const auto [it, is_new] = known.emplace(msc::ToJson(strategy), place);
+    const auto& [owner, index] = it->second;
+    if (is_new) meanings[name].push_back({std::move(strategy), {}});
+    meanings[owner][index].points.push_back(point);
   }
-  const auto measure = options.what == "both" ? msc::cost::Measure::kQualityAndLatency
-                                              : msc::cost::Measure::kQuality;
-  for (const auto& [name, own] : points) Record(runs.at(name), own, measure);
+  for (const auto& [name, own] : meanings) (judge ? Judge : Time)(runs.at(name), own);
   return 0;
 }
 
@@ -225,9 +238,9 @@ int Main(const Options& options) {
 int main(int argc, char** argv) {
   CLI::App app("Measures points of a small search space.");
   Options options;
-  app.add_option("what", options.what, "quality, or both it and time")
+  app.add_option("what", options.what, "quality or time")
       ->required()
-      ->check(CLI::IsMember({"quality", "both"}));
+      ->check(CLI::IsMember({"quality", "time"}));
   app.add_option("points", options.points, "what to measure, JSON lines")
       ->required()
       ->check(CLI::ExistingFile);
