@@ -22,7 +22,7 @@ namespace {
 using test::BruteForce;
 using test::RandomProblem;
 
-constexpr std::uint64_t kSeeds = Seeds(1000);
+const std::uint64_t kSeeds = Seeds(1000);
 
 /// A chain of `n` nodes whose tensors have `bytes` bytes, one candidate a node.
 CoverProblem Chain(std::size_t n, std::int64_t bytes) {

@@ -40,7 +40,7 @@ TEST(BootstrapMedian, GivesTheSameIntervalForTheSameSeed) {
 TEST(BootstrapMedian, CoversTheTrueMedianNineteenTimesOutOfTwenty) {
   // Samples of an exponential distribution, whose median is log 2. The bounds of the share
   // covered are 4 deviations around 95 %.
-  constexpr auto kRepeats = static_cast<int>(Seeds(400));
+  const auto kRepeats = static_cast<int>(Seeds(400));
   const double deviation = std::sqrt(0.95 * 0.05 / kRepeats);
   Rng rng(11);
   int covered = 0;
@@ -95,7 +95,7 @@ TEST(MeasureTogether, FindsTwiceSlowerSignificant) {
 TEST(MeasureTogether, CallsADifferenceOfNothingInsignificant) {
   // A thing is compared with itself 150 times. A 95 % interval misses 1 in 5 % of them, stopping by
   // the interval adds 2 to 4 %: 10 to 13 are expected, with a deviation below 4.
-  constexpr std::uint64_t kTimes = Seeds(150);
+  const std::uint64_t kTimes = Seeds(150);
   int significant = 0;
   LatencyOptions options;
   options.max_rounds = 31;

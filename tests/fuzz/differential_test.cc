@@ -12,13 +12,13 @@
 #include <gtest/gtest.h>
 
 #include "compiler/base/error.h"
-#include "compiler/base/sanitizer.h"
 #include "compiler/ir/serialize.h"
 #include "compiler/ir/text.h"
 #include "compiler/ir/verifier.h"
 #include "compiler/ops/op.h"
 #include "compiler/targets/register.h"
 #include "tests/support/random_model.h"
+#include "tests/support/seeds.h"
 
 namespace msc::fuzz {
 namespace {
@@ -63,7 +63,7 @@ TEST_F(Differential, RandomModelsAreValidAndTheSameForASeed) {
 TEST_F(Differential, TargetsAgreeWithTheReferenceKernelsOnRandomModels) {
   for (const std::string& target : Present()) {
     // A compiler runs for every model of native.
-    const std::uint64_t models = target == "native" ? 5 : kSanitized ? 25 : 100;
+    const std::uint64_t models = Seeds(target == "native" ? 8 : 100);
     for (std::uint64_t seed = 0; seed < models; ++seed) {
       SCOPED_TRACE("model " + std::to_string(seed));
       const Graph graph = RandomModel(seed);

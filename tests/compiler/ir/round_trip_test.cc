@@ -18,8 +18,8 @@
 namespace msc {
 namespace {
 
-constexpr std::uint64_t kSeeds = Seeds(400);
-constexpr std::uint64_t kMutants = Seeds(1500);
+const std::uint64_t kSeeds = Seeds(400);
+const std::uint64_t kMutants = Seeds(1500);
 
 TEST(RandomGraph, IsValidAndUsesEveryAttributeKindAndType) {
   std::vector<std::int64_t> kinds(std::variant_size_v<Attr>);

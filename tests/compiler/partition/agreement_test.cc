@@ -24,7 +24,7 @@ using test::BruteForce;
 using test::RandomProblem;
 using Chosen = std::vector<std::uint32_t>;
 
-constexpr std::uint64_t kSeeds = Seeds(1000);
+const std::uint64_t kSeeds = Seeds(1000);
 
 /// Limits of one target, of each, or of both together; pins of up to two nodes to one or either.
 void AddConditions(CoverProblem& problem, std::uint64_t seed) {

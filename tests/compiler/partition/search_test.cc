@@ -41,7 +41,7 @@ void ExpectOptimal(const CoverProblem& problem, const Result<Cover>& found, cons
 }
 
 TEST(RandomProblems, ExactSearchesFindWhatBruteForceFinds) {  // T-CERT, T-LAZY
-  constexpr std::uint64_t kSeeds = Seeds(1000);
+  const std::uint64_t kSeeds = Seeds(1000);
   std::uint64_t covers = 0;
   std::uint64_t without = 0;
   std::size_t spared = 0;  // costs that lazy search never asked for

@@ -19,7 +19,7 @@
 namespace msc {
 namespace {
 
-constexpr std::uint64_t kSeeds = Seeds(1000);
+const std::uint64_t kSeeds = Seeds(1000);
 
 DataflowGraph RandomFlow(Rng& rng) {
   const std::vector<OpKind> kinds = {OpKind::kElementwise, OpKind::kBroadcast, OpKind::kInjective,

@@ -16,6 +16,7 @@
 #include "compiler/passes/passes.h"
 #include "compiler/pipeline/compile.h"
 #include "tests/support/pipeline.h"
+#include "tests/support/seeds.h"
 
 namespace msc {
 namespace {
@@ -98,7 +99,7 @@ TEST_P(IntegerArithmetic, IsThatOfOnnxRuntime) {
     GTEST_SKIP() << absent.what();
   }
   for (const std::string dtype : {"u8", "i8"}) {
-    for (std::uint64_t seed = 1; seed <= 4; ++seed) {
+    for (std::uint64_t seed = 1; seed <= Seeds(4); ++seed) {
       const std::string text = Text(GetParam(), dtype, seed);
       SCOPED_TRACE(text);
       Graph graph = ParseGraph(text);

@@ -191,7 +191,7 @@ TEST(Partition, ComputesWhatOneTargetComputesOrIsRefusedForACircle) {  // T-ORDE
   const TargetRegistry targets = Targets();
   const std::vector<std::string> names = Present(targets);
   Rng rng(20);
-  constexpr auto kTrials = static_cast<int>(Seeds(60));
+  const auto kTrials = static_cast<int>(Seeds(60));
   int run = 0;
   int refused = 0;
   for (int trial = 0; trial < kTrials; ++trial) {

@@ -150,7 +150,7 @@ TEST(Journal, EveryFlippedBitIsFoundAndAltersNoRecord) {
   const std::string bytes = Bytes(50);
   const std::size_t last = Bytes(49).size();
   const std::vector<std::string> expected = Payloads(50);
-  for (std::size_t bit = 0; bit < bytes.size() * 8; bit += kStride) {
+  for (std::size_t bit = 0; bit < bytes.size() * 8; bit += Stride()) {
     std::string flipped = bytes;
     flipped[bit / 8] = static_cast<char>(flipped[bit / 8] ^ (1 << (bit % 8)));
     const JournalScan scan = ScanJournal(flipped);

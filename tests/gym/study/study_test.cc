@@ -326,7 +326,7 @@ TEST(Study, InterruptedAnywhereAndResumedIsTheUninterruptedRun) {
     SimDisk whole_disk;
     FakeProblem whole;
     const StudyResult expected = Conduct(whole_disk, whole, kind, Options(kTrials));
-    for (int at = 0; at < 70; at += static_cast<int>(kStride)) {
+    for (int at = 0; at < 70; at += static_cast<int>(Stride())) {
       SimDisk disk;
       FakeProblem problem;
       problem.workers = 3;

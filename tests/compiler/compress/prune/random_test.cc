@@ -312,7 +312,7 @@ TEST(PruneRandomGraphs, MaskedEqualsShrunkInEveryBit) {
   std::uint64_t exact = 0;
   std::uint64_t smaller = 0;
   std::uint64_t groups = 0;
-  constexpr std::uint64_t kSeeds = Seeds(500);
+  const std::uint64_t kSeeds = Seeds(500);
   for (std::uint64_t seed = 0; seed < kSeeds; ++seed) {
     const Graph graph = RandomNet(seed);
     const PruneSpace space(graph);
