@@ -9,6 +9,7 @@
 #include "cost/farm/transport/inproc/inproc.h"
 #include "cost/farm/worker.h"
 #include "tests/farm/support.h"
+#include "tests/support/error_of.h"
 
 namespace msc::cost {
 namespace {
@@ -268,9 +269,9 @@ TEST(Farm, ThrowsTheUserErrorOfAWorker) {
   TestFarm farm(1);
   farm.Add(
       1, [](const Candidate&, const auto&) -> Result<Outcome> { throw UserError("no layer 'x'"); });
-  EXPECT_EQ(testing::ErrorOf<UserError>(
-                [&] { farm.farm().Evaluate(Candidates(3), [](auto, const auto&) {}); }),
-            "rank 1: no layer 'x'");
+  EXPECT_EQ(
+      ErrorOf<UserError>([&] { farm.farm().Evaluate(Candidates(3), [](auto, const auto&) {}); }),
+      "rank 1: no layer 'x'");
 }
 
 TEST(Farm, ThrowsASystemErrorThatNoWorkerGetsAround) {
@@ -278,9 +279,9 @@ TEST(Farm, ThrowsASystemErrorThatNoWorkerGetsAround) {
   farm.Add(
       1, [](const Candidate&, const auto&) -> Result<Outcome> { throw SystemError("disk full"); });
   // One candidate: a second may have been handed out, and failed too, before the error is thrown.
-  EXPECT_EQ(testing::ErrorOf<SystemError>(
-                [&] { farm.farm().Evaluate(Candidates(1), [](auto, const auto&) {}); }),
-            "rank 1: disk full");
+  EXPECT_EQ(
+      ErrorOf<SystemError>([&] { farm.farm().Evaluate(Candidates(1), [](auto, const auto&) {}); }),
+      "rank 1: disk full");
   EXPECT_EQ(farm.farm().stats().requeued, 3U);
 }
 
@@ -288,8 +289,7 @@ TEST(Farm, SaysWhyNoWorkerIsLeft) {
   InprocFarm farm(
       2, Quick(), NewFolder("run"),
       [](const std::string&) -> std::unique_ptr<Evaluator> { throw SystemError("no target"); });
-  EXPECT_EQ(testing::ErrorOf<SystemError>(
-                [&] { farm.Evaluate(Candidates(3), [](auto, const auto&) {}); }),
+  EXPECT_EQ(ErrorOf<SystemError>([&] { farm.Evaluate(Candidates(3), [](auto, const auto&) {}); }),
             "no worker of the farm is left: rank 1: no target; rank 2: no target");
 }
 
@@ -315,7 +315,7 @@ TEST(Farm, StopsSoonAndWorksAgainAfterwards) {
 
 TEST(Farm, StaysUsableAfterItsCallerThrows) {
   InprocFarm farm(2, Quick(), NewFolder("run"), MakeTruth);
-  EXPECT_EQ(testing::ErrorOf<SystemError>([&] {
+  EXPECT_EQ(ErrorOf<SystemError>([&] {
               farm.Evaluate(Candidates(10),
                             [](auto, const auto&) { throw SystemError("journal full"); });
             }),
@@ -338,7 +338,7 @@ TEST(Farm, RefusesARunFolderThatDoesNotFitAMessage) {
   FarmOptions options = Quick();
   options.stop_seconds = 0;  // nobody is there to say goodbye
   FarmEvaluator farm(*transport, options);
-  EXPECT_EQ(testing::ErrorOf<UserError>([&] { farm.Open(std::string(513, 'x')); }),
+  EXPECT_EQ(ErrorOf<UserError>([&] { farm.Open(std::string(513, 'x')); }),
             "the path of the run folder has 513 bytes; a farm allows 512");
 }
 

@@ -14,6 +14,7 @@
 #include "cost/farm/blobs.h"
 #include "cost/farm/options.h"
 #include "tests/farm/support.h"
+#include "tests/support/error_of.h"
 
 namespace msc::cost {
 namespace {
@@ -117,7 +118,7 @@ TEST(Blobs, RefuseAFileThatIsNotWhatItsNameSays) {
   const BlobFolder blobs(folder);
   const std::string name = blobs.Put("good");
   std::ofstream(folder + "/" + name) << "evil";
-  EXPECT_EQ(testing::ErrorOf<SystemError>([&] { (void)blobs.Get(name); }),
+  EXPECT_EQ(ErrorOf<SystemError>([&] { (void)blobs.Get(name); }),
             "'" + folder + "/" + name + "' is damaged");
 }
 
@@ -143,11 +144,11 @@ TEST(Blobs, ClearOnlyWhatIsTheirs) {
 TEST(FarmOptions, RefuseALeaseShorterThanTwoIntervals) {
   FarmOptions options;
   options.worker_lease_seconds = 0.5;
-  EXPECT_EQ(testing::ErrorOf<UserError>([&] { CheckOptions(options); }),
+  EXPECT_EQ(ErrorOf<UserError>([&] { CheckOptions(options); }),
             "'farm.worker_lease_seconds' must be at least twice 'farm.beat_seconds'");
   options = {};
   options.ping_seconds = 15;
-  EXPECT_EQ(testing::ErrorOf<UserError>([&] { CheckOptions(options); }),
+  EXPECT_EQ(ErrorOf<UserError>([&] { CheckOptions(options); }),
             "'farm.coordinator_lease_seconds' must be at least twice 'farm.ping_seconds'");
 }
 

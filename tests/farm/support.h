@@ -25,16 +25,6 @@ inline std::string NewFolder(const std::string& name) {
   return path;
 }
 
-template <class Error, class F>
-std::string ErrorOf(F&& f) {
-  try {
-    f();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "no error";
-}
-
 /// Candidates that differ; the name of their only layer says which is which.
 inline std::vector<Candidate> Candidates(int count) {
   std::vector<Candidate> batch;

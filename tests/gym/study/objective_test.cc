@@ -4,19 +4,10 @@
 
 #include "compiler/base/error.h"
 #include "gym/study/describe.h"
+#include "tests/support/error_of.h"
 
 namespace msc::gym {
 namespace {
-
-template <class F>
-std::string ErrorOf(F&& f) {
-  try {
-    f();
-  } catch (const UserError& error) {
-    return error.what();
-  }
-  return "no error";
-}
 
 TEST(Violation, IsTheSumOfRelativeExcesses) {
   const Objective objective{{"time"}, {{"drop", 0.5}, {"bytes", 100}, {"time", 10}}};
