@@ -177,6 +177,7 @@ void Print(const Meaning& meaning, const msc::Result<msc::cost::Outcome>& result
 
 void Judge(Run& run, const std::vector<Meaning>& meanings) {
   std::vector<msc::cost::Candidate> batch;
+  batch.reserve(meanings.size());
   for (const Meaning& meaning : meanings) {
     batch.push_back({.strategy = meaning.strategy, .measure = msc::cost::Measure::kQuality});
   }
@@ -188,7 +189,8 @@ void Judge(Run& run, const std::vector<Meaning>& meanings) {
 void Time(Run& run, const std::vector<Meaning>& meanings) {
   for (const Meaning& meaning : meanings) {
     const auto timed = run.evaluator->TimeOnce({meaning.strategy}, 1);
-    Print(meaning, timed.at(0));
+    if (timed.empty()) throw msc::SystemError("timing was stopped; the same command goes on");
+    Print(meaning, timed.front());
   }
 }
 
