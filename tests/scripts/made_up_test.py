@@ -1,0 +1,37 @@
+#!/usr/bin/env python3
+"""`benchmarks/agents/made_up` prints a row for each kind of tables and agent, the same ones each time."""
+
+import pathlib
+import subprocess
+import sys
+import unittest
+
+MADE_UP = pathlib.Path(__file__).resolve().parents[2] / "benchmarks/agents/made_up"
+KINDS = ["densities", "densities, quiet", "precisions", "sums"]
+BIN = ""
+
+
+def rows_of(agents):
+    # By the interpreter that it names: Debian's has NumPy and Optuna.
+    text = subprocess.run([MADE_UP, "--agents", agents, "--tables", "2", "--seeds", "1", "--bin", BIN],
+                          capture_output=True, text=True, timeout=100, check=True).stdout
+    return [[cell.strip() for cell in line.strip("|").split("|")] for line in text.splitlines()[4:]]
+
+
+class MadeUp(unittest.TestCase):
+    def test_has_a_row_for_each_kind_and_agent(self):
+        rows = rows_of("random,nsga2")
+        self.assertEqual([row[:2] for row in rows], [[kind, agent] for kind in KINDS for agent in ("random", "nsga2")])
+        for row in rows:
+            with self.subTest(row=row[:2]):
+                near, missing = map(float, row[2:])
+                self.assertGreaterEqual(near, 1)
+                self.assertLessEqual(near, 729 // 5 + 1)
+                self.assertGreaterEqual(missing, 0)
+                self.assertLess(missing, 100)
+        self.assertEqual(rows_of("random,nsga2"), rows)
+
+
+if __name__ == "__main__":
+    BIN = sys.argv[1]
+    unittest.main(argv=sys.argv[:1] + sys.argv[2:])
