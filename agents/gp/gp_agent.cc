@@ -9,9 +9,9 @@
 #include "agents/common/additive_model.h"
 #include "agents/common/mixed_radix.h"
 #include "agents/common/ranking.h"
-#include "agents/gp/gaussian_process.h"
 #include "agents/gp/gp_method.h"
 #include "agents/gp/improvement.h"
+#include "agents/gp/limit_process.h"
 #include "agents/gp/value_process.h"
 #include "gym/core/pareto.h"
 
@@ -25,11 +25,7 @@ namespace {
 constexpr std::size_t kStart = 3;         // trials before a process says anything
 constexpr std::size_t kMostPoints = 160;  // of a process: the best and the latest
 constexpr double kWholeSpace = 1024;      // as many candidates are all looked at
-
-/// Violations span orders of magnitude; only the region around 0 matters.
-double Flatten(double constraint) {
-  return std::asinh(4 * constraint);
-}
+constexpr double kLogHalf = -0.6931471805599453;
 
 bool SeeksFront(const gym::AgentSetup& setup) {
   return setup.objectives > 1 && setup.constraints == 0;
@@ -111,7 +107,7 @@ std::vector<double> ReferenceOf(const std::vector<std::vector<double>>& front,
 class Gains {
  public:
   /// Both live longer.
-  Gains(const std::vector<ValueProcess>& objectives, const std::vector<GaussianProcess>& limits)
+  Gains(const std::vector<ValueProcess>& objectives, const std::vector<LimitProcess>& limits)
       : objectives_(objectives), limits_(limits) {}
 
   void SeekBest(double least) { least_ = least; }
@@ -135,18 +131,16 @@ class Gains {
         gains[i] = LogExpectedImprovement(predictions[i], least_);
       }
     }
-    for (const GaussianProcess& limit : limits_) {
-      const auto predictions = limit.Predict(at);
-      for (std::size_t i = 0; i < at.size(); ++i) {
-        gains[i] += LogNormalProbability(-predictions[i].mean / predictions[i].deviation);
-      }
+    for (const LimitProcess& limit : limits_) {
+      const std::vector<double> chances = limit.LogChances(at);
+      for (std::size_t i = 0; i < at.size(); ++i) gains[i] += chances[i];
     }
     return gains;
   }
 
  private:
   const std::vector<ValueProcess>& objectives_;
-  const std::vector<GaussianProcess>& limits_;
+  const std::vector<LimitProcess>& limits_;
   double least_ = std::numeric_limits<double>::infinity();
   std::optional<HypervolumeGain> front_;
 };
@@ -172,9 +166,9 @@ class GpMethod final : public Method {
       objectives.emplace_back(shape, setup_.decisions, points.at, ValuesOf(points, k),
                               model.Ranges(k));
     }
-    std::vector<GaussianProcess> limits;
+    std::vector<LimitProcess> limits;
     for (std::size_t c = 0; c < setup_.constraints; ++c) {
-      limits.push_back(LimitProcess(points, model, c));
+      limits.push_back(MakeLimit(points, model, c));
     }
     std::vector<std::vector<double>> feasible;
     for (const Told* told : points.trials) {
@@ -199,19 +193,19 @@ class GpMethod final : public Method {
   }
 
  private:
-  [[nodiscard]] GaussianProcess LimitProcess(const Points& points, const AdditiveModel& model,
-                                             std::size_t constraint) const {
-    std::vector<double> values;
+  [[nodiscard]] LimitProcess MakeLimit(const Points& points, const AdditiveModel& model,
+                                       std::size_t constraint) const {
+    std::vector<double> excesses;
     for (const Told* told : points.trials) {
-      values.push_back(Flatten(told->failed ? 1 : told->constraints[constraint]));
+      excesses.push_back(told->failed ? 1 : told->constraints[constraint]);
     }
-    return {setup_.decisions, points.at, values, model.Ranges(setup_.objectives + constraint)};
+    return {setup_.decisions, points.at, excesses, model.Ranges(setup_.objectives + constraint)};
   }
 
   /// Under constraints an answer is sought in the first place, and the front by one proposal in
   /// four; without them the front, where there are several objectives.
   [[nodiscard]] Gains MakeGains(const std::vector<ValueProcess>& objectives,
-                                const std::vector<GaussianProcess>& limits, const Points& points,
+                                const std::vector<LimitProcess>& limits, const Points& points,
                                 const std::vector<std::vector<double>>& feasible,
                                 std::uint64_t trial) const {
     Gains gains(objectives, limits);
@@ -232,12 +226,12 @@ class GpMethod final : public Method {
   /// Takes the median of what is expected of a proposal as its result, for those after it in the
   /// same round.
   static void Believe(const Assignment& proposal, std::vector<ValueProcess>& objectives,
-                      std::vector<GaussianProcess>& limits,
+                      std::vector<LimitProcess>& limits,
                       std::vector<std::vector<double>>& feasible) {
     const Assignment* const at = &proposal;
     bool keeps = true;
-    for (GaussianProcess& limit : limits) {
-      keeps = keeps && limit.Predict({&at, 1})[0].mean <= 0;
+    for (LimitProcess& limit : limits) {
+      keeps = keeps && limit.LogChances({&at, 1})[0] >= kLogHalf;
       limit.Believe(proposal);
     }
     std::vector<double> values;

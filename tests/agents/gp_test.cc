@@ -8,6 +8,7 @@
 #include "agents/common/additive.h"
 #include "agents/gp/gaussian_process.h"
 #include "agents/gp/improvement.h"
+#include "agents/gp/limit_process.h"
 #include "agents/gp/value_process.h"
 #include "compiler/base/rng.h"
 #include "gym/core/pareto.h"
@@ -171,6 +172,53 @@ TEST(ExpectedImprovement, OfLogarithmsIsANumberForAnyDoubt) {
       EXPECT_LE(gain, 2) << mean << " " << deviation;
     }
   }
+}
+
+TEST(LimitProcess, TellsWhatKeepsALimitFromWhatDoesNot) {
+  Rng rng(4);
+  const AdditiveCost truth = RandomCost(rng);
+  const auto all = All(kDecisions);
+  for (const bool multiplies : {false, true}) {  // sums, or what spans orders of magnitude
+    std::vector<double> sorted;
+    for (const Assignment& each : all) sorted.push_back(ValueOf(truth, each));
+    std::sort(sorted.begin(), sorted.end());
+    const double limit = sorted[sorted.size() / 3];
+    const auto excess = [&](const Assignment& at) {
+      const double above = ValueOf(truth, at) - limit;
+      return multiplies ? std::exp(3 * above) - 1 : above;
+    };
+    std::vector<const Assignment*> shown;
+    std::vector<double> excesses;
+    for (std::size_t i = 0; i < all.size(); i += 2) {
+      shown.push_back(&all[i]);
+      excesses.push_back(excess(all[i]));
+    }
+    const LimitProcess process(kDecisions, shown, excesses,
+                               std::vector<double>(kDecisions.size(), 1.0));
+    // Who is nearer to the limit than a quarter of the range may go either way.
+    const double margin = (sorted.back() - sorted.front()) / 4;
+    int clear = 0;
+    for (std::size_t i = 1; i < all.size(); i += 2) {
+      const Assignment* const point = &all[i];
+      const double chance = process.LogChances({&point, 1})[0];
+      EXPECT_LE(chance, 1e-12);
+      if (std::abs(ValueOf(truth, all[i]) - limit) < margin) continue;
+      ++clear;
+      EXPECT_EQ(chance >= std::log(0.5), excess(all[i]) <= 0) << i << " " << multiplies;
+    }
+    EXPECT_GT(clear, 0);
+  }
+}
+
+TEST(LimitProcess, IsSurerOfWhatItIsToBelieve) {
+  const auto all = All(kDecisions);
+  const std::vector<const Assignment*> shown = {&all[0], &all[1], &all[2]};
+  LimitProcess process(kDecisions, shown, std::vector<double>{-0.9, -0.5, 40},
+                       std::vector<double>(4, 1.0));
+  const Assignment* const near = &all[3];
+  const bool kept = process.LogChances({&near, 1})[0] >= std::log(0.5);
+  process.Believe(*near);
+  EXPECT_EQ(process.LogChances({&near, 1})[0] >= std::log(0.5), kept);
 }
 
 TEST(ValueProcess, TakesLogarithmsWhereEffectsMultiplyAndValuesWhereTheyAdd) {

@@ -1,0 +1,68 @@
+#include "agents/gp/limit_process.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+#include <utility>
+
+#include "agents/gp/improvement.h"
+
+namespace msc::agents {
+
+using gym::Assignment;
+
+namespace {
+
+constexpr std::array<double, 3> kScales = {0.1, 1, 4};
+/// A process that is less likely by so much does not count.
+constexpr double kLeastLogWeight = -7;
+
+double LogOfSum(double a, double b) {
+  const double most = std::max(a, b);
+  if (!std::isfinite(most)) return most;
+  return most + std::log(std::exp(a - most) + std::exp(b - most));
+}
+
+}  // namespace
+
+LimitProcess::LimitProcess(std::span<const gym::Decision> decisions,
+                           std::span<const Assignment* const> at, std::span<const double> excesses,
+                           std::span<const double> relevance) {
+  double most = -std::numeric_limits<double>::infinity();
+  for (const double scale : kScales) {
+    std::vector<double> values;
+    double jacobian = 0;  // its logarithm
+    for (const double excess : excesses) {
+      values.push_back(std::asinh(scale * excess));
+      jacobian += std::log(scale) - std::log(std::hypot(1, scale * excess));
+    }
+    GaussianProcess process(decisions, at, values, relevance);
+    const double likelihood = process.log_likelihood() + jacobian;
+    most = std::max(most, likelihood);
+    parts_.push_back({likelihood, std::move(process)});
+  }
+  double sum = -std::numeric_limits<double>::infinity();
+  std::erase_if(parts_, [&](const Part& part) { return part.log_weight < most + kLeastLogWeight; });
+  for (const Part& part : parts_) sum = LogOfSum(sum, part.log_weight);
+  for (Part& part : parts_) part.log_weight -= sum;
+}
+
+void LimitProcess::Believe(const Assignment& assignment) {
+  for (Part& part : parts_) part.process.Believe(assignment);
+}
+
+std::vector<double> LimitProcess::LogChances(std::span<const Assignment* const> points) const {
+  std::vector<double> chances(points.size(), -std::numeric_limits<double>::infinity());
+  for (const Part& part : parts_) {
+    const std::vector<Prediction> predictions = part.process.Predict(points);
+    for (std::size_t i = 0; i < points.size(); ++i) {
+      const double own =
+          LogNormalProbability(-predictions[i].mean / predictions[i].deviation) + part.log_weight;
+      chances[i] = LogOfSum(chances[i], own);
+    }
+  }
+  return chances;
+}
+
+}  // namespace msc::agents
