@@ -207,6 +207,10 @@ Kernel BestKernel(std::span<const Assignment* const> at, const arma::vec& values
 
 }  // namespace
 
+double Median(const Prediction& expected) {
+  return std::isfinite(expected.floor) ? expected.floor + std::exp(expected.mean) : expected.mean;
+}
+
 struct GaussianProcess::State {
   Columns columns;
   arma::mat distances;  // between them

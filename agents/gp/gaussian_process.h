@@ -18,6 +18,9 @@ struct Prediction {
   double floor = -std::numeric_limits<double>::infinity();
 };
 
+/// What the value is as likely to lie below as above.
+[[nodiscard]] double Median(const Prediction& expected);
+
 /// Gaussian-process regression over assignments.
 ///
 /// Kernel: s * (m * ((1 - p) * (1 - d) + p * g) + (1 - m) * exp(-l * d)) with d the weighted share

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <optional>
 #include <utility>
 
 #include "agents/common/additive_model.h"
@@ -12,6 +11,7 @@
 #include "agents/gp/gp_method.h"
 #include "agents/gp/improvement.h"
 #include "agents/gp/limit_process.h"
+#include "agents/gp/reference_point.h"
 #include "agents/gp/value_process.h"
 #include "gym/core/pareto.h"
 
@@ -25,6 +25,7 @@ namespace {
 constexpr std::size_t kStart = 3;         // trials before a process says anything
 constexpr std::size_t kMostPoints = 160;  // of a process: the best and the latest
 constexpr double kWholeSpace = 1024;      // as many candidates are all looked at
+constexpr std::size_t kSample = 256;      // of a space, to say what most of it has to offer
 constexpr double kLogHalf = -0.6931471805599453;
 
 bool SeeksFront(const gym::AgentSetup& setup) {
@@ -84,72 +85,43 @@ std::vector<double> ValuesOf(const Points& points, std::size_t objective) {
   return values;
 }
 
-/// Largest value of each objective over `front`, and a tenth of its range; where that is nothing,
-/// of the range over all trials.
-std::vector<double> ReferenceOf(const std::vector<std::vector<double>>& front,
-                                const Points& points) {
-  std::vector<double> reference;
-  for (std::size_t k = 0; k < points.worst_objectives.size(); ++k) {
-    double least = std::numeric_limits<double>::infinity();
-    double most = -least;
-    for (const std::vector<double>& point : front) {
-      least = std::min(least, point[k]);
-      most = std::max(most, point[k]);
-    }
-    if (most <= least) most = std::max(most, points.worst_objectives[k]);
-    reference.push_back(most + 0.1 * (most - least));
-  }
-  return reference;
-}
+/// What is known and expected of objectives and constraints, between proposals of a round.
+struct Expectation {
+  std::vector<ValueProcess> objectives;
+  std::vector<LimitProcess> limits;
+  std::vector<std::vector<double>> feasible;  ///< objectives of answers that keep every limit
+  /// Of a sample of the space, by objective; for a front only.
+  std::vector<std::vector<double>> medians;
 
-/// What would be won by one more trial, as processes expect it: of the first objective or, for a
-/// front, of hypervolume; times the chance that every constraint is kept.
-class Gains {
- public:
-  /// Both live longer.
-  Gains(const std::vector<ValueProcess>& objectives, const std::vector<LimitProcess>& limits)
-      : objectives_(objectives), limits_(limits) {}
-
-  void SeekBest(double least) { least_ = least; }
-  void SeekFront(HypervolumeGain gain) { front_ = std::move(gain); }
-
-  /// Logarithms. Where no answer is known yet any is wanted: then only the chances count.
-  [[nodiscard]] std::vector<double> Of(const std::vector<const Assignment*>& at) const {
-    std::vector<double> gains(at.size(), 0.0);
-    if (front_) {
-      std::vector<std::vector<Prediction>> predictions(at.size());
-      for (const ValueProcess& objective : objectives_) {
-        const auto own = objective.Predict(at);
-        for (std::size_t i = 0; i < at.size(); ++i) predictions[i].push_back(own[i]);
-      }
-      for (std::size_t i = 0; i < at.size(); ++i) {
-        gains[i] = std::log(std::max(front_->Expect(predictions[i]), 1e-300));
-      }
-    } else if (std::isfinite(least_)) {
-      const auto predictions = objectives_[0].Predict(at);
-      for (std::size_t i = 0; i < at.size(); ++i) {
-        gains[i] = LogExpectedImprovement(predictions[i], least_);
-      }
-    }
-    for (const LimitProcess& limit : limits_) {
-      const std::vector<double> chances = limit.LogChances(at);
-      for (std::size_t i = 0; i < at.size(); ++i) gains[i] += chances[i];
-    }
-    return gains;
-  }
-
- private:
-  const std::vector<ValueProcess>& objectives_;
-  const std::vector<LimitProcess>& limits_;
-  double least_ = std::numeric_limits<double>::infinity();
-  std::optional<HypervolumeGain> front_;
+  /// Takes the median of what is expected of a proposal as its result.
+  void Believe(const Assignment& proposal);
 };
+
+void Expectation::Believe(const Assignment& proposal) {
+  const Assignment* const at = &proposal;
+  bool keeps = true;
+  for (LimitProcess& limit : limits) {
+    keeps = keeps && limit.LogChances({&at, 1})[0] >= kLogHalf;
+    limit.Believe(proposal);
+  }
+  std::vector<double> values;
+  for (ValueProcess& objective : objectives) {
+    values.push_back(objective.Median(proposal));
+    objective.Believe(proposal);
+  }
+  if (keeps) feasible.push_back(std::move(values));
+}
 
 class GpMethod final : public Method {
  public:
   explicit GpMethod(gym::AgentSetup setup) : setup_(std::move(setup)) {
     // Costs that are declared are for exact methods; here they would hide what was measured.
     setup_.costs.clear();
+    if (setup_.objectives == 1) return;
+    Rng rng(setup_.seed);
+    for (std::size_t i = 0; i < kSample; ++i) {
+      sample_.push_back(gym::DrawLegal(setup_.decisions, setup_.mask, rng));
+    }
   }
 
   void Learn(const History& /*history*/, std::span<const Told> /*round*/) override {}
@@ -159,21 +131,7 @@ class GpMethod final : public Method {
     if (history.trials().size() < kStart || !history.Best()->Complete()) return;
     const Points points = PointsOf(history, setup_);
     const AdditiveModel model(setup_, history);
-    std::vector<ValueProcess> objectives;
-    // Searches of one best answer took longer with logarithms (benchmarks/agents/compare).
-    const Shape shape = SeeksFront(setup_) ? Shape::kMaybeLogarithms : Shape::kAsTheyAre;
-    for (std::size_t k = 0; k < setup_.objectives; ++k) {
-      objectives.emplace_back(shape, setup_.decisions, points.at, ValuesOf(points, k),
-                              model.Ranges(k));
-    }
-    std::vector<LimitProcess> limits;
-    for (std::size_t c = 0; c < setup_.constraints; ++c) {
-      limits.push_back(MakeLimit(points, model, c));
-    }
-    std::vector<std::vector<double>> feasible;
-    for (const Told* told : points.trials) {
-      if (told->Complete() && told->violation == 0) feasible.push_back(told->objectives);
-    }
+    Expectation expectation = MakeExpectation(points, model);
     const std::vector<const Told*> elite = Elite(history);
     const std::vector<Assignment> favourites = model.Front(32).assignments;
     while (!draft.full()) {
@@ -183,63 +141,105 @@ class GpMethod final : public Method {
       std::vector<const Assignment*> at;
       at.reserve(candidates.size());
       for (const Assignment& candidate : candidates) at.push_back(&candidate);
-      const auto gains = MakeGains(objectives, limits, points, feasible, draft.trial()).Of(at);
+      const std::vector<double> gains = LogGains(expectation, at, points, draft.trial());
       const Assignment* best = at[static_cast<std::size_t>(
           std::max_element(gains.begin(), gains.end()) - gains.begin())];
       draft.Add(*best);
       if (draft.full()) return;
-      Believe(*best, objectives, limits, feasible);
+      expectation.Believe(*best);
     }
   }
 
  private:
-  [[nodiscard]] LimitProcess MakeLimit(const Points& points, const AdditiveModel& model,
-                                       std::size_t constraint) const {
-    std::vector<double> excesses;
-    for (const Told* told : points.trials) {
-      excesses.push_back(told->failed ? 1 : told->constraints[constraint]);
+  [[nodiscard]] Expectation MakeExpectation(const Points& points,
+                                            const AdditiveModel& model) const {
+    Expectation expectation;
+    // Searches of one best answer took longer with logarithms (benchmarks/agents/compare).
+    const Shape shape = SeeksFront(setup_) ? Shape::kMaybeLogarithms : Shape::kAsTheyAre;
+    for (std::size_t k = 0; k < setup_.objectives; ++k) {
+      expectation.objectives.emplace_back(shape, setup_.decisions, points.at, ValuesOf(points, k),
+                                          model.Ranges(k));
     }
-    return {setup_.decisions, points.at, excesses, model.Ranges(setup_.objectives + constraint)};
+    for (std::size_t c = 0; c < setup_.constraints; ++c) {
+      std::vector<double> excesses;
+      for (const Told* told : points.trials) {
+        excesses.push_back(told->failed ? 1 : told->constraints[c]);
+      }
+      expectation.limits.emplace_back(setup_.decisions, points.at, excesses,
+                                      model.Ranges(setup_.objectives + c));
+    }
+    for (const Told* told : points.trials) {
+      if (told->Complete() && told->violation == 0) {
+        expectation.feasible.push_back(told->objectives);
+      }
+    }
+    std::vector<const Assignment*> sample;
+    for (const Assignment& assignment : sample_) sample.push_back(&assignment);
+    if (sample.empty()) return expectation;
+    for (const ValueProcess& objective : expectation.objectives) {
+      std::vector<double>& medians = expectation.medians.emplace_back();
+      for (const Prediction& prediction : objective.Predict(sample)) {
+        medians.push_back(Median(prediction));
+      }
+    }
+    return expectation;
   }
 
-  /// Under constraints an answer is sought in the first place, and the front by one proposal in
-  /// four; without them the front, where there are several objectives.
-  [[nodiscard]] Gains MakeGains(const std::vector<ValueProcess>& objectives,
-                                const std::vector<LimitProcess>& limits, const Points& points,
-                                const std::vector<std::vector<double>>& feasible,
-                                std::uint64_t trial) const {
-    Gains gains(objectives, limits);
-    if (feasible.empty()) return gains;
-    if (setup_.objectives == 1 || (setup_.constraints > 0 && trial % 4 != 3)) {
-      double least = std::numeric_limits<double>::infinity();
-      for (const std::vector<double>& values : feasible) least = std::min(least, values[0]);
-      gains.SeekBest(least);
-      return gains;
+  /// Logarithms of what would be won by one more trial at each candidate: of the first objective
+  /// or, for a front, of hypervolume; times the chance that every constraint is kept. Where no
+  /// answer is known yet any is wanted: then only the chances count. Under constraints an answer is
+  /// sought in the first place, and the front by one proposal in four; without them the front,
+  /// where there are several objectives.
+  [[nodiscard]] std::vector<double> LogGains(const Expectation& expectation,
+                                             const std::vector<const Assignment*>& at,
+                                             const Points& points, std::uint64_t trial) const {
+    std::vector<double> gains(at.size(), 0.0);
+    if (!expectation.feasible.empty()) {
+      const bool one = setup_.objectives == 1 || (setup_.constraints > 0 && trial % 4 != 3);
+      gains = one ? LogImprovements(expectation, at) : LogVolumes(expectation, at, points);
     }
-    std::vector<std::vector<double>> front;
-    for (const std::size_t i : gym::ParetoFront(feasible)) front.push_back(feasible[i]);
-    std::vector<double> reference = ReferenceOf(front, points);
-    gains.SeekFront(HypervolumeGain(Sparse(std::move(front)), std::move(reference)));
+    for (const LimitProcess& limit : expectation.limits) {
+      const std::vector<double> chances = limit.LogChances(at);
+      for (std::size_t i = 0; i < at.size(); ++i) gains[i] += chances[i];
+    }
     return gains;
   }
 
-  /// Takes the median of what is expected of a proposal as its result, for those after it in the
-  /// same round.
-  static void Believe(const Assignment& proposal, std::vector<ValueProcess>& objectives,
-                      std::vector<LimitProcess>& limits,
-                      std::vector<std::vector<double>>& feasible) {
-    const Assignment* const at = &proposal;
-    bool keeps = true;
-    for (LimitProcess& limit : limits) {
-      keeps = keeps && limit.LogChances({&at, 1})[0] >= kLogHalf;
-      limit.Believe(proposal);
+  /// Of the first objective.
+  [[nodiscard]] static std::vector<double> LogImprovements(
+      const Expectation& expectation, const std::vector<const Assignment*>& at) {
+    double least = std::numeric_limits<double>::infinity();
+    for (const std::vector<double>& values : expectation.feasible) {
+      least = std::min(least, values[0]);
     }
-    std::vector<double> values;
-    for (ValueProcess& objective : objectives) {
-      values.push_back(objective.Median(proposal));
-      objective.Believe(proposal);
+    std::vector<double> gains;
+    for (const Prediction& prediction : expectation.objectives[0].Predict(at)) {
+      gains.push_back(LogExpectedImprovement(prediction, least));
     }
-    if (keeps) feasible.push_back(std::move(values));
+    return gains;
+  }
+
+  /// Of the front.
+  [[nodiscard]] std::vector<double> LogVolumes(const Expectation& expectation,
+                                               const std::vector<const Assignment*>& at,
+                                               const Points& points) const {
+    std::vector<std::vector<Prediction>> predictions(at.size());
+    for (const ValueProcess& objective : expectation.objectives) {
+      const std::vector<Prediction> own = objective.Predict(at);
+      for (std::size_t i = 0; i < at.size(); ++i) predictions[i].push_back(own[i]);
+    }
+    std::vector<std::vector<double>> front;
+    for (const std::size_t i : gym::ParetoFront(expectation.feasible)) {
+      front.push_back(expectation.feasible[i]);
+    }
+    std::vector<double> reference =
+        ReferencePoint(front, points.worst_objectives, expectation.medians);
+    const HypervolumeGain gain(Sparse(std::move(front)), std::move(reference));
+    std::vector<double> gains;
+    for (const std::vector<Prediction>& point : predictions) {
+      gains.push_back(std::log(std::max(gain.Expect(point), 1e-300)));
+    }
+    return gains;
   }
 
   [[nodiscard]] std::vector<Assignment> Candidates(const Draft& draft,
@@ -306,6 +306,7 @@ class GpMethod final : public Method {
   }
 
   gym::AgentSetup setup_;
+  std::vector<Assignment> sample_;  ///< of the space; empty where no front is sought
 };
 
 }  // namespace

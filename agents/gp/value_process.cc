@@ -49,8 +49,7 @@ std::vector<Prediction> ValueProcess::Predict(std::span<const Assignment* const>
 
 double ValueProcess::Median(const Assignment& at) const {
   const Assignment* const point = &at;
-  const double median = process_.Predict({&point, 1})[0].mean;
-  return is_of_logarithms() ? floor_ + std::exp(median) : median;
+  return agents::Median(Predict({&point, 1})[0]);
 }
 
 bool ValueProcess::is_of_logarithms() const noexcept {

@@ -9,6 +9,7 @@
 #include "agents/gp/gaussian_process.h"
 #include "agents/gp/improvement.h"
 #include "agents/gp/limit_process.h"
+#include "agents/gp/reference_point.h"
 #include "agents/gp/value_process.h"
 #include "compiler/base/rng.h"
 #include "gym/core/pareto.h"
@@ -274,6 +275,21 @@ TEST(ExpectedImprovement, TellsFarCandidatesApartByItsLogarithm) {
     before = now;
     EXPECT_LT(LogNormalProbability(z - 0.25), LogNormalProbability(z));
   }
+}
+
+TEST(ReferencePoint, LeavesOutTheWorstTwentiethOfASpace) {
+  const std::vector<std::vector<double>> front = {{1, 20}, {3, 10}};
+  const std::vector<double> worst = {9, 90};
+  std::vector<std::vector<double>> expected(2);
+  for (int i = 100; i >= 0; --i) {
+    expected[0].push_back(i * 0.025);  // 95 % lie below 2.375
+    expected[1].push_back(i);
+  }
+  EXPECT_EQ(ReferencePoint(front, worst, expected), (std::vector<double>{2.375, 95}));
+  // Where it lies below the whole front, nothing would be gained.
+  for (double& value : expected[0]) value -= 2;
+  EXPECT_EQ(ReferencePoint(front, worst, expected), (std::vector<double>{9, 95}));
+  EXPECT_EQ(ReferencePoint(front, worst, {{5}, {0}}), (std::vector<double>{5, 90}));
 }
 
 TEST(HypervolumeGain, IsTheMeanGainOfHypervolumeOverDraws) {
