@@ -85,6 +85,18 @@ std::vector<double> ValuesOf(const Points& points, std::size_t objective) {
   return values;
 }
 
+/// One of those that are as large as the largest but for rounding: an early search has many that
+/// differ only in which of several alike decisions they change.
+std::size_t AnyLargest(const std::vector<double>& log_gains, Rng& rng) {
+  constexpr double kRounding = 1e-9;
+  const double most = *std::max_element(log_gains.begin(), log_gains.end());
+  std::vector<std::size_t> largest;
+  for (std::size_t i = 0; i < log_gains.size(); ++i) {
+    if (log_gains[i] >= most - kRounding * (1 + std::abs(most))) largest.push_back(i);
+  }
+  return largest[rng.Below(largest.size())];
+}
+
 /// What is known and expected of objectives and constraints, between proposals of a round.
 struct Expectation {
   std::vector<ValueProcess> objectives;
@@ -142,8 +154,7 @@ class GpMethod final : public Method {
       at.reserve(candidates.size());
       for (const Assignment& candidate : candidates) at.push_back(&candidate);
       const std::vector<double> gains = LogGains(expectation, at, points, draft.trial());
-      const Assignment* best = at[static_cast<std::size_t>(
-          std::max_element(gains.begin(), gains.end()) - gains.begin())];
+      const Assignment* best = at[AnyLargest(gains, rng)];
       draft.Add(*best);
       if (draft.full()) return;
       expectation.Believe(*best);

@@ -184,6 +184,22 @@ TEST(Tpe, KeepsTogetherWhatIsGoodTogether) {
   EXPECT_LT(torn, kept / 3);
 }
 
+TEST(Gp, ChoosesAmongEqualProposalsBySeed) {
+  const Value objective = [](const Assignment& at) { return std::abs(Sum(at) - 4); };
+  std::set<Assignment> chosen;
+  for (std::uint64_t seed = 0; seed < 10; ++seed) {
+    const auto agent = Make("gp", {.decisions = Decisions(6, 3), .seed = seed, .first_trial = 3});
+    std::vector<Told> anchors;
+    for (const std::int32_t choice : {2, 1, 0}) {
+      anchors.push_back(Try(anchors.size(), Assignment(6, choice), objective, {}));
+    }
+    agent->Tell(anchors);
+    chosen.insert(agent->Ask(3, 1).at(0));
+  }
+  // Nothing tells six decisions that were always alike apart.
+  EXPECT_GE(chosen.size(), 3U);
+}
+
 TEST(Ilp, ProposesTheFrontOfDeclaredCostsBeforeAllElse) {
   AgentSetup setup{.decisions = Decisions(4, 2), .objectives = 2, .seed = 1};
   // Powers of two: no two sums are equal, and all 16 assignments are on the front but those with
