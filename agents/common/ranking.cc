@@ -106,4 +106,15 @@ std::vector<std::size_t> SurvivalOrder(std::span<const Told* const> trials) {
   return order;
 }
 
+std::size_t FrontSize(std::span<const Told* const> survivors) {
+  // What comes after the front is beaten by one of it.
+  const auto beaten =
+      std::find_if(survivors.begin(), survivors.end(), [&](const Told* const& trial) {
+        return std::any_of(survivors.data(), &trial, [&](const Told* before) {
+          return ConstrainedDominates(*before, *trial);
+        });
+      });
+  return static_cast<std::size_t>(beaten - survivors.begin());
+}
+
 }  // namespace msc::agents

@@ -31,4 +31,7 @@ namespace msc::agents {
 /// Indices in the order in which NSGA-II keeps trials: by front, then by crowding, then as given.
 [[nodiscard]] std::vector<std::size_t> SurvivalOrder(std::span<const gym::Told* const> trials);
 
+/// How many no other beats, of trials in that order: they are its first.
+[[nodiscard]] std::size_t FrontSize(std::span<const gym::Told* const> survivors);
+
 }  // namespace msc::agents

@@ -39,7 +39,13 @@ class EvolutionMethod final : public Method {
       population_ = std::move(sorted);
     }
     if (population_.size() > survivors_) population_.resize(survivors_);
-    const std::size_t wanted = std::max(history.trials().size() / kParentOneIn, kLeastParents);
+    std::size_t wanted = std::max(history.trials().size() / kParentOneIn, kLeastParents);
+    if (selection_ == Selection::kFront) {
+      std::vector<const Told*> survivors;
+      for (const Told& told : population_) survivors.push_back(&told);
+      // No member of the front is worse than another.
+      wanted = std::max(wanted, FrontSize(survivors));
+    }
     parents_ = std::min(wanted, population_.size());
   }
 
@@ -70,6 +76,8 @@ class EvolutionMethod final : public Method {
 
   [[nodiscard]] Assignment Child(Rng& rng) const {
     constexpr double kCrossover = 0.9;
+    // Decisions of a child that change, on average; one that is known changes anyway (AddNear).
+    constexpr double kChanges = 0.5;
     Assignment child = Parent(rng);
     if (rng.Uniform() < kCrossover) {
       const Assignment& other = Parent(rng);
@@ -78,7 +86,7 @@ class EvolutionMethod final : public Method {
       }
     }
     for (std::size_t i = 0; i < child.size(); ++i) {
-      if (rng.Below(child.size()) > 0) continue;
+      if (rng.Uniform() * static_cast<double>(child.size()) >= kChanges) continue;
       child[i] = static_cast<std::int32_t>(rng.Below(setup_.decisions[i].choices.size()));
     }
     return child;

@@ -27,17 +27,6 @@ std::size_t Share(double share, std::size_t of) {
   return static_cast<std::size_t>(std::ceil(share * static_cast<double>(of)));
 }
 
-/// How many no other beats: they are the first in the order of survival, and what comes after them
-/// is beaten by one of them.
-std::size_t FrontSize(const std::vector<Told>& trials, const std::vector<std::size_t>& order) {
-  const auto beaten = std::find_if(order.begin(), order.end(), [&](const std::size_t& i) {
-    return std::any_of(order.data(), &i, [&](std::size_t before) {
-      return ConstrainedDominates(trials[before], trials[i]);
-    });
-  });
-  return static_cast<std::size_t>(beaten - order.begin());
-}
-
 class TpeMethod final : public Method {
  public:
   TpeMethod(gym::AgentSetup setup, Goodness goodness)
@@ -52,8 +41,9 @@ class TpeMethod final : public Method {
       pointers.reserve(trials.size());
       for (const Told& told : trials) pointers.push_back(&told);
       order = SurvivalOrder(pointers);
+      for (std::size_t i = 0; i < order.size(); ++i) pointers[i] = &trials[order[i]];
       // No member of the front is worse than another.
-      good = std::max(Share(0.3, trials.size()), FrontSize(trials, order));
+      good = std::max(Share(0.3, trials.size()), FrontSize(pointers));
     } else {
       std::iota(order.begin(), order.end(), std::size_t{0});
       std::stable_sort(order.begin(), order.end(),

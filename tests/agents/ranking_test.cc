@@ -109,6 +109,10 @@ TEST(SurvivalOrder, TakesFrontsInTurnAndTheEndsOfEachFirst) {
   const auto order = SurvivalOrder(pointers);
   EXPECT_EQ(order.back(), 4U);
   EXPECT_EQ((std::set<std::size_t>{order[0], order[1]}), (std::set<std::size_t>{1, 3}));
+  for (std::size_t i = 0; i < order.size(); ++i) pointers[i] = &trials[order[i]];
+  EXPECT_EQ(FrontSize(pointers), 4U);
+  EXPECT_EQ(FrontSize(std::span(pointers).last(1)), 1U);
+  EXPECT_EQ(FrontSize({}), 0U);
 }
 
 }  // namespace
