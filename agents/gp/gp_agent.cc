@@ -328,7 +328,7 @@ std::unique_ptr<Method> MakeGpMethod(const gym::AgentSetup& setup) {
 
 std::unique_ptr<gym::Agent> MakeGpAgent(const gym::AgentSetup& setup) {
   constexpr std::size_t kRound = 4;
-  return MakeRoundAgent(setup, kRound, MakeGpMethod(setup));
+  return MakeRoundAgent(setup, kRound, MakeGpMethod(setup), Rounds::kGrowing);
 }
 
 }  // namespace msc::agents

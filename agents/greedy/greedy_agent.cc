@@ -119,7 +119,7 @@ class GreedyMethod final : public Method {
 
 std::unique_ptr<gym::Agent> MakeGreedyAgent(const gym::AgentSetup& setup) {
   constexpr std::size_t kRound = 4;
-  return MakeRoundAgent(setup, kRound, std::make_unique<GreedyMethod>(setup));
+  return MakeRoundAgent(setup, kRound, std::make_unique<GreedyMethod>(setup), Rounds::kGrowing);
 }
 
 }  // namespace msc::agents

@@ -59,7 +59,7 @@ class PolicyMethod final : public Method {
 }  // namespace
 
 std::unique_ptr<gym::Agent> MakePolicyAgent(const gym::AgentSetup& setup) {
-  return MakeRoundAgent(setup, kRound, std::make_unique<PolicyMethod>(setup));
+  return MakeRoundAgent(setup, kRound, std::make_unique<PolicyMethod>(setup), Rounds::kGrowing);
 }
 
 }  // namespace msc::agents

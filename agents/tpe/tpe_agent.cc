@@ -114,7 +114,7 @@ namespace {
 
 std::unique_ptr<gym::Agent> MakeAgent(const gym::AgentSetup& setup, Goodness goodness) {
   constexpr std::size_t kRound = 4;
-  return MakeRoundAgent(setup, kRound, MakeTpeMethod(setup, goodness));
+  return MakeRoundAgent(setup, kRound, MakeTpeMethod(setup, goodness), Rounds::kGrowing);
 }
 
 }  // namespace

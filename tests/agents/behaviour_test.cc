@@ -77,8 +77,8 @@ TEST(Greedy, TakesBackWhatDidNotHelpOnTopOfTheRest) {
   const Value objective = [](const Assignment& at) {
     return 10 - 4.0 * at[0] - 3 * at[1] - 2 * at[2] + 8 * at[0] * at[1] + Sum(at);
   };
-  // The start and each change in three rounds, the first two together, and what comes of that.
-  const auto trials = Searched("greedy", {.decisions = Decisions(8, 2), .seed = 1}, 20, objective);
+  // The start, each change, the first two together, and what comes of that.
+  const auto trials = Searched("greedy", {.decisions = Decisions(8, 2), .seed = 1}, 11, objective);
   EXPECT_TRUE(Tried(trials, {1, 1, 0, 0, 0, 0, 0, 0}));
   EXPECT_TRUE(Tried(trials, {1, 0, 1, 0, 0, 0, 0, 0}));
   EXPECT_FALSE(Tried(trials, {1, 1, 1, 0, 0, 0, 0, 0}));
@@ -181,7 +181,7 @@ TEST(Tpe, KeepsTogetherWhatIsGoodTogether) {
   }
   // Of 9 pairs 2 are good and 2 torn; draws by each decision alone would have as many of either.
   EXPECT_GT(kept, all / 2);
-  EXPECT_LT(torn, kept / 3);
+  EXPECT_LT(torn, kept / 2);
 }
 
 TEST(Gp, ChoosesAmongEqualProposalsBySeed) {
