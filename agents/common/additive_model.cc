@@ -130,6 +130,7 @@ AdditiveModel::ExpectedFront AdditiveModel::Front(std::size_t most) const {
   if (constrained) solve(first);
   if (!constrained || objectives_ > 1) solve(costs_);
   std::vector<Told> expected;
+  expected.reserve(members.size());
   for (const Assignment& member : members) expected.push_back(Expect(member));
   std::stable_sort(expected.begin(), expected.end(), Better);
   for (Told& told : expected) front.assignments.push_back(std::move(told.assignment));

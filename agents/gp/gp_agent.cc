@@ -247,6 +247,7 @@ class GpMethod final : public Method {
         ReferencePoint(front, points.worst_objectives, expectation.medians);
     const HypervolumeGain gain(Sparse(std::move(front)), std::move(reference));
     std::vector<double> gains;
+    gains.reserve(at.size());
     for (const std::vector<Prediction>& point : predictions) {
       gains.push_back(std::log(std::max(gain.Expect(point), 1e-300)));
     }
