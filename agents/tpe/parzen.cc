@@ -7,9 +7,9 @@
 
 namespace msc::agents {
 
-Parzen::Parzen(std::span<const gym::Decision> decisions,
-               std::vector<const gym::Assignment*> centres, double bandwidth)
-    : decisions_(decisions), centres_(std::move(centres)), bandwidth_(bandwidth) {
+Parzen::Parzen(std::span<const gym::Decision> decisions, std::span<const Centre> centres,
+               double bandwidth)
+    : decisions_(decisions), bandwidth_(bandwidth) {
   Check(bandwidth > 0 && bandwidth <= 1, "a bandwidth is a probability above 0");
   for (const gym::Decision& decision : decisions_) {
     const auto choices = static_cast<double>(decision.choices.size());
@@ -17,14 +17,27 @@ Parzen::Parzen(std::span<const gym::Decision> decisions,
     differing_ += std::log(bandwidth / choices);
     gains_.push_back(std::log(1 - bandwidth + bandwidth / choices) - std::log(bandwidth / choices));
   }
+  for (const Centre& centre : centres) Add(centre);
+}
+
+void Parzen::Add(const Centre& centre) {
+  Check(centre.weight > 0, "a centre has a weight");
+  centres_.push_back(centre);
+  log_weights_.push_back(std::log(centre.weight));
+  total_ += centre.weight;
 }
 
 gym::Assignment Parzen::Draw(Rng& rng) const {
-  const std::uint64_t kernel = rng.Below(centres_.size() + 1);
+  double left = total_ * rng.Uniform();
+  std::size_t kernel = 0;
+  for (; kernel < centres_.size(); ++kernel) {
+    left -= centres_[kernel].weight;
+    if (left < 0) break;
+  }
   gym::Assignment drawn(decisions_.size());
   for (std::size_t i = 0; i < drawn.size(); ++i) {
     const bool keep = kernel < centres_.size() && rng.Uniform() >= bandwidth_;
-    drawn[i] = keep ? (*centres_[kernel])[i]
+    drawn[i] = keep ? (*centres_[kernel].at)[i]
                     : static_cast<std::int32_t>(rng.Below(decisions_[i].choices.size()));
   }
   return drawn;
@@ -33,10 +46,11 @@ gym::Assignment Parzen::Draw(Rng& rng) const {
 double Parzen::LogDensity(const gym::Assignment& at) const {
   double most = uniform_;
   double sum = 1;  // of exp(log density - most), the uniform part included
-  for (const gym::Assignment* centre : centres_) {
-    double log = differing_;
+  for (std::size_t c = 0; c < centres_.size(); ++c) {
+    const gym::Assignment& centre = *centres_[c].at;
+    double log = differing_ + log_weights_[c];
     for (std::size_t i = 0; i < at.size(); ++i) {
-      log += at[i] == (*centre)[i] ? gains_[i] : 0.0;
+      log += at[i] == centre[i] ? gains_[i] : 0.0;
     }
     if (log > most) {
       sum = sum * std::exp(most - log) + 1;
@@ -45,7 +59,7 @@ double Parzen::LogDensity(const gym::Assignment& at) const {
       sum += std::exp(log - most);
     }
   }
-  return most + std::log(sum / static_cast<double>(centres_.size() + 1));
+  return most + std::log(sum / total_);
 }
 
 }  // namespace msc::agents

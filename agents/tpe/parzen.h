@@ -10,21 +10,29 @@
 
 namespace msc::agents {
 
-/// A density over assignments: a mixture of one kernel for each centre and one uniform. A kernel
-/// keeps each decision at its centre with probability 1 - bandwidth and draws it uniformly
-/// otherwise, all decisions independently.
+/// A density over assignments: a mixture of one kernel for each centre, by weight, and one uniform
+/// of weight 1. A kernel keeps each decision at its centre with probability 1 - bandwidth and draws
+/// it uniformly otherwise, all decisions independently.
 class Parzen {
  public:
-  /// `decisions` and the centres outlive it. `bandwidth` in (0, 1].
-  Parzen(std::span<const gym::Decision> decisions, std::vector<const gym::Assignment*> centres,
+  /// A centre, which outlives the density, and its weight > 0.
+  struct Centre {
+    const gym::Assignment* at = nullptr;
+    double weight = 1;
+  };
+
+  /// `decisions` outlive it. `bandwidth` in (0, 1].
+  Parzen(std::span<const gym::Decision> decisions, std::span<const Centre> centres,
          double bandwidth);
-  void Add(const gym::Assignment* centre) { centres_.push_back(centre); }
+  void Add(const Centre& centre);
   [[nodiscard]] gym::Assignment Draw(Rng& rng) const;
   [[nodiscard]] double LogDensity(const gym::Assignment& at) const;
 
  private:
   std::span<const gym::Decision> decisions_;
-  std::vector<const gym::Assignment*> centres_;
+  std::vector<Centre> centres_;
+  std::vector<double> log_weights_;
+  double total_ = 1;  ///< of all weights, that of the uniform part included
   double bandwidth_;
   double uniform_ = 0;         ///< log density of the uniform part
   double differing_ = 0;       ///< log of a kernel where every decision differs from the centre

@@ -87,4 +87,16 @@ double Hypervolume(std::span<const std::vector<double>> points, std::span<const 
   return Volume(Below(points, reference), reference);
 }
 
+std::vector<double> HypervolumeContributions(std::span<const std::vector<double>> points,
+                                             std::span<const double> reference) {
+  const double whole = Hypervolume(points, reference);
+  std::vector<double> contributions;
+  for (std::size_t i = 0; i < points.size(); ++i) {
+    std::vector<std::vector<double>> others(points.begin(), points.end());
+    others.erase(others.begin() + static_cast<std::ptrdiff_t>(i));
+    contributions.push_back(std::max(whole - Hypervolume(others, reference), 0.0));
+  }
+  return contributions;
+}
+
 }  // namespace msc::gym

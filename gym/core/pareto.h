@@ -16,5 +16,8 @@ namespace msc::gym {
 /// (slicing by the last). Points that do not lie below the reference add nothing.
 [[nodiscard]] double Hypervolume(std::span<const std::vector<double>> points,
                                  std::span<const double> reference);
+/// What the hypervolume would lack without each point, as many times slower as there are points.
+[[nodiscard]] std::vector<double> HypervolumeContributions(
+    std::span<const std::vector<double>> points, std::span<const double> reference);
 
 }  // namespace msc::gym

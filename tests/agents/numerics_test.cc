@@ -133,7 +133,9 @@ TEST(SobolSequence, HasDimensionsThatDiffer) {
 
 TEST(Parzen, IsADensity) {
   const auto all = All(kDecisions);
-  const Parzen parzen(kDecisions, {&all[3], &all[17], &all[3]}, 0.3);
+  const std::vector<Parzen::Centre> centres = {{&all[3], 0.5}, {&all[17], 2}, {&all[3], 1}};
+  Parzen parzen(kDecisions, centres, 0.3);
+  parzen.Add({.at = &all[5]});
   double sum = 0;
   for (const Assignment& assignment : all) sum += std::exp(parzen.LogDensity(assignment));
   EXPECT_NEAR(sum, 1.0, 1e-12);
@@ -141,7 +143,9 @@ TEST(Parzen, IsADensity) {
 
 TEST(Parzen, DrawsWhatItsDensitySays) {
   const auto all = All(kDecisions);
-  const Parzen parzen(kDecisions, {&all[3], &all[17]}, 0.3);
+  const std::vector<Parzen::Centre> centres = {{&all[3], 0.5}, {&all[17], 2}};
+  const Parzen parzen(kDecisions, centres, 0.3);
+  EXPECT_GT(parzen.LogDensity(all[17]), parzen.LogDensity(all[3]) + 0.5);
   std::map<Assignment, int> counts;
   Rng rng(12);
   constexpr int kDraws = 20000;

@@ -85,6 +85,13 @@ TEST(Hypervolume, IsTheNumberOfCellsThatPointsDominate) {
   }
 }
 
+TEST(HypervolumeContributions, AreWhatIsLostWithoutAPoint) {
+  // The second is dominated, the last two are equal.
+  const std::vector<std::vector<double>> points = {{0, 2}, {1, 3}, {2, 1}, {3, 0}, {3, 0}};
+  EXPECT_EQ(HypervolumeContributions(points, std::vector<double>{4, 4}),
+            (std::vector<double>{3, 0, 1, 0, 0}));
+}
+
 TEST(Hypervolume, LeavesOutWhatIsNotBelowTheReference) {
   const std::vector<std::vector<double>> points = {{1, 5}, {2, 2}, {4, 1}};
   EXPECT_DOUBLE_EQ(Hypervolume(points, std::vector<double>{4, 4}), 4.0);
