@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -21,11 +22,14 @@
 namespace msc::gym {
 namespace {
 
+/// Among precisions: only strategies are timed.
+constexpr const char* kNoPrecision = "none";
+
 struct Options {
   std::string model;
   std::vector<std::string> shapes;
   std::vector<std::string> inputs;
-  std::string strategy;
+  std::vector<std::string> strategies;
   std::vector<std::string> targets = {"onednn"};
   std::vector<std::string> precisions = {"f32"};
   int threads = 1;
@@ -70,10 +74,12 @@ std::vector<Variant> MakeVariants(const Options& options, const BenchSetup& setu
                                   const TargetRegistry& targets) {
   std::vector<Variant> variants;
   for (const std::string& precision : options.precisions) {
+    if (precision == kNoPrecision) continue;
     variants.push_back(AllLayersIn(ParsePrecision(precision), setup, targets));
   }
-  if (!options.strategy.empty()) {
-    variants.push_back({.name = "strategy", .strategy = LoadStrategy(options.strategy)});
+  for (std::size_t i = 0; i < options.strategies.size(); ++i) {
+    const std::string name = i == 0 ? "strategy" : "strategy " + std::to_string(i + 1);
+    variants.push_back({.name = name, .strategy = LoadStrategy(options.strategies[i])});
   }
   return variants;
 }
@@ -186,11 +192,14 @@ void AddBench(CLI::App& app, AppContext& context) {
   command
       ->add_option("--precision", options->precisions,
                    "f32, bf16, int8, separated by commas; int8 scales are the least and largest "
-                   "values over the inputs, and good for timing alone")
+                   "values over the inputs, and good for timing alone; none: strategies alone")
       ->delimiter(',')
-      ->check(CLI::IsMember({"f32", "bf16", "int8"}))
+      ->check(CLI::IsMember({"f32", "bf16", "int8", kNoPrecision}))
       ->capture_default_str();
-  command->add_option("--strategy", options->strategy, "also with this strategy applied");
+  command
+      ->add_option("--strategy", options->strategies,
+                   "also with this strategy applied; may be repeated")
+      ->allow_extra_args(false);
   command->add_flag("--peer", options->peer,
                     "also ONNX Runtime by itself: on the file, and on the QDQ models");
   command->add_option("--threads", options->threads, "threads")
@@ -209,6 +218,7 @@ void AddBench(CLI::App& app, AppContext& context) {
   command->footer(
       "Examples:\n  mscgym bench model.onnx --targets onednn,onnxruntime --precision f32,int8\n"
       "  mscgym bench model.onnx --strategy run/best/strategy.json --profile\n"
+      "  mscgym bench model.onnx --precision none --strategy a.json --strategy b.json\n"
       "  mscgym bench model.onnx --input images.npy --precision f32,int8 --peer");
   command->callback([options, &context] { Bench(*options, context); });
 }

@@ -44,6 +44,19 @@ class Bench(e2e.SearchTest):
         self.assertEqual(set(answer["roof"]), {"f32", "bf16", "int8", "copy_bytes_per_second"})
         self.assertEqual(answer["versions"]["reference"], "1")
 
+    def test_strategies_are_timed_against_each_other(self):
+        plans = []
+        for precision in ("f32", "bf16"):
+            plan = self.at(precision)
+            self.succeed("partition", MODEL, "--cache", self.at("costs"), "--max-ms", "30", "--rounds",
+                         "0", "--targets", "reference", "--out", plan, "--precision", precision)
+            plans += ["--strategy", os.path.join(plan, "strategy.json")]
+        done = self.bench("--targets", "reference", "--precision", "none", *plans, "--json")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        rows = json.loads(done.stdout)["rows"]
+        self.assertEqual([row["variant"] for row in rows], ["strategy", "strategy 2"])
+        self.assertLessEqual(rows[1]["ratio_low"], rows[1]["ratio_high"])
+
     def test_the_table_says_why_a_row_is_absent(self):
         done = self.bench("--targets", "reference,reference:beads=bone", "--profile", "--peer")
         self.assertEqual(done.returncode, 0, done.stderr)
