@@ -41,8 +41,9 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-/// Runners from which on it pays to start a child that compiles their kernels together.
-constexpr std::size_t kMany = 16;
+/// Runners from which on it pays to start a child that compiles their kernels together: compilers
+/// take longer to start than it does.
+constexpr std::size_t kMany = 2;
 
 /// Runners that are still to be reported.
 struct Work {
