@@ -68,7 +68,7 @@ RULES = {
     "cost/track": "cost/quality compiler/*",
     "cost/measure": "cost/model cost/quality compiler/*",
     "cost/cache": "cost/model compiler/base compiler/ir compiler/ops compiler/strategy",
-    "cost/learned": "compiler/ops compiler/ir compiler/base",
+    "cost/learned": "compiler/passes compiler/ops compiler/ir compiler/base",
     "cost/partition": "cost/analytic cost/model cost/measure cost/cache cost/learned compiler/*",
     "cost/farm": "cost/farm/* cost/model cost/measure cost/cache compiler/base",
     "cost/farm/transport": "cost/farm compiler/base",

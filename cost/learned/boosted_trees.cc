@@ -110,6 +110,7 @@ class BoostedTrees::Fitter {
     best.gain = 1e-12 * std::abs(all);
     bool found = false;
     for (std::size_t f = 0; f < bins_.size(); ++f) {
+      if (thresholds_[f].empty()) continue;
       std::array<double, kBins> sums{};
       std::array<int, kBins> counts{};
       for (const std::size_t i : samples) {

@@ -70,13 +70,14 @@ BoundaryCost FitBoundary(const CoverProblem& problem, const std::vector<TimedPla
 CoverProblem WithBoundaries(const CoverProblem& problem, const BoundaryCost& boundary) {
   CoverProblem priced = problem;
   for (Candidate& candidate : priced.candidates) {
-    if (!candidate.cost.known()) continue;
+    if (candidate.cost.invalid()) continue;
     double bytes = 0;
     for (const FlowIndex tensor : TensorsOut(problem.flow, candidate.nodes)) {
       bytes += static_cast<double>(problem.flow.tensor(tensor).bytes);
     }
-    candidate.cost = Cost::Micros(candidate.cost.micros() + boundary.micros_per_region +
-                                  boundary.micros_per_byte * bytes);
+    const double price = boundary.micros_per_region + boundary.micros_per_byte * bytes;
+    const double micros = std::min(candidate.cost.at_least() + price, Cost::kMaxMicros);
+    candidate.cost = candidate.cost.known() ? Cost::Micros(micros) : Cost::Unknown(micros);
   }
   return priced;
 }

@@ -44,8 +44,8 @@ struct BoundaryCost {
 [[nodiscard]] BoundaryCost FitBoundary(const CoverProblem& problem,
                                        const std::vector<TimedPlan>& plans);
 
-/// The same problem with boundaries priced into the candidates: whatever a region makes that others
-/// read crosses one.
+/// The same problem with boundaries priced into the candidates, into the lower bounds of those
+/// whose costs are unknown, too: whatever a region makes that others read crosses one.
 [[nodiscard]] CoverProblem WithBoundaries(const CoverProblem& problem,
                                           const BoundaryCost& boundary);
 

@@ -1,5 +1,10 @@
 #include "cost/partition/learned_study.h"
 
+#include <algorithm>
+#include <limits>
+#include <numeric>
+#include <optional>
+#include <set>
 #include <utility>
 
 #include "compiler/base/error.h"
@@ -11,6 +16,15 @@ namespace {
 
 constexpr std::size_t kAudited = 8;
 constexpr std::size_t kMostWrong = 1;
+/// Of those drawn at the end, how many may be below their bounds: half a deviation below what is
+/// likely are 31 % of all.
+constexpr std::size_t kMostBelow = 4;
+/// How far below what is likely a cost is taken to be on a cover. One is not so rarely: but all of
+/// a dozen are.
+constexpr double kDeviations = 0.5;
+/// What a cover may be dearer than the best: costs are no surer than that.
+constexpr double kGap = 0.02;
+constexpr int kDraws = 16;
 
 using Indices = std::vector<std::uint32_t>;
 
@@ -18,111 +32,269 @@ MeasuredRegion RegionOf(const CoverProblem& problem, std::uint32_t candidate) {
   return {NodeNames(problem, problem.candidates[candidate]), problem.candidates[candidate].target};
 }
 
-/// What is known of each cost, or predicted.
-std::vector<std::optional<CostRange>> RangesOf(const CoverProblem& problem, RegionCosts& costs) {
-  std::vector<std::optional<CostRange>> ranges(problem.candidates.size());
-  for (std::uint32_t i = 0; i < ranges.size(); ++i) {
-    const MeasuredRegion region = RegionOf(problem, i);
-    if (const auto found = costs.Find(region)) {
-      if (!found->ok()) continue;
-      const double micros = found->value().latency.value().median_ns * 1e-3;
-      ranges[i] = CostRange{micros, micros};
-    } else if (const auto predicted = costs.Predict(region)) {
-      ranges[i] = CostRange{predicted->low, predicted->high};
+/// Whether plans are compared with what is made of it.
+bool IsLargest(const CoverProblem& problem, std::uint32_t i) {
+  const Candidate& candidate = problem.candidates[i];
+  return candidate.rule == "whole" || candidate.rule == "greedy" ||
+         candidate.nodes.Count() == problem.flow.size();
+}
+
+/// What no forecast spares: see LearnedMeasuring::Ask.
+Indices AskedFirst(const CoverProblem& problem, RegionCosts& costs, const Forecast& forecast) {
+  Indices first;
+  for (std::uint32_t i = 0; i < problem.candidates.size(); ++i) {
+    if (!forecast.Has(i) || IsLargest(problem, i) || costs.Find(RegionOf(problem, i))) {
+      first.push_back(i);
     }
   }
-  return ranges;
+  return first;
 }
 
-/// Whether plans are compared with what is made of it.
-bool IsLargest(const Candidate& candidate) {
-  return candidate.rule == "whole" || candidate.rule == "greedy";
-}
-
-void FindOut(const Indices& candidates, const CandidateMeter& measure, CoverProblem& problem) {
-  if (candidates.empty()) return;
-  std::vector<Cost> found = measure(candidates);
-  for (std::size_t i = 0; i < candidates.size(); ++i) {
-    problem.candidates[candidates[i]].cost = std::move(found[i]);
+/// How many measurements it takes to know what those of the candidates cost that are unknown.
+std::size_t CountUnknown(const CoverProblem& problem, const Indices& candidates,
+                         RegionCosts& costs) {
+  std::vector<MeasuredRegion> regions;
+  for (const std::uint32_t i : candidates) {
+    if (problem.candidates[i].cost.unknown()) regions.push_back(RegionOf(problem, i));
   }
+  return costs.CountUnknown(regions);
 }
 
-/// Up to `count` of `from`, which are taken out of it.
-Indices Draw(std::size_t count, Indices& from) {
-  Rng rng(1);
-  Indices drawn;
-  while (drawn.size() < count && !from.empty()) {
-    const auto at = static_cast<std::size_t>(rng.Below(from.size()));
-    drawn.push_back(from[at]);
-    from[at] = from.back();
-    from.pop_back();
-  }
-  return drawn;
+Indices All(const CoverProblem& problem) {
+  Indices all(problem.candidates.size());
+  std::iota(all.begin(), all.end(), 0U);
+  return all;
 }
 
-}  // namespace
-
-std::vector<std::optional<std::uint32_t>> RuledOut(
-    const CoverProblem& problem, std::span<const std::optional<CostRange>> costs) {
-  Check(costs.size() == problem.candidates.size(), "each candidate has what is known of its cost");
-  std::map<IndexSet, Indices> groups;
-  for (std::uint32_t i = 0; i < costs.size(); ++i) {
-    if (costs[i]) groups[problem.candidates[i].nodes].push_back(i);
+/// Candidates of the same nodes, and what asking for some of them says of the others.
+class Rivals {
+ public:
+  Rivals(CoverProblem& problem, std::span<const std::uint32_t> alike, const CandidateMeter& measure)
+      : problem_(problem), measure_(measure) {
+    std::map<IndexSet, Indices> groups;
+    for (std::uint32_t i = 0; i < problem.candidates.size(); ++i) {
+      groups[problem.candidates[i].nodes].push_back(i);
+      same_cost_[alike[i]].push_back(i);
+    }
+    number_.assign(alike.begin(), alike.end());
+    for (auto& [nodes, group] : groups) groups_.push_back(std::move(group));
   }
-  std::vector<std::optional<std::uint32_t>> rivals(costs.size());
-  for (const auto& [nodes, group] : groups) {
-    for (const std::uint32_t i : group) {
-      const Candidate& candidate = problem.candidates[i];
-      for (const std::uint32_t other : group) {
-        const Candidate& rival = problem.candidates[other];
-        if (rival.wants != candidate.wants || rival.makes != candidate.makes) continue;
-        if (costs[other]->high >= costs[i]->low) continue;
-        if (!rivals[i] || costs[other]->high < costs[*rivals[i]]->high) rivals[i] = other;
+
+  /// Candidates that are alike are asked for once.
+  void FindOut(const Indices& candidates) {
+    Indices asked;
+    std::map<std::uint32_t, bool> seen;
+    for (const std::uint32_t i : candidates) {
+      if (problem_.candidates[i].cost.unknown() && seen.emplace(number_[i], true).second) {
+        asked.push_back(i);
+      }
+    }
+    if (asked.empty()) return;
+    const std::vector<Cost> found = measure_(asked);
+    for (std::size_t k = 0; k < asked.size(); ++k) {
+      for (const std::uint32_t i : same_cost_.at(number_[asked[k]])) {
+        problem_.candidates[i].cost = found[k];
       }
     }
   }
-  return rivals;
+
+  /// What a cover with the candidate would cost at most if another one that is known stood in its
+  /// place, less the rest of the cover; infinite where there is none.
+  [[nodiscard]] double Instead(std::uint32_t candidate, const Indices& group) const {
+    double least = std::numeric_limits<double>::infinity();
+    for (const std::uint32_t other : group) {
+      const Candidate& rival = problem_.candidates[other];
+      if (other == candidate || !rival.cost.known() || rival.cost.micros() >= least) continue;
+      least = std::min(
+          least, rival.cost.micros() + Detour(problem_, problem_.candidates[candidate], rival));
+    }
+    return least;
+  }
+
+  /// Of each set of nodes the one that is likely to be the fastest of those that nothing rules out.
+  [[nodiscard]] Indices Next(const Forecast& forecast) const {
+    Indices next;
+    for (const Indices& group : groups_) {
+      std::optional<std::uint32_t> pick;
+      for (const std::uint32_t i : group) {
+        if (!problem_.candidates[i].cost.unknown()) continue;
+        if (forecast.AtLeast(i) >= Instead(i, group)) continue;
+        if (!pick || forecast.Likely(i) < forecast.Likely(*pick)) pick = i;
+      }
+      if (pick) next.push_back(*pick);
+    }
+    return next;
+  }
+
+  /// Up to `count` of those that nobody asked for, with what stands instead of them.
+  [[nodiscard]] std::vector<std::pair<std::uint32_t, double>> Draw(std::size_t count) const {
+    std::vector<std::pair<std::uint32_t, double>> left;
+    for (const Indices& group : groups_) {
+      for (const std::uint32_t i : group) {
+        if (problem_.candidates[i].cost.unknown()) left.emplace_back(i, Instead(i, group));
+      }
+    }
+    Rng rng(1);
+    count = std::min(count, left.size());
+    for (std::size_t k = 0; k < count; ++k)
+      std::swap(left[k], left[k + rng.Below(left.size() - k)]);
+    left.resize(count);
+    return left;
+  }
+
+ private:
+  CoverProblem& problem_;
+  const CandidateMeter& measure_;
+  std::vector<Indices> groups_;
+  std::map<std::uint32_t, Indices> same_cost_;
+  std::vector<std::uint32_t> number_;
+};
+
+}  // namespace
+
+LearnedMeasuring::LearnedMeasuring(CoverProblem& problem, RegionCosts& costs,
+                                   std::span<const std::uint32_t> alike, CandidateMeter measure)
+    : problem_(problem),
+      costs_(costs),
+      alike_(alike.begin(), alike.end()),
+      measure_(std::move(measure)),
+      forecast_(problem, costs, alike) {}
+
+Result<Cover> LearnedMeasuring::Ask(const SearchOptions& options, const BoundaryCost& boundary) {
+  // Boundaries are priced into a copy. Candidates that are alike have the same price.
+  CoverProblem free = problem_;
+  for (Candidate& candidate : free.candidates) candidate.cost = Cost::Micros(0);
+  const CoverProblem prices = WithBoundaries(free, boundary);
+  const auto priced = [&](std::uint32_t i, const Cost& cost) {
+    if (cost.invalid()) return cost;
+    const double micros =
+        std::min(cost.at_least() + prices.candidates[i].cost.micros(), Cost::kMaxMicros);
+    return cost.known() ? Cost::Micros(micros) : Cost::Unknown(micros);
+  };
+  std::map<std::uint32_t, Indices> same;
+  for (std::uint32_t i = 0; i < alike_.size(); ++i) same[alike_[i]].push_back(i);
+  const CostOracle oracle = [&](std::span<const std::uint32_t> asked) {
+    std::vector<Cost> found = measure_(asked);
+    for (std::size_t k = 0; k < asked.size(); ++k) {
+      for (const std::uint32_t i : same.at(alike_[asked[k]]))
+        problem_.candidates[i].cost = found[k];
+      found[k] = priced(asked[k], found[k]);
+    }
+    return found;
+  };
+  const BoundSource bounds = [&](CoverProblem& of) {
+    forecast_.Correct(problem_);
+    for (std::uint32_t i = 0; i < of.candidates.size(); ++i) {
+      if (!of.candidates[i].cost.unknown()) continue;
+      const double micros = forecast_.Has(i) ? forecast_.At(i, -kDeviations) : 0;
+      of.candidates[i].cost = priced(i, Cost::Unknown(micros));
+    }
+  };
+  CoverProblem asked = WithBoundaries(problem_, boundary);
+  const bool again = std::any_of(problem_.candidates.begin(), problem_.candidates.end(),
+                                 [](const Candidate& c) { return c.cost.known(); });
+  Indices first;
+  if (!again) {
+    first = AskedFirst(problem_, costs_, forecast_);
+    const Indices likely = LikelyInPlans(options);
+    first.insert(first.end(), likely.begin(), likely.end());
+  }
+  // What an earlier run has found out was audited then.
+  const bool is_new = CountUnknown(problem_, first, costs_) > 0;
+  return FindCoverLazily(asked, oracle, options,
+                         {.bounds = bounds,
+                          .first = first,
+                          .alike = alike_,
+                          .gap = kGap,
+                          .audit = is_new ? kAudited : 0,
+                          .audit_allows = kMostBelow});
 }
 
-LearnedUse MeasureLearned(CoverProblem& problem, RegionCosts& costs,
-                          const CandidateMeter& measure) {
-  Check(costs.model() != nullptr, "costs have learned before they predict");
+Indices LearnedMeasuring::LikelyInPlans(const SearchOptions& options) const {
+  Rng rng(1);
+  std::set<std::uint32_t> likely;
+  CoverProblem drawn = problem_;
+  for (int draw = 0; draw < kDraws; ++draw) {
+    std::map<std::uint32_t, double> off;
+    for (std::uint32_t i = 0; i < alike_.size(); ++i) {
+      const auto [it, is_new] = off.emplace(alike_[i], 0);
+      if (is_new) it->second = rng.Normal();
+      drawn.candidates[i].cost = Cost::Micros(forecast_.Has(i) ? forecast_.At(i, it->second) : 0);
+    }
+    const Result<Cover> cover = FindCover(drawn, "exact", options);
+    if (!cover.ok()) return {};
+    for (const std::uint32_t i : cover.value().chosen) likely.insert(i);
+  }
+  return {likely.begin(), likely.end()};
+}
+
+LearnedUse LearnedMeasuring::Use() {
+  return {.errors = costs_.model()->errors(),
+          .here = forecast_.ErrorOn(problem_),
+          .skipped = CountUnknown(problem_, All(problem_), costs_)};
+}
+
+double Detour(const CoverProblem& problem, const Candidate& candidate, const Candidate& other) {
+  constexpr double kNever = std::numeric_limits<double>::infinity();
+  double sum = 0;
+  const auto turn = [&](Label from, Label to, FlowIndex tensor) {
+    if (from == to) return 0.0;
+    return problem.conversions.Micros(from, to, tensor, problem.flow.tensor(tensor).bytes)
+        .value_or(kNever);
+  };
+  const auto labels = static_cast<Label>(problem.labels.size());
+  for (const FlowIndex tensor : TensorsIn(problem.flow, candidate.nodes)) {
+    const Label now = LabelOf(candidate.wants, tensor);
+    const Label then = LabelOf(other.wants, tensor);
+    if (now == then) continue;
+    // Whoever makes it may make it in any form that the candidate can have turned.
+    double most = 0;
+    for (Label from = 0; from < labels; ++from) {
+      if (turn(from, now, tensor) < kNever) most = std::max(most, turn(from, then, tensor));
+    }
+    sum += most;
+  }
+  for (const FlowIndex tensor : TensorsOut(problem.flow, candidate.nodes)) {
+    const Label now = LabelOf(candidate.makes, tensor);
+    const Label then = LabelOf(other.makes, tensor);
+    if (now == then) continue;
+    // All forms may be wanted that the candidate's can be turned into.
+    for (Label to = 0; to < labels; ++to) {
+      const double before = turn(now, to, tensor);
+      if (before < kNever) sum += std::max(0.0, turn(then, to, tensor) - before);
+    }
+  }
+  return sum;
+}
+
+LearnedUse MeasureFastest(CoverProblem& problem, RegionCosts& costs,
+                          std::span<const std::uint32_t> alike, const CandidateMeter& measure) {
+  Forecast forecast(problem, costs, alike);
+  Rivals rivals(problem, alike, measure);
   LearnedUse use;
   use.errors = costs.model()->errors();
-  const std::vector<std::optional<CostRange>> ranges = RangesOf(problem, costs);
-  std::vector<std::optional<std::uint32_t>> rivals(problem.candidates.size());
-  if (problem.conditions.empty()) rivals = RuledOut(problem, ranges);
-  Indices asked;
-  Indices skipped;
-  for (std::uint32_t i = 0; i < rivals.size(); ++i) {
-    // What is known costs nothing.
-    const bool known = ranges[i] && ranges[i]->low == ranges[i]->high;
-    const bool skip = rivals[i] && !known && !IsLargest(problem.candidates[i]);
-    (skip ? skipped : asked).push_back(i);
+  const bool free = problem.conditions.empty();
+  Indices next = free ? AskedFirst(problem, costs, forecast) : All(problem);
+  while (!next.empty()) {
+    rivals.FindOut(next);
+    forecast.Correct(problem);
+    next = rivals.Next(forecast);
   }
-  FindOut(asked, measure, problem);
-
-  Indices orphans;
-  for (const std::uint32_t i : std::exchange(skipped, {})) {
-    const bool runs = problem.candidates[*rivals[i]].cost.known();
-    (runs ? skipped : orphans).push_back(i);
-  }
-  FindOut(orphans, measure, problem);
-
-  const Indices audited = Draw(kAudited, skipped);
-  FindOut(audited, measure, problem);
+  const auto drawn = rivals.Draw(kAudited);
+  Indices audited;
+  for (const auto& [candidate, instead] : drawn) audited.push_back(candidate);
+  rivals.FindOut(audited);
   use.audited = audited.size();
-  for (const std::uint32_t i : audited) {
-    const Cost& cost = problem.candidates[i].cost;
-    if (cost.known() && cost.micros() < problem.candidates[*rivals[i]].cost.micros()) ++use.wrong;
+  for (const auto& [candidate, instead] : drawn) {
+    const Cost& cost = problem.candidates[candidate].cost;
+    if (cost.known() && cost.micros() < instead) ++use.wrong;
   }
   if (use.wrong > kMostWrong) {
     use.given_up = true;
-    FindOut(std::exchange(skipped, {}), measure, problem);
+    rivals.FindOut(All(problem));
   }
-  std::vector<MeasuredRegion> regions;
-  for (const std::uint32_t i : skipped) regions.push_back(RegionOf(problem, i));
-  use.skipped = costs.CountUnknown(regions);
+  use.here = forecast.ErrorOn(problem);
+  use.skipped = CountUnknown(problem, All(problem), costs);
   return use;
 }
 

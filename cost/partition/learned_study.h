@@ -4,31 +4,23 @@
 #include <cstdint>
 #include <functional>
 #include <map>
-#include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "compiler/base/result.h"
 #include "compiler/partition/problem.h"
+#include "compiler/partition/search/search.h"
+#include "cost/partition/boundary.h"
+#include "cost/partition/forecast.h"
 #include "cost/partition/region_costs.h"
 
 namespace msc::cost {
 
-/// Between what a cost lies; known where both are the same.
-struct CostRange {
-  double low = 0;
-  double high = 0;
-};
-
-/// For each candidate another one of the same nodes and labels that costs less, if the ranges hold:
-/// the one whose cost is least at most. Such a candidate is on no cover of least cost. Nothing
-/// where there is none, or nothing is known of its cost. Nobody who rules others out is ruled out.
-[[nodiscard]] std::vector<std::optional<std::uint32_t>> RuledOut(
-    const CoverProblem& problem, std::span<const std::optional<CostRange>> costs);
-
 /// What learned costs saved a study, and what they are worth.
 struct LearnedUse {
   std::map<std::string, LearnedError> errors;  ///< by target with its version
+  ForecastError here;                          ///< on the regions that were measured after all
   std::size_t skipped = 0;                     ///< costs that were not measured, in the end
   std::size_t audited = 0;                     ///< of those ruled out, drawn and measured after all
   std::size_t wrong = 0;                       ///< of those, cheaper than what ruled them out
@@ -39,12 +31,52 @@ struct LearnedUse {
 /// Measures candidates by their numbers: their costs, in that order.
 using CandidateMeter = std::function<std::vector<Cost>(std::span<const std::uint32_t>)>;
 
-/// Leaves in `problem` what its candidates cost, but for those that others rule out by what the
-/// model of `costs` predicts: these stay unknown. Candidates whose rival turns out not to run are
-/// measured after all, and eight others drawn at random, to see whether the model is to be
-/// believed. Nothing is ruled out where there are side conditions, nor the largest regions, which
-/// other plans are compared with. `costs` has a model.
-[[nodiscard]] LearnedUse MeasureLearned(CoverProblem& problem, RegionCosts& costs,
+/// Measures what may be on a cover of least cost by what the model of `costs` predicts: see
+/// FindCoverLazily. Costs that nobody asked for count as half a deviation below their Forecast:
+/// that a dozen of them are as low on one cover is rare.
+class LearnedMeasuring {
+ public:
+  /// All outlive this; `costs` has a model. `alike` as in LazyOptions.
+  LearnedMeasuring(CoverProblem& problem, RegionCosts& costs, std::span<const std::uint32_t> alike,
+                   CandidateMeter measure);
+
+  /// Leaves in the problem what its candidates cost, as far as that is asked for; the rest stays
+  /// unknown. At first that are those of targets that the model does not know, what was measured
+  /// before, the largest regions, which plans are compared with, and those on best covers under
+  /// costs drawn as they are forecast; then half of the best cover at a time, until a cover of
+  /// known costs is within 2 % of the bound; then eight drawn at random, again and again while more
+  /// than one of them is below its bound. `boundary`: what boundaries cost besides.
+  [[nodiscard]] Result<Cover> Ask(const SearchOptions& options, const BoundaryCost& boundary = {});
+
+  [[nodiscard]] LearnedUse Use();
+
+ private:
+  /// Candidates on the best covers under costs that are drawn as they are forecast, a few times.
+  [[nodiscard]] std::vector<std::uint32_t> LikelyInPlans(const SearchOptions& options) const;
+
+  CoverProblem& problem_;
+  RegionCosts& costs_;
+  std::vector<std::uint32_t> alike_;
+  CandidateMeter measure_;
+  Forecast forecast_;
+};
+
+/// Leaves in `problem` what its candidates cost, but for those that are likely to cost more than
+/// another one of the same nodes that was measured, together with what turning images between them
+/// may take: these stay unknown. Of the candidates of each set of nodes the one that is likely to
+/// be the fastest is measured first. A cover with one that is left out costs no less with the other
+/// one in its place, whatever boundaries cost. Eight of those left out are drawn at random; where
+/// more than one is faster than what ruled it out, all are measured. Nothing is ruled out where
+/// there are side conditions, nor the largest regions, which other plans are compared with. `costs`
+/// has a model.
+[[nodiscard]] LearnedUse MeasureFastest(CoverProblem& problem, RegionCosts& costs,
+                                        std::span<const std::uint32_t> alike,
                                         const CandidateMeter& measure);
+
+/// What it may cost more, at most, that `other` is on a cover instead of `candidate`, besides their
+/// costs: images that it exchanges in another form are turned. Infinite where they cannot be. Both
+/// have the same nodes.
+[[nodiscard]] double Detour(const CoverProblem& problem, const Candidate& candidate,
+                            const Candidate& other);
 
 }  // namespace msc::cost

@@ -19,6 +19,7 @@ using Progress = std::function<void(const std::string&)>;
 using Stop = std::function<bool()>;
 
 constexpr double kNanosPerMicro = 1e3;
+constexpr double kPartForRegions = 2.0 / 3;  ///< of the time for measuring
 
 double SecondsSince(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
@@ -109,7 +110,9 @@ class Study {
         times_(times),
         options_(options),
         progress_(progress),
-        stop_(stop) {}
+        stop_(stop),
+        stop_measuring_([this] { return Stopped() || TimeIsUp(kPartForRegions); }),
+        measure_(problem, costs, progress, stop_measuring_) {}
 
   StudyResult Run() {
     Find();
@@ -145,6 +148,8 @@ class Study {
     Time(Indices(0));
     for (std::size_t round = 0; round < options_.rounds && !Stopped() && !TimeIsUp(1); ++round) {
       result_.boundary = FitBoundary(problem_, result_.plans);
+      // Where boundaries have a price, other regions may be worth it.
+      if (learned_ && !stop_measuring_()) AskAgain();
       const std::size_t before = result_.plans.size();
       AddBestCovers(options_.plans);
       if (result_.plans.size() == before) break;
@@ -156,6 +161,7 @@ class Study {
       Time(timed);
     }
     Decide();
+    if (learned_) result_.learned = learned_->Use();
   }
 
   bool Stopped() {
@@ -220,34 +226,63 @@ class Study {
   void FindCosts() {
     const std::vector<std::uint32_t> alike = costs_.Alike(RegionsOf(problem_));
     result_.distinct = std::set(alike.begin(), alike.end()).size();
-    constexpr double kPart = 2.0 / 3;
-    const Stop stop = [this] { return Stopped() || TimeIsUp(kPart); };
-    Measurer measure(problem_, costs_, progress_, stop);
     if (options_.lazy) {
       const Result<Cover> cover =
-          MeasureLazily(problem_, alike, *options_.lazy, Searching(), std::ref(measure));
-      if (cover.ok()) {
-        result_.lazy = cover.value().statistics;
-        result_.lower_bound = cover.value().lower_bound;
-        result_.gap = cover.value().gap();
-      } else if (!Stopped() && measure.missed() == 0) {
-        throw UserError(cover.failure().detail);
-      }
-    } else if (options_.learned) {
-      result_.learned = MeasureLearned(problem_, costs_, std::ref(measure));
+          MeasureLazily(problem_, alike, *options_.lazy, Searching(), std::ref(measure_));
+      NoteLazy(cover);
+    } else if (LearnsCosts()) {
+      if (progress_) progress_("predicting what regions cost");
+      learned_.emplace(problem_, costs_, alike, std::ref(measure_));
+      const Result<Cover> cover = learned_->Ask(Searching());
+      NoteLazy(cover);
     } else {
       for (const std::vector<std::uint32_t>& part : MeasuringOrder()) {
         if (part.empty()) continue;
-        const std::vector<Cost> found = measure(part);
+        const std::vector<Cost> found = measure_(part);
         for (std::size_t i = 0; i < part.size(); ++i) problem_.candidates[part[i]].cost = found[i];
       }
     }
-    if (measure.missed() > 0) CountUnmeasured();
+    if (measure_.missed() > 0) CountUnmeasured();
+  }
+
+  /// Under what boundaries cost.
+  void AskAgain() {
+    const Result<Cover> cover = learned_->Ask(Searching(), result_.boundary);
+    if (cover.ok()) {
+      const CoverStatistics& more = cover.value().statistics;
+      result_.lazy.asked += more.asked;
+      result_.lazy.checked += more.checked;
+      result_.lazy.violated += more.violated;
+    }
+    if (measure_.missed() > 0) CountUnmeasured();
+  }
+
+  void NoteLazy(const Result<Cover>& cover) {
+    if (cover.ok()) {
+      result_.lazy = cover.value().statistics;
+      result_.lower_bound = cover.value().lower_bound;
+      result_.gap = cover.value().gap();
+    } else if (!Stopped() && measure_.missed() == 0) {
+      throw UserError(cover.failure().detail);
+    }
+  }
+
+  /// Whether the model of costs knows enough to say what need not be measured, and there is
+  /// anything to measure.
+  [[nodiscard]] bool LearnsCosts() {
+    if (!options_.learned || options_.search != "exact" || !problem_.conditions.empty()) {
+      return false;
+    }
+    if (costs_.CountUnknown(RegionsOf(problem_)) == 0) return false;
+    result_.learned.errors = costs_.model()->errors();
+    return std::any_of(result_.learned.errors.begin(), result_.learned.errors.end(),
+                       [](const auto& of) { return of.second.trusted; });
   }
 
   /// Time was up: nobody knows what regions cost that were not reached, those like them, and those
   /// that lazy measuring had not come to.
   void CountUnmeasured() {
+    result_.unmeasured = 0;
     for (Candidate& candidate : problem_.candidates) {
       if (candidate.cost.reason() == kNotReached) candidate.cost = Cost::Unknown();
       result_.unmeasured += candidate.cost.unknown() ? 1 : 0;
@@ -303,7 +338,7 @@ class Study {
     if (first && !covers.empty()) {
       result_.seconds.solve = seconds;
       result_.statistics = covers.front().statistics;
-      if (!options_.lazy) {
+      if (!options_.lazy && !learned_) {
         result_.lower_bound = covers.front().lower_bound;
         result_.gap = covers.front().gap();
       }
@@ -436,6 +471,9 @@ class Study {
   const StudyOptions& options_;
   const Progress& progress_;
   const Stop& stop_;
+  const Stop stop_measuring_;
+  Measurer measure_;
+  std::optional<LearnedMeasuring> learned_;  ///< where the model decides what is measured
   const Clock::time_point start_ = Clock::now();
   StudyResult result_;
   std::optional<std::size_t> reference_;  ///< plan that ratios are to
@@ -455,7 +493,8 @@ void MeasureCandidates(CoverProblem& problem, RegionCosts& costs, const Progress
 LearnedUse MeasureLearnedCandidates(CoverProblem& problem, RegionCosts& costs,
                                     const Progress& progress, const Stop& stop) {
   Measurer measure(problem, costs, progress, stop);
-  LearnedUse use = MeasureLearned(problem, costs, std::ref(measure));
+  const std::vector<std::uint32_t> alike = costs.Alike(RegionsOf(problem));
+  LearnedUse use = MeasureFastest(problem, costs, alike, std::ref(measure));
   for (Candidate& candidate : problem.candidates) {
     if (candidate.cost.unknown()) {
       candidate.cost = Cost::Invalid("was not measured: another target is predicted to be faster");

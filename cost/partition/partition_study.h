@@ -20,7 +20,9 @@ namespace msc::cost {
 struct StudyOptions {
   std::vector<std::string> targets;  ///< first ones first, for greedy
   std::string search = "exact";      ///< see FindSearch
-  /// Measure only what the model of costs does not rule out, where it has one: see MeasureLearned.
+  /// Measure only what may be on a better cover by the model of costs, which has learned, where it
+  /// knows enough of one target: see LearnedMeasuring. Under side conditions and other searches
+  /// than `exact` all is measured.
   bool learned = false;
   /// Measure only what may be on a better cover, under these bounds: see MeasureLazily.
   std::optional<LazyBounds> lazy = {};
@@ -87,7 +89,7 @@ void MeasureCandidates(CoverProblem& problem, RegionCosts& costs,
                        const std::function<bool()>& stop);
 
 /// Likewise, but candidates that the model of `costs` rules out are not measured, see
-/// MeasureLearned: they are Invalid, with that as the reason.
+/// MeasureFastest: they are Invalid, with that as the reason.
 LearnedUse MeasureLearnedCandidates(CoverProblem& problem, RegionCosts& costs,
                                     const std::function<void(const std::string&)>& progress,
                                     const std::function<bool()>& stop);

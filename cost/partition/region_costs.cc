@@ -13,20 +13,24 @@
 #include "compiler/ir/graph.h"
 #include "compiler/ir/serialize.h"
 #include "cost/cache/caching_evaluator.h"
+#include "cost/learned/region_features.h"
 
 namespace msc::cost {
 
 namespace {
 
+/// That many are read, of keys that are hashes those that come first: any.
+constexpr std::size_t kMostSamples = 30'000;
+
 /// A cost to learn from, with what it holds for.
 struct SampleRecord {
-  std::string format = "msc-region-sample-1";
+  std::string format = "msc-region-sample-2";
   std::string place;  ///< processor, program, threads
   CostSample sample;
   template <class Self, class Visit>
   static void Fields(Self& self, Visit& visit) {
     visit("format", self.format, "version of this record's form",
-          Within::OneOf({"msc-region-sample-1"}));
+          Within::OneOf({"msc-region-sample-2"}));
     visit("place", self.place, "where it was measured");
     visit("target", self.sample.target, "spec and version");
     visit("model", self.sample.model, "hash of the graph");
@@ -68,14 +72,14 @@ std::string KeyFrom(const std::vector<std::string>& parts) {
   return hash.Hex();
 }
 
-/// What Learn needs and fits.
+/// What Learn needs, and what is fitted when it is asked for.
 struct RegionCosts::Learned {
   OutcomeStore store;
   std::string place;
   std::string model_hash;
-  RegionModel model;
+  std::set<std::string> kept;  ///< keys of samples that are there
+  std::optional<RegionModel> model;
   std::map<std::string, std::vector<double>> features;  ///< by structure
-  std::set<std::string> kept;                           ///< keys of samples that are there
 };
 
 RegionCosts::RegionCosts(const RegionSource& source, const TargetRegistry& targets,
@@ -95,26 +99,29 @@ void RegionCosts::Learn() {
       Learned{.store = OutcomeStore(folder_ + "/samples"),
               .place = KeyFrom({context_.cpu, context_.program, std::to_string(context_.threads)}),
               .model_hash = GraphHash(source_.graph()),
+              .kept = {},
               .model = {},
-              .features = {},
-              .kept = {}});
+              .features = {}});
+  for (const std::string& key : learned_->store.Keys()) learned_->kept.insert(key);
+}
+
+const RegionModel* RegionCosts::model() {
+  if (!learned_) return nullptr;
+  if (learned_->model) return &*learned_->model;
   std::vector<CostSample> samples;
-  for (const std::string& key : learned_->store.Keys()) {
+  for (const std::string& key : learned_->kept) {
+    if (samples.size() == kMostSamples) break;
     const OutcomeStore::Answer answer = learned_->store.Get(key);
     if (answer.found != OutcomeStore::Found::kValue) continue;
     try {
       auto record = FromJsonText<SampleRecord>(answer.value, "a sample");
-      learned_->kept.insert(key);
-      if (record.place == learned_->place) samples.push_back(std::move(record.sample));
+      if (record.place != learned_->place || record.sample.model == learned_->model_hash) continue;
+      samples.push_back(std::move(record.sample));
     } catch (const UserError&) {
-      continue;  // of another version of this program: taken anew
+      continue;  // of another version of this program
     }
   }
-  learned_->model = RegionModel(samples);
-}
-
-const RegionModel* RegionCosts::model() const {
-  return learned_ ? &learned_->model : nullptr;
+  return &learned_->model.emplace(samples);
 }
 
 std::string RegionCosts::SampledTarget(const std::string& spec) const {
@@ -128,21 +135,24 @@ const std::vector<double>& RegionCosts::FeaturesOf(const MeasuredRegion& region)
   return it->second;
 }
 
-std::optional<RegionModel::Range> RegionCosts::Predict(const MeasuredRegion& region) {
-  if (!learned_) return std::nullopt;
-  return learned_->model.Predict(SampledTarget(region.target), FeaturesOf(region));
+std::optional<RegionModel::Prediction> RegionCosts::Predict(const MeasuredRegion& region) {
+  const RegionModel* const learned = model();
+  if (learned == nullptr) return std::nullopt;
+  return learned->Predict(SampledTarget(region.target), FeaturesOf(region));
 }
 
 void RegionCosts::Sample(const std::string& key, const MeasuredRegion& region,
                          const Result<Outcome>& outcome) {
-  if (!learned_ || !outcome.ok() || !learned_->kept.insert(key).second) return;
+  if (!learned_ || !outcome.ok()) return;
   SampleRecord record;
+  const std::string name = KeyFrom({record.format, key});
+  if (!learned_->kept.insert(name).second) return;
   record.place = learned_->place;
   record.sample = {.target = SampledTarget(region.target),
                    .model = learned_->model_hash,
                    .features = FeaturesOf(region),
                    .micros = outcome.value().latency.value().median_ns * 1e-3};
-  learned_->store.Put(key, ToJsonText(record));
+  learned_->store.Put(name, ToJsonText(record));
 }
 
 Graph RegionCosts::Cut(const MeasuredRegion& region) const {

@@ -65,14 +65,16 @@ class RegionCosts {
   void Measure(std::span<const MeasuredRegion> regions, const Done& done,
                const std::function<bool()>& stop = {});
 
-  /// Fits a model to the samples in the folder that were taken here: on this processor, with this
-  /// program and as many threads. From now on costs that Measure finds or measures become samples
-  /// for later studies.
+  /// From now on there is a model, and costs that Measure finds or measures become samples for
+  /// later studies.
   void Learn();
-  /// What Learn fitted; nullptr before.
-  [[nodiscard]] const RegionModel* model() const;
+  /// Fitted, when it is first asked for, to samples of other models in the folder that were taken
+  /// here: on this processor, with this program and as many threads. Those of this one would make a
+  /// second run ask for something else. Takes a second or a few. nullptr where Learn was not
+  /// called.
+  [[nodiscard]] const RegionModel* model();
   /// What it predicts; nothing where it does not know the target.
-  [[nodiscard]] std::optional<RegionModel::Range> Predict(const MeasuredRegion& region);
+  [[nodiscard]] std::optional<RegionModel::Prediction> Predict(const MeasuredRegion& region);
 
   struct Counts {
     std::int64_t found = 0;     ///< regions answered from the folder, or from a region like it

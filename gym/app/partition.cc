@@ -70,7 +70,7 @@ struct Options {
   std::int64_t cold_mb = -1;  ///< as the model's weights
   bool lazy = false;
   std::string bounds = "learned";
-  bool learned = false;
+  bool learned = true;
   bool fresh = false;
   bool dry_run = false;
   bool json = false;
@@ -297,7 +297,7 @@ void Partition(Options options, AppContext& context) {
     cost::BoundByRoof(source, targets, cost::MeasureRoof(1), options.threads, problem);
     study.lazy = options.bounds == "roof" ? cost::LazyBounds::kGiven : cost::LazyBounds::kLearned;
   }
-  study.learned = options.learned;
+  study.learned = options.learned && !options.lazy;
   study.plans = options.plans;
   study.rounds = options.rounds;
   study.compare = options.compare;
@@ -431,11 +431,10 @@ void AddPartition(CLI::App& app, AppContext& context) {
       ->check(CLI::IsMember({"learned", "roof"}))
       ->needs(lazy)
       ->capture_default_str();
-  command
-      ->add_flag("--learned", options->learned,
-                 "learn from the regions of other models that were measured with this option, and "
-                 "leave out those that another target is predicted to compute faster")
-      ->excludes(lazy);
+  command->add_flag(
+      "--learned,!--no-learned", options->learned,
+      "measure only what may be in a better plan by what regions of other models took, where at "
+      "least three were measured here: on by default; --no-learned measures all, with proof");
   command->add_option("--plans", options->plans, "best plans that are timed as whole models")
       ->check(CLI::Range(1, 100))
       ->capture_default_str();
@@ -479,7 +478,7 @@ void AddPartition(CLI::App& app, AppContext& context) {
                     "only list what would be measured, why, and how long that may take");
   command->add_flag("--json", options->json, "for scripts");
   for (const char* other :
-       {"--images", "--lazy", "--learned", "--minutes", "--compare", "--fresh", "--dry-run"}) {
+       {"--images", "--lazy", "--minutes", "--compare", "--fresh", "--dry-run"}) {
     costs->excludes(command->get_option(other));
   }
   command->footer(

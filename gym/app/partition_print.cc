@@ -183,6 +183,7 @@ nlohmann::ordered_json LearnedJson(const cost::LearnedUse& use) {
                       {"models", error.models},
                       {"correlation", error.correlation},
                       {"error", error.error},
+                      {"typical", error.typical},
                       {"factor", error.factor},
                       {"trusted", error.trusted}});
   }
@@ -190,6 +191,11 @@ nlohmann::ordered_json LearnedJson(const cost::LearnedUse& use) {
           {"audited", use.audited},
           {"wrong", use.wrong},
           {"given_up", use.given_up},
+          {"here",
+           {{"regions", use.here.regions},
+            {"correlation", use.here.correlation},
+            {"error", use.here.error},
+            {"typical", use.here.typical}}},
           {"errors", std::move(errors)}};
 }
 
@@ -326,7 +332,8 @@ void PrintPartitionJson(const PartitionOutcome& outcome, const PartitionView& vi
                      {"ratio_low", Number(row.ratio_low)},
                      {"ratio_high", Number(row.ratio_high)},
                      {"note", row.note},
-                     {"best", row.best}});
+                     {"best", row.best},
+                     {"chosen", result.plans[i].chosen}});
   }
   nlohmann::ordered_json without = nlohmann::ordered_json::array();
   for (const cost::NoPlan& none : result.without_plan) {

@@ -59,8 +59,8 @@ struct PartitionConfig {
   static void Fields(Self& self, Visit& visit) {
     visit("targets", self.targets, "with their options, as in `mscgym partition --targets`");
     visit("learned", self.learned,
-          "leave out regions that another target is predicted to compute faster, as `mscgym "
-          "partition --learned`");
+          "leave out regions that another target is likely to compute faster, by what regions of "
+          "other models took");
     visit("images", self.images, "how regions exchange images: as in `mscgym partition --images`",
           Within::OneOf({"dense", "both"}));
     visit(

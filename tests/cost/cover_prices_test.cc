@@ -1,8 +1,10 @@
 // What a study does to a problem before it searches, on chains and on random problems of up to 10
 // nodes against all their covers: boundaries that are priced, pins that are kept by leaving
-// candidates out, and candidates that are ruled out.
+// candidates out, and rivals that turn images.
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -80,55 +82,6 @@ TEST(Boundary, IsWhatWholePlansTakeMoreThanTheirRegions) {
   EXPECT_EQ(FitBoundary(problem, {Plan({}, 1, 100)}).scale, 1.25) << "no more than that";
 }
 
-TEST(RuledOut, LeavesACoverOfLeastCost) {
-  Rng rng(3);
-  for (int round = 0; round < 100; ++round) {
-    constexpr std::size_t kNodes = 5;
-    CoverProblem problem = Chain(kNodes, 100);
-    problem.candidates.clear();
-    std::vector<std::optional<CostRange>> ranges;
-    for (const char* target : {"a", "b", "c"}) {
-      for (std::size_t begin = 0; begin < kNodes; ++begin) {
-        for (std::size_t end = begin + 1; end <= kNodes; ++end) {
-          const double micros = 1 + 20 * rng.Uniform();
-          problem.candidates.push_back({.nodes = IndexSet::Range(kNodes, begin, end),
-                                        .target = target,
-                                        .cost = Cost::Micros(micros)});
-          ranges.emplace_back();
-          if (rng.Below(5) == 0) continue;
-          ranges.back() = CostRange{micros * (1 - 0.5 * rng.Uniform()), micros * 1.2};
-          if (rng.Below(5) == 0) ranges.back() = CostRange{micros, micros};
-        }
-      }
-    }
-    const auto rivals = RuledOut(problem, ranges);
-    CoverProblem rest = problem;
-    std::size_t count = 0;
-    for (std::size_t i = 0; i < rivals.size(); ++i) {
-      if (!rivals[i]) continue;
-      ++count;
-      EXPECT_FALSE(rivals[*rivals[i]]);
-      EXPECT_LT(problem.candidates[*rivals[i]].cost.micros(), problem.candidates[i].cost.micros());
-      rest.candidates[i].cost = Cost::Invalid("ruled out");
-    }
-    EXPECT_GT(count, 0U);
-    EXPECT_EQ(FindCover(rest, "exact", {}).value().micros,
-              FindCover(problem, "exact", {}).value().micros);
-  }
-}
-
-TEST(RuledOut, ComparesWhatCanTakeEachOthersPlace) {
-  CoverProblem problem = Chain(2, 100);
-  problem.candidates = {{.nodes = IndexSet::Range(2, 0, 1), .target = "a"},
-                        {.nodes = IndexSet::Range(2, 0, 2), .target = "b"},
-                        {.nodes = IndexSet::Range(2, 0, 1), .target = "b", .makes = {{0, 1}}},
-                        {.nodes = IndexSet::Range(2, 0, 1), .target = "c"}};
-  const std::vector<std::optional<CostRange>> ranges = {CostRange{5, 6}, CostRange{1, 1},
-                                                        CostRange{1, 1}, CostRange{6, 9}};
-  for (const auto& rival : RuledOut(problem, ranges))
-    EXPECT_FALSE(rival) << "6 may be as much as 6";
-}
-
 TEST(CoverPrices, OfBoundariesAreInTheBestCover) {
   std::uint64_t fewer = 0;  // regions than where boundaries are free
   for (std::uint64_t seed = 0; seed < kSeeds; ++seed) {
@@ -180,41 +133,44 @@ TEST(CoverPrices, OfKeptPinsAreThoseOfTheConditions) {
   }
 }
 
-TEST(CoverPrices, OfWhatIsRuledOutAreNotMissed) {
-  std::uint64_t count = 0;
+TEST(CoverPrices, OfADetourAreTheMostThatARivalAdds) {
+  std::uint64_t swaps = 0;
+  std::uint64_t dearer = 0;  // where turning images costs something
   for (std::uint64_t seed = 0; seed < kSeeds; ++seed) {
     CoverProblem problem = RandomProblem(seed);
     Rng rng(seed);
-    // Rivals that want and make the same, at other costs.
-    const std::size_t first = problem.candidates.size();
-    for (std::size_t i = 0; i < first; ++i) {
+    const BruteForce brute(problem);
+    const auto first = static_cast<std::uint32_t>(problem.candidates.size());
+    std::vector<std::optional<std::uint32_t>> rivals(first);
+    for (std::uint32_t i = 0; i < first; ++i) {
+      if (!problem.candidates[i].cost.known()) continue;
       Candidate rival = problem.candidates[i];
       rival.target = "c";
       rival.cost = Cost::Micros(1 + 10 * rng.Uniform());
-      if (rng.Below(4) == 0) problem.candidates.push_back(std::move(rival));
+      const std::size_t labels = problem.labels.size();
+      rival.wants = test::RandomLabels(TensorsIn(problem.flow, rival.nodes), labels, rng);
+      rival.makes = test::RandomLabels(TensorsOut(problem.flow, rival.nodes), labels, rng);
+      rivals[i] = static_cast<std::uint32_t>(problem.candidates.size());
+      problem.candidates.push_back(std::move(rival));
     }
-    std::vector<std::optional<CostRange>> ranges;
-    for (const Candidate& candidate : problem.candidates) {
-      ranges.emplace_back();
-      if (!candidate.cost.known() || rng.Below(5) == 0) continue;
-      const double micros = candidate.cost.micros();
-      ranges.back() =
-          CostRange{micros * (1 - 0.3 * rng.Uniform()), micros * (1 + 0.3 * rng.Uniform())};
-    }
-    const std::vector<double> before = BruteForce(problem).costs();
-    const auto rivals = RuledOut(problem, ranges);
-    for (std::size_t i = 0; i < rivals.size(); ++i) {
-      if (!rivals[i]) continue;
-      ++count;
-      problem.candidates[i].cost = Cost::Invalid("ruled out");
-    }
-    const std::vector<double> after = BruteForce(problem).costs();
-    ASSERT_EQ(after.empty(), before.empty()) << seed;
-    if (!after.empty()) {
-      EXPECT_EQ(after.front(), before.front()) << seed;
+    for (std::vector<std::uint32_t> chosen : brute.exact()) {
+      const std::optional<double> before = test::CostByDefinition(problem, chosen);
+      if (!before || !rivals[chosen.front()]) continue;
+      const Candidate& candidate = problem.candidates[chosen.front()];
+      const Candidate& rival = problem.candidates[*rivals[chosen.front()]];
+      const double detour = Detour(problem, candidate, rival);
+      if (std::isinf(detour)) continue;
+      chosen.front() = *rivals[chosen.front()];
+      const std::optional<double> after = test::CostByDefinition(problem, chosen);
+      ASSERT_TRUE(after) << seed;
+      const double more = *after - *before - (rival.cost.micros() - candidate.cost.micros());
+      EXPECT_LE(more, detour + 1e-6) << seed;
+      ++swaps;
+      dearer += more > 1e-6 ? 1 : 0;
     }
   }
-  EXPECT_GT(count, kSeeds);
+  EXPECT_GT(swaps, kSeeds);
+  EXPECT_GT(dearer, kSeeds / 10);
 }
 
 }  // namespace

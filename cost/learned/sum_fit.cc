@@ -1,0 +1,93 @@
+#include "cost/learned/sum_fit.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <numeric>
+
+#include "compiler/base/error.h"
+
+namespace msc::cost {
+namespace {
+
+constexpr int kRounds = 6;
+constexpr int kSweeps = 300;
+/// Logarithms that are off by more count less.
+constexpr double kFar = 0.7;
+constexpr double kMostWeight = 9;
+constexpr double kLeastSum = 1e-3;  ///< in parts of the target
+
+using Row = std::vector<double>;
+
+/// How much a row counts whose sum is `sum` times its target: so that the square of sum - 1 stands
+/// for that of the logarithm.
+double WeightOf(double sum) {
+  const double off = std::log(std::max(sum, kLeastSum));
+  const double linear = std::max(sum, kLeastSum) - 1;
+  const double weight = std::abs(linear) < kLeastSum ? 1 : off / linear * (off / linear);
+  const double far = std::abs(off) > kFar ? kFar / std::abs(off) : 1;
+  return std::min(weight, kMostWeight) * far;
+}
+
+/// Least squares of the weighted differences of rows times factors and 1, factors >= 0: one factor
+/// at a time, over and over.
+Row Solve(const std::vector<Row>& rows, const Row& weights) {
+  const std::size_t width = rows.front().size();
+  std::vector<Row> products(width, Row(width));
+  Row sums(width);
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    for (std::size_t j = 0; j < width; ++j) {
+      const double weighted = weights[i] * rows[i][j];
+      if (weighted == 0) continue;
+      sums[j] += weighted;
+      for (std::size_t k = 0; k < width; ++k) products[j][k] += weighted * rows[i][k];
+    }
+  }
+  Row factors(width);
+  for (int sweep = 0; sweep < kSweeps; ++sweep) {
+    for (std::size_t j = 0; j < width; ++j) {
+      if (products[j][j] <= 0) continue;
+      const double off = sums[j] - SumOf(products[j], factors);
+      factors[j] = std::max(0.0, factors[j] + off / products[j][j]);
+    }
+  }
+  return factors;
+}
+
+}  // namespace
+
+double SumOf(std::span<const double> row, std::span<const double> factors) {
+  return std::inner_product(row.begin(), row.end(), factors.begin(), 0.0);
+}
+
+std::vector<double> FitSum(std::span<const std::vector<double>> rows,
+                           std::span<const double> targets) {
+  Check(!rows.empty() && rows.size() == targets.size(), "a sum is fitted to samples");
+  const std::size_t width = rows.front().size();
+  Row largest(width);
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    Check(rows[i].size() == width, "samples have the same terms");
+    Check(std::isfinite(targets[i]) && targets[i] > 0, "targets are above 0");
+    for (std::size_t j = 0; j < width; ++j) {
+      Check(std::isfinite(rows[i][j]) && rows[i][j] >= 0, "terms are at least 0");
+      largest[j] = std::max(largest[j], rows[i][j]);
+    }
+  }
+  // Parts of the target, columns of about the same size.
+  std::vector<Row> parts(rows.begin(), rows.end());
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    for (std::size_t j = 0; j < width; ++j) {
+      if (largest[j] > 0) parts[i][j] /= largest[j] * targets[i];
+    }
+  }
+  Row weights(rows.size(), 1);
+  Row factors;
+  for (int round = 0; round < kRounds; ++round) {
+    factors = Solve(parts, weights);
+    for (std::size_t i = 0; i < parts.size(); ++i) weights[i] = WeightOf(SumOf(parts[i], factors));
+  }
+  for (std::size_t j = 0; j < width; ++j) factors[j] = largest[j] > 0 ? factors[j] / largest[j] : 0;
+  return factors;
+}
+
+}  // namespace msc::cost
