@@ -25,10 +25,17 @@ constexpr double kLeastMicros = 1e-2;
 constexpr double kMostOff = 1.5;
 constexpr BoostOptions kBoost = {.trees = 150, .depth = 4, .rate = 0.08, .least = 8, .share = 0.7};
 
+/// Samples come from files. What no region can take or be would break the sums of all others.
 bool Usable(const CostSample& sample) {
-  const auto finite = [](double x) { return std::isfinite(x); };
-  return sample.features.size() == RegionFeatureCount() && std::isfinite(sample.micros) &&
-         sample.micros > 0 && std::all_of(sample.features.begin(), sample.features.end(), finite);
+  constexpr double kLeastTime = 1e-4;  // microseconds
+  constexpr double kMostTime = 1e12;
+  constexpr double kMostWork = 1e18;
+  const auto sane = [](double x) { return std::abs(x) <= kMostWork; };  // no for what is no number
+  if (sample.features.size() != RegionFeatureCount()) return false;
+  if (!(sample.micros >= kLeastTime && sample.micros <= kMostTime)) return false;
+  if (!std::all_of(sample.features.begin(), sample.features.end(), sane)) return false;
+  const std::vector<double> terms = WorkTerms(sample.features);
+  return std::all_of(terms.begin(), terms.end(), sane);
 }
 
 using Samples = std::vector<const CostSample*>;

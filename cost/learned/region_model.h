@@ -40,7 +40,8 @@ struct LearnedError {
 class RegionModel {
  public:
   RegionModel() = default;
-  /// Samples with other than RegionFeatureCount() finite features, or no time, are left out.
+  /// Samples with other than RegionFeatureCount() features, or with features or times that no
+  /// region can have, are left out.
   explicit RegionModel(std::span<const CostSample> samples);
 
   struct Prediction {

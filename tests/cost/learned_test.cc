@@ -174,10 +174,14 @@ TEST(RegionModel, PredictsNothingThatItCannotProve) {
     few.target = "few";
     samples.push_back(few);
   }
-  std::vector<CostSample> broken(3, samples.front());
+  std::vector<CostSample> broken(7, samples.front());
   broken[0].features.pop_back();
   broken[1].features[0] = std::numeric_limits<double>::infinity();
   broken[2].micros = 0;
+  broken[3].features[0] = 1e30;  // of a logarithm
+  broken[4].features.back() = -1e30;
+  broken[5].micros = 1e-300;
+  broken[6].micros = std::numeric_limits<double>::quiet_NaN();
   for (CostSample& sample : broken) sample.target = "broken";
   samples.insert(samples.end(), broken.begin(), broken.end());
   const RegionModel model(samples);
