@@ -81,6 +81,9 @@ std::vector<Variant> MakeVariants(const Options& options, const BenchSetup& setu
     const std::string name = i == 0 ? "strategy" : "strategy " + std::to_string(i + 1);
     variants.push_back({.name = name, .strategy = LoadStrategy(options.strategies[i])});
   }
+  if (variants.empty()) {
+    throw UserError("--precision none times strategies alone: give one by --strategy");
+  }
   return variants;
 }
 

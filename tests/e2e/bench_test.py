@@ -57,6 +57,11 @@ class Bench(e2e.SearchTest):
         self.assertEqual([row["variant"] for row in rows], ["strategy", "strategy 2"])
         self.assertLessEqual(rows[1]["ratio_low"], rows[1]["ratio_high"])
 
+    def test_without_a_precision_it_asks_for_a_strategy(self):
+        done = self.bench("--targets", "reference", "--precision", "none")
+        self.assertEqual(done.returncode, 2, done.stderr)
+        self.assertIn("--strategy", done.stderr)
+
     def test_the_table_says_why_a_row_is_absent(self):
         done = self.bench("--targets", "reference,reference:beads=bone", "--profile", "--peer")
         self.assertEqual(done.returncode, 0, done.stderr)
