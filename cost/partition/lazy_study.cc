@@ -9,13 +9,14 @@ namespace msc::cost {
 
 Result<Cover> MeasureLazily(CoverProblem& problem, std::span<const std::uint32_t> alike,
                             LazyBounds bounds, const SearchOptions& options,
-                            const CandidateMeter& measure) {
+                            const CandidateMeter& measure, const std::function<bool()>& stop) {
   constexpr double kPart = 0.125;
   if (bounds == LazyBounds::kGiven) {
     return FindCoverLazily(problem, measure, options,
                            {.bounds = LowerGivenBounds(problem),
                             .alike = {alike.begin(), alike.end()},
-                            .part = kPart});
+                            .part = kPart,
+                            .stop = stop});
   }
   const std::vector<std::uint32_t> units = UnitCandidates(problem.candidates);
   // Whole graphs say most about what being together saves, and are to be timed anyway.
@@ -29,7 +30,8 @@ Result<Cover> MeasureLazily(CoverProblem& problem, std::span<const std::uint32_t
                           .alike = {alike.begin(), alike.end()},
                           .part = kPart,
                           .audit = 4,
-                          .audit_allows = 1});
+                          .audit_allows = 1,
+                          .stop = stop});
 }
 
 }  // namespace msc::cost

@@ -20,11 +20,11 @@ enum class LazyBounds : std::uint8_t {
 /// all of it is known; then four drawn at random, of which one may be below its bound. Under given
 /// bounds: an eighth of the best cover at a time; these are lowered where an answer is below its
 /// own (LowerGivenBounds), and as far as they are true then, that cover is optimal whatever the
-/// rest costs. The rest stays unknown, with the last bounds. `alike` as in
-/// LazyOptions.
+/// rest costs. The rest stays unknown, with the last bounds. `alike` and `stop` as in LazyOptions.
 [[nodiscard]] Result<Cover> MeasureLazily(CoverProblem& problem,
                                           std::span<const std::uint32_t> alike, LazyBounds bounds,
                                           const SearchOptions& options,
-                                          const CandidateMeter& measure);
+                                          const CandidateMeter& measure,
+                                          const std::function<bool()>& stop = {});
 
 }  // namespace msc::cost

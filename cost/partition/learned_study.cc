@@ -66,6 +66,13 @@ Indices All(const CoverProblem& problem) {
   return all;
 }
 
+/// Adds what was asked for before.
+void AddAnswers(const CoverStatistics& before, CoverStatistics& statistics) {
+  statistics.asked += before.asked;
+  statistics.checked += before.checked;
+  statistics.violated += before.violated;
+}
+
 /// Candidates of the same nodes, and what asking for some of them says of the others.
 class Rivals {
  public:
@@ -126,12 +133,15 @@ class Rivals {
     return next;
   }
 
-  /// Up to `count` of those that nobody asked for, with what stands instead of them.
+  /// Up to `count` of those that nobody asked for, of those that are alike one, with what stands
+  /// instead of them.
   [[nodiscard]] std::vector<std::pair<std::uint32_t, double>> Draw(std::size_t count) const {
     std::vector<std::pair<std::uint32_t, double>> left;
+    std::set<std::uint32_t> seen;
     for (const Indices& group : groups_) {
       for (const std::uint32_t i : group) {
-        if (problem_.candidates[i].cost.unknown()) left.emplace_back(i, Instead(i, group));
+        if (!problem_.candidates[i].cost.unknown() || !seen.insert(number_[i]).second) continue;
+        left.emplace_back(i, Instead(i, group));
       }
     }
     Rng rng(1);
@@ -153,11 +163,13 @@ class Rivals {
 }  // namespace
 
 LearnedMeasuring::LearnedMeasuring(CoverProblem& problem, RegionCosts& costs,
-                                   std::span<const std::uint32_t> alike, CandidateMeter measure)
+                                   std::span<const std::uint32_t> alike, CandidateMeter measure,
+                                   std::function<bool()> stop)
     : problem_(problem),
       costs_(costs),
       alike_(alike.begin(), alike.end()),
       measure_(std::move(measure)),
+      stop_(std::move(stop)),
       forecast_(problem, costs, alike) {}
 
 Result<Cover> LearnedMeasuring::Ask(const SearchOptions& options, const BoundaryCost& boundary) {
@@ -190,40 +202,55 @@ Result<Cover> LearnedMeasuring::Ask(const SearchOptions& options, const Boundary
       of.candidates[i].cost = priced(i, Cost::Unknown(micros));
     }
   };
-  CoverProblem asked = WithBoundaries(problem_, boundary);
+  const std::int64_t measured_before = costs_.counts().measured;
   const bool again = std::any_of(problem_.candidates.begin(), problem_.candidates.end(),
                                  [](const Candidate& c) { return c.cost.known(); });
   Indices first;
   if (!again) {
+    (void)oracle(BestAt([](std::uint32_t) { return 0.0; }, options));
     first = AskedFirst(problem_, costs_, forecast_);
     const Indices likely = LikelyInPlans(options);
     first.insert(first.end(), likely.begin(), likely.end());
   }
+  CoverProblem asked = WithBoundaries(problem_, boundary);
+  LazyOptions lazy{.bounds = bounds, .first = first, .alike = alike_, .gap = kGap, .stop = stop_};
+  Result<Cover> cover = FindCoverLazily(asked, oracle, options, lazy);
   // What an earlier run has found out was audited then.
-  const bool is_new = CountUnknown(problem_, first, costs_) > 0;
-  return FindCoverLazily(asked, oracle, options,
-                         {.bounds = bounds,
-                          .first = first,
-                          .alike = alike_,
-                          .gap = kGap,
-                          .audit = is_new ? kAudited : 0,
-                          .audit_allows = kMostBelow});
+  if (!cover.ok() || costs_.counts().measured == measured_before) return cover;
+  lazy.first = {};
+  lazy.audit = kAudited;
+  lazy.audit_allows = kMostBelow;
+  Result<Cover> audited = FindCoverLazily(asked, oracle, options, lazy);
+  if (audited.ok()) AddAnswers(cover.value().statistics, audited.value().statistics);
+  return audited;
+}
+
+Indices LearnedMeasuring::BestAt(const std::function<double(std::uint32_t)>& deviations,
+                                 const SearchOptions& options) const {
+  CoverProblem drawn = problem_;
+  for (std::uint32_t i = 0; i < alike_.size(); ++i) {
+    if (!problem_.candidates[i].cost.unknown()) continue;
+    const double micros = forecast_.Has(i) ? forecast_.At(i, deviations(alike_[i])) : 0;
+    drawn.candidates[i].cost = Cost::Micros(micros);
+  }
+  const Result<Cover> cover = FindCover(drawn, "exact", options);
+  return cover.ok() ? cover.value().chosen : Indices();
 }
 
 Indices LearnedMeasuring::LikelyInPlans(const SearchOptions& options) const {
   Rng rng(1);
   std::set<std::uint32_t> likely;
-  CoverProblem drawn = problem_;
   for (int draw = 0; draw < kDraws; ++draw) {
+    if (stop_ && stop_()) break;
     std::map<std::uint32_t, double> off;
-    for (std::uint32_t i = 0; i < alike_.size(); ++i) {
-      const auto [it, is_new] = off.emplace(alike_[i], 0);
+    const auto drawn = [&](std::uint32_t number) {
+      const auto [it, is_new] = off.emplace(number, 0);
       if (is_new) it->second = rng.Normal();
-      drawn.candidates[i].cost = Cost::Micros(forecast_.Has(i) ? forecast_.At(i, it->second) : 0);
-    }
-    const Result<Cover> cover = FindCover(drawn, "exact", options);
-    if (!cover.ok()) return {};
-    for (const std::uint32_t i : cover.value().chosen) likely.insert(i);
+      return it->second;
+    };
+    const Indices chosen = BestAt(drawn, options);
+    if (chosen.empty()) return {};
+    likely.insert(chosen.begin(), chosen.end());
   }
   return {likely.begin(), likely.end()};
 }

@@ -37,15 +37,18 @@ using CandidateMeter = std::function<std::vector<Cost>(std::span<const std::uint
 class LearnedMeasuring {
  public:
   /// All outlive this; `costs` has a model. `alike` as in LazyOptions.
+  /// `stop` may be empty: where it says true, no more is asked for.
   LearnedMeasuring(CoverProblem& problem, RegionCosts& costs, std::span<const std::uint32_t> alike,
-                   CandidateMeter measure);
+                   CandidateMeter measure, std::function<bool()> stop = {});
 
   /// Leaves in the problem what its candidates cost, as far as that is asked for; the rest stays
   /// unknown. At first that are those of targets that the model does not know, what was measured
   /// before, the largest regions, which plans are compared with, and those on best covers under
-  /// costs drawn as they are forecast; then half of the best cover at a time, until a cover of
-  /// known costs is within 2 % of the bound; then eight drawn at random, again and again while more
-  /// than one of them is below its bound. `boundary`: what boundaries cost besides.
+  /// costs drawn as they are forecast, the most likely cover before the others, so that little time
+  /// suffices for a plan; then what is unknown on the best cover, until a cover of known costs is
+  /// within 2 % of the bound; then, if anything was measured that was not known, eight drawn at
+  /// random, again and again while more than four of them are below their bounds. `boundary`: what
+  /// boundaries cost besides. A Failure where no cover exists, or it was stopped.
   [[nodiscard]] Result<Cover> Ask(const SearchOptions& options, const BoundaryCost& boundary = {});
 
   [[nodiscard]] LearnedUse Use();
@@ -53,11 +56,16 @@ class LearnedMeasuring {
  private:
   /// Candidates on the best covers under costs that are drawn as they are forecast, a few times.
   [[nodiscard]] std::vector<std::uint32_t> LikelyInPlans(const SearchOptions& options) const;
+  /// Candidates on the best cover where unknown costs are so many deviations above what is likely,
+  /// by their number; none where there is no cover.
+  [[nodiscard]] std::vector<std::uint32_t> BestAt(
+      const std::function<double(std::uint32_t)>& deviations, const SearchOptions& options) const;
 
   CoverProblem& problem_;
   RegionCosts& costs_;
   std::vector<std::uint32_t> alike_;
   CandidateMeter measure_;
+  std::function<bool()> stop_;
   Forecast forecast_;
 };
 

@@ -71,6 +71,10 @@ class Measurer {
           {NodeNames(problem_, problem_.candidates[i]), problem_.candidates[i].target});
     }
     std::vector<Cost> found(candidates.size(), Cost::Invalid(kNotReached));
+    if (stop_ && stop_()) {
+      missed_ += candidates.size();
+      return found;
+    }
     const Clock::time_point start = Clock::now();
     std::size_t done = 0;
     if (progress_) progress_("compiling what is to be measured");
@@ -161,7 +165,7 @@ class Study {
       Time(timed);
     }
     Decide();
-    if (learned_) result_.learned = learned_->Use();
+    if (learned_) NoteLearned();
   }
 
   bool Stopped() {
@@ -227,12 +231,12 @@ class Study {
     const std::vector<std::uint32_t> alike = costs_.Alike(RegionsOf(problem_));
     result_.distinct = std::set(alike.begin(), alike.end()).size();
     if (options_.lazy) {
-      const Result<Cover> cover =
-          MeasureLazily(problem_, alike, *options_.lazy, Searching(), std::ref(measure_));
+      const Result<Cover> cover = MeasureLazily(problem_, alike, *options_.lazy, Searching(),
+                                                std::ref(measure_), stop_measuring_);
       NoteLazy(cover);
     } else if (LearnsCosts()) {
       if (progress_) progress_("predicting what regions cost");
-      learned_.emplace(problem_, costs_, alike, std::ref(measure_));
+      learned_.emplace(problem_, costs_, alike, std::ref(measure_), stop_measuring_);
       const Result<Cover> cover = learned_->Ask(Searching());
       NoteLazy(cover);
     } else {
@@ -242,7 +246,7 @@ class Study {
         for (std::size_t i = 0; i < part.size(); ++i) problem_.candidates[part[i]].cost = found[i];
       }
     }
-    if (measure_.missed() > 0) CountUnmeasured();
+    if (measure_.missed() > 0 || cut_short_) CountUnmeasured();
   }
 
   /// Under what boundaries cost.
@@ -253,8 +257,24 @@ class Study {
       result_.lazy.asked += more.asked;
       result_.lazy.checked += more.checked;
       result_.lazy.violated += more.violated;
+      result_.lazy.audited += more.audited;
+    } else {
+      cut_short_ = true;
     }
-    if (measure_.missed() > 0) CountUnmeasured();
+    if (measure_.missed() > 0 || cut_short_) CountUnmeasured();
+  }
+
+  /// Of the study as a whole: bounds of what nobody asked for were learned once more with every
+  /// round, and a cover that a later one asked for may be below the first one's bound.
+  void NoteLearned() {
+    result_.learned = learned_->Use();
+    result_.learned.audited = static_cast<std::size_t>(result_.lazy.audited);
+    // What time did not suffice for may well be needed.
+    if (result_.unmeasured > 0) result_.learned.skipped = 0;
+    const Result<Cover> best = FindCover(KnownOnly(), "exact", Searching());
+    if (!best.ok()) return;
+    result_.lower_bound = std::min(result_.lower_bound, best.value().micros);
+    result_.gap = 1 - result_.lower_bound / std::max(best.value().micros, 1e-9);
   }
 
   void NoteLazy(const Result<Cover>& cover) {
@@ -262,21 +282,27 @@ class Study {
       result_.lazy = cover.value().statistics;
       result_.lower_bound = cover.value().lower_bound;
       result_.gap = cover.value().gap();
-    } else if (!Stopped() && measure_.missed() == 0) {
+    } else if (stop_measuring_() || measure_.missed() > 0) {
+      cut_short_ = true;
+    } else {
       throw UserError(cover.failure().detail);
     }
+    result_.bound_proven = false;
   }
 
   /// Whether the model of costs knows enough to say what need not be measured, and there is
-  /// anything to measure.
+  /// anything to measure. Other searches than the exact one choose among all costs.
   [[nodiscard]] bool LearnsCosts() {
-    if (!options_.learned || options_.search != "exact" || !problem_.conditions.empty()) {
+    if (!options_.learned || options_.search != "exact" || !options_.compare.empty() ||
+        !problem_.conditions.empty()) {
       return false;
     }
     if (costs_.CountUnknown(RegionsOf(problem_)) == 0) return false;
-    result_.learned.errors = costs_.model()->errors();
-    return std::any_of(result_.learned.errors.begin(), result_.learned.errors.end(),
-                       [](const auto& of) { return of.second.trusted; });
+    const RegionModel* const model = costs_.model();
+    if (model == nullptr) return false;
+    result_.learned.errors = model->errors();
+    return std::any_of(options_.targets.begin(), options_.targets.end(),
+                       [&](const std::string& target) { return costs_.CanPredict(target); });
   }
 
   /// Time was up: nobody knows what regions cost that were not reached, those like them, and those
@@ -478,6 +504,7 @@ class Study {
   StudyResult result_;
   std::optional<std::size_t> reference_;  ///< plan that ratios are to
   int next_plan_ = 1;
+  bool cut_short_ = false;  ///< time was up before lazy or learned measuring had its cover
 };
 
 }  // namespace
@@ -492,6 +519,10 @@ void MeasureCandidates(CoverProblem& problem, RegionCosts& costs, const Progress
 
 LearnedUse MeasureLearnedCandidates(CoverProblem& problem, RegionCosts& costs,
                                     const Progress& progress, const Stop& stop) {
+  if (costs.model() == nullptr) {  // no folder for samples
+    MeasureCandidates(problem, costs, progress, stop);
+    return {};
+  }
   Measurer measure(problem, costs, progress, stop);
   const std::vector<std::uint32_t> alike = costs.Alike(RegionsOf(problem));
   LearnedUse use = MeasureFastest(problem, costs, alike, std::ref(measure));

@@ -21,8 +21,8 @@ struct StudyOptions {
   std::vector<std::string> targets;  ///< first ones first, for greedy
   std::string search = "exact";      ///< see FindSearch
   /// Measure only what may be on a better cover by the model of costs, which has learned, where it
-  /// knows enough of one target: see LearnedMeasuring. Under side conditions and other searches
-  /// than `exact` all is measured.
+  /// knows enough of one target: see LearnedMeasuring. Under side conditions, for other searches
+  /// than `exact` and where searches are compared all is measured.
   bool learned = false;
   /// Measure only what may be on a better cover, under these bounds: see MeasureLazily.
   std::optional<LazyBounds> lazy = {};
@@ -72,6 +72,8 @@ struct StudyResult {
   /// that is used: then under the bounds it had, which the costs that nobody asked for may break.
   double lower_bound = 0;
   double gap = 0;
+  /// Whether that depends on no bound of costs that nobody asked for.
+  bool bound_proven = true;
   StudySeconds seconds;
   /// When the oldest of the whole plans' times was taken, where one was kept from another study.
   std::string taken;

@@ -78,6 +78,7 @@ struct RegionCosts::Learned {
   std::string place;
   std::string model_hash;
   std::set<std::string> kept;  ///< keys of samples that are there
+  bool keeps = true;           ///< unless they cannot be written
   std::optional<RegionModel> model;
   std::map<std::string, std::vector<double>> features;  ///< by structure
 };
@@ -95,11 +96,18 @@ RegionCosts::RegionCosts(const RegionSource& source, const TargetRegistry& targe
 RegionCosts::~RegionCosts() = default;
 
 void RegionCosts::Learn() {
+  std::optional<OutcomeStore> store;
+  try {
+    store.emplace(folder_ + "/samples");
+  } catch (const SystemError&) {
+    return;  // a cache that can be read alone, and has no samples
+  }
   learned_ = std::make_unique<Learned>(
-      Learned{.store = OutcomeStore(folder_ + "/samples"),
+      Learned{.store = *std::move(store),
               .place = KeyFrom({context_.cpu, context_.program, std::to_string(context_.threads)}),
               .model_hash = GraphHash(source_.graph()),
               .kept = {},
+              .keeps = true,
               .model = {},
               .features = {}});
   for (const std::string& key : learned_->store.Keys()) learned_->kept.insert(key);
@@ -135,6 +143,13 @@ const std::vector<double>& RegionCosts::FeaturesOf(const MeasuredRegion& region)
   return it->second;
 }
 
+bool RegionCosts::CanPredict(const std::string& target) {
+  const RegionModel* const learned = model();
+  if (learned == nullptr) return false;
+  const auto it = learned->errors().find(SampledTarget(target));
+  return it != learned->errors().end() && it->second.trusted;
+}
+
 std::optional<RegionModel::Prediction> RegionCosts::Predict(const MeasuredRegion& region) {
   const RegionModel* const learned = model();
   if (learned == nullptr) return std::nullopt;
@@ -143,7 +158,7 @@ std::optional<RegionModel::Prediction> RegionCosts::Predict(const MeasuredRegion
 
 void RegionCosts::Sample(const std::string& key, const MeasuredRegion& region,
                          const Result<Outcome>& outcome) {
-  if (!learned_ || !outcome.ok()) return;
+  if (!learned_ || !learned_->keeps || !outcome.ok()) return;
   SampleRecord record;
   const std::string name = KeyFrom({record.format, key});
   if (!learned_->kept.insert(name).second) return;
@@ -152,7 +167,12 @@ void RegionCosts::Sample(const std::string& key, const MeasuredRegion& region,
                    .model = learned_->model_hash,
                    .features = FeaturesOf(region),
                    .micros = outcome.value().latency.value().median_ns * 1e-3};
-  learned_->store.Put(name, ToJsonText(record));
+  try {
+    learned_->store.Put(name, ToJsonText(record));
+  } catch (const SystemError&) {
+    // A cache that can be read alone answers, too. What has to be kept is the costs themselves.
+    learned_->keeps = false;
+  }
 }
 
 Graph RegionCosts::Cut(const MeasuredRegion& region) const {

@@ -66,13 +66,15 @@ class RegionCosts {
                const std::function<bool()>& stop = {});
 
   /// From now on there is a model, and costs that Measure finds or measures become samples for
-  /// later studies.
+  /// later studies, as far as the folder can be written to.
   void Learn();
   /// Fitted, when it is first asked for, to samples of other models in the folder that were taken
   /// here: on this processor, with this program and as many threads. Those of this one would make a
   /// second run ask for something else. Takes a second or a few. nullptr where Learn was not
-  /// called.
+  /// called, or the folder has no samples and cannot have any.
   [[nodiscard]] const RegionModel* model();
+  /// Whether it predicts what regions cost on a target.
+  [[nodiscard]] bool CanPredict(const std::string& target);
   /// What it predicts; nothing where it does not know the target.
   [[nodiscard]] std::optional<RegionModel::Prediction> Predict(const MeasuredRegion& region);
 

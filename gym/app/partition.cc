@@ -434,7 +434,8 @@ void AddPartition(CLI::App& app, AppContext& context) {
   command->add_flag(
       "--learned,!--no-learned", options->learned,
       "measure only what may be in a better plan by what regions of other models took, where at "
-      "least three were measured here: on by default; --no-learned measures all, with proof");
+      "least three were measured here: on by default, without effect beside --lazy, --compare and "
+      "side conditions; --no-learned measures all, with proof");
   command->add_option("--plans", options->plans, "best plans that are timed as whole models")
       ->check(CLI::Range(1, 100))
       ->capture_default_str();

@@ -241,7 +241,7 @@ PartitionView ViewOf(const PartitionOutcome& outcome) {
           std::to_string(outcome.turns.found) + " known",
       "regions sum to no less than " + Text("%.1f us", result.lower_bound) + ", optimality gap " +
           Text("%.2f %%", 100 * result.gap) +
-          (result.lazy.asked > 0 ? ", if the bounds of costs that nobody asked for are true" : "") +
+          (result.bound_proven ? "" : ", if the bounds of costs that nobody asked for are true") +
           (result.unmeasured > 0 ? ", among regions that were measured" : "") + "; boundaries " +
           Text("cost %.2f us a region", result.boundary.micros_per_region) +
           Text(" and %.3f ns a byte more than that sum", 1e3 * result.boundary.micros_per_byte),
@@ -379,6 +379,7 @@ void PrintPartitionJson(const PartitionOutcome& outcome, const PartitionView& vi
       {"plans_taken", result.taken},
       {"lower_bound_micros", result.lower_bound},
       {"gap", result.gap},
+      {"bound_proven", result.bound_proven},
       {"boundary_scale", result.boundary.scale},
       {"boundary_micros_per_region", result.boundary.micros_per_region},
       {"boundary_micros_per_byte", result.boundary.micros_per_byte},

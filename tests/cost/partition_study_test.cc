@@ -12,6 +12,7 @@
 #include <gtest/gtest.h>
 
 #include "compiler/base/error.h"
+#include "compiler/base/file.h"
 #include "compiler/base/rng.h"
 #include "compiler/ir/text.h"
 #include "compiler/ops/op.h"
@@ -187,6 +188,7 @@ TEST_F(Studies, LeaveOutWhatIsRuledOutUnlessItProvesToBeWrong) {
 
 TEST_F(Studies, AskForWhatIsOnPlansThatAreForecast) {
   learn_ = true;
+  compare_ = {};
   const std::vector<std::string> targets = {"reference", "reference:threads=2"};
   StoreSamples(targets[0], 1);
   StoreSamples(targets[1], 1000);
@@ -200,12 +202,30 @@ TEST_F(Studies, AskForWhatIsOnPlansThatAreForecast) {
   std::size_t unknown = 0;
   for (const Candidate& candidate : problem.candidates) unknown += candidate.cost.unknown() ? 1 : 0;
   EXPECT_EQ(unknown > 0, result.learned.skipped > 0);
+  EXPECT_FALSE(result.bound_proven);
+  EXPECT_EQ(result.learned.audited, static_cast<std::size_t>(result.lazy.audited));
+  // Other searches choose among all costs.
+  CoverProblem compared = Propose(targets);
+  compare_ = {"beam"};
+  const StudyResult both = Study(targets, compared);
+  EXPECT_TRUE(both.bound_proven);
+  for (const Candidate& candidate : compared.candidates) EXPECT_FALSE(candidate.cost.unknown());
   // Side conditions may ask for what is slower: everything is measured.
   CoverProblem pinned = Propose(targets);
   pinned.conditions.pins[pinned.flow.Find("pool")] = {targets[1]};
   const StudyResult all = Study(targets, pinned);
   EXPECT_EQ(all.lazy.asked, 0);
   for (const Candidate& candidate : pinned.candidates) EXPECT_FALSE(candidate.cost.unknown());
+}
+
+TEST_F(Studies, DoWithoutSamplesWhereThereIsNoPlaceForThem) {
+  learn_ = true;
+  compare_ = {};
+  std::filesystem::create_directories(folder_ + "/costs");
+  WriteFileAtomic(folder_ + "/costs/samples", "no folder");
+  const std::vector<std::string> targets = {"reference"};
+  CoverProblem problem = Propose(targets);
+  EXPECT_TRUE(Study(targets, problem).best.has_value());
 }
 
 TEST_F(Studies, AnswerWithTheFastestOfWhatTheyTimed) {
@@ -463,15 +483,20 @@ TEST_F(Studies, GoOnWithoutTargetsThatFail) {
 TEST_F(Studies, CountEveryCostThatTimeWasTooShortFor) {
   seconds_ = 1e-6;
   const std::vector<std::string> targets = {"reference", "reference:threads=2"};
-  for (const bool lazy : {false, true}) {
+  for (const std::string& target : targets) StoreSamples(target, 1);
+  for (const char* const how : {"all", "lazy", "learned"}) {
+    const bool lazy = how == std::string("lazy");
+    learn_ = how == std::string("learned");
+    if (learn_) compare_ = {};
     CoverProblem problem = Propose(targets);
     const StudyResult result = Study(targets, problem, lazy);
+    EXPECT_EQ(result.learned.skipped, 0U) << "what is not reached is not spared";
     std::size_t unknown = 0;
     for (const Candidate& candidate : problem.candidates) {
       EXPECT_FALSE(candidate.cost.invalid()) << "each can run: " << candidate.cost.reason();
       unknown += candidate.cost.unknown() ? 1 : 0;
     }
-    EXPECT_EQ(result.unmeasured, unknown) << "lazy: " << lazy;
+    EXPECT_EQ(result.unmeasured, unknown) << how;
     EXPECT_GT(unknown, result.distinct) << "those that are alike are all unknown";
     EXPECT_TRUE(result.best.has_value()) << "single targets need no costs";
   }

@@ -60,6 +60,9 @@ class LazySearch {
     Ask(std::move(first));
     bool audited = false;
     while (true) {
+      if (lazy_.stop && lazy_.stop()) {
+        return Failure{FailureKind::kUnsupported, "stopped before a cover was found"};
+      }
       Result<Cover> best = Solve(UnknownCosts::kByBound);
       if (!best.ok()) return best.failure();
       const double bound = best.value().lower_bound;

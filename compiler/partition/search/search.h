@@ -85,6 +85,9 @@ struct LazyOptions {
   /// How many of these may be below their bounds without the search going on: bounds from quantiles
   /// are wrong now and then.
   std::size_t audit_allows = 0;
+  /// Looked at before each solution: where it says true the search is given up, with what was
+  /// learned left in the problem. May be empty.
+  std::function<bool()> stop = {};
 };
 
 /// The exact search where costs are Unknown: asks `oracle` only for candidates on the best cover
@@ -95,7 +98,8 @@ struct LazyOptions {
 /// answer counts as it is, bounds are set anew with it, and the search goes on: also with those
 /// drawn at random at the end. Where more than audit_allows of these are below, it draws again when
 /// it gets there once more. So the lower bound is one under bounds that all answers had a part in.
-/// Leaves what it learned, and the last bounds, in problem.candidates.
+/// Leaves what it learned, and the last bounds, in problem.candidates. A Failure where no cover
+/// exists, or where `stop` said so.
 /// Source: Dellin and Srinivasa, "A Unifying Formalism for Shortest Path Problems with Expensive
 /// Edge Evaluations via Lazy Best-First Search over Paths with Edge Selectors" (ICAPS 2016).
 [[nodiscard]] Result<Cover> FindCoverLazily(CoverProblem& problem, const CostOracle& oracle,

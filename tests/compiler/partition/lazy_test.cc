@@ -317,6 +317,23 @@ TEST(Lazy, LowersAllGivenBoundsByTheWorstThatItSees) {
   }
 }
 
+TEST(Lazy, GivesUpWhenItIsTold) {
+  CoverProblem problem{.flow = test::Chain(3)};
+  for (std::size_t i = 0; i < 3; ++i) test::AddCandidate(problem, {i}, "p", 2);
+  for (Candidate& candidate : problem.candidates) candidate.cost = Cost::Unknown();
+  int asked = 0;
+  const auto cover = FindCoverLazily(problem,
+                                     [&](std::span<const std::uint32_t> candidates) {
+                                       ++asked;
+                                       return std::vector<Cost>(candidates.size(), Cost::Micros(1));
+                                     },
+                                     {}, {.first = {1}, .stop = [&] { return asked > 0; }});
+  EXPECT_FALSE(cover.ok());
+  EXPECT_EQ(asked, 1);
+  EXPECT_TRUE(problem.candidates[1].cost.known());
+  EXPECT_TRUE(problem.candidates[0].cost.unknown());
+}
+
 TEST(Lazy, AsksForOneOfThoseThatAreAlike) {
   CoverProblem problem{.flow = test::Chain(4)};
   for (std::size_t i = 0; i < 4; ++i) test::AddCandidate(problem, {i}, "p", 2);
