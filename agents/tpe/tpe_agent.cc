@@ -31,13 +31,12 @@ std::size_t Share(double share, std::size_t of) {
 /// How much the centre of each of some good trials weighs: 1 on average; in search of a front by
 /// what each contributes to the hypervolume, else all alike. Source: Y. Ozaki et al.,
 /// "Multiobjective tree-structured Parzen estimator", 2022, section 4.2.
-std::vector<double> WeightsOf(const std::vector<std::size_t>& good,
-                              const std::vector<Told>& trials) {
+std::vector<double> WeightsOf(const std::vector<std::size_t>& good, const std::vector<Told>& trials,
+                              std::size_t objectives) {
   constexpr std::size_t kMostObjectives = 4;  // of which contributions are known in time
   constexpr double kAlike = 0.1;              // share of a weight that is the same for all
   const auto counts = [&](const Told& told) { return told.Complete() && told.violation == 0; };
   std::vector<double> weights(good.size(), 1.0);
-  const std::size_t objectives = trials.front().objectives.size();
   if (objectives < 2 || objectives > kMostObjectives) return weights;
   std::vector<double> reference;
   for (std::size_t k = 0; k < objectives; ++k) {
@@ -93,9 +92,8 @@ class TpeMethod final : public Method {
     }
     good = std::min({std::max(good, kLeastGood), kMostGood, order.size()});
     good_.assign(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(good));
-    weights_ = goodness_ == Goodness::kFront && !good_.empty()
-                   ? WeightsOf(good_, trials)
-                   : std::vector<double>(good_.size(), 1.0);
+    weights_ = goodness_ == Goodness::kFront ? WeightsOf(good_, trials, setup_.objectives)
+                                             : std::vector<double>(good_.size(), 1.0);
     bad_.assign(order.begin() + static_cast<std::ptrdiff_t>(good), order.end());
     std::sort(bad_.begin(), bad_.end());
     if (bad_.size() > kMostBad) {
