@@ -80,6 +80,7 @@ struct CoverStatistics {
   std::int64_t checked = 0;      ///< of those, answers to which a bound above 0 was known
   std::int64_t violated = 0;     ///< of those, below it
   std::int64_t audited = 0;      ///< of those checked, drawn at random
+  std::int64_t refuted = 0;      ///< of those drawn, below their bound
   std::int64_t peak_bytes = 0;   ///< of the search's own tables, problem not included
 };
 

@@ -23,7 +23,8 @@ struct LearnedUse {
   ForecastError here;                          ///< on the regions that were measured after all
   std::size_t skipped = 0;                     ///< costs that were not measured, in the end
   std::size_t audited = 0;                     ///< of those ruled out, drawn and measured after all
-  std::size_t wrong = 0;                       ///< of those, cheaper than what ruled them out
+  std::size_t wrong = 0;  ///< of those, cheaper than what ruled them out: than their bounds, or
+                          ///< than another candidate of the same nodes
   /// More than one was wrong: all was measured.
   bool given_up = false;
 };

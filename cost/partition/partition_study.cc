@@ -258,6 +258,7 @@ class Study {
       result_.lazy.checked += more.checked;
       result_.lazy.violated += more.violated;
       result_.lazy.audited += more.audited;
+      result_.lazy.refuted += more.refuted;
     } else {
       cut_short_ = true;
     }
@@ -269,6 +270,7 @@ class Study {
   void NoteLearned() {
     result_.learned = learned_->Use();
     result_.learned.audited = static_cast<std::size_t>(result_.lazy.audited);
+    result_.learned.wrong = static_cast<std::size_t>(result_.lazy.refuted);
     // What time did not suffice for may well be needed.
     if (result_.unmeasured > 0) result_.learned.skipped = 0;
     const Result<Cover> best = FindCover(KnownOnly(), "exact", Searching());

@@ -204,6 +204,7 @@ TEST_F(Studies, AskForWhatIsOnPlansThatAreForecast) {
   EXPECT_EQ(unknown > 0, result.learned.skipped > 0);
   EXPECT_FALSE(result.bound_proven);
   EXPECT_EQ(result.learned.audited, static_cast<std::size_t>(result.lazy.audited));
+  EXPECT_LE(result.learned.wrong, result.learned.audited);
   // Other searches choose among all costs.
   CoverProblem compared = Propose(targets);
   compare_ = {"beam"};

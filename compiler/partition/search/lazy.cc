@@ -172,7 +172,9 @@ class LazySearch {
     }
     left.resize(count);
     statistics_.audited += static_cast<std::int64_t>(count);
-    return Ask(std::move(left)) > static_cast<std::int64_t>(lazy_.audit_allows);
+    const std::int64_t below = Ask(std::move(left));
+    statistics_.refuted += below;
+    return below > static_cast<std::int64_t>(lazy_.audit_allows);
   }
 
   Cover Finish(Cover cover, double lower_bound) {
