@@ -1,4 +1,7 @@
 #include <algorithm>
+#include <cstdint>
+#include <map>
+#include <string>
 #include <utility>
 
 #include "compiler/base/error.h"
@@ -93,6 +96,11 @@ class Finals {
     std::size_t index = 0;  // into trials_
   };
 
+  /// What its assignment stands for: others may stand for the same, and finalists are to differ.
+  [[nodiscard]] std::string MeaningOf(std::size_t index) const {
+    return problem_.Describe(trials_[index].assignment);
+  }
+
   [[nodiscard]] std::size_t MostJudged() const { return kJudgedPerFinalist * config_.finalists; }
 
   /// The next candidates that keep the limits of quality on those samples; false if stopped.
@@ -103,6 +111,7 @@ class Finals {
       // What missed a limit on fewer samples is worth a look only for want of anything better.
       if (expected > 0 && (found_ || judged_ >= kTimings * config_.finalists)) break;
       ++next_;
+      if (!taken_.emplace(MeaningOf(index), trials_[index].number).second) continue;
       auto judged = JudgeTrial(index);
       if (!judged) return false;
       ++judged_;
@@ -136,10 +145,11 @@ class Finals {
     if (Places(config_)) return true;
     const auto index = Uncompressed(objective_, trials_);
     if (!index) return true;
+    const std::uint64_t number =
+        taken_.emplace(MeaningOf(*index), trials_[*index].number).first->second;
     const auto find = [&] {
-      return std::find_if(
-          findings_.finalists.begin(), findings_.finalists.end(),
-          [&](const Finalist& finalist) { return finalist.trial == trials_[*index].number; });
+      return std::find_if(findings_.finalists.begin(), findings_.finalists.end(),
+                          [&](const Finalist& finalist) { return finalist.trial == number; });
     };
     if (find() == findings_.finalists.end()) {
       auto judged = JudgeTrial(*index);
@@ -250,6 +260,7 @@ class Finals {
   Objective objective_;
   Objective timeless_;
   std::vector<std::size_t> ranked_;
+  std::map<std::string, std::uint64_t> taken_;  // by meaning, the first trial of it that was
   std::vector<Miss> missed_;
   std::size_t next_ = 0;
   std::size_t judged_ = 0;

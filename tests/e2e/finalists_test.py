@@ -107,6 +107,22 @@ class Finalists(e2e.SearchTest):
                             "--from", run, "--trials", "1")
         self.assertIn("they are not measured again", done.stderr)
 
+    def test_differ_where_many_assignments_come_to_the_same(self):
+        config = e2e.small_config()
+        # Of what is all on one target, no price of a boundary changes anything.
+        config.update(env="partition", agent="sweep", trials=8, finalists=4, target="reference",
+                      partition={"targets": ["reference", "onednn"]})
+        config["quality"].update(samples=20, final_samples=20)
+        run = self.at("run")
+        self.succeed("search", self.write("alike.json", config), "--out", run,
+                     env=dict(os.environ, XDG_CACHE_HOME=self.at("xdg")))
+        strategies = {n: json.loads(trial["record"])["strategy_hash"]
+                      for n, trial in e2e.trials(run).items()}
+        self.assertLess(len(set(strategies.values())), len(strategies) - 1)
+        finalists = [strategies[row["trial"]] for row in e2e.results(run)["finalists"]]
+        self.assertEqual(len(finalists), min(4, len(set(strategies.values()))))
+        self.assertEqual(len(set(finalists)), len(finalists))
+
     def test_are_explained_by_what_the_winner_does_with_other_choices(self):
         config = e2e.small_config()
         config.update(trials=3, explain_s=60, time_budget_s=600)
