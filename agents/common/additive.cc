@@ -21,6 +21,15 @@ double ValueOf(const AdditiveCost& cost, const Assignment& assignment) {
   return value;
 }
 
+std::vector<double> RangesOf(const AdditiveCost& cost) {
+  std::vector<double> ranges;
+  for (const std::vector<double>& effects : cost.effects) {
+    const auto [least, most] = std::minmax_element(effects.begin(), effects.end());
+    ranges.push_back(*most - *least);
+  }
+  return ranges;
+}
+
 namespace {
 
 /// The equations of a weighted least-squares fit, one unknown a choice and one for the offset, in

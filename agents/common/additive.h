@@ -11,6 +11,9 @@ namespace msc::agents {
 /// offset + sum of the effects of the choices.
 [[nodiscard]] double ValueOf(const gym::AdditiveCost& cost, const gym::Assignment& assignment);
 
+/// By decision, how far the effects of its choices are apart.
+[[nodiscard]] std::vector<double> RangesOf(const gym::AdditiveCost& cost);
+
 /// A sum over decisions that comes near `values[k]` at `*at[k]`: weighted least squares, with a
 /// small pull of each effect towards that of the choice `base` has there, which is 0. `weights` >=
 /// 0, one for each value. At least one value. Time in proportion to values times decisions.

@@ -138,12 +138,7 @@ AdditiveModel::ExpectedFront AdditiveModel::Front(std::size_t most) const {
 }
 
 std::vector<double> AdditiveModel::Ranges(std::size_t k) const {
-  std::vector<double> ranges;
-  for (const std::vector<double>& effects : costs_[k].effects) {
-    const auto [least, most] = std::minmax_element(effects.begin(), effects.end());
-    ranges.push_back(*most - *least);
-  }
-  return ranges;
+  return RangesOf(costs_[k]);
 }
 
 std::vector<Assignment> SingleChanges(const gym::AgentSetup& setup, const Assignment& base) {

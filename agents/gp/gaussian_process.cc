@@ -245,25 +245,16 @@ GaussianProcess::GaussianProcess(std::span<const gym::Decision> decisions,
   Check(decisions.size() == relevance.size(), "each decision has a relevance");
   const OneThread one;
   State& state = *state_;
-  double effects = 0;  // that the values decide upon
   for (const gym::Decision& decision : decisions) {
     state.relevance.choices.push_back(decision.choices.size());
     const auto alike = std::find_if(decisions.begin(), decisions.end(), [&](const auto& other) {
       return other.choices == decision.choices;
     });
     state.relevance.alike.push_back(static_cast<std::size_t>(alike - decisions.begin()));
-    effects += static_cast<double>(decision.choices.size() - 1);
   }
-  // Every decision counts a little: that it did nothing so far may be chance. The fewer values, the
-  // more so.
-  const auto seen = static_cast<double>(at.size());
-  const double belief = 0.8 * seen / (seen + effects);
   const double total = std::accumulate(relevance.begin(), relevance.end(), 0.0);
-  const auto count = static_cast<double>(relevance.size());
-  for (const double value : relevance) {
-    const double share = total > 0 ? value / total : 1 / count;
-    state.relevance.weights.push_back(belief * share + (1 - belief) / count);
-  }
+  Check(total > 0, "some decision is relevant");
+  for (const double value : relevance) state.relevance.weights.push_back(value / total);
   arma::vec raw(values.size());
   std::copy(values.begin(), values.end(), raw.begin());
   state.mean = arma::mean(raw);

@@ -34,9 +34,8 @@ struct Prediction {
 /// Williams, "Gaussian processes for machine learning", 2006, sections 2.3 and 5.4.
 class GaussianProcess {
  public:
-  /// One value for each assignment, at least one; one relevance >= 0 for each decision, which
-  /// counts the more the more values there are, and all alike before. The assignments are copied.
-  /// O(n^3) in the number of values.
+  /// One value for each assignment, at least one; one relevance >= 0 for each decision, not all 0.
+  /// The assignments are copied. O(n^3) in the number of values.
   GaussianProcess(std::span<const gym::Decision> decisions,
                   std::span<const gym::Assignment* const> at, std::span<const double> values,
                   std::span<const double> relevance);

@@ -12,6 +12,7 @@
 #include "agents/gp/improvement.h"
 #include "agents/gp/limit_process.h"
 #include "agents/gp/reference_point.h"
+#include "agents/gp/relevance.h"
 #include "agents/gp/value_process.h"
 #include "gym/core/pareto.h"
 
@@ -126,7 +127,8 @@ void Expectation::Believe(const Assignment& proposal) {
 
 class GpMethod final : public Method {
  public:
-  explicit GpMethod(gym::AgentSetup setup) : setup_(std::move(setup)) {
+  explicit GpMethod(gym::AgentSetup setup)
+      : setup_(std::move(setup)), expected_relevance_(ExpectedRelevance(setup_)) {
     // Costs that are declared are for exact methods; here they would hide what was measured.
     setup_.costs.clear();
     if (setup_.objectives == 1) return;
@@ -165,11 +167,15 @@ class GpMethod final : public Method {
   [[nodiscard]] Expectation MakeExpectation(const Points& points,
                                             const AdditiveModel& model) const {
     Expectation expectation;
+    const auto relevance = [&](std::size_t k) {
+      return UpdatedRelevance(setup_.decisions, expected_relevance_[k], model.Ranges(k),
+                              points.at.size());
+    };
     // Searches of one best answer took longer with logarithms (benchmarks/agents/compare).
     const Shape shape = SeeksFront(setup_) ? Shape::kMaybeLogarithms : Shape::kAsTheyAre;
     for (std::size_t k = 0; k < setup_.objectives; ++k) {
       expectation.objectives.emplace_back(shape, setup_.decisions, points.at, ValuesOf(points, k),
-                                          model.Ranges(k));
+                                          relevance(k));
     }
     for (std::size_t c = 0; c < setup_.constraints; ++c) {
       std::vector<double> excesses;
@@ -177,7 +183,7 @@ class GpMethod final : public Method {
         excesses.push_back(told->failed ? 1 : told->constraints[c]);
       }
       expectation.limits.emplace_back(setup_.decisions, points.at, excesses,
-                                      model.Ranges(setup_.objectives + c));
+                                      relevance(setup_.objectives + c));
     }
     for (const Told* told : points.trials) {
       if (told->Complete() && told->violation == 0) {
@@ -318,6 +324,7 @@ class GpMethod final : public Method {
   }
 
   gym::AgentSetup setup_;
+  std::vector<std::vector<double>> expected_relevance_;  ///< by objective, then constraint
   std::vector<Assignment> sample_;  ///< of the space; empty where no front is sought
 };
 

@@ -64,8 +64,7 @@ std::vector<std::vector<double>> StrategyProblem::DoFeatures() const {
         const auto [least, most] = std::ranges::minmax(it->second.effects.at(i));
         ranges[i] = most - least;
       }
-    } else if (const std::vector<double> own = OwnLatencyRanges();
-               metric == kLatency && !own.empty()) {
+    } else if (const std::vector<double> own = Relevance(); metric == kLatency && !own.empty()) {
       ranges = own;
     }
     const double largest = rows.empty() ? 0 : std::ranges::max(ranges);

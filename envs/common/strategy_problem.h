@@ -18,7 +18,7 @@ namespace msc::envs {
 ///
 /// Features end with two columns, in [0, 1]: how much a decision is expected to do to the
 /// distillation loss and to the latency, of what the decision does that does most: by the context's
-/// estimates, of latency where there are none by what the tool itself knows; else 0.
+/// estimates, of latency where there are none by its Relevance; else 0.
 class StrategyProblem : public gym::SearchProblem {
  public:
   /// UserError, naming the env `id`, if the context lacks a model or an evaluator.
@@ -36,9 +36,6 @@ class StrategyProblem : public gym::SearchProblem {
   [[nodiscard]] virtual Strategy Least() const = 0;
   /// Of each decision, what is known of its layers: a row of Features but for the last two.
   [[nodiscard]] virtual std::vector<std::vector<double>> OwnFeatures() const = 0;
-  /// By decision, how far latencies of its choices are apart as far as that is known without trying
-  /// them, in any unit; empty where nothing is.
-  [[nodiscard]] virtual std::vector<double> OwnLatencyRanges() const { return {}; }
   /// What the meaning of choices depends on besides the model and the target; part of the hash.
   [[nodiscard]] virtual std::string Meaning() const { return {}; }
 

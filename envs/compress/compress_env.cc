@@ -8,6 +8,7 @@
 
 #include "compiler/base/error.h"
 #include "envs/common/strategy_problem.h"
+#include "envs/common/work.h"
 #include "envs/distill/train_choices.h"
 #include "envs/partition/place_choices.h"
 #include "envs/prune/prune_env.h"
@@ -109,6 +110,19 @@ class CompressProblem final : public StrategyProblem {
     for (std::vector<double>& row : rows) row.resize(width, 0.0);
     rows.resize(decisions_.size(), std::vector<double>(width, 0.0));  // of "align", if there is it
     return rows;
+  }
+
+  [[nodiscard]] std::vector<double> DoRelevance() const override {
+    const std::map<Kind, std::vector<double>> of_kind = {
+        {Kind::kTarget, WorkOf(places_.Features())},
+        {Kind::kDensity, WorkOf(channels_.Features())},
+        {Kind::kLayer, layers_.Work(*context().graph)},
+        {Kind::kSchedule, WorkOf(schedules_.Features())},
+        {Kind::kRecipe, std::vector<double>(recipes_.decisions().size(), 0.0)}};
+    std::vector<double> work;
+    for (const Part& part : parts_) work.push_back(of_kind.at(part.kind)[part.index]);
+    work.resize(decisions_.size(), 0.0);  // of "align", if there is it
+    return work;
   }
 
   /// In the order of the network.

@@ -114,7 +114,8 @@ class PartitionProblem final : public StrategyProblem {
     return FeaturesOf(cover().flow, NodeCosts(cover()));
   }
 
-  [[nodiscard]] std::vector<double> OwnLatencyRanges() const override {
+  [[nodiscard]] std::vector<double> DoRelevance() const override {
+    // How far targets are apart.
     std::vector<double> ranges = {0};  // of the price
     for (const NodeCost& cost : NodeCosts(cover())) ranges.push_back(cost.most - cost.least);
     return ranges;

@@ -10,6 +10,7 @@
 #include "compiler/base/hash.h"
 #include "envs/common/quantity.h"
 #include "envs/common/strategy_problem.h"
+#include "envs/common/work.h"
 #include "gym/core/decision_env.h"
 
 namespace msc::envs {
@@ -83,6 +84,8 @@ class PruneProblem final : public StrategyProblem {
     rows.resize(decisions_.size(), none);
     return rows;
   }
+
+  [[nodiscard]] std::vector<double> DoRelevance() const override { return WorkOf(OwnFeatures()); }
 
   [[nodiscard]] const std::vector<gym::Decision>& DoDecisions() const override {
     return decisions_;

@@ -9,6 +9,7 @@
 
 #include "compiler/base/error.h"
 #include "envs/common/quantity.h"
+#include "envs/common/work.h"
 #include "envs/quantize/quantize_env.h"
 
 namespace msc::envs {
@@ -290,6 +291,14 @@ std::vector<std::vector<double>> QuantizeChoices::Features(const Graph& canonica
     }
   }
   return rows;
+}
+
+std::vector<double> QuantizeChoices::Work(const Graph& canonical) const {
+  std::vector<double> work = WorkOf(Features(canonical));
+  for (std::size_t i = 0; i < parts_.size(); ++i) {
+    if (parts_[i].kind != Kind::kPrecision) work[i] = 0;
+  }
+  return work;
 }
 
 std::string QuantizeChoices::Meaning(const EnvContext& context) const {

@@ -64,6 +64,8 @@ class QuantizeChoices {
   [[nodiscard]] QuantizePlan LeastPlan() const;
   /// A row a decision; see Quantize-v0.
   [[nodiscard]] std::vector<std::vector<double>> Features(const Graph& canonical) const;
+  /// By decision, the share of the model's multiply-adds whose precision it decides.
+  [[nodiscard]] std::vector<double> Work(const Graph& canonical) const;
   /// What the choices mean besides the model and themselves.
   [[nodiscard]] std::string Meaning(const EnvContext& context) const;
 

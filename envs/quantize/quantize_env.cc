@@ -32,6 +32,10 @@ class QuantizeProblem final : public StrategyProblem {
     return choices_.Features(*context().graph);
   }
 
+  [[nodiscard]] std::vector<double> DoRelevance() const override {
+    return choices_.Work(*context().graph);
+  }
+
   [[nodiscard]] const std::vector<gym::Decision>& DoDecisions() const override {
     return choices_.decisions();
   }

@@ -96,7 +96,7 @@ class ScheduleProblem final : public StrategyProblem {
     return FeaturesOf(*kernels_, FlopsOf(*context().graph, Undecided()));
   }
 
-  [[nodiscard]] std::vector<double> OwnLatencyRanges() const override {
+  [[nodiscard]] std::vector<double> DoRelevance() const override {
     // What a kernel can gain grows with its work.
     std::vector<double> ranges;
     for (const ScheduledKernel& kernel : *kernels_) {

@@ -47,6 +47,8 @@ struct AgentSetup {
   std::vector<AdditiveCost> estimates = {};
   /// SearchProblem::Features.
   std::vector<std::vector<double>> features = {};
+  /// SearchProblem::Relevance.
+  std::vector<double> relevance = {};
   /// SearchProblem::CoverFront.
   std::vector<CoverPoint> cover_front = {};
   /// SearchProblem::MaskFunction: what an agent may propose. Outlives the agent.

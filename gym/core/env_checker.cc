@@ -206,6 +206,7 @@ void CheckEvaluations(const EnvMaker& make, Repeats repeats, Findings& findings)
   std::vector<Assignment> batch = samples;
   batch.push_back(samples.front());
   const std::vector<Evaluation> evaluations = EvaluateAll(*problem, batch);
+  findings.Try("relevance", [&] { static_cast<void>(problem->Relevance()); });
   const std::map<std::string, double> bounds = problem->LowerBounds();
   for (const Evaluation& evaluation : evaluations) {
     findings.Expect(evaluation.record.empty() || nlohmann::json::accept(evaluation.record),

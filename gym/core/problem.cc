@@ -189,6 +189,16 @@ std::vector<std::vector<double>> SearchProblem::Features() const {
   return features;
 }
 
+std::vector<double> SearchProblem::Relevance() const {
+  std::vector<double> relevance = DoRelevance();
+  Check(relevance.empty() || relevance.size() == decisions().size(),
+        "there is a relevance for each decision");
+  Check(std::all_of(relevance.begin(), relevance.end(),
+                    [](double value) { return std::isfinite(value) && value >= 0; }),
+        "a relevance is finite and not negative");
+  return relevance;
+}
+
 std::vector<CoverPoint> SearchProblem::CoverFront() const {
   std::vector<CoverPoint> front = DoCoverFront();
   for (std::size_t i = 0; i < front.size(); ++i) {

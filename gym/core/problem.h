@@ -146,6 +146,10 @@ class SearchProblem {
   /// What can be known of each decision without trying: one row each, all of one length, finite;
   /// empty where nothing is. InternalError if they are not as said.
   [[nodiscard]] std::vector<std::vector<double>> Features() const;
+  /// How much of what is measured is expected to hang on each decision, known without trying: one
+  /// number >= 0 each, in any unit, such as the multiply-adds of its layers. Empty where nothing is
+  /// known. A guess, which agents take back by results. InternalError if it is not as said.
+  [[nodiscard]] std::vector<double> Relevance() const;
   /// The assignments that would be best, each for some price of a boundary, from price 0 on: cost
   /// rises, boundaries fall. Empty where nothing is known of groups: for most problems. Found by an
   /// exact method, without trying anything. InternalError if it is not as said.
@@ -189,6 +193,7 @@ class SearchProblem {
   [[nodiscard]] virtual std::map<std::string, AdditiveCost> DoAdditiveCosts() const { return {}; }
   [[nodiscard]] virtual std::map<std::string, AdditiveCost> DoEstimates() const { return {}; }
   [[nodiscard]] virtual std::vector<std::vector<double>> DoFeatures() const { return {}; }
+  [[nodiscard]] virtual std::vector<double> DoRelevance() const { return {}; }
   [[nodiscard]] virtual std::vector<CoverPoint> DoCoverFront() const { return {}; }
   [[nodiscard]] virtual std::map<std::string, double> DoLowerBounds() const { return {}; }
   [[nodiscard]] virtual std::size_t DoParallelism() const { return 1; }

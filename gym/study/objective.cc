@@ -97,6 +97,7 @@ AgentSetup AgentSetupFor(const SearchProblem& problem, const Objective& objectiv
   setup.cover_front = problem.CoverFront();
   setup.mask = problem.MaskFunction();
   setup.features = problem.Features();
+  setup.relevance = problem.Relevance();
   setup.costs = SumsOf(objective, problem.AdditiveCosts());
   const bool all = setup.costs.size() == setup.objectives + setup.constraints;
   if (!all) setup.costs.clear();

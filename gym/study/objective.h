@@ -52,8 +52,8 @@ struct Objective {
 
 /// What an agent hears of a problem that is searched for `objective`: decisions, counts, the first
 /// trial after the anchors and after `seeds` (StudyOptions), additive costs where the problem
-/// declares all that matter, its estimates and features, its front of covers, and its mask. The
-/// problem outlives it.
+/// declares all that matter, its estimates, features and relevance, its front of covers, and its
+/// mask. The problem outlives it.
 [[nodiscard]] AgentSetup AgentSetupFor(const SearchProblem& problem, const Objective& objective,
                                        std::uint64_t seed, std::span<const Assignment> seeds = {});
 

@@ -73,6 +73,7 @@ class RacingProblem final : public SearchProblem {
   [[nodiscard]] std::vector<std::vector<double>> DoFeatures() const override {
     return inner_.Features();
   }
+  [[nodiscard]] std::vector<double> DoRelevance() const override { return inner_.Relevance(); }
   [[nodiscard]] std::vector<CoverPoint> DoCoverFront() const override {
     return inner_.CoverFront();
   }

@@ -10,6 +10,7 @@
 #include "agents/gp/improvement.h"
 #include "agents/gp/limit_process.h"
 #include "agents/gp/reference_point.h"
+#include "agents/gp/relevance.h"
 #include "agents/gp/value_process.h"
 #include "compiler/base/rng.h"
 #include "gym/core/pareto.h"
@@ -65,8 +66,44 @@ TEST(GaussianProcess, BearsValuesThatAreAllEqual) {
   const auto all = All(kDecisions);
   const std::vector<const Assignment*> shown = {&all[0], &all[1], &all[0]};
   const GaussianProcess process(kDecisions, shown, std::vector<double>{2, 2, 2},
-                                std::vector<double>(4, 0.0));
+                                std::vector<double>(4, 1.0));
   EXPECT_NEAR(process.Predict(shown)[0].mean, 2, 1e-6);
+}
+
+TEST(ExpectedRelevance, GoesHalfByEstimatesElseByWhatIsKnownOfDecisions) {
+  gym::AgentSetup setup;
+  setup.decisions = {{"a", {"x", "y"}}, {"b", {"x", "y"}}};
+  setup.constraints = 1;
+  using Shares = std::vector<std::vector<double>>;
+  EXPECT_EQ(ExpectedRelevance(setup), (Shares{{0.5, 0.5}, {0.5, 0.5}}));
+  setup.relevance = {30, 10};
+  EXPECT_EQ(ExpectedRelevance(setup), (Shares{{0.625, 0.375}, {0.625, 0.375}}));
+  setup.relevance = {0, 0};
+  EXPECT_EQ(ExpectedRelevance(setup), (Shares{{0.5, 0.5}, {0.5, 0.5}}));
+  // Of the objective nothing is estimated.
+  setup.relevance = {30, 10};
+  setup.estimates = {{.offset = 1, .effects = {{0, 0}, {0, 0}}},
+                     {.offset = 0, .effects = {{0, 0}, {-3, 1}}}};
+  EXPECT_EQ(ExpectedRelevance(setup), (Shares{{0.625, 0.375}, {0.25, 0.75}}));
+}
+
+TEST(UpdatedRelevance, GoesByResultsTheMoreThereAre) {
+  const std::vector<Decision> decisions = {{"a", {"x", "y", "z"}}, {"b", {"x", "y", "z"}}};
+  const std::vector<double> expected = {0.75, 0.25};
+  const std::vector<double> fitted = {0, 7};
+  EXPECT_EQ(UpdatedRelevance(decisions, expected, fitted, 0), expected);
+  double before = 0.25;
+  for (const std::size_t seen : {1U, 4U, 100U, 10000U}) {
+    const std::vector<double> now = UpdatedRelevance(decisions, expected, fitted, seen);
+    EXPECT_NEAR(now[0] + now[1], 1, 1e-12);
+    EXPECT_GT(now[1], before) << seen;
+    before = now[1];
+  }
+  EXPECT_NEAR(before, 0.8 + 0.2 * 0.25, 1e-3);
+  // Results that tell nothing apart make all alike.
+  const std::vector<double> equal =
+      UpdatedRelevance(decisions, expected, std::vector<double>{0, 0}, 100);
+  EXPECT_LT(equal[0], 0.6);
 }
 
 TEST(GaussianProcess, LearnsOfADecisionFromOthersWithItsChoices) {

@@ -184,6 +184,19 @@ TEST(CompressTargets, ShowThemselvesInTheFeatures) {
   EXPECT_NEAR(rows[1][2], 2.0 / 3, 1e-9);
 }
 
+TEST(CompressTargets, AreAsRelevantAsThePrecisionsOfTheirLayers) {
+  const auto env = MakeCompressEnv(Placed(0));
+  // conv1 target, channels, conv1, conv2 target, conv2, last target, last
+  const std::vector<double> work = env->problem()->Relevance();
+  ASSERT_EQ(work.size(), 7U);
+  EXPECT_GT(work[1], 0);
+  for (const std::size_t target : {0U, 3U, 5U}) {
+    const std::size_t precision = target == 0 ? 2 : target + 1;
+    EXPECT_NEAR(work[target], work[precision], 0.02) << target;
+  }
+  EXPECT_NEAR(work[2] + work[4] + work[6], 1, 1e-9);
+}
+
 TEST(CompressTargets, AreInTheHashWithAllThatTheyLack) {
   const auto hash = [](const EnvContext& context) {
     return MakeCompressEnv(context)->problem()->Hash();

@@ -183,6 +183,9 @@ TEST_F(QuantizeEnv, DecidesBitsRangesAndRoundingWhereTheyAreOffered) {
   for (const gym::Decision& decision : env->problem()->decisions()) names.push_back(decision.name);
   EXPECT_EQ(names, (std::vector<std::string>{"first", "first range", "second", "second range",
                                              "rounding"}));
+  const std::vector<double> work = env->problem()->Relevance();
+  EXPECT_NEAR(work[0] + work[2], 1, 1e-9);
+  EXPECT_EQ(work[1] + work[3] + work[4], 0) << "takes the same time, however values are scaled";
   // A value is scaled once: as the layer that reads it says, else as the one that makes it.
   const Strategy mixed = strategy_of({2, 0, 2, 1, 0});
   EXPECT_EQ(mixed.quantize.activations.at("x").scale, 0.5);
@@ -246,6 +249,7 @@ TEST_F(QuantizeEnv, DecidesOnceForLayersOfTheSameWeights) {
   // 16, 16, 32 and 16 multiply-adds and weights.
   EXPECT_DOUBLE_EQ(env->problem()->Features()[0][1], 0.4);
   EXPECT_DOUBLE_EQ(env->problem()->Features()[1][1], 0.4);
+  EXPECT_DOUBLE_EQ(env->problem()->Relevance()[2], 0.2);
   // The first layer's choice is that of what is tied to it behind those that are decided.
   context_.quantize.first_layers = 1;
   env = MakeQuantizeEnv(context_);

@@ -291,6 +291,12 @@ INSTANTIATE_TEST_SUITE_P(
             },
             "problem: estimates of 'cost' not finite"),
         WithProblem(
+            "ARelevanceBelowZero",
+            [](FakeProblemParts& parts) {
+              parts.relevance = {1, -1};
+            },
+            "must hold: a relevance is finite and not negative"),
+        WithProblem(
             "ACoverTwice",
             [](FakeProblemParts& parts) {
               parts.covers = {{{0, 1}, 1, 2}, {{0, 1}, 2, 1}};

@@ -66,6 +66,7 @@ struct FakeProblemParts {
   std::size_t parallelism = 1;
   ChoiceMask mask = {};
   std::vector<std::vector<double>> features = {};
+  std::vector<double> relevance = {};
   std::map<std::string, AdditiveCost> costs = {};
   std::map<std::string, AdditiveCost> estimates = {};
   std::vector<CoverPoint> covers = {};
@@ -86,6 +87,7 @@ class FakeProblem final : public SearchProblem {
   [[nodiscard]] std::vector<std::vector<double>> DoFeatures() const override {
     return parts_.features;
   }
+  [[nodiscard]] std::vector<double> DoRelevance() const override { return parts_.relevance; }
   [[nodiscard]] bool DoMasked() const override { return parts_.mask != nullptr; }
   [[nodiscard]] std::vector<bool> DoMask(std::span<const std::int32_t> prefix) const override {
     return parts_.mask(prefix);

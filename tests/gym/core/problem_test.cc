@@ -184,6 +184,20 @@ void PrintTo(const BrokenProblem& item, std::ostream* out) {
 
 class ProblemThatBreaksItsPromises : public testing::TestWithParam<BrokenProblem> {};
 
+TEST(SearchProblem, RefusesARelevanceThatDoesNotFit) {
+  const double infinite = std::numeric_limits<double>::infinity();
+  for (const std::vector<double>& relevance :
+       {std::vector<double>{1}, std::vector<double>{1, -1}, std::vector<double>{infinite, 1}}) {
+    FakeProblemParts parts;
+    parts.relevance = relevance;
+    EXPECT_THROW(static_cast<void>(FakeProblem(parts).Relevance()), InternalError);
+  }
+  FakeProblemParts parts;
+  EXPECT_TRUE(FakeProblem(parts).Relevance().empty());
+  parts.relevance = {0, 3.5};
+  EXPECT_EQ(FakeProblem(parts).Relevance(), parts.relevance);
+}
+
 TEST_P(ProblemThatBreaksItsPromises, IsFoundOut) {
   FakeProblemParts parts;
   GetParam().breaks(parts);

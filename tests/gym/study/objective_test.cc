@@ -166,6 +166,7 @@ TEST(AgentSetupFor, TellsWhatIsEstimatedAndKnown) {
       return {{"size", {.offset = 8, .effects = {{0, -4}}}}};
     }
     [[nodiscard]] std::vector<std::vector<double>> DoFeatures() const override { return {{0.5}}; }
+    [[nodiscard]] std::vector<double> DoRelevance() const override { return {12}; }
     [[nodiscard]] std::string DoDescribe(const Assignment& /*assignment*/) const override {
       return "{}";
     }
@@ -176,6 +177,7 @@ TEST(AgentSetupFor, TellsWhatIsEstimatedAndKnown) {
   const AgentSetup setup = AgentSetupFor(problem, {{"cost"}, {{"size", 2}}}, 0);
   EXPECT_TRUE(setup.costs.empty()) << "not all that matters is a sum";
   EXPECT_EQ(setup.features, (std::vector<std::vector<double>>{{0.5}}));
+  EXPECT_EQ(setup.relevance, std::vector<double>{12});
   // Nothing is expected of the cost; the limit is told as constraints are: relative to it.
   EXPECT_EQ(setup.estimates, (std::vector<AdditiveCost>{{.offset = 0, .effects = {{0, 0}}},
                                                         {.offset = 3, .effects = {{0, -2}}}}));
