@@ -4,6 +4,8 @@
 //   record_table quality|time --mscgym build/release/bin/mscgym --groups stem:1,body:9,head:1
 //                             --run minmax=RUN1 --run percentile=RUN2 [--skip FILE] POINTS.jsonl
 //                             > rows.jsonl
+//   record_table work --mscgym build/release/bin/mscgym --groups stem:1,body:9,head:1 --run
+//   minmax=RUN1
 //
 // A run is the folder of a search with `--trials 1`: it holds the prepared model, samples and
 // scales. The layers with weights are tied in groups, in their order. A point, one JSON line, names
@@ -17,7 +19,8 @@
 // once, in the order of their first. A row is a point with what was measured of it; points that are
 // in the file --skip are left out, so an interrupted recording can go on. Each is timed alone
 // beside the uncompressed model, and where weights would be fitted without, as other numbers take
-// the same time.
+// the same time. The work of the groups is a JSON list: the share of the multiply-adds of each, as
+// the envs tell agents.
 
 #include <algorithm>
 #include <cstdio>
@@ -41,6 +44,7 @@
 #include "compiler/strategy/strategy.h"
 #include "cost/measure/folder.h"
 #include "cost/measure/local_evaluator.h"
+#include "envs/common/work.h"
 #include "envs/prune/prune_env.h"
 #include "envs/quantize/quantize_env.h"
 
@@ -194,6 +198,17 @@ void Time(Run& run, const std::vector<Meaning>& meanings) {
   }
 }
 
+void PrintWork(const Run& run, const std::vector<Group>& groups) {
+  const auto features = msc::envs::LayerFeatures(*run.context.graph, run.layers);
+  const std::vector<double> of_layers = msc::envs::WorkOf(features);
+  const std::map<std::string, std::size_t> group_of = GroupsOfLayers(run, groups);
+  std::vector<double> work(groups.size(), 0.0);
+  for (std::size_t i = 0; i < run.layers.size(); ++i) {
+    work[group_of.at(run.layers[i].name)] += of_layers[i];
+  }
+  std::printf("%s\n", json(work).dump().c_str());
+}
+
 struct Options {
   std::string what;
   std::string points;
@@ -215,6 +230,10 @@ int Main(const Options& options) {
     runs.emplace(name, OpenRun(folder, options.mscgym));
   }
   const std::vector<Group> groups = ParseGroups(options.groups);
+  if (options.what == "work") {
+    PrintWork(runs.begin()->second, groups);
+    return 0;
+  }
   const bool judge = options.what == "quality";
   std::map<std::string, std::vector<Meaning>> meanings;              // by run
   std::map<std::string, std::pair<std::string, std::size_t>> known;  // of which, by strategies
@@ -240,11 +259,10 @@ int Main(const Options& options) {
 int main(int argc, char** argv) {
   CLI::App app("Measures points of a small search space.");
   Options options;
-  app.add_option("what", options.what, "quality or time")
+  app.add_option("what", options.what, "quality, time or work")
       ->required()
-      ->check(CLI::IsMember({"quality", "time"}));
-  app.add_option("points", options.points, "what to measure, JSON lines")
-      ->required()
+      ->check(CLI::IsMember({"quality", "time", "work"}));
+  app.add_option("points", options.points, "what to measure, JSON lines; none for work")
       ->check(CLI::ExistingFile);
   app.add_option("--mscgym", options.mscgym, "the program whose children measure")->required();
   app.add_option("--groups", options.groups, "layers that share their choices: name:count,...")

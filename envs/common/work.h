@@ -8,6 +8,7 @@ namespace msc::envs {
 /// model's multiply-adds.
 [[nodiscard]] inline std::vector<double> WorkOf(const std::vector<std::vector<double>>& features) {
   std::vector<double> work;
+  work.reserve(features.size());
   for (const std::vector<double>& row : features) work.push_back(row.at(1));
   return work;
 }
