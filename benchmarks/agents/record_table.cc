@@ -234,6 +234,7 @@ int Main(const Options& options) {
     PrintWork(runs.begin()->second, groups);
     return 0;
   }
+  if (options.points.empty()) throw msc::UserError("which points? Name a file of JSON lines");
   const bool judge = options.what == "quality";
   std::map<std::string, std::vector<Meaning>> meanings;              // by run
   std::map<std::string, std::pair<std::string, std::size_t>> known;  // of which, by strategies

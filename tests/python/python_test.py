@@ -759,8 +759,9 @@ class Model(e2e.SearchTest):
                     observation, reward, done, truncated, info = env.step(first)
                     self.assertFalse(truncated)
                 self.assertTrue(math.isfinite(reward), reward)
-                # Partitions know what regions cost, the others no estimates.
-                self.assertEqual(any(value > 0 for pair in known for value in pair), name == "Partition-v0")
+                # Nothing is estimated: of the loss nothing is known, of the time what regions cost or the share of the work.
+                self.assertEqual({loss for loss, _ in known}, {0})
+                self.assertEqual(max(time for _, time in known), 1)
                 # First choices leave the model as it is.
                 self.assertEqual(info["disagreement"], 0)
                 self.assertGreater(info["latency_ms"], 0)

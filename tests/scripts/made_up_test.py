@@ -7,13 +7,13 @@ import sys
 import unittest
 
 MADE_UP = pathlib.Path(__file__).resolve().parents[2] / "benchmarks/agents/made_up"
-KINDS = ["densities", "densities, quiet", "precisions", "sums"]
+KINDS = ["densities", "densities, quiet", "densities, skewed", "precisions", "precisions, skewed", "sums"]
 BIN = ""
 
 
-def rows_of(agents):
+def rows_of(agents, *options):
     # By the interpreter that it names: Debian's has NumPy and Optuna.
-    text = subprocess.run([MADE_UP, "--agents", agents, "--tables", "2", "--seeds", "1", "--bin", BIN],
+    text = subprocess.run([MADE_UP, "--agents", agents, "--tables", "2", "--seeds", "1", "--bin", BIN, *options],
                           capture_output=True, text=True, timeout=100, check=True).stdout
     return [[cell.strip() for cell in line.strip("|").split("|")] for line in text.splitlines()[4:]]
 
@@ -30,6 +30,14 @@ class MadeUp(unittest.TestCase):
                 self.assertGreaterEqual(missing, 0)
                 self.assertLess(missing, 100)
         self.assertEqual(rows_of("random,nsga2"), rows)
+
+    def test_tells_agents_what_is_known(self):
+        results = [rows_of("gp", "--tables", "1", "--known", known) for known in ("nothing", "work", "estimates")]
+        self.assertEqual([len(rows) for rows in results], [len(KINDS)] * 3)
+        self.assertNotEqual(results[0], results[1])
+        self.assertNotEqual(results[1], results[2])
+        # Whoever knows nothing does not care either.
+        self.assertEqual(rows_of("random"), rows_of("random", "--known", "estimates"))
 
 
 if __name__ == "__main__":
