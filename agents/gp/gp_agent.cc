@@ -88,8 +88,12 @@ std::vector<double> ValuesOf(const Points& points, std::size_t objective) {
 
 /// One of those that are as large as the largest but for rounding: an early search has many that
 /// differ only in which of several alike decisions they change.
-std::size_t AnyLargest(const std::vector<double>& log_gains, Rng& rng) {
+std::size_t AnyLargest(std::vector<double> log_gains, Rng& rng) {
   constexpr double kRounding = 1e-9;
+  // Of values that are too far apart for a process nothing is expected.
+  for (double& gain : log_gains) {
+    if (std::isnan(gain)) gain = -std::numeric_limits<double>::infinity();
+  }
   const double most = *std::max_element(log_gains.begin(), log_gains.end());
   std::vector<std::size_t> largest;
   for (std::size_t i = 0; i < log_gains.size(); ++i) {

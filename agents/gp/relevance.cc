@@ -1,5 +1,6 @@
 #include "agents/gp/relevance.h"
 
+#include <cmath>
 #include <numeric>
 
 #include "agents/common/additive.h"
@@ -9,11 +10,11 @@ namespace msc::agents {
 
 namespace {
 
-/// Shares of their sum; where that is 0, all alike.
+/// Shares of their sum; where that is 0 or no number, all alike.
 std::vector<double> Shares(std::span<const double> values) {
   const double total = std::accumulate(values.begin(), values.end(), 0.0);
   std::vector<double> shares(values.size(), 1 / static_cast<double>(values.size()));
-  if (total <= 0) return shares;
+  if (!(total > 0) || !std::isfinite(total)) return shares;
   for (std::size_t i = 0; i < values.size(); ++i) shares[i] = values[i] / total;
   return shares;
 }

@@ -200,6 +200,19 @@ TEST(Gp, ChoosesAmongEqualProposalsBySeed) {
   EXPECT_GE(chosen.size(), 3U);
 }
 
+TEST(Gp, BearsValuesThatDoublesHardlyHold) {
+  const Value odd = [](const Assignment& at) {
+    return std::fmod(Sum(at), 2) == 0 ? 1e308 : -1e308;
+  };
+  for (const char* agent : {"gp", "auto"}) {
+    const AgentSetup setup{.decisions = Decisions(4, 3)};
+    EXPECT_EQ(Searched(agent, setup, 20, odd).size(), 20U) << agent;
+    AgentSetup limited = setup;
+    limited.constraints = 1;
+    EXPECT_EQ(Searched(agent, limited, 20, odd, odd).size(), 20U) << agent;
+  }
+}
+
 TEST(Ilp, ProposesTheFrontOfDeclaredCostsBeforeAllElse) {
   AgentSetup setup{.decisions = Decisions(4, 2), .objectives = 2, .seed = 1};
   // Powers of two: no two sums are equal, and all 16 assignments are on the front but those with
