@@ -30,8 +30,9 @@ enum class Repeats : unsigned char {
 /// nothing else; metrics keep their lower bounds, and are the sums that AdditiveCosts declares;
 /// each assignment is evaluated once with all its metrics, and again with the same result where
 /// deterministic, also after Recall of what was found; a stopped evaluation returns; rough
-/// evaluations have the same metrics as full ones; estimates are finite and of metrics; covers are
-/// legal, different and have costs; taking the same choices with Step ends in the same metrics.
+/// evaluations have the same metrics as full ones; estimates are finite and of metrics, relevance
+/// finite and one for each decision; covers are legal, different and have costs; taking the same
+/// choices with Step ends in the same metrics.
 ///
 /// Source: the meaning of Gymnasium 1.x's `check_env`; the part about problem() is ours.
 [[nodiscard]] std::vector<std::string> CheckEnv(const EnvMaker& make,
