@@ -8,6 +8,11 @@ target_compile_options(msc_options INTERFACE
 # GCC 12 reports -Wrestrict inside std::string where there is nothing to report (GCC bug 105651).
 target_compile_options(msc_options INTERFACE
   $<BUILD_INTERFACE:$<$<AND:$<CXX_COMPILER_ID:GNU>,$<VERSION_LESS:$<CXX_COMPILER_VERSION>,13>>:-Wno-restrict>>)
+# GCC 12 makes functions of no bytes: the .cold half of one of which nothing is cold. Their unwind entries begin where the
+# next function's does, LLD 14 keeps one of the two, and an exception through that function ends the program. Without
+# .cold halves no linker can, nor one that links the installed libraries; scripts/check_unwind.py looks at what was linked.
+target_compile_options(msc_options INTERFACE
+  $<BUILD_INTERFACE:$<$<CXX_COMPILER_ID:GNU>:-fno-reorder-blocks-and-partition>>)
 install(TARGETS msc_options EXPORT mscTargets)
 
 # The Python module is a shared object made of the libraries. They are still linked into programs, so a
