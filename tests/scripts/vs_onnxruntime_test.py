@@ -50,6 +50,21 @@ class Render(unittest.TestCase):
         self.assertIn("best: **4.00** over 2 models; native alone 3.16 over 2, onednn alone 1.41",
                       page)
 
+    def test_a_row_that_contradicts_itself_is_left_out(self):
+        def slow_first(ratio):
+            return answer(row("(onnxruntime)", ratio, 8.0), row("onednn", 0.5 * ratio, 4.0))
+
+        _, page = self.render({
+            "resnet18|f32|2": {**slow_first(0.35), "attempts": 3},
+            "encoder|f32|2": answer(row("(onnxruntime)", 1.0, 8.0), row("onednn", 0.5, 6.0)),
+            "vit_b_16|f32|2": slow_first(0.95),
+        })
+        self.assertIn("- resnet18, f32, 2 threads: disturbed each of 3 times it was measured: (onnxruntime) took 0.35 of its own "
+                      "time", page)
+        self.assertIn("- encoder, f32, 2 threads: disturbed each of 1 times it was measured: onednn: the medians' ratio is 0.75, "
+                      "the ratios' median 0.50", page)
+        self.assertIn("over 1 models", page)
+
     def test_what_was_skipped_and_why(self):
         _, page = self.render({
             "resnet18|int8|2": {"skipped": "third_party/models/resnet18.onnx is absent"},
@@ -71,6 +86,51 @@ class Render(unittest.TestCase):
         done, page = self.render({}, "no marks\n")
         self.assertEqual(done.returncode, 2)
         self.assertEqual(page, "no marks\n")
+
+
+class Measure(unittest.TestCase):
+    """With a program in place of mscgym, which gives one prepared answer a call."""
+
+    PROGRAM = """#!/usr/bin/env python3
+import pathlib, sys
+answers = sorted(pathlib.Path(sys.argv[0]).parent.glob("answer_*"))
+print(answers[0].read_text())
+if len(answers) > 1:
+    answers[0].unlink()
+"""
+
+    def measure(self, *answers):
+        """The results after one run, of which the last answer is given as often as it is asked for."""
+        with tempfile.TemporaryDirectory() as name:
+            folder = pathlib.Path(name)
+            program = folder / "mscgym"
+            program.write_text(self.PROGRAM)
+            program.chmod(0o755)
+            for i, each in enumerate(answers):
+                (folder / f"answer_{i}").write_text(json.dumps(each))
+            page = folder / "page.md"
+            page.write_text("<!-- vs_onnxruntime: begin --><!-- vs_onnxruntime: end -->")
+            done = subprocess.run([sys.executable, SCRIPT, "--mscgym", program, "--models", "fashion_resnet", "--threads", "1",
+                                   "--precision", "f32", "--targets", "onednn", "--results", folder / "results.json", "--out", page],
+                                  capture_output=True, text=True, check=False)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            return json.loads((folder / "results.json").read_text())["fashion_resnet|f32|1"], page.read_text()
+
+    @staticmethod
+    def with_first_at(ratio):
+        return answer(row("(onnxruntime)", ratio, 8.0), row("onednn", 0.5 * ratio, 4.0))
+
+    def test_a_disturbed_row_is_measured_again(self):
+        kept, page = self.measure(self.with_first_at(0.35), self.with_first_at(1.0))
+        self.assertEqual(kept["attempts"], 2)
+        self.assertEqual(kept["rows"][0]["ratio"], 1.0)
+        self.assertIn("| fashion_resnet | 8.00 | 4.00 | onednn | 2.00 [1.60, 2.50] |", page)
+
+    def test_what_stays_disturbed_is_kept_at_its_best_and_said(self):
+        kept, page = self.measure(self.with_first_at(0.35), self.with_first_at(0.8), self.with_first_at(0.5))
+        self.assertEqual(kept["attempts"], 3)
+        self.assertEqual(kept["rows"][0]["ratio"], 0.8)
+        self.assertIn("disturbed each of 3 times", page)
 
 
 if __name__ == "__main__":
