@@ -1,10 +1,12 @@
 """Mistakes and full disks: a clear word, the right exit code, nothing half-written."""
 
 import os
+import random
 import resource
 import unittest
 
 import e2e
+import onnx_bytes
 
 
 class BadInput(e2e.SearchTest):
@@ -90,6 +92,20 @@ class BadInput(e2e.SearchTest):
         for name in ("absent.onnx", "cut.onnx", "text.onnx"):
             with self.subTest(name):
                 self.refused(self.at(name), {**e2e.small_config(), "model": self.at(name)})
+
+    def test_operators_over_values_of_too_low_a_rank(self):
+        """The exception is thrown deep inside and passes through many functions."""
+        for op, more in (("Conv", ["w"]), ("MaxPool", [])):
+            with self.subTest(op):
+                graph = onnx_bytes.field(2, "g") + onnx_bytes.field(11, onnx_bytes.value("x", 1, [1, 3]))
+                graph += onnx_bytes.field(12, onnx_bytes.value("y", 1, [1, 3]))
+                if more:
+                    graph += onnx_bytes.weights("w", [3, 3], random.Random(1))
+                window = onnx_bytes.ints("kernel_shape", [2, 2])
+                graph += onnx_bytes.node(op, ["x", *more], "y", window)
+                with open(self.at("flat.onnx"), "wb") as file:
+                    file.write(onnx_bytes.model(graph))
+                self.refused(op, {**e2e.small_config(), "model": self.at("flat.onnx")})
 
     def test_a_resume_of_nothing(self):
         self.refused("holds no search to resume", e2e.small_config(), "--resume")
