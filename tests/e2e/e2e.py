@@ -40,6 +40,13 @@ def read(path):
         return file.read()
 
 
+def peers_python(name):
+    """The python of an environment of scripts/locks; None where it was not made."""
+    found = subprocess.run([os.path.join(ROOT, "scripts", "peers"), "python", name], capture_output=True,
+                           text=True, check=False)
+    return found.stdout.strip() if found.returncode == 0 else None
+
+
 def results(run):
     return run_files.read(run, "results.json")
 

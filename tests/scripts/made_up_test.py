@@ -8,11 +8,12 @@ import unittest
 
 MADE_UP = pathlib.Path(__file__).resolve().parents[2] / "benchmarks/agents/made_up"
 KINDS = ["densities", "densities, quiet", "densities, skewed", "precisions", "precisions, skewed", "sums"]
+# Those of Debian's python3, which the program names.
+WANTED = "import matplotlib, numpy, optuna"
 BIN = ""
 
 
 def rows_of(agents, *options):
-    # By the interpreter that it names: Debian's has NumPy and Optuna.
     text = subprocess.run([MADE_UP, "--agents", agents, "--tables", "2", "--seeds", "1", "--bin", BIN, *options],
                           capture_output=True, text=True, timeout=100, check=True).stdout
     return [[cell.strip() for cell in line.strip("|").split("|")] for line in text.splitlines()[4:]]
@@ -42,4 +43,7 @@ class MadeUp(unittest.TestCase):
 
 if __name__ == "__main__":
     BIN = sys.argv[1]
+    if subprocess.run(["/usr/bin/python3", "-c", WANTED], capture_output=True, check=False).returncode != 0:
+        print("skipped: /usr/bin/python3 lacks python3-matplotlib, python3-numpy or python3-optuna")
+        sys.exit(77)
     unittest.main(argv=sys.argv[:1] + sys.argv[2:])
