@@ -71,10 +71,10 @@ if(NOT Python3_EXECUTABLE)
   execute_process(COMMAND /usr/bin/python3 -c "${headers}" RESULT_VARIABLE no_headers ERROR_QUIET)
   if(no_headers EQUAL 0)
     set(Python3_EXECUTABLE /usr/bin/python3)
-    if(NOT _Python3_EXECUTABLE STREQUAL Python3_EXECUTABLE)
-      unset(_Python3_INCLUDE_DIR CACHE)  # another one's, in a folder that was configured with that
-    endif()
   endif()
+endif()
+if(Python3_EXECUTABLE AND NOT _Python3_EXECUTABLE STREQUAL Python3_EXECUTABLE)
+  unset(_Python3_INCLUDE_DIR CACHE)  # another one's, in a folder that was configured with that
 endif()
 find_package(Python3 COMPONENTS Interpreter OPTIONAL_COMPONENTS Development.Module)
 set(MSC_PYTHON_HEADERS ${Python3_Development.Module_FOUND})

@@ -1,6 +1,8 @@
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
+msc_build_installed()
+
 install(EXPORT mscTargets NAMESPACE msc:: DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/msc)
 configure_package_config_file(cmake/mscConfig.cmake.in mscConfig.cmake
   INSTALL_DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/msc)

@@ -72,7 +72,7 @@ function(msc_library)
   if(MSC_PRECOMPILE_LIBRARIES AND NOT "OpenMP::OpenMP_CXX" IN_LIST arg_EXTERNAL)
     target_precompile_headers(${arg_NAME} REUSE_FROM msc_precompiled)
   endif()
-  install(TARGETS ${arg_NAME} EXPORT mscTargets
+  msc_install(${arg_NAME} EXPORT mscTargets
     FILE_SET HEADERS DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/msc
     FILE_SET paired DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/msc)
 endfunction()

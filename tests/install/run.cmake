@@ -1,6 +1,7 @@
 # Installs the build in BUILD under WORK, builds the consumer against it, and compares what it
-# prints with EXPECTED.
-#   cmake -DBUILD=... -DSOURCE=... -DWORK=... -DGENERATOR=... -DFLAGS=... -P run.cmake
+# prints with expected.txt. Then starts the program, and the Python module with the python3 that it is for.
+#   cmake -DBUILD=... -DSOURCE=... -DWORK=... -DGENERATOR=... -DFLAGS=... -DPYTHON=... -DVERSION=... -DWITH_PYTHON=...
+#     -P run.cmake
 function(run)
   execute_process(COMMAND ${ARGN} RESULT_VARIABLE code OUTPUT_VARIABLE text ERROR_VARIABLE text)
   if(NOT code EQUAL 0)
@@ -20,3 +21,6 @@ file(READ ${SOURCE}/expected.txt expected)
 if(NOT code EQUAL 0 OR NOT printed STREQUAL expected)
   message(FATAL_ERROR "the consumer ended with ${code} and printed\n${printed}${errors}")
 endif()
+
+run(${CMAKE_COMMAND} -E env PYTHONPATH=${WORK}/prefix/lib/python3/dist-packages
+  ${PYTHON} ${SOURCE}/installed.py ${WORK}/prefix ${VERSION} ${WITH_PYTHON})

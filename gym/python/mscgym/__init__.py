@@ -14,6 +14,11 @@ Where Gymnasium is installed, envs and spaces are of its classes, and gymnasium.
 change. docs/python.md has more.
 """
 
+try:
+    from . import _core
+except ImportError as error:
+    from ._missing import explain as _explain
+    raise ImportError(_explain(error), name=__name__) from None
 from . import wrappers
 from ._core import InternalError, MachineError, UserError
 from ._core import version as __version__
