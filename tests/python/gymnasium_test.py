@@ -1,11 +1,12 @@
-"""The Python module on Gymnasium's own classes: PYTHON_FOLDER MSCGYM [unittest arguments].
+"""The Python module on Gymnasium's own classes: [--stand-in] PYTHON_FOLDER MSCGYM [unittest arguments].
 
-Where Gymnasium is not installed, stand_in/gymnasium takes its place: it has the signatures of
-Gymnasium 1.x and its rules about types, and is not the real thing. The tests run in a process of
-their own, with a python3 that has NumPy, so that no other test sees the stand-in.
+With a python3 of the version that the module is for and that has Gymnasium: this one, that of the
+environment `peers` (scripts/setup --peers), or one in PATH. With --stand-in, stand_in/gymnasium takes its
+place: it has the signatures of Gymnasium 1.x and its rules about types, some of them stricter, and needs
+NumPy alone. The tests run in a process of their own, so that no other test sees the stand-in.
 """
 
-import importlib.util
+import collections
 import inspect
 import math
 import os
@@ -14,36 +15,43 @@ import subprocess
 import sys
 
 HERE = os.path.dirname(os.path.abspath(__file__))
+ROOT = os.path.dirname(os.path.dirname(HERE))
+sys.path.append(os.path.join(ROOT, "tests", "e2e"))
+
+import e2e  # noqa: E402
+
+STAND_IN = os.path.join(HERE, "stand_in")
+STARTED = "MSC_GYMNASIUM_TEST"
 
 
-def start_again():
-    """The exit code of this script with Gymnasium or the stand-in; 77, skipped, without NumPy."""
+def start_again(stand_in):
+    """The exit code of this script with Gymnasium or the stand-in; 77, skipped, where a python3 lacks it."""
     places = (os.environ.get("PATH", "") + os.pathsep + os.defpath).split(os.pathsep)
-    for python in (sys.executable, *(os.path.join(place, "python3") for place in places)):
-        # Of another version, it cannot load the module.
-        fits = f"import numpy, sys; sys.exit(sys.version_info[:2] != {sys.version_info[:2]})"
+    pythons = [sys.executable, e2e.peers_python("peers"), *(os.path.join(place, "python3") for place in places)]
+    # Of another version, it cannot load the module.
+    fits = (f"import {'numpy' if stand_in else 'gymnasium'}, sys; "
+            f"sys.exit(sys.version_info[:2] != {sys.version_info[:2]})")
+    for python in filter(None, pythons):
         if (os.access(python, os.X_OK)
                 and subprocess.run([python, "-c", fits], capture_output=True,
                                    check=False).returncode == 0):
             break
     else:
-        print("skipped: there is no python3 with NumPy")
+        print("skipped: there is no python3 with NumPy" if stand_in else
+              "skipped: there is no python3 with Gymnasium; scripts/setup --peers makes one")
         return 77
-    paths = [os.environ.get("PYTHONPATH", ""), os.path.join(HERE, "stand_in")]
-    # What is installed would lose against PYTHONPATH.
-    real = [python, "-c", "import gymnasium"]
-    if subprocess.run(real, capture_output=True, check=False).returncode == 0:
-        paths.pop()
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, paths))}
+    paths = [STAND_IN if stand_in else "", os.environ.get("PYTHONPATH", "")]
+    environment = {**os.environ, STARTED: "1", "PYTHONPATH": os.pathsep.join(filter(None, paths))}
     return subprocess.run([python, *sys.argv], env=environment, check=False).returncode
 
 
-if importlib.util.find_spec("gymnasium") is None:
-    sys.exit(start_again())
+if STARTED not in os.environ:
+    sys.exit(start_again("--stand-in" in sys.argv[1:2]))
+if sys.argv[1] == "--stand-in":
+    del sys.argv[1]
 
 FOLDER = os.path.abspath(sys.argv.pop(1))
-ROOT = os.path.dirname(os.path.dirname(HERE))
-sys.path[:0] = [FOLDER, os.path.join(ROOT, "tests", "e2e")]
+sys.path.insert(0, FOLDER)
 
 import gymnasium  # noqa: E402
 import mscgym  # noqa: E402
@@ -53,8 +61,6 @@ from gymnasium.utils.env_checker import check_env  # noqa: E402
 from gymnasium.vector import SyncVectorEnv  # noqa: E402
 from mscgym import _spaces  # noqa: E402
 from mscgym import env as env_module  # noqa: E402
-
-import e2e  # noqa: E402
 
 
 def small_config(**changes):
@@ -220,6 +226,25 @@ class OnGymnasium(e2e.SearchTest):
                     if argument.kind is not inspect.Parameter.KEYWORD_ONLY:
                         self.assertEqual(theirs.index(named[0]), place, argument)
                         self.assertEqual(named[0].kind, argument.kind, argument)
+
+    def test_orders_parts_as_our_own_spaces_do(self):
+        """What draws and flattens parts goes by their order."""
+        pairs = [("b", 3), ("a", 2)]
+        for given, named in (({}, {}), (dict(pairs), {}), (dict(pairs), {"sort_keys": False}), (pairs, {}),
+                             (collections.OrderedDict(pairs), {}), (None, {"d": 4, "c": 5}),
+                             (dict(pairs), {"d": 4, "A": 5})):
+            with self.subTest(given=given, named=named):
+                names = []
+                for module in (_spaces, spaces):
+                    made = {name: size if name == "sort_keys" else module.Discrete(size)
+                            for name, size in named.items()}
+                    parts = given and type(given)(
+                        (name, module.Discrete(size)) for name, size in dict(given).items())
+                    names.append(list(module.Dict(parts, **made)))
+                self.assertEqual(*names)
+        for module in (_spaces, spaces):
+            with self.assertRaises(ValueError):
+                module.Dict({"a": module.Discrete(2)}, a=module.Discrete(2))
 
     def test_refuses_a_seed_below_0_in_our_words(self):
         with self.assertRaisesRegex(mscgym.UserError, "a seed is at least 0, not -1"):

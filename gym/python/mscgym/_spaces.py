@@ -254,10 +254,18 @@ class Text(Space):
 
 
 class Dict(Space, collections.abc.Mapping):
-    """Named parts, sorted."""
+    """Named parts: those of a plain mapping sorted, then others as they are given."""
 
-    def __init__(self, spaces=None, seed=None, **spaces_kwargs):
-        self.spaces = dict(sorted({**dict(spaces or {}), **spaces_kwargs}.items()))
+    def __init__(self, spaces=None, seed=None, *, sort_keys=True, **spaces_kwargs):
+        parts = dict(spaces or {})
+        if (sort_keys and isinstance(spaces, collections.abc.Mapping)
+                and not isinstance(spaces, collections.OrderedDict)):
+            parts = dict(sorted(parts.items()))
+        twice = parts.keys() & spaces_kwargs.keys()
+        if twice:
+            raise ValueError(f"there are two parts {', '.join(sorted(twice))}")
+        self.sort_keys = sort_keys
+        self.spaces = {**parts, **spaces_kwargs}
         super().__init__(None, None, seed)
 
     def __getitem__(self, name):

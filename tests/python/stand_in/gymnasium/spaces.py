@@ -171,8 +171,15 @@ class Text(Space):
 class Dict(Space, collections.abc.Mapping):
     """Parts by name, sorted."""
 
-    def __init__(self, spaces=None, seed=None, **spaces_kwargs):
-        self.spaces = dict(sorted({**dict(spaces or {}), **spaces_kwargs}.items()))
+    def __init__(self, spaces=None, seed=None, *, sort_keys=True, **spaces_kwargs):
+        parts = list(spaces.items() if isinstance(spaces, collections.abc.Mapping) else spaces or ())
+        if sort_keys and isinstance(spaces, collections.abc.Mapping) and not isinstance(spaces, collections.OrderedDict):
+            parts.sort(key=lambda part: part[0])
+        self.spaces = dict(parts)
+        for name, space in spaces_kwargs.items():
+            if name in self.spaces:
+                raise ValueError(name)
+            self.spaces[name] = space
         assert all(isinstance(space, Space) for space in self.spaces.values()), spaces
         super().__init__(None, None, seed)
 
