@@ -51,8 +51,9 @@ void AddExportStudy(CLI::App& app, AppContext& /*context*/) {
       "Examples:\n"
       "  mscgym export-study run --out trials.csv\n"
       "  mscgym export-study run --to optuna --out study.log\n"
-      "In Python, with Optuna 3.1 or later:\n"
-      "  storage = JournalStorage(JournalFileStorage('study.log'))\n"
+      "In Python, with Optuna 4.0 to 5.0 (3.1 calls it JournalFileStorage, of optuna.storages):\n"
+      "  from optuna.storages.journal import JournalFileBackend\n"
+      "  storage = optuna.storages.JournalStorage(JournalFileBackend('study.log'))\n"
       "  print(optuna.load_study(study_name=None, storage=storage).best_trials)");
   command->callback([options] { ExportStudy(*options); });
 }

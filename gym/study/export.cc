@@ -69,14 +69,15 @@ json ConstraintsOf(const Objective& objective, const Trial& trial) {
   return constraints;
 }
 
-/// As Optuna writes times, without a zone, UTC: "2026-01-31T23:59:59.123456". Null where the
-/// journal does not have it.
+/// "2026-01-31T23:59:59.123456": the local time, without a zone. Every version of Optuna takes it
+/// for that; a zone, which later ones write, the first ones keep and cannot compare with their own
+/// times. Null where the journal does not have it.
 json TimeOf(const Trial& trial, double seconds_before) {
   if (trial.finished <= seconds_before) return nullptr;
   const double moment = trial.finished - seconds_before;
   const auto whole = static_cast<std::time_t>(moment);
   std::tm parts{};
-  ::gmtime_r(&whole, &parts);
+  ::localtime_r(&whole, &parts);
   const auto micros = static_cast<int>((moment - static_cast<double>(whole)) * 1e6);
   std::array<char, 64> text{};
   std::snprintf(text.data(), text.size(), "%04d-%02d-%02dT%02d:%02d:%02d.%06d",
