@@ -155,6 +155,22 @@ class Peers(unittest.TestCase):
         self.assertEqual((code, out), (1, ""))
         self.assertRegex(errors, r"^peers: \[Errno \d+\] [^\n]*\n$")
 
+    def test_the_environment_peers_imports_what_it_was_made_for(self):
+        try:
+            python = script().python_of("peers")
+        except script().Absent as error:
+            self.skipTest(str(error))
+        with open(os.path.join(ROOT, "scripts", "locks", "peers.in"), encoding="utf-8") as file:
+            asked = dict(line.strip().split("==") for line in file if not line.startswith("#"))
+        code = ("import importlib, importlib.metadata, sys\n"
+                "for name in sys.argv[1:]:\n"
+                "    importlib.import_module(name)\n"
+                "    print(name, importlib.metadata.version(name), sep='==')")
+        done = subprocess.run([python, "-W", "ignore", "-c", code, *asked], capture_output=True, text=True, check=False)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        printed = [line.split("==") for line in done.stdout.splitlines() if "==" in line]
+        self.assertEqual(dict(printed), asked)
+
     def test_locks_of_the_repository_name_no_index(self):
         folder = os.path.join(ROOT, "scripts", "locks")
         locks = [name for name in os.listdir(folder) if name.endswith(".lock")]
