@@ -19,24 +19,25 @@ struct Options {
   std::string out;
 };
 
-void ExportStudy(const Options& options) {
+int ExportStudy(const Options& options) {
   const RunPaths paths{options.run};
-  const std::vector<std::string> records = ReadJournal(paths.journal());
-  const StudyHeader header = HeaderFromJson(records.front(), "the journal's header");
-  const std::vector<Trial> trials = TrialsOf(records);
+  const JournalText journal = ReadJournal(paths.journal());
+  const StudyHeader header = HeaderFromJson(journal.records.front(), "the journal's header");
+  const std::vector<Trial> trials = TrialsOf(journal.records);
   const std::vector<Decision> decisions =
-      SetupIn(FindSearchRecords(records), paths.journal()).decisions;
+      SetupIn(FindSearchRecords(journal.records), journal, paths.journal()).decisions;
   // Two runs in one Optuna storage need names of their own.
   const std::string name = std::filesystem::absolute(options.run).lexically_normal().string();
   WriteFileAtomic(options.out, options.to == "csv"
                                    ? StudyAsCsv(header, trials, decisions)
                                    : StudyAsOptuna(header, trials, decisions, name));
   std::printf("wrote %s: %zu trials\n", options.out.c_str(), trials.size());
+  return WarnOfLoss(journal.loss);
 }
 
 }  // namespace
 
-void AddExportStudy(CLI::App& app, AppContext& /*context*/) {
+void AddExportStudy(CLI::App& app, AppContext& context) {
   auto options = std::make_shared<Options>();
   CLI::App* command =
       app.add_subcommand("export-study", "Write the trials of a run for other people's tools");
@@ -55,7 +56,7 @@ void AddExportStudy(CLI::App& app, AppContext& /*context*/) {
       "  from optuna.storages.journal import JournalFileBackend\n"
       "  storage = optuna.storages.JournalStorage(JournalFileBackend('study.log'))\n"
       "  print(optuna.load_study(study_name=None, storage=storage).best_trials)");
-  command->callback([options] { ExportStudy(*options); });
+  command->callback([options, &context] { context.exit_code = ExportStudy(*options); });
 }
 
 }  // namespace msc::gym

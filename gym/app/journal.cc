@@ -8,6 +8,7 @@
 #include "compiler/base/error.h"
 #include "compiler/base/file.h"
 #include "gym/app/command.h"
+#include "gym/app/search_record.h"
 #include "gym/study/scan.h"
 
 namespace msc::gym {
@@ -25,9 +26,13 @@ std::string JournalPath(const std::string& path) {
   return std::filesystem::is_directory(path) ? path + "/trials.journal" : path;
 }
 
-void Dump(const Options& options) {
-  const std::string bytes = ReadFile(JournalPath(options.path), kMaxJournalBytes);
-  std::printf("%s", DumpJournal(ScanJournal(bytes)).c_str());
+int Dump(const Options& options) {
+  const std::string path = JournalPath(options.path);
+  const std::string bytes = ReadFile(path, kMaxJournalBytes);
+  const JournalScan scan = ScanJournal(bytes);
+  std::fputs(DumpJournal(scan).c_str(), stdout);
+  if (scan.complete() && scan.records.empty()) throw UserError("'" + path + "' holds no record");
+  return WarnOfLoss(DescribeLoss(scan, path));
 }
 
 int Verify(const Options& options) {
@@ -35,15 +40,17 @@ int Verify(const Options& options) {
   const std::string bytes = ReadFile(path, kMaxJournalBytes);
   const JournalScan scan = ScanJournal(bytes);
   std::printf("%s", DescribeJournal(scan, path).c_str());
-  return scan.ok() ? kExitOk : kExitUsage;
+  return scan.ok() && !scan.records.empty() ? kExitOk : kExitUsage;
 }
 
 void Salvage(const Options& options) {
-  const std::string bytes = ReadFile(JournalPath(options.path), kMaxJournalBytes);
+  const std::string path = JournalPath(options.path);
+  const std::string bytes = ReadFile(path, kMaxJournalBytes);
   if (std::filesystem::exists(options.out)) {
     throw UserError("'" + options.out + "' exists; salvage writes a new file");
   }
   const JournalScan scan = ScanJournal(bytes);
+  if (scan.records.empty()) throw UserError("'" + path + "' holds no record");
   WriteFileAtomic(options.out, SalvageJournal(scan));
   std::printf("wrote %zu records to %s\n", scan.records.size(), options.out.c_str());
 }
@@ -59,10 +66,10 @@ void AddJournal(CLI::App& app, AppContext& context) {
     verb->add_option("path", options->path, "a journal, or the run directory it is in")->required();
     return verb;
   };
-  add("dump", "all records as JSON lines")->callback([options] { Dump(*options); });
-  add("verify", "say whether it is whole; exit code 2 if not")->callback([options, &context] {
-    context.exit_code = Verify(*options);
-  });
+  add("dump", "all records as JSON lines; exit code 1 if damaged ones are left out")
+      ->callback([options, &context] { context.exit_code = Dump(*options); });
+  add("verify", "say whether it is whole; exit code 2 if not, or if it is empty")
+      ->callback([options, &context] { context.exit_code = Verify(*options); });
   CLI::App* salvage = add("salvage", "write every good record to a new journal");
   salvage->add_option("--out", options->out, "the new file")->required();
   salvage->callback([options] { Salvage(*options); });

@@ -7,6 +7,7 @@
 
 #include "compiler/base/error.h"
 #include "gym/app/command.h"
+#include "gym/app/search_record.h"
 #include "gym/app/search_run.h"
 
 namespace msc::gym {
@@ -17,27 +18,30 @@ struct Options {
   std::string out;
 };
 
-void Report(const Options& options) {
+int Report(const Options& options) {
   if (options.runs.size() > 1) {
     const std::string file = options.out.empty() ? "comparison.html" : options.out;
-    WriteComparison(options.runs, file);
+    const std::vector<std::string> losses = WriteComparison(options.runs, file);
     std::printf("wrote %s\n", file.c_str());
-    return;
+    for (const std::string& loss : losses) (void)WarnOfLoss(loss);
+    return losses.empty() ? kExitOk : kExitFailure;
   }
   if (!options.out.empty()) {
     throw UserError("--out is for a comparison: the report of one run stays with it");
   }
   const RunPaths paths{options.runs.front()};
-  const bool finished = WriteReport(paths);
+  const WrittenReport written = WriteReport(paths);
   std::printf("wrote %s\n", paths.At("report.html").c_str());
-  if (finished) return;
-  std::printf(
-      "the search was not finished: this shows its trials; mscgym search --resume goes on\n");
+  if (!written.finished) {
+    std::printf(
+        "the search was not finished: this shows its trials; mscgym search --resume goes on\n");
+  }
+  return WarnOfLoss(written.loss);
 }
 
 }  // namespace
 
-void AddReport(CLI::App& app, AppContext& /*context*/) {
+void AddReport(CLI::App& app, AppContext& context) {
   auto options = std::make_shared<Options>();
   CLI::App* command = app.add_subcommand(
       "report",
@@ -51,7 +55,7 @@ void AddReport(CLI::App& app, AppContext& /*context*/) {
   command->footer(
       "Examples:\n  mscgym report run\n"
       "  mscgym report auto_run tpe_run evolution_run --out agents.html");
-  command->callback([options] { Report(*options); });
+  command->callback([options, &context] { context.exit_code = Report(*options); });
 }
 
 }  // namespace msc::gym

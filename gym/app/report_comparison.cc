@@ -19,6 +19,7 @@ namespace {
 struct Read {
   SearchSetup setup;
   ComparedRun run;
+  std::string loss;
 };
 
 std::optional<Measured> SpeedUpOf(const Findings& findings) {
@@ -36,17 +37,18 @@ std::string NameOf(const std::string& folder) {
 
 Read ReadOne(const std::string& folder) {
   const RunPaths paths{folder};
-  const std::vector<std::string> records = ReadJournal(paths.journal());
-  const SearchRecords found = FindSearchRecords(records);
+  const JournalText journal = ReadJournal(paths.journal());
+  const SearchRecords found = FindSearchRecords(journal.records);
   Read read;
-  read.setup = SetupIn(found, paths.journal());
+  read.loss = journal.loss;
+  read.setup = SetupIn(found, journal, paths.journal());
   const SearchConfig& config = read.setup.config;
   const Objective objective = ToObjective(config.objective);
   read.run = {
       .name = NameOf(folder), .agent = config.agent, .env = EnvId(config.env), .seed = config.seed};
   FeasibleFront front(objective);
   double seconds = 0;
-  for (const Trial& trial : ReadStudy(records).trials) {
+  for (const Trial& trial : ReadStudy(journal.records).trials) {
     seconds += trial.repeated ? 0 : trial.seconds;
     ComparedTrial& compared = read.run.trials.emplace_back();
     compared.seconds = seconds;
@@ -64,8 +66,10 @@ Read ReadOne(const std::string& folder) {
 
 }  // namespace
 
-void WriteComparison(const std::vector<std::string>& folders, const std::string& file) {
+std::vector<std::string> WriteComparison(const std::vector<std::string>& folders,
+                                         const std::string& file) {
   ComparisonView view;
+  std::vector<std::string> losses;
   std::optional<SearchSetup> first;
   for (const std::string& folder : folders) {
     Read read = ReadOne(folder);
@@ -78,6 +82,7 @@ void WriteComparison(const std::vector<std::string>& folders, const std::string&
       throw UserError("'" + folder + "' was searched for another objective than '" +
                       folders.front() + "': searches for one objective are compared");
     }
+    if (!read.loss.empty()) losses.push_back(std::move(read.loss));
     view.runs.push_back(std::move(read.run));
   }
   const Objective objective = ToObjective(first->config.objective);
@@ -87,6 +92,7 @@ void WriteComparison(const std::vector<std::string>& folders, const std::string&
   view.metric = objective.minimize.front();
   view.constraint = ConstraintText(first->config.objective);
   WriteFileAtomic(file, RenderComparison(view));
+  return losses;
 }
 
 }  // namespace msc::gym

@@ -318,7 +318,7 @@ std::string FileOf(const RunPaths& paths) {
 std::vector<std::string> RecordsIn(const RunPaths& paths) {
   std::error_code none;
   const auto size = std::filesystem::file_size(paths.journal(), none);
-  return none || size == 0 ? std::vector<std::string>() : ReadJournal(paths.journal());
+  return none || size == 0 ? std::vector<std::string>() : ReadJournal(paths.journal()).records;
 }
 
 /// What the trials of a run began with, or are to begin with; nothing where that is open.

@@ -1,5 +1,7 @@
 #include "gym/app/search_record.h"
 
+#include <cstdio>
+
 #include <nlohmann/json.hpp>
 
 #include "compiler/base/error.h"
@@ -7,6 +9,7 @@
 #include "compiler/base/file.h"
 #include "compiler/ir/serialize.h"
 #include "envs/common/evaluation.h"
+#include "gym/app/command.h"
 #include "gym/study/scan.h"
 #include "gym/study/trial.h"
 
@@ -83,18 +86,42 @@ SearchRecords FindSearchRecords(std::span<const std::string> records) {
   return found;
 }
 
-SearchSetup SetupIn(const SearchRecords& records, const std::string& journal) {
-  if (records.setup) return *records.setup;
-  throw UserError("'" + journal +
-                  "' does not say what its search was asked for: it ended before its first trial, "
-                  "or an older mscgym wrote it");
-}
-
-std::vector<std::string> ReadJournal(const std::string& path) {
+JournalText ReadJournal(const std::string& path) {
   const std::string bytes = ReadFile(path, std::uint64_t{4} << 30U);
   const JournalScan scan = ScanJournal(bytes);
-  if (scan.records.empty()) throw UserError("'" + path + "' holds no record");
-  return {scan.records.begin(), scan.records.end()};
+  JournalText text{.records = {scan.records.begin(), scan.records.end()},
+                   .loss = DescribeLoss(scan, path)};
+  if (text.records.empty()) {
+    throw UserError(text.loss.empty() ? "'" + path + "' holds no record" : text.loss);
+  }
+  if (!text.loss.empty() && scan.damage.front().before == 0) {
+    throw UserError(text.loss + "; without its first record nothing is known of the study");
+  }
+  return text;
+}
+
+int WarnOfLoss(const std::string& loss) {
+  if (loss.empty()) return kExitOk;
+  std::fprintf(stderr, "mscgym: %s\n", loss.c_str());
+  return kExitFailure;
+}
+
+SearchSetup SetupIn(const SearchRecords& found, const JournalText& journal,
+                    const std::string& path) {
+  if (found.setup) {
+    if (found.setup->model_hash.empty()) {
+      throw UserError("'" + path +
+                      "' does not say which model was searched: the model_hash of its record "
+                      "'setup' is empty");
+    }
+    return *found.setup;
+  }
+  if (!journal.loss.empty()) {
+    throw UserError(journal.loss + "; what its search was asked for is among it");
+  }
+  throw UserError("'" + path +
+                  "' does not say what its search was asked for: it ended before its first trial, "
+                  "or an older mscgym wrote it");
 }
 
 }  // namespace msc::gym

@@ -61,10 +61,20 @@ struct SearchRecords {
 /// UserError naming the record that is not of this program's making.
 [[nodiscard]] SearchRecords FindSearchRecords(std::span<const std::string> records);
 
-/// The last setup. UserError, saying what `journal` lacks, where there is none.
-[[nodiscard]] SearchSetup SetupIn(const SearchRecords& records, const std::string& journal);
+/// What can be read of a journal.
+struct JournalText {
+  std::vector<std::string> records;  ///< payloads, the study's first
+  std::string loss;  ///< DescribeLoss: what of it is damaged and left out; empty = nothing
+};
+/// UserError where the file is not there, holds no record, or has lost its first.
+[[nodiscard]] JournalText ReadJournal(const std::string& path);
+/// Says on stderr what an output lacks. The exit code of who made it: a failure where it lacks
+/// anything.
+[[nodiscard]] int WarnOfLoss(const std::string& loss);
 
-/// Payloads of all valid records of a file. UserError where it is not there.
-[[nodiscard]] std::vector<std::string> ReadJournal(const std::string& path);
+/// The last setup in a journal. UserError, saying what `path` lacks or has lost, where there is
+/// none.
+[[nodiscard]] SearchSetup SetupIn(const SearchRecords& found, const JournalText& journal,
+                                  const std::string& path);
 
 }  // namespace msc::gym

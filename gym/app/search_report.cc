@@ -32,16 +32,18 @@ struct Run {
   StudyResult study;
   Findings findings;
   bool finished = false;  // there are findings
+  std::string loss;
   std::vector<TaskSpan> tasks;
 };
 
 Run ReadRun(const RunPaths& paths) {
-  const std::vector<std::string> records = ReadJournal(paths.journal());
-  SearchRecords found = FindSearchRecords(records);
+  const JournalText journal = ReadJournal(paths.journal());
+  SearchRecords found = FindSearchRecords(journal.records);
   Run run;
-  run.setup = SetupIn(found, paths.journal());
-  run.study = ReadStudy(records);
-  run.tasks = TasksOf(records);
+  run.loss = journal.loss;
+  run.setup = SetupIn(found, journal, paths.journal());
+  run.study = ReadStudy(journal.records);
+  run.tasks = TasksOf(journal.records);
   // Not there yet where a search goes on, or was killed.
   run.finished = found.findings.has_value();
   if (run.finished) run.findings = *std::move(found.findings);
@@ -414,7 +416,7 @@ void TellModels(const Run& run, const RunPaths& paths, ReportInput& input) {
 
 }  // namespace
 
-bool WriteReport(const RunPaths& paths) {
+WrittenReport WriteReport(const RunPaths& paths) {
   const Run run = ReadRun(paths);
   ReportInput input;
   input.model = std::filesystem::path(run.setup.config.model).filename().string();
@@ -442,7 +444,7 @@ bool WriteReport(const RunPaths& paths) {
     TellModels(run, paths, input);
   }
   WriteFileAtomic(paths.At("report.html"), RenderReport(input));
-  return run.finished;
+  return {.finished = run.finished, .loss = run.loss};
 }
 
 }  // namespace msc::gym

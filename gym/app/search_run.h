@@ -133,14 +133,18 @@ void MeasureFinalists(const SearchConfig& config, SearchProblem& problem,
 [[nodiscard]] Findings WriteResults(const SearchConfig& config, const RunPaths& paths,
                                     const Prepared& prepared, const SearchResult& result);
 
+struct WrittenReport {
+  bool finished = false;  ///< the search had come to its results; if not, the page shows its trials
+  std::string loss;       ///< what of the journal is damaged and left out: see JournalText
+};
 /// Renders report.html from the journal of a run directory, which needs to hold nothing else.
-/// Whether the search had come to its results; if not, the page shows its trials. UserError where
-/// the journal lacks what the page shows.
-bool WriteReport(const RunPaths& paths);
+/// UserError where the journal lacks what the page shows.
+WrittenReport WriteReport(const RunPaths& paths);
 
-/// A page that compares the searches of `folders` by their journals. UserError where they are of
-/// several models, or for several objectives.
-void WriteComparison(const std::vector<std::string>& folders, const std::string& file);
+/// A page that compares the searches of `folders` by their journals. Returns what of those is
+/// damaged and left out. UserError where they are of several models, or for several objectives.
+[[nodiscard]] std::vector<std::string> WriteComparison(const std::vector<std::string>& folders,
+                                                       const std::string& file);
 
 /// The closing table, for a terminal.
 [[nodiscard]] std::string Summary(const SearchConfig& config, const RunPaths& paths,

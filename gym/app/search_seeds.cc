@@ -200,13 +200,14 @@ Seeds FindSeeds(const RunPaths& paths, const SearchSetup& now, const SearchProbl
                     from + "' out, or name another folder by --out");
   }
   const std::string journal = RunPaths{from}.journal();
-  const std::vector<std::string> records = ReadJournal(journal);
+  const JournalText text = ReadJournal(journal);
   const EarlierSearch earlier{
-      .header = HeaderFromJson(records.front(), "the header of '" + journal + "'"),
-      .setup = SetupIn(FindSearchRecords(records), journal),
-      .trials = TrialsOf(records)};
+      .header = HeaderFromJson(text.records.front(), "the header of '" + journal + "'"),
+      .setup = SetupIn(FindSearchRecords(text.records), text, journal),
+      .trials = TrialsOf(text.records)};
   Seeds seeds = SeedsFrom(earlier, now, problem);
   seeds.note = "'" + from + "': " + seeds.note;
+  if (!text.loss.empty()) seeds.note += "; " + text.loss;
   WriteFileAtomic(path, ToJsonText(ToFile(seeds, from), 1) + "\n");
   return seeds;
 }

@@ -110,6 +110,30 @@ std::optional<std::size_t> NextRecord(std::string_view bytes, std::size_t from) 
   return std::nullopt;
 }
 
+/// Whether bytes are the first ones of a record, its newline not among them. Zeros behind them are
+/// where a power cut kept the length of a file and not what was written.
+bool IsBeginning(std::string_view bytes) {
+  bytes = bytes.substr(0, bytes.find_last_not_of('\0') + 1);
+  constexpr std::string_view kForm = "J1 hhhhhhhh hhhhhhhh ";
+  for (std::size_t i = 0; i < std::min(bytes.size(), kForm.size()); ++i) {
+    const bool hex = ParseHex8(bytes.substr(i, 1)).has_value();
+    if (kForm[i] == 'h' ? !hex : bytes[i] != kForm[i]) return false;
+  }
+  if (bytes.size() <= kHeader) return true;
+  return bytes.find('\n') == std::string_view::npos &&
+         bytes.size() - kHeader <= *ParseHex8(bytes.substr(kLengthAt, 8));
+}
+
+/// Records that begin in bytes of which none is valid, at least one.
+std::size_t CountBeginnings(std::string_view bytes) {
+  std::size_t count = 1;
+  for (std::size_t at = bytes.find(kMark, 1); at != std::string_view::npos;
+       at = bytes.find(kMark, at + 1)) {
+    if (bytes[at - 1] == '\n') ++count;
+  }
+  return count;
+}
+
 }  // namespace
 
 bool JournalScan::torn() const {
@@ -127,7 +151,8 @@ JournalScan ScanJournal(std::string_view bytes) {
       if (parsed.seq != expected) {
         scan.damage.push_back({at, 0, scan.records.size(),
                                "record " + std::to_string(expected) + " is missing, record " +
-                                   std::to_string(parsed.seq) + " follows"});
+                                   std::to_string(parsed.seq) + " follows",
+                               parsed.seq > expected ? parsed.seq - expected : 0});
       }
       scan.records.push_back(parsed.payload);
       expected = parsed.seq + 1;
@@ -135,12 +160,18 @@ JournalScan ScanJournal(std::string_view bytes) {
       continue;
     }
     const std::size_t next = NextRecord(bytes, at).value_or(bytes.size());
-    scan.damage.push_back({at, next - at, scan.records.size(), parsed.why});
+    scan.damage.push_back({at, next - at, scan.records.size(), parsed.why,
+                           CountBeginnings(bytes.substr(at, next - at))});
     // The gap in the numbers that the damage explains is not a second damage.
-    if (next < bytes.size()) expected = ParseAt(bytes, next, bytes.find('\n', next)).seq;
+    if (next < bytes.size()) {
+      const std::uint64_t seq = ParseAt(bytes, next, bytes.find('\n', next)).seq;
+      if (seq > expected) scan.damage.back().lost = seq - expected;
+      expected = seq;
+    }
     at = next;
   }
   scan.good_end = scan.damage.empty() ? bytes.size() : scan.damage.front().offset;
+  scan.unfinished = scan.torn() && IsBeginning(bytes.substr(scan.good_end));
   return scan;
 }
 
@@ -165,15 +196,41 @@ std::string DumpJournal(const JournalScan& scan) {
   return text;
 }
 
+namespace {
+
+std::string PlaceOf(const JournalDamage& damage) {
+  return "byte " + std::to_string(damage.offset) + ", after " + std::to_string(damage.before) +
+         " records: " + damage.why + " (" + std::to_string(damage.size) + " bytes)";
+}
+
+}  // namespace
+
 std::string DescribeJournal(const JournalScan& scan, const std::string& name) {
+  if (scan.ok() && scan.records.empty()) {
+    return name + ": empty: nothing was recorded, or all of it is gone\n";
+  }
   std::string text = name + ": " + std::to_string(scan.records.size()) + " valid records, ";
   if (scan.ok()) return text + "no damage\n";
   text += scan.torn() ? "a torn tail that the next run cuts off\n" : "damaged\n";
-  for (const auto& damage : scan.damage) {
-    text += "  byte " + std::to_string(damage.offset) + ", after " + std::to_string(damage.before) +
-            " records: " + damage.why + " (" + std::to_string(damage.size) + " bytes)\n";
-  }
+  for (const auto& damage : scan.damage) text += "  " + PlaceOf(damage) + "\n";
   return text;
+}
+
+std::string DescribeLoss(const JournalScan& scan, const std::string& name) {
+  if (scan.complete()) return "";
+  constexpr std::size_t kMostPlaces = 4;
+  std::size_t lost = 0;
+  std::string places;
+  for (std::size_t i = 0; i < scan.damage.size(); ++i) {
+    lost += scan.damage[i].lost;
+    if (i < kMostPlaces) places += (i == 0 ? "" : "; ") + PlaceOf(scan.damage[i]);
+  }
+  if (scan.damage.size() > kMostPlaces) {
+    places += "; and " + std::to_string(scan.damage.size() - kMostPlaces) +
+              " more places, which 'mscgym journal verify' lists";
+  }
+  return "'" + name + "' is damaged, and " + std::to_string(lost) +
+         (lost == 1 ? " record is" : " records are") + " left out: " + places;
 }
 
 std::string SalvageJournal(const JournalScan& scan) {

@@ -14,6 +14,8 @@ struct JournalDamage {
   std::uint64_t size = 0;
   std::size_t before = 0;  ///< number of valid records ahead of it in the file
   std::string why;         ///< "the checksum differs"
+  std::size_t lost = 0;    ///< records that are missing there: as the numbers around it say, else
+                           ///< as many as begin there
 };
 
 /// What the bytes of a journal hold.
@@ -28,7 +30,13 @@ struct JournalScan {
   /// Whether all damage is one stretch after the last valid record: what a kill or a power cut in
   /// the middle of an append leaves behind.
   [[nodiscard]] bool torn() const;
+  /// Whether all damage is the beginning of one record, at the end and without its newline, zeros
+  /// behind it aside: what an append leaves that is under way, or was cut short. No finished trial
+  /// is lost by it, as an append reports only when all of its record is on disk.
+  bool unfinished = false;
   [[nodiscard]] bool ok() const noexcept { return damage.empty(); }
+  /// Whether a reader of the records misses none that was ever finished.
+  [[nodiscard]] bool complete() const noexcept { return ok() || unfinished; }
 };
 
 /// Reads a journal; for opening, verifying and rescuing alike. Takes any bytes, linear in their
@@ -43,6 +51,9 @@ struct JournalScan {
 /// What a person wants to know of it, some lines: number of records, every damage with its byte
 /// offset and record number. `name` is the file.
 [[nodiscard]] std::string DescribeJournal(const JournalScan& scan, const std::string& name);
+/// What a reader is warned of who shows `records` alone: how many are left out, and where. Empty
+/// where the scan is complete. One line without a newline.
+[[nodiscard]] std::string DescribeLoss(const JournalScan& scan, const std::string& name);
 /// A valid journal of all valid records, numbered anew in file order.
 [[nodiscard]] std::string SalvageJournal(const JournalScan& scan);
 

@@ -1,8 +1,14 @@
 #include "gym/app/search_record.h"
 
+#include <cerrno>
+#include <cstdlib>
+#include <filesystem>
+
 #include <gtest/gtest.h>
 
 #include "compiler/base/error.h"
+#include "compiler/base/file.h"
+#include "gym/study/scan.h"
 #include "tests/gym/core/fake_env.h"
 
 namespace msc::gym {
@@ -86,9 +92,78 @@ TEST(SearchRecords, AreRefusedByNumber) {
 }
 
 TEST(SearchRecords, OfAnOlderJournalLackWhatAReportNeeds) {
-  EXPECT_EQ(MessageOf<UserError>([] { (void)SetupIn(FindSearchRecords(Journal({})), "a/b"); }),
+  EXPECT_EQ(MessageOf<UserError>([] { (void)SetupIn(FindSearchRecords(Journal({})), {}, "a/b"); }),
             "'a/b' does not say what its search was asked for: it ended before its first trial, or "
             "an older mscgym wrote it");
+}
+
+TEST(SearchRecords, LackWhatADamagedJournalHasLost) {
+  const JournalText damaged{.records = {}, .loss = "'a/b' is damaged"};
+  EXPECT_EQ(
+      MessageOf<UserError>([&] { (void)SetupIn(FindSearchRecords(Journal({})), damaged, "a/b"); }),
+      "'a/b' is damaged; what its search was asked for is among it");
+}
+
+TEST(SearchRecords, OfNoModelAreRefused) {
+  SearchSetup setup = MadeSetup(3);
+  setup.model_hash.clear();
+  const SearchRecords found = FindSearchRecords(Journal({ToRecord(setup)}));
+  EXPECT_EQ(MessageOf<UserError>([&] { (void)SetupIn(found, {}, "a/b"); }),
+            "'a/b' does not say which model was searched: the model_hash of its record 'setup' is "
+            "empty");
+}
+
+class ReadingAJournal : public testing::Test {
+ protected:
+  ReadingAJournal() {
+    if (::mkdtemp(folder_.data()) == nullptr) throw SystemError("no folder", errno);
+    path_ = folder_ + "/trials.journal";
+  }
+  ~ReadingAJournal() override { std::filesystem::remove_all(folder_); }
+  /// Of a header and two setups.
+  static std::vector<std::string> Lines() {
+    const std::string setup = ToRecord(MadeSetup(3));
+    return {JournalLine(0, ToJson(StudyHeader{})), JournalLine(1, setup), JournalLine(2, setup)};
+  }
+  JournalText Read(const std::string& bytes) const {
+    WriteFileAtomic(path_, bytes);
+    return ReadJournal(path_);
+  }
+
+  std::string folder_ = testing::TempDir() + "/search_record_XXXXXX";
+  std::string path_;
+};
+
+TEST_F(ReadingAJournal, TellsWhatIsLeftOut) {
+  const auto lines = Lines();
+  const std::string whole = lines[0] + lines[1] + lines[2];
+  EXPECT_EQ(Read(whole).loss, "");
+  EXPECT_EQ(Read(whole.substr(0, whole.size() - 5)).loss, "");  // while it is written
+  EXPECT_EQ(Read(whole.substr(0, whole.size() - 5)).records.size(), 2U);
+  std::string damaged = whole;
+  damaged[lines[0].size() + 30] = '\x01';
+  const JournalText text = Read(damaged);
+  EXPECT_EQ(text.records.size(), 2U);
+  EXPECT_EQ(text.loss, "'" + path_ + "' is damaged, and 1 record is left out: byte " +
+                           std::to_string(lines[0].size()) +
+                           ", after 1 records: the checksum differs (" +
+                           std::to_string(lines[1].size()) + " bytes)");
+}
+
+TEST_F(ReadingAJournal, IsRefusedWithoutARecordOrItsFirst) {
+  const auto refusal = [&](const std::string& bytes) {
+    return MessageOf<UserError>([&] { (void)Read(bytes); });
+  };
+  EXPECT_EQ(refusal(""), "'" + path_ + "' holds no record");
+  EXPECT_EQ(refusal(Lines()[0].substr(0, 20)), "'" + path_ + "' holds no record");
+  std::string damaged = Lines()[0] + Lines()[1];
+  damaged[5] = 'z';
+  const std::string where = "'" + path_ +
+                            "' is damaged, and 1 record is left out: byte 0, after 0 records: the "
+                            "header is malformed (" +
+                            std::to_string(Lines()[0].size()) + " bytes)";
+  EXPECT_EQ(refusal(damaged), where + "; without its first record nothing is known of the study");
+  EXPECT_EQ(refusal(damaged.substr(0, Lines()[0].size())), where);
 }
 
 }  // namespace

@@ -287,6 +287,60 @@ TEST(DescribeJournal, NamesEveryDamage) {
                 std::to_string(JournalLine(3, Json(3)).size()) + " bytes)\n");
 }
 
+TEST(DescribeJournal, DoesNotCallAnEmptyJournalWhole) {
+  EXPECT_EQ(DescribeJournal(ScanJournal(""), "a"),
+            "a: empty: nothing was recorded, or all of it is gone\n");
+}
+
+TEST(JournalScan, TellsARecordThatIsBeingWrittenFromADamagedOne) {
+  const std::string whole = Bytes(3);
+  const std::string record = JournalLine(3, Json(3));
+  for (std::size_t size = 1; size < record.size(); ++size) {
+    const std::string cut = whole + record.substr(0, size);
+    EXPECT_TRUE(ScanJournal(cut).unfinished) << size;
+    EXPECT_TRUE(ScanJournal(cut).complete()) << size;
+    EXPECT_TRUE(ScanJournal(cut + std::string(7, '\0')).unfinished) << size;  // a power cut
+    EXPECT_EQ(DescribeLoss(ScanJournal(cut), "a"), "") << size;
+  }
+  EXPECT_TRUE(ScanJournal(whole + std::string(100, '\0')).unfinished);
+  // A record that was finished ends in a newline: no flipped bit makes it one that was not.
+  for (std::size_t bit = 0; bit < record.size() * 8; ++bit) {
+    std::string flipped = whole + record;
+    char& byte = flipped[whole.size() + bit / 8];
+    byte = static_cast<char>(byte ^ (1 << (bit % 8)));
+    EXPECT_FALSE(ScanJournal(flipped).complete()) << bit;
+  }
+}
+
+TEST(DescribeLoss, CountsWhatIsMissingAndSaysWhere) {
+  EXPECT_EQ(DescribeLoss(ScanJournal(Bytes(5)), "a"), "");
+  const auto at = [](std::size_t record) { return Bytes(record).size(); };
+  const auto size = [](std::size_t first, std::size_t last) {
+    return std::to_string(Bytes(last + 1).size() - Bytes(first).size());
+  };
+  std::string damaged = Bytes(9);
+  damaged[at(2) + 4] = 'z';
+  damaged[at(5) + 4] = 'z';
+  damaged[at(6) + 4] = 'z';
+  damaged[damaged.size() - 3] = 'z';
+  EXPECT_EQ(DescribeLoss(ScanJournal(damaged), "a"),
+            "'a' is damaged, and 4 records are left out: byte " + std::to_string(at(2)) +
+                ", after 2 records: the header is malformed (" + size(2, 2) + " bytes); byte " +
+                std::to_string(at(5)) + ", after 4 records: the header is malformed (" +
+                size(5, 6) + " bytes); byte " + std::to_string(at(8)) +
+                ", after 5 records: the checksum differs (" + size(8, 8) + " bytes)");
+  std::string gone = Bytes(9);
+  gone.erase(at(3), at(6) - at(3));
+  EXPECT_EQ(DescribeLoss(ScanJournal(gone), "a"),
+            "'a' is damaged, and 3 records are left out: byte " + std::to_string(at(3)) +
+                ", after 3 records: record 3 is missing, record 6 follows (0 bytes)");
+  std::string often = Bytes(20);
+  for (std::size_t record = 0; record < 18; record += 2) often[at(record) + 4] = 'z';
+  const std::string told = DescribeLoss(ScanJournal(often), "a");
+  EXPECT_TRUE(told.starts_with("'a' is damaged, and 9 records are left out: ")) << told;
+  EXPECT_TRUE(told.ends_with("; and 5 more places, which 'mscgym journal verify' lists")) << told;
+}
+
 TEST(SalvageJournal, KeepsEveryIntactRecordInAJournalThatOpens) {
   std::string bytes = Bytes(50);
   for (const std::size_t record : {7U, 8U, 30U}) bytes[Bytes(record).size() + 25] = '\n';
