@@ -105,6 +105,11 @@ ArtefactParts ReadArtefact(const std::string& folder, const TargetRegistry& regi
   const std::string manifest_path = Path(folder, "manifest.json");
   auto manifest =
       FromJsonText<ArtefactManifest>(ReadFile(manifest_path), "'" + manifest_path + "'");
+  if (manifest.model_hash.empty()) {
+    throw UserError("'" + manifest_path +
+                    "' does not say of which model it is: its model_hash is empty; compile the "
+                    "model again");
+  }
   CheckFiles(manifest, folder, manifest_path);
   if (others == OtherVersions::kRefuse) CheckVersions(manifest, registry, folder);
   Lowered model{.graph = LoadGraph(Path(folder, "graph")),

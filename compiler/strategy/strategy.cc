@@ -70,6 +70,7 @@ void RunAllOn(const std::string& target, Strategy& strategy) {
 std::string ToJson(const Strategy& strategy, int indent) {
   // Strategies that were written, and hashed, before there were these parts stay as they are.
   nlohmann::json json = ParseJson(ToJsonText(strategy), "strategy");
+  if (strategy.model_hash.empty()) json.erase("model_hash");
   if (strategy.partition.empty()) json.erase("partition");
   if (strategy.schedules.empty()) json.erase("schedules");
   if (strategy.fit.train.epochs == 0) json.at("fit").erase("train");
@@ -88,7 +89,16 @@ std::string ToJson(const Strategy& strategy, int indent) {
 }
 
 Strategy StrategyFromJson(std::string_view text, const std::string& what) {
-  auto strategy = FromJsonText<Strategy>(text, what);
+  const nlohmann::json json = ParseJson(text, what);
+  Strategy strategy;
+  ReadJson(json, "", strategy);
+  // Left out, it is a strategy by hand, for whatever model has these names; empty, it is one of
+  // which the hash was lost, and no model is the one that it was made for.
+  if (json.contains("model_hash") && strategy.model_hash.empty()) {
+    throw UserError(what +
+                    ": 'model_hash' is empty: give the hash of the model that the strategy was "
+                    "made for, as mscgym writes it, or leave the key out");
+  }
   CheckMeaning(strategy, what);
   return strategy;
 }

@@ -182,7 +182,7 @@ struct PartitionRegion {
 /// files stay readable.
 struct Strategy {
   std::string format = "msc-strategy-1";
-  std::string model_hash;  ///< GraphHash of the canonical graph; empty = any
+  std::string model_hash;  ///< GraphHash of the canonical graph; empty = any: no key in its JSON
   std::string target = "onednn";
   PrunePlan prune;  ///< applied first
   FitPlan fit;      ///< applied next. Left out of the JSON where it is empty

@@ -9,6 +9,7 @@
 #include "compiler/base/error.h"
 #include "compiler/base/file.h"
 #include "compiler/base/rng.h"
+#include "compiler/ir/serialize.h"
 #include "compiler/ir/text.h"
 #include "compiler/ops/op.h"
 #include "tests/support/pipeline.h"
@@ -82,6 +83,20 @@ TEST_F(Artefacts, WithOneByteChangedAreRefused) {
   EXPECT_EQ(Refusal([&] { (void)LoadArtefact(folder_, targets_); }),
             "'" + graph + "' is not the file that '" + folder_ +
                 "/manifest.json' lists; compile the model again");
+}
+
+TEST_F(Artefacts, OfNoModelAreRefused) {
+  WriteArtefact(folder_, Net(), strategy_, targets_, {});
+  const std::string path = folder_ + "/manifest.json";
+  std::string text = ReadFile(path);
+  const std::string entry = "\"model_hash\": \"" + GraphHash(Net()) + "\"";
+  ASSERT_NE(text.find(entry), std::string::npos) << text;
+  text.replace(text.find(entry), entry.size(), R"("model_hash": "")");
+  WriteFileAtomic(path, text);
+  EXPECT_EQ(Refusal([&] { (void)LoadArtefact(folder_, targets_); }),
+            "'" + path +
+                "' does not say of which model it is: its model_hash is empty; compile the "
+                "model again");
 }
 
 TEST_F(Artefacts, OfOtherVersionsAreRefusedUnlessAllowed) {

@@ -191,6 +191,16 @@ TEST(Compile, RefusesAStrategyOfAnotherModel) {
       << refusal;
 }
 
+TEST(Compile, RefusesAStrategyWhoseModelWasLost) {
+  EXPECT_EQ(
+      Refusal([] { (void)StrategyFromJson(R"({"model_hash": ""})", "'a.json'"); }),
+      "'a.json': 'model_hash' is empty: give the hash of the model that the strategy was made "
+      "for, as mscgym writes it, or leave the key out");
+  // By hand, for whatever model has these names.
+  EXPECT_EQ(StrategyFromJson("{}", "it"), Strategy{});
+  EXPECT_EQ(ToJson(Strategy{}).find("model_hash"), std::string::npos);
+}
+
 TEST(Compile, RefusesATargetThatIsNotThere) {
   Strategy strategy;
   strategy.target = "abacus";
