@@ -21,32 +21,35 @@ constexpr std::array<std::uint32_t, 256> MakeCrcTable() {
 
 }  // namespace
 
-struct Sha256::State {
+struct Digest::State {
   EVP_MD_CTX* context = EVP_MD_CTX_new();
 };
 
-Sha256::Sha256() : state_(std::make_unique<State>()) {
-  Check(EVP_DigestInit_ex(state_->context, EVP_sha256(), nullptr) == 1, "libcrypto has SHA-256");
+Digest::Digest(Kind kind) : state_(std::make_unique<State>()) {
+  const EVP_MD* const function = kind == Kind::kSha1 ? EVP_sha1() : EVP_sha256();
+  Check(EVP_DigestInit_ex(state_->context, function, nullptr) == 1, "libcrypto has the digest");
 }
 
-Sha256::~Sha256() {
+Digest::~Digest() {
   EVP_MD_CTX_free(state_->context);
 }
 
-void Sha256::Add(std::span<const std::byte> bytes) {
-  Check(EVP_DigestUpdate(state_->context, bytes.data(), bytes.size()) == 1, "SHA-256 update works");
+void Digest::Add(std::span<const std::byte> bytes) {
+  Check(EVP_DigestUpdate(state_->context, bytes.data(), bytes.size()) == 1,
+        "a digest update works");
 }
 
-void Sha256::Add(std::string_view text) {
+void Digest::Add(std::string_view text) {
   Add(std::as_bytes(std::span(text)));
 }
 
-std::string Sha256::Hex() {
-  std::array<unsigned char, 32> digest{};
-  Check(EVP_DigestFinal_ex(state_->context, digest.data(), nullptr) == 1, "SHA-256 ends once");
+std::string Digest::Hex() {
+  std::array<unsigned char, EVP_MAX_MD_SIZE> digest{};
+  unsigned size = 0;
+  Check(EVP_DigestFinal_ex(state_->context, digest.data(), &size) == 1, "a digest ends once");
   constexpr std::string_view kDigits = "0123456789abcdef";
   std::string text;
-  for (const unsigned char byte : digest) {
+  for (const unsigned char byte : std::span(digest).first(size)) {
     text += kDigits[byte >> 4U];
     text += kDigits[byte & 15U];
   }

@@ -9,22 +9,35 @@
 
 namespace msc {
 
-/// Incremental SHA-256 (FIPS 180-4). Names blobs and keys caches: equal digest means equal bytes.
-class Sha256 {
+/// Incremental digest of bytes (FIPS 180-4).
+class Digest {
  public:
-  Sha256();
-  Sha256(const Sha256&) = delete;
-  Sha256& operator=(const Sha256&) = delete;
-  ~Sha256();
+  enum class Kind : unsigned char { kSha1, kSha256 };
+  explicit Digest(Kind kind);
+  Digest(const Digest&) = delete;
+  Digest& operator=(const Digest&) = delete;
+  ~Digest();
 
   void Add(std::span<const std::byte> bytes);
   void Add(std::string_view text);
-  /// 64 lowercase hex digits. Ends the computation.
+  /// Lowercase hex digits, 40 of SHA-1 and 64 of SHA-256. Ends the computation.
   [[nodiscard]] std::string Hex();
 
  private:
   struct State;
   std::unique_ptr<State> state_;
+};
+
+/// Names blobs and keys caches: equal digest means equal bytes.
+class Sha256 : public Digest {
+ public:
+  Sha256() : Digest(Kind::kSha256) {}
+};
+
+/// For formats that ask for it. It finds damage; who means to forge can make equal digests.
+class Sha1 : public Digest {
+ public:
+  Sha1() : Digest(Kind::kSha1) {}
 };
 
 [[nodiscard]] std::string Sha256Hex(std::string_view text);

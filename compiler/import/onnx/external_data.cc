@@ -1,8 +1,11 @@
 #include "compiler/import/onnx/external_data.h"
 
+#include <algorithm>
+#include <cctype>
 #include <cerrno>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include <fcntl.h>
 #include <linux/openat2.h>
@@ -11,6 +14,7 @@
 #include <unistd.h>
 
 #include "compiler/base/error.h"
+#include "compiler/base/hash.h"
 #include "compiler/import/onnx/text.h"
 
 namespace msc::detail {
@@ -127,6 +131,44 @@ void ExternalFile::Read(std::span<std::byte> out) const {
     if (got <= 0) Refuse(place_.location, "could not be read to its end");
     done += static_cast<std::size_t>(got);
   }
+}
+
+std::string ExternalFile::Sha1Hex() const {
+  constexpr std::size_t kPiece = std::size_t{1} << 20U;
+  std::vector<std::byte> piece(kPiece);
+  Sha1 hash;
+  off_t at = 0;
+  while (true) {
+    const ssize_t got = pread(fd_, piece.data(), piece.size(), at);
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) Refuse(place_.location, "could not be read to its end");
+    if (got == 0) return hash.Hex();
+    hash.Add(std::span(piece).first(static_cast<std::size_t>(got)));
+    at += got;
+  }
+}
+
+std::pair<std::uint64_t, std::uint64_t> ExternalFile::Identity() const {
+  struct stat facts {};
+  if (fstat(fd_, &facts) != 0) Refuse(place_.location, "cannot be read");
+  return {facts.st_dev, facts.st_ino};
+}
+
+void ExternalChecksums::Check(const std::string& location, const std::string& checksum) {
+  std::string wanted = checksum;
+  std::transform(wanted.begin(), wanted.end(), wanted.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  constexpr std::size_t kDigits = 40;
+  if (wanted.size() != kDigits ||
+      wanted.find_first_not_of("0123456789abcdef") != std::string::npos) {
+    Refuse(location, "has a checksum that is no SHA-1: " + QuoteForeign(checksum));
+  }
+  const ExternalFile file(folder_, {.location = location, .offset = 0, .length = 0});
+  std::string& found = known_[file.Identity()];
+  if (found.empty()) found = file.Sha1Hex();
+  if (found == wanted) return;
+  Refuse(location, "is not the file that the model was written with: its SHA-1 is " + found +
+                       ", the model's checksum is " + wanted);
 }
 
 }  // namespace msc::detail

@@ -8,6 +8,7 @@
 
 #include "compiler/base/error.h"
 #include "compiler/base/file.h"
+#include "compiler/import/onnx/checksums.h"
 #include "compiler/import/onnx/graph_reader.h"
 #include "compiler/import/onnx/tensor_proto.h"
 #include "compiler/import/onnx/text.h"
@@ -88,6 +89,9 @@ Graph Read(std::string_view bytes, const ImportOptions& options) {
   }
   CheckIrVersion(model);
   const std::int64_t opset = ReadOpset(model);
+  if (!options.external_folder.empty()) {
+    detail::CheckExternalData(model, options.external_folder);
+  }
   Graph graph = detail::ReadGraphProto(model.graph(), {.opset = opset, .options = options}, Ops());
   ReadMetadata(model, opset, options.limits, graph);
   InferTypes(graph);

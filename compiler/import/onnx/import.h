@@ -42,7 +42,8 @@ struct ImportOptions {
 ///
 /// Safe on hostile bytes: throws UserError naming the file and the place (for an operator that
 /// compiler/ops does not have: node position, node name, operator, domain, operator set).
-/// External data is read below the folder of the model only, through no links.
+/// External data is read below the folder of the model only, through no links, and is what the
+/// model's checksums say.
 /// Sources: ONNX IR specification, Operators and Changelog pages, up to operator set 20.
 [[nodiscard]] Graph ImportOnnx(const std::string& path, const ImportOptions& options = {});
 /// `bytes` is the content of a model file; messages call it "model".

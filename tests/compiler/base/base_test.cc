@@ -79,6 +79,14 @@ TEST(F16, TooLargeBecomesInfinite) {
   EXPECT_EQ(ToF16(-INFINITY), 0xFC00);
 }
 
+TEST(Sha1, GivesThePublishedDigests) {
+  EXPECT_EQ(Sha1().Hex(), "da39a3ee5e6b4b0d3255bfef95601890afd80709");
+  Sha1 parts;
+  parts.Add("a");
+  parts.Add("bc");
+  EXPECT_EQ(parts.Hex(), "a9993e364706816aba3e25717850c26c9cd0d89d");
+}
+
 TEST(Sha256, GivesThePublishedDigests) {
   // FIPS 180-4 examples: the empty message, "abc", and one million 'a'.
   EXPECT_EQ(Sha256Hex(""), "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");

@@ -140,7 +140,7 @@ class ExternalData : public testing::Test {
 
   /// Imports a model whose only weight, f32[2], is at `location`. Gives the message or "".
   std::string Import(const std::string& location, const std::string& offset = "4",
-                     const std::string& length = "8") {
+                     const std::string& length = "8", const char* checksum = nullptr) {
     auto model = ModelFromText("(float[2] x) => (float[2] y) { y = Relu(x) }", 13);
     auto* tensor = model.mutable_graph()->add_initializer();
     tensor->set_name("w");
@@ -155,6 +155,7 @@ class ExternalData : public testing::Test {
     add("location", location);
     add("offset", offset);
     add("length", length);
+    if (checksum != nullptr) add("checksum", checksum);
     const std::string path = (root_ / "model" / "m.onnx").string();
     Write(path, BytesOf(model));
     try {
@@ -177,6 +178,32 @@ TEST_F(ExternalData, IsReadBelowTheFolderOfTheModel) {
   EXPECT_EQ(read_, "456789ab");
   EXPECT_EQ(Import("sub/weights", "8"), "");
   EXPECT_EQ(read_, "89abcdef");
+}
+
+TEST_F(ExternalData, IsWhatItsChecksumSays) {
+  // SHA-1 of the whole file, not of the tensor's part of it.
+  const char* const sum = "fe5567e8d769550852182cdf69d74bb16dff8e29";
+  EXPECT_EQ(Import("weights", "4", "8", sum), "");
+  EXPECT_EQ(read_, "456789ab");
+  EXPECT_EQ(Import("sub/weights", "4", "8", "FE5567E8D769550852182CDF69D74BB16DFF8E29"), "");
+  Write(root_ / "model" / "weights", "0123456789abcdeF");
+  EXPECT_EQ(Import("weights", "4", "8", sum),
+            "external data 'weights' is not the file that the model was written with: its SHA-1 is "
+            "190b558cbe9f714777df2e15df88008a14f9f9eb, the model's checksum is " +
+                std::string(sum));
+  EXPECT_EQ(Import("weights", "4", "8"), "");  // none given, none compared
+}
+
+TEST_F(ExternalData, IsRefusedWithAChecksumThatIsNone) {
+  for (const std::string sum : {"", "fe5567", "xe5567e8d769550852182cdf69d74bb16dff8e29"}) {
+    EXPECT_EQ(Import("weights", "4", "8", sum.c_str()),
+              "external data 'weights' has a checksum that is no SHA-1: '" + sum + "'");
+  }
+}
+
+TEST_F(ExternalData, IsRefusedAboveTheFolderWhereItHasAChecksumToo) {
+  EXPECT_EQ(Import("../secret", "4", "8", "fe5567e8d769550852182cdf69d74bb16dff8e29"),
+            "external data '../secret' leads out of the model's folder or through a link");
 }
 
 TEST_F(ExternalData, IsRefusedAboveTheFolder) {
