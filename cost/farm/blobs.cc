@@ -40,6 +40,16 @@ void Replace(const std::string& folder, const std::string& path, std::string_vie
   throw SystemError("cannot write '" + path + "'", error);
 }
 
+bool Holds(const std::string& path, std::string_view bytes) {
+  std::error_code none;
+  if (std::filesystem::file_size(path, none) != bytes.size() || none) return false;
+  try {
+    return ReadFile(path) == bytes;
+  } catch (const UserError&) {
+    return false;
+  }
+}
+
 }  // namespace
 
 BlobFolder::BlobFolder(std::string path) : path_(std::move(path)) {
@@ -54,9 +64,9 @@ std::string BlobFolder::PathOf(const std::string& name) const {
 std::string BlobFolder::Put(std::string_view bytes) const {
   std::string name = Sha256Hex(bytes);
   const std::string path = PathOf(name);
-  std::error_code ignored;
-  // A file of another size is not ours to trust: replace it.
-  if (std::filesystem::file_size(path, ignored) != bytes.size()) Replace(path_, path, bytes);
+  // A file is not what its name says until its bytes are: a run that was killed may have left a
+  // damaged one, which would be refused by whoever gets it.
+  if (!Holds(path, bytes)) Replace(path_, path, bytes);
   return name;
 }
 

@@ -122,6 +122,15 @@ TEST(Blobs, RefuseAFileThatIsNotWhatItsNameSays) {
             "'" + folder + "/" + name + "' is damaged");
 }
 
+TEST(Blobs, ReplaceAFileThatIsNotWhatItsNameSays) {
+  const std::string folder = testing::NewFolder("blobs");
+  const BlobFolder blobs(folder);
+  const std::string name = blobs.Put("good");
+  std::ofstream(folder + "/" + name) << "evil";  // as large as what it stands for
+  EXPECT_EQ(blobs.Put("good"), name);
+  EXPECT_EQ(blobs.Get(name), "good");
+}
+
 TEST(Blobs, RefuseANameThatLeavesTheFolder) {
   const BlobFolder blobs(testing::NewFolder("blobs"));
   EXPECT_THROW((void)blobs.Get("../../etc/passwd"), InternalError);

@@ -28,7 +28,7 @@ namespace {
 
 constexpr const char* kUsualPath = "/usr/local/bin:/usr/bin:/bin";
 /// Changes whenever entries made before would be wrong.
-constexpr std::string_view kScheme = "mscgym kernels 1";
+constexpr std::string_view kScheme = "mscgym kernels 2";
 
 std::string Value(const Environment& environment, const char* name) {
   const char* const value = environment(name);

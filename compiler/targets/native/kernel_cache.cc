@@ -49,12 +49,20 @@ std::optional<std::string> ReadOwn(const std::string& path) {
   return bytes;
 }
 
-bool IsWhole(std::string_view bytes) {
+/// Of the key too: an entry that came under the name of another would be called as what it is not.
+std::string DigestOf(const std::string& key, std::string_view object) {
+  Sha256 hash;
+  hash.Add(key + "\n");
+  hash.Add(object);
+  return hash.Hex();
+}
+
+bool IsWhole(const std::string& key, std::string_view bytes) {
   const std::size_t tail = kSeal.size() + kDigestSize;
   if (bytes.size() < tail) return false;
   const std::string_view object = bytes.substr(0, bytes.size() - tail);
   const std::string_view seal = bytes.substr(object.size(), kSeal.size());
-  return seal == kSeal && bytes.substr(bytes.size() - kDigestSize) == Sha256Hex(object);
+  return seal == kSeal && bytes.substr(bytes.size() - kDigestSize) == DigestOf(key, object);
 }
 
 }  // namespace
@@ -101,7 +109,7 @@ std::string KernelCache::PathOf(const std::string& key) const {
 std::shared_ptr<void> KernelCache::Load(const std::string& key) {
   const std::string path = PathOf(key);
   const auto bytes = ReadOwn(path);
-  if (!bytes || !IsWhole(*bytes)) {
+  if (!bytes || !IsWhole(key, *bytes)) {
     ::unlink(path.c_str());
     return nullptr;
   }
@@ -119,7 +127,7 @@ std::shared_ptr<void> KernelCache::Load(const std::string& key) {
 void KernelCache::Put(const std::string& key, std::string_view object) {
   std::string bytes(object);
   bytes += kSeal;
-  bytes += Sha256Hex(object);
+  bytes += DigestOf(key, object);
   WriteFileAtomic(PathOf(key), bytes);
 }
 

@@ -131,6 +131,20 @@ TEST_F(Compile, MakesDamagedEntriesAgain) {
   }
 }
 
+TEST_F(Compile, TakesNoEntryForAnother) {
+  options_.compiler = Counting();
+  ASSERT_EQ(AnswerOf(1), 1);
+  const fs::path one = Entries().at(0);
+  ASSERT_EQ(AnswerOf(2), 2);
+  const fs::path two = Entries().at(0) == one ? Entries().at(1) : Entries().at(0);
+  // Whole, sealed and ours, but under the name of another.
+  fs::copy_file(one, two, fs::copy_options::overwrite_existing);
+  EXPECT_EQ(AnswerOf(2), 2);
+  EXPECT_EQ(Runs(), 3U);
+  EXPECT_EQ(AnswerOf(1), 1);
+  EXPECT_EQ(Runs(), 3U);
+}
+
 TEST_F(Compile, TrustsNoEntryThatOthersMayHaveWritten) {
   options_.compiler = Counting();
   ASSERT_EQ(AnswerOf(1), 1);
