@@ -20,6 +20,7 @@
 #include "compiler/base/file.h"
 #include "compiler/base/hash.h"
 #include "compiler/base/parallel.h"
+#include "compiler/base/passing_folder.h"
 #include "compiler/targets/native/kernel_cache.h"
 #include "compiler/targets/native/run_program.h"
 
@@ -98,10 +99,13 @@ std::string Complaint(const std::string& output) {
 
 std::optional<Failure> Compile(const CompileJob& job, const std::string& key,
                                const BuildOptions& options, KernelCache& cache) {
-  const PrivateFolder folder(cache.folder());
+  const PassingFolder folder(cache.folder(), kBuildPrefix);
   const std::string source = folder.path() + "/kernel.cc";
   const std::string object = folder.path() + "/kernel.so";
-  std::ofstream(source, std::ios::binary) << job.text << std::flush;
+  std::ofstream text(source, std::ios::binary);
+  text << job.text;
+  text.close();
+  if (!text) throw SystemError("cannot write '" + source + "'", errno);
 
   Program program;
   program.argv = {options.compiler, "-O3", "-shared", "-fPIC", "-nostdlib", "-g0"};
@@ -110,6 +114,7 @@ std::optional<Failure> Compile(const CompileJob& job, const std::string& key,
   // The compiler finds its assembler and linker there.
   program.environment = {"LC_ALL=C", "PATH=" + std::string(kUsualPath), "TMPDIR=" + folder.path()};
   program.timeout = options.timeout;
+  program.folder = folder.path();
   const ProgramEnd end = RunProgram(program, folder.path() + "/output");
   if (end.timed_out) {
     return Failure{FailureKind::kCompile, "'" + options.compiler + "' was stopped after " +
@@ -217,6 +222,8 @@ Result<std::vector<std::shared_ptr<void>>> CompileAndLoad(std::span<const Compil
     entry.second.library = cache.Load(entry.first);
     if (!entry.second.library) missing.push_back(&entry);
   }
+  // What builds left that were killed; no look at the folder where there is nothing to build.
+  if (!missing.empty()) SweepPassingFolders(cache.folder(), kBuildPrefix);
   // The longest text first, as it takes longest.
   std::stable_sort(missing.begin(), missing.end(), [](const auto* a, const auto* b) {
     return a->second.job->text.size() > b->second.job->text.size();

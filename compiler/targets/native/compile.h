@@ -49,10 +49,12 @@ struct CompileJob {
 /// text, options, the compiler's file and the version of this scheme.
 ///
 /// The cache: entries are written whole under another name, then renamed; each ends in a digest of
-/// what precedes, and an entry whose digest, owner or mode is wrong is never loaded but made again.
+/// its key and what precedes, and an entry whose digest, owner or mode is wrong is never loaded but
+/// made again.
 /// UserError if the folder is a link, or not this user's, or others may write to it. Compilers are
 /// started without a shell, with an environment of their own, in a private folder that goes
-/// with the build.
+/// with the build. Where this process ends meanwhile, however it does, they end too and the folder
+/// goes; where all of it is cut off at once, the next build removes the folder.
 [[nodiscard]] Result<std::vector<std::shared_ptr<void>>> CompileAndLoad(
     std::span<const CompileJob> jobs, const BuildOptions& options);
 

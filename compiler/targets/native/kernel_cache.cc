@@ -20,9 +20,9 @@
 namespace msc {
 namespace {
 
-constexpr std::string_view kBuildPrefix = ".build-";
 constexpr std::string_view kEntrySuffix = ".so";
-/// After the shared object come this and the digest of the object. Loaders do not look there.
+constexpr std::string_view kUnfinished = ".msc-";  // as WriteFileAtomic calls what it writes
+/// After the shared object come this and the digest of key and object. Loaders do not look there.
 constexpr std::string_view kSeal = "mscgym-sealed:";
 constexpr std::size_t kDigestSize = 64;
 constexpr mode_t kOthersMayWrite = 022;
@@ -66,18 +66,6 @@ bool IsWhole(const std::string& key, std::string_view bytes) {
 }
 
 }  // namespace
-
-PrivateFolder::PrivateFolder(const std::string& parent)
-    : path_(parent + "/" + std::string(kBuildPrefix) + "XXXXXX") {
-  if (::mkdtemp(path_.data()) == nullptr) {
-    throw SystemError("cannot make a folder in '" + parent + "'", errno);
-  }
-}
-
-PrivateFolder::~PrivateFolder() {
-  std::error_code ignored;
-  std::filesystem::remove_all(path_, ignored);
-}
 
 KernelCache::KernelCache(std::string folder) : folder_(std::move(folder)) {
   const std::filesystem::path path(folder_);
@@ -148,8 +136,9 @@ void KernelCache::Shrink(std::int64_t bytes) {
     std::error_code gone;
     const auto used = fs::last_write_time(it->path(), gone);
     if (gone) continue;
-    if (name.starts_with(kBuildPrefix)) {
-      if (now - used > std::chrono::hours(24)) fs::remove_all(it->path(), gone);
+    if (name.starts_with(kUnfinished)) {
+      // To write an entry takes moments: whoever began it was killed.
+      if (now - used > std::chrono::hours(24)) fs::remove(it->path(), gone);
     } else if (name.ends_with(kEntrySuffix)) {
       const auto size = static_cast<std::int64_t>(fs::file_size(it->path(), gone));
       if (gone) continue;

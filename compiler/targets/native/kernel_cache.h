@@ -10,18 +10,8 @@
 
 namespace msc {
 
-/// A new folder of this user alone below another, removed with all in it at the end.
-class PrivateFolder {
- public:
-  explicit PrivateFolder(const std::string& parent);
-  PrivateFolder(const PrivateFolder&) = delete;
-  PrivateFolder& operator=(const PrivateFolder&) = delete;
-  ~PrivateFolder();
-  [[nodiscard]] const std::string& path() const noexcept { return path_; }
-
- private:
-  std::string path_;
-};
+/// How folders begin in which compilers work, in the cache's own.
+inline constexpr const char* kBuildPrefix = ".build-";
 
 /// Shared objects by key in a folder of this user alone: see CompileAndLoad. Thread-safe.
 class KernelCache {
@@ -34,8 +24,8 @@ class KernelCache {
   /// this user's; those are removed.
   [[nodiscard]] std::shared_ptr<void> Load(const std::string& key);
   void Put(const std::string& key, std::string_view object);
-  /// Removes what was used longest ago until at most `bytes` are left, and build folders that were
-  /// left behind.
+  /// Removes what was used longest ago until at most `bytes` are left, and entries that were begun
+  /// a day ago and never finished.
   void Shrink(std::int64_t bytes);
   /// Why the last entry could not be loaded; empty if none failed so.
   [[nodiscard]] std::string LastError() const;

@@ -1,12 +1,16 @@
 #include "compiler/targets/native/run_program.h"
 
+#include <algorithm>
+#include <array>
 #include <cerrno>
 #include <csignal>
 #include <fstream>
-#include <thread>
+#include <optional>
 
 #include <fcntl.h>
-#include <spawn.h>
+#include <poll.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -15,46 +19,133 @@
 namespace msc {
 namespace {
 
+/// What comes back through the pipe, whole or not at all.
+struct Report {
+  enum Kind : int { kNotStarted, kEnded };
+  int kind = kEnded;
+  int value = 0;  ///< errno, or the status as waitpid gives it
+};
+
+/// All that the guard and the program need, made before the fork: after it they may only call
+/// async-signal-safe functions, as another thread may have held the allocator's lock.
+struct Plan {
+  std::vector<char*> argv;
+  std::vector<char*> environment;
+  std::vector<char*> removal;  ///< of the folder, as a command; empty = none
+  const char* output = nullptr;
+  int report = -1;
+  pid_t parent = -1;
+};
+
 std::vector<char*> Pointers(const std::vector<std::string>& strings) {
   std::vector<char*> pointers;
-  // posix_spawn takes char* for historical reasons and does not write.
+  // execve takes char* for historical reasons and does not write.
   for (const std::string& text : strings) pointers.push_back(const_cast<char*>(text.c_str()));
   pointers.push_back(nullptr);
   return pointers;
 }
 
-/// What posix_spawn is told besides the program.
-class SpawnSettings {
- public:
-  explicit SpawnSettings(const std::string& output) {
-    ::posix_spawn_file_actions_init(&files_);
-    ::posix_spawnattr_init(&attributes_);
-    ::posix_spawn_file_actions_addopen(&files_, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-    ::posix_spawn_file_actions_addopen(&files_, STDOUT_FILENO, output.c_str(),
-                                       O_WRONLY | O_CREAT | O_EXCL, 0600);
-    ::posix_spawn_file_actions_adddup2(&files_, STDOUT_FILENO, STDERR_FILENO);
-    sigset_t signals;
-    ::sigemptyset(&signals);
-    ::posix_spawnattr_setsigmask(&attributes_, &signals);
-    ::sigfillset(&signals);
-    ::posix_spawnattr_setsigdefault(&attributes_, &signals);
-    ::posix_spawnattr_setpgroup(&attributes_, 0);
-    ::posix_spawnattr_setflags(
-        &attributes_, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
-  }
-  SpawnSettings(const SpawnSettings&) = delete;
-  SpawnSettings& operator=(const SpawnSettings&) = delete;
-  ~SpawnSettings() {
-    ::posix_spawn_file_actions_destroy(&files_);
-    ::posix_spawnattr_destroy(&attributes_);
-  }
-  [[nodiscard]] const posix_spawn_file_actions_t* files() const { return &files_; }
-  [[nodiscard]] const posix_spawnattr_t* attributes() const { return &attributes_; }
+constexpr int kReportFd = 3;
 
- private:
-  posix_spawn_file_actions_t files_{};
-  posix_spawnattr_t attributes_{};
-};
+void Send(Report::Kind kind, int value) {
+  const Report report{kind, value};
+  [[maybe_unused]] const ssize_t written = ::write(kReportFd, &report, sizeof report);
+}
+
+/// Leaves the guard nothing of its parent's: no lock, pipe or terminal is held by it.
+void CloseOthers(int report) {
+  const int null = ::open("/dev/null", O_RDWR);
+  // First out of the way of the numbers that they will get.
+  constexpr int kFirstFree = 10;
+  const int kept = ::fcntl(report, F_DUPFD_CLOEXEC, kFirstFree);
+  for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; ++fd) ::dup2(null, fd);
+  ::dup3(kept, kReportFd, O_CLOEXEC);
+  if (::syscall(SYS_close_range, kReportFd + 1, ~0U, 0) == 0) return;
+  // Kernels before 5.9.
+  constexpr int kMostFds = 65536;
+  for (int fd = kReportFd + 1; fd < kMostFds; ++fd) ::close(fd);
+}
+
+[[noreturn]] void BecomeProgram(const Plan& plan) {
+  ::setpgid(0, 0);
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);  // should the guard itself be killed
+  for (int signal = 1; signal < NSIG; ++signal) ::signal(signal, SIG_DFL);
+  sigset_t none{};
+  ::sigemptyset(&none);
+  ::sigprocmask(SIG_SETMASK, &none, nullptr);
+  const int output = ::open(plan.output, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+  if (output >= 0 && ::dup2(output, STDOUT_FILENO) >= 0 && ::dup2(output, STDERR_FILENO) >= 0) {
+    ::execve(plan.argv[0], plan.argv.data(), plan.environment.data());
+  }
+  Send(Report::kNotStarted, errno);
+  ::_exit(127);
+}
+
+/// What the guard waits for besides the program's end. The kernel sends the first when the thread
+/// that waits for the guard has gone, which is while the process of it ends; its parent's process
+/// id may stay what it was until then.
+constexpr int kParentDied = SIGTERM;
+constexpr int kStop = SIGUSR1;
+
+/// Waits until the program ends, or either comes.
+void WaitFor(pid_t program) {
+  sigset_t signals{};
+  ::sigemptyset(&signals);
+  for (const int signal : {SIGCHLD, kParentDied, kStop}) ::sigaddset(&signals, signal);
+  while (true) {
+    siginfo_t ended{};
+    // WNOWAIT keeps the zombie: while it is there nobody else can get its process group id.
+    const int rc = ::waitid(P_PID, static_cast<id_t>(program), &ended, WEXITED | WNOHANG | WNOWAIT);
+    if (rc == 0 && ended.si_pid == program) return;
+    const int signal = ::sigwaitinfo(&signals, nullptr);
+    if (signal == kStop) return;
+    if (signal != kParentDied) continue;
+    ::raise(kParentDied);  // blocked: it stays to be seen
+    return;
+  }
+}
+
+bool HasDied(pid_t parent) {
+  sigset_t pending{};
+  return ::getppid() != parent ||
+         (::sigpending(&pending) == 0 && ::sigismember(&pending, kParentDied) == 1);
+}
+
+/// Returns when nobody of the group is left, with the status of who led it.
+int KillAndReap(pid_t program) {
+  ::kill(-program, SIGKILL);
+  int status = 0;
+  while (::waitpid(program, &status, 0) < 0 && errno == EINTR) {
+  }
+  while (::waitpid(-program, nullptr, 0) > 0 || errno == EINTR) {
+  }
+  return status;
+}
+
+/// The process between this one and the program. Signals are blocked, so that none ends it before
+/// its work is done.
+[[noreturn]] void Guard(const Plan& plan) {
+  ::setpgid(0, 0);  // what a terminal sends to its group is for the parent
+  ::signal(SIGCHLD, SIG_DFL);
+  ::prctl(PR_SET_PDEATHSIG, kParentDied, 0, 0, 0);
+  ::prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);  // what a killed compiler had at work comes here
+  CloseOthers(plan.report);
+  // The parent may have died before that could be noticed.
+  if (!HasDied(plan.parent)) {
+    const pid_t program = ::fork();
+    if (program == 0) BecomeProgram(plan);
+    if (program < 0) Send(Report::kNotStarted, errno);
+    if (program > 0) {
+      ::setpgid(program, program);
+      WaitFor(program);
+      Send(Report::kEnded, KillAndReap(program));
+    }
+  }
+  if (HasDied(plan.parent) && !plan.removal.empty()) {
+    ::execve(plan.removal[0], plan.removal.data(), plan.environment.data());
+  }
+  ::_exit(0);
+}
 
 std::string StartOf(const std::string& path) {
   constexpr std::size_t kMost = 4096;
@@ -65,35 +156,90 @@ std::string StartOf(const std::string& path) {
   return text;
 }
 
+/// The next report; nothing at the deadline. A guard that was killed reports that its program was.
+std::optional<Report> Receive(int fd, std::chrono::steady_clock::time_point deadline) {
+  while (true) {
+    const auto left =
+        std::chrono::ceil<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now());
+    if (left.count() <= 0) return std::nullopt;
+    constexpr std::int64_t kLongest = 1'000'000;
+    pollfd polled{fd, POLLIN, 0};
+    if (::poll(&polled, 1, static_cast<int>(std::min(left.count(), kLongest))) <= 0) continue;
+    Report report;
+    const ssize_t got = ::read(fd, &report, sizeof report);
+    if (got < 0 && errno == EINTR) continue;
+    if (got == static_cast<ssize_t>(sizeof report)) return report;
+    return Report{Report::kEnded, SIGKILL};
+  }
+}
+
+/// A guard at work, and the pipe that it reports through.
+class Guarded {
+ public:
+  explicit Guarded(Plan plan) {
+    std::array<int, 2> ends{};
+    if (::pipe2(ends.data(), O_CLOEXEC) != 0) throw SystemError("cannot make a pipe", errno);
+    read_ = ends[0];
+    plan.report = ends[1];
+    plan.parent = ::getpid();
+    sigset_t all{};
+    sigset_t before{};
+    ::sigfillset(&all);
+    ::pthread_sigmask(SIG_SETMASK, &all, &before);
+    guard_ = ::fork();
+    const int error = errno;
+    if (guard_ == 0) Guard(plan);
+    ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+    ::close(plan.report);
+    if (guard_ > 0) return;
+    ::close(read_);
+    throw SystemError(std::string("cannot start '") + plan.argv[0] + "'", error);
+  }
+  Guarded(const Guarded&) = delete;
+  Guarded& operator=(const Guarded&) = delete;
+  ~Guarded() {
+    Stop();
+    while (::waitpid(guard_, nullptr, 0) < 0 && errno == EINTR) {
+    }
+    ::close(read_);
+  }
+  [[nodiscard]] int reports() const { return read_; }
+  /// Has the program killed, and its status reported.
+  void Stop() const { ::kill(guard_, kStop); }
+
+ private:
+  pid_t guard_ = -1;
+  int read_ = -1;
+};
+
 }  // namespace
 
 ProgramEnd RunProgram(const Program& program, const std::string& output) {
   Check(!program.argv.empty(), "a program has a path");
-  const SpawnSettings settings(output);
-  const std::vector<char*> argv = Pointers(program.argv);
-  const std::vector<char*> environment = Pointers(program.environment);
-  pid_t pid = -1;
-  const int error = ::posix_spawn(&pid, argv[0], settings.files(), settings.attributes(),
-                                  argv.data(), environment.data());
-  if (error != 0) throw SystemError("cannot start '" + program.argv[0] + "'", error);
+  const std::vector<std::string> removal = {"/bin/rm", "-rf", "--", program.folder};
+  Plan plan{.argv = Pointers(program.argv),
+            .environment = Pointers(program.environment),
+            .output = output.c_str()};
+  if (!program.folder.empty()) plan.removal = Pointers(removal);
 
   ProgramEnd end;
-  const auto deadline = std::chrono::steady_clock::now() + program.timeout;
-  int status = 0;
-  for (auto pause = std::chrono::milliseconds(1);;) {
-    const pid_t got = ::waitpid(pid, &status, WNOHANG);
-    if (got == pid) break;
-    if (got < 0 && errno != EINTR)
-      throw SystemError("cannot wait for '" + program.argv[0] + "'", errno);
-    if (!end.timed_out && std::chrono::steady_clock::now() >= deadline) {
+  Report report;
+  {
+    const Guarded guarded(std::move(plan));
+    using Clock = std::chrono::steady_clock;
+    auto told = Receive(guarded.reports(), Clock::now() + program.timeout);
+    if (!told) {
       end.timed_out = true;
-      ::kill(-pid, SIGKILL);
+      guarded.Stop();
+      told = Receive(guarded.reports(), Clock::time_point::max());
     }
-    std::this_thread::sleep_for(pause);
-    pause = std::min(pause * 2, std::chrono::milliseconds(10));
+    report = *told;
   }
-  if (WIFSIGNALED(status)) end.signal = WTERMSIG(status);
-  if (WIFEXITED(status)) end.status = WEXITSTATUS(status);
+  if (report.kind == Report::kNotStarted) {
+    throw SystemError("cannot start '" + program.argv[0] + "'", report.value);
+  }
+  if (WIFSIGNALED(report.value)) end.signal = WTERMSIG(report.value);
+  if (WIFEXITED(report.value)) end.status = WEXITSTATUS(report.value);
   end.output = StartOf(output);
   return end;
 }

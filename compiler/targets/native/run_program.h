@@ -12,6 +12,7 @@ struct Program {
   std::vector<std::string> argv;         ///< argv[0] is the path
   std::vector<std::string> environment;  ///< all of it
   std::chrono::milliseconds timeout{60'000};
+  std::string folder = {};  ///< removed with all in it if this process dies before the program
 };
 
 struct ProgramEnd {
@@ -22,7 +23,10 @@ struct ProgramEnd {
 };
 
 /// Runs a program without a shell to its end, stdin /dev/null, stdout and stderr into the new file
-/// `output`. At the timeout its process group is killed. SystemError if it cannot be started.
+/// `output`; a compiler has others at work for it, so it leads a process group, which is killed
+/// when it ends, at the timeout, and when this process dies, of whatever: a signal that nobody
+/// catches, or SIGKILL. A process between the two sees to that. SystemError if it cannot be
+/// started.
 [[nodiscard]] ProgramEnd RunProgram(const Program& program, const std::string& output);
 
 }  // namespace msc

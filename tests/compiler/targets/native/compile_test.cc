@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <csignal>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -15,10 +17,12 @@
 #include <dlfcn.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "compiler/base/error.h"
 #include "compiler/base/file.h"
+#include "compiler/base/passing_folder.h"
 #include "compiler/targets/native/module.h"
 
 namespace msc {
@@ -63,6 +67,26 @@ class Compile : public testing::Test {
     std::ifstream log(Path("log"));
     return static_cast<std::size_t>(
         std::count(std::istreambuf_iterator<char>(log), std::istreambuf_iterator<char>(), '\n'));
+  }
+  [[nodiscard]] pid_t PidIn(const std::string& name) const {
+    pid_t pid = 0;
+    std::ifstream(Path(name)) >> pid;
+    return pid;
+  }
+  /// Whether a process is there, and not only waits to be reaped.
+  static bool Runs(pid_t pid) {
+    std::ifstream file("/proc/" + std::to_string(pid) + "/stat");
+    std::string line;
+    std::getline(file, line);
+    const std::size_t state = line.rfind(") ");
+    return state != std::string::npos && line[state + 2] != 'Z';
+  }
+  static bool Soon(const std::function<bool()>& holds) {
+    for (int i = 0; i < 2000; ++i) {
+      if (holds()) return true;
+      std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    }
+    return false;
   }
   static int Answer(const std::shared_ptr<void>& library) {
     return reinterpret_cast<int (*)()>(::dlsym(library.get(), "answer"))();
@@ -219,6 +243,51 @@ TEST_F(Compile, SurvivesCompilersThatMisbehave) {
   ASSERT_FALSE(loaded.ok());
   EXPECT_EQ(loaded.failure().detail, "'" + options_.compiler + "' was stopped after 200 ms");
   EXPECT_TRUE(Entries().empty());
+}
+
+TEST_F(Compile, LeavesNothingRunningThatACompilerStarted) {
+  options_.compiler = Script("stray", "sleep 100 & echo $! > " + Path("pid") + "; exit 1");
+  const CompileJob job = Returning(1);
+  ASSERT_FALSE(CompileAndLoad({&job, 1}, options_).ok());
+  EXPECT_FALSE(Runs(PidIn("pid")));
+}
+
+TEST_F(Compile, LeavesNeitherCompilerNorFolderWhoeverEndsIt) {
+  for (const int signal : {SIGTERM, SIGHUP, SIGINT, SIGKILL}) {
+    fs::remove(Path("pid"));
+    // As g++ does, it has another at work for it.
+    options_.compiler = Script("slow", "sleep 100 & echo $! > " + Path("new") + "; mv " +
+                                           Path("new") + " " + Path("pid") + "; wait");
+    const pid_t builder = ::fork();
+    if (builder == 0) {
+      const CompileJob job = Returning(1);
+      ::_exit(CompileAndLoad({&job, 1}, options_).ok() ? 0 : 1);
+    }
+    ASSERT_TRUE(Soon([&] { return fs::exists(Path("pid")); }));
+    EXPECT_EQ(Entries().size(), 1U);
+    ASSERT_EQ(::kill(builder, signal), 0);
+    ASSERT_EQ(::waitpid(builder, nullptr, 0), builder);
+    EXPECT_TRUE(Soon([&] { return !Runs(PidIn("pid")); })) << signal;
+    EXPECT_TRUE(Soon([&] { return Entries().empty(); })) << signal;
+  }
+}
+
+TEST_F(Compile, RemovesWhatKilledBuildsLeftAndNothingElse) {
+  MakeFolders(options_.cache_dir);
+  fs::permissions(options_.cache_dir, fs::perms::owner_all);
+  fs::create_directory(Path("cache/.build-killed"));
+  std::ofstream(Path("cache/.build-killed/kernel.cc")) << "int";
+  for (const char* const name : {"cache/.msc-killed", "cache/.msc-live"}) {
+    std::ofstream(Path(name)) << "half of an entry";
+  }
+  fs::last_write_time(Path("cache/.msc-killed"),
+                      fs::file_time_type::clock::now() - std::chrono::hours(25));
+  const PassingFolder live(options_.cache_dir, ".build-");
+  EXPECT_EQ(AnswerOf(1), 1);
+  EXPECT_FALSE(fs::exists(Path("cache/.build-killed")));
+  EXPECT_TRUE(fs::exists(live.path()));
+  EXPECT_FALSE(fs::exists(Path("cache/.msc-killed")));
+  EXPECT_TRUE(fs::exists(Path("cache/.msc-live")));
 }
 
 TEST_F(Compile, RefusesObjectsThatCannotBeLoaded) {
