@@ -3,9 +3,14 @@
 #include <cstdlib>
 #include <mutex>
 #include <shared_mutex>
+#include <string>
+#include <vector>
 
 #include <dlfcn.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
 
+#include "compiler/base/address_space.h"
 #include "compiler/base/error.h"
 #include "compiler/runtime/threads.h"
 #include "compiler/targets/blas/xsmm.h"
@@ -87,6 +92,29 @@ void ChooseKernels(const char* variable, const char* value, bool knows_intel) {
 #endif
 }
 
+bool IsLimited(__rlimit_resource_t resource) {
+  rlimit limit{};
+  return getrlimit(resource, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY;
+}
+
+/// The first product takes a buffer, and tries for ever where it cannot have one. Where memory is
+/// limited it is multiplied now, while there is room or a word can be said of it.
+void TakeBuffer(Sgemm sgemm) {
+  if (!IsLimited(RLIMIT_AS) && !IsLimited(RLIMIT_DATA)) return;
+  void* const trial = mmap(nullptr, kOpenBlasBufferBytes, PROT_READ | PROT_WRITE,
+                           MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (trial == MAP_FAILED) {
+    throw UserError("OpenBLAS takes " + std::to_string(kOpenBlasBufferBytes >> 20) +
+                    " MB for its products, and the memory of this process is limited to less");
+  }
+  munmap(trial, kOpenBlasBufferBytes);
+  constexpr int kSide = 192;  // too large for the kernels that do without a buffer
+  const std::vector<float> zeros(std::size_t{kSide} * kSide);
+  std::vector<float> product(zeros.size());
+  sgemm(kRowMajor, kAsIs, kAsIs, kSide, kSide, kSide, 1.0F, zeros.data(), kSide, zeros.data(),
+        kSide, 0.0F, product.data(), kSide);
+}
+
 struct OpenBlas {};
 struct Blis {};
 
@@ -100,10 +128,11 @@ Library LoadOpenBlas() {
   const std::string words = config();  // "OpenBLAS 0.3.21 DYNAMIC_ARCH ..."
   const std::size_t end = words.find(' ', words.find(' ') + 1);
   Entry<OpenBlas>::set_threads = Symbol<void (*)(int)>(handle, kName, "openblas_set_num_threads");
+  TakeBuffer(Entry<OpenBlas>::sgemm);
   return {.version = words.substr(0, end) + " " + core(), .sgemm = Entry<OpenBlas>::Multiply};
 }
 
-void (*blis_set_threads)(std::int64_t) = nullptr;
+void (*blis_set_threads)(std::int64_t) = nullptr;  // NOLINT: set once, where it is loaded
 
 Library LoadBlis() {
   constexpr const char* kName = "libblis.so.4";
