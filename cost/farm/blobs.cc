@@ -16,6 +16,7 @@ namespace msc::cost {
 namespace {
 
 constexpr std::size_t kDigits = 64;
+constexpr const char* kUnfinished = ".blob-";  ///< how names of blobs begin while they are written
 
 bool IsName(std::string_view name) {
   return name.size() == kDigits && name.find_first_not_of("0123456789abcdef") == name.npos;
@@ -24,7 +25,7 @@ bool IsName(std::string_view name) {
 /// In one step for readers, but not synced to disk: a blob is worth nothing after a power cut,
 /// which ends the run, and its reader checks it anyway.
 void Replace(const std::string& folder, const std::string& path, std::string_view bytes) {
-  std::string temporary = folder + "/.blob-XXXXXX";
+  std::string temporary = folder + "/" + kUnfinished + "XXXXXX";
   const int fd = ::mkostemp(temporary.data(), O_CLOEXEC);
   if (fd < 0) throw SystemError("cannot create a file in '" + folder + "'", errno);
   int error = 0;
@@ -87,7 +88,10 @@ void BlobFolder::Clear() const {
   for (std::filesystem::directory_iterator it(path_, error), end; !error && it != end;
        it.increment(error)) {
     std::error_code ignored;
-    if (IsName(it->path().filename().string())) std::filesystem::remove(it->path(), ignored);
+    const std::string name = it->path().filename().string();
+    if (IsName(name) || name.starts_with(kUnfinished)) {
+      std::filesystem::remove(it->path(), ignored);
+    }
   }
 }
 

@@ -16,7 +16,7 @@ class BlobFolder {
   [[nodiscard]] std::string Put(std::string_view bytes) const;
   /// The bytes. SystemError if they are not there or are not what their name says.
   [[nodiscard]] std::string Get(const std::string& name) const;
-  /// Removes all blobs; leaves other files alone.
+  /// Removes all blobs, also half-written ones; leaves other files alone.
   void Clear() const;
 
  private:

@@ -1,49 +1,34 @@
 #include "cost/measure/local_evaluator.h"
 
-#include <cerrno>
-#include <cstdlib>
-#include <filesystem>
 #include <utility>
 
 #include "compiler/base/error.h"
 #include "compiler/base/file.h"
+#include "compiler/base/passing_folder.h"
 #include "compiler/pipeline/fitted.h"
 #include "cost/measure/child.h"
 
 namespace msc::cost {
 namespace {
 
+constexpr const char* kRequestPrefix = "mscgym-request-";
+
 /// A request on disk for as long as a child needs it: a folder, with the weights that belong to it.
 class RequestFolder {
  public:
   RequestFolder(const std::string& scratch, ChildRequest request)
-      : folder_(scratch + "/mscgym-request-XXXXXX") {
-    if (::mkdtemp(folder_.data()) == nullptr) {
-      throw SystemError("cannot create a folder in '" + scratch + "'", errno);
+      : folder_(scratch, kRequestPrefix) {
+    request.weights = folder();
+    for (const Strategy& strategy : request.strategies) {
+      if (strategy.fit.values) SaveFitted(strategy, WeightsPath(folder(), strategy));
     }
-    try {
-      request.weights = folder_;
-      for (const Strategy& strategy : request.strategies) {
-        if (strategy.fit.values) SaveFitted(strategy, WeightsPath(folder_, strategy));
-      }
-      WriteFileAtomic(path(), ToJson(request));
-    } catch (...) {
-      Remove();
-      throw;
-    }
+    WriteFileAtomic(path(), ToJson(request));
   }
-  RequestFolder(const RequestFolder&) = delete;
-  RequestFolder& operator=(const RequestFolder&) = delete;
-  ~RequestFolder() { Remove(); }
-  [[nodiscard]] std::string path() const { return folder_ + "/request.json"; }
-  [[nodiscard]] const std::string& folder() const { return folder_; }
+  [[nodiscard]] std::string path() const { return folder() + "/request.json"; }
+  [[nodiscard]] const std::string& folder() const { return folder_.path(); }
 
  private:
-  void Remove() {
-    std::error_code ignored;
-    std::filesystem::remove_all(folder_, ignored);
-  }
-  std::string folder_;
+  PassingFolder folder_;
 };
 
 Failure Nonsense() {
@@ -103,6 +88,7 @@ bool HasPlausibleLatency(const Outcome& outcome) {
 LocalEvaluator::LocalEvaluator(LocalOptions options)
     : options_(std::move(options)), folder_(OpenFolder(options_.folder)) {
   Check(!options_.child.empty(), "a local evaluator knows how to start a child");
+  SweepPassingFolders(options_.scratch, kRequestPrefix);  // of a search that was killed
 }
 
 std::optional<Result<ChildAnswer>> LocalEvaluator::Ask(const ChildRequest& request,

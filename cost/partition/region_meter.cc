@@ -10,31 +10,30 @@
 
 #include "compiler/base/error.h"
 #include "compiler/base/file.h"
+#include "compiler/base/passing_folder.h"
 #include "compiler/ir/serialize.h"
 #include "cost/measure/child.h"
 #include "cost/measure/core_lock.h"
 
 namespace msc::cost {
 
-/// A folder of this user alone, removed at the end.
 class RegionMeter::Folder {
  public:
-  explicit Folder(const std::string& parent) : path_(parent + "/mscgym-regions-XXXXXX") {
-    MakeFolders(parent);
-    if (::mkdtemp(path_.data()) == nullptr) {
-      throw SystemError("cannot make a folder in '" + parent + "'", errno);
-    }
+  explicit Folder(const std::string& parent) : folder_(Swept(parent), kPrefix) {}
+  [[nodiscard]] std::string At(const std::string& name) const {
+    return folder_.path() + "/" + name;
   }
-  Folder(const Folder&) = delete;
-  Folder& operator=(const Folder&) = delete;
-  ~Folder() {
-    std::error_code ignored;
-    std::filesystem::remove_all(path_, ignored);
-  }
-  [[nodiscard]] std::string At(const std::string& name) const { return path_ + "/" + name; }
 
  private:
-  std::string path_;
+  static constexpr const char* kPrefix = "mscgym-regions-";
+
+  static const std::string& Swept(const std::string& parent) {
+    MakeFolders(parent);
+    SweepPassingFolders(parent, kPrefix);
+    return parent;
+  }
+
+  PassingFolder folder_;
 };
 
 namespace {

@@ -4,6 +4,7 @@
 #include <exception>
 
 #include "compiler/base/error.h"
+#include "cost/farm/segments.h"
 #include "cost/farm/worker.h"
 #include "gym/app/search_measuring.h"
 #ifdef MSC_WITH_MPI
@@ -70,6 +71,7 @@ int CoordinateRanks(std::unique_ptr<cost::Transport> transport,
 
 int RunCoordinatorOrWorker(const AppContext& context,
                            const std::function<int(cost::FarmEvaluator* farm)>& coordinate) {
+  (void)cost::SweepSegments();  // of searches that were killed, however this one is started
   if (!context.under_mpi) return coordinate(nullptr);
 #ifdef MSC_WITH_MPI
   std::unique_ptr<cost::Transport> transport = cost::ConnectMpi();

@@ -1,9 +1,6 @@
 #include "gym/app/search_session.h"
 
-#include <cerrno>
-#include <cstdlib>
 #include <filesystem>
-#include <system_error>
 #include <utility>
 
 #include "compiler/base/error.h"
@@ -17,17 +14,21 @@
 
 namespace msc::gym {
 
-PassingRun::PassingRun()
-    : path_((std::filesystem::temp_directory_path() / "mscgym-run-XXXXXX").string()) {
-  if (::mkdtemp(path_.data()) == nullptr) {
-    throw SystemError("cannot create a folder for files that do not stay", errno);
-  }
-  MakeFolders(paths().At("scratch"));
+namespace {
+
+constexpr const char* kRunPrefix = "mscgym-run-";
+
+/// For files that do not stay, without what others left there who were killed.
+std::string SweptTemporary() {
+  std::string folder = std::filesystem::temp_directory_path().string();
+  SweepPassingFolders(folder, kRunPrefix);
+  return folder;
 }
 
-PassingRun::~PassingRun() {
-  std::error_code ignored;
-  std::filesystem::remove_all(path_, ignored);
+}  // namespace
+
+PassingRun::PassingRun() : folder_(SweptTemporary(), kRunPrefix) {
+  MakeFolders(paths().At("scratch"));
 }
 
 SearchSession::SearchSession(SearchConfig config, const SessionOptions& options)

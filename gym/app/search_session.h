@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 
+#include "compiler/base/passing_folder.h"
 #include "gym/app/command.h"
 #include "gym/app/search_config.h"
 #include "gym/app/search_measuring.h"
@@ -17,13 +18,10 @@ namespace msc::gym {
 class PassingRun {
  public:
   PassingRun();
-  PassingRun(const PassingRun&) = delete;
-  PassingRun& operator=(const PassingRun&) = delete;
-  ~PassingRun();
-  [[nodiscard]] RunPaths paths() const { return {path_}; }
+  [[nodiscard]] RunPaths paths() const { return {folder_.path()}; }
 
  private:
-  std::string path_;
+  PassingFolder folder_;
 };
 
 struct SessionOptions {

@@ -140,6 +140,7 @@ TEST(Blobs, ClearOnlyWhatIsTheirs) {
   const std::string folder = testing::NewFolder("blobs");
   const BlobFolder blobs(folder);
   (void)blobs.Put("1");
+  std::ofstream(folder + "/.blob-aBcDeF") << "of one who was killed while he wrote it";
   std::ofstream(folder + "/notes.txt") << "mine";
   blobs.Clear();
   std::size_t files = 0;

@@ -4,6 +4,7 @@
 #include <array>
 #include <csignal>
 #include <cstdio>
+#include <cstdlib>
 #include <list>
 #include <string>
 #include <thread>
@@ -135,8 +136,8 @@ void FinalizeMpi(std::unique_ptr<Transport> transport) {
 }
 
 void LeaveAfterLoss(int exit_code) {
-  std::fflush(nullptr);
-  ::_exit(exit_code);
+  const bool lost = std::fflush(nullptr) != 0 || std::ferror(stdout) != 0;
+  ::_exit(lost && exit_code == 0 ? EXIT_FAILURE : exit_code);
 }
 
 }  // namespace msc::cost
