@@ -13,6 +13,22 @@ struct RunLog::State {
   spdlog::logger logger;
 };
 
+namespace {
+
+/// What spdlog does with an error, of a disk that is full, where it is asked: instead of a word on
+/// stderr. Its callers catch and hand on, so what was thrown here comes by again.
+[[noreturn]] void Refuse(const std::string& what) {
+  try {
+    throw;
+  } catch (const SystemError&) {
+    throw;
+  } catch (const std::exception&) {
+    throw SystemError("cannot write the log: " + what);
+  }
+}
+
+}  // namespace
+
 RunLog::RunLog(const std::string& path, const std::string& level) {
   const spdlog::level::level_enum parsed = spdlog::level::from_str(level);
   if (parsed == spdlog::level::off && level != "off") {
@@ -26,6 +42,7 @@ RunLog::RunLog(const std::string& path, const std::string& level) {
   }
   state_->logger.set_level(parsed);
   state_->logger.flush_on(spdlog::level::trace);
+  state_->logger.set_error_handler(Refuse);
 }
 
 RunLog::~RunLog() = default;

@@ -16,6 +16,7 @@ class RunLog {
   RunLog& operator=(const RunLog&) = delete;
   ~RunLog();
 
+  /// SystemError if it cannot be written.
   void Info(const std::string& text);
   void Warn(const std::string& text);
 

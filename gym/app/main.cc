@@ -1,4 +1,5 @@
 #include <array>
+#include <cerrno>
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
@@ -6,6 +7,7 @@
 #include <string>
 
 #include <CLI/CLI.hpp>
+#include <fcntl.h>
 #include <unistd.h>
 
 #include "compiler/base/error.h"
@@ -25,6 +27,27 @@ std::string ExecutablePath() {
 int Complain(int code, const char* what) {
   std::fprintf(stderr, "mscgym: %s\n", what);
   return code;
+}
+
+/// A file that is opened must not get the number of a standard stream that was closed at the
+/// start: what is printed would be written into it. Opened the wrong way round, these take nothing.
+void OccupyStandardStreams() {
+  for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; ++fd) {
+    if (::fcntl(fd, F_GETFD) >= 0 || errno != EBADF) continue;
+    if (::open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY) != fd) ::_exit(kExitFailure);
+  }
+}
+
+/// `code` where all that was printed arrived; else a failure. Nothing is printed after this.
+int Delivered(int code) {
+  const bool lost_before = std::ferror(stdout) != 0;  // and errno with it
+  // Some file systems tell of a full disk only when a file is closed.
+  const bool arrived = std::fflush(stdout) == 0 && ::close(STDOUT_FILENO) == 0;
+  if (arrived && !lost_before) return code;
+  const SystemError error = lost_before ? SystemError("cannot write the output")
+                                        : SystemError("cannot write the output", errno);
+  (void)Complain(kExitFailure, error.what());
+  return code == kExitUsage ? code : kExitFailure;
 }
 
 int Main(int argc, char** argv) {
@@ -80,5 +103,6 @@ int Main(int argc, char** argv) {
 }  // namespace msc::gym
 
 int main(int argc, char** argv) {
-  return msc::gym::Main(argc, argv);
+  msc::gym::OccupyStandardStreams();
+  return msc::gym::Delivered(msc::gym::Main(argc, argv));
 }
