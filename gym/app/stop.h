@@ -2,7 +2,8 @@
 
 namespace msc::gym {
 
-/// Makes Ctrl-C and SIGTERM ask for an orderly stop instead of killing; the second one kills.
+/// Makes Ctrl-C, SIGTERM and SIGHUP (the terminal went) ask for an orderly stop instead of killing;
+/// the second one kills. A SIGHUP that was ignored at the start, as nohup does, stays ignored.
 void CatchStopSignals();
 
 /// Whether a stop was asked for.

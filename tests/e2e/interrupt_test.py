@@ -39,8 +39,8 @@ class Interrupted(e2e.SearchTest):
         self.assertEqual(sorted(e2e.trials(run)), list(range(TRIALS)))
         self.assertEqual(e2e.assignments(run), e2e.assignments(self.at("whole")))
 
-    def interrupt(self, process, run):
-        os.killpg(process.pid, signal.SIGINT)  # to all, as Ctrl-C does
+    def interrupt(self, process, run, number=signal.SIGINT):
+        os.killpg(process.pid, number)  # to all, as Ctrl-C does
         shown, errors = process.communicate(timeout=e2e.DEADLINE_S)
         self.assertEqual(process.returncode, 1, errors)
         self.assertIn("interrupted; --resume goes on", shown)
@@ -96,6 +96,13 @@ class Interrupted(e2e.SearchTest):
         self.assertEqual(e2e.trial_lines(run), before)
         self.assertGreater(len(e2e.results(run)["neighbours"]), len(found["neighbours"]))
         self.check_same_as_whole(arguments, run)
+
+    def test_whose_terminal_goes_saves_too(self):
+        run = self.at("run")
+        process = self.start(*self.arguments(run))
+        self.wait_for_trials(process, run, 1)
+        self.interrupt(process, run, signal.SIGHUP)
+        self.assertTrue(os.path.exists(os.path.join(run, "report.html")))
 
     def test_interrupted_saves_and_goes_on(self):
         run = self.at("run")
