@@ -5,11 +5,15 @@
 #include <cerrno>
 #include <csignal>
 #include <cstring>
+#include <ctime>
+#include <fstream>
+#include <memory>
 #include <optional>
 #include <string_view>
 #include <thread>
 #include <utility>
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/prctl.h>
@@ -20,6 +24,7 @@
 
 #include "compiler/base/error.h"
 #include "cost/measure/child_start.h"
+#include "cost/measure/memory.h"
 #include "cost/measure/record.h"
 
 namespace msc::cost {
@@ -61,30 +66,107 @@ void Drain(Stream& stream) {
   }
 }
 
-enum class Ending { kExited, kDeadline, kStopped };
+/// Why watching a child came to its end. kHeld: somebody stopped it; kStopped: the caller did.
+enum class Ending { kExited, kDeadline, kIdle, kHeld, kStopped };
 
-bool HasExited(pid_t pid) {
+enum class State { kRuns, kHeld, kExited };
+
+State StateOf(pid_t pid) {
   siginfo_t state{};
   // WNOWAIT keeps the zombie: while it is there nobody else can get its process group id.
-  const int rc = ::waitid(P_PID, static_cast<id_t>(pid), &state, WEXITED | WNOHANG | WNOWAIT);
-  return rc == 0 && state.si_pid == pid;
+  const int rc =
+      ::waitid(P_PID, static_cast<id_t>(pid), &state, WEXITED | WSTOPPED | WNOHANG | WNOWAIT);
+  if (rc != 0 || state.si_pid != pid) return State::kRuns;
+  return state.si_code == CLD_STOPPED ? State::kHeld : State::kExited;
 }
 
-/// Waits for the child, its output, the deadline or the caller, whichever is first.
-Ending Watch(const StartedChild& child, Clock::time_point deadline, Stream& record, Stream& errors,
+/// Processor time of all its threads; 0 where it cannot be told any more.
+std::chrono::nanoseconds ProcessorTime(pid_t pid) {
+  clockid_t clock{};
+  timespec time{};
+  if (::clock_getcpuclockid(pid, &clock) != 0 || ::clock_gettime(clock, &time) != 0) return {};
+  return std::chrono::seconds(time.tv_sec) + std::chrono::nanoseconds(time.tv_nsec);
+}
+
+/// Whether all its threads sleep: none waits for a core or a disk, which others may be busy with.
+bool Sleeps(pid_t pid) {
+  const std::string folder = "/proc/" + std::to_string(pid) + "/task/";
+  const std::unique_ptr<DIR, int (*)(DIR*)> tasks(::opendir(folder.c_str()), ::closedir);
+  while (const dirent* task = tasks ? ::readdir(tasks.get()) : nullptr) {
+    std::ifstream file(folder + static_cast<const char*>(task->d_name) + "/stat");
+    std::string stat;
+    std::getline(file, stat);
+    // The state follows on the name, which is in parentheses and may hold some.
+    const std::size_t name = stat.rfind(") ");
+    if (name == stat.npos || name + 2 >= stat.size()) continue;
+    const char state = stat[name + 2];
+    if (state == 'R' || state == 'D') return false;
+  }
+  return true;
+}
+
+/// What a child has used of its limits of time.
+class TimeUsed {
+ public:
+  explicit TimeUsed(const ChildLimits& limits) : limits_(limits) {}
+
+  /// Counts the time since the last call as one of a child in that state.
+  void Count(State state, pid_t pid) {
+    // Looks are 20 ms apart. A longer pause than this was this process's own.
+    constexpr Clock::duration kLongest = std::chrono::seconds(1);
+    const auto now = Clock::now();
+    const auto step = std::min(now - std::exchange(last_, now), kLongest);
+    all_ += step;
+    if (state == State::kHeld) {
+      held_ += step;
+      idle_ = {};
+      return;
+    }
+    held_ = {};
+    const auto busy = ProcessorTime(pid);
+    const bool idle = busy == std::exchange(busy_, busy) && Sleeps(pid);
+    idle_ = idle ? idle_ + step : Clock::duration{};
+  }
+
+  /// The limit that is reached.
+  [[nodiscard]] std::optional<Ending> Over() const {
+    const bool late = all_ >= limits_.timeout;
+    if (held_ >= limits_.stopped || (late && held_ > Clock::duration{})) return Ending::kHeld;
+    if (late) return Ending::kDeadline;
+    if (limits_.idle.count() > 0 && idle_ >= limits_.idle) return Ending::kIdle;
+    return std::nullopt;
+  }
+
+  /// Until the deadline.
+  [[nodiscard]] std::chrono::milliseconds Left() const {
+    return std::chrono::ceil<std::chrono::milliseconds>(limits_.timeout - all_);
+  }
+
+ private:
+  const ChildLimits& limits_;
+  Clock::time_point last_ = Clock::now();
+  Clock::duration all_{};
+  Clock::duration held_{};  ///< in a row
+  Clock::duration idle_{};  ///< likewise
+  std::chrono::nanoseconds busy_{};
+};
+
+/// Waits for the child, its output, a limit of time or the caller, whichever is first.
+Ending Watch(const StartedChild& child, const ChildLimits& limits, Stream& record, Stream& errors,
              const std::function<bool()>& stop) {
   // Old kernels and some sandboxes have no pidfd: then the child is looked at every 2 ms.
   const int pidfd = static_cast<int>(::syscall(SYS_pidfd_open, child.pid, 0));
   const Descriptor pidfd_owner(pidfd);
   constexpr std::chrono::milliseconds kStopCheck{20};
   constexpr std::chrono::milliseconds kBlindCheck{2};
+  TimeUsed used(limits);
   while (true) {
-    if (HasExited(child.pid)) return Ending::kExited;
+    const State state = StateOf(child.pid);
+    if (state == State::kExited) return Ending::kExited;
     if (stop && stop()) return Ending::kStopped;
-    const auto now = Clock::now();
-    if (now >= deadline) return Ending::kDeadline;
-    const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - now);
-    const auto wait = std::min(left, pidfd < 0 ? kBlindCheck : kStopCheck);
+    used.Count(state, child.pid);
+    if (const auto over = used.Over()) return *over;
+    const auto wait = std::min(used.Left(), pidfd < 0 ? kBlindCheck : kStopCheck);
     // poll ignores entries with a negative descriptor.
     std::array<pollfd, 3> polled = {{{pidfd, POLLIN, 0},
                                      {record.ended ? -1 : record.fd, POLLIN, 0},
@@ -132,28 +214,61 @@ std::string LastLine(std::string_view text) {
   return line;
 }
 
-/// Why a child that ended by itself gave nothing, or nullopt if its status is fine.
-std::optional<Failure> JudgeStatus(int status) {
-  if (WIFSIGNALED(status)) {
-    const int signal = WTERMSIG(status);
-    if (signal == SIGXCPU) return Failure{FailureKind::kTimeout, "used up its processor time"};
-    // Nobody but the kernel's memory killer sends SIGKILL before we do.
-    if (signal == SIGKILL) return Failure{FailureKind::kOutOfMemory, "killed by the system"};
-    return Failure{FailureKind::kCrash, "died of " + SignalName(signal)};
+/// Whether programs get this signal from others: people, supervisors, the kernel that has no
+/// memory left. A program's own faults have others.
+bool IsFromOutside(int signal) {
+  constexpr std::array kOutside = {SIGKILL, SIGTERM, SIGINT, SIGHUP, SIGQUIT};
+  return std::find(kOutside.begin(), kOutside.end(), signal) != kOutside.end();
+}
+
+/// How a child ended.
+struct End {
+  Ending ending = Ending::kExited;
+  int status = 0;
+  bool memory_ran_out = false;  ///< the kernel killed somebody for want of memory meanwhile
+  std::chrono::nanoseconds cpu{};
+};
+
+Failure JudgeSignal(const End& end, const ChildLimits& limits) {
+  const int signal = WTERMSIG(end.status);
+  const bool used_up =
+      limits.cpu_seconds > 0 && end.cpu >= std::chrono::seconds(limits.cpu_seconds);
+  if (signal == SIGXCPU || (signal == SIGKILL && used_up)) {
+    return {FailureKind::kTimeout, "used up its processor time"};
   }
-  const int code = WEXITSTATUS(status);
+  if (!IsFromOutside(signal)) return {FailureKind::kCrash, "died of " + SignalName(signal)};
+  if (signal == SIGKILL && end.memory_ran_out) {
+    return {FailureKind::kLost, "killed while the kernel killed for want of memory"};
+  }
+  return {FailureKind::kLost, "killed from outside by " + SignalName(signal)};
+}
+
+/// Why a child that ended by itself gave nothing, or nullopt if its status is fine.
+std::optional<Failure> JudgeStatus(const End& end, const ChildLimits& limits) {
+  if (WIFSIGNALED(end.status)) return JudgeSignal(end, limits);
+  const int code = WEXITSTATUS(end.status);
   if (code == kExitOutOfMemory) return Failure{FailureKind::kOutOfMemory, "ran out of memory"};
   if (code != 0) return Failure{FailureKind::kCrash, "exited with " + std::to_string(code)};
   return std::nullopt;
 }
 
-std::optional<Failure> Judge(Ending ending, int status, const ChildCommand& command) {
-  if (ending == Ending::kStopped) return Failure{FailureKind::kLost, "stopped"};
-  if (ending == Ending::kDeadline) {
-    return Failure{FailureKind::kTimeout,
-                   "no answer within " + std::to_string(command.limits.timeout.count()) + " ms"};
+std::optional<Failure> Judge(const End& end, const ChildLimits& limits) {
+  const auto text = [](std::chrono::milliseconds time) {
+    return std::to_string(time.count()) + " ms";
+  };
+  switch (end.ending) {
+    case Ending::kStopped:
+      return ToldToStop();
+    case Ending::kHeld:
+      return Failure{FailureKind::kLost, "stopped from outside"};
+    case Ending::kIdle:
+      return Failure{FailureKind::kTimeout, "did nothing for " + text(limits.idle)};
+    case Ending::kDeadline:
+      return Failure{FailureKind::kTimeout, "no answer within " + text(limits.timeout)};
+    case Ending::kExited:
+      break;
   }
-  return JudgeStatus(status);
+  return JudgeStatus(end, limits);
 }
 
 std::chrono::nanoseconds ToNanoseconds(const timeval& time) {
@@ -162,20 +277,28 @@ std::chrono::nanoseconds ToNanoseconds(const timeval& time) {
 
 }  // namespace
 
+Failure ToldToStop() {
+  return {FailureKind::kLost, "stopped"};
+}
+
 Result<ChildReport> RunChild(const ChildCommand& command, const std::function<bool()>& stop) {
   Check(!command.argv.empty(), "a child command names a program");
   ::prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
   const auto start = Clock::now();
+  const std::int64_t kills = MemoryKills();
   const StartedChild child = StartChild(command);
   Stream record{child.record.get(), command.limits.record_bytes + kRecordOverhead};
   Stream errors{child.errors.get(), command.limits.stderr_bytes, true};
-  const Ending ending = Watch(child, start + command.limits.timeout, record, errors, stop);
+  End end;
+  end.ending = Watch(child, command.limits, record, errors, stop);
 
   ChildReport report;
   rusage usage{};
-  const int status = KillAndReap(child.pid, usage);
+  end.status = KillAndReap(child.pid, usage);
+  end.memory_ran_out = MemoryKills() != kills;
   report.wall = Clock::now() - start;
   report.cpu = ToNanoseconds(usage.ru_utime) + ToNanoseconds(usage.ru_stime);
+  end.cpu = report.cpu;
   report.peak_rss_bytes = static_cast<std::int64_t>(usage.ru_maxrss) * 1024;
   // Whoever could write is dead: what is in the pipes is all there will be.
   while (!record.ended && !record.overflow) {
@@ -185,7 +308,7 @@ Result<ChildReport> RunChild(const ChildCommand& command, const std::function<bo
   }
   Drain(errors);
 
-  auto failure = Judge(ending, status, command);
+  auto failure = Judge(end, command.limits);
   if (!failure) {
     if (record.bytes.empty()) {
       failure = Failure{FailureKind::kCrash, "ended without a result"};

@@ -160,7 +160,7 @@ void ArrangeDescriptors(const ChildPlan& plan) {
   SetLimit(RLIMIT_NOFILE, limits.open_files);
   // At the soft limit comes SIGXCPU, which says why; at the hard one SIGKILL, which does not.
   if (limits.cpu_seconds > 0) SetLimit(RLIMIT_CPU, limits.cpu_seconds, 5);
-  if (limits.memory_bytes > 0 && !kSanitized) SetLimit(RLIMIT_AS, limits.memory_bytes);
+  if (limits.memory_bytes > 0 && !kSanitized) SetLimit(RLIMIT_DATA, limits.memory_bytes);
   ::execve(plan.argv[0], plan.argv.data(), plan.environment.data());
   Report(Stage::kExecute, kReportFd);
 }

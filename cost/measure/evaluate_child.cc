@@ -177,12 +177,22 @@ Result<std::shared_ptr<Runner>> MakeRunner(const Context& context, const Strateg
   return runner;
 }
 
+/// Whether it came of what there is on the machine now, not of model and target.
+bool IsOfTheMoment(const Failure& failure) {
+  return failure.kind == FailureKind::kLost || failure.kind == FailureKind::kTimeout ||
+         failure.kind == FailureKind::kOutOfMemory;
+}
+
 std::vector<Result<Outcome>> MeasureLatencies(const Context& context, const ChildRequest& request) {
   auto reference = MakeRunner(context, Uncompressed(context));
-  if (!reference.ok()) {
-    throw UserError("the uncompressed model cannot be timed: " + reference.failure().detail);
-  }
   std::vector<Result<Outcome>> outcomes;
+  if (!reference.ok()) {
+    if (!IsOfTheMoment(reference.failure())) {
+      throw UserError("the uncompressed model cannot be timed: " + reference.failure().detail);
+    }
+    outcomes.assign(request.strategies.size(), reference.failure());
+    return outcomes;
+  }
   std::vector<std::size_t> running;  // indices into outcomes
   std::vector<std::shared_ptr<Runner>> runners;
   std::vector<Call> calls;

@@ -1,5 +1,6 @@
 #include "cost/measure/folder.h"
 
+#include <chrono>
 #include <cstring>
 #include <filesystem>
 #include <optional>
@@ -39,6 +40,8 @@ struct Manifest {
   bool labelled = false;
   EvaluationSettings settings;
   std::optional<FitFacts> fit;
+  double build_ms = 0;
+  double run_ms = 0;
   template <class Self, class Visit>
   static void Fields(Self& self, Visit& visit) {
     visit("format", self.format, "version of this file's form",
@@ -51,6 +54,8 @@ struct Manifest {
     visit("labelled", self.labelled, "whether there are labels");
     visit("settings", self.settings, "how candidates are judged");
     visit("fit", self.fit, "what candidates are fitted to");
+    visit("build_ms", self.build_ms, "to build the uncompressed model", Within{0, 1e12});
+    visit("run_ms", self.run_ms, "to run it on all samples", Within{0, 1e12});
   }
 };
 
@@ -75,6 +80,12 @@ std::string ReferencePath(const std::string& path, std::size_t output) {
 }
 std::string ManifestPath(const std::string& path) {
   return path + "/evaluation.json";
+}
+
+Manifest ReadManifest(const std::string& path) {
+  constexpr std::uint64_t kLimit = 1U << 20U;
+  const std::string file = ManifestPath(path);
+  return FromJsonText<Manifest>(ReadFile(file, kLimit), "'" + file + "'");
 }
 
 std::string HashSamples(const SampleSet& samples) {
@@ -116,8 +127,11 @@ void CopyRows(const Tensor& part, std::int64_t first, Tensor& whole) {
 
 }  // namespace
 
-std::vector<Tensor> ReferenceOutputs(const Preparation& preparation,
-                                     const TargetRegistry& targets) {
+std::vector<Tensor> ReferenceOutputs(const Preparation& preparation, const TargetRegistry& targets,
+                                     ReferenceTime* time) {
+  using Clock = std::chrono::steady_clock;
+  using Milliseconds = std::chrono::duration<double, std::milli>;
+  const Clock::time_point begin = Clock::now();
   const EvaluationSettings& settings = preparation.settings;
   const SampleSet& samples = *preparation.samples;
   Strategy uncompressed;
@@ -128,6 +142,7 @@ std::vector<Tensor> ReferenceOutputs(const Preparation& preparation,
     throw UserError("the uncompressed model does not run on '" + settings.target +
                     "': " + built.failure().detail);
   }
+  const Clock::time_point ready = Clock::now();
   std::vector<Tensor> outputs;
   ForEachBatch(built.value(), samples.inputs,
                [&](std::int64_t first, std::span<const Tensor> batch) {
@@ -142,13 +157,17 @@ std::vector<Tensor> ReferenceOutputs(const Preparation& preparation,
                    CopyRows(batch[i], first, outputs[i]);
                  return BatchVerdict::kGoOn;
                });
+  if (time != nullptr) {
+    *time = {Milliseconds(ready - begin).count(), Milliseconds(Clock::now() - ready).count()};
+  }
   return outputs;
 }
 
 PreparedFolder PrepareFolder(const std::string& path, const Preparation& preparation,
                              const TargetRegistry& targets) {
   const SampleSet& samples = *preparation.samples;
-  const std::vector<Tensor> reference = ReferenceOutputs(preparation, targets);
+  ReferenceTime time;
+  const std::vector<Tensor> reference = ReferenceOutputs(preparation, targets, &time);
   MakeFolders(path);
   SaveGraph(*preparation.graph, GraphStem(path));
   for (std::size_t i = 0; i < samples.inputs.size(); ++i) {
@@ -173,14 +192,21 @@ PreparedFolder PrepareFolder(const std::string& path, const Preparation& prepara
   manifest.outputs = static_cast<std::int64_t>(reference.size());
   manifest.labelled = !samples.labels.empty();
   manifest.settings = preparation.settings;
+  manifest.build_ms = time.build_ms;
+  manifest.run_ms = time.run_ms;
   WriteFileAtomic(ManifestPath(path), ToJsonText(manifest, 2) + "\n");
   return OpenFolder(path);
 }
 
+void SetMemory(PreparedFolder& folder, std::int64_t memory_mb) {
+  Manifest manifest = ReadManifest(folder.path);
+  manifest.settings.memory_mb = memory_mb;
+  WriteFileAtomic(ManifestPath(folder.path), ToJsonText(manifest, 2) + "\n");
+  folder.settings.memory_mb = memory_mb;
+}
+
 PreparedFolder OpenFolder(const std::string& path) {
-  constexpr std::uint64_t kLimit = 1U << 20U;
-  const std::string file = ManifestPath(path);
-  auto manifest = FromJsonText<Manifest>(ReadFile(file, kLimit), "'" + file + "'");
+  Manifest manifest = ReadManifest(path);
   PreparedFolder folder;
   folder.path = path;
   folder.graph_hash = std::move(manifest.graph_hash);
@@ -190,6 +216,8 @@ PreparedFolder OpenFolder(const std::string& path) {
   folder.outputs = manifest.outputs;
   folder.labelled = manifest.labelled;
   folder.settings = std::move(manifest.settings);
+  folder.build_ms = manifest.build_ms;
+  folder.run_ms = manifest.run_ms;
   if (manifest.fit) {
     folder.fit_hash = std::move(manifest.fit->hash);
     folder.fit = std::move(manifest.fit->options);

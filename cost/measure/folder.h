@@ -21,18 +21,22 @@ namespace msc::cost {
 /// How every candidate of one study is judged: enters cache keys, so two outcomes with equal
 /// settings can be compared.
 struct EvaluationSettings {
-  std::string target = "onednn";      ///< who runs the uncompressed model that is compared with
-  int threads = 1;                    ///< a candidate runs on
-  std::int64_t samples = 1000;        ///< each trial is judged on; 0 = all
-  QualityLimits limits = {};          ///< while these leave open what a trial is, it sees more,
-  std::int64_t most_samples = 0;      ///< up to so many; 0 = all
-  std::int64_t batch = 50;            ///< samples a call, for quality
-  double f32_tolerance = 1e-3;        ///< of the output's range, where every layer stays f32
-  double bf16_tolerance = 5e-2;       ///< likewise, where none is narrower than bf16
-  std::int64_t quality_ms = 300'000;  ///< patience with a quality child; with a fit, an epoch
+  std::string target = "onednn";  ///< who runs the uncompressed model that is compared with
+  int threads = 1;                ///< a candidate runs on
+  std::int64_t samples = 1000;    ///< each trial is judged on; 0 = all
+  QualityLimits limits = {};      ///< while these leave open what a trial is, it sees more,
+  std::int64_t most_samples = 0;  ///< up to so many; 0 = all
+  std::int64_t batch = 50;        ///< samples a call, for quality
+  double f32_tolerance = 1e-3;    ///< of the output's range, where every layer stays f32
+  double bf16_tolerance = 5e-2;   ///< likewise, where none is narrower than bf16
+  /// Least patience with a quality child that is busy, which may have to build kernels first; with
+  /// a fit, an epoch. What the uncompressed model takes (PreparedFolder) lengthens it.
+  std::int64_t quality_ms = 300'000;
   std::int64_t latency_ms = 300'000;  ///< with a latency child, beyond the budgets in `latency`
-  std::int64_t memory_mb = 0;         ///< address space of a child; 0 = unlimited
-  bool energy = false;                ///< of a call is measured beside its time
+  /// Memory of a child; 0 = as whoever starts it says (LocalOptions). No outcome depends on it, but
+  /// for whether there is one.
+  std::int64_t memory_mb = 0;
+  bool energy = false;  ///< of a call is measured beside its time
   LatencyOptions latency;
   bool operator==(const EvaluationSettings&) const = default;
   template <class Self, class Visit>
@@ -47,7 +51,7 @@ struct EvaluationSettings {
     visit("bf16_tolerance", self.bf16_tolerance, "largest relative error in bf16", Within{0, 1});
     visit("quality_ms", self.quality_ms, "patience with a quality child", Within{1, 1e8});
     visit("latency_ms", self.latency_ms, "patience with a latency child", Within{1, 1e8});
-    visit("memory_mb", self.memory_mb, "memory of a child; 0 = unlimited", Within{0, 1e8});
+    visit("memory_mb", self.memory_mb, "memory of a child; 0 = a share", Within{0, 1e8});
     visit("energy", self.energy, "measure energy beside time");
     visit("latency", self.latency, "how time is measured");
   }
@@ -66,6 +70,10 @@ struct PreparedFolder {
   EvaluationSettings settings;
   std::string fit_hash;  ///< FitHash of the calibration samples; empty = there are none
   FitOptions fit;        ///< how candidates are fitted to them
+  /// What the uncompressed model took to be built and to run on all samples, when the folder was
+  /// prepared. 0 in a folder that an earlier version prepared.
+  double build_ms = 0;
+  double run_ms = 0;
 };
 
 /// What is prepared. The graph is canonical and outlives the call, as the samples do.
@@ -77,17 +85,28 @@ struct Preparation {
   FitOptions fit = {};                        ///< how
 };
 
+/// Milliseconds of building the uncompressed model, and of running it on all samples.
+struct ReferenceTime {
+  double build_ms = 0;
+  double run_ms = 0;
+};
+
 /// Outputs of the uncompressed graph for all samples, in f32 by settings.target: for each output
 /// [N, ...]. UserError where the model takes no such samples, or the target does not take the
 /// model.
 [[nodiscard]] std::vector<Tensor> ReferenceOutputs(const Preparation& preparation,
-                                                   const TargetRegistry& targets);
+                                                   const TargetRegistry& targets,
+                                                   ReferenceTime* time = nullptr);
 
 /// Writes graph.json and graph.weights, inputs.npy, labels.npy, reference_<i>.npy,
 /// calibration.npy, of further inputs inputs_<i>.npy and calibration_<i>.npy, and last
 /// evaluation.json, which marks the folder as complete. Computes the reference outputs.
 PreparedFolder PrepareFolder(const std::string& path, const Preparation& preparation,
                              const TargetRegistry& targets);
+
+/// Changes settings.memory_mb, which may differ from one start of a search to the next. Before
+/// anybody measures.
+void SetMemory(PreparedFolder& folder, std::int64_t memory_mb);
 
 /// Reads evaluation.json only. UserError if it is not there or damaged.
 [[nodiscard]] PreparedFolder OpenFolder(const std::string& path);

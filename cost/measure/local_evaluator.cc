@@ -1,12 +1,13 @@
 #include "cost/measure/local_evaluator.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "compiler/base/error.h"
 #include "compiler/base/file.h"
 #include "compiler/base/passing_folder.h"
 #include "compiler/pipeline/fitted.h"
-#include "cost/measure/child.h"
+#include "cost/measure/persist.h"
 
 namespace msc::cost {
 namespace {
@@ -61,21 +62,64 @@ Result<ChildAnswer> ReadAnswer(const std::string& record, const ChildRequest& re
 
 constexpr std::int64_t kFitFileBytes = std::int64_t{64} << 30U;
 
-/// With a child: beyond what timing is planned to take; every epoch of training is given as long as
-/// a fit without.
-std::chrono::milliseconds Patience(const ChildRequest& request,
-                                   const EvaluationSettings& settings) {
-  if (request.mode == "fit") {
-    return std::chrono::milliseconds(settings.quality_ms) *
-           (1 + request.strategies.at(0).fit.train.epochs);
+/// Milliseconds of the uncompressed model on so many samples; without a batch it may take longer.
+double RunMs(const PreparedFolder& folder, std::int64_t samples) {
+  const auto all = static_cast<double>(std::max<std::int64_t>(folder.samples, 1));
+  return folder.run_ms / all * static_cast<double>(samples);
+}
+
+/// What the child would take, roughly, if all candidates were the uncompressed model; without what
+/// is planned in time.
+double OwnMs(const ChildRequest& request, const PreparedFolder& folder) {
+  const auto models = static_cast<double>(request.strategies.size() + 1);
+  if (request.mode == "quality") {
+    const std::int64_t rest = std::max<std::int64_t>(folder.samples - request.first, 0);
+    const std::int64_t asked = request.samples == 0 ? rest : request.samples;
+    // One for the batch, one for the sizes of a single sample.
+    return 2 * folder.build_ms + RunMs(folder, std::min(std::max(asked, request.most), rest));
   }
-  if (request.mode == "quality") return std::chrono::milliseconds(settings.quality_ms);
-  if (request.mode != "latency") return std::chrono::milliseconds(settings.latency_ms);
-  const LatencyOptions& latency = settings.latency;
+  if (request.mode == "fit") return folder.build_ms + RunMs(folder, folder.samples);
+  // A call that takes longer than its budget is timed all the same.
+  const std::int64_t rounds = request.mode == "latency"
+                                  ? request.repeats * (1 + folder.settings.latency.min_rounds)
+                                  : 1 + request.repeats;
+  return models * (folder.build_ms + RunMs(folder, 1 + rounds));
+}
+
+/// That timing is planned to take.
+std::chrono::milliseconds PlannedTime(const ChildRequest& request, const LatencyOptions& latency) {
+  if (request.mode != "latency") return std::chrono::milliseconds(0);
   const auto candidates = static_cast<std::int64_t>(request.strategies.size());
-  return std::chrono::milliseconds(settings.latency_ms) +
-         request.repeats * (candidates * std::chrono::milliseconds(latency.max_ms) +
+  return request.repeats * (candidates * std::chrono::milliseconds(latency.max_ms) +
                             (candidates + 1) * std::chrono::milliseconds(latency.max_warmup_ms));
+}
+
+/// Why nobody knows what was asked: a child, or a compiler that it started, was ended by others.
+std::optional<Failure> Interruption(const Result<ChildAnswer>& answer) {
+  const auto is = [](const Failure& failure) { return failure.kind == FailureKind::kLost; };
+  if (!answer.ok()) return is(answer.failure()) ? std::optional(answer.failure()) : std::nullopt;
+  for (const std::string& json : answer.value().outcomes) {
+    const Result<Outcome> outcome = OutcomeFromJson(json);
+    if (!outcome.ok() && is(outcome.failure())) return outcome.failure();
+  }
+  return std::nullopt;
+}
+
+/// Says what to change where memory ran out.
+Failure WithLimit(Failure failure, std::int64_t memory_bytes) {
+  if (failure.kind == FailureKind::kOutOfMemory && memory_bytes > 0) {
+    failure.detail +=
+        "; a child may use " + std::to_string(memory_bytes >> 20U) + " MB (memory_mb)";
+  }
+  return failure;
+}
+
+ChildAnswer WithLimit(ChildAnswer answer, std::int64_t memory_bytes) {
+  for (std::string& json : answer.outcomes) {
+    const Result<Outcome> outcome = OutcomeFromJson(json);
+    if (!outcome.ok()) json = ToJson(Result<Outcome>(WithLimit(outcome.failure(), memory_bytes)));
+  }
+  return answer;
 }
 
 bool HasPlausibleLatency(const Outcome& outcome) {
@@ -83,7 +127,29 @@ bool HasPlausibleLatency(const Outcome& outcome) {
          outcome.latency->reference_median_ns > 0 && outcome.latency->rounds > 0;
 }
 
+/// Whether others may not work beside it.
+bool IsTimed(const ChildRequest& request) {
+  return request.mode != "quality" && request.mode != "fit";
+}
+
 }  // namespace
+
+TimeLimits ChildTimeLimits(const ChildRequest& request, const PreparedFolder& folder) {
+  using Milliseconds = std::chrono::milliseconds;
+  constexpr double kTimes = 10;
+  constexpr std::int64_t kLeastIdleMs = 3000;  // a machine may be as busy as that with others
+  const EvaluationSettings& settings = folder.settings;
+  const std::int64_t patience = IsTimed(request) ? settings.latency_ms : settings.quality_ms;
+  const auto own = static_cast<std::int64_t>(kTimes * OwnMs(request, folder));
+  // Every epoch of training is given as long as a fit without.
+  const std::int64_t epochs =
+      request.mode == "fit" ? 1 + request.strategies.at(0).fit.train.epochs : 1;
+  TimeLimits limits;
+  limits.whole =
+      epochs * Milliseconds(std::max(patience, own)) + PlannedTime(request, settings.latency);
+  limits.idle = Milliseconds(std::max(kLeastIdleMs, own));
+  return limits;
+}
 
 LocalEvaluator::LocalEvaluator(LocalOptions options)
     : options_(std::move(options)), folder_(OpenFolder(options_.folder)) {
@@ -93,43 +159,64 @@ LocalEvaluator::LocalEvaluator(LocalOptions options)
 
 std::optional<Result<ChildAnswer>> LocalEvaluator::Ask(const ChildRequest& request,
                                                        const Stop& stop) {
-  const EvaluationSettings& settings = folder_.settings;
-  // Neither is timed, so others may work beside it.
-  const bool quality = request.mode == "quality" || request.mode == "fit";
-  const std::vector<int>& cores = quality ? options_.quality_cores : options_.latency_cores;
-  // Counters of energy hear whoever works in the package, on whatever core.
-  const bool alone = request.mode == "latency" && settings.energy;
-  const auto lock = LockCores(options_.lock_folder, alone ? AllCores() : cores,
-                              quality ? CoreUse::kShared : CoreUse::kExclusive, stop);
-  if (!lock) return std::nullopt;
+  for (int tries = 1;; ++tries) {
+    auto answer = AskOnce(request, stop);
+    if (!answer) return std::nullopt;
+    const auto interruption = Interruption(*answer);
+    if (!interruption) return answer;
+    if (WaitToTryAgain(tries, stop)) continue;
+    if (tries < kMostTries) return std::nullopt;
+    return GivenUp(*interruption, tries);
+  }
+}
 
-  const RequestFolder file(options_.scratch, request);
+ChildCommand LocalEvaluator::CommandFor(const ChildRequest& request,
+                                        const std::string& path) const {
+  const EvaluationSettings& settings = folder_.settings;
   ChildCommand command;
   command.argv = options_.child;
-  command.argv.push_back(file.path());
-  command.cores = cores;
+  command.argv.push_back(path);
+  command.cores = IsTimed(request) ? options_.latency_cores : options_.quality_cores;
   command.environment = {"LC_ALL=C", "OMP_NUM_THREADS=" + std::to_string(settings.threads),
                          "OMP_DYNAMIC=false"};
-  if (settings.threads > 1 && cores.size() == static_cast<std::size_t>(settings.threads)) {
+  if (settings.threads > 1 && command.cores.size() == static_cast<std::size_t>(settings.threads)) {
     command.environment.emplace_back("OMP_PROC_BIND=true");
   }
   command.environment.insert(command.environment.end(), options_.environment.begin(),
                              options_.environment.end());
-  command.limits.timeout = Patience(request, settings);
-  command.limits.memory_bytes = settings.memory_mb << 20U;
+  const TimeLimits limits = ChildTimeLimits(request, folder_);
+  command.limits.timeout = limits.whole;
+  command.limits.idle = limits.idle;
+  command.limits.memory_bytes = (settings.memory_mb > 0 ? settings.memory_mb : options_.memory_mb)
+                                << 20U;
   // It leaves weights in a file, never more than the model has, and keeps what layers compute of
   // all samples in one without a name: as much as there are samples, not as much as a file should
   // be.
   if (request.mode == "fit") command.limits.file_bytes = kFitFileBytes + WeightFileBytes(folder_);
+  return command;
+}
 
+std::optional<Result<ChildAnswer>> LocalEvaluator::AskOnce(const ChildRequest& request,
+                                                           const Stop& stop) {
+  const bool timed = IsTimed(request);
+  const std::vector<int>& cores = timed ? options_.latency_cores : options_.quality_cores;
+  // Counters of energy hear whoever works in the package, on whatever core.
+  const bool alone = request.mode == "latency" && folder_.settings.energy;
+  const auto lock = LockCores(options_.lock_folder, alone ? AllCores() : cores,
+                              timed ? CoreUse::kExclusive : CoreUse::kShared, stop);
+  if (!lock) return std::nullopt;
+
+  const RequestFolder file(options_.scratch, request);
+  const ChildCommand command = CommandFor(request, file.path());
   auto report = RunChild(command, stop);
   if (!report.ok()) {
-    if (report.failure().kind == FailureKind::kLost) return std::nullopt;
-    return report.failure();
+    if (report.failure() == ToldToStop()) return std::nullopt;
+    return WithLimit(report.failure(), command.limits.memory_bytes);
   }
   auto answer = ReadAnswer(report.value().record, request, file.folder());
-  if (answer.ok() && answer.value().user_error) throw UserError(*answer.value().user_error);
-  return answer;
+  if (!answer.ok()) return answer;
+  if (answer.value().user_error) throw UserError(*answer.value().user_error);
+  return WithLimit(std::move(answer).value(), command.limits.memory_bytes);
 }
 
 std::optional<Result<Strategy>> LocalEvaluator::Fit(const Strategy& strategy, const Stop& stop) {

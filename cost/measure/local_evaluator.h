@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -7,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "cost/measure/child.h"
 #include "cost/measure/child_protocol.h"
 #include "cost/measure/core_lock.h"
 #include "cost/measure/folder.h"
@@ -24,6 +26,7 @@ struct LocalOptions {
   std::string lock_folder = "/tmp";      ///< the same for all who share the machine
   std::string scratch = "/tmp";          ///< for request files, which do not stay
   std::vector<std::string> environment;  ///< "NAME=value", added to what a child gets
+  std::int64_t memory_mb = 0;  ///< of a child where the settings leave it open; 0 = unlimited
 };
 
 /// Which samples a candidate is judged on in the end.
@@ -31,6 +34,17 @@ struct JudgedSamples {
   std::int64_t first = 0;  ///< number of the first; the rest follows
   std::int64_t fresh = 0;  ///< from this number on they are also told apart; 0 = none are
 };
+
+/// Wall clock that a child gets for a request: as a whole, and without doing anything. Both are at
+/// least ten times what the uncompressed model took to be built and to run on as many samples, or
+/// to be timed as often, when the folder was prepared. Beyond that, what timing is planned to take,
+/// and a patience that suits children that build kernels of a candidate that no cache knows. A
+/// child that only sleeps gets no more than ten times, or some seconds.
+struct TimeLimits {
+  std::chrono::milliseconds whole{0};
+  std::chrono::milliseconds idle{0};
+};
+[[nodiscard]] TimeLimits ChildTimeLimits(const ChildRequest& request, const PreparedFolder& folder);
 
 /// Measures candidates on this machine, each in children of its own: no code made for a candidate
 /// ever runs in this process.
@@ -41,8 +55,12 @@ struct JudgedSamples {
 /// sound, a latency child, which holds its cores exclusively: at most one per core on this machine,
 /// across processes that agree on `lock_folder`, and no quality child beside it on the same cores.
 /// Where energy is measured it holds all cores of the machine, against other workers, too.
-/// Failures are not tried again. Several evaluators may work in one process at a time; one is for
-/// one thread at a time.
+///
+/// A child that was killed or stopped from outside is tried again, up to kMostTries times in all
+/// and more slowly each time; what is left then is a Failure kLost. Other failures are not
+/// tried again. How long a child may take follows from what the uncompressed model took when the
+/// folder was prepared (ChildTimeLimits). Several evaluators may work in one process at a time; one
+/// is for one thread at a time.
 class LocalEvaluator final : public Evaluator {
  public:
   /// UserError if the folder is not a prepared one.
@@ -85,6 +103,10 @@ class LocalEvaluator final : public Evaluator {
   /// nullopt if stopped. UserError if the child says that the request makes no sense.
   [[nodiscard]] std::optional<Result<ChildAnswer>> Ask(const ChildRequest& request,
                                                        const Stop& stop);
+  /// Likewise, by one child.
+  [[nodiscard]] std::optional<Result<ChildAnswer>> AskOnce(const ChildRequest& request,
+                                                           const Stop& stop);
+  [[nodiscard]] ChildCommand CommandFor(const ChildRequest& request, const std::string& path) const;
   /// `request` says which samples.
   [[nodiscard]] std::optional<Result<Outcome>> AskQuality(const Strategy& strategy,
                                                           ChildRequest request, const Stop& stop);

@@ -44,6 +44,7 @@ TEST_P(NaughtyChild, BecomesAFailureOfItsClass) {
   ChildCommand command = Naughty(GetParam().kind);
   command.limits.timeout = milliseconds(GetParam().timeout_ms);
   command.limits.record_bytes = 50000;
+  command.limits.stopped = milliseconds(200);
   const auto result = RunChild(command);
   ASSERT_FALSE(result.ok());
   EXPECT_EQ(result.failure(), (Failure{GetParam().failure, GetParam().detail}));
@@ -61,7 +62,9 @@ INSTANTIATE_TEST_SUITE_P(
                     Case{"silent", FailureKind::kCrash, "ended without a result"},
                     Case{"hang", FailureKind::kTimeout, "no answer within 100 ms", 100},
                     Case{"ignore_term", FailureKind::kTimeout, "no answer within 100 ms", 100},
-                    Case{"stop", FailureKind::kTimeout, "no answer within 100 ms", 100},
+                    Case{"kill", FailureKind::kLost, "killed from outside by SIGKILL"},
+                    Case{"term", FailureKind::kLost, "killed from outside by SIGTERM"},
+                    Case{"stop", FailureKind::kLost, "stopped from outside"},
                     Case{"leave_group", FailureKind::kTimeout, "no answer within 100 ms", 100},
                     Case{"spin", FailureKind::kTimeout, "no answer within 100 ms", 100},
                     Case{"garbage", FailureKind::kCrash, "sent a damaged result"},
@@ -94,6 +97,52 @@ TEST(RunChild, KeepsTheEndOfAFloodOfMessages) {
   ASSERT_TRUE(result.ok()) << result.failure().detail;
   EXPECT_EQ(result.value().stderr_text.size(), 100U);
   EXPECT_TRUE(result.value().stderr_text.ends_with("x\nlast words\n"));
+}
+
+TEST(RunChild, DoesNotBlameAChildThatIsStoppedWhenItsTimeIsUp) {
+  ChildCommand command = Naughty("stop");
+  command.limits.timeout = milliseconds(3000);
+  command.limits.stopped = milliseconds(20000);
+  const auto result = RunChild(command);
+  ASSERT_FALSE(result.ok());
+  EXPECT_EQ(result.failure(), (Failure{FailureKind::kLost, "stopped from outside"}));
+}
+
+TEST(RunChild, WaitsForAChildThatIsStoppedForAWhile) {
+  ChildCommand command = Naughty("stop_for_a_while");
+  command.limits.idle = milliseconds(100);
+  command.limits.stopped = milliseconds(20000);
+  const auto result = RunChild(command);
+  ASSERT_TRUE(result.ok()) << result.failure().detail;
+  EXPECT_EQ(result.value().record, "fine");
+}
+
+TEST(RunChild, NoticesAChildThatDoesNothingLongBeforeItsTimeIsUp) {
+  ChildCommand command = Naughty("hang");
+  command.limits.idle = milliseconds(100);
+  const auto result = RunChild(command);
+  ASSERT_FALSE(result.ok());
+  EXPECT_EQ(result.failure(), (Failure{FailureKind::kTimeout, "did nothing for 100 ms"}));
+}
+
+TEST(RunChild, DoesNotTakeAChildThatWorksNowAndThenForOneThatDoesNothing) {
+  ChildCommand command = Naughty("wait_and_work");
+  command.limits.idle = milliseconds(200);
+  const auto result = RunChild(command);
+  ASSERT_TRUE(result.ok()) << result.failure().detail;
+  command = Naughty("spin");
+  command.limits.idle = milliseconds(100);
+  command.limits.timeout = milliseconds(500);
+  const auto spun = RunChild(command);
+  ASSERT_FALSE(spun.ok());
+  EXPECT_EQ(spun.failure(), (Failure{FailureKind::kTimeout, "no answer within 500 ms"}));
+}
+
+TEST(RunChild, CountsMemoryThatIsOnlyReservedAsNone) {
+  ChildCommand command = Naughty("reserve");
+  command.limits.memory_bytes = std::int64_t{256} << 20U;
+  const auto result = RunChild(command);
+  ASSERT_TRUE(result.ok()) << result.failure().detail;
 }
 
 TEST(RunChild, ClassesAChildThatMeetsItsMemoryLimit) {

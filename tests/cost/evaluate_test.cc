@@ -12,6 +12,7 @@
 #include "compiler/base/error.h"
 #include "compiler/base/file.h"
 #include "compiler/base/rng.h"
+#include "compiler/base/sanitizer.h"
 #include "compiler/ir/serialize.h"
 #include "compiler/ir/text.h"
 #include "compiler/ops/op.h"
@@ -205,6 +206,124 @@ TEST_F(Evaluate, WaitsForWhatTimingIsPlannedToTake) {
   for (const auto& result : evaluator.TimeTogether({On("reference").strategy})) {
     EXPECT_TRUE(result.ok()) << result.failure().detail;
   }
+}
+
+/// A child that dies of the signal in its first `times` starts, and then is the child `real`.
+std::vector<std::string> Harmed(const std::string& folder, const std::string& signal, int times,
+                                const std::vector<std::string>& real) {
+  const std::string script = folder + "/harmed.sh";
+  const std::string count = folder + "/prepared/starts";
+  WriteFileAtomic(count, "0\n");
+  WriteFileAtomic(script, "read n < " + count + "\necho $((n + 1)) > " + count + "\n[ $n -ge " +
+                              std::to_string(times) + " ] || kill -" + signal +
+                              " $$\nexec \"$@\"\n");
+  std::vector<std::string> child = {"/bin/sh", script};
+  child.insert(child.end(), real.begin(), real.end());
+  return child;
+}
+
+TEST_F(Evaluate, TriesAgainWhatOthersKilledOrStopped) {
+  Prepare();
+  const Candidate candidate = On("reference", Measure::kQualityAndLatency);
+  for (const std::string signal : {"KILL", "TERM", "STOP"}) {
+    LocalOptions options = Options();
+    options.child = Harmed(folder_, signal, signal == "STOP" ? 1 : 2, options.child);
+    LocalEvaluator evaluator(options);
+    std::vector<Result<Outcome>> results;
+    evaluator.Evaluate({&candidate, 1}, [&](std::size_t /*index*/, const Result<Outcome>& result) {
+      results.push_back(result);
+    });
+    ASSERT_EQ(results.size(), 1U);
+    EXPECT_TRUE(results[0].ok()) << signal << ": " << results[0].failure().detail;
+  }
+}
+
+TEST_F(Evaluate, GivesUpWhatOthersKillTimeAfterTimeAndTakesNothingFromIt) {
+  Prepare();
+  LocalOptions options = Options();
+  options.child = Harmed(folder_, "KILL", 1000, options.child);
+  LocalEvaluator evaluator(options);
+  const auto judged = evaluator.Judge(On("reference").strategy, {});
+  ASSERT_TRUE(judged && !judged->ok());
+  EXPECT_EQ(judged->failure(),
+            (Failure{FailureKind::kLost,
+                     "given up after 6 tries; the last: killed from outside by SIGKILL"}));
+}
+
+TEST_F(Evaluate, StopsWhileItWaitsToTryAgain) {
+  Prepare();
+  LocalOptions options = Options();
+  options.child = Harmed(folder_, "KILL", 1000, options.child);
+  LocalEvaluator evaluator(options);
+  const auto start = std::chrono::steady_clock::now();
+  EXPECT_FALSE(evaluator.Judge(On("reference").strategy, {}, [&] {
+    return std::chrono::steady_clock::now() - start > std::chrono::milliseconds(300);
+  }));
+}
+
+TEST_F(Evaluate, GivesChildrenTenTimesWhatTheUncompressedModelTook) {
+  PreparedFolder folder;
+  folder.samples = 1000;
+  folder.build_ms = 500;
+  folder.run_ms = 20'000;
+  folder.settings.latency.min_rounds = 9;
+  folder.settings.latency.max_ms = 700;
+  folder.settings.latency.max_warmup_ms = 100;
+  ChildRequest request;
+  request.strategies.resize(1);
+  request.samples = 100;
+  using std::chrono::milliseconds;
+  // Built twice, and 2 s on a hundred samples.
+  EXPECT_EQ(ChildTimeLimits(request, folder).idle, milliseconds(30'000));
+  EXPECT_EQ(ChildTimeLimits(request, folder).whole, milliseconds(300'000));
+  request.most = 500;
+  EXPECT_EQ(ChildTimeLimits(request, folder).idle, milliseconds(110'000));
+  folder.run_ms = 200'000;
+  EXPECT_EQ(ChildTimeLimits(request, folder).whole, milliseconds(1'010'000));
+  request.first = 990;
+  EXPECT_EQ(ChildTimeLimits(request, folder).idle, milliseconds(30'000)) << "10 samples are left";
+
+  request.mode = "latency";
+  request.repeats = 2;
+  // Two models, each built and run 21 times, and what is planned.
+  EXPECT_EQ(ChildTimeLimits(request, folder).idle, milliseconds(94'000));
+  EXPECT_EQ(ChildTimeLimits(request, folder).whole, milliseconds(300'000 + 2 * (700 + 200)));
+  folder.build_ms = folder.run_ms = 0;
+  EXPECT_EQ(ChildTimeLimits(request, folder).idle, milliseconds(3000)) << "a machine may be busy";
+
+  request.mode = "fit";
+  request.strategies[0].fit.train.epochs = 2;
+  EXPECT_EQ(ChildTimeLimits(request, folder).whole, milliseconds(900'000));
+}
+
+TEST_F(Evaluate, KnowsWhatTheUncompressedModelTook) {
+  const PreparedFolder folder = Prepare();
+  EXPECT_GT(folder.build_ms, 0);
+  EXPECT_GT(folder.run_ms, 0);
+  EXPECT_LT(folder.build_ms + folder.run_ms, 60'000);
+}
+
+TEST_F(Evaluate, NoticesAChildThatDoesNothingLongBeforeItsTimeIsUp) {
+  Prepare();
+  const auto result = EvaluateOne(On("hangs"));
+  ASSERT_FALSE(result.ok());
+  EXPECT_EQ(result.failure(), (Failure{FailureKind::kTimeout, "did nothing for 3000 ms"}));
+}
+
+TEST_F(Evaluate, LimitsTheMemoryOfChildren) {
+  if (kSanitized) GTEST_SKIP() << "sanitizers need more address space than any limit";
+  PreparedFolder folder = Prepare();
+  LocalOptions options = Options();
+  const auto judge = [&] {
+    return LocalEvaluator(options).Judge(On("greedy").strategy, {}).value();
+  };
+  options.memory_mb = 256;
+  EXPECT_EQ(judge().failure(),
+            (Failure{FailureKind::kOutOfMemory,
+                     "out of memory while compiling; a child may use 256 MB (memory_mb)"}));
+  SetMemory(folder, 4096);
+  EXPECT_EQ(OpenFolder(folder.path).settings.memory_mb, 4096);
+  EXPECT_TRUE(judge().ok()) << "the settings come first: " << judge().failure().detail;
 }
 
 struct Harm {

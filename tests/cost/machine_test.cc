@@ -8,6 +8,7 @@
 
 #include "compiler/base/file.h"
 #include "cost/measure/core_lock.h"
+#include "cost/measure/memory.h"
 
 namespace msc::cost {
 namespace {
@@ -69,6 +70,54 @@ TEST(CpuFingerprint, ChangesWithWhatDecidesSpeed) {
   other = facts;
   other.cores += 1;
   EXPECT_NE(CpuFingerprint(other), print);
+}
+
+/// Puts the process into a control group with a file.
+void Put(const std::string& root, const std::string& folder, const std::string& name,
+         const std::string& text) {
+  MakeFolders(root + folder);
+  WriteFileAtomic(root + folder + "/" + name, text);
+}
+
+TEST(Memory, IsWhatControlGroupsLeaveOfIt) {
+  const std::string root = MakeRoot();
+  EXPECT_EQ(UsableMemory(root), 2048 * 1024);
+  MakeFolders(root + "/proc/self");
+  WriteFileAtomic(root + "/proc/self/cgroup", "4:memory,hugetlb:/job/7\n3:cpu:/\n0::/user/me\n");
+  EXPECT_EQ(UsableMemory(root), 2048 * 1024);
+  Put(root, "/sys/fs/cgroup/memory/job/7", "memory.limit_in_bytes", "9223372036854771712\n");
+  EXPECT_EQ(UsableMemory(root), 2048 * 1024) << "more than there is";
+  Put(root, "/sys/fs/cgroup/memory/job", "memory.limit_in_bytes", "1048576\n");
+  EXPECT_EQ(UsableMemory(root), 1048576) << "of the group above, version 1";
+  Put(root, "/sys/fs/cgroup/user/me", "memory.max", "max\n");
+  EXPECT_EQ(UsableMemory(root), 1048576);
+  Put(root, "/sys/fs/cgroup", "memory.max", "4096\n");
+  EXPECT_EQ(UsableMemory(root), 4096) << "as a container sees its own, version 2";
+  EXPECT_EQ(UsableMemory("/no/such/root"), 0);
+}
+
+TEST(Memory, IsSharedByWorkers) {
+  const std::string root = MakeRoot();
+  WriteFileAtomic(root + "/proc/meminfo", "MemTotal:   10485760 kB\n");
+  EXPECT_EQ(MemoryShareMb(1, root), 8192);
+  EXPECT_EQ(MemoryShareMb(4, root), 2048);
+  EXPECT_EQ(MemoryShareMb(1 << 20U, root), 1);
+  EXPECT_EQ(MemoryShareMb(1, "/no/such/root"), 0);
+  EXPECT_GT(MemoryShareMb(1), 0) << "of this machine";
+}
+
+TEST(Memory, KillsAreCountedInTheGroupWhereItTells) {
+  const std::string root = MakeRoot();
+  EXPECT_EQ(MemoryKills(root), 0);
+  WriteFileAtomic(root + "/proc/vmstat", "nr_free 7\noom_kill 5\n");
+  EXPECT_EQ(MemoryKills(root), 5);
+  MakeFolders(root + "/proc/self");
+  WriteFileAtomic(root + "/proc/self/cgroup", "4:memory:/job\n0::/me\n");
+  EXPECT_EQ(MemoryKills(root), 5);
+  Put(root, "/sys/fs/cgroup/memory/job", "memory.oom_control", "under_oom 0\noom_kill 3\n");
+  EXPECT_EQ(MemoryKills(root), 3);
+  Put(root, "/sys/fs/cgroup/unified/me", "memory.events", "oom 9\noom_kill 2\n");
+  EXPECT_EQ(MemoryKills(root), 2);
 }
 
 class CoreLocks : public testing::Test {

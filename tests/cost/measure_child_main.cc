@@ -8,9 +8,11 @@
 #include <memory>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include <unistd.h>
 
+#include "compiler/targets/reference/reference.h"
 #include "compiler/targets/register.h"
 #include "cost/measure/evaluate_child.h"
 #include "cost/partition/region_child.h"
@@ -34,6 +36,10 @@ class HarmfulTarget final : public Target {
     const std::string& harm = facts_.name;
     if (harm == "refuses") return Failure{FailureKind::kCompile, "not today"};
     if (harm == "throws") throw std::runtime_error("a library lost its temper");
+    if (harm == "greedy") {  // but right
+      const std::vector<char> lots(std::size_t{1} << 30U, 1);
+      return MakeReferenceTarget()->GraphToRuntime(region, {}, builder);
+    }
     for (const NodeId id : region.nodes) {
       const ValueId output = region.graph->node(id).outputs[0];
       const auto size = ElementCount(*StaticDims(*region.graph->type(output).shape));
@@ -64,7 +70,8 @@ class HarmfulTarget final : public Target {
 int main(int argc, char** argv) {
   msc::TargetRegistry targets;
   msc::RegisterAllTargets(targets);
-  for (const char* harm : {"refuses", "throws", "crashes", "hangs", "nan", "zero", "off"}) {
+  for (const char* harm :
+       {"refuses", "throws", "crashes", "hangs", "nan", "zero", "off", "greedy"}) {
     targets.Add({.name = harm, .options = {}, .make = [harm](const msc::OptionMap& /*options*/) {
                    return std::make_unique<msc::cost::HarmfulTarget>(harm);
                  }});

@@ -12,6 +12,7 @@
 
 #include <fcntl.h>
 #include <sched.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -42,6 +43,12 @@ void DieOfSegv() {
   std::raise(SIGSEGV);
 }
 
+/// Some microseconds of the processor's time.
+void Work() {
+  volatile int sum = 0;
+  for (int i = 0; i < 10'000; ++i) sum = sum + i;
+}
+
 int Misbehave(const std::string& kind) {
   if (kind == "ok") WriteRecord(kRecordFd, "fine");
   if (kind == "segv") DieOfSegv();
@@ -57,6 +64,32 @@ int Misbehave(const std::string& kind) {
     ::sleep(60);
   }
   if (kind == "stop") std::raise(SIGSTOP);
+  if (kind == "kill") std::raise(SIGKILL);
+  if (kind == "term") std::raise(SIGTERM);
+  if (kind == "stop_for_a_while") {
+    const pid_t self = ::getpid();
+    if (::fork() == 0) {
+      ::usleep(150'000);
+      ::kill(self, SIGCONT);
+      ::_exit(0);
+    }
+    std::raise(SIGSTOP);
+    WriteRecord(kRecordFd, "fine");
+  }
+  if (kind == "wait_and_work") {
+    for (int i = 0; i < 20; ++i) {
+      ::usleep(20'000);
+      Work();
+    }
+    WriteRecord(kRecordFd, "fine");
+  }
+  if (kind == "reserve") {
+    constexpr std::size_t kLots = std::size_t{64} << 30U;
+    void* const memory =
+        ::mmap(nullptr, kLots, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (memory == MAP_FAILED) return msc::cost::kExitOutOfMemory;
+    WriteRecord(kRecordFd, "fine");
+  }
   if (kind == "leave_group") {
     ::setpgid(0, ::getppid());
     ::setsid();
