@@ -14,6 +14,7 @@
 #include "compiler/ir/serialize.h"
 #include "cost/measure/child.h"
 #include "cost/measure/core_lock.h"
+#include "cost/measure/persist.h"
 
 namespace msc::cost {
 
@@ -90,17 +91,37 @@ class RegionMeter::Batch {
     if (queue_.empty()) return {};
     CompileKernels();
     const auto lock = Lock(meter_.options_.cores, CoreUse::kExclusive);
+    int tries = 0;  // in a row, of children that were interrupted before they gave anything
     while (lock && !queue_.empty()) {
+      const std::size_t left = CountLeft();
+      interruption_.reset();
       const std::optional<Failure> failure = RunOneChild();
       if (stopped_) break;
       std::erase_if(queue_, [](const Work& work) { return work.runners.empty(); });
       if (queue_.empty()) break;
-      Blame(failure.value_or(Failure{FailureKind::kCrash, "ended before the work did"}));
+      if (failure && failure->kind == FailureKind::kLost) interruption_ = failure;
+      if (!interruption_) {
+        tries = 0;
+        Blame(failure.value_or(Failure{FailureKind::kCrash, "ended before the work did"}));
+        continue;
+      }
+      tries = CountLeft() < left ? 1 : tries + 1;
+      if (WaitToTryAgain(tries, stop_)) continue;
+      if (tries < kMostTries) break;
+      Blame(GivenUp(*interruption_, tries));
+      tries = 0;
     }
     return spent_;
   }
 
  private:
+  /// Runners that are to be reported.
+  [[nodiscard]] std::size_t CountLeft() const {
+    std::size_t left = 0;
+    for (const Work& work : queue_) left += work.runners.size();
+    return left;
+  }
+
   [[nodiscard]] std::optional<Failure> RunOneChild() {
     ChildCommand command = Command(meter_.options_.cores);
     Tail tail(WriteRequest(false));
@@ -150,7 +171,11 @@ class RegionMeter::Batch {
   /// Whether a child is to end: somebody wants it, or it hangs.
   template <class HearFrom>
   [[nodiscard]] bool Ends(const HearFrom& hear, bool& hung) {
+    // It is asked every 20 ms. A longer pause than this was this process's own: it was stopped.
+    constexpr Clock::duration kLongest = std::chrono::seconds(1);
     const Clock::time_point now = Clock::now();
+    const auto pause = now - std::exchange(asked_at_, now);
+    if (pause > kLongest) heard_ += pause;
     if (hear()) heard_ = now;
     stopped_ = stop_ && stop_();
     hung = now - heard_ >= std::chrono::milliseconds(meter_.options_.patience_ms);
@@ -170,7 +195,7 @@ class RegionMeter::Batch {
     // What counts is how long one runner takes; the whole is bounded by their number.
     command.limits.timeout = std::chrono::hours(24);
     command.limits.memory_bytes = options.memory_mb << 20U;
-    heard_ = Clock::now();
+    heard_ = asked_at_ = Clock::now();
     return command;
   }
 
@@ -222,7 +247,9 @@ class RegionMeter::Batch {
       }
       Account(answer.at, answer.state);
       const Work& asked = asked_[answer.group];
-      if (answer.state == "gave") {
+      if (answer.state == "gave" && !outcome.ok() && outcome.failure().kind == FailureKind::kLost) {
+        interruption_ = outcome.failure();  // of a compiler: left for another child
+      } else if (answer.state == "gave") {
         Report(asked.group, asked.runners[answer.runner], outcome);
       } else {
         begun_ = Begun{.timing = answer.state == "times",
@@ -293,12 +320,14 @@ class RegionMeter::Batch {
   const std::function<bool()>& stop_;
   std::vector<Work> queue_;
   std::vector<Work> asked_;
-  Clock::time_point heard_;  ///< when the child last said something
-  double heard_at_ = 0;      ///< and when by its own clock
+  Clock::time_point heard_;     ///< when the child last said something
+  Clock::time_point asked_at_;  ///< when it was last looked whether it did
+  double heard_at_ = 0;         ///< and when by its own clock
   std::string heard_state_;
   std::optional<Begun> begun_;
   Spent spent_;
   bool stopped_ = false;
+  std::optional<Failure> interruption_;  ///< of the last child, or of a compiler that it started
 };
 
 RegionMeter::RegionMeter(const RegionSource& source, RegionMeterOptions options)

@@ -29,13 +29,14 @@ struct RegionMeterOptions {
   std::string scratch = "/tmp";          ///< for a folder of files, which does not stay
   std::vector<std::string> environment;  ///< "NAME=value", added to what a child gets
   std::int64_t patience_ms = 60'000;     ///< for one runner to be built, or a group to be timed
-  std::int64_t memory_mb = 0;            ///< address space of a child; 0 = unlimited
+  std::int64_t memory_mb = 0;            ///< of a child, see ChildLimits; 0 = unlimited
 };
 
 /// Measures regions of one model, many in one child, one child after another. A runner that crashes
 /// its child or takes too long costs the rest of that child's work a new child and nothing else;
-/// where that happens while a group is timed, its runners are timed each by itself. For one thread
-/// at a time.
+/// where that happens while a group is timed, its runners are timed each by itself. A child that
+/// was killed or stopped from outside goes on in another one; what was interrupted kMostTries times
+/// in a row fails with kLost. For one thread at a time.
 class RegionMeter {
  public:
   /// `source` outlives this.

@@ -125,6 +125,28 @@ TEST_F(Regions, ThatFailCostNoOtherItsMeasurement) {  // T-CRASH
             (std::vector<std::string>{"timeout", "ok"}));
 }
 
+TEST_F(Regions, AreMeasuredWhenOthersKillOrStopTheirChildren) {
+  MakeFolders(folder_);
+  const std::vector<std::string> real = options_.child;
+  const std::string count = folder_ + "/starts";
+  const auto harm = [&](const std::string& signal, int times) {
+    WriteFileAtomic(count, "0\n");
+    WriteFileAtomic(folder_ + "/harmed.sh", "read n < " + count + "\necho $((n + 1)) > " + count +
+                                                "\n[ $n -ge " + std::to_string(times) +
+                                                " ] || kill -" + signal + " $$\nexec \"$@\"\n");
+    options_.child = {"/bin/sh", folder_ + "/harmed.sh"};
+    options_.child.insert(options_.child.end(), real.begin(), real.end());
+  };
+  const std::vector<RegionGroup> groups = {{{"conv1"}, {{"reference"}, {"reference"}}},
+                                           {{"conv3"}, {{"reference"}}}};
+  harm("KILL", 2);
+  EXPECT_EQ(Outcomes(groups), (std::vector<std::string>{"ok", "ok", "ok"}));
+  harm("STOP", 1);
+  EXPECT_EQ(Outcomes(groups), (std::vector<std::string>{"ok", "ok", "ok"}));
+  harm("KILL", 1000);
+  EXPECT_EQ(Outcomes({groups[1]}), (std::vector<std::string>{"lost"}));
+}
+
 TEST_F(Regions, AreWholeModelsAndPlansToo) {
   const RegionRunner plan{
       .target = "reference",
