@@ -24,6 +24,10 @@ bool IsLasting(const Result<Outcome>& result) {
   return false;
 }
 
+bool RanOutOfMemory(const Result<Outcome>& result) {
+  return !result.ok() && result.failure().kind == FailureKind::kOutOfMemory;
+}
+
 namespace {
 
 std::string_view Word(Measure measure) {
@@ -40,6 +44,13 @@ std::string_view Word(Measure measure) {
   return "";
 }
 
+std::string HashOf(const std::vector<std::string>& parts) {
+  Sha256 hash;
+  // Each part with its length in front: no two lists of parts give the same bytes.
+  for (const std::string& part : parts) hash.Add(std::to_string(part.size()) + ":" + part);
+  return hash.Hex();
+}
+
 }  // namespace
 
 std::string CacheKey(const CacheContext& context, const Candidate& candidate) {
@@ -53,15 +64,14 @@ std::string CacheKey(const CacheContext& context, const Candidate& candidate) {
   for (const PartitionRegion& region : candidate.strategy.partition) {
     versions += "\n" + version_of(region.target);
   }
-  Sha256 hash;
-  // Each part with its length in front: no two lists of parts give the same bytes.
-  for (const std::string& part :
-       {std::string("msc-outcome-1"), context.graph_hash, context.samples_hash, context.cpu,
-        context.settings, context.program, target, versions, StrategyHash(candidate.strategy),
-        std::string(Word(candidate.measure))}) {
-    hash.Add(std::to_string(part.size()) + ":" + part);
-  }
-  return hash.Hex();
+  // Entries of "msc-outcome-1" may say out of memory of a candidate whose child was killed.
+  return HashOf({"msc-outcome-2", context.graph_hash, context.samples_hash, context.cpu,
+                 context.settings, context.program, target, versions,
+                 StrategyHash(candidate.strategy), std::string(Word(candidate.measure))});
+}
+
+std::string MemoryKey(const CacheContext& context, const Candidate& candidate) {
+  return HashOf({CacheKey(context, candidate), context.memory});
 }
 
 CachingEvaluator::CachingEvaluator(Evaluator& inner, const std::string& folder,
@@ -85,6 +95,7 @@ std::optional<Result<Outcome>> CachingEvaluator::Read(const std::string& key) {
 
 std::optional<Result<Outcome>> CachingEvaluator::Find(const Candidate& candidate) {
   auto found = Read(CacheKey(context_, candidate));
+  if (!found) found = Read(MemoryKey(context_, candidate));
   if (found || candidate.measure != Measure::kQuality) return found;
   found = Read(CacheKey(context_, {candidate.strategy, Measure::kQualityAndLatency}));
   if (found && found->ok()) found->value().latency.reset();
@@ -94,7 +105,9 @@ std::optional<Result<Outcome>> CachingEvaluator::Find(const Candidate& candidate
 void CachingEvaluator::Store(const Candidate& candidate, const Result<Outcome>& result) {
   if (!IsLasting(result)) return;
   try {
-    store_.Put(CacheKey(context_, candidate), ToJson(result));
+    store_.Put(
+        RanOutOfMemory(result) ? MemoryKey(context_, candidate) : CacheKey(context_, candidate),
+        ToJson(result));
   } catch (const SystemError& error) {
     // What was measured is not lost for want of a place to keep it.
     if (warn_) warn_(std::string("cannot keep an outcome: ") + error.what());

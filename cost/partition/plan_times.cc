@@ -63,7 +63,7 @@ std::string PlanTimes::KeyOf(std::span<const RegionRunner> runners) {
     specs.insert(runner.target);
     for (const PartitionRegion& region : runner.partition) specs.insert(region.target);
   }
-  std::vector<std::string> parts = {"msc-plans-1",
+  std::vector<std::string> parts = {"msc-plans-2",
                                     graph_hash_,
                                     ToJsonText(RunnerList{{runners.begin(), runners.end()}}),
                                     std::to_string(context_.threads),
@@ -96,7 +96,9 @@ PlanTimes::Timed PlanTimes::Read(const std::string& key, std::size_t runners) co
 }
 
 void PlanTimes::Keep(const std::string& key, const Timed& timed) const {
-  if (!std::all_of(timed.outcomes.begin(), timed.outcomes.end(), IsLasting)) return;
+  // Limits of memory are not in the key.
+  const auto is_lasting = [](const auto& got) { return IsLasting(got) && !RanOutOfMemory(got); };
+  if (!std::all_of(timed.outcomes.begin(), timed.outcomes.end(), is_lasting)) return;
   Entry entry{.taken = Now(), .outcomes = {}};
   for (const Result<Outcome>& outcome : timed.outcomes) entry.outcomes.push_back(ToJson(outcome));
   store_.Put(key, ToJsonText(entry));

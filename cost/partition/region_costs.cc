@@ -195,7 +195,7 @@ const std::string& RegionCosts::StructureOf(const RegionSource& source,
 
 std::string RegionCosts::KeyOf(const MeasuredRegion& region) {
   const Target& target = targets_.Get(region.target);
-  return KeyFrom({"msc-region-2", StructureOf(region), target.spec(), target.facts().version,
+  return KeyFrom({"msc-region-3", StructureOf(region), target.spec(), target.facts().version,
                   std::to_string(context_.threads), context_.cpu, context_.program, context_text_});
 }
 
@@ -217,7 +217,8 @@ std::optional<Result<Outcome>> RegionCosts::Read(const std::string& key) {
 
 void RegionCosts::Keep(const std::string& key, const Result<Outcome>& outcome) {
   known_.insert_or_assign(key, outcome);
-  if (IsLasting(outcome)) store_.Put(key, ToJson(outcome));
+  // Limits of memory are not in the key.
+  if (IsLasting(outcome) && !RanOutOfMemory(outcome)) store_.Put(key, ToJson(outcome));
 }
 
 std::optional<Result<Outcome>> RegionCosts::Find(const MeasuredRegion& region) {

@@ -7,6 +7,7 @@
 
 #include "compiler/base/error.h"
 #include "compiler/base/file.h"
+#include "compiler/base/hash.h"
 #include "cost/cache/caching_evaluator.h"
 
 namespace msc::cost {
@@ -59,7 +60,9 @@ class Cache : public testing::Test {
 
   std::vector<std::optional<Result<Outcome>>> Ask(const std::vector<Candidate>& batch,
                                                   const std::function<bool()>& stop = {}) {
-    CachingEvaluator cache(inner_, folder_, Context(),
+    CacheContext context = Context();
+    context.memory = memory_;
+    CachingEvaluator cache(inner_, folder_, context,
                            [this](const std::string& line) { warnings_.push_back(line); });
     std::vector<std::optional<Result<Outcome>>> results(batch.size());
     cache.Evaluate(
@@ -74,6 +77,7 @@ class Cache : public testing::Test {
   }
 
   std::string folder_;
+  std::string memory_;
   CountingEvaluator inner_;
   std::vector<std::string> warnings_;
   CachingEvaluator::Counts counts_;
@@ -126,6 +130,38 @@ TEST_F(Cache, KeepsOnlyFailuresThatWouldComeAgain) {
     EXPECT_EQ(inner_.asked.size(), again ? 2U : 1U) << name;
     EXPECT_EQ(results[0]->failure(), (Failure{kind, "why"}));
   }
+}
+
+TEST_F(Cache, TakesOutOfMemoryForWhatItIsUnderTheSameLimitAlone) {
+  memory_ = "1000";
+  inner_.failure = Failure{FailureKind::kOutOfMemory, "ran out of memory"};
+  (void)Ask({Named("a")});
+  EXPECT_EQ(Ask({Named("a")})[0]->failure().kind, FailureKind::kOutOfMemory);
+  EXPECT_EQ(inner_.asked.size(), 1U);
+  inner_.failure.reset();
+  memory_ = "2000";
+  EXPECT_TRUE(Ask({Named("a")})[0]->ok());
+  EXPECT_EQ(inner_.asked.size(), 2U);
+  memory_ = "1000";
+  EXPECT_TRUE(Ask({Named("a")})[0]->ok()) << "an outcome holds under every limit";
+  EXPECT_EQ(inner_.asked.size(), 2U);
+}
+
+TEST_F(Cache, DoesNotTrustWhatEarlierVersionsKept) {
+  // The key of versions that took a killed child for one without memory.
+  const Candidate candidate = Named("a");
+  const std::string& target = candidate.strategy.target;
+  Sha256 hash;
+  for (const std::string& part :
+       {std::string("msc-outcome-1"), std::string("graph"), std::string("samples"),
+        std::string("cpu"), std::string("{}"), std::string("1.0"), target, std::string("2.6"),
+        StrategyHash(candidate.strategy), std::string("quality+latency")}) {
+    hash.Add(std::to_string(part.size()) + ":" + part);
+  }
+  const OutcomeStore store(folder_);
+  store.Put(hash.Hex(), R"({"failure":{"detail":"killed by the system","kind":"out_of_memory"}})");
+  EXPECT_TRUE(Ask({Named("a")})[0]->ok());
+  EXPECT_EQ(inner_.asked.size(), 1U);
 }
 
 TEST_F(Cache, MeasuresAgainWhatIsDamagedAndSaysSo) {
