@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <csignal>
 #include <cstdlib>
 #include <fstream>
 #include <map>
@@ -97,6 +98,15 @@ std::string Complaint(const std::string& output) {
   return text.empty() ? "it says nothing" : text;
 }
 
+/// Whether somebody else ended the compiler, or a program that it ran: g++ says so of its own.
+bool WasInterrupted(const ProgramEnd& end) {
+  constexpr std::array kOutside = {SIGKILL, SIGTERM, SIGINT, SIGHUP, SIGQUIT};
+  if (std::find(kOutside.begin(), kOutside.end(), end.signal) != kOutside.end()) return true;
+  const auto says = [&](std::string_view text) { return end.output.find(text) != text.npos; };
+  return end.status != 0 &&
+         (says("Killed signal terminated program") || says("Terminated signal terminated program"));
+}
+
 std::optional<Failure> Compile(const CompileJob& job, const std::string& key,
                                const BuildOptions& options, KernelCache& cache) {
   const PassingFolder folder(cache.folder(), kBuildPrefix);
@@ -117,8 +127,11 @@ std::optional<Failure> Compile(const CompileJob& job, const std::string& key,
   program.folder = folder.path();
   const ProgramEnd end = RunProgram(program, folder.path() + "/output");
   if (end.timed_out) {
-    return Failure{FailureKind::kCompile, "'" + options.compiler + "' was stopped after " +
+    return Failure{FailureKind::kTimeout, "'" + options.compiler + "' was stopped after " +
                                               std::to_string(options.timeout.count()) + " ms"};
+  }
+  if (WasInterrupted(end)) {
+    return Failure{FailureKind::kLost, "'" + options.compiler + "' was killed from outside"};
   }
   if (end.signal != 0) {
     return Failure{FailureKind::kCompile, "'" + options.compiler + "' died of signal " +

@@ -199,7 +199,9 @@ std::optional<Failure> OneDnnTarget::DoGraphToRuntime(const Region& region,
       }
     }
   } catch (const dnnl::error& error) {
-    return Failure{FailureKind::kCompile, std::string("onednn: ") + error.what()};
+    const bool memory = error.status == dnnl_out_of_memory;
+    return Failure{memory ? FailureKind::kOutOfMemory : FailureKind::kCompile,
+                   std::string("onednn: ") + error.what()};
   }
   return std::nullopt;
 }

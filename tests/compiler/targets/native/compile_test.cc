@@ -241,7 +241,22 @@ TEST_F(Compile, SurvivesCompilersThatMisbehave) {
   options_.timeout = std::chrono::milliseconds(200);
   loaded = CompileAndLoad({&job, 1}, options_);
   ASSERT_FALSE(loaded.ok());
-  EXPECT_EQ(loaded.failure().detail, "'" + options_.compiler + "' was stopped after 200 ms");
+  EXPECT_EQ(loaded.failure(), (Failure{FailureKind::kTimeout,
+                                       "'" + options_.compiler + "' was stopped after 200 ms"}));
+  EXPECT_TRUE(Entries().empty());
+}
+
+TEST_F(Compile, DoesNotBlameTheCodeWhereOthersKillTheCompiler) {
+  const CompileJob job = Returning(1);
+  for (const std::string& end :
+       {std::string("kill -KILL $$"), std::string("kill -TERM $$"),
+        std::string("echo 'g++: fatal error: Killed signal terminated program cc1plus'; exit 1")}) {
+    options_.compiler = Script("killed", end);
+    const auto loaded = CompileAndLoad({&job, 1}, options_);
+    ASSERT_FALSE(loaded.ok());
+    EXPECT_EQ(loaded.failure(),
+              (Failure{FailureKind::kLost, "'" + options_.compiler + "' was killed from outside"}));
+  }
   EXPECT_TRUE(Entries().empty());
 }
 
