@@ -163,7 +163,8 @@ class RoundAgent final : public gym::Agent {
         LearnBefore(RoundOf(told.trial).start);
         next_trial_ = told.trial + 1;
       }
-      heard_.push_back(told);
+      // What nobody knows is no part of the history, and may be proposed once more.
+      if (!told.unknown) heard_.push_back(told);
     }
   }
 

@@ -42,14 +42,16 @@ void Agent::Tell(std::span<const Told> results) {
   for (const Told& told : results) {
     Check(!last_told_ || told.trial > *last_told_, "an agent is told each trial once, in order");
     Check(Fits(setup_.decisions, told.assignment), "an agent is told choices in range");
-    Check(told.objectives.size() == (told.failed ? 0 : setup_.objectives),
+    const bool valued = !told.failed && !told.unknown;
+    Check(told.objectives.size() == (valued ? setup_.objectives : 0),
           "an agent is told every objective of a trial, and none of a failed one");
-    Check(told.constraints.size() == (told.failed ? 0 : setup_.constraints),
+    Check(told.constraints.size() == (valued ? setup_.constraints : 0),
           "an agent is told every constraint of a trial, and none of a failed one");
     Check(std::all_of(told.objectives.begin(), told.objectives.end(),
                       [](double value) { return std::isfinite(value); }),
           "an agent is told finite objectives");
     Check(!(told.failed && told.rough), "a trial that failed has no rough results");
+    Check(!told.unknown || (!told.failed && !told.rough), "of what is unknown nothing is told");
     Check(told.violation >= 0, "a violation is not negative");
     last_told_ = told.trial;
   }

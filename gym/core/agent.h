@@ -12,7 +12,7 @@
 namespace msc::gym {
 
 /// A finished trial as an agent sees it, in the study's order of objectives and constraints; both
-/// are empty after a failure.
+/// are empty after a failure, and where nothing is known.
 struct Told {
   std::uint64_t trial = 0;
   Assignment assignment;
@@ -23,8 +23,11 @@ struct Told {
   /// A race dropped it: what it has are rough values (Evaluation::dropped). They hint at what full
   /// ones would be; it is no answer, never the best, and no proof that a limit can be kept.
   bool rough = false;
+  /// Nobody could measure it when its round was told: it has no values, and it may be worth as much
+  /// as any other. It may be proposed again.
+  bool unknown = false;
   /// Whether it has full results.
-  [[nodiscard]] bool Complete() const { return !failed && !rough; }
+  [[nodiscard]] bool Complete() const { return !failed && !rough && !unknown; }
 };
 
 /// What a study tells an agent at the start.

@@ -110,6 +110,7 @@ void AskTell::Tell(std::uint64_t number, Evaluation evaluation) {
   Trial& trial = done_.emplace(number, std::move(it->second)).first->second;
   open_.erase(it);
   trial.evaluation = std::move(evaluation);
+  if (WasLost(trial)) first_.erase(trial.assignment);  // to be had once more
   auto copies = copies_.extract(number);
   if (copies.empty()) return;
   for (Trial& copy : copies.mapped()) Copy(trial, std::move(copy));

@@ -98,7 +98,7 @@ class StudyRun {
         const std::uint64_t number = trial.number;
         history_seconds_ += trial.seconds;
         // By what was tried: where a resume is forced, its number may stand for another wish now.
-        tried_.emplace(trial.assignment, number);
+        if (!WasLost(trial)) tried_.emplace(trial.assignment, number);
         Count(past_.emplace(number, std::move(trial)).first->second);
       }
     }
@@ -225,6 +225,14 @@ class StudyRun {
                       "' proposes for it now; start a new run directory or force "
                       "the resume");
     }
+    if (WasLost(it->second)) {
+      // Measured again. Those who were told nothing of it must not hear of it now, or they would
+      // not have proposed what the journal holds.
+      late_.insert(number);
+      --failed_;
+      past_.erase(it);
+      return;
+    }
     done_.insert(past_.extract(it));
   }
 
@@ -247,6 +255,7 @@ class StudyRun {
       trial.assignment = batch[index];
       trial.evaluation = evaluation;
       trial.seconds = std::chrono::duration<double>(now - slot).count();
+      trial.late = late_.contains(trial.number);
       slot = now;
       ++evaluated_;
       const std::uint64_t number = trial.number;
@@ -263,6 +272,7 @@ class StudyRun {
     trial.source = source;
     trial.seconds = 0;
     trial.repeated = true;
+    trial.late = late_.contains(number);
     Record(std::move(trial));
   }
 
@@ -273,7 +283,7 @@ class StudyRun {
     WriteText(ToJson(trial));
     const std::uint64_t number = trial.number;
     const Trial& kept = done_.emplace(number, std::move(trial)).first->second;
-    tried_.emplace(kept.assignment, number);
+    if (!WasLost(kept)) tried_.emplace(kept.assignment, number);
     Count(kept);
     Report(&kept);
   }
@@ -296,7 +306,7 @@ class StudyRun {
     for (std::uint64_t number = first; number < first + count; ++number) {
       const Trial& trial = done_.at(number);
       results.push_back(ToldOf(options_.objective, trial));
-      rules_.Hear(trial);
+      if (!results.back().unknown) rules_.Hear(trial);
     }
     if (!results.empty()) agent_.Tell(results);
   }
@@ -350,6 +360,7 @@ class StudyRun {
 
   std::map<std::uint64_t, Trial> past_;        // in the journal, not yet reached by the loop
   std::map<std::uint64_t, Trial> done_;        // references stay valid
+  std::set<std::uint64_t> late_;               // lost in an earlier run
   std::map<Assignment, std::uint64_t> tried_;  // first finished trial of an assignment
   std::map<std::uint64_t, std::vector<std::pair<std::uint64_t, std::string>>> copies_;
   const Trial* best_ = nullptr;

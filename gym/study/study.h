@@ -75,7 +75,9 @@ void CheckGoal(const std::vector<Constraint>& goal, const std::vector<std::strin
 /// after the same trial however many run at once. Trials already in the journal are not run again:
 /// they are told to the agent, which then asks for the rest, so that a resumed study is the study
 /// that was interrupted. An assignment that was tried before is not tried again but copied. Every
-/// finished trial is on disk before the agent hears of it.
+/// finished trial is on disk before the agent hears of it. Of one that was
+/// lost (WasLost) it hears only that nothing is known; when the study is
+/// resumed it is measured again, under its number.
 ///
 /// Which trial has which assignment depends on problem, agent, seed and results only, never on how
 /// many run at once or which ends first.

@@ -137,6 +137,7 @@ std::string ToJson(const Trial& trial) {
   if (!record.failure) value.erase("failure");
   if (record.rungs.empty()) value.erase("rungs");
   if (!record.dropped) value.erase("dropped");
+  if (trial.late) value["late"] = true;
   if (record.finished == 0) value.erase("finished");
   if (!trial.evaluation.record.empty()) value["record"] = Embed(trial.evaluation.record);
   return value.dump(-1, ' ', false, json::error_handler_t::replace);
@@ -150,6 +151,11 @@ Trial TrialFromJson(std::string_view text, const std::string& what) {
     if (!it->is_object() && !it->is_string())
       throw UserError(what + ": 'record' must be an object");
     trial.evaluation.record = it->is_string() ? it->get<std::string>() : it->dump();
+    value.erase(it);
+  }
+  if (const auto it = value.find("late"); it != value.end()) {
+    if (!it->is_boolean()) throw UserError(what + ": 'late' must be true or false");
+    trial.late = it->get<bool>();
     value.erase(it);
   }
   // In format 2 a race had one rung.
@@ -220,6 +226,11 @@ std::vector<std::string> Differences(const StudyHeader& journal, const StudyHead
   return differences;
 }
 
+bool WasLost(const Trial& trial) {
+  const auto& failure = trial.evaluation.failure;
+  return failure && failure->kind == FailureKind::kLost;
+}
+
 std::vector<Trial> TrialsOf(std::span<const std::string> records) {
   std::vector<Trial> trials;
   for (std::size_t i = 0; i < records.size(); ++i) {
@@ -228,6 +239,15 @@ std::vector<Trial> TrialsOf(std::span<const std::string> records) {
   }
   std::stable_sort(trials.begin(), trials.end(),
                    [](const Trial& a, const Trial& b) { return a.number < b.number; });
+  const auto again = [](const Trial& a, const Trial& b) {
+    return a.number == b.number && WasLost(a) && b.late;
+  };
+  std::vector<Trial> last;
+  for (Trial& trial : trials) {
+    if (!last.empty() && again(last.back(), trial)) last.pop_back();
+    last.push_back(std::move(trial));
+  }
+  trials = std::move(last);
   const auto twice =
       std::adjacent_find(trials.begin(), trials.end(),
                          [](const auto& a, const auto& b) { return a.number == b.number; });
@@ -241,6 +261,8 @@ Told ToldOf(const Objective& objective, const Trial& trial) {
   Told told;
   told.trial = trial.number;
   told.assignment = trial.assignment;
+  told.unknown = trial.late || WasLost(trial);
+  if (told.unknown) return told;
   told.failed = trial.evaluation.failure.has_value();
   if (told.failed) return told;
   told.rough = trial.evaluation.dropped;

@@ -23,6 +23,9 @@ struct Trial {
   double seconds = 0;     ///< from start to result, wall clock; estimated where several run at once
   bool repeated = false;  ///< tried before, here or in an earlier study: its evaluation was copied
   double finished = 0;    ///< when it was put into the journal, seconds since 1970 UTC; 0 = unknown
+  /// Measured on a resume, after it had been lost and its round was told: the agent, whose
+  /// proposals must stay what they were, never hears of it.
+  bool late = false;
   bool operator==(const Trial&) const = default;
 };
 
@@ -59,12 +62,17 @@ struct StudyHeader {
 /// and not the first.
 [[nodiscard]] std::string RecordType(std::string_view text, std::size_t index);
 
-/// The trials among a journal's records, by number. UserError if a number occurs twice or a record
-/// is not of this program's making.
+/// Whether what measured it was lost (FailureKind::kLost): workers, or children that others killed
+/// or stopped. It says nothing of the candidate, which is measured again when the study is resumed.
+[[nodiscard]] bool WasLost(const Trial& trial);
+
+/// The trials among a journal's records, by number; of one that was lost and measured late,
+/// the last record. UserError if a number occurs twice otherwise, or a record is not of this
+/// program's making.
 [[nodiscard]] std::vector<Trial> TrialsOf(std::span<const std::string> records);
 
-/// What an agent hears of a trial; of a dropped one, its rough values, marked so. UserError if a
-/// metric of the objective is missing.
+/// What an agent hears of a trial; of a dropped one, its rough values, marked so; of one that was
+/// lost or late, that it is unknown. UserError if a metric of the objective is missing.
 [[nodiscard]] Told ToldOf(const Objective& objective, const Trial& trial);
 /// Whether the trial succeeded, was not dropped, and keeps every constraint.
 [[nodiscard]] bool Feasible(const Objective& objective, const Trial& trial);

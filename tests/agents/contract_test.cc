@@ -58,6 +58,7 @@ struct Plan {
   std::size_t batch = 16;
   std::vector<Told> before = {};  ///< results to start from, with their own trial numbers
   double failing = 0;             ///< share of assignments that always fail
+  double unknown = 0;             ///< share of trials that nobody could measure
   double stop_at = -1;            ///< objective at which the search may end
 };
 
@@ -67,7 +68,7 @@ struct Search {
 };
 
 bool Feasible(const Told& told) {
-  return !told.failed && told.violation == 0;
+  return told.Complete() && told.violation == 0;
 }
 
 Told Evaluate(gym::SearchProblem& problem, const gym::Objective& objective, double failing,
@@ -116,6 +117,11 @@ Search RunSearch(const std::string& name, const Toy& toy, const Plan& plan) {
     std::vector<Told> results;
     for (const Assignment& proposal : proposals) {
       Told told{.trial = next + results.size(), .assignment = proposal, .objectives = {}};
+      if (Rng(MixSeed({17, told.trial})).Uniform() < plan.unknown) {
+        told.unknown = true;
+        results.push_back(std::move(told));
+        continue;
+      }
       results.push_back(Evaluate(problem, toy.objective, plan.failing, std::move(told)));
     }
     agent->Tell(results);
@@ -383,6 +389,18 @@ TEST_P(RegisteredAgent, GoesOnWhenHalfOfTheCandidatesFail) {
 
 TEST_P(RegisteredAgent, GoesOnWhenAllCandidatesFail) {
   EXPECT_EQ(RunSearch(GetParam(), Toys()[0], {.trials = 60, .failing = 1}).trials.size(), 60U);
+}
+
+TEST_P(RegisteredAgent, GoesOnWhenNobodyCouldMeasureHalfOfTheCandidates) {
+  for (const Toy& toy : Toys()) {
+    const Search search = RunSearch(GetParam(), toy, {.trials = 100, .unknown = 0.5});
+    EXPECT_EQ(search.trials.size(), 100U) << toy.label;
+    EXPECT_LT(search.best, std::numeric_limits<double>::infinity()) << toy.label;
+  }
+}
+
+TEST_P(RegisteredAgent, GoesOnWhenNobodyCouldMeasureAnything) {
+  EXPECT_EQ(RunSearch(GetParam(), Toys()[0], {.trials = 60, .unknown = 1}).trials.size(), 60U);
 }
 
 TEST_P(RegisteredAgent, GoesOnWhenNothingIsFeasible) {

@@ -5,6 +5,7 @@
 #include <functional>
 #include <map>
 #include <numeric>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -26,6 +27,7 @@ class FakeProblem final : public SearchProblem {
   std::vector<std::pair<std::string, Assignment>> anchors = {{"plain", {0, 0, 0}},
                                                              {"all", {3, 3, 3}}};
   std::map<Assignment, int> tried;
+  std::set<Assignment> interrupted = {};  ///< whoever measures these is killed
   int batches = 0;
 
   static Evaluation Truth(const Assignment& a) {
@@ -57,7 +59,8 @@ class FakeProblem final : public SearchProblem {
     for (const std::size_t i : order) {
       if (stop && stop()) return;
       ++tried[batch[i]];
-      done(i, Truth(batch[i]));
+      const Evaluation nothing{{}, Failure{FailureKind::kLost, "killed"}, ""};
+      done(i, interrupted.contains(batch[i]) ? nothing : Truth(batch[i]));
     }
   }
 
@@ -116,7 +119,8 @@ class RoundAgent final : public Agent {
   void DoTell(std::span<const Told> results) override {
     for (const auto& told : results) {
       heard.push_back(told);
-      if (told.failed || told.violation > 0 || told.objectives[0] >= least_) continue;
+      if (told.failed || told.unknown || told.violation > 0 || told.objectives[0] >= least_)
+        continue;
       least_ = told.objectives[0];
       best_ = told.assignment;
     }

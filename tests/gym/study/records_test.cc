@@ -37,6 +37,7 @@ TEST(Trial, RoundTripsThroughJson) {
   trial.seconds = 0.1;
   trial.repeated = true;
   trial.finished = 1764000000.125;
+  trial.late = true;
   trial.evaluation.metrics = {{"a", 1e-300}, {"b", -0.1}, {"c", 1.7976931348623157e308}};
   const std::string nested = "{\"x\":" + std::string(40, '[') + std::string(40, ']') + "}";
   for (const std::string record :

@@ -1,4 +1,5 @@
 #include <map>
+#include <set>
 
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
@@ -42,6 +43,77 @@ TEST(Study, InterruptedAnywhereAndResumedIsTheUninterruptedRun) {
       for (const auto& [assignment, times] : problem.tried) ASSERT_EQ(times, 1) << at;
     }
   }
+}
+
+TEST(Study, MeasuresAgainWhatOthersInterruptedWhenItIsResumed) {
+  for (const Kind kind : {Kind::kFree, Kind::kRound}) {
+    SimDisk disk;
+    FakeProblem problem;
+    problem.interrupted = {{0, 0, 0}, {1, 0, 0}, {3, 0, 0}, {0, 2, 0}, {2, 1, 1}, {3, 3, 1}};
+    const StudyResult first = Conduct(disk, problem, kind, Options(40));
+    ASSERT_EQ(first.trials.size(), 40U);
+    std::set<std::uint64_t> lost;
+    for (const Trial& trial : first.trials) {
+      if (!trial.evaluation.failure) continue;
+      if (problem.interrupted.contains(trial.assignment)) {
+        EXPECT_EQ(trial.evaluation.failure->kind, FailureKind::kLost);
+        lost.insert(trial.number);
+      }
+      EXPECT_FALSE(trial.late);
+    }
+    ASSERT_GE(lost.size(), 3U);
+    problem.interrupted = {{1, 0, 0}};  // once more
+    (void)Conduct(disk, problem, kind, Options(40));
+    problem.interrupted.clear();
+    const StudyResult resumed = Conduct(disk, problem, kind, Options(60));
+    ASSERT_EQ(resumed.trials.size(), 60U);
+    for (const Trial& trial : resumed.trials) {
+      EXPECT_EQ(trial.evaluation, FakeProblem::Truth(trial.assignment)) << trial.number;
+      EXPECT_EQ(trial.late, lost.contains(trial.number)) << trial.number;
+      if (trial.number >= 40) continue;
+      EXPECT_EQ(trial.assignment, first.trials[trial.number].assignment);
+    }
+    EXPECT_EQ(ReadStudy(RecordsOf(disk)).trials, resumed.trials);
+    problem.tried.clear();
+    EXPECT_EQ(Conduct(disk, problem, kind, Options(60)).trials, resumed.trials);
+    EXPECT_TRUE(problem.tried.empty());
+  }
+}
+
+TEST(Study, TellsAnAgentThatNothingIsKnownOfWhatOthersInterrupted) {
+  SimDisk disk;
+  FakeProblem problem;
+  problem.interrupted = {{3, 3, 3}};
+  for (const bool again : {false, true}) {
+    if (again) problem.interrupted.clear();
+    testing::RoundAgent agent(SetupFor(problem, 7));
+    Journal journal(std::make_unique<SimFile>(disk));
+    const StudyResult result = RunStudy(problem, agent, journal, Options(7));
+    EXPECT_EQ(result.trials[1].evaluation.failure.has_value(), !again);
+    ASSERT_EQ(agent.heard.size(), 7U);
+    EXPECT_FALSE(agent.heard[0].unknown);
+    EXPECT_TRUE(agent.heard[1].unknown);
+    EXPECT_FALSE(agent.heard[1].failed);
+  }
+}
+
+TEST(Study, RefusesATrialThatIsTwiceInItsJournal) {
+  Trial trial;
+  trial.source = "fake";
+  trial.assignment = {0, 0, 0};
+  trial.evaluation.failure = Failure{FailureKind::kLost, "killed"};
+  Trial other = trial;
+  const auto read = [&] {
+    return ErrorOf<UserError>([&] {
+      (void)TrialsOf(std::vector<std::string>{ToJson(trial), ToJson(other)});
+    });
+  };
+  EXPECT_EQ(read(), "the journal has trial 0 twice");
+  other.late = true;
+  EXPECT_EQ(TrialsOf(std::vector<std::string>{ToJson(trial), ToJson(other)}),
+            std::vector<Trial>{other});
+  trial.evaluation.failure->kind = FailureKind::kTimeout;
+  EXPECT_EQ(read(), "the journal has trial 0 twice");
 }
 
 TEST(Study, CutAtEveryRecordOfItsJournalAndResumedIsTheUninterruptedRun) {
