@@ -109,6 +109,11 @@ void AddQuality(const std::vector<Decision>& decisions, const ProbeRun& run,
   }
 }
 
+/// Whether it says nothing, as what measured it was ended by others.
+bool WasLost(const Result<cost::Outcome>& result) {
+  return !result.ok() && result.failure().kind == FailureKind::kLost;
+}
+
 /// Of the uncompressed model's weights.
 std::optional<std::int64_t> BytesOf(const SearchProblem& problem, cost::Evaluator& evaluator,
                                     const Stop& stop) {
@@ -187,25 +192,28 @@ class TimeEstimates {
     }
   }
 
-  /// Nothing where there is nothing to time, it fails or is stopped.
-  void Add(cost::LocalEvaluator& evaluator, const Stop& stop,
-           std::map<std::string, AdditiveCost>& costs) {
+  /// Nothing where there is nothing to time, it fails or is stopped. Whether that is all, as nobody
+  /// else ended it.
+  [[nodiscard]] bool Add(cost::LocalEvaluator& evaluator, const Stop& stop,
+                         std::map<std::string, AdditiveCost>& costs) {
     constexpr std::int64_t kRuns = 20;
     std::vector<Alike> models;
     for (const double bits : bits_) {
       if (bits == kPlainBits) continue;
       if (auto model = Make(bits, evaluator, stop)) models.push_back(std::move(*model));
     }
-    if (models.empty() || stop()) return;
+    if (models.empty() || stop()) return !interrupted_;
     std::vector<Strategy> strategies;
     strategies.reserve(models.size());
     for (const Alike& model : models) strategies.push_back(model.strategy);
     const Result<std::vector<cost::Profile>> profiles =
         evaluator.ProfileSteps(strategies, kRuns, stop);
-    if (!profiles.ok() || profiles.value().size() != models.size() + 1) return;
+    interrupted_ =
+        interrupted_ || (!profiles.ok() && profiles.failure().kind == FailureKind::kLost);
+    if (!profiles.ok() || profiles.value().size() != models.size() + 1) return !interrupted_;
     double whole = 0;
     for (const cost::StepProfile& step : profiles.value()[0].steps) whole += step.median_ns;
-    if (!(whole > 0)) return;
+    if (!(whole > 0)) return !interrupted_;
     f32_ = TimesOf(profiles.value()[0], all_);
     for (std::size_t k = 0; k < models.size(); ++k) {
       if (!profiles.value()[k + 1].failure) {
@@ -220,6 +228,7 @@ class TimeEstimates {
     }
     costs[std::string(envs::kLatency)] = std::move(ratio);
     costs[std::string(envs::kLatencyMs)] = std::move(ms);
+    return !interrupted_;
   }
 
  private:
@@ -228,7 +237,7 @@ class TimeEstimates {
   }
 
   [[nodiscard]] std::optional<Alike> Make(double bits, cost::LocalEvaluator& evaluator,
-                                          const Stop& stop) const {
+                                          const Stop& stop) {
     const std::vector<Decision>& decisions = problem_.decisions();
     Assignment assignment(decisions.size(), 0);
     for (std::size_t i = 0; i < decisions.size(); ++i) {
@@ -246,6 +255,9 @@ class TimeEstimates {
     if (bits == kHalf) model.strategy.fit = {};
     if (model.strategy.fit.samples.empty()) return model;
     const auto fitted = evaluator.Fit(model.strategy, stop);
+    if (fitted && !fitted->ok() && fitted->failure().kind == FailureKind::kLost) {
+      interrupted_ = true;
+    }
     if (!fitted || !fitted->ok()) return std::nullopt;
     model.strategy = fitted->value();
     return model;
@@ -308,6 +320,7 @@ class TimeEstimates {
   std::set<double> bits_;  ///< of precisions, and kHalf
   std::map<std::string, double> f32_;
   std::map<double, std::map<std::string, double>> alike_;  ///< by bits and layer
+  bool interrupted_ = false;                               ///< by others, and given up
 };
 
 std::string FileOf(const RunPaths& paths) {
@@ -398,8 +411,13 @@ struct Work {
   const Stop& stop;
 };
 
+struct MeasuredTable {
+  EstimateTable table;
+  bool whole = true;  ///< nothing is missing for what others ended
+};
+
 /// The table anew; nothing where `stop` said true.
-std::optional<EstimateTable> Measure(const Work& work, const Graph& graph, double seconds,
+std::optional<MeasuredTable> Measure(const Work& work, const Graph& graph, double seconds,
                                      const SharedTables& shared) {
   // Twice and four times what is planned is long enough for a machine that does something else,
   // too.
@@ -409,7 +427,9 @@ std::optional<EstimateTable> Measure(const Work& work, const Graph& graph, doubl
   const std::optional<std::int64_t> bytes = BytesOf(work.problem, evaluator, work.stop);
   const std::optional<double> each =
       shared.ProbeSeconds([&] { return TimeProbe(work.problem, evaluator, work.stop); });
-  EstimateTable table{.problem_hash = work.problem.Hash(), .key = shared.key(), .costs = {}};
+  MeasuredTable measured{
+      .table = {.problem_hash = work.problem.Hash(), .key = shared.key(), .costs = {}}};
+  EstimateTable& table = measured.table;
   if (each) {
     const std::size_t planned = PlannedProbes(CountProbes(work.problem), seconds, *each);
     const double most =
@@ -419,13 +439,17 @@ std::optional<EstimateTable> Measure(const Work& work, const Graph& graph, doubl
     table.planned = static_cast<std::int64_t>(planned);
     table.tried = std::ssize(run.result);
     AddQuality(work.problem.decisions(), run, bytes, table.costs);
+    measured.whole = bytes && std::none_of(run.result.begin(), run.result.end(),
+                                           [](const auto& of) { return WasLost(of.second); });
   }
   if (work.stop()) return std::nullopt;
   work.say("[steps] of whole models with all layers alike");
-  cost::LocalEvaluator local(LocalFor(work.context, work.paths.folder, 0));
-  TimeEstimates(work.problem, graph).Add(local, work.stop, table.costs);
+  cost::LocalEvaluator local(LocalFor(work.context, work.paths.folder));
+  if (!TimeEstimates(work.problem, graph).Add(local, work.stop, table.costs)) {
+    measured.whole = false;
+  }
   if (work.stop()) return std::nullopt;
-  return table;
+  return measured;
 }
 
 }  // namespace
@@ -450,12 +474,15 @@ void PrepareEstimates(const AppContext& context, const SearchConfig& config, con
   if (!any || seconds <= 0 || stop()) return;
   const SharedTables shared(config, problem, measuring, seconds);
   std::optional<EstimateTable> table = shared.Find();
+  bool whole = true;
   if (!table) {
-    table =
+    auto measured =
         Measure({context, paths, problem, measuring, say, stop}, *prepared.graph, seconds, shared);
+    if (!measured) return;
+    whole = measured->whole;
+    table = std::move(measured->table);
   }
-  if (!table) return;
-  shared.Keep(*table);
+  if (whole) shared.Keep(*table);
   WriteFileAtomic(FileOf(paths), ToJsonText(*table, 1) + "\n");
   prepared.estimates = std::move(*table);
 }

@@ -207,7 +207,8 @@ std::string LossText(const cost::Quality& other, const cost::Quality& winner) {
 std::vector<std::size_t> Untold(const Assignment& winner, std::span<const Trial> trials) {
   std::vector<bool> told(winner.size());
   for (const Trial& trial : trials) {
-    if (trial.evaluation.dropped || trial.assignment.size() != winner.size()) continue;
+    if (trial.evaluation.dropped || WasLost(trial) || trial.assignment.size() != winner.size())
+      continue;
     std::vector<std::size_t> differs;
     for (std::size_t i = 0; i < winner.size(); ++i) {
       if (trial.assignment[i] != winner[i]) differs.push_back(i);
