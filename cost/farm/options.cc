@@ -1,5 +1,9 @@
 #include "cost/farm/options.h"
 
+#include <charconv>
+#include <string_view>
+#include <system_error>
+
 #include "compiler/base/error.h"
 
 namespace msc::cost {
@@ -19,6 +23,18 @@ bool UnderMpi(const std::function<const char*(const char*)>& environment) {
     if (environment(name) != nullptr) return true;
   }
   return false;
+}
+
+int RanksHere(const std::function<const char*(const char*)>& environment) {
+  for (const char* name : {"OMPI_COMM_WORLD_LOCAL_SIZE", "PMIX_LOCAL_SIZE", "MPI_LOCALNRANKS"}) {
+    const char* const value = environment(name);
+    if (value == nullptr) continue;
+    const std::string_view text = value;
+    int ranks = 0;
+    const auto [end, error] = std::from_chars(text.begin(), text.end(), ranks);
+    if (error == std::errc() && end == text.end() && ranks > 0) return ranks;
+  }
+  return 0;
 }
 
 }  // namespace msc::cost

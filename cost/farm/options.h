@@ -41,5 +41,7 @@ void CheckOptions(const FarmOptions& options);
 /// Whether a launcher started this process as a rank of an MPI job. `environment` answers as
 /// std::getenv does: it is for the program to look there, not for a library.
 [[nodiscard]] bool UnderMpi(const std::function<const char*(const char*)>& environment);
+/// Ranks of that job on this machine; 0 where the launcher does not say.
+[[nodiscard]] int RanksHere(const std::function<const char*(const char*)>& environment);
 
 }  // namespace msc::cost

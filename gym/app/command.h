@@ -18,6 +18,7 @@ inline constexpr int kExitInfeasible = 3;  ///< finished, but nothing meets the 
 struct AppContext {
   std::string self;         ///< path of this executable, for measuring children
   bool under_mpi = false;   ///< whether a launcher started this process as a rank
+  int ranks_here = 0;       ///< of that job on this machine; 0 = not told
   int exit_code = kExitOk;  ///< set by the subcommand that ran
 };
 

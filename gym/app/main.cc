@@ -66,7 +66,9 @@ int Main(int argc, char** argv) {
   AppContext context;
   context.self = ExecutablePath();
   // NOLINTNEXTLINE(concurrency-mt-unsafe): before any thread
-  context.under_mpi = cost::UnderMpi([](const char* name) { return std::getenv(name); });
+  const auto environment = [](const char* name) { return std::getenv(name); };
+  context.under_mpi = cost::UnderMpi(environment);
+  context.ranks_here = cost::RanksHere(environment);
   AddSearch(app, context);
   AddCompile(app, context);
   AddPrune(app, context);

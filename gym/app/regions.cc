@@ -6,6 +6,7 @@
 #include "compiler/base/error.h"
 #include "compiler/base/file.h"
 #include "compiler/runtime/threads.h"
+#include "cost/measure/memory.h"
 
 namespace msc::gym {
 namespace {
@@ -46,6 +47,7 @@ cost::RegionMeterOptions RegionMeterFor(const AppContext& context, int threads) 
   meter.cores = {cores.begin(), cores.begin() + threads};
   meter.build_cores = cores;
   meter.threads = threads;
+  meter.memory_mb = cost::MemoryShareMb(1);
   for (const char* name : {"HOME", "PATH", "XDG_CACHE_HOME", "MSCGYM_CACHE", "MSCGYM_CXX"}) {
     const std::string value = Environment(name);
     if (!value.empty()) meter.environment.push_back(std::string(name) + "=" + value);

@@ -211,7 +211,7 @@ int Coordinate(const AppContext& context, const Options& options, cost::FarmEval
     measuring.reset();  // finalists have the machine to themselves
     if (!StopRequested()) {
       line.Show("[finalists] the best again, together");
-      cost::LocalEvaluator local(LocalFor(context, paths.folder, 0));
+      cost::LocalEvaluator local(LocalFor(context, paths.folder));
       MeasureFinalists(
           config, *problem, local, [&](const std::string& text) { line.Show(text); }, StopRequested,
           result);
@@ -222,7 +222,7 @@ int Coordinate(const AppContext& context, const Options& options, cost::FarmEval
   }
   if (StopRequested() && result.findings.finalists.empty() && result.study.best) {
     const Trial& trial = result.study.trials[*result.study.best];
-    cost::LocalEvaluator local(LocalFor(context, paths.folder, 0));
+    cost::LocalEvaluator local(LocalFor(context, paths.folder));
     auto fitted = local.Fit(StrategyFromJson(problem->Describe(trial.assignment), "a trial"));
     if (fitted && fitted->ok()) result.so_far = std::move(*fitted).value();
   }

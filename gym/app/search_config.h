@@ -99,6 +99,7 @@ struct SearchConfig {
   std::string agent = "auto";
   std::string target = "onednn";
   int threads = 1;
+  std::int64_t memory_mb = 0;
   std::uint64_t seed = 0;
   std::uint64_t trials = 50;
   double time_budget_s = 0;
@@ -141,6 +142,12 @@ struct SearchConfig {
     visit("agent", self.agent, "who proposes; see `mscgym list agents`");
     visit("target", self.target, "who runs the model; see `mscgym list targets`");
     visit("threads", self.threads, "threads a candidate runs on", Within{1, 1024});
+    visit(
+        "memory_mb", self.memory_mb,
+        "megabytes that a child that measures may use; one that wants more has run out of memory; "
+        "0 = four fifths of the machine's, or of what a control group leaves of it, in equal parts "
+        "for all workers on it",
+        Within{0, 1e8});
     visit("seed", self.seed, "same seed, same decisions");
     visit("trials", self.trials,
           "in total, also after --resume; results taken from another run come on top",

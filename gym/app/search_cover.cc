@@ -173,7 +173,8 @@ void PrepareCover(const AppContext& context, const SearchConfig& config, const R
     return;
   }
   const std::string folder = RegionFolder("");
-  const cost::RegionMeterOptions measuring = RegionMeterFor(context, config.threads);
+  cost::RegionMeterOptions measuring = RegionMeterFor(context, config.threads);
+  if (config.memory_mb > 0) measuring.memory_mb = config.memory_mb;
   const cost::RegionCostContext regions =
       RegionContextFor(prepared.machine, source.graph(), config.threads);
   cost::RegionMeter meter(source, measuring);

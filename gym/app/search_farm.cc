@@ -20,7 +20,9 @@ constexpr int kExitLostCoordinator = 76;
 
 /// What a rank that is not the coordinator does.
 int Work(const AppContext& context, std::unique_ptr<cost::Transport> transport) {
-  const int worker = transport->rank() - 1;
+  const WorkerPlace worker{
+      .number = transport->rank() - 1,
+      .of = context.ranks_here > 0 ? context.ranks_here : transport->size() - 1};
   const cost::WorkerSetup setup{
       .options = {},
       .make_evaluator =

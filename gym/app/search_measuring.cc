@@ -14,6 +14,7 @@
 #include "cost/cache/caching_evaluator.h"
 #include "cost/farm/coordinator.h"
 #include "cost/farm/inproc_farm.h"
+#include "cost/measure/memory.h"
 
 namespace msc::gym {
 namespace {
@@ -28,13 +29,16 @@ std::vector<int> CoresOf(int worker, int threads) {
   return mine;
 }
 
-cost::CacheContext CacheContextOf(const Prepared& prepared, const RunPaths& paths) {
+cost::CacheContext CacheContextOf(const Prepared& prepared, const RunPaths& paths, int workers) {
   const cost::PreparedFolder folder = cost::OpenFolder(paths.prepared());
   cost::CacheContext context;
   context.graph_hash = folder.graph_hash;
   context.samples_hash = folder.samples_hash;
   context.cpu = cost::CpuFingerprint(prepared.machine);
-  context.settings = ToJsonText(folder.settings);
+  cost::EvaluationSettings settings = folder.settings;
+  const std::int64_t memory = std::exchange(settings.memory_mb, 0);
+  context.settings = ToJsonText(settings);
+  context.memory = std::to_string(memory > 0 ? memory : cost::MemoryShareMb(workers));
   context.program = MSC_VERSION;
   for (const std::string& spec : prepared.runners) {
     context.targets[spec] = prepared.targets.Get(spec).facts().version;
@@ -63,21 +67,24 @@ void Warn(const std::string& warning) {
 
 }  // namespace
 
-cost::LocalOptions LocalFor(const AppContext& context, const std::string& run, int worker) {
+cost::LocalOptions LocalFor(const AppContext& context, const std::string& run,
+                            const WorkerPlace& worker) {
   const RunPaths paths{run};
   const cost::PreparedFolder folder = cost::OpenFolder(paths.prepared());
   cost::LocalOptions local;
   local.folder = paths.prepared();
   local.child = {context.self, "measure-child"};
-  local.quality_cores = CoresOf(worker, folder.settings.threads);
+  local.quality_cores = CoresOf(worker.number, folder.settings.threads);
   local.latency_cores = local.quality_cores;
   local.scratch = paths.At("scratch");
+  local.memory_mb = cost::MemoryShareMb(worker.of);
   return local;
 }
 
 Measuring::Measuring(const AppContext& context, const RunPaths& paths, const Prepared& prepared,
                      const MeasuringOptions& options)
-    : terms_(TermsOf(CacheContextOf(prepared, paths))), store_(CacheFolder(paths, options)) {
+    : terms_(TermsOf(CacheContextOf(prepared, paths, options.workers))),
+      store_(CacheFolder(paths, options)) {
   if (options.farm != nullptr) {
     options.farm->Open(std::filesystem::absolute(paths.folder).string());
     options.farm->Watch(options.watch);
@@ -86,15 +93,16 @@ Measuring::Measuring(const AppContext& context, const RunPaths& paths, const Pre
     auto next = std::make_shared<std::atomic<int>>(0);
     inproc_ = std::make_unique<cost::InprocFarm>(
         options.workers, cost::FarmOptions{}, paths.folder,
-        [&context, next](const std::string& run) {
-          return std::make_unique<cost::LocalEvaluator>(LocalFor(context, run, (*next)++));
+        [&context, next, of = options.workers](const std::string& run) {
+          const WorkerPlace place{.number = (*next)++, .of = of};
+          return std::make_unique<cost::LocalEvaluator>(LocalFor(context, run, place));
         });
     inproc_->Watch(options.watch);
   }
   cost::Evaluator& machine =
       options.farm != nullptr ? static_cast<cost::Evaluator&>(*options.farm) : *inproc_;
-  cache_ = std::make_unique<cost::CachingEvaluator>(machine, CacheFolder(paths, options),
-                                                    CacheContextOf(prepared, paths), Warn);
+  cache_ = std::make_unique<cost::CachingEvaluator>(
+      machine, CacheFolder(paths, options), CacheContextOf(prepared, paths, options.workers), Warn);
 }
 
 Measuring::~Measuring() = default;

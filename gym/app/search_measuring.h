@@ -20,10 +20,16 @@ struct Attempt;
 
 namespace msc::gym {
 
-/// How worker number `worker`, from 0, measures for a run: in children of this program, on its
-/// share of the cores, wrapping round where there are too few.
+/// One of those that measure on this machine at a time.
+struct WorkerPlace {
+  int number = 0;  ///< from 0
+  int of = 1;
+};
+
+/// How a worker measures for a run: in children of this program, on its share of the cores,
+/// wrapping round where there are too few, and of the memory.
 [[nodiscard]] cost::LocalOptions LocalFor(const AppContext& context, const std::string& run,
-                                          int worker);
+                                          const WorkerPlace& worker = {});
 
 struct MeasuringOptions {
   int workers = 1;                      ///< threads of this process that measure; without transport

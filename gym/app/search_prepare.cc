@@ -257,8 +257,10 @@ cost::PreparedFolder PrepareSamples(const SearchConfig& config, Prepared& prepar
   settings.batch = config.quality.batch;
   settings.energy = NamesEnergy(config);
   settings.latency = config.latency;
+  settings.memory_mb = config.memory_mb;
   if (std::filesystem::exists(folder + "/evaluation.json")) {
     cost::PreparedFolder found = cost::OpenFolder(folder);
+    if (found.settings.memory_mb != settings.memory_mb) SetMemory(found, settings.memory_mb);
     settings.most_samples = MostSamples(config, found.samples, prepared.warnings);
     const bool fits = (!FitsCandidates(config) || found.fit == FitOptionsOf(config)) &&
                       found.graph_hash == GraphHash(*prepared.graph);

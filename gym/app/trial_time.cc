@@ -70,7 +70,7 @@ std::optional<TrialTime> TimeCandidate(const AppContext& context, const RunPaths
   }
   Check(specimen.has_value(), "a problem that a search may take has baselines");
   const cost::Candidate candidate{.strategy = *specimen};
-  cost::LocalEvaluator local(LocalFor(context, paths.folder, 0));
+  cost::LocalEvaluator local(LocalFor(context, paths.folder));
   bool tried = false;
   const auto start = Clock::now();
   local.Evaluate(

@@ -177,5 +177,18 @@ TEST(UnderMpi, AsksTheEnvironmentItIsGiven) {
   EXPECT_FALSE(UnderMpi([](const char*) -> const char* { return nullptr; }));
 }
 
+TEST(RanksHere, AreWhatTheLauncherSays) {
+  const auto told = [](const char* name, const char* text) {
+    return RanksHere(
+        [=](const char* asked) { return asked == std::string(name) ? text : nullptr; });
+  };
+  EXPECT_EQ(told("OMPI_COMM_WORLD_LOCAL_SIZE", "3"), 3);
+  EXPECT_EQ(told("MPI_LOCALNRANKS", "12"), 12);
+  for (const char* nothing : {"", "many", "0", "-2", "3x"}) {
+    EXPECT_EQ(told("OMPI_COMM_WORLD_LOCAL_SIZE", nothing), 0) << nothing;
+  }
+  EXPECT_EQ(told("HOME", "3"), 0);
+}
+
 }  // namespace
 }  // namespace msc::cost
