@@ -183,9 +183,9 @@ class SearchTest(unittest.TestCase):
     def replayed(self, run):
         return self.at("replayed of " + os.path.basename(run))
 
-    def start(self, *arguments):
+    def start(self, *arguments, prefix=()):
         """In a process group of its own, as a shell would."""
-        process = subprocess.Popen([MSCGYM, *arguments], stdin=subprocess.DEVNULL,
+        process = subprocess.Popen([*prefix, MSCGYM, *arguments], stdin=subprocess.DEVNULL,
                                    stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
                                    start_new_session=True)
         self.addCleanup(self.end, process)
