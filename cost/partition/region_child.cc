@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cmath>
 #include <cstddef>
 #include <cstdio>
 #include <exception>
@@ -23,6 +22,7 @@
 #include "compiler/runtime/threads.h"
 #include "cost/measure/child.h"
 #include "cost/measure/record.h"
+#include "cost/model/closeness.h"
 #include "cost/model/outcome.h"
 #include "cost/partition/region_kernels.h"
 #include "cost/partition/region_protocol.h"
@@ -94,24 +94,6 @@ Tensor InputFor(const ValueType& type, Rng& rng) {
     }
   }
   return tensor;
-}
-
-/// Largest difference in parts of the range of `wanted`; infinite where they cannot be compared.
-double Difference(const Tensor& wanted, const Tensor& got) {
-  if (wanted.dtype() != got.dtype() || wanted.dims() != got.dims()) return INFINITY;
-  if (wanted.dtype() != DType::kF32) return wanted == got ? 0 : INFINITY;
-  const auto want = wanted.Values<float>();
-  const auto have = got.Values<float>();
-  if (want.empty()) return 0;
-  const auto [least, most] = std::minmax_element(want.begin(), want.end());
-  const double range = std::max(static_cast<double>(*most) - static_cast<double>(*least), 1e-30);
-  double largest = 0;
-  for (std::size_t i = 0; i < want.size(); ++i) {
-    const double difference = std::abs(static_cast<double>(want[i]) - static_cast<double>(have[i]));
-    if (!std::isfinite(difference)) return INFINITY;
-    largest = std::max(largest, difference);
-  }
-  return largest / range;
 }
 
 std::vector<RegionSource> SourcesOf(const RegionRequest& request) {

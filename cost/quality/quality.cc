@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "compiler/base/error.h"
+#include "cost/model/closeness.h"
 
 namespace msc::cost {
 
@@ -19,9 +20,9 @@ struct QualityMeter::Totals {
   double deviation = 0;
   double low = std::numeric_limits<double>::infinity();
   double high = -std::numeric_limits<double>::infinity();
+  Closeness closeness;
   double candidate_low = std::numeric_limits<double>::infinity();
   double candidate_high = -std::numeric_limits<double>::infinity();
-  double largest_error = 0;
   std::int64_t values = 0;
   std::int64_t rows = 0;
   std::int64_t agreeing = 0;
@@ -172,7 +173,7 @@ void QualityMeter::Totals::Add(std::span<const double> p, std::span<const double
   for (std::size_t i = 0; i < p.size(); ++i) {
     const double error = std::abs(q[i] - p[i]);
     squared_error += error * error;
-    largest_error = std::max(largest_error, error);
+    closeness.Add(p[i], q[i]);
     ++values;
     const double delta = p[i] - mean;
     mean += delta / static_cast<double>(values);
@@ -234,11 +235,7 @@ Quality QualityMeter::Total() const {
 
 double QualityMeter::LargestError() const {
   double largest = 0;
-  for (const Totals& output : outputs_) {
-    if (output.largest_error > 0) {
-      largest = std::max(largest, output.largest_error / (output.high - output.low));
-    }
-  }
+  for (const Totals& output : outputs_) largest = std::max(largest, output.closeness.Error());
   return largest;
 }
 

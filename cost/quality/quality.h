@@ -39,8 +39,7 @@ class QualityMeter {
   /// none.
   [[nodiscard]] Quality Total() const;
 
-  /// max |candidate - reference| over all outputs, each relative to the range (max - min) of that
-  /// output of the reference; infinity where that range is 0 and the outputs differ.
+  /// The largest error of all outputs, each as Closeness has it.
   [[nodiscard]] double LargestError() const;
 
   /// Whether some output of the candidate held one value only, while the reference's varied: the

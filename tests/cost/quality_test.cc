@@ -244,6 +244,15 @@ TEST(QualityMeter, TellsTheLargestErrorRelativeToTheRange) {
   EXPECT_FALSE(meter.Constant());
 }
 
+TEST(QualityMeter, TakesTheSizeOfANumberThatHasNoRange) {
+  // One output of one sample: the last bit of a sum is no other computation.
+  const Tensor p = Logits({1, 1}, {2});
+  const Tensor q = Logits({1, 1}, {2.0000002F});
+  QualityMeter meter;
+  ASSERT_EQ(meter.Add({&p, 1}, {&q, 1}, {}), std::nullopt);
+  EXPECT_NEAR(meter.LargestError(), 1.2e-7, 1e-8);
+}
+
 TEST(QualityMeter, MistrustsAnOutputThatNeverChanges) {
   const Tensor p = Logits({2, 2}, {0, 10, 5, 5});
   const Tensor q = Logits({2, 2}, {0, 0, 0, 0});
