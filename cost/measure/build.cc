@@ -13,7 +13,15 @@
 namespace msc::cost {
 namespace {
 
-/// `count` samples from `first` on, and the last of them again until there are `batch`.
+void CheckBatch(const Tensor& output, std::size_t index, std::int64_t batch) {
+  if (!output.dims().empty() && output.dims()[0] == batch) return;
+  throw UserError("output " + std::to_string(index) + " has shape " + ToString(output.dims()) +
+                  "; its outermost dimension must be that of the samples, " +
+                  std::to_string(batch));
+}
+
+}  // namespace
+
 Tensor TakeBatch(const Tensor& samples, std::int64_t first, std::int64_t batch) {
   const std::int64_t count = std::min(batch, samples.dims()[0] - first);
   Tensor rows = Rows(samples, first, count);
@@ -29,15 +37,6 @@ Tensor TakeBatch(const Tensor& samples, std::int64_t first, std::int64_t batch) 
   }
   return filled;
 }
-
-void CheckBatch(const Tensor& output, std::size_t index, std::int64_t batch) {
-  if (!output.dims().empty() && output.dims()[0] == batch) return;
-  throw UserError("output " + std::to_string(index) + " has shape " + ToString(output.dims()) +
-                  "; its outermost dimension must be that of the samples, " +
-                  std::to_string(batch));
-}
-
-}  // namespace
 
 Result<BuiltCandidate> BuildCandidate(const Graph& canonical, const Strategy& strategy,
                                       const TargetRegistry& targets, const BuildOptions& options) {

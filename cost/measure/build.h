@@ -33,6 +33,10 @@ struct BuiltCandidate {
                                                     const TargetRegistry& targets,
                                                     const BuildOptions& options);
 
+/// Samples from `first` on, as many as are there up to `batch`, and the last of them again until
+/// there are that many.
+[[nodiscard]] Tensor TakeBatch(const Tensor& samples, std::int64_t first, std::int64_t batch);
+
 enum class BatchVerdict : unsigned char { kGoOn, kStop };
 
 /// Outputs of `outputs.front().dims()[0]` samples from `first` on.

@@ -20,6 +20,7 @@
 #include "cost/measure/child.h"
 #include "cost/measure/energy.h"
 #include "cost/measure/folder.h"
+#include "cost/measure/judge.h"
 #include "cost/measure/latency.h"
 #include "cost/measure/record.h"
 #include "cost/measure/statistics.h"
@@ -35,10 +36,14 @@ struct Context {
   const TargetRegistry* targets = nullptr;
 };
 
-Result<BuiltCandidate> Build(const Context& context, Strategy strategy, std::int64_t batch) {
-  // The hash of this very graph is in the folder; to hash all weights at every build is slow.
+/// The hash of this very graph is in the folder; to hash all weights at every build is slow.
+Strategy OfThisGraph(const Context& context, Strategy strategy) {
   if (strategy.model_hash == context.folder.graph_hash) strategy.model_hash.clear();
-  return BuildCandidate(context.graph, strategy, *context.targets,
+  return strategy;
+}
+
+Result<BuiltCandidate> Build(const Context& context, const Strategy& strategy, std::int64_t batch) {
+  return BuildCandidate(context.graph, OfThisGraph(context, strategy), *context.targets,
                         {context.folder.settings.threads, batch});
 }
 
@@ -48,36 +53,20 @@ Strategy Uncompressed(const Context& context) {
   return strategy;
 }
 
-/// Largest relative error that the precisions of the strategy excuse; none for 8-bit integers and
-/// for channels that are gone, whose error is what the search weighs.
-std::optional<double> Tolerance(const Strategy& strategy, const EvaluationSettings& settings) {
-  if (!strategy.prune.groups.empty()) return std::nullopt;
-  double tolerance = settings.f32_tolerance;
-  for (const auto& [layer, precision] : strategy.quantize.layers) {
-    switch (ParsePrecision(precision)) {
-      case Precision::kF32:
-        break;
-      case Precision::kBF16:
-        tolerance = settings.bf16_tolerance;
-        break;
-      case Precision::kInt8:
-        return std::nullopt;
-    }
-  }
-  return tolerance;
-}
-
-std::optional<Failure> JudgeOutputs(const QualityMeter& meter, const Strategy& strategy,
-                                    const EvaluationSettings& settings) {
-  if (meter.Constant()) return Failure{FailureKind::kWrongOutput, "an output never changes"};
-  const auto tolerance = Tolerance(strategy, settings);
-  const double error = meter.LargestError();
-  if (tolerance && !(error <= *tolerance)) {
-    return Failure{FailureKind::kWrongOutput, "an output is off by " + std::to_string(error) +
-                                                  " of its range; its precision excuses " +
-                                                  std::to_string(*tolerance)};
-  }
-  return std::nullopt;
+/// Of outputs that the meter saw of samples `rows`.
+std::optional<Failure> Judge(const Context& context, const Strategy& strategy,
+                             BuiltCandidate& built, const RowRange& rows,
+                             const QualityMeter& meter) {
+  const auto failure = JudgeOutputs(meter, strategy, context.folder.settings);
+  if (!failure) return std::nullopt;
+  const Strategy known = OfThisGraph(context, strategy);
+  return JudgeDecisions({.folder = &context.folder,
+                         .graph = &context.graph,
+                         .targets = context.targets,
+                         .strategy = &known,
+                         .built = &built,
+                         .rows = rows},
+                        *failure);
 }
 
 /// Lets the candidate answer some samples more; each meter hears of all of them.
@@ -138,7 +127,9 @@ Result<Outcome> MeasureQuality(const Context& context, const ChildRequest& reque
       wanted = std::min(2 * seen, most);
     }
   }
-  if (!failure) failure = JudgeOutputs(meter, strategy, settings);
+  if (!failure) {
+    failure = Judge(context, strategy, built.value(), {request.first, seen}, meter);
+  }
   if (failure) return *std::move(failure);
 
   // The arena that matters is the one of a single sample.
@@ -172,7 +163,7 @@ Result<std::shared_ptr<Runner>> MakeRunner(const Context& context, const Strateg
   runner->outputs = runner->built.executable.Run(runner->inputs);
   QualityMeter meter;
   auto failure = meter.Add(LoadReference(context.folder, rows), runner->outputs, {});
-  if (!failure) failure = JudgeOutputs(meter, strategy, context.folder.settings);
+  if (!failure) failure = Judge(context, strategy, runner->built, rows, meter);
   if (failure) return *std::move(failure);
   return runner;
 }

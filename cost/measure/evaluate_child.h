@@ -18,7 +18,8 @@ namespace msc::cost {
 /// the stored ones, and over twice as many and so on up to `most` while IsOpen by the settings, and
 /// those from number `fresh` on, if it is not 0, once more by themselves, by the same outputs; it
 /// fails with kWrongOutput where they are not finite, or constant while the reference's vary, or,
-/// where nothing is pruned, further from the reference than its widest precision allows (settings).
+/// where nothing is pruned, further from the reference than its widest precision allows (settings),
+/// and what decisions at the end of the graph are taken by is so, too (judge.h).
 /// latency: an outcome with latency for each strategy, whose quality is empty; all are timed
 /// together against the uncompressed model, batch 1, in 1 / `part` of the rounds and of the time,
 /// and the whole `repeats` times (see Combine). Before that each must answer the first sample as
