@@ -65,7 +65,7 @@ RULES = {
     "cost/analytic": "compiler/runtime compiler/ops compiler/ir compiler/base",
     "cost/model": "compiler/base compiler/ir compiler/ops compiler/strategy",
     "cost/quality": "cost/model compiler/*",
-    "cost/track": "cost/quality compiler/*",
+    "cost/track": "cost/model cost/quality compiler/*",
     "cost/measure": "cost/model cost/quality compiler/*",
     "cost/cache": "cost/model compiler/base compiler/ir compiler/ops compiler/strategy",
     "cost/learned": "compiler/passes compiler/ops compiler/ir compiler/base",

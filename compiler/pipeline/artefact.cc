@@ -63,7 +63,7 @@ void CheckFiles(const ArtefactManifest& manifest, const std::string& folder,
 
 ArtefactManifest WriteArtefact(const std::string& folder, const Graph& canonical,
                                const Strategy& strategy, const TargetRegistry& registry,
-                               const CompileOptions& options) {
+                               const CompileOptions& options, const BuiltVisitor& visit) {
   const Target& target = registry.Get(strategy.target);
   const Lowered lowered = LowerFor(ApplyStrategy(canonical, strategy), strategy, registry, options);
   // Built once here, so that what is written is known to build.
@@ -97,6 +97,7 @@ ArtefactManifest WriteArtefact(const std::string& folder, const Graph& canonical
     manifest.files[file] = Sha256Hex(ReadFile(Path(folder, file), std::uint64_t{1} << 34U));
   }
   WriteFileAtomic(Path(folder, "manifest.json"), ToJsonText(manifest, 2) + "\n");
+  if (visit) visit(lowered, built.value());
   return manifest;
 }
 

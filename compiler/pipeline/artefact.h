@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <string>
 #include <vector>
@@ -55,13 +56,16 @@ struct ArtefactManifest {
   }
 };
 
+/// Sees what was written as it runs, before it is let go.
+using BuiltVisitor = std::function<void(const Lowered& lowered, const Executable& executable)>;
+
 /// Compiles and writes an artefact: a folder with manifest.json, strategy.json and the lowered
 /// graph (graph.json, graph.weights), the manifest last. The same model, strategy and options give
 /// the same bytes. UserError if it does not compile; SystemError, and no manifest, if it cannot be
-/// written.
+/// written. `visit` is called last.
 ArtefactManifest WriteArtefact(const std::string& folder, const Graph& canonical,
                                const Strategy& strategy, const TargetRegistry& registry,
-                               const CompileOptions& options);
+                               const CompileOptions& options, const BuiltVisitor& visit = {});
 
 /// Whether an artefact may be built where its targets have other versions or another instruction
 /// set than where it was compiled: its numbers may then differ in their last bits, and what was

@@ -63,7 +63,12 @@ class Search {
       throw UserError("'" + name + "' has other sizes in " + reference_ + " than in " +
                       stage_.name + ": compare with the stage that has the strategy's channels");
     }
-    return CompareNumbers(wanted.Reshaped(value.dims()), value).relative;
+    return ErrorOf(wanted.Reshaped(value.dims()), value);
+  }
+
+  [[nodiscard]] double ErrorOf(const Tensor& wanted, const Tensor& value) const {
+    const TensorError error = CompareNumbers(wanted, value);
+    return tolerance_ == kNotFiniteAlone && error.not_finite == 0 ? 0 : error.relative;
   }
 
   [[nodiscard]] bool IsOutput(const std::string& name) const {
@@ -130,8 +135,7 @@ class Search {
     const std::vector<std::string> names = {result_.value};
     ++result_.runs;
     Collect(alone, names, inputs, registry_, [&](const std::string& name, const Tensor& value) {
-      result_.alone_error =
-          CompareNumbers(AsNumbers(values.at(name)).Reshaped(value.dims()), value).relative;
+      result_.alone_error = ErrorOf(AsNumbers(values.at(name)).Reshaped(value.dims()), value);
     });
     if (result_.alone_error > tolerance_) {
       result_.blame = Blame::kTarget;

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <span>
 #include <string>
 
@@ -20,6 +21,9 @@ enum class Blame : std::uint8_t {
   kSurroundings,  ///< by itself the node is right: memory, or what the target joins it with
 };
 
+/// A tolerance that excuses every difference of finite numbers.
+inline constexpr double kNotFiniteAlone = std::numeric_limits<double>::max();
+
 struct BisectResult {
   Blame blame = Blame::kNone;
   std::string value;  ///< the first value that departs
@@ -37,7 +41,9 @@ struct BisectResult {
 /// Finds the operator where a compiled stage departs from `reference`, whose values are in the
 /// store, by a binary search over the values that both have: about log2(values) compilations, each
 /// with one value more as an output. With several faults, one of them. `tolerance` as in
-/// StageComparison. UserError if not even the outputs can be compared.
+/// StageComparison; kNotFiniteAlone finds where numbers that are not finite come from, in a store
+/// that has the outputs and any of the other values. UserError if not even the outputs can be
+/// compared.
 [[nodiscard]] BisectResult Bisect(
     const TrackStage& stage, const std::string& reference, const TrackStore& store,
     std::span<const Tensor> inputs, double tolerance, const TargetRegistry& registry,

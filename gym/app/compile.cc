@@ -9,11 +9,14 @@
 #include <CLI/CLI.hpp>
 #include <malloc.h>
 
+#include "compiler/base/error.h"
 #include "compiler/pipeline/artefact.h"
 #include "compiler/pipeline/batch.h"
 #include "compiler/pipeline/fitted.h"
+#include "gym/app/bench_rows.h"
 #include "gym/app/command.h"
 #include "gym/app/model.h"
+#include "gym/app/not_finite.h"
 #include "gym/app/registries.h"
 #include "gym/app/shape_option.h"
 
@@ -77,7 +80,26 @@ void KeepFreedMemory() {
   (void)mallopt(M_TRIM_THRESHOLD, std::numeric_limits<int>::max());
 }
 
-void CompileModel(const Options& options) {
+/// Runs what was compiled once, on random inputs. True where an output is not finite though the
+/// uncompressed model's is. Inputs that the model refuses, such as indices out of range, tell
+/// nothing.
+bool IsNotFinite(const Graph& graph, const Strategy& strategy, const TargetRegistry& targets,
+                 const CompileOptions& compile, const Executable& executable) {
+  try {
+    const std::vector<Tensor> inputs = RandomInputs(executable.input_types(), 0);
+    const std::vector<Tensor> outputs = executable.Run(inputs);
+    return ComplainOfNotFinite({.canonical = &graph,
+                                .strategy = &strategy,
+                                .targets = &targets,
+                                .compile = compile,
+                                .inputs = inputs,
+                                .outputs = outputs});
+  } catch (const UserError&) {
+    return false;
+  }
+}
+
+void CompileModel(const Options& options, AppContext& context) {
   KeepFreedMemory();
   const TargetRegistry targets = MakeTargets();
   Strategy strategy;
@@ -88,7 +110,13 @@ void CompileModel(const Options& options) {
   const Graph graph = LoadModel(options.model, options.shapes);
   const CompileOptions compile{.threads = options.threads,
                                .bindings = BatchBindings(graph, options.batch)};
-  const ArtefactManifest manifest = WriteArtefact(options.out, graph, strategy, targets, compile);
+  const ArtefactManifest manifest =
+      WriteArtefact(options.out, graph, strategy, targets, compile,
+                    [&](const Lowered& /*lowered*/, const Executable& executable) {
+                      if (IsNotFinite(graph, strategy, targets, compile, executable)) {
+                        context.exit_code = kExitFailure;
+                      }
+                    });
   std::printf("%s: %s, %d thread%s, %s\n", options.out.c_str(), Runners(manifest).c_str(),
               manifest.threads, manifest.threads == 1 ? "" : "s",
               manifest.versions.at(manifest.target).c_str());
@@ -113,7 +141,7 @@ void CompileModel(const Options& options) {
 
 }  // namespace
 
-void AddCompile(CLI::App& app, AppContext& /*context*/) {
+void AddCompile(CLI::App& app, AppContext& context) {
   auto options = std::make_shared<Options>();
   CLI::App* command =
       app.add_subcommand("compile", "Replay a strategy without searching: write the artefact");
@@ -132,8 +160,9 @@ void AddCompile(CLI::App& app, AppContext& /*context*/) {
       ->check(CLI::Range(1, 65536))
       ->capture_default_str();
   command->footer(
+      "Exit code 1: on random inputs an output is not finite where the uncompressed model's is.\n"
       "Example:\n  mscgym compile model.onnx --strategy run/best/strategy.json --out artefact");
-  command->callback([options] { CompileModel(*options); });
+  command->callback([options, &context] { CompileModel(*options, context); });
 }
 
 }  // namespace msc::gym

@@ -29,6 +29,9 @@ LayerChart SensitivityChart(const std::vector<SensitivityRow>& rows) {
     const auto drop = AccuracyDrop(judged);
     return drop ? Fixed(*drop, 2) : std::string("-");
   };
+  const auto loss = [](const Judged& judged) {
+    return judged.failure.empty() ? Significant(judged.quality.kl, 3) : judged.failure;
+  };
   LayerChart chart{.title = "Sensitivity",
                    .before = "",
                    .after = "distillation loss in nats with this layer alone quantized",
@@ -36,12 +39,13 @@ LayerChart SensitivityChart(const std::vector<SensitivityRow>& rows) {
                                "all but it: loss", "all but it: points of accuracy"},
                    .rows = {}};
   for (const SensitivityRow& row : rows) {
+    const bool known = row.alone.failure.empty();
     chart.rows.push_back({.name = row.layer,
                           .before = std::nullopt,
-                          .after = row.alone.quality.kl,
-                          .cells = {Significant(row.alone.quality.kl, 3),
-                                    Fixed(row.alone.cosine, 6), points(row.alone),
-                                    Significant(row.without.quality.kl, 3), points(row.without)}});
+                          .after = known ? std::optional(row.alone.quality.kl) : std::nullopt,
+                          .cells = {loss(row.alone), known ? Fixed(row.alone.cosine, 6) : "-",
+                                    points(row.alone), loss(row.without), points(row.without)}});
+    chart.rows.back().marked = !known || !row.without.failure.empty();
   }
   return chart;
 }
@@ -81,7 +85,8 @@ LayerView ViewOf(const QuantizeReport& report) {
                             " layers have quantized weights, for " + report.target + ".",
                  .facts = {},
                  .charts = {}};
-  if (report.quality) {
+  if (!report.not_finite.empty()) view.facts.push_back(report.not_finite + ".");
+  if (report.quality && report.quality->failure.empty()) {
     view.facts.push_back(QualityText(report.quality->quality) + " Cosine of the outputs " +
                          Fixed(report.quality->cosine, 5) + ".");
   }

@@ -1,9 +1,12 @@
 #include "compiler/pipeline/quantize.h"
 
+#include <algorithm>
+#include <cstdio>
 #include <map>
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <CLI/CLI.hpp>
@@ -16,9 +19,11 @@
 #include "compiler/pipeline/compile.h"
 #include "compiler/pipeline/fitted.h"
 #include "compiler/pipeline/tool_rules.h"
+#include "cost/track/finite.h"
 #include "gym/app/command.h"
 #include "gym/app/layer_views.h"
 #include "gym/app/model.h"
+#include "gym/app/not_finite.h"
 #include "gym/app/progress.h"
 #include "gym/app/quantize_print.h"
 #include "gym/app/registries.h"
@@ -63,21 +68,64 @@ void ReadLayers(const std::vector<std::string>& texts, QuantizeOptions& options)
   }
 }
 
-std::map<std::string, std::string> Achieved(const Options& options, const Graph& graph,
-                                            const QuantizedModel& model,
-                                            const TargetRegistry& targets) {
-  std::map<std::string, std::string> achieved;
-  const Result<Executable> built =
+/// The quantized model, compiled for one sample.
+Executable Build(const Options& options, const Graph& graph, const QuantizedModel& model,
+                 const TargetRegistry& targets) {
+  Result<Executable> built =
       Compile(graph, model.strategy, targets,
               {.threads = options.run.threads, .bindings = BatchBindings(graph, 1)});
   if (!built.ok()) {
     throw UserError("the quantized model does not compile: " + built.failure().detail);
   }
+  return std::move(built).value();
+}
+
+std::map<std::string, std::string> Achieved(const Executable& executable,
+                                            const QuantizedModel& model,
+                                            const TargetRegistry& targets) {
+  std::map<std::string, std::string> achieved;
   const std::string& kind = targets.Get(model.strategy.target).facts().name;
   for (const QuantizedLayer& layer : model.layers) {
-    achieved[layer.name] = AchievedPrecision(built.value(), kind, layer.name);
+    achieved[layer.name] = AchievedPrecision(executable, kind, layer.name);
   }
   return achieved;
+}
+
+/// Whether these are what it takes. Where a model leaves more sizes open than the batch, samples
+/// have others than it was compiled for.
+bool Fit(const std::vector<Tensor>& inputs, const Executable& executable) {
+  const std::vector<ValueType>& types = executable.input_types();
+  return std::equal(inputs.begin(), inputs.end(), types.begin(), types.end(),
+                    [](const Tensor& input, const ValueType& type) {
+                      return StaticDims(type.shape.value()) == input.dims();
+                    });
+}
+
+/// What is not finite of the quantized model's outputs for some samples; empty where all is, or the
+/// f32 model's is not either.
+std::string NotFiniteOf(const Options& options, const Graph& graph, const Strategy& strategy,
+                        const std::vector<Tensor>& inputs, const std::vector<Tensor>& outputs) {
+  if (cost::AllFinite(outputs)) return "";
+  const TargetRegistry targets = MakeTargets();
+  const auto found = cost::FindNotFinite(
+      {.canonical = &graph,
+       .strategy = &strategy,
+       .targets = &targets,
+       .compile = {.threads = options.run.threads, .bindings = BindingsFor(graph, inputs)},
+       .inputs = inputs,
+       .outputs = outputs});
+  return found ? NotFiniteText(*found) : "";
+}
+
+/// On test samples. What fails has that in place of numbers: the rest is still to be known.
+Judged JudgeLayer(const TestJudge& judge, const Graph& graph, const Strategy& strategy) {
+  try {
+    return judge.Look(ApplyStrategy(graph, strategy)).judged;
+  } catch (const UserError& error) {
+    return {.quality = {}, .cosine = 0, .failure = error.what()};
+  } catch (const InternalError& error) {
+    return {.quality = {}, .cosine = 0, .failure = error.what()};
+  }
 }
 
 /// What a layer costs alone, and what all layers cost without it, weights being rounded to the
@@ -111,15 +159,15 @@ Sensitivity MeasureSensitivity(const Options& options, const Graph& graph, const
     without.quantize.layers[layer.name] = "f32";
     without.quantize.weights.erase(layer.name);
     SensitivityRow row{.layer = layer.name, .bits = bf16 ? 16 : layer.bits};
-    row.alone.quality = judge.Judge(ApplyStrategy(graph, alone), row.alone.cosine);
-    row.without.quality = judge.Judge(ApplyStrategy(graph, without), row.without.cosine);
+    row.alone = JudgeLayer(judge, graph, alone);
+    row.without = JudgeLayer(judge, graph, without);
     sensitivity.rows.push_back(std::move(row));
   }
   sensitivity.passes = judge.passes() - before + 1;  // one of the f32 model, which serves all
   return sensitivity;
 }
 
-void Quantize(Options options) {
+void Quantize(Options options, AppContext& context) {
   CheckSampleOptions(options.samples);
   if (!options.sensitivity.empty() && options.samples.test_images.empty()) {
     throw UserError("--sensitivity needs --test");
@@ -155,18 +203,30 @@ void Quantize(Options options) {
   line.reset();
   if (!options.scale_table.empty()) CheckScaleTable(model.strategy.quantize);
   const Graph applied = ApplyStrategy(graph, model.strategy);
+  const Executable executable = Build(options, graph, model, targets);
   QuantizeReport report{.model = options.model,
                         .target = options.run.target,
                         .layers = model.layers,
                         .smoothed = model.smoothed,
-                        .achieved = Achieved(options, graph, model, targets),
+                        .achieved = Achieved(executable, model, targets),
                         .has_vnni = DetectIsa().vnni,
                         .quality = std::nullopt,
                         .sensitivity = std::nullopt};
+  const std::vector<Tensor> first = samples->Read(0, BatchSize(graph, 1));
+  if (Fit(first, executable)) {
+    report.not_finite = NotFiniteOf(options, graph, model.strategy, first, executable.Run(first));
+  }
   if (!options.samples.test_images.empty()) {
     const TestJudge judge(LoadTest(options.samples, graph), graph, options.run, targets);
-    Judged& judged = report.quality.emplace();
-    judged.quality = judge.Judge(applied, judged.cosine);
+    const LookedAt looked = judge.Look(applied);
+    report.quality = looked.judged;
+    if (!looked.judged.failure.empty() && report.not_finite.empty()) {
+      report.not_finite =
+          NotFiniteOf(options, graph, model.strategy, looked.inputs, looked.outputs);
+      if (report.not_finite.empty()) {
+        throw UserError("the compressed model: " + looked.judged.failure);
+      }
+    }
     if (!options.sensitivity.empty()) {
       // Of quantizing alone: against what the strategy it starts from makes of the model.
       std::optional<TestJudge> smaller;
@@ -188,6 +248,9 @@ void Quantize(Options options) {
   if (!options.out.empty()) ExportOnnx(applied, options.out);
   if (!options.page.empty()) WriteFileAtomic(options.page, RenderLayers(ViewOf(report)));
   options.json ? PrintQuantizeJson(report) : PrintQuantizeTable(report);
+  if (report.not_finite.empty()) return;
+  std::fprintf(stderr, "mscgym: %s\n", report.not_finite.c_str());
+  context.exit_code = kExitFailure;
 }
 
 void AddMethods(CLI::App& command, QuantizeOptions& options) {
@@ -265,7 +328,7 @@ void AddMethods(CLI::App& command, QuantizeOptions& options) {
 
 }  // namespace
 
-void AddQuantize(CLI::App& app, AppContext& /*context*/) {
+void AddQuantize(CLI::App& app, AppContext& context) {
   auto options = std::make_shared<Options>();
   options->run.target = "onednn";
   CLI::App* command =
@@ -304,9 +367,11 @@ void AddQuantize(CLI::App& app, AppContext& /*context*/) {
                       "web page to write: a bar and a line for every layer");
   command->add_flag("--json", options->json, "for scripts");
   command->footer(
+      "Exit code 1: an output is not finite where the model's is in f32; what was asked for is "
+      "written all the same.\n"
       "Example:\n  mscgym quantize model.onnx --calibration train.npy --format npy --bits 4 --grid "
       "mse\n    --rounding descent --reconstruct --out w4a8.onnx --save-plan w4a8.json");
-  command->callback([options] { Quantize(*options); });
+  command->callback([options, &context] { Quantize(*options, context); });
 }
 
 }  // namespace msc::gym

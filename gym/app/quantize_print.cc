@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <utility>
 
 #include <nlohmann/json.hpp>
 
@@ -19,6 +20,14 @@ std::string Number(const char* form, double value) {
   return text;
 }
 
+/// As a field of a CSV file.
+std::string Quoted(std::string text) {
+  for (std::size_t at = text.find('"'); at != std::string::npos; at = text.find('"', at + 2)) {
+    text.insert(at, "\"");
+  }
+  return "\"" + text + "\"";
+}
+
 std::string Share(const std::optional<double>& value) {
   return value ? Number("%.5f", *value) : "-";
 }
@@ -31,6 +40,7 @@ std::string Achieved(const QuantizeReport& report, const std::string& layer) {
 nlohmann::json SensitivityJson(const Sensitivity& sensitivity) {
   nlohmann::json layers = nlohmann::json::array();
   const auto judged = [](const Judged& each) {
+    if (!each.failure.empty()) return nlohmann::json({{"failure", each.failure}});
     nlohmann::json json = QualityJson(each.quality);
     json["cosine"] = each.cosine;
     return json;
@@ -65,6 +75,7 @@ std::optional<SensitivityRanks> RankSensitivity(const Sensitivity& sensitivity) 
   std::vector<double> cosine;
   std::vector<double> drop;
   for (const SensitivityRow& row : sensitivity.rows) {
+    if (!row.alone.failure.empty()) continue;
     const auto lost = AccuracyDrop(row.alone);
     if (!lost) return std::nullopt;
     kl.push_back(row.alone.quality.kl);
@@ -102,20 +113,25 @@ std::optional<std::string> PairsText(const QuantizeReport& report) {
 void WriteSensitivityCsv(const std::vector<SensitivityRow>& rows, const std::string& file) {
   std::string text =
       "layer,bits,alone_kl,alone_mse,alone_cosine,alone_accuracy_drop,without_kl,without_mse,"
-      "without_cosine,without_accuracy_drop\n";
+      "without_cosine,without_accuracy_drop,alone_failure,without_failure\n";
   const auto add = [&](const Judged& judged) {
+    if (!judged.failure.empty()) {
+      text += ",,,,";
+      return;
+    }
     const auto drop = AccuracyDrop(judged);
     text += "," + Number("%.9g", judged.quality.kl) + "," + Number("%.9g", judged.quality.mse) +
             "," + Number("%.9g", judged.cosine) + "," + (drop ? Number("%.4f", *drop) : "");
   };
+  const auto add_failure = [&](const Judged& judged) {
+    text += "," + (judged.failure.empty() ? "" : Quoted(judged.failure));
+  };
   for (const SensitivityRow& row : rows) {
-    std::string name = row.layer;
-    for (std::size_t at = name.find('"'); at != std::string::npos; at = name.find('"', at + 2)) {
-      name.insert(at, "\"");
-    }
-    text += "\"" + name + "\"," + std::to_string(row.bits);
+    text += Quoted(row.layer) + "," + std::to_string(row.bits);
     add(row.alone);
     add(row.without);
+    add_failure(row.alone);
+    add_failure(row.without);
     text += "\n";
   }
   WriteFileAtomic(file, text);
@@ -143,13 +159,20 @@ void PrintQuantizeTable(const QuantizeReport& report) {
   if (const auto text = PairsText(report)) std::printf("%s\n", text->c_str());
   if (report.sensitivity) {
     std::printf("%s\n", SensitivityText(*report.sensitivity).c_str());
+    for (const SensitivityRow& row : report.sensitivity->rows) {
+      for (const auto& [what, judged] :
+           {std::pair("alone", &row.alone), std::pair("without it", &row.without)}) {
+        if (judged->failure.empty()) continue;
+        std::printf("%s, %s: %s\n", row.layer.c_str(), what, judged->failure.c_str());
+      }
+    }
     if (const auto ranks = RankSensitivity(*report.sensitivity)) {
       std::printf(
           "rank correlation with accuracy lost, a layer alone: KL %.2f, MSE %.2f, cosine %.2f\n",
           ranks->kl, ranks->mse, ranks->cosine);
     }
   }
-  if (report.quality) {
+  if (report.quality && report.quality->failure.empty()) {
     PrintQuality(report.quality->quality);
     std::printf("cosine of the outputs %.5f\n", report.quality->cosine);
   }
@@ -182,7 +205,8 @@ void PrintQuantizeJson(const QuantizeReport& report) {
                         {"cpu_has_vnni", report.has_vnni},
                         {"layers", std::move(layers)},
                         {"smoothed", std::move(smoothed)}};
-  if (report.quality) {
+  if (!report.not_finite.empty()) all["not_finite"] = report.not_finite;
+  if (report.quality && report.quality->failure.empty()) {
     all["quality"] = QualityJson(report.quality->quality);
     all["quality"]["cosine"] = report.quality->cosine;
   }

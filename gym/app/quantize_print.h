@@ -7,15 +7,11 @@
 #include <vector>
 
 #include "compiler/pipeline/quantize.h"
-#include "cost/model/outcome.h"
+#include "gym/app/samples.h"
 
 namespace msc::gym {
 
-/// Outputs of a model beside those of the f32 model.
-struct Judged {
-  cost::Quality quality;
-  double cosine = 1;  ///< of the first outputs, mean over samples
-};
+/// What one layer costs; where that could not be found out, `failure` of it says why.
 struct SensitivityRow {
   std::string layer;
   std::int64_t bits = 0;  ///< of its weights; 16: bf16
@@ -37,7 +33,7 @@ struct SensitivityRanks {
   double mse = 0;
   double cosine = 0;
 };
-/// Nothing without labels, or for fewer than two layers.
+/// Nothing without labels, or for fewer than two layers. Layers that failed do not count.
 [[nodiscard]] std::optional<SensitivityRanks> RankSensitivity(const Sensitivity& sensitivity);
 /// One line: layers, passes and samples, and of which weights it is.
 [[nodiscard]] std::string SensitivityText(const Sensitivity& sensitivity);
@@ -51,6 +47,7 @@ struct QuantizeReport {
   std::map<std::string, std::string> achieved;  ///< by layer: what it runs in there
   bool has_vnni = true;                         ///< of this machine
   std::optional<Judged> quality;                ///< where samples to test on were given
+  std::string not_finite = {};                  ///< output that is, and where it begins
   std::optional<Sensitivity> sensitivity;       ///< where it was asked for
 };
 
@@ -60,7 +57,8 @@ struct QuantizeReport {
 /// What sums of pairs lose; nothing where they lose nothing.
 [[nodiscard]] std::optional<std::string> PairsText(const QuantizeReport& report);
 
-/// A row a layer; changes of accuracy in points where samples have labels.
+/// A row a layer; changes of accuracy in points where samples have labels. What failed has no
+/// numbers, and why in the last columns.
 void WriteSensitivityCsv(const std::vector<SensitivityRow>& rows, const std::string& file);
 
 void PrintQuantizeTable(const QuantizeReport& report);

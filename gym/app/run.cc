@@ -1,7 +1,9 @@
 #include <cstdio>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <CLI/CLI.hpp>
@@ -14,8 +16,10 @@
 #include "compiler/pipeline/compile.h"
 #include "compiler/pipeline/fitted.h"
 #include "cost/quality/array_file.h"
+#include "cost/track/finite.h"
 #include "gym/app/command.h"
 #include "gym/app/model.h"
+#include "gym/app/not_finite.h"
 #include "gym/app/registries.h"
 #include "gym/app/shape_option.h"
 
@@ -35,25 +39,68 @@ struct Options {
   bool any_version = false;
 };
 
-Executable Load(const Options& options, const TargetRegistry& targets) {
-  if (std::filesystem::is_directory(options.model)) {
-    Result<Artefact> artefact =
-        LoadArtefact(options.model, targets,
-                     options.any_version ? OtherVersions::kAllow : OtherVersions::kRefuse);
-    if (!artefact.ok()) throw UserError("'" + options.model + "': " + artefact.failure().detail);
-    return std::move(artefact).value().executable;
-  }
+/// A model with a strategy applied.
+struct Compiled {
+  Graph graph;
   Strategy strategy;
-  if (!options.strategy.empty()) {
-    strategy = LoadStrategy(options.strategy);
-  }
-  if (!options.target.empty()) strategy.target = options.target;
-  const Graph graph = LoadModel(options.model, options.shapes);
-  const CompileOptions compile{.threads = options.threads,
-                               .bindings = BatchBindings(graph, options.batch)};
-  Result<Executable> built = Compile(graph, strategy, targets, compile);
+  CompileOptions compile;
+};
+
+Compiled LoadCompiled(const Options& options) {
+  Compiled model;
+  if (!options.strategy.empty()) model.strategy = LoadStrategy(options.strategy);
+  if (!options.target.empty()) model.strategy.target = options.target;
+  model.graph = LoadModel(options.model, options.shapes);
+  model.compile = {.threads = options.threads,
+                   .bindings = BatchBindings(model.graph, options.batch)};
+  return model;
+}
+
+OtherVersions Others(const Options& options) {
+  return options.any_version ? OtherVersions::kAllow : OtherVersions::kRefuse;
+}
+
+Executable BuiltOr(const Options& options, Result<Executable> built) {
   if (!built.ok()) throw UserError("'" + options.model + "': " + built.failure().detail);
   return std::move(built).value();
+}
+
+Executable LoadExecutable(const Options& options, const TargetRegistry& targets) {
+  Result<Artefact> artefact = LoadArtefact(options.model, targets, Others(options));
+  if (!artefact.ok()) throw UserError("'" + options.model + "': " + artefact.failure().detail);
+  return std::move(artefact).value().executable;
+}
+
+/// Whether the decisions of an artefact change what its model computes.
+bool Changes(const Strategy& strategy) {
+  return !strategy.quantize.layers.empty() || !strategy.prune.groups.empty() ||
+         !strategy.fit.weights.empty();
+}
+
+/// Outputs of an artefact, whose uncompressed model is not at hand. True where one is not finite
+/// for finite inputs and that need not be the model's own.
+bool ComplainOfArtefact(const Options& options, const TargetRegistry& targets,
+                        const std::vector<Tensor>& inputs, const std::vector<Tensor>& outputs) {
+  if (cost::AllFinite(outputs)) return false;
+  ArtefactParts parts = ReadArtefact(options.model, targets, Others(options));
+  const cost::TrackStage stage{parts.manifest.target, std::move(parts.model),
+                               parts.manifest.threads};
+  const auto found = FindNotFinite(stage, targets, inputs, outputs);
+  const std::string path = options.model + "/strategy.json";
+  const bool own = !found || (found->maker == cost::Maker::kCompression &&
+                              !Changes(StrategyFromJson(ReadFile(path), "'" + path + "'")));
+  if (own) {
+    std::fprintf(stderr, "note: outputs are not finite, and %s\n",
+                 found ? "the uncompressed model's are not either, for these inputs"
+                       : "neither are the inputs");
+    return false;
+  }
+  std::fprintf(stderr, "mscgym: %s%s\n", Explain(*found).c_str(),
+               found->maker == cost::Maker::kTarget
+                   ? ""
+                   : ". An artefact does not hold the uncompressed model: run that on the same "
+                     "inputs to see whether its outputs are finite");
+  return true;
 }
 
 Tensor RandomInput(const ValueType& type, Rng& rng) {
@@ -77,9 +124,13 @@ void Summarize(const Tensor& tensor, std::size_t index) {
   std::printf("\n");
 }
 
-void Run(const Options& options) {
+void Run(const Options& options, AppContext& context) {
   const TargetRegistry targets = MakeTargets();
-  Executable executable = Load(options, targets);
+  std::optional<Compiled> model;
+  if (!std::filesystem::is_directory(options.model)) model = LoadCompiled(options);
+  const Executable executable =
+      model ? BuiltOr(options, Compile(model->graph, model->strategy, targets, model->compile))
+            : LoadExecutable(options, targets);
   std::vector<Tensor> inputs;
   Rng rng(options.seed);
   for (std::size_t i = 0; i < executable.input_types().size(); ++i) {
@@ -88,16 +139,25 @@ void Run(const Options& options) {
   }
   const std::vector<Tensor> outputs = executable.Run(inputs);
   for (std::size_t i = 0; i < outputs.size(); ++i) Summarize(outputs[i], i);
-  if (options.out.empty()) return;
-  MakeFolders(options.out);
-  for (std::size_t i = 0; i < outputs.size(); ++i) {
-    cost::WriteNpy(options.out + "/output_" + std::to_string(i) + ".npy", outputs[i]);
+  if (!options.out.empty()) {
+    MakeFolders(options.out);
+    for (std::size_t i = 0; i < outputs.size(); ++i) {
+      cost::WriteNpy(options.out + "/output_" + std::to_string(i) + ".npy", outputs[i]);
+    }
   }
+  const bool wrong = model ? ComplainOfNotFinite({.canonical = &model->graph,
+                                                  .strategy = &model->strategy,
+                                                  .targets = &targets,
+                                                  .compile = model->compile,
+                                                  .inputs = inputs,
+                                                  .outputs = outputs})
+                           : ComplainOfArtefact(options, targets, inputs, outputs);
+  if (wrong) context.exit_code = kExitFailure;
 }
 
 }  // namespace
 
-void AddRun(CLI::App& app, AppContext& /*context*/) {
+void AddRun(CLI::App& app, AppContext& context) {
   auto options = std::make_shared<Options>();
   CLI::App* command = app.add_subcommand("run", "Outputs of a model or artefact on given inputs");
   command->add_option("model", options->model, "an artefact folder, an .onnx file or a saved graph")
@@ -118,8 +178,10 @@ void AddRun(CLI::App& app, AppContext& /*context*/) {
   command->add_flag("--any-version", options->any_version,
                     "run an artefact although it was compiled with other libraries or for another "
                     "instruction set");
-  command->footer("Example:\n  mscgym run run/best/artefact --input image.npy --out outputs");
-  command->callback([options] { Run(*options); });
+  command->footer(
+      "Exit code 1: an output is not finite where the uncompressed model's is.\n"
+      "Example:\n  mscgym run run/best/artefact --input image.npy --out outputs");
+  command->callback([options, &context] { Run(*options, context); });
 }
 
 }  // namespace msc::gym

@@ -8,6 +8,7 @@
 #include <CLI/CLI.hpp>
 
 #include "compiler/base/error.h"
+#include "compiler/pipeline/batch.h"
 #include "compiler/pipeline/samples.h"
 #include "cost/quality/quality.h"
 #include "gym/app/model.h"
@@ -138,27 +139,35 @@ TestJudge::Batches TestJudge::Outputs(const Graph& graph) const {
 }
 
 cost::Quality TestJudge::Judge(const Graph& after) const {
-  double cosine = 0;
-  return Judge(after, cosine);
+  const Judged judged = Look(after).judged;
+  if (!judged.failure.empty()) throw UserError("the compressed model: " + judged.failure);
+  return judged.quality;
 }
 
-cost::Quality TestJudge::Judge(const Graph& after, double& cosine) const {
+LookedAt TestJudge::Look(const Graph& after) const {
   const Batches got = Outputs(after);
   cost::QualityMeter meter;
-  cosine = 0;
-  std::size_t first = 0;
+  LookedAt looked;
+  double cosine = 0;
+  std::int64_t first = 0;
   for (std::size_t i = 0; i < wanted_.size(); ++i) {
-    const auto rows = static_cast<std::size_t>(wanted_[i].at(0).dims().at(0));
+    const std::int64_t rows = wanted_[i].at(0).dims().at(0);
     std::span<const std::int32_t> labels = test_.labels;
-    if (!labels.empty()) labels = labels.subspan(first, rows);
-    first += rows;
-    if (const auto failure = meter.Add(wanted_[i], got.at(i), labels)) {
-      throw UserError("the compressed model: " + failure->detail);
+    if (!labels.empty()) {
+      labels = labels.subspan(static_cast<std::size_t>(first), static_cast<std::size_t>(rows));
     }
+    if (const auto failure = meter.Add(wanted_[i], got.at(i), labels)) {
+      looked.judged.failure = failure->detail;
+      for (const Tensor& input : test_.inputs) looked.inputs.push_back(Rows(input, first, rows));
+      looked.outputs = got[i];
+      return looked;
+    }
+    first += rows;
     cosine += CosineSum(wanted_[i][0], got[i][0]);
   }
-  cosine /= static_cast<double>(std::max<std::size_t>(first, 1));
-  return meter.Total();
+  looked.judged.cosine = cosine / static_cast<double>(std::max<std::int64_t>(first, 1));
+  looked.judged.quality = meter.Total();
+  return looked;
 }
 
 }  // namespace msc::gym

@@ -51,6 +51,20 @@ void CheckSampleOptions(const SampleOptions& options);
 /// The test samples, as OpenSamples. UserError where no file of them is named.
 [[nodiscard]] cost::SampleSet LoadTest(const SampleOptions& options, const Graph& graph);
 
+/// Outputs of a model beside those of the f32 model.
+struct Judged {
+  cost::Quality quality;
+  double cosine = 1;         ///< of the first outputs, mean over samples
+  std::string failure = {};  ///< why none of it is known; empty where it is
+};
+
+/// A model as test samples show it.
+struct LookedAt {
+  Judged judged;
+  std::vector<Tensor> inputs = {};   ///< of a failure: the batch whose outputs were refused
+  std::vector<Tensor> outputs = {};  ///< and those
+};
+
 /// Compares models with one model on the test samples. Keeps that model's outputs.
 class TestJudge {
  public:
@@ -58,8 +72,8 @@ class TestJudge {
             const TargetRegistry& targets);
   /// `after` may hold Q/DQ and Cast nodes. UserError where its outputs are not those of a model.
   [[nodiscard]] cost::Quality Judge(const Graph& after) const;
-  /// As Judge, with the mean cosine of both models' outputs, a sample.
-  [[nodiscard]] cost::Quality Judge(const Graph& after, double& cosine) const;
+  /// As Judge, with more, and where outputs are not those of a model it says so.
+  [[nodiscard]] LookedAt Look(const Graph& after) const;
   [[nodiscard]] bool labelled() const { return !test_.labels.empty(); }
   [[nodiscard]] std::int64_t samples() const { return test_.size(); }
   /// How often a model was run over all of them so far, the first one included.
