@@ -91,7 +91,7 @@ std::vector<BenchRow> MakeRows(const Options& options, const BenchSetup& setup,
                                const TargetRegistry& targets) {
   std::vector<BenchRow> rows;
   for (const Variant& variant : MakeVariants(options, setup, targets)) {
-    if (options.peer) rows.push_back(MakePeerRow(options.model, variant, setup));
+    if (options.peer) rows.push_back(MakePeerRow(options.model, variant, setup, targets));
     if (!variant.strategy.partition.empty()) {
       rows.push_back(MakeRow(variant.strategy.target, variant, setup, targets));
       rows.back().target = kMixed;
@@ -101,7 +101,7 @@ std::vector<BenchRow> MakeRows(const Options& options, const BenchSetup& setup,
       rows.push_back(MakeRow(target, variant, setup, targets));
     }
   }
-  CompareOutputs(rows);
+  CompareOutputs(setup, rows);
   return rows;
 }
 
@@ -173,7 +173,9 @@ void Bench(const Options& options, AppContext& context) {
   }
   const bool any = std::any_of(rows.begin(), rows.end(),
                                [](const BenchRow& row) { return row.executable.has_value(); });
-  if (!any) context.exit_code = kExitFailure;
+  const bool not_finite =
+      std::any_of(rows.begin(), rows.end(), [](const BenchRow& row) { return row.not_finite; });
+  if (!any || not_finite) context.exit_code = kExitFailure;
 }
 
 }  // namespace
@@ -219,6 +221,8 @@ void AddBench(CLI::App& app, AppContext& context) {
                     "time and share of the roof of every step, and parts beside each other");
   command->add_flag("--json", options->json, "for scripts");
   command->footer(
+      "Exit code 1: no row has figures, or a row's outputs are not finite where the uncompressed "
+      "model's are.\n"
       "Examples:\n  mscgym bench model.onnx --targets onednn,onnxruntime --precision f32,int8\n"
       "  mscgym bench model.onnx --strategy run/best/strategy.json --profile\n"
       "  mscgym bench model.onnx --precision none --strategy a.json --strategy b.json\n"

@@ -4,7 +4,6 @@
 #include <cmath>
 #include <cstdio>
 #include <exception>
-#include <numeric>
 #include <span>
 #include <utility>
 
@@ -18,9 +17,12 @@
 #include "compiler/pipeline/calibrate.h"
 #include "compiler/pipeline/observe.h"
 #include "compiler/pipeline/samples.h"
+#include "cost/model/closeness.h"
 #include "cost/quality/array_file.h"
+#include "cost/track/finite.h"
 #include "gym/app/bench_qdq.h"
 #include "gym/app/layer_kind.h"
+#include "gym/app/not_finite.h"
 #ifdef MSC_WITH_ONNXRUNTIME
 #include "compiler/targets/onnxruntime/onnxruntime.h"
 #endif
@@ -28,15 +30,33 @@
 namespace msc::gym {
 namespace {
 
-/// Largest difference of f32 outputs from those of the first f32 row, in parts of the range. That
-/// of compressed rows from each other is told and not judged: what is rounded otherwise here and
-/// there is 0.01 on most models, and anything on one that random inputs drive to its limits.
+/// Largest difference of f32 outputs from those of the first f32 row (cost::Difference). That of
+/// compressed rows from each other is told and not judged: what is rounded otherwise here and there
+/// is 0.01 on most models, and anything on one that random inputs drive to its limits.
 constexpr double kExactError = 1e-4;
-/// Of a compressed variant from the f32 row: it differs by right, the more on random inputs. What
-/// is above both somewhere, in parts of the range, and in all, as the share of the outputs'
-/// variance that is missed, is another computation. Accuracy is judged by a search, on real data.
+/// Likewise where the model itself computes in halves somewhere: one step of f16 is 1e-3.
+constexpr double kHalfError = 0.02;
+/// Of a compressed variant from the f32 row, on inputs that were given. What is above both
+/// somewhere, and in all, as the share of the outputs' variance that is missed, is another
+/// computation. Accuracy is judged by a search, on real data.
 constexpr double kCompressedError = 0.5;
 constexpr double kCompressedLoss = 0.5;
+
+/// What f32 rows of a model may differ by. One that rounds to integers by itself is as a compressed
+/// row: where a number lies between two integers, each target takes its own.
+double ExactError(const Graph& graph) {
+  double error = kExactError;
+  for (const NodeId id : graph.order()) {
+    const Node& node = graph.node(id);
+    if (node.Is("QuantizeLinear") || node.Is("DynamicQuantizeLinear")) return kCompressedError;
+    for (const ValueId output : node.outputs) {
+      if (output == kNoValue) continue;
+      const DType dtype = graph.type(output).dtype;
+      if (dtype == DType::kF16 || dtype == DType::kBF16) error = kHalfError;
+    }
+  }
+  return error;
+}
 
 /// What a node of a graph with explicit Q/DQ and Cast nodes multiplies in.
 std::string PrecisionOf(const Graph& graph, const Node& node) {
@@ -74,6 +94,22 @@ void Fill(BenchRow& row, Result<Executable> built, const BenchSetup& setup) {
   row.outputs = row.executable->Run(setup.inputs);
 }
 
+/// Refuses a row with outputs that are not finite where the uncompressed model's are.
+void RequireFinite(const Graph& applied, const Strategy& strategy, const TargetRegistry& targets,
+                   const BenchSetup& setup, BenchRow& row) {
+  const auto found = cost::FindNotFinite({.canonical = setup.graph,
+                                          .strategy = &strategy,
+                                          .targets = &targets,
+                                          .compile = setup.compile,
+                                          .inputs = setup.inputs,
+                                          .outputs = row.outputs,
+                                          .applied = &applied,
+                                          .compiled_here = row.target != kPeer});
+  if (!found) return;
+  row.not_finite = true;
+  row.why = NotFiniteText(*found);
+}
+
 /// Calls `fill`; what it throws becomes the row's reason. A bug of ours goes on.
 template <class FillRow>
 BenchRow Guarded(std::string target, const Variant& variant, const FillRow& fill) {
@@ -92,29 +128,11 @@ BenchRow Guarded(std::string target, const Variant& variant, const FillRow& fill
   return row;
 }
 
-/// Largest difference in parts of the range of `expected`; infinite where they cannot be compared.
-double TensorError(const Tensor& expected, const Tensor& actual) {
-  if (expected.dtype() != actual.dtype() || expected.dims() != actual.dims()) return INFINITY;
-  if (expected.dtype() != DType::kF32) return expected == actual ? 0 : INFINITY;
-  const auto want = expected.Values<float>();
-  const auto got = actual.Values<float>();
-  if (want.empty()) return 0;
-  const auto [least, most] = std::minmax_element(want.begin(), want.end());
-  const double range = std::max(static_cast<double>(*most) - static_cast<double>(*least), 1e-30);
-  double error = 0;
-  for (std::size_t i = 0; i < want.size(); ++i) {
-    const double difference = std::abs(static_cast<double>(want[i]) - static_cast<double>(got[i]));
-    if (!std::isfinite(difference)) return INFINITY;
-    error = std::max(error, difference);
-  }
-  return error / range;
-}
-
 double MaxError(const std::vector<Tensor>& expected, const std::vector<Tensor>& actual) {
   if (expected.size() != actual.size()) return INFINITY;
   double error = 0;
   for (std::size_t i = 0; i < expected.size(); ++i) {
-    error = std::max(error, TensorError(expected[i], actual[i]));
+    error = std::max(error, cost::Difference(expected[i], actual[i]));
   }
   return error;
 }
@@ -128,9 +146,16 @@ double MissedVariance(const std::vector<Tensor>& expected, const std::vector<Ten
     if (expected[i].dtype() != DType::kF32) continue;
     const auto want = expected[i].Values<float>();
     const auto got = actual[i].Values<float>();
-    const double mean = std::accumulate(want.begin(), want.end(), 0.0) /
-                        static_cast<double>(std::max<std::size_t>(want.size(), 1));
+    double sum = 0;
+    std::size_t finite = 0;
+    for (const float x : want) {
+      if (!std::isfinite(x)) continue;
+      sum += static_cast<double>(x);
+      ++finite;
+    }
+    const double mean = sum / static_cast<double>(std::max<std::size_t>(finite, 1));
     for (std::size_t j = 0; j < want.size(); ++j) {
+      if (!std::isfinite(want[j])) continue;  // it was found to be the same
       missed += std::pow(static_cast<double>(want[j]) - static_cast<double>(got[j]), 2);
       all += std::pow(static_cast<double>(want[j]) - mean, 2);
     }
@@ -146,9 +171,15 @@ bool IsAnother(const BenchRow& exact, const BenchRow& row) {
          MissedVariance(exact.outputs, row.outputs) > kCompressedLoss;
 }
 
+bool HaveOneForm(const std::vector<Tensor>& a, const std::vector<Tensor>& b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](const Tensor& x, const Tensor& y) {
+    return x.dtype() == y.dtype() && x.dims() == y.dims();
+  });
+}
+
 std::string DiffersText(const BenchRow& from, double error) {
   char text[80] = "";  // NOLINT(modernize-avoid-c-arrays): snprintf
-  std::snprintf(text, sizeof text, " by %.2g of their range", error);
+  std::snprintf(text, sizeof text, " by %.2g of their range or size", error);
   return "outputs differ from those of " + from.target + " " + from.variant + text;
 }
 
@@ -325,10 +356,12 @@ BenchRow MakeRow(const std::string& spec, const Variant& variant, const BenchSet
       row.steps_elsewhere += wanted ? 0 : 1;
     }
     row.roof_seconds = RoofSeconds(applied, setup);
+    RequireFinite(applied, strategy, targets, setup, row);
   });
 }
 
-BenchRow MakePeerRow(const std::string& file, const Variant& variant, const BenchSetup& setup) {
+BenchRow MakePeerRow(const std::string& file, const Variant& variant, const BenchSetup& setup,
+                     const TargetRegistry& targets) {
   return Guarded(kPeer, variant, [&](BenchRow& row) {
 #ifdef MSC_WITH_ONNXRUNTIME
     if (variant.name == Name(Precision::kBF16)) {
@@ -345,27 +378,38 @@ BenchRow MakePeerRow(const std::string& file, const Variant& variant, const Benc
     InferTypes(bound, setup.compile.bindings);
     Fill(row, BuildFromOnnx(model, bound, {.threads = setup.compile.threads}), setup);
     row.roof_seconds = RoofSeconds(applied, setup);
+    RequireFinite(applied, own.strategy, targets, setup, row);
 #else
     static_cast<void>(file);
     static_cast<void>(setup);
+    static_cast<void>(targets);
     row.why = "this build has no ONNX Runtime";
 #endif
   });
 }
 
-void CompareOutputs(std::vector<BenchRow>& rows) {
+void CompareOutputs(const BenchSetup& setup, std::vector<BenchRow>& rows) {
   const std::string f32(Name(Precision::kF32));
+  const double exact_error = ExactError(*setup.graph);
+  const bool random = setup.samples.empty();
   std::map<std::string, const BenchRow*> firsts;  // by variant
   for (BenchRow& row : rows) {
     if (!row.executable) continue;
     const BenchRow& first = *firsts.try_emplace(row.variant, &row).first->second;
     row.max_error = MaxError(first.outputs, row.outputs);
-    if (row.variant == f32 && row.max_error > kExactError) {
+    if (row.variant == f32 && row.max_error > exact_error) {
       row.why = DiffersText(first, row.max_error);
     }
-    if (const auto exact = firsts.find(f32); exact != firsts.end() && row.variant != f32) {
-      row.f32_error = MaxError(exact->second->outputs, row.outputs);
-      if (IsAnother(*exact->second, row)) row.why = DiffersText(*exact->second, *row.f32_error);
+    const auto exact = firsts.find(f32);
+    if (exact == firsts.end() || row.variant == f32) continue;
+    row.f32_error = MaxError(exact->second->outputs, row.outputs);
+    if (!IsAnother(*exact->second, row)) continue;
+    const std::string text = DiffersText(*exact->second, *row.f32_error);
+    if (random && HaveOneForm(exact->second->outputs, row.outputs)) {
+      std::fprintf(stderr, "note: %s %s: %s, on random inputs; real ones by --input tell more\n",
+                   row.target.c_str(), row.variant.c_str(), text.c_str());
+    } else {
+      row.why = text;
     }
   }
   for (BenchRow& row : rows) {

@@ -36,15 +36,16 @@ struct BenchNode {
 
 /// One row of the table: a variant on a target.
 struct BenchRow {
-  std::string target;   ///< as it was asked for
-  std::string variant;  ///< name of the variant
-  std::string why;      ///< why there are no figures; empty if there are
+  std::string target;       ///< as it was asked for
+  std::string variant;      ///< name of the variant
+  std::string why;          ///< why there are no figures; empty if there are
+  bool not_finite = false;  ///< the reason: an output is, and the uncompressed model's is
   std::optional<Executable> executable;
   std::vector<Tensor> outputs;             ///< of the inputs that are timed
   std::map<std::string, BenchNode> nodes;  ///< of the lowered graph, by name
   std::size_t steps_elsewhere = 0;         ///< steps that another target than the row's runs
   double roof_seconds = 0;                 ///< least time of the variant's multiplications here
-  double max_error = 0;  ///< of outputs, against the variant's first row, in parts of the range
+  double max_error = 0;  ///< of outputs, against the variant's first row, as cost::Difference
   std::optional<double> f32_error;  ///< likewise of a compressed variant against the first f32 row
   cost::Latency latency;            ///< against the first row that has figures
 };
@@ -84,7 +85,7 @@ void ReadInputs(const std::vector<std::string>& files, BenchSetup& setup);
 /// ONNX Runtime beside our compiler: on the bytes of `file` for f32, on the QDQ model that
 /// `mscgym export` writes for other variants.
 [[nodiscard]] BenchRow MakePeerRow(const std::string& file, const Variant& variant,
-                                   const BenchSetup& setup);
+                                   const BenchSetup& setup, const TargetRegistry& targets);
 /// What the target of such rows is called.
 inline constexpr const char* kPeer = "(onnxruntime)";
 /// Likewise of rows whose strategy says itself who runs what.
@@ -92,7 +93,9 @@ inline constexpr const char* kMixed = "(mixed)";
 
 /// Compares outputs with those of the variant's first row, and of the first f32 row if there is
 /// one. f32 rows that differ from the first, and compressed ones that compute something else than
-/// f32, get a reason instead of figures.
-void CompareOutputs(std::vector<BenchRow>& rows);
+/// f32 on inputs that were given, get a reason instead of figures. On random inputs a compressed
+/// row is timed whatever it makes of them, and stderr says how far it is off. Numbers that are not
+/// finite are right where the first row has the same.
+void CompareOutputs(const BenchSetup& setup, std::vector<BenchRow>& rows);
 
 }  // namespace msc::gym
