@@ -181,6 +181,7 @@ std::string AchievedPrecision(const Executable& executable, const std::string& t
     if (std::find(step.nodes.begin(), step.nodes.end(), layer) == step.nodes.end()) continue;
     const auto own = step.precisions.find(layer);
     const std::string& precision = own == step.precisions.end() ? step.precision : own->second;
+    if (precision.empty()) continue;  // it moves data for the layer
     return step.target == target ? precision : precision + " on " + step.target;
   }
   return "";

@@ -10,6 +10,7 @@
 
 #include "cost/measure/common_parts.h"
 #include "cost/measure/machine.h"
+#include "gym/app/step_work.h"
 
 namespace msc::gym {
 namespace {
@@ -23,24 +24,10 @@ struct StepShare {
   const char* roof = "";  ///< "flop" or "copy"; empty where the step's nodes have no cost
 };
 
-/// The work of every step: of the nodes it computes. A node that takes several steps counts for the
-/// longest: the others close it.
-std::vector<OpCost> WorkOf(const std::vector<StepTime>& times, const BenchRow& row) {
-  std::map<std::string, std::size_t> longest;
-  for (std::size_t i = 0; i < times.size(); ++i) {
-    for (const std::string& node : times[i].nodes) {
-      const auto it = longest.emplace(node, i).first;
-      if (times[i].time > times[it->second].time) it->second = i;
-    }
-  }
-  std::vector<OpCost> work(times.size());
-  for (const auto& [node, step] : longest) {
-    const auto it = row.nodes.find(node);
-    if (it == row.nodes.end()) continue;
-    work[step].flops += it->second.cost.flops;
-    work[step].bytes += it->second.cost.bytes;
-  }
-  return work;
+std::vector<OpCost> WorkOfRow(const std::vector<StepTime>& times, const BenchRow& row) {
+  std::map<std::string, OpCost> costs;
+  for (const auto& [name, node] : row.nodes) costs[name] = node.cost;
+  return WorkOf(times, costs);
 }
 
 StepShare ShareOf(const StepTime& step, const OpCost& cost, const cost::Roof& roof) {
@@ -113,7 +100,7 @@ nlohmann::ordered_json RowJson(const BenchTitle& title, const BenchRow& row) {
 nlohmann::ordered_json ProfileJson(const BenchRow& row, const std::vector<StepTime>& times,
                                    const cost::Roof& roof) {
   nlohmann::ordered_json steps = nlohmann::ordered_json::array();
-  const std::vector<OpCost> work = WorkOf(times, row);
+  const std::vector<OpCost> work = WorkOfRow(times, row);
   for (std::size_t i = 0; i < times.size(); ++i) {
     const StepTime& step = times[i];
     const StepShare share = ShareOf(step, work[i], roof);
@@ -244,7 +231,7 @@ void PrintProfile(const BenchRow& row, const std::vector<StepTime>& times, const
   std::printf("\n%s %s: %zu steps, %.3f ms\n  %10s %6s  %-9s %-5s %8s  %-11s %s\n",
               row.target.c_str(), row.variant.c_str(), times.size(), total * 1e-6, "us", "share",
               "target", "as", "GFLOP/s", "of roof", "step");
-  const std::vector<OpCost> work = WorkOf(times, row);
+  const std::vector<OpCost> work = WorkOfRow(times, row);
   for (std::size_t i = 0; i < times.size(); ++i) {
     const StepTime& step = times[i];
     const auto ns = static_cast<double>(step.time.count());

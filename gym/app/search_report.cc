@@ -11,6 +11,7 @@
 #include "envs/common/evaluation.h"
 #include "envs/quantize/offer.h"
 #include "gym/app/fresh_samples.h"
+#include "gym/app/layer_time.h"
 #include "gym/app/recipe_finalists.h"
 #include "gym/app/recipe_report.h"
 #include "gym/app/recipe_words.h"
@@ -102,33 +103,6 @@ ReportHeadline MakeHeadline(const Run& run) {
   headline.reference_accuracy = outcome.quality.reference_accuracy;
   headline.weight_bytes = static_cast<double>(outcome.weight_bytes);
   return headline;
-}
-
-/// What the steps of a profile that compute `layer` take, and what they ran in.
-struct LayerTime {
-  std::optional<double> share;  // of all of the profile
-  std::optional<double> ms;
-  std::string precision;
-};
-
-LayerTime TimeOf(const std::vector<cost::Profile>& profiles, std::size_t index,
-                 const std::string& layer) {
-  LayerTime time;
-  if (index >= profiles.size() || profiles[index].steps.empty()) return time;
-  double total = 0;
-  double own = 0;
-  for (const cost::StepProfile& step : profiles[index].steps) {
-    total += step.median_ns;
-    if (std::find(step.nodes.begin(), step.nodes.end(), layer) == step.nodes.end()) continue;
-    own += step.median_ns;
-    const auto of_layer = step.precisions.find(layer);
-    time.precision = of_layer == step.precisions.end() ? step.precision : of_layer->second;
-  }
-  if (total > 0) {
-    time.share = own / total;
-    time.ms = own * 1e-6;
-  }
-  return time;
 }
 
 std::vector<ReportStep> MakeSteps(const std::vector<cost::Profile>& profiles, std::size_t index) {
