@@ -33,8 +33,8 @@ class GraphReader {
     ReadDeclaredTypes();
     AddInitializers();
     AddInputs();
-    for (int i = 0; i < proto_.node_size(); ++i) DeclareOutputs(proto_.node(i), i);
     CountReads();
+    for (int i = 0; i < proto_.node_size(); ++i) DeclareOutputs(proto_.node(i), i);
     for (const std::size_t position : Order()) AddNode(position);
     AddOutputs();
     return std::move(graph_);
@@ -110,7 +110,7 @@ class GraphReader {
   }
 
   void CheckUnseen(const std::string& name) const {
-    if (graph_.FindValue(name) != kNoValue) {
+    if (graph_.FindValue(name) != kNoValue || left_out_.contains(name)) {
       throw UserError("value " + QuoteForeign(name) + " is produced twice");
     }
   }
@@ -162,11 +162,14 @@ class GraphReader {
 
   void DeclareOutputs(const onnx::NodeProto& node, int position) {
     const auto index = static_cast<std::size_t>(position);
-    for (const std::string& name : node.output()) {
+    for (int i = 0; i < node.output_size(); ++i) {
+      const std::string& name = node.output(i);
       if (name.empty()) continue;
       CheckName(name, "value");
       CheckUnseen(name);
-      if (!IsConstantNode(node)) {
+      if (IsLeftOut(node, static_cast<std::size_t>(i))) {
+        left_out_.insert(name);
+      } else if (!IsConstantNode(node)) {
         graph_.AddValue(name, DeclaredType(name));
         producers_.emplace(name, index);
       }
@@ -176,6 +179,19 @@ class GraphReader {
       throw UserError(Where(index) + ": needs no input and one output");
     }
     AddConstant(node.output(0), ReadConstantNode(node, Where(index), options_));
+  }
+
+  /// An optional output that nobody reads becomes absent: exporters list them all the same, and
+  /// what computes a node without it need not compute it with it.
+  [[nodiscard]] bool IsLeftOut(const onnx::NodeProto& node, std::size_t output) const {
+    if (!IsOnnxDomain(node.domain()) || reads_.contains(node.output(static_cast<int>(output)))) {
+      return false;
+    }
+    // Its older sets list four more outputs, of training.
+    if (node.op_type() == "BatchNormalization") return output > 0;
+    const OpDef* op = ops_.Find("", node.op_type());
+    return op != nullptr && op->max_outputs != OpDef::kVariadic && output >= op->min_outputs &&
+           output < op->max_outputs;
   }
 
   void CountReads() {
@@ -212,6 +228,9 @@ class GraphReader {
         throw UserError(Where(position) + ": reads " + QuoteForeign(name) +
                         ", which nothing produces");
       }
+    }
+    for (std::string& name : node.outputs) {
+      if (left_out_.contains(name)) name.clear();
     }
     for (auto* list : {&node.inputs, &node.outputs}) {
       while (!list->empty() && list->back().empty()) list->pop_back();
@@ -312,6 +331,7 @@ class GraphReader {
   std::map<std::string, ValueType> types_;        ///< declared by the file
   std::map<std::string, std::size_t> producers_;  ///< of values that nodes make
   std::map<std::string, int> reads_;
+  std::set<std::string> left_out_;  ///< outputs that are absent here
 };
 
 }  // namespace

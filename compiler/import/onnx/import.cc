@@ -20,7 +20,7 @@ namespace msc {
 namespace {
 
 constexpr std::int64_t kOldestIr = 3;  // the first with operator sets
-constexpr std::int64_t kNewestIr = 10;
+constexpr std::int64_t kNewestIr = 13;
 constexpr std::int64_t kOldestOpset = 1;
 constexpr std::int64_t kNewestOpset = 20;
 /// Keys of Graph::metadata that are ours; a model's own properties cannot set them.
@@ -34,7 +34,8 @@ void CheckIrVersion(const onnx::ModelProto& model) {
   if (!model.has_graph()) throw UserError("is not an ONNX model: it has no graph");
   if (model.ir_version() < kOldestIr || model.ir_version() > kNewestIr) {
     throw UserError("has ONNX IR version " + std::to_string(model.ir_version()) + "; versions " +
-                    Range(kOldestIr, kNewestIr) + " are read");
+                    Range(kOldestIr, kNewestIr) +
+                    " are read: save the model again with one of them");
   }
 }
 

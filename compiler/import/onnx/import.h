@@ -32,7 +32,7 @@ struct ImportOptions {
   std::string external_folder;
 };
 
-/// Reads an ONNX model: operator set 1 to 20, IR version 3 to 10. The graph speaks operator set 17:
+/// Reads an ONNX model: operator set 1 to 20, IR version 3 to 13. The graph speaks operator set 17:
 /// other forms are rewritten, or refused where they say what set 17 cannot; `Constant` nodes become
 /// constants, `Dropout` becomes `Identity`. Nodes are in topological order and in the order of the
 /// file where that allows it; unnamed ones are called by operator and position ("Conv_12"). Types

@@ -7,6 +7,7 @@
 
 #include "compiler/base/error.h"
 #include "compiler/import/onnx/lift.h"
+#include "compiler/import/onnx/tensor_proto.h"
 
 // Sets 18 to 20, as far as set 17 can say the same. What else is new is refused: by a rule here, or
 // because the operator does not know the attribute.
@@ -104,6 +105,14 @@ void LiftResize18(Lift& lift) {
   }
 }
 
+/// Cast to a type that no graph holds.
+void RefuseNewerType(Lift& lift) {
+  const auto to = lift.node.attrs.find("to");
+  if (to == lift.node.attrs.end() || !std::holds_alternative<std::int64_t>(to->second)) return;
+  const std::string_view name = NewerTypeName(std::get<std::int64_t>(to->second));
+  if (!name.empty()) lift.Refuse("element type " + std::string(name) + " is not supported");
+}
+
 /// Cast-19 and QuantizeLinear-19: about 8-bit floats only, which are refused by type.
 void DropSaturate(Lift& lift) {
   (void)lift.Take("saturate", std::int64_t{1});
@@ -171,9 +180,10 @@ void LiftGelu(Lift& lift) {
   lift.node.inputs = {product, steps.Number(0.5, "half")};
 }
 
-constexpr std::array<LiftRule, 17> kRules = {{
+constexpr std::array<LiftRule, 18> kRules = {{
     {"AveragePool", kNoEnd, LiftAveragePool, 19},
     {"Cast", kNoEnd, DropSaturate, 19},
+    {"Cast", kNoEnd, RefuseNewerType},
     {"CastLike", kNoEnd, DropSaturate, 19},
     {"Gelu", kNoEnd, LiftGelu, 20},
     {"Pad", kNoEnd, LiftPad, 18},

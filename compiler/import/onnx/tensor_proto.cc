@@ -1,9 +1,11 @@
 #include "compiler/import/onnx/tensor_proto.h"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <charconv>
 #include <cstring>
+#include <iterator>
 #include <limits>
 #include <utility>
 
@@ -208,7 +210,22 @@ Shape ReadShape(const onnx::TensorShapeProto& proto, const std::string& what,
   return shape;
 }
 
+[[noreturn]] void RefuseElementType(const std::string& what, std::int64_t number) {
+  const std::string_view name = NewerTypeName(number);
+  if (name.empty()) Refuse(what, "has unknown element type " + std::to_string(number));
+  Refuse(what, "has element type " + std::string(name) + ", which is not supported");
+}
+
 }  // namespace
+
+std::string_view NewerTypeName(std::int64_t number) {
+  constexpr std::int64_t kFirst = 17;
+  constexpr std::array<std::string_view, 12> kNames = {
+      "FLOAT8E4M3FN", "FLOAT8E4M3FNUZ", "FLOAT8E5M2", "FLOAT8E5M2FNUZ", "UINT4",      "INT4",
+      "FLOAT4E2M1",   "FLOAT8E8M0",     "UINT2",      "INT2",           "FLOAT6E2M3", "FLOAT6E3M2"};
+  if (number < kFirst || number >= kFirst + std::ssize(kNames)) return "";
+  return kNames[static_cast<std::size_t>(number - kFirst)];
+}
 
 std::optional<DType> FromOnnxType(std::int64_t number) {
   switch (number) {
@@ -252,7 +269,7 @@ std::optional<DType> FromOnnxType(std::int64_t number) {
 Tensor ReadTensorProto(const onnx::TensorProto& proto, const std::string& what,
                        const ImportOptions& options) {
   const auto dtype = FromOnnxType(proto.data_type());
-  if (!dtype) Refuse(what, "has unknown element type " + std::to_string(proto.data_type()));
+  if (!dtype) RefuseElementType(what, proto.data_type());
   if (proto.has_segment()) Refuse(what, "is split into segments, which are not supported");
   Dims dims = ReadDims(proto, what, options.limits);
   const auto count = static_cast<std::uint64_t>(ElementCount(dims));
@@ -312,7 +329,7 @@ ValueType ReadTypeProto(const onnx::TypeProto& proto, const std::string& what,
   const auto& tensor = inner->tensor_type();
   if (tensor.elem_type() != onnx::TensorProto::UNDEFINED) {
     const auto dtype = FromOnnxType(tensor.elem_type());
-    if (!dtype) Refuse(what, "has unknown element type " + std::to_string(tensor.elem_type()));
+    if (!dtype) RefuseElementType(what, tensor.elem_type());
     type.dtype = *dtype;
   }
   if (tensor.has_shape()) type.shape = ReadShape(tensor.shape(), what, limits);

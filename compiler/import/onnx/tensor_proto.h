@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "compiler/base/dtype.h"
 #include "compiler/import/onnx/import.h"
@@ -18,6 +19,10 @@ namespace msc::detail {
 
 /// ONNX element type number (TensorProto.DataType) to ours, for all 16 of IR version 8.
 [[nodiscard]] std::optional<DType> FromOnnxType(std::int64_t number);
+
+/// What ONNX calls an element type that came after those, up to IR version 14, and that no Graph
+/// holds; empty for any other number.
+[[nodiscard]] std::string_view NewerTypeName(std::int64_t number);
 
 /// `what` names the tensor in messages. Throws UserError for sizes past `options.limits`, a payload
 /// that is not exactly shape x type, values that do not fit, external data that cannot be read.

@@ -92,6 +92,120 @@ TEST(OnnxImport, KeepsMetadataButNotPropertiesThatPoseAsOurs) {
   EXPECT_EQ(ImportOnnxBytes(BytesOf(model)).metadata(), expected);
 }
 
+TEST(OnnxImport, ReadsNewerIrVersionsOfWhichNothingIsUsed) {
+  for (const std::int64_t version : {9, 10, 11, 12, 13}) {
+    auto model = ModelFromText("(float[2] x) => (float[2] y) { y = Relu(x) }", 18);
+    model.set_ir_version(version);
+    EXPECT_EQ(ErrorOf(BytesOf(model)), "no error") << version;
+  }
+}
+
+/// Metadata of nodes (IR 10) and plans for several devices (IR 11), of which libonnx knows nothing.
+TEST(OnnxImport, PassesOverFieldsOfNewerIrVersions) {
+  auto model = ModelFromText("(float[2] x) => (float[2] y) { y = Relu(x) }", 18);
+  model.set_ir_version(11);
+  auto& node = *model.mutable_graph()->mutable_node(0);
+  node.GetReflection()->MutableUnknownFields(&node)->AddLengthDelimited(9, "\x0a\x01k");
+  node.GetReflection()->MutableUnknownFields(&node)->AddLengthDelimited(10, "\x0a\x01d");
+  model.GetReflection()->MutableUnknownFields(&model)->AddLengthDelimited(26, "\x0a\x01d");
+  EXPECT_EQ(NodeNames(ImportOnnxBytes(BytesOf(model))), (Names{"Relu_0"}));
+}
+
+// --- outputs that nobody reads -------------------------------------------------------------------
+
+struct Unread {
+  std::string label;
+  std::string graph;
+  std::int64_t opset;
+  std::string outputs;  ///< of the last node, "-" for one that is left out
+};
+
+void PrintTo(const Unread& one, std::ostream* out) {
+  *out << one.label;
+}
+
+class OnnxUnreadOutput : public testing::TestWithParam<Unread> {};
+
+TEST_P(OnnxUnreadOutput, IsLeftOut) {
+  const Graph graph = ImportOnnxBytes(ModelBytes(GetParam().graph, GetParam().opset));
+  std::string outputs;
+  for (const ValueId id : graph.node(graph.order().back()).outputs) {
+    outputs += (outputs.empty() ? "" : " ") + (id == kNoValue ? "-" : graph.value(id).name);
+  }
+  EXPECT_EQ(outputs, GetParam().outputs);
+  EXPECT_EQ(graph.FindValue("unread"), kNoValue);
+}
+
+std::string BatchNormalizationOf(const std::string& outputs) {
+  return "(float[2,2] x) => (float[2,2] y) { s = Constant<value = float[2] {1.0, 2.0}>() " +
+         outputs + " = BatchNormalization(x, s, s, s, s) }";
+}
+
+std::vector<Unread> UnreadOutputs() {
+  const std::string dropout = "(float[2] x) => (float[2] y) { y, unread = Dropout(x) }";
+  const std::string lstm =
+      "(float[3,2,1] x) => (float[3,1,2,1] y) { w = Constant<value = float[1,4,1] {0.5, 1.0, 2.0, "
+      "1.0}>() y, unread, c = LSTM<hidden_size = 1>(x, w, w) }";
+  return {
+      {"Dropout1", dropout, 1, "y"},
+      {"Dropout6", dropout, 6, "y"},
+      {"Dropout7", dropout, 7, "y"},
+      {"Dropout10", dropout, 10, "y"},
+      {"Dropout12", dropout, 12, "y"},
+      {"Dropout17", dropout, 17, "y"},
+      {"DropoutInAChain",
+       "(float[2] x) => (float[2] y) { a, unread = Dropout(x) b = Relu(a) y, m = Dropout(b) }", 10,
+       "y"},
+      {"BatchNormalization7", BatchNormalizationOf("y, unread, b, c, d"), 7, "y"},
+      {"BatchNormalization9", BatchNormalizationOf("y, unread, b, c, d"), 9, "y"},
+      {"BatchNormalization14", BatchNormalizationOf("y, unread, b"), 14, "y"},
+      {"MaxPool",
+       "(float[1,1,4,4] x) => (float[1,1,2,2] y) { y, unread = MaxPool<kernel_shape = [2, 2], "
+       "strides = [2, 2]>(x) }",
+       12, "y"},
+      {"LayerNormalization",
+       "(float[2,3] x) => (float[2,3] y) { s = Constant<value = float[3] {1.0, 2.0, 3.0}>() y, "
+       "unread, i = LayerNormalization(x, s) }",
+       17, "y"},
+      {"LayerNormalizationOfWhichTheLastIsRead",
+       "(float[2,3] x) => (float[2,3] y, float[2,1] i) { s = Constant<value = float[3] {1.0, 2.0, "
+       "3.0}>() y, unread, i = LayerNormalization(x, s) }",
+       17, "y - i"},
+      {"Lstm7", lstm, 7, "y"},
+      {"Lstm14", lstm, 14, "y"},
+      {"SoftmaxCrossEntropyLoss",
+       "(float[2,3] x, int64[2] l) => (float y) { y, unread = SoftmaxCrossEntropyLoss(x, l) }", 13,
+       "y"},
+  };
+}
+
+INSTANTIATE_TEST_SUITE_P(Operators, OnnxUnreadOutput, testing::ValuesIn(UnreadOutputs()),
+                         [](const auto& param) { return param.param.label; });
+
+/// Their number says what is computed.
+TEST(OnnxImport, KeepsUnreadOutputsThatAreNotOptional) {
+  const Graph split =
+      ImportOnnxBytes(ModelBytes("(float[6] x) => (float[2] y) { y, b, c = Split(x) }", 13));
+  EXPECT_EQ(split.node(split.order()[0]).outputs.size(), 3U);
+  const Graph top =
+      ImportOnnxBytes(ModelBytes("(float[6] x) => (float[2] y) { y, i = TopK<k = 2>(x) }", 9));
+  EXPECT_EQ(top.node(top.order()[0]).outputs.size(), 2U);
+}
+
+TEST(OnnxImport, RefusesOutputsThatTheOperatorDoesNotHave) {
+  EXPECT_NE(ErrorOf(ModelBytes(
+                "(float[2] x) => (float[2] y) { a, m, z = Dropout(x) y = Add(a, z) }", 13)),
+            "no error");
+  EXPECT_EQ(ErrorOf(ModelBytes("(float[2] x) => (float[2] y) { y, z = Relu(x) }", 13)),
+            "model: node 'Relu_0' (Relu): needs 1 outputs, not 2");
+}
+
+TEST(OnnxImport, RefusesAnUnreadOutputThatIsMadeTwice) {
+  EXPECT_EQ(ErrorOf(ModelBytes(
+                "(float[2] x) => (float[2] y) { a, m = Dropout(x) y, m = Dropout(a) }", 13)),
+            "model: value 'm' is produced twice");
+}
+
 // --- constants -----------------------------------------------------------------------------------
 
 struct ConstantCase {
@@ -234,8 +348,22 @@ std::vector<Refusal> ModelRefusals() {
        "them"},
       {"NoOperatorSet", kRelu, 13, [](auto& m) { m.clear_opset_import(); },
        "model: does not say its ONNX operator set"},
-      {"ANewIrVersion", kRelu, 13, [](auto& m) { m.set_ir_version(11); },
-       "model: has ONNX IR version 11; versions 3 to 10 are read"},
+      {"ANewIrVersion", kRelu, 13, [](auto& m) { m.set_ir_version(14); },
+       "model: has ONNX IR version 14; versions 3 to 13 are read: save the model again with one of "
+       "them"},
+      {"AnInputOfANewType", kRelu, 13,
+       [](auto& m) {
+         m.set_ir_version(11);
+         m.mutable_graph()->mutable_input(0)->mutable_type()->mutable_tensor_type()->set_elem_type(
+             23);
+       },
+       "model: value 'x' has element type FLOAT4E2M1, which is not supported"},
+      {"ACastToANewType",
+       "(float[2] x) => (float[2] y) { a = Cast<to = 17>(x) y = Relu(x) }",
+       19,
+       {},
+       "model: node 0 'Cast_0' (Cast, operator set 19): element type FLOAT8E4M3FN is not "
+       "supported"},
       {"NoGraph", kRelu, 13, [](auto& m) { m.clear_graph(); },
        "model: is not an ONNX model: it has no graph"},
       {"ACycle",
@@ -294,6 +422,8 @@ std::vector<Refusal> TensorRefusals() {
        "model: initializer 'w' has 17 dimensions; at most 16 are read"},
       {"AnUnknownElementType", kRelu, 13, [](auto& m) { AddTensor(m, {}).set_data_type(99); },
        "model: initializer 'w' has unknown element type 99"},
+      {"ANewElementType", kRelu, 13, [](auto& m) { AddTensor(m, {}).set_data_type(22); },
+       "model: initializer 'w' has element type INT4, which is not supported"},
       {"AValueThatDoesNotFit", kRelu, 13,
        [](auto& m) {
          auto& tensor = AddTensor(m, {1});
