@@ -129,9 +129,15 @@ class GraphWriter {
     }
     detail::LowerNode(node);
     detail::CheckSchema(node);
+    for (const detail::OutStep& step : node.before) WriteStep(step);
+    for (const auto& [name, tensor] : node.constants) {
+      onnx::TensorProto& constant = *proto_.add_initializer();
+      WriteTensor(tensor, constant);
+      constant.set_name(name);
+    }
     onnx::NodeProto& written = *proto_.add_node();
     written.set_name(node.node().name);
-    written.set_op_type(node.node().op);
+    written.set_op_type(node.op);
     for (const std::string& name : node.inputs) {
       written.add_input(name);
       read_.insert(name);
@@ -148,6 +154,17 @@ class GraphWriter {
         WriteValue(graph_, made, *proto_.add_value_info());
       }
     }
+  }
+
+  void WriteStep(const detail::OutStep& step) {
+    onnx::NodeProto& written = *proto_.add_node();
+    written.set_name(step.name);
+    written.set_op_type(step.op);
+    for (const std::string& name : step.inputs) {
+      written.add_input(name);
+      read_.insert(name);
+    }
+    written.add_output(step.output);
   }
 
   /// Leaves out what only became an attribute.

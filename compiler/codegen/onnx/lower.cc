@@ -94,6 +94,21 @@ void LowerSlice(OutNode& node) {
   KeepInputs(node, 1);
 }
 
+/// Set 10 counts axes from the front.
+void LowerSliceAxes(OutNode& node) {
+  if (node.opset != 10 || node.inputs.size() < 4) return;
+  const TensorPtr axes = node.graph.constant(node.node().inputs[3]);
+  if (axes == nullptr || axes->dtype() != DType::kI64) return;
+  const auto given = axes->Values<std::int64_t>();
+  std::vector<std::int64_t> list(given.begin(), given.end());
+  if (std::none_of(list.begin(), list.end(), [](std::int64_t axis) { return axis < 0; })) return;
+  const auto& shape = node.graph.type(node.node().inputs[0]).shape;
+  if (!shape) node.Refuse("a negative axis needs an input of known rank");
+  for (std::int64_t& axis : list) axis += axis < 0 ? static_cast<std::int64_t>(shape->size()) : 0;
+  node.inputs[3] =
+      node.AddConstant("axes", Tensor::From<std::int64_t>(DType::kI64, axes->dims(), list));
+}
+
 /// Before set 13 these normalized over all axes from `axis` on: the same thing for the last one.
 void LowerSoftmax(OutNode& node) {
   const auto& shape = node.graph.type(node.node().inputs[0]).shape;
@@ -125,6 +140,90 @@ void WriteHiddenSize(OutNode& node) {
   }
 }
 
+/// Sets 11 and 12 say "not given" of these two by an empty tensor.
+void LowerResize(OutNode& node) {
+  if (node.opset < 11) return;
+  node.inputs.resize(std::max<std::size_t>(node.inputs.size(), 3));
+  if (node.inputs[1].empty()) node.inputs[1] = node.AddConstant("roi", Tensor(DType::kF32, {0}));
+  if (node.inputs[2].empty()) {
+    node.inputs[2] = node.AddConstant("scales", Tensor(DType::kF32, {0}));
+  }
+}
+
+/// C was no option.
+void LowerGemm(OutNode& node) {
+  node.inputs.resize(3);
+  if (!node.inputs[2].empty()) return;
+  const DType dtype = node.graph.type(node.node().inputs[0]).dtype;
+  if (dtype == DType::kUndefined) node.Refuse("the type of its inputs must be known");
+  node.inputs[2] = node.AddConstant("zero", Tensor(dtype, {1}));
+}
+
+/// Before set 13 there was one scale a tensor.
+void LowerQuantize(OutNode& node) {
+  if (AttrOr(node.node(), "axis", std::int64_t{1}) != 1) return;  // which does not exist there
+  const auto& shape = node.graph.type(node.node().inputs[1]).shape;
+  if (!shape || shape->empty()) return;
+  if (shape->size() != 1 || !shape->front().known() || shape->front().size() != 1) {
+    node.Refuse("a scale for every channel came with set 13");
+  }
+  for (std::size_t i = 1; i < node.inputs.size(); ++i) {
+    if (const TensorPtr list = ConstantInput(node, i)) {
+      node.inputs[i] = node.AddConstant(i == 1 ? "scale" : "zero_point", list->Reshaped({}));
+    }
+  }
+  node.attrs.erase("axis");
+}
+
+/// Whether all inputs are known to have one shape, so that none stretches.
+bool HasOneShape(const OutNode& node) {
+  const auto& first = node.graph.type(node.node().inputs[0]).shape;
+  if (node.inputs.size() == 1) return true;
+  if (!first) return false;
+  const bool known = std::all_of(first->begin(), first->end(), [](const Dim& dim) {
+    return dim.known() || !dim.symbol().empty();
+  });
+  return known && std::all_of(node.node().inputs.begin(), node.node().inputs.end(),
+                              [&](ValueId id) { return node.graph.type(id).shape == first; });
+}
+
+/// Sum and Mean before set 8 stretch nothing, but Add does.
+void LowerSum(OutNode& node) {
+  if (HasOneShape(node)) return;
+  const bool mean = node.op == "Mean";
+  const std::size_t steps = node.inputs.size() - (mean ? 1 : 2);
+  std::string sum = node.inputs[0];
+  for (std::size_t i = 0; i < steps; ++i) {
+    const std::string stem = node.node().name + ".sum" + std::to_string(i);
+    node.before.push_back({.name = node.graph.FreeNodeName(stem),
+                           .op = "Add",
+                           .inputs = {sum, node.inputs[i + 1]},
+                           .output = node.graph.FreeValueName(stem)});
+    sum = node.before.back().output;
+  }
+  if (!mean) {
+    node.op = "Add";
+    node.inputs = {sum, node.inputs.back()};
+    return;
+  }
+  const DType dtype = node.graph.type(node.node().inputs[0]).dtype;
+  const auto count = static_cast<float>(node.inputs.size());
+  Tensor divisor(dtype, {});
+  if (dtype == DType::kF32) {
+    divisor.MutableValues<float>()[0] = count;
+  } else if (dtype == DType::kF64) {
+    divisor.MutableValues<double>()[0] = count;
+  } else {
+    node.Refuse("inputs of several shapes came with set 8; this is written for f32 and f64");
+  }
+  node.op = "Div";
+  node.inputs = {sum, node.AddConstant("count", std::move(divisor))};
+}
+
+void RefuseStretching(OutNode& node) {
+  if (!HasOneShape(node)) node.Refuse("inputs of several shapes came with set 8");
+}
+
 struct LowerRule {
   std::string_view op;
   std::int64_t below;
@@ -132,27 +231,36 @@ struct LowerRule {
 };
 
 constexpr std::int64_t kEverySet = 1000;
-constexpr std::array<LowerRule, 13> kRules = {{
+constexpr std::array<LowerRule, 22> kRules = {{
     {"Clip", 11, LowerClip},
+    {"DequantizeLinear", 13, LowerQuantize},
     {"Dropout", 12, LowerDropout},
+    {"Gemm", 11, LowerGemm},
     {"Hardmax", 13, LowerSoftmax},
     {"LSTM", kEverySet, WriteHiddenSize},
     {"LogSoftmax", 13, LowerSoftmax},
+    {"Max", 8, RefuseStretching},
+    {"Mean", 8, LowerSum},
+    {"Min", 8, RefuseStretching},
     {"Pad", 11, LowerPad},
+    {"QuantizeLinear", 13, LowerQuantize},
     {"ReduceSum", 13, LowerAxes},
+    {"Resize", 13, LowerResize},
     {"Slice", 10, LowerSlice},
+    {"Slice", 11, LowerSliceAxes},
     {"Softmax", 13, LowerSoftmax},
     {"Split", 13, LowerSplit},
     {"Squeeze", 13, LowerAxes},
+    {"Sum", 8, LowerSum},
     {"TopK", 10, LowerTopK},
     {"Unsqueeze", 13, LowerAxes},
 }};
 
 /// Axes counted from the end came with set 11.
 void CountAxesFromFront(OutNode& node) {
-  // Axes of Unsqueeze are those of its output.
-  const ValueId counted =
-      node.node().op == "Unsqueeze" ? node.node().outputs[0] : node.node().inputs[0];
+  // Axes of Unsqueeze are those of its output, and so is the one that OneHot adds.
+  const bool of_output = node.node().op == "Unsqueeze" || node.node().op == "OneHot";
+  const ValueId counted = of_output ? node.node().outputs[0] : node.node().inputs[0];
   const auto lift = [&](std::int64_t& axis) {
     if (axis >= 0) return;
     const auto& shape = node.graph.type(counted).shape;
@@ -177,10 +285,21 @@ void OutNode::Refuse(const std::string& why) const {
                   ") cannot be exported at operator set " + std::to_string(opset) + ": " + why);
 }
 
+std::string OutNode::AddConstant(const std::string& what, Tensor tensor) {
+  std::string name = graph.FreeValueName(node().name + "." + what);
+  constants.emplace_back(name, std::move(tensor));
+  return name;
+}
+
 OutNode MakeOutNode(const Graph& graph, NodeId id, std::int64_t opset) {
   const Node& node = graph.node(id);
-  OutNode out{
-      .graph = graph, .id = id, .opset = opset, .inputs = {}, .outputs = {}, .attrs = node.attrs};
+  OutNode out{.graph = graph,
+              .id = id,
+              .opset = opset,
+              .op = node.op,
+              .inputs = {},
+              .outputs = {},
+              .attrs = node.attrs};
   for (const ValueId input : node.inputs) {
     out.inputs.push_back(input == kNoValue ? "" : graph.value(input).name);
   }

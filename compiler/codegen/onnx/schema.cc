@@ -1,5 +1,8 @@
 #include <algorithm>
+#include <map>
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include <onnx/defs/schema.h>
 
@@ -83,18 +86,40 @@ void CheckCount(const OutNode& node, std::string_view what, std::size_t count, i
   node.Refuse(std::to_string(count) + " " + std::string(what) + " do not exist there");
 }
 
-void CheckTypes(const OutNode& node, const std::vector<onnx::OpSchema::FormalParameter>& formal,
+using Parameters = std::vector<onnx::OpSchema::FormalParameter>;
+
+/// What must be given there and is not: an empty name.
+void CheckGiven(const OutNode& node, const Parameters& formal,
                 const std::vector<std::string>& names) {
+  for (std::size_t i = 0; i < names.size() && i < formal.size(); ++i) {
+    if (!names[i].empty() || formal[i].GetOption() != onnx::OpSchema::Single) continue;
+    node.Refuse("'" + formal[i].GetName() + "' must be given there");
+  }
+}
+
+/// `types` collects, by type parameter of the schema, what its values are.
+void CheckTypes(const OutNode& node, const Parameters& formal,
+                const std::vector<std::string>& names, std::map<std::string, DType>& types) {
   if (formal.empty()) return;
   for (std::size_t i = 0; i < names.size(); ++i) {
     if (names[i].empty()) continue;
-    const ValueType& type = node.graph.type(node.graph.FindValue(names[i]));
+    const ValueId id = node.graph.FindValue(names[i]);
+    if (id == kNoValue) continue;  // made while it was lowered
+    const ValueType& type = node.graph.type(id);
     if (type.dtype == DType::kUndefined || type.container != Container::kTensor) continue;
-    const auto& allowed = formal[std::min(i, formal.size() - 1)].GetTypes();
+    const auto& parameter = formal[std::min(i, formal.size() - 1)];
+    const auto& allowed = parameter.GetTypes();
     const std::string_view wanted = OnnxName(type.dtype);
     if (std::none_of(allowed.begin(), allowed.end(),
                      [&](const std::string* name) { return *name == wanted; })) {
       node.Refuse("'" + names[i] + "' cannot be " + std::string(Name(type.dtype)) + " there");
+    }
+    if (parameter.GetOption() == onnx::OpSchema::Variadic && !parameter.GetIsHomogeneous())
+      continue;
+    const auto [same, first] = types.emplace(parameter.GetTypeStr(), type.dtype);
+    if (!first && same->second != type.dtype) {
+      node.Refuse("'" + names[i] + "' must be " + std::string(Name(same->second)) +
+                  " as others of the node are, not " + std::string(Name(type.dtype)) + ", there");
     }
   }
 }
@@ -103,13 +128,16 @@ void CheckTypes(const OutNode& node, const std::vector<onnx::OpSchema::FormalPar
 
 void CheckSchema(OutNode& node) {
   const onnx::OpSchema* schema =
-      onnx::OpSchemaRegistry::Schema(node.node().op, static_cast<int>(node.opset), "");
+      onnx::OpSchemaRegistry::Schema(node.op, static_cast<int>(node.opset), "");
   if (schema == nullptr || schema->Deprecated()) node.Refuse("the operator does not exist there");
   CheckAttrs(node, *schema);
   CheckCount(node, "inputs", node.inputs.size(), schema->min_input(), schema->max_input());
   CheckCount(node, "outputs", node.outputs.size(), schema->min_output(), schema->max_output());
-  CheckTypes(node, schema->inputs(), node.inputs);
-  CheckTypes(node, schema->outputs(), node.outputs);
+  CheckGiven(node, schema->inputs(), node.inputs);
+  CheckGiven(node, schema->outputs(), node.outputs);
+  std::map<std::string, DType> types;
+  CheckTypes(node, schema->inputs(), node.inputs, types);
+  CheckTypes(node, schema->outputs(), node.outputs, types);
 }
 
 }  // namespace msc::detail
