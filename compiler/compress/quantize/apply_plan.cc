@@ -134,8 +134,9 @@ class PlanApplier {
     if (precision->second == Precision::kBF16) {
       NarrowWeights(graph_, chain);
     } else {
-      QuantizeBias(graph_, chain, static_cast<float>(ScaleOf(x).scale),
-                   QuantizeWeights(graph_, chain, grid));
+      const auto x_scale = static_cast<float>(ScaleOf(x).scale);
+      const std::vector<float> least = LeastWeightScales(graph_, chain, x_scale);
+      QuantizeBias(graph_, chain, x_scale, QuantizeWeights(graph_, chain, grid, least));
     }
   }
 

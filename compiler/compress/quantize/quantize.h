@@ -138,17 +138,16 @@ class Calibrator {
 /// Applies a plan to a canonical graph: int8 layers get QuantizeLinear/DequantizeLinear around
 /// their activations and per-channel i8 weights behind DequantizeLinear (axis = output channel,
 /// symmetric, half to even, on the plan's grid or else within [-127, 127]); their bias becomes i32
-/// at scale x_scale * w_scale[c], or stays f32 where that would leave 32 bits. bf16 layers get Cast
-/// pairs on input and weights. f32 layers with a grid get i8 weights behind DequantizeLinear alone.
-/// A layer's output is stored narrow, for all readers, where one of them can use that: a layer of
-/// the same precision, also behind pools, Add and operators that only move values. It stays f32
-/// where it is a graph output or nobody can. Layers not in the plan stay f32. The result is what is
-/// exported as QDQ and what the targets fold into integer kernels. An activation of fewer than 8
-/// bits is cut by a Clip in front of its QuantizeLinear, so that the 8-bit integers stay within
-/// what so many bits hold. Weights with zero points are i8, too.
-/// UserError naming layers or tensors that do not exist, scales that are missing or unusable, and
-/// grids that do not fit the weights, or have several zero points for an int8 layer; the graph is
-/// then as it was.
+/// at scale x_scale * w_scale[c], which is raised where it would leave 31 bits. bf16 layers get
+/// Cast pairs on input and weights. f32 layers with a grid get i8 weights behind DequantizeLinear
+/// alone. A layer's output is stored narrow, for all readers, where one of them can use that: a
+/// layer of the same precision, also behind pools, Add and operators that only move values. It
+/// stays f32 where it is a graph output or nobody can. Layers not in the plan stay f32. The result
+/// is what is exported as QDQ and what the targets fold into integer kernels. An activation of
+/// fewer than 8 bits is cut by a Clip in front of its QuantizeLinear, so that the 8-bit integers
+/// stay within what so many bits hold. Weights with zero points are i8, too. UserError naming
+/// layers or tensors that do not exist, scales that are missing or unusable, and grids that do not
+/// fit the weights, or have several zero points for an int8 layer; the graph is then as it was.
 void ApplyQuantizePlan(const QuantizePlan& plan, Graph& graph);
 
 /// max|w| / 127, or the largest level of so many bits, per output channel (axis 0 of Conv, of Gemm

@@ -77,6 +77,27 @@ std::optional<Biases> QuantizedBias(const std::vector<float>& bias, float x_scal
   return result;
 }
 
+/// The constant bias of the chain's producer, one number a channel.
+std::optional<std::vector<float>> BiasOf(const Graph& graph, const LayerChain& chain) {
+  const Node& node = graph.node(chain.producer);
+  const TensorPtr tensor = node.inputs.size() > 2 ? graph.constant(node.inputs[2]) : nullptr;
+  const auto& weights = graph.type(node.inputs[1]).shape;
+  if (!tensor || !weights) return std::nullopt;
+  const std::size_t rank = node.Is("Gemm") ? 2 : 1;
+  return PerChannel(*tensor, rank, rank - 1, weights->at(ChannelAxis(node)).size());
+}
+
+/// Scales, none of which is below its least.
+void Raise(std::span<const float> least, std::vector<float>& scales) {
+  if (least.size() != scales.size()) return;
+  const bool alike = std::all_of(scales.begin(), scales.end(),
+                                 [&](float scale) { return scale == scales.front(); });
+  const float most = *std::max_element(least.begin(), least.end());
+  for (std::size_t c = 0; c < scales.size(); ++c) {
+    scales[c] = std::max(scales[c], alike ? most : least[c]);
+  }
+}
+
 /// `inputs` of a channel.
 void CheckGrid(const std::string& layer, const WeightGrid& grid, std::size_t channels,
                std::int64_t inputs) {
@@ -118,11 +139,8 @@ void CheckGrid(const std::string& layer, const WeightGrid& grid, std::size_t cha
 void QuantizeBias(Graph& graph, const LayerChain& chain, float x_scale,
                   const std::vector<float>& w_scales) {
   const Node node = graph.node(chain.producer);
-  const TensorPtr tensor = node.inputs.size() > 2 ? graph.constant(node.inputs[2]) : nullptr;
-  if (!tensor) return;
   const auto channels = static_cast<std::int64_t>(w_scales.size());
-  const std::size_t rank = node.Is("Gemm") ? 2 : 1;
-  const auto bias = PerChannel(*tensor, rank, rank - 1, channels);
+  const auto bias = BiasOf(graph, chain);
   const auto quantized = bias ? QuantizedBias(*bias, x_scale, w_scales) : std::nullopt;
   if (!quantized) return;
   const std::string stem = graph.value(node.inputs[2]).name;
@@ -140,6 +158,21 @@ void QuantizeBias(Graph& graph, const LayerChain& chain, float x_scale,
   ValueType type{.dtype = DType::kF32, .shape = Shape{channels}, .layout = "", .container = {}};
   graph.SetInput(chain.producer, 2,
                  AddBefore(graph, chain.producer, std::move(widening), std::move(type)));
+}
+
+std::vector<float> LeastWeightScales(const Graph& graph, const LayerChain& chain, float x_scale) {
+  const auto bias = BiasOf(graph, chain);
+  if (!bias) return {};
+  constexpr double kMostSteps = 1U << 30U;
+  std::vector<float> least;
+  for (const float value : *bias) {
+    const double scale = std::max(std::abs(static_cast<double>(value)) / kMostSteps,
+                                  static_cast<double>(kLeastScale));
+    // The product of two floats may round down.
+    constexpr double kRoom = 1.000001;
+    least.push_back(static_cast<float>(scale / x_scale * kRoom));
+  }
+  return least;
 }
 
 std::vector<float> WeightScales(const Tensor& weights, std::size_t channel_axis, int bits) {
@@ -231,7 +264,8 @@ void AddGrouped(Graph& graph, const LayerChain& chain, std::int64_t group, const
 
 }  // namespace
 
-std::vector<float> QuantizeWeights(Graph& graph, const LayerChain& chain, const WeightGrid* grid) {
+std::vector<float> QuantizeWeights(Graph& graph, const LayerChain& chain, const WeightGrid* grid,
+                                   std::span<const float> least) {
   const Node node = graph.node(chain.producer);
   const TensorPtr weights = graph.constant(node.inputs[1]);
   const std::size_t axis = ChannelAxis(node);
@@ -253,6 +287,7 @@ std::vector<float> QuantizeWeights(Graph& graph, const LayerChain& chain, const 
     AddGrouped(graph, chain, grid->group, steps);
     return steps.scales;
   }
+  if (!least.empty()) Raise(least, steps.scales);
   // A copy: the graph's own moves when constants are added.
   const std::string stem = graph.value(node.inputs[1]).name;
   const ValueId widened =

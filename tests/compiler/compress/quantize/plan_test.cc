@@ -6,10 +6,12 @@
 #include <string>
 #include <vector>
 
+#include "benchmarks/peers/ort_session.h"
 #include <gtest/gtest.h>
 
 #include "compiler/base/error.h"
 #include "compiler/base/sanitizer.h"
+#include "compiler/codegen/onnx/export.h"
 #include "compiler/compress/quantize/quantize.h"
 #include "compiler/import/onnx/import.h"
 #include "compiler/ops/fused.h"
@@ -444,17 +446,83 @@ TEST(ApplyQuantizePlan, QuantizesWeightsHalfToEvenWithin127) {
   EXPECT_EQ(std::vector<int>(bias.begin(), bias.end()), (std::vector<int>{4, 1}));
 }
 
-TEST(ApplyQuantizePlan, KeepsABiasInFloatThatDoesNotFit32Bits) {
+/// Whoever turns a bias to integers at x_scale * w_scale, as ONNX Runtime does with one in f32,
+/// would cut it.
+TEST(ApplyQuantizePlan, RaisesTheScaleOfAChannelWhoseBiasWouldNotFit) {
   Graph graph = Parse(R"(graph main {
     input %x : f32[1,1,1,1]
-    const %w : f32[1,1,1,1] = [1e-30]
-    const %b : f32[1] = [1]
+    const %w : f32[4,1,1,1] = [1e-30, 0.5, 1e-7, 1e-40]
+    const %b : f32[4] = [5, 1e-3, -5, 0]
     %y = Conv(%x, %w, %b) @conv
     output %y
   })");
+  const float x_scale = 0.25F;
   ApplyQuantizePlan(
-      {.layers = {{"conv", "int8"}}, .activations = {{"x", {"i8", 1.0, 0}}}, .weights = {}}, graph);
-  EXPECT_EQ(graph.node(graph.FindNode("conv")).inputs[2], graph.FindValue("b"));
+      {.layers = {{"conv", "int8"}}, .activations = {{"x", {"i8", x_scale, 0}}}, .weights = {}},
+      graph);
+  const Node& conv = graph.node(graph.FindNode("conv"));
+  const Node& w = graph.node(graph.producer(conv.inputs[1]));
+  const Node& b = graph.node(graph.producer(conv.inputs[2]));
+  const auto scales = graph.constant(w.inputs[1])->Values<float>();
+  const auto bias = graph.constant(b.inputs[0])->Values<std::int32_t>();
+  const auto bias_scales = graph.constant(b.inputs[1])->Values<float>();
+  EXPECT_EQ(scales[1], 0.5F / 127);  // as it would be without others
+  const std::vector<double> wanted = {5, 1e-3, -5, 0};
+  for (std::size_t c = 0; c < 4; ++c) {
+    EXPECT_EQ(bias_scales[c], x_scale * scales[c]);
+    EXPECT_GE(bias_scales[c], std::numeric_limits<float>::min());
+    EXPECT_LE(std::abs(bias[c]), 1 << 30);
+    const auto step = static_cast<double>(bias_scales[c]);
+    EXPECT_NEAR(bias[c] * step, wanted[c], 0.51 * step);
+  }
+  EXPECT_GT(std::abs(bias[0]), (1 << 30) - 5000);  // no coarser than it must be
+}
+
+/// A channel that batch normalization switched off: weights of 1e-7, a bias of 5.
+TEST(ApplyQuantizePlan, MeansTheSameToOnnxRuntimeWhereABiasDwarfsItsWeights) {
+  Graph graph = Parse(R"(graph main {
+    input %x : f32[1,3,6,6]
+    const %w : f32[4,3,3,3] = random 1
+    const %small : f32[4,1,1,1] = [1, 1e-7, 0.1, 1e-12]
+    const %b : f32[4] = [0.5, 5, -0.25, -3]
+    const %v : f32[2,4,1,1] = random 2
+    %s = Mul(%w, %small)
+    %c = Conv(%x, %s, %b) @conv
+    %r = Relu(%c)
+    %y = Conv(%r, %v) @next
+    output %y
+  })");
+  Canonicalize(graph);
+  QuantizePlan plan = Everything(graph, Precision::kInt8);
+  plan.activations = Calibrate(graph);
+  Graph applied = graph;
+  ApplyQuantizePlan(plan, applied);
+  testing::ExpectSameNumbers(graph, applied, 0.1);
+  testing::ExpectSound(FuseOps, applied, 0.02);  // our own integers
+  if (const std::string absence = OrtAbsence(); !absence.empty()) GTEST_SKIP() << absence;
+  const std::vector<Tensor> inputs = RandomInputs(graph, 1);
+  const Tensor wanted = Interpret(applied, inputs)[0];
+  const Tensor found = OrtSession(ExportOnnxBytes(applied), 1).Run(inputs)[0];
+  EXPECT_LT(Difference(wanted, found), 0.02);
+}
+
+TEST(ApplyQuantizePlan, RaisesOneScaleOfAWholeLayerForAllItsChannels) {
+  Graph graph = Parse(R"(graph main {
+    input %x : f32[1,1,1,1]
+    const %w : f32[2,1,1,1] = [1e-9, 2e-9]
+    const %b : f32[2] = [5, 1]
+    %y = Conv(%x, %w, %b) @conv
+    output %y
+  })");
+  ApplyQuantizePlan({.layers = {{"conv", "int8"}},
+                     .activations = {{"x", {"i8", 0.25, 0}}},
+                     .weights = {{"conv", {.bits = 8, .scales = {0x1p-30, 0x1p-30}}}}},
+                    graph);
+  const Node& conv = graph.node(graph.FindNode("conv"));
+  const auto scales =
+      graph.constant(graph.node(graph.producer(conv.inputs[1])).inputs[1])->Values<float>();
+  EXPECT_EQ(scales[0], scales[1]);
+  EXPECT_GT(scales[0], 5.0F / 0.25F / (1 << 30));
 }
 
 TEST(ApplyQuantizePlan, ChangesNothingWithoutNarrowLayers) {
