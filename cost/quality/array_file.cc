@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <array>
-#include <limits>
+#include <cstring>
 #include <memory>
 #include <string_view>
 #include <utility>
@@ -11,16 +11,19 @@
 #include "compiler/base/error.h"
 #include "compiler/base/file.h"
 #include "cost/quality/byte_source.h"
+#include "cost/quality/npy_header.h"
 
 namespace msc::cost {
 namespace {
 
-constexpr std::size_t kMaxRank = 16;
+constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 32U;
 
 /// A file of which the header was read.
 struct OpenedArray {
   std::unique_ptr<ByteSource> source;
   ArrayForm form;
+  bool swapped = false;  ///< big-endian
+  bool fortran = false;  ///< the first axis varies fastest
 };
 
 std::uint64_t BytesOf(const ArrayForm& form) {
@@ -51,10 +54,59 @@ void Finish(const OpenedArray& array, const RowRange& rows) {
   array.source->ExpectEnd();
 }
 
+/// Fills `tensor` with the values that follow, in the order of this machine's bytes.
+void FillValues(const OpenedArray& array, Tensor& tensor) {
+  const std::span<std::byte> bytes = tensor.MutableRaw();
+  array.source->Fill(bytes);
+  if (array.swapped) {
+    const bool complex = tensor.dtype() == DType::kC64 || tensor.dtype() == DType::kC128;
+    const std::size_t each = ByteSize(tensor.dtype()) / (complex ? 2 : 1);
+    for (std::size_t i = 0; i < bytes.size(); i += each) {
+      std::reverse(bytes.data() + i, bytes.data() + i + each);
+    }
+  }
+  if (tensor.dtype() != DType::kBool) return;
+  const auto values = tensor.Values<std::uint8_t>();
+  if (std::any_of(values.begin(), values.end(), [](std::uint8_t value) { return value > 1; })) {
+    throw UserError("'" + array.source->path() + "' holds a bool that is neither 0 nor 1");
+  }
+}
+
+/// The whole array as it lies in the file: the first axis varies fastest.
+Tensor ReadFortran(const OpenedArray& array) {
+  if (BytesOf(array.form) > kMostBytes) {
+    throw UserError("'" + array.source->path() +
+                    "' holds more than 4 GiB in Fortran order, which is read whole: save it in C "
+                    "order (numpy.ascontiguousarray)");
+  }
+  Tensor whole(array.form.dtype, array.form.dims);
+  FillValues(array, whole);
+  array.source->ExpectEnd();
+  return whole;
+}
+
+/// Row `row` of what ReadFortran gave, in C order.
+void CopyFortranRow(const Tensor& whole, std::int64_t row, std::span<std::byte> out) {
+  const Dims& dims = whole.dims();
+  const std::size_t each = ByteSize(whole.dtype());
+  Dims index(dims.size(), 0);
+  for (std::size_t at = 0; at < out.size(); at += each) {
+    std::int64_t place = 0;
+    for (std::size_t axis = dims.size(); axis-- > 1;) {
+      place = (place + index[axis]) * dims[axis - 1];
+    }
+    std::memcpy(out.data() + at, whole.Raw().data() + static_cast<std::size_t>(place + row) * each,
+                each);
+    for (std::size_t axis = dims.size(); axis-- > 1;) {
+      if (++index[axis] < dims[axis]) break;
+      index[axis] = 0;
+    }
+  }
+}
+
 Tensor ReadRows(const OpenedArray& array, const RowRange& asked) {
   const RowRange rows = Checked(array, asked);
   const std::uint64_t row_bytes = RowBytes(array.form);
-  constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 32U;
   if (row_bytes * static_cast<std::uint64_t>(rows.count) > kMostBytes) {
     throw UserError("'" + array.source->path() +
                     "' holds more than 4 GiB of samples; take fewer with 'count'");
@@ -62,23 +114,25 @@ Tensor ReadRows(const OpenedArray& array, const RowRange& asked) {
   Dims dims = array.form.dims;
   dims[0] = rows.count;
   Tensor tensor(array.form.dtype, std::move(dims));
+  if (array.fortran) {
+    const Tensor whole = ReadFortran(array);
+    for (std::int64_t i = 0; i < rows.count; ++i) {
+      CopyFortranRow(whole, rows.first + i,
+                     tensor.MutableRaw().subspan(static_cast<std::size_t>(i) * row_bytes,
+                                                 static_cast<std::size_t>(row_bytes)));
+    }
+    return tensor;
+  }
   array.source->Skip(static_cast<std::uint64_t>(rows.first) * row_bytes);
-  array.source->Fill(tensor.MutableRaw());
+  FillValues(array, tensor);
   Finish(array, rows);
   return tensor;
-}
-
-std::int64_t CheckedSize(std::uint64_t size, const std::string& path) {
-  if (size > static_cast<std::uint64_t>(std::numeric_limits<std::int32_t>::max())) {
-    throw UserError("'" + path + "' claims a dimension of " + std::to_string(size));
-  }
-  return static_cast<std::int64_t>(size);
 }
 
 ArrayForm ReadIdxHeader(ByteSource& source) {
   std::array<std::uint8_t, 4> magic{};
   source.Fill(std::as_writable_bytes(std::span(magic)));
-  if (magic[0] != 0 || magic[1] != 0 || magic[3] == 0 || magic[3] > kMaxRank) {
+  if (magic[0] != 0 || magic[1] != 0 || magic[3] == 0 || magic[3] > kMaxArrayRank) {
     throw UserError("'" + source.path() + "' is not an IDX file");
   }
   constexpr std::uint8_t kUnsignedByte = 0x08;
@@ -97,120 +151,7 @@ ArrayForm ReadIdxHeader(ByteSource& source) {
   return header;
 }
 
-struct NpyType {
-  DType dtype;
-  std::string_view descr;
-};
-constexpr std::array<NpyType, 5> kNpyTypes = {{{DType::kF32, "<f4"},
-                                               {DType::kF64, "<f8"},
-                                               {DType::kI32, "<i4"},
-                                               {DType::kI64, "<i8"},
-                                               {DType::kU8, "|u1"}}};
-
-/// The Python dictionary of a NumPy header, as far as the format allows one.
-class NpyHeaderReader {
- public:
-  NpyHeaderReader(std::string_view text, const std::string& path) : text_(text), path_(path) {}
-
-  ArrayForm Read() {
-    ArrayForm header;
-    bool has_order = false;
-    bool has_dims = false;
-    Expect('{');
-    while (!Accept('}')) {
-      const std::string_view key = Quoted();
-      Expect(':');
-      if (key == "descr") {
-        header.dtype = ReadType();
-      } else if (key == "fortran_order") {
-        if (!AcceptWord("False")) throw UserError("'" + path_ + "' is not in C order");
-        has_order = true;
-      } else if (key == "shape") {
-        header.dims = ReadDims();
-        has_dims = true;
-      } else {
-        Refuse();
-      }
-      if (!Accept(',')) {
-        Expect('}');
-        break;
-      }
-    }
-    if (header.dtype == DType::kUndefined || !has_order || !has_dims) Refuse();
-    return header;
-  }
-
- private:
-  [[noreturn]] void Refuse() const {
-    throw UserError("'" + path_ + "' has a header that is not NumPy's");
-  }
-  void SkipSpace() {
-    while (!text_.empty() && (text_.front() == ' ' || text_.front() == '\n')) {
-      text_.remove_prefix(1);
-    }
-  }
-  bool Accept(char wanted) {
-    SkipSpace();
-    if (text_.empty() || text_.front() != wanted) return false;
-    text_.remove_prefix(1);
-    return true;
-  }
-  void Expect(char wanted) {
-    if (!Accept(wanted)) Refuse();
-  }
-  bool AcceptWord(std::string_view word) {
-    SkipSpace();
-    if (!text_.starts_with(word)) return false;
-    text_.remove_prefix(word.size());
-    return true;
-  }
-  std::string_view Quoted() {
-    Expect('\'');
-    const std::size_t end = text_.find('\'');
-    if (end == std::string_view::npos) Refuse();
-    const std::string_view inner = text_.substr(0, end);
-    text_.remove_prefix(end + 1);
-    return inner;
-  }
-  DType ReadType() {
-    const std::string_view descr = Quoted();
-    for (const NpyType& type : kNpyTypes) {
-      if (type.descr == descr) return type.dtype;
-    }
-    throw UserError("'" + path_ + "' holds elements of type '" + std::string(descr) +
-                    "'; read are <f4, <f8, <i4, <i8 and |u1");
-  }
-  Dims ReadDims() {
-    Dims dims;
-    Expect('(');
-    while (!Accept(')')) {
-      dims.push_back(ReadNumber());
-      if (dims.size() > kMaxRank) Refuse();
-      if (!Accept(',')) {
-        Expect(')');
-        break;
-      }
-    }
-    return dims;
-  }
-  std::int64_t ReadNumber() {
-    SkipSpace();
-    std::uint64_t number = 0;
-    std::size_t digits = 0;
-    while (!text_.empty() && text_.front() >= '0' && text_.front() <= '9') {
-      if (++digits > 12) Refuse();
-      number = number * 10 + static_cast<std::uint64_t>(text_.front() - '0');
-      text_.remove_prefix(1);
-    }
-    if (digits == 0) Refuse();
-    return CheckedSize(number, path_);
-  }
-
-  std::string_view text_;
-  const std::string& path_;
-};
-
-ArrayForm ReadNpyHeader(ByteSource& source) {
+NpyHeader ReadNpyHeader(ByteSource& source) {
   constexpr std::string_view kMagic = "\x93NUMPY";
   std::array<std::uint8_t, 8> start{};
   source.Fill(std::as_writable_bytes(std::span(start)));
@@ -230,16 +171,30 @@ ArrayForm ReadNpyHeader(ByteSource& source) {
   }
   std::string text(length, '\0');
   source.Fill(std::as_writable_bytes(std::span(text)));
-  return NpyHeaderReader(text, source.path()).Read();
+  return ParseNpyHeader(text, source.path());
 }
 
 /// Reads the header and compares it with what the file can hold, before any allocation.
 OpenedArray Opened(std::unique_ptr<ByteSource> source, bool is_idx) {
-  ArrayForm form = is_idx ? ReadIdxHeader(*source) : ReadNpyHeader(*source);
-  const std::string& path = source->path();
-  if (form.dims.empty()) throw UserError("'" + path + "' holds a single number, not samples");
-  if (BytesOf(form) > source->most_bytes()) throw UserError("'" + path + "' is truncated");
-  return {std::move(source), std::move(form)};
+  OpenedArray opened;
+  if (is_idx) {
+    opened.form = ReadIdxHeader(*source);
+  } else {
+    NpyHeader header = ReadNpyHeader(*source);
+    opened.form = {header.dtype, std::move(header.dims)};
+    opened.swapped = header.swapped;
+    opened.fortran = header.fortran && opened.form.dims.size() > 1;
+  }
+  if (BytesOf(opened.form) > source->most_bytes()) {
+    throw UserError("'" + source->path() + "' is truncated");
+  }
+  opened.source = std::move(source);
+  return opened;
+}
+
+void CheckSamples(const OpenedArray& array) {
+  if (!array.form.dims.empty()) return;
+  throw UserError("'" + array.source->path() + "' holds a single number, not samples");
 }
 
 OpenedArray OpenNpz(const std::string& array) {
@@ -265,29 +220,12 @@ OpenedArray OpenNpz(const std::string& array) {
 }
 
 OpenedArray OpenArray(const std::string& format, const std::string& array) {
-  if (format == "npz") return OpenNpz(array);
-  Check(format == "npy" || format == "idx", "arrays are npy, npz or idx");
-  return Opened(std::make_unique<ByteSource>(array), format == "idx");
-}
-
-std::string NpyHeader(DType dtype, const Dims& dims) {
-  std::string header;
-  for (const NpyType& type : kNpyTypes) {
-    if (type.dtype == dtype) header = "{'descr': '" + std::string(type.descr) + "', ";
-  }
-  Check(!header.empty(), "WriteNpy is given a type that NumPy files of ours can hold");
-  header += "'fortran_order': False, 'shape': (";
-  for (const std::int64_t size : dims) header += std::to_string(size) + ",";
-  header += "), }";
-  // Magic, version and length take 10 bytes; the whole is padded to a multiple of 64.
-  constexpr std::size_t kFixed = 10;
-  constexpr std::size_t kMultiple = 64;
-  while ((kFixed + header.size() + 1) % kMultiple != 0) header += ' ';
-  header += '\n';
-  std::string bytes = {'\x93', 'N', 'U', 'M', 'P', 'Y', '\x01', '\x00'};
-  bytes += static_cast<char>(header.size() & 0xFFU);
-  bytes += static_cast<char>(header.size() >> 8U);
-  return bytes + header;
+  Check(format == "npz" || format == "npy" || format == "idx", "arrays are npy, npz or idx");
+  OpenedArray opened = format == "npz"
+                           ? OpenNpz(array)
+                           : Opened(std::make_unique<ByteSource>(array), format == "idx");
+  CheckSamples(opened);
+  return opened;
 }
 
 void Append(const Tensor& values, AtomicFile& file) {
@@ -298,6 +236,15 @@ void Append(const Tensor& values, AtomicFile& file) {
 
 Tensor ReadNpy(const std::string& path, const RowRange& rows) {
   return ReadRows(OpenArray("npy", path), rows);
+}
+
+Tensor ReadNpyArray(const std::string& path) {
+  const OpenedArray opened = Opened(std::make_unique<ByteSource>(path), false);
+  if (!opened.form.dims.empty()) return ReadRows(opened, {});
+  Tensor number(opened.form.dtype, {});
+  FillValues(opened, number);
+  opened.source->ExpectEnd();
+  return number;
 }
 
 Tensor ReadNpz(const std::string& array, const RowRange& rows) {
@@ -319,19 +266,40 @@ void VisitRows(const std::string& format, const std::string& array, const RowRan
   Dims dims = opened.form.dims;
   dims[0] = 1;
   Tensor row(opened.form.dtype, std::move(dims));
+  if (opened.fortran) {
+    const Tensor whole = ReadFortran(opened);
+    for (std::int64_t i = 0; i < rows.count; ++i) {
+      CopyFortranRow(whole, rows.first + i, row.MutableRaw());
+      visit(row);
+    }
+    return;
+  }
   opened.source->Skip(static_cast<std::uint64_t>(rows.first) * RowBytes(opened.form));
   for (std::int64_t i = 0; i < rows.count; ++i) {
-    opened.source->Fill(row.MutableRaw());
+    FillValues(opened, row);
     visit(row);
   }
   Finish(opened, rows);
 }
 
 void WriteNpy(const std::string& path, const Tensor& tensor) {
-  AtomicFile file(path);
-  file.Append(NpyHeader(tensor.dtype(), tensor.dims()));
-  Append(tensor, file);
-  file.Commit();
+  const NamedArray array{path, &tensor};
+  WriteNpyFiles({&array, 1});
+}
+
+void WriteNpyFiles(std::span<const NamedArray> arrays) {
+  for (const NamedArray& array : arrays) {
+    if (IsNpyType(array.tensor->dtype())) continue;
+    throw UserError("'" + array.path + "': a NumPy file cannot hold " +
+                    std::string(Name(array.tensor->dtype())));
+  }
+  std::vector<std::unique_ptr<AtomicFile>> files;
+  for (const NamedArray& array : arrays) {
+    AtomicFile& file = *files.emplace_back(std::make_unique<AtomicFile>(array.path));
+    file.Append(NpyHeaderBytes(array.tensor->dtype(), array.tensor->dims()));
+    Append(*array.tensor, file);
+  }
+  for (const auto& file : files) file->Commit();
 }
 
 void WriteNpy(const std::string& path, const SampleSource& samples, std::size_t input) {
@@ -343,7 +311,7 @@ void WriteNpy(const std::string& path, const SampleSource& samples, std::size_t 
     if (first == 0) {
       Dims dims = rows.dims();
       dims.at(0) = samples.count();
-      file.Append(NpyHeader(rows.dtype(), dims));
+      file.Append(NpyHeaderBytes(rows.dtype(), dims));
     }
     Append(rows, file);
   }

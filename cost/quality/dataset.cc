@@ -7,46 +7,30 @@
 #include <utility>
 
 #include "compiler/base/error.h"
+#include "cost/quality/convert.h"
 #include "cost/quality/named_inputs.h"
+#include "cost/quality/sample_dims.h"
 #include "cost/quality/sample_files.h"
 
 namespace msc::cost {
 namespace {
 
-/// Dims of a sample [1, ...] under `input`, whose symbolic dimensions past the first must not
-/// matter.
-Dims SampleDims(const Tensor& raw, const Shape& input, const std::string& path) {
-  Dims own(raw.dims().begin() + 1, raw.dims().end());
-  if (input.empty()) throw UserError("the model's input is a scalar: it takes no samples");
-  const auto wanted = StaticDims(Shape(input.begin() + 1, input.end()));
-  if (!wanted) return own;
-  if (ElementCount(*wanted) != ElementCount(own)) {
-    throw UserError("one sample of '" + path + "' is " + ToString(own) +
-                    "; the model's input wants " + ToString(*wanted));
-  }
-  return *wanted;
+/// What a number of the files is before normalization: bytes are parts of 255.
+std::vector<float> PlainValues(const Tensor& raw, const std::string& path) {
+  std::vector<float> values = AsFloats(raw, path);
+  if (raw.dtype() != DType::kU8) return values;
+  for (float& value : values) value /= 255.0F;
+  return values;
 }
 
-/// What an element reads as before normalization.
-float Plain(float value) {
-  return value;
-}
-float Plain(std::uint8_t value) {
-  return static_cast<float>(value) / 255.0F;
-}
-float Plain(double value) {
-  return static_cast<float>(value);
-}
-
-template <class T>
-void Normalize(std::span<const T> from, const DataConfig& config, std::int64_t channels,
+void Normalize(std::span<const float> from, const DataConfig& config, std::int64_t channels,
                std::span<float> to) {
   const std::size_t inner = to.empty() ? 1 : to.size() / static_cast<std::size_t>(channels);
   for (std::size_t channel = 0; channel < static_cast<std::size_t>(channels); ++channel) {
     const auto mean = static_cast<float>(config.mean[config.mean.size() == 1 ? 0 : channel]);
     const auto std = static_cast<float>(config.std[config.std.size() == 1 ? 0 : channel]);
     for (std::size_t i = channel * inner; i < (channel + 1) * inner; ++i) {
-      to[i] = (Plain(from[i]) - mean) / std;
+      to[i] = (from[i] - mean) / std;
     }
   }
 }
@@ -68,20 +52,7 @@ Tensor Convert(const Tensor& raw, const DataConfig& config, const Dims& sample) 
   const std::int64_t channels = sample.empty() ? 1 : sample[0];
   CheckChannels(config, channels);
   const auto values = out.MutableValues<float>();
-  switch (raw.dtype()) {
-    case DType::kU8:
-      Normalize(raw.Values<std::uint8_t>(), config, channels, values);
-      break;
-    case DType::kF32:
-      Normalize(raw.Values<float>(), config, channels, values);
-      break;
-    case DType::kF64:
-      Normalize(raw.Values<double>(), config, channels, values);
-      break;
-    default:
-      throw UserError("'" + config.images + "' holds " + std::string(Name(raw.dtype())) +
-                      " samples; read are u8, f32 and f64");
-  }
+  Normalize(PlainValues(raw, config.images), config, channels, values);
   for (const float value : values) {
     if (!std::isfinite(value)) {
       throw UserError("'" + config.images + "' holds a sample that is not finite");
@@ -90,39 +61,28 @@ Tensor Convert(const Tensor& raw, const DataConfig& config, const Dims& sample) 
   return out;
 }
 
-template <class T>
-std::vector<std::int32_t> ToLabels(const Tensor& tensor, const std::string& path) {
+std::vector<std::int32_t> LoadLabels(const DataConfig& config, const RawSamples& raw) {
+  const Tensor tensor = ReadLabels(config, raw);
+  if (tensor.size() != raw.count || tensor.dims()[0] != raw.count) {
+    throw UserError("'" + config.labels + "' holds labels of shape " + ToString(tensor.dims()) +
+                    " for " + std::to_string(raw.count) + " samples");
+  }
+  if (!IsInteger(tensor.dtype())) {
+    throw UserError("'" + config.labels + "' holds labels that are not integers");
+  }
   std::vector<std::int32_t> labels;
   labels.reserve(static_cast<std::size_t>(tensor.size()));
-  for (const T value : tensor.Values<T>()) {
-    const auto label = static_cast<std::int64_t>(value);
+  for (const std::int64_t label : AsIntegers(tensor, config.labels)) {
     if (label < 0 || label > std::numeric_limits<std::int32_t>::max()) {
-      throw UserError("'" + path + "' holds " + std::to_string(label) +
-                      ", which is no class number");
+      const auto at = static_cast<std::size_t>(labels.size());
+      const std::int64_t row =
+          raw.rows.empty() ? config.first + static_cast<std::int64_t>(at) : raw.rows[at];
+      throw UserError("'" + config.labels + "' holds " + std::to_string(label) + " in row " +
+                      std::to_string(row) + ", counted from 0, which is no class number");
     }
     labels.push_back(static_cast<std::int32_t>(label));
   }
   return labels;
-}
-
-std::vector<std::int32_t> LoadLabels(const DataConfig& config, const RawSamples& raw) {
-  if (config.labels.empty()) return {};
-  const Tensor tensor = ReadLabels(config, raw);
-  const std::int64_t samples = raw.count;
-  if (tensor.size() != samples || tensor.dims()[0] != samples) {
-    throw UserError("'" + config.labels + "' holds labels of shape " + ToString(tensor.dims()) +
-                    " for " + std::to_string(samples) + " samples");
-  }
-  switch (tensor.dtype()) {
-    case DType::kU8:
-      return ToLabels<std::uint8_t>(tensor, config.labels);
-    case DType::kI32:
-      return ToLabels<std::int32_t>(tensor, config.labels);
-    case DType::kI64:
-      return ToLabels<std::int64_t>(tensor, config.labels);
-    default:
-      throw UserError("'" + config.labels + "' holds labels that are not integers");
-  }
 }
 
 [[noreturn]] void RefuseRange(std::int64_t all, std::int64_t first, std::int64_t count) {
@@ -145,38 +105,62 @@ DatasetSamples::DatasetSamples(const DataConfig& config, std::span<const InputFo
   }
 }
 
-void DatasetSamples::ReadImages(const DataConfig& config, const Shape& input) {
-  if (config.images.empty()) throw UserError("'images' must name a file of samples");
+void DatasetSamples::ReadImages(const DataConfig& given, const Shape& input) {
+  if (given.images.empty()) throw UserError("'images' must name a file of samples");
+  const DataConfig config = Resolved(given);
   Input& only = inputs_.emplace_back();
   bool is_first = true;
   const RawSamples raw = ReadSamples(config, input, [&](std::int64_t place, const Tensor& sample) {
-    if (std::exchange(is_first, false)) only.sample = SampleDims(sample, input, config.images);
+    if (std::exchange(is_first, false)) only.sample = FitDims(sample, input, config.images);
     const Tensor converted = Convert(sample, config, only.sample);
     only.file.Write(static_cast<std::uint64_t>(place) * converted.bytes(), converted.Raw());
   });
   count_ = raw.count;
-  labels_ = LoadLabels(config, raw);
+  TakeLabels(config, raw);
 }
 
-void DatasetSamples::ReadArrays(const DataConfig& config, std::span<const InputForm> inputs) {
-  if (config.images.empty()) throw UserError("'images' must name a file of samples");
+void DatasetSamples::ReadArrays(const DataConfig& given, std::span<const InputForm> inputs) {
+  if (given.images.empty()) throw UserError("'images' must name a file of samples");
+  DataConfig config = given;
+  config.format = FormOf(given);
   const std::vector<std::string> arrays = ArraysOf(config, inputs);
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     DataConfig own = config;
     own.images = arrays[i];
+    own = Resolved(own);
     Input& input = inputs_.emplace_back();
     input.dtype = inputs[i].dtype;
     bool is_first = true;
     const auto take = [&](std::int64_t place, const Tensor& sample) {
       if (std::exchange(is_first, false)) {
-        input.sample = SampleDims(sample, inputs[i].shape, own.images);
+        input.sample = FitDims(sample, inputs[i].shape, own.images);
       }
       const Tensor converted = ConvertExactly(sample, inputs[i], input.sample, own.images);
       input.file.Write(static_cast<std::uint64_t>(place) * converted.bytes(), converted.Raw());
     };
     const RawSamples raw = ReadSamples(own, inputs[i].shape, take);
     count_ = raw.count;
-    if (i == 0) labels_ = LoadLabels(own, raw);
+    if (i == 0) TakeLabels(own, raw);
+  }
+}
+
+void DatasetSamples::TakeLabels(const DataConfig& config, const RawSamples& raw) {
+  if (config.labels.empty()) return;
+  labels_ = LoadLabels(config, raw);
+  labels_path_ = config.labels == "folders" ? config.images : config.labels;
+  label_rows_ = raw.rows;
+  first_ = config.first;
+}
+
+void DatasetSamples::CheckLabels(std::int64_t classes) const {
+  if (classes <= 0) return;
+  for (std::size_t i = 0; i < labels_.size(); ++i) {
+    if (labels_[i] < classes) continue;
+    const std::int64_t row =
+        label_rows_.empty() ? first_ + static_cast<std::int64_t>(i) : label_rows_[i];
+    throw UserError("'" + labels_path_ + "' holds " + std::to_string(labels_[i]) + " in row " +
+                    std::to_string(row) + ", counted from 0; the model has " +
+                    std::to_string(classes) + " classes, 0 to " + std::to_string(classes - 1));
   }
 }
 
@@ -196,13 +180,16 @@ std::vector<Tensor> DatasetSamples::Read(std::int64_t first, std::int64_t count)
   return read;
 }
 
-SampleSet LoadSampleSet(const DataConfig& config, std::span<const InputForm> inputs) {
+SampleSet LoadSampleSet(const DataConfig& config, std::span<const InputForm> inputs,
+                        std::int64_t classes) {
   const DatasetSamples samples(config, inputs);
+  samples.CheckLabels(classes);
   return {samples.Read(0, samples.count()), samples.labels()};
 }
 
-Dataset LoadDataset(const DataConfig& config, const Shape& input) {
+Dataset LoadDataset(const DataConfig& config, const Shape& input, std::int64_t classes) {
   const DatasetSamples samples(config, input);
+  samples.CheckLabels(classes);
   return {std::move(samples.Read(0, samples.count())[0]), samples.labels()};
 }
 

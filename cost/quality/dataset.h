@@ -20,11 +20,11 @@ namespace msc::cost {
 struct DataConfig {
   /// "idx": IDX, plain or gzip; "npy": NumPy arrays; "npz": archives of these, FILE.npz:NAME;
   /// "csv": a line of numbers a sample, plain or gzip; "folder": images (PGM, PPM, PNG, JPEG) below
-  /// it.
-  std::string format = "idx";
+  /// it; "auto": what the name says, see FormOf.
+  std::string format = "auto";
   std::string images;  ///< file or folder of samples, [N, ...]
-  /// N class numbers; empty where there are none. Of the same form as the samples, or .npy but for
-  /// "idx". FILE:COLUMN with "csv" and "folder", a column that is left out of the samples if the
+  /// N class numbers; empty where there are none. Of the form that the name says, else of that of
+  /// the samples. FILE:COLUMN of a CSV file, a column that is left out of the samples if the
   /// file is the same; "folders" where the image's subfolder, numbered by name, says it.
   std::string labels;
   std::vector<double> mean = {0};  ///< one, or one a channel (axis 1 of [N, C, ...])
@@ -34,10 +34,13 @@ struct DataConfig {
   std::uint64_t shuffle = 0;       ///< 0: in the order of the file; else the seed of another order
   std::int64_t first = 0;          ///< samples to pass over, in that order
   std::int64_t count = 0;          ///< samples to take; 0 = all that follow
+  /// Of `count`: where there are fewer, all that follow will do. No key: callers say it whose
+  /// number nobody gave.
+  bool or_fewer = false;
   template <class Self, class Visit>
   static void Fields(Self& self, Visit& visit) {
-    visit("format", self.format, "form of the files",
-          Within::OneOf({"idx", "npy", "npz", "csv", "folder"}));
+    visit("format", self.format, "form of the files; auto: what their names end in",
+          Within::OneOf({"auto", "idx", "npy", "npz", "csv", "folder"}));
     visit("images", self.images, "file or folder of samples");
     visit("labels", self.labels,
           "class numbers: a file, FILE:COLUMN of a CSV file, or folders; empty = none");
@@ -52,6 +55,8 @@ struct DataConfig {
   }
 };
 
+struct RawSamples;
+
 /// What one input of a model takes, the batch outermost.
 struct InputForm {
   std::string name;
@@ -65,8 +70,8 @@ struct InputForm {
 /// bytes for each sample of the file.
 class DatasetSamples final : public SampleSource {
  public:
-  /// Every sample gets the dims that `input`, a model's input with the batch outermost, asks for,
-  /// where the number of elements is the same ([28, 28] becomes [1, 28, 28]). UserError naming the
+  /// Every sample gets the dims that `input`, a model's input with the batch outermost, asks for:
+  /// FitDims (sample_dims.h) says what fits. UserError naming the
   /// file, or saying how the sizes differ; damage and numbers that are not finite are found here.
   DatasetSamples(const DataConfig& config, const Shape& input);
   /// For a model with these inputs. One of f32 is as above; several, or one of integers, take the
@@ -79,6 +84,9 @@ class DatasetSamples final : public SampleSource {
   [[nodiscard]] std::vector<Tensor> Read(std::int64_t first, std::int64_t count) const override;
   /// Class numbers >= 0 of all samples, or none.
   [[nodiscard]] const std::vector<std::int32_t>& labels() const { return labels_; }
+  /// UserError naming file, row and label where one is no class of a model with so many; 0 = it is
+  /// not known with how many.
+  void CheckLabels(std::int64_t classes) const;
 
  private:
   struct Input {
@@ -88,10 +96,14 @@ class DatasetSamples final : public SampleSource {
   };
   void ReadImages(const DataConfig& config, const Shape& input);
   void ReadArrays(const DataConfig& config, std::span<const InputForm> inputs);
+  void TakeLabels(const DataConfig& config, const RawSamples& raw);
 
   std::deque<Input> inputs_;  // which do not move
   std::int64_t count_ = 0;
   std::vector<std::int32_t> labels_;
+  std::string labels_path_;
+  std::vector<std::int64_t> label_rows_;  ///< in the file; empty = those from first_ on
+  std::int64_t first_ = 0;
 };
 
 /// Samples a model is judged by.
@@ -107,11 +119,15 @@ struct SampleSet {
   std::vector<std::int32_t> labels;  ///< N class numbers >= 0, or none
   [[nodiscard]] std::int64_t size() const { return inputs.at(0).dims().at(0); }
 };
-/// Samples and labels whole, as DatasetSamples has them. UserError likewise.
-[[nodiscard]] SampleSet LoadSampleSet(const DataConfig& config, std::span<const InputForm> inputs);
+/// Samples and labels whole, as DatasetSamples has them, for a model of so many `classes` (0 = not
+/// known). UserError likewise.
+[[nodiscard]] SampleSet LoadSampleSet(const DataConfig& config, std::span<const InputForm> inputs,
+                                      std::int64_t classes = 0);
 
-/// Samples and labels whole, as DatasetSamples has them. UserError likewise.
-[[nodiscard]] Dataset LoadDataset(const DataConfig& config, const Shape& input);
+/// Samples and labels whole, as DatasetSamples has them, for a model of so many `classes` (0 = not
+/// known). UserError likewise.
+[[nodiscard]] Dataset LoadDataset(const DataConfig& config, const Shape& input,
+                                  std::int64_t classes = 0);
 
 /// Samples [first, first + count) with their labels. UserError if they are not all there.
 [[nodiscard]] Dataset Slice(const Dataset& dataset, std::int64_t first, std::int64_t count);

@@ -1,13 +1,12 @@
 #include "cost/quality/named_inputs.h"
 
 #include <algorithm>
-#include <cmath>
 #include <cstdint>
-#include <limits>
 #include <utility>
 
 #include "compiler/base/error.h"
 #include "cost/quality/array_file.h"
+#include "cost/quality/convert.h"
 #include "cost/quality/zip_file.h"
 
 namespace msc::cost {
@@ -31,44 +30,6 @@ std::string Listed(const std::vector<ZipMember>& members) {
         (names.empty() ? "" : ", ") + member.name.substr(0, member.name.size() - kMember.size());
   }
   return names.empty() ? "none" : names;
-}
-
-[[noreturn]] void RefuseType(const Tensor& raw, const InputForm& input, const std::string& path) {
-  throw UserError("'" + path + "' holds " + std::string(Name(raw.dtype())) +
-                  " samples; the model's input '" + input.name + "' wants " +
-                  std::string(Name(input.dtype)));
-}
-
-template <class To, class From>
-void CopyIntegers(const Tensor& raw, const InputForm& input, const std::string& path, Tensor& out) {
-  const auto from = raw.Values<From>();
-  const auto to = out.MutableValues<To>();
-  for (std::size_t i = 0; i < from.size(); ++i) {
-    if (!std::in_range<To>(from[i])) {
-      throw UserError("'" + path + "' holds " + std::to_string(from[i]) +
-                      ", which the model's input '" + input.name + "' of " +
-                      std::string(Name(input.dtype)) + " cannot be");
-    }
-    to[i] = static_cast<To>(from[i]);
-  }
-}
-
-template <class To>
-void TakeIntegers(const Tensor& raw, const InputForm& input, const std::string& path, Tensor& out) {
-  if (raw.dtype() == DType::kU8) return CopyIntegers<To, std::uint8_t>(raw, input, path, out);
-  if (raw.dtype() == DType::kI32) return CopyIntegers<To, std::int32_t>(raw, input, path, out);
-  if (raw.dtype() == DType::kI64) return CopyIntegers<To, std::int64_t>(raw, input, path, out);
-  RefuseType(raw, input, path);
-}
-
-template <class From>
-void CopyFloats(const Tensor& raw, const std::string& path, Tensor& out) {
-  const auto from = raw.Values<From>();
-  const auto to = out.MutableValues<float>();
-  for (std::size_t i = 0; i < from.size(); ++i) {
-    to[i] = static_cast<float>(from[i]);
-    if (!std::isfinite(to[i])) throw UserError("'" + path + "' holds a sample that is not finite");
-  }
 }
 
 }  // namespace
@@ -112,32 +73,10 @@ Tensor ConvertExactly(const Tensor& raw, const InputForm& input, const Dims& sam
                       const std::string& path) {
   Dims dims = {1};
   dims.insert(dims.end(), sample.begin(), sample.end());
-  Tensor out(input.dtype, std::move(dims));
-  switch (input.dtype) {
-    case DType::kF32:
-      if (raw.dtype() == DType::kF32) {
-        CopyFloats<float>(raw, path, out);
-      } else if (raw.dtype() == DType::kF64) {
-        CopyFloats<double>(raw, path, out);
-      } else {
-        RefuseType(raw, input, path);
-      }
-      break;
-    case DType::kU8:
-      TakeIntegers<std::uint8_t>(raw, input, path, out);
-      break;
-    case DType::kI32:
-      TakeIntegers<std::int32_t>(raw, input, path, out);
-      break;
-    case DType::kI64:
-      TakeIntegers<std::int64_t>(raw, input, path, out);
-      break;
-    default:
-      throw UserError("the model's input '" + input.name + "' takes " +
-                      std::string(Name(input.dtype)) +
-                      "; samples are read for f32, u8, i32 and i64");
-  }
-  return out;
+  Tensor out =
+      ConvertedTo(raw, input.dtype, {.path = path, .name = input.name, .noun = " samples"});
+  if (!AllFinite(out)) throw UserError("'" + path + "' holds a sample that is not finite");
+  return out.Reshaped(std::move(dims));
 }
 
 }  // namespace msc::cost

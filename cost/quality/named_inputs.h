@@ -21,7 +21,7 @@ namespace msc::cost {
                                                 std::span<const InputForm> inputs);
 
 /// A sample [1, ...] of the array `path` as the input takes it. Numbers stay what they are:
-/// integers become other integers where they fit, floats (f32, f64) are for inputs of f32.
+/// integers become other integers where they fit, floats become floats (ConvertedTo).
 /// UserError naming the array and the input otherwise, also where a number is not finite.
 [[nodiscard]] Tensor ConvertExactly(const Tensor& raw, const InputForm& input, const Dims& sample,
                                     const std::string& path);

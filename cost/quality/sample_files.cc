@@ -2,9 +2,12 @@
 
 #include <algorithm>
 #include <cstring>
+#include <filesystem>
 #include <numeric>
 #include <span>
 #include <string>
+#include <string_view>
+#include <system_error>
 #include <utility>
 
 #include "compiler/base/error.h"
@@ -29,12 +32,31 @@ void VisitArrays(const DataConfig& config, const RowRange& rows, const RowVisito
   VisitCsv(config.images, file == config.images ? column : "", rows, visit);
 }
 
+/// What the ending of a name says; empty where it says nothing.
+std::string FormOfName(std::string name) {
+  constexpr std::string_view kPacked = ".gz";
+  if (name.find(".npz:") != std::string::npos || name.ends_with(".npz")) return "npz";
+  if (name.ends_with(kPacked)) name.resize(name.size() - kPacked.size());
+  if (name.ends_with(".npy")) return "npy";
+  if (name.ends_with(".csv")) return "csv";
+  if (name.ends_with("-ubyte") || name.ends_with(".idx")) return "idx";
+  return "";
+}
+
+/// Of labels: FILE:COLUMN is CSV, too.
+std::string FormOfLabels(const DataConfig& config) {
+  const auto [file, column] = SplitColumn(config.labels);
+  if (!column.empty() && FormOfName(file) == "csv") return "csv";
+  const std::string form = FormOfName(config.labels);
+  return form.empty() ? config.format : form;
+}
+
 Tensor ReadLabelFile(const DataConfig& config, const RowRange& rows) {
   const std::string& labels = config.labels;
-  if (config.format == "idx") return ReadIdx(labels, rows);
-  if (labels.ends_with(".npy")) return ReadNpy(labels, rows);
-  if (config.format == "npz") return ReadNpz(labels, rows);
-  if (config.format == "npy") return ReadNpy(labels, rows);
+  const std::string form = FormOfLabels(config);
+  if (form == "idx") return ReadIdx(labels, rows);
+  if (form == "npy") return ReadNpy(labels, rows);
+  if (form == "npz") return ReadNpz(labels, rows);
   const auto [file, column] = SplitColumn(labels);
   if (column.empty()) {
     throw UserError("'" + labels + "': labels beside " +
@@ -169,6 +191,7 @@ void CheckSize(const DataConfig& config) {
 }
 
 std::int64_t CountRows(const DataConfig& config) {
+  if (config.format == "folder") return std::ssize(ListImages(config.images).files);
   if (config.format != "csv") return ReadArrayForm(config.format, config.images).dims[0];
   std::int64_t all = 0;
   VisitArrays(config, {}, [&](const Tensor& /*row*/) { ++all; });
@@ -176,6 +199,22 @@ std::int64_t CountRows(const DataConfig& config) {
 }
 
 }  // namespace
+
+std::string FormOf(const DataConfig& config) {
+  if (config.format != "auto") return config.format;
+  std::error_code error;  // what cannot be looked at is said when it is read
+  if (std::filesystem::is_directory(config.images, error)) return "folder";
+  const std::string form = FormOfName(config.images);
+  return form.empty() ? "idx" : form;
+}
+
+DataConfig Resolved(DataConfig config) {
+  config.format = FormOf(config);
+  if (!config.or_fewer || config.count == 0) return config;
+  const std::int64_t all = CountRows(config);
+  if (config.first <= all && all - config.first < config.count) config.count = 0;
+  return config;
+}
 
 RawSamples ReadSamples(const DataConfig& config, const Shape& input, const SampleVisitor& visit) {
   const bool is_folder = config.format == "folder";

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "compiler/base/shape.h"
@@ -12,6 +13,14 @@
 namespace msc::cost {
 
 // The files that a DataConfig names, as they are: which rows, in what order, not yet normalised.
+
+/// The form of `config.format`; where that is "auto", the one that the name says: a folder, .npy,
+/// .npz (also FILE.npz:NAME), .csv, also with .gz behind it, else IDX.
+[[nodiscard]] std::string FormOf(const DataConfig& config);
+
+/// `config` with the form of its file, and all samples that follow where there are fewer than
+/// `count` and that will do.
+[[nodiscard]] DataConfig Resolved(DataConfig config);
 
 struct RawSamples {
   std::int64_t count = 0;          ///< N >= 1

@@ -18,9 +18,9 @@
 #include "compiler/pipeline/observe.h"
 #include "compiler/pipeline/samples.h"
 #include "cost/model/closeness.h"
-#include "cost/quality/array_file.h"
 #include "cost/track/finite.h"
 #include "gym/app/bench_qdq.h"
+#include "gym/app/input_files.h"
 #include "gym/app/layer_kind.h"
 #include "gym/app/not_finite.h"
 #ifdef MSC_WITH_ONNXRUNTIME
@@ -283,7 +283,8 @@ void ReadInputs(const std::vector<std::string>& files, BenchSetup& setup) {
                     " files; inputs of the model: " + std::to_string(types.size()));
   }
   for (std::size_t i = 0; i < files.size(); ++i) {
-    setup.samples.push_back(cost::ReadNpy(files[i]));
+    const std::string& name = setup.graph->value(setup.graph->inputs()[i]).name;
+    setup.samples.push_back(ReadInput(files[i], name, types[i].dtype));
     setup.inputs.push_back(FirstBatch(setup.samples.back(), types[i], files[i]));
   }
 }

@@ -15,6 +15,7 @@
 #include "cost/quality/dataset.h"
 #include "cost/quality/quality.h"
 #include "gym/app/fresh_samples.h"
+#include "gym/app/model.h"
 
 namespace msc::gym {
 namespace {
@@ -25,8 +26,12 @@ cost::Dataset Load(cost::DataConfig data, std::int64_t count, const Graph& graph
   if (graph.inputs().size() != 1 || !graph.type(graph.inputs()[0]).shape) {
     throw UserError("a model that is trained has one input of known rank");
   }
-  if (count > 0 && (data.count == 0 || data.count > count)) data.count = count;
-  return cost::LoadDataset(data, *graph.type(graph.inputs()[0]).shape);
+  if (count > 0 && (data.count == 0 || data.count > count)) {
+    data.count = count;
+  } else {
+    data.or_fewer = false;  // the config's own number
+  }
+  return cost::LoadDataset(data, *graph.type(graph.inputs()[0]).shape, ClassesOf(graph));
 }
 
 using Stop = std::function<bool()>;
@@ -113,12 +118,14 @@ std::shared_ptr<const envs::DistillTask> MakeDistillTask(const SearchConfig& con
   if (const std::string problem = TrainerProblem(); !problem.empty()) {
     throw SystemError("training needs libtorch: " + problem);
   }
-  cost::Dataset train =
-      Load(config.calibration.data, distill.samples, graph, "calibration.data.images");
-  cost::Dataset test =
-      Load(config.quality.data, config.quality.samples, graph, "quality.data.images");
+  cost::DataConfig learned = config.calibration.data;
+  learned.or_fewer = !distill.samples.has_value();
+  cost::DataConfig judged = config.quality.data;
+  judged.or_fewer = true;  // as in every other search
+  cost::Dataset train = Load(learned, distill.most(), graph, "calibration.data.images");
+  cost::Dataset test = Load(judged, config.quality.samples, graph, "quality.data.images");
   const std::vector<Tensor> calibration = {
-      cost::Slice(train, 0, std::min(config.calibration.samples, train.size())).inputs};
+      cost::Slice(train, 0, std::min(config.calibration.most(), train.size())).inputs};
   const Student student = MakeStudent(
       graph, config.strategy.empty() ? Strategy{} : LoadStrategy(config.strategy),
       distill.weight_bits, TensorSamples(calibration),
@@ -153,7 +160,7 @@ FinalSamples MakeFinalSamples(const SearchConfig& config, const Graph& graph,
   if (quality.final_samples > 0) data.count = quality.final_samples;
   cost::Dataset samples = Load(data, 0, graph, "quality.data.images");
   const SampleCounts counts{.trials = quality.samples, .all = samples.size()};
-  FinalPlan plan = PlanFinals(config, config.distill.samples, counts);
+  FinalPlan plan = PlanFinals(config, config.distill.most(), counts);
   FinalSamples finals;
   finals.from = plan.from;
   finals.fresh_from = plan.fresh;

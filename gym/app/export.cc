@@ -11,9 +11,9 @@
 #include "compiler/pipeline/compile.h"
 #include "compiler/pipeline/export_cpp.h"
 #include "compiler/pipeline/fitted.h"
-#include "cost/quality/array_file.h"
 #include "gym/app/bench_rows.h"
 #include "gym/app/command.h"
+#include "gym/app/input_files.h"
 #include "gym/app/model.h"
 #include "gym/app/registries.h"
 #include "gym/app/shape_option.h"
@@ -36,12 +36,13 @@ struct Options {
 std::vector<Tensor> ExampleInputs(const Graph& graph, const ShapeBindings& bindings,
                                   const std::vector<std::string>& files) {
   const std::vector<ValueType> types = BoundInputs(graph, bindings);
-  if (files.size() > types.size()) {
-    throw UserError("the model has " + std::to_string(types.size()) + " inputs, not " +
-                    std::to_string(files.size()));
-  }
+  CheckInputCount(files, types.size());
   std::vector<Tensor> inputs = RandomInputs(types, 1);
-  for (std::size_t i = 0; i < files.size(); ++i) inputs[i] = cost::ReadNpy(files[i]);
+  for (std::size_t i = 0; i < files.size(); ++i) {
+    const std::string& name = graph.value(graph.inputs()[i]).name;
+    inputs[i] = ReadWholeInput(
+        files[i], {.name = name, .type = types[i], .asked = &graph.type(graph.inputs()[i])});
+  }
   return inputs;
 }
 

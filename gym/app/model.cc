@@ -40,4 +40,11 @@ std::vector<cost::InputForm> FormsOf(const Graph& graph) {
   return forms;
 }
 
+std::int64_t ClassesOf(const Graph& graph) {
+  if (graph.outputs().empty()) return 0;
+  const auto& shape = graph.type(graph.outputs()[0]).shape;
+  if (!shape || shape->size() < 2 || !shape->back().known()) return 0;
+  return shape->back().size();
+}
+
 }  // namespace msc::gym

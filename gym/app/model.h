@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -19,5 +20,9 @@ namespace msc::gym {
 
 /// What the inputs of `graph` take. UserError where one has no known rank.
 [[nodiscard]] std::vector<cost::InputForm> FormsOf(const Graph& graph);
+
+/// How many classes the first output of `graph` tells apart: its last dimension, behind that of the
+/// samples. 0 where it is not known.
+[[nodiscard]] std::int64_t ClassesOf(const Graph& graph);
 
 }  // namespace msc::gym

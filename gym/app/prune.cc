@@ -175,8 +175,7 @@ class Pruner {
         calibration_(options.calibration) {
     if (WaysToCut(options) > 0) RequireGroups(space_);
     if (options.samples.images.empty()) return;
-    samples_ = OpenSamples(options.samples.data, graph_, options.samples.images,
-                           options.sample_labels, options.samples.samples);
+    samples_ = OpenCalibration(options.samples, graph_, options.sample_labels);
     calibration_.labels = samples_->labels();
   }
 

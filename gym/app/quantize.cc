@@ -191,8 +191,7 @@ void Quantize(Options options, AppContext& context) {
   Strategy base;
   if (!options.strategy.empty()) base = LoadStrategy(options.strategy);
   base.target = options.run.target;
-  const auto samples =
-      OpenSamples(options.samples.data, graph, options.samples.images, "", options.samples.samples);
+  const auto samples = OpenCalibration(options.samples, graph, "");
   std::optional<ProgressLine> line;
   line.emplace();
   const QuantizedModel model = QuantizeModel(

@@ -16,8 +16,10 @@
 #include "compiler/pipeline/compile.h"
 #include "compiler/pipeline/fitted.h"
 #include "cost/quality/array_file.h"
+#include "cost/quality/convert.h"
 #include "cost/track/finite.h"
 #include "gym/app/command.h"
+#include "gym/app/input_files.h"
 #include "gym/app/model.h"
 #include "gym/app/not_finite.h"
 #include "gym/app/registries.h"
@@ -124,6 +126,46 @@ void Summarize(const Tensor& tensor, std::size_t index) {
   std::printf("\n");
 }
 
+/// What is run on: files, then random numbers. `graph` is the model before its sizes were bound;
+/// none of an artefact.
+std::vector<Tensor> Inputs(const Options& options, const Executable& executable,
+                           const Graph* graph) {
+  const auto& types = executable.input_types();
+  CheckInputCount(options.inputs, types.size());
+  std::vector<Tensor> inputs;
+  Rng rng(options.seed);
+  for (std::size_t i = 0; i < types.size(); ++i) {
+    if (i >= options.inputs.size()) {
+      inputs.push_back(RandomInput(types[i], rng));
+      continue;
+    }
+    const Value* asked = graph == nullptr ? nullptr : &graph->value(graph->inputs()[i]);
+    inputs.push_back(ReadWholeInput(options.inputs[i],
+                                    {.name = asked == nullptr ? std::to_string(i) : asked->name,
+                                     .type = types[i],
+                                     .asked = asked == nullptr ? nullptr : &asked->type,
+                                     .batch_option = true}));
+  }
+  return inputs;
+}
+
+/// All of them or none. NumPy has no bf16: those go into f32, which holds the same numbers.
+void WriteOutputs(const std::vector<Tensor>& outputs, const std::string& folder) {
+  std::vector<Tensor> widened;
+  widened.reserve(outputs.size());
+  std::vector<cost::NamedArray> arrays;
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    const Tensor* array = &outputs[i];
+    if (array->dtype() == DType::kBF16) {
+      std::fprintf(stderr, "note: output %zu is bf16, which NumPy lacks; written as f32\n", i);
+      array = &widened.emplace_back(cost::ConvertedTo(*array, DType::kF32, {}));
+    }
+    arrays.push_back({folder + "/output_" + std::to_string(i) + ".npy", array});
+  }
+  MakeFolders(folder);
+  cost::WriteNpyFiles(arrays);
+}
+
 void Run(const Options& options, AppContext& context) {
   const TargetRegistry targets = MakeTargets();
   std::optional<Compiled> model;
@@ -131,20 +173,11 @@ void Run(const Options& options, AppContext& context) {
   const Executable executable =
       model ? BuiltOr(options, Compile(model->graph, model->strategy, targets, model->compile))
             : LoadExecutable(options, targets);
-  std::vector<Tensor> inputs;
-  Rng rng(options.seed);
-  for (std::size_t i = 0; i < executable.input_types().size(); ++i) {
-    inputs.push_back(i < options.inputs.size() ? cost::ReadNpy(options.inputs[i])
-                                               : RandomInput(executable.input_types()[i], rng));
-  }
+  const std::vector<Tensor> inputs =
+      Inputs(options, executable, model ? &model->graph : nullptr);
   const std::vector<Tensor> outputs = executable.Run(inputs);
   for (std::size_t i = 0; i < outputs.size(); ++i) Summarize(outputs[i], i);
-  if (!options.out.empty()) {
-    MakeFolders(options.out);
-    for (std::size_t i = 0; i < outputs.size(); ++i) {
-      cost::WriteNpy(options.out + "/output_" + std::to_string(i) + ".npy", outputs[i]);
-    }
-  }
+  if (!options.out.empty()) WriteOutputs(outputs, options.out);
   const bool wrong = model ? ComplainOfNotFinite({.canonical = &model->graph,
                                                   .strategy = &model->strategy,
                                                   .targets = &targets,

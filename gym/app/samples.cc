@@ -62,10 +62,12 @@ double CosineSum(const Tensor& a, const Tensor& b) {
 
 void AddFormOptions(CLI::App& command, cost::DataConfig& data) {
   command
-      .add_option("--format", data.format,
-                  "form of all samples: idx, npy, npz (FILE.npz:NAME; for several inputs, or "
-                  "integers, FILE.npz with one array an input, by its name), csv, folder of images")
-      ->check(CLI::IsMember({"idx", "npy", "npz", "csv", "folder"}))
+      .add_option(
+          "--format", data.format,
+          "form of all samples: idx, npy, npz (FILE.npz:NAME; for several inputs, or "
+          "integers, FILE.npz with one array an input, by its name), csv, folder of images; "
+          "auto: what the name of each says")
+      ->check(CLI::IsMember({"auto", "idx", "npy", "npz", "csv", "folder"}))
       ->capture_default_str();
   command.add_option("--mean", data.mean, "subtracted from samples, one or one a channel");
   command.add_option("--std", data.std, "samples are divided by it, likewise");
@@ -83,9 +85,11 @@ void AddFormOptions(CLI::App& command, cost::DataConfig& data) {
 
 void AddSampleOptions(CLI::App& command, SampleOptions& options) {
   command.add_option("--calibration", options.images, "samples like those of real use; no labels");
-  command.add_option("--samples", options.samples, "how many of them")
-      ->check(CLI::Range(1, 10000000))
-      ->capture_default_str();
+  command
+      .add_option("--samples", options.samples,
+                  "how many of them; without it " + std::to_string(kCalibrationSamples) +
+                      ", or all where there are fewer")
+      ->check(CLI::Range(1, 10000000));
   AddFormOptions(command, options.data);
   command.add_option("--test", options.test_images, "samples to compare both models on");
   command.add_option("--labels", options.test_labels, "their class numbers");
@@ -103,20 +107,32 @@ void CheckSampleOptions(const SampleOptions& options) {
 cost::Dataset LoadSamples(const cost::DataConfig& form, const Graph& graph,
                           const std::string& images, const std::string& labels,
                           std::int64_t count) {
-  return cost::LoadDataset(Named(form, images, labels, count), InputShape(graph));
+  return cost::LoadDataset(Named(form, images, labels, count), InputShape(graph), ClassesOf(graph));
 }
 
 std::unique_ptr<cost::DatasetSamples> OpenSamples(const cost::DataConfig& form, const Graph& graph,
                                                   const std::string& images,
                                                   const std::string& labels, std::int64_t count) {
-  return std::make_unique<cost::DatasetSamples>(Named(form, images, labels, count), FormsOf(graph));
+  auto samples =
+      std::make_unique<cost::DatasetSamples>(Named(form, images, labels, count), FormsOf(graph));
+  samples->CheckLabels(ClassesOf(graph));
+  return samples;
+}
+
+std::unique_ptr<cost::DatasetSamples> OpenCalibration(const SampleOptions& options,
+                                                      const Graph& graph,
+                                                      const std::string& labels) {
+  cost::DataConfig form = options.data;
+  form.or_fewer = !options.samples.has_value();
+  return OpenSamples(form, graph, options.images, labels,
+                     options.samples.value_or(kCalibrationSamples));
 }
 
 cost::SampleSet LoadTest(const SampleOptions& options, const Graph& graph) {
   if (options.test_images.empty()) throw UserError("--test is needed: samples to compare on");
   return cost::LoadSampleSet(
       Named(options.data, options.test_images, options.test_labels, options.test_samples),
-      FormsOf(graph));
+      FormsOf(graph), ClassesOf(graph));
 }
 
 TestJudge::TestJudge(cost::SampleSet test, const Graph& before, CalibrationRun run,

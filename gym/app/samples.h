@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -16,11 +17,14 @@ class App;
 
 namespace msc::gym {
 
+/// How many samples serve for calibration where nobody says it and there are so many.
+inline constexpr std::int64_t kCalibrationSamples = 512;
+
 /// The samples of a subcommand that works on one model.
 struct SampleOptions {
-  cost::DataConfig data;  ///< form and normalisation of both kinds
-  std::string images;     ///< for calibration
-  std::int64_t samples = 512;
+  cost::DataConfig data;                ///< form and normalisation of both kinds
+  std::string images;                   ///< for calibration
+  std::optional<std::int64_t> samples;  ///< else kCalibrationSamples, or all where there are fewer
   std::string test_images;
   std::string test_labels;
   std::int64_t test_samples = 0;
@@ -47,6 +51,11 @@ void CheckSampleOptions(const SampleOptions& options);
                                                                 const std::string& images,
                                                                 const std::string& labels,
                                                                 std::int64_t count);
+
+/// The samples for calibration, as OpenSamples.
+[[nodiscard]] std::unique_ptr<cost::DatasetSamples> OpenCalibration(const SampleOptions& options,
+                                                                    const Graph& graph,
+                                                                    const std::string& labels);
 
 /// The test samples, as OpenSamples. UserError where no file of them is named.
 [[nodiscard]] cost::SampleSet LoadTest(const SampleOptions& options, const Graph& graph);

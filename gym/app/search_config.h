@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -21,16 +22,19 @@ namespace msc::gym {
 
 struct CalibrationConfig {
   cost::DataConfig data;
-  std::int64_t samples = 512;
+  std::optional<std::int64_t> samples;
   std::int64_t batch = 32;
   CalibrationOptions options;
   template <class Self, class Visit>
   static void Fields(Self& self, Visit& visit) {
     visit("data", self.data, "samples like those of real use; labels are not needed");
-    visit("samples", self.samples, "how many of them", Within{1, 1e7});
+    visit("samples", self.samples, "how many of them; null = 512, or all where there are fewer",
+          Within{1, 1e7});
     visit("batch", self.batch, "samples a call", Within{1, 65536});
     visit("options", self.options, "how ranges become scales");
   }
+  /// So many at most.
+  [[nodiscard]] std::int64_t most() const { return samples.value_or(512); }
 };
 
 struct QualityConfig {

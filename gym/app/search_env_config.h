@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -87,16 +88,20 @@ struct ScheduleConfig {
 /// The student of the env distill; of no account to others.
 struct DistillConfig {
   std::int64_t weight_bits = 0;
-  std::int64_t samples = 2560;
+  std::optional<std::int64_t> samples;
   std::int64_t batch = 128;
   template <class Self, class Visit>
   static void Fields(Self& self, Visit& visit) {
     visit("weight_bits", self.weight_bits,
           "2 to 8: every layer in integers, with weights of so many bits; 0: as `strategy` says",
           Within{0, 8});
-    visit("samples", self.samples, "calibration samples that it learns from", Within{1, 1e7});
+    visit("samples", self.samples,
+          "calibration samples that it learns from; null = 2560, or all where there are fewer",
+          Within{1, 1e7});
     visit("batch", self.batch, "samples a step of training", Within{1, 65536});
   }
+  /// So many at most.
+  [[nodiscard]] std::int64_t most() const { return samples.value_or(2560); }
 };
 
 }  // namespace msc::gym

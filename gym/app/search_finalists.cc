@@ -65,7 +65,7 @@ class Finals {
   /// Everything but the profiles; false if stopped.
   [[nodiscard]] bool Run() {
     const std::int64_t samples = evaluator_.folder().samples;
-    FinalPlan plan = PlanFinals(config_, config_.calibration.samples, CountsOf(config_, samples));
+    FinalPlan plan = PlanFinals(config_, config_.calibration.most(), CountsOf(config_, samples));
     findings_.judged_from = plan.from;
     findings_.judged = samples - plan.from;
     findings_.fresh_from = plan.fresh;

@@ -90,8 +90,12 @@ class CalibrationData {
     if (!samples_) {
       cost::DataConfig data = config_.data;
       if (data.images.empty()) throw UserError("the config names no 'calibration.data.images'");
-      if (data.count == 0 || data.count > config_.samples) data.count = config_.samples;
+      if (data.count == 0 || data.count > config_.most()) {
+        data.count = config_.most();
+        data.or_fewer = !config_.samples.has_value();
+      }
       samples_.emplace(data, FormsOf(graph_));
+      samples_->CheckLabels(ClassesOf(graph_));
     }
     return *samples_;
   }
@@ -225,7 +229,7 @@ std::vector<double> ScoreUnits(const SearchConfig& config, const Prepared& prepa
 /// How many of `all` samples a trial may see; 0 = all. What is said of them goes to `warnings`.
 std::int64_t MostSamples(const SearchConfig& config, std::int64_t all,
                          std::vector<std::string>& warnings) {
-  FinalPlan plan = PlanFinals(config, config.calibration.samples, CountsOf(config, all));
+  FinalPlan plan = PlanFinals(config, config.calibration.most(), CountsOf(config, all));
   warnings = std::move(plan.warnings);
   return plan.trials > 0 ? plan.trials : config.quality.most_samples;
 }
@@ -271,7 +275,8 @@ cost::PreparedFolder PrepareSamples(const SearchConfig& config, Prepared& prepar
   cost::DataConfig data = config.quality.data;
   if (data.images.empty()) throw UserError("the config names no 'quality.data.images'");
   if (config.quality.final_samples > 0) data.count = config.quality.final_samples;
-  const cost::SampleSet samples = cost::LoadSampleSet(data, FormsOf(*prepared.graph));
+  const cost::SampleSet samples =
+      cost::LoadSampleSet(data, FormsOf(*prepared.graph), ClassesOf(*prepared.graph));
   settings.most_samples = MostSamples(config, samples.size(), prepared.warnings);
   return cost::PrepareFolder(folder,
                              {.graph = prepared.graph.get(),

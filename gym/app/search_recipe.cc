@@ -165,8 +165,8 @@ std::string TrainCommand(const SearchConfig& config, const RunPaths& paths) {
   if (!config.calibration.data.labels.empty()) {
     line += " --data-labels " + config.calibration.data.labels;
   }
-  return line + " --samples " + std::to_string(distill.samples) + " --calibration-samples " +
-         std::to_string(config.calibration.samples) + " --save-strategy trained.json";
+  return line + " --samples " + std::to_string(distill.most()) + " --calibration-samples " +
+         std::to_string(config.calibration.most()) + " --save-strategy trained.json";
 }
 
 int SearchRecipe(const SearchConfig& asked, const RunPaths& paths, const LiveRunOptions& options) {

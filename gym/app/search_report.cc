@@ -311,7 +311,7 @@ std::vector<ReportFact> MakeFacts(const Run& run) {
   for (const auto& [name, version] : machine.libraries) facts.push_back({name, version});
   facts.push_back({"model hash", run.setup.model_hash});
   if (Trains(run.setup.config)) {
-    facts.push_back({"samples to learn from", std::to_string(run.setup.config.distill.samples)});
+    facts.push_back({"samples to learn from", std::to_string(run.setup.config.distill.most())});
   }
   facts.push_back({"samples a trial", std::to_string(run.setup.config.quality.samples)});
   if (run.findings.judged > 0) {

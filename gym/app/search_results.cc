@@ -75,6 +75,7 @@ std::string PairsOf(const SearchConfig& config, const Prepared& prepared,
   const std::int64_t count = BatchSize(*prepared.graph, kSamples);
   cost::DataConfig data = config.quality.data;
   data.count = count;
+  data.or_fewer = true;
   const std::vector<Tensor> samples = cost::LoadSampleSet(data, FormsOf(*prepared.graph)).inputs;
   Strategy f32 = strategy;
   f32.quantize = {};

@@ -15,10 +15,10 @@
 #include "compiler/pipeline/batch.h"
 #include "compiler/pipeline/fitted.h"
 #include "compiler/pipeline/tool_rules.h"
-#include "cost/quality/array_file.h"
 #include "cost/track/bisect.h"
 #include "cost/track/stage.h"
 #include "gym/app/command.h"
+#include "gym/app/input_files.h"
 #include "gym/app/layer_views.h"
 #include "gym/app/model.h"
 #include "gym/app/progress.h"
@@ -79,7 +79,11 @@ std::vector<Tensor> LoadInputs(const Options& options, const Graph& canonical, c
     return OpenSamples(options.data, canonical, options.images, "", count)->Read(0, count);
   }
   std::vector<Tensor> inputs;
-  for (const std::string& path : options.inputs) inputs.push_back(cost::ReadNpy(path));
+  CheckInputCount(options.inputs, bound.inputs().size());
+  for (std::size_t i = 0; i < options.inputs.size(); ++i) {
+    const Value& value = bound.value(bound.inputs()[i]);
+    inputs.push_back(ReadInput(options.inputs[i], value.name, value.type.dtype));
+  }
   return inputs;
 }
 

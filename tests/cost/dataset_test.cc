@@ -1,12 +1,14 @@
 #include "cost/quality/dataset.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstdint>
 #include <filesystem>
 #include <functional>
 #include <limits>
 #include <set>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -16,6 +18,7 @@
 #include "compiler/base/error.h"
 #include "compiler/base/file.h"
 #include "cost/quality/array_file.h"
+#include "cost/quality/sample_dims.h"
 
 namespace msc::cost {
 namespace {
@@ -166,11 +169,65 @@ TEST(Npy, ReadsBackEveryTypeItWrites) {
   for (const Tensor& tensor :
        {Tensor::From<float>(DType::kF32, {3, 1, 2}, values),
         Tensor::From<std::int64_t>(DType::kI64, {3}, longs), Tensor(DType::kU8, {2, 2}),
-        Tensor(DType::kI32, {5}), Tensor(DType::kF64, {2, 0})}) {
+        Tensor(DType::kI32, {5}), Tensor(DType::kF64, {2, 0}), Tensor(DType::kF16, {3}),
+        Tensor(DType::kI8, {3}), Tensor(DType::kI16, {3}), Tensor(DType::kU16, {3}),
+        Tensor(DType::kU32, {3}), Tensor(DType::kU64, {3}), Tensor(DType::kBool, {3, 2}),
+        Tensor(DType::kC64, {3}), Tensor(DType::kC128, {1, 3})}) {
     WriteNpy(Folder() + "round.npy", tensor);
     EXPECT_EQ(ReadNpy(Folder() + "round.npy"), tensor);
     EXPECT_EQ(ReadArrayForm("npy", Folder() + "round.npy").dims, tensor.dims());
   }
+}
+
+TEST(Npy, HoldsASingleNumber) {
+  Tensor number(DType::kI16, {});
+  number.MutableValues<std::int16_t>()[0] = -7;
+  WriteNpy(Folder() + "number.npy", number);
+  EXPECT_EQ(ReadNpyArray(Folder() + "number.npy"), number);
+}
+
+TEST(Npy, RefusesToWriteWhatNumpyLacksAndThenWritesNothing) {
+  const Tensor fine(DType::kF32, {2});
+  const Tensor bf16(DType::kBF16, {2});
+  const std::string folder = Folder();
+  const std::vector<NamedArray> arrays = {{folder + "a.npy", &fine}, {folder + "b.npy", &bf16}};
+  EXPECT_EQ(MessageOf([&] { WriteNpyFiles(arrays); }),
+            "'" + folder + "b.npy': a NumPy file cannot hold bf16");
+  EXPECT_FALSE(std::filesystem::exists(folder + "a.npy"));
+}
+
+TEST(Npy, TurnsBigEndianNumbers) {
+  const std::string path = Folder() + "big.npy";
+  WriteFileAtomic(path, Npy("{'descr': '>i2', 'fortran_order': False, 'shape': (2,)}",
+                            std::string("\x01\x02\xff\xfe", 4)));
+  const Tensor read = ReadNpy(path);
+  EXPECT_EQ(read.Values<std::int16_t>()[0], 0x102);
+  EXPECT_EQ(read.Values<std::int16_t>()[1], -2);
+  WriteFileAtomic(path, Npy("{'descr': '>c8', 'fortran_order': False, 'shape': (1,)}",
+                            std::string("\x3f\x80\0\0\x40\0\0\0", 8)));
+  const std::array<float, 2> parts = {1, 2};
+  EXPECT_TRUE(std::ranges::equal(ReadNpy(path).Raw(), std::as_bytes(std::span(parts))));
+}
+
+/// Values count up in C order of [3, 2, 2]; so the file has 0, 4, 8, 2, 6, 10, 1, ...
+TEST(Npy, TurnsFortranOrder) {
+  std::string values;
+  for (int c = 0; c < 2; ++c) {
+    for (int b = 0; b < 2; ++b) {
+      for (int a = 0; a < 3; ++a) values += static_cast<char>(4 * a + 2 * b + c);
+    }
+  }
+  const std::string path = Folder() + "fortran.npy";
+  WriteFileAtomic(path, Npy("{'descr': '|u1', 'fortran_order': True, 'shape': (3, 2, 2)}", values));
+  const Tensor all = ReadNpy(path);
+  for (std::size_t i = 0; i < 12; ++i) EXPECT_EQ(all.Values<std::uint8_t>()[i], i);
+  const Tensor rows = ReadNpy(path, {1, 1});
+  for (std::size_t i = 0; i < 4; ++i) EXPECT_EQ(rows.Values<std::uint8_t>()[i], 4 + i);
+  std::vector<std::uint8_t> visited;
+  VisitRows("npy", path, {1, 2}, [&](const Tensor& row) {
+    for (const std::uint8_t value : row.Values<std::uint8_t>()) visited.push_back(value);
+  });
+  EXPECT_EQ(visited, (std::vector<std::uint8_t>{4, 5, 6, 7, 8, 9, 10, 11}));
 }
 
 TEST(Npy, AlignsItsValuesAsNumpyDoes) {
@@ -211,10 +268,19 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Values(
         BadFile{"magic", "not numpy at all", " is not a NumPy array file"},
         BadFile{"short", "\x93NUM", " is truncated"},
-        BadFile{"fortran", Npy("{'descr': '<f4', 'fortran_order': True, 'shape': (1,)}", "abcd"),
-                " is not in C order"},
-        BadFile{"type", Npy("{'descr': '>f4', 'fortran_order': False, 'shape': (1,)}", "abcd"),
-                " holds elements of type '>f4'; read are <f4, <f8, <i4, <i8 and |u1"},
+        BadFile{"order", Npy("{'descr': '<f4', 'fortran_order': Maybe, 'shape': (1,)}", "abcd"),
+                " has a header that is not NumPy's"},
+        BadFile{"type", Npy("{'descr': '<U1', 'fortran_order': False, 'shape': (1,)}", "abcd"),
+                " holds elements of type '<U1'; read are numbers: f2, f4, f8, i1 to i8, u1 to u8, "
+                "b1, c8 and c16"},
+        BadFile{"records",
+                Npy("{'descr': [('a', '<f4')], 'fortran_order': False, 'shape': (1,)}", "abcd"),
+                " holds records, not numbers"},
+        BadFile{"bool", Npy("{'descr': '|b1', 'fortran_order': False, 'shape': (2,)}", "\x01\x02"),
+                " holds a bool that is neither 0 nor 1"},
+        BadFile{"cut_fortran",
+                Npy("{'descr': '<f4', 'fortran_order': True, 'shape': (2, 2)}", "abcdabcd"),
+                " is truncated"},
         BadFile{"no_shape", Npy("{'descr': '<f4', 'fortran_order': False}", "abcd"),
                 " has a header that is not NumPy's"},
         BadFile{"open", Npy("{'descr': '<f4', 'fortran_order': False, 'shape': (1,", "abcd"),
@@ -312,6 +378,88 @@ TEST(Dataset, RefusesSamplesThatAreNotFinite) {
               (void)LoadDataset(config, {Dim::Symbol("n"), 1});
             }),
             "'" + path + "' holds a sample that is not finite");
+}
+
+TEST(Dataset, TakesNumbersOfEveryType) {
+  const std::string path = Folder() + "numbers.npy";
+  const auto first = [&](const Tensor& tensor) {
+    WriteNpy(path, tensor);
+    DataConfig config;
+    config.images = path;
+    return LoadDataset(config, {Dim::Symbol("n"), 1}).inputs.Values<float>()[0];
+  };
+  const std::array<std::int8_t, 1> i8 = {-3};
+  const std::array<std::uint16_t, 1> u16 = {40000};
+  const std::array<std::int64_t, 1> i64 = {-5};
+  const std::array<std::uint16_t, 1> f16 = {ToF16(1.5F)};
+  const std::array<std::uint8_t, 1> bytes = {1};
+  EXPECT_EQ(first(Tensor::From<std::int8_t>(DType::kI8, {1, 1}, i8)), -3.0F);
+  EXPECT_EQ(first(Tensor::From<std::uint16_t>(DType::kU16, {1, 1}, u16)), 40000.0F);
+  EXPECT_EQ(first(Tensor::From<std::int64_t>(DType::kI64, {1, 1}, i64)), -5.0F);
+  EXPECT_EQ(first(Tensor::From<std::uint16_t>(DType::kF16, {1, 1}, f16)), 1.5F);
+  EXPECT_EQ(first(Tensor::From<std::uint8_t>(DType::kBool, {1, 1}, bytes)), 1.0F);
+  EXPECT_EQ(first(Tensor::From<std::uint8_t>(DType::kU8, {1, 1}, bytes)), 1.0F / 255.0F);
+}
+
+TEST(Dataset, TakesAllWhereFewerWillDo) {
+  DataConfig config = IdxConfig();
+  config.count = 5;
+  config.or_fewer = true;
+  EXPECT_EQ(LoadDataset(config, ImageShape()).size(), 3);
+  config.first = 2;
+  EXPECT_EQ(LoadDataset(config, ImageShape()).labels, (std::vector<std::int32_t>{2}));
+  config.first = 0;
+  config.count = 2;
+  EXPECT_EQ(LoadDataset(config, ImageShape()).size(), 2);
+  config.or_fewer = false;
+  config.count = 5;
+  EXPECT_EQ(MessageOf([&] { (void)LoadDataset(config, ImageShape()); }),
+            "'" + config.images + "' has 3 samples; 5 from 0 on were asked for");
+}
+
+TEST(Dataset, NamesALabelThatIsNoClassByItsRowInTheFile) {
+  DataConfig config = IdxConfig();
+  config.first = 1;
+  EXPECT_EQ(
+      MessageOf([&] { (void)LoadDataset(config, ImageShape(), 2); }),
+      "'" + config.labels + "' holds 2 in row 2, counted from 0; the model has 2 classes, 0 to 1");
+  EXPECT_EQ(LoadDataset(config, ImageShape(), 3).labels, (std::vector<std::int32_t>{1, 2}));
+  config.first = 0;
+  for (config.shuffle = 1; config.shuffle < 5; ++config.shuffle) {
+    EXPECT_EQ(MessageOf([&] { (void)LoadDataset(config, ImageShape(), 2); }),
+              "'" + config.labels +
+                  "' holds 2 in row 2, counted from 0; the model has 2 classes, 0 to 1");
+  }
+}
+
+/// A row of `own` sizes for an input of `wanted`; "no" where it is refused.
+std::string Fitted(const Dims& own, const Shape& wanted) {
+  Dims dims = {1};
+  dims.insert(dims.end(), own.begin(), own.end());
+  Shape input = {Dim::Symbol("n")};
+  input.insert(input.end(), wanted.begin(), wanted.end());
+  try {
+    return ToString(FitDims(Tensor(DType::kF32, dims), input, "f"));
+  } catch (const UserError& error) {
+    return std::string("no") +
+           (std::string(error.what()).find("--layout hwc") != std::string::npos ? ", hwc" : "");
+  }
+}
+
+TEST(Dataset, FitsSamplesWhoseAxesAgree) {
+  const Dim open = Dim::Symbol("s");
+  EXPECT_EQ(Fitted({3, 8, 8}, {3, 8, 8}), "[3,8,8]");
+  EXPECT_EQ(Fitted({28, 28}, {1, 28, 28}), "[1,28,28]");
+  EXPECT_EQ(Fitted({28, 28, 1}, {1, 28, 28}), "[1,28,28]");
+  EXPECT_EQ(Fitted({28, 28}, {784}), "[784]");
+  EXPECT_EQ(Fitted({192}, {3, 8, 8}), "[3,8,8]");
+  EXPECT_EQ(Fitted({5, 7}, {1, open, open}), "[1,5,7]");
+  EXPECT_EQ(Fitted({}, {1}), "[1]");
+  EXPECT_EQ(Fitted({8, 8, 3}, {3, 8, 8}), "no, hwc");
+  EXPECT_EQ(Fitted({8, 8, 3}, {3, open, open}), "no, hwc");
+  EXPECT_EQ(Fitted({16, 3}, {3, 16}), "no, hwc");
+  EXPECT_EQ(Fitted({3, 4, 16}, {3, 8, 8}), "no");
+  EXPECT_EQ(Fitted({3, 8, 9}, {3, 8, 8}), "no");
 }
 
 TEST(Dataset, AreShuffledWithTheirLabels) {

@@ -235,6 +235,17 @@ TEST(Quality, RefusesLabelsThatDoNotFit) {
   }
 }
 
+TEST(Quality, RefusesALabelThatIsNoClass) {
+  const Tensor p = Logits({2, 2}, {1, 2, 3, 4});
+  const std::vector<std::int32_t> labels = {1, 2};
+  try {
+    (void)Compare(p, p, labels);
+    FAIL() << "no error";
+  } catch (const UserError& error) {
+    EXPECT_STREQ(error.what(), "the label 2 is no class of an output of shape [2,2]");
+  }
+}
+
 TEST(QualityMeter, TellsTheLargestErrorRelativeToTheRange) {
   const Tensor p = Logits({2, 2}, {0, 10, 5, 5});
   const Tensor q = Logits({2, 2}, {0, 10, 5, 4.5F});

@@ -543,7 +543,10 @@ TEST(Samples, OfOneInputOfIntegersAreAnyArray) {
                 "' holds 1099511627776, which the model's input 'ids' of i32 cannot be");
   input[0].dtype = DType::kBool;
   EXPECT_EQ(MessageOf([&] { return LoadSampleSet(config, input); }),
-            "the model's input 'ids' takes bool; samples are read for f32, u8, i32 and i64");
+            "'" + config.images + "' holds 7, which the model's input 'ids' of bool cannot be");
+  input[0].dtype = DType::kString;
+  EXPECT_EQ(MessageOf([&] { return LoadSampleSet(config, input); }),
+            "'" + config.images + "' holds i64 samples; the model's input 'ids' wants str");
 }
 
 TEST(Samples, ThatDoNotFitTheInputsAreRefusedByName) {

@@ -1,0 +1,72 @@
+#include "cost/quality/sample_dims.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <iterator>
+#include <optional>
+
+#include "compiler/base/error.h"
+
+namespace msc::cost {
+namespace {
+
+bool IsOne(const Dim& dim) {
+  return dim.known() && dim.size() == 1;
+}
+
+/// Every size of `own` where `wanted`, of equal rank, has it or leaves it open.
+bool Agrees(const Dims& own, const Shape& wanted) {
+  return own.size() == wanted.size() &&
+         std::equal(own.begin(), own.end(), wanted.begin(), [](std::int64_t size, const Dim& dim) {
+           return !dim.known() || dim.size() == size;
+         });
+}
+
+Dims WithoutOnes(const Dims& dims) {
+  Dims longer;
+  std::copy_if(dims.begin(), dims.end(), std::back_inserter(longer),
+               [](std::int64_t size) { return size != 1; });
+  return longer;
+}
+
+/// `own` under `wanted` where axes of 1 may be there or not.
+std::optional<Dims> Matched(const Dims& own, const Shape& wanted) {
+  if (Agrees(own, wanted)) return own;
+  Shape longer;
+  std::copy_if(wanted.begin(), wanted.end(), std::back_inserter(longer),
+               [](const Dim& dim) { return !IsOne(dim); });
+  const Dims sizes = WithoutOnes(own);
+  if (!Agrees(sizes, longer)) return std::nullopt;
+  Dims dims;
+  std::size_t at = 0;
+  for (const Dim& dim : wanted) dims.push_back(IsOne(dim) ? 1 : sizes[at++]);
+  return dims;
+}
+
+/// One list of numbers on either side: there is no order of axes that could be wrong.
+bool IsList(const Dims& own, const Dims& wanted) {
+  return ElementCount(own) == ElementCount(wanted) &&
+         (WithoutOnes(own).size() <= 1 || WithoutOnes(wanted).size() <= 1);
+}
+
+}  // namespace
+
+Dims FitDims(const Tensor& raw, const Shape& input, const std::string& path) {
+  const Dims own(raw.dims().begin() + 1, raw.dims().end());
+  if (input.empty()) throw UserError("the model's input is a scalar: it takes no samples");
+  const Shape wanted(input.begin() + 1, input.end());
+  if (const auto dims = Matched(own, wanted)) return *dims;
+  const auto sizes = StaticDims(wanted);
+  if (sizes && IsList(own, *sizes)) return *sizes;
+  Dims turned = own;
+  if (!turned.empty()) std::rotate(turned.begin(), turned.end() - 1, turned.end());
+  const bool channels_last = own.size() >= 2 && Matched(turned, wanted).has_value();
+  throw UserError("one sample of '" + path + "' is " + ToString(own) +
+                  "; the model's input wants " + ToString(wanted) +
+                  (channels_last ? ". Are channels its last axis? --layout hwc (in a config, "
+                                   "\"layout\": \"hwc\") turns them"
+                                 : ""));
+}
+
+}  // namespace msc::cost

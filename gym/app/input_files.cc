@@ -1,0 +1,67 @@
+#include "gym/app/input_files.h"
+
+#include <algorithm>
+#include <cstdint>
+
+#include "compiler/base/error.h"
+#include "cost/quality/array_file.h"
+#include "cost/quality/convert.h"
+
+namespace msc::gym {
+namespace {
+
+bool DiffersInBatchAlone(const Dims& given, const Dims& wanted) {
+  return !given.empty() && given.size() == wanted.size() && given[0] != wanted[0] &&
+         std::equal(given.begin() + 1, given.end(), wanted.begin() + 1);
+}
+
+/// Whether the sizes that the model leaves open can be those of `given`.
+bool CanBe(const Shape& asked, const Dims& given) {
+  if (asked.size() != given.size()) return false;
+  for (std::size_t i = 0; i < given.size(); ++i) {
+    if (asked[i].known() && asked[i].size() != given[i]) return false;
+  }
+  return true;
+}
+
+/// What would make the given shape right; empty where nothing does.
+std::string Advice(const Dims& given, const Dims& wanted, const CompiledInput& input) {
+  const bool batch = DiffersInBatchAlone(given, wanted);
+  const ValueType* asked = input.asked;
+  if (asked == nullptr) {
+    return batch ? ": the artefact was compiled for a batch of " + std::to_string(wanted[0]) : "";
+  }
+  if (asked->shape && CanBe(*asked->shape, given)) {
+    if (batch && input.batch_option && !asked->shape->front().symbol().empty()) {
+      return ": say --batch " + std::to_string(given[0]);
+    }
+    std::string sizes;
+    for (const std::int64_t size : given)
+      sizes += (sizes.empty() ? "" : "x") + std::to_string(size);
+    return ": say --shape " + input.name + "=" + sizes;
+  }
+  return batch ? ": the model's batch is fixed" : "";
+}
+
+}  // namespace
+
+void CheckInputCount(const std::vector<std::string>& files, std::size_t inputs) {
+  if (files.size() <= inputs) return;
+  throw UserError("--input names " + std::to_string(files.size()) +
+                  " files; inputs of the model: " + std::to_string(inputs));
+}
+
+Tensor ReadInput(const std::string& file, const std::string& name, DType dtype) {
+  return cost::ConvertedTo(cost::ReadNpyArray(file), dtype, {.path = file, .name = name});
+}
+
+Tensor ReadWholeInput(const std::string& file, const CompiledInput& input) {
+  Tensor tensor = ReadInput(file, input.name, input.type.dtype);
+  const Dims wanted = StaticDims(input.type.shape.value()).value();
+  if (tensor.dims() == wanted) return tensor;
+  throw UserError("'" + file + "' holds an array " + ToString(tensor.dims()) +
+                  "; the model's input '" + input.name + "' takes " + ToString(wanted) +
+                  Advice(tensor.dims(), wanted, input));
+}
+
+}  // namespace msc::gym
