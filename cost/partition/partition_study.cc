@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "compiler/base/error.h"
+#include "cost/partition/measuring_time.h"
 #include "cost/partition/propose.h"
 
 namespace msc::cost {
@@ -35,17 +36,6 @@ Cost CostFrom(const Result<Outcome>& outcome) {
   return Cost::Micros(micros);
 }
 
-std::string ProgressText(std::size_t done, std::size_t all, Clock::time_point start) {
-  const double seconds = SecondsSince(start);
-  const double left =
-      done == 0 ? 0 : seconds / static_cast<double>(done) * static_cast<double>(all - done);
-  std::string text(100, '\0');
-  const int size = std::snprintf(text.data(), text.size(),
-                                 "measured %zu of %zu regions, %.0f s left", done, all, left);
-  text.resize(static_cast<std::size_t>(std::max(size, 0)));
-  return text;
-}
-
 std::vector<MeasuredRegion> RegionsOf(const CoverProblem& problem) {
   std::vector<MeasuredRegion> regions;
   regions.reserve(problem.candidates.size());
@@ -54,8 +44,6 @@ std::vector<MeasuredRegion> RegionsOf(const CoverProblem& problem) {
   }
   return regions;
 }
-
-constexpr const char* kNotReached = "was not measured: stopped";
 
 /// Measures the given candidates and leaves their costs in the problem.
 class Measurer {
@@ -75,9 +63,9 @@ class Measurer {
       missed_ += candidates.size();
       return found;
     }
-    const Clock::time_point start = Clock::now();
     std::size_t done = 0;
-    if (progress_) progress_("compiling what is to be measured");
+    MeasuringTime time(costs_.ExpectedSeconds());
+    if (progress_) progress_("looking up what is known of regions");
     costs_.Measure(
         regions,
         [&](std::size_t i, const Result<Outcome>& outcome) {
@@ -87,9 +75,11 @@ class Measurer {
                 outcome.value().weight_bytes + outcome.value().peak_bytes;
           }
           ++done;
-          if (progress_) progress_(ProgressText(done, regions.size(), start));
         },
-        stop_);
+        stop_,
+        [&](const RegionMeter::Progress& now) {
+          if (progress_) progress_(time.Text(now, SecondsSince(start_)));
+        });
     missed_ += candidates.size() - done;
     return found;
   }
@@ -102,8 +92,21 @@ class Measurer {
   RegionCosts& costs_;
   const Progress& progress_;
   const Stop& stop_;
+  const Clock::time_point start_ = Clock::now();
   std::size_t missed_ = 0;
 };
+
+/// By their places: whole graphs; regions without which there is hardly another cover; the rest.
+std::vector<std::vector<std::uint32_t>> ByNeed(const CoverProblem& problem) {
+  std::vector<std::vector<std::uint32_t>> parts(3);
+  for (std::uint32_t i = 0; i < problem.candidates.size(); ++i) {
+    const Candidate& candidate = problem.candidates[i];
+    const bool whole = candidate.nodes.Count() == problem.flow.size();
+    const bool unit = candidate.rule == "unit" || candidate.rule == "node";
+    parts[whole ? 0 : unit ? 1 : 2].push_back(i);
+  }
+  return parts;
+}
 
 class Study {
  public:
@@ -181,15 +184,10 @@ class Study {
   /// Candidates in the order in which they are asked for. Where time is short, those first without
   /// which there is hardly a cover.
   [[nodiscard]] std::vector<std::vector<std::uint32_t>> MeasuringOrder() const {
-    std::vector<std::vector<std::uint32_t>> parts(2);
-    for (std::uint32_t i = 0; i < problem_.candidates.size(); ++i) {
-      const Candidate& candidate = problem_.candidates[i];
-      const bool first = options_.seconds == 0 || candidate.rule == "unit" ||
-                         candidate.rule == "node" ||
-                         candidate.nodes.Count() == problem_.flow.size();
-      parts[first ? 0 : 1].push_back(i);
-    }
-    return parts;
+    if (options_.seconds > 0) return ByNeed(problem_);
+    std::vector<std::uint32_t> all(problem_.candidates.size());
+    std::iota(all.begin(), all.end(), 0U);
+    return {all};
   }
 
   [[nodiscard]] std::vector<std::size_t> Indices(std::size_t from) const {
@@ -517,6 +515,21 @@ void MeasureCandidates(CoverProblem& problem, RegionCosts& costs, const Progress
   std::iota(all.begin(), all.end(), 0U);
   const std::vector<Cost> found = Measurer(problem, costs, progress, stop)(all);
   for (const std::uint32_t i : all) problem.candidates[i].cost = found[i];
+}
+
+void MeasureInTime(CoverProblem& problem, RegionCosts& costs, const Progress& progress,
+                   const Stop& stop, const Stop& late) {
+  const Stop ends = [&] { return (stop && stop()) || (late && late()); };
+  Measurer whole(problem, costs, progress, stop);
+  Measurer others(problem, costs, progress, ends);
+  const std::vector<std::vector<std::uint32_t>> parts = ByNeed(problem);
+  for (std::size_t k = 0; k < parts.size(); ++k) {
+    if (parts[k].empty()) continue;
+    const std::vector<Cost> found = (k == 0 ? whole : others)(parts[k]);
+    for (std::size_t i = 0; i < parts[k].size(); ++i) {
+      problem.candidates[parts[k][i]].cost = found[i];
+    }
+  }
 }
 
 LearnedUse MeasureLearnedCandidates(CoverProblem& problem, RegionCosts& costs,

@@ -83,12 +83,20 @@ struct StudyResult {
   std::size_t unmeasured = 0;
 };
 
+/// Why a candidate that measuring did not come to has no cost.
+inline constexpr const char* kNotReached = "was not measured: stopped";
+
 /// Measures what the candidates of `problem` cost, or finds it kept, and leaves it there: Invalid
 /// where one cannot run, or was not reached when `stop` said true. `progress` hears a line now and
 /// then; both may be empty.
 void MeasureCandidates(CoverProblem& problem, RegionCosts& costs,
                        const std::function<void(const std::string&)>& progress,
                        const std::function<bool()>& stop);
+/// Likewise, where time is short: whole graphs first, which `stop` alone ends, then those regions
+/// without which no other cover is likely, then the others, which `late` ends, too.
+void MeasureInTime(CoverProblem& problem, RegionCosts& costs,
+                   const std::function<void(const std::string&)>& progress,
+                   const std::function<bool()>& stop, const std::function<bool()>& late);
 
 /// Likewise, but candidates that the model of `costs` rules out are not measured, see
 /// MeasureFastest: they are Invalid, with that as the reason.

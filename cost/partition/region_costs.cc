@@ -244,8 +244,17 @@ std::size_t RegionCosts::CountUnknown(std::span<const MeasuredRegion> regions) {
   return unknown.size();
 }
 
+double RegionCosts::ExpectedSeconds() const {
+  constexpr double kBuild = 0.03;
+  constexpr double kBytesASecond = 8e9;  // that are read before every round
+  const LatencyOptions& latency = context_.timing.latency;
+  const double reading = static_cast<double>(context_.timing.cold_bytes) / kBytesASecond;
+  return kBuild + 1e-3 * static_cast<double>(latency.max_ms + latency.max_warmup_ms) +
+         static_cast<double>(latency.min_rounds) * reading;
+}
+
 void RegionCosts::Measure(std::span<const MeasuredRegion> regions, const Done& done,
-                          const std::function<bool()>& stop) {
+                          const std::function<bool()>& stop, const RegionMeter::Watch& watch) {
   // One group for each structure, dense and channels last and in each precision: what of a region
   // is exchanged tells them apart. One runner for each key; who waits for it.
   std::set<const RegionSource*> sources = {&source_};
@@ -291,7 +300,7 @@ void RegionCosts::Measure(std::span<const MeasuredRegion> regions, const Done& d
         Sample(key, regions[waits.front()], outcome);
         for (const std::size_t region : waits) done(region, outcome);
       },
-      stop);
+      stop, watch);
 }
 
 }  // namespace msc::cost

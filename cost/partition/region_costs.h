@@ -61,9 +61,12 @@ class RegionCosts {
   /// Called for every region once, as soon as it is known.
   using Done = std::function<void(std::size_t region, const Result<Outcome>& outcome)>;
   /// Finds or measures. Targets that are asked about one structure are timed against each other.
-  /// Returns when all are reported, or soon after `stop` says true.
+  /// Returns when all are reported, or soon after `stop` says true. `watch` as
+  /// RegionMeter::Measure: of what is not known yet.
   void Measure(std::span<const MeasuredRegion> regions, const Done& done,
-               const std::function<bool()>& stop = {});
+               const std::function<bool()>& stop = {}, const RegionMeter::Watch& watch = {});
+  /// Seconds that building and timing one takes, about.
+  [[nodiscard]] double ExpectedSeconds() const;
 
   /// From now on there is a model, and costs that Measure finds or measures become samples for
   /// later studies, as far as the folder can be written to.

@@ -78,11 +78,12 @@ class Tail {
 class RegionMeter::Batch {
  public:
   Batch(RegionMeter& meter, std::span<const RegionGroup> groups, const RegionTiming& timing,
-        const Done& done, const std::function<bool()>& stop)
-      : meter_(meter), groups_(groups), timing_(timing), done_(done), stop_(stop) {
+        const Done& done, const std::function<bool()>& stop, const Watch& watch)
+      : meter_(meter), groups_(groups), timing_(timing), done_(done), stop_(stop), watch_(watch) {
     for (std::size_t i = 0; i < groups.size(); ++i) {
       Work work{.group = i, .runners = {}};
       for (std::size_t k = 0; k < groups[i].runners.size(); ++k) work.runners.push_back(k);
+      progress_.runners += work.runners.size();
       if (!work.runners.empty()) queue_.push_back(std::move(work));
     }
   }
@@ -90,6 +91,7 @@ class RegionMeter::Batch {
   Spent Run() {
     if (queue_.empty()) return {};
     CompileKernels();
+    Tell();
     const auto lock = Lock(meter_.options_.cores, CoreUse::kExclusive);
     int tries = 0;  // in a row, of children that were interrupted before they gave anything
     while (lock && !queue_.empty()) {
@@ -158,14 +160,38 @@ class RegionMeter::Batch {
     }
     const std::vector<int>& cores = meter_.options_.build_cores;
     if (cores.empty() || runners < kMany) return;
+    progress_.groups = queue_.size();
+    Tell();
     const auto lock = Lock(cores, CoreUse::kShared);
     if (!lock) return;
     const Clock::time_point start = Clock::now();
     Tail tail(WriteRequest(true));
     bool hung = false;
-    (void)RunChild(Command(cores),
-                   [&] { return Ends([&] { return !tail.NewLines().empty(); }, hung); });
+    (void)RunChild(Command(cores), [&] { return Ends([&] { return HearCompiled(tail); }, hung); });
+    progress_.compiled = progress_.groups;
+    Tell();
     spent_.kernels += std::chrono::duration<double>(Clock::now() - start).count();
+  }
+
+  /// Whether there was anything.
+  bool HearCompiled(Tail& tail) {
+    const std::vector<std::string> lines = tail.NewLines();
+    if (lines.empty()) return false;
+    try {
+      // It comes to groups in their order.
+      const std::size_t group = RegionAnswerFromJson(lines.back()).group;
+      if (group > progress_.compiled && group < progress_.groups) {
+        progress_.compiled = group;
+        Tell();
+      }
+    } catch (const UserError&) {
+      return true;  // the child, not the user, wrote this
+    }
+    return true;
+  }
+
+  void Tell() const {
+    if (watch_) watch_(progress_);
   }
 
   /// Whether a child is to end: somebody wants it, or it hangs.
@@ -268,11 +294,17 @@ class RegionMeter::Batch {
     heard_state_ = state;
   }
 
+  void Give(std::size_t group, std::size_t runner, const Result<Outcome>& outcome) {
+    ++progress_.measured;
+    done_(group, runner, outcome);
+    Tell();
+  }
+
   /// Once for each.
   void Report(std::size_t group, std::size_t runner, const Result<Outcome>& outcome) {
     for (Work& work : queue_) {
       if (work.group != group || std::erase(work.runners, runner) == 0) continue;
-      done_(group, runner, outcome);
+      Give(group, runner, outcome);
       return;
     }
   }
@@ -282,7 +314,7 @@ class RegionMeter::Batch {
     if (!begun_) {
       // It did not come to the work: nor would another.
       for (const Work& work : std::exchange(queue_, {})) {
-        for (const std::size_t runner : work.runners) done_(work.group, runner, failure);
+        for (const std::size_t runner : work.runners) Give(work.group, runner, failure);
       }
       return;
     }
@@ -318,6 +350,8 @@ class RegionMeter::Batch {
   const RegionTiming& timing_;
   const Done& done_;
   const std::function<bool()>& stop_;
+  const Watch& watch_;
+  Progress progress_;
   std::vector<Work> queue_;
   std::vector<Work> asked_;
   Clock::time_point heard_;     ///< when the child last said something
@@ -357,9 +391,9 @@ RegionMeter::Spent& RegionMeter::Spent::operator+=(const Spent& other) {
 
 RegionMeter::Spent RegionMeter::Measure(std::span<const RegionGroup> groups,
                                         const RegionTiming& timing, const Done& done,
-                                        const std::function<bool()>& stop) {
+                                        const std::function<bool()>& stop, const Watch& watch) {
   if (folder_ == nullptr) folder_ = std::make_unique<Folder>(options_.scratch);
-  return Batch(*this, groups, timing, done, stop).Run();
+  return Batch(*this, groups, timing, done, stop, watch).Run();
 }
 
 }  // namespace msc::cost

@@ -53,13 +53,22 @@ class RegionMeter {
     double waiting = 0;  ///< for cores that others held
     Spent& operator+=(const Spent& other);
   };
+  /// How far a call of Measure is.
+  struct Progress {
+    std::size_t groups = 0;    ///< whose code is compiled first; 0 = none
+    std::size_t compiled = 0;  ///< of these, how many it is past
+    std::size_t runners = 0;   ///< to be measured
+    std::size_t measured = 0;  ///< or given up
+  };
+  using Watch = std::function<void(const Progress& progress)>;
   /// Called for every runner of every group as soon as it is known; quality is empty.
   using Done =
       std::function<void(std::size_t group, std::size_t runner, const Result<Outcome>& outcome)>;
   /// Returns what it took when every runner was reported, or soon after `stop` (where given) says
-  /// true; then the others are dropped. SystemError where the graph cannot be written to `scratch`.
+  /// true; then the others are dropped. `watch`, where given, hears how far it is, from the start.
+  /// SystemError where the graph cannot be written to `scratch`.
   Spent Measure(std::span<const RegionGroup> groups, const RegionTiming& timing, const Done& done,
-                const std::function<bool()>& stop = {});
+                const std::function<bool()>& stop = {}, const Watch& watch = {});
 
  private:
   class Batch;

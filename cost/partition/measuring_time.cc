@@ -1,0 +1,48 @@
+#include "cost/partition/measuring_time.h"
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+
+namespace msc::cost {
+namespace {
+
+constexpr const char* kCompile = "compile";
+constexpr const char* kMeasure = "measure";
+
+}  // namespace
+
+void MeasuringTime::Done(const char* kind, std::size_t parts, double seconds) {
+  for (std::size_t i = 0; i < parts; ++i) {
+    left_.Done(kind, seconds / static_cast<double>(parts));
+  }
+}
+
+std::string MeasuringTime::Text(const RegionMeter::Progress& now, double seconds) {
+  if (!begun_) {
+    left_.Expect(kCompile, now.groups);
+    left_.Expect(kMeasure, now.runners, each_);
+  } else if (now.compiled > heard_.compiled) {
+    Done(kCompile, now.compiled - heard_.compiled, seconds - heard_at_);
+  } else if (now.measured > heard_.measured) {
+    Done(kMeasure, now.measured - heard_.measured, seconds - heard_at_);
+  }
+  begun_ = true;
+  heard_ = now;
+  heard_at_ = seconds;
+  std::array<char, 96> text{};
+  if (now.compiled < now.groups) {
+    std::snprintf(text.data(), text.size(), "compiling code for %zu regions", now.runners);
+  } else {
+    std::snprintf(text.data(), text.size(), "measured %zu of %zu regions", now.measured,
+                  now.runners);
+  }
+  std::string said = text.data();
+  if (const auto left = left_.Seconds()) {
+    std::snprintf(text.data(), text.size(), ", about %.0f s left", *left);
+    said += text.data();
+  }
+  return said;
+}
+
+}  // namespace msc::cost
