@@ -95,6 +95,7 @@ std::optional<std::uint64_t> NearestRecipe(const Objective& objective,
   std::optional<std::uint64_t> nearest;
   std::pair<double, std::vector<double>> least;
   for (std::size_t i = 0; i < recipes.size(); ++i) {
+    if (recipes[i].repeats.empty()) continue;  // for want of time
     const Evaluation evaluation = EvaluationOf(recipes[i]);
     if (evaluation.failure) continue;
     std::pair key(Violation(objective, evaluation), ObjectiveValues(objective, evaluation));
@@ -119,6 +120,8 @@ class Estimate {
     }
     if (steps > 0) a_step_ = seconds / steps;
   }
+  /// Of a training; 0 where nothing is known.
+  [[nodiscard]] double Seconds(double steps) const { return a_step_ * steps; }
   void AddLeft(double steps) { left_ += steps; }
   void Finish(double steps) {
     left_ -= steps;
@@ -155,6 +158,13 @@ std::vector<RecipeFinalist> Chosen(const std::vector<const Trial*>& trials, cons
   return recipes;
 }
 
+std::string RepeatsText(const Findings& findings) {
+  std::size_t repeats = 0;
+  for (const RecipeFinalist& recipe : findings.recipes) repeats += recipe.repeats.size();
+  return "finalists: " + std::to_string(repeats) + " of " +
+         std::to_string(kRecipeRepeats * findings.recipes.size()) + " trainings were made";
+}
+
 }  // namespace
 
 bool TrainFinalists(const Objective& objective, const std::vector<Trial>& trials, std::size_t count,
@@ -174,11 +184,14 @@ bool TrainFinalists(const Objective& objective, const std::vector<Trial>& trials
     const std::size_t left = kRecipeRepeats - findings.recipes[i].repeats.size();
     estimate.AddLeft(static_cast<double>(left) * StepsOf(*chosen[i]));
   }
-  for (std::size_t repeat = 0; repeat < kRecipeRepeats; ++repeat) {
-    for (std::size_t i = 0; i < chosen.size(); ++i) {
+  bool late = false;
+  for (std::size_t repeat = 0; repeat < kRecipeRepeats && !late; ++repeat) {
+    for (std::size_t i = 0; i < chosen.size() && !late; ++i) {
       RecipeFinalist& recipe = findings.recipes[i];
       if (recipe.repeats.size() > repeat) continue;
       const double steps = StepsOf(*chosen[i]);
+      late = how.late && how.late(estimate.Seconds(steps));
+      if (late) break;
       const std::string at =
           "[finalists] recipe " + std::to_string(i + 1) + "/" + std::to_string(chosen.size()) +
           ", repeat " + std::to_string(repeat + 1) + "/" + std::to_string(kRecipeRepeats) + " | ";
@@ -187,6 +200,8 @@ bool TrainFinalists(const Objective& objective, const std::vector<Trial>& trials
       settings.seed += repeat + 1;
       const auto outcome =
           how.train(settings, [&](double share) { how.say(at + estimate.Text(share * steps)); });
+      late = !outcome && how.late && how.late(0);
+      if (late) break;
       if (!outcome) return false;
       recipe.repeats.push_back({.seed = settings.seed, .result = cost::ToJson(*outcome)});
       Summarize(steps, recipe);
@@ -194,6 +209,7 @@ bool TrainFinalists(const Objective& objective, const std::vector<Trial>& trials
       how.keep(findings);
     }
   }
+  if (late) findings.shortened.push_back(RepeatsText(findings));
   const auto nearest = NearestRecipe(objective, findings.recipes);
   if (!nearest) return true;
   const bool keeps = Violation(objective, EvaluationOf(findings.recipes[*nearest])) <= 0;

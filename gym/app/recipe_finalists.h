@@ -29,12 +29,15 @@ struct Retraining {
       train;
   std::function<void(const std::string&)> say;  ///< hears how far it is
   std::function<void(const Findings&)> keep;    ///< is given what there is after each training
+  /// Whether there is no time for a training of about so many seconds; may be empty.
+  std::function<bool(double seconds)> late = {};
 };
 
 /// Trains the best trials that keep the limits, `count` at most, kRecipeRepeats times each with the
 /// seeds that follow their own: all of them once, then all of them again, so that whatever changes
 /// meanwhile meets all alike. Fills `recipes` of the findings, and `best` or `nearest` when all are
-/// trained; repeats that are there already are not trained again. False if stopped.
+/// trained; repeats that are there already are not trained again. Where it is late before, these
+/// are of those that were trained, and `shortened` says so. False if stopped.
 [[nodiscard]] bool TrainFinalists(const Objective& objective, const std::vector<Trial>& trials,
                                   std::size_t count, const Retraining& how, Findings& findings);
 

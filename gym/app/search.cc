@@ -24,6 +24,8 @@
 #include "gym/app/search_recipe.h"
 #include "gym/app/search_record.h"
 #include "gym/app/search_run.h"
+#include "gym/app/search_tail.h"
+#include "gym/app/search_time.h"
 #include "gym/app/search_trials.h"
 #include "gym/app/stop.h"
 #include "gym/study/race.h"
@@ -130,13 +132,6 @@ std::unique_ptr<Agent> MakeAgent(const SearchConfig& config, const SearchProblem
       config.agent, AgentSetupFor(problem, ToObjective(config.objective), config.seed, first));
 }
 
-/// How long sensitivities may take: a quarter of what trials took, and a minute in any case.
-double SensitivitySeconds(const StudyResult& study) {
-  double seconds = 0;
-  for (const Trial& trial : study.trials) seconds += trial.seconds;
-  return std::max(60.0, seconds / 4);
-}
-
 /// The search itself, in the process that coordinates it.
 int Coordinate(const AppContext& context, const Options& options, cost::FarmEvaluator* farm) {
   CatchStopSignals();
@@ -157,15 +152,17 @@ int Coordinate(const AppContext& context, const Options& options, cost::FarmEval
            farm != nullptr ? farm->parallelism() : static_cast<std::size_t>(options.workers));
     return kExitOk;
   }
+  TimeBudget time(config.time_budget_s);
   const RunPaths paths{options.out};
   CheckRunFolder(options, paths);
   CheckSameEnv(options, config, paths);
   CheckMscFiles(files, paths.folder);
   Prepared prepared = LoadSearch(config);
   Say(notes);
-  LiveRun run(config, paths, LiveOptions(options));
+  LiveRun run(config, paths, time, LiveOptions(options));
   MakeFolders(paths.At("scratch"));
-  PrepareSearch(context, config, paths, prepared);
+  PrepareSearch(context, config, paths, time, prepared);
+  run.Tick();
   for (const std::string& warning : prepared.warnings) run.log().Warn(warning);
   auto measuring = std::make_unique<Measuring>(
       context, paths, prepared,
@@ -179,8 +176,13 @@ int Coordinate(const AppContext& context, const Options& options, cost::FarmEval
   {
     ProgressLine line;
     PrepareEstimates(
-        context, config, paths, *env->problem(), *measuring,
-        [&](const std::string& text) { line.Show(text); }, StopRequested, prepared);
+        context, config, paths, time, *env->problem(), *measuring,
+        [&](const std::string& text) { line.Show(text); },
+        [&] {
+          run.Tick();
+          return StopRequested();
+        },
+        prepared);
   }
   if (!prepared.estimates.costs.empty()) {  // once more, with what is known now
     env = MakeSearchEnv(config, SearchContext(config, prepared, measuring->evaluator()));
@@ -202,24 +204,22 @@ int Coordinate(const AppContext& context, const Options& options, cost::FarmEval
   SearchResult result;
   {
     ProgressLine line;
-    result.study = run.Try(tried, *agent, start, line);
-    if (!StopRequested()) {
-      MeasureSensitivity(
-          *problem, measuring->evaluator(), SensitivitySeconds(result.study),
-          [&](const std::string& text) { line.Show(text); }, StopRequested, result.findings);
-    }
+    SearchTail tail({.context = context,
+                     .config = config,
+                     .paths = paths,
+                     .time = time,
+                     .run = run,
+                     .problem = *problem,
+                     .prepared = prepared,
+                     .samples = samples,
+                     .line = line},
+                    *measuring);
+    result.study = run.Try(tried, *agent, start, tail.Hooks(), line);
+    tail.MeasureSensitivities(result);
     measuring.reset();  // finalists have the machine to themselves
-    if (!StopRequested()) {
-      line.Show("[finalists] the best again, together");
-      cost::LocalEvaluator local(LocalFor(context, paths.folder));
-      MeasureFinalists(
-          config, *problem, local, [&](const std::string& text) { line.Show(text); }, StopRequested,
-          result);
-      ExplainWinner(
-          config, *problem, local, [&](const std::string& text) { line.Show(text); }, StopRequested,
-          result);
-    }
+    tail.MeasureBest(result);
   }
+  result.findings.used_s = time.Used();
   if (StopRequested() && result.findings.finalists.empty() && result.study.best) {
     const Trial& trial = result.study.trials[*result.study.best];
     cost::LocalEvaluator local(LocalFor(context, paths.folder));
@@ -283,7 +283,9 @@ void AddSearch(CLI::App& app, AppContext& context) {
                     "also where the journal was written with other settings");
   command->add_option("--seed", options->seed, "same seed, same decisions");
   command->add_option("--trials", options->trials, "trials in total, also after --resume");
-  command->add_option("--time-budget", options->time_budget, "seconds for trials");
+  command->add_option("--time-budget", options->time_budget,
+                      "seconds for the whole search, preparing and finalists "
+                      "included, and what was used before --resume");
   command->add_option("--threads", options->threads, "threads a candidate runs on")
       ->check(CLI::Range(1, 1024));
   command

@@ -89,7 +89,7 @@ struct StopConfig {
           Within{0, 1e9});
     visit("goal", self.goal,
           "a trial that keeps the limits and has every metric named here at most so large, such as "
-          "latency: 0.5; none = never");
+          "latency: 0.5, also when it is measured again as finalists are; none = never");
   }
 };
 
@@ -156,13 +156,19 @@ struct SearchConfig {
     visit("trials", self.trials,
           "in total, also after --resume; results taken from another run come on top",
           Within{1, 1e9});
-    visit("time_budget_s", self.time_budget_s, "seconds for trials; 0 = no limit", Within{0, 1e9});
-    visit("estimate_s", self.estimate_s,
-          "seconds planned for trying layers alone before the trials, no limit: as many are tried "
-          "as suits one worker in this time, or in a quarter of time_budget_s where that is less, "
-          "all or a power of two, two at least; timing whole models with all layers alike comes on "
-          "top; agents begin with what that says; 0 = none",
+    visit("time_budget_s", self.time_budget_s,
+          "seconds for the whole search, with preparing before the trials and finalists and the "
+          "explanation of the best after them, and with what was used before --resume; 0 = no "
+          "limit. What there is no time for is cut short or left out, and the results say so",
           Within{0, 1e9});
+    visit(
+        "estimate_s", self.estimate_s,
+        "seconds planned for trying layers alone before the trials, no limit: as many are tried "
+        "as suits one worker in this time, or in a sixth of time_budget_s where that is less, "
+        "all or a power of two, two at least; timing whole models with all layers alike comes on "
+        "top; all of it ends at a quarter of time_budget_s; agents begin with what that says; 0 = "
+        "none",
+        Within{0, 1e9});
     visit("stop", self.stop,
           "what ends the trials earlier; looked at between rounds of proposals, so that workers do "
           "not change it");

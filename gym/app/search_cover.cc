@@ -135,10 +135,21 @@ void KeepCover(const SearchConfig& config, const Prepared& prepared, const std::
   WriteFileAtomic(path, ToJsonText(file) + "\n");
 }
 
+/// Where time was up before all regions were measured.
+void NoteUnmeasured(const CoverProblem& problem, std::vector<std::string>& shortened) {
+  const auto missed = std::count_if(
+      problem.candidates.begin(), problem.candidates.end(),
+      [](const Candidate& candidate) { return candidate.cost.reason() == cost::kNotReached; });
+  if (missed == 0) return;
+  shortened.push_back("regions: " + std::to_string(missed) + " of " +
+                      std::to_string(problem.candidates.size()) +
+                      " were not measured, and so not offered");
+}
+
 }  // namespace
 
 void PrepareCover(const AppContext& context, const SearchConfig& config, const RunPaths& paths,
-                  Prepared& prepared) {
+                  const TimeBudget& time, Prepared& prepared) {
   const std::string file = paths.At(kCoverFile);
   const CompileOptions compile{.threads = config.threads,
                                .bindings = BatchBindings(*prepared.graph, 1)};
@@ -170,6 +181,7 @@ void PrepareCover(const AppContext& context, const SearchConfig& config, const R
                       "' was made by another config, or with other rules; choose another --out");
     }
     SetCosts(found, file, *problem);
+    NoteUnmeasured(*problem, prepared.shortened);
     return;
   }
   const std::string folder = RegionFolder("");
@@ -186,14 +198,19 @@ void PrepareCover(const AppContext& context, const SearchConfig& config, const R
     line.Show("[regions] measuring what turning images costs");
     turns.Measure(*problem, StopRequested);
     const auto show = [&](const std::string& text) { line.Show("[regions] " + text); };
+    const double end = PartEnd(time, time_parts::kRegions);
+    const auto stop = [&] { return StopRequested() || (time.limited() && time.Used() >= end); };
     if (config.partition.learned) {
       costs.Learn();
-      learned = LearnedFacts(cost::MeasureLearnedCandidates(*problem, costs, show, StopRequested));
+      learned = LearnedFacts(cost::MeasureLearnedCandidates(*problem, costs, show, stop));
+    } else if (time.limited()) {
+      cost::MeasureInTime(*problem, costs, show, StopRequested, stop);
     } else {
-      cost::MeasureCandidates(*problem, costs, show, StopRequested);
+      cost::MeasureCandidates(*problem, costs, show, stop);
     }
   }
   for (const std::string& fact : learned) std::fprintf(stderr, "[regions] %s\n", fact.c_str());
+  NoteUnmeasured(*problem, prepared.shortened);
   if (StopRequested()) {
     throw std::runtime_error("stopped; what was measured is kept in '" + folder + "'");
   }

@@ -1,4 +1,6 @@
+#include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <cstdio>
 #include <optional>
 #include <string>
@@ -36,16 +38,26 @@ void DryRun(const AppContext& context, const SearchConfig& asked, std::size_t wo
     return FormatDuration(std::chrono::duration<double>(trial->mean * static_cast<double>(trials)));
   };
   const std::string finalists = std::to_string(config.finalists);
-  std::printf("%llu trials, %zu at a time: about %s, after %.1f s of preparing%s\n",
+  std::printf("%llu trials, %zu at a time: about %s, after %.1f s of preparing\n",
               static_cast<unsigned long long>(config.trials), workers,
-              time((config.trials + workers - 1) / workers).c_str(), preparing.count(),
-              config.time_budget_s > 0 ? "; time_budget_s ends the trials earlier" : "");
+              time((config.trials + workers - 1) / workers).c_str(), preparing.count());
+  double tail = 0;
   if (Trains(config)) {
+    tail = trial->mean * static_cast<double>(kRecipeRepeats * config.finalists);
     std::printf("%s finalists, trained %zu times each: about %s more\n", finalists.c_str(),
                 kRecipeRepeats, time(kRecipeRepeats * config.finalists).c_str());
   } else {
-    std::printf("the rest of sensitivities and %s finalists come on top\n", finalists.c_str());
+    tail = session.TailAfter(*trial, workers).All();
+    std::printf("sensitivities, %s finalists and the explanation of the best: about %s more\n",
+                finalists.c_str(), FormatDuration(std::chrono::duration<double>(tail)).c_str());
   }
+  if (config.time_budget_s <= 0) return;
+  const double left = config.time_budget_s - preparing.count() - tail;
+  const double trials = std::max(left, 0.0) / std::max(trial->mean, 1e-3);
+  std::printf("time_budget_s %.6g is for all of that: it suffices for about %.0f trials\n",
+              config.time_budget_s,
+              std::clamp(std::floor(trials) * static_cast<double>(workers), 1.0,
+                         static_cast<double>(config.trials)));
 }
 
 }  // namespace msc::gym

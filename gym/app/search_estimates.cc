@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
+#include <limits>
 #include <optional>
 #include <set>
 #include <system_error>
@@ -19,6 +20,7 @@
 #include "gym/app/search_measuring.h"
 #include "gym/app/search_probes.h"
 #include "gym/app/search_record.h"
+#include "gym/app/search_time.h"
 
 namespace msc::gym {
 namespace {
@@ -409,6 +411,10 @@ struct Work {
   Measuring& measuring;
   const Say& say;
   const Stop& stop;
+  const TimeBudget& time;
+  double end = std::numeric_limits<double>::infinity();  ///< time used by when all of it ends
+
+  [[nodiscard]] bool IsLate() const { return time.Used() >= end; }
 };
 
 struct MeasuredTable {
@@ -423,10 +429,11 @@ std::optional<MeasuredTable> Measure(const Work& work, const Graph& graph, doubl
   // too.
   constexpr double kPatience = 2;
   constexpr double kPatiencePlanned = 4;
+  const Stop stop = [&] { return work.stop() || work.IsLate(); };
   cost::Evaluator& evaluator = work.measuring.evaluator();
-  const std::optional<std::int64_t> bytes = BytesOf(work.problem, evaluator, work.stop);
+  const std::optional<std::int64_t> bytes = BytesOf(work.problem, evaluator, stop);
   const std::optional<double> each =
-      shared.ProbeSeconds([&] { return TimeProbe(work.problem, evaluator, work.stop); });
+      shared.ProbeSeconds([&] { return TimeProbe(work.problem, evaluator, stop); });
   MeasuredTable measured{
       .table = {.problem_hash = work.problem.Hash(), .key = shared.key(), .costs = {}}};
   EstimateTable& table = measured.table;
@@ -434,8 +441,8 @@ std::optional<MeasuredTable> Measure(const Work& work, const Graph& graph, doubl
     const std::size_t planned = PlannedProbes(CountProbes(work.problem), seconds, *each);
     const double most =
         std::max(kPatience * seconds, kPatiencePlanned * *each * static_cast<double>(planned));
-    const ProbeRun run = ProbeQuality(work.problem, evaluator, {.probes = planned, .seconds = most},
-                                      work.say, work.stop);
+    const ProbeRun run =
+        ProbeQuality(work.problem, evaluator, {.probes = planned, .seconds = most}, work.say, stop);
     table.planned = static_cast<std::int64_t>(planned);
     table.tried = std::ssize(run.result);
     AddQuality(work.problem.decisions(), run, bytes, table.costs);
@@ -445,28 +452,46 @@ std::optional<MeasuredTable> Measure(const Work& work, const Graph& graph, doubl
   if (work.stop()) return std::nullopt;
   work.say("[steps] of whole models with all layers alike");
   cost::LocalEvaluator local(LocalFor(work.context, work.paths.folder));
-  if (!TimeEstimates(work.problem, graph).Add(local, work.stop, table.costs)) {
+  if (!TimeEstimates(work.problem, graph).Add(local, stop, table.costs)) {
     measured.whole = false;
   }
   if (work.stop()) return std::nullopt;
   return measured;
 }
 
+/// What is not in the table for want of time.
+void NoteShort(const SearchConfig& config, Prepared& prepared) {
+  const EstimateTable& table = prepared.estimates;
+  if (config.time_budget_s <= 0 || table.key.empty()) return;
+  if (table.planned == 0) {
+    prepared.shortened.emplace_back("estimates: no decision was tried alone");
+  } else if (table.tried < table.planned) {
+    prepared.shortened.push_back("estimates: " + std::to_string(table.tried) + " of " +
+                                 std::to_string(table.planned) + " decisions were tried alone");
+  }
+  if (!table.costs.contains(std::string(envs::kLatency))) {
+    prepared.shortened.emplace_back("estimates: no times of layers");
+  }
+}
+
 }  // namespace
 
 void PrepareEstimates(const AppContext& context, const SearchConfig& config, const RunPaths& paths,
-                      const SearchProblem& problem, Measuring& measuring, const Say& say,
-                      const Stop& stop, Prepared& prepared) {
+                      const TimeBudget& time, const SearchProblem& problem, Measuring& measuring,
+                      const Say& say, const Stop& stop, Prepared& prepared) {
   if (auto own = TableOf(paths)) {
     if (!own->problem_hash.empty() && own->problem_hash != problem.Hash()) {
       throw UserError("'" + paths.folder +
                       "' began with estimates of another model or config; choose another --out");
     }
     prepared.estimates = std::move(*own);
+    NoteShort(config, prepared);
     return;
   }
   double seconds = config.estimate_s;
-  if (config.time_budget_s > 0) seconds = std::min(seconds, config.time_budget_s / 4);
+  if (config.time_budget_s > 0) {
+    seconds = std::min(seconds, time_parts::kPlannedEstimates * config.time_budget_s);
+  }
   const std::vector<Decision>& decisions = problem.decisions();
   const bool any = std::any_of(decisions.begin(), decisions.end(), [](const Decision& decision) {
     return ProbeOf(decision).has_value();
@@ -476,15 +501,18 @@ void PrepareEstimates(const AppContext& context, const SearchConfig& config, con
   std::optional<EstimateTable> table = shared.Find();
   bool whole = true;
   if (!table) {
-    auto measured =
-        Measure({context, paths, problem, measuring, say, stop}, *prepared.graph, seconds, shared);
+    Work work{context, paths, problem, measuring, say, stop, time};
+    if (time.limited()) work.end = PartEnd(time, time_parts::kEstimates);
+    auto measured = Measure(work, *prepared.graph, seconds, shared);
     if (!measured) return;
-    whole = measured->whole;
+    // What was cut short is this search's alone.
+    whole = measured->whole && !work.IsLate();
     table = std::move(measured->table);
   }
   if (whole) shared.Keep(*table);
   WriteFileAtomic(FileOf(paths), ToJsonText(*table, 1) + "\n");
   prepared.estimates = std::move(*table);
+  NoteShort(config, prepared);
 }
 
 }  // namespace msc::gym

@@ -16,16 +16,17 @@ namespace msc::gym {
 /// kind. Leaves them empty where there is no such decision, where config.estimate_s is 0 or `stop`
 /// says true.
 ///
-/// So many decisions are tried as take config.estimate_s seconds, and a quarter of
+/// So many decisions are tried as take config.estimate_s seconds, and a sixth of
 /// config.time_budget_s, one after another (PlannedProbes): the number of workers does not matter.
-/// Where that takes far longer than planned, the rest is left out, and the table says so.
+/// Where that takes far longer than planned, or all of this more than a quarter of
+/// config.time_budget_s, the rest is left out, and the table says so.
 ///
 /// A table that is there is taken instead: the run directory's; where trials were made already,
 /// what they began with; what a search kept in the same folder of outcomes, or the one that
 /// config.from names had, on the same terms. UserError where the run directory's is another
 /// config's.
 void PrepareEstimates(const AppContext& context, const SearchConfig& config, const RunPaths& paths,
-                      const SearchProblem& problem, Measuring& measuring,
+                      const TimeBudget& time, const SearchProblem& problem, Measuring& measuring,
                       const std::function<void(const std::string&)>& say,
                       const std::function<bool()>& stop, Prepared& prepared);
 

@@ -63,12 +63,15 @@ class Explanation {
  public:
   using Say = std::function<void(const std::string&)>;
   using Stop = std::function<bool()>;
-  Explanation(const SearchConfig& config, const SearchProblem& problem,
+  Explanation(double seconds, double after, const SearchProblem& problem,
               cost::LocalEvaluator& evaluator, const Say& say, const Stop& stop, Findings& findings)
-      : problem_(problem), evaluator_(evaluator), say_(say), stop_(stop), findings_(findings) {
-    seconds_ = config.explain_s;
-    if (config.time_budget_s > 0) seconds_ = std::min(seconds_, config.time_budget_s / 10);
-  }
+      : problem_(problem),
+        evaluator_(evaluator),
+        say_(say),
+        stop_(stop),
+        findings_(findings),
+        seconds_(seconds),
+        after_(after) {}
 
   void Run(const Strategy& winner, std::vector<Step> steps) {
     steps_ = steps.size();
@@ -99,7 +102,7 @@ class Explanation {
       const auto done = static_cast<double>(done_);
       const double left = Passed() / done * (static_cast<double>(steps_) - done);
       text += " | eta " + FormatDuration(std::chrono::duration<double>(
-                              std::clamp(left, 0.0, std::max(0.0, seconds_ - Passed()))));
+                              after_ + std::clamp(left, 0.0, std::max(0.0, seconds_ - Passed()))));
     }
     say_(text);
   }
@@ -182,7 +185,8 @@ class Explanation {
   const Stop& stop_;
   Findings& findings_;
   Clock::time_point began_ = Clock::now();
-  double seconds_ = 0;
+  double seconds_;
+  double after_;
   std::size_t steps_ = 0;
   std::size_t done_ = 0;
 };
@@ -243,7 +247,7 @@ std::vector<std::int32_t> OtherChoices(const Decision& decision, std::int32_t ch
   return others;
 }
 
-void ExplainWinner(const SearchConfig& config, const SearchProblem& problem,
+void ExplainWinner(double seconds, double after, const SearchProblem& problem,
                    cost::LocalEvaluator& evaluator,
                    const std::function<void(const std::string&)>& say,
                    const std::function<bool()>& stop, SearchResult& result) {
@@ -257,7 +261,7 @@ void ExplainWinner(const SearchConfig& config, const SearchProblem& problem,
   if (trial == trials.end()) return;
   const Assignment& winner = trial->assignment;
   const Strategy strategy = best.strategy;
-  Explanation(config, problem, evaluator, say, stop, findings)
+  Explanation(seconds, after, problem, evaluator, say, stop, findings)
       .Run(strategy, StepsOf(problem, winner, Untold(winner, trials)));
 }
 

@@ -23,9 +23,10 @@ namespace msc::gym {
 
 /// Measures the winner with one decision taken otherwise, for those that are Untold: what that
 /// would lose on the samples of a trial, then times it interleaved with the winner. Goes on until
-/// config.explain_s, and a tenth of config.time_budget_s, are used up or `stop` says true, and
-/// keeps what there is until then in result.findings.neighbours. Nothing where there is no winner.
-void ExplainWinner(const SearchConfig& config, const SearchProblem& problem,
+/// `seconds` are used up or `stop` says true, and keeps what there is until then in
+/// result.findings.neighbours. Nothing where there is no winner. `after`: seconds that come after
+/// this, for who waits.
+void ExplainWinner(double seconds, double after, const SearchProblem& problem,
                    cost::LocalEvaluator& evaluator,
                    const std::function<void(const std::string&)>& say,
                    const std::function<bool()>& stop, SearchResult& result);

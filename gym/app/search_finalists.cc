@@ -1,13 +1,19 @@
 #include <algorithm>
+#include <chrono>
+#include <cmath>
 #include <cstdint>
 #include <map>
 #include <string>
 #include <utility>
 
+#include <nlohmann/json.hpp>
+
 #include "compiler/base/error.h"
+#include "compiler/base/fields.h"
 #include "cost/model/evaluator.h"
 #include "envs/common/evaluation.h"
 #include "gym/app/fresh_samples.h"
+#include "gym/app/progress.h"
 #include "gym/app/registries.h"
 #include "gym/app/search_run.h"
 #include "gym/app/search_winner.h"
@@ -19,6 +25,7 @@ constexpr std::int64_t kProfileRuns = 50;
 constexpr std::size_t kTimings = 3;
 /// Candidates judged for each finalist that is wanted, at most.
 constexpr std::size_t kJudgedPerFinalist = 8;
+constexpr std::int64_t kMostParts = 16;  // of the time of a measurement
 
 /// The constraints that can be told without timing.
 Objective WithoutTime(Objective objective) {
@@ -45,25 +52,47 @@ std::optional<std::uint64_t> NearestFinalist(const Objective& objective,
   return nearest;
 }
 
+/// What measuring a trial gave, as it says itself; JSON of a Result<cost::Outcome>.
+std::string ResultOf(const Trial& trial) {
+  const std::string& record = trial.evaluation.record;
+  if (record.empty()) return "";
+  const nlohmann::json parsed = ParseJson(record, "a trial's record");
+  const auto result = parsed.find("result");
+  return result == parsed.end() ? "" : result->dump();
+}
+
 class Finals {
  public:
   using Say = std::function<void(const std::string&)>;
   using Stop = std::function<bool()>;
   Finals(const SearchConfig& config, SearchProblem& problem, cost::LocalEvaluator& evaluator,
-         const Say& say, const Stop& stop, SearchResult& result)
+         const FinalTime& time, const Say& say, const Stop& stop, SearchResult& result)
       : config_(config),
         problem_(problem),
         evaluator_(evaluator),
+        time_(time),
         say_(say),
-        stop_(stop),
+        asked_to_stop_(stop),
+        stop_([this] { return asked_to_stop_() || time_.time.Used() >= time_.end; }),
         trials_(result.study.trials),
         findings_(result.findings),
         objective_(ToObjective(config.objective)),
         timeless_(WithoutTime(objective_)),
         ranked_(Ranked(objective_, trials_)) {}
 
-  /// Everything but the profiles; false if stopped.
+  /// All of it; false if stopped.
   [[nodiscard]] bool Run() {
+    if (!Measure()) {
+      if (asked_to_stop_()) return false;
+      TakeAsTried();
+    }
+    if (findings_.best) ProfileBest();
+    return true;
+  }
+
+ private:
+  /// Everything but the profiles; false if stopped, or out of time.
+  [[nodiscard]] bool Measure() {
     const std::int64_t samples = evaluator_.folder().samples;
     FinalPlan plan = PlanFinals(config_, config_.calibration.most(), CountsOf(config_, samples));
     findings_.judged_from = plan.from;
@@ -71,22 +100,24 @@ class Finals {
     findings_.fresh_from = plan.fresh;
     findings_.warnings = std::move(plan.warnings);
     for (std::size_t timing = 0; timing < kTimings && !findings_.best; ++timing) {
-      std::vector<Judged> holding;
-      if (!TakeHolding(holding)) return false;
-      if (holding.empty()) break;
-      if (!Time(std::move(holding))) return false;
+      if (timing > 0 && IsShortFor(1)) break;
+      holding_.clear();
+      if (!TakeHolding(holding_)) return false;
+      if (holding_.empty()) break;
+      if (!Time(holding_)) return false;
     }
     if (!found_ && !missed_.empty()) {
-      std::vector<Judged> nearest;
-      if (!TakeNearest(nearest) || !Time(std::move(nearest))) return false;
+      holding_.clear();
+      if (!TakeNearest(holding_) || !Time(holding_)) return false;
     }
+    holding_.clear();
     if (!findings_.best) findings_.nearest = NearestFinalist(objective_, findings_.finalists);
     return !IsBestSlower() || TakeUncompressed();
   }
 
- private:
   /// A candidate with its quality on the samples of finalists.
   struct Judged {
+    std::size_t index = 0;  ///< into trials_
     Finalist finalist;
     cost::Outcome outcome;
   };
@@ -110,6 +141,11 @@ class Finals {
       const double expected = Violation(timeless_, trials_[index].evaluation);
       // What missed a limit on fewer samples is worth a look only for want of anything better.
       if (expected > 0 && (found_ || judged_ >= kTimings * config_.finalists)) break;
+      if (!holding.empty() && IsShortFor(holding.size() + 1)) {
+        Shorten("finalists: " + std::to_string(holding.size()) + " of " +
+                std::to_string(config_.finalists) + " were measured again");
+        break;
+      }
       ++next_;
       if (!taken_.emplace(MeaningOf(index), trials_[index].number).second) continue;
       auto judged = JudgeTrial(index);
@@ -127,10 +163,37 @@ class Finals {
         found_ = true;
         holding.push_back(*std::move(judged));
       }
-      say_("[finalists] " + std::to_string(judged_) + " judged, " + std::to_string(holding.size()) +
-           " of " + std::to_string(config_.finalists) + " keep the limits");
+      const std::size_t left =
+          config_.finalists - std::min<std::size_t>(holding.size(), config_.finalists);
+      Tell(std::to_string(judged_) + " judged, " + std::to_string(holding.size()) + " of " +
+               std::to_string(config_.finalists) + " keep the limits",
+           static_cast<double>(left) * JudgingSeconds() + TimingSeconds(config_.finalists));
     }
     return true;
+  }
+
+  /// With the time left for `seconds` more of this, and what comes after it.
+  void Tell(const std::string& text, double seconds) const {
+    const double after = time_.tail.explanation + time_.tail.answer;
+    say_("[finalists] " + text + " | eta " +
+         FormatDuration(std::chrono::duration<double>(seconds + after)));
+  }
+
+  void Shorten(const std::string& what) { findings_.shortened.push_back(what); }
+
+  /// Of one, by those that were judged, else by trials.
+  [[nodiscard]] double JudgingSeconds() const {
+    return judged_ > 0 ? judging_s_ / static_cast<double>(judged_) : time_.tail.judging;
+  }
+  /// Of so many and those that the config compares with, three times over.
+  [[nodiscard]] double TimingSeconds(std::size_t candidates) const {
+    return static_cast<double>(kTimings * (candidates + config_.compare.size())) *
+           time_.tail.timing;
+  }
+  [[nodiscard]] double SecondsLeft() const { return time_.until - time_.time.Used(); }
+  /// Whether there is no time to judge one more and to time so many together once.
+  [[nodiscard]] bool IsShortFor(std::size_t candidates) const {
+    return JudgingSeconds() + TimingSeconds(candidates) / kTimings > SecondsLeft();
   }
 
   [[nodiscard]] bool IsBestSlower() const {
@@ -151,13 +214,14 @@ class Finals {
       return std::find_if(findings_.finalists.begin(), findings_.finalists.end(),
                           [&](const Finalist& finalist) { return finalist.trial == number; });
     };
+    if (find() == findings_.finalists.end() && IsShortFor(1)) return true;
     if (find() == findings_.finalists.end()) {
       auto judged = JudgeTrial(*index);
       if (!judged) return false;
       if (EvaluationOf(judged->finalist).failure) return true;
       std::vector<Judged> alone;
       alone.push_back(*std::move(judged));
-      if (!Time(std::move(alone))) return false;
+      if (!Time(alone)) return false;
     }
     const auto plain = find();
     const Evaluation evaluation = EvaluationOf(*plain);
@@ -169,10 +233,13 @@ class Finals {
 
   /// Where none does: those that miss them by least.
   [[nodiscard]] bool TakeNearest(std::vector<Judged>& nearest) {
-    say_("[finalists] none of " + std::to_string(judged_) + " keeps the limits; the nearest");
+    Tell("none of " + std::to_string(judged_) + " keeps the limits; the nearest",
+         static_cast<double>(config_.finalists) * JudgingSeconds() +
+             TimingSeconds(config_.finalists));
     std::stable_sort(missed_.begin(), missed_.end(),
                      [](const Miss& a, const Miss& b) { return a.violation < b.violation; });
     for (std::size_t i = 0; i < missed_.size() && i < config_.finalists; ++i) {
+      if (i > 0 && IsShortFor(i + 1)) break;
       auto judged = JudgeTrial(missed_[i].index);
       if (!judged) return false;
       std::erase_if(findings_.rejected, [&](const Rejected& rejected) {
@@ -185,8 +252,16 @@ class Finals {
 
   /// Nothing if stopped.
   [[nodiscard]] std::optional<Judged> JudgeTrial(std::size_t index) {
+    const double began = time_.time.Used();
+    std::optional<Judged> judged = Judge(index);
+    judging_s_ += time_.time.Used() - began;
+    return judged;
+  }
+
+  [[nodiscard]] std::optional<Judged> Judge(std::size_t index) {
     const Trial& trial = trials_[index];
     Judged judged;
+    judged.index = index;
     judged.finalist.trial = trial.number;
     judged.finalist.strategy = StrategyFromJson(problem_.Describe(trial.assignment), "a trial");
     // Trials keep no weights: they are fitted once more, to the same bits.
@@ -206,8 +281,29 @@ class Finals {
     return judged;
   }
 
+  /// Three times over, or once in a part of the time where there is no time for that; none if
+  /// stopped.
+  [[nodiscard]] std::vector<Result<cost::Outcome>> TimeAll(std::vector<Strategy> strategies) {
+    const double wanted = static_cast<double>(strategies.size()) * time_.tail.timing;
+    const double left = SecondsLeft();
+    if (static_cast<double>(kTimings) * wanted <= left) {
+      findings_.timings = kTimings;
+      findings_.timing_part = 1;
+      return evaluator_.TimeTogether(std::move(strategies), stop_);
+    }
+    constexpr double kLeast = 1e-3;
+    const auto part = static_cast<std::int64_t>(std::clamp(
+        std::ceil(wanted / std::max(left, kLeast)), 1.0, static_cast<double>(kMostParts)));
+    findings_.timings = 1;
+    findings_.timing_part = part;
+    std::vector<Result<cost::Outcome>> timed =
+        evaluator_.TimeOnce(std::move(strategies), part, stop_);
+    if (!timed.empty()) Shorten("finalists were timed " + TimedText(findings_));
+    return timed;
+  }
+
   /// All at once, with those that the config compares with; false if stopped.
-  [[nodiscard]] bool Time(std::vector<Judged> group) {
+  [[nodiscard]] bool Time(std::vector<Judged>& group) {
     std::vector<Strategy> strategies;
     strategies.reserve(group.size());
     for (const Judged& judged : group) strategies.push_back(judged.finalist.strategy);
@@ -226,10 +322,12 @@ class Finals {
       compared.push_back(findings_.compared.size() - 1);
       strategies.emplace_back().target = spec;
     }
-    say_("[finalists] " + std::to_string(strategies.size()) + " timed together");
-    const std::vector<Result<cost::Outcome>> timed =
-        evaluator_.TimeTogether(std::move(strategies), stop_);
-    if (timed.size() != group.size() + compared.size()) return false;
+    Tell(std::to_string(strategies.size()) + " timed together", TimingSeconds(group.size()));
+    const std::vector<Result<cost::Outcome>> timed = TimeAll(std::move(strategies));
+    if (timed.size() != group.size() + compared.size()) {
+      findings_.compared.clear();
+      return false;
+    }
     for (std::size_t i = 0; i < compared.size(); ++i) {
       findings_.compared[compared[i]].result = cost::ToJson(timed[group.size() + i]);
     }
@@ -243,18 +341,74 @@ class Finals {
       judged.finalist.result = cost::ToJson(result);
       findings_.finalists.push_back(std::move(judged.finalist));
     }
+    TakeBest();
+    return true;
+  }
+
+  /// Of the finalists, if one keeps the limits.
+  void TakeBest() {
     const auto nearest = NearestFinalist(objective_, findings_.finalists);
     if (nearest && Violation(objective_, EvaluationOf(findings_.finalists[*nearest])) <= 0) {
       findings_.best = nearest;
     }
-    return true;
+  }
+
+  /// Time is up before there was an answer: what was judged was timed in its trial, and where
+  /// nothing was judged, the best trial is what it said of itself.
+  void TakeAsTried() {
+    if (!findings_.finalists.empty()) {
+      if (!findings_.best) findings_.nearest = NearestFinalist(objective_, findings_.finalists);
+      return;
+    }
+    findings_.timings = 0;
+    for (Judged& judged : holding_) {
+      const Result<cost::Outcome> tried = cost::OutcomeFromJson(ResultOf(trials_[judged.index]));
+      if (tried.ok()) judged.outcome.latency = tried.value().latency;
+      judged.finalist.result = cost::ToJson(Result<cost::Outcome>(judged.outcome));
+      findings_.finalists.push_back(std::move(judged.finalist));
+    }
+    if (findings_.finalists.empty()) TakeTrial();
+    Shorten(findings_.judged > 0
+                ? "finalists: they were not timed again"
+                : "finalists: the best is as its trial found it, not measured again");
+    TakeBest();
+    if (!findings_.best) findings_.nearest = NearestFinalist(objective_, findings_.finalists);
+  }
+
+  /// The best trial that was not judged otherwise since.
+  void TakeTrial() {
+    findings_.judged_from = findings_.judged = findings_.fresh_from = 0;
+    for (const std::size_t index : ranked_) {
+      const Trial& trial = trials_[index];
+      const bool rejected = std::any_of(missed_.begin(), missed_.end(),
+                                        [&](const Miss& missed) { return missed.index == index; });
+      std::string result = ResultOf(trial);
+      if (rejected || result.empty()) continue;
+      auto fitted = evaluator_.Fit(StrategyFromJson(problem_.Describe(trial.assignment), "a trial"),
+                                   asked_to_stop_);
+      if (!fitted || !fitted->ok()) continue;
+      findings_.finalists.push_back({.trial = trial.number,
+                                     .strategy = std::move(*fitted).value(),
+                                     .result = std::move(result)});
+      return;
+    }
+  }
+
+  void ProfileBest() {
+    if (SecondsLeft() <= 0) return Shorten("steps of the best were not timed one by one");
+    const std::vector<Strategy> best = {findings_.finalists[*findings_.best].strategy};
+    Result<std::vector<cost::Profile>> profiles =
+        evaluator_.ProfileSteps(best, kProfileRuns, stop_);
+    if (profiles.ok()) findings_.profiles = std::move(profiles).value();
   }
 
   const SearchConfig& config_;
   SearchProblem& problem_;
   cost::LocalEvaluator& evaluator_;
+  const FinalTime& time_;
   const Say& say_;
-  const Stop& stop_;
+  const Stop& asked_to_stop_;
+  const Stop stop_;  // also when time is up
   const std::vector<Trial>& trials_;
   Findings& findings_;
   Objective objective_;
@@ -264,21 +418,18 @@ class Finals {
   std::vector<Miss> missed_;
   std::size_t next_ = 0;
   std::size_t judged_ = 0;
-  bool found_ = false;  // one that keeps the limits of quality
+  double judging_s_ = 0;         // that these took
+  std::vector<Judged> holding_;  // judged, and not timed yet
+  bool found_ = false;           // one that keeps the limits of quality
 };
 
 }  // namespace
 
 void MeasureFinalists(const SearchConfig& config, SearchProblem& problem,
-                      cost::LocalEvaluator& evaluator,
+                      cost::LocalEvaluator& evaluator, const FinalTime& time,
                       const std::function<void(const std::string&)>& say,
                       const std::function<bool()>& stop, SearchResult& result) {
-  if (!Finals(config, problem, evaluator, say, stop, result).Run()) return;
-  Findings& findings = result.findings;
-  if (!findings.best) return;
-  const std::vector<Strategy> best = {findings.finalists[*findings.best].strategy};
-  Result<std::vector<cost::Profile>> profiles = evaluator.ProfileSteps(best, kProfileRuns, stop);
-  if (profiles.ok()) findings.profiles = std::move(profiles).value();
+  (void)Finals(config, problem, evaluator, time, say, stop, result).Run();
 }
 
 }  // namespace msc::gym

@@ -137,6 +137,10 @@ struct Findings {
   std::optional<std::uint64_t> nearest;  ///< likewise, where none is best: misses limits by least
   std::vector<Neighbour> neighbours;     ///< of the best, for decisions that no trial tells of
   std::vector<cost::Profile> profiles;   ///< of the uncompressed model and of the best
+  std::int64_t timings = 3;      ///< how often finalists were timed together; 0 = by trials alone
+  std::int64_t timing_part = 1;  ///< each in one of so many parts of the time
+  std::vector<std::string> shortened;  ///< what time_budget_s left no time for, for a person
+  double used_s = 0;                   ///< of that, when all this was found; 0 = not known
   std::string pairs;  ///< what the best's sums of pairs lose (PairsText); empty = nothing
   std::map<std::string, double> kept;  ///< of the best, where it prunes: KeptShares
   template <class Self, class Visit>
@@ -159,6 +163,12 @@ struct Findings {
     visit("nearest", self.nearest, "index of the nearest where none keeps the limits");
     visit("neighbours", self.neighbours, "the best with one decision taken otherwise");
     visit("profiles", self.profiles, "step times of the uncompressed model and of the best");
+    visit("timings", self.timings, "how often finalists were timed together; 0 = in their trials",
+          Within{0, 1000});
+    visit("timing_part", self.timing_part, "each in one of so many parts of the time",
+          Within{1, 1000});
+    visit("shortened", self.shortened, "what time_budget_s left no time for");
+    visit("used_s", self.used_s, "seconds that the search took to here", Within{0, 1e12});
     visit("pairs", self.pairs, "what the best would lose on CPUs without VNNI");
     visit("kept", self.kept, "share of its channels that a layer of the best keeps");
   }
@@ -170,6 +180,11 @@ struct Findings {
 /// samples 101 to 200, which no trial saw", or "judged on all 200 samples, those of trials
 /// included"; empty where no finalist was judged.
 [[nodiscard]] std::string JudgedText(const Findings& findings);
+/// How finalists were timed: "together, three times over", "together, once, in 1/4 of the time",
+/// "in their trials".
+[[nodiscard]] std::string TimedText(const Findings& findings);
+/// "left out or cut short, by time_budget_s: ..." of each, a line each.
+[[nodiscard]] std::string ShortenedLines(const Findings& findings);
 /// "warning: ..." of each, a line each.
 [[nodiscard]] std::string WarningLines(const Findings& findings);
 

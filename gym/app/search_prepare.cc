@@ -385,11 +385,11 @@ Prepared LoadSearch(const SearchConfig& config) {
 }
 
 void PrepareSearch(const AppContext& context, const SearchConfig& config, const RunPaths& paths,
-                   Prepared& prepared) {
+                   const TimeBudget& time, Prepared& prepared) {
   WriteFileAtomic(paths.At("env.json"), EnvJson(prepared.machine, GraphHash(*prepared.graph)));
   CalibrationData calibration(config, *prepared.graph);
   if (Places(config)) {
-    PrepareCover(context, config, paths, prepared);
+    PrepareCover(context, config, paths, time, prepared);
   } else if (Schedules(config)) {
     prepared.kernels = FindSchedules(config, prepared, paths.At("kernels.json"));
   } else {

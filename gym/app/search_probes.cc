@@ -6,6 +6,7 @@
 #include <cmath>
 #include <utility>
 
+#include "compiler/base/time_left.h"
 #include "envs/common/quantity.h"
 #include "gym/app/progress.h"
 
@@ -16,6 +17,7 @@ using Clock = std::chrono::steady_clock;
 
 /// That are timed, and made in any case.
 constexpr std::size_t kFewestProbes = 2;
+constexpr const char* kProbe = "probe";
 
 struct Probe {
   std::size_t decision = 0;
@@ -123,14 +125,17 @@ ProbeRun ProbeQuality(const SearchProblem& problem, cost::Evaluator& evaluator,
   const std::vector<cost::Candidate> candidates = CandidatesOf(problem, probes);
   const Clock::time_point begin = Clock::now();
   const auto passed = [&] { return std::chrono::duration<double>(Clock::now() - begin); };
+  TimeLeft left(evaluator.parallelism());
+  left.Expect(kProbe, probes.size());
+  double told = 0;
   const auto tell = [&] {
-    const auto done = static_cast<double>(run.result.size());
     std::string text = "[sensitivity] " + std::to_string(run.result.size()) + " of " +
                        std::to_string(probes.size()) + " decisions alone";
-    if (done > 0) {
-      const double left = passed().count() / done * (static_cast<double>(probes.size()) - done);
-      text += " | eta " + FormatDuration(std::chrono::duration<double>(
-                              std::min(left, limits.seconds - passed().count())));
+    if (const auto seconds = left.Seconds(); seconds && !run.result.empty()) {
+      const double most = std::max(limits.seconds - passed().count(), 0.0);
+      text +=
+          " | eta " +
+          FormatDuration(std::chrono::duration<double>(limits.after + std::min(*seconds, most)));
     }
     say(text);
   };
@@ -139,6 +144,8 @@ ProbeRun ProbeQuality(const SearchProblem& problem, cost::Evaluator& evaluator,
       candidates,
       [&](std::size_t index, const Result<cost::Outcome>& result) {
         run.result.emplace(probes.at(index).decision, result);
+        const double now = passed().count();
+        left.Done(kProbe, now - std::exchange(told, now));
         tell();
       },
       [&] { return stop() || passed().count() > limits.seconds; });
@@ -171,10 +178,11 @@ std::size_t PlannedProbes(std::size_t probes, double seconds, double each) {
 }
 
 void MeasureSensitivity(const SearchProblem& problem, cost::Evaluator& evaluator, double seconds,
-                        const std::function<void(const std::string&)>& say,
+                        double after, const std::function<void(const std::string&)>& say,
                         const std::function<bool()>& stop, Findings& findings) {
   const std::vector<Decision>& decisions = problem.decisions();
-  const ProbeRun run = ProbeQuality(problem, evaluator, {.seconds = seconds}, say, stop);
+  const ProbeRun run =
+      ProbeQuality(problem, evaluator, {.seconds = seconds, .after = after}, say, stop);
   findings.probed = static_cast<std::int64_t>(run.probes);
   findings.sensitivities.clear();
   for (const auto& [decision, result] : run.result) {

@@ -36,6 +36,7 @@ struct ProbeRun {
 struct ProbeLimits {
   std::size_t probes = std::numeric_limits<std::size_t>::max();  ///< the first so many
   double seconds = 0;  ///< at most; what is not done by then is left out
+  double after = 0;    ///< seconds that come after this, for who waits
 };
 /// Probes decisions, the first ones spread over the whole model, until a limit is met or `stop`
 /// says true. `say` hears how far it is.
@@ -56,9 +57,10 @@ struct ProbeLimits {
 /// same.
 [[nodiscard]] std::size_t PlannedProbes(std::size_t probes, double seconds, double each);
 
-/// ProbeQuality, for at most `seconds`, as findings: fills `sensitivities` and `probed`.
+/// ProbeQuality, for at most `seconds`, as findings: fills `sensitivities` and `probed`. `after`:
+/// seconds that come after this, for who waits.
 void MeasureSensitivity(const SearchProblem& problem, cost::Evaluator& evaluator, double seconds,
-                        const std::function<void(const std::string&)>& say,
+                        double after, const std::function<void(const std::string&)>& say,
                         const std::function<bool()>& stop, Findings& findings);
 
 }  // namespace msc::gym

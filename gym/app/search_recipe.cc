@@ -1,5 +1,6 @@
 #include "gym/app/search_recipe.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <filesystem>
 #include <functional>
@@ -23,6 +24,7 @@
 #include "gym/app/search_record.h"
 #include "gym/app/search_session.h"
 #include "gym/app/search_text.h"
+#include "gym/app/search_time.h"
 #include "gym/app/stop.h"
 
 namespace msc::gym {
@@ -59,9 +61,10 @@ std::string FinalistLines(const Objective& objective, const Findings& findings) 
   }
   if (text.empty()) return text;
   text = "finalists, means with 95 % intervals:\n" + text;
-  return text + "finalists were trained " + std::to_string(kRecipeRepeats) +
-         " times each with seeds that no trial had, and " + JudgedText(findings) + "\n" +
-         WarningLines(findings);
+  const std::string times =
+      AllTrained(findings) ? std::to_string(kRecipeRepeats) + " times each " : "";
+  return text + "finalists were trained " + times + "with seeds that no trial had, and " +
+         JudgedText(findings) + "\n" + WarningLines(findings);
 }
 
 std::string ClosingText(const SearchConfig& config, const RunPaths& paths,
@@ -73,7 +76,8 @@ std::string ClosingText(const SearchConfig& config, const RunPaths& paths,
   const std::string volume = VolumeText(ToObjective(config.objective), study.trials);
   if (!volume.empty()) text += volume + " (of trials that keep the limits)\n";
   text += FinalistLines(ToObjective(config.objective), findings);
-  const bool trained = !findings.recipes.empty() && AllTrained(findings);
+  text += ShortenedLines(findings) + UsedText(findings.used_s, config.time_budget_s) + "\n";
+  const bool trained = findings.best || (!findings.recipes.empty() && AllTrained(findings));
   if (!study.best || (trained && !findings.best)) {
     text += "nothing keeps the constraints; pareto.json has the trade-offs\n";
     if (findings.nearest) text += "nearest: " + RecipeFile(paths.nearest()) + "\n";
@@ -115,12 +119,36 @@ void WriteRecipes(const RunPaths& paths, const Objective& objective, const Searc
   }
 }
 
-/// Trains the finalists; what there was of them before the search went on stays.
-void Finish(const SearchSession& session, const FinalSamples& samples, ProgressLine& line,
-            LiveRun& run, SearchResult& result) {
+/// Of time_budget_s, what training finalists gets at most, and what is kept for writing the answer.
+constexpr double kFinalistsPart = 0.4;
+constexpr double kAnswerSeconds = 1;
+
+/// What a search of recipes trains its finalists with.
+struct Finishing {
+  const SearchSession& session;
+  const FinalSamples& samples;
+  const TimeBudget& time;
+  ProgressLine& line;
+  LiveRun& run;
+  /// Whether what is trained goes into the journal at once: not while trials are to follow.
+  bool keeps = true;
+};
+
+/// Trains the best of `trials`; what there was of them before the search went on stays. False if
+/// stopped.
+bool Finish(const Finishing& with, const std::vector<Trial>& trials, Findings& findings) {
+  const SearchSession& session = with.session;
+  const FinalSamples& samples = with.samples;
+  LiveRun& run = with.run;
   const SearchConfig& config = session.config();
   const SearchProblem& problem = *session.env().problem();
-  Findings& findings = result.findings;
+  const auto late = [&](double seconds) {
+    return with.time.limited() && with.time.Left() <= seconds + kAnswerSeconds;
+  };
+  const auto stop = [&] {
+    run.Tick();
+    return StopRequested() || late(0);
+  };
   findings.judged_from = samples.from;
   findings.judged = samples.count;
   findings.fresh_from = samples.fresh_from;
@@ -133,7 +161,7 @@ void Finish(const SearchSession& session, const FinalSamples& samples, ProgressL
       [&](const TrainSettings& settings,
           const std::function<void(double)>& heard) -> std::optional<Result<cost::Outcome>> {
     const auto trained = envs::TrainAndJudge(
-        *session.task(), {settings, samples.judge}, StopRequested, [&](const TrainProgress& at) {
+        *session.task(), {settings, samples.judge}, stop, [&](const TrainProgress& at) {
           if (std::string_view(at.phase) != "train" || at.total == 0) return;
           heard(static_cast<double>(at.done) / static_cast<double>(at.total));
         });
@@ -147,11 +175,46 @@ void Finish(const SearchSession& session, const FinalSamples& samples, ProgressL
   const Retraining how{
       .describe = [&](const Assignment& assignment) { return problem.Describe(assignment); },
       .train = train,
-      .say = [&](const std::string& text) { line.Show(text); },
-      .keep = [&](const Findings& found) { run.Keep(found); }};
-  const bool done = TrainFinalists(ToObjective(config.objective), result.study.trials,
-                                   config.finalists, how, findings);
-  if (done) run.Keep(findings);
+      .say = [&](const std::string& text) { with.line.Show(text); },
+      .keep =
+          [&](const Findings& found) {
+            if (with.keeps) run.Keep(found);
+          },
+      .late = late};
+  const bool done =
+      TrainFinalists(ToObjective(config.objective), trials, config.finalists, how, findings);
+  findings.used_s = with.time.Used();
+  if (done && with.keeps) run.Keep(findings);
+  return done;
+}
+
+/// Seconds that training all finalists is expected to take, as far as the config lets it.
+double FinishingSeconds(const SearchConfig& config, double trial_s) {
+  const auto trainings = static_cast<double>(kRecipeRepeats * config.finalists);
+  const double wanted = kAnswerSeconds + trainings * trial_s;
+  return config.time_budget_s > 0 ? std::min(wanted, kFinalistsPart * config.time_budget_s)
+                                  : wanted;
+}
+
+/// Whether the best that was trained again reaches the goal; nothing where time or a stop left that
+/// open.
+std::optional<bool> ReachesGoal(const Finishing& with, const std::vector<Trial>& claims,
+                                Findings& findings) {
+  if (!Finish(with, claims, findings) || !AllTrained(findings)) return std::nullopt;
+  if (!findings.best) return false;
+  const Objective goal{.minimize = {}, .subject_to = ToStopRules(with.session.config().stop).goal};
+  return Violation(goal, EvaluationOf(findings.recipes[*findings.best])) <= 0;
+}
+
+/// Trains finalists: all that could be, or, where a goal ended the trials, those that reached it.
+void FinishAll(const Finishing& with, const std::optional<Findings>& confirmed,
+               SearchResult& result) {
+  if (StopRequested()) return;
+  if (confirmed && result.study.stop == StopReason::kGoal) {
+    result.findings = *confirmed;
+  } else {
+    (void)Finish(with, result.study.trials, result.findings);
+  }
 }
 
 }  // namespace
@@ -170,6 +233,7 @@ std::string TrainCommand(const SearchConfig& config, const RunPaths& paths) {
 }
 
 int SearchRecipe(const SearchConfig& asked, const RunPaths& paths, const LiveRunOptions& options) {
+  TimeBudget time(asked.time_budget_s);
   SearchSession session(asked, {});
   const SearchConfig& config = session.config();
   SearchProblem& problem = *session.env().problem();
@@ -180,7 +244,7 @@ int SearchRecipe(const SearchConfig& asked, const RunPaths& paths, const LiveRun
   const cost::MachineFacts machine = cost::ReadMachine();
   const FinalSamples samples = MakeFinalSamples(config, session.graph(), *session.task());
 
-  LiveRun run(config, paths, options);
+  LiveRun run(config, paths, time, options);
   for (const std::string& warning : samples.warnings) run.log().Warn(warning);
   WriteFileAtomic(paths.At("env.json"), EnvJson(machine, GraphHash(session.graph())));
   SearchResult result;
@@ -190,8 +254,29 @@ int SearchRecipe(const SearchConfig& asked, const RunPaths& paths, const LiveRun
                                       .machine = machine,
                                       .model_hash = GraphHash(session.graph()),
                                       .decisions = problem.decisions()}};
-    result.study = run.Try(problem, *agent, start, line);
-    if (!StopRequested()) Finish(session, samples, line, run, result);
+    const Finishing with{session, samples, time, line, run};
+    std::optional<Findings> confirmed;
+    std::vector<Trial> heard = run.Earlier();
+    std::optional<double> most;
+    const TrialHooks hooks{
+        .confirm = [&](const std::vector<Trial>& claims) -> std::optional<bool> {
+          Findings found;
+          const std::optional<bool> holds =
+              ReachesGoal({session, samples, time, line, run, false}, claims, found);
+          if (holds && *holds) {
+            run.Keep(found);
+            confirmed = std::move(found);
+          }
+          return holds;
+        },
+        .tail =
+            [&](const Progress& progress) {
+              if (progress.last != nullptr) heard.push_back(*progress.last);
+              if (!most) most = time_parts::kAfterTrials * time.Left();
+              return std::min(FinishingSeconds(config, SecondsOfTrial(heard)), *most);
+            }};
+    result.study = run.Try(problem, *agent, start, hooks, line);
+    FinishAll(with, confirmed, result);
   }
   WriteRecipes(paths, objective, problem, result);
   (void)WriteReport(paths);
@@ -202,7 +287,8 @@ int SearchRecipe(const SearchConfig& asked, const RunPaths& paths, const LiveRun
     std::printf("interrupted; --resume goes on\n");
     return kExitFailure;
   }
-  return result.findings.best ? kExitOk : kExitInfeasible;
+  const bool found = result.findings.best || (result.study.best && !AllTrained(result.findings));
+  return found ? kExitOk : kExitInfeasible;
 }
 
 }  // namespace msc::gym

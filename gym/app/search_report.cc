@@ -50,8 +50,8 @@ Run ReadRun(const RunPaths& paths) {
   if (run.finished) run.findings = *std::move(found.findings);
   // Those of recipes are kept after every training.
   if (Trains(run.setup.config)) {
-    run.finished =
-        run.finished && run.study.stop != StopReason::kInterrupted && AllTrained(run.findings);
+    run.finished = run.finished && run.study.stop != StopReason::kInterrupted &&
+                   (AllTrained(run.findings) || !run.findings.shortened.empty());
   }
   return run;
 }
@@ -324,6 +324,12 @@ std::vector<ReportFact> MakeFacts(const Run& run) {
   if (run.setup.known > 0) {
     facts.push_back({"trials of an earlier search", std::to_string(run.setup.known)});
   }
+  if (run.findings.used_s > 0) {
+    facts.push_back({"time", UsedText(run.findings.used_s, run.setup.config.time_budget_s)});
+  }
+  for (const std::string& what : run.findings.shortened) {
+    facts.push_back({"cut short by time_budget_s", what});
+  }
   if (!run.findings.pairs.empty()) facts.push_back({"8-bit sums", run.findings.pairs});
   return facts;
 }
@@ -378,6 +384,7 @@ void TellModels(const Run& run, const RunPaths& paths, ReportInput& input) {
   input.steps_after = MakeSteps(run.findings.profiles, 1);
   input.final_axes = FinalAxes(input);
   input.finalists = MakeFinalists(run, input.final_axes);
+  input.timed = TimedText(run.findings);
   input.judged = JudgedText(run.findings);
   input.left_out = RejectedText(run);
   input.tasks = MakeTasks(run);

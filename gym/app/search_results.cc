@@ -157,6 +157,25 @@ std::string JudgedText(const Findings& findings) {
                                   : "those of trials included");
 }
 
+std::string TimedText(const Findings& findings) {
+  if (findings.timings == 0) return "in their trials";
+  if (findings.timings == 3) return "together, three times over";
+  const std::string text =
+      "together, " + (findings.timings == 1 ? std::string("once")
+                                            : std::to_string(findings.timings) + " times over");
+  return findings.timing_part == 1
+             ? text
+             : text + ", in 1/" + std::to_string(findings.timing_part) + " of the time";
+}
+
+std::string ShortenedLines(const Findings& findings) {
+  std::string lines;
+  for (const std::string& what : findings.shortened) {
+    lines += "cut short by time_budget_s: " + what + '\n';
+  }
+  return lines;
+}
+
 std::string WarningLines(const Findings& findings) {
   std::string lines;
   for (const std::string& warning : findings.warnings) lines += "warning: " + warning + '\n';
@@ -207,8 +226,9 @@ std::string Summary(const SearchConfig& config, const RunPaths& paths, const Sea
   }
   text << ComparedLines(result.findings);
   if (const std::string judged = JudgedText(result.findings); !judged.empty()) {
-    text << "finalists were timed together, three times over, and " << judged << '\n';
+    text << "finalists were timed " << TimedText(result.findings) << ", and " << judged << '\n';
   }
+  text << ShortenedLines(result.findings);
   text << WarningLines(result.findings);
   if (!result.findings.rejected.empty()) {
     text << result.findings.rejected.size()
@@ -236,6 +256,7 @@ std::string Summary(const SearchConfig& config, const RunPaths& paths, const Sea
            << paths.nearest() << "/strategy.json, model.onnx, artefact\n";
     }
   }
+  text << UsedText(result.findings.used_s, config.time_budget_s) << '\n';
   text << "report: " << paths.At("report.html") << '\n';
   return text.str();
 }

@@ -20,6 +20,7 @@
 #include "gym/app/estimate_table.h"
 #include "gym/app/search_config.h"
 #include "gym/app/search_findings.h"
+#include "gym/app/search_time.h"
 #include "gym/study/study.h"
 
 namespace msc::gym {
@@ -56,6 +57,7 @@ struct Prepared {
   EstimateTable estimates;  ///< without costs where no decisions were tried alone
   bool labelled = false;
   std::vector<std::string> warnings;          ///< about the samples that finalists are judged on
+  std::vector<std::string> shortened;         ///< what time_budget_s left no time for
   std::shared_ptr<const CoverProblem> cover;  ///< of Partition-v0, with measured costs
   cost::MachineFacts machine;
 };
@@ -102,11 +104,12 @@ void DryRun(const AppContext& context, const SearchConfig& asked, std::size_t wo
 /// run directory what measuring children read. What a run that is resumed has already is read back,
 /// so that scales and with them the search space stay the same.
 void PrepareSearch(const AppContext& context, const SearchConfig& config, const RunPaths& paths,
-                   Prepared& prepared);
-/// The part of it that Places: measures what regions cost, and keeps it in the run directory. An
-/// exception where a stop is requested.
+                   const TimeBudget& time, Prepared& prepared);
+/// The part of it that Places: measures what regions cost, and keeps it in the run directory. Where
+/// `time` is limited, only whole graphs may take longer than its part (time_parts), and regions
+/// that are not measured are not offered. An exception where a stop is requested.
 void PrepareCover(const AppContext& context, const SearchConfig& config, const RunPaths& paths,
-                  Prepared& prepared);
+                  const TimeBudget& time, Prepared& prepared);
 
 /// All that a search found.
 struct SearchResult {
@@ -121,10 +124,14 @@ struct SearchResult {
 /// do, together and with what the config compares with. Where none does, the nearest are timed.
 /// More of them follow while none keeps the constraints on time. A best that is slower than the
 /// uncompressed model gives way to that, where it keeps the limits (search_winner.h). Fills all of
-/// the findings from judged_from to profiles; leaves them as they are when stopped. `say` hears how
-/// far it is.
+/// the findings from judged_from to timing_part; leaves them as they are when stopped. `say` hears
+/// how far it is.
+///
+/// In a limited time fewer are judged, and timed once in a part of the time; what that does not
+/// suffice for is as its trial found it, so that there is an answer in any case. The findings'
+/// `shortened` says so.
 void MeasureFinalists(const SearchConfig& config, SearchProblem& problem,
-                      cost::LocalEvaluator& evaluator,
+                      cost::LocalEvaluator& evaluator, const FinalTime& time,
                       const std::function<void(const std::string&)>& say,
                       const std::function<bool()>& stop, SearchResult& result);
 

@@ -5,6 +5,7 @@
 
 #include "compiler/base/error.h"
 #include "compiler/base/file.h"
+#include "cost/measure/folder.h"
 #include "gym/app/distill_task.h"
 #include "gym/app/model.h"
 #include "gym/app/progress.h"
@@ -55,13 +56,14 @@ void SearchSession::PrepareMeasuring(const SessionOptions& options) {
     }
     MakeFolders(paths_.At("scratch"));
   }
-  PrepareSearch(context_, config_, paths_, prepared_);
+  const TimeBudget time(config_.time_budget_s);
+  PrepareSearch(context_, config_, paths_, time, prepared_);
   measuring_.emplace(context_, paths_, prepared_,
                      MeasuringOptions{.workers = options.workers, .cache = options.cache});
   env_ = MakeEnv();
   ProgressLine line;
   PrepareEstimates(
-      context_, config_, paths_, *env_->problem(), *measuring_,
+      context_, config_, paths_, time, *env_->problem(), *measuring_,
       [&](const std::string& text) { line.Show(text); }, StopRequested, prepared_);
   if (!prepared_.estimates.costs.empty()) env_ = MakeEnv();  // with what is known now
 }
@@ -92,6 +94,14 @@ std::unique_ptr<Env> SearchSession::MakeEnv() {
     return Violation(objective, result);
   };
   return MakeSearchEnv(config_, context);
+}
+
+TailTime SearchSession::TailAfter(const TrialTime& trial, std::size_t workers) const {
+  const std::int64_t samples = cost::OpenFolder(paths_.prepared()).samples;
+  const std::int64_t tried = prepared_.estimates.tried;
+  return ExpectedTail(
+      config_, *env_->problem(),
+      {.trial_s = trial.mean, .samples = samples, .tried = tried, .workers = workers});
 }
 
 std::optional<TrialTime> SearchSession::TimeOneTrial(const std::function<bool()>& stop) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -10,6 +11,7 @@
 #include "gym/app/search_config.h"
 #include "gym/app/search_measuring.h"
 #include "gym/app/search_run.h"
+#include "gym/app/search_time.h"
 #include "gym/app/trial_time.h"
 
 namespace msc::gym {
@@ -45,6 +47,8 @@ class SearchSession {
   [[nodiscard]] std::unique_ptr<Env> MakeEnv();
   [[nodiscard]] const SearchConfig& config() const { return config_; }
   [[nodiscard]] const Graph& graph() const { return *prepared_.graph; }  ///< canonical
+  /// What comes after the trials of a search of this, by what a trial takes; not where it Trains.
+  [[nodiscard]] TailTime TailAfter(const TrialTime& trial, std::size_t workers) const;
   /// Makes a trial where none was made for this yet. Nothing where `stop` said true before it
   /// ended.
   [[nodiscard]] std::optional<TrialTime> TimeOneTrial(const std::function<bool()>& stop);

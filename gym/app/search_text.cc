@@ -43,7 +43,7 @@ std::string SignedPoints(double points) {
   return text.find_first_not_of("+-0.") == std::string::npos ? "0.00" : text;
 }
 
-std::string ProgressText(const Progress& progress) {
+std::string ProgressText(const Progress& progress, std::chrono::duration<double> after) {
   std::string text =
       "[trial " + std::to_string(progress.done) + "/" + std::to_string(progress.total) + "]";
   if (progress.best != nullptr) {
@@ -60,7 +60,8 @@ std::string ProgressText(const Progress& progress) {
     if (drop != metrics.end()) text += " acc " + SignedPoints(-drop->second);
   }
   if (progress.hypervolume) text += Formatted(" hv %.4g", *progress.hypervolume);
-  text += " | eta " + FormatDuration(progress.left);
+  const bool known = progress.left.count() > 0 || progress.done >= progress.total;
+  text += " | eta " + (known ? FormatDuration(progress.left + after) : "unknown");
   return text + " | " + std::to_string(progress.failed) + " failed";
 }
 
@@ -116,7 +117,7 @@ std::string EndText(StopReason reason, const StopRules& rules) {
     case StopReason::kTrials:
       return "as many as were asked for";
     case StopReason::kTime:
-      return "the time for trials is used up";
+      return "the time for them is used up (time_budget_s)";
     case StopReason::kExhausted:
       return "the agent has nothing left to propose";
     case StopReason::kPlateau:

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <string>
 
 #include "cost/model/outcome.h"
@@ -11,8 +12,9 @@ namespace msc::gym {
 [[nodiscard]] std::string SignedPoints(double points);
 
 /// "[trial 7/50] best 1.234 ms (1.50x) acc -0.12 hv 0.21 | eta 00:01:00 | 2 failed", with what is
-/// known of it.
-[[nodiscard]] std::string ProgressText(const Progress& progress);
+/// known of it. The time left is that for trials and `after`, for what comes after them.
+[[nodiscard]] std::string ProgressText(const Progress& progress,
+                                       std::chrono::duration<double> after = {});
 
 /// "accuracy drop 0.21 +- 0.17 points, loss 0.0123 +- 0.0004 nats", the sign as one character: with
 /// what they may be off by for want of samples, at 95 %. Disagreement instead of accuracy where

@@ -1,8 +1,10 @@
 #include "gym/app/search_trials.h"
 
 #include <algorithm>
+#include <filesystem>
 #include <utility>
 
+#include "compiler/base/fields.h"
 #include "compiler/base/file.h"
 #include "gym/app/search_text.h"
 #include "gym/app/stop.h"
@@ -17,11 +19,35 @@ std::string Made(const RunPaths& paths) {
   return paths.journal();
 }
 
+/// Time that was used before the journal begins, which is with its study.
+struct TimeFile {
+  std::string format = "msc-time-1";
+  double used = 0;
+  template <class Self, class Visit>
+  static void Fields(Self& self, Visit& visit) {
+    visit("format", self.format, "version of this file's form", Within::OneOf({"msc-time-1"}));
+    visit("used", self.used, "seconds", Within{0, 1e12});
+  }
+};
+
+std::string TimePath(const RunPaths& paths) {
+  return paths.At("time.json");
+}
+
+double UsedBefore(const std::vector<std::string>& records, const RunPaths& paths) {
+  if (!records.empty()) return UsedIn(records);
+  const std::string path = TimePath(paths);
+  if (!std::filesystem::exists(path)) return 0;
+  return FromJsonText<TimeFile>(ReadFile(path), "'" + path + "'").used;
+}
+
 }  // namespace
 
-LiveRun::LiveRun(const SearchConfig& config, const RunPaths& paths, const LiveRunOptions& options)
+LiveRun::LiveRun(const SearchConfig& config, const RunPaths& paths, TimeBudget& time,
+                 const LiveRunOptions& options)
     : config_(config),
       paths_(paths),
+      time_(time),
       resume_(options.resume),
       journal_(Made(paths)),
       log_(paths.At("logs/search.log"), options.log_level),
@@ -29,6 +55,7 @@ LiveRun::LiveRun(const SearchConfig& config, const RunPaths& paths, const LiveRu
       waits_(!resumed_),
       began_(std::chrono::steady_clock::now()) {
   for (const std::string& warning : journal_.warnings()) log_.Warn(warning);
+  time_.AddEarlier(UsedBefore(journal_.records(), paths_));
   // The config of a run that is resumed changes once the journal has agreed to go on with it.
   if (!resumed_) WriteFileAtomic(paths_.At("config.json"), ToJson(config_));
 }
@@ -53,13 +80,26 @@ void LiveRun::Note(const cost::Attempt& attempt) {
   }
 }
 
+void LiveRun::Tick() {
+  constexpr double kSeconds = 1;
+  const double used = time_.Used();
+  if (used - ticked_ < kSeconds) return;
+  ticked_ = used;
+  if (waits_) {
+    WriteFileAtomic(TimePath(paths_), ToJsonText(TimeFile{.used = used}) + "\n");
+  } else {
+    journal_.Append(TickRecord(used));
+  }
+}
+
 StudyResult LiveRun::Try(SearchProblem& problem, Agent& agent, const SearchStart& start,
-                         ProgressLine& line) {
+                         const TrialHooks& hooks, ProgressLine& line) {
   StudyOptions options;
   options.seed = config_.seed;
   options.trials = config_.trials + start.seeds.known.size();
-  options.time_budget = std::chrono::duration<double>(config_.time_budget_s);
+  options.time = &time_;
   options.stop = ToStopRules(config_.stop);
+  options.confirm = hooks.confirm;
   options.agent = config_.agent;
   options.objective = ToObjective(config_.objective);
   options.resume = resume_;
@@ -75,16 +115,20 @@ StudyResult LiveRun::Try(SearchProblem& problem, Agent& agent, const SearchStart
           KeepSetup(start.setup);
           log_.Info(resumed_ ? "trials go on" : "trials begin");
         }
-        line.Show(ProgressText(progress));
+        const double tail = hooks.tail(progress);
+        time_.Reserve(tail);
+        line.Show(ProgressText(progress, std::chrono::duration<double>(tail)));
       },
       StopRequested);
   if (resumed_) WriteFileAtomic(paths_.At("config.json"), ToJson(config_));
+  time_.Reserve(0);
   log_.Info("trials ended: " + std::string(Name(study.stop)));
   return study;
 }
 
 void LiveRun::KeepSetup(const SearchSetup& setup) {
   waits_ = false;
+  std::filesystem::remove(TimePath(paths_));
   for (const std::string& task : std::exchange(waiting_, {})) journal_.Append(task);
   const std::string record = ToRecord(setup);
   const SearchRecords found = FindSearchRecords(journal_.records());
@@ -92,6 +136,7 @@ void LiveRun::KeepSetup(const SearchSetup& setup) {
 }
 
 void LiveRun::Keep(const Findings& findings) {
+  journal_.Append(TickRecord(time_.Used()));
   journal_.Append(ToRecord(findings));
 }
 

@@ -144,6 +144,7 @@ struct ReportInput {
   std::vector<ReportFinalist> finalists = {};
   std::vector<ReportAxis> final_axes =
       {};                     ///< what finalists show; of models besides speed and weights
+  std::string timed = {};     ///< of models: "together, three times over"; empty = that
   std::string judged = {};    ///< "judged on all 200 samples": finalists are; may be empty
   std::string left_out = {};  ///< "Not among them: trials 3, 7": who, and why; may be empty
   std::vector<ReportTask> tasks = {};    ///< what workers did; empty = not known

@@ -163,9 +163,9 @@ Html FinalistSection(const ReportInput& input) {
     rows += FinalistRow(finalist, input, axis);
   }
   return Markup(
-      "<section id='finalists'><h2>Finalists</h2><p class='muted'>Measured again, three times "
-      "over, "
-      "interleaved with each other and with the uncompressed model",
+      "<section id='finalists'><h2>Finalists</h2><p class='muted'>Timed ",
+      input.timed.empty() ? std::string("together, three times over") : input.timed,
+      ", interleaved with the uncompressed model",
       input.judged.empty() ? Html{} : Markup("; ", input.judged),
       ". The dashed line is its speed; an interval that crosses it is no significant difference. ",
       input.left_out,

@@ -1,5 +1,6 @@
 #include "gym/study/stop_rules.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace msc::gym {
@@ -31,7 +32,20 @@ StopCheck::StopCheck(StopRules rules, const Objective& objective)
 void StopCheck::Hear(const Trial& trial) {
   idle_ = Improves(trial) ? 0 : idle_ + 1;
   if (rules_.goal.empty() || !Feasible(objective_, trial)) return;
-  met_ = met_ || Feasible(goal_, trial);
+  if (Feasible(goal_, trial) && claimed_.insert(trial.assignment).second) claims_.push_back(trial);
+}
+
+std::vector<Trial> StopCheck::Claims() const {
+  std::vector<Trial> claims = claims_;
+  std::stable_sort(claims.begin(), claims.end(), [&](const Trial& a, const Trial& b) {
+    return ObjectiveValues(objective_, a.evaluation) < ObjectiveValues(objective_, b.evaluation);
+  });
+  return claims;
+}
+
+void StopCheck::Settle(bool holds) {
+  met_ = met_ || holds;
+  claims_.clear();
 }
 
 bool StopCheck::Improves(const Trial& trial) {

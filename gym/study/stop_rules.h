@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <string_view>
 #include <vector>
 
@@ -29,7 +30,8 @@ struct StopRules {
   /// feasible one before is as good as in every objective, and until there is any, one that misses
   /// the limits by less than all before.
   std::uint64_t plateau = 0;
-  /// Met by a feasible trial that keeps all of these too; empty = never.
+  /// Met by a feasible trial that keeps all of these too, also when it is measured again where that
+  /// is done (StudyOptions::confirm); empty = never.
   std::vector<Constraint> goal = {};
   [[nodiscard]] bool any() const { return plateau > 0 || !goal.empty(); }
 };
@@ -40,6 +42,11 @@ class StopCheck {
   StopCheck(StopRules rules, const Objective& objective);
   /// In the order of their numbers. UserError if a metric is missing.
   void Hear(const Trial& trial);
+  /// Of what was heard, the trials that reach the goal and wait to be settled: each assignment
+  /// once, least objectives first. None of an assignment that was settled before.
+  [[nodiscard]] std::vector<Trial> Claims() const;
+  /// Whether one of these does reach it. Each is settled once.
+  void Settle(bool holds);
   /// kGoal, kPlateau or nothing yet.
   [[nodiscard]] std::optional<StopReason> reason() const;
 
@@ -52,6 +59,8 @@ class StopCheck {
   FeasibleFront front_;
   std::optional<double> least_violation_;
   std::uint64_t idle_ = 0;  // trials since the last improvement
+  std::vector<Trial> claims_;
+  std::set<Assignment> claimed_;  // of these, and of those settled
   bool met_ = false;
 };
 

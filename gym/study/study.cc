@@ -12,6 +12,7 @@
 
 #include "compiler/base/error.h"
 #include "compiler/base/fields.h"
+#include "compiler/base/time_left.h"
 
 namespace msc::gym {
 namespace {
@@ -22,13 +23,46 @@ using nlohmann::json;
 /// What an agent that looks at no results is asked for at a time: far more than run at once, so
 /// that a slow candidate holds up nobody.
 constexpr std::size_t kChunk = 256;
-constexpr std::chrono::seconds kTickInterval{10};
+constexpr const char* kTrials = "trials";
 
 /// Somebody's wish for trials first, first + 1, ...
 struct Wish {
   std::string source;
   Assignment assignment;
 };
+
+/// Trials that reached the goal, and whether one of them did when they were measured again.
+struct GoalRecord {
+  std::uint64_t seq = 0;
+  std::string type = "goal";
+  std::vector<Constraint> goal = {};
+  std::vector<std::uint64_t> trials = {};
+  bool holds = false;
+  template <class Self, class Visit>
+  static void Fields(Self& self, Visit& visit) {
+    visit("seq", self.seq, "place in the journal");
+    visit("type", self.type, "kind of record", Within::OneOf({"goal"}));
+    visit("goal", self.goal, "what was to be reached");
+    visit("trials", self.trials, "that reached it");
+    visit("holds", self.holds, "whether one does when it is measured again");
+  }
+};
+
+json ToJson(const GoalRecord& record) {
+  json value = WriteJson(record);
+  value.erase("seq");
+  return value;
+}
+
+GoalRecord GoalFrom(const std::string& text, const std::string& what) {
+  GoalRecord record;
+  try {
+    ReadJson(ParseJson(text, what), "", record);
+  } catch (const UserError& error) {
+    throw UserError(what + ": " + error.what());
+  }
+  return record;
+}
 
 /// Of an agent without rounds where rules may end the study: one border as good as another, but the
 /// same for all.
@@ -42,6 +76,13 @@ void CheckMetric(const std::string& who, const std::string& name,
   throw UserError(who + " names '" + name + "'; metrics of this problem: " + known);
 }
 
+/// Seconds between records of how much time is used: what a kill loses count of.
+double TickInterval(const TimeBudget& time) {
+  constexpr double kMost = 10;
+  constexpr double kPart = 0.02;
+  return time.limited() ? std::clamp(kPart * time.seconds(), 0.5, kMost) : kMost;
+}
+
 class StudyRun {
  public:
   StudyRun(SearchProblem& problem, Agent& agent, Journal& journal, const StudyOptions& options)
@@ -49,8 +90,12 @@ class StudyRun {
         agent_(agent),
         journal_(journal),
         options_(options),
+        time_(options.time != nullptr ? *options.time : unlimited_),
         rules_(options.stop, options.objective),
-        front_(options.objective) {}
+        front_(options.objective),
+        trials_left_(std::max<std::size_t>(problem.parallelism(), 1)) {
+    if (options.time == nullptr) unlimited_.AddEarlier(UsedIn(journal.records()));
+  }
 
   void Listen(const std::function<void(const Progress&)>& progress,
               const std::function<bool()>& stop) {
@@ -64,8 +109,10 @@ class StudyRun {
     OpenJournal();
     Report(nullptr);
     const StopReason reason = Loop();
-    if (reason != StopReason::kInterrupted) {
-      Write(json{{"type", "end"}, {"reason", Name(reason)}});
+    if (reason == StopReason::kInterrupted) {
+      journal_.Append(TickRecord(time_.Used()));
+    } else {
+      Write(json{{"type", "end"}, {"reason", Name(reason)}, {"used", time_.Used()}});
     }
     return Finish(reason);
   }
@@ -82,7 +129,7 @@ class StudyRun {
     now.tool_version = options_.tool_version;
     now.machine = options_.machine;
     if (journal_.records().empty()) {
-      WriteText(ToJson(now));
+      journal_.Append(ToJson(now));
     } else {
       const StudyHeader then = HeaderFromJson(journal_.records().front(), "the journal's header");
       const std::vector<std::string> differences = Differences(then, now);
@@ -102,7 +149,19 @@ class StudyRun {
         Count(past_.emplace(number, std::move(trial)).first->second);
       }
     }
-    Write(json{{"type", "start"}, {"pid", ::getpid()}, {"trials", options_.trials}});
+    Recall();
+    ticked_ = reported_ = time_.Used();
+    Write(json{
+        {"type", "start"}, {"pid", ::getpid()}, {"trials", options_.trials}, {"used", ticked_}});
+  }
+
+  /// What was found out about trials that reached the goal.
+  void Recall() {
+    const std::vector<std::string>& records = journal_.records();
+    for (std::size_t i = 0; i < records.size(); ++i) {
+      if (RecordType(records[i], i) != "goal") continue;
+      settled_.push_back(GoalFrom(records[i], "journal record " + std::to_string(i)));
+    }
   }
 
   /// A resume can be forced past other settings, but not past other decisions: nobody could say
@@ -117,26 +176,50 @@ class StudyRun {
     }
   }
 
-  void WriteText(const std::string& record) {
-    journal_.Append(record);
-    written_ = Clock::now();
-  }
-  void Write(const json& record) { WriteText(record.dump()); }
+  void Write(const json& record) { journal_.Append(record.dump()); }
 
   // --- stopping ----------------------------------------------------------------------------------
 
   /// Asked again and again while candidates run. Remembers the first reason.
   bool ShouldStop() {
     if (stopped_) return true;
-    const auto now = Clock::now();
     if (*stop_ && (*stop_)()) {
       stopped_ = StopReason::kInterrupted;
-    } else if (options_.time_budget.count() > 0 && now - started_ >= options_.time_budget) {
+    } else if (time_.Over() && !tried_.empty()) {
       stopped_ = StopReason::kTime;
-    } else if (now - written_ >= kTickInterval) {
-      Write(json{{"type", "tick"}});
+    } else if (const double used = time_.Used(); used - ticked_ >= TickInterval(time_)) {
+      journal_.Append(TickRecord(used));
+      ticked_ = used;
     }
     return stopped_.has_value();
+  }
+
+  /// Has trials that reach the goal measured again, if somebody does that; false when stopped
+  /// before.
+  bool SettleGoal() {
+    const std::vector<Trial> claims = rules_.Claims();
+    if (claims.empty()) return true;
+    const std::optional<bool> holds = options_.confirm ? Confirm(claims) : true;
+    if (holds) rules_.Settle(*holds);
+    return holds.has_value();
+  }
+
+  /// As the journal says, or found out now; nothing when stopped before.
+  std::optional<bool> Confirm(const std::vector<Trial>& claims) {
+    GoalRecord record{.goal = options_.stop.goal};
+    for (const Trial& trial : claims) record.trials.push_back(trial.number);
+    for (const GoalRecord& before : settled_) {
+      if (before.goal == record.goal && before.trials == record.trials) return before.holds;
+    }
+    if (ShouldStop()) return std::nullopt;
+    const std::optional<bool> holds = options_.confirm(claims);
+    if (holds) {
+      record.holds = *holds;
+      Write(ToJson(record));
+    } else if (!ShouldStop()) {
+      stopped_ = StopReason::kTime;  // so little was left that nothing could be found out
+    }
+    return holds;
   }
 
   // --- the loop ----------------------------------------------------------------------------------
@@ -157,6 +240,8 @@ class StudyRun {
         wishes.resize(std::min<std::uint64_t>(wishes.size(), options_.trials - first));
         if (!RunBatch(first, wishes)) return *stopped_;
         Tell(first, wishes.size());
+        // A round that was cut short is looked at when it is whole.
+        if (next <= options_.trials && !SettleGoal()) return *stopped_;
       }
       // A round that was cut short may go on later, and look better when it is whole.
       if (const auto reason = rules_.reason(); reason && next <= options_.trials) return *reason;
@@ -257,7 +342,6 @@ class StudyRun {
       trial.seconds = std::chrono::duration<double>(now - slot).count();
       trial.late = late_.contains(trial.number);
       slot = now;
-      ++evaluated_;
       const std::uint64_t number = trial.number;
       Record(std::move(trial));
       for (const auto& [copy, source] : copies_[number]) Copy(done_.at(number), copy, source);
@@ -280,7 +364,7 @@ class StudyRun {
   void Record(Trial trial) {
     trial.finished =
         std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
-    WriteText(ToJson(trial));
+    journal_.Append(ToJson(trial));
     const std::uint64_t number = trial.number;
     const Trial& kept = done_.emplace(number, std::move(trial)).first->second;
     if (!WasLost(kept)) tried_.emplace(kept.assignment, number);
@@ -322,19 +406,17 @@ class StudyRun {
     now.last = last;
     now.best = best_;
     now.hypervolume = front_.Volume();
-    now.elapsed = Clock::now() - started_;
-    const auto rest = static_cast<double>(now.total - now.done);
-    if (evaluated_ > 0) {
-      now.left = now.elapsed / static_cast<double>(evaluated_) * rest;
-    } else if (now.done > 0) {
-      const auto each = history_seconds_ / static_cast<double>(now.done);
-      now.left =
-          std::chrono::duration<double>(each / static_cast<double>(problem_.parallelism()) * rest);
+    const double used = time_.Used();
+    const std::uint64_t rest = now.total - now.done;
+    if (last != nullptr) {
+      trials_left_.Done(kTrials, used - reported_);
+    } else {
+      const double each = now.done > 0 ? history_seconds_ / static_cast<double>(now.done) : 0;
+      trials_left_.Expect(kTrials, rest, each / static_cast<double>(problem_.parallelism()));
     }
-    if (options_.time_budget.count() > 0) {
-      const auto most = std::max(options_.time_budget - now.elapsed, now.left.zero());
-      now.left = std::min(now.left, most);
-    }
+    reported_ = used;
+    const double left = std::min(trials_left_.Seconds().value_or(0), time_.Free());
+    now.left = std::chrono::duration<double>(left);
     (*progress_)(now);
   }
 
@@ -353,8 +435,11 @@ class StudyRun {
   Agent& agent_;
   Journal& journal_;
   const StudyOptions& options_;
+  TimeBudget unlimited_;
+  const TimeBudget& time_;
   StopCheck rules_;      // of trials in their order
   FeasibleFront front_;  // of trials as they finish
+  TimeLeft trials_left_;
   const std::function<void(const Progress&)>* progress_ = nullptr;
   const std::function<bool()>* stop_ = nullptr;
 
@@ -366,11 +451,11 @@ class StudyRun {
   const Trial* best_ = nullptr;
   std::vector<double> least_;
   std::uint64_t failed_ = 0;
-  std::uint64_t evaluated_ = 0;
   double history_seconds_ = 0;
+  std::vector<GoalRecord> settled_;  // in the journal
   std::optional<StopReason> stopped_;
-  Clock::time_point started_ = Clock::now();
-  Clock::time_point written_ = Clock::now();
+  double ticked_ = 0;    // time used when the journal last said so
+  double reported_ = 0;  // and when progress was last reported
 };
 
 /// Why a run ended, from its record "end".

@@ -205,7 +205,7 @@ std::string RecordType(std::string_view text, std::size_t index) {
   Require(value, what, {"type"});
   const json& type = value["type"];
   for (const char* known :
-       {"study", "start", "setup", "trial", "tick", "task", "end", "findings"}) {
+       {"study", "start", "setup", "trial", "tick", "task", "goal", "end", "findings"}) {
     if (type != known) continue;
     if (index > 0 && type == "study") throw UserError(what + " begins a second study");
     return known;

@@ -58,8 +58,8 @@ struct StudyHeader {
                                                    const StudyHeader& now);
 
 /// The type of a journal's record number `index`: "study", "start", "setup", "trial", "tick",
-/// "task", "end" or "findings". UserError, naming the record, if it is of none of them, or "study"
-/// and not the first.
+/// "task", "goal", "end" or "findings". UserError, naming the record, if it is of none of them, or
+/// "study" and not the first.
 [[nodiscard]] std::string RecordType(std::string_view text, std::size_t index);
 
 /// Whether what measured it was lost (FailureKind::kLost): workers, or children that others killed

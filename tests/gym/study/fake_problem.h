@@ -29,6 +29,7 @@ class FakeProblem final : public SearchProblem {
   std::map<Assignment, int> tried;
   std::set<Assignment> interrupted = {};  ///< whoever measures these is killed
   int batches = 0;
+  std::function<void()> works = {};  ///< called while it works on a candidate
 
   static Evaluation Truth(const Assignment& a) {
     if (a[0] == 0 && a[2] == 3) return {{}, Failure{FailureKind::kUnsupported, "0 before 3"}, ""};
@@ -59,6 +60,7 @@ class FakeProblem final : public SearchProblem {
     for (const std::size_t i : order) {
       if (stop && stop()) return;
       ++tried[batch[i]];
+      if (works) works();
       const Evaluation nothing{{}, Failure{FailureKind::kLost, "killed"}, ""};
       done(i, interrupted.contains(batch[i]) ? nothing : Truth(batch[i]));
     }

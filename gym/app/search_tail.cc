@@ -1,0 +1,137 @@
+#include "gym/app/search_tail.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "cost/measure/local_evaluator.h"
+#include "gym/app/search_explain.h"
+#include "gym/app/search_probes.h"
+#include "gym/app/stop.h"
+
+namespace msc::gym {
+namespace {
+
+/// How long sensitivities may take: a quarter of what trials took, and a minute in any case.
+double SensitivitySeconds(const StudyResult& study) {
+  double seconds = 0;
+  for (const Trial& trial : study.trials) seconds += trial.seconds;
+  return std::max(60.0, seconds / 4);
+}
+
+}  // namespace
+
+SearchTail::SearchTail(const Setup& setup, Measuring& measuring)
+    : setup_(setup), measuring_(measuring), heard_(setup.run.Earlier()) {}
+
+bool SearchTail::Stop() {
+  setup_.run.Tick();
+  return StopRequested();
+}
+
+TailTime SearchTail::Expected(double trial_s) const {
+  return ExpectedTail(setup_.config, setup_.problem,
+                      {.trial_s = trial_s,
+                       .samples = setup_.samples,
+                       .tried = setup_.prepared.estimates.tried,
+                       .workers = setup_.problem.parallelism()});
+}
+
+TrialHooks SearchTail::Hooks() {
+  TrialHooks hooks;
+  hooks.confirm = [this](const std::vector<Trial>& claims) { return Confirm(claims); };
+  hooks.tail = [this](const Progress& progress) {
+    if (progress.last != nullptr) {
+      Trial& heard = heard_.emplace_back();
+      heard.seconds = progress.last->seconds;
+      heard.repeated = progress.last->repeated;
+    }
+    if (!most_) most_ = time_parts::kAfterTrials * setup_.time.Left();
+    expected_ = ShrunkTo(Expected(SecondsOfTrial(heard_)), *most_);
+    return expected_.All();
+  };
+  return hooks;
+}
+
+bool SearchTail::ReachesGoal(const Findings& findings) const {
+  if (!findings.best || findings.timings == 0) return false;
+  const Objective goal{.minimize = {}, .subject_to = ToStopRules(setup_.config.stop).goal};
+  return Violation(goal, EvaluationOf(findings.finalists.at(*findings.best))) <= 0;
+}
+
+std::optional<bool> SearchTail::Confirm(const std::vector<Trial>& claims) {
+  SearchResult again;
+  again.study.trials = claims;
+  cost::LocalEvaluator local(LocalFor(setup_.context, setup_.paths.folder));
+  Say("[goal] " + std::to_string(claims.size()) + " trials reach it; the best again");
+  const FinalTime time = FinalTimeOf(setup_.time, expected_);
+  MeasureFinalists(
+      setup_.config, setup_.problem, local, time, [&](const std::string& text) { Say(text); },
+      [&] { return Stop(); }, again);
+  // One that time did not suffice for is open.
+  if (StopRequested() || again.findings.timings == 0) return std::nullopt;
+  if (!ReachesGoal(again.findings)) return false;
+  confirmed_ = std::move(again.findings);
+  setup_.run.Keep(*confirmed_);  // the search may be killed before it comes to its results
+  return true;
+}
+
+std::optional<Findings> SearchTail::Confirmed() const {
+  if (confirmed_) return confirmed_;
+  std::optional<Findings> kept = setup_.run.Kept();
+  return kept && ReachesGoal(*kept) ? kept : std::nullopt;
+}
+
+void SearchTail::MeasureSensitivities(SearchResult& result) {
+  Findings& findings = result.findings;
+  expected_ = ShrunkTo(Expected(SecondsOfTrial(result.study.trials)), setup_.time.Left());
+  if (result.study.stop == StopReason::kGoal) {
+    if (auto confirmed = Confirmed()) findings = *std::move(confirmed);
+  }
+  findings.shortened.insert(findings.shortened.begin(), setup_.prepared.shortened.begin(),
+                            setup_.prepared.shortened.end());
+  if (StopRequested()) return;
+  double seconds = SensitivitySeconds(result.study);
+  const double after = expected_.finalists + expected_.explanation + expected_.answer;
+  if (setup_.time.limited()) {
+    seconds = std::min({seconds, time_parts::kSensitivities * setup_.time.seconds(),
+                        std::max(setup_.time.Left() - after, 0.0)});
+  }
+  MeasureSensitivity(
+      setup_.problem, measuring_.evaluator(), seconds, after,
+      [&](const std::string& text) { Say(text); }, [&] { return Stop(); }, findings);
+  const std::int64_t told = std::ssize(findings.sensitivities);
+  if (setup_.time.limited() && told < findings.probed) {
+    findings.shortened.push_back("sensitivities: of " + std::to_string(told) + " of " +
+                                 std::to_string(findings.probed) + " decisions");
+  }
+}
+
+void SearchTail::MeasureBest(SearchResult& result) {
+  if (StopRequested()) return;
+  const auto say = [&](const std::string& text) { Say(text); };
+  const auto stop = [&] { return Stop(); };
+  cost::LocalEvaluator local(LocalFor(setup_.context, setup_.paths.folder));
+  if (result.study.stop != StopReason::kGoal || !ReachesGoal(result.findings)) {
+    Say("[finalists] the best again, together");
+    MeasureFinalists(setup_.config, setup_.problem, local, FinalTimeOf(setup_.time, expected_), say,
+                     stop, result);
+  }
+  double seconds = setup_.config.explain_s;
+  const double after = expected_.answer;
+  if (setup_.time.limited()) {
+    const double left = std::max(setup_.time.Left() - after, 0.0);
+    seconds = std::min({seconds, time_parts::kExplanation * setup_.time.seconds(), left});
+  }
+  const double end = setup_.time.Used() + seconds;
+  const auto late = [&] {
+    return Stop() || (setup_.time.limited() && setup_.time.Left() <= after);
+  };
+  ExplainWinner(seconds, after, setup_.problem, local, say, late, result);
+  if (setup_.time.limited() && setup_.config.explain_s > 0 && setup_.time.Used() >= end) {
+    result.findings.shortened.push_back(
+        "explanation: " + std::to_string(result.findings.neighbours.size()) +
+        " other choices were measured");
+  }
+}
+
+}  // namespace msc::gym
