@@ -12,13 +12,16 @@ void TimeLeft::Expect(const std::string& kind, std::size_t parts, double each) {
 
 void TimeLeft::Done(const std::string& kind, double seconds) {
   // Of what is worked on together, results come together.
-  constexpr double kTogether = 0.01;
+  constexpr double kPart = 0.01;
+  constexpr double kMoment = 0.05;
+  constexpr std::size_t kMostTogether = 8;
   Kind& done = kinds_[kind];
   done.left -= std::min<std::size_t>(done.left, 1);
   done.parts += 1;
-  if (done.bursts.empty() || seconds > kTogether * done.bursts.back().seconds) {
-    done.bursts.push_back({});
-  }
+  const bool together = !done.bursts.empty() && seconds < kMoment &&
+                        seconds < kPart * done.bursts.back().seconds &&
+                        done.bursts.back().parts < std::max(kMostTogether, at_once_);
+  if (!together) done.bursts.push_back({});
   done.bursts.back().seconds += std::max(seconds, 0.0);
   done.bursts.back().parts += 1;
 }

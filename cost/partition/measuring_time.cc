@@ -23,7 +23,11 @@ std::string MeasuringTime::Text(const RegionMeter::Progress& now, double seconds
     left_.Expect(kCompile, now.groups);
     left_.Expect(kMeasure, now.runners, each_);
   } else if (now.compiled > heard_.compiled) {
-    Done(kCompile, now.compiled - heard_.compiled, seconds - heard_at_);
+    const std::size_t parts = now.compiled - heard_.compiled;
+    const double each = (seconds - heard_at_) / static_cast<double>(parts);
+    // Compilers start anew for every few kernels: the first ones take no longer than others.
+    if (heard_.compiled == 0) left_.Expect(kCompile, 0, each);
+    Done(kCompile, parts, seconds - heard_at_);
   } else if (now.measured > heard_.measured) {
     Done(kMeasure, now.measured - heard_.measured, seconds - heard_at_);
   }

@@ -119,10 +119,11 @@ class RegionChild {
 
   void Run() {
     if (request_.only_kernels) {
-      CompileKernels(sources_, request_.groups, request_.threads, targets_,
-                     [&](std::size_t group, std::size_t runner) {
-                       answers_.Say({.state = "builds", .group = group, .runner = runner});
-                     });
+      CompileKernels(sources_, request_.groups, request_.threads, targets_, [&](double part) {
+        const auto groups = static_cast<double>(request_.groups.size());
+        const auto group = static_cast<std::size_t>(part * groups);
+        answers_.Say({.state = "builds", .group = group, .runner = 0});
+      });
       return;
     }
     for (std::size_t i = 0; i < request_.groups.size(); ++i) MeasureGroup(i);

@@ -245,12 +245,13 @@ std::size_t RegionCosts::CountUnknown(std::span<const MeasuredRegion> regions) {
 }
 
 double RegionCosts::ExpectedSeconds() const {
-  constexpr double kBuild = 0.03;
+  constexpr double kBuild = 0.01;
+  constexpr double kWarmUp = 4;          // rounds
   constexpr double kBytesASecond = 8e9;  // that are read before every round
   const LatencyOptions& latency = context_.timing.latency;
-  const double reading = static_cast<double>(context_.timing.cold_bytes) / kBytesASecond;
-  return kBuild + 1e-3 * static_cast<double>(latency.max_ms + latency.max_warmup_ms) +
-         static_cast<double>(latency.min_rounds) * reading;
+  const double round = 1e-6 * static_cast<double>(latency.min_epoch_us) +
+                       static_cast<double>(context_.timing.cold_bytes) / kBytesASecond;
+  return kBuild + (kWarmUp + static_cast<double>(latency.max_rounds)) * round;
 }
 
 void RegionCosts::Measure(std::span<const MeasuredRegion> regions, const Done& done,

@@ -1,5 +1,7 @@
 #include "cost/partition/region_kernels.h"
 
+#include <algorithm>
+#include <cstddef>
 #include <exception>
 #include <iterator>
 #include <map>
@@ -8,6 +10,8 @@
 #include <utility>
 #include <vector>
 
+#include "compiler/base/hash.h"
+#include "compiler/kernel/print.h"
 #include "compiler/pipeline/compile.h"
 
 namespace msc::cost {
@@ -35,43 +39,64 @@ class KernelCompiler {
     Result<kernel::Program> program =
         target.GraphToKernel({&lowered.graph, lowered.graph.order()}, {.threads = threads_});
     if (!program.ok()) return program.failure().kind != FailureKind::kUnsupported;
-    std::vector<kernel::KernelFunc>& funcs = waiting_[spec];
-    std::move(program.value().funcs.begin(), program.value().funcs.end(),
-              std::back_inserter(funcs));
-    if (funcs.size() >= kAtOnce) Compile(spec);
+    for (kernel::KernelFunc& func : program.value().funcs) {
+      // Regions that overlap have kernels in common.
+      func.name.clear();
+      if (!seen_.insert(Sha256Hex(spec + '\n' + kernel::Print(func))).second) continue;
+      waiting_[spec].push_back(std::move(func));
+      ++kernels_;
+    }
     return true;
   }
 
-  void Compile(const std::string& spec) {
-    // In the cache is where they are wanted; one that does not compile will be met again.
-    (void)targets_.Get(spec).KernelToRuntime(std::exchange(waiting_[spec], {}));
-  }
-
-  void CompileRest() {
-    for (const auto& [spec, funcs] : std::map(waiting_)) {
-      if (!funcs.empty()) Compile(spec);
+  /// `done` hears of the part that is compiled.
+  template <class Done>
+  void CompileAll(const Done& done) {
+    std::size_t compiled = 0;
+    for (auto& [spec, funcs] : waiting_) {
+      for (std::size_t first = 0; first < funcs.size(); first += kAtOnce) {
+        const std::size_t count = std::min(kAtOnce, funcs.size() - first);
+        const auto from = funcs.begin() + static_cast<std::ptrdiff_t>(first);
+        std::vector<kernel::KernelFunc> some(
+            std::make_move_iterator(from),
+            std::make_move_iterator(from + static_cast<std::ptrdiff_t>(count)));
+        Compile(targets_.Get(spec), some);
+        compiled += count;
+        done(static_cast<double>(compiled) / static_cast<double>(kernels_));
+      }
     }
   }
 
  private:
+  /// In the cache is where they are wanted; one that does not compile will be met again.
+  static void Compile(const Target& target, std::span<const kernel::KernelFunc> funcs) {
+    try {
+      (void)target.KernelToRuntime(funcs);
+    } catch (const std::exception&) {
+      return;  // whatever it is, the measuring child reports it
+    }
+  }
+
   std::span<const RegionSource> sources_;
   int threads_;
   const TargetRegistry& targets_;
   std::map<std::string, std::vector<kernel::KernelFunc>> waiting_;  ///< by target
+  std::set<std::string> seen_;                                      ///< hashes
+  std::size_t kernels_ = 0;
 };
 
 }  // namespace
 
 void CompileKernels(std::span<const RegionSource> sources, std::span<const RegionGroup> groups,
                     int threads, const TargetRegistry& targets,
-                    const std::function<void(std::size_t group, std::size_t runner)>& begins) {
+                    const std::function<void(double part)>& heard) {
   KernelCompiler compiler(sources, threads, targets);
   std::set<std::string> others;  // make no kernels
   for (std::size_t i = 0; i < groups.size(); ++i) {
     for (std::size_t k = 0; k < groups[i].runners.size(); ++k) {
       const std::string& spec = groups[i].runners[k].target;
       if (groups[i].nodes.empty() || others.contains(spec)) continue;
-      begins(i, k);
+      heard(0);
       try {
         if (!compiler.Add(groups[i], k)) others.insert(spec);
       } catch (const std::exception&) {
@@ -79,11 +104,7 @@ void CompileKernels(std::span<const RegionSource> sources, std::span<const Regio
       }
     }
   }
-  try {
-    compiler.CompileRest();
-  } catch (const std::exception&) {
-    return;  // likewise
-  }
+  compiler.CompileAll(heard);
 }
 
 }  // namespace msc::cost

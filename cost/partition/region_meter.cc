@@ -178,7 +178,6 @@ class RegionMeter::Batch {
     const std::vector<std::string> lines = tail.NewLines();
     if (lines.empty()) return false;
     try {
-      // It comes to groups in their order.
       const std::size_t group = RegionAnswerFromJson(lines.back()).group;
       if (group > progress_.compiled && group < progress_.groups) {
         progress_.compiled = group;

@@ -94,8 +94,9 @@ struct RegionRequest {
 
 /// One line of the file of answers.
 struct RegionAnswer {
-  /// "builds" (a runner, before it is compiled and run once), "times" (a group, before its timing),
-  /// "gave" (a runner).
+  /// "builds" (a runner, before it is compiled and run once; where only kernels are compiled, how
+  /// far that is, as if they were those of groups in their order), "times" (a group, before its
+  /// timing), "gave" (a runner).
   std::string state = "gave";
   std::size_t group = 0;
   std::size_t runner = 0;

@@ -89,6 +89,17 @@ TEST(TimeLeft, IsRightWhereTheFirstPartFindsNothingInACache) {
   EXPECT_EQ(CountWrong(parts), 0U);
 }
 
+TEST(TimeLeft, IsRightWhereTheFirstPartTakesAHundredTimesAsLong) {
+  for (const double seconds : {0.2, 0.001}) {
+    Parts parts = Repeated("a", 200, seconds);
+    parts[0].second = 500 * seconds;
+    TimeLeft left;
+    left.Expect("a", parts.size());
+    for (std::size_t i = 0; i < 20; ++i) left.Done("a", parts[i].second);
+    EXPECT_NEAR(*left.Seconds(), 180 * seconds, 1e-9);
+  }
+}
+
 TEST(TimeLeft, IsRightWhereMostIsKnownAlready) {
   TimeLeft left;
   left.Expect("known", 9000);

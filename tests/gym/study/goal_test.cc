@@ -1,3 +1,4 @@
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -51,36 +52,35 @@ StudyOptions Goal(double cost, std::uint64_t trials = 400) {
 }
 
 TEST(Goal, IsNotReachedByATrialThatDoesNotReachItAgain) {
-  for (const auto& [kind, truth] : {std::pair(Kind::kFree, 5.0), {Kind::kRound, 5.5}}) {
-    SimDisk disk;
-    FakeProblem problem;
-    Checked checked{disk, problem, kind, truth};
-    const StudyResult result = checked.Run(Goal(6.5));
-    EXPECT_EQ(result.stop, StopReason::kGoal);
-    ASSERT_GT(checked.asked.size(), 1U) << "choose another seed: none was refuted";
-    // The trials that ended it are those that held, and nobody was asked about twice.
-    std::map<Assignment, int> times;
-    for (const auto& claims : checked.asked) {
-      for (const std::uint64_t number : claims) ++times[result.trials[number].assignment];
-    }
-    for (const auto& [assignment, count] : times) EXPECT_EQ(count, 1);
-    const Trial& first = result.trials[checked.asked.back().front()];
-    EXPECT_LE(first.evaluation.metrics.at("cost"), checked.truth) << "best first";
-    for (std::size_t i = 0; i + 1 < checked.asked.size(); ++i) {
-      for (const std::uint64_t number : checked.asked[i]) {
-        EXPECT_GT(result.trials[number].evaluation.metrics.at("cost"), checked.truth);
-      }
+  SimDisk disk;
+  FakeProblem problem;
+  Checked checked{disk, problem};
+  const StudyResult result = checked.Run(Goal(6.5));
+  EXPECT_EQ(result.stop, StopReason::kGoal);
+  ASSERT_GT(checked.asked.size(), 1U) << "choose another seed: none was refuted";
+  // The trials that ended it are those that held, and nobody was asked about twice.
+  std::map<Assignment, int> times;
+  for (const auto& claims : checked.asked) {
+    for (const std::uint64_t number : claims) ++times[result.trials[number].assignment];
+  }
+  for (const auto& [assignment, count] : times) EXPECT_EQ(count, 1);
+  const Trial& first = result.trials[checked.asked.back().front()];
+  EXPECT_LE(first.evaluation.metrics.at("cost"), checked.truth) << "best first";
+  for (std::size_t i = 0; i + 1 < checked.asked.size(); ++i) {
+    for (const std::uint64_t number : checked.asked[i]) {
+      EXPECT_GT(result.trials[number].evaluation.metrics.at("cost"), checked.truth);
     }
   }
 }
 
 TEST(Goal, ThatNothingReachesAgainEndsNothing) {
-  SimDisk disk;
-  FakeProblem problem;
-  Checked checked{disk, problem};
-  checked.truth = 0;
-  EXPECT_EQ(checked.Run(Goal(6.5, 120)).stop, StopReason::kTrials);
-  EXPECT_FALSE(checked.asked.empty());
+  for (const Kind kind : {Kind::kFree, Kind::kRound}) {
+    SimDisk disk;
+    FakeProblem problem;
+    Checked checked{disk, problem, kind, 0};
+    EXPECT_EQ(checked.Run(Goal(6.5, 120)).stop, StopReason::kTrials);
+    EXPECT_FALSE(checked.asked.empty());
+  }
 }
 
 TEST(Goal, InterruptedAnywhereIsReachedAtTheSameTrialAndAskedOnce) {
