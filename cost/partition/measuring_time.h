@@ -15,8 +15,8 @@ class MeasuringTime {
   /// `each`: seconds that building and timing one is taken for until one is done.
   explicit MeasuringTime(double each) : each_(each) {}
 
-  /// "compiling code for 40 regions, about 12 s left", then "measured 3 of 40 regions, about 4 s
-  /// left". `seconds`: the time by any clock.
+  /// "compiling code for 40 regions, about 12 s left of that", then "measured 3 of 40 regions,
+  /// about 4 s left of that". `seconds`: the time by any clock.
   [[nodiscard]] std::string Text(const RegionMeter::Progress& now, double seconds);
   /// As the last text says.
   [[nodiscard]] double Left() const { return left_.Seconds().value_or(0); }

@@ -179,10 +179,9 @@ class RegionMeter::Batch {
     if (lines.empty()) return false;
     try {
       const std::size_t group = RegionAnswerFromJson(lines.back()).group;
-      if (group > progress_.compiled && group < progress_.groups) {
-        progress_.compiled = group;
-        Tell();
-      }
+      // 0 while code is generated: what compiling takes is counted from then on.
+      if (group > progress_.compiled && group < progress_.groups) progress_.compiled = group;
+      Tell();
     } catch (const UserError&) {
       return true;  // the child, not the user, wrote this
     }
