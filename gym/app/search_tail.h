@@ -52,7 +52,7 @@ class SearchTail {
 
   Setup setup_;
   Measuring& measuring_;
-  std::vector<Trial> heard_;  ///< of those made now, the times alone
+  std::vector<Trial> heard_;    ///< of those made now, the times alone
   std::optional<double> most_;  ///< seconds that all of this may take, as trials began
   TailTime expected_;
   std::optional<Findings> confirmed_;
