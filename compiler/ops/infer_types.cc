@@ -1,6 +1,7 @@
 #include <utility>
 
 #include "compiler/base/error.h"
+#include "compiler/ops/declared.h"
 #include "compiler/ops/infer.h"
 #include "compiler/ops/op.h"
 
@@ -63,6 +64,19 @@ void InferNodeTypes(Graph& graph, NodeId id, const OpRegistry& ops) {
     const ValueId out = node.outputs[i];
     if (out != kNoValue) graph.SetType(out, Merge(types[i], graph.type(out)));
   }
+}
+
+bool TypesFollow(const Graph& graph, NodeId id) {
+  const Node& node = graph.node(id);
+  const OpDef* op = Ops().Find(node.domain, node.op);
+  if (op == nullptr) return true;  // an operator of the target's own
+  const std::vector<ValueType> types = op->infer(InputOf(graph, node));
+  for (std::size_t i = 0; i < node.outputs.size(); ++i) {
+    if (node.outputs[i] == kNoValue) continue;
+    const ValueType& type = graph.type(node.outputs[i]);
+    if (types[i].dtype != type.dtype || types[i].shape != type.shape) return false;
+  }
+  return true;
 }
 
 OpCost CostOf(const Graph& graph, NodeId id, const OpRegistry& ops) {

@@ -4,12 +4,14 @@
 #include <map>
 #include <new>
 #include <span>
+#include <string_view>
 #include <utility>
 
 #include "compiler/base/error.h"
 #include "compiler/compress/prune/prune.h"
 #include "compiler/compress/quantize/quantize.h"
 #include "compiler/ir/serialize.h"
+#include "compiler/ops/declared.h"
 #include "compiler/ops/op.h"
 #include "compiler/passes/passes.h"
 #include "compiler/pipeline/fitted.h"
@@ -69,17 +71,25 @@ struct Run {
   std::vector<NodeId> nodes;
 };
 
+constexpr std::string_view kFallback = "reference";
+
+/// Whether `target` is to run a node. Shapes that inputs decide may be others than those declared,
+/// which targets believe, but for the fallback: it looks at what came out.
+bool MayRun(const Target& target, const Graph& graph, NodeId id) {
+  return (target.facts().name == kFallback || TypesFollow(graph, id)) && target.Supports(graph, id);
+}
+
 /// Who runs what, in graph order: of `wanted`, the nodes that it takes, and of the others the
 /// fallback. A Failure names the first node nobody takes.
 Result<std::vector<Run>> Place(const Graph& graph, std::span<const Run> wanted,
                                const TargetRegistry& registry) {
-  const Target* fallback = registry.Find("reference");
+  const Target* fallback = registry.Find(kFallback);
   std::vector<Run> placed;
   for (const Run& run : wanted) {
     bool goes_on = false;
     for (const NodeId id : run.nodes) {
       const Target* target = run.target;
-      if (!target->Supports(graph, id)) target = fallback;
+      if (!MayRun(*target, graph, id)) target = fallback;
       if (target == nullptr || (target == fallback && !fallback->Supports(graph, id))) {
         const Node& node = graph.node(id);
         return Failure{FailureKind::kUnsupported,
@@ -313,7 +323,7 @@ std::vector<std::string> RefusedNodes(const Lowered& lowered, const TargetRegist
   std::vector<std::string> refused;
   for (const Run& run : RunsOf(lowered, registry)) {
     for (const NodeId id : run.nodes) {
-      if (!run.target->Supports(lowered.graph, id)) {
+      if (!MayRun(*run.target, lowered.graph, id)) {
         refused.push_back(lowered.graph.node(id).name);
       }
     }

@@ -10,6 +10,7 @@
 
 #include "compiler/base/error.h"
 #include "compiler/codegen/cpp/package.h"
+#include "compiler/ops/declared.h"
 #include "compiler/ops/op.h"
 #include "compiler/pipeline/compile.h"
 
@@ -43,7 +44,8 @@ std::vector<Isa> IsasFor(const std::vector<Isa>& wanted) {
 void CheckSupported(const Graph& lowered, const Target& target) {
   std::set<std::string> refused;
   for (const NodeId id : lowered.order()) {
-    if (!target.Supports(lowered, id)) refused.insert(lowered.node(id).op);
+    if (!TypesFollow(lowered, id) || !target.Supports(lowered, id))
+      refused.insert(lowered.node(id).op);
   }
   if (refused.empty()) return;
   std::string list;

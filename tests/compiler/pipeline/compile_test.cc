@@ -181,6 +181,85 @@ TEST(Compile, RefusesASymbolThatNoInputHas) {
             "no input has a dimension named 'length'");
 }
 
+/// Outputs of `text` compiled for `target`, or why there are none.
+std::string RunOf(const std::string& text, const std::string& target,
+                  const std::vector<Tensor>& inputs) {
+  const TargetRegistry targets = Targets();
+  Graph graph = ParseGraph(text);
+  Strategy strategy;
+  strategy.target = target;
+  std::string made;
+  const std::string refusal = Refusal([&] {
+    InferTypes(graph);
+    const Result<Executable> built = Compile(graph, strategy, targets, {});
+    if (!built.ok()) throw UserError(built.failure().detail);
+    for (const Tensor& output : built.value().Run(inputs)) made += ToString(output.dims());
+  });
+  return made.empty() ? refusal : made;
+}
+
+Tensor Integers(const std::vector<std::int64_t>& values) {
+  return Tensor::From<std::int64_t>(DType::kI64, {std::ssize(values)}, values);
+}
+
+// The model declares what it makes; a target that believed it would read past what there is.
+TEST(Compile, BelievesNoShapeThatInputsDecide) {
+  struct Case {
+    std::string node;
+    std::vector<std::int64_t> fitting;  ///< values of its second input that make what is declared
+    std::string makes;
+    std::vector<std::int64_t> other;
+    std::string refusal;
+  };
+  const std::vector<Case> cases = {
+      {"%y = Reshape(%x, %p) @n : f32[4,4]",
+       {4, 4},
+       "[4,4]",
+       {8, 2},
+       "node 'n' (Reshape): makes output 0 of shape [8,2] of these inputs, but the model was "
+       "compiled for [4,4]"},
+      {"%y = Reshape(%x, %p) @n : f32[64,64]",
+       {},
+       "",
+       {2, 8},
+       "node 'n' (Reshape): makes output 0 of shape [2,8] of these inputs, but the model was "
+       "compiled for [64,64]"},
+      {"%y = Unsqueeze(%x, %p) @n : f32[64,8,8]",
+       {},
+       "",
+       {1, 3},
+       "node 'n' (Unsqueeze): makes output 0 of shape [2,1,8,1] of these inputs, but the model was "
+       "compiled for [64,8,8]"},
+      {"%y, %z = Split(%x, %p) @n {axis = 1} : f32[2,2], f32[2,6]",
+       {2, 6},
+       "[2,2][2,6]",
+       {6, 2},
+       "node 'n' (Split): makes output 0 of shape [2,6] of these inputs, but the model was "
+       "compiled for [2,2]"},
+      {"%y, %z = Split(%x, %p) @n {axis = 1} : f32[2,200], f32[2,600]",
+       {},
+       "",
+       {6, 2},
+       "node 'n' (Split): makes output 0 of shape [2,6] of these inputs, but the model was "
+       "compiled for [2,200]"},
+  };
+  const TargetRegistry targets = Targets();
+  for (const auto& [name, kind] : targets.kinds()) {
+    if (Refusal([&, &name = name] { (void)targets.Get(name); }) != "accepted") continue;
+    if (name == "onnxruntime") continue;  // it says so in words of its own
+    for (const Case& c : cases) {
+      SCOPED_TRACE(name + ": " + c.node);
+      const bool two = c.node.find("%z") != std::string::npos;
+      const std::string text = "graph g {\n  input %x : f32[2,8]\n  input %p : i64[2]\n  " +
+                               c.node + "\n  output %y\n" + (two ? "  output %z\n}" : "}");
+      if (!c.fitting.empty()) {
+        EXPECT_EQ(RunOf(text, name, {RandomTensor({2, 8}, 1), Integers(c.fitting)}), c.makes);
+      }
+      EXPECT_EQ(RunOf(text, name, {RandomTensor({2, 8}, 1), Integers(c.other)}), c.refusal);
+    }
+  }
+}
+
 TEST(Compile, RefusesAStrategyOfAnotherModel) {
   Strategy strategy;
   strategy.model_hash = std::string(64, '0');
