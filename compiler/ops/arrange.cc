@@ -24,10 +24,12 @@ std::vector<std::size_t> PermOf(const Node& node, std::size_t rank) {
   std::vector<std::size_t> order(rank);
   std::iota(order.rbegin(), order.rend(), std::size_t{0});
   if (perm.empty()) return order;
-  const bool complete = perm.size() == rank && NormalAxes(node, perm, rank).size() == rank;
-  if (!complete) RefuseNode(node, "attribute 'perm' must name every axis once");
+  // From 0 on, as the standard has it: whoever else reads the attribute takes it as it is.
+  const bool complete = perm.size() == rank && NormalAxes(node, perm, rank).size() == rank &&
+                        *std::min_element(perm.begin(), perm.end()) >= 0;
+  if (!complete) RefuseNode(node, "attribute 'perm' must name every axis once, from 0 on");
   std::transform(perm.begin(), perm.end(), order.begin(),
-                 [&](std::int64_t axis) { return NormalAxis(node, axis, rank); });
+                 [](std::int64_t axis) { return static_cast<std::size_t>(axis); });
   return order;
 }
 

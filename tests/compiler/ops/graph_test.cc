@@ -102,6 +102,36 @@ TEST(InferTypes, NamesTheNodeWhoseShapesDoNotFit) {
   }
 }
 
+/// What InferTypes says of a graph of this node on x and y of f32[2,3], and on constants.
+std::string Inferred(const std::string& node) {
+  Graph graph =
+      ParseGraph("graph g {\n  input %x : f32[2,3]\n  input %y : f32[2,3]\n  %z = " + node +
+                 "\n  output %z\n}");
+  try {
+    InferTypes(graph);
+  } catch (const UserError& error) {
+    return error.what();
+  }
+  return ToString(graph.type(graph.FindValue("z")));
+}
+
+TEST(InferTypes, RefusesAnAbsentInputAmongAnyNumberOfThem) {
+  EXPECT_EQ(Inferred("Concat(%x, %y) @n {axis = 0}"), "f32[4,3]");
+  EXPECT_EQ(Inferred("Concat(%x, _, %y) @n {axis = 0}"),
+            "node 'n' (Concat): input 1 must be given");
+  EXPECT_EQ(Inferred("Max(%x, _, %y) @n"), "node 'n' (Max): input 1 must be given");
+  EXPECT_EQ(Inferred("Sum(%x, %y, _) @n"), "node 'n' (Sum): input 2 must be given");
+}
+
+// Kernels and passes read perm as it is written.
+TEST(InferTypes, RefusesAPermThatCountsFromTheEnd) {
+  EXPECT_EQ(Inferred("Transpose(%x) @n {perm = [1, 0]}"), "f32[3,2]");
+  EXPECT_EQ(Inferred("Transpose(%x) @n {perm = [-1, 0]}"),
+            "node 'n' (Transpose): attribute 'perm' must name every axis once, from 0 on");
+  EXPECT_EQ(Inferred("Transpose(%x) @n {perm = [0, 0]}"),
+            "node 'n' (Transpose): names an axis twice");
+}
+
 /// What inference says of an LSTM of these operands on f32[5,n,3], and of its outputs.
 std::string LstmTypes(const std::string& constants, const std::string& inputs,
                       const std::string& attrs) {
