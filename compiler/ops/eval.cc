@@ -112,19 +112,19 @@ double NumberAt(const Tensor& tensor, std::int64_t index) {
 
 EvalFn ViaF32(EvalFn eval) {
   return [eval = std::move(eval)](const Node& node, EvalInputs inputs) {
-    DType half = DType::kUndefined;
+    DType first = DType::kUndefined;  // of the inputs of floats
     std::vector<Tensor> widened;
     widened.reserve(inputs.size());
     std::vector<const Tensor*> seen(inputs.begin(), inputs.end());
     for (const Tensor*& tensor : seen) {
-      if (tensor == nullptr || !IsHalf(tensor->dtype())) continue;
-      half = tensor->dtype();
-      tensor = &widened.emplace_back(ToF32(*tensor));
+      if (tensor == nullptr || !IsFloat(tensor->dtype())) continue;
+      if (first == DType::kUndefined) first = tensor->dtype();
+      if (IsHalf(tensor->dtype())) tensor = &widened.emplace_back(ToF32(*tensor));
     }
     std::vector<Tensor> outputs = eval(node, seen);
-    if (half == DType::kUndefined) return outputs;
+    if (!IsHalf(first)) return outputs;
     for (Tensor& tensor : outputs) {
-      if (tensor.dtype() == DType::kF32) tensor = FromF32(tensor, half);
+      if (tensor.dtype() == DType::kF32) tensor = FromF32(tensor, first);
     }
     return outputs;
   };

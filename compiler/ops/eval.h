@@ -44,7 +44,7 @@ using EvalInputs = std::span<const Tensor* const>;
 [[nodiscard]] double NumberAt(const Tensor& tensor, std::int64_t index);
 
 /// Lifts a kernel for f32 to f16 and bf16: inputs of these types are widened, the kernel runs in
-/// f32, and its f32 outputs are rounded once.
+/// f32, and its f32 outputs are rounded once, to the type of the first input of floats.
 [[nodiscard]] EvalFn ViaF32(EvalFn eval);
 
 /// Row-major strides in elements.

@@ -405,6 +405,17 @@ TEST(QuantizeLinear, RefusesAScaleThatIsNotPositive) {
   }
 }
 
+TEST(Pow, HasTheTypeOfItsBaseWhateverThatOfTheExponent) {
+  const Tensor base = Tensor::From<float>(DType::kF32, {1}, std::vector<float>{1.0009765625F});
+  const Tensor two = Tensor::From<float>(DType::kF32, {}, std::vector<float>{2.0F});
+  for (const DType type : {DType::kF16, DType::kBF16}) {
+    const Tensor narrow = FromF32(two, type);
+    EXPECT_EQ(Eval({.op = "Pow"}, {&base, &narrow}), Eval({.op = "Pow"}, {&base, &two}));
+    const Tensor narrow_base = FromF32(base, type);
+    EXPECT_EQ(Eval({.op = "Pow"}, {&narrow_base, &two}).dtype(), type);
+  }
+}
+
 TEST(Conv, RoundsBf16OnceAtTheEnd) {
   // 256 + 1 is not a bf16 number; summed in bf16, every further 1 would be lost.
   const auto bf16 = [](Dims dims, float value) {
