@@ -1,4 +1,5 @@
 #include <utility>
+#include <vector>
 
 #include "compiler/compress/quantize/quantize.h"
 #include "compiler/compress/quantize/storage.h"
@@ -43,8 +44,10 @@ std::map<std::string, TensorScale> ScalesNeeded(
 std::vector<LayerChain> FloatLayerChains(const Graph& graph) {
   std::vector<LayerChain> chains = FindLayerChains(graph);
   std::erase_if(chains, [&](const LayerChain& chain) {
-    // Weights behind DequantizeLinear or Cast: the model was quantized before it came here.
-    return graph.constant(graph.node(chain.producer).inputs[1]) == nullptr;
+    // Weights behind DequantizeLinear or Cast: the model was quantized before it came here. A layer
+    // of constants alone, which only a graph output keeps: no sample shows what it reads.
+    const std::vector<ValueId>& inputs = graph.node(chain.producer).inputs;
+    return graph.constant(inputs[1]) == nullptr || graph.constant(inputs[0]) != nullptr;
   });
   return chains;
 }

@@ -110,6 +110,26 @@ TEST(FindQuantizableLayers, LeavesOutWhatIsQuantizedAlready) {
 
 // --- Calibrator ---
 
+// A graph output stays what a node makes, so such a layer is not folded; no sample ever gives its
+// input a scale.
+TEST(FindQuantizableLayers, LeavesOutALayerOfConstants) {
+  Graph graph = Parse(R"(graph main {
+  input %x : f32[2,3]
+  const %c : f32[2,3] = random 1
+  const %w : f32[3,4] = random 2
+  %y = MatMul(%x, %w) @layer
+  %z = MatMul(%c, %w) @constants
+  output %y
+  output %z
+})");
+  const auto layers = FindQuantizableLayers(graph);
+  ASSERT_EQ(layers.size(), 1U);
+  EXPECT_EQ(layers[0].name, "layer");
+  QuantizePlan plan = Everything(graph, Precision::kInt8);
+  plan.activations = Calibrate(graph);
+  EXPECT_NO_THROW(ApplyQuantizePlan(plan, graph));
+}
+
 TEST(Calibrator, ListsTensorsInGraphOrder) {
   EXPECT_EQ(Calibrator(Parse(kNet)).tensors(),
             (std::vector<std::string>{"x", "r1", "a2", "f", "y"}));
