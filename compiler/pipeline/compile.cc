@@ -29,8 +29,16 @@ namespace {
 ShapeBindings BindAll(const Graph& graph, const ShapeBindings& given) {
   ShapeBindings all;
   for (const ValueId id : graph.inputs()) {
-    const auto& shape = graph.type(id).shape;
+    const ValueType& type = graph.type(id);
+    const auto& shape = type.shape;
     const std::string& name = graph.value(id).name;
+    if (type.container != Container::kTensor) {
+      throw UserError("input '" + name + "' is a " + ToString(type) +
+                      "; only tensors can be compiled");
+    }
+    if (type.dtype == DType::kUndefined) {
+      throw UserError("input '" + name + "' has no element type; give it one in the model");
+    }
     if (!shape) throw UserError("input '" + name + "' has no rank; give the model a shape");
     for (const Dim& dim : *shape) {
       if (dim.known()) continue;

@@ -260,6 +260,25 @@ TEST(Compile, BelievesNoShapeThatInputsDecide) {
   }
 }
 
+// A target that takes such a value divides by the size of its elements, which is 0.
+TEST(Compile, RefusesInputsThatAreNoTensorsOfNumbers) {
+  const TargetRegistry targets = Targets();
+  for (const auto& [name, kind] : targets.kinds()) {
+    if (Refusal([&, &name = name] { (void)targets.Get(name); }) != "accepted") continue;
+    SCOPED_TRACE(name);
+    const auto refusal = [&, &name = name](const std::string& type, const std::string& made) {
+      return RunOf("graph g {\n  input %x : " + type +
+                       "\n  %y = Concat(%x, %x) @join {axis = 0} : " + made + "\n  output %y\n}",
+                   name, {});
+    };
+    EXPECT_EQ(refusal("undef[2,3]", "f32[4,3]"),
+              "input 'x' has no element type; give it one in the model");
+    EXPECT_EQ(refusal("seq(f32[2,3])", "f32[4,3]"),
+              "input 'x' is a seq(f32[2,3]); only tensors can be compiled");
+    EXPECT_EQ(refusal("str[2,3]", "str[4,3]"), "no target runs node 'join' (Concat)");
+  }
+}
+
 TEST(Compile, RefusesAStrategyOfAnotherModel) {
   Strategy strategy;
   strategy.model_hash = std::string(64, '0');
