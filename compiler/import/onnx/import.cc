@@ -77,6 +77,20 @@ void ReadMetadata(const onnx::ModelProto& model, std::int64_t opset, const Impor
   }
 }
 
+/// What follows from the sizes of a file is bound by the same limit as what it says.
+void CheckSizes(const Graph& graph, const ImportLimits& limits) {
+  for (const ValueId id : graph.values()) {
+    const auto& shape = graph.type(id).shape;
+    if (!shape) continue;
+    for (const Dim& dim : *shape) {
+      if (dim.known() && dim.size() > limits.dim) {
+        throw UserError("value " + detail::QuoteForeign(graph.value(id).name) +
+                        " is too large: size " + std::to_string(dim.size()));
+      }
+    }
+  }
+}
+
 Graph Read(std::string_view bytes, const ImportOptions& options) {
   if (bytes.empty()) throw UserError("is empty");
   if (bytes.size() > options.limits.file_bytes ||
@@ -96,6 +110,7 @@ Graph Read(std::string_view bytes, const ImportOptions& options) {
   Graph graph = detail::ReadGraphProto(model.graph(), {.opset = opset, .options = options}, Ops());
   ReadMetadata(model, opset, options.limits, graph);
   InferTypes(graph);
+  CheckSizes(graph, options.limits);
   Verify(graph);
   return graph;
 }
