@@ -50,6 +50,8 @@ class Lowering {
   [[nodiscard]] View WhereUnit(ValueId value, std::size_t axis, const Halo& halo);
   /// The value row-major without gaps.
   [[nodiscard]] View WhereDense(ValueId value);
+  /// From now on the value is dense: a copy is made unless it is, or one is there.
+  void MakeDense(ValueId value) { Put(value, WhereDense(value)); }
   /// Memory for a value about to be written, axes in `order` from outermost to innermost, or where
   /// it was planned to be. Its halo is written by a call of its own.
   [[nodiscard]] View Out(ValueId value, std::span<const std::size_t> order);

@@ -74,9 +74,28 @@ KernelChoices NativeTarget::DoSchedules(const Graph& graph, NodeId id) const {
   return choices.schedules.empty() ? GemmChoices(lowering, node) : choices;
 }
 
+/// One node by itself. It is supported alone, where its result has memory of its own and all that
+/// it reads is dense: what lies otherwise in the region and does not fit is brought there, what is
+/// read last first, since that is the residual and smaller or as large as the rest.
+void LowerNode(Lowering& lowering, NodeId id) {
+  const Group group{.anchor = id, .followers = {}};
+  const auto lower = [&] {
+    lowering.PlaceAnew(ResultOf(lowering.graph(), group));
+    return LowerGroup(lowering, group);
+  };
+  if (lower()) return;
+  const std::vector<ValueId>& inputs = lowering.node(id).inputs;
+  for (auto input = inputs.rbegin(); input != inputs.rend(); ++input) {
+    if (*input == kNoValue || IsDense(lowering.Where(*input))) continue;
+    lowering.MakeDense(*input);
+    if (lower()) return;
+  }
+  Check(false, "what is supported alone is supported in a region");
+}
+
 /// A kernel that folds axes into one cannot write into every part of a larger tensor, nor read
 /// every operand of its followers: where a group does not fit, prologue and followers are kernels
-/// of their own, and where a node does not fit, its result gets memory of its own.
+/// of their own.
 void LowerWhole(Lowering& lowering, const Group& group) {
   if (LowerGroup(lowering, group)) return;
   if (!group.prologue.empty()) {
@@ -90,8 +109,7 @@ void LowerWhole(Lowering& lowering, const Group& group) {
                           .followers = {group.followers.begin() + 1, group.followers.end()}});
     return;
   }
-  lowering.PlaceAnew(ResultOf(lowering.graph(), group));
-  Check(LowerGroup(lowering, group), "what is supported alone is supported in a region");
+  LowerNode(lowering, group.anchor);
 }
 
 Result<kernel::Program> NativeTarget::DoGraphToKernel(const Region& region,

@@ -42,11 +42,13 @@ inline std::vector<Tensor> Interpreted(const kernel::Program& program, const Gra
   }
   std::vector<Tensor> outputs;
   for (const ValueId output : graph.outputs()) {
-    for (std::size_t i = 0; i < program.buffers.size(); ++i) {
+    // The last that stands for it: a kernel that was not made in the end may have asked for one.
+    for (std::size_t i = program.buffers.size(); i-- > 0;) {
       if (program.buffers[i].kind != Kind::kValue || program.buffers[i].value != output) continue;
       Tensor& tensor =
           outputs.emplace_back(graph.type(output).dtype, *StaticDims(*graph.type(output).shape));
       std::copy_n(memory[i].begin(), tensor.bytes(), tensor.MutableRaw().begin());
+      break;
     }
   }
   return outputs;
