@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <span>
 #include <utility>
 
@@ -174,6 +175,27 @@ bool AppendActivation(const Activation& activation, float scale, dnnl::post_ops&
   return true;
 }
 
+namespace {
+
+/// What one step of the sums over integers is, one or one a channel. A channel whose weights are
+/// all but zero has steps so small that its bias, counted in them, would be infinite, and infinity
+/// times nothing is no number. Steps are as large there that the bias is 1e30 of them: sums, of
+/// 1e10 at most, vanish beside it as they should.
+std::vector<float> StepsOf(const Epilogue& epilogue) {
+  constexpr float kMostSteps = 1e30F;
+  std::vector<float> steps = epilogue.w_scale;
+  for (float& step : steps) {
+    step = std::max(step * epilogue.attrs.x.scale, std::numeric_limits<float>::min());
+  }
+  for (std::size_t c = 0; c < epilogue.bias.size(); ++c) {
+    float& step = steps[steps.size() == 1 ? 0 : c];
+    step = std::max(step, std::abs(epilogue.bias[c]) / kMostSteps);
+  }
+  return steps;
+}
+
+}  // namespace
+
 dnnl::primitive_attr AttrOf(const Epilogue& epilogue, const Way& way, const Desc& residual) {
   dnnl::primitive_attr attr = Lowering::NewAttr();
   const Activation activation = way.activate ? WithoutCutOff(epilogue, way) : Activation{};
@@ -185,8 +207,8 @@ dnnl::primitive_attr AttrOf(const Epilogue& epilogue, const Way& way, const Desc
   if (binary) inner = IsInt8(*epilogue.r) ? r.scale : 1.0F;
 
   if (IsInt8(epilogue.x)) {
-    std::vector<float> scales = epilogue.w_scale;
-    for (float& scale : scales) scale = scale * epilogue.attrs.x.scale / inner;
+    std::vector<float> scales = StepsOf(epilogue);
+    for (float& scale : scales) scale /= inner;
     attr.set_output_scales(scales.size() == 1 ? 0 : kPerChannel, scales);
     if (epilogue.attrs.x.zero_point != 0) {
       attr.set_zero_points(DNNL_ARG_SRC, 0, {static_cast<int>(epilogue.attrs.x.zero_point)});
@@ -224,9 +246,8 @@ std::vector<float> BiasOf(const Epilogue& epilogue, std::size_t channels) {
   std::vector<float> bias = epilogue.bias;
   bias.resize(channels, 0.0F);
   if (!IsInt8(epilogue.x)) return bias;
-  for (std::size_t c = 0; c < channels; ++c) {
-    bias[c] /= epilogue.attrs.x.scale * epilogue.w_scale[epilogue.w_scale.size() == 1 ? 0 : c];
-  }
+  const std::vector<float> steps = StepsOf(epilogue);
+  for (std::size_t c = 0; c < channels; ++c) bias[c] /= steps[steps.size() == 1 ? 0 : c];
   return bias;
 }
 

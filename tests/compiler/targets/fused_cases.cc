@@ -248,6 +248,42 @@ std::vector<GraphCase> GemmCases() {
   return cases;
 }
 
+/// Weights of a channel that are all but zero have the least scale that a float can be.
+std::vector<GraphCase> DeadChannels() {
+  const std::vector<Mix> mixes = {
+      {"u8_u8", "u8", "u8", "", "\"Relu\"", ""},
+      {"i8_f32", "i8", "f32", "", "\"Clip\", alpha = 0.0, beta = 6.0", ""},
+      {"i8_f32_hardswish", "i8", "f32", "", "\"HardSwish\"", ""},
+      {"u8_f32_add_f32", "u8", "f32", "f32", "\"Relu\"", ""},
+      {"i8_i8_add_i8", "i8", "i8", "i8", "", ", y_zero_point = 3"},
+  };
+  const std::vector<ConvShape> shapes = {
+      {.label = "plain", .c = 16, .m = 32},
+      {.label = "pointwise", .c = 32, .m = 17, .kernel = 1, .pad = 0},
+      {.label = "depthwise", .c = 16, .m = 16, .group = 16},
+  };
+  const std::string dead = "1.17549435e-38";
+  std::vector<GraphCase> cases;
+  for (const Mix& mix : mixes) {
+    for (const ConvShape& shape : shapes) {
+      const std::string text = Replaced(ConvText(shape, mix), {{"[1e-3, 2e-3", "[1e-3, " + dead}});
+      cases.push_back({"dead_" + shape.label + "_" + mix.label, text});
+    }
+  }
+  for (const std::string& scales :
+       {"f32[3] = [4e-3, " + dead + ", 5e-3]", "f32[1] = [" + dead + "]"}) {
+    cases.push_back({"dead_gemm", R"(graph g {
+  input %x : u8[5,40]
+  const %w : i8[3,40] = random 3
+  const %b : f32[3] = [2.5, -1.5, 0.0]
+  const %s : )" + scales + R"(
+  %y = msc.Gemm(%x, %w, %b, _, %s, _) {y_type = 1, x_scale = 0.02, x_zero_point = 128}
+  output %y
+})"});
+  }
+  return cases;
+}
+
 std::vector<GraphCase> PoolCases() {
   std::vector<GraphCase> cases;
   const std::vector<std::pair<std::string, std::string>> windows = {
@@ -341,11 +377,10 @@ std::vector<GraphCase> BinaryCases() {
 }  // namespace
 
 std::vector<CaseFamily> FusedFamilies() {
-  std::vector<CaseFamily> families = {{"conv_mixes", DenseMixes},
-                                      {"depthwise_mixes", DepthwiseMixes},
-                                      {"gemm", GemmCases},
-                                      {"pool", PoolCases},
-                                      {"binary", BinaryCases}};
+  std::vector<CaseFamily> families = {
+      {"conv_mixes", DenseMixes}, {"depthwise_mixes", DepthwiseMixes},
+      {"gemm", GemmCases},        {"dead_channels", DeadChannels},
+      {"pool", PoolCases},        {"binary", BinaryCases}};
   for (const ConvShape& shape : ConvShapes()) {
     families.push_back({"conv_" + shape.label, [shape] { return ConvCases(shape); }});
   }
