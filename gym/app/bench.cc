@@ -2,6 +2,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -12,6 +13,7 @@
 #include "compiler/pipeline/fitted.h"
 #include "compiler/runtime/threads.h"
 #include "cost/measure/latency.h"
+#include "gym/app/batch_option.h"
 #include "gym/app/bench_print.h"
 #include "gym/app/bench_rows.h"
 #include "gym/app/command.h"
@@ -33,7 +35,7 @@ struct Options {
   std::vector<std::string> targets = {"onednn"};
   std::vector<std::string> precisions = {"f32"};
   int threads = 1;
-  std::int64_t batch = 1;
+  std::optional<std::int64_t> batch;
   std::int64_t max_ms = 3000;
   int profile_runs = 30;
   std::uint64_t seed = 0;
@@ -141,13 +143,13 @@ void Bench(const Options& options, AppContext& context) {
   }
   UseThreads(options.threads);
   PinTo({cores.begin(), cores.begin() + options.threads});
-  BenchSetup setup{
-      .graph = &graph,
-      .batch = options.batch,
-      .compile = {.threads = options.threads, .bindings = BatchBindings(graph, options.batch)},
-      .inputs = {},
-      .samples = {},
-      .roof = cost::MeasureRoof(options.threads)};
+  const std::int64_t batch = BatchFor(graph, options.batch);
+  BenchSetup setup{.graph = &graph,
+                   .batch = batch,
+                   .compile = {.threads = options.threads, .bindings = BatchBindings(graph, batch)},
+                   .inputs = {},
+                   .samples = {},
+                   .roof = cost::MeasureRoof(options.threads)};
   if (options.inputs.empty()) {
     setup.inputs = RandomInputs(BoundInputs(graph, setup.compile.bindings), options.seed);
   } else {
@@ -157,7 +159,7 @@ void Bench(const Options& options, AppContext& context) {
   Measure(options, setup, rows);
 
   const BenchTitle title{.model = options.model,
-                         .batch = BatchSize(graph, options.batch),
+                         .batch = batch,
                          .threads = options.threads,
                          .flops = FlopsOf(graph, setup.compile)};
   std::vector<std::vector<StepTime>> profiles;
@@ -210,9 +212,7 @@ void AddBench(CLI::App& app, AppContext& context) {
   command->add_option("--threads", options->threads, "threads")
       ->check(CLI::Range(1, 1024))
       ->capture_default_str();
-  command->add_option("--batch", options->batch, "size of a symbolic batch dimension")
-      ->check(CLI::Range(1, 65536))
-      ->capture_default_str();
+  AddBatchOption(*command, options->batch);
   command->add_option("--max-ms", options->max_ms, "budget of a row in milliseconds")
       ->check(CLI::Range(1, 1000000))
       ->capture_default_str();

@@ -2,6 +2,7 @@
 #include <limits>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -13,6 +14,7 @@
 #include "compiler/pipeline/artefact.h"
 #include "compiler/pipeline/batch.h"
 #include "compiler/pipeline/fitted.h"
+#include "gym/app/batch_option.h"
 #include "gym/app/bench_rows.h"
 #include "gym/app/command.h"
 #include "gym/app/model.h"
@@ -30,7 +32,7 @@ struct Options {
   std::string target;
   std::string out = "artefact";
   int threads = 1;
-  std::int64_t batch = 1;
+  std::optional<std::int64_t> batch;
 };
 
 /// "onednn", or "12 regions on blas, native, onednn".
@@ -109,7 +111,7 @@ void CompileModel(const Options& options, AppContext& context) {
   if (!options.target.empty()) RunAllOn(options.target, strategy);
   const Graph graph = LoadModel(options.model, options.shapes);
   const CompileOptions compile{.threads = options.threads,
-                               .bindings = BatchBindings(graph, options.batch)};
+                               .bindings = BatchBindings(graph, BatchFor(graph, options.batch))};
   const ArtefactManifest manifest =
       WriteArtefact(options.out, graph, strategy, targets, compile,
                     [&](const Lowered& /*lowered*/, const Executable& executable) {
@@ -156,9 +158,7 @@ void AddCompile(CLI::App& app, AppContext& context) {
   command->add_option("--threads", options->threads, "threads it will run on")
       ->check(CLI::Range(1, 1024))
       ->capture_default_str();
-  command->add_option("--batch", options->batch, "size of a symbolic batch dimension")
-      ->check(CLI::Range(1, 65536))
-      ->capture_default_str();
+  AddBatchOption(*command, options->batch);
   command->footer(
       "Exit code 1: on random inputs an output is not finite where the uncompressed model's is.\n"
       "Example:\n  mscgym compile model.onnx --strategy run/best/strategy.json --out artefact");

@@ -24,6 +24,7 @@
 #include "compiler/pipeline/pairs.h"
 #include "compiler/pipeline/samples.h"
 #include "compiler/pipeline/tool_rules.h"
+#include "gym/app/batch_option.h"
 #include "gym/app/command.h"
 #include "gym/app/distill_layers.h"
 #include "gym/app/distill_print.h"
@@ -46,6 +47,7 @@ struct Options {
   std::vector<std::string> shapes;
   std::int64_t weight_bits = 0;
   TrainSettings settings;
+  std::optional<std::int64_t> batch;  ///< of --batch, where it is given
   std::vector<std::string> features;
   std::vector<std::string> attention;
   double feature_weight = 1.0;
@@ -218,7 +220,8 @@ void Distill(Options options, AppContext& context) {
   const Graph teacher = LoadModel(options.model, options.shapes);
   const Graph base = options.student.empty() ? teacher : LoadModel(options.student, options.shapes);
   const Split data = LoadSplit(options, teacher);
-  options.settings.batch = BatchSize(teacher, options.settings.batch);
+  options.settings.batch =
+      options.batch ? BatchFor(teacher, options.batch) : BatchSize(teacher, options.settings.batch);
   const CalibrationRun run{options.target, options.settings.threads, 32};
   const std::vector<Tensor> calibration = {
       cost::Slice(data.train, 0, std::min(options.calibration, data.train.size())).inputs};
@@ -455,7 +458,10 @@ void AddDistill(CLI::App& app, AppContext& context) {
   command->footer(
       "Example:\n  mscgym distill model.onnx --strategy half.json --data train.npy --format npy\n"
       "    --epochs 3 --out half.onnx --save-strategy trained.json");
-  command->callback([options, &context] { Distill(*options, context); });
+  command->callback([options, command, &context] {
+    if (command->count("--batch") > 0) options->batch = options->settings.batch;
+    Distill(*options, context);
+  });
 }
 
 }  // namespace msc::gym

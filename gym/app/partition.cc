@@ -25,6 +25,7 @@
 #include "cost/partition/propose.h"
 #include "cost/partition/roof_bounds.h"
 #include "cost/partition/turn_costs.h"
+#include "gym/app/batch_option.h"
 #include "gym/app/bench_rows.h"
 #include "gym/app/command.h"
 #include "gym/app/model.h"
@@ -61,7 +62,7 @@ struct Options {
   std::int64_t max_mb = -1;  ///< none
   std::vector<std::string> compare;
   int threads = 1;
-  std::int64_t batch = 1;
+  std::optional<std::int64_t> batch;
   std::int64_t max_ms = 1000;
   std::size_t plans = 3;
   std::size_t rounds = 3;
@@ -244,10 +245,11 @@ void Partition(Options options, AppContext& context) {
   cost::RegionMeterOptions measuring = RegionMeterFor(context, options.threads);
   measuring.patience_ms = options.patience_ms;
   const Graph graph = LoadModel(options.model, options.shapes);
+  const std::int64_t batch = BatchFor(graph, options.batch);
   const BenchSetup setup{
       .graph = &graph,
-      .batch = options.batch,
-      .compile = {.threads = options.threads, .bindings = BatchBindings(graph, options.batch)},
+      .batch = batch,
+      .compile = {.threads = options.threads, .bindings = BatchBindings(graph, batch)},
       .inputs = {},
       .samples = {},
       .roof = {}};
@@ -453,9 +455,7 @@ void AddPartition(CLI::App& app, AppContext& context) {
   command->add_option("--threads", options->threads, "threads")
       ->check(CLI::Range(1, 1024))
       ->capture_default_str();
-  command->add_option("--batch", options->batch, "size of a symbolic batch dimension")
-      ->check(CLI::Range(1, 65536))
-      ->capture_default_str();
+  AddBatchOption(*command, options->batch);
   command->add_option("--max-ms", options->max_ms, "budget of a whole plan in milliseconds")
       ->check(CLI::Range(1, 1000000))
       ->capture_default_str();

@@ -18,6 +18,7 @@
 #include "cost/quality/array_file.h"
 #include "cost/quality/convert.h"
 #include "cost/track/finite.h"
+#include "gym/app/batch_option.h"
 #include "gym/app/command.h"
 #include "gym/app/input_files.h"
 #include "gym/app/model.h"
@@ -35,8 +36,8 @@ struct Options {
   std::string target;
   std::vector<std::string> inputs;
   std::string out;
-  int threads = 1;
-  std::int64_t batch = 1;
+  std::optional<int> threads;
+  std::optional<std::int64_t> batch;
   std::uint64_t seed = 0;
   bool any_version = false;
 };
@@ -53,9 +54,24 @@ Compiled LoadCompiled(const Options& options) {
   if (!options.strategy.empty()) model.strategy = LoadStrategy(options.strategy);
   if (!options.target.empty()) model.strategy.target = options.target;
   model.graph = LoadModel(options.model, options.shapes);
-  model.compile = {.threads = options.threads,
-                   .bindings = BatchBindings(model.graph, options.batch)};
+  model.compile = {.threads = options.threads.value_or(1),
+                   .bindings =
+                       BatchBindings(model.graph, BatchFor(model.graph, options.batch))};
   return model;
+}
+
+/// What an artefact was compiled with cannot be chosen again.
+void RefuseForArtefact(const Options& options) {
+  const auto refuse = [&](const char* option, bool given) {
+    if (!given) return;
+    throw UserError(std::string(option) + " is for models, and '" + options.model +
+                    "' is an artefact: give it to mscgym compile");
+  };
+  refuse("--shape", !options.shapes.empty());
+  refuse("--strategy", !options.strategy.empty());
+  refuse("--target", !options.target.empty());
+  refuse("--threads", options.threads.has_value());
+  refuse("--batch", options.batch.has_value());
 }
 
 OtherVersions Others(const Options& options) {
@@ -68,6 +84,7 @@ Executable BuiltOr(const Options& options, Result<Executable> built) {
 }
 
 Executable LoadExecutable(const Options& options, const TargetRegistry& targets) {
+  RefuseForArtefact(options);
   Result<Artefact> artefact = LoadArtefact(options.model, targets, Others(options));
   if (!artefact.ok()) throw UserError("'" + options.model + "': " + artefact.failure().detail);
   return std::move(artefact).value().executable;
@@ -201,12 +218,9 @@ void AddRun(CLI::App& app, AppContext& context) {
   command->add_option("--out", options->out, "folder for output_0.npy, output_1.npy, ...");
   command->add_option("--strategy", options->strategy, "apply this strategy first");
   command->add_option("--target", options->target, "run on this target");
-  command->add_option("--threads", options->threads, "threads")
-      ->check(CLI::Range(1, 1024))
-      ->capture_default_str();
-  command->add_option("--batch", options->batch, "size of a symbolic batch dimension")
-      ->check(CLI::Range(1, 65536))
-      ->capture_default_str();
+  command->add_option("--threads", options->threads, "threads; 1 without it")
+      ->check(CLI::Range(1, 1024));
+  AddBatchOption(*command, options->batch);
   command->add_option("--seed", options->seed, "of random inputs")->capture_default_str();
   command->add_flag("--any-version", options->any_version,
                     "run an artefact although it was compiled with other libraries or for another "

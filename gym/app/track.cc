@@ -17,6 +17,7 @@
 #include "compiler/pipeline/tool_rules.h"
 #include "cost/track/bisect.h"
 #include "cost/track/stage.h"
+#include "gym/app/batch_option.h"
 #include "gym/app/command.h"
 #include "gym/app/input_files.h"
 #include "gym/app/layer_views.h"
@@ -42,7 +43,7 @@ struct Options {
   std::vector<std::string> inputs;
   std::string images;
   cost::DataConfig data;
-  std::int64_t samples = 1;
+  std::optional<std::int64_t> samples;
   std::optional<std::uint64_t> random;
   int threads = 1;
   double tolerance = 0;
@@ -173,8 +174,9 @@ void Track(Options options, AppContext& context) {
     options.tensors = rules->all;
   }
   const Strategy strategy = StrategyFor(options);
-  CompileOptions compile{.threads = options.threads,
-                         .bindings = BatchBindings(graph, options.samples)};
+  CompileOptions compile{
+      .threads = options.threads,
+      .bindings = BatchBindings(graph, BatchFor(graph, options.samples, "--samples"))};
   const std::vector<cost::TrackStage> stages =
       CompiledStages(options, graph, strategy, targets, compile);
 
@@ -270,9 +272,10 @@ void AddTrack(CLI::App& app, AppContext& context) {
   command->add_option("--data", options->images, "a file or folder of samples instead");
   AddFormOptions(*command, options->data);
   command->add_option("--random", options->random, "normal random inputs instead, of this seed");
-  command->add_option("--samples", options->samples, "size of a symbolic batch dimension")
-      ->check(CLI::Range(1, 65536))
-      ->capture_default_str();
+  command
+      ->add_option("--samples", options->samples,
+                   "samples of one call, where the model leaves them open; 1 without it")
+      ->check(CLI::Range(1, 65536));
   command->add_option("--threads", options->threads, "threads of compiled stages")
       ->check(CLI::Range(1, 1024))
       ->capture_default_str();
