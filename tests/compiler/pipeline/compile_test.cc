@@ -8,7 +8,9 @@
 
 #include "compiler/base/error.h"
 #include "compiler/base/rng.h"
+#include "compiler/import/onnx/import.h"
 #include "compiler/ir/text.h"
+#include "compiler/ops/declared.h"
 #include "compiler/ops/op.h"
 #include "compiler/passes/passes.h"
 #include "compiler/pipeline/batch.h"
@@ -16,6 +18,7 @@
 #include "compiler/pipeline/samples.h"
 #include "compiler/pipeline/schedule.h"
 #include "tests/support/pipeline.h"
+#include "tests/support/random_model.h"
 
 namespace msc {
 namespace {
@@ -256,6 +259,31 @@ TEST(Compile, BelievesNoShapeThatInputsDecide) {
         EXPECT_EQ(RunOf(text, name, {RandomTensor({2, 8}, 1), Integers(c.fitting)}), c.makes);
       }
       EXPECT_EQ(RunOf(text, name, {RandomTensor({2, 8}, 1), Integers(c.other)}), c.refusal);
+    }
+  }
+}
+
+/// Nodes of the lowered graph whose types do not follow, which targets then do not get.
+std::vector<std::string> Declared(const Graph& graph, const Target& target) {
+  Graph canonical = graph;
+  Canonicalize(canonical);
+  const Graph lowered = Lower(canonical, target, {});
+  std::vector<std::string> declared;
+  for (const NodeId id : lowered.order()) {
+    if (!TypesFollow(lowered, id)) declared.push_back(lowered.node(id).op);
+  }
+  return declared;
+}
+
+// Inference knows all types of what targets are to run, those of fused operators too.
+TEST(Compile, LeavesTargetsWhatTheyTakeOfOrdinaryModels) {
+  const TargetRegistry targets = Targets();
+  std::vector<Graph> graphs = {ImportOnnx("experiments/models/fashion_resnet.onnx")};
+  for (std::uint64_t seed = 0; seed < 60; ++seed) graphs.push_back(RandomModel(seed));
+  for (const auto& [name, kind] : targets.kinds()) {
+    if (Refusal([&, &name = name] { (void)targets.Get(name); }) != "accepted") continue;
+    for (const Graph& graph : graphs) {
+      EXPECT_EQ(Declared(graph, targets.Get(name)), std::vector<std::string>()) << name;
     }
   }
 }
