@@ -20,10 +20,7 @@ struct Variant {
 
 /// Canonicalizes, compiles and runs `graph` and compares every output with the reference kernels'
 /// on the canonical graph (on the Q/DQ graph where layers are narrow), and that with the graph as
-/// it was. Nothing where all agree, else what went wrong. What an output may be off is 1e-4 of its
-/// range, or more where a change of the inputs in the last bits moves it by more. Where layers are
-/// narrow, values may round to either side: then what it moves where every stored value is a step
-/// higher or lower counts, too, and on average 3 % of the range.
+/// it was. Nothing where all agree, as tests/support/agreement.h has it, else what went wrong.
 [[nodiscard]] std::optional<std::string> Disagreement(const Graph& graph, const Variant& variant,
                                                       const TargetRegistry& registry);
 
