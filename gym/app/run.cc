@@ -55,8 +55,7 @@ Compiled LoadCompiled(const Options& options) {
   if (!options.target.empty()) model.strategy.target = options.target;
   model.graph = LoadModel(options.model, options.shapes);
   model.compile = {.threads = options.threads.value_or(1),
-                   .bindings =
-                       BatchBindings(model.graph, BatchFor(model.graph, options.batch))};
+                   .bindings = BatchBindings(model.graph, BatchFor(model.graph, options.batch))};
   return model;
 }
 
@@ -190,8 +189,7 @@ void Run(const Options& options, AppContext& context) {
   const Executable executable =
       model ? BuiltOr(options, Compile(model->graph, model->strategy, targets, model->compile))
             : LoadExecutable(options, targets);
-  const std::vector<Tensor> inputs =
-      Inputs(options, executable, model ? &model->graph : nullptr);
+  const std::vector<Tensor> inputs = Inputs(options, executable, model ? &model->graph : nullptr);
   const std::vector<Tensor> outputs = executable.Run(inputs);
   for (std::size_t i = 0; i < outputs.size(); ++i) Summarize(outputs[i], i);
   if (!options.out.empty()) WriteOutputs(outputs, options.out);
