@@ -35,7 +35,7 @@ TailTime ExpectedTail(const SearchConfig& config, const SearchProblem& problem,
   const double timing = std::min(TimingSeconds(config.latency, 1, 1), facts.trial_s * 3 / 4);
   const double judging = facts.trial_s - timing;
   const FinalPlan plan =
-      PlanFinals(config, config.calibration.samples, CountsOf(config, facts.samples));
+      PlanFinals(config, config.calibration.most(), CountsOf(config, facts.samples));
   const auto seen =
       std::clamp<std::int64_t>(config.quality.samples, 1, std::max<std::int64_t>(facts.samples, 1));
   const double more =

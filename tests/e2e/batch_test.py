@@ -45,7 +45,7 @@ class Batch(e2e.SearchTest):
             file.write(e2e.npy("<f4", "f", [2, 8], [0.5] * 16))
         commands = (["run", path], ["compile", path, "--out", self.at("none")], ["bench", path],
                     ["partition", path, "--targets", "reference", "--cache", self.at("costs")],
-                    ["distill", path, "--data", data, "--format", "npy"])
+                    ["distill", path, "--data", data, "--format", "npy", "--weight-bits", "4"])
         for command in commands:
             with self.subTest(command[0]):
                 self.refused("--batch 4 does not fit input 'x', which is f32[2,8]; leave it out, write the "

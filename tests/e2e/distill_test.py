@@ -99,6 +99,7 @@ class Distill(e2e.SearchTest):
     def check_finalists(self, run, shown):
         """Of a search that is done: two, trained three times each on samples of their own."""
         found = e2e.results(run)
+        self.assertGreater(found.pop("used_s"), 0)  # goes on with every start
         seed = e2e.small_config()["seed"]
         self.assertEqual(len(found["recipes"]), 2)
         for row in found["recipes"]:
