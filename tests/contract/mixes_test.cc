@@ -247,10 +247,6 @@ INSTANTIATE_TEST_SUITE_P(All, SmallMixes,
 
 class SuiteMixes : public testing::TestWithParam<std::tuple<std::string, SuiteModel>> {};
 
-void PrintTo(const SuiteModel& model, std::ostream* out) {
-  *out << model.name;
-}
-
 /// With native every sixteenth layer, as a compiler runs for each kernel: `mixes` tries them all.
 TEST_P(SuiteMixes, EachLayerAloneIsRightInEachPrecision) {
   const auto& [target, model] = GetParam();

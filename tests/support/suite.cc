@@ -2,6 +2,8 @@
 
 #include <cstdlib>
 #include <filesystem>
+#include <ostream>
+#include <utility>
 
 #include "compiler/import/onnx/import.h"
 #include "compiler/ops/op.h"
@@ -23,6 +25,10 @@ SuiteModel ThirdParty(const std::string& name, Dims input, bool fixed_batch = fa
 }  // namespace
 
 // Networks that end in an average over all pixels take smaller images than their files say.
+void PrintTo(const SuiteModel& model, std::ostream* out) {
+  *out << model.name;
+}
+
 const std::vector<SuiteModel>& Suite() {
   static const std::vector<SuiteModel> suite = {
       ThirdParty("resnet18", {3, 64, 64}),

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cstdint>
+#include <iosfwd>
 #include <string>
 #include <vector>
 
@@ -14,6 +16,7 @@ struct SuiteModel {
   std::string path;  ///< from the source root
   Dims input;        ///< of one sample, without the batch
   bool fixed_batch = false;
+  friend void PrintTo(const SuiteModel& model, std::ostream* out);
 };
 [[nodiscard]] const std::vector<SuiteModel>& Suite();
 

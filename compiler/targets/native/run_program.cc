@@ -31,7 +31,7 @@ struct Report {
 struct Plan {
   std::vector<char*> argv;
   std::vector<char*> environment;
-  std::vector<char*> removal;  ///< of the folder, as a command; empty = none
+  std::vector<char*> removal = {};  ///< of the folder, as a command; empty = none
   const char* output = nullptr;
   int report = -1;
   pid_t parent = -1;

@@ -207,14 +207,14 @@ Tensor Integers(const std::vector<std::int64_t>& values) {
 
 // The model declares what it makes; a target that believed it would read past what there is.
 TEST(Compile, BelievesNoShapeThatInputsDecide) {
-  struct Case {
+  struct Declared {
     std::string node;
     std::vector<std::int64_t> fitting;  ///< values of its second input that make what is declared
     std::string makes;
     std::vector<std::int64_t> other;
     std::string refusal;
   };
-  const std::vector<Case> cases = {
+  const std::vector<Declared> cases = {
       {"%y = Reshape(%x, %p) @n : f32[4,4]",
        {4, 4},
        "[4,4]",
@@ -250,7 +250,7 @@ TEST(Compile, BelievesNoShapeThatInputsDecide) {
   for (const auto& [name, kind] : targets.kinds()) {
     if (Refusal([&, &name = name] { (void)targets.Get(name); }) != "accepted") continue;
     if (name == "onnxruntime") continue;  // it says so in words of its own
-    for (const Case& c : cases) {
+    for (const Declared& c : cases) {
       SCOPED_TRACE(name + ": " + c.node);
       const bool two = c.node.find("%z") != std::string::npos;
       const std::string text = "graph g {\n  input %x : f32[2,8]\n  input %p : i64[2]\n  " +
