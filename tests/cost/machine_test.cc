@@ -17,6 +17,7 @@ namespace {
 std::string MakeRoot() {
   std::string root = testing::TempDir() + "cost_machine/" +
                      testing::UnitTest::GetInstance()->current_test_info()->name();
+  std::filesystem::remove_all(root);  // of a run before
   MakeFolders(root + "/proc");
   MakeFolders(root + "/etc");
   MakeFolders(root + "/sys/devices/system/cpu/cpu0/cpufreq");

@@ -28,6 +28,7 @@ SearchSetup MadeSetup() {
   SearchSetup setup{.decisions = FakeProblem().decisions()};
   setup.config.objective = {.minimize = {"cost"}, .subject_to = {{"error", 30}}};
   setup.config.trials = 4;
+  setup.model_hash = "a model";
   setup.machine.cpu = "a CPU";
   setup.machine.libraries = {{"mscgym", "1"}};
   return setup;
