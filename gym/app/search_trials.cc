@@ -1,7 +1,9 @@
 #include "gym/app/search_trials.h"
 
 #include <algorithm>
+#include <exception>
 #include <filesystem>
+#include <system_error>
 #include <utility>
 
 #include "compiler/base/fields.h"
@@ -19,7 +21,8 @@ std::string Made(const RunPaths& paths) {
   return paths.journal();
 }
 
-/// Time that was used before the journal begins, which is with its study.
+/// Time that was used, all in all, before a study was begun or gone on with: the journal hears of
+/// it then.
 struct TimeFile {
   std::string format = "msc-time-1";
   double used = 0;
@@ -35,10 +38,10 @@ std::string TimePath(const RunPaths& paths) {
 }
 
 double UsedBefore(const std::vector<std::string>& records, const RunPaths& paths) {
-  if (!records.empty()) return UsedIn(records);
+  const double told = records.empty() ? 0 : UsedIn(records);
   const std::string path = TimePath(paths);
-  if (!std::filesystem::exists(path)) return 0;
-  return FromJsonText<TimeFile>(ReadFile(path), "'" + path + "'").used;
+  if (!std::filesystem::exists(path)) return told;
+  return std::max(told, FromJsonText<TimeFile>(ReadFile(path), "'" + path + "'").used);
 }
 
 }  // namespace
@@ -52,12 +55,18 @@ LiveRun::LiveRun(const SearchConfig& config, const RunPaths& paths, TimeBudget& 
       journal_(Made(paths)),
       log_(paths.At("logs/search.log"), options.log_level),
       resumed_(!journal_.records().empty()),
-      waits_(!resumed_),
       began_(std::chrono::steady_clock::now()) {
   for (const std::string& warning : journal_.warnings()) log_.Warn(warning);
   time_.AddEarlier(UsedBefore(journal_.records(), paths_));
   // The config of a run that is resumed changes once the journal has agreed to go on with it.
   if (!resumed_) WriteFileAtomic(paths_.At("config.json"), ToJson(config_));
+}
+
+LiveRun::~LiveRun() {
+  // A resume that is refused leaves everything as it was.
+  if (!resumed_ || !waits_ || std::uncaught_exceptions() == 0) return;
+  std::error_code ignored;
+  std::filesystem::remove(TimePath(paths_), ignored);
 }
 
 void LiveRun::Note(const cost::Attempt& attempt) {
@@ -72,7 +81,7 @@ void LiveRun::Note(const cost::Attempt& attempt) {
                       .end = attempt.end == End::kResult ? "result"
                              : attempt.end == End::kLost ? "lost"
                                                          : "nothing"};
-  // A journal begins with its study: what workers did before waits for that.
+  // A journal begins, and goes on, with its study: what workers did before waits for that.
   if (waits_) {
     waiting_.push_back(ToJson(task));
   } else {

@@ -39,6 +39,9 @@ class LiveRun {
   /// outlives this. UserError and SystemError as Journal, RunLog.
   LiveRun(const SearchConfig& config, const RunPaths& paths, TimeBudget& time,
           const LiveRunOptions& options);
+  LiveRun(const LiveRun&) = delete;
+  LiveRun& operator=(const LiveRun&) = delete;
+  ~LiveRun();
 
   [[nodiscard]] RunLog& log() { return log_; }
   /// Puts on disk how much time is used, where that was not done lately: for whoever goes on when
@@ -68,7 +71,7 @@ class LiveRun {
   Journal journal_;
   RunLog log_;
   bool resumed_;
-  bool waits_;                        ///< the journal has no study yet
+  bool waits_ = true;                 ///< the study is not begun or gone on with yet
   std::vector<std::string> waiting_;  ///< records of what workers did before
   std::chrono::steady_clock::time_point began_;
   double ticked_ = 0;  ///< time used when it was last put on disk

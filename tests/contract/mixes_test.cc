@@ -236,7 +236,7 @@ TEST_P(SmallMixes, EachLayerAloneIsRightInEachPrecision) {
 
 TEST_P(SmallMixes, EachBatchIsRightInEachPrecision) {
   const auto& [target, network] = GetParam();
-  TryBatches([&](int batch) { return Made(network, batch); }, target);
+  TryBatches([&network = network](int batch) { return Made(network, batch); }, target);
 }
 
 INSTANTIATE_TEST_SUITE_P(All, SmallMixes,
