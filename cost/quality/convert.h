@@ -12,7 +12,7 @@ namespace msc::cost {
 struct NumberSink {
   std::string path;       ///< of the file
   std::string name;       ///< of the model's input
-  std::string noun = "";  ///< of what the file holds: " samples"
+  std::string noun = {};  ///< of what the file holds: " samples"
 };
 
 /// `raw` in another element type, if nothing but digits of a float is lost: floats become floats
