@@ -255,6 +255,13 @@ TEST_P(SuiteMixes, EachLayerAloneIsRightInEachPrecision) {
             target == "native" ? 16 : 1);
 }
 
+TEST_P(SuiteMixes, EachBatchIsRightInEachPrecision) {
+  const auto& [target, model] = GetParam();
+  if (const std::string absence = AbsenceOf(model); !absence.empty()) GTEST_SKIP() << absence;
+  if (model.fixed_batch) GTEST_SKIP() << model.name << " has a fixed batch";
+  TryBatches([&model = model](int batch) { return LoadSuiteModel(model, batch); }, target);
+}
+
 INSTANTIATE_TEST_SUITE_P(All, SuiteMixes,
                          testing::Combine(testing::ValuesIn(Names()), testing::ValuesIn(Suite())),
                          [](const auto& param) {
