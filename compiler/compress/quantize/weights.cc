@@ -87,14 +87,31 @@ std::optional<std::vector<float>> BiasOf(const Graph& graph, const LayerChain& c
   return PerChannel(*tensor, rank, rank - 1, weights->at(ChannelAxis(node)).size());
 }
 
+bool Alike(const std::vector<float>& scales) {
+  return std::all_of(scales.begin(), scales.end(),
+                     [&](float scale) { return scale == scales.front(); });
+}
+
 /// Scales, none of which is below its least.
 void Raise(std::span<const float> least, std::vector<float>& scales) {
   if (least.size() != scales.size()) return;
-  const bool alike = std::all_of(scales.begin(), scales.end(),
-                                 [&](float scale) { return scale == scales.front(); });
+  const bool alike = Alike(scales);
   const float most = *std::max_element(least.begin(), least.end());
   for (std::size_t c = 0; c < scales.size(); ++c) {
     scales[c] = std::max(scales[c], alike ? most : least[c]);
+  }
+}
+
+/// Weights that are zero are so at every scale: the least keeps most of their channel's bias, which
+/// is rounded at x_scale * w_scale. Scales of a whole layer stay alike while one weight is not
+/// zero.
+void RefineDead(std::span<const float> least, const std::vector<float>& largest,
+                std::vector<float>& scales) {
+  if (least.size() != scales.size()) return;
+  const bool dead = std::all_of(largest.begin(), largest.end(), [](float w) { return w == 0; });
+  if (!dead && scales.size() > 1 && Alike(scales)) return;
+  for (std::size_t c = 0; c < scales.size(); ++c) {
+    if (largest[c] == 0) scales[c] = std::max(least[c], kLeastScale);
   }
 }
 
@@ -175,7 +192,10 @@ std::vector<float> LeastWeightScales(const Graph& graph, const LayerChain& chain
   return least;
 }
 
-std::vector<float> WeightScales(const Tensor& weights, std::size_t channel_axis, int bits) {
+namespace {
+
+/// Magnitudes, by channel.
+std::vector<float> LargestWeights(const Tensor& weights, std::size_t channel_axis) {
   const std::int64_t channels = weights.dims().at(channel_axis);
   const std::int64_t inner = InnerSize(weights, channel_axis);
   std::vector<float> largest(static_cast<std::size_t>(channels), 0.0F);
@@ -187,8 +207,15 @@ std::vector<float> WeightScales(const Tensor& weights, std::size_t channel_axis,
     float& most = largest[ChannelOf(i, inner, channels)];
     most = std::max(most, std::abs(values[i]));
   }
-  for (float& most : largest) most = ScaleFor(most, bits);
   return largest;
+}
+
+}  // namespace
+
+std::vector<float> WeightScales(const Tensor& weights, std::size_t channel_axis, int bits) {
+  std::vector<float> scales = LargestWeights(weights, channel_axis);
+  for (float& scale : scales) scale = ScaleFor(scale, bits);
+  return scales;
 }
 
 ValueId AddNamedConstant(Graph& graph, const std::string& stem, const std::string& suffix,
@@ -287,7 +314,10 @@ std::vector<float> QuantizeWeights(Graph& graph, const LayerChain& chain, const 
     AddGrouped(graph, chain, grid->group, steps);
     return steps.scales;
   }
-  if (!least.empty()) Raise(least, steps.scales);
+  if (!least.empty()) {
+    Raise(least, steps.scales);
+    RefineDead(least, LargestWeights(*weights, axis), steps.scales);
+  }
   // A copy: the graph's own moves when constants are added.
   const std::string stem = graph.value(node.inputs[1]).name;
   const ValueId widened =

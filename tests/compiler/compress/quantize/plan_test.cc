@@ -498,14 +498,35 @@ TEST(ApplyQuantizePlan, RaisesTheScaleOfAChannelWhoseBiasWouldNotFit) {
   EXPECT_GT(std::abs(bias[0]), (1 << 30) - 5000);  // no coarser than it must be
 }
 
-/// A channel that batch normalization switched off: weights of 1e-7, a bias of 5.
+/// Every scale is right for weights that are zero, as pruning leaves them; the bias is all there
+/// is.
+TEST(ApplyQuantizePlan, KeepsTheBiasOfAChannelWithoutWeights) {
+  Graph graph = Parse(R"(graph main {
+    input %x : f32[1,1,1,1]
+    const %w : f32[3,1,1,1] = [0.5, 0, 0]
+    const %b : f32[3] = [1, 0.1234567, 0]
+    %y = Conv(%x, %w, %b) @conv
+    output %y
+  })");
+  ApplyQuantizePlan(
+      {.layers = {{"conv", "int8"}}, .activations = {{"x", {"i8", 0.25, 0}}}, .weights = {}},
+      graph);
+  const Node& b = graph.node(graph.producer(graph.node(graph.FindNode("conv")).inputs[2]));
+  const auto bias = graph.constant(b.inputs[0])->Values<std::int32_t>();
+  const auto scales = graph.constant(b.inputs[1])->Values<float>();
+  EXPECT_FLOAT_EQ(static_cast<float>(bias[1]) * scales[1], 0.1234567F);
+  EXPECT_EQ(bias[2], 0);
+  EXPECT_GE(scales[2], std::numeric_limits<float>::min());
+}
+
+/// A channel that batch normalization switched off: weights of 1e-7, a bias of 5; and one of zeros.
 TEST(ApplyQuantizePlan, MeansTheSameToOnnxRuntimeWhereABiasDwarfsItsWeights) {
   Graph graph = Parse(R"(graph main {
     input %x : f32[1,3,6,6]
-    const %w : f32[4,3,3,3] = random 1
-    const %small : f32[4,1,1,1] = [1, 1e-7, 0.1, 1e-12]
-    const %b : f32[4] = [0.5, 5, -0.25, -3]
-    const %v : f32[2,4,1,1] = random 2
+    const %w : f32[5,3,3,3] = random 1
+    const %small : f32[5,1,1,1] = [1, 1e-7, 0.1, 1e-12, 0]
+    const %b : f32[5] = [0.5, 5, -0.25, -3, 0.3]
+    const %v : f32[2,5,1,1] = random 2
     %s = Mul(%w, %small)
     %c = Conv(%x, %s, %b) @conv
     %r = Relu(%c)
