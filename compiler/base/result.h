@@ -18,7 +18,7 @@ enum class FailureKind : std::uint8_t {
   kCrash,        ///< the measuring child died of a signal or broke the protocol
   kWrongOutput,  ///< outputs differ from the reference beyond the tolerance, or are not finite
   kOutOfMemory,  ///< the measuring child hit its memory limit
-  kLost,         ///< the worker that held the candidate was lost too often
+  kLost,         ///< its worker was lost too often, or its child killed or stopped from outside
 };
 
 /// "unsupported", "compile", "timeout", "crash", "wrong_output", "out_of_memory", "lost".

@@ -1,6 +1,7 @@
 """`import mscgym` where the compiled module is absent, or is not for this python3: it says what to do."""
 
 import os
+import resource
 import shutil
 import subprocess
 import sys
@@ -34,14 +35,23 @@ class Import(unittest.TestCase):
         """Makes it one that cmake was asked to build."""
         self.write("CMakeCache.txt", "", self.build)
 
-    def said(self, path=None):
-        """What the ImportError says."""
+    def said(self, path=None, before=None, **variables):
+        """What the ImportError says; `before` is called in the process that imports."""
         code = "try:\n  import mscgym\nexcept ImportError as error:\n  print(error)"
         done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False,
-                              env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1",
+                              preexec_fn=before,
+                              env={**os.environ, **variables, "PYTHONDONTWRITEBYTECODE": "1",
                                    "PYTHONPATH": path or os.path.dirname(self.package)})
         self.assertEqual((done.returncode, done.stderr), (0, ""))
         return done.stdout.removesuffix("\n")
+
+    def test_where_openblas_could_not_start_says_what_it_needs(self):
+        """It would try for ever."""
+        for kind in (resource.RLIMIT_AS, resource.RLIMIT_DATA):
+            said = self.said(before=lambda limit=(200 << 20, 200 << 20), kind=kind: resource.setrlimit(kind, limit),
+                             OPENBLAS_NUM_THREADS="1")
+            self.assertEqual(said, "mscgym needs 320 MB more than this process has mapped, for OpenBLAS on 1 thread, "
+                             "and its memory is limited (ulimit -v or -d) to less: raise the limit")
 
     def test_of_the_source_tree_names_the_build(self):
         self.assertEqual(

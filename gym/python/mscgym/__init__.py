@@ -14,6 +14,11 @@ Where Gymnasium is installed, envs and spaces are of its classes, and gymnasium.
 change. docs/python.md has more.
 """
 
+from ._memory import lack as _lack
+
+_lacking = _lack()
+if _lacking:
+    raise ImportError(_lacking, name=__name__)
 try:
     from . import _core
 except ImportError as error:
