@@ -12,7 +12,7 @@ struct Row {
   std::size_t bytes;
 };
 
-// In the order of the enum.
+// Rows follow the order of the enumerators of DType.
 constexpr std::array<Row, 17> kRows = {{{"undef", 0},
                                         {"f32", 4},
                                         {"u8", 1},
@@ -86,11 +86,12 @@ std::uint16_t ToF16(float value) {
   const std::uint32_t magnitude = bits & 0x7FFFFFFFU;
   std::uint32_t half = 0;
   if (magnitude > 0x7F800000U) {
-    half = 0x7E00U | ((magnitude >> 13U) & 0x3FFU);  // quiet, with the upper part of the payload
+    half = 0x7E00U | ((magnitude >> 13U) & 0x3FFU);  // quiet NaN; keeps the upper payload bits
   } else if (magnitude >= 0x477FF000U) {
     half = 0x7C00U;  // 65520 and above round to infinity
   } else if (magnitude < 0x38800000U) {
-    // Below 2^-14 a half is a multiple of 2^-24; adding 0.5 leaves just those bits, rounded.
+    // Below 2^-14 a binary16 is a multiple of 2^-24, which is the last place of an f32 in [0.5, 1):
+    // adding 0.5 rounds `magnitude` to such a multiple and leaves it in the low bits.
     half = std::bit_cast<std::uint32_t>(std::bit_cast<float>(magnitude) + 0.5F) - 0x3F000000U;
   } else {
     const std::uint32_t rounding = 0xFFFU + ((magnitude >> 13U) & 1U);

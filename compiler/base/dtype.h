@@ -7,7 +7,7 @@
 
 namespace msc {
 
-/// Element types: all those of ONNX TensorProto up to IR version 8.
+/// Element type of a tensor: every type of ONNX TensorProto up to IR version 8.
 enum class DType : std::uint8_t {
   kUndefined,
   kF32,
@@ -28,19 +28,20 @@ enum class DType : std::uint8_t {
   kBF16,
 };
 
-/// "f32", "u8", "i64", "bool", "str", "bf16", ...; "undef" for kUndefined.
+/// Returns the short name of `dtype`: "f32", "u8", "i64", "bool", "str", "bf16", ...; "undef" for
+/// kUndefined.
 [[nodiscard]] std::string_view Name(DType dtype);
 [[nodiscard]] std::optional<DType> ParseDType(std::string_view name);
-/// Bytes of one element; 0 for kUndefined and kString.
+/// Returns the bytes of one element; 0 for kUndefined and kString.
 [[nodiscard]] std::size_t ByteSize(DType dtype);
 [[nodiscard]] bool IsFloat(DType dtype);
 [[nodiscard]] bool IsInteger(DType dtype);
 
-/// bf16 is the upper half of an f32. Rounds to nearest, ties to even; NaN stays NaN.
+/// Rounds to bfloat16, the upper half of an f32: to nearest, ties to even. NaN stays NaN.
 [[nodiscard]] std::uint16_t ToBF16(float value);
 [[nodiscard]] float FromBF16(std::uint16_t bits);
-/// f16 is IEEE 754 binary16. Rounds to nearest, ties to even; too large becomes infinite; NaN stays
-/// NaN.
+/// Rounds to IEEE 754 binary16: to nearest, ties to even. Magnitudes from 65520 on become infinite;
+/// NaN stays NaN.
 [[nodiscard]] std::uint16_t ToF16(float value);
 [[nodiscard]] float FromF16(std::uint16_t bits);
 

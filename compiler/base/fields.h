@@ -1,7 +1,7 @@
 #pragma once
 
-// Typed configuration: a struct lists its fields once, and that list gives JSON in and out, bounds,
-// unknown-key errors and help.
+// Typed configuration: a struct lists its fields once, and this list drives reading and writing of
+// JSON, bounds checks, errors about unknown keys, and help.
 //
 //   struct LatencyConfig {
 //     int rounds = 30;
@@ -11,7 +11,8 @@
 //     }
 //   };
 //
-// A file that calls WriteJson includes <nlohmann/json.hpp>; the others compile faster without.
+// A file that calls WriteJson must include <nlohmann/json.hpp>; other files compile faster without
+// it.
 
 #include <cstddef>
 #include <cstdint>
@@ -48,9 +49,9 @@ struct IsStringMap<std::map<std::string, T>> : std::true_type {};
 
 }  // namespace detail
 
-/// Reads `json` into `value`. `path` names the place in error messages ("study.trials").
-/// Absent keys keep their value. Throws UserError for a wrong type, a value out of bounds, an
-/// unknown key.
+/// Reads `json` into `value`. `path` names the location in error messages ("study.trials"). Fields
+/// whose keys are absent keep their values. Throws UserError for a wrong type, a value out of
+/// bounds, or an unknown key.
 template <class T>
 void ReadJson(const nlohmann::json& json, const std::string& path, T& value,
               const Within& within = {});
@@ -180,7 +181,8 @@ void WriteTo(nlohmann::json& json, const T& value) {
 
 }  // namespace detail
 
-/// Json is a parameter so that nlohmann's may be incomplete up to the call.
+/// Returns `value` as JSON. `Json` is a template parameter so that nlohmann::json may be an
+/// incomplete type until the call.
 template <class T, class Json = nlohmann::json>
 [[nodiscard]] Json WriteJson(const T& value) {
   Json json;
@@ -188,7 +190,7 @@ template <class T, class Json = nlohmann::json>
   return json;
 }
 
-/// Reads `text` as a T: ParseJson, then ReadJson over a default T.
+/// Parses `text` and reads it over a default-constructed T. `what` names the text in errors.
 template <class T>
 [[nodiscard]] T FromJsonText(std::string_view text, const std::string& what) {
   T value{};
@@ -196,8 +198,8 @@ template <class T>
   return value;
 }
 
-/// Canonical text: sorted keys, no spaces, shortest numbers that read back the same. UserError if a
-/// text in it is not UTF-8, which JSON cannot hold.
+/// Returns canonical JSON text: keys sorted, no spaces, the shortest numbers that read back
+/// unchanged. Throws UserError if a string in `value` is not UTF-8, as JSON requires.
 template <class T>
 [[nodiscard]] std::string ToJsonText(const T& value, int indent = -1) {
   const auto json = detail::NullJson();
@@ -205,11 +207,11 @@ template <class T>
   return detail::TextOf(*json, indent);
 }
 
-/// One configuration key, for help and documentation.
+/// Description of one configuration key, for help and documentation.
 struct FieldHelp {
-  std::string key;        ///< with the keys around it: "quality.samples"
-  std::string otherwise;  ///< its default, as JSON
-  std::string allowed;    ///< bounds or choices; empty where there are none
+  std::string key;        ///< full path: "quality.samples"
+  std::string otherwise;  ///< default value, as JSON
+  std::string allowed;    ///< bounds or choices; empty if the field has none
   std::string help;
 };
 
@@ -236,7 +238,8 @@ struct Describer {
 
 }  // namespace detail
 
-/// Every key of a T, in the order in which its fields are listed, with what `defaults` has there.
+/// Returns one row for each key of a T, in the order of its field list; default values come from
+/// `defaults`.
 template <class T>
 [[nodiscard]] std::vector<FieldHelp> DescribeFields(const T& defaults = {}) {
   std::vector<FieldHelp> rows;

@@ -53,7 +53,7 @@ void SyncFolder(const std::string& path) {
 }  // namespace
 
 std::string ReadFile(const std::string& path, std::uint64_t limit) {
-  // O_NONBLOCK: opening a named pipe must not wait for a writer.
+  // O_NONBLOCK: otherwise opening a named pipe would wait for a writer.
   const Fd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   if (file.get() < 0) {
     throw UserError(SystemError("cannot read '" + path + "'", errno).what());
@@ -80,7 +80,7 @@ std::string ReadFile(const std::string& path, std::uint64_t limit) {
 }
 
 AtomicFile::AtomicFile(std::string path) : path_(std::move(path)) {
-  // Renaming over a device or a pipe would replace it: run by root, even /dev/null.
+  // Rename would replace a device or a pipe by a regular file; as root, even /dev/null.
   std::error_code error;
   const auto status = std::filesystem::status(path_, error);
   if (std::filesystem::exists(status) && !std::filesystem::is_regular_file(status)) {
@@ -98,8 +98,8 @@ AtomicFile::~AtomicFile() {
 
 void AtomicFile::Append(std::string_view bytes) {
   WriteAll(fd_, bytes, path_);
-  // Large pieces begin to go to the disk now, so that Commit waits for less. A hint: who does not
-  // take it, as some file systems, writes later.
+  // Start writing large pieces to the disk now, so that Commit waits less. This is a hint; a file
+  // system that ignores it writes the data later.
   constexpr std::size_t kLarge = std::size_t{1} << 20U;
   if (bytes.size() < kLarge) return;
   const off_t end = ::lseek(fd_, 0, SEEK_CUR);

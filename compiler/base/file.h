@@ -8,21 +8,23 @@
 
 namespace msc {
 
-/// The whole file. Throws UserError if it is missing, not a regular file, or larger than `limit`.
+/// Returns the contents of the file. Throws UserError if it is missing, unreadable, not a regular
+/// file, or larger than `limit` bytes.
 [[nodiscard]] std::string ReadFile(const std::string& path,
                                    std::uint64_t limit = std::uint64_t{1} << 30U);
 
-/// Replaces `path` so that a reader, or a machine that loses power, sees the old bytes or the new
-/// ones and never a part: temporary file in the same folder, fsync, rename, fsync of the folder.
-/// Throws SystemError and leaves `path` as it was.
+/// Replaces the file at `path` atomically: a reader, or a machine after a power failure, sees
+/// either the old bytes or the new bytes. Writes a temporary file in the same folder, then calls
+/// fsync, rename, and fsync on the folder. Throws SystemError; unless only the last fsync failed,
+/// `path` is then unchanged.
 void WriteFileAtomic(const std::string& path, std::string_view bytes);
 
-/// SystemError where no file could be written at `path`, now rather than after long work. An empty
-/// path is none.
+/// Throws SystemError if no file can be written at `path`, so that long work does not fail at its
+/// end. Accepts an empty path, which stands for no file.
 void CheckWritable(const std::string& path);
 
-/// WriteFileAtomic of what is too long to be held: nothing is at `path` before Commit, and nothing
-/// is left behind without it.
+/// Does the same as WriteFileAtomic, for data that is written in pieces. The file appears at `path`
+/// only at Commit; without Commit, the destructor removes the temporary file.
 class AtomicFile {
  public:
   explicit AtomicFile(std::string path);
@@ -34,30 +36,31 @@ class AtomicFile {
 
  private:
   std::string path_;
-  std::string temporary_;  ///< empty once it is renamed
+  std::string temporary_;  ///< empty after the rename
   int fd_ = -1;
 };
 
-/// Bytes that are kept out of memory, in a file without a name that goes with the object: in
-/// $TMPDIR, else in /var/tmp, which the machine does not keep in memory either. One thread at a
-/// time.
+/// Bytes kept on disk instead of in memory, in an unnamed file that lives as long as this object.
+/// The file is in $TMPDIR, or else in /var/tmp, which is usually not a file system in memory. Not
+/// thread-safe.
 class ScratchFile {
  public:
   ScratchFile() = default;
   ScratchFile(const ScratchFile&) = delete;
   ScratchFile& operator=(const ScratchFile&) = delete;
   ~ScratchFile();
-  /// SystemError naming the folder where it cannot be written to, or is full.
+  /// Writes `bytes` at `offset`. Throws SystemError, which names the folder, if the folder is not
+  /// writable or full.
   void Write(std::uint64_t offset, std::span<const std::byte> bytes);
-  /// InternalError behind what was written.
+  /// Fills `out` from `offset`. Throws InternalError if the range was not written.
   void Read(std::uint64_t offset, std::span<std::byte> out) const;
 
  private:
   std::string folder_;
-  int fd_ = -1;  ///< opened by the first Write
+  int fd_ = -1;  ///< opened by the first call of Write
 };
 
-/// Makes `path` and its missing parents. Throws SystemError.
+/// Creates `path` and its missing parents. Throws SystemError.
 void MakeFolders(const std::string& path);
 
 }  // namespace msc

@@ -9,7 +9,7 @@
 
 namespace msc {
 
-/// Incremental digest of bytes (FIPS 180-4).
+/// Incremental message digest of bytes (FIPS 180-4, computed by libcrypto).
 class Digest {
  public:
   enum class Kind : unsigned char { kSha1, kSha256 };
@@ -20,7 +20,8 @@ class Digest {
 
   void Add(std::span<const std::byte> bytes);
   void Add(std::string_view text);
-  /// Lowercase hex digits, 40 of SHA-1 and 64 of SHA-256. Ends the computation.
+  /// Returns lowercase hex digits: 40 for SHA-1, 64 for SHA-256. Ends the computation; call it
+  /// once.
   [[nodiscard]] std::string Hex();
 
  private:
@@ -28,13 +29,14 @@ class Digest {
   std::unique_ptr<State> state_;
 };
 
-/// Names blobs and keys caches: equal digest means equal bytes.
+/// SHA-256 digest that names blobs and keys caches: equal digests mean equal bytes.
 class Sha256 : public Digest {
  public:
   Sha256() : Digest(Kind::kSha256) {}
 };
 
-/// For formats that ask for it. It finds damage; who means to forge can make equal digests.
+/// SHA-1 digest, for file formats that require it. It detects damage, but an attacker can forge
+/// equal digests.
 class Sha1 : public Digest {
  public:
   Sha1() : Digest(Kind::kSha1) {}
@@ -42,7 +44,8 @@ class Sha1 : public Digest {
 
 [[nodiscard]] std::string Sha256Hex(std::string_view text);
 
-/// CRC-32C (Castagnoli, reflected polynomial 0x82F63B78), as in RFC 3720 appendix B.4.
+/// Returns the CRC-32C (Castagnoli, reflected polynomial 0x82F63B78) of `bytes`, as in RFC 3720
+/// appendix B.4.
 [[nodiscard]] std::uint32_t Crc32c(std::string_view bytes);
 
 }  // namespace msc

@@ -36,8 +36,8 @@ T ReadInteger(const json& value, const std::string& path, const Within& within, 
 }  // namespace
 
 json ParseJson(std::string_view text, const std::string& what) {
-  // A nesting bomb would overflow the stack of a recursive user of the tree; nothing of ours is
-  // deep.
+  // A deeply nested text would overflow the stack of recursive code that walks the tree. MSCGym's
+  // own files nest only a few levels.
   constexpr int kMaxDepth = 64;
   try {
     const auto refuse_deep = [&](int depth, json::parse_event_t /*event*/, json& /*parsed*/) {

@@ -1,7 +1,7 @@
 #pragma once
 
-// JSON without json.hpp, which takes two seconds to compile: what fields.h needs of nlohmann's
-// library, behind functions. A file that handles `nlohmann::json` itself includes
+// The part of nlohmann's JSON library that fields.h needs, behind functions, because including
+// json.hpp adds two seconds to each compilation. A file that uses `nlohmann::json` itself includes
 // <nlohmann/json.hpp>.
 
 #include <cstdint>
@@ -17,23 +17,25 @@
 
 namespace msc {
 
-/// Parses text that came from outside. Throws UserError naming `what` and the byte of the mistake.
+/// Parses untrusted text, nested at most 64 levels deep. Throws UserError with `what` and the byte
+/// of the error.
 [[nodiscard]] nlohmann::json ParseJson(std::string_view text, const std::string& what);
 
 namespace detail {
 
-/// "study" and "trials" as "study.trials".
+/// Joins two keys into a path: "study" and "trials" become "study.trials".
 [[nodiscard]] std::string Join(const std::string& path, std::string_view key);
 
-/// ParseJson for those who cannot hold one.
+/// Does the same as ParseJson, for callers that see only the incomplete type.
 [[nodiscard]] std::shared_ptr<const nlohmann::json> SharedJson(std::string_view text,
                                                                const std::string& what);
 [[nodiscard]] std::shared_ptr<nlohmann::json> NullJson();
 
-/// UserError if a text in it is not UTF-8, which JSON cannot hold.
+/// Throws UserError if a string in `json` is not UTF-8, as JSON requires.
 [[nodiscard]] std::string TextOf(const nlohmann::json& json, int indent);
 
-// Reading: UserError naming `path` where `json` is of another type or not `within` the bounds.
+// Readers. Each throws UserError, which names `path`, if `json` has another type or is out of
+// bounds.
 
 using Members = std::vector<std::pair<std::string_view, const nlohmann::json*>>;
 
@@ -53,7 +55,7 @@ using Members = std::vector<std::pair<std::string_view, const nlohmann::json*>>;
 void RefuseUnknown(const Members& members, const std::string& path,
                    const std::vector<std::string_view>& known);
 
-// Writing: `json` is null before.
+// Writers. `json` must be null before the call.
 
 void Write(nlohmann::json& json, bool value);
 void Write(nlohmann::json& json, std::int64_t value);
@@ -63,7 +65,7 @@ void Write(nlohmann::json& json, const std::string& value);
 void MakeList(nlohmann::json& json);
 void MakeObject(nlohmann::json& json);
 
-/// A null at the end of a list or under a new key of an object.
+/// Appends a null to a list, or adds a null under a new key of an object, and returns it.
 [[nodiscard]] nlohmann::json& AddItem(nlohmann::json& list);
 [[nodiscard]] nlohmann::json& AddMember(nlohmann::json& object, std::string_view key);
 

@@ -7,7 +7,7 @@
 namespace msc {
 namespace {
 
-/// Levenshtein's distance.
+/// Returns the Levenshtein distance.
 std::size_t Edits(std::string_view from, std::string_view to) {
   std::vector<std::size_t> row(to.size() + 1);
   std::iota(row.begin(), row.end(), std::size_t{0});
@@ -26,7 +26,7 @@ std::size_t Edits(std::string_view from, std::string_view to) {
 }  // namespace
 
 std::string DidYouMean(std::string_view word, const std::vector<std::string>& known) {
-  // Names in files are short; what is longer is not worth the square of its length.
+  // Names are short. The limit bounds the cost, which is quadratic in the length.
   constexpr std::size_t kMostLetters = 200;
   word = word.substr(0, kMostLetters);
   const std::string* nearest = nullptr;

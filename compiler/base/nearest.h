@@ -6,9 +6,10 @@
 
 namespace msc {
 
-/// Ends an error about a word that is none of `known`: "; did you mean 'x'?" for the one that takes
-/// fewest letters put in, taken out or changed to get to, if that is at most a third of the word,
-/// or two letters of at least four, else "; known: a, b, ..." as far as 200 letters go.
+/// Returns the end of an error message about an unknown `word`. If one of `known` is within an edit
+/// distance of a third of the word's length (or of 2, if the word has at least four letters): ";
+/// did you mean 'x'?" with the nearest. Otherwise: "; known: a, b, ...", cut after about 200
+/// letters.
 [[nodiscard]] std::string DidYouMean(std::string_view word, const std::vector<std::string>& known);
 
 }  // namespace msc

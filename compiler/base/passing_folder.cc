@@ -20,7 +20,7 @@ int OpenFolder(const std::string& path) {
   return ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 }
 
-/// Whether `path` still is the folder that was opened: not where it was swept meanwhile.
+/// Whether `path` still names the folder that was opened; false if a sweep removed it meanwhile.
 bool IsAt(const std::string& path, int folder) {
   struct stat opened {};
   struct stat there {};
@@ -36,8 +36,9 @@ int Flock(int folder, int operation) {
   return done;
 }
 
-/// The lock of a folder that was just made; nothing where a sweep was faster, which took it for a
-/// leftover before it was locked.
+/// Locks a folder that was just created. Returns its descriptor, -1 if the file system does not
+/// lock folders, or nullopt if a sweep took the folder for a leftover and removed it before it was
+/// locked.
 std::optional<int> Lock(const std::string& path) {
   const int folder = OpenFolder(path);
   if (folder < 0) {
@@ -62,7 +63,8 @@ void SweepOne(const std::string& path) {
   const int folder = OpenFolder(path);
   if (folder < 0) return;
   struct stat status {};
-  // Where locking fails for another reason than a holder, nobody knows whether there is one.
+  // A failed lock may also mean that the file system does not lock folders. Then it is unknown
+  // whether a process uses this one, and it stays.
   if (::fstat(folder, &status) == 0 && status.st_uid == ::geteuid() &&
       Flock(folder, LOCK_EX | LOCK_NB) == 0 && IsAt(path, folder)) {
     Remove(path);

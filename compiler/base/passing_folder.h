@@ -4,12 +4,13 @@
 
 namespace msc {
 
-/// A new folder of this user alone, `<parent>/<prefix>` and six letters, removed with all in it at
-/// the end of this object. It is locked as long as the process lives (flock, so that a lock never
-/// outlives its holder): what a process that was killed leaves can be told from what is in use.
+/// Temporary folder of this user, `<parent>/<prefix>` plus six random letters. The destructor
+/// removes it with its contents. The process holds an flock on it, which the kernel releases when
+/// the process ends, so SweepPassingFolders can tell a folder in use from one that a killed process
+/// left behind.
 class PassingFolder {
  public:
-  /// `parent` is there. SystemError if the folder cannot be made.
+  /// Creates the folder in `parent`, which must exist. Throws SystemError if it cannot.
   PassingFolder(const std::string& parent, const std::string& prefix);
   PassingFolder(const PassingFolder&) = delete;
   PassingFolder& operator=(const PassingFolder&) = delete;
@@ -18,11 +19,11 @@ class PassingFolder {
 
  private:
   std::string path_;
-  int lock_ = -1;  ///< -1 where the file system locks no folders: then it is never swept
+  int lock_ = -1;  ///< -1 if the file system does not lock folders; such a folder is never swept
 };
 
-/// Removes the folders of this user in `parent` that begin with `prefix` and whose makers are gone.
-/// What is in use, by whichever process, stays; so does what cannot be removed.
+/// Removes the folders of this user in `parent` whose names begin with `prefix` and whose processes
+/// have ended. Skips folders in use by any process, and folders that cannot be removed.
 void SweepPassingFolders(const std::string& parent, const std::string& prefix);
 
 }  // namespace msc

@@ -6,11 +6,11 @@
 
 namespace msc {
 
-/// Rank of each value from 1 on, ties at their mean.
+/// Returns the rank of each value, counted from 1; equal values get the mean of their ranks.
 [[nodiscard]] std::vector<double> Ranks(std::span<const double> values);
 
-/// Spearman's rank correlation, ties at their mean rank; nothing where all values of one side are
-/// the same. As many values on both sides, at least two.
+/// Returns Spearman's rank correlation, with mean ranks for equal values, or nullopt if all values
+/// of one side are equal. Both sides have the same length, at least two.
 [[nodiscard]] std::optional<double> RankCorrelation(std::span<const double> a,
                                                     std::span<const double> b);
 

@@ -9,30 +9,30 @@
 
 namespace msc {
 
-/// Why a candidate could not be built or measured. A closed list: it crosses ranks and is stored in
-/// journals, so the names below never change their meaning.
+/// Reason why a candidate could not be built or measured. The list is closed: processes exchange it
+/// and journals store it, so the meaning of each name must not change.
 enum class FailureKind : std::uint8_t {
   kUnsupported,  ///< no target takes the graph as the strategy asks
-  kCompile,      ///< a target accepted the graph and then failed to build it
-  kTimeout,      ///< the measuring child did not answer in time
-  kCrash,        ///< the measuring child died of a signal or broke the protocol
+  kCompile,      ///< a target accepted the graph but failed to build it
+  kTimeout,      ///< the measuring child process did not answer in time
+  kCrash,        ///< the measuring child process died of a signal or broke the protocol
   kWrongOutput,  ///< outputs differ from the reference beyond the tolerance, or are not finite
-  kOutOfMemory,  ///< the measuring child hit its memory limit
-  kLost,         ///< its worker was lost too often, or its child killed or stopped from outside
+  kOutOfMemory,  ///< the measuring child process reached its memory limit
+  kLost,         ///< its worker was lost too often, or its child process was stopped from outside
 };
 
-/// "unsupported", "compile", "timeout", "crash", "wrong_output", "out_of_memory", "lost".
+/// Returns "unsupported", "compile", "timeout", "crash", "wrong_output", "out_of_memory" or "lost".
 [[nodiscard]] std::string_view Name(FailureKind kind);
 [[nodiscard]] std::optional<FailureKind> ParseFailureKind(std::string_view name);
 
 struct Failure {
   FailureKind kind = FailureKind::kCrash;
-  std::string detail;  ///< one line for a person
+  std::string detail;  ///< one line of text for the user
   bool operator==(const Failure&) const = default;
 };
 
-/// A value, or the reason there is none. For outcomes that a search expects; everything else
-/// throws.
+/// A value, or a Failure that says why there is none. For outcomes that a search expects; all other
+/// errors are exceptions.
 template <class T>
 class [[nodiscard]] Result {
  public:

@@ -18,7 +18,7 @@ std::uint64_t MixSeed(std::initializer_list<std::uint64_t> parts) {
 }
 
 std::uint64_t Rng::Below(std::uint64_t bound) {
-  // Not Check: clang's analyzer does not see that it ends the call.
+  // Not Check(): clang's static analyzer does not see that it never returns here.
   if (bound == 0) throw InternalError("Rng::Below has a positive bound", __FILE__, __LINE__);
   const std::uint64_t reject = (0 - bound) % bound;  // 2^64 mod bound
   while (true) {

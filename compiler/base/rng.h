@@ -6,20 +6,22 @@
 
 namespace msc {
 
-/// Mixes several numbers into one seed (SplitMix64 finalizer, Steele et al. 2014). Order matters.
+/// Combines several numbers into one seed (finalizer of SplitMix64, Steele et al. 2014). The order
+/// of `parts` matters.
 [[nodiscard]] std::uint64_t MixSeed(std::initializer_list<std::uint64_t> parts);
 
-/// Draws that are the same under every standard library: std::mt19937_64 is fixed by the standard,
-/// its distributions are not, so they are written here.
+/// Random number generator with the same draws under every standard library. The standard fixes
+/// std::mt19937_64 but not its distributions, so this class implements them.
 class Rng {
  public:
   explicit Rng(std::uint64_t seed) : engine_(seed) {}
 
-  /// Uniform in [0, bound), without bias. `bound` >= 1.
+  /// Draws uniformly from [0, bound), without bias. `bound` >= 1.
   [[nodiscard]] std::uint64_t Below(std::uint64_t bound);
-  /// Uniform in [0, 1), 53 bits.
+  /// Draws uniformly from [0, 1), a multiple of 2^-53.
   [[nodiscard]] double Uniform();
-  /// Normal with mean 0 and deviation 1 (Marsaglia's polar method).
+  /// Draws from the normal distribution with mean 0 and standard deviation 1 (Marsaglia's polar
+  /// method).
   [[nodiscard]] double Normal();
 
  private:

@@ -1,6 +1,6 @@
 #pragma once
 
-#ifdef __has_feature  // Clang; GCC defines a macro for each
+#ifdef __has_feature  // only Clang has it; GCC defines a macro per sanitizer
 #define MSC_HAS_FEATURE(name) __has_feature(name)
 #else
 #define MSC_HAS_FEATURE(name) 0
@@ -8,8 +8,8 @@
 
 namespace msc {
 
-/// Whether this is built with the address or the thread sanitizer, which need more address space
-/// than any limit and several times the time.
+/// Whether this is a build with the address or the thread sanitizer. Such builds reserve more
+/// address space than any usual limit and run several times slower.
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || \
     MSC_HAS_FEATURE(address_sanitizer) || MSC_HAS_FEATURE(thread_sanitizer)
 inline constexpr bool kSanitized = true;
@@ -17,7 +17,8 @@ inline constexpr bool kSanitized = true;
 inline constexpr bool kSanitized = false;
 #endif
 
-/// Whether it is the thread sanitizer, which takes what libraries built without it do for races.
+/// Whether this is a build with the thread sanitizer, which reports false races in libraries that
+/// were built without it.
 #if defined(__SANITIZE_THREAD__) || MSC_HAS_FEATURE(thread_sanitizer)
 inline constexpr bool kThreadSanitized = true;
 #else

@@ -9,19 +9,20 @@
 
 namespace msc {
 
-/// Sizes of a concrete tensor, outermost first. Every entry >= 0; empty means a scalar.
+/// Sizes of a tensor, outermost dimension first. Every entry is >= 0; empty means a scalar.
 using Dims = std::vector<std::int64_t>;
 
-/// Product of all entries. Throws UserError if one is negative or the product overflows 2^40.
+/// Returns the product of all entries. Throws UserError if an entry is negative or the product
+/// exceeds 2^40.
 [[nodiscard]] std::int64_t ElementCount(std::span<const std::int64_t> dims);
-/// "[1,3,224,224]".
+/// Formats `dims` as "[1,3,224,224]".
 [[nodiscard]] std::string ToString(const Dims& dims);
 
-/// One dimension of a type: a number, a name that a caller binds later, or unknown.
+/// One dimension of a tensor type: a number, a symbolic name that a caller binds later, or unknown.
 class Dim {
  public:
   Dim() = default;  ///< unknown
-  /// A negative size is an unknown one.
+  /// Makes a dimension of `size`; a negative size means unknown.
   Dim(std::int64_t size)  // NOLINT(google-explicit-constructor): Shape{1, 3, 8, 8}
       : size_(size < 0 ? -1 : size) {}
   [[nodiscard]] static Dim Symbol(std::string name);
@@ -37,15 +38,15 @@ class Dim {
 };
 
 using Shape = std::vector<Dim>;
-/// What a caller says of symbolic dimensions, by name.
+/// Sizes that a caller gives to symbolic dimensions, by name.
 using ShapeBindings = std::map<std::string, std::int64_t>;
 
-/// The numbers, if every dimension is one.
+/// Returns the sizes, or nullopt if a dimension is not a number.
 [[nodiscard]] std::optional<Dims> StaticDims(const Shape& shape);
-/// Replaces bound symbols by their numbers; leaves the rest.
+/// Replaces symbols named in `bindings` by their sizes; keeps the other dimensions.
 [[nodiscard]] Shape Bind(const Shape& shape, const ShapeBindings& bindings);
 [[nodiscard]] Shape ToShape(std::span<const std::int64_t> dims);
-/// "[batch,3,?,8]".
+/// Formats `shape` as "[batch,3,?,8]".
 [[nodiscard]] std::string ToString(const Shape& shape);
 
 }  // namespace msc

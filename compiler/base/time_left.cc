@@ -11,7 +11,8 @@ void TimeLeft::Expect(const std::string& kind, std::size_t parts, double each) {
 }
 
 void TimeLeft::Done(const std::string& kind, double seconds) {
-  // Of what is worked on together, results come together.
+  // Parts that ran concurrently complete almost together: a part belongs to the previous burst if
+  // it came within 50 ms and 1% of that burst's duration.
   constexpr double kPart = 0.01;
   constexpr double kMoment = 0.05;
   constexpr std::size_t kMostTogether = 8;
@@ -32,7 +33,7 @@ void TimeLeft::Skip(const std::string& kind) {
 }
 
 std::optional<double> TimeLeft::EachOf(const Kind& kind) const {
-  // The first ones are no measure of the others; of many, those done lately are.
+  // Drops the first parts, which are not representative; of many parts, drops the older half.
   constexpr std::size_t kMany = 16;
   std::size_t dropped = 0;
   std::size_t from = 0;

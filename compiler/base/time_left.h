@@ -8,27 +8,30 @@
 
 namespace msc {
 
-/// How long the rest of some work takes, from how long its parts took so far. Parts of one kind
-/// take about as long as each other, but for those done first, which may find nothing in any cache.
+/// Estimates the remaining time of a job from the durations of its completed parts. Assumes that
+/// parts of one kind take about equally long, except the first ones, which may run with cold
+/// caches.
 class TimeLeft {
  public:
-  /// `at_once` parts are worked on at a time.
+  /// `at_once` is the number of parts that run concurrently.
   explicit TimeLeft(std::size_t at_once = 1) : at_once_(at_once) {}
 
-  /// So many parts of a kind are to be done besides those expected already. `each`: seconds that
-  /// one is taken for until two (rounds of those at once) are done; 0 = nobody knows.
+  /// Adds `parts` expected parts of `kind`. `each` is a prior estimate, in seconds per part, used
+  /// until enough parts are done: two, or two per concurrent slot. 0 means that there is no
+  /// estimate.
   void Expect(const std::string& kind, std::size_t parts, double each = 0);
-  /// One of them is done, so many seconds after the part before it, of whatever kind: what parts
-  /// that are worked on together take counts once.
+  /// Records that one part of `kind` is done, `seconds` after the previous part of any kind. The
+  /// time between completions counts concurrent work only once.
   void Done(const std::string& kind, double seconds);
-  /// Such a part need not be done after all.
+  /// Removes one expected part of `kind`, which will not run.
   void Skip(const std::string& kind);
 
-  /// Seconds until all is done; nothing while nobody can tell.
+  /// Returns the seconds until all expected parts are done, or nullopt if some kind has no estimate
+  /// yet.
   [[nodiscard]] std::optional<double> Seconds() const;
 
  private:
-  /// Parts that were done together.
+  /// Parts that completed at about the same time.
   struct Burst {
     double seconds = 0;
     std::size_t parts = 0;
@@ -36,7 +39,7 @@ class TimeLeft {
   struct Kind {
     std::size_t left = 0;
     double each = 0;
-    std::size_t parts = 0;  ///< that are done
+    std::size_t parts = 0;  ///< completed
     std::vector<Burst> bursts;
   };
   [[nodiscard]] std::optional<double> EachOf(const Kind& kind) const;

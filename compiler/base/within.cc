@@ -8,9 +8,9 @@
 namespace msc {
 namespace {
 
-/// Whole numbers in full: 1000000, not 1e+06.
+/// Formats whole numbers in full: 1000000, not 1e+06.
 std::string NumberText(double value) {
-  constexpr double kExact = 9007199254740992.0;  // 2^53
+  constexpr double kExact = 9007199254740992.0;  // 2^53: a double holds every integer up to here
   if (std::trunc(value) == value && std::abs(value) <= kExact) {
     return std::to_string(static_cast<std::int64_t>(value));
   }

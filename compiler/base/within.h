@@ -8,7 +8,8 @@
 
 namespace msc {
 
-/// What a configuration field may hold: bounds of a number (both included) or a list of words.
+/// Values that a configuration field accepts: bounds of a number (both included) or a list of
+/// words.
 struct Within {
   double least = -std::numeric_limits<double>::infinity();
   double most = std::numeric_limits<double>::infinity();
@@ -23,7 +24,8 @@ struct Within {
   [[nodiscard]] bool Allows(std::string_view word) const {
     return choices.empty() || std::find(choices.begin(), choices.end(), word) != choices.end();
   }
-  /// "between 1 and 10", "at least 0", "one of a, b"; `otherwise` where nothing is bounded.
+  /// Returns "between 1 and 10", "at least 0" or "one of a, b"; returns `otherwise` if there are no
+  /// bounds.
   [[nodiscard]] std::string Text(const std::string& otherwise = "finite") const;
 };
 
