@@ -61,7 +61,7 @@ bool SameAttrs(const AttrMap& a, const AttrMap& b) {
   return true;
 }
 
-/// Compares lists of values by name, so that ids may differ.
+/// Compares lists of values by name, because ids may differ.
 bool SameValues(const Graph& a, const std::vector<ValueId>& in_a, const Graph& b,
                 const std::vector<ValueId>& in_b) {
   return in_a.size() == in_b.size() &&

@@ -23,7 +23,7 @@ void Graph::RemoveAttr(NodeId id, std::string_view name) {
 
 void Graph::DropUse(ValueId value, Use use) {
   if (value == kNoValue) return;
-  // Passes often drop what they added last.
+  // Passes often remove the use that they added last; check it first.
   std::vector<Use>& uses = slot(value).uses;
   if (!uses.empty() && uses.back() == use) {
     uses.pop_back();
@@ -58,7 +58,7 @@ void Graph::RenameValue(ValueId id, std::string name) {
   if (!value_names_.emplace(name, id).second) {
     throw UserError("value name '" + name + "' is used twice");
   }
-  // Nested graphs know the values they read by name.
+  // Nested graphs refer to captured values by name.
   for (const Use& use : changed.uses) {
     Node& reader = slot(use.node).node;
     if (use.index >= reader.inputs.size()) RenameCaptured(reader, changed.value.name, name);
@@ -111,7 +111,7 @@ void Graph::ReplaceUses(ValueId from, ValueId to) {
   ValueSlot& old_value = slot(from);
   ValueSlot& new_value = slot(to);
   Check(new_value.origin != Origin::kPending, "ReplaceUses gives a produced value");
-  // All is checked before anything changes.
+  // Check all readers before the first change.
   for (const Use& use : old_value.uses) {
     const NodeSlot& reader = slot(use.node);
     CheckReadable(reader.node.name, to, reader.rank);

@@ -47,7 +47,7 @@ bool ReadPlain(std::string_view text, T& value) {
   return got.ec == std::errc() && got.ptr == end;
 }
 
-/// "nan(0x...)": any bits of a NaN of that width.
+/// Parses "nan(0x...)", which gives all bits of a NaN. Does not check that the bits are a NaN.
 template <class Bits>
 bool ReadNanBits(std::string_view text, Bits& bits) {
   constexpr std::string_view kStart = "nan(0x";
@@ -156,7 +156,7 @@ std::string PartText(const Tensor& tensor, std::size_t part) {
     case DType::kBF16:
       return NarrowText(Load<std::uint16_t>(raw, part), FromBF16);
     case DType::kBool: {
-      // A bool read from raw bytes may be neither 0 nor 1.
+      // A bool that was read from raw bytes may be neither 0 nor 1.
       const auto byte = Load<std::uint8_t>(raw, part);
       if (byte > 1) return Plain(byte);
       return byte == 1 ? "true" : "false";

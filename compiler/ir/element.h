@@ -1,6 +1,6 @@
 #pragma once
 
-// One element of a tensor as text. Private to compiler/ir.
+// Text form of one tensor element. Private to compiler/ir.
 
 #include <cstddef>
 #include <string>
@@ -10,16 +10,18 @@
 
 namespace msc::detail {
 
-/// The shortest text that reads back bit for bit: "-0.5", "inf", "nan(0x7fc00001)", "true".
+/// Returns the shortest text that reads back bit for bit: "-0.5", "inf", "nan(0x7fc00001)".
 [[nodiscard]] std::string FloatText(float value);
-/// False if `text` is no float.
+/// Parses `text` into `value`. Returns false if `text` is not a float.
 [[nodiscard]] bool ReadFloat(std::string_view text, float& value);
 
-/// How many numbers make one element: 2 for complex types.
+/// Returns the count of numbers in one element: 2 for complex types, otherwise 1.
 [[nodiscard]] std::size_t PartsOf(DType dtype);
-/// Part `part` of all the numbers in `tensor`, in order. Not for strings.
+/// Returns the text of number `part`, counted over all numbers of `tensor` in order. Not for
+/// strings.
 [[nodiscard]] std::string PartText(const Tensor& tensor, std::size_t part);
-/// False if `text` is no number of the type, or does not fit in it.
+/// Parses `text` into number `part`. Returns false if it is not a number of the type or out of
+/// range.
 [[nodiscard]] bool ReadPart(std::string_view text, Tensor& tensor, std::size_t part);
 
 }  // namespace msc::detail

@@ -7,17 +7,17 @@
 
 namespace msc {
 
-/// Part of a graph as a graph of its own, with the names it had.
+/// A part of a graph as a separate graph with the same names.
 struct Extracted {
   Graph graph;
-  /// Values of the whole graph that are its inputs and outputs, in their order there.
+  /// Values of the whole graph that are the part's inputs and outputs, in the same order.
   std::vector<ValueId> inputs;
   std::vector<ValueId> outputs;
 };
 
-/// Copies `nodes`, given in topological order, and the constants they read. What else they read
-/// becomes an input, in order of first need; what other nodes read, or the caller of the whole
-/// graph, becomes an output. UserError if a node has nested graphs that read values around them.
+/// Copies `nodes`, which are in topological order, and the constants that they read. Other values
+/// that they read become inputs, in order of first use. Values that remaining nodes or the graph's
+/// outputs read become outputs. Throws UserError if a node has nested graphs that capture values.
 [[nodiscard]] Extracted Extract(const Graph& whole, std::span<const NodeId> nodes);
 
 }  // namespace msc

@@ -9,8 +9,8 @@
 namespace msc {
 namespace {
 
-/// `stem` or `stem`_i. Doubles i until a name is free, then halves the interval: names are made by
-/// the thousand, and trying each in turn would take quadratic time.
+/// Returns `stem`, or `stem`_i if it is in use. Doubles i until a name is free, then bisects:
+/// passes create thousands of names, and trying each i in turn would take quadratic time.
 std::string FreeName(std::string_view stem, const auto& taken) {
   std::string name(stem.empty() ? "v" : stem);
   if (taken.find(name) == taken.end()) return name;

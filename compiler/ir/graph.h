@@ -18,27 +18,28 @@
 
 namespace msc {
 
-/// Indices into one Graph. Stable while the value or node lives; never reused.
+/// Indices into one Graph. An id stays valid while its value or node lives and is never reused.
 enum class ValueId : std::uint32_t {};
 enum class NodeId : std::uint32_t {};
 
-/// An optional input that is not given, or an output nobody wants.
+/// Stands for an absent optional input or an unused output.
 inline constexpr ValueId kNoValue = ValueId{std::numeric_limits<std::uint32_t>::max()};
 inline constexpr NodeId kNoNode = NodeId{std::numeric_limits<std::uint32_t>::max()};
 
-/// What a value may hold besides a tensor (ONNX TypeProto).
+/// Container of a value, as in ONNX TypeProto.
 enum class Container : std::uint8_t { kTensor, kSequence, kOptional, kOptionalSequence };
 
-/// Type of a value. `shape` is absent when even the rank is unknown.
+/// Type of a value. `shape` is absent if the rank is unknown.
 struct ValueType {
   DType dtype = DType::kUndefined;
   std::optional<Shape> shape;
-  std::string layout;  ///< axis letters such as "NCHW"; empty when nothing is known
+  std::string layout;  ///< axis letters such as "NCHW"; empty if unknown
   Container container = Container::kTensor;
   bool operator==(const ValueType&) const = default;
 };
 
-/// "f32[batch,3,224,224]", "f32[*]" without a rank, "seq(i64[?])"; " NCHW" follows a known layout.
+/// Formats `type` as "f32[batch,3,224,224]", "f32[*]" for an unknown rank, or "seq(i64[?])"; a
+/// known layout follows: " NCHW".
 [[nodiscard]] std::string ToString(const ValueType& type);
 
 struct Value {
@@ -46,16 +47,16 @@ struct Value {
   ValueType type;
 };
 
-/// One operator. The vocabulary is ONNX at opset 17 (import lifts older forms) in domain "", and
-/// our fused operators in domain "msc"; ops/ has the schemas.
+/// One operator. Domain "" has the operators of ONNX opset 17 (import converts older forms); domain
+/// "msc" has MSCGym's fused operators. compiler/ops has the schemas.
 struct Node {
-  std::string name;              ///< unique in its graph and stable: strategies refer to it
+  std::string name;              ///< unique in its graph; strategies refer to it
   std::string op;                ///< "Conv"
   std::string domain;            ///< "" is ai.onnx
-  std::vector<ValueId> inputs;   ///< kNoValue where an optional input is absent
-  std::vector<ValueId> outputs;  ///< kNoValue where an optional output is absent
-  /// Values of this graph that the node's nested graphs read. Nested graphs name them: a value in
-  /// Graph::captured() of a nested graph stands for the outer value of the same name.
+  std::vector<ValueId> inputs;   ///< kNoValue for an absent optional input
+  std::vector<ValueId> outputs;  ///< kNoValue for an unused output
+  /// Values of this graph that the node's nested graphs read. The link is by name: each value in
+  /// Graph::captured() of a nested graph stands for the value of the same name in this list.
   std::vector<ValueId> captures;
   AttrMap attrs;
 
@@ -64,7 +65,7 @@ struct Node {
   }
 };
 
-/// One place where a value is read. `index` counts inputs first, then captures.
+/// One read of a value. `index` counts the node's inputs first, then its captures.
 struct Use {
   NodeId node = kNoNode;
   std::size_t index = 0;
@@ -73,10 +74,10 @@ struct Use {
 
 /// MSCGraph: a model as a directed acyclic graph in topological order.
 ///
-/// Every value is produced once: by a node, as a graph input, as a constant (a weight), or captured
-/// from an outer graph. Mutators keep names unique and the order topological, and throw UserError
-/// where a caller breaks that; Verify() in verifier.h checks everything, types and attributes too.
-/// Copying copies structure and shares weights. Not thread-safe while it changes.
+/// Every value has one origin: a node, a graph input, a constant (a weight), or a capture from an
+/// outer graph. Mutators keep names unique and the order topological, and throw UserError if a call
+/// would break that; Verify() in verifier.h checks all invariants. A copy duplicates the structure
+/// and shares the weights. Not thread-safe while it changes.
 class Graph {
  public:
   explicit Graph(std::string name = "main") : name_(std::move(name)) {}
@@ -86,24 +87,26 @@ class Graph {
 
   // --- building ---
   ValueId AddInput(std::string name, ValueType type);
-  /// `layout` as in ValueType.
+  /// `layout` has the same form as in ValueType.
   ValueId AddConstant(std::string name, TensorPtr tensor, std::string layout = "");
   ValueId AddConstant(std::string name, Tensor tensor);
-  /// A value that a nested graph takes from the graph around it.
+  /// Adds a value that a nested graph reads from its outer graph.
   ValueId AddCaptured(std::string name, ValueType type);
-  /// A value without producer yet, to be named as an output of the next AddNode.
+  /// Adds a value without a producer, for use as an output of the next AddNode.
   ValueId AddValue(std::string name, ValueType type);
-  /// Appends at the end, or in front of `before`. Every input must be produced earlier.
+  /// Adds the node at the end, or in front of `before`. Throws UserError unless all inputs are
+  /// produced earlier. An empty name is replaced by a free one.
   NodeId AddNode(Node node, NodeId before = kNoNode);
   void AddOutput(ValueId value);
-  /// Replaces the whole list.
+  /// Replaces all outputs.
   void SetOutputs(std::vector<ValueId> outputs);
 
   // --- reading ---
   [[nodiscard]] const Node& node(NodeId id) const;
   [[nodiscard]] const Value& value(ValueId id) const;
   [[nodiscard]] const ValueType& type(ValueId id) const { return value(id).type; }
-  /// Live nodes in topological order. Invalidated by AddNode and RemoveNode: copy before mutating.
+  /// Live nodes in topological order. AddNode and RemoveNode invalidate the reference: copy it
+  /// before calling them.
   [[nodiscard]] const std::vector<NodeId>& order() const noexcept { return order_; }
   [[nodiscard]] const std::vector<ValueId>& inputs() const noexcept { return inputs_; }
   [[nodiscard]] const std::vector<ValueId>& outputs() const noexcept { return outputs_; }
@@ -112,16 +115,16 @@ class Graph {
   [[nodiscard]] std::vector<ValueId> values() const;
   /// Constants in order of creation.
   [[nodiscard]] std::vector<ValueId> constants() const;
-  [[nodiscard]] NodeId producer(ValueId id) const;               ///< kNoNode if not made by a node
-  [[nodiscard]] const std::vector<Use>& uses(ValueId id) const;  ///< graph outputs are not uses
+  [[nodiscard]] NodeId producer(ValueId id) const;               ///< kNoNode if no node produces it
+  [[nodiscard]] const std::vector<Use>& uses(ValueId id) const;  ///< excluding graph outputs
   [[nodiscard]] bool IsOutput(ValueId id) const;
   [[nodiscard]] bool IsInput(ValueId id) const;
-  /// The weight, or nullptr if `id` is not a constant (or is kNoValue).
+  /// Returns the constant's tensor, or nullptr if `id` is not a constant or is kNoValue.
   [[nodiscard]] TensorPtr constant(ValueId id) const;
   [[nodiscard]] ValueId FindValue(std::string_view name) const;  ///< kNoValue if there is none
   [[nodiscard]] NodeId FindNode(std::string_view name) const;    ///< kNoNode if there is none
-  /// `stem` if free, else stem_i for an i >= 1 that is free: the next one where those taken have no
-  /// gaps.
+  /// Returns `stem` if it is free, else stem_i with i >= 1: the smallest free i if the names in use
+  /// have no gaps.
   [[nodiscard]] std::string FreeValueName(std::string_view stem) const;
   [[nodiscard]] std::string FreeNodeName(std::string_view stem) const;
 
@@ -131,20 +134,20 @@ class Graph {
   void RemoveAttr(NodeId id, std::string_view name);
   void SetInput(NodeId id, std::size_t index, ValueId value);
   void SetConstant(ValueId id, TensorPtr tensor);
-  /// Unique name; UserError if taken. Nested graphs that capture the value follow.
+  /// Throws UserError if the name is in use or empty. Updates nested graphs that capture the value.
   void RenameValue(ValueId id, std::string name);
-  /// Unique name; UserError if taken. Nested graphs that capture the value follow.
+  /// Throws UserError if the name is in use or empty.
   void RenameNode(NodeId id, std::string name);
-  /// Every reader of `from`, graph outputs and nested graphs too, reads `to` instead. UserError,
-  /// and nothing changed, if a reader stands before `to`.
+  /// Makes all readers of `from`, including graph outputs and nested graphs, read `to`. Throws
+  /// UserError, without a change, if a reader precedes `to`.
   void ReplaceUses(ValueId from, ValueId to);
-  /// Removes a node and its outputs. UserError if an output is still read or is a graph output.
+  /// Removes a node and its outputs. Throws UserError if an output is still read or is a graph
+  /// output.
   void RemoveNode(NodeId id);
-  /// Removes a constant nobody reads.
+  /// Removes a constant that has no readers; otherwise InternalError.
   void RemoveConstant(ValueId id);
 
-  /// Format-independent facts about the source: producer name, original opset, "onnx.ir_version",
-  /// ...
+  /// Facts about the model's source, as text: producer name, original opset, "onnx.ir_version", ...
   [[nodiscard]] const std::map<std::string, std::string>& metadata() const { return metadata_; }
   void SetMetadata(std::string key, std::string value);
 
@@ -159,7 +162,7 @@ class Graph {
   };
   struct NodeSlot {
     Node node;
-    std::uint64_t rank = 0;  ///< increases along order_, with gaps: compares places at once
+    std::uint64_t rank = 0;  ///< increases along order_, with gaps for insertions
     bool live = false;
   };
 
@@ -169,11 +172,11 @@ class Graph {
   [[nodiscard]] NodeSlot& slot(NodeId id);
   void DropUse(ValueId value, Use use);
   [[nodiscard]] std::size_t PositionOf(NodeId id) const;
-  /// A rank for a node to be inserted at `position` of order_.
+  /// Returns a rank for a node at `position` of order_; renumbers all nodes if no gap is left.
   [[nodiscard]] std::uint64_t MakeRank(std::size_t position);
   void CheckReadable(const std::string& reader, ValueId id, std::uint64_t rank) const;
   void CheckProducts(const Node& node) const;
-  /// Nested graphs of `node` that capture `from` capture `to` instead.
+  /// Makes nested graphs of `node` that capture `from` capture `to` instead.
   static void RenameCaptured(Node& node, const std::string& from, const std::string& to);
 
   std::string name_;
@@ -188,7 +191,8 @@ class Graph {
   std::map<std::string, std::string> metadata_;
 };
 
-/// Reads an attribute, or `otherwise` if absent. UserError naming the node if the kind is another.
+/// Returns an attribute, or `otherwise` if it is absent. Throws UserError, which names the node, if
+/// the attribute has another type.
 template <class T>
 [[nodiscard]] T AttrOr(const Node& node, std::string_view name, T otherwise);
 extern template std::int64_t AttrOr(const Node&, std::string_view, std::int64_t);
@@ -201,13 +205,14 @@ extern template std::vector<std::string> AttrOr(const Node&, std::string_view,
                                                 std::vector<std::string>);
 extern template TensorPtr AttrOr(const Node&, std::string_view, TensorPtr);
 
-/// Same structure, names, types, attributes and weights, whatever the ids.
+/// Whether both graphs have the same structure, names, types, attributes and weights; ids may
+/// differ.
 [[nodiscard]] bool SameGraph(const Graph& a, const Graph& b);
 
-/// What `mscgym inspect` prints: inputs, outputs, nodes by operator, parameters.
+/// Counts that `mscgym inspect` prints: nodes by operator, parameters, bytes.
 struct GraphCounts {
   std::map<std::string, std::int64_t> nodes;  ///< by "Op" or "domain.Op"
-  std::int64_t total_nodes = 0;               ///< nested graphs included
+  std::int64_t total_nodes = 0;               ///< including nested graphs
   std::int64_t parameters = 0;                ///< elements of all constants
   std::int64_t weight_bytes = 0;
 };

@@ -9,11 +9,11 @@
 
 namespace msc::detail {
 
-/// 0 to 15, or -1.
+/// Returns the value of `digit`, 0 to 15, or -1 if it is not a hex digit.
 [[nodiscard]] int HexDigit(char digit);
-/// Two lowercase digits a byte.
+/// Returns two lowercase digits per byte.
 [[nodiscard]] std::string HexOf(std::span<const std::byte> bytes);
-/// False unless `digits` has two hex digits for each of `bytes`.
+/// Parses `digits` into `bytes`. Returns false unless there are two hex digits for each byte.
 [[nodiscard]] bool ReadHex(std::string_view digits, std::span<std::byte> bytes);
 
 }  // namespace msc::detail

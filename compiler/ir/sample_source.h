@@ -8,9 +8,8 @@
 
 namespace msc {
 
-/// Samples for a model, read as they are asked for, so that whoever goes over them holds a batch at
-/// a time and not all. The same samples are the same bits whenever they are read. One thread at a
-/// time.
+/// Source of input samples for a model. Samples are read on demand, so that a caller can hold one
+/// batch at a time. Repeated reads return the same bits. Not thread-safe.
 class SampleSource {
  public:
   SampleSource() = default;
@@ -18,12 +17,12 @@ class SampleSource {
   SampleSource& operator=(const SampleSource&) = delete;
   virtual ~SampleSource() = default;
 
-  /// How many samples there are.
+  /// Number of samples.
   [[nodiscard]] virtual std::int64_t count() const = 0;
-  /// Tensors that a sample consists of: one an input of the model.
+  /// Tensors per sample: one for each input of the model.
   [[nodiscard]] virtual std::size_t inputs() const = 0;
-  /// Samples [first, first + count): for each input a tensor [count, ...], whose other dims are
-  /// always the same. UserError if they are not all there.
+  /// Reads samples [first, first + count): for each input a tensor [count, ...], whose other dims
+  /// never change. Throws UserError if the range is not available.
   [[nodiscard]] virtual std::vector<Tensor> Read(std::int64_t first, std::int64_t count) const = 0;
 };
 

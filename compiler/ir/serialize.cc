@@ -16,7 +16,7 @@ void SaveGraph(const Graph& graph, const std::string& stem, TensorDigests& diges
   AtomicFile weights(stem + ".weights");
   const std::string json =
       detail::WriteGraph(graph, digests, [&](std::string_view bytes) { weights.Append(bytes); });
-  // The JSON last: it holds the digests that tell whether the weights belong to it.
+  // Write the JSON last: its digests show whether the weights belong to it.
   weights.Commit();
   WriteFileAtomic(stem + ".json", json);
 }

@@ -9,19 +9,20 @@
 
 namespace msc {
 
-/// A graph as two files: structure in JSON, weights as raw bytes.
+/// A graph as the contents of two files: the structure as JSON and the weights as raw bytes.
 ///
-/// The JSON lists the tensors with type, dims, offset in the weights, bytes and SHA-256; the
-/// weights follow each other in that order, little-endian, each at the next multiple of 64 bytes,
-/// equal ones once. Texts that are not UTF-8 are {"hex": "..."}; floats are texts, so that every
-/// bit survives.
+/// The JSON lists the tensors with type, dims, offset into the weights, size in bytes and SHA-256.
+/// The weights are stored in that order, little-endian, each aligned to 64 bytes; equal tensors are
+/// stored once. Strings that are not UTF-8 become {"hex": "..."}; floats are written as text that
+/// keeps every bit.
 struct GraphFiles {
   std::string json;
   std::string weights;
 };
 
-/// SHA-256 of the contents of tensors, each taken once: for who stores and hashes graphs that share
-/// them. The tensors must stay as they are and live as long. For one thread.
+/// Cache of the SHA-256 of tensor contents, for callers that store or hash several graphs with
+/// shared tensors. The tensors must neither change nor be destroyed before this object. Not
+/// thread-safe.
 class TensorDigests {
  public:
   TensorDigests();
@@ -29,9 +30,10 @@ class TensorDigests {
   TensorDigests& operator=(const TensorDigests&) = delete;
   ~TensorDigests();
 
-  /// Begins to take those of all constants of `graph`, on all cores, in their order.
+  /// Starts hashing all constants of `graph` in the background, on all cores, in their order.
   void Add(const Graph& graph);
-  /// Waits for it, if it was begun; else takes it.
+  /// Returns the digest: waits for the background if Add included the tensor, else computes it.
+  /// The reference stays valid as long as this object.
   [[nodiscard]] const std::string& Of(const Tensor& tensor);
 
  private:
@@ -40,32 +42,33 @@ class TensorDigests {
   std::vector<std::unique_ptr<Background>> begun_;
 };
 
-/// The graph must be one that Verify accepts.
+/// Converts a graph that Verify accepts.
 [[nodiscard]] GraphFiles ToFiles(const Graph& graph);
 [[nodiscard]] GraphFiles ToFiles(const Graph& graph, TensorDigests& digests);
-/// Checks everything, ending with Verify: FromFiles(ToFiles(graph)) is the SameGraph. Throws
-/// UserError that starts with `what` and names the place in the JSON. Memory stays in proportion to
-/// the files.
+/// Parses and checks both files, including Verify. FromFiles(ToFiles(graph)) is the SameGraph.
+/// Throws UserError, which begins with `what` and names the place in the JSON. Memory use is
+/// proportional to the size of the files.
 [[nodiscard]] Graph FromFiles(const GraphFiles& files, const std::string& what = "graph");
 
-/// Writes <stem>.weights, then <stem>.json, each atomically. If the machine dies between the two,
-/// LoadGraph refuses the pair. Throws SystemError.
+/// Writes <stem>.weights, then <stem>.json, each atomically. If the machine stops between the two,
+/// LoadGraph rejects the pair. Throws SystemError.
 void SaveGraph(const Graph& graph, const std::string& stem);
 void SaveGraph(const Graph& graph, const std::string& stem, TensorDigests& digests);
-/// Throws UserError if a file is missing or wrong.
+/// Reads the files of SaveGraph. Throws UserError if a file is missing or malformed.
 [[nodiscard]] Graph LoadGraph(const std::string& stem);
 
-/// SHA-256 (64 hex digits) of structure, names, types, attributes and weights, whatever the ids and
-/// the order in which constants were made. The graph's own name and metadata do not count: they
-/// tell where it came from.
+/// Returns the SHA-256 (64 hex digits) of structure, names, types, attributes and weights. It does
+/// not depend on ids or on the order of the constants, nor on the graph's own name and metadata,
+/// which only tell its source.
 [[nodiscard]] std::string GraphHash(const Graph& graph);
 [[nodiscard]] std::string GraphHash(const Graph& graph, TensorDigests& digests);
 
-/// As GraphHash, but whatever the names and the values of weights: of constants of more than 16
-/// elements that are not i64, bool or strings, type and dims alone count. Of scales that only
-/// QuantizeLinear and DequantizeLinear read it counts which are equal, which are 1 and which are
-/// subnormal or near overflow. What has the same takes the same time to compute. Names inside
-/// nested graphs count; InternalError where one of those reads values around it.
+/// Returns a hash like GraphHash that ignores names and values of weights: graphs with equal hashes
+/// take the same time to compute. A constant with more than 16 elements that is not i64, bool or
+/// string contributes only its type and dims. The scales that only QuantizeLinear and
+/// DequantizeLinear read contribute which of them are equal, which are 1, and which are subnormal
+/// or near overflow. Names inside nested graphs count. Throws InternalError if a nested graph
+/// captures values.
 [[nodiscard]] std::string StructureHash(const Graph& graph);
 
 }  // namespace msc

@@ -1,6 +1,6 @@
 #pragma once
 
-// What writer and reader of a graph's files agree on. Private to compiler/ir.
+// Format that the writer and the reader of GraphFiles share. Private to compiler/ir.
 
 #include <array>
 #include <cstddef>
@@ -16,22 +16,22 @@ namespace msc::detail {
 
 inline constexpr std::string_view kGraphFormat = "msc-graph-1";
 
-/// By Container.
+/// Indexed by Container.
 inline constexpr std::array<std::string_view, 4> kContainers = {"tensor", "seq", "opt", "opt_seq"};
 
-/// By index in Attr.
+/// Indexed by the alternatives of Attr.
 inline constexpr std::array<std::string_view, std::variant_size_v<Attr>> kAttrKinds = {
     "int", "float", "string", "ints", "floats", "strings", "tensor", "graph", "tensors", "graphs"};
 
-/// The next multiple of 64: a cache line, and what an aligned load of any width needs.
+/// Rounds up to a multiple of 64: the size of a cache line, enough for aligned loads of any width.
 [[nodiscard]] constexpr std::size_t AlignUp(std::size_t bytes) {
   return (bytes + 63) / 64 * 64;
 }
 
 using AppendWeights = std::function<void(std::string_view bytes)>;
 
-/// The JSON of GraphFiles; `append` hears the weights in pieces, in order, so that they are held
-/// once.
+/// Returns the JSON of GraphFiles. Passes the weights to `append` in pieces, in order, so that the
+/// bytes are not held a second time.
 [[nodiscard]] std::string WriteGraph(const Graph& graph, TensorDigests& digests,
                                      const AppendWeights& append);
 

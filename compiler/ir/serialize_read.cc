@@ -24,7 +24,7 @@ namespace {
 
 using nlohmann::json;
 
-/// A place in the JSON. Knows its way from the root, spelled out only when something is wrong.
+/// A location in the JSON. It keeps a link to its parent; the path is spelled out only for errors.
 class Place {
  public:
   Place(const json& value, const std::string& what) : value_(value), what_(what) {}
@@ -34,7 +34,7 @@ class Place {
                     problem);
   }
 
-  /// An object with just these keys, of which the optional ones may be absent.
+  /// Checks that this is an object with the required keys and no others but the optional ones.
   void CheckKeys(std::initializer_list<std::string_view> required,
                  std::initializer_list<std::string_view> optional = {}) const {
     if (!value_.is_object()) Fail("must be an object");
@@ -80,7 +80,7 @@ class Place {
     if (!value_.is_string()) Fail("must be a text");
     return value_.get<std::string>();
   }
-  /// A text, or {"hex": ...} where it is no UTF-8.
+  /// Returns a string, given directly or as {"hex": ...} if it is not UTF-8.
   [[nodiscard]] std::string Text() const {
     if (!value_.is_object()) return Word();
     CheckKeys({"hex"});
@@ -96,9 +96,9 @@ class Place {
     if (!detail::ReadFloat(Word(), value)) Fail("must be a 32-bit float as a text");
     return value;
   }
-  /// What the graph refuses is the mistake of this place.
+  /// Calls `action` and reports a UserError of the graph as an error at this location.
   template <class Action>
-  // Ids that a graph gives out are often not wanted.
+  // Callers often ignore the ids that the graph returns.
   auto Located(Action action) const {  // NOLINT(modernize-use-nodiscard)
     try {
       return action();
@@ -137,8 +137,8 @@ DType ReadDType(const Place& place) {
   return *dtype;
 }
 
-/// Reads the list of tensors. Each byte of the weights belongs to one tensor at most, so that a
-/// small file cannot ask for much memory.
+/// Reads the list of tensors. Each byte of the weights belongs to at most one tensor, so that a
+/// small file cannot request much memory.
 class TensorReader {
  public:
   explicit TensorReader(const std::string& weights) : weights_(weights) {}

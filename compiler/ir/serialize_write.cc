@@ -28,7 +28,8 @@ namespace {
 
 using nlohmann::json;
 
-/// JSON strings are UTF-8; names and attributes may hold any bytes.
+/// JSON strings must be UTF-8, but names and attributes may hold any bytes; those become
+/// {"hex": ...}.
 json Text(const std::string& text) {
   json value = text;
   try {
@@ -71,7 +72,7 @@ std::string TensorDigest(const Tensor& tensor) {
   return hash.Hex();
 }
 
-/// How a graph's JSON names a tensor.
+/// Function that returns the JSON reference to a tensor.
 using TensorRef = std::function<json(const Tensor&)>;
 
 enum class Purpose : std::uint8_t { kStore, kHash };
@@ -111,7 +112,7 @@ class GraphWriter {
     return written;
   }
 
-  // Attributes, by kind.
+  // Attributes, by type.
   json operator()(std::int64_t value) const { return value; }
   json operator()(float value) const { return detail::FloatText(value); }
   json operator()(const std::string& value) const { return Text(value); }
@@ -166,7 +167,7 @@ class GraphWriter {
   Purpose purpose_;
 };
 
-/// A copy whose names tell the order of things and nothing else.
+/// Returns a copy in which names depend only on the order of nodes and values.
 Graph Renamed(const Graph& graph) {
   Graph copy;
   std::map<ValueId, ValueId> copies;
@@ -200,8 +201,8 @@ Graph Renamed(const Graph& graph) {
   return copy;
 }
 
-/// Whether a scale's value changes no more than results: lowering asks whether scales are equal, or
-/// 1, or whether they might overflow.
+/// Whether the value of a scale can affect results but not speed: lowering tests only whether
+/// scales are equal, are 1, or may overflow.
 bool IsUsualScale(const Tensor& scale) {
   if (scale.dtype() != DType::kF32) return false;
   const auto values = scale.Values<float>();
@@ -211,8 +212,8 @@ bool IsUsualScale(const Tensor& scale) {
   });
 }
 
-/// Numbers of the tensors that are read as scales of QuantizeLinear and DequantizeLinear alone, in
-/// the order in which nodes name them: equal ones have the same number.
+/// Numbers the tensors that are read only as scales of QuantizeLinear and DequantizeLinear, in the
+/// order in which nodes read them; equal tensors get the same number.
 std::map<const Tensor*, std::size_t> NumberScales(const Graph& graph) {
   constexpr std::size_t kScale = 1;
   std::map<const Tensor*, std::size_t> numbers;
@@ -238,10 +239,10 @@ std::map<const Tensor*, std::size_t> NumberScales(const Graph& graph) {
   return numbers;
 }
 
-/// Collects tensors, equal ones once.
+/// Collects the tensors of a graph and stores equal ones once.
 class TensorTable {
  public:
-  /// `append` hears the bytes of the weights in order.
+  /// Passes the bytes of the weights to `append` in order.
   TensorTable(TensorDigests& digests, const detail::AppendWeights& append)
       : digests_(digests), append_(append) {}
 
@@ -280,7 +281,7 @@ class TensorTable {
 
 }  // namespace
 
-/// Takes digests while its owner does something else.
+/// Computes digests on background threads.
 class TensorDigests::Background {
  public:
   explicit Background(std::vector<const Tensor*> tensors)
@@ -291,7 +292,7 @@ class TensorDigests::Background {
 
   [[nodiscard]] bool Has(const Tensor& tensor) const { return places_.contains(&tensor); }
 
-  /// Waits for it.
+  /// Waits until the digest is ready.
   [[nodiscard]] std::string Take(const Tensor& tensor) {
     std::unique_lock lock(mutex_);
     std::string& digest = digests_[places_.at(&tensor)];
@@ -321,9 +322,9 @@ class TensorDigests::Background {
   std::map<const Tensor*, std::size_t> places_;
   std::mutex mutex_;
   std::condition_variable made_;
-  std::vector<std::string> digests_;  ///< empty until it is made
+  std::vector<std::string> digests_;  ///< empty until computed
   std::exception_ptr thrown_;
-  std::jthread thread_;  // last: it uses all the others
+  std::jthread thread_;  // last member: its threads use all the others
 };
 
 TensorDigests::TensorDigests() = default;
@@ -393,7 +394,8 @@ std::string GraphHash(const Graph& graph, TensorDigests& digests) {
 }
 
 std::string StructureHash(const Graph& graph) {
-  // Parameters of operators are shorter: the longest are the bounds of Resize's region.
+  // Parameters of operators have at most 16 elements: the longest are the bounds of Resize's
+  // region.
   constexpr std::int64_t kWeights = 16;
   const std::map<const Tensor*, std::size_t> scales = NumberScales(graph);
   const GraphWriter writer(

@@ -11,8 +11,8 @@ namespace {
 
 constexpr std::size_t kAlignment = 64;
 
-/// aligned_alloc wants a multiple of the alignment; at least one line, so that data() is never
-/// null.
+/// Rounds up because std::aligned_alloc requires a multiple of the alignment. Returns at least one
+/// line, so that the pointer is never null.
 std::size_t Rounded(std::size_t bytes) {
   return (std::max<std::size_t>(bytes, 1) + kAlignment - 1) / kAlignment * kAlignment;
 }

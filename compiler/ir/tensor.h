@@ -15,25 +15,26 @@
 
 namespace msc {
 
-/// The C++ type that holds one element: what Tensor::Values<T> may be called with.
-/// f16 and bf16 are read as std::uint16_t, bool as std::uint8_t.
+/// Whether Tensor::Values<T> may be called for `dtype`. f16 and bf16 are read as std::uint16_t,
+/// bool as std::uint8_t.
 template <class T>
 [[nodiscard]] bool Holds(DType dtype);
 
-/// Dense row-major values, 64-byte aligned. Movable and copyable by value; shared as
-/// std::shared_ptr<const Tensor> once it is a weight.
+/// Dense row-major array, 64-byte aligned. A copy copies the values; weights are shared as
+/// std::shared_ptr<const Tensor>.
 class Tensor {
  public:
   Tensor() = default;
-  /// All zeros (or empty strings). Throws UserError for an undefined type or an impossible size.
+  /// Makes a tensor of zeros (or empty strings). Throws UserError for an undefined type or invalid
+  /// dims.
   Tensor(DType dtype, Dims dims);
   Tensor(const Tensor& other);
   Tensor& operator=(const Tensor& other);
-  /// A tensor moved from is as one default-constructed.
+  /// The source equals a default-constructed tensor afterwards.
   Tensor(Tensor&& other) noexcept;
   Tensor& operator=(Tensor&& other) noexcept;
   ~Tensor() = default;
-  /// One element per value, in order. Throws UserError if the counts differ.
+  /// Makes a tensor from one value per element, in order. Throws UserError if the counts differ.
   template <class T>
   [[nodiscard]] static Tensor From(DType dtype, Dims dims, std::span<const T> values);
 
@@ -42,20 +43,20 @@ class Tensor {
   [[nodiscard]] std::int64_t size() const noexcept { return size_; }  ///< elements
   [[nodiscard]] std::size_t bytes() const noexcept;
 
-  /// The elements. T must match the type (see Holds), else InternalError.
+  /// Returns the elements. T must match the type (see Holds), else InternalError.
   template <class T>
   [[nodiscard]] std::span<const T> Values() const;
   template <class T>
   [[nodiscard]] std::span<T> MutableValues();
-  /// Raw bytes; empty for strings.
+  /// Returns the bytes of the elements; empty for strings.
   [[nodiscard]] std::span<const std::byte> Raw() const noexcept;
   [[nodiscard]] std::span<std::byte> MutableRaw() noexcept;
   [[nodiscard]] const std::vector<std::string>& strings() const noexcept { return strings_; }
   [[nodiscard]] std::vector<std::string>& mutable_strings() noexcept { return strings_; }
 
-  /// The same elements under other dims of equal count; UserError otherwise.
+  /// Returns a copy with other dims of equal element count; otherwise throws UserError.
   [[nodiscard]] Tensor Reshaped(Dims dims) const;
-  /// Bit for bit: type, dims and bytes.
+  /// Whether type, dims and bytes are equal.
   bool operator==(const Tensor& other) const;
 
  private:

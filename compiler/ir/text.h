@@ -9,7 +9,7 @@
 
 namespace msc {
 
-// The readable form of a graph. One statement a line; `#` starts a comment.
+// Text form of a graph. One statement per line; `#` starts a comment.
 //
 //   graph main {
 //     meta "onnx.opset" = "17"
@@ -21,24 +21,24 @@ namespace msc {
 //     output %z
 //   }
 //
-// Names: %value, @node; %"any text" where a name is not of letters, digits and `_ . / $ -`. `_` is
-// an absent input or output; `() = Op(%x)` has no outputs. An operator of another domain is
-// `domain.Op`.
-// Types: `f32[2,?,n]` (number, unknown, symbol), `f32[*]` (rank unknown), `seq(T)`, `opt(T)`,
-// `opt(seq(T))`; a layout follows on the same line. A type left out is `undef[*]`.
-// Attributes: `1` is an integer, `1.0` a float, then "text", lists of them, `tensor TYPE = VALUES`,
-// `graph NAME {...}`, lists of these; an empty list is `ints[]`, `floats[]`, `strings[]`,
+// Names: %value, @node; %"any text" if a name has characters other than letters, digits and
+// `_ . / $ -`. `_` is an absent input or output; `() = Op(%x)` has no outputs. An operator of
+// another domain is written `domain.Op`.
+// Types: `f32[2,?,n]` (number, unknown, symbol), `f32[*]` (unknown rank), `seq(T)`, `opt(T)`,
+// `opt(seq(T))`; a layout follows on the same line. An omitted type is `undef[*]`.
+// Attributes: integers `1`, floats `1.0`, strings "text", lists of these; `tensor TYPE = VALUES`,
+// `graph NAME {...}`, lists of these. An empty list is `ints[]`, `floats[]`, `strings[]`,
 // `tensors[]` or `graphs[]`.
 // Values of constants: `[...]` in row-major order, `hex "00ff"` (little-endian bytes), `splat 0.5`,
-// or `random 7`: seeded, standard normal for floats, -127..127 for signed integers, 0..255 for
+// or `random 7` (a seed): standard normal for floats, -127..127 for signed integers, 0..255 for
 // unsigned ones. Complex numbers are `(re, im)`; `nan(0x7fc00001)` gives the bits.
-// A node name left out becomes the operator's name, made unique. `captures(...)` left out becomes
-// what the nested graphs capture.
+// An omitted node name becomes the operator's name, made unique. An omitted `captures(...)` becomes
+// the list of values that the nested graphs capture.
 
-/// What becomes of constants with more elements than PrintOptions::inline_elements.
+/// Form of constants with more elements than PrintOptions::inline_elements.
 enum class LargeConstants : std::uint8_t {
   kBytes,  ///< all bytes in hex: the text parses back to the same graph
-  kElide,  ///< `...`, for people; the parser refuses it
+  kElide,  ///< `...`, for human readers; the parser rejects it
 };
 
 struct PrintOptions {
@@ -46,12 +46,12 @@ struct PrintOptions {
   LargeConstants large = LargeConstants::kBytes;
 };
 
-/// The text of a graph that Verify accepts. ParseGraph(Print(graph)) is the SameGraph.
+/// Returns the text of a graph that Verify accepts. ParseGraph(Print(graph)) is the SameGraph.
 [[nodiscard]] std::string Print(const Graph& graph, const PrintOptions& options = {});
 
-/// Reads the form above and verifies the graph. Throws UserError "graph text, LINE:COLUMN: ..." for
-/// text of another form. Memory stays in proportion to the text, but for `splat` and `random`,
-/// which may make 64 MiB in all.
+/// Parses the form above and verifies the graph. Throws UserError "graph text, LINE:COLUMN: ..."
+/// for malformed text. Memory use is proportional to the text, except that `splat` and `random` may
+/// generate up to 64 MiB in all.
 [[nodiscard]] Graph ParseGraph(std::string_view text);
 
 }  // namespace msc

@@ -9,7 +9,7 @@
 namespace msc::detail {
 namespace {
 
-// Not <cctype>: its answers depend on the locale.
+// Not <cctype>, which depends on the locale.
 bool IsDigit(char c) {
   return c >= '0' && c <= '9';
 }
@@ -135,7 +135,7 @@ std::string Lexer::TakeString() {
   const std::size_t start = at_++;
   std::string text;
   while (true) {
-    // Runs without escapes are copied whole: weights in hex are megabytes.
+    // Runs without escapes are copied at once, because weights in hex take megabytes.
     const std::size_t stop = source_.find_first_of("\"\\\n", at_);
     if (stop == std::string_view::npos || source_[stop] == '\n') {
       Fail(start, "this text has no closing quote on its line");

@@ -1,6 +1,6 @@
 #pragma once
 
-// Words of the text form (text.h). Private to compiler/ir.
+// Lexer of the text form (text.h). Private to compiler/ir.
 
 #include <cstddef>
 #include <cstdint>
@@ -12,8 +12,8 @@ namespace msc::detail {
 enum class TokenKind : std::uint8_t {
   kEnd,
   kWord,    ///< letters, digits and `_`, not starting with a digit
-  kNumber,  ///< starts with a digit or a sign; not yet checked
-  kString,  ///< "...", text() without quotes and escapes
+  kNumber,  ///< starts with a digit or a sign; not validated
+  kString,  ///< "..."; `text` has no quotes and no escapes
   kValue,   ///< %name
   kNode,    ///< @name
   kMark,    ///< one of ( ) [ ] { } , : = . ? * and `...`
@@ -22,8 +22,8 @@ enum class TokenKind : std::uint8_t {
 struct Token {
   TokenKind kind = TokenKind::kEnd;
   std::string text;
-  std::size_t at = 0;        ///< byte in the source
-  bool starts_line = false;  ///< first word of its line
+  std::size_t at = 0;        ///< byte offset in the source
+  bool starts_line = false;  ///< first token of its line
 
   [[nodiscard]] bool IsMark(std::string_view mark) const {
     return kind == TokenKind::kMark && text == mark;
@@ -33,18 +33,18 @@ struct Token {
   }
 };
 
-/// Cuts text into tokens, one ahead.
+/// Splits text into tokens with a lookahead of one.
 class Lexer {
  public:
   explicit Lexer(std::string_view source);
 
   [[nodiscard]] const Token& Peek() const noexcept { return token_; }
   Token Take();
-  /// Bytes not read yet: no list can have more items.
+  /// Bytes not read yet: an upper bound on the items of a list.
   [[nodiscard]] std::size_t left() const noexcept { return source_.size() - at_; }
-  /// Throws UserError with the line and column of byte `at`.
+  /// Throws UserError with the line and column of the byte at offset `at`.
   [[noreturn]] void Fail(std::size_t at, const std::string& what) const;
-  /// "expected WHAT, found TOKEN" at the next token.
+  /// Throws UserError "expected WHAT, found TOKEN" at the next token.
   [[noreturn]] void FailExpected(const std::string& what) const;
 
  private:
@@ -58,15 +58,16 @@ class Lexer {
   Token token_;
 };
 
-[[nodiscard]] bool IsPlainWord(std::string_view text);  ///< can stand as a kWord
+[[nodiscard]] bool IsPlainWord(std::string_view text);  ///< can be a kWord
 [[nodiscard]] bool IsPlainName(std::string_view text);  ///< can follow % or @ without quotes
-/// input, const, captured, meta, output: what starts a statement is no layout.
+/// Whether `text` begins a statement: input, const, captured, meta, output. Such a word is no
+/// layout.
 [[nodiscard]] bool IsStatementWord(std::string_view text);
-/// "text" with escapes; printable ASCII passes.
+/// Returns `text` in quotes, with escapes for all but printable ASCII.
 [[nodiscard]] std::string Quote(std::string_view text);
-/// `text`, quoted unless it is a plain word.
+/// Returns `text`, in quotes unless it is a plain word.
 [[nodiscard]] std::string WordOrQuote(std::string_view text);
-/// `text`, quoted unless it is a plain name.
+/// Returns `text`, in quotes unless it is a plain name.
 [[nodiscard]] std::string NameOrQuote(std::string_view text);
 
 }  // namespace msc::detail

@@ -31,7 +31,7 @@ class Parser {
   }
 
  private:
-  // --- small things ---
+  // --- helpers ---
   bool TakeIf(const char* mark) {
     if (!lexer_.Peek().IsMark(mark)) return false;
     (void)lexer_.Take();
@@ -63,7 +63,7 @@ class Parser {
     }
     return value;
   }
-  /// What the graph refuses is the mistake of the text at `at`.
+  /// Calls `action` and reports a UserError of the graph as an error at the byte offset `at`.
   template <class Action>
   auto Located(std::size_t at, Action action) {
     try {
@@ -273,7 +273,7 @@ std::vector<ValueId> Parser::ParseReads(const Graph& graph) {
   return reads;
 }
 
-/// The outer values that the nested graphs of `node` name, each once.
+/// Returns the outer values that the nested graphs of `node` capture, each once.
 std::vector<ValueId> CapturesOf(const Graph& graph, const Node& node) {
   std::vector<ValueId> captures;
   const auto add = [&](const GraphPtr& nested) {
@@ -399,7 +399,7 @@ TensorPtr Parser::ParseTensor() {
   return std::make_shared<const Tensor>(values_.Parse(type.dtype, dims));
 }
 
-/// Appends to a list of the kind of its first item.
+/// Appends an item to the list. Returns false if the list holds another type.
 struct ListAppender {
   Attr& list;
 
@@ -416,7 +416,7 @@ struct ListAppender {
   }
 };
 
-/// An empty list that takes items like `item`.
+/// Returns an empty list for items of the type of `item`.
 struct ListOf {
   template <class T>
   Attr operator()(const T& /*item*/) const {

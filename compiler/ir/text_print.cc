@@ -16,7 +16,7 @@ std::string DimText(const Dim& dim) {
   return dim.symbol().empty() ? "?" : detail::WordOrQuote(dim.symbol());
 }
 
-/// As ToString(type), with quotes where a symbol or a layout is no plain word.
+/// Does the same as ToString(type), but quotes symbols and layouts that are not plain words.
 std::string TypeText(const ValueType& type) {
   std::string text(Name(type.dtype));
   text += '[';
@@ -80,11 +80,11 @@ class Printer {
 
   [[nodiscard]] std::string Take() { return std::move(out_); }
 
-  // Attributes, by kind.
+  // Attributes, by type.
   void operator()(std::int64_t value) { out_ += std::to_string(value); }
   void operator()(float value) {
     std::string text = detail::FloatText(value);
-    // A float without point or exponent would read back as an integer.
+    // A float without a point or exponent would read back as an integer.
     if (text.find_first_of(".en") == std::string::npos) text += ".0";
     out_ += text;
   }
@@ -180,7 +180,7 @@ class Printer {
   }
 
   static std::string DomainText(const std::string& domain) {
-    // Words with dots between them stay plain: com.microsoft.
+    // Plain words joined by dots need no quotes: com.microsoft.
     for (std::size_t start = 0; start <= domain.size();) {
       const std::size_t stop = std::min(domain.find('.', start), domain.size());
       if (!detail::IsPlainWord(std::string_view(domain).substr(start, stop - start))) {

@@ -98,7 +98,7 @@ Tensor ValuesParser::ParseList(DType dtype, const Dims& dims) {
   const auto wrong = [&] {
     lexer_.Fail(at, "a list for " + ToString(dims) + " has " + std::to_string(count) + " values");
   };
-  // Before memory is taken for them: each value needs a byte of text at least.
+  // Check the count before allocating memory: each value takes at least one byte of text.
   if (static_cast<std::uint64_t>(count) > lexer_.left() + 1) wrong();
   Tensor tensor = Make(dtype, dims, at);
   for (std::int64_t i = 0; i < count; ++i) {

@@ -1,6 +1,6 @@
 #pragma once
 
-// What stands after `=` of a constant in the text form. Private to compiler/ir.
+// Parser of the values of a constant in the text form. Private to compiler/ir.
 
 #include <cstddef>
 #include <cstdint>
@@ -10,8 +10,8 @@
 
 namespace msc::detail {
 
-/// Reads the values of tensors. Holds how much `splat` and `random` may still make: they alone
-/// take more memory than their text.
+/// Parses the values of tensors. Counts the bytes that `splat` and `random` may still generate,
+/// because only these two can take more memory than their text.
 class ValuesParser {
  public:
   explicit ValuesParser(Lexer& lexer) : lexer_(lexer) {}
@@ -32,7 +32,7 @@ class ValuesParser {
   std::uint64_t generated_left_ = std::uint64_t{64} << 20U;
 };
 
-/// Takes a number, a word such as `inf` or `true`, or `nan(0x...)` as one text.
+/// Takes a number, a word such as `inf` or `true`, or `nan(0x...)`, and returns its text.
 [[nodiscard]] std::string TakeNumber(Lexer& lexer, const char* what);
 void TakeMark(Lexer& lexer, const char* mark);
 

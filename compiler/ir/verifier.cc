@@ -23,8 +23,7 @@ std::string At(const Node& node) {
   return "node '" + node.name + "' (" + node.op + ")";
 }
 
-/// Every value has a name of its own, is produced somewhere, and constants have their tensor's
-/// type.
+/// Checks that every value has a unique name and that constants have their tensor's type.
 void CheckValues(const Graph& graph) {
   std::set<std::string_view> names;
   for (const ValueId id : graph.values()) {
@@ -44,7 +43,7 @@ void CheckValues(const Graph& graph) {
   }
 }
 
-/// Where each value becomes readable: before every node, or at a node's place in the order.
+/// Position at which each value becomes readable: before all nodes, or at its producer's position.
 class Places {
  public:
   explicit Places(const Graph& graph) : graph_(graph) {

@@ -4,14 +4,14 @@
 
 namespace msc {
 
-/// Nested graphs (bodies of If, Loop, Scan) deeper than this are refused.
+/// Maximum nesting depth of graphs (bodies of If, Loop, Scan).
 inline constexpr int kMaxGraphDepth = 8;
 
-/// Checks the structural laws: unique names; every value read is produced earlier; use lists and
-/// node inputs agree; outputs are produced; constants have the type of their tensor; dims are
-/// sound; attributes are not null; nested graphs capture values that their node lists. Nested
-/// graphs too. Throws UserError naming graph, node and value. Whether an operator takes such
-/// inputs is CheckNode's matter. Linear up to logarithms in the size of the graph.
+/// Checks the structure of a graph and its nested graphs: names are unique; every value is produced
+/// before it is read; use lists agree with node inputs; outputs are produced; a constant's type is
+/// that of its tensor; attributes are not null; a node lists all values that its nested graphs
+/// capture. CheckNode, not this function, checks types against the operator. Throws UserError,
+/// which names graph, node and value. Runs in O(n log n) time.
 void Verify(const Graph& graph);
 
 }  // namespace msc
