@@ -7,12 +7,12 @@
 #include "compiler/ops/elementwise.h"
 #include "compiler/ops/register.h"
 
-// Functions of one element, Clip and PRelu. Source: ONNX operator pages at opset 17.
+// Unary elementwise functions, Clip and PRelu. Source: ONNX operator pages at opset 17.
 
 namespace msc {
 namespace {
 
-/// Attributes alpha and beta as the operator wants them.
+/// Parameters alpha and beta of an operator.
 struct Params {
   float alpha = 0.0F;
   float beta = 0.0F;
@@ -40,11 +40,11 @@ struct UnaryOp {
   Unary<float> f32;
   Unary<double> f64;
   std::vector<AttrSpec> attrs = {};
-  Params otherwise = {};  ///< values of absent alpha and beta
-  double flops = 1.0;     ///< an element; a transcendental function counts 10
+  Params otherwise = {};  ///< defaults of alpha and beta
+  double flops = 1.0;     ///< per element; a transcendental function counts 10
 };
 
-/// Instantiates a generic function for both types.
+/// Instantiates a generic function for float and double.
 template <class Fn>
 UnaryOp Make(std::string name, Fn /*fn*/, double flops) {
   return {.name = std::move(name),
@@ -62,7 +62,7 @@ UnaryOp WithAttrs(UnaryOp op, std::vector<std::string> names, Params otherwise) 
   return op;
 }
 
-/// The second number is called gamma by Selu alone.
+/// Returns the attribute name of the second parameter: Selu calls it gamma.
 const char* SecondName(const std::string& op) {
   return op == "Selu" ? "gamma" : "beta";
 }
@@ -100,7 +100,7 @@ OpDef DefOf(UnaryOp op) {
   return def;
 }
 
-/// Relu, Abs, Neg and Sign take integers too.
+/// Defines an operator that also accepts integers: Relu, Abs, Neg, Sign.
 template <class Fn>
 OpDef NumberDef(std::string name, Fn fn) {
   return {.name = std::move(name),
@@ -143,7 +143,8 @@ std::vector<Tensor> EvalClip(const Node& node, EvalInputs inputs) {
     const auto to = outputs[0].template MutableValues<T>();
     for (std::size_t i = 0; i < to.size(); ++i) {
       T x = from[i];
-      // Comparisons this way round let NaN through; the upper bound is applied last and wins.
+      // These comparisons are false for NaN, so NaN passes through. The upper bound applies last
+      // and wins, as in ONNX.
       if (low != nullptr && x < low->Values<T>()[0]) x = low->Values<T>()[0];
       if (high != nullptr && x > high->Values<T>()[0]) x = high->Values<T>()[0];
       to[i] = x;
@@ -158,7 +159,7 @@ std::vector<ValueType> InferPRelu(const InferInput& in) {
   const Shape* x = ShapeOf(in, 0);
   const Shape* slope = ShapeOf(in, 1);
   if (x == nullptr || slope == nullptr) return SameAsFirst(in);
-  // One way: the slope stretches to X, never X to the slope.
+  // Unidirectional broadcast: the slope must broadcast to X, never X to the slope.
   const Shape y = BroadcastShapes(*in.node, *x, *slope);
   const auto stretched = [](const Dim& from, const Dim& to) {
     return from.known() && to.known() && from.size() != to.size();
@@ -184,7 +185,7 @@ std::vector<Tensor> EvalPRelu(const Node& node, EvalInputs inputs) {
 void RegisterUnary(OpRegistry& ops) {
   using P = const Params&;
   const auto add = [&](UnaryOp op) { ops.Add(DefOf(std::move(op))); };
-  // Written over exp of a negative number, so that it never overflows.
+  // Takes exp only of a non-positive number, which cannot overflow.
   const auto sigmoid = [](auto x, P) {
     using T = decltype(x);
     const T e = std::exp(-std::abs(x));
@@ -204,10 +205,12 @@ void RegisterUnary(OpRegistry& ops) {
     using T = decltype(x);
     return x < T{0} ? static_cast<T>(p.alpha) * x : x;
   };
+  // expm1, because exp(x) - 1 loses precision near 0.
   const auto elu = [](auto x, P p) {
     using T = decltype(x);
     return x < T{0} ? static_cast<T>(p.alpha) * std::expm1(x) : x;
   };
+  // log(1 + exp(x)) without an overflow of exp.
   const auto softplus = [](auto x, P) {
     using T = decltype(x);
     return std::max(x, T{0}) + std::log1p(std::exp(-std::abs(x)));
@@ -277,7 +280,7 @@ void RegisterUnary(OpRegistry& ops) {
       "Sinh", [](auto x, P) { return std::sinh(x); }, 10));
   add(Make(
       "Tan", [](auto x, P) { return std::tan(x); }, 10));
-  // Ties to even: the rounding mode of the process is never changed.
+  // Rounds ties to even: no code in this process changes the rounding mode.
   add(Make(
       "Round", [](auto x, P) { return std::nearbyint(x); }, 1));
 }

@@ -8,18 +8,18 @@
 #include "compiler/ops/eval.h"
 #include "compiler/ops/register.h"
 
-// Operators that compare or add up along one axis. Source: ONNX operator pages ArgMax-13,
+// Operators that compare or accumulate along one axis. Source: ONNX operator pages ArgMax-13,
 // ArgMin-13, CumSum-14, Hardmax-13, TopK-11.
 
 namespace msc {
 namespace {
 
-/// Lines along one axis of a dense tensor.
+/// The lines along one axis of a dense tensor.
 struct Lines {
-  std::int64_t count = 0;   ///< entries of a line
-  std::int64_t stride = 1;  ///< between them
+  std::int64_t count = 0;   ///< entries per line
+  std::int64_t stride = 1;  ///< distance of two entries
   std::int64_t lines = 0;
-  /// Offset of the first entry of a line.
+  /// Returns the offset of the first entry of a line.
   [[nodiscard]] std::int64_t Begin(std::int64_t line) const {
     return line / stride * stride * count + line % stride;
   }
@@ -181,7 +181,7 @@ std::vector<Tensor> EvalTopK(const Node& node, EvalInputs inputs) {
     for (std::int64_t line = 0; line < kept.lines; ++line) {
       const T* at = from + lines.Begin(line);
       std::iota(order.begin(), order.end(), std::int64_t{0});
-      // Equal values keep the order of their indices, as ONNX asks for.
+      // A stable sort keeps equal values in the order of their indices, as ONNX requires.
       std::stable_sort(order.begin(), order.end(), [&](std::int64_t a, std::int64_t b) {
         const T left = at[a * lines.stride];
         const T right = at[b * lines.stride];

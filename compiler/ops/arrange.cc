@@ -10,7 +10,7 @@
 #include "compiler/ops/strided.h"
 
 // Operators that read one tensor in another order: Transpose-13, Slice-13, Split-13, Expand-13,
-// Tile-13. All types, strings too.
+// Tile-13. They accept all types, including strings.
 
 namespace msc {
 namespace {
@@ -24,7 +24,8 @@ std::vector<std::size_t> PermOf(const Node& node, std::size_t rank) {
   std::vector<std::size_t> order(rank);
   std::iota(order.rbegin(), order.rend(), std::size_t{0});
   if (perm.empty()) return order;
-  // From 0 on, as the standard has it: whoever else reads the attribute takes it as it is.
+  // ONNX requires entries from 0 on; negative axes are rejected because other readers of the
+  // attribute do not normalize them.
   const bool complete = perm.size() == rank && NormalAxes(node, perm, rank).size() == rank &&
                         *std::min_element(perm.begin(), perm.end()) >= 0;
   if (!complete) RefuseNode(node, "attribute 'perm' must name every axis once, from 0 on");
@@ -52,7 +53,7 @@ std::vector<Tensor> EvalTranspose(const Node& node, EvalInputs inputs) {
   return {ReadStrided(*inputs[0], read)};
 }
 
-/// One axis of a slice.
+/// A slice along one axis.
 struct Cut {
   std::size_t axis = 0;
   std::int64_t start = 0;
@@ -60,8 +61,8 @@ struct Cut {
   std::int64_t step = 1;
 };
 
-/// The constant cuts; nullopt where one of the lists is not constant. Entries of equal index belong
-/// together.
+/// Returns the slices, or nullopt if one of the lists is not constant. Entries at the same index of
+/// the lists form one slice.
 std::optional<std::vector<Cut>> CutsOf(const InferInput& in, std::size_t rank) {
   const auto starts = ConstantInts(in, 1);
   const auto ends = ConstantInts(in, 2);
@@ -90,7 +91,7 @@ std::optional<std::vector<Cut>> CutsOf(const InferInput& in, std::size_t rank) {
   return cuts;
 }
 
-/// Where a cut of an axis of `size` begins and how many entries it takes.
+/// First entry and number of entries that a slice takes from an axis of `size`.
 struct Extent {
   std::int64_t first = 0;
   std::int64_t count = 0;
@@ -115,7 +116,7 @@ std::vector<ValueType> InferSlice(const InferInput& in) {
   if (!cuts) return OneOutput(TypeOf(in, 0), Shape(x->size()));
   Shape y = *x;
   for (const Cut& cut : *cuts) {
-    // Everything is kept, however large it is.
+    // The slice keeps the whole axis, whatever its size, so a symbolic dimension stays.
     if (cut.start == 0 && cut.step == 1 && cut.end >= std::numeric_limits<std::int32_t>::max()) {
       continue;
     }
@@ -204,7 +205,7 @@ std::vector<ValueType> InferExpand(const InferInput& in) {
 }
 
 std::vector<Tensor> EvalExpand(const Node& node, EvalInputs inputs) {
-  // Made through NewOutputs for its limit on bytes.
+  // NewOutputs checks the limit on bytes.
   const Dims dims = NewOutputs(InferExpand, node, inputs)[0].dims();
   return {ReadStrided(*inputs[0],
                       {.dims = dims, .strides = BroadcastStrides(inputs[0]->dims(), dims)})};
@@ -234,7 +235,7 @@ std::vector<Tensor> EvalTile(const Node& node, EvalInputs inputs) {
   const Dims dims = NewOutputs(InferTile, node, inputs)[0].dims();
   const Dims& x = inputs[0]->dims();
   const Dims strides = StridesOf(x);
-  // Every axis as two: which copy, and where in it.
+  // Each axis becomes two: the copy, and the position within it.
   StridedRead read;
   for (std::size_t i = 0; i < x.size(); ++i) {
     read.dims.push_back(x[i] == 0 ? 0 : dims[i] / x[i]);

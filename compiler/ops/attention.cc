@@ -11,7 +11,7 @@
 #include "compiler/ops/register.h"
 #include "compiler/ops/strided.h"
 
-// msc.Attention; its meaning is in attention.h.
+// msc.Attention; attention.h defines it.
 
 namespace msc {
 namespace {
@@ -153,7 +153,7 @@ std::vector<Tensor> EvalAttention(const Node& node, EvalInputs inputs) {
   return outputs;
 }
 
-/// Both products, and 13 for each score as Softmax counts.
+/// Counts both products, and 13 flops per score as for Softmax.
 double AttentionFlops(const Node& node, std::span<const ValueType> in,
                       std::span<const ValueType> out) {
   const auto q = in[kAttentionQ].shape ? StaticDims(*in[kAttentionQ].shape) : std::nullopt;

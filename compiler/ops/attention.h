@@ -8,8 +8,8 @@
 
 namespace msc {
 
-// msc.Attention (Q, K, V, M?): scaled dot-product attention, with the transposes that bring the
-// heads into place. Made by FuseOps for targets that take it; f32 or bf16, all of one type.
+// msc.Attention (Q, K, V, M?): scaled dot-product attention, including the transposes that move the
+// heads into place. FuseOps makes it for targets that support it. All tensors are f32, or all bf16.
 //
 //   q = Transpose(Q, q_perm)   [batch..., queries, depth]
 //   k = Transpose(K, k_perm)   [batch..., keys, depth]
@@ -17,10 +17,10 @@ namespace msc {
 //   s = scale * q * transpose(k) + M        [batch..., queries, keys]; M broadcasts to it
 //   Y = Transpose(softmax(s) * v, y_perm)   softmax over the last axis
 //
-// batch... is of any rank, 0 too, and the same in q, k and v. Y has the type of Q. Attributes:
-// scale (f32), q_perm, k_perm, v_perm, y_perm (as Transpose-13; absent or empty for no transpose).
-// A target needs no transposed copy: perms only say with which strides to read and write. Source:
-// Vaswani et al., "Attention Is All You Need" (2017), equation 1.
+// batch... has any rank, including 0, and is equal in q, k and v. Y has the type of Q. Attributes:
+// scale (f32); q_perm, k_perm, v_perm, y_perm (as in Transpose-13; absent or empty means no
+// transpose). A target needs no transposed copy: the perms give the strides of its reads and
+// writes. Source: Vaswani et al., "Attention Is All You Need" (2017), equation 1.
 
 /// Input positions of msc.Attention.
 enum AttentionInput : std::size_t {
@@ -30,7 +30,8 @@ enum AttentionInput : std::size_t {
   kAttentionMask = 3,
 };
 
-/// The attributes, perms completed: one entry an axis, counting up where there is no transpose.
+/// Attributes of msc.Attention. Each perm has one entry per axis; without a transpose it is the
+/// identity.
 struct AttentionAttrs {
   float scale = 1.0F;
   std::vector<std::int64_t> q_perm;
@@ -38,7 +39,8 @@ struct AttentionAttrs {
   std::vector<std::int64_t> v_perm;
   std::vector<std::int64_t> y_perm;
 };
-/// `rank` is that of Q. UserError naming the node where a perm does not name every axis once.
+/// Reads the attributes. `rank` is the rank of Q. Throws UserError, which names the node, if a perm
+/// is not a permutation of the axes.
 [[nodiscard]] AttentionAttrs ReadAttentionAttrs(const Node& node, std::size_t rank);
 
 }  // namespace msc

@@ -16,10 +16,10 @@ using Source = Eigen::Map<const Matrix<T>>;
 template <class T>
 using Target = Eigen::Map<Matrix<T>>;
 
-/// Entries of one im2col block: about what an L2 cache holds.
+/// Entries of one im2col block: about the size of an L2 cache.
 constexpr std::int64_t kBlockEntries = std::int64_t{1} << 18;
 
-/// One spatial axis.
+/// Sizes of one spatial axis.
 struct Axis {
   std::int64_t in = 1;
   std::int64_t out = 1;
@@ -28,7 +28,7 @@ struct Axis {
   std::int64_t dilation = 1;
   std::int64_t pad = 0;
 
-  /// Outputs [begin, end) whose input under kernel tap `tap` is inside the tensor.
+  /// Range [begin, end) of output positions whose input at kernel tap `tap` lies inside the tensor.
   struct Range {
     std::int64_t begin = 0;
     std::int64_t end = 0;
@@ -42,7 +42,7 @@ struct Axis {
   }
 };
 
-/// Depth, height, width; missing leading axes have one entry.
+/// Depth, height and width; missing leading axes have size 1.
 using Axes = std::array<Axis, 3>;
 
 Axes AxesOf(const ConvProblem& problem) {
@@ -60,7 +60,7 @@ Axes AxesOf(const ConvProblem& problem) {
   return axes;
 }
 
-/// Calls body(tap index, {kd, kh, kw}) for every tap of the kernel, in the order of the weights.
+/// Calls body(tap index, {kd, kh, kw}) for every kernel tap, in the order of the weights.
 template <class Body>
 void ForEachTap(const Axes& axes, Body body) {
   std::int64_t tap = 0;
@@ -73,7 +73,8 @@ void ForEachTap(const Axes& axes, Body body) {
   }
 }
 
-/// The input row that output row (od, oh) reads under a tap; nullptr in the padding.
+/// Returns the input row that output row `row` (depth and height combined) reads at a tap, or
+/// nullptr if it lies in the padding.
 template <class T>
 const T* RowAt(const Axes& axes, const T* channel, std::int64_t row,
                const std::array<std::int64_t, 3>& tap) {
@@ -83,7 +84,7 @@ const T* RowAt(const Axes& axes, const T* channel, std::int64_t row,
   return channel + (d * axes[1].in + h) * axes[2].in;
 }
 
-/// One output channel that reads one input channel: adds shifted rows, no copies.
+/// Computes one output channel from one input channel: adds shifted input rows, without a copy.
 template <class T>
 void ConvolveChannel(const Axes& axes, const T* x, const T* w, T* y) {
   const std::int64_t rows = axes[0].out * axes[1].out;
@@ -102,7 +103,7 @@ void ConvolveChannel(const Axes& axes, const T* x, const T* w, T* y) {
   });
 }
 
-/// Columns of output rows [first, first + count): block [channels * taps, count * out width].
+/// Fills the im2col block [channels * taps, rows * out width] for the output rows from `first` on.
 template <class T>
 void FillColumns(const Axes& axes, std::int64_t channels, const T* x, std::int64_t first,
                  Matrix<T>& block) {
@@ -130,7 +131,7 @@ bool IsPointwise(const Axes& axes) {
   });
 }
 
-/// One image, one group with several input channels.
+/// Convolves one group, with several input channels, of one image.
 template <class T>
 void ConvolveGroup(const Axes& axes, const MatMulProblem& shape, const T* x, const T* w, T* y) {
   const Source<T> weights(w, shape.m, shape.k);

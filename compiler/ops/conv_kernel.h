@@ -6,9 +6,9 @@
 
 namespace msc {
 
-/// A convolution without bias: Y = X * W.
-/// X [batch, in_channels, in...], W [out_channels, in_channels / group, kernel...],
-/// Y [batch, out_channels, out...], all dense; 1 to 3 spatial axes.
+/// A convolution without bias, Y = X * W. X is [batch, in_channels, in...], W is [out_channels,
+/// in_channels / group, kernel...], Y is [batch, out_channels, out...]; all dense, with 1 to 3
+/// spatial axes.
 struct ConvProblem {
   std::int64_t batch = 0;
   std::int64_t in_channels = 0;
@@ -18,14 +18,16 @@ struct ConvProblem {
   Window window;
 };
 
-/// Overwrites `y`. Accumulates in T; sums of integers below 2^53 are exact for double.
-/// T is float or double. im2col and a matrix product; plain loops where a group has one channel.
+/// Computes the convolution and overwrites `y`. T is float or double; sums accumulate in T, so
+/// integer sums below 2^53 are exact in double. Uses im2col and a matrix product, or direct loops
+/// if a group has one input channel.
 template <class T>
 void Convolve(const ConvProblem& problem, const T* x, const T* w, T* y);
 extern template void Convolve(const ConvProblem&, const float*, const float*, float*);
 extern template void Convolve(const ConvProblem&, const double*, const double*, double*);
 
-/// C [m, n] = A [m, k] * B [k, n], dense row-major. As exact as Convolve; integers wrap around.
+/// C [m, n] = A [m, k] * B [k, n], dense row-major. Floats accumulate as in Convolve; integers wrap
+/// around.
 struct MatMulProblem {
   std::int64_t m = 0;
   std::int64_t k = 0;

@@ -34,7 +34,7 @@ Ints ListOf(const Node& node, const char* name, std::size_t count) {
   return list;
 }
 
-/// The window with its pads, and the spatial sizes of Y; -1 where those of X are not known.
+/// Window with resolved pads, and the spatial sizes of Y; -1 if a size of X is unknown.
 struct Transposed {
   Window window;
   Dims out;
@@ -42,7 +42,7 @@ struct Transposed {
 
 Transposed Resolve(const Node& node, const Dims& x_spatial, const Dims& w_kernel) {
   const std::size_t rank = x_spatial.size();
-  // Pads under auto_pad follow from the size of Y here, not of X.
+  // ConvTranspose derives the pads of auto_pad from the size of Y, not of X as ReadWindow does.
   Node plain = node;
   plain.attrs.erase("auto_pad");
   Transposed result{.window = ReadWindow(plain, x_spatial, w_kernel), .out = Dims(rank, -1)};
@@ -115,7 +115,7 @@ std::vector<ValueType> InferConvTranspose(const InferInput& in) {
   return OneOutput(dtype, std::move(y));
 }
 
-/// Adds the columns [channels * taps, input positions] to the planes they came from.
+/// Adds the columns [channels * taps, input positions] to the output planes (col2im).
 template <class T>
 void ScatterColumns(const Transposed& form, const Dims& in, std::int64_t channels, const T* columns,
                     T* y) {

@@ -8,14 +8,14 @@
 
 #include "compiler/ops/register.h"
 
-// Binary and logical operators with numpy broadcasting. Integers wrap around as in two's
-// complement. Source: ONNX operator pages at opset 17.
+// Binary and logical operators with numpy broadcasting. Integer arithmetic wraps around. Source:
+// ONNX operator pages at opset 17.
 
 namespace msc {
 
 namespace {
 
-/// Arithmetic type: unsigned for integers, so that overflow is defined.
+/// Type for arithmetic: unsigned for integers, because signed overflow is undefined.
 template <class T>
 using Wrapping = typename std::conditional_t<std::is_integral_v<T>, std::make_unsigned<T>,
                                              std::type_identity<T>>::type;
@@ -43,11 +43,11 @@ struct MulFn {
   }
 };
 struct DivFn {
-  /// Towards zero for integers; the caller has refused zero divisors.
+  /// Truncates integer quotients toward zero. The caller rejects zero divisors.
   template <class T>
   static T Apply(T a, T b) {
     if constexpr (std::is_integral_v<T> && std::is_signed_v<T>) {
-      // The lowest number has no positive counterpart; its quotient wraps to itself.
+      // lowest() / -1 would overflow; like a negation, it wraps to itself.
       if (b == T{-1}) return SubFn::Apply(T{0}, a);
     }
     return static_cast<T>(a / b);
@@ -107,7 +107,7 @@ std::vector<Tensor> EvalBinary(const Node& node, EvalInputs inputs) {
   return outputs;
 }
 
-/// Max, Min, Sum of any number of inputs: folds from the left.
+/// Evaluates Max, Min or Sum of any number of inputs, from left to right.
 template <class Fn>
 std::vector<Tensor> EvalFold(const Node& node, EvalInputs inputs) {
   if (inputs.size() == 1) return {*inputs[0]};
@@ -179,7 +179,7 @@ std::vector<Tensor> EvalCompare(const Node& node, EvalInputs inputs) {
   return outputs;
 }
 
-/// The sum over the number of inputs.
+/// Evaluates Mean: the sum of the inputs, divided by their number.
 std::vector<Tensor> EvalMean(const Node& node, EvalInputs inputs) {
   std::vector<Tensor> outputs = EvalFold<AddFn>(node, inputs);
   WithFloat(node, outputs[0].dtype(), [&](auto type) {
@@ -249,7 +249,8 @@ std::vector<Tensor> EvalPow(const Node& node, EvalInputs inputs) {
     BroadcastInto<T, double, T>(*inputs[0], exponents, outputs[0], [](T a, double b) {
       const double power = std::pow(static_cast<double>(a), b);
       if constexpr (std::is_integral_v<T>) {
-        // Past the end the conversion would be undefined.
+        // Converting a double beyond the range of T would be undefined, so the result saturates.
+        // `-least` is max + 1, which double holds exactly.
         const auto least = static_cast<double>(std::numeric_limits<T>::min());
         if (std::isnan(power)) return T{0};
         if (power >= -least) return std::numeric_limits<T>::max();

@@ -8,7 +8,8 @@
 
 namespace msc {
 
-/// y[i] = fn(a[i], b[i]) under numpy broadcasting to `dims`, which both shapes must stretch to.
+/// Computes y[i] = fn(a[i], b[i]) with numpy broadcasting. Both shapes must broadcast to those of
+/// `y`.
 template <class A, class B, class Y, class Fn>
 void BroadcastInto(const Tensor& a, const Tensor& b, Tensor& y, Fn fn) {
   const Dims& dims = y.dims();

@@ -25,7 +25,7 @@ InferInput InferInputOf(const Node& node, EvalInputs inputs) {
       continue;
     }
     in.types.push_back({.dtype = tensor->dtype(), .shape = ToShape(tensor->dims()), .layout = ""});
-    // Lent for the call: no ownership, so no control block either.
+    // Non-owning pointer: no control block is allocated.
     in.constants.emplace_back(std::shared_ptr<const void>(), tensor);
   }
   return in;
@@ -112,7 +112,7 @@ double NumberAt(const Tensor& tensor, std::int64_t index) {
 
 EvalFn ViaF32(EvalFn eval) {
   return [eval = std::move(eval)](const Node& node, EvalInputs inputs) {
-    DType first = DType::kUndefined;  // of the inputs of floats
+    DType first = DType::kUndefined;  // of the floating-point inputs
     std::vector<Tensor> widened;
     widened.reserve(inputs.size());
     std::vector<const Tensor*> seen(inputs.begin(), inputs.end());

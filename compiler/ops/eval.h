@@ -14,57 +14,60 @@
 
 namespace msc {
 
-// Vocabulary of the reference kernels.
+// Helpers of the reference kernels.
 
 using EvalFn = decltype(OpDef::eval);
 using InferFn = decltype(OpDef::infer);
 using EvalInputs = std::span<const Tensor* const>;
 
-/// The inputs as inference sees them when all are constant. Lends the tensors for the call.
+/// Returns the inputs for inference, all as constants. The result refers to `inputs` and must not
+/// outlive them.
 [[nodiscard]] InferInput InferInputOf(const Node& node, EvalInputs inputs);
-/// Types of the outputs for these inputs, all of which inference may read: so kernels refuse what
-/// inference refuses, with the same words, and make the shapes it promises.
+/// Infers the output types from `inputs`, whose values inference may read. Kernels thus reject the
+/// same inputs as inference, with the same messages, and produce the inferred shapes.
 [[nodiscard]] std::vector<ValueType> InferFor(const InferFn& infer, const Node& node,
                                               EvalInputs inputs);
-/// Zeroed outputs of the inferred types. UserError if inference leaves one open or a tensor would
-/// take more than 16 GiB.
+/// Returns zeroed outputs of the inferred types. Throws UserError if inference leaves a type open
+/// or a tensor would take more than 16 GiB.
 [[nodiscard]] std::vector<Tensor> NewOutputs(const InferFn& infer, const Node& node,
                                              EvalInputs inputs);
 
-/// The input, or nullptr if the node does not have it.
+/// Returns the input, or nullptr if the node does not have it.
 [[nodiscard]] inline const Tensor* InputAt(EvalInputs inputs, std::size_t index) {
   return index < inputs.size() ? inputs[index] : nullptr;
 }
 
-/// f16, bf16, f32 or f64 values as f32. InternalError for other types.
+/// Converts f16, bf16, f32 or f64 values to f32. Throws InternalError for other types.
 [[nodiscard]] Tensor ToF32(const Tensor& tensor);
-/// f32 values rounded to f16, bf16 (nearest, ties to even) or kept.
+/// Rounds f32 values to f16 or bf16 (to nearest, ties to even); returns a copy if `dtype` is f32.
 [[nodiscard]] Tensor FromF32(const Tensor& tensor, DType dtype);
-/// The number of any numeric or bool tensor at `index`, as a double.
+/// Returns element `index` of a numeric or bool tensor as a double. Throws UserError for other
+/// types.
 [[nodiscard]] double NumberAt(const Tensor& tensor, std::int64_t index);
 
-/// Lifts a kernel for f32 to f16 and bf16: inputs of these types are widened, the kernel runs in
-/// f32, and its f32 outputs are rounded once, to the type of the first input of floats.
+/// Extends an f32 kernel to f16 and bf16: widens such inputs, runs the kernel in f32, and rounds
+/// its f32 outputs once, to the type of the first floating-point input.
 [[nodiscard]] EvalFn ViaF32(EvalFn eval);
 
-/// Row-major strides in elements.
+/// Returns row-major strides, in elements.
 [[nodiscard]] Dims StridesOf(const Dims& dims);
-/// Strides of a tensor of `dims` read under the broadcast shape `out`: 0 along stretched axes.
+/// Returns the strides for reading a tensor of `dims` as shape `out`: 0 along broadcast axes.
 [[nodiscard]] Dims BroadcastStrides(const Dims& dims, const Dims& out);
-/// Calls `visit` for every position of all axes but the last with the offsets of each operand.
-/// Lists of strides have the rank of `dims`. Nothing is called for an empty tensor.
+/// Calls `visit` for every position of all axes but the last, with the offset of each operand. Each
+/// list in `strides` has the rank of `dims`. Makes no call for an empty tensor.
 void ForEachRow(const Dims& dims, const std::vector<Dims>& strides,
                 const std::function<void(std::span<const std::int64_t> offsets)>& visit);
 
-/// Elements of a type; 0 if not all dims are numbers.
+/// Returns the number of elements; 0 if not all dims are known.
 [[nodiscard]] double ElementsOf(const ValueType& type);
-/// flops of one operation an output element.
+/// Returns one flop per output element.
 [[nodiscard]] double OneFlopEach(const Node& node, std::span<const ValueType> in,
                                  std::span<const ValueType> out);
 
 [[noreturn]] void RefuseType(const Node& node, DType dtype);
 
-/// Calls `body(std::type_identity<T>{})` with the C++ type of a real numeric type; refuses others.
+/// Calls `body(std::type_identity<T>{})` with the C++ type T of a real numeric type; throws
+/// UserError for other types.
 template <class Body>
 decltype(auto) WithNumber(const Node& node, DType dtype, Body&& body) {
   switch (dtype) {
@@ -93,7 +96,7 @@ decltype(auto) WithNumber(const Node& node, DType dtype, Body&& body) {
   }
 }
 
-/// As WithNumber, for f32 and f64 only.
+/// Does the same as WithNumber, for f32 and f64 only.
 template <class Body>
 decltype(auto) WithFloat(const Node& node, DType dtype, Body&& body) {
   if (dtype == DType::kF32) return body(std::type_identity<float>{});

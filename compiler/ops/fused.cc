@@ -9,7 +9,7 @@
 #include "compiler/ops/register.h"
 #include "compiler/ops/window_infer.h"
 
-// Schemas of the operators of domain "msc"; their meaning is in fused.h.
+// Schemas of the operators of domain "msc"; fused.h defines them.
 
 namespace msc {
 namespace {
@@ -18,7 +18,7 @@ void RequireStored(const InferInput& in, std::size_t index) {
   RequireType(in, index, {DType::kF32, DType::kBF16, DType::kI8, DType::kU8});
 }
 
-/// An optional f32 list of one entry a channel; of one for all too where `shared`.
+/// Whether an optional f32 list has one entry per channel, or may also have one shared entry.
 enum class Sharing : std::uint8_t { kPerChannel, kPerChannelOrShared };
 void CheckList(const InferInput& in, std::size_t index, const Dim& channels, Sharing sharing) {
   RequireType(in, index, {DType::kF32});
@@ -34,7 +34,7 @@ void CheckList(const InferInput& in, std::size_t index, const Dim& channels, Sha
   }
 }
 
-/// Checks all inputs of Conv and Gemm but X and the shape of W, and makes the type of Y.
+/// Checks the inputs of Conv and Gemm, except X and the shape of W, and returns the type of Y.
 std::vector<ValueType> FinishInference(const InferInput& in, std::optional<Shape> y) {
   const Node& node = *in.node;
   const FusedAttrs attrs = ReadFusedAttrs(node);
@@ -159,7 +159,7 @@ std::vector<AttrSpec> WithSharedAttrs(std::vector<AttrSpec> attrs) {
   return attrs;
 }
 
-/// One operation each for the residual and the activation.
+/// Counts one flop per element each for the residual and the activation.
 double FinishFlops(const Node& node, std::span<const ValueType> out) {
   const bool residual =
       node.inputs.size() > kFusedResidual && node.inputs[kFusedResidual] != kNoValue;

@@ -41,6 +41,7 @@ double Clamp01(double x) {
   return x < 0.0 ? 0.0 : x > 1.0 ? 1.0 : x;
 }
 
+// Takes exp only of a non-positive number, which cannot overflow.
 double Sigmoid(double x) {
   const double e = std::exp(-std::abs(x));
   return x >= 0.0 ? 1.0 / (1.0 + e) : e / (1.0 + e);

@@ -18,7 +18,8 @@
 namespace msc {
 namespace {
 
-/// deq(tensor) = factor * values: integers stay integers, so that sums over them are exact.
+/// Dequantized tensor, factor * values. `values` of an integer tensor stay integers, so that sums
+/// of them are exact.
 struct Real {
   std::vector<double> values;
   double factor = 1.0;
@@ -36,7 +37,8 @@ Real Dequantized(const Tensor& tensor, const QuantParams& params) {
   return real;
 }
 
-/// Rounds once. Going through f32 would round a value just off a tie onto it, and then wrongly.
+/// Rounds to bf16 once. Rounding to f32 first could move a value onto a tie between two bf16
+/// numbers, which would then round in the wrong direction; such a value is moved off the tie again.
 std::uint16_t RoundToBF16(double value) {
   auto near = static_cast<float>(value);
   constexpr std::uint32_t kHalf = 0x8000U;
@@ -49,7 +51,7 @@ std::uint16_t RoundToBF16(double value) {
   return ToBF16(near);
 }
 
-/// Stores real numbers as the elements of `y`.
+/// Rounds real numbers to the elements of `y`.
 void Store(const std::vector<double>& values, const FusedAttrs& attrs, Tensor& y) {
   const auto at = [&](std::size_t i) { return values[i]; };
   const auto scale = static_cast<double>(attrs.y.scale);
@@ -82,14 +84,15 @@ void Store(const std::vector<double>& values, const FusedAttrs& attrs, Tensor& y
   }
 }
 
-/// Entry `channel` of an optional list that has one entry for all or one a channel.
+/// Returns entry `channel` of an optional list, which has one shared entry or one per channel.
 double EntryOf(const Tensor* list, std::size_t channel, double otherwise) {
   if (list == nullptr) return otherwise;
   const auto values = list->Values<float>();
   return static_cast<double>(values[values.size() == 1 ? 0 : channel]);
 }
 
-/// What follows the sum of products of Conv and Gemm. `plane` is the distance of two channels in Y.
+/// Applies the epilogue of Conv and Gemm to the sums of products. `plane` is the distance between
+/// two channels in Y.
 void Finish(const Node& node, FusedInputs inputs, std::vector<double> sums, std::size_t plane,
             Tensor& y) {
   const FusedAttrs attrs = ReadFusedAttrs(node);

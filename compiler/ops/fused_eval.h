@@ -6,8 +6,8 @@
 
 namespace msc {
 
-// Kernels of the fused operators; shapes and types were checked by inference, which also made `y`.
-// See fused.h for the meaning.
+// Kernels of the fused operators; fused.h defines them. Inference has checked shapes and types and
+// made `y`.
 
 using FusedInputs = std::span<const Tensor* const>;
 

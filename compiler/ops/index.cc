@@ -7,14 +7,15 @@
 #include "compiler/ops/register.h"
 #include "compiler/ops/strided.h"
 
-// Operators that choose elements by their positions. Source: ONNX operator pages GatherElements-13,
+// Operators that select elements by position. Source: ONNX operator pages GatherElements-13,
 // GatherND-13, ScatterElements-16, ScatterND-16, OneHot-11, Trilu-14, EyeLike-9, DepthToSpace-13,
 // SpaceToDepth-13.
 
 namespace msc {
 namespace {
 
-/// Entry `at` of a list of indices into an axis of `size`.
+/// Returns entry `at` of a list of indices into an axis of `size`; negative indices count from the
+/// end.
 std::int64_t IndexAt(const Node& node, const Tensor& indices, std::int64_t at, std::int64_t size) {
   const auto given = static_cast<std::int64_t>(NumberAt(indices, at));
   const std::int64_t index = given < 0 ? given + size : given;
@@ -29,8 +30,8 @@ std::size_t AxisOf(const Node& node, std::size_t rank, std::int64_t otherwise) {
   return NormalAxis(node, AttrOr(node, "axis", otherwise), rank);
 }
 
-/// Offset in a tensor of `dims` of element `at` of a tensor of `index_dims` of equal rank, with
-/// `index` along `axis`.
+/// Takes the position of element `at` of a tensor of `index_dims`, replaces its coordinate along
+/// `axis` by `index`, and returns the offset in a tensor of `dims` of the same rank.
 std::int64_t Redirected(const Dims& dims, const Dims& index_dims, std::int64_t at, std::size_t axis,
                         std::int64_t index) {
   const Dims strides = StridesOf(dims);
@@ -43,7 +44,7 @@ std::int64_t Redirected(const Dims& dims, const Dims& index_dims, std::int64_t a
   return offset;
 }
 
-/// Indices of equal rank that, but for `axis`, reach no further than `dims`.
+/// Checks that `index_dims` has the rank of `dims` and, except along `axis`, no larger sizes.
 void CheckReach(const Node& node, const Dims& dims, const Dims& index_dims, std::size_t axis) {
   bool fits = dims.size() == index_dims.size();
   for (std::size_t i = 0; fits && i < dims.size(); ++i) {
@@ -136,7 +137,7 @@ std::string ReductionOf(const Node& node) {
   return reduction;
 }
 
-/// Puts `count` elements of `updates` into `y`, or combines them with what is there.
+/// Writes `count` elements of `updates` into `y`, or combines them with the elements there.
 void Put(const Node& node, const Tensor& updates, Tensor& y, const Block& block) {
   const std::string reduction = ReductionOf(node);
   if (reduction == "none") return CopyElements(updates, y, block);

@@ -18,7 +18,8 @@ Dim BroadcastDim(const Node& node, const Dim& a, const Dim& b) {
     RefuseNode(node, "cannot broadcast a dimension of " + std::to_string(a.size()) + " to " +
                          std::to_string(b.size()));
   }
-  // A number above 1 wins: the other side must be 1 or the same.
+  // The other size is unknown or symbolic and must be 1 or equal, so a number above 1 is the
+  // result.
   if (a.known()) return a;
   if (b.known()) return b;
   return {};

@@ -17,8 +17,8 @@ InferInput InputOf(const Graph& graph, const Node& node) {
   return in;
 }
 
-/// `inferred`, completed by what is already `known`. An inferred number always wins: the inputs may
-/// have changed since `known` was written.
+/// Completes `inferred` by the facts in `known`. An inferred number takes precedence, because the
+/// inputs may have changed since `known` was set.
 ValueType Merge(ValueType inferred, const ValueType& known) {
   if (inferred.dtype == DType::kUndefined) inferred.dtype = known.dtype;
   if (inferred.layout.empty()) inferred.layout = known.layout;
@@ -69,7 +69,7 @@ void InferNodeTypes(Graph& graph, NodeId id, const OpRegistry& ops) {
 bool TypesFollow(const Graph& graph, NodeId id) {
   const Node& node = graph.node(id);
   const OpDef* op = Ops().Find(node.domain, node.op);
-  if (op == nullptr) return true;  // an operator of the target's own
+  if (op == nullptr) return true;  // an operator of a target
   const std::vector<ValueType> types = op->infer(InputOf(graph, node));
   for (std::size_t i = 0; i < node.outputs.size(); ++i) {
     if (node.outputs[i] == kNoValue) continue;

@@ -11,9 +11,9 @@
 #include "compiler/ops/register.h"
 #include "compiler/ops/window_infer.h"
 
-// Arithmetic on integers. Source: ONNX operator pages BitShift-11, Mod-13, ConvInteger-10,
+// Integer arithmetic. Source: ONNX operator pages BitShift-11, Mod-13, ConvInteger-10,
 // MatMulInteger-10, QLinearConv-10, QLinearMatMul-10, DynamicQuantizeLinear-11. Sums of products of
-// 8-bit integers are below 2^53, so that double is exact.
+// 8-bit integers stay below 2^53, so double holds them exactly.
 
 namespace msc {
 namespace {
@@ -64,7 +64,7 @@ std::vector<Tensor> EvalMod(const Node& node, EvalInputs inputs) {
           if (b == T{-1}) return T{0};
         }
         const auto rest = static_cast<T>(a % b);
-        // Without fmod the sign is that of the divisor.
+        // Without fmod the result has the sign of the divisor, as in Python.
         const bool moves = !as_c && rest != T{0} && ((rest < T{0}) != (b < T{0}));
         return moves ? static_cast<T>(rest + b) : rest;
       }
@@ -73,7 +73,8 @@ std::vector<Tensor> EvalMod(const Node& node, EvalInputs inputs) {
   return outputs;
 }
 
-/// Zero points of an input: one for all, or one each along an axis that has `count` entries.
+/// Returns the zero points of an input: a shared one, or one per entry of an axis of `count`
+/// entries.
 std::vector<double> ZerosOf(const Node& node, const Tensor* zeros, std::int64_t count) {
   if (zeros == nullptr) return {0.0};
   if (zeros->size() != 1 && (zeros->dims().size() != 1 || zeros->size() != count)) {
@@ -84,7 +85,7 @@ std::vector<double> ZerosOf(const Node& node, const Tensor* zeros, std::int64_t 
   return values;
 }
 
-/// The elements less their zero points; `inner` elements in a row share one.
+/// Subtracts the zero points; `inner` consecutive elements share one.
 std::vector<double> Centered(const Tensor& x, const std::vector<double>& zeros,
                              std::int64_t inner) {
   std::vector<double> values;
@@ -132,7 +133,7 @@ std::vector<Tensor> EvalConvInteger(const Node& node, EvalInputs inputs) {
   return outputs;
 }
 
-/// numpy.matmul of operands of two dimensions or more, in double.
+/// Computes numpy.matmul of operands with at least two dimensions, in double.
 Tensor Product(const Node& node, const Tensor& a, const Tensor& b,
                const std::vector<double>& a_zero, const std::vector<double>& b_zero) {
   if (a.dims().size() < 2 || b.dims().size() < 2) RefuseNode(node, "needs matrices");
@@ -184,7 +185,8 @@ std::vector<Tensor> EvalMatMulInteger(const Node& node, EvalInputs inputs) {
   return outputs;
 }
 
-/// Stores sums times `scales` (one, or one each of what `inner` elements share) as 8-bit integers.
+/// Multiplies sums by `scales` (one, or one per `inner` consecutive elements) and stores them as
+/// 8-bit integers.
 void Requantize(std::span<const double> sums, const std::vector<double>& scales, std::int64_t inner,
                 std::int64_t zero, Tensor& y) {
   const QuantRange range = RangeOf(y.dtype());
@@ -198,7 +200,7 @@ void Requantize(std::span<const double> sums, const std::vector<double>& scales,
   });
 }
 
-/// a_scale * b_scale / y_scale, one an entry of b_scale.
+/// Returns a_scale * b_scale / y_scale, for each entry of b_scale.
 std::vector<double> Multipliers(const Node& node, const Tensor& a, const Tensor& b,
                                 const Tensor& y) {
   if (a.size() != 1 || y.size() != 1) RefuseNode(node, "has one scale for input and output");
@@ -272,7 +274,7 @@ std::vector<ValueType> InferDynamicQuantize(const InferInput& in) {
 std::vector<Tensor> EvalDynamicQuantize(const Node& node, EvalInputs inputs) {
   std::vector<Tensor> outputs = NewOutputs(InferDynamicQuantize, node, inputs);
   const auto x = inputs[0]->Values<float>();
-  float least = 0.0F;  // zero is always representable
+  float least = 0.0F;  // ONNX extends the range to include 0
   float most = 0.0F;
   for (const float value : x) {
     least = std::min(least, value);

@@ -9,7 +9,8 @@
 namespace msc {
 namespace {
 
-/// Refuses an input tensor that is not of the graph's type. One symbol means one size throughout.
+/// Rejects an input tensor that does not have the type of its graph input. A symbol must have the
+/// same size in all inputs.
 void CheckInput(const Value& value, const Tensor& tensor, ShapeBindings& bound) {
   const auto refuse = [&] {
     throw UserError("input '" + value.name + "' must be " + ToString(value.type) + ", not " +
@@ -27,7 +28,7 @@ void CheckInput(const Value& value, const Tensor& tensor, ShapeBindings& bound) 
   }
 }
 
-/// Values of one run; each is dropped after its last reader.
+/// Values of one run. Each value is freed after its last reader.
 class Run {
  public:
   Run(const Graph& graph, const std::function<void(ValueId, const Tensor&)>& tap)
@@ -42,7 +43,7 @@ class Run {
     if (readers_[id] != 0) values_.insert_or_assign(id, std::move(tensor));
   }
 
-  /// nullptr for kNoValue.
+  /// Returns nullptr for kNoValue.
   [[nodiscard]] const Tensor* Get(ValueId id) const {
     if (id == kNoValue) return nullptr;
     const auto it = values_.find(id);

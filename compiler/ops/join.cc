@@ -7,7 +7,7 @@
 #include "compiler/ops/register.h"
 #include "compiler/ops/strided.h"
 
-// Operators that put elements of several tensors together: Concat-13, Gather-13, Where-16, Pad-13.
+// Operators that combine elements of several tensors: Concat-13, Gather-13, Where-16, Pad-13.
 
 namespace msc {
 namespace {
@@ -169,7 +169,7 @@ std::vector<ValueType> InferPad(const InferInput& in) {
   return OneOutput(TypeOf(in, 0), std::move(y));
 }
 
-/// Which input position an output position shows, by axis; -1 for the constant.
+/// Returns the input position along one axis that an output position reads; -1 for the constant.
 std::int64_t SourceOf(const std::string& mode, std::int64_t position, std::int64_t size) {
   if (position >= 0 && position < size) return position;
   if (mode == "constant") return -1;

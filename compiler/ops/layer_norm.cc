@@ -14,7 +14,7 @@
 namespace msc {
 namespace {
 
-constexpr double kFlopsEach = 8.0;  ///< two passes, a division and the affine part
+constexpr double kFlopsEach = 8.0;  ///< two passes, a division, scale and bias
 
 std::size_t AxisOf(const Node& node, std::size_t rank) {
   return NormalAxis(node, AttrOr(node, "axis", std::int64_t{-1}), rank);
@@ -53,7 +53,8 @@ std::vector<ValueType> InferLayerNorm(const InferInput& in) {
   return {std::move(y), statistic, statistic};
 }
 
-/// Mean and 1 / sqrt(variance + epsilon) of `count` values.
+/// Returns the mean and 1 / sqrt(variance + epsilon) of `count` values. Takes two passes, because
+/// mean(x^2) - mean(x)^2 cancels if the mean is large.
 template <class T>
 std::pair<double, double> Statistics(const T* x, std::size_t count, double epsilon) {
   double sum = 0.0;
@@ -74,7 +75,7 @@ void LayerNormInto(const Node& node, EvalInputs inputs, std::vector<Tensor>& out
   const std::size_t axis = AxisOf(node, x.dims().size());
   const auto count = static_cast<std::size_t>(
       ElementCount(Dims(x.dims().begin() + static_cast<std::ptrdiff_t>(axis), x.dims().end())));
-  // Scale and bias stretch to X one way: read them through their broadcast strides, row by row.
+  // Scale and bias broadcast to X (unidirectional): read them row by row with broadcast strides.
   const Dims scale_strides = BroadcastStrides(inputs[1]->dims(), x.dims());
   const Tensor* bias = InputAt(inputs, 2);
   const Dims bias_strides =
@@ -117,7 +118,7 @@ std::vector<Tensor> EvalLayerNorm(const Node& node, EvalInputs inputs) {
   return outputs;
 }
 
-/// ViaF32 for the first output alone: statistics stay f32.
+/// Does the same as ViaF32, but for the first output only: mean and factor stay f32.
 std::vector<Tensor> EvalLayerNormOfHalves(const Node& node, EvalInputs inputs) {
   const DType dtype = inputs[0]->dtype();
   if (dtype != DType::kF16 && dtype != DType::kBF16) return EvalLayerNorm(node, inputs);

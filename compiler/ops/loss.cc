@@ -51,7 +51,8 @@ std::vector<ValueType> InferLoss(const InferInput& in) {
   return {std::move(loss), std::move(log_prob)};
 }
 
-/// -weight[label] * x[label] of every position, reduced as asked. `x` holds logarithms.
+/// Computes -weight[label] * x[label] at every position and reduces as `reduction` says. `x` holds
+/// log probabilities.
 template <class T>
 void LossInto(const Node& node, std::span<const T> x, EvalInputs inputs, Tensor& y) {
   const Dims& dims = inputs[0]->dims();

@@ -10,7 +10,7 @@
 #include "compiler/ops/eval.h"
 #include "compiler/ops/register.h"
 
-// LSTM; its meaning is in lstm.h.
+// LSTM; lstm.h defines it.
 
 namespace msc {
 namespace {
@@ -34,7 +34,7 @@ void CheckAttributes(const Node& node) {
   }
 }
 
-/// An input's shape, nullptr where it is unknown; refuses another rank.
+/// Returns the shape of an input, or nullptr if it is unknown. Rejects a rank other than `rank`.
 const Shape* ShapeOfRank(const InferInput& in, std::size_t index, std::size_t rank) {
   const Shape* shape = ShapeOf(in, index);
   if (shape != nullptr && shape->size() != rank) {
@@ -44,14 +44,14 @@ const Shape* ShapeOfRank(const InferInput& in, std::size_t index, std::size_t ra
   return shape;
 }
 
-/// `dim` and an axis of an input, which must be equal: the better known of both.
+/// Combines `dim` and an axis of an input, which must be equal; returns the more specific one.
 Dim Joined(const InferInput& in, const Dim& dim, std::size_t index, std::size_t rank,
            std::size_t axis) {
   const Shape* shape = ShapeOfRank(in, index, rank);
   return shape == nullptr ? dim : MergeDims(*in.node, dim, (*shape)[axis]);
 }
 
-/// Refuses an axis 1 that does not hold `parts` blocks of the hidden size.
+/// Rejects an axis 1 that does not consist of `parts` blocks of the hidden size.
 void RequireBlocks(const InferInput& in, std::size_t index, std::size_t rank, std::int64_t parts,
                    const Dim& hidden) {
   const Shape* shape = ShapeOfRank(in, index, rank);
@@ -103,18 +103,18 @@ std::vector<ValueType> InferLstm(const InferInput& in) {
   return {std::move(all), last, last};
 }
 
-/// What the steps of one direction multiply by.
+/// Weights of one direction, transposed for AddProducts.
 template <class T>
 struct Weights {
   std::size_t inputs = 0;
   std::size_t hidden = 0;
   std::vector<T> w;          ///< [inputs, 4 * hidden]
   std::vector<T> r;          ///< [hidden, 4 * hidden]
-  std::vector<T> bias;       ///< [4 * hidden], of both
+  std::vector<T> bias;       ///< [4 * hidden], sum of both biases
   std::vector<T> peepholes;  ///< [3 * hidden]
 };
 
-/// Matrix `index` of [D, rows, columns], transposed.
+/// Returns matrix `index` of [D, rows, columns], transposed.
 template <class T>
 std::vector<T> Turned(const Tensor& tensor, std::size_t index) {
   const auto rows = static_cast<std::size_t>(tensor.dims()[1]);
@@ -152,8 +152,8 @@ Weights<T> ReadWeights(EvalInputs inputs, std::size_t direction) {
   return weights;
 }
 
-/// Adds product after product in the order of the rows, each for all sums: a product with a zero
-/// changes no bit of a sum.
+/// Adds x[k] * row k to all sums, for each k in order. In this fixed order, removing rows whose
+/// products are zero, as pruning does, changes no bit of a sum.
 template <class T>
 void AddProducts(std::span<const T> x, const std::vector<T>& rows, std::span<T> sums) {
   for (std::size_t k = 0; k < x.size(); ++k) {
@@ -162,6 +162,7 @@ void AddProducts(std::span<const T> x, const std::vector<T>& rows, std::span<T> 
   }
 }
 
+// Takes exp only of a non-positive number, which cannot overflow.
 template <class T>
 T Sigmoid(T x) {
   const T e = std::exp(-std::abs(x));
@@ -185,7 +186,7 @@ void Step(const Weights<T>& weights, std::span<const T> x, State<T>& state) {
     const auto gate = [&](LstmGate which) {
       return state.gates[which * hidden + k] + weights.bias[which * hidden + k];
     };
-    const auto peep = [&](LstmGate which) {  // the gates that have one come first
+    const auto peep = [&](LstmGate which) {  // gates with peepholes come first
       return weights.peepholes[which * hidden + k] * state.c[k];
     };
     const T i = Sigmoid(gate(kLstmGateI) + peep(kLstmGateI));
@@ -196,7 +197,7 @@ void Step(const Weights<T>& weights, std::span<const T> x, State<T>& state) {
   }
 }
 
-/// Steps of one sequence of the batch.
+/// Returns the number of steps of one sequence of the batch.
 std::size_t LengthOf(const Node& node, EvalInputs inputs, std::size_t sample, std::size_t steps) {
   const Tensor* lengths = InputAt(inputs, kLstmLengths);
   if (lengths == nullptr) return steps;
@@ -220,7 +221,7 @@ void LstmInto(const Node& node, EvalInputs inputs, std::vector<Tensor>& outputs)
     const Weights<T> weights = ReadWeights<T>(inputs, d);
     const std::size_t hidden = weights.hidden;
     for (std::size_t n = 0; n < batch; ++n) {
-      const std::size_t at = (d * batch + n) * hidden;  // among the states
+      const std::size_t at = (d * batch + n) * hidden;  // offset in the states
       const auto initial = [&](LstmInput which) {
         const Tensor* tensor = InputAt(inputs, which);
         if (tensor == nullptr) return std::vector<T>(hidden);
@@ -251,7 +252,8 @@ std::vector<Tensor> EvalLstm(const Node& node, EvalInputs inputs) {
   return outputs;
 }
 
-/// Both products of every step and, for each hidden unit, three sigmoids, two tanh and 8 more.
+/// Counts both products of every step and, for each hidden unit, three sigmoids of 12 flops, two
+/// tanh of 10 and 8 other operations.
 double LstmFlops(const Node& /*node*/, std::span<const ValueType> in,
                  std::span<const ValueType> /*out*/) {
   const auto x = in[kLstmX].shape ? StaticDims(*in[kLstmX].shape) : std::nullopt;

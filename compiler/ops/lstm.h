@@ -7,8 +7,8 @@
 
 namespace msc {
 
-// LSTM (X, W, R, B?, lengths?, H0?, C0?, P?) -> (Y, Y_h, Y_c), each of the outputs optional. D is
-// the number of directions, H the hidden size:
+// LSTM (X, W, R, B?, lengths?, H0?, C0?, P?) -> (Y, Y_h, Y_c); each output is optional. D is the
+// number of directions, H the hidden size:
 //
 //   X [steps, batch, inputs]
 //   W [D, 4 H, inputs], R [D, 4 H, H]   a block of H rows for each gate: i, o, f, c
@@ -23,8 +23,8 @@ namespace msc {
 //   c' = f c + i tanh(W_c x + R_c h + b_c)
 //   o = sigmoid(W_o x + R_o h + P_o c' + b_o)    h' = o tanh(c')
 //
-// The direction "reverse", and the second one of "bidirectional", begin at the end of each
-// sequence. Refused: other activations, clip, input_forget and batch-first tensors (layout 1).
+// The direction "reverse", and the second one of "bidirectional", start at the end of each
+// sequence. Unsupported: other activations, clip, input_forget and batch-first tensors (layout 1).
 // Source: ONNX operator page LSTM-14.
 
 /// Input positions.
@@ -39,7 +39,7 @@ enum LstmInput : std::size_t {
   kLstmP = 7,
 };
 
-/// Places of the gates among the blocks of W, R and B.
+/// Order of the gates among the blocks of W, R and B.
 enum LstmGate : std::size_t {
   kLstmGateI = 0,
   kLstmGateO = 1,
@@ -48,7 +48,8 @@ enum LstmGate : std::size_t {
   kLstmGates = 4,
 };
 
-/// 1, or 2 for "bidirectional". UserError naming the node where the attribute is another word.
+/// Returns 1, or 2 for "bidirectional". Throws UserError, which names the node, for another
+/// direction.
 [[nodiscard]] std::int64_t LstmDirections(const Node& node);
 
 }  // namespace msc

@@ -20,7 +20,8 @@ struct MatMulShapes {
   Shape y;
 };
 
-/// numpy.matmul: a list on the left is a row, on the right a column, and its axis vanishes from Y.
+/// Splits the shapes as numpy.matmul does: a vector on the left is a row, on the right a column,
+/// and its axis is absent from Y.
 MatMulShapes SplitMatMul(const Node& node, const Shape& a, const Shape& b) {
   if (a.empty() || b.empty()) RefuseNode(node, "cannot multiply a scalar");
   MatMulShapes split;
@@ -52,8 +53,8 @@ std::vector<ValueType> InferMatMul(const InferInput& in) {
   return OneOutput(dtype, SplitMatMul(*in.node, *a, *b).y);
 }
 
-/// Elements as the product takes them: signed integers as unsigned ones of the same bits, whose
-/// overflow is defined.
+/// Returns the elements for the product: signed integers are reinterpreted as unsigned ones,
+/// because signed overflow is undefined.
 template <class T>
 auto* ProductView(T* values) {
   using Plain = std::remove_const_t<T>;
@@ -74,7 +75,7 @@ void MatMulInto(const Node& node, const Tensor& a, const Tensor& b, Tensor& y) {
                tensor.dims().end() - std::min<std::ptrdiff_t>(2, std::ssize(tensor.dims())));
     return BroadcastStrides(batch, *StaticDims(split.batch));
   };
-  // A trailing axis of one entry makes every matrix a row of ForEachRow.
+  // A trailing axis of size 1 makes ForEachRow visit every matrix.
   Dims dims = *StaticDims(split.batch);
   Dims strides_a = batch_strides(a);
   Dims strides_b = batch_strides(b);

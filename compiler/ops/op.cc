@@ -80,7 +80,7 @@ void CheckNode(const Graph& graph, NodeId id, const OpRegistry& ops) {
   const OpDef& op = ops.Get(node);
   CheckCount(node, "inputs", node.inputs.size(), {op.min_inputs, op.max_inputs});
   CheckCount(node, "outputs", node.outputs.size(), {op.min_outputs, op.max_outputs});
-  // Of any number of inputs, none is optional.
+  // A variadic operator has no optional inputs.
   const bool all = op.max_inputs == OpDef::kVariadic;
   for (std::size_t i = 0; i < (all ? node.inputs.size() : op.min_inputs); ++i) {
     if (node.inputs[i] == kNoValue) {

@@ -14,86 +14,87 @@
 
 namespace msc {
 
-/// What shape inference may look at. Types of absent inputs are default-constructed.
+/// Facts that shape inference may read. Absent inputs have default-constructed types.
 struct InferInput {
   const Node* node = nullptr;
   std::vector<ValueType> types;      ///< one per input
   std::vector<TensorPtr> constants;  ///< one per input; nullptr unless the input is a constant
 };
 
-/// Work of one call, for rooflines and reports. 0 where dims are unknown.
+/// Work of one call, for rooflines and reports. 0 if dims are unknown.
 struct OpCost {
-  double flops = 0;  ///< multiply and add counted apart
-  double bytes = 0;  ///< inputs, weights and outputs, each once
+  double flops = 0;  ///< a multiply and an add count as two
+  double bytes = 0;  ///< inputs, weights and outputs, each counted once
 };
 
-/// An attribute that an operator may have. `otherwise` is its kind and, unless `required`, the
-/// value that an absent attribute stands for (an empty list may stand for "derived from the
-/// inputs").
+/// Attribute that an operator may have. `otherwise` gives the attribute's type and, unless
+/// `required`, its default; an empty list may mean that the value derives from the inputs.
 struct AttrSpec {
   std::string name;
   Attr otherwise;
   bool required = false;
 };
 
-/// One operator: all that the rest of the compiler knows about it. Plain data, listed in
-/// register.cc.
+/// Schema of one operator: all facts that the compiler has about it. register.cc lists the
+/// operators.
 struct OpDef {
   std::string name;
   std::string domain = {};
   std::size_t min_inputs = 0;
-  std::size_t max_inputs = 0;  ///< kVariadic for no limit
+  std::size_t max_inputs = 0;  ///< kVariadic if unlimited
   std::size_t min_outputs = 1;
   std::size_t max_outputs = 1;
   std::vector<AttrSpec> attrs = {};
-  /// Types of the outputs. Throws UserError naming the node where inputs do not fit. Symbolic and
-  /// unknown dimensions in, symbolic and unknown dimensions out.
+  /// Infers the output types. Throws UserError, which names the node, if the inputs do not fit.
+  /// Symbolic and unknown dimensions of inputs give symbolic and unknown dimensions of outputs.
   std::function<std::vector<ValueType>(const InferInput&)> infer;
-  /// The reference kernel: slow, simple, right. Absent inputs are nullptr. Throws UserError for
-  /// types it does not take. Pure and thread-safe.
+  /// Reference kernel: simple and accurate, but slow. Absent inputs are nullptr. Throws UserError
+  /// for unsupported types. Pure and thread-safe.
   std::function<std::vector<Tensor>(const Node&, std::span<const Tensor* const>)> eval;
-  /// flops given the input and output types; bytes are counted by CostOf. May be empty (0 flops).
+  /// Returns the flops for the input and output types; CostOf counts the bytes. May be empty (0
+  /// flops).
   std::function<double(const Node&, std::span<const ValueType> in, std::span<const ValueType> out)>
       flops = {};
 
   static constexpr std::size_t kVariadic = 1000000;
 };
 
-/// Operators by domain and name. A plain object: see RegisterAllOps in register.h.
+/// Operators by domain and name. RegisterAllOps in register.h fills it.
 class OpRegistry {
  public:
-  /// InternalError if the operator is there already.
+  /// Adds an operator. Throws InternalError if it exists.
   void Add(OpDef op);
   [[nodiscard]] const OpDef* Find(std::string_view domain, std::string_view name) const;
-  /// UserError naming node, operator and domain if it is unknown.
+  /// Returns the schema. Throws UserError, which names node, operator and domain, if it is unknown.
   [[nodiscard]] const OpDef& Get(const Node& node) const;
-  /// Sorted by domain, then name.
+  /// Returns all operators, sorted by domain, then name.
   [[nodiscard]] std::vector<const OpDef*> All() const;
 
  private:
   std::map<std::pair<std::string, std::string>, OpDef> ops_;
 };
 
-/// The registry with every operator of this folder. Built once, immutable, thread-safe.
+/// Returns the registry of all operators in this folder. Built once, immutable, thread-safe.
 [[nodiscard]] const OpRegistry& Ops();
 
-/// Checks arity and attributes of one node against its schema. UserError naming the node.
+/// Checks inputs, outputs and attributes of one node against its schema. Throws UserError, which
+/// names the node.
 void CheckNode(const Graph& graph, NodeId id, const OpRegistry& ops = Ops());
 
-/// Recomputes the type of every node output, in order, after replacing bound symbols in the types
-/// of inputs. A constant-valued input (Shape, Gather ... chains are not evaluated here: see
-/// constant folding) informs operators such as Reshape. Keeps what was known where inference knows
-/// less.
+/// Replaces bound symbols in all types, then infers the output types of every node in order.
+/// Constant inputs inform operators such as Reshape; constant folding, not this function, evaluates
+/// chains such as Shape and Gather. Keeps a known type where inference knows less.
 void InferTypes(Graph& graph, const ShapeBindings& bindings = {}, const OpRegistry& ops = Ops());
 
-/// The same for the outputs of one node.
+/// Infers the output types of one node, without bindings.
 void InferNodeTypes(Graph& graph, NodeId id, const OpRegistry& ops = Ops());
 
 [[nodiscard]] OpCost CostOf(const Graph& graph, NodeId id, const OpRegistry& ops = Ops());
 
-/// Runs a whole graph with the reference kernels. `inputs` in the order of graph.inputs(); returns
-/// graph.outputs(). `tap`, where given, sees the inputs and every value as it is made. UserError
-/// where an input does not have the type of its graph input, or a node refuses its operands.
+/// Runs a graph with the reference kernels. `inputs` are in the order of graph.inputs(); returns
+/// graph.outputs(). `tap`, if not empty, receives the inputs and every value when it is computed.
+/// Throws UserError if an input does not have the type of its graph input or a node rejects its
+/// operands.
 [[nodiscard]] std::vector<Tensor> Interpret(
     const Graph& graph, std::span<const Tensor> inputs,
     const std::function<void(ValueId, const Tensor&)>& tap = {}, const OpRegistry& ops = Ops());

@@ -42,7 +42,7 @@ std::vector<Tensor> EvalMaxPool(const Node& node, EvalInputs inputs) {
       const std::span<std::int64_t> argmax = outputs[1].MutableValues<std::int64_t>();
       Pool(problem, inputs[0]->Values<T>().data(), outputs[0].template MutableValues<T>().data(),
            argmax.data());
-      // Indices count over the whole tensor, not over one plane.
+      // ONNX indices count over the whole tensor, not over one plane.
       std::int64_t in_plane = 1;
       for (const std::int64_t size : problem.in) in_plane *= size;
       const std::size_t out_plane =

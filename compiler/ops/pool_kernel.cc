@@ -9,9 +9,9 @@
 namespace msc {
 namespace {
 
-/// Where one window meets one axis.
+/// Overlap of one window with one axis.
 struct Reach {
-  std::int64_t begin = 0;  ///< first input index of a tap, padding included
+  std::int64_t begin = 0;  ///< input index of the first tap, possibly in the padding
   std::int64_t step = 1;   ///< dilation
   std::int64_t first = 0;  ///< taps [first, last) are inside the tensor
   std::int64_t last = 0;

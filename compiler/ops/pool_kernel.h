@@ -8,7 +8,7 @@ namespace msc {
 
 enum class PoolKind : std::uint8_t { kMax, kAverage, kAverageWithPadding };
 
-/// A pool over X [planes, in...] to Y [planes, out...]; 1 to 3 spatial axes.
+/// A pool from X [planes, in...] to Y [planes, out...], with 1 to 3 spatial axes.
 struct PoolProblem {
   PoolKind kind = PoolKind::kMax;
   std::int64_t planes = 0;  ///< batch * channels
@@ -17,10 +17,10 @@ struct PoolProblem {
   Window window;
 };
 
-/// Overwrites `y` and, where not null, `argmax` with the position of each maximum in its plane.
-/// A NaN in a window is its maximum. Averages are accumulated in double; kAverageWithPadding counts
-/// the explicit padding but not what ceil_mode adds beyond it. T is float, double, or an integer
-/// of 8 bits (maximum only).
+/// Computes the pool and overwrites `y` and, if not null, `argmax` with the position of each
+/// maximum in its plane. A NaN counts as the maximum of its window. Averages accumulate in double;
+/// kAverageWithPadding counts explicit padding but not the extra padding of ceil_mode. T is float,
+/// double, or an 8-bit integer (maximum only).
 template <class T>
 void Pool(const PoolProblem& problem, const T* x, T* y, std::int64_t* argmax);
 extern template void Pool(const PoolProblem&, const float*, float*, std::int64_t*);

@@ -22,8 +22,9 @@ QuantRange RangeOf(DType dtype) {
 }
 
 std::int64_t QuantizeScaled(double scaled, std::int64_t zero_point, QuantRange range) {
+  // A NaN would pass through the clamp below, and its conversion to an integer is undefined.
   if (std::isnan(scaled)) return std::clamp(zero_point, range.least, range.most);
-  // Clamped before the conversion: infinity has no integer.
+  // Clamp before the conversion: an infinite double has no integer value.
   const auto offset = static_cast<double>(zero_point);
   const double clamped =
       std::clamp(std::nearbyint(scaled) + offset, static_cast<double>(range.least),
@@ -33,8 +34,9 @@ std::int64_t QuantizeScaled(double scaled, std::int64_t zero_point, QuantRange r
 
 namespace {
 
-/// Checks scale (input 1) and zero point (input 2) against X: scalars (or lists of one), or lists
-/// along `axis`. Returns the element type of the zero point, kUndefined if absent.
+/// Checks scale (input 1) and zero point (input 2) against X: both are scalars (or lists of one),
+/// or lists along `axis`. Returns the element type of the zero point, or kUndefined if it is
+/// absent.
 DType CheckScales(const InferInput& in) {
   const Node& node = *in.node;
   RequireType(in, 1, {DType::kF32});
@@ -101,7 +103,7 @@ class Scales {
     inner_ = static_cast<std::size_t>(StridesOf(dims)[axis]);
   }
 
-  /// Entry of the lists for element `i`.
+  /// Returns the index into the lists for element `i`.
   [[nodiscard]] std::size_t At(std::size_t i) const {
     return scales_.size() == 1 ? 0 : i / inner_ % scales_.size();
   }
@@ -126,7 +128,7 @@ std::vector<Tensor> EvalQuantize(const Node& node, EvalInputs inputs) {
       const auto y = outputs[0].template MutableValues<To>();
       for (std::size_t i = 0; i < y.size(); ++i) {
         const std::size_t at = scales.At(i);
-        // Divided in f32, as ONNX says: a wider quotient would round some ties differently.
+        // Divides in f32 as ONNX specifies: a wider quotient would round some ties differently.
         const float scaled = static_cast<float>(x[i]) / scales.scale(at);
         y[i] = static_cast<To>(QuantizeScaled(scaled, scales.zero(at), range));
       }
@@ -157,7 +159,7 @@ bool CanCast(DType dtype) {
 
 std::vector<ValueType> InferCast(const InferInput& in) {
   const std::int64_t code = AttrOr(*in.node, "to", std::int64_t{0});
-  // DType has the numbers of TensorProto.DataType.
+  // Enumerators of DType equal the numbers of TensorProto.DataType.
   if (code < 1 || code > static_cast<std::int64_t>(DType::kBF16)) {
     RefuseNode(*in.node, "cannot cast to type code " + std::to_string(code));
   }
@@ -172,12 +174,13 @@ std::vector<ValueType> InferCast(const InferInput& in) {
   return types;
 }
 
-/// Truncates floats towards zero and saturates them (NaN gives 0); integers keep their low bits.
+/// Converts a number: floats are truncated toward zero and saturated (NaN gives 0); integers keep
+/// their low bits.
 template <class To, class From>
 To Convert(From x) {
   if constexpr (std::is_floating_point_v<From> && std::is_integral_v<To>) {
     if (std::isnan(x)) return 0;
-    // Limits of To as From: the upper one may round up to a value that does not fit any more.
+    // As a From, the upper limit of To may round up to a value beyond To, hence >=.
     if (x >= static_cast<From>(std::numeric_limits<To>::max())) {
       return std::numeric_limits<To>::max();
     }
@@ -223,7 +226,7 @@ std::vector<Tensor> EvalCast(const Node& node, EvalInputs inputs) {
   return {Computed(to) == to ? y : FromF32(y, to)};
 }
 
-/// CastLike-15: the type of input 1.
+/// Infers CastLike-15: the output has the type of input 1.
 std::vector<ValueType> InferCastLike(const InferInput& in) {
   for (const std::size_t i : {std::size_t{0}, std::size_t{1}}) {
     if (!CanCast(TypeOf(in, i))) {

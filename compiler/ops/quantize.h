@@ -6,15 +6,15 @@
 
 namespace msc {
 
-/// Least and greatest quantized value of i8 or u8; InternalError for other types.
+/// Range of quantized values of i8 or u8; InternalError for other types.
 struct QuantRange {
   std::int64_t least = 0;
   std::int64_t most = 0;
 };
 [[nodiscard]] QuantRange RangeOf(DType dtype);
 
-/// saturate(round_half_even(scaled) + zero_point). `scaled` is value / scale, in the precision the
-/// caller wants. NaN becomes the zero point.
+/// Returns saturate(round_half_even(scaled) + zero_point). `scaled` is value / scale, in the
+/// precision of the caller's choice. NaN gives the zero point.
 [[nodiscard]] std::int64_t QuantizeScaled(double scaled, std::int64_t zero_point, QuantRange range);
 
 }  // namespace msc

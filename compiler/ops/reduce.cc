@@ -15,7 +15,7 @@
 namespace msc {
 namespace {
 
-/// The axes to reduce, ascending; nullopt where they are not constant.
+/// Returns the axes to reduce, ascending; nullopt if they are not constant.
 std::optional<std::vector<std::size_t>> AxesOf(const InferInput& in, std::size_t rank) {
   const Node& node = *in.node;
   if (HasInput(in, 1) && in.constants[1] == nullptr) return std::nullopt;
@@ -53,7 +53,7 @@ std::vector<ValueType> InferReduce(const InferInput& in) {
   return OneOutput(TypeOf(in, 0), std::move(y));
 }
 
-/// Their start has no integer.
+/// For ReduceLogSumExp, whose start value, -infinity, no integer type can hold.
 std::vector<ValueType> InferReduceOfFloats(const InferInput& in) {
   RequireType(in, 0, {DType::kF32, DType::kF64, DType::kF16, DType::kBF16});
   return InferReduce(in);
@@ -108,7 +108,7 @@ struct SumSquareStep {
     return SumStep::Apply<T>(a, ProdStep::Apply<T>(b, b));
   }
 };
-/// log(exp(a) + exp(b)), which does not overflow.
+/// log(exp(a) + exp(b)) without an overflow of exp.
 struct LogAddStep {
   static constexpr double kStart = -std::numeric_limits<double>::infinity();
   template <class T>
@@ -121,14 +121,14 @@ struct LogAddStep {
   }
 };
 
-/// What ReduceMean, ReduceL2 and ReduceLogSum do with their sum of `each` elements.
+/// Finishes ReduceMean, ReduceL2 and ReduceLogSum from the sum of `each` elements.
 double Finished(const std::string& op, double sum, double each) {
   if (op == "ReduceMean") return sum / each;
   if (op == "ReduceL2") return std::sqrt(sum);
   return std::log(sum);
 }
 
-/// Folds every element of x into its place; floats in double, integers in their own type.
+/// Folds the elements of x into their outputs; floats in double, integers in their own type.
 template <class Step, class T>
 void ReduceInto(const Node& node, const Tensor& x, const Dims& kept, Tensor& y) {
   using Sum = std::conditional_t<std::is_floating_point_v<T>, double, T>;
@@ -219,7 +219,8 @@ std::vector<ValueType> InferSoftmax(const InferInput& in) {
 
 enum class Form : std::uint8_t { kPlain, kLog };
 
-/// One line of `count` values, `stride` apart. Subtracting the greatest keeps exp from overflowing.
+/// Computes one line of `count` values, `stride` apart. Subtracts the maximum so that exp cannot
+/// overflow; sums in double.
 template <class T>
 void SoftmaxLine(const T* x, T* y, std::pair<std::int64_t, std::int64_t> count_stride, Form form) {
   const auto [count, stride] = count_stride;

@@ -4,10 +4,10 @@
 
 namespace msc {
 
-/// Adds every operator of this folder: one line a family, in register.cc.
+/// Adds every operator of this folder. register.cc calls one function per family.
 void RegisterAllOps(OpRegistry& ops);
 
-// One function a family file.
+// One function per family of operators.
 void RegisterActivationOps(OpRegistry& ops);
 void RegisterArgOps(OpRegistry& ops);
 void RegisterArrangeOps(OpRegistry& ops);

@@ -6,14 +6,14 @@
 #include "compiler/ops/eval.h"
 #include "compiler/ops/register.h"
 
-// Operators that change dims and leave the elements in their order.
-// Source: ONNX operator pages Reshape-14, Flatten-13, Squeeze-13, Unsqueeze-13, Identity-16,
-// Dropout-13.
+// Operators that change dims but not the order of elements. Source: ONNX operator pages Reshape-14,
+// Flatten-13, Squeeze-13, Unsqueeze-13, Identity-16, Dropout-13.
 
 namespace msc {
 namespace {
 
-/// What dims of X are left for the entry -1 once those of the request are taken out.
+/// Returns the size of the entry -1: the dims of X without those that other entries of the request
+/// take.
 Dim RestOf(const Node& node, std::vector<Dim> have, const std::vector<Dim>& taken) {
   std::int64_t divisor = 1;
   bool open = false;
@@ -69,8 +69,8 @@ Shape ResolveReshape(const Node& node, const Shape& x, const std::vector<std::in
       taken.emplace_back(entry);
     }
   }
-  // A copied dimension leaves together with its source, even if its size is unknown. Except where
-  // it is 0: then the rest cannot be derived.
+  // A copied dimension cancels its source, even if its size is unknown, unless it is 0: then the
+  // entry -1 cannot be derived.
   std::sort(copied.rbegin(), copied.rend());
   for (const std::size_t i : copied) {
     if (x[i] == Dim(0)) {
@@ -106,7 +106,7 @@ std::vector<ValueType> InferFlatten(const InferInput& in) {
   const Shape* x = ShapeOf(in, 0);
   if (x == nullptr) return OneOutput(TypeOf(in, 0), Shape(2));
   const std::int64_t axis = AttrOr(*in.node, "axis", std::int64_t{1});
-  // The rank itself is a legal axis: everything goes in front.
+  // The rank itself is a valid axis: all dims go to the front.
   const std::size_t split =
       axis == std::ssize(*x) ? x->size() : NormalAxis(*in.node, axis, x->size());
   return OneOutput(TypeOf(in, 0), Shape{ProductOf(*in.node, *x, 0, split),
@@ -151,7 +151,7 @@ std::vector<ValueType> InferUnsqueeze(const InferInput& in) {
   return OneOutput(TypeOf(in, 0), std::move(y));
 }
 
-/// The elements of input 0 under the inferred dims.
+/// Returns the elements of input 0 with the inferred dims.
 template <std::vector<ValueType> (*kInfer)(const InferInput&)>
 std::vector<Tensor> EvalSameElements(const Node& node, EvalInputs inputs) {
   const ValueType type = InferFor(kInfer, node, inputs).front();

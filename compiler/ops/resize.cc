@@ -30,7 +30,7 @@ std::string WordOf(const Node& node, const char* name, const char* otherwise,
   return word;
 }
 
-/// The constant floats of an input; nullopt if it is absent, empty or computed.
+/// Returns the constant floats of an input; nullopt if it is absent, empty or not constant.
 std::optional<std::vector<float>> ConstantFloats(const InferInput& in, std::size_t index) {
   RequireType(in, index, {DType::kF32});
   if (index >= in.constants.size() || in.constants[index] == nullptr) return std::nullopt;
@@ -106,7 +106,7 @@ double RoundAs(const std::string& mode, double x) {
   return mode == "round_prefer_ceil" ? std::floor(x + 0.5) : std::ceil(x - 0.5);
 }
 
-/// Keys' cubic convolution kernel.
+/// Cubic convolution kernel of Keys (1981), with parameter `a`.
 double Cubic(double a, double distance) {
   const double d = std::abs(distance);
   if (d <= 1.0) return ((a + 2.0) * d - (a + 3.0)) * d * d + 1.0;
@@ -164,12 +164,14 @@ class Resampler {
   bool excludes_;
 };
 
-/// Resamples one axis of a dense tensor; `outer` and `inner` are the elements before and behind it.
+/// Intermediate result of a resize.
 struct Field {
   std::vector<double> values;
-  std::vector<bool> outside;  ///< empty if nothing is
+  std::vector<bool> outside;  ///< empty if no element is outside
 };
 
+/// Resamples one axis of a dense tensor; `outer` and `inner` are the element counts of the axes
+/// before and behind it.
 Field ResampleAxis(const Resampler& resampler, const AxisMap& axis, const Field& from,
                    std::size_t outer, std::size_t inner) {
   const auto in = static_cast<std::size_t>(axis.in);

@@ -9,17 +9,18 @@
 
 namespace msc {
 
-/// What one position along an axis of a Resize's output reads: `count` entries of the input, all
-/// inside it, each times a weight. ONNX operator page Resize-13.
+/// Input elements that one output position along an axis of a Resize reads: `count` indices, all
+/// inside the input, with a weight each. Source: ONNX operator page Resize-13.
 struct ResizeTaps {
   std::array<std::int64_t, 4> index{};
   std::array<double, 4> weight{};
   std::size_t count = 0;
-  bool outside = false;  ///< takes extrapolation_value; under tf_crop_and_resize alone
+  bool outside = false;  ///< takes extrapolation_value; only under tf_crop_and_resize
 };
 
-/// Those of every position along an axis of `in` >= 1 entries resized to `out`, by `scale`: what
-/// the node says, out / in where it gives sizes. Not for tf_crop_and_resize.
+/// Returns the taps of every output position along an axis that is resized from `in` >= 1 to `out`
+/// entries. `scale` is the node's scale, or out / in if the node gives sizes. Not for
+/// tf_crop_and_resize.
 [[nodiscard]] std::vector<ResizeTaps> ResizeTapsOf(const Node& node, std::int64_t in,
                                                    std::int64_t out, double scale);
 

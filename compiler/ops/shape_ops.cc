@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::int64_t kMaxElements = std::int64_t{1} << 40;
 
-/// Axes [first, last) of a rank that attributes start and end keep.
+/// Returns the range [first, last) of axes that attributes start and end keep.
 std::pair<std::int64_t, std::int64_t> KeptAxes(const Node& node, std::int64_t rank) {
   const auto clamp = [&](std::int64_t axis) {
     return std::clamp<std::int64_t>(axis < 0 ? axis + rank : axis, 0, rank);
@@ -81,7 +81,8 @@ std::vector<Tensor> EvalConstantOfShape(const Node& node, EvalInputs inputs) {
   return {ReadStrided(*value, {.dims = dims, .strides = Dims(dims.size(), 0)})};
 }
 
-/// Entries of start, start + delta, ... before limit. Refuses a delta of 0 and too many entries.
+/// Counts the entries of start, start + delta, ... before limit. Rejects a delta of 0 and too many
+/// entries.
 std::int64_t RangeCount(const Node& node, const std::vector<TensorPtr>& bounds) {
   const double start = NumberAt(*bounds[0], 0);
   const double limit = NumberAt(*bounds[1], 0);
@@ -117,7 +118,8 @@ std::vector<Tensor> EvalRange(const Node& node, EvalInputs inputs) {
     const auto y = outputs[0].template MutableValues<T>();
     for (std::size_t i = 0; i < y.size(); ++i) {
       if constexpr (std::is_integral_v<T>) {
-        // Unsigned: the last product may be past the end of T before the sum comes back.
+        // Computes in unsigned integers: i * delta may exceed the range of T although the sum does
+        // not.
         y[i] = static_cast<T>(static_cast<std::uint64_t>(start) +
                               i * static_cast<std::uint64_t>(delta));
       } else {

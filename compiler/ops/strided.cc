@@ -10,7 +10,7 @@
 namespace msc {
 namespace {
 
-/// Elements of a fixed size are bytes to this code.
+/// Copies elements of a fixed size as bytes.
 template <std::size_t kBytes>
 void ReadBytes(const Tensor& x, const StridedRead& read, Tensor& y) {
   const std::byte* from = x.Raw().data() + read.offset * static_cast<std::int64_t>(kBytes);

@@ -6,8 +6,8 @@
 
 namespace msc {
 
-/// Reads `dims` elements of a tensor of any type, the one at position p from
-/// offset + sum(p[i] * strides[i]). Strides may be 0 or negative.
+/// A strided read of `dims` elements of a tensor of any type. Position p reads element offset +
+/// sum(p[i] * strides[i]). Strides may be 0 or negative.
 struct StridedRead {
   Dims dims;
   Dims strides;
@@ -15,7 +15,8 @@ struct StridedRead {
 };
 [[nodiscard]] Tensor ReadStrided(const Tensor& x, const StridedRead& read);
 
-/// Copies `count` elements of `from` at `from_offset` to `to` at `to_offset`; types are equal.
+/// A copy of `count` elements of `from` at `from_offset` to `to` at `to_offset`; both have the same
+/// type.
 struct Block {
   std::int64_t from_offset = 0;
   std::int64_t to_offset = 0;

@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::size_t kMaxSpatial = 3;
 
-/// Sizes of dims[2...]; -1 where unknown.
+/// Returns the sizes of dims[2...]; -1 if unknown.
 Dims SpatialOf(const Shape& shape) {
   Dims sizes;
   for (std::size_t i = 2; i < shape.size(); ++i) sizes.push_back(shape[i].size());
@@ -24,7 +24,7 @@ void RequireSpatialRank(const InferInput& in, const Shape& x) {
   RefuseNode(*in.node, "input 0 of shape " + ToString(x) + " must have 3 to 5 dimensions");
 }
 
-/// Appends the sizes that `window` leaves of `x_spatial` to `shape`.
+/// Appends the output sizes of `window` over `x_spatial` to `shape`.
 void AppendPositions(const Node& node, const Window& window, const Dims& x_spatial, Shape& shape) {
   for (std::size_t i = 0; i < x_spatial.size(); ++i) {
     if (x_spatial[i] < 0) {
@@ -135,7 +135,7 @@ std::optional<Shape> PoolOutputShape(const InferInput& in) {
   const Dims x_spatial = SpatialOf(*x);
   const Window window = ReadWindow(*in.node, x_spatial, {});
   for (std::size_t i = 0; i < x_spatial.size(); ++i) {
-    // Else a window could lie in the padding alone and have no element.
+    // Otherwise a window could lie entirely in the padding and have no element.
     const std::int64_t extent = (window.kernel[i] - 1) * window.dilations[i] + 1;
     if (window.pads_begin[i] >= extent || window.pads_end[i] >= extent) {
       RefuseNode(*in.node,

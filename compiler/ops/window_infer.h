@@ -9,29 +9,29 @@
 
 namespace msc {
 
-// Shapes of convolutions and pools, shared by the ONNX and the fused operators.
+// Shape inference of convolutions and pools, shared by the ONNX and the fused operators.
 
 enum class WindowKind : std::uint8_t { kConv, kMaxPool, kAveragePool };
-/// Attributes of the ONNX operator.
+/// Returns the attributes of the ONNX operator.
 [[nodiscard]] std::vector<AttrSpec> WindowAttrs(WindowKind kind);
 
-/// Shape of Y of a Conv of X [N,C,1 to 3 spatial axes] (input 0), W (input 1) and optional bias [M]
-/// (input 2); nullopt where a rank is unknown.
+/// Infers the shape of Y of a Conv of X [N,C,1 to 3 spatial axes] (input 0), W (input 1) and
+/// optional bias [M] (input 2); nullopt if a rank is unknown.
 [[nodiscard]] std::optional<Shape> ConvOutputShape(const InferInput& in);
-/// The problem for kernels; the shapes were checked by ConvOutputShape.
+/// Returns the problem for the kernels. ConvOutputShape must have accepted the shapes.
 [[nodiscard]] ConvProblem ConvProblemOf(const Node& node, const Tensor& x, const Tensor& w,
                                         const Tensor& y);
-/// 2 * elements of Y * C / group * kernel, plus one for each element where there is a bias.
+/// Returns 2 * elements of Y * C / group * kernel, plus one per element if there is a bias.
 [[nodiscard]] double ConvFlops(const Node& node, std::span<const ValueType> in,
                                std::span<const ValueType> out);
 
-/// Shape of Y of a pool of input 0 [N,C,1 to 3 spatial axes]; honours ceil_mode.
+/// Infers the shape of Y of a pool of input 0 [N,C,1 to 3 spatial axes]; applies ceil_mode.
 [[nodiscard]] std::optional<Shape> PoolOutputShape(const InferInput& in);
-/// [N,C,1...] of a global pool of input 0.
+/// Infers the shape [N,C,1...] of a global pool of input 0.
 [[nodiscard]] std::optional<Shape> GlobalPoolOutputShape(const InferInput& in);
-/// The one window of a global pool over `size` elements in a row.
+/// Returns the single window of a global pool over `size` consecutive elements.
 [[nodiscard]] Window WholeWindow(std::int64_t size);
-/// Elements of Y * kernel, or of X where there is no kernel (global pools).
+/// Returns elements of Y * kernel, or elements of X for global pools.
 [[nodiscard]] double PoolFlops(const Node& node, std::span<const ValueType> in,
                                std::span<const ValueType> out);
 [[nodiscard]] Rounding RoundingOf(const Node& node);
