@@ -57,7 +57,7 @@ CallFacts FactsOf(const Call& call) {
   std::array<long, kSgemmIntegers> integers{};  // NOLINT(google-runtime-int)
   std::copy(call.integers.begin(), call.integers.end(), integers.begin());
   const Sgemm p = ToSgemm(integers.data());
-  // The libraries count in int; what they are asked for ends before 2^62 then.
+  // The libraries use int. With this limit, every offset that they compute is below 2^62.
   for (const std::int64_t size : {p.m, p.n, p.k, p.lda, p.ldb, p.ldc, p.threads}) {
     if (size < 1 || size > std::numeric_limits<int>::max()) {
       return wrong("sizes, strides and threads are between 1 and 2147483647");

@@ -15,7 +15,7 @@
 namespace msc::kernel {
 namespace {
 
-/// Lanes of any type: integers as they are, f32 and bf16 as their bits.
+/// Lanes of any type: integers by value, f32 and bf16 by their bits.
 struct Value {
   Type type;
   std::vector<std::int64_t> lanes;
@@ -29,11 +29,13 @@ std::int64_t AsBits(float value) {
 }
 
 std::int64_t FromMemory(const std::byte* from, DType dtype) {
-  std::int64_t value = 0;  // x86 is little-endian, and so is the rest of this program.
+  std::int64_t value = 0;  // assumes little-endian, as the rest of this program does
   std::memcpy(&value, from, ByteSize(dtype));
   return dtype == DType::kF32 || dtype == DType::kBF16 ? value : WrapInteger(dtype, value);
 }
 
+// Rounds half to even and saturates; a NaN fails the first comparison and becomes the lowest.
+// `beyond` is most + 1, because `most` of 64-bit types is not a double.
 std::int64_t RoundToInteger(float value, DType dtype) {
   const IntegerRange range = RangeOf(dtype);
   const bool is_u64 = dtype == DType::kU64;
@@ -118,6 +120,7 @@ std::int64_t BinaryLane(Op op, DType dtype, std::int64_t a, std::int64_t b) {
   return ApplyInteger(op, dtype, a, b);
 }
 
+// Combines the upper half of the lanes with the lower half until one lane is left.
 Value Reduce(Op op, Value value) {
   const Op step = op == Op::kReduceAdd ? Op::kAdd : Op::kMax;
   while (value.lanes.size() > 1) {

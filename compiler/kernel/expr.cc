@@ -43,7 +43,7 @@ bool IsFloat(const Expr& expr, double value) {
   return expr->op == Op::kFloat && expr->real == value;
 }
 
-/// Both constant: the result, where the type is an integer.
+/// Folds an operation on two integer constants.
 Expr FoldIntegers(Op op, Type type, std::int64_t a, std::int64_t b) {
   switch (op) {
     case Op::kLess:
@@ -57,7 +57,7 @@ Expr FoldIntegers(Op op, Type type, std::int64_t a, std::int64_t b) {
   }
 }
 
-/// What is left where one side of an integer operation says enough; null where neither does.
+/// Simplifies an integer operation whose right side is constant; returns null if it cannot.
 Expr FoldNeutral(Op op, const Expr& a, const Expr& b) {
   const std::int64_t* right = AsInt(b);
   if (right == nullptr) return nullptr;
@@ -67,7 +67,7 @@ Expr FoldNeutral(Op op, const Expr& a, const Expr& b) {
   if (op == Op::kMod && *right == 1) return Int(0, b->type);
   if (op == Op::kAnd) return *right != 0 ? a : b;
   if (op == Op::kOr) return *right != 0 ? b : a;
-  // (x + 2) + 3 and (x * 2) * 3: exact, as both wrap alike.
+  // (x + 2) + 3 and (x * 2) * 3: exact, because both forms wrap around alike.
   const bool same = (op == Op::kAdd || op == Op::kMul) && a->op == op;
   if (same && AsInt(a->args[1]) != nullptr) {
     return Binary(op, a->args[0],

@@ -9,8 +9,8 @@
 
 namespace msc::kernel {
 
-/// Type of an expression: `lanes` elements side by side, 1 for a scalar. Indices and loop variables
-/// are scalar i64, conditions are bool with the lanes of what they choose between.
+/// Type of an expression: `lanes` elements, 1 for a scalar. Indices and loop variables are scalar
+/// i64. Conditions are bool with the lanes of the values that they select.
 struct Type {
   DType dtype = DType::kF32;
   int lanes = 1;
@@ -19,34 +19,35 @@ struct Type {
 
 inline constexpr Type kIndex{DType::kI64, 1};
 
-/// "f32", "f32x16".
+/// Formats `type` as "f32" or "f32x16".
 [[nodiscard]] std::string ToString(Type type);
 
-/// A name in a kernel: a loop variable or a local. Ids are unique in one KernelFunc.
+/// Name of a loop variable or a local. Ids are unique within a KernelFunc.
 struct VarId {
   std::uint32_t id = 0;
   bool operator==(const VarId&) const = default;
 };
 
-/// Position in KernelFunc::buffers.
+/// Index into KernelFunc::buffers.
 struct BufferRef {
   std::uint32_t index = 0;
   bool operator==(const BufferRef&) const = default;
 };
 
 enum class Op : std::uint8_t {
-  kInt,        ///< `integer`, of any integer type or bool; with lanes, the same in each
-  kFloat,      ///< `real`, f32; with lanes, the same in each
+  kInt,        ///< `integer`, of any integer type or bool, in every lane
+  kFloat,      ///< `real`, f32, in every lane
   kVar,        ///< `var`
   kLoad,       ///< `lanes` elements of `buffer` from element args[0] on; see `valid`
   kBroadcast,  ///< args[0], a scalar, in every lane
-  /// args[0] as `type`. Floats to integers round half to even and saturate, NaN becomes the lowest;
-  /// f32 to bf16 rounds half to even, a denormal may become 0; bool is 0 or 1, and != 0 is true.
+  /// Converts args[0] to `type`. Float to integer rounds half to even and saturates; NaN becomes
+  /// the lowest value. f32 to bf16 rounds half to even; a subnormal may become 0. A bool is 0 or 1;
+  /// a number becomes true if it is not 0.
   kCast,
-  kBits,  ///< args[0] seen as `type` of the same size
-  // Arithmetic on equal types. Integers wrap; kDiv and kMod of integers round towards minus
-  // infinity, and the divisor is a positive constant. Of two floats one of which is NaN, kMin and
-  // kMax give the second. A product and a sum of floats may be rounded together.
+  kBits,  ///< bits of args[0] as another `type` of the same size
+  // Arithmetic on equal types. Integers wrap around; integer kDiv and kMod round toward minus
+  // infinity, and their divisor is a positive constant. If one operand is NaN, kMin and kMax of
+  // floats return the second. A float product and sum may be fused into one rounding.
   kAdd,
   kSub,
   kMul,
@@ -54,8 +55,8 @@ enum class Op : std::uint8_t {
   kMod,
   kMin,
   kMax,
-  // f32 only. kExp, kTanh, kErf and kSigmoid, 1 / (1 + e^-x), are within 4 ulp or 1e-7 absolute of
-  // the real function.
+  // f32 only. kExp, kTanh, kErf and kSigmoid, 1 / (1 + e^-x), have an error of at most 4 ulp or
+  // 1e-7 absolute.
   kSqrt,
   kExp,
   kTanh,
@@ -63,26 +64,26 @@ enum class Op : std::uint8_t {
   kSigmoid,
   kLog,
   kFloor,
-  // Comparisons give bool; kAnd and kOr take it.
+  // Comparisons return bool; kAnd and kOr take bool.
   kLess,
   kLessEqual,
   kEqual,
   kAnd,
   kOr,
-  kSelect,  ///< args: condition, value where true, value where false
+  kSelect,  ///< args: condition, value if true, value if false
   /// args: sum i32xL, a u8x4L, b i8x4L -> i32xL: sum[l] + a[4l] * b[4l] + ... + a[4l+3] * b[4l+3],
   /// modulo 2^32 (x86 vpdpbusd).
   kDot4,
-  /// args: sum f32xL, a bf16x2L, b bf16x2L -> f32xL: sum[l] + a[2l]*b[2l] + a[2l+1]*b[2l+1]
-  /// (x86 vdpbf16ps; denormals may count as 0, the order of the two additions is open).
+  /// args: sum f32xL, a bf16x2L, b bf16x2L -> f32xL: sum[l] + a[2l]*b[2l] + a[2l+1]*b[2l+1] (x86
+  /// vpdpbf16ps; subnormals may count as 0; the order of the additions is unspecified).
   kDot2,
-  // args[0] with lanes -> scalar, of f32 or i32; the order of additions is open.
+  // args[0] with lanes -> scalar, of f32 or i32; the order of the additions is unspecified.
   kReduceAdd,
   kReduceMax,
 };
 
 struct ExprNode;
-/// An expression: immutable, shared, never null.
+/// Immutable, shared expression; never null.
 using Expr = std::shared_ptr<const ExprNode>;
 
 struct ExprNode {
@@ -93,13 +94,13 @@ struct ExprNode {
   double real = 0;
   VarId var;
   BufferRef buffer;
-  /// kLoad: only the first `valid` lanes are read, the others are 0. 0 means all.
+  /// kLoad: reads only the first `valid` lanes and sets the others to 0. 0 means all lanes.
   int valid = 0;
 };
 
-// Makers. They check types (InternalError) and fold constants and neutral elements (x + 0 is x for
-// floats too, though -0 + 0 is 0): see simplify.h for more. An expression that is used twice is
-// computed twice: name it with a Let.
+// Factories. They check types (InternalError) and fold constants and neutral elements (x + 0
+// becomes x for floats too, although -0 + 0 is 0); simplify.h does more. Code computes an
+// expression at each use: bind it with a Let to compute it once.
 
 [[nodiscard]] Expr Int(std::int64_t value, Type type = kIndex);
 [[nodiscard]] Expr Float(double value, int lanes = 1);
@@ -111,9 +112,9 @@ struct ExprNode {
 [[nodiscard]] Expr Binary(Op op, Expr a, Expr b);
 [[nodiscard]] Expr Unary(Op op, Expr a);
 [[nodiscard]] Expr Select(Expr condition, Expr yes, Expr no);
-/// kDot4 and kDot2.
+/// Makes kDot4 or kDot2.
 [[nodiscard]] Expr Dot(Op op, Expr sum, Expr a, Expr b);
-/// kReduceAdd and kReduceMax.
+/// Makes kReduceAdd or kReduceMax.
 [[nodiscard]] Expr Reduce(Op op, Expr a);
 
 [[nodiscard]] inline Expr operator+(Expr a, Expr b) {
@@ -132,7 +133,7 @@ struct ExprNode {
   return std::move(a) * Int(b);
 }
 
-/// The value of a kInt, else nothing.
+/// Returns the value of a kInt, or nullptr.
 [[nodiscard]] const std::int64_t* AsInt(const Expr& expr);
 
 }  // namespace msc::kernel

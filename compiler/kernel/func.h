@@ -12,8 +12,8 @@ namespace msc::kernel {
 
 enum class LoopKind : std::uint8_t {
   kSerial,
-  kUnrolled,  ///< the body is repeated in the source
-  kParallel,  ///< iterations are independent; only the outermost statement of a kernel
+  kUnrolled,  ///< code generators repeat the body
+  kParallel,  ///< iterations are independent; only as the outermost statement of a kernel
 };
 
 struct Stmt;
@@ -21,30 +21,31 @@ struct Stmt;
 /// for (var = 0; var < extent; ++var) body
 struct For {
   VarId var;
-  Expr extent;  ///< index >= 0; a constant when unrolled or parallel
+  Expr extent;  ///< index >= 0; constant if unrolled or parallel
   LoopKind kind = LoopKind::kSerial;
   std::vector<Stmt> body;
 };
-/// A local with its first value; lives to the end of the enclosing body. May be assigned to.
+/// Defines a local with its first value. It lives until the end of the enclosing body and may be
+/// assigned.
 struct Let {
   VarId var;
   Expr value;
 };
-/// Gives a local a new value of the same type.
+/// Assigns a new value of the same type to a local.
 struct Assign {
   VarId var;
   Expr value;
 };
-/// Writes value's lanes to elements index, index+1, ...; only the first `valid` of them where
-/// `valid` is not 0. The buffer has value's dtype.
+/// Stores the lanes of `value` to elements index, index+1, ...; if `valid` is not 0, only the first
+/// `valid` lanes. The buffer has the dtype of `value`.
 struct Store {
   BufferRef buffer;
   Expr index;
   Expr value;
   int valid = 0;
 };
-/// Asks for the cache line of an element that is read later: a hint without an effect, for which
-/// the element need not exist.
+/// Prefetches the cache line of an element that is read later. A hint without an effect; the
+/// element need not exist.
 struct Prefetch {
   BufferRef buffer;
   Expr index;  ///< scalar i64
@@ -54,8 +55,8 @@ struct If {
   std::vector<Stmt> body;
   std::vector<Stmt> otherwise;
 };
-/// Calls a function of a library on memory from some elements of buffers on: see call.h for the
-/// functions that there are. A buffer that it writes is given to it once.
+/// Calls a library function on buffers, from the given elements on; call.h lists the functions. A
+/// buffer that the function writes must appear only once.
 struct Call {
   struct Address {
     BufferRef buffer;
@@ -75,30 +76,30 @@ enum class Access : std::uint8_t {
   kRead,
   kWrite,
   kReadWrite,
-  kScratch,  ///< private to one call: what is in it does not matter before, and is lost after
+  kScratch,  ///< private to one call; contents are undefined before and after it
 };
 
-/// A parameter of a kernel: memory that the caller owns. Buffers that are written overlap no other.
+/// Parameter of a kernel: memory that the caller owns. A buffer that is written overlaps no other.
 struct Buffer {
   std::string name;
   DType dtype = DType::kF32;
-  std::int64_t elements = 0;  ///< the kernel touches elements 0 .. elements-1 alone
+  std::int64_t elements = 0;  ///< the kernel accesses only elements 0 .. elements-1
   Access access = Access::kRead;
 };
 
-/// A function over buffers: no result, no state, no allocation. If its body is one parallel loop,
+/// A function over buffers without a result, state or allocation. If its body is one parallel loop,
 /// the caller may run ranges of iterations on several threads.
 struct KernelFunc {
-  std::string name;  ///< for people; code generators make identifiers of their own
+  std::string name;  ///< for messages; code generators make their own identifiers
   std::vector<Buffer> buffers;
   std::vector<Stmt> body;
-  double flops = 0;  ///< work, multiply and add counted apart: for profiles
+  double flops = 0;  ///< for profiles; a multiply and an add count as two
 
-  /// Iterations of the parallel loop; 1 without one.
+  /// Returns the iterations of the parallel loop, or 1 if there is none.
   [[nodiscard]] std::int64_t parallel_extent() const;
 };
 
-/// Hands out ids of variables and collects buffers while a kernel is written.
+/// Allocates variable ids and collects buffers while a kernel is built.
 class KernelBuilder {
  public:
   explicit KernelBuilder(std::string name) { func_.name = std::move(name); }

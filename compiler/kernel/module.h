@@ -9,18 +9,19 @@
 
 namespace msc::kernel {
 
-/// A kernel as machine code. Takes the addresses of its buffers, in their order, and the range of
-/// iterations of its parallel loop, 0 .. 1 where there is none. Behind the addresses stands that of
-/// a table of functions where the kernel calls any: one LibraryFunction for each of
-/// CalledFunctions. Touches only the buffers; safe to call on several threads where those they
-/// write differ.
+/// Machine code of a kernel. `buffers` has the addresses of its buffers, in order; if the kernel
+/// calls functions, the address of its function table follows: one LibraryFunction for each of
+/// CalledFunctions. [begin, end) is the range of iterations of its parallel loop, 0 .. 1 if it has
+/// none. It accesses only the buffers, and is safe to call on several threads that write different
+/// buffers.
 using Entry = void (*)(char* const* buffers, long begin, long end);  // NOLINT(google-runtime-int)
 
-/// Kernels as machine code, loaded. The code stays as long as one copy of this does. Immutable.
+/// Loaded machine code of several kernels. Immutable; the code stays loaded until the last copy of
+/// this object is destroyed.
 class Module {
  public:
-  /// `libraries` keep the code of `entries` loaded. `tables` are those of functions, one a kernel,
-  /// or none where no kernel calls a function; those stay loaded whatever becomes of this.
+  /// `libraries` keep the code of `entries` loaded. `tables` has a function table per kernel, or is
+  /// empty if no kernel calls a function; these functions must outlive this object.
   Module(std::vector<std::shared_ptr<void>> libraries, std::vector<Entry> entries,
          std::vector<std::vector<LibraryFunction>> tables = {})
       : libraries_(std::move(libraries)), entries_(std::move(entries)), tables_(std::move(tables)) {
@@ -28,9 +29,9 @@ class Module {
   }
 
   [[nodiscard]] std::size_t size() const noexcept { return entries_.size(); }
-  /// The code of kernel i, in the order of the kernels it was made from.
+  /// Returns the code of kernel i, in the order of compilation.
   [[nodiscard]] Entry Function(std::size_t i) const { return entries_.at(i); }
-  /// The functions that it calls; empty for most.
+  /// Returns the functions that kernel i calls; usually empty.
   [[nodiscard]] const std::vector<LibraryFunction>& Table(std::size_t i) const {
     return tables_.at(i);
   }

@@ -10,7 +10,7 @@ namespace {
 
 std::string Number(double value) {
   std::array<char, 32> text{};
-  // Constants are f32: the shortest text of that.
+  // Constants are f32, so print the shortest text of an f32.
   const auto end =
       std::to_chars(text.data(), text.data() + text.size(), static_cast<float>(value)).ptr;
   std::string number(text.data(), end);
@@ -18,7 +18,7 @@ std::string Number(double value) {
   return plain ? number + ".0" : number;
 }
 
-/// How tightly an operation binds; 0 for what is written as a function.
+/// Returns the precedence of an operator; 0 if it is printed as a function call.
 int Precedence(Op op) {
   switch (op) {
     case Op::kMul:
@@ -117,7 +117,7 @@ std::string Sub(const Expr& expr, int around) {
   return wrap ? "(" + Print(expr) + ")" : Print(expr);
 }
 
-/// What follows `=`: "valid 5" where not all lanes are meant.
+/// Returns " valid 5" if only the first lanes are accessed, else nothing.
 std::string Valid(int valid) {
   return valid == 0 ? "" : " valid " + std::to_string(valid);
 }

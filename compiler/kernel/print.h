@@ -6,13 +6,15 @@
 
 namespace msc::kernel {
 
-/// "v0 * 16 + 3": fewest parentheses; floats shortest that read back the same.
+/// Returns text such as "v0 * 16 + 3", with the fewest parentheses and the shortest floats that
+/// read back unchanged.
 [[nodiscard]] std::string Print(const Expr& expr);
-/// One statement with what is in it, a line each, indented by `indent` times two spaces.
+/// Returns a statement and its nested statements, one per line, indented by `indent` times two
+/// spaces.
 [[nodiscard]] std::string Print(const Stmt& stmt, int indent = 0);
-/// The first line of a statement, for messages.
+/// Returns the first line of a statement, for messages.
 [[nodiscard]] std::string Headline(const Stmt& stmt);
-/// The whole kernel. For people and golden tests; names are quoted and escaped.
+/// Returns the whole kernel, for human readers and golden tests; names are quoted and escaped.
 [[nodiscard]] std::string Print(const KernelFunc& func);
 
 }  // namespace msc::kernel

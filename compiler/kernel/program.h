@@ -14,29 +14,29 @@ namespace msc::kernel {
 /// Memory that the calls of a program share.
 struct ProgramBuffer {
   enum class Kind : std::uint8_t {
-    kValue,     ///< the dense buffer of a value of the graph
-    kPrivate,   ///< inside the program, from its first writer to its last reader
-    kConstant,  ///< `constant`, made while compiling
+    kValue,     ///< dense buffer of a value of the graph
+    kPrivate,   ///< internal to the program, alive from its first writer to its last reader
+    kConstant,  ///< `constant`, computed by the compiler
   };
   Kind kind = Kind::kPrivate;
-  ValueId value = kNoValue;  ///< kValue
-  std::size_t bytes = 0;     ///< all of it
-  TensorPtr constant = {};   ///< kConstant
+  ValueId value = kNoValue;  ///< for kValue
+  std::size_t bytes = 0;     ///< size of the whole buffer
+  TensorPtr constant = {};   ///< for kConstant
 };
 
-/// One run of a kernel.
+/// One call of a kernel.
 struct ProgramCall {
   std::size_t func = 0;
-  /// Positions in Program::buffers, one a buffer of the kernel, in its order. Scratch has its own
-  /// entry, with the bytes that one thread needs.
+  /// Indices into Program::buffers, one per buffer of the kernel, in its order. Each scratch buffer
+  /// has its own entry, with the bytes that one thread needs.
   std::vector<std::size_t> buffers;
   std::string name;                ///< for profiles
-  std::vector<std::string> nodes;  ///< graph nodes it computes; empty for a change of layout
-  std::string precision;           ///< as Step::precision
+  std::vector<std::string> nodes;  ///< graph nodes that it computes; empty for a layout conversion
+  std::string precision;           ///< as in Step::precision
 };
 
-/// What GraphToKernel makes of a region: kernels, and the order in which they are called on what.
-/// The memory planner sees every buffer of it.
+/// Kernels of a region as GraphToKernel makes them, and the calls in order. The memory planner
+/// handles all of its buffers.
 struct Program {
   std::vector<KernelFunc> funcs;
   std::vector<ProgramBuffer> buffers;

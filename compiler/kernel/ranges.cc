@@ -19,7 +19,8 @@ std::int64_t Saturate(Wide value) {
   return static_cast<std::int64_t>(std::clamp(value, Wide{kLeast}, Wide{kMost}));
 }
 
-/// a * x + b * y; nothing where a number does not fit.
+/// Returns a * x + b * y, or nullopt if a number exceeds a quarter of the range of i64, so that
+/// callers can add to it without an overflow.
 std::optional<Linear> Combine(std::int64_t a, const Linear& x, std::int64_t b, const Linear& y) {
   bool fits = true;
   const auto number = [&](Wide value) {
@@ -56,7 +57,8 @@ std::string Key(const Linear& form) {
   return key;
 }
 
-/// The same form <= 0, with the least numbers.
+/// Divides a form <= 0 by the common divisor of its coefficients; the constant is rounded up, since
+/// the form is an integer.
 void Normalize(Linear& form) {
   std::int64_t divisor = 0;
   for (const auto& term : form.terms) divisor = std::gcd(divisor, term.second);
@@ -65,13 +67,14 @@ void Normalize(Linear& form) {
   form.constant = -FloorDiv(-form.constant, divisor);
 }
 
-/// form = (rest + something at most 0) / divisor.
+/// form <= rest / divisor.
 struct Step {
   Linear rest;
   std::int64_t divisor = 1;
 };
 
-/// Takes a multiple of the fact away so that the atom is gone, if that is a positive one.
+/// Cancels the atom by subtracting a multiple of the fact; nullopt unless that multiple is
+/// positive.
 std::optional<Step> Cancel(const Linear& form, const Linear& fact, int atom,
                            std::int64_t coefficient) {
   const auto same = std::find_if(fact.terms.begin(), fact.terms.end(),
@@ -130,7 +133,7 @@ IntegerRange Ranges::Bounds(const Linear& form, const std::vector<Linear>& facts
   IntegerRange range = Interval(form);
   if (const auto negative = Combine(-1, form, 0, {})) {
     const std::int64_t most = Most(*negative, facts);
-    // Saturated, it says nothing.
+    // A saturated bound carries no information.
     if (most < kMost && most > kLeast) range.least = std::max(range.least, -most);
   }
   range.most = std::min(range.most, Most(form, facts));
@@ -146,7 +149,7 @@ bool Ranges::AtMostZero(const Linear& form, int depth, int& budget) const {
         auto step = Cancel(form, fact, atom, coefficient);
         if (!step) continue;
         if (--budget < 0) return false;
-        // At most 0 if rest is less than the divisor, as form is whole.
+        // form <= rest / divisor and form is an integer, so rest < divisor suffices for form <= 0.
         step->rest.constant -= step->divisor - 1;
         Normalize(step->rest);
         if (AtMostZero(step->rest, depth - 1, budget)) return true;
@@ -157,7 +160,7 @@ bool Ranges::AtMostZero(const Linear& form, int depth, int& budget) const {
 }
 
 bool Ranges::AtMostZero(const Linear& form) const {
-  // Shallow proofs first: nearly all are.
+  // Most proofs are shallow: try these first.
   for (const int depth : {0, 1, 2, 4}) {
     int budget = 3000;
     if (AtMostZero(form, depth, budget)) return true;
@@ -168,7 +171,7 @@ bool Ranges::AtMostZero(const Linear& form) const {
 bool Ranges::Fits(const Linear& form, DType dtype) const {
   const IntegerRange range = kernel::RangeOf(dtype);
   const IntegerRange own = Interval(form);
-  // Saturated intervals are unknown ones.
+  // A saturated interval is unknown.
   if (own.least > kLeast && own.most < kMost && own.least >= range.least &&
       own.most <= range.most) {
     return true;
@@ -242,7 +245,7 @@ Linear Ranges::MinMax(Op op, const Linear& a, const Linear& b) {
       Atom((op == Op::kMin ? "min(" : "max(") + Key(a) + "," + Key(b) + ")", range, is_new);
   const Linear m{0, {{atom, 1}}};
   if (is_new) {
-    // A minimum is at most either, a maximum at least.
+    // A minimum is <= both operands, a maximum >= both.
     if (auto fact = Combine(sign, m, -sign, a)) lasting_.push_back(*fact);
     if (auto fact = Combine(sign, m, -sign, b)) lasting_.push_back(*fact);
   }
@@ -308,7 +311,7 @@ Linear Ranges::Analyze(const Expr& expr) {
   const DType dtype = expr->type.dtype;
   if (expr->type.lanes != 1 || !IsAnalyzed(dtype)) return Opaque(kAnything);
   Linear form = AnalyzeExact(expr);
-  // The value itself only if it cannot have wrapped.
+  // The form holds only if the operation cannot have wrapped around.
   const bool wraps =
       expr->op == Op::kAdd || expr->op == Op::kSub || expr->op == Op::kMul || expr->op == Op::kCast;
   return !wraps || Fits(form, dtype) ? form : Opaque(kernel::RangeOf(dtype));

@@ -1,6 +1,6 @@
 #pragma once
 
-// Private to this folder: what is known of integers at a place in a kernel.
+// Bounds of integers at a point of a kernel. Private to this folder.
 
 #include <cstddef>
 #include <cstdint>
@@ -14,36 +14,37 @@
 
 namespace msc::kernel {
 
-/// constant + sum of coefficient * atom: ids ascending, no coefficient 0.
+/// constant + sum of coefficient * atom, with ascending atom ids and no coefficient 0.
 struct Linear {
   std::int64_t constant = 0;
   std::vector<std::pair<int, std::int64_t>> terms;
 };
 
-/// Bounds of index expressions. Integers become linear forms over atoms: loop variables, quotients,
-/// minima, and what is opaque. Each atom has an interval; facts say of a form that it is <= 0. A
-/// form is at most 0 if its interval says so, or once atoms are cancelled by adding multiples of
-/// facts (Fourier and Motzkin's elimination, a few steps deep). Sound, not complete: yes is proven,
-/// no may only mean that it was too hard.
+/// Proves bounds of index expressions. Integers become linear forms over atoms: loop variables,
+/// quotients, minima, and opaque values. Each atom has an interval; a fact states that a form is <=
+/// 0. A form is proven <= 0 if its interval is, or after adding multiples of facts that cancel
+/// atoms (Fourier-Motzkin elimination, a few steps deep). Sound but incomplete: a failed proof does
+/// not mean that the bound is wrong.
 class Ranges {
  public:
-  /// Everything known at one place; going back to it forgets what came after.
+  /// State of the facts at a point; Return drops the facts that were added later.
   struct Mark {
     std::size_t facts = 0;
   };
   [[nodiscard]] Mark mark() const { return {facts_.size()}; }
   void Return(Mark mark) { facts_.resize(mark.facts); }
 
-  /// 0 <= var < extent from here on.
+  /// Adds 0 <= var < extent.
   void AddLoop(VarId var, const Expr& extent);
-  /// var is value from here on, and is never assigned to. Other types than integers do not matter.
+  /// Adds var = value; the variable must never be assigned again. Ignores types other than
+  /// integers.
   void AddLet(VarId var, const Expr& value);
-  /// The scalar condition has this truth from here on.
+  /// Adds that the scalar condition is `truth`.
   void AddCondition(const Expr& condition, bool truth);
 
-  /// 0 <= first and first + count <= elements, whenever this place is reached.
+  /// Proves 0 <= first and first + count <= elements at this point.
   [[nodiscard]] bool Inside(const Expr& first, std::int64_t count, std::int64_t elements);
-  /// What the expression's interval alone says: for messages.
+  /// Returns the interval of the expression without facts, for messages.
   [[nodiscard]] IntegerRange RangeOf(const Expr& expr);
 
  private:
@@ -56,7 +57,7 @@ class Ranges {
   [[nodiscard]] Linear Opaque(IntegerRange range);
   [[nodiscard]] int Atom(const std::string& key, IntegerRange range, bool& is_new);
   [[nodiscard]] IntegerRange Interval(const Linear& form) const;
-  /// Better than the interval by one step with one fact.
+  /// Returns an upper bound: the interval's, improved by one step with one fact.
   [[nodiscard]] std::int64_t Most(const Linear& form, const std::vector<Linear>& facts) const;
   [[nodiscard]] IntegerRange Bounds(const Linear& form, const std::vector<Linear>& facts) const;
   [[nodiscard]] bool AtMostZero(const Linear& form, int depth, int& budget) const;
@@ -66,8 +67,8 @@ class Ranges {
   std::vector<IntegerRange> atoms_;
   std::map<std::string, int> keys_;
   std::map<std::uint32_t, Linear> variables_;
-  std::vector<Linear> facts_;    ///< of the place: each <= 0
-  std::vector<Linear> lasting_;  ///< of atoms, wherever: each <= 0
+  std::vector<Linear> facts_;    ///< at the current point: each <= 0
+  std::vector<Linear> lasting_;  ///< about atoms, valid everywhere: each <= 0
 };
 
 }  // namespace msc::kernel

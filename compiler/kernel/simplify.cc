@@ -10,7 +10,7 @@
 namespace msc::kernel {
 namespace {
 
-/// What stands for a variable of the old kernel.
+/// Expressions that replace the variables of the old kernel.
 using Names = std::map<std::uint32_t, Expr>;
 
 Expr Rebuild(const ExprNode& node, std::vector<Expr> args) {
@@ -54,7 +54,7 @@ void AddReads(const Expr& expr, std::set<std::uint32_t>& read) {
   for (const Expr& arg : expr->args) AddReads(arg, read);
 }
 
-/// Calls `visit` with each statement, those inside others too.
+/// Calls `visit` with each statement, including nested ones.
 template <class Visit>
 void ForEach(const std::vector<Stmt>& body, const Visit& visit) {
   for (const Stmt& stmt : body) {
@@ -88,7 +88,7 @@ class Simplifier {
  private:
   void Seen(VarId var) { next_ = std::max(next_, var.id + 1); }
 
-  /// A variable of the new kernel: the old id where it is not taken.
+  /// Defines a variable of the new kernel; keeps the old id if it is free.
   VarId Define(VarId old, Type type) {
     const VarId var = taken_.insert(old.id).second ? old : VarId{next_++};
     taken_.insert(var.id);
@@ -155,16 +155,16 @@ class Simplifier {
   }
 
   Names names_;
-  std::set<std::uint32_t> assigned_;      ///< of the old kernel
-  std::set<std::uint32_t> assigned_new_;  ///< of the new one
+  std::set<std::uint32_t> assigned_;      ///< in the old kernel
+  std::set<std::uint32_t> assigned_new_;  ///< in the new kernel
   std::set<std::uint32_t> taken_;
   std::uint32_t next_ = 0;
 };
 
-/// Variables that an effect or the way to it depends on.
+/// Returns the variables that an effect, or a condition around one, depends on.
 std::set<std::uint32_t> Needed(const std::vector<Stmt>& body) {
   std::set<std::uint32_t> needed;
-  std::map<std::uint32_t, std::set<std::uint32_t>> behind;  // variable -> what its values read
+  std::map<std::uint32_t, std::set<std::uint32_t>> behind;  // variable -> variables it reads
   ForEach(body, [&](const Stmt& stmt) {
     if (const auto* loop = std::get_if<For>(&stmt.node)) AddReads(loop->extent, needed);
     if (const auto* branch = std::get_if<If>(&stmt.node)) AddReads(branch->condition, needed);
@@ -224,7 +224,7 @@ std::size_t Count(const std::vector<Stmt>& body) {
 }  // namespace
 
 KernelFunc Simplify(KernelFunc func) {
-  // What goes may have been all that assigned to a local, or needed it: until nothing goes.
+  // Dropping a statement may make a local constant or unneeded, so repeat until nothing changes.
   std::size_t before = 0;
   do {
     before = Count(func.body);

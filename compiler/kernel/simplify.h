@@ -6,19 +6,19 @@
 
 namespace msc::kernel {
 
-/// The same kernel, shorter: constants folded; unrolled loops and loops of one iteration replaced
-/// by their bodies (with variables of their own, so that ids stay unique), loops without iterations
-/// dropped; If of a constant replaced by what runs; a local that is a constant or another name put
-/// where it is used; locals that no effect depends on dropped, and loops and branches that are
-/// empty. The parallel loop stays. A sound kernel stays sound; one that is simple already stays as
-/// it is.
+/// Simplifies a kernel. Folds constants; replaces unrolled loops and loops of one iteration by
+/// their bodies (with new variables, so that ids stay unique); drops loops without iterations;
+/// replaces an If of a constant by the branch taken; substitutes locals that are constants or
+/// copies; drops locals that no effect depends on, and empty loops and branches. Keeps the parallel
+/// loop. A valid kernel stays valid, and simplifying again changes nothing.
 [[nodiscard]] KernelFunc Simplify(KernelFunc func);
 
-/// The expression with variables replaced, folded on the way.
+/// Substitution of a variable by an expression.
 struct Replacement {
   VarId var;
   Expr value;  ///< of the variable's type
 };
+/// Replaces variables in an expression and folds the result.
 [[nodiscard]] Expr Replace(const Expr& expr, const std::vector<Replacement>& replacements);
 
 }  // namespace msc::kernel

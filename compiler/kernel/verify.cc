@@ -88,7 +88,7 @@ class Verifier {
     Define(loop.var, {kIndex, true});
     const Ranges::Mark here = ranges_.mark();
     if (loop.extent->type == kIndex) ranges_.AddLoop(loop.var, loop.extent);
-    if (loop.kind == LoopKind::kParallel) in_parallel_ = true;  // it is the whole body
+    if (loop.kind == LoopKind::kParallel) in_parallel_ = true;  // the loop is the whole body
     Body(loop.body, depth + 1);
     visible_.erase(loop.var.id);
     ranges_.Return(here);
