@@ -13,12 +13,12 @@ class NodeProto;
 
 namespace msc::detail {
 
-/// `what` names node and attribute. UserError for kinds that a Graph does not hold: nested graphs,
-/// sparse tensors, types, references to attributes of a function.
+/// Converts an attribute. `what` names node and attribute in messages. Throws UserError for
+/// unsupported kinds: nested graphs, sparse tensors, types, references to attributes of a function.
 [[nodiscard]] Attr ReadAttribute(const onnx::AttributeProto& proto, const std::string& what,
                                  const ImportOptions& options);
 
-/// The tensor of a Constant node, in any of its forms (Constant-13). `what` names the node.
+/// Returns the tensor of a Constant node in any of its forms (Constant-13). `what` names the node.
 [[nodiscard]] Tensor ReadConstantNode(const onnx::NodeProto& proto, const std::string& what,
                                       const ImportOptions& options);
 

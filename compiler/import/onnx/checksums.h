@@ -8,9 +8,10 @@ class ModelProto;
 
 namespace msc::detail {
 
-/// Reads each file of external data that the model gives a checksum of, once. UserError naming the
-/// file that is not what the checksum says, is refused (see ExternalFile), or is not there. Source:
-/// ONNX "External Data": the key `checksum` is the SHA-1 of the file under `location`.
+/// Verifies each file of external data for which the model has a checksum; reads each once. Throws
+/// UserError, which names the file, if the checksum differs, or the file is missing or rejected
+/// (see ExternalFile). Source: ONNX "External Data": the key `checksum` is the SHA-1 of the file at
+/// `location`.
 void CheckExternalData(const onnx::ModelProto& model, const std::string& folder);
 
 }  // namespace msc::detail

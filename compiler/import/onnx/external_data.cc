@@ -37,7 +37,7 @@ class Descriptor {
     if (fd_ >= 0) close(fd_);
   }
   [[nodiscard]] int get() const noexcept { return fd_; }
-  /// Gives the descriptor away.
+  /// Gives up ownership of the descriptor.
   [[nodiscard]] int Release() noexcept { return std::exchange(fd_, -1); }
   [[nodiscard]] bool ok() const noexcept { return fd_ >= 0; }
 
@@ -56,7 +56,7 @@ void CheckLocation(const std::string& location) {
   if (location.front() == '/') Refuse(location, "must be a path relative to the model");
 }
 
-/// For kernels before 5.6: the same promise, one component at a time.
+/// Opens `location` with the same guarantees on kernels before 5.6: one component at a time.
 Descriptor OpenByComponents(const Descriptor& folder, const std::string& location) {
   Descriptor at(dup(folder.get()));
   std::string_view rest = location;
@@ -81,7 +81,7 @@ Descriptor OpenBeneath(const Descriptor& folder, const std::string& location) {
   how.flags = kFileFlags;
   how.resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS;
   const auto fd = syscall(SYS_openat2, folder.get(), location.c_str(), &how, sizeof(how));
-  // Sandboxes answer EPERM for system calls they do not know.
+  // Sandboxes return EPERM for unknown system calls.
   if (fd < 0 && (errno == ENOSYS || errno == EPERM)) return OpenByComponents(folder, location);
   return Descriptor(static_cast<int>(fd));
 }
@@ -122,7 +122,7 @@ ExternalFile::~ExternalFile() {
 
 void ExternalFile::Read(std::span<std::byte> out) const {
   Check(out.size() == place_.length, "the buffer for external data has its length");
-  // pread, not mmap: a file that shrinks meanwhile gives a short read here and a signal there.
+  // pread, not mmap: if the file shrinks meanwhile, pread returns short, but mmap raises a signal.
   std::size_t done = 0;
   while (done < out.size()) {
     const ssize_t got =

@@ -9,30 +9,32 @@
 
 namespace msc::detail {
 
-/// Where one tensor lies outside its model file.
+/// Location of one tensor's bytes outside its model file.
 struct ExternalPlace {
-  std::string location;      ///< relative path below the folder of the model
-  std::uint64_t offset = 0;  ///< bytes
-  std::uint64_t length = 0;  ///< bytes
+  std::string location;      ///< relative path below the model's folder
+  std::uint64_t offset = 0;  ///< in bytes
+  std::uint64_t length = 0;  ///< in bytes
 };
 
-/// One such place, opened and found to be there, so that memory is taken only for bytes that exist.
-/// No path leads out of `folder`: the kernel refuses "..", absolute paths and links on the way
-/// (openat2), or, where it cannot, every component is opened by itself without following links.
+/// An opened external location that has been checked to exist, so that memory is allocated only for
+/// bytes that exist. No path can leave `folder`: Linux rejects "..", absolute paths and
+/// symbolic links on the way (openat2); where openat2 is unavailable, each path component is opened
+/// separately without following links.
 class ExternalFile {
  public:
-  /// Throws UserError for a path that is refused, a file that is missing, not regular, hard-linked
-  /// elsewhere, or shorter than the place.
+  /// Throws UserError if the path is rejected, or if the file is missing, not regular, has further
+  /// hard links, or is shorter than the place.
   ExternalFile(const std::string& folder, ExternalPlace place);
   ExternalFile(const ExternalFile&) = delete;
   ExternalFile& operator=(const ExternalFile&) = delete;
   ~ExternalFile();
 
-  /// Fills `out`, which has the length of the place. UserError if the file shrank meanwhile.
+  /// Fills `out`, whose size is the length of the place. Throws UserError if the file has shrunk.
   void Read(std::span<std::byte> out) const;
-  /// SHA-1 of the whole file, 40 lowercase hex digits. UserError if it cannot be read.
+  /// Returns the SHA-1 of the whole file, 40 lowercase hex digits. Throws UserError if it cannot be
+  /// read.
   [[nodiscard]] std::string Sha1Hex() const;
-  /// Tells one file from another, whatever paths lead to it: device and inode.
+  /// Returns device and inode, which identify the file whatever the path to it.
   [[nodiscard]] std::pair<std::uint64_t, std::uint64_t> Identity() const;
 
  private:
@@ -40,17 +42,17 @@ class ExternalFile {
   int fd_ = -1;
 };
 
-/// What files of external data must be as a whole.
+/// Checks the checksums of whole files of external data.
 class ExternalChecksums {
  public:
   explicit ExternalChecksums(std::string folder) : folder_(std::move(folder)) {}
-  /// UserError naming the file unless `checksum` is the SHA-1 of it, in hex digits. Each file is
-  /// read once.
+  /// Throws UserError, which names the file, unless `checksum` is its SHA-1 in hex digits. Reads
+  /// each file only once.
   void Check(const std::string& location, const std::string& checksum);
 
  private:
   std::string folder_;
-  std::map<std::pair<std::uint64_t, std::uint64_t>, std::string> known_;  ///< by identity
+  std::map<std::pair<std::uint64_t, std::uint64_t>, std::string> known_;  ///< by Identity
 };
 
 }  // namespace msc::detail

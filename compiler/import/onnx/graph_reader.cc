@@ -71,7 +71,7 @@ class GraphReader {
     }
   }
 
-  /// Given names come first, so that a made-up one never takes a name that the file uses.
+  /// Collects the names in the file first, so that a generated name never equals one of them.
   void NameNodes() {
     for (const auto& node : proto_.node()) {
       CheckForeignText(node.name(), "node name", options_.limits.name_bytes);
@@ -126,7 +126,7 @@ class GraphReader {
       CheckName(initializer.name(), "initializer");
       const std::string what = "initializer " + QuoteForeign(initializer.name());
       Tensor tensor = ReadTensorProto(initializer, what, options_);
-      // Many tensors may point at the same bytes of one file.
+      // Several tensors may refer to the same bytes of a file, so limit their sum.
       if (initializer.data_location() == onnx::TensorProto::EXTERNAL) {
         external_bytes += tensor.bytes();
         if (external_bytes > options_.limits.tensor_bytes) {
@@ -138,8 +138,8 @@ class GraphReader {
     }
   }
 
-  /// An input with an initializer is a default value that callers of IR version 3 had to list: a
-  /// constant.
+  /// IR version 3 requires initializers to be graph inputs too, as default values. Such an input is
+  /// a constant.
   void AddInputs() {
     std::set<std::string> listed;
     for (const auto& input : proto_.input()) {
@@ -181,13 +181,13 @@ class GraphReader {
     AddConstant(node.output(0), ReadConstantNode(node, Where(index), options_));
   }
 
-  /// An optional output that nobody reads becomes absent: exporters list them all the same, and
-  /// what computes a node without it need not compute it with it.
+  /// Whether to drop an optional output because it has no readers: exporters list such outputs
+  /// anyway, and a target may support the node only without them.
   [[nodiscard]] bool IsLeftOut(const onnx::NodeProto& node, std::size_t output) const {
     if (!IsOnnxDomain(node.domain()) || reads_.contains(node.output(static_cast<int>(output)))) {
       return false;
     }
-    // Its older sets list four more outputs, of training.
+    // Older sets list four more outputs, for training.
     if (node.op_type() == "BatchNormalization") return output > 0;
     const OpDef* op = ops_.Find("", node.op_type());
     return op != nullptr && op->max_outputs != OpDef::kVariadic && output >= op->min_outputs &&
@@ -248,7 +248,8 @@ class GraphReader {
   void AddNode(std::size_t position) {
     const auto& proto = proto_.node(static_cast<int>(position));
     if (IsConstantNode(proto)) return;
-    // Before the attributes: of an operator that is not known, the name says more than they do.
+    // Check this before the attributes: for an unknown operator, its name is the better error
+    // message.
     if (!IsOnnxDomain(proto.domain()) || !IsLiftedOrKnown(proto.op_type())) Unsupported(position);
     Lift lift{.node = Read(position), .opset = opset_, .graph = graph_, .reads = reads_};
     LiftNode(lift);
@@ -262,7 +263,7 @@ class GraphReader {
     }
   }
 
-  /// Whether the operator has a kernel under this name or a rule may give it another name.
+  /// Whether the operator has a schema under this name, or a rule may rename it.
   [[nodiscard]] bool IsLiftedOrKnown(const std::string& op) const {
     if (ops_.Find("", op) != nullptr) return true;
     for (const auto family : {ElementwiseLifts(), NormLifts(), ShapeLifts(), NewerLifts()}) {
@@ -293,7 +294,7 @@ class GraphReader {
     CompleteTypes(id);
   }
 
-  /// Gives later nodes something to look at when they are lifted; InferTypes has the last word.
+  /// Infers types for the conversion of later nodes; InferTypes makes the final ones.
   void CompleteTypes(NodeId id) {
     const Node& node = graph_.node(id);
     InferInput in{.node = &node, .types = {}, .constants = {}};
@@ -327,11 +328,11 @@ class GraphReader {
   const OpRegistry& ops_;
   Graph graph_;
   std::vector<std::string> node_names_;           ///< by position in the file
-  std::set<std::string> taken_;                   ///< names of nodes
+  std::set<std::string> taken_;                   ///< node names in use
   std::map<std::string, ValueType> types_;        ///< declared by the file
-  std::map<std::string, std::size_t> producers_;  ///< of values that nodes make
+  std::map<std::string, std::size_t> producers_;  ///< nodes by the values that they produce
   std::map<std::string, int> reads_;
-  std::set<std::string> left_out_;  ///< outputs that are absent here
+  std::set<std::string> left_out_;  ///< outputs that the graph omits
 };
 
 }  // namespace

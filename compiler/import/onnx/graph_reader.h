@@ -12,15 +12,14 @@ class GraphProto;
 
 namespace msc::detail {
 
-/// How a graph of a file is to be read.
+/// Parameters for reading a graph of a file.
 struct GraphSource {
   std::int64_t opset = 17;  ///< of the model
   ImportOptions options = {};
 };
 
-/// A Graph of operator set 17 from the main graph of a model. The operators of `ops` are taken, no
-/// others. Types are those that the file declares, completed where an operator's inference knows
-/// more.
+/// Converts the main graph of a model to operator set 17. Accepts only operators in `ops`. Types
+/// are those that the file declares, completed by the operators' inference.
 [[nodiscard]] Graph ReadGraphProto(const onnx::GraphProto& proto, const GraphSource& source,
                                    const OpRegistry& ops);
 

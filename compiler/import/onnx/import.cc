@@ -19,11 +19,11 @@
 namespace msc {
 namespace {
 
-constexpr std::int64_t kOldestIr = 3;  // the first with operator sets
+constexpr std::int64_t kOldestIr = 3;  // first version with operator sets
 constexpr std::int64_t kNewestIr = 13;
 constexpr std::int64_t kOldestOpset = 1;
 constexpr std::int64_t kNewestOpset = 20;
-/// Keys of Graph::metadata that are ours; a model's own properties cannot set them.
+/// Prefix of the metadata keys that the importer sets; a model's own properties cannot use it.
 constexpr std::string_view kReserved = "onnx.";
 
 std::string Range(std::int64_t least, std::int64_t most) {
@@ -77,7 +77,7 @@ void ReadMetadata(const onnx::ModelProto& model, std::int64_t opset, const Impor
   }
 }
 
-/// What follows from the sizes of a file is bound by the same limit as what it says.
+/// Inferred sizes must obey the same limit as sizes in the file.
 void CheckSizes(const Graph& graph, const ImportLimits& limits) {
   for (const ValueId id : graph.values()) {
     const auto& shape = graph.type(id).shape;

@@ -11,9 +11,9 @@
 
 namespace msc::detail {
 
-/// A node of the file on its way into the graph. Values are still names; an empty one is absent.
+/// A node of the file before it is added to the graph. Values are names; an empty name is absent.
 struct PendingNode {
-  std::size_t position = 0;  ///< among the nodes of the file
+  std::size_t position = 0;  ///< index in the file's node list
   std::string name;
   std::string op;
   std::string domain;
@@ -22,32 +22,34 @@ struct PendingNode {
   AttrMap attrs;
 };
 
-/// One node being rewritten from `opset`, older or newer, to operator set 17. `graph` holds every
-/// value that the node reads, typed as far as inference went, and the names of all others.
+/// State of the conversion of one node from `opset`, older or newer, to operator set 17. `graph`
+/// has every value that the node reads, with its type as far as inference knows it, and all other
+/// value names.
 struct Lift {
   PendingNode node;
   std::int64_t opset = 17;
   Graph& graph;                             ///< for types, constants, free names
-  const std::map<std::string, int>& reads;  ///< how often each value is read, outputs included
-  std::vector<PendingNode> before = {};     ///< nodes to stand in front of `node`, in order
-  std::vector<PendingNode> after = {};      ///< and behind it
+  const std::map<std::string, int>& reads;  ///< reads of each value, including graph outputs
+  std::vector<PendingNode> before = {};     ///< nodes to insert in front of `node`, in order
+  std::vector<PendingNode> after = {};      ///< nodes to insert behind `node`
 
-  /// UserError: why this node cannot be taken.
+  /// Throws UserError: the node is unsupported because of `why`.
   [[noreturn]] void Refuse(const std::string& why) const;
   [[nodiscard]] bool HasInput(std::size_t index) const;
-  /// Type of an input; undefined if absent.
+  /// Returns the type of an input; undefined if absent.
   [[nodiscard]] ValueType InputType(std::size_t index) const;
-  /// Its tensor, or nullptr if it is absent or computed.
+  /// Returns the tensor of an input, or nullptr if it is absent or not constant.
   [[nodiscard]] TensorPtr InputConstant(std::size_t index) const;
   [[nodiscard]] bool IsRead(std::size_t output) const;
-  /// Removes an attribute and gives its value, or `otherwise`. UserError for another kind.
+  /// Removes an attribute and returns its value, or `otherwise`. Throws UserError for another type.
   template <class T>
   [[nodiscard]] T Take(std::string_view attr, T otherwise);
-  /// Makes input `index` a constant called after the node and `what`; grows the list as needed.
+  /// Makes input `index` a constant named after the node and `what`; extends the input list as
+  /// needed. Throws UserError if the input exists.
   void SetConstantInput(std::size_t index, std::string_view what, Tensor tensor);
   /// Moves the integer list `attr`, if present, to input `index` as an i64 vector.
   void ListToInput(std::string_view attr, std::size_t index);
-  /// A new value name, declared in the graph without a type.
+  /// Declares a new value without a type and returns its name.
   [[nodiscard]] std::string NewValue(std::string_view what);
 };
 
@@ -57,11 +59,10 @@ extern template std::string Lift::Take(std::string_view, std::string);
 extern template std::vector<std::int64_t> Lift::Take(std::string_view, std::vector<std::int64_t>);
 extern template std::vector<float> Lift::Take(std::string_view, std::vector<float>);
 
-/// For LiftRule::until of operators that no set has changed again.
+/// LiftRule::until of operators that no later set has changed.
 inline constexpr std::int64_t kNoEnd = 1000;
 
-/// How the form of `op` from operator set `since` on and before `until` becomes the one of operator
-/// set 17.
+/// Conversion of `op` from the operator sets in [since, until) to operator set 17.
 struct LiftRule {
   std::string_view op;
   std::int64_t until;
@@ -69,17 +70,18 @@ struct LiftRule {
   std::int64_t since = 1;
 };
 
-/// The rules, one file a family.
+/// The rules, one file per family.
 [[nodiscard]] std::span<const LiftRule> ElementwiseLifts();
 [[nodiscard]] std::span<const LiftRule> NormLifts();
 [[nodiscard]] std::span<const LiftRule> ShapeLifts();
-[[nodiscard]] std::span<const LiftRule> NewerLifts();  ///< from sets 18 to 20
+[[nodiscard]] std::span<const LiftRule> NewerLifts();  ///< for sets 18 to 20
 
-/// What sets 1 to 6 had and 7 took away: broadcasting on demand and attributes of training.
+/// Converts features of sets 1 to 6 that set 7 removed: explicit broadcasting and training
+/// attributes.
 void LiftOldest(Lift& lift);
 
-/// Applies every rule that fits, in order. Operators without a rule mean the same in all sets.
-/// Source: ONNX Changelog, operator sets 1 to 20.
+/// Applies every rule for the node's operator and set, in order. An operator without a rule has the
+/// same semantics in all sets. Source: ONNX Changelog, operator sets 1 to 20.
 void LiftNode(Lift& lift);
 
 }  // namespace msc::detail

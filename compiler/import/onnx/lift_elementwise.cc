@@ -7,7 +7,7 @@
 namespace msc::detail {
 namespace {
 
-/// A bound as a scalar of the type that the node clips. The old form is for floats only.
+/// Returns a bound as a scalar of the node's input type. The old form supports only floats.
 Tensor Bound(const Lift& lift, float value) {
   const DType dtype = lift.InputType(0).dtype;
   if (dtype == DType::kF64) {
@@ -32,8 +32,8 @@ void LiftClip(Lift& lift) {
   }
 }
 
-/// Dropout passes its input through unless it trains. Dropout-7 and -10 have a ratio attribute,
-/// Dropout-12 ratio and training_mode inputs.
+/// Dropout is the identity in inference. Dropout-7 and -10 have a ratio attribute, Dropout-12 has
+/// ratio and training_mode inputs.
 void LiftDropout(Lift& lift) {
   if (lift.IsRead(1)) lift.Refuse("the mask is used, which only training does");
   if (lift.HasInput(2)) {

@@ -9,15 +9,15 @@
 #include "compiler/import/onnx/lift.h"
 #include "compiler/import/onnx/tensor_proto.h"
 
-// Sets 18 to 20, as far as set 17 can say the same. What else is new is refused: by a rule here, or
-// because the operator does not know the attribute.
+// Sets 18 to 20, as far as set 17 can express them. A rule rejects other new features, or the
+// operator's schema rejects the unknown attribute.
 
 namespace msc::detail {
 namespace {
 
 using Ints = std::vector<std::int64_t>;
 
-/// The integers of a constant input; refuses one that is computed.
+/// Returns the integers of a constant input; rejects an input that is not constant.
 Ints ConstantList(const Lift& lift, std::size_t index, const std::string& what) {
   const TensorPtr tensor = lift.InputConstant(index);
   if (tensor == nullptr || tensor->dtype() != DType::kI64) {
@@ -27,7 +27,7 @@ Ints ConstantList(const Lift& lift, std::size_t index, const std::string& what) 
   return {values.begin(), values.end()};
 }
 
-/// ReduceMax-18 and its like: axes are an input.
+/// ReduceMax-18 and similar: axes are an input.
 void LiftReduce(Lift& lift) {
   const bool keeps_all = lift.Take("noop_with_empty_axes", std::int64_t{0}) != 0;
   Ints axes;
@@ -40,7 +40,7 @@ void LiftReduce(Lift& lift) {
   }
 }
 
-/// Split-18: num_outputs; where they cannot be equal, the last part is smaller.
+/// Split-18: num_outputs; if the parts cannot be equal, the last one is smaller.
 void LiftSplit(Lift& lift) {
   const bool counted = lift.node.attrs.contains("num_outputs");
   const std::int64_t parts = lift.Take("num_outputs", std::int64_t{0});
@@ -66,7 +66,7 @@ void LiftSplit(Lift& lift) {
   lift.SetConstantInput(1, "split", Tensor::From<std::int64_t>(DType::kI64, {parts}, sizes));
 }
 
-/// Pad-18: pads of some axes.
+/// Pad-18: pads of some axes only.
 void LiftPad(Lift& lift) {
   if (!lift.HasInput(3)) return;
   const Ints axes = ConstantList(lift, 3, "axes");
@@ -89,7 +89,7 @@ void LiftPad(Lift& lift) {
   if (lift.node.inputs[2].empty()) lift.node.inputs.resize(2);
 }
 
-/// Resize-18: smoothing, some axes only, and aspect ratios.
+/// Resize-18: antialiasing, a subset of axes, and aspect ratios.
 void LiftResize18(Lift& lift) {
   if (lift.Take("antialias", std::int64_t{0}) != 0) lift.Refuse("antialias is not supported");
   if (lift.Take("keep_aspect_ratio_policy", std::string("stretch")) != "stretch") {
@@ -105,7 +105,7 @@ void LiftResize18(Lift& lift) {
   }
 }
 
-/// Cast to a type that no graph holds.
+/// Cast: rejects a target type that Graph does not support.
 void RefuseNewerType(Lift& lift) {
   const auto to = lift.node.attrs.find("to");
   if (to == lift.node.attrs.end() || !std::holds_alternative<std::int64_t>(to->second)) return;
@@ -113,7 +113,8 @@ void RefuseNewerType(Lift& lift) {
   if (!name.empty()) lift.Refuse("element type " + std::string(name) + " is not supported");
 }
 
-/// Cast-19 and QuantizeLinear-19: about 8-bit floats only, which are refused by type.
+/// Cast-19 and QuantizeLinear-19: `saturate` matters only for 8-bit floats, which are rejected by
+/// type.
 void DropSaturate(Lift& lift) {
   (void)lift.Take("saturate", std::int64_t{1});
 }
@@ -126,7 +127,7 @@ void LiftAveragePool(Lift& lift) {
   }
 }
 
-/// Writes a function out, a node a step.
+/// Expands a function into one node per step.
 class Steps {
  public:
   explicit Steps(Lift& lift) : lift_(lift) {}
@@ -153,7 +154,7 @@ class Steps {
   Lift& lift_;
 };
 
-/// Gelu-20, as exporters to older sets write it.
+/// Gelu-20, expanded as exporters to older sets do.
 void LiftGelu(Lift& lift) {
   if (lift.node.inputs.size() != 1 || lift.InputType(0).dtype != DType::kF32) {
     lift.Refuse("is read for f32 only");

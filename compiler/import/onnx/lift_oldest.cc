@@ -13,8 +13,8 @@ namespace {
 constexpr std::array<std::string_view, 11> kBinaries = {
     "Add", "And", "Div", "Equal", "Greater", "Less", "Mul", "Or", "Pow", "Sub", "Xor"};
 
-/// Add-6 and its like: with broadcast = 1 the axes of B are those of A from `axis` on, by default
-/// the last ones. Numpy's rule, once B has axes of one entry behind its own.
+/// Add-6 and similar: with broadcast = 1 the axes of B match those of A from `axis` on, by default
+/// the last ones. This equals numpy broadcasting after B gets trailing axes of size 1.
 void LiftBroadcast(Lift& lift) {
   const bool broadcasts = lift.Take("broadcast", std::int64_t{0}) != 0;
   const bool placed = lift.node.attrs.contains("axis");
@@ -46,17 +46,17 @@ void LiftBroadcast(Lift& lift) {
 }  // namespace
 
 void LiftOldest(Lift& lift) {
-  // Which inputs may be overwritten: never needed here.
+  // A hint about inputs that may be overwritten; MSCGym does not use it.
   (void)lift.Take("consumed_inputs", std::vector<std::int64_t>{});
   const std::string_view op = lift.node.op;
   if (std::find(kBinaries.begin(), kBinaries.end(), op) != kBinaries.end()) {
     LiftBroadcast(lift);
   } else if (op == "Gemm") {
-    (void)lift.Take("broadcast", std::int64_t{0});  // C stretches anyway
+    (void)lift.Take("broadcast", std::int64_t{0});  // C broadcasts in set 17
   } else if (op == "BatchNormalization" || op == "Dropout") {
-    (void)lift.Take("is_test", std::int64_t{1});  // models are read for inference
+    (void)lift.Take("is_test", std::int64_t{1});  // import is for inference
   } else if (op == "LSTM") {
-    (void)lift.Take("output_sequence", std::int64_t{0});  // whether Y is made: its readers say so
+    (void)lift.Take("output_sequence", std::int64_t{0});  // whether Y exists; its readers show that
   } else if (op == "Reshape") {
     lift.ListToInput("shape", 1);
   } else if (op == "PRelu" || op == "Concat" || op == "Cast" || op == "Tile" || op == "Upsample") {

@@ -18,7 +18,7 @@ void LiftSplit(Lift& lift) {
   lift.ListToInput("split", 1);
 }
 
-/// Slice-1: everything is an attribute; absent axes count from 0.
+/// Slice-1: all parameters are attributes; absent axes mean 0, 1, ...
 void LiftSlice(Lift& lift) {
   if (!lift.node.attrs.contains("starts") || !lift.node.attrs.contains("ends")) {
     lift.Refuse("needs attributes 'starts' and 'ends'");
@@ -93,7 +93,7 @@ void LiftResize10(Lift& lift) {
   MakeAsymmetricResize(lift);
 }
 
-/// Resize-11 takes empty tensors for what is not given.
+/// Resize-11 uses empty tensors for absent inputs.
 void LiftResize(Lift& lift) {
   if (lift.opset < 11) return LiftResize10(lift);
   for (std::size_t i = 1; i < lift.node.inputs.size(); ++i) {

@@ -89,7 +89,7 @@ Tensor ReadExternal(const onnx::TensorProto& proto, const std::string& what,
   }
 }
 
-/// Values of a typed field into elements of a type that the field may hold in a wider one.
+/// Copies a typed field whose entries may be wider than the elements; rejects values out of range.
 template <class T, class Field>
 void CopyField(const Field& field, const std::string& what, Tensor& tensor) {
   const std::span<T> out = tensor.MutableValues<T>();
@@ -110,8 +110,8 @@ void CopyComplex(const Field& field, Tensor& tensor) {
   if (tensor.bytes() > 0) std::memcpy(tensor.MutableRaw().data(), field.data(), tensor.bytes());
 }
 
-/// The one typed field that the element type may use (ONNX IR, TensorProto): how many entries it
-/// has.
+/// Returns the number of entries in the one typed field that the element type may use (ONNX IR,
+/// TensorProto).
 int FieldSize(const onnx::TensorProto& proto, DType dtype) {
   switch (dtype) {
     case DType::kF32:
@@ -192,7 +192,7 @@ Shape ReadShape(const onnx::TensorShapeProto& proto, const std::string& what,
   Shape shape;
   for (const auto& dim : proto.dim()) {
     if (dim.has_dim_value()) {
-      // Exporters write -1 (and the specification once allowed it) for a size that is not known.
+      // Exporters write -1 for an unknown size; an earlier specification allowed it.
       if (dim.dim_value() > limits.dim) {
         Refuse(what, "is too large: size " + std::to_string(dim.dim_value()));
       }
@@ -289,7 +289,7 @@ Tensor ReadTensorProto(const onnx::TensorProto& proto, const std::string& what,
     CheckBools(tensor, what);
     return tensor;
   }
-  // Compared before memory is taken: sizes are the file's claim, not a fact.
+  // Check before allocating memory: the file may claim sizes that it does not contain.
   if (proto.has_raw_data()) {
     if (*dtype == DType::kString) Refuse(what, "cannot keep strings as raw bytes");
     CheckPayload(what, proto.raw_data().size(), bytes, "bytes");

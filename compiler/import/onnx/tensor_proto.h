@@ -17,19 +17,22 @@ class TypeProto;
 
 namespace msc::detail {
 
-/// ONNX element type number (TensorProto.DataType) to ours, for all 16 of IR version 8.
+/// Converts an ONNX element type number (TensorProto.DataType) to DType: all 16 types of IR version
+/// 8. Returns nullopt for other numbers.
 [[nodiscard]] std::optional<DType> FromOnnxType(std::int64_t number);
 
-/// What ONNX calls an element type that came after those, up to IR version 14, and that no Graph
-/// holds; empty for any other number.
+/// Returns the ONNX name of an element type that was added after IR version 8, up to 14, and that
+/// Graph does not support; empty for other numbers.
 [[nodiscard]] std::string_view NewerTypeName(std::int64_t number);
 
-/// `what` names the tensor in messages. Throws UserError for sizes past `options.limits`, a payload
-/// that is not exactly shape x type, values that do not fit, external data that cannot be read.
+/// Converts a tensor. `what` names it in messages. Throws UserError for sizes beyond
+/// `options.limits`, a payload that does not match shape and type exactly, values out of range, or
+/// unreadable external data.
 [[nodiscard]] Tensor ReadTensorProto(const onnx::TensorProto& proto, const std::string& what,
                                      const ImportOptions& options);
 
-/// Type of a value; kUndefined where the model does not say. UserError for maps and sparse tensors.
+/// Converts the type of a value; kUndefined if the model omits it. Throws UserError for maps and
+/// sparse tensors.
 [[nodiscard]] ValueType ReadTypeProto(const onnx::TypeProto& proto, const std::string& what,
                                       const ImportLimits& limits);
 

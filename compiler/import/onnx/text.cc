@@ -10,8 +10,8 @@ namespace {
 
 constexpr std::size_t kQuotedBytes = 80;
 
-/// Length of the UTF-8 sequence that starts at `at`; 0 if it is not one (RFC 3629: shortest form,
-/// no surrogates, at most U+10FFFF).
+/// Returns the length of the UTF-8 sequence at `at`, or 0 if it is invalid (RFC 3629: shortest
+/// form, no surrogates, at most U+10FFFF).
 std::size_t SequenceLength(std::string_view text, std::size_t at) {
   const auto byte = [&](std::size_t i) -> unsigned {
     return i < text.size() ? static_cast<unsigned char>(text[i]) : 0U;

@@ -14,7 +14,7 @@
 namespace msc::detail {
 namespace {
 
-/// What a length-delimited field holds. Fields that are not listed are kept by libprotobuf as
+/// Content of a length-delimited field. libprotobuf keeps fields that the table does not list as
 /// unknown bytes.
 enum class Kind : std::uint8_t { kUnknown, kText, kVarints32, kVarints64, kFixed, kMessage };
 
@@ -140,7 +140,7 @@ constexpr std::array kFields = {
     FieldRow{kAnnotation, 2, kMessage, kPair},
 };
 
-/// Bytes of the C++ object that one message becomes, with its entry in a repeated field.
+/// Returns the bytes of the C++ object of one message, including its entry in a repeated field.
 std::uint64_t ObjectBytes(Type type) {
   constexpr std::uint64_t kSlot = 16;
   switch (type) {
@@ -161,7 +161,7 @@ std::uint64_t ObjectBytes(Type type) {
     case kTraining:
       return sizeof(onnx::TrainingInfoProto) + kSlot;
     default:
-      // The small ones: none is larger than a TypeProto with its nested tensor type.
+      // The small messages: none is larger than a TypeProto with its nested tensor type.
       return sizeof(onnx::TypeProto) + sizeof(onnx::TypeProto::Tensor) + kSlot;
   }
 }
@@ -290,7 +290,7 @@ class Scanner {
     return count;
   }
 
-  /// A scalar in a repeated field takes at most 8 bytes; an unknown one takes an UnknownField.
+  /// Upper bound: a scalar in a repeated field takes 8 bytes, an unknown one an UnknownField.
   static constexpr std::uint64_t kScalarBytes = 16;
 
   std::string_view bytes_;

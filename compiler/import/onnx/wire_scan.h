@@ -6,10 +6,10 @@
 
 namespace msc::detail {
 
-/// Walks the protobuf wire format of a ModelProto without allocating for what it announces, and
-/// throws UserError where it is malformed or where decoding it would pass `limits`: number of
-/// messages, their nesting, and the bytes that libprotobuf would allocate.
-/// Source: Protocol Buffers, Encoding; message layout of onnx.proto at IR version 8.
+/// Scans the protobuf wire format of a ModelProto without allocating memory for claimed sizes.
+/// Throws UserError if it is malformed or if decoding would exceed `limits`: the number of
+/// messages, their nesting, or the bytes that libprotobuf would allocate. Source: Protocol Buffers,
+/// Encoding; message layout of onnx.proto at IR version 8.
 void ScanModelWire(std::string_view bytes, const ImportLimits& limits);
 
 }  // namespace msc::detail
