@@ -32,7 +32,7 @@ std::string Name(kernel::BufferRef buffer) {
   return "b" + std::to_string(buffer.index);
 }
 
-/// Vectors of bool live in variables as masks of this size.
+/// Element size of the masks that hold vectors of bool in variables.
 constexpr int kMaskBytes = 4;
 
 bool IsBoolVector(Type type) {
@@ -62,8 +62,8 @@ std::string FloatLiteral(double value) {
   if (std::isnan(value)) return "__builtin_nanf(\"\")";
   if (std::isinf(value)) return value > 0 ? "__builtin_inff()" : "(-__builtin_inff())";
   std::array<char, 48> text{};
-  // Hexadecimal, as that is exact; the digits do not depend on the locale, as the fraction is 0 or
-  // follows a point that is put in below.
+  // Hexadecimal literals are exact. The text does not depend on the locale, because the format
+  // string contains the point and only integers are formatted.
   const auto single = static_cast<float>(value);
   const auto bits = std::bit_cast<std::uint32_t>(single);
   const std::uint32_t fraction = bits & 0x7fffffU;
@@ -74,7 +74,7 @@ std::string FloatLiteral(double value) {
   return bits >> 31U != 0 ? "(-" + literal + ")" : literal;
 }
 
-/// Writes the body of one kernel, and asks the preamble for what that needs.
+/// Writes the body of one kernel and requests from the preamble what it needs.
 class Emitter {
  public:
   Emitter(const KernelFunc& func, Preamble& preamble)
@@ -156,7 +156,7 @@ class Emitter {
   void Write(const kernel::Assign& assign) {
     Line(Name(assign.var) + " = " + Stored(assign.value) + ";");
   }
-  /// A value as a variable holds it.
+  /// Returns a value in the form that a variable holds.
   std::string Stored(const Expr& value) {
     return IsBoolVector(value->type) ? Mask(value, kMaskBytes) : Value(value);
   }
@@ -180,7 +180,8 @@ class Emitter {
     }
   }
   void Write(const kernel::Prefetch& prefetch) {
-    // As a number: a pointer may not leave its array. Into the second-level cache.
+    // Computed as an integer, because a pointer must not leave its array. Locality 2: into the L2
+    // cache.
     const std::string bytes = std::to_string(ByteSize(func_.buffers[prefetch.buffer.index].dtype));
     Line("__builtin_prefetch((const char*)((i64)" + Name(prefetch.buffer) + " + " +
          Scalar(prefetch.index) + " * " + bytes + "L), 0, 2);");
@@ -212,7 +213,7 @@ class Emitter {
 
   std::string Scalar(const Expr& expr) { return Value(expr); }
 
-  /// Any expression but a vector of bool.
+  /// Returns any expression except a vector of bool.
   std::string Value(const Expr& expr) {
     const ExprNode& node = *expr;
     Check(!IsBoolVector(node.type), "vectors of bool are masks");
@@ -298,7 +299,7 @@ class Emitter {
     const bool is_div = node.op == Op::kDiv;
     if (!is_signed) return Narrow(node.type, a + (is_div ? " / " : " % ") + b);
     const auto divisor = static_cast<std::uint64_t>(node.args[1]->integer);
-    // Shifts and masks round down already.
+    // Shifts and masks already round toward minus infinity.
     if (node.type == kernel::kIndex && std::has_single_bit(divisor)) {
       return is_div ? "(" + a + " >> " + std::to_string(std::countr_zero(divisor)) + ")"
                     : "(" + a + " & " + std::to_string(divisor - 1) + "L)";
@@ -306,7 +307,7 @@ class Emitter {
     return preamble_.FloorDivMod(node.op) + "(" + a + ", " + b + ")";
   }
 
-  /// C++ computes small integers as int.
+  /// Converts back to the type, because C++ computes small integers as int.
   static std::string Narrow(Type type, const std::string& text) {
     if (type.lanes == 1 && IsInteger(type.dtype) && ByteSize(type.dtype) < 4) {
       return "((" + std::string(Name(type.dtype)) + ")(" + text + "))";
@@ -372,7 +373,8 @@ class Emitter {
                              : "((" + name + ")" + ones + ")";
   }
 
-  /// min(max(x, low), high) of f32 with bounds in i32: never NaN, as the bound is the second.
+  /// Whether x is min(max(x, low), high) of f32 with bounds in the range of i32. It is never NaN,
+  /// because the bound is the second operand.
   static bool FitsInt32(const ExprNode& node) {
     const auto bounded = [](const ExprNode& side, Op op) {
       return side.op == op && side.type.dtype == DType::kF32 && side.args[1]->op == Op::kFloat &&
@@ -396,7 +398,7 @@ class Emitter {
     return "(" + Mask(node.args[0], bytes) + " ? " + yes + " : " + no + ")";
   }
 
-  /// A vector of bool, as `lanes` signed integers of `bytes`.
+  /// Returns a vector of bool as `lanes` signed integers of `bytes` bytes.
   std::string Mask(const Expr& expr, int bytes) {
     const ExprNode& node = *expr;
     const int lanes = node.type.lanes;
@@ -451,8 +453,8 @@ std::string FunctionSymbol(std::size_t index, const std::string& prefix) {
 }
 
 std::vector<std::string> EmittedTextOptions() {
-  // Contraction: multiply-add where the processor has it. Nothing that changes what NaN, infinity
-  // or the order of additions mean. Integers wrap in a kernel.
+  // -ffp-contract=fast allows fused multiply-add. No option changes the semantics of NaN, infinity
+  // or the order of additions. -fwrapv: integers of a kernel wrap around.
   return {"-std=c++17",
           "-ffreestanding",
           "-ffp-contract=fast",

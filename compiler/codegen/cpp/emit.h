@@ -10,28 +10,27 @@
 
 namespace msc {
 
-/// The kernels as one C++17 translation unit for GCC >= 12 or clang >= 14 that includes nothing,
-/// with instructions of `isa`. Function i is
+/// Returns the kernels as one C++17 translation unit without includes, for GCC >= 12 or clang >= 14
+/// with the instructions of `isa`. Function i is
 ///
 ///   extern "C" void k<i>(char* const* buffers, long begin, long end)
 ///
-/// with the buffers in their order, and the range of iterations of the parallel loop, 0 .. 1 where
-/// there is none. A kernel that calls functions of libraries finds them in a table whose address
-/// stands behind those of the buffers (kernel/module.h). Every word of the text is made here: no
-/// name of a kernel, buffer or function gets into it. Equal kernels but for names give equal text.
-/// Statements stand as they are given: nothing is cached in locals or reordered; unrolled loops are
-/// repeated. The kernels are verified (kernel/verify.h).
+/// with the buffers in their order and the range of iterations of the parallel loop, 0 .. 1 if
+/// there is none. If a kernel calls library functions, the address of its function table follows
+/// the buffers (kernel/module.h). The text contains no name of a kernel, buffer or function, so
+/// kernels that differ only in names give equal text. Statements keep their order; nothing is
+/// cached in locals; unrolled loops are repeated. The kernels must be valid (kernel/verify.h).
 ///
-/// `prefix` is put before k<i>, where texts of several instruction sets are linked together:
-/// letters, digits and underscores.
+/// `prefix` precedes k<i>, for linking the texts of several instruction sets together: letters,
+/// digits and underscores.
 [[nodiscard]] std::string EmitCpp(std::span<const kernel::KernelFunc> funcs, const Isa& isa,
                                   const std::string& prefix = "");
 
-/// "k3".
+/// Returns a symbol such as "k3".
 [[nodiscard]] std::string FunctionSymbol(std::size_t index, const std::string& prefix = "");
 
-/// Options that the text needs besides those of its Isa: what floating point may do, and no more
-/// than the compiler itself at run time.
+/// Returns the compiler options that the text needs besides those of its Isa. They permit the
+/// compiler only the floating-point changes that kernels allow.
 [[nodiscard]] std::vector<std::string> EmittedTextOptions();
 
 }  // namespace msc

@@ -5,9 +5,12 @@
 namespace msc {
 namespace {
 
-// F is float or a vector of it, I is int or a vector of as many. Comparisons of scalars give bool
-// and those of vectors masks, and `?:` takes either. Constants were fitted to the functions in the
-// largest error (Lawson's algorithm on Chebyshev points, double precision).
+// F is float or a vector of float, I is int or a vector of as many int. Comparisons of scalars
+// return bool and those of vectors masks; `?:` accepts both. Polynomial coefficients minimize the
+// largest error (Lawson's algorithm on Chebyshev points, in double). Clamps keep x as the second
+// operand, so that NaN passes through.
+//
+// nearest: adding and subtracting 2^23 rounds to an integer; from 2^23 on every float is one.
 
 constexpr std::string_view kTools = R"cpp(
   template <class T>
@@ -65,8 +68,10 @@ constexpr std::string_view kFloor = R"cpp(
   }
 )cpp";
 
-// 2^k * e^r with k whole and |r| <= log(2) / 2. 2^k in two factors, as k may be out of the range of
-// an exponent where the result is not, or is a denormal.
+// e^x = 2^k * e^r with an integer k and |r| <= log(2) / 2. Adding 1.5 * 2^23 rounds x / log(2) to k
+// and leaves k in the low bits. log(2) is split into two constants (Cody and Waite); k times the
+// first is exact. 2^k is two factors, because k may exceed the range of an exponent although the
+// result does not, or is subnormal. Beyond the clamps the result is 0 or infinite.
 constexpr std::string_view kExp = R"cpp(
   template <class F, class I>
   INLINE F msc_exp(F x) {
@@ -87,6 +92,8 @@ constexpr std::string_view kExp = R"cpp(
   }
 )cpp";
 
+// Below 0.64 an odd polynomial, since the other formula cancels near 0; above, 1 - 2 / (e^(2|x|) +
+// 1).
 constexpr std::string_view kTanh = R"cpp(
   template <class F, class I>
   INLINE F msc_tanh(F x) {
@@ -105,7 +112,7 @@ constexpr std::string_view kTanh = R"cpp(
   }
 )cpp";
 
-// Up to 1 an odd polynomial; beyond, 1 - e^-q(|x|).
+// Below 1 an odd polynomial; above, 1 - e^-q(|x|) with a polynomial q.
 constexpr std::string_view kErf = R"cpp(
   template <class F, class I>
   INLINE F msc_erf(F x) {
@@ -133,7 +140,8 @@ constexpr std::string_view kErf = R"cpp(
   }
 )cpp";
 
-// As exp of -x, of which 87 is enough on both sides: 2^k is one factor, and the sum is finite.
+// 1 / (1 + e^-x), with e^-x computed as in msc_exp. Clamping to +-87 suffices for f32, keeps 2^k a
+// single factor and the sum finite.
 constexpr std::string_view kSigmoid = R"cpp(
   template <class F, class I>
   INLINE F msc_sigmoid(F x) {
@@ -153,7 +161,9 @@ constexpr std::string_view kSigmoid = R"cpp(
   }
 )cpp";
 
-// k * log(2) + log(m) with x = 2^k * m and sqrt(1/2) <= m < sqrt(2).
+// log(x) = k * log(2) + log(m) with x = 2^k * m and sqrt(1/2) <= m < sqrt(2). A subnormal x is
+// first scaled by 2^23. Terms are added in ascending order of magnitude; log(2) is split as in
+// msc_exp.
 constexpr std::string_view kLog = R"cpp(
   template <class F, class I>
   INLINE F msc_log(F x) {

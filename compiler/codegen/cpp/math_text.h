@@ -1,6 +1,6 @@
 #pragma once
 
-// Private to this folder: functions of one float, as text.
+// Source text of functions of one float. Private to this folder.
 
 #include <string_view>
 
@@ -8,10 +8,11 @@
 
 namespace msc {
 
-/// A template msc_<op><F, I>(F) over float and vectors of it, I being int or as many of them. kSqrt
-/// has none. exp first where another calls it, and reciprocal for sigmoid.
+/// Returns a template msc_<op><F, I>(F) for float and vectors of float; I is int or a vector of as
+/// many int. Not for kSqrt. The text of kTanh and kErf needs that of kExp before it, and kSigmoid a
+/// function reciprocal.
 [[nodiscard]] std::string_view MathText(kernel::Op op);
-/// What all of them use: constants, bit casts, conversions.
+/// Returns the helpers that all of them use: constants, bit casts, conversions.
 [[nodiscard]] std::string_view MathToolsText();
 
 }  // namespace msc

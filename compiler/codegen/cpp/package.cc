@@ -34,14 +34,14 @@ std::string_view BytesOf(const Tensor& tensor) {
   return {reinterpret_cast<const char*>(raw.data()), raw.size()};
 }
 
-/// Where the bytes of a buffer are while the model runs.
+/// Location of a buffer while the model runs.
 struct Place {
   std::string_view kind;  ///< "kInput", "kOutput", "kWeight", "kArena"
-  std::size_t at = 0;     ///< number of the port, or offset
+  std::size_t at = 0;     ///< index of the port, or offset
 };
 
 struct Layout {
-  std::vector<Place> places;  ///< one a buffer of the program
+  std::vector<Place> places;  ///< one per buffer of the program
   std::string weights;
   std::size_t arena_bytes = 0;
 };
@@ -116,7 +116,7 @@ unsigned Needs(const Isa& isa) {
          (isa.bf16 ? 8U : 0U);
 }
 
-/// Arrays of one variant, and its row of the table of variants.
+/// Tables of one variant, and its row in the table of variants.
 struct VariantText {
   std::string tables;
   std::string row;
@@ -217,7 +217,8 @@ std::string BuildText(const CppPackage& package) {
          "add_test(NAME model_test COMMAND model_test ${CMAKE_CURRENT_SOURCE_DIR})\n";
 }
 
-/// Of printable ASCII; the rest as '?': a README is no place for control characters.
+/// Returns printable ASCII; replaces other characters by '?', since a README must not contain
+/// control characters.
 std::string Readable(const std::string& name) {
   std::string text = name.substr(0, 200);
   for (char& c : text) {
@@ -270,7 +271,7 @@ void WriteCppPackage(const CppPackage& package, const std::string& folder) {
   if (std::filesystem::exists(folder) && !std::filesystem::is_empty(folder)) {
     throw UserError("'" + folder + "' is not empty: give a new folder");
   }
-  // All of it is made before anything is written.
+  // Make all texts before writing the first file.
   std::vector<VariantText> variants;
   std::vector<std::pair<std::string, std::string>> files;
   for (const PackageVariant& variant : package.variants) {

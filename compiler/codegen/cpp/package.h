@@ -13,36 +13,36 @@
 
 namespace msc {
 
-/// An input or output of the exported model.
+/// Input or output of the exported model.
 struct PackagePort {
-  std::string name;  ///< for the README alone
+  std::string name;  ///< used only in the README
   DType dtype = DType::kF32;
   Dims dims;
   ValueId value = kNoValue;
 };
 
-/// The whole model as one program, for processors that have `isa`.
+/// The whole model as one program for processors that support `isa`.
 struct PackageVariant {
   Isa isa;
   kernel::Program program;
 };
 
-/// A model as source: what WriteCppPackage writes down.
+/// A model to be written as source code by WriteCppPackage.
 struct CppPackage {
   std::vector<PackagePort> inputs;
   std::vector<PackagePort> outputs;
-  std::vector<PackageVariant> variants;  ///< the first that the processor can run is taken
-  std::vector<Tensor> example_inputs;    ///< one an input
-  std::vector<Tensor> example_outputs;   ///< what we compute of them
-  double tolerance = 1e-4;               ///< of the example's outputs, of their range
+  std::vector<PackageVariant> variants;  ///< the first one that the processor supports is used
+  std::vector<Tensor> example_inputs;    ///< one per input
+  std::vector<Tensor> example_outputs;   ///< outputs that MSCGym computes from them
+  double tolerance = 1e-4;               ///< relative to the range of an output
 };
 
-/// Writes a folder that builds without any dependency by CMake and a C++17 compiler (GCC or clang
-/// on x86-64): model.h, a C interface; model.cc; kernels_<isa>.cc; weights_<isa>.bin; example/ and
-/// the test that reproduces it; README.md. Nothing of it but README.md holds a name of the model.
-/// UserError if the folder is there and not empty, a variant does not compute every output, a
-/// kernel calls a library, or a buffer of a value of unknown size is in it. InternalError if a
-/// kernel is unsound.
+/// Writes a folder that builds with CMake and a C++17 compiler (GCC or clang on x86-64) without
+/// dependencies: model.h, a C interface; model.cc; kernels_<isa>.cc; weights_<isa>.bin; example/
+/// and the test that reproduces it; README.md. Only README.md contains names of the model. Throws
+/// UserError if the folder exists and is not empty, a variant does not compute every output, a
+/// kernel calls a library, or a value has unknown size. Throws InternalError if a kernel is
+/// invalid.
 void WriteCppPackage(const CppPackage& package, const std::string& folder);
 
 }  // namespace msc

@@ -1,13 +1,13 @@
 #pragma once
 
-// Private to this folder: files of a package that do not depend on the model.
+// Files of an exported package that do not depend on the model. Private to this folder.
 
 #include <string_view>
 
 namespace msc {
 
 [[nodiscard]] std::string_view PackageHeaderText();
-/// Follows the tables: see package.cc.
+/// The text follows the tables in model.cc; see package.cc.
 [[nodiscard]] std::string_view PackageRuntimeText();
 [[nodiscard]] std::string_view PackageTestText();
 

@@ -32,7 +32,7 @@ std::string Text(std::int64_t value) {
   return std::to_string(value);
 }
 
-/// "a, b, c" of what `item` gives for 0 .. count-1.
+/// Returns "a, b, c" from the results of `item` for 0 .. count-1.
 template <class Item>
 std::string List(int count, const Item& item) {
   std::string text;
@@ -48,7 +48,7 @@ DType InMemory(DType dtype) {
   return dtype == DType::kBool ? DType::kU8 : dtype;
 }
 
-/// Names GCC and clang give the masked moves of elements of these bytes.
+/// Returns the part of the names of GCC and clang for masked moves of elements of this size.
 std::string_view MaskedMove(int element_bytes, bool load) {
   switch (element_bytes) {
     case 1:
@@ -68,9 +68,9 @@ std::string MaskLiteral(int valid) {
   return std::to_string(mask) + "UL";
 }
 
-/// The integer type that the builtins of masked moves take.
+/// Returns the integer type that the builtins of masked moves take.
 std::string MoveElement(int bytes) {
-  // clang and GCC differ in `char`, which is neither signed nor unsigned char.
+  // clang and GCC require plain `char`, which is distinct from signed and unsigned char.
   if (bytes == 1) return "char";
   if (bytes == 2) return "short";
   if (bytes == 4) return "int";
@@ -168,7 +168,7 @@ std::string Preamble::MinMax(Op op, Type type) {
   const bool is_min = op == Op::kMin;
   const std::string name = is_min ? "msc_min" : "msc_max";
   if (First("msc_min")) {
-    // As minps and maxps: the second where one is NaN.
+    // As minps and maxps: returns the second operand if one is NaN.
     Add("template <class T> INLINE T msc_min(T a, T b) { return a < b ? a : b; }\n"
         "template <class T> INLINE T msc_max(T a, T b) { return a > b ? a : b; }\n");
   }
@@ -233,7 +233,7 @@ std::string Preamble::Math(Op op, int lanes) {
   if (op == Op::kSigmoid && First("reciprocal")) {
     Add("template <class F> INLINE F reciprocal(F x) { return 1.0f / x; }\n");
     if (isa_.avx512) {
-      // To 14 bits, and Newton's step to twice as many.
+      // rcp14ps has 14 correct bits; one Newton step doubles them.
       const std::string vector = TypeName({DType::kF32, 16});
       Add("INLINE " + vector + " reciprocal(" + vector + " x) {\n  " + vector +
           " r = __builtin_ia32_rcp14ps512_mask(x, x, (unsigned short)65535);\n"
@@ -336,7 +336,8 @@ std::string Preamble::RoundTo(Type type) {
   }
   if (type.dtype == DType::kI32) {
     First(name);
-    // What does not fit becomes the lowest already where the instruction is used.
+    // Out of range, cvtps2dq returns the lowest i32. Above the range, replace it by the highest;
+    // the last comparison covers NaN and code without that instruction.
     Add("INLINE " + to + " " + name + "(" + from + " x) {\n  " + to + " r = " + nearest +
         "(x);\n  r = x >= constant<" + from + ">(2147483648.0f) ? " + to +
         "{} + 2147483647 : r;\n  return x >= constant<" + from + ">(-2147483648.0f) ? r : " + to +
@@ -422,7 +423,7 @@ std::string Preamble::Dot(Op op, int lanes) {
     return name;
   }
   if (four && lanes > 1 && IsRegister(bytes)) {
-    // Products of a u8 and an i8 and sums of two fit pmaddwd, which keeps all their bits.
+    // pmaddwd multiplies the values as i16 and adds two products in i32, so nothing overflows.
     const std::string i16 = TypeName({DType::kI16, 2 * lanes});
     const std::string u16 = TypeName({DType::kU16, 2 * lanes});
     const auto madd = [&](const std::string& x, const std::string& y) {

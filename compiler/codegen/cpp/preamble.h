@@ -1,6 +1,6 @@
 #pragma once
 
-// Private to this folder: the part of the text before the kernels.
+// The part of the generated text before the kernels. Private to this folder.
 
 #include <set>
 #include <string>
@@ -10,32 +10,34 @@
 
 namespace msc {
 
-/// Collects the types and functions that kernels need, each once, what another needs before it.
-/// Every method returns the name by which the text calls what it asked for.
+/// Collects the types and functions that kernels need, each once and after those that it uses
+/// itself. Every method returns the name of the requested type or function.
 class Preamble {
  public:
   explicit Preamble(const Isa& isa);
 
-  /// "f32x16"; a bool in memory is u8, a scalar one is bool. Not for vectors of bool.
+  /// Returns a name such as "f32x16". A bool is u8 in memory and bool as a scalar. Not for vectors
+  /// of bool.
   std::string TypeName(kernel::Type type);
-  /// The same for memory: any alignment, may alias.
+  /// Returns the type for memory access: any alignment, may alias.
   std::string MemoryTypeName(kernel::Type type);
-  /// The vector of `lanes` signed integers of `bytes` each that comparisons give: -1 or 0.
+  /// Returns the vector of `lanes` signed integers of `bytes` bytes that comparisons return: -1 or
+  /// 0.
   std::string MaskName(int bytes, int lanes);
 
   std::string Splat(kernel::Type type);
   std::string PartialLoad(kernel::Type type, int valid);
   std::string PartialStore(kernel::Type type, int valid);
   std::string MinMax(kernel::Op op, kernel::Type type);
-  /// Floor division and remainder of signed integers.
+  /// Floor division or remainder of signed integers.
   std::string FloorDivMod(kernel::Op op);
-  /// kSqrt, kFloor, kExp, kTanh, kErf, kSigmoid, kLog.
+  /// For kSqrt, kFloor, kExp, kTanh, kErf, kSigmoid, kLog.
   std::string Math(kernel::Op op, int lanes);
-  /// f32 to an integer type: half to even, saturating.
+  /// f32 to an integer type: rounds half to even and saturates.
   std::string RoundTo(kernel::Type type);
-  /// f32 that fits in i32 to that: half to even.
+  /// f32 in the range of i32 to i32: rounds half to even.
   std::string Nearest(int lanes);
-  /// Vectors of integers of 1 byte to 4 and back: what convertvector makes of them is slow.
+  /// Converts vectors between 1-byte and 4-byte integers. GCC's convertvector is slow for these.
   std::string Convert(kernel::Type from, kernel::Type to);
   std::string ToBF16(int lanes);
   std::string FromBF16(int lanes);
@@ -46,9 +48,9 @@ class Preamble {
   [[nodiscard]] const std::string& text() const noexcept { return text_; }
 
  private:
-  /// True the first time; then the caller adds the text.
+  /// Returns true on the first call for `name`; then the caller adds the text.
   bool First(const std::string& name) { return made_.insert(name).second; }
-  /// Whether an instruction works on vectors of these bytes.
+  /// Whether a vector of `bytes` bytes fills a vector register.
   [[nodiscard]] bool IsRegister(int bytes) const {
     return bytes >= 16 && bytes <= isa_.vector_bytes();
   }

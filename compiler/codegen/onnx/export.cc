@@ -19,7 +19,8 @@ namespace {
 
 constexpr std::string_view kReserved = "onnx.";
 
-/// The IR version that came with an operator set. At least 4: before, weights had to be inputs.
+/// Returns the IR version that came with an operator set; at least 4, because earlier versions
+/// require weights to be graph inputs.
 std::int64_t IrVersion(std::int64_t opset) {
   if (opset <= 9) return 4;
   if (opset == 10) return 5;
@@ -28,7 +29,7 @@ std::int64_t IrVersion(std::int64_t opset) {
 }
 
 void WriteTensor(const Tensor& tensor, onnx::TensorProto& proto) {
-  // DType counts as TensorProto.DataType does.
+  // Enumerators of DType equal the numbers of TensorProto.DataType.
   proto.set_data_type(static_cast<std::int32_t>(tensor.dtype()));
   for (const std::int64_t size : tensor.dims()) proto.add_dims(size);
   if (tensor.dtype() == DType::kString) {
@@ -167,7 +168,7 @@ class GraphWriter {
     written.add_output(step.output);
   }
 
-  /// Leaves out what only became an attribute.
+  /// Writes a constant, unless all its readers now have it as an attribute.
   void WriteConstant(ValueId id) {
     const std::string& name = graph_.value(id).name;
     if (!graph_.uses(id).empty() && !read_.contains(name) && !graph_.IsOutput(id)) return;

@@ -19,7 +19,7 @@ TensorPtr ConstantInput(const OutNode& node, std::size_t index) {
   return tensor;
 }
 
-/// Moves the constant i64 vector of input `index`, if given, to an attribute.
+/// Moves the constant integer vector of input `index`, if present, to an attribute.
 void ListToAttr(OutNode& node, std::size_t index, const std::string& attr) {
   const TensorPtr tensor = ConstantInput(node, index);
   if (tensor == nullptr) return;
@@ -34,7 +34,7 @@ void ListToAttr(OutNode& node, std::size_t index, const std::string& attr) {
   node.attrs[attr] = std::move(list);
 }
 
-/// Moves the constant scalar of input `index`, if given, to a float attribute.
+/// Moves the constant scalar of input `index`, if present, to a float attribute.
 void ScalarToAttr(OutNode& node, std::size_t index, const std::string& attr) {
   const TensorPtr tensor = ConstantInput(node, index);
   if (tensor == nullptr) return;
@@ -94,7 +94,7 @@ void LowerSlice(OutNode& node) {
   KeepInputs(node, 1);
 }
 
-/// Set 10 counts axes from the front.
+/// Set 10 requires non-negative axes.
 void LowerSliceAxes(OutNode& node) {
   if (node.opset != 10 || node.inputs.size() < 4) return;
   const TensorPtr axes = node.graph.constant(node.node().inputs[3]);
@@ -109,7 +109,8 @@ void LowerSliceAxes(OutNode& node) {
       node.AddConstant("axes", Tensor::From<std::int64_t>(DType::kI64, axes->dims(), list));
 }
 
-/// Before set 13 these normalized over all axes from `axis` on: the same thing for the last one.
+/// Before set 13 these operators normalize over all axes from `axis` on, which is equal for the
+/// last axis.
 void LowerSoftmax(OutNode& node) {
   const auto& shape = node.graph.type(node.node().inputs[0]).shape;
   if (!shape) node.Refuse("the rank of its input must be known");
@@ -132,7 +133,7 @@ void LowerTopK(OutNode& node) {
   KeepInputs(node, 1);
 }
 
-/// Optional by the operator's page, yet runtimes ask for it.
+/// Optional in ONNX, but runtimes require it.
 void WriteHiddenSize(OutNode& node) {
   const auto& shape = node.graph.type(node.node().inputs[kLstmR]).shape;
   if (shape && shape->size() == 3 && shape->back().known()) {
@@ -140,7 +141,7 @@ void WriteHiddenSize(OutNode& node) {
   }
 }
 
-/// Sets 11 and 12 say "not given" of these two by an empty tensor.
+/// Sets 11 and 12 represent absent roi and scales by empty tensors.
 void LowerResize(OutNode& node) {
   if (node.opset < 11) return;
   node.inputs.resize(std::max<std::size_t>(node.inputs.size(), 3));
@@ -150,7 +151,7 @@ void LowerResize(OutNode& node) {
   }
 }
 
-/// C was no option.
+/// Before set 11, input C is required.
 void LowerGemm(OutNode& node) {
   node.inputs.resize(3);
   if (!node.inputs[2].empty()) return;
@@ -159,9 +160,9 @@ void LowerGemm(OutNode& node) {
   node.inputs[2] = node.AddConstant("zero", Tensor(dtype, {1}));
 }
 
-/// Before set 13 there was one scale a tensor.
+/// Before set 13 a tensor has a single scale.
 void LowerQuantize(OutNode& node) {
-  if (AttrOr(node.node(), "axis", std::int64_t{1}) != 1) return;  // which does not exist there
+  if (AttrOr(node.node(), "axis", std::int64_t{1}) != 1) return;  // CheckSchema rejects it
   const auto& shape = node.graph.type(node.node().inputs[1]).shape;
   if (!shape || shape->empty()) return;
   if (shape->size() != 1 || !shape->front().known() || shape->front().size() != 1) {
@@ -175,7 +176,7 @@ void LowerQuantize(OutNode& node) {
   node.attrs.erase("axis");
 }
 
-/// Whether all inputs are known to have one shape, so that none stretches.
+/// Whether all inputs have the same known shape, so that none is broadcast.
 bool HasOneShape(const OutNode& node) {
   const auto& first = node.graph.type(node.node().inputs[0]).shape;
   if (node.inputs.size() == 1) return true;
@@ -187,7 +188,7 @@ bool HasOneShape(const OutNode& node) {
                               [&](ValueId id) { return node.graph.type(id).shape == first; });
 }
 
-/// Sum and Mean before set 8 stretch nothing, but Add does.
+/// Sum and Mean before set 8 do not broadcast, but Add does.
 void LowerSum(OutNode& node) {
   if (HasOneShape(node)) return;
   const bool mean = node.op == "Mean";
@@ -256,9 +257,9 @@ constexpr std::array<LowerRule, 22> kRules = {{
     {"Unsqueeze", 13, LowerAxes},
 }};
 
-/// Axes counted from the end came with set 11.
+/// Negative axes exist since set 11.
 void CountAxesFromFront(OutNode& node) {
-  // Axes of Unsqueeze are those of its output, and so is the one that OneHot adds.
+  // The axes of Unsqueeze refer to its output, as does the axis of OneHot.
   const bool of_output = node.node().op == "Unsqueeze" || node.node().op == "OneHot";
   const ValueId counted = of_output ? node.node().outputs[0] : node.node().inputs[0];
   const auto lift = [&](std::int64_t& axis) {

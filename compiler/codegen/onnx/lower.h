@@ -9,7 +9,8 @@
 
 namespace msc::detail {
 
-/// A step that an older set needs in front of a node: no attributes, one output.
+/// A node without attributes and with one output, which an older set needs in front of another
+/// node.
 struct OutStep {
   std::string name;
   std::string op;
@@ -17,7 +18,7 @@ struct OutStep {
   std::string output;
 };
 
-/// A node on its way out. Values are names; an empty one is absent.
+/// A node during export. Values are names; an empty name is absent.
 struct OutNode {
   const Graph& graph;
   NodeId id;
@@ -27,25 +28,24 @@ struct OutNode {
   std::vector<std::string> outputs;
   AttrMap attrs;
   std::vector<OutStep> before = {};                            ///< in order
-  std::vector<std::pair<std::string, Tensor>> constants = {};  ///< that it, or they, read anew
+  std::vector<std::pair<std::string, Tensor>> constants = {};  ///< new, for the node or `before`
 
   [[nodiscard]] const Node& node() const { return graph.node(id); }
-  /// Adds a constant called after the node and `what`; gives its name.
+  /// Adds a constant named after the node and `what`; returns its name.
   std::string AddConstant(const std::string& what, Tensor tensor);
-  /// UserError: why this node cannot be written at this operator set.
+  /// Throws UserError: the operator set cannot express this node because of `why`.
   [[noreturn]] void Refuse(const std::string& why) const;
 };
 
 [[nodiscard]] OutNode MakeOutNode(const Graph& graph, NodeId id, std::int64_t opset);
 
-/// Rewrites a node of operator set 17 in the form of `node.opset`. UserError where parameters that
-/// were attributes then are not constants. Source: ONNX Changelog.
+/// Converts a node of operator set 17 to the form of `node.opset`. Throws UserError if inputs that
+/// were attributes in that set are not constant. Source: ONNX Changelog.
 void LowerNode(OutNode& node);
 
-/// Checks a lowered node against libonnx's schema of its operator set: that the operator, its
-/// attributes, input and output counts and element types exist there, what must be given is, and
-/// what must be of one type is. Removes attributes that the
-/// older schema lacks if they hold the value that absence means.
+/// Checks a converted node against libonnx's schema of its operator set: operator, attributes,
+/// numbers of inputs and outputs, required inputs and element types. Removes attributes that the
+/// schema does not have if they equal their defaults.
 void CheckSchema(OutNode& node);
 
 }  // namespace msc::detail

@@ -53,7 +53,7 @@ std::string_view OnnxName(DType dtype) {
   return "";
 }
 
-/// Whether an absent attribute means the same, by our own table of operators.
+/// Whether `attr` equals its default in the schema of compiler/ops.
 bool IsOtherwise(const Node& node, const std::string& name, const Attr& attr) {
   const OpDef* op = Ops().Find(node.domain, node.op);
   if (op == nullptr) return false;
@@ -88,7 +88,7 @@ void CheckCount(const OutNode& node, std::string_view what, std::size_t count, i
 
 using Parameters = std::vector<onnx::OpSchema::FormalParameter>;
 
-/// What must be given there and is not: an empty name.
+/// Checks that required inputs or outputs are present.
 void CheckGiven(const OutNode& node, const Parameters& formal,
                 const std::vector<std::string>& names) {
   for (std::size_t i = 0; i < names.size() && i < formal.size(); ++i) {
@@ -97,14 +97,14 @@ void CheckGiven(const OutNode& node, const Parameters& formal,
   }
 }
 
-/// `types` collects, by type parameter of the schema, what its values are.
+/// Checks element types. `types` collects the type of each type parameter of the schema.
 void CheckTypes(const OutNode& node, const Parameters& formal,
                 const std::vector<std::string>& names, std::map<std::string, DType>& types) {
   if (formal.empty()) return;
   for (std::size_t i = 0; i < names.size(); ++i) {
     if (names[i].empty()) continue;
     const ValueId id = node.graph.FindValue(names[i]);
-    if (id == kNoValue) continue;  // made while it was lowered
+    if (id == kNoValue) continue;  // added by the conversion
     const ValueType& type = node.graph.type(id);
     if (type.dtype == DType::kUndefined || type.container != Container::kTensor) continue;
     const auto& parameter = formal[std::min(i, formal.size() - 1)];

@@ -13,7 +13,7 @@ bool IsBf16(const Graph& graph, ValueId id) {
   return id != kNoValue && graph.type(id).dtype == DType::kBF16;
 }
 
-/// bf16, or a Cast of it.
+/// Whether a value is bf16 or a Cast from bf16.
 bool ComesFromBf16(const Graph& graph, ValueId id) {
   if (id == kNoValue) return false;
   if (IsBf16(graph, id)) return true;
@@ -50,7 +50,7 @@ void WidenValues(Graph& graph) {
   }
 }
 
-/// A Cast between f32 and what used to be bf16 changes nothing any more.
+/// Removes a Cast between f32 and a value that was bf16, because it no longer has an effect.
 void RemoveCast(Graph& graph, NodeId id) {
   const ValueId from = graph.node(id).inputs[0];
   const ValueId to = graph.node(id).outputs[0];
@@ -59,7 +59,7 @@ void RemoveCast(Graph& graph, NodeId id) {
     return;
   }
   if (graph.IsOutput(to)) {
-    // Callers know the output by its name: a Cast from f32 to f32 keeps it.
+    // Callers refer to the output by name, so keep a Cast from f32 to f32.
     graph.SetAttr(id, "to", kF32Number);
     return;
   }
