@@ -9,8 +9,8 @@
 namespace msc {
 namespace {
 
-// round((q - z) * s / s) + z is q as long as neither step leaves the normal floats: the error of
-// two roundings, below 2^-22 of at most 255, is far from half a step.
+// round((q - z) * s / s) + z equals q if neither operation leaves the normal floats: the relative
+// error of two roundings, below 2^-22, times at most 255 is far below half a step.
 bool IsExact(const Narrowing& form) {
   if (form.IsBF16()) return true;
   if (form.dtype != DType::kI8 && form.dtype != DType::kU8) return false;

@@ -26,7 +26,8 @@ bool IsF32(const Graph& graph, ValueId value) {
   return graph.type(value).dtype == DType::kF32;
 }
 
-// A bias that is a constant, f32 once widened, for the last axis of `rank` or of length M.
+// Whether `value` is a constant bias, f32 after widening, that broadcasts along the last axis of
+// `rank` or has length M.
 bool IsPlainBias(const Graph& graph, ValueId value, std::size_t rank, std::int64_t channels) {
   const auto bias = ReadWeights(graph, value);
   if (!bias || !IsF32(graph, value)) return false;
@@ -64,7 +65,7 @@ ValueId Other(const Node& binary, ValueId value) {
   return binary.inputs[0] == value ? binary.inputs[1] : binary.inputs[0];
 }
 
-// The Add that only reads `value`, or kNoNode.
+// Returns the Add that is the only reader of `value`, or kNoNode.
 NodeId OnlyAdd(const Graph& graph, ValueId value) {
   const auto reader = OnlyReader(graph, value);
   if (!reader || !graph.node(reader->node).Is("Add")) return kNoNode;
@@ -87,7 +88,7 @@ void TakeBias(const Graph& graph, LayerChain& chain) {
   chain.output = graph.node(add).outputs.front();
 }
 
-// What each chain ends in before its residual Add, and where its producer stands.
+// Results of chains before their residual Add, with the position of their producers.
 using Tails = std::map<ValueId, std::size_t>;
 
 void TakeResidual(const Graph& graph, const Tails& tails, LayerChain& chain) {
@@ -109,7 +110,7 @@ void TakeResidual(const Graph& graph, const Tails& tails, LayerChain& chain) {
   chain.output = node.outputs.front();
 }
 
-// PRelu-16: the slope broadcasts against the input; here only along the channels.
+// PRelu-16: the slope broadcasts to the input; here only along the channels.
 std::optional<std::vector<float>> ReadSlope(const Graph& graph, const LayerChain& chain,
                                             ValueId value) {
   const TensorPtr slope = graph.constant(value);

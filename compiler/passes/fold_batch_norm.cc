@@ -26,7 +26,7 @@ struct Layer {
   TensorPtr weights;
   std::size_t channel_axis = 0;
   std::int64_t channels = 0;
-  std::vector<double> bias;  ///< as added: for Gemm times beta
+  std::vector<double> bias;  ///< multiplied by beta, for Gemm
 };
 
 bool HasInput(const Node& node, std::size_t index) {
@@ -100,7 +100,7 @@ std::optional<PerChannelAffine> ReadBatchNorm(const Graph& graph, const Node& no
   return affine;
 }
 
-// Mul or Add of the layer's output and a constant for each channel.
+// Mul or Add of the layer's output and a constant per channel.
 std::optional<PerChannelAffine> ReadConstantOp(const Graph& graph, const Node& node,
                                                const Layer& layer) {
   const ValueId y = graph.node(layer.id).outputs.front();
@@ -125,7 +125,7 @@ std::optional<PerChannelAffine> ReadAffine(const Graph& graph, const Node& node,
   return std::nullopt;
 }
 
-// The product is made in double and rounded once.
+// Multiplies in double and rounds once. Returns nullopt if a product overflows f32.
 std::optional<Tensor> ScaledWeights(const Layer& layer, const std::vector<double>& factor) {
   Tensor scaled = *layer.weights;
   const Dims& dims = scaled.dims();
@@ -145,7 +145,7 @@ std::optional<Tensor> ScaledWeights(const Layer& layer, const std::vector<double
   return scaled;
 }
 
-// Gives the node `bias` as its third input; MatMul becomes Gemm, which has one.
+// Sets the third input to `bias`; MatMul, which has none, becomes Gemm.
 void SetBias(Graph& graph, NodeId id, std::span<const float> bias) {
   if (HasInput(graph.node(id), 2)) {
     graph.RemoveAttr(id, "beta");
@@ -188,7 +188,7 @@ bool FoldInto(Graph& graph, NodeId id) {
 }  // namespace
 
 bool FoldBatchNorm(Graph& graph) {
-  // A node of a chain Conv, Mul, Add folds after the one before it, in the same sweep.
+  // Sweep visits nodes in order, so Conv, Mul, Add fold in one sweep.
   return Sweep(graph, [&](NodeId id) { return FoldInto(graph, id); });
 }
 

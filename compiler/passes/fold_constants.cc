@@ -22,9 +22,9 @@ bool HasNestedGraph(const Node& node) {
   });
 }
 
-// Widening a stored weight would throw away that it is stored in few bits. Scales of groups within
-// a channel, rows that are reshaped, are another matter: no kernel takes them, so weights are
-// widened.
+// Whether folding the node would widen stored weights and lose their narrow format. An exception
+// are several scales within a channel, whose rows are reshaped: no kernel supports them, so such
+// weights are widened.
 bool WidensWeights(const Graph& graph, const Node& node) {
   if (node.Is("DequantizeLinear")) {
     const auto& uses = graph.uses(node.outputs.front());
@@ -36,13 +36,13 @@ bool WidensWeights(const Graph& graph, const Node& node) {
 
 bool MayFold(const Graph& graph, const Node& node) {
   if (HasNestedGraph(node) || !node.captures.empty()) return false;
-  if (node.inputs.empty() && !node.Is("Constant")) return false;  // random and the like
+  if (node.inputs.empty() && !node.Is("Constant")) return false;  // random operators and the like
   for (const ValueId id : node.inputs) {
     if (id != kNoValue && graph.constant(id) == nullptr) return false;
   }
   for (const ValueId id : node.outputs) {
     if (id == kNoValue) continue;
-    // A graph output stays what a node makes; a captured value keeps its producer.
+    // A graph output must be produced by a node; a captured value keeps its producer.
     if (graph.IsOutput(id) || IsCaptured(graph, id)) return false;
     const auto dims = graph.type(id).shape ? StaticDims(*graph.type(id).shape) : std::nullopt;
     if (!dims) continue;
@@ -83,7 +83,7 @@ bool FoldNode(Graph& graph, NodeId id) {
   return true;
 }
 
-// The dims that Shape (opset 15: of axes [start, end)) returns.
+// Returns the dims that Shape (opset 15: of axes [start, end)) returns.
 std::optional<Shape> ShapeResult(const Graph& graph, const Node& node) {
   const std::optional<Shape>& shape = graph.type(node.inputs.front()).shape;
   if (!shape) return std::nullopt;
@@ -113,7 +113,7 @@ bool FoldShape(Graph& graph, NodeId id) {
   return true;
 }
 
-// Gather(Shape(x), constant index): one dimension may be known where the whole shape is not.
+// Folds Gather(Shape(x), constant index): one dimension may be known although the shape is not.
 bool FoldOneDim(Graph& graph, NodeId id) {
   const Node& node = graph.node(id);
   if (!node.Is("Gather") || graph.IsOutput(node.outputs.front()) ||
@@ -146,8 +146,8 @@ bool FoldConstants(Graph& graph) {
   bool changed = false;
   const std::vector<NodeId> order = graph.order();
   for (const NodeId id : order) {
-    // Constants say more about types than computed values do (the target shape of Reshape), and the
-    // types then make constants of Shape nodes further on.
+    // New constants (the target shape of a Reshape) refine types, and these make later Shape nodes
+    // constant.
     if (changed) InferNodeTypes(graph, id);
     changed |= FoldShape(graph, id) || FoldOneDim(graph, id) || FoldNode(graph, id);
   }

@@ -14,11 +14,11 @@
 namespace msc {
 namespace {
 
-// A Conv of constant weights that alone reads what a Mul or Add by a constant makes.
+// A Mul or Add by a constant whose only reader is a Conv with constant weights.
 struct Next {
   NodeId conv = kNoNode;
-  ValueId x = kNoValue;          ///< what the Mul or Add reads
-  std::vector<double> constant;  ///< one an input channel
+  ValueId x = kNoValue;          ///< other input of the Mul or Add
+  std::vector<double> constant;  ///< one per input channel
   TensorPtr weights;
 };
 
@@ -44,7 +44,7 @@ std::optional<Next> ReadNext(const Graph& graph, const Node& node) {
   for (const std::size_t at : {std::size_t{0}, std::size_t{1}}) {
     const TensorPtr tensor = graph.constant(node.inputs[at]);
     const ValueId x = node.inputs[1 - at];
-    // Else the constant would stretch x to more channels.
+    // Otherwise the constant would broadcast x to more channels.
     const bool whole = Rank(graph.type(x)) == rank && (*graph.type(x).shape)[1].size() == channels;
     if (!tensor || graph.constant(x) || !whole) continue;
     const auto values = PerChannel(*tensor, *rank, 1, channels);
@@ -56,7 +56,7 @@ std::optional<Next> ReadNext(const Graph& graph, const Node& node) {
   return std::nullopt;
 }
 
-// Calls `visit(output channel, input channel, first weight)` for every kernel.
+// Calls `visit(output channel, input channel, first weight, weights)` for every kernel.
 template <class Visit>
 void ForEachKernel(const Graph& graph, const Next& next, Visit visit) {
   const Dims& dims = next.weights->dims();
@@ -71,7 +71,7 @@ void ForEachKernel(const Graph& graph, const Next& next, Visit visit) {
   }
 }
 
-// Conv(x * c): c goes into the weights, exact up to rounding them, padding or not.
+// Conv(x * c): multiplies the weights by c, which is exact up to their rounding, also with padding.
 bool FoldFactor(Graph& graph, NodeId id) {
   const auto next = ReadNext(graph, graph.node(id));
   if (!next) return false;
@@ -90,7 +90,7 @@ bool FoldFactor(Graph& graph, NodeId id) {
   return true;
 }
 
-// Conv(x + c) without padding, which would not be shifted: c goes into the bias.
+// Conv(x + c) without padding: adds c to the bias. Padding zeros would not be shifted by c.
 bool FoldOffset(Graph& graph, NodeId id) {
   const auto next = ReadNext(graph, graph.node(id));
   if (!next || IsPadded(graph.node(next->conv))) return false;
@@ -124,7 +124,7 @@ bool FoldOffset(Graph& graph, NodeId id) {
   return true;
 }
 
-// Conv(x * s + b) with padding: Conv((x + b / s) * s), whose factor folds.
+// Conv(x * s + b) with padding: becomes Conv((x + b / s) * s), whose factor folds.
 bool SwapForPadded(Graph& graph, NodeId id) {
   const Node& add = graph.node(id);
   const auto next = ReadNext(graph, add);
@@ -170,7 +170,7 @@ bool SwapForPadded(Graph& graph, NodeId id) {
 namespace {
 
 bool SweepFromTheBack(Graph& graph) {
-  // Of a Mul before an Add, the Add goes first.
+  // Reverse order: of a Mul before an Add, the Add must fold first.
   std::vector<NodeId> order = graph.order();
   std::reverse(order.begin(), order.end());
   bool changed = false;
@@ -190,7 +190,8 @@ bool SweepFromTheBack(Graph& graph) {
 
 bool FoldIntoNextLayer(Graph& graph) {
   bool changed = false;
-  // Each round but the last removes a node, or brings a Mul to where the next round removes it.
+  // Each round except the last removes a node or moves a Mul to a place where the next round
+  // removes it.
   while (SweepFromTheBack(graph)) changed = true;
   if (changed) RemoveDeadCode(graph);
   return changed;

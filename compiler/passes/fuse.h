@@ -8,41 +8,48 @@
 
 namespace msc {
 
-// The parts of FuseOps. Each returns whether it changed the graph.
+// Steps of FuseOps. Each returns whether it changed the graph.
 
-/// Makes one msc.Conv or msc.Gemm of a chain, with the widening nodes in front of it and the
-/// narrowing node behind it where the whole then runs on integers, or in bf16. Where `takes`
-/// refuses that, the activation is left out; where it refuses that too, nothing changes.
+/// Fuses a layer chain into one msc.Conv or msc.Gemm. Includes the widening nodes of its inputs and
+/// the narrowing node of its output if the whole then runs in integers or in bf16. If `takes`
+/// rejects the result, tries again without the activation; if `takes` rejects that too, leaves the
+/// graph unchanged.
 bool FuseLayer(Graph& graph, const LayerChain& chain, const Takes& takes);
 
-/// MatMul, scale, mask, Softmax, MatMul, with the transposes around them: msc.Attention.
+/// Fuses MatMul, scale, mask, Softmax and MatMul, with the transposes around them, into
+/// msc.Attention.
 bool FuseAttention(Graph& graph, const Takes& takes);
 
-/// GELU that no layer took along (see gelu.h): msc.Gelu.
+/// Fuses each GELU that is not part of a layer (see gelu.h) into msc.Gelu.
 bool FuseGelu(Graph& graph, const Takes& takes);
 
-/// Whether `takes`, if there is one, says yes to `node` with an output of `type` in front of
-/// `before`. The graph is as it was afterwards.
+/// Whether `takes` accepts `node` with an output of `type` in front of `before`; true if `takes` is
+/// empty. Restores the graph.
 [[nodiscard]] bool WouldTake(Graph& graph, Node node, ValueType type, NodeId before,
                              const Takes& takes);
 
-/// AveragePool and GlobalAveragePool of a widened value, with a narrowing node behind: msc.Pool.
+/// Fuses AveragePool or GlobalAveragePool of a widened value, and a narrowing node behind it if
+/// there is one, into msc.Pool.
 bool FusePools(Graph& graph);
 
-/// Add and Mul of two widened values, with an activation and a narrowing node behind: msc.Binary.
+/// Fuses Add or Mul of two widened values, with an activation and a narrowing node behind it if
+/// there are any, into msc.Binary.
 bool FuseBinaries(Graph& graph);
 
-/// MaxPool, AveragePool or GlobalAveragePool as msc.Pool without inputs and quantization
-/// attributes. None where its window is not known yet (auto_pad with unknown dimensions).
+/// Converts MaxPool, AveragePool or GlobalAveragePool to an msc.Pool node without inputs and
+/// quantization attributes. Returns nullopt if its window is unknown (auto_pad with unknown
+/// dimensions).
 [[nodiscard]] std::optional<Node> FusedPool(const Graph& graph, NodeId id);
 
-/// Writes kernel_shape, strides, dilations, pads, and clears auto_pad. Conv has a group as well.
+/// Writes kernel_shape, strides, dilations and pads, and removes auto_pad. The caller writes a
+/// Conv's group.
 void WriteWindow(const Window& window, AttrMap& attrs);
 
-/// The window of a Conv or pool, if what it depends on is known. `kernel` is empty for pools.
+/// Returns the resolved window of a Conv or pool, or nullopt if it depends on unknown sizes.
+/// `kernel` is empty for pools.
 [[nodiscard]] std::optional<Window> KnownWindow(const Graph& graph, NodeId id, const Dims& kernel);
 
-/// Where the value after a chain is only read by one narrowing node: that node.
+/// Returns the narrowing node if it is the only reader of `value`, else kNoNode.
 [[nodiscard]] NodeId OnlyNarrowing(const Graph& graph, ValueId value);
 
 }  // namespace msc

@@ -16,7 +16,7 @@ namespace {
 
 using Ints = std::vector<std::int64_t>;
 
-// A value behind transposes and products with numbers, in any order.
+// A value with the transposes and scalar factors that are applied to it, in any order.
 struct Operand {
   ValueId value = kNoValue;
   Ints perm;
@@ -29,7 +29,7 @@ Ints CountingUp(std::size_t rank) {
   return perm;
 }
 
-// Transpose-13: absent means reversed.
+// Transpose-13: an absent perm reverses the axes.
 Ints PermOf(const Node& transpose, std::size_t rank) {
   Ints perm = AttrOr<Ints>(transpose, "perm", {});
   if (!perm.empty()) return perm;
@@ -42,7 +42,7 @@ bool IsF32(const Graph& graph, ValueId value) {
   return graph.type(value).dtype == DType::kF32 && Rank(graph.type(value));
 }
 
-// The number that a Mul or Div multiplies its value with.
+// Returns the input of a Mul or Div by a number, and the factor.
 std::optional<std::pair<ValueId, double>> ReadScaling(const Graph& graph, ValueId value) {
   for (const char* op : {"Mul", "Div"}) {
     const Node* node = MadeBy(graph, value, op);
@@ -71,7 +71,7 @@ Operand ReadOperand(const Graph& graph, ValueId value) {
   }
 }
 
-// All but the last two dimensions are numbers and the same.
+// Whether all dimensions but the last two are known and equal.
 bool SameBatch(const Graph& graph, ValueId a, ValueId b) {
   const Shape& left = *graph.type(a).shape;
   const Shape& right = *graph.type(b).shape;
@@ -87,7 +87,7 @@ struct Scores {
   std::vector<NodeId> nodes;  ///< in order, the product first
 };
 
-// `value` is softmax's operand: a scaled product, plus a mask; each step is read by the next alone.
+// Reads the operand of Softmax: a scaled product, plus a mask. Each step has no other reader.
 std::optional<Scores> ReadScores(const Graph& graph, ValueId value) {
   Scores scores;
   const auto take = [&](ValueId made) {

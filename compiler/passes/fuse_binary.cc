@@ -27,7 +27,7 @@ bool FuseBinary(Graph& graph, NodeId id) {
   std::vector<NodeId> nodes = {id};
   ValueId output = node.outputs.front();
   const ActivationMatch match = FindActivation(graph, output);
-  // No target runs GELU behind an Add of narrow values in one step.
+  // No target computes GELU as part of an Add of narrow values.
   const bool gelu = match.activation.op.starts_with("Gelu");
   if (match.slope == kNoValue && !match.nodes.empty() && !gelu) {
     attrs.activation = match.activation;

@@ -14,8 +14,8 @@
 namespace msc {
 namespace {
 
-// In which arithmetic a fused layer runs. Only layers that run on integers read and write integers,
-// and likewise for bf16: a float convolution that stores integers would be no gain.
+// Arithmetic of a fused layer. Only integer layers read and write integers, and only bf16 layers
+// bf16: a float convolution that stores integers would be no faster.
 enum class Arithmetic : std::uint8_t { kF32, kBF16, kInt8 };
 
 struct Layer {
@@ -46,7 +46,7 @@ Arithmetic ChooseArithmetic(const Graph& graph, const Layer& layer) {
   const auto x = NarrowSource(graph, layer.producer.inputs[0]);
   if (!x) return Arithmetic::kF32;
   if (x->form.IsPerTensorInt8() && IsInt8Weight(layer)) return Arithmetic::kInt8;
-  // A factor on bf16 weights would round them again.
+  // Multiplying bf16 weights by a factor would round them again.
   const bool plain = layer.alpha == 1.0F;
   if (x->form.IsBF16() && layer.weights.form && layer.weights.form->IsBF16() && plain) {
     return Arithmetic::kBF16;
@@ -59,7 +59,7 @@ bool Fits(Arithmetic arithmetic, const Narrowing& form) {
          (arithmetic == Arithmetic::kBF16 && form.IsBF16());
 }
 
-// The value that a fused node reads for `value`, and how it is quantized.
+// Returns the value that the fused node reads for `value`, and its quantization.
 std::pair<ValueId, QuantParams> Operand(const Graph& graph, Arithmetic arithmetic, ValueId value) {
   const auto source = NarrowSource(graph, value);
   if (!source || !Fits(arithmetic, source->form)) return {value, {}};
@@ -117,7 +117,7 @@ void AddWeights(Graph& graph, Layer& layer) {
   layer.inputs[kFusedWeightScale] = NewConstant(graph, stem + "_scales", Vector(scales));
 }
 
-// The bias in f32 [M], whatever it is behind, times beta.
+// Adds the bias in f32 [M], widened if necessary and multiplied by beta.
 void AddBias(Graph& graph, Layer& layer) {
   ValueId value = kNoValue;
   float factor = 1.0F;
@@ -166,7 +166,7 @@ Layer ReadLayer(const Graph& graph, const LayerChain& chain) {
   return layer;
 }
 
-// ONNX attributes of the fused node: a Conv's window, nothing for Gemm.
+// Returns the ONNX attributes of the fused node: the window of a Conv, none for Gemm.
 std::optional<AttrMap> OwnAttrs(const Graph& graph, const Layer& layer) {
   AttrMap attrs;
   if (!layer.producer.Is("Conv")) return attrs;
@@ -178,7 +178,7 @@ std::optional<AttrMap> OwnAttrs(const Graph& graph, const Layer& layer) {
   return attrs;
 }
 
-// The constants made for a node that is not to be.
+// Removes constants that were added for a rejected node.
 void RemoveUnread(Graph& graph, const std::vector<ValueId>& inputs) {
   for (const ValueId id : inputs) {
     if (graph.constant(id) && graph.uses(id).empty() && !graph.IsOutput(id)) {

@@ -9,7 +9,7 @@
 namespace msc {
 namespace {
 
-// Narrow values as far as they reach, and none twice.
+// Moves and merges narrowing and widening nodes until nothing changes.
 bool SettleNarrowing(Graph& graph) {
   bool changed = false;
   bool again = true;
@@ -27,7 +27,7 @@ bool SettleNarrowing(Graph& graph) {
 
 bool FuseOpsFor(Graph& graph, const Takes& takes) {
   bool changed = SettleNarrowing(graph);
-  // First: the scale in front of attention is not a layer's.
+  // Attention first: the scale in front of it must not become part of a layer.
   changed |= FuseAttention(graph, takes);
   const std::vector<LayerChain> chains = FindLayerChains(graph);
   for (const LayerChain& chain : chains) changed |= FuseLayer(graph, chain, takes);

@@ -11,7 +11,7 @@
 namespace msc {
 namespace {
 
-// Steps from x to the end of the longest form that exporters write.
+// Number of steps from x to the end in the longest form that exporters write.
 constexpr int kLongest = 10;
 
 using Nodes = std::vector<NodeId>;
@@ -20,7 +20,7 @@ void Append(const Nodes& from, Nodes& to) {
   to.insert(to.end(), from.begin(), from.end());
 }
 
-// `value` - 1, where it is 1 + something that nothing else reads.
+// Returns v if `value` is 1 + v and this Add has no other reader.
 std::optional<ValueId> WithoutOne(const Graph& graph, ValueId value, Nodes& nodes) {
   const Node* add = MadeBy(graph, value, "Add");
   const auto step = add == nullptr ? std::nullopt : ReadScalarStep(graph, *add);
@@ -45,7 +45,8 @@ bool IsErfGate(const Graph& graph, ValueId gate, ValueId x, Nodes& nodes) {
   return IsPower(argument, 1.0 / std::numbers::sqrt2, x, 1);
 }
 
-// x + 0.044715 x^3, or 1 + 0.044715 x^2 where the x before it was taken out.
+// Whether `value` is x + 0.044715 x^3 (power 3), or 1 + 0.044715 x^2 (power 2, if x is factored
+// out).
 bool IsCubic(const Graph& graph, ValueId value, ValueId x, std::size_t power, Nodes& nodes) {
   constexpr double kCubic = 0.044715;
   if (power == 2) {
@@ -61,7 +62,7 @@ bool IsCubic(const Graph& graph, ValueId value, ValueId x, std::size_t power, No
     if (add->inputs[at] != x) continue;
     const Product cube = ReadProduct(graph, add->inputs[1 - at]);
     Product whole = cube;
-    // x * x where x is written once more as Pow or Mul of its own.
+    // A factor may itself be a product, such as the base of a Pow: expand it.
     for (std::size_t i = 0; i < whole.values.size();) {
       const Product inner = whole.values[i] == x ? Product{} : ReadProduct(graph, whole.values[i]);
       if (inner.nodes.empty()) {
@@ -95,7 +96,7 @@ bool IsTanhGate(const Graph& graph, ValueId gate, ValueId x, Nodes& nodes) {
   return IsCubic(graph, argument.values[0], x, taken_out ? 2 : 3, nodes);
 }
 
-// Sorts the nodes, and says whether only they read what they make, except the last one.
+// Sorts the nodes and returns whether the outputs of all but the last one have no other readers.
 bool IsClosed(const Graph& graph, NodeId root, Nodes& nodes) {
   const std::set<NodeId> members(nodes.begin(), nodes.end());
   nodes.clear();

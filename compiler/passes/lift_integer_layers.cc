@@ -16,7 +16,7 @@ namespace {
 // Inputs of QLinearConv-10 and QLinearMatMul-10.
 enum Input : std::size_t { kX, kXScale, kXZero, kW, kWScale, kWZero, kYScale, kYZero, kBias };
 
-/// Constant scales and zero points, as many of the one as of the other.
+/// Constant scales and zero points, equally many.
 struct Params {
   std::vector<float> scales;
   std::vector<std::int64_t> zeros;
@@ -46,7 +46,7 @@ std::optional<Params> ReadParams(const Graph& graph, ValueId scale, ValueId zero
   return params;
 }
 
-/// A scalar where there is one entry: what has one scale has no axis.
+/// Returns the dims of scales and zero points: a single one is a scalar, because it has no axis.
 Dims DimsOf(std::size_t count) {
   return count == 1 ? Dims{} : Dims{static_cast<std::int64_t>(count)};
 }
@@ -65,8 +65,8 @@ Tensor ZeroTensor(const std::vector<std::int64_t>& zeros, DType dtype) {
   return tensor;
 }
 
-/// u8 as i8, 128 lower: with zero points lowered by as much the same weights, of the type that
-/// kernels take.
+/// Converts u8 to i8 by subtracting 128. With zero points lowered by 128 as well, these are the
+/// same weights in the type that kernels support.
 Tensor Lowered(const Tensor& weights) {
   Tensor lowered(DType::kI8, weights.dims());
   const auto from = weights.Values<std::uint8_t>();
@@ -77,7 +77,7 @@ Tensor Lowered(const Tensor& weights) {
   return lowered;
 }
 
-/// One node of the kind, in parts.
+/// Expands one node.
 class Lifter {
  public:
   Lifter(Graph& graph, NodeId id) : graph_(graph), id_(id), node_(graph.node(id)) {}
@@ -100,21 +100,21 @@ class Lifter {
                           .outputs = {},
                           .captures = {},
                           .attrs = {}});
-    // The layer keeps the name: strategies and reports speak of it.
+    // The layer keeps the name, because strategies and reports refer to it.
     graph_.RenameNode(quantize, graph_.FreeNodeName(name + "_quantize"));
     graph_.RenameNode(graph_.producer(sum), name);
     return true;
   }
 
  private:
-  /// False where something that must be constant is not, or has another form.
+  /// Returns false if a required constant is missing or has another form.
   bool Read() {
     if (IsCaptured(graph_, node_.outputs[0])) return false;
     const auto x = ReadParams(graph_, node_.inputs[kXScale], node_.inputs[kXZero]);
     const auto w = ReadParams(graph_, node_.inputs[kWScale], node_.inputs[kWZero]);
     const auto y = ReadParams(graph_, node_.inputs[kYScale], node_.inputs[kYZero]);
     if (!x || !w || !y || x->scales.size() != 1 || y->scales.size() != 1) return false;
-    // Scales of rows or columns have the axis of the channels.
+    // Per-row or per-column scales are along the axis of the channels.
     weights_ = graph_.constant(node_.inputs[kW]);
     if (!IsStored(graph_.type(node_.inputs[kX]).dtype) ||
         !IsStored(graph_.type(node_.inputs[kW]).dtype)) {
@@ -155,7 +155,7 @@ class Lifter {
     return made;
   }
 
-  /// DequantizeLinear of `value`.
+  /// Adds DequantizeLinear of `value`.
   ValueId Widened(ValueId value, const Params& params, std::size_t axis) {
     const std::string stem = graph_.value(value).name;
     const DType dtype = graph_.type(value).dtype;
@@ -178,7 +178,7 @@ class Lifter {
     return Widened(Constant(graph_.value(value).name + "_i8", Lowered(*weights_)), lowered, axis_);
   }
 
-  /// Its step is that of the sums: the input's times the weights'.
+  /// Adds the dequantized bias. Its scale is that of the sums: input scale times weight scale.
   ValueId Bias() {
     Params steps = w_;
     for (float& scale : steps.scales) scale *= x_.scales[0];
@@ -192,8 +192,8 @@ class Lifter {
   bool conv_ = false;
   Params x_;
   Params w_;
-  TensorPtr weights_;  ///< nullptr where they are computed
-  TensorPtr bias_;     ///< nullptr where there is none
+  TensorPtr weights_;  ///< nullptr if they are not constant
+  TensorPtr bias_;     ///< nullptr if there is none
   std::size_t axis_ = 0;
 };
 

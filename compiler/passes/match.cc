@@ -9,7 +9,7 @@ namespace {
 
 constexpr float kMaxPower = 4.0F;
 
-// Whether the step is part of a larger product: nothing else may need it.
+// Whether the step is part of a larger product: it has no other reader.
 bool IsInner(const Graph& graph, ValueId value) {
   return OnlyReader(graph, value).has_value();
 }
@@ -37,7 +37,7 @@ void Collect(const Graph& graph, ValueId value, bool outermost, Product& product
   }
   if (!node.Is("Mul")) return leaf();
   product.nodes.push_back(id);
-  // x * x reads its value twice: the value is then left whole.
+  // x * x reads its value twice, so the value counts as a factor.
   for (const ValueId input : node.inputs) Collect(graph, input, false, product);
 }
 

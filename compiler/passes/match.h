@@ -8,36 +8,37 @@
 
 namespace msc {
 
-// Small questions that the passes which recognise written-out functions share.
+// Helpers of the passes that recognize functions which exporters write out.
 
-/// The node of domain "" that makes `value`, if it is `op`; else nullptr.
+/// Returns the node of domain "" and operator `op` that produces `value`; otherwise nullptr.
 [[nodiscard]] const Node* MadeBy(const Graph& graph, ValueId value, std::string_view op);
 
-/// The number, if `value` is an f32 constant of one element (of at most `rank` dimensions, so that
-/// broadcasting against a value of that rank changes no shape).
+/// Returns the number if `value` is an f32 constant with one element and at most `rank` dimensions,
+/// so that broadcasting with a value of that rank does not change the shape.
 [[nodiscard]] std::optional<float> ScalarOf(const Graph& graph, ValueId value,
                                             std::size_t rank = 16);
 
-/// `value` op `scalar`.
+/// An operation on `value` and `scalar`.
 struct ScalarStep {
   ValueId value = kNoValue;
   float scalar = 0.0F;
 };
-/// An Add or Mul of a scalar constant on either side, or a Sub, Div or Pow by one; nullopt if the
-/// node is none or its value is not f32 of a known rank.
+/// Reads an Add or Mul with a scalar constant on either side, or a Sub, Div or Pow by one. Returns
+/// nullopt for other nodes, or if the value is not f32 of known rank.
 [[nodiscard]] std::optional<ScalarStep> ReadScalarStep(const Graph& graph, const Node& node);
 
-/// Equal up to what writing a number as f32, or computing it in f32, changes.
+/// Whether a equals b up to a relative error of 1e-5, which covers writing or computing the number
+/// in f32.
 [[nodiscard]] bool Near(float a, double b);
 
-/// A product written out as Mul, Div by a number and Pow with a small whole exponent.
+/// A product of Mul, Div by a number, and Pow with a small integer exponent, flattened.
 struct Product {
-  double factor = 1.0;          ///< all numbers in it
-  std::vector<ValueId> values;  ///< the rest; squares twice
-  std::vector<NodeId> nodes;    ///< the nodes it is written with
+  double factor = 1.0;          ///< product of all numbers
+  std::vector<ValueId> values;  ///< the other factors; a square counts twice
+  std::vector<NodeId> nodes;    ///< nodes of the product
 };
-/// The product that `value` is: a single value at worst. Steps with other readers than the product
-/// are left whole, except the last one, which makes `value`.
+/// Flattens the product that `value` is; in the simplest case, the value itself. A step that has
+/// other readers counts as a factor, unless it produces `value`.
 [[nodiscard]] Product ReadProduct(const Graph& graph, ValueId value);
 
 }  // namespace msc

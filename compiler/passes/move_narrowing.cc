@@ -12,7 +12,7 @@
 namespace msc {
 namespace {
 
-// Operators whose output holds the elements of input 0, elsewhere.
+// Operators whose output has the elements of input 0 in another arrangement.
 bool OnlyMoves(const Node& node) {
   return node.Is("Reshape") || node.Is("Flatten") || node.Is("Transpose") || node.Is("Squeeze") ||
          node.Is("Unsqueeze");
@@ -27,8 +27,8 @@ bool HasOneOutput(const Graph& graph, const Node& node) {
   return node.outputs.size() == 1 && first != kNoValue && !IsCaptured(graph, first);
 }
 
-// A copy of `widening` (DequantizeLinear or Cast) that reads the output of `node`, for all who read
-// that output so far. The output becomes narrow.
+// Adds a copy of `widening` (DequantizeLinear or Cast) behind `node`, for all readers of its
+// output. The output becomes narrow.
 void WidenAfter(Graph& graph, NodeId node, Node widening, const std::string& stem) {
   const ValueId narrow = graph.node(node).outputs.front();
   const std::string name = graph.value(narrow).name;
@@ -36,7 +36,7 @@ void WidenAfter(Graph& graph, NodeId node, Node widening, const std::string& ste
   ValueType type = wide;
   type.dtype = graph.type(widening.inputs.front()).dtype;
   wide.dtype = DType::kF32;
-  // AddNode wants to stand in front of the first reader; right behind `node` is the safe place.
+  // The new node must stand in front of the first reader: insert it directly behind `node`.
   const auto& order = graph.order();
   const auto next = std::find(order.begin(), order.end(), node) + 1;
   const NodeId before = next == order.end() ? kNoNode : *next;
@@ -55,7 +55,7 @@ void WidenAfter(Graph& graph, NodeId node, Node widening, const std::string& ste
     graph.SetOutputs(outputs);
   }
   graph.SetType(narrow, type);
-  // Whoever knew the f32 value by name still finds it under that name.
+  // The f32 value keeps its name, because callers may refer to it.
   graph.RenameValue(narrow, graph.FreeValueName(name + "_narrow"));
   graph.RenameValue(made, name);
 }
@@ -108,7 +108,7 @@ bool SinkThroughConcat(Graph& graph, NodeId id) {
   return true;
 }
 
-// Q(Move(x)) to Move(Q(x)), so that whatever makes x can absorb Q.
+// Replaces Q(Move(x)) by Move(Q(x)), so that the producer of x can be fused with Q.
 bool HoistOverMove(Graph& graph, NodeId id) {
   const auto form = ReadNarrowing(graph, id);
   if (!form || !IsPerTensor(*form)) return false;
@@ -143,7 +143,7 @@ bool MoveNarrowing(Graph& graph) {
            SinkThroughConcat(graph, id);
   });
   bool hoisted = false;
-  // A hoisted narrowing is a new node, which may pass the next move.
+  // A hoisted narrowing is a new node, which may pass a further operator.
   while (Sweep(graph, [&](NodeId id) { return HoistOverMove(graph, id); })) hoisted = true;
   return sunk || hoisted;
 }

@@ -23,7 +23,7 @@ bool IsStored(DType dtype) {
   return dtype == DType::kI8 || dtype == DType::kU8 || dtype == DType::kI32;
 }
 
-// Inputs 1 and 2 of QuantizeLinear and DequantizeLinear (ONNX operator pages, opset 13).
+// Reads inputs 1 and 2 of QuantizeLinear and DequantizeLinear (ONNX operator pages, opset 13).
 std::optional<Narrowing> ReadParams(const Graph& graph, const Node& node, DType dtype) {
   const TensorPtr scale = graph.constant(node.inputs.at(1));
   if (!scale || scale->dtype() != DType::kF32 || scale->size() == 0 || !IsStored(dtype)) {

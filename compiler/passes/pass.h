@@ -8,8 +8,9 @@
 
 namespace msc {
 
-/// A named change of a graph. Returns whether it changed anything. Keeps names of surviving nodes,
-/// leaves a graph that verifies, and is idempotent. No state between runs.
+/// A named graph transformation. `run` returns whether it changed the graph; it keeps the names of
+/// remaining nodes, leaves a graph that Verify accepts, is idempotent, and has no state between
+/// runs.
 struct Pass {
   std::string name;
   std::function<bool(Graph&)> run;

@@ -11,7 +11,7 @@
 namespace msc {
 namespace {
 
-// Rounds of a model seen so far: 2 to 4. A graph that needs more stays correct, only less folded.
+// Models so far need 2 to 4 rounds. A graph that needs more stays correct, but is folded less.
 constexpr int kMaxRounds = 16;
 
 bool RunLogged(const Pass& pass, Graph& graph, const std::function<void(const std::string&)>& log) {
@@ -49,7 +49,7 @@ void Canonicalize(Graph& graph, const std::function<void(const std::string&)>& l
   for (int round = 0; round < kMaxRounds && changed; ++round) {
     changed = false;
     for (const Pass& pass : passes) changed |= RunLogged(pass, graph, log);
-    // Folded nodes say more about the values behind them.
+    // Folding makes more types known.
     if (changed) InferTypes(graph);
   }
 }

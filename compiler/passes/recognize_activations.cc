@@ -35,7 +35,7 @@ bool IsHardSwishRamp(const std::optional<Ramp>& ramp, ValueId x) {
   return ramp && ramp->x == x && ramp->shift == 3.0F && ramp->top == 6.0F;
 }
 
-// What the number that a Mul or Div scales its value with is; nullopt if the node does not.
+// Returns the input of a Mul or Div by a number, and the factor; nullopt for other nodes.
 std::optional<std::pair<ValueId, double>> ReadScaling(const Graph& graph, const Node& node) {
   if (!node.Is("Mul") && !node.Is("Div")) return std::nullopt;
   const auto step = ReadScalarStep(graph, node);
@@ -54,7 +54,7 @@ Node Function(std::string op, ValueId x, AttrMap attrs = {}) {
           .attrs = std::move(attrs)};
 }
 
-// The gate of HardSwish: HardSigmoid(x, 1/6, 1/2), or the same written out.
+// Whether `gate` is the gate of HardSwish: HardSigmoid(x, 1/6, 1/2).
 bool IsGateOf(const Graph& graph, ValueId gate, ValueId x) {
   const Node* node = MadeBy(graph, gate, "HardSigmoid");
   return node != nullptr && node->inputs[0] == x &&

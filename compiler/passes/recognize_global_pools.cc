@@ -10,7 +10,7 @@
 namespace msc {
 namespace {
 
-// Of a rank-3 value the last axis is as often the features of a transformer as it is space.
+// In a rank-3 value the last axis may be the features of a transformer instead of space.
 constexpr std::size_t kLeastRank = 4;
 
 // Whether the node reduces all axes but the first two.

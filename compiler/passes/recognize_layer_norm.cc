@@ -18,7 +18,7 @@ struct Normalized {
   float epsilon = 0.0F;
 };
 
-// The first axis, if the node averages over it and all behind it and keeps them.
+// Returns the first axis if the node averages over this axis and all behind it and keeps them.
 std::optional<std::size_t> TrailingAxis(const Node& mean, std::size_t rank) {
   auto axes = AttrOr<std::vector<std::int64_t>>(mean, "axes", {});
   if (axes.empty() || axes.size() > rank || AttrOr<std::int64_t>(mean, "keepdims", 1) == 0) {
@@ -33,7 +33,7 @@ std::optional<std::size_t> TrailingAxis(const Node& mean, std::size_t rank) {
   return first;
 }
 
-// What `value` is the mean of, over the axes that `axis` says, or says then.
+// Returns x if `value` is the mean of x over the axes from `axis` on; sets `axis` if it is empty.
 ValueId MeanOf(const Graph& graph, ValueId value, std::optional<std::size_t>& axis) {
   const Node* mean = MadeBy(graph, value, "ReduceMean");
   if (mean == nullptr || graph.type(value).dtype != DType::kF32) return kNoValue;
@@ -44,7 +44,7 @@ ValueId MeanOf(const Graph& graph, ValueId value, std::optional<std::size_t>& ax
   return mean->inputs[0];
 }
 
-// x, where `value` is x - mean(x).
+// Returns x if `value` is x - mean(x).
 ValueId CenteredOf(const Graph& graph, ValueId value, std::optional<std::size_t>& axis) {
   const Node* centered = MadeBy(graph, value, "Sub");
   if (centered == nullptr || MeanOf(graph, centered->inputs[1], axis) != centered->inputs[0]) {
@@ -74,7 +74,8 @@ std::optional<Normalized> ReadNormalized(const Graph& graph, const Node& div) {
   return Normalized{.x = x, .axis = *axis, .epsilon = step->scalar};
 }
 
-// The f32 constant that `op` alone joins to `value`, if it stretches to the normalized axes.
+// The f32 constant that the only reader of `value`, an `op`, combines with it, if the constant
+// broadcasts along the normalized axes.
 struct Affine {
   NodeId node = kNoNode;
   ValueId constant = kNoValue;

@@ -14,7 +14,7 @@ bool IsRead(const Graph& graph, ValueId value) {
 
 bool RemoveDeadCode(Graph& graph) {
   bool changed = false;
-  // From the back, so that one sweep also finds what only dead nodes read.
+  // In reverse order, so that one sweep also removes nodes that only dead nodes read.
   std::vector<NodeId> order = graph.order();
   std::reverse(order.begin(), order.end());
   for (const NodeId id : order) {

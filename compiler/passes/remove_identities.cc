@@ -65,7 +65,7 @@ bool IsZeroPad(const Graph& graph, const Node& node) {
   return std::all_of(values.begin(), values.end(), [](std::int64_t pad) { return pad == 0; });
 }
 
-// x * 1, x / 1, x + 0 and x - 0: the same bits, but for -0 + 0.
+// x * 1, x / 1, x + 0 and x - 0 keep all bits, except that -0 + 0 is 0.
 bool IsNeutralStep(const Graph& graph, const Node& node) {
   const auto step = node.Is("Pow") ? std::nullopt : ReadScalarStep(graph, node);
   if (!step || !SurelySameShape(graph.type(step->value), OutputType(graph, node))) return false;
@@ -99,7 +99,7 @@ bool RemoveNothing(Graph& graph, NodeId id) {
   return DoesNothing(graph, node) && Bypass(graph, id, node.inputs.front());
 }
 
-// A Transpose that only moves axes of one entry moves nothing: a Reshape.
+// Replaces a Transpose that moves only axes of size 1 by a Reshape.
 bool MakeReshape(Graph& graph, NodeId id) {
   const Node& node = graph.node(id);
   if (!node.Is("Transpose")) return false;
@@ -107,11 +107,11 @@ bool MakeReshape(Graph& graph, NodeId id) {
   const auto dims = shape ? StaticDims(*shape) : std::nullopt;
   if (!dims || IsCaptured(graph, node.outputs.front())) return false;
   const Ints perm = Permutation(graph, node);
-  Ints moved;  // the axes that hold more than one entry, in their new order
+  Ints moved;  // axes larger than 1, in their new order
   Ints target;
   for (const std::int64_t axis : perm) {
     const std::int64_t size = (*dims)[static_cast<std::size_t>(axis)];
-    if (size == 0) return false;  // 0 means something else to Reshape
+    if (size == 0) return false;  // Reshape would copy a dimension for 0
     target.push_back(size);
     if (size != 1) moved.push_back(axis);
   }
@@ -132,14 +132,14 @@ bool MakeReshape(Graph& graph, NodeId id) {
   return true;
 }
 
-// The node before `node` on its first input, if it is the same operator.
+// Returns the producer of the first input if it has the same operator.
 NodeId SameBefore(const Graph& graph, const Node& node) {
   const NodeId before = graph.producer(node.inputs.front());
   if (before == kNoNode || !graph.node(before).Is(node.op)) return kNoNode;
   return before;
 }
 
-// Transpose(Transpose(x)) to one Transpose of x; that one goes in the next round if it counts up.
+// Merges Transpose(Transpose(x)); the next round removes the result if it is the identity.
 bool MergeTransposes(Graph& graph, NodeId id) {
   const Node& node = graph.node(id);
   if (!node.Is("Transpose")) return false;
@@ -155,7 +155,7 @@ bool MergeTransposes(Graph& graph, NodeId id) {
   return true;
 }
 
-// Reshape(Reshape(x)): only the last shape counts, unless it copies dimensions of its input (0).
+// Merges Reshape(Reshape(x)): only the last shape matters, unless it copies dimensions (0).
 bool MergeReshapes(Graph& graph, NodeId id) {
   const Node& node = graph.node(id);
   if (!node.Is("Reshape")) return false;
@@ -169,8 +169,8 @@ bool MergeReshapes(Graph& graph, NodeId id) {
   return true;
 }
 
-/// Whether every element is 0, also where the number of elements is open, as exporters write the
-/// state that a recurrent layer begins with.
+/// Whether every element is 0, also if the number of elements is unknown; exporters write initial
+/// states of recurrent layers in this form.
 bool IsZero(const Graph& graph, ValueId value) {
   for (int steps = 0; steps < 8 && value != kNoValue; ++steps) {
     if (const TensorPtr tensor = graph.constant(value)) {
@@ -194,7 +194,7 @@ bool IsZero(const Graph& graph, ValueId value) {
   return false;
 }
 
-// A state of zeros is what an absent one stands for.
+// An absent state means zeros.
 bool RemoveZeroStates(Graph& graph, NodeId id) {
   if (!graph.node(id).Is("LSTM")) return false;
   bool changed = false;

@@ -73,7 +73,7 @@ void ReplaceConstant(Graph& graph, NodeId node, std::size_t index, Tensor tensor
 
 bool Sweep(Graph& graph, const std::function<bool(NodeId)>& step) {
   bool changed = false;
-  // A copy: steps change the order.
+  // Copy the order, because steps change it.
   std::vector<NodeId> before = graph.order();
   for (const NodeId id : before) {
     const auto& order = graph.order();
