@@ -9,10 +9,9 @@
 
 namespace msc {
 
-/// How the kernel of one convolution or matrix product is written: plain data, the same for every
-/// target that lets it be chosen. Which schedules a node can have is said by its target
-/// (Target::Schedules). All of them compute the same, but for the order of additions and what the
-/// algorithm rounds.
+/// Schedule of the kernel of one convolution or matrix product. Plain data, equal for all targets
+/// that support schedules; Target::Schedules returns those that a node can have. All schedules of a
+/// node compute the same result, up to the order of additions and the rounding of the algorithm.
 struct KernelSchedule {
   std::string algorithm = "direct";
   std::int64_t columns = 1;
@@ -37,22 +36,22 @@ struct KernelSchedule {
   }
 };
 
-/// "direct 14x2 rows", and what else differs from the defaults: "direct 8x3 channels joined
-/// unroll 2". Different schedules have different names.
+/// Returns a name such as "direct 14x2 rows"; fields that differ from the defaults follow: "direct
+/// 8x3 channels joined unroll 2". Different schedules have different names.
 [[nodiscard]] std::string Name(const KernelSchedule& schedule);
 
-/// As JSON text, one line: how a node of a graph holds it, in its attribute kScheduleAttr.
+/// Returns one line of JSON, the form in the attribute kScheduleAttr of a node.
 [[nodiscard]] std::string ToText(const KernelSchedule& schedule);
-/// UserError naming `what` and the key at fault.
+/// Throws UserError, which names `what` and the invalid key.
 [[nodiscard]] KernelSchedule ScheduleFromText(std::string_view text, const std::string& what);
 inline constexpr const char* kScheduleAttr = "schedule";
 
-/// Layers of one model whose kernels are the same, and how these may be written.
+/// Layers of one model with equal kernels, and the schedules that these can have.
 struct ScheduledKernel {
-  std::string kernel;                   ///< what it computes, in words
+  std::string kernel;                   ///< description of the computation
   std::vector<std::string> layers;      ///< node names
-  double flops = 0;                     ///< of all the layers, multiply and add counted apart
-  std::vector<KernelSchedule> choices;  ///< first what it has if nobody chooses
+  double flops = 0;                     ///< of all the layers; a multiply and an add count as two
+  std::vector<KernelSchedule> choices;  ///< the first is the target's default
   bool operator==(const ScheduledKernel&) const = default;
   template <class Self, class Visit>
   static void Fields(Self& self, Visit& visit) {

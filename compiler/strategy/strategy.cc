@@ -68,7 +68,8 @@ void RunAllOn(const std::string& target, Strategy& strategy) {
 }
 
 std::string ToJson(const Strategy& strategy, int indent) {
-  // Strategies that were written, and hashed, before there were these parts stay as they are.
+  // Omit empty parts, so that strategies written before these parts existed keep their text and
+  // hash.
   nlohmann::json json = ParseJson(ToJsonText(strategy), "strategy");
   if (strategy.model_hash.empty()) json.erase("model_hash");
   if (strategy.partition.empty()) json.erase("partition");
@@ -92,8 +93,8 @@ Strategy StrategyFromJson(std::string_view text, const std::string& what) {
   const nlohmann::json json = ParseJson(text, what);
   Strategy strategy;
   ReadJson(json, "", strategy);
-  // Left out, it is a strategy by hand, for whatever model has these names; empty, it is one of
-  // which the hash was lost, and no model is the one that it was made for.
+  // A missing key means a strategy written by hand, for any model with these names. An empty one
+  // means that the hash was lost, so that no model can match it.
   if (json.contains("model_hash") && strategy.model_hash.empty()) {
     throw UserError(what +
                     ": 'model_hash' is empty: give the hash of the model that the strategy was "

@@ -14,20 +14,20 @@
 
 namespace msc {
 
-/// In what arithmetic a layer runs.
+/// Arithmetic of a layer.
 enum class Precision : std::uint8_t { kF32, kBF16, kInt8 };
 [[nodiscard]] std::string_view Name(Precision precision);  ///< "f32", "bf16", "int8"
-/// UserError listing the words if `name` is none of them.
+/// Throws UserError, which lists the names, if `name` is unknown.
 [[nodiscard]] Precision ParsePrecision(std::string_view name);
 
-/// How one activation tensor becomes integers: q = saturate(round(x / scale) + zero_point), stored
-/// in 8 bits whatever `bits` says.
+/// Quantization of one activation tensor: q = saturate(round(x / scale) + zero_point), stored in 8
+/// bits even if `bits` is less.
 struct TensorScale {
   std::string dtype = "i8";  ///< "i8" or "u8"
-  double scale = 1.0;        ///< > 0, exactly a float
+  double scale = 1.0;        ///< > 0, exactly representable as f32
   std::int64_t zero_point = 0;
-  /// Of the integers, 2 to 8: fewer saturate at 0 and 2^bits - 1 ("u8"), or -2^(bits-1) and
-  /// 2^(bits-1) - 1 ("i8"). Left out of the JSON where it is 8.
+  /// Bits of the integers, 2 to 8. Fewer than 8 bits saturate at 0 and 2^bits - 1 ("u8"), or
+  /// -2^(bits-1) and 2^(bits-1) - 1 ("i8"). Omitted from the JSON if 8.
   std::int64_t bits = 8;
   bool operator==(const TensorScale&) const = default;
   template <class Self, class Visit>
@@ -39,17 +39,19 @@ struct TensorScale {
   }
 };
 
-/// The integers that the weights of one layer become: q = clamp(round(w / scale of its output
-/// channel), -(2^(bits-1) - 1), 2^(bits-1) - 1), stored as 8-bit integers whatever `bits` says.
-/// With zero points clamp(round(w / scale) + zero point, -2^(bits-1), 2^(bits-1) - 1).
+/// Quantization of the weights of one layer: q = clamp(round(w / scale of its output channel),
+/// -(2^(bits-1) - 1), 2^(bits-1) - 1), stored in 8 bits even if `bits` is less. With zero points, q
+/// = clamp(round(w / scale) + zero point, -2^(bits-1), 2^(bits-1) - 1).
 struct WeightGrid {
   std::int64_t bits = 8;  ///< 2 to 8
-  /// One an output channel, > 0, exactly floats; none: absolute maximum / (2^(bits-1) - 1).
+  /// One per output channel, > 0, exactly representable as f32. If empty, the scale of a channel is
+  /// its absolute maximum / (2^(bits-1) - 1).
   std::vector<double> scales;
-  /// Inputs of a channel that share a scale, of f32 layers alone; 0 = all of them. `scales` then
-  /// holds one channel's after the other's. Left out of the JSON where it is 0.
+  /// Number of inputs of a channel that share a scale, only for f32 layers; 0 = all of them.
+  /// `scales` then has the groups of each channel in a row, channel by channel. Omitted from the
+  /// JSON if 0.
   std::int64_t group = 0;
-  /// One a scale; none: symmetric, and left out of the JSON.
+  /// One per scale. Empty means symmetric, and is omitted from the JSON.
   std::vector<std::int64_t> zero_points = {};
   bool operator==(const WeightGrid&) const = default;
   template <class Self, class Visit>
@@ -64,20 +66,20 @@ struct WeightGrid {
   }
 };
 
-/// What quantization decided. Layers and tensors by the names of the canonical graph.
+/// Decisions of quantization. Layers and tensors are named as in the canonical graph.
 struct QuantizePlan {
   std::map<std::string, std::string> layers;       ///< node name -> "f32" | "bf16" | "int8"
   std::map<std::string, TensorScale> activations;  ///< every tensor an int8 layer reads or writes
-  /// Weights by node name. An int8 layer that is not here has 8 bits and scales of absolute maximum
-  /// / 127. A f32 layer that is here has its weights alone quantized. Left out of the JSON where it
-  /// is empty.
+  /// Weights by node name. An int8 layer without an entry has 8 bits and the scales absolute
+  /// maximum / 127. An f32 layer with an entry has only its weights quantized. Omitted from the
+  /// JSON if empty.
   std::map<std::string, WeightGrid> weights;
-  /// How ranges of activations were chosen, as CalibrationOptions::method, by layer: of what it
-  /// reads, and of what it makes where no listed layer reads that. Layers that are not here are as
-  /// whoever calibrates says. `activations` has what came of it. Left out of the JSON where empty.
+  /// Method that chose the ranges of activations, as in CalibrationOptions::method, by layer: for
+  /// its inputs, and for its output if no listed layer reads it. Other layers use the method of the
+  /// calibration as a whole. `activations` has the result. Omitted from the JSON if empty.
   std::map<std::string, std::string> ranges = {};
-  /// How int8 weights are fitted to samples (FitStrategy): "gptq", "descent" or "reconstruct".
-  /// Empty where they are not, and then left out of the JSON.
+  /// Method that fits int8 weights to samples (FitStrategy): "gptq", "descent" or "reconstruct".
+  /// Empty if they are not fitted; then omitted from the JSON.
   std::string rounding = {};
   bool operator==(const QuantizePlan&) const = default;
   template <class Self, class Visit>
@@ -92,9 +94,9 @@ struct QuantizePlan {
   }
 };
 
-/// What pruning keeps of one group of channels; see PruneGroup in compress/prune/prune.h.
+/// Units that pruning keeps of one group of channels; see PruneGroup in compress/prune/prune.h.
 struct PruneChoice {
-  std::int64_t units = 0;          ///< that the group has: guards against a plan for another graph
+  std::int64_t units = 0;          ///< size of the group; detects a plan for another graph
   std::vector<std::int64_t> keep;  ///< ascending, 0 <= unit < units, not empty
   bool operator==(const PruneChoice&) const = default;
   template <class Self, class Visit>
@@ -104,8 +106,8 @@ struct PruneChoice {
   }
 };
 
-/// What pruning decided, by group: the name of its first layer in the canonical graph. Groups that
-/// are not named stay whole.
+/// Decisions of pruning, by the name of the group's first layer in the canonical graph. Groups
+/// without an entry are not pruned.
 struct PrunePlan {
   std::map<std::string, PruneChoice> groups;
   bool operator==(const PrunePlan&) const = default;
@@ -117,10 +119,10 @@ struct PrunePlan {
 
 struct FittedWeights;  // compiler/pipeline/fitted.h
 
-/// How what compression left is trained to compute what the whole model does, on the samples of the
-/// fit (compiler/pipeline/train.h).
+/// Training of the compressed model (knowledge distillation): it learns the outputs of the original
+/// model on the samples of the fit (compiler/pipeline/train.h).
 struct TrainPlan {
-  std::int64_t epochs = 0;  ///< 0 = it is not
+  std::int64_t epochs = 0;  ///< 0 = no training
   std::int64_t batch = 32;
   double rate = 1e-3;
   double temperature = 4.0;
@@ -139,16 +141,16 @@ struct TrainPlan {
   }
 };
 
-/// What is made from samples: weights that make up for channels that are gone, and scales of
-/// activations as they are by then (compiler/pipeline/fit.h); or weights made to be quantized
-/// (compiler/pipeline/quantize.h), or trained after all that.
+/// Weights and scales computed from samples: weights that compensate for pruned channels, with
+/// scales of the activations after that (compiler/pipeline/fit.h); weights fitted for quantization
+/// (compiler/pipeline/quantize.h); or weights trained after these steps.
 struct FitPlan {
-  std::string samples;  ///< FitHash of the samples and of how they are used; empty = none are
-  std::string weights;  ///< SHA-256 of the fitted weights; empty while they are still to be made
-  TrainPlan train;      ///< left out of the JSON where it has no epochs
-  /// The weights themselves where they were read; no part of the JSON.
+  std::string samples;  ///< FitHash of the samples and their use; empty = no samples
+  std::string weights;  ///< SHA-256 of the fitted weights; empty until they are computed
+  TrainPlan train;      ///< omitted from the JSON if it has no epochs
+  /// The fitted weights, if loaded; not part of the JSON.
   std::shared_ptr<const FittedWeights> values;
-  /// Equal digests are equal weights.
+  /// Compares weights by their digest.
   bool operator==(const FitPlan& other) const {
     return samples == other.samples && weights == other.weights && train == other.train;
   }
@@ -160,11 +162,11 @@ struct FitPlan {
   }
 };
 
-/// Nodes that one target computes, as one piece.
+/// Nodes that one target computes as a single piece.
 struct PartitionRegion {
-  std::vector<std::string> nodes;     ///< names, in no particular order
-  std::string target;                 ///< a spec: "onednn", "blas:library=xsmm"
-  std::optional<double> micros = {};  ///< what it took where the plan was made; decides nothing
+  std::vector<std::string> nodes;     ///< names, in any order
+  std::string target;                 ///< target spec: "onednn", "blas:library=xsmm"
+  std::optional<double> micros = {};  ///< measured time when the plan was made; informative only
   bool operator==(const PartitionRegion&) const = default;
   template <class Self, class Visit>
   static void Fields(Self& self, Visit& visit) {
@@ -177,21 +179,21 @@ struct PartitionRegion {
   }
 };
 
-/// Every decision taken about a model: what a search finds, what is exported, all that a replay
-/// needs. Later tools add their parts as fields of their own, each empty by default, so that old
-/// files stay readable.
+/// All decisions about a model: the result of a search, the input of an export, and everything that
+/// a replay needs. New parts are added as fields that are empty by default, so that old files stay
+/// readable.
 struct Strategy {
   std::string format = "msc-strategy-1";
-  std::string model_hash;  ///< GraphHash of the canonical graph; empty = any: no key in its JSON
+  std::string model_hash;  ///< GraphHash of the canonical graph; empty = any model, key absent
   std::string target = "onednn";
   PrunePlan prune;  ///< applied first
-  FitPlan fit;      ///< applied next. Left out of the JSON where it is empty
+  FitPlan fit;      ///< applied second; omitted from the JSON if empty
   QuantizePlan quantize;
-  /// Who runs what, where it is not all `target`: see pipeline/regions.h. Nodes by their names in
-  /// the canonical graph, with its sizes bound. Left out of the JSON where it is empty.
+  /// Regions that targets other than `target` compute; see pipeline/regions.h. Nodes are named as
+  /// in the canonical graph with bound sizes. Omitted from the JSON if empty.
   std::vector<PartitionRegion> partition;
-  /// How kernels are written that are not as their target would, by node name: see
-  /// pipeline/schedule.h. Left out of the JSON where it is empty.
+  /// Schedules that differ from the target's default, by node name; see pipeline/schedule.h.
+  /// Omitted from the JSON if empty.
   std::map<std::string, KernelSchedule> schedules;
   bool operator==(const Strategy&) const = default;
   template <class Self, class Visit>
@@ -207,14 +209,14 @@ struct Strategy {
   }
 };
 
-/// The strategy with all of the model on `target`: without a partition, and without schedules where
-/// those were chosen for another.
+/// Assigns the whole model to `target`: removes the partition, and the schedules if they were
+/// chosen for another target.
 void RunAllOn(const std::string& target, Strategy& strategy);
 
 [[nodiscard]] std::string ToJson(const Strategy& strategy, int indent = -1);
-/// UserError naming `what` and the key at fault.
+/// Throws UserError, which names `what` and the invalid key.
 [[nodiscard]] Strategy StrategyFromJson(std::string_view text, const std::string& what);
-/// SHA-256 of the canonical JSON: equal strategies have equal hashes.
+/// Returns the SHA-256 of the canonical JSON: equal strategies have equal hashes.
 [[nodiscard]] std::string StrategyHash(const Strategy& strategy);
 
 }  // namespace msc
