@@ -20,7 +20,8 @@ int OpenFolder(const std::string& path) {
   return ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 }
 
-/// Whether `path` still names the folder that was opened; false if a sweep removed it meanwhile.
+/// Returns whether `path` still names the folder that was opened; false if a sweep removed it
+/// meanwhile.
 bool IsAt(const std::string& path, int folder) {
   struct stat opened {};
   struct stat there {};

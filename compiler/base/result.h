@@ -12,7 +12,7 @@ namespace msc {
 /// Reason why a candidate could not be built or measured. The list is closed: processes exchange it
 /// and journals store it, so the meaning of each name must not change.
 enum class FailureKind : std::uint8_t {
-  kUnsupported,  ///< no target takes the graph as the strategy asks
+  kUnsupported,  ///< no target supports the graph with this strategy
   kCompile,      ///< a target accepted the graph but failed to build it
   kTimeout,      ///< the measuring child process did not answer in time
   kCrash,        ///< the measuring child process died of a signal or broke the protocol

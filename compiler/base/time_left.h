@@ -13,7 +13,7 @@ namespace msc {
 /// caches.
 class TimeLeft {
  public:
-  /// `at_once` is the number of parts that run concurrently.
+  /// Constructs an estimate for jobs that run `at_once` parts concurrently.
   explicit TimeLeft(std::size_t at_once = 1) : at_once_(at_once) {}
 
   /// Adds `parts` expected parts of `kind`. `each` is a prior estimate, in seconds per part, used

@@ -23,7 +23,8 @@ using Attr = std::variant<std::int64_t, float, std::string, std::vector<std::int
                           std::vector<float>, std::vector<std::string>, TensorPtr, GraphPtr,
                           std::vector<TensorPtr>, std::vector<GraphPtr>>;
 
-/// Whether both have the same kind and the same bits; tensors and graphs are compared by content.
+/// Returns whether both have the same kind and the same bits; tensors and graphs are compared by
+/// content.
 [[nodiscard]] bool SameAttr(const Attr& a, const Attr& b);
 
 using AttrMap = std::map<std::string, Attr, std::less<>>;

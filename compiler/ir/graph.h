@@ -87,7 +87,7 @@ class Graph {
 
   // --- building ---
   ValueId AddInput(std::string name, ValueType type);
-  /// `layout` has the same form as in ValueType.
+  /// Adds a constant; `layout` has the same form as in ValueType.
   ValueId AddConstant(std::string name, TensorPtr tensor, std::string layout = "");
   ValueId AddConstant(std::string name, Tensor tensor);
   /// Adds a value that a nested graph reads from its outer graph.
@@ -105,15 +105,15 @@ class Graph {
   [[nodiscard]] const Node& node(NodeId id) const;
   [[nodiscard]] const Value& value(ValueId id) const;
   [[nodiscard]] const ValueType& type(ValueId id) const { return value(id).type; }
-  /// Live nodes in topological order. AddNode and RemoveNode invalidate the reference: copy it
-  /// before calling them.
+  /// Returns live nodes in topological order. AddNode and RemoveNode invalidate the reference: copy
+  /// it before calling them.
   [[nodiscard]] const std::vector<NodeId>& order() const noexcept { return order_; }
   [[nodiscard]] const std::vector<ValueId>& inputs() const noexcept { return inputs_; }
   [[nodiscard]] const std::vector<ValueId>& outputs() const noexcept { return outputs_; }
   [[nodiscard]] const std::vector<ValueId>& captured() const noexcept { return captured_; }
-  /// Live values in order of creation.
+  /// Returns live values in order of creation.
   [[nodiscard]] std::vector<ValueId> values() const;
-  /// Constants in order of creation.
+  /// Returns constants in order of creation.
   [[nodiscard]] std::vector<ValueId> constants() const;
   [[nodiscard]] NodeId producer(ValueId id) const;               ///< kNoNode if no node produces it
   [[nodiscard]] const std::vector<Use>& uses(ValueId id) const;  ///< excluding graph outputs
@@ -205,8 +205,8 @@ extern template std::vector<std::string> AttrOr(const Node&, std::string_view,
                                                 std::vector<std::string>);
 extern template TensorPtr AttrOr(const Node&, std::string_view, TensorPtr);
 
-/// Whether both graphs have the same structure, names, types, attributes and weights; ids may
-/// differ.
+/// Returns whether both graphs have the same structure, names, types, attributes and weights; ids
+/// may differ.
 [[nodiscard]] bool SameGraph(const Graph& a, const Graph& b);
 
 /// Counts that `mscgym inspect` prints: nodes by operator, parameters, bytes.

@@ -17,9 +17,9 @@ class SampleSource {
   SampleSource& operator=(const SampleSource&) = delete;
   virtual ~SampleSource() = default;
 
-  /// Number of samples.
+  /// Returns the number of samples.
   [[nodiscard]] virtual std::int64_t count() const = 0;
-  /// Tensors per sample: one for each input of the model.
+  /// Returns the number of tensors per sample: one for each input of the model.
   [[nodiscard]] virtual std::size_t inputs() const = 0;
   /// Reads samples [first, first + count): for each input a tensor [count, ...], whose other dims
   /// never change. Throws UserError if the range is not available.

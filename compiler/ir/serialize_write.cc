@@ -28,8 +28,8 @@ namespace {
 
 using nlohmann::json;
 
-/// JSON strings must be UTF-8, but names and attributes may hold any bytes; those become
-/// {"hex": ...}.
+/// Converts a string to JSON. JSON strings must be UTF-8, but names and attributes may hold any
+/// bytes; those become {"hex": ...}.
 json Text(const std::string& text) {
   json value = text;
   try {
@@ -201,8 +201,8 @@ Graph Renamed(const Graph& graph) {
   return copy;
 }
 
-/// Whether the value of a scale can affect results but not speed: lowering tests only whether
-/// scales are equal, are 1, or may overflow.
+/// Returns whether the value of a scale can affect only results, not speed: lowering tests only
+/// whether scales are equal, are 1, or may overflow.
 bool IsUsualScale(const Tensor& scale) {
   if (scale.dtype() != DType::kF32) return false;
   const auto values = scale.Values<float>();

@@ -15,8 +15,8 @@
 
 namespace msc {
 
-/// Whether Tensor::Values<T> may be called for `dtype`. f16 and bf16 are read as std::uint16_t,
-/// bool as std::uint8_t.
+/// Returns whether Tensor::Values<T> may be called for `dtype`. f16 and bf16 are read as
+/// std::uint16_t, bool as std::uint8_t.
 template <class T>
 [[nodiscard]] bool Holds(DType dtype);
 
@@ -30,7 +30,7 @@ class Tensor {
   Tensor(DType dtype, Dims dims);
   Tensor(const Tensor& other);
   Tensor& operator=(const Tensor& other);
-  /// The source equals a default-constructed tensor afterwards.
+  /// Moves the tensor; the source equals a default-constructed one afterwards.
   Tensor(Tensor&& other) noexcept;
   Tensor& operator=(Tensor&& other) noexcept;
   ~Tensor() = default;
@@ -56,7 +56,7 @@ class Tensor {
 
   /// Returns a copy with other dims of equal element count; otherwise throws UserError.
   [[nodiscard]] Tensor Reshaped(Dims dims) const;
-  /// Whether type, dims and bytes are equal.
+  /// Returns whether type, dims and bytes are equal.
   bool operator==(const Tensor& other) const;
 
  private:

@@ -60,8 +60,8 @@ class Lexer {
 
 [[nodiscard]] bool IsPlainWord(std::string_view text);  ///< can be a kWord
 [[nodiscard]] bool IsPlainName(std::string_view text);  ///< can follow % or @ without quotes
-/// Whether `text` begins a statement: input, const, captured, meta, output. Such a word is no
-/// layout.
+/// Returns whether `text` begins a statement: input, const, captured, meta, output. Such a word is
+/// no layout.
 [[nodiscard]] bool IsStatementWord(std::string_view text);
 /// Returns `text` in quotes, with escapes for all but printable ASCII.
 [[nodiscard]] std::string Quote(std::string_view text);

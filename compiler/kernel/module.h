@@ -20,8 +20,9 @@ using Entry = void (*)(char* const* buffers, long begin, long end);  // NOLINT(g
 /// this object is destroyed.
 class Module {
  public:
-  /// `libraries` keep the code of `entries` loaded. `tables` has a function table per kernel, or is
-  /// empty if no kernel calls a function; these functions must outlive this object.
+  /// Takes the `libraries` that keep the code of `entries` loaded. `tables` has a function table
+  /// per kernel, or is empty if no kernel calls a function; these functions must outlive this
+  /// object.
   Module(std::vector<std::shared_ptr<void>> libraries, std::vector<Entry> entries,
          std::vector<std::vector<LibraryFunction>> tables = {})
       : libraries_(std::move(libraries)), entries_(std::move(entries)), tables_(std::move(tables)) {

@@ -95,7 +95,8 @@ struct Window {
 /// that axis are then 0.
 [[nodiscard]] Window ReadWindow(const Node& node, const Dims& x_spatial, const Dims& w_kernel);
 
-/// Whether a last window that exceeds the end counts (attribute ceil_mode of pools).
+/// Handling of a last window that exceeds the end: kFloor drops it, kCeil counts it (attribute
+/// ceil_mode of pools).
 enum class Rounding : std::uint8_t { kFloor, kCeil };
 /// Returns the number of window positions along one axis of `size` entries; >= 0. Under kCeil, a
 /// window that would start in the end padding does not count.

@@ -20,7 +20,7 @@ namespace msc {
 [[nodiscard]] DType TypeOf(const InferInput& in, std::size_t index);
 /// Returns the shape of an input, or nullptr if it is absent or of unknown rank.
 [[nodiscard]] const Shape* ShapeOf(const InferInput& in, std::size_t index);
-/// Whether the node has this input.
+/// Returns whether the node has this input.
 [[nodiscard]] bool HasInput(const InferInput& in, std::size_t index);
 
 /// Rejects an input whose known type is not one of `allowed`.

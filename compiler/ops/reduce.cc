@@ -53,7 +53,7 @@ std::vector<ValueType> InferReduce(const InferInput& in) {
   return OneOutput(TypeOf(in, 0), std::move(y));
 }
 
-/// For ReduceLogSumExp, whose start value, -infinity, no integer type can hold.
+/// Infers ReduceLogSumExp, whose start value, -infinity, no integer type can hold.
 std::vector<ValueType> InferReduceOfFloats(const InferInput& in) {
   RequireType(in, 0, {DType::kF32, DType::kF64, DType::kF16, DType::kBF16});
   return InferReduce(in);
@@ -108,7 +108,7 @@ struct SumSquareStep {
     return SumStep::Apply<T>(a, ProdStep::Apply<T>(b, b));
   }
 };
-/// log(exp(a) + exp(b)) without an overflow of exp.
+/// Step that computes log(exp(a) + exp(b)) without an overflow of exp.
 struct LogAddStep {
   static constexpr double kStart = -std::numeric_limits<double>::infinity();
   template <class T>

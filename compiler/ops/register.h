@@ -7,7 +7,7 @@ namespace msc {
 /// Adds every operator of this folder. register.cc calls one function per family.
 void RegisterAllOps(OpRegistry& ops);
 
-// One function per family of operators.
+// Each adds one family of operators.
 void RegisterActivationOps(OpRegistry& ops);
 void RegisterArgOps(OpRegistry& ops);
 void RegisterArrangeOps(OpRegistry& ops);

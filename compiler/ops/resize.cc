@@ -106,7 +106,7 @@ double RoundAs(const std::string& mode, double x) {
   return mode == "round_prefer_ceil" ? std::floor(x + 0.5) : std::ceil(x - 0.5);
 }
 
-/// Cubic convolution kernel of Keys (1981), with parameter `a`.
+/// Returns the cubic convolution kernel of Keys (1981) with parameter `a`.
 double Cubic(double a, double distance) {
   const double d = std::abs(distance);
   if (d <= 1.0) return ((a + 2.0) * d - (a + 3.0)) * d * d + 1.0;

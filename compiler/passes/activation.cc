@@ -23,7 +23,7 @@ std::optional<float> ScalarBound(const Graph& graph, const Node& clip, std::size
   return bound->Values<float>().front();
 }
 
-// Clip-13: an absent bound is the lowest or the highest float.
+// Reads Clip-13, where an absent bound is the lowest or the highest float.
 std::optional<Activation> ReadClip(const Graph& graph, const Node& node) {
   using Limits = std::numeric_limits<float>;
   const auto low = ScalarBound(graph, node, 1, Limits::lowest());
@@ -53,7 +53,8 @@ bool IsSixth(float value) {
   return std::abs(value - 1.0F / 6.0F) < 1e-6F;
 }
 
-// x * Sigmoid(x) is Swish, x * HardSigmoid(x, 1/6, 1/2) is HardSwish (ONNX page HardSwish-14).
+// Returns the activation of a gate: x * Sigmoid(x) is Swish, x * HardSigmoid(x, 1/6, 1/2) is
+// HardSwish (ONNX operator page HardSwish-14).
 std::optional<Activation> GateOf(const Graph& graph, const Node& gate) {
   const auto simple = ReadSimple(graph, gate);
   if (!simple) return std::nullopt;

@@ -9,8 +9,9 @@
 namespace msc {
 namespace {
 
-// round((q - z) * s / s) + z equals q if neither operation leaves the normal floats: the relative
-// error of two roundings, below 2^-22, times at most 255 is far below half a step.
+// Returns whether round((q - z) * s / s) + z equals q. It does if neither operation leaves the
+// normal floats: the relative error of two roundings, below 2^-22, times at most 255 is far below
+// half a step.
 bool IsExact(const Narrowing& form) {
   if (form.IsBF16()) return true;
   if (form.dtype != DType::kI8 && form.dtype != DType::kU8) return false;

@@ -26,8 +26,8 @@ bool IsF32(const Graph& graph, ValueId value) {
   return graph.type(value).dtype == DType::kF32;
 }
 
-// Whether `value` is a constant bias, f32 after widening, that broadcasts along the last axis of
-// `rank` or has length M.
+// Returns whether `value` is a constant bias, f32 after widening, that broadcasts along the last
+// axis of `rank` or has length M.
 bool IsPlainBias(const Graph& graph, ValueId value, std::size_t rank, std::int64_t channels) {
   const auto bias = ReadWeights(graph, value);
   if (!bias || !IsF32(graph, value)) return false;
@@ -110,7 +110,7 @@ void TakeResidual(const Graph& graph, const Tails& tails, LayerChain& chain) {
   chain.output = node.outputs.front();
 }
 
-// PRelu-16: the slope broadcasts to the input; here only along the channels.
+// Returns the slope of PRelu-16 if it broadcasts only along the channels.
 std::optional<std::vector<float>> ReadSlope(const Graph& graph, const LayerChain& chain,
                                             ValueId value) {
   const TensorPtr slope = graph.constant(value);

@@ -78,7 +78,7 @@ std::optional<std::vector<double>> ChannelConstant(const Graph& graph, ValueId v
   return std::vector<double>(values.begin(), values.end());
 }
 
-// BatchNormalization-15 in inference: (x - mean) / sqrt(var + epsilon) * scale + B.
+// Reads BatchNormalization-15 in inference: (x - mean) / sqrt(var + epsilon) * scale + B.
 std::optional<PerChannelAffine> ReadBatchNorm(const Graph& graph, const Node& node,
                                               const Layer& layer) {
   if (AttrOr<std::int64_t>(node, "training_mode", 0) != 0 || node.inputs.size() < 5) {
@@ -100,7 +100,7 @@ std::optional<PerChannelAffine> ReadBatchNorm(const Graph& graph, const Node& no
   return affine;
 }
 
-// Mul or Add of the layer's output and a constant per channel.
+// Reads Mul or Add of the layer's output and a constant per channel.
 std::optional<PerChannelAffine> ReadConstantOp(const Graph& graph, const Node& node,
                                                const Layer& layer) {
   const ValueId y = graph.node(layer.id).outputs.front();

@@ -22,9 +22,9 @@ bool HasNestedGraph(const Node& node) {
   });
 }
 
-// Whether folding the node would widen stored weights and lose their narrow format. An exception
-// are several scales within a channel, whose rows are reshaped: no kernel supports them, so such
-// weights are widened.
+// Returns whether folding the node would widen stored weights and lose their narrow format. An
+// exception are several scales within a channel, whose rows are reshaped: no kernel supports them,
+// so such weights are widened.
 bool WidensWeights(const Graph& graph, const Node& node) {
   if (node.Is("DequantizeLinear")) {
     const auto& uses = graph.uses(node.outputs.front());

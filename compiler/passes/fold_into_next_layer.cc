@@ -71,7 +71,8 @@ void ForEachKernel(const Graph& graph, const Next& next, Visit visit) {
   }
 }
 
-// Conv(x * c): multiplies the weights by c, which is exact up to their rounding, also with padding.
+// Folds Conv(x * c): multiplies the weights by c, which is exact up to their rounding, also with
+// padding.
 bool FoldFactor(Graph& graph, NodeId id) {
   const auto next = ReadNext(graph, graph.node(id));
   if (!next) return false;
@@ -90,7 +91,7 @@ bool FoldFactor(Graph& graph, NodeId id) {
   return true;
 }
 
-// Conv(x + c) without padding: adds c to the bias. Padding zeros would not be shifted by c.
+// Folds Conv(x + c) without padding: adds c to the bias. Padding zeros would not be shifted by c.
 bool FoldOffset(Graph& graph, NodeId id) {
   const auto next = ReadNext(graph, graph.node(id));
   if (!next || IsPadded(graph.node(next->conv))) return false;
@@ -124,7 +125,7 @@ bool FoldOffset(Graph& graph, NodeId id) {
   return true;
 }
 
-// Conv(x * s + b) with padding: becomes Conv((x + b / s) * s), whose factor folds.
+// Replaces Conv(x * s + b) with padding by Conv((x + b / s) * s), whose factor folds.
 bool SwapForPadded(Graph& graph, NodeId id) {
   const Node& add = graph.node(id);
   const auto next = ReadNext(graph, add);

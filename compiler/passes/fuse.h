@@ -23,8 +23,8 @@ bool FuseAttention(Graph& graph, const Takes& takes);
 /// Fuses each GELU that is not part of a layer (see gelu.h) into msc.Gelu.
 bool FuseGelu(Graph& graph, const Takes& takes);
 
-/// Whether `takes` accepts `node` with an output of `type` in front of `before`; true if `takes` is
-/// empty. Restores the graph.
+/// Returns whether `takes` accepts `node` with an output of `type` in front of `before`; true if
+/// `takes` is empty. Restores the graph.
 [[nodiscard]] bool WouldTake(Graph& graph, Node node, ValueType type, NodeId before,
                              const Takes& takes);
 

@@ -29,7 +29,7 @@ Ints CountingUp(std::size_t rank) {
   return perm;
 }
 
-// Transpose-13: an absent perm reverses the axes.
+// Returns the perm of Transpose-13; an absent one reverses the axes.
 Ints PermOf(const Node& transpose, std::size_t rank) {
   Ints perm = AttrOr<Ints>(transpose, "perm", {});
   if (!perm.empty()) return perm;
@@ -71,7 +71,7 @@ Operand ReadOperand(const Graph& graph, ValueId value) {
   }
 }
 
-// Whether all dimensions but the last two are known and equal.
+// Returns whether all dimensions but the last two are known and equal.
 bool SameBatch(const Graph& graph, ValueId a, ValueId b) {
   const Shape& left = *graph.type(a).shape;
   const Shape& right = *graph.type(b).shape;

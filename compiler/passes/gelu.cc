@@ -29,7 +29,7 @@ std::optional<ValueId> WithoutOne(const Graph& graph, ValueId value, Nodes& node
   return step->value;
 }
 
-// Whether the product is factor * x^power.
+// Returns whether the product is factor * x^power.
 bool IsPower(const Product& product, double factor, ValueId x, std::size_t power) {
   return Near(static_cast<float>(product.factor), factor) && product.values.size() == power &&
          std::all_of(product.values.begin(), product.values.end(),
@@ -45,8 +45,8 @@ bool IsErfGate(const Graph& graph, ValueId gate, ValueId x, Nodes& nodes) {
   return IsPower(argument, 1.0 / std::numbers::sqrt2, x, 1);
 }
 
-// Whether `value` is x + 0.044715 x^3 (power 3), or 1 + 0.044715 x^2 (power 2, if x is factored
-// out).
+// Returns whether `value` is x + 0.044715 x^3 (power 3), or 1 + 0.044715 x^2 (power 2, if x is
+// factored out).
 bool IsCubic(const Graph& graph, ValueId value, ValueId x, std::size_t power, Nodes& nodes) {
   constexpr double kCubic = 0.044715;
   if (power == 2) {

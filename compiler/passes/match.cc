@@ -9,7 +9,7 @@ namespace {
 
 constexpr float kMaxPower = 4.0F;
 
-// Whether the step is part of a larger product: it has no other reader.
+// Returns whether the step is part of a larger product: it has no other reader.
 bool IsInner(const Graph& graph, ValueId value) {
   return OnlyReader(graph, value).has_value();
 }

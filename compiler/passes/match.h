@@ -27,8 +27,8 @@ struct ScalarStep {
 /// nullopt for other nodes, or if the value is not f32 of known rank.
 [[nodiscard]] std::optional<ScalarStep> ReadScalarStep(const Graph& graph, const Node& node);
 
-/// Whether a equals b up to a relative error of 1e-5, which covers writing or computing the number
-/// in f32.
+/// Returns whether a equals b up to a relative error of 1e-5, which covers writing or computing the
+/// number in f32.
 [[nodiscard]] bool Near(float a, double b);
 
 /// A product of Mul, Div by a number, and Pow with a small integer exponent, flattened.

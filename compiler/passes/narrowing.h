@@ -9,7 +9,8 @@
 
 namespace msc {
 
-/// Storage format of real numbers in fewer bits: integers with scales, or bf16.
+/// Storage format of real numbers in fewer bits: integers with scales, or bf16. A narrowing node
+/// converts f32 to such a format, a widening node converts it back to f32.
 struct Narrowing {
   DType dtype = DType::kUndefined;        ///< kI8, kU8, kI32 or kBF16
   std::vector<float> scales;              ///< one, or one per entry of `axis`; empty for bf16
@@ -18,7 +19,7 @@ struct Narrowing {
   bool operator==(const Narrowing&) const = default;
 
   [[nodiscard]] bool IsBF16() const { return dtype == DType::kBF16; }
-  /// Whether this is i8 or u8 with one scale for the whole tensor.
+  /// Returns whether this is i8 or u8 with one scale for the whole tensor.
   [[nodiscard]] bool IsPerTensorInt8() const;
   /// Returns the single scale and zero point; {1, 0} for bf16.
   [[nodiscard]] QuantParams Params() const;
@@ -36,7 +37,7 @@ struct Narrowing {
 /// A value in its narrow form.
 struct NarrowValue {
   ValueId value = kNoValue;
-  NodeId widening = kNoNode;  ///< the node that made f32 of it
+  NodeId widening = kNoNode;  ///< the node that converts it to f32
   Narrowing form;
 };
 

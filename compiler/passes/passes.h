@@ -50,7 +50,8 @@ bool RemoveIdentities(Graph& graph);
 /// become an activation, msc.Gelu and msc.Attention.
 bool FuseOps(Graph& graph);
 
-/// Whether the target that will run the graph supports a node: Target::Supports. Types are static.
+/// Function that returns whether the target that will run the graph supports a node
+/// (Target::Supports). Types are static.
 using Takes = std::function<bool(const Graph&, NodeId)>;
 /// Does the same as FuseOps, but makes msc.Conv, msc.Gemm, msc.Gelu and msc.Attention only if
 /// `takes` accepts them; otherwise keeps the original nodes.

@@ -54,7 +54,7 @@ Node Function(std::string op, ValueId x, AttrMap attrs = {}) {
           .attrs = std::move(attrs)};
 }
 
-// Whether `gate` is the gate of HardSwish: HardSigmoid(x, 1/6, 1/2).
+// Returns whether `gate` is the gate of HardSwish: HardSigmoid(x, 1/6, 1/2).
 bool IsGateOf(const Graph& graph, ValueId gate, ValueId x) {
   const Node* node = MadeBy(graph, gate, "HardSigmoid");
   return node != nullptr && node->inputs[0] == x &&

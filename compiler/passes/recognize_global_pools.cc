@@ -13,7 +13,7 @@ namespace {
 // In a rank-3 value the last axis may be the features of a transformer instead of space.
 constexpr std::size_t kLeastRank = 4;
 
-// Whether the node reduces all axes but the first two.
+// Returns whether the node reduces all axes but the first two.
 bool ReducesSpace(const Node& node, std::size_t rank) {
   auto axes = AttrOr<std::vector<std::int64_t>>(node, "axes", {});
   for (std::int64_t& axis : axes) axis = axis < 0 ? axis + static_cast<std::int64_t>(rank) : axis;

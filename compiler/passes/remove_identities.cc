@@ -65,7 +65,8 @@ bool IsZeroPad(const Graph& graph, const Node& node) {
   return std::all_of(values.begin(), values.end(), [](std::int64_t pad) { return pad == 0; });
 }
 
-// x * 1, x / 1, x + 0 and x - 0 keep all bits, except that -0 + 0 is 0.
+// Returns whether this is x * 1, x / 1, x + 0 or x - 0, which keep all bits, except that -0 + 0 is
+// 0.
 bool IsNeutralStep(const Graph& graph, const Node& node) {
   const auto step = node.Is("Pow") ? std::nullopt : ReadScalarStep(graph, node);
   if (!step || !SurelySameShape(graph.type(step->value), OutputType(graph, node))) return false;
@@ -169,8 +170,8 @@ bool MergeReshapes(Graph& graph, NodeId id) {
   return true;
 }
 
-/// Whether every element is 0, also if the number of elements is unknown; exporters write initial
-/// states of recurrent layers in this form.
+/// Returns whether every element is 0, also if the number of elements is unknown; exporters write
+/// initial states of recurrent layers in this form.
 bool IsZero(const Graph& graph, ValueId value) {
   for (int steps = 0; steps < 8 && value != kNoValue; ++steps) {
     if (const TensorPtr tensor = graph.constant(value)) {
@@ -194,7 +195,7 @@ bool IsZero(const Graph& graph, ValueId value) {
   return false;
 }
 
-// An absent state means zeros.
+// Removes initial states of zeros; an absent state means zeros.
 bool RemoveZeroStates(Graph& graph, NodeId id) {
   if (!graph.node(id).Is("LSTM")) return false;
   bool changed = false;

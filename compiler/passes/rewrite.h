@@ -16,8 +16,8 @@ namespace msc {
 /// a nested graph), and `value` is no graph output. Returns nullopt for kNoValue.
 [[nodiscard]] std::optional<Use> OnlyReader(const Graph& graph, ValueId value);
 
-/// Whether a nested graph reads `value` by name, so that its readers cannot be redirected. False
-/// for kNoValue.
+/// Returns whether a nested graph reads `value` by name, so that its readers cannot be redirected.
+/// False for kNoValue.
 [[nodiscard]] bool IsCaptured(const Graph& graph, ValueId value);
 
 /// Removes `node`, which has one output in use, and makes its readers read `value`. If that output
@@ -46,11 +46,11 @@ bool Sweep(Graph& graph, const std::function<bool(NodeId)>& step);
 /// Returns the rank, or nullopt if it is unknown.
 [[nodiscard]] std::optional<std::size_t> Rank(const ValueType& type);
 
-/// Whether both shapes are known in every dimension, by number or by symbol, and equal.
+/// Returns whether both shapes are known in every dimension, by number or by symbol, and equal.
 [[nodiscard]] bool SurelySameShape(const ValueType& a, const ValueType& b);
 
-/// If `tensor` (f32) broadcasts to a value of `rank` only along `axis`, returns its elements for
-/// `channels` channels; a single element is repeated. Otherwise returns nullopt.
+/// Returns the elements of `tensor` (f32) for `channels` channels if it broadcasts to a value of
+/// `rank` only along `axis`; a single element is repeated. Otherwise returns nullopt.
 [[nodiscard]] std::optional<std::vector<float>> PerChannel(const Tensor& tensor, std::size_t rank,
                                                            std::size_t axis, std::int64_t channels);
 

@@ -373,8 +373,8 @@ class Emitter {
                              : "((" + name + ")" + ones + ")";
   }
 
-  /// Whether x is min(max(x, low), high) of f32 with bounds in the range of i32. It is never NaN,
-  /// because the bound is the second operand.
+  /// Returns whether x is min(max(x, low), high) of f32 with bounds in the range of i32. It is
+  /// never NaN, because the bound is the second operand.
   static bool FitsInt32(const ExprNode& node) {
     const auto bounded = [](const ExprNode& side, Op op) {
       return side.op == op && side.type.dtype == DType::kF32 && side.args[1]->op == Op::kFloat &&

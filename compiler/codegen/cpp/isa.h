@@ -27,7 +27,7 @@ struct Isa {
 
 /// Returns the instruction sets of this processor and operating system.
 [[nodiscard]] Isa DetectIsa();
-/// Whether code for `isa` runs on a machine with the instruction sets `machine`.
+/// Returns whether code for `isa` runs on a machine with the instruction sets `machine`.
 [[nodiscard]] bool Runs(const Isa& isa, const Isa& machine);
 
 /// Returns the options that enable these instructions in GCC and clang.

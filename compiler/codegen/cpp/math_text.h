@@ -9,8 +9,8 @@
 namespace msc {
 
 /// Returns a template msc_<op><F, I>(F) for float and vectors of float; I is int or a vector of as
-/// many int. Not for kSqrt. The text of kTanh and kErf needs that of kExp before it, and kSigmoid a
-/// function reciprocal.
+/// many int. Not for kSqrt. The texts of kTanh and kErf require that of kExp before them, and
+/// kSigmoid requires a function reciprocal.
 [[nodiscard]] std::string_view MathText(kernel::Op op);
 /// Returns the helpers that all of them use: constants, bit casts, conversions.
 [[nodiscard]] std::string_view MathToolsText();

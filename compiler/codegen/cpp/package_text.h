@@ -7,7 +7,7 @@
 namespace msc {
 
 [[nodiscard]] std::string_view PackageHeaderText();
-/// The text follows the tables in model.cc; see package.cc.
+/// Returns the text behind the tables in model.cc; see package.cc.
 [[nodiscard]] std::string_view PackageRuntimeText();
 [[nodiscard]] std::string_view PackageTestText();
 

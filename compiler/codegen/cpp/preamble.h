@@ -29,15 +29,16 @@ class Preamble {
   std::string PartialLoad(kernel::Type type, int valid);
   std::string PartialStore(kernel::Type type, int valid);
   std::string MinMax(kernel::Op op, kernel::Type type);
-  /// Floor division or remainder of signed integers.
+  /// Adds floor division or remainder of signed integers.
   std::string FloorDivMod(kernel::Op op);
-  /// For kSqrt, kFloor, kExp, kTanh, kErf, kSigmoid, kLog.
+  /// Adds kSqrt, kFloor, kExp, kTanh, kErf, kSigmoid or kLog.
   std::string Math(kernel::Op op, int lanes);
-  /// f32 to an integer type: rounds half to even and saturates.
+  /// Adds the conversion of f32 to an integer type, which rounds half to even and saturates.
   std::string RoundTo(kernel::Type type);
-  /// f32 in the range of i32 to i32: rounds half to even.
+  /// Adds the conversion of f32 in the range of i32 to i32, which rounds half to even.
   std::string Nearest(int lanes);
-  /// Converts vectors between 1-byte and 4-byte integers. GCC's convertvector is slow for these.
+  /// Adds the conversion of vectors between 1-byte and 4-byte integers. GCC's convertvector is slow
+  /// for these.
   std::string Convert(kernel::Type from, kernel::Type to);
   std::string ToBF16(int lanes);
   std::string FromBF16(int lanes);
@@ -50,7 +51,7 @@ class Preamble {
  private:
   /// Returns true on the first call for `name`; then the caller adds the text.
   bool First(const std::string& name) { return made_.insert(name).second; }
-  /// Whether a vector of `bytes` bytes fills a vector register.
+  /// Returns whether a vector of `bytes` bytes fills a vector register.
   [[nodiscard]] bool IsRegister(int bytes) const {
     return bytes >= 16 && bytes <= isa_.vector_bytes();
   }

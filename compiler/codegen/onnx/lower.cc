@@ -94,7 +94,7 @@ void LowerSlice(OutNode& node) {
   KeepInputs(node, 1);
 }
 
-/// Set 10 requires non-negative axes.
+/// Makes axes non-negative, as set 10 requires.
 void LowerSliceAxes(OutNode& node) {
   if (node.opset != 10 || node.inputs.size() < 4) return;
   const TensorPtr axes = node.graph.constant(node.node().inputs[3]);
@@ -109,8 +109,8 @@ void LowerSliceAxes(OutNode& node) {
       node.AddConstant("axes", Tensor::From<std::int64_t>(DType::kI64, axes->dims(), list));
 }
 
-/// Before set 13 these operators normalize over all axes from `axis` on, which is equal for the
-/// last axis.
+/// Sets the axis of Softmax and similar operators, which before set 13 normalize over all axes from
+/// `axis` on; this is equal for the last axis.
 void LowerSoftmax(OutNode& node) {
   const auto& shape = node.graph.type(node.node().inputs[0]).shape;
   if (!shape) node.Refuse("the rank of its input must be known");
@@ -133,7 +133,7 @@ void LowerTopK(OutNode& node) {
   KeepInputs(node, 1);
 }
 
-/// Optional in ONNX, but runtimes require it.
+/// Writes hidden_size, which is optional in ONNX but required by runtimes.
 void WriteHiddenSize(OutNode& node) {
   const auto& shape = node.graph.type(node.node().inputs[kLstmR]).shape;
   if (shape && shape->size() == 3 && shape->back().known()) {
@@ -141,7 +141,7 @@ void WriteHiddenSize(OutNode& node) {
   }
 }
 
-/// Sets 11 and 12 represent absent roi and scales by empty tensors.
+/// Replaces absent roi and scales by empty tensors, as sets 11 and 12 require.
 void LowerResize(OutNode& node) {
   if (node.opset < 11) return;
   node.inputs.resize(std::max<std::size_t>(node.inputs.size(), 3));
@@ -151,7 +151,7 @@ void LowerResize(OutNode& node) {
   }
 }
 
-/// Before set 11, input C is required.
+/// Adds input C, which is required before set 11.
 void LowerGemm(OutNode& node) {
   node.inputs.resize(3);
   if (!node.inputs[2].empty()) return;
@@ -160,7 +160,7 @@ void LowerGemm(OutNode& node) {
   node.inputs[2] = node.AddConstant("zero", Tensor(dtype, {1}));
 }
 
-/// Before set 13 a tensor has a single scale.
+/// Makes the scale a scalar: before set 13 a tensor has a single one.
 void LowerQuantize(OutNode& node) {
   if (AttrOr(node.node(), "axis", std::int64_t{1}) != 1) return;  // CheckSchema rejects it
   const auto& shape = node.graph.type(node.node().inputs[1]).shape;
@@ -176,7 +176,7 @@ void LowerQuantize(OutNode& node) {
   node.attrs.erase("axis");
 }
 
-/// Whether all inputs have the same known shape, so that none is broadcast.
+/// Returns whether all inputs have the same known shape, so that none is broadcast.
 bool HasOneShape(const OutNode& node) {
   const auto& first = node.graph.type(node.node().inputs[0]).shape;
   if (node.inputs.size() == 1) return true;
@@ -188,7 +188,8 @@ bool HasOneShape(const OutNode& node) {
                               [&](ValueId id) { return node.graph.type(id).shape == first; });
 }
 
-/// Sum and Mean before set 8 do not broadcast, but Add does.
+/// Replaces a Sum or Mean that broadcasts by Add nodes, because Sum and Mean do not broadcast
+/// before set 8.
 void LowerSum(OutNode& node) {
   if (HasOneShape(node)) return;
   const bool mean = node.op == "Mean";
@@ -257,7 +258,7 @@ constexpr std::array<LowerRule, 22> kRules = {{
     {"Unsqueeze", 13, LowerAxes},
 }};
 
-/// Negative axes exist since set 11.
+/// Makes axes non-negative: negative ones exist since set 11.
 void CountAxesFromFront(OutNode& node) {
   // The axes of Unsqueeze refer to its output, as does the axis of OneHot.
   const bool of_output = node.node().op == "Unsqueeze" || node.node().op == "OneHot";

@@ -53,7 +53,7 @@ std::string_view OnnxName(DType dtype) {
   return "";
 }
 
-/// Whether `attr` equals its default in the schema of compiler/ops.
+/// Returns whether `attr` equals its default in the schema of compiler/ops.
 bool IsOtherwise(const Node& node, const std::string& name, const Attr& attr) {
   const OpDef* op = Ops().Find(node.domain, node.op);
   if (op == nullptr) return false;

@@ -13,7 +13,7 @@ bool IsBf16(const Graph& graph, ValueId id) {
   return id != kNoValue && graph.type(id).dtype == DType::kBF16;
 }
 
-/// Whether a value is bf16 or a Cast from bf16.
+/// Returns whether a value is bf16 or a Cast from bf16.
 bool ComesFromBf16(const Graph& graph, ValueId id) {
   if (id == kNoValue) return false;
   if (IsBf16(graph, id)) return true;

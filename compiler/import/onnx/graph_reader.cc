@@ -138,8 +138,8 @@ class GraphReader {
     }
   }
 
-  /// IR version 3 requires initializers to be graph inputs too, as default values. Such an input is
-  /// a constant.
+  /// Adds the graph inputs, except those with an initializer: IR version 3 requires initializers to
+  /// be graph inputs too, as default values, and they are constants here.
   void AddInputs() {
     std::set<std::string> listed;
     for (const auto& input : proto_.input()) {
@@ -181,8 +181,8 @@ class GraphReader {
     AddConstant(node.output(0), ReadConstantNode(node, Where(index), options_));
   }
 
-  /// Whether to drop an optional output because it has no readers: exporters list such outputs
-  /// anyway, and a target may support the node only without them.
+  /// Returns whether to drop an optional output because it has no readers: exporters list such
+  /// outputs anyway, and a target may support the node only without them.
   [[nodiscard]] bool IsLeftOut(const onnx::NodeProto& node, std::size_t output) const {
     if (!IsOnnxDomain(node.domain()) || reads_.contains(node.output(static_cast<int>(output)))) {
       return false;
@@ -263,7 +263,7 @@ class GraphReader {
     }
   }
 
-  /// Whether the operator has a schema under this name, or a rule may rename it.
+  /// Returns whether the operator has a schema under this name, or a rule may rename it.
   [[nodiscard]] bool IsLiftedOrKnown(const std::string& op) const {
     if (ops_.Find("", op) != nullptr) return true;
     for (const auto family : {ElementwiseLifts(), NormLifts(), ShapeLifts(), NewerLifts()}) {

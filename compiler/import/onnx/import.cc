@@ -77,7 +77,7 @@ void ReadMetadata(const onnx::ModelProto& model, std::int64_t opset, const Impor
   }
 }
 
-/// Inferred sizes must obey the same limit as sizes in the file.
+/// Checks inferred sizes against the same limit as sizes in the file.
 void CheckSizes(const Graph& graph, const ImportLimits& limits) {
   for (const ValueId id : graph.values()) {
     const auto& shape = graph.type(id).shape;

@@ -47,7 +47,7 @@ struct ImportOptions {
 /// that the model gives. Sources: ONNX IR specification, Operators and Changelog pages, up to
 /// operator set 20.
 [[nodiscard]] Graph ImportOnnx(const std::string& path, const ImportOptions& options = {});
-/// `bytes` is the content of a model file; messages call it "model".
+/// Imports the content of a model file; messages call it "model".
 [[nodiscard]] Graph ImportOnnxBytes(std::string_view bytes, const ImportOptions& options = {});
 
 /// Imports a file with one TensorProto, as in ONNX's backend tests. Throws UserError, which names

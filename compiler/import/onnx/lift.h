@@ -70,7 +70,7 @@ struct LiftRule {
   std::int64_t since = 1;
 };
 
-/// The rules, one file per family.
+/// Return the rules, one file per family.
 [[nodiscard]] std::span<const LiftRule> ElementwiseLifts();
 [[nodiscard]] std::span<const LiftRule> NormLifts();
 [[nodiscard]] std::span<const LiftRule> ShapeLifts();

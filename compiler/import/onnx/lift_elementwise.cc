@@ -21,7 +21,7 @@ Tensor Bound(const Lift& lift, float value) {
   return Tensor::From<float>(DType::kF32, {}, one);
 }
 
-/// Clip-6: bounds are attributes.
+/// Converts Clip-6, whose bounds are attributes.
 void LiftClip(Lift& lift) {
   if (lift.node.inputs.size() > 1) lift.Refuse("has bounds as inputs, which came with set 11");
   if (lift.node.attrs.contains("min")) {
@@ -32,8 +32,8 @@ void LiftClip(Lift& lift) {
   }
 }
 
-/// Dropout is the identity in inference. Dropout-7 and -10 have a ratio attribute, Dropout-12 has
-/// ratio and training_mode inputs.
+/// Converts Dropout to Identity, which it is in inference. Dropout-7 and -10 have a ratio
+/// attribute, Dropout-12 has ratio and training_mode inputs.
 void LiftDropout(Lift& lift) {
   if (lift.IsRead(1)) lift.Refuse("the mask is used, which only training does");
   if (lift.HasInput(2)) {

@@ -27,7 +27,7 @@ Ints ConstantList(const Lift& lift, std::size_t index, const std::string& what) 
   return {values.begin(), values.end()};
 }
 
-/// ReduceMax-18 and similar: axes are an input.
+/// Converts ReduceMax-18 and similar, whose axes are an input.
 void LiftReduce(Lift& lift) {
   const bool keeps_all = lift.Take("noop_with_empty_axes", std::int64_t{0}) != 0;
   Ints axes;
@@ -40,7 +40,7 @@ void LiftReduce(Lift& lift) {
   }
 }
 
-/// Split-18: num_outputs; if the parts cannot be equal, the last one is smaller.
+/// Converts num_outputs of Split-18; if the parts cannot be equal, the last one is smaller.
 void LiftSplit(Lift& lift) {
   const bool counted = lift.node.attrs.contains("num_outputs");
   const std::int64_t parts = lift.Take("num_outputs", std::int64_t{0});
@@ -66,7 +66,7 @@ void LiftSplit(Lift& lift) {
   lift.SetConstantInput(1, "split", Tensor::From<std::int64_t>(DType::kI64, {parts}, sizes));
 }
 
-/// Pad-18: pads of some axes only.
+/// Converts Pad-18 with pads for some axes only.
 void LiftPad(Lift& lift) {
   if (!lift.HasInput(3)) return;
   const Ints axes = ConstantList(lift, 3, "axes");
@@ -89,7 +89,7 @@ void LiftPad(Lift& lift) {
   if (lift.node.inputs[2].empty()) lift.node.inputs.resize(2);
 }
 
-/// Resize-18: antialiasing, a subset of axes, and aspect ratios.
+/// Rejects antialiasing, aspect ratios and a subset of axes of Resize-18.
 void LiftResize18(Lift& lift) {
   if (lift.Take("antialias", std::int64_t{0}) != 0) lift.Refuse("antialias is not supported");
   if (lift.Take("keep_aspect_ratio_policy", std::string("stretch")) != "stretch") {
@@ -105,7 +105,7 @@ void LiftResize18(Lift& lift) {
   }
 }
 
-/// Cast: rejects a target type that Graph does not support.
+/// Rejects a Cast to a type that Graph does not support.
 void RefuseNewerType(Lift& lift) {
   const auto to = lift.node.attrs.find("to");
   if (to == lift.node.attrs.end() || !std::holds_alternative<std::int64_t>(to->second)) return;
@@ -113,13 +113,13 @@ void RefuseNewerType(Lift& lift) {
   if (!name.empty()) lift.Refuse("element type " + std::string(name) + " is not supported");
 }
 
-/// Cast-19 and QuantizeLinear-19: `saturate` matters only for 8-bit floats, which are rejected by
-/// type.
+/// Removes `saturate` of Cast-19 and QuantizeLinear-19, which matters only for 8-bit floats; those
+/// are rejected by type.
 void DropSaturate(Lift& lift) {
   (void)lift.Take("saturate", std::int64_t{1});
 }
 
-/// AveragePool-19: dilations.
+/// Rejects dilations of AveragePool-19.
 void LiftAveragePool(Lift& lift) {
   const Ints dilations = lift.Take("dilations", Ints{});
   if (std::any_of(dilations.begin(), dilations.end(), [](std::int64_t d) { return d != 1; })) {
@@ -154,7 +154,7 @@ class Steps {
   Lift& lift_;
 };
 
-/// Gelu-20, expanded as exporters to older sets do.
+/// Expands Gelu-20 as exporters to older sets do.
 void LiftGelu(Lift& lift) {
   if (lift.node.inputs.size() != 1 || lift.InputType(0).dtype != DType::kF32) {
     lift.Refuse("is read for f32 only");

@@ -6,8 +6,8 @@
 namespace msc::detail {
 namespace {
 
-/// BatchNormalization-7 has `spatial`, 14 and later `training_mode`; only training produces the
-/// outputs after the first.
+/// Converts BatchNormalization: -7 has `spatial`, -14 and later `training_mode`; only training
+/// produces the outputs after the first.
 void LiftBatchNormalization(Lift& lift) {
   if (lift.opset < 9 && lift.Take("spatial", std::int64_t{1}) != 1) {
     lift.Refuse("spatial = 0 is not supported");
@@ -29,9 +29,9 @@ PendingNode Step(const Lift& lift, std::string op, std::string_view what) {
   return step;
 }
 
-/// Before set 13 these operators normalize over all axes from `axis` (default 1) on, as if X were
-/// flattened to two dimensions; since then over one axis (default -1). Both agree if `axis` is the
-/// last.
+/// Converts Softmax and similar operators. Before set 13 they normalize over all axes from `axis`
+/// (default 1) on, as if X were flattened to two dimensions; since then over one axis (default -1).
+/// Both agree if `axis` is the last.
 void LiftSoftmax(Lift& lift) {
   const std::int64_t axis = lift.Take("axis", std::int64_t{1});
   const ValueType type = lift.InputType(0);

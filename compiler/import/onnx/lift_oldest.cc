@@ -13,8 +13,9 @@ namespace {
 constexpr std::array<std::string_view, 11> kBinaries = {
     "Add", "And", "Div", "Equal", "Greater", "Less", "Mul", "Or", "Pow", "Sub", "Xor"};
 
-/// Add-6 and similar: with broadcast = 1 the axes of B match those of A from `axis` on, by default
-/// the last ones. This equals numpy broadcasting after B gets trailing axes of size 1.
+/// Converts Add-6 and similar operators: with broadcast = 1 the axes of B match those of A from
+/// `axis` on, by default the last ones. This equals numpy broadcasting after B gets trailing axes
+/// of size 1.
 void LiftBroadcast(Lift& lift) {
   const bool broadcasts = lift.Take("broadcast", std::int64_t{0}) != 0;
   const bool placed = lift.node.attrs.contains("axis");

@@ -8,17 +8,17 @@
 namespace msc::detail {
 namespace {
 
-/// Squeeze-1, Unsqueeze-1, ReduceSum-1: axes are an attribute.
+/// Converts Squeeze-1, Unsqueeze-1 and ReduceSum-1, whose axes are an attribute.
 void LiftAxes(Lift& lift) {
   lift.ListToInput("axes", 1);
 }
 
-/// Split-2: sizes are an attribute.
+/// Converts Split-2, whose sizes are an attribute.
 void LiftSplit(Lift& lift) {
   lift.ListToInput("split", 1);
 }
 
-/// Slice-1: all parameters are attributes; absent axes mean 0, 1, ...
+/// Converts Slice-1, whose parameters are attributes; absent axes mean 0, 1, ...
 void LiftSlice(Lift& lift) {
   if (!lift.node.attrs.contains("starts") || !lift.node.attrs.contains("ends")) {
     lift.Refuse("needs attributes 'starts' and 'ends'");
@@ -28,7 +28,7 @@ void LiftSlice(Lift& lift) {
   lift.ListToInput("axes", 3);
 }
 
-/// Pad-2: pads and value are attributes.
+/// Converts Pad-2, whose pads and value are attributes.
 void LiftPad(Lift& lift) {
   if (!lift.node.attrs.contains("pads")) lift.Refuse("needs attribute 'pads'");
   lift.ListToInput("pads", 1);
@@ -42,14 +42,15 @@ void LiftPad(Lift& lift) {
   lift.SetConstantInput(2, "value", Tensor::From<float>(DType::kF32, {}, one));
 }
 
-/// TopK-1: k is an attribute.
+/// Converts TopK-1, whose k is an attribute.
 void LiftTopK(Lift& lift) {
   if (!lift.node.attrs.contains("k")) lift.Refuse("needs attribute 'k'");
   const std::array<std::int64_t, 1> k = {lift.Take("k", std::int64_t{0})};
   lift.SetConstantInput(1, "k", Tensor::From<std::int64_t>(DType::kI64, {1}, k));
 }
 
-/// Resize-10 and Upsample read pixel floor(i / scale), or interpolate at i / scale.
+/// Makes an asymmetric Resize: Resize-10 and Upsample read pixel floor(i / scale), or interpolate
+/// at i / scale.
 void MakeAsymmetricResize(Lift& lift) {
   lift.node.op = "Resize";
   lift.node.attrs["coordinate_transformation_mode"] = std::string("asymmetric");
@@ -72,7 +73,7 @@ void CheckScalesGrow(const Lift& lift, std::span<const float> scales) {
   }
 }
 
-/// Upsample-7: scales are an attribute; Upsample-9: an input.
+/// Converts Upsample, whose scales are an attribute in -7 and an input in -9.
 void LiftUpsample(Lift& lift) {
   if (lift.node.attrs.contains("scales")) {
     const auto scales = lift.Take("scales", std::vector<float>{});
@@ -93,7 +94,7 @@ void LiftResize10(Lift& lift) {
   MakeAsymmetricResize(lift);
 }
 
-/// Resize-11 uses empty tensors for absent inputs.
+/// Removes the empty tensors that Resize-11 uses for absent inputs; converts Resize-10.
 void LiftResize(Lift& lift) {
   if (lift.opset < 11) return LiftResize10(lift);
   for (std::size_t i = 1; i < lift.node.inputs.size(); ++i) {
@@ -102,7 +103,7 @@ void LiftResize(Lift& lift) {
   }
 }
 
-/// Scatter was renamed in set 11.
+/// Renames Scatter, as set 11 does.
 void LiftScatter(Lift& lift) {
   lift.node.op = "ScatterElements";
 }
