@@ -5,30 +5,30 @@
 
 namespace msc {
 
-/// What running a candidate costs, in microseconds: a finite number, not known yet (with a lower
-/// bound), or Invalid with the reason why it cannot run. Adds up: Invalid before Unknown before
-/// finite.
+/// Cost of running a candidate, in microseconds: known (a finite number), unknown (with a lower
+/// bound), or invalid (with the reason why the candidate cannot run). A sum is invalid if a term is
+/// invalid, else unknown if a term is unknown, else known.
 class Cost {
  public:
-  /// No candidate may cost more: sums of 90,000 of them stay exact.
+  /// Upper limit of a candidate's cost. Sums of 90,000 such costs in picoseconds fit into 64 bits.
   static constexpr double kMaxMicros = 1e8;
 
-  /// Unknown, at least 0.
+  /// Builds an unknown cost with the lower bound 0.
   Cost() = default;
-  /// UserError unless 0 <= micros <= kMaxMicros.
+  /// Builds a known cost. UserError unless 0 <= micros <= kMaxMicros.
   [[nodiscard]] static Cost Micros(double micros);
-  /// `at_least` as in Micros.
+  /// Builds an unknown cost with a lower bound. UserError unless 0 <= at_least <= kMaxMicros.
   [[nodiscard]] static Cost Unknown(double at_least = 0);
   [[nodiscard]] static Cost Invalid(std::string reason);
 
   [[nodiscard]] bool known() const noexcept { return kind_ == Kind::kKnown; }
   [[nodiscard]] bool unknown() const noexcept { return kind_ == Kind::kUnknown; }
   [[nodiscard]] bool invalid() const noexcept { return kind_ == Kind::kInvalid; }
-  /// InternalError unless known().
+  /// Returns the known cost in microseconds. InternalError unless known().
   [[nodiscard]] double micros() const;
-  /// micros(), the lower bound of an unknown cost, or infinity.
+  /// Returns micros(), the lower bound of an unknown cost, or infinity for an invalid one.
   [[nodiscard]] double at_least() const noexcept;
-  /// Empty unless invalid().
+  /// Returns why the candidate cannot run; empty unless invalid().
   [[nodiscard]] const std::string& reason() const noexcept { return reason_; }
 
   Cost& operator+=(const Cost& other);
@@ -42,10 +42,11 @@ class Cost {
   std::string reason_;
 };
 
-/// "12.5 us", "unknown, at least 3 us", "invalid: REASON".
+/// Returns "12.5 us", "unknown, at least 3 us" or "invalid: REASON".
 [[nodiscard]] std::string ToString(const Cost& cost);
 
-/// Searches add in whole picoseconds, so that equal sums are equal in whatever order they are made.
+/// Searches add costs in whole picoseconds, so that a sum does not depend on the order of its
+/// terms.
 using Picoseconds = std::int64_t;
 [[nodiscard]] Picoseconds ToPicoseconds(double micros);
 [[nodiscard]] double ToMicros(Picoseconds picoseconds);

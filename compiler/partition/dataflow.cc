@@ -9,7 +9,8 @@
 namespace msc {
 namespace {
 
-/// Live nodes in depth-first post-order from the outputs, each operand before its readers.
+/// Returns the nodes in depth-first post-order from the outputs, each operand before its readers;
+/// nodes that no output depends on come last.
 std::vector<NodeId> PostOrder(const Graph& graph) {
   std::vector<NodeId> order;
   std::vector<char> seen;
@@ -58,7 +59,7 @@ void SortUnique(std::vector<FlowIndex>& list) {
   list.erase(std::unique(list.begin(), list.end()), list.end());
 }
 
-/// Numbers the tensors of a graph as nodes need them.
+/// Numbers the tensors of a graph in the order in which nodes refer to them.
 class TensorTable {
  public:
   explicit TensorTable(const Graph& graph) : graph_(graph) {}
@@ -167,7 +168,9 @@ bool DataflowGraph::Leaves(std::size_t index) const {
                      [&](FlowIndex output) { return tensors_[output].leaves; });
 }
 
-// Nearest common ancestors in the tree of post-dominators, whose root is outside the graph.
+// Post-dominators form a tree whose root (kNoFlow) is outside the graph. The post-dominator of a
+// node is the nearest common ancestor of its consumers. Consumers come later in the order, so one
+// reverse sweep finds all.
 void DataflowGraph::FindDominators() {
   dominators_.assign(nodes_.size(), kNoFlow);
   std::vector<std::size_t> depth(nodes_.size(), 1);
@@ -208,7 +211,7 @@ bool IsConvex(const DataflowGraph& graph, const IndexSet& nodes) {
   if (nodes.empty()) return true;
   const std::size_t first = nodes.First();
   const std::size_t last = nodes.Last();
-  // Nodes outside that depend on the set.
+  // behind[i - first]: node i is outside the set and depends on a member.
   std::vector<char> behind(last - first + 1, 0);
   for (std::size_t i = first; i <= last; ++i) {
     const bool inside = nodes.Contains(i);

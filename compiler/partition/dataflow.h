@@ -13,77 +13,80 @@
 
 namespace msc {
 
-/// Position of a node in the order of a DataflowGraph, and of a tensor in its list.
+/// Position of a node in the order of a DataflowGraph, or of a tensor in its list.
 using FlowIndex = std::uint32_t;
 inline constexpr FlowIndex kNoFlow = std::numeric_limits<FlowIndex>::max();
 
-/// What a node of a dataflow graph is. Graphs of this compiler have calls alone; the other roles
-/// are those of expression graphs, in which parameters and operator names are nodes as well.
+/// Role of a node in a dataflow graph. Graphs of this compiler contain only calls. The other roles
+/// occur in expression graphs, in which parameters and operator names are nodes as well.
 enum class FlowRole : std::uint8_t {
   kCall,
   kParameter,
   kConstant,
   kScalar,    ///< a constant that is written into the code of its readers
-  kOperator,  ///< the name of an operator, which its calls read
+  kOperator,  ///< the name of an operator, an input of its calls
   kTuple,
   kProjection,
-  kFunction,  ///< reads its parameters and its body
+  kFunction,  ///< its inputs are its parameters and its body
 };
 
 /// How the elements of an operator's result depend on those of its operands, from easiest to fuse
-/// to not at all.
+/// to impossible to fuse.
 enum class OpKind : std::uint8_t {
   kElementwise,
   kBroadcast,
   kInjective,
   kReduce,
-  kAnchor,  ///< Conv, MatMul: takes elementwise operators behind it along
+  kAnchor,  ///< Conv, MatMul: fuses with elementwise operators that follow it
   kTuple,
   kOpaque,
 };
-/// "E", "B", "I", "R", "A", "T", "O".
+/// Returns one letter: "E", "B", "I", "R", "A", "T" or "O".
 [[nodiscard]] std::string_view Name(OpKind kind);
-/// Of an ONNX operator or one of domain "msc"; kOpaque where nothing is known.
+/// Returns the kind of an ONNX operator or of one of domain "msc"; kOpaque if it is not in the
+/// table.
 [[nodiscard]] OpKind KindOf(const Node& node);
 
+/// A node of a dataflow graph.
 struct FlowNode {
-  std::string name;     ///< stable: plans refer to it
-  std::string op = {};  ///< of a call: "Relu", "msc.Conv"
+  std::string name;     ///< stable: plans refer to nodes by name
+  std::string op = {};  ///< for a call: "Relu", "msc.Conv"
   FlowRole role = FlowRole::kCall;
   OpKind kind = OpKind::kOpaque;
-  std::uint32_t block = 0;              ///< nested function or branch: regions keep to one
-  std::vector<FlowIndex> inputs = {};   ///< tensors in order; twice what is read twice
+  std::uint32_t block = 0;  ///< nested function or branch; a region stays within one block
+  std::vector<FlowIndex> inputs = {};   ///< tensors in order; those read twice are repeated
   std::vector<FlowIndex> outputs = {};  ///< tensors
-  NodeId id = kNoNode;                  ///< in the graph it was made from
-  /// Places of weights among its operands, absent ones not counted, in rising order. They are part
-  /// of the node and not among `inputs`.
+  NodeId id = kNoNode;                  ///< node of the Graph that this node was made from
+  /// Positions of the weights among the operands, in rising order; absent operands are not counted.
+  /// Weights are part of the node and are missing from `inputs`.
   std::vector<std::uint32_t> weights = {};
 
-  /// Written into its readers rather than passed to them.
+  /// Whether the node is written into the code of its readers instead of being passed to them.
   [[nodiscard]] bool inlined() const {
     return role == FlowRole::kOperator || role == FlowRole::kScalar;
   }
 };
 
+/// A tensor of a dataflow graph.
 struct FlowTensor {
   std::string name;
-  std::int64_t bytes = 0;               ///< 0 where unknown
-  bool leaves = false;                  ///< is a result of the whole
-  ValueId value = kNoValue;             ///< in the graph it was made from
-  FlowIndex producer = kNoFlow;         ///< filled in; kNoFlow for an input of the whole
-  std::vector<FlowIndex> readers = {};  ///< filled in: nodes, in order, each once
+  std::int64_t bytes = 0;               ///< 0 if unknown
+  bool leaves = false;                  ///< whether it is an output of the graph
+  ValueId value = kNoValue;             ///< value of the Graph that this tensor was made from
+  FlowIndex producer = kNoFlow;         ///< set by DataflowGraph; kNoFlow for an input of the graph
+  std::vector<FlowIndex> readers = {};  ///< set by DataflowGraph: nodes in order, each once
 };
 
-/// Nodes in a topological order and the tensors between them. Immutable once made.
+/// Nodes in a topological order and the tensors between them. Immutable once constructed.
 class DataflowGraph {
  public:
   DataflowGraph() = default;
-  /// Fills in producers and readers. UserError where a node reads what a later one makes, a tensor
-  /// is made twice, or an index is out of range.
+  /// Builds the graph and sets producers and readers. UserError if a node reads a tensor that a
+  /// later node makes, two nodes make the same tensor, or an index is out of range.
   DataflowGraph(std::vector<FlowNode> nodes, std::vector<FlowTensor> tensors);
-  /// The nodes of `graph` in depth-first post-order from its outputs, operands from left to right;
-  /// nodes that no output depends on come last. Weights are part of the nodes that read them:
-  /// neither nodes nor tensors.
+  /// Builds the dataflow graph of `graph`. Nodes are in depth-first post-order from the outputs,
+  /// operands from left to right; nodes that no output depends on come last. Weights are part of
+  /// the nodes that read them and are neither nodes nor tensors.
   explicit DataflowGraph(const Graph& graph);
 
   [[nodiscard]] std::size_t size() const noexcept { return nodes_.size(); }
@@ -91,19 +94,20 @@ class DataflowGraph {
   [[nodiscard]] const std::vector<FlowNode>& nodes() const noexcept { return nodes_; }
   [[nodiscard]] const FlowTensor& tensor(std::size_t index) const { return tensors_.at(index); }
   [[nodiscard]] const std::vector<FlowTensor>& tensors() const noexcept { return tensors_; }
-  /// Distinct nodes that `index` reads from, and that read from it, in order.
+  /// Return the distinct nodes that `index` reads from, and those that read from it, in order.
   [[nodiscard]] const std::vector<FlowIndex>& producers(std::size_t index) const {
     return producers_.at(index);
   }
   [[nodiscard]] const std::vector<FlowIndex>& consumers(std::size_t index) const {
     return consumers_.at(index);
   }
-  /// Whether a tensor of the node is a result of the whole.
+  /// Returns whether a tensor of the node is an output of the graph.
   [[nodiscard]] bool Leaves(std::size_t index) const;
-  /// The nearest node through which all that `index` flows into goes; kNoFlow if there is none.
+  /// Returns the immediate post-dominator: the nearest node that lies on every path from `index` to
+  /// a result of the graph; kNoFlow if there is none.
   [[nodiscard]] FlowIndex dominator(std::size_t index) const { return dominators_.at(index); }
   [[nodiscard]] IndexSet EmptySet() const { return IndexSet(size()); }
-  /// The node of that name; kNoFlow if there is none.
+  /// Returns the node of that name; kNoFlow if there is none.
   [[nodiscard]] FlowIndex Find(std::string_view name) const;
 
  private:
@@ -117,12 +121,12 @@ class DataflowGraph {
   std::vector<FlowIndex> dominators_;
 };
 
-/// All nodes that each node influences, itself not included: one reverse sweep, O(edges * n / 64)
-/// time and n * n / 8 bytes at most.
+/// Returns for each node the set of all nodes that depend on it, itself excluded. Takes one reverse
+/// sweep: O(edges * n / 64) time and at most n * n / 8 bytes.
 [[nodiscard]] std::vector<IndexSet> DownstreamClosure(const DataflowGraph& graph);
 
-/// Whether no path leaves `nodes` and comes back. Looks at nodes between the first and last of the
-/// set only.
+/// Returns whether no path leaves `nodes` and comes back. Visits only the nodes between the first
+/// and the last member.
 [[nodiscard]] bool IsConvex(const DataflowGraph& graph, const IndexSet& nodes);
 
 }  // namespace msc

@@ -11,18 +11,18 @@
 
 namespace msc {
 
-/// A set of indices below universe(), one bit each, worked on a word at a time. Only the words from
-/// the first to the last member are stored, so that a small region of a large graph is small.
-/// Binary operations need equal universes (InternalError otherwise).
+/// A set of indices below universe(), one bit each, processed a word at a time. Stores only the
+/// words from the first to the last member, so that a small region of a large graph takes little
+/// memory. Binary operations require equal universes (InternalError otherwise).
 class IndexSet {
  public:
-  /// What First, Last and Next return where there is no such member.
+  /// Result of First, Last and Next if there is no such member.
   static constexpr std::size_t kNone = std::numeric_limits<std::size_t>::max();
 
   IndexSet() = default;
   explicit IndexSet(std::size_t universe) : universe_(universe) {}
   IndexSet(std::size_t universe, std::span<const std::size_t> members);
-  /// All of `begin` .. `end` - 1.
+  /// Builds the set of all indices in [begin, end).
   [[nodiscard]] static IndexSet Range(std::size_t universe, std::size_t begin, std::size_t end);
 
   [[nodiscard]] std::size_t universe() const noexcept { return universe_; }
@@ -34,9 +34,9 @@ class IndexSet {
   }
   [[nodiscard]] std::size_t First() const noexcept;
   [[nodiscard]] std::size_t Last() const noexcept;
-  /// The smallest member that is at least `from`.
+  /// Returns the smallest member >= `from`.
   [[nodiscard]] std::size_t Next(std::size_t from) const noexcept;
-  /// The smallest index that is at least `from` and not a member; may be universe().
+  /// Returns the smallest index >= `from` that is not a member; universe() if all are members.
   [[nodiscard]] std::size_t FirstOutside(std::size_t from = 0) const noexcept;
   [[nodiscard]] bool Disjoint(const IndexSet& other) const;
   [[nodiscard]] bool Intersects(const IndexSet& other) const { return !Disjoint(other); }
@@ -53,17 +53,18 @@ class IndexSet {
   friend IndexSet operator-(IndexSet a, const IndexSet& b) { return a -= b; }
 
   bool operator==(const IndexSet&) const = default;
-  /// Lexicographic: of two sets that differ, the one that contains the first index in which they
-  /// differ is the smaller. Sets of smaller universes come first.
+  /// Orders sets lexicographically: of two sets, the one that contains the first index in which
+  /// they differ is the smaller. A set of a smaller universe comes first.
   std::strong_ordering operator<=>(const IndexSet& other) const;
 
-  /// Every member i as map[i], in `universe`. The map is injective on the members.
+  /// Returns the set of map[i] for every member i, in `universe`. InternalError unless `map` is
+  /// injective on the members.
   [[nodiscard]] IndexSet Substitute(std::span<const std::size_t> map, std::size_t universe) const;
   [[nodiscard]] std::size_t Hash() const noexcept;
-  /// Bytes on the heap.
+  /// Returns the bytes allocated on the heap.
   [[nodiscard]] std::size_t HeapBytes() const noexcept { return words_.capacity() * 8; }
 
-  /// Calls `visit(index)` for every member in order.
+  /// Calls `visit(index)` for every member in rising order.
   template <class Visit>
   void ForEach(Visit&& visit) const {
     for (std::size_t i = 0; i < words_.size(); ++i) {
@@ -74,19 +75,19 @@ class IndexSet {
   }
 
  private:
-  /// Word `word` of the whole set.
+  /// Returns word number `word` of the whole bit set; 0 outside the stored range.
   [[nodiscard]] std::uint64_t Word(std::size_t word) const noexcept {
     return word - first_word_ < words_.size() ? words_[word - first_word_] : 0;
   }
-  /// Drops zero words at both ends: the normal form, which equality relies on.
+  /// Drops zero words at both ends. Equality relies on this normal form.
   void Trim();
 
   std::size_t universe_ = 0;
-  std::size_t first_word_ = 0;  // 0 where empty
+  std::size_t first_word_ = 0;  // 0 if the set is empty
   std::vector<std::uint64_t> words_;
 };
 
-/// "{1,3..6,9}": runs of three and more are shortened.
+/// Returns text such as "{1,3..6,9}"; runs of three or more indices are shortened.
 [[nodiscard]] std::string ToString(const IndexSet& set);
 
 struct IndexSetHash {

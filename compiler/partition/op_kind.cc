@@ -7,7 +7,7 @@
 namespace msc {
 namespace {
 
-// As operators of their ONNX page behave; what is not here is opaque.
+// Kinds follow the operators' ONNX pages. Operators that are missing from the table are opaque.
 const std::map<std::string_view, OpKind, std::less<>>& Kinds() {
   static const auto* const kinds = [] {
     auto* table = new std::map<std::string_view, OpKind, std::less<>>;

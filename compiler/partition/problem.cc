@@ -34,7 +34,7 @@ void CheckLabels(const CoverProblem& problem, std::uint32_t index,
   }
 }
 
-/// Which of `chosen` each node belongs to: its place in the list.
+/// Returns for each node the position in `chosen` of the candidate that covers it.
 Result<std::vector<std::size_t>> Owners(const CoverProblem& problem,
                                         std::span<const std::uint32_t> chosen) {
   std::vector<std::size_t> owner(problem.flow.size(), chosen.size());
@@ -93,7 +93,8 @@ std::optional<Failure> CheckConditions(const CoverProblem& problem,
   return std::nullopt;
 }
 
-/// Places in `chosen` of the regions that read from each; `owner` is the place of each node's.
+/// Returns for each region (a position in `chosen`) the regions that read from it. `owner` maps
+/// nodes to regions.
 std::vector<std::set<std::size_t>> Readers(const CoverProblem& problem,
                                            const std::vector<std::size_t>& owner,
                                            std::size_t regions) {
@@ -198,7 +199,7 @@ Result<std::vector<std::uint32_t>> ExecutionOrder(const CoverProblem& problem,
   for (const std::set<std::size_t>& some : readers) {
     for (const std::size_t reader : some) ++waits[reader];
   }
-  // By first node, so that the order does not depend on that of `chosen`.
+  // Sort by first node, so that the result does not depend on the order of `chosen`.
   const auto first = [&](std::size_t place) {
     return problem.candidates[chosen[place]].nodes.First();
   };

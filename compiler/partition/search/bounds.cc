@@ -10,56 +10,59 @@ namespace {
 
 using Indices = std::vector<std::uint32_t>;
 
-/// How a candidate lies to the units of its target.
+/// Relation of a candidate to the units of its target.
 struct Place {
   std::size_t target = 0;
-  Indices inside;        ///< units that are part of it
-  Indices cut;           ///< units whose anchors it has, but not all of
+  Indices inside;        ///< units that it contains
+  Indices cut;           ///< units of which it contains all anchors, but not all nodes
   double beside = 0;     ///< bytes that its other nodes write
   double written = 0;    ///< bytes that all its nodes write
-  bool made_of = false;  ///< of several units, and nothing else
-  Indices joints;        ///< between neighbours of `inside`
-  /// Bytes that those units would have handed over or taken, and it does not.
+  bool made_of = false;  ///< consists of several units and nothing else
+  Indices joints;        ///< joints between neighbours in `inside`
+  /// Bytes that the units in `inside` would exchange as regions of their own, and the candidate
+  /// does not.
   double kept = 0;
-  double kept_apart = 0;  ///< of these, what no joint keeps
+  double kept_apart = 0;  ///< the part of `kept` that no joint accounts for
   bool has_anchor = false;
-  double floor = 0;  ///< the bound that its cost came with
+  double floor = 0;  ///< the lower bound that its cost had initially
 };
 
-/// Two units of a target, one behind the other.
+/// Two units of a target, one right behind the other in a region.
 struct Joint {
   std::uint32_t before = 0;
   std::uint32_t behind = 0;
-  double kept = 0;    ///< bytes that need not be handed over in a region that has both
-  double saving = 0;  ///< microseconds that such a region saves, as far as is known
-  double units = 0;   ///< what the two cost, as far as is known
+  double kept = 0;    ///< bytes that a region with both need not exchange
+  double saving = 0;  ///< estimated saving of such a region in microseconds
+  double units = 0;   ///< sum of the two units' known costs
 };
 
-/// What is taken for granted of a target.
+/// What is assumed of a target; see LearnBounds.
 struct Factors {
-  double inside = 1;         ///< of what the units less the savings are to cost
-  double per_join = 0;       ///< microseconds that a joint saves
-  double per_kept_byte = 0;  ///< and each byte that stays inside
+  double inside = 1;         ///< f: lower bound of a region's cost relative to its prediction
+  double per_join = 0;       ///< microseconds saved by each joint
+  double per_kept_byte = 0;  ///< microseconds saved by each byte that stays inside
+  /// g: lower bound of a region's cost relative to a unit in `cut`
   double cut = 1;
   double micros_per_byte = 0;
 };
 
-/// A known region made of known units.
+/// A region of known cost that consists of units of known costs.
 struct Joined {
-  double parts = 0;  ///< what they cost one by one
+  double parts = 0;  ///< sum of the units' costs
   double joins = 0;
   double kept = 0;
   double micros = 0;
 };
 
-/// What is known of one target.
+/// Observations of one target.
 struct Seen {
   std::vector<Joined> joined;
   std::vector<double> cut;
   std::vector<double> micros_per_byte;
 };
 
-/// Sets per_join and per_kept_byte, both at least 0, to the least squares of micros / parts.
+/// Fits per_join and per_kept_byte, both at least 0, by least squares to the relative savings,
+/// 1 - micros / parts.
 void FitJoins(const std::vector<Joined>& joined, Factors& factors) {
   double jj = 0;
   double jk = 0;
@@ -77,12 +80,14 @@ void FitJoins(const std::vector<Joined>& joined, Factors& factors) {
     ks += k * saved;
   }
   const double determinant = jj * kk - jk * jk;
+  // Solve the normal equations, unless their columns are almost parallel, which would make the
+  // solution arbitrary.
   if (determinant > 1e-9 * jj * kk) {
     factors.per_join = (js * kk - ks * jk) / determinant;
     factors.per_kept_byte = (ks * jj - js * jk) / determinant;
     if (factors.per_join >= 0 && factors.per_kept_byte >= 0) return;
   }
-  // One of them at its bound: the better of the two that are left.
+  // One of the two is 0. Take the fit with one variable that reduces the sum of squares more.
   const double by_join = jj > 0 ? std::max(js / jj, 0.0) : 0;
   const double by_kept = kk > 0 ? std::max(ks / kk, 0.0) : 0;
   const bool join = by_join * js >= by_kept * ks;
@@ -99,7 +104,8 @@ class Learner {
       targets.emplace(candidate.target, targets.size());
     }
     targets_ = targets.size();
-    // Of each target, the unit that has each node: the first that names it.
+    // owner[target][node]: the unit that contains the node. A unit that overlaps an earlier one is
+    // skipped.
     std::vector<Indices> owner(targets_, Indices(problem.flow.size(), kNone));
     for (const std::uint32_t unit : units) {
       Indices& mine = owner[targets.at(problem.candidates.at(unit).target)];
@@ -158,7 +164,7 @@ class Learner {
       return bytes;
     };
     place.has_anchor = anchors(candidate.nodes) > 0;
-    std::map<std::uint32_t, std::size_t> shared;  // nodes of each unit that it has
+    std::map<std::uint32_t, std::size_t> shared;  // number of common nodes by unit
     candidate.nodes.ForEach([&](std::size_t node) {
       place.written += written(node);
       if (owner[node] != kNone && owner[node] != index) ++shared[owner[node]];
@@ -212,8 +218,8 @@ class Learner {
     }
   }
 
-  /// What the units of a region are to cost in it, before the factor: at least a quarter of what
-  /// they cost alone.
+  /// Returns the predicted cost of a region's units together, before the factor f: at least a
+  /// quarter of the sum of their costs.
   [[nodiscard]] double Together(const CoverProblem& problem, const Place& place,
                                 const Factors& of) const {
     const double parts = Sum(problem, place.inside);
@@ -222,7 +228,8 @@ class Learner {
     return std::max(parts - saved, 0.25 * parts);
   }
 
-  /// Notes what came of what was predicted, of costs that are the same once.
+  /// Records the ratios of new answers to their predictions. Equal costs of a target count once, as
+  /// candidates that are alike share one answer.
   void CompareAnswers(const CoverProblem& problem) {
     std::map<std::pair<std::size_t, double>, double> ratios;
     for (std::uint32_t i = 0; i < places_.size(); ++i) {
@@ -236,9 +243,9 @@ class Learner {
     for (const auto& [of, ratio] : ratios) answers_[of.first].push_back(ratio);
   }
 
-  /// Sets what joints save: at first what is usual for them, then so that known regions cost what
-  /// they do, a few times a part of the way for each in turn (Kaczmarz 1937). What is off goes to
-  /// the joints by what their units cost.
+  /// Estimates the saving of each joint: first by the target's factors, then so that known regions
+  /// are predicted correctly, by kSweeps relaxed Kaczmarz sweeps (1937). A region's residual is
+  /// divided among its joints in proportion to the costs of their units.
   void FitSavings(const CoverProblem& problem, const std::vector<Factors>& factors) {
     constexpr int kSweeps = 10;
     constexpr double kPart = 0.5;
@@ -251,7 +258,7 @@ class Learner {
       joint.saving = of.per_join + of.per_kept_byte * joint.kept;
       joint.units = known(joint.before) + known(joint.behind);
     }
-    // Known regions made of known units, and what their joints save together.
+    // Regions of known cost that consist of known units, and the sum that their joints save.
     std::vector<std::pair<const Place*, double>> regions;
     for (std::uint32_t i = 0; i < places_.size(); ++i) {
       const Place& place = places_[i];
@@ -275,7 +282,7 @@ class Learner {
     }
   }
 
-  /// Bytes that cross the boundary of `nodes`.
+  /// Returns the bytes of the tensors that cross the boundary of `nodes`.
   static double Exchanged(const DataflowGraph& flow, const IndexSet& nodes) {
     double bytes = 0;
     for (const FlowIndex tensor : TensorsIn(flow, nodes)) {
@@ -287,7 +294,7 @@ class Learner {
     return bytes;
   }
 
-  /// Of those that are known.
+  /// Returns the sum of the known costs of `units`.
   static double Sum(const CoverProblem& problem, const Indices& units) {
     double sum = 0;
     for (const std::uint32_t unit : units) {
@@ -301,7 +308,7 @@ class Learner {
                        [&](std::uint32_t unit) { return problem.candidates[unit].cost.known(); });
   }
 
-  /// The one of `ratios` below which the quantile of them lies.
+  /// Returns the value of `ratios` at the quantile options_.quantile. Reorders `ratios`.
   [[nodiscard]] double Low(std::vector<double>& ratios) const {
     const auto place =
         static_cast<std::ptrdiff_t>(options_.quantile * static_cast<double>(ratios.size()));
@@ -352,9 +359,9 @@ class Learner {
   std::size_t targets_ = 0;
   std::vector<Place> places_;  ///< by candidate
   std::vector<Joint> joints_;
-  /// By candidate that nobody asked for yet: what it was last predicted to cost; 0 where nothing.
+  /// By candidate of unknown cost: its last prediction; 0 if there is none.
   std::vector<double> predicted_;
-  std::vector<std::vector<double>> answers_;  ///< by target, in parts of what was predicted
+  std::vector<std::vector<double>> answers_;  ///< by target: ratios of answers to predictions
 };
 
 }  // namespace

@@ -17,7 +17,7 @@ class Pruner {
  public:
   Pruner(const CoverProblem& problem, Twins twins) : problem_(problem), twins_(twins) {}
 
-  /// Of `pool`, those that no other of the same target contains.
+  /// Returns the candidates of `pool` that no other candidate of the same target contains.
   [[nodiscard]] Indices Maximal(const Indices& pool) const {
     const std::vector<Indices> around = Around(pool);
     Indices maximal;
@@ -36,7 +36,7 @@ class Pruner {
     return maximal;
   }
 
-  /// Of `kept`, those that share nodes with another that has not the same ones.
+  /// Returns the members of `kept` that share nodes with another member of different nodes.
   [[nodiscard]] std::set<std::uint32_t> Overlapping(const std::set<std::uint32_t>& kept) const {
     const std::vector<Indices> around = Around(Indices(kept.begin(), kept.end()));
     std::set<std::uint32_t> overlapping;
@@ -64,13 +64,14 @@ class Pruner {
   Twins twins_;
 };
 
+/// Cheapest known way to a set of covered nodes: its cost, the set before, and the last candidate.
 struct Reached {
   Picoseconds cost = 0;
   const IndexSet* from = nullptr;
   std::uint32_t candidate = 0;
 };
 
-/// Whether no path leaves the union and comes back, and one feeds the other.
+/// Returns whether `a` feeds `b` and their union is convex.
 bool Touch(const DataflowGraph& flow, const IndexSet& a, const IndexSet& b) {
   bool feeds = false;
   b.ForEach([&](std::size_t node) {
@@ -79,7 +80,7 @@ bool Touch(const DataflowGraph& flow, const IndexSet& a, const IndexSet& b) {
   return feeds && IsConvex(flow, a | b);
 }
 
-/// Whether regions, as candidates of a problem of their own, can run one after the other.
+/// Returns whether the regions can run one after the other.
 bool CanRun(const CoverProblem& problem, const std::vector<Merged>& regions) {
   CoverProblem merged{.flow = problem.flow};
   Indices all;
@@ -120,7 +121,7 @@ Result<CollagePath> SearchAsCollage(const CoverProblem& problem,
     });
   }
   CollagePath path;
-  std::unordered_map<IndexSet, Reached, IndexSetHash> reached;  // keys stay where they are
+  std::unordered_map<IndexSet, Reached, IndexSetHash> reached;  // addresses of keys are stable
   std::set<std::pair<Picoseconds, IndexSet>> queue;
   const auto start = reached.emplace(problem.flow.EmptySet(), Reached{}).first;
   queue.emplace(0, start->first);

@@ -6,16 +6,19 @@
 namespace msc::detail {
 namespace {
 
+/// Owner of nodes that no chosen candidate contains.
 constexpr std::size_t kNobody = static_cast<std::size_t>(-1);
 
-/// From a node of one region to a node of another.
+/// A dependency between two regions, from a node of one to a node of the other.
 struct Edge {
-  std::size_t to = 0;  ///< region
+  std::size_t to = 0;  ///< the region that reads
+  /// Node of the region that is read.
   FlowIndex leaves = 0;
+  /// Node of `to`.
   FlowIndex enters = 0;
 };
 
-/// Whether `from` reaches `to` without leaving `nodes`.
+/// Returns whether a path from `from` to `to` stays within `nodes`.
 bool ReachesWithin(const DataflowGraph& flow, const IndexSet& nodes, FlowIndex from, FlowIndex to) {
   IndexSet reached = flow.EmptySet();
   reached.Insert(from);
@@ -30,6 +33,7 @@ bool ReachesWithin(const DataflowGraph& flow, const IndexSet& nodes, FlowIndex f
   return reached.Contains(to);
 }
 
+/// The graph of the chosen regions and the dependencies between them.
 class Quotient {
  public:
   Quotient(const CoverProblem& problem, std::span<const std::uint32_t> chosen)
@@ -51,7 +55,7 @@ class Quotient {
     }
   }
 
-  /// Regions that cannot run; empty if all can.
+  /// Returns the regions that are on a cycle or wait for one; empty if all can run.
   [[nodiscard]] std::vector<std::size_t> Stuck() {
     std::vector<std::size_t> ready;
     for (std::size_t i = 0; i < waits_.size(); ++i) {
@@ -71,9 +75,9 @@ class Quotient {
     return stuck;
   }
 
-  /// Edges of a shortest cycle through `start`; empty if there is none.
+  /// Returns the edges of a shortest cycle through `start`; empty if there is none.
   [[nodiscard]] std::vector<Edge> CycleThrough(std::size_t start) const {
-    std::map<std::size_t, std::pair<std::size_t, Edge>> came;  // region -> from, by
+    std::map<std::size_t, std::pair<std::size_t, Edge>> came;  // region -> previous region and edge
     std::vector<std::size_t> queue = {start};
     for (std::size_t head = 0; head < queue.size() && !came.contains(start); ++head) {
       for (const Edge& edge : edges_[queue[head]]) {
@@ -92,7 +96,7 @@ class Quotient {
     return cycle;
   }
 
-  /// The members of a cycle that make it one.
+  /// Returns the members of a cycle without those that FindCycle leaves out.
   [[nodiscard]] std::vector<std::uint32_t> Members(const std::vector<Edge>& cycle) const {
     std::vector<std::uint32_t> members;
     for (std::size_t i = 0; i < cycle.size(); ++i) {

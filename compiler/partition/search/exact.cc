@@ -10,19 +10,21 @@
 namespace msc::detail {
 namespace {
 
+/// Beam widths: states kept for each node, doubled from the first to the last width until there is
+/// a cover.
 constexpr std::size_t kFirstWidth = 8;
 constexpr std::size_t kLastWidth = 4096;
-/// Then regions wait for each other in so many ways that a search ends with what it has.
+/// Limit of the number of cuts, at which the search ends with the best cover it has.
 constexpr std::size_t kMostCuts = 2000;
 
-/// Nodes begin .. end - 1 and what may not be chosen together in them.
+/// Nodes [begin, end) and the cuts that apply to them.
 struct Segment {
   std::size_t begin = 0;
   std::size_t end = 0;
   std::vector<Cut> cuts;
 };
 
-/// What solving a segment gave: pieces relative to the first one of the segment.
+/// Solution of a segment. Pieces are numbered from the first one of the segment.
 struct SegmentCover {
   std::vector<std::uint32_t> pieces;
   Picoseconds cost = kNever;
@@ -37,7 +39,7 @@ std::vector<std::uint32_t> CandidatesOf(const Table& table,
   return candidates;
 }
 
-/// Keeps cuts by their first piece.
+/// Inserts `cut` into `cuts`, which are sorted by the first node of their first pieces.
 void InsertCut(const Table& table, Cut cut, std::vector<Cut>& cuts) {
   const FlowIndex first = table.pieces[cut.front()].first;
   std::size_t place = 0;
@@ -45,7 +47,8 @@ void InsertCut(const Table& table, Cut cut, std::vector<Cut>& cuts) {
   cuts.insert(cuts.begin() + static_cast<std::ptrdiff_t>(place), std::move(cut));
 }
 
-/// Runs the frontier until what it finds can run: regions that wait for each other become a cut.
+/// Runs the frontier search until the cover it finds can run: regions that wait for each other
+/// become a cut.
 class SegmentSolver {
  public:
   SegmentSolver(const Table& table, Segment segment, const SearchOptions& options,
@@ -66,7 +69,7 @@ class SegmentSolver {
     if (best.complete) return best;
     FrontierResult full = Run(0, best.cost);
     if (full.pieces.empty()) {
-      // Nothing is cheaper, or what is cheaper was not found in time.
+      // There is no cheaper cover, or the limits ended the search before it was found.
       best.lower_bound = std::max(best.lower_bound, full.lower_bound);
       best.complete = full.complete;
       best.stuck = std::max(best.stuck, full.stuck);
@@ -77,7 +80,7 @@ class SegmentSolver {
 
  private:
   FrontierResult Run(std::size_t width, Picoseconds below) {
-    // The narrowest beam is always run: it is small.
+    // The narrowest beam runs without limits, since it is small.
     const bool limited = width != kFirstWidth;
     while (true) {
       FrontierResult result =
@@ -97,7 +100,7 @@ class SegmentSolver {
         const auto place = std::find(chosen.begin(), chosen.end(), member) - chosen.begin();
         cut.push_back(result.pieces[static_cast<std::size_t>(place)]);
       }
-      // Pieces are by first node.
+      // Pieces are sorted by first node, so indices in rising order are, too.
       std::sort(cut.begin(), cut.end());
       InsertCut(table_, std::move(cut), segment_.cuts);
       if (segment_.cuts.size() > kMostCuts) {
@@ -115,8 +118,8 @@ class SegmentSolver {
   CoverStatistics& statistics_;
 };
 
-/// Everything about a segment that its solution depends on, with nodes, pieces and tensors counted
-/// from its beginning.
+/// Key of a segment: everything that its solution depends on, with nodes, pieces and tensors
+/// numbered from its beginning. Segments with equal keys have equal solutions.
 class Signature {
  public:
   Signature(const Table& table, std::size_t begin, std::size_t end) : table_(table), begin_(begin) {
@@ -182,7 +185,7 @@ class Solver {
       : table_(table), forbidden_(forbidden), effort_(effort), width_(width), options_(options) {}
 
   Result<Cover> Solve() {
-    // What may not be chosen together, or too often, ties segments to each other.
+    // Cuts and limits of regions tie segments to each other.
     std::vector<std::size_t> points = {0, table_.nodes};
     if (forbidden_.empty() && table_.limits.empty()) points = CutPoints(table_);
     for (std::size_t i = 0; i + 1 < points.size(); ++i) {
@@ -254,7 +257,8 @@ void Add(const CoverStatistics& more, CoverStatistics& sum) {
 }
 
 std::vector<std::size_t> CutPoints(const Table& table) {
-  // crossed[k] counts what begins and what ends to lie across the place in front of node k.
+  // Running sums of crossed[k] count the pieces and labelled tensors that lie across the place in
+  // front of node k.
   std::vector<std::int64_t> crossed(table.nodes + 2, 0);
   const auto cross = [&](std::size_t first, std::size_t last) {
     ++crossed[first + 1];

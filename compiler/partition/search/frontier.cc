@@ -11,14 +11,15 @@
 namespace msc::detail {
 namespace {
 
+/// Parent of the first step.
 constexpr std::uint32_t kRoot = 0xffffffffU;
-constexpr Label kPending = 0xff;  ///< wanted before it is made
+constexpr Label kPending = 0xff;  ///< label of a tensor that is wanted before it is made
 
-/// What a tensor between covered and uncovered nodes is like.
+/// State of a labelled tensor between covered and uncovered nodes.
 struct Live {
   FlowIndex tensor = kNoFlow;
   Label made = kPending;
-  std::uint32_t wants = 0;  ///< labels it is wanted in so far: conversions paid or, pending, due
+  std::uint32_t wants = 0;  ///< set of labels wanted so far; converted, or due once made
   [[nodiscard]] std::uint64_t Pack() const {
     return (std::uint64_t{tensor} << 40U) | (std::uint64_t{made} << 32U) | wants;
   }
@@ -29,12 +30,12 @@ struct Live {
   }
 };
 
-/// A partial cover as far as what comes matters. `over` and `live` are in the key in this order,
-/// behind a word with the length of `over`, then a bit for each cut and a count for each limit.
+/// What later steps depend on in a partial cover. A key is the length of `over`, then `over`,
+/// `rest` and `live`.
 struct Position {
   std::vector<std::uint64_t> over;  ///< bit k: node `first` + k is covered; no zero word at the end
-  std::vector<Live> live;           ///< by tensor
-  std::vector<std::uint64_t> rest;  ///< cuts, then limits
+  std::vector<Live> live;           ///< sorted by tensor
+  std::vector<std::uint64_t> rest;  ///< a bit for each cut, then a count for each limit
 };
 
 using Key = std::vector<std::uint64_t>;
@@ -49,20 +50,24 @@ struct KeyHash {
   }
 };
 
+/// The cheapest known way to a position.
 struct State {
   Picoseconds cost = 0;
-  Picoseconds bound = 0;  ///< cost and prices of what is uncovered
+  Picoseconds bound = 0;  ///< cost plus dual prices of uncovered nodes
+  /// Index of the last step.
   std::uint32_t back = kRoot;
 };
 
+/// A piece chosen after the step `parent`.
 struct Step {
   std::uint32_t parent = kRoot;
   std::uint32_t piece = 0;
 };
 
+/// States with the same first uncovered node.
 struct Layer {
   std::unordered_map<Key, std::uint32_t, KeyHash> index;
-  std::vector<const Key*> keys;  ///< of each state
+  std::vector<const Key*> keys;  ///< by state; they lie in `index`
   std::vector<State> states;
 };
 
@@ -106,7 +111,8 @@ class Frontier {
            (config_.max_states > 0 && result_.statistics.states >= config_.max_states);
   }
 
-  // Every path to a cover that was not finished goes through one of these states.
+  // Every path to a cover that is not finished goes through one of these states, so the least of
+  // their bounds is a lower bound.
   void StopAt(std::size_t first, const Layer& layer, std::span<const std::uint32_t> left) {
     Picoseconds bound = config_.below;
     for (const std::uint32_t i : left) bound = std::min(bound, layer.states[i].bound);
@@ -119,7 +125,7 @@ class Frontier {
   FrontierResult Finish() {
     const Layer& goal = layers_.back();
     if (!goal.states.empty()) {
-      // More than one where regions are counted.
+      // There is more than one goal state where regions are counted.
       const State& state =
           *std::min_element(goal.states.begin(), goal.states.end(),
                             [](const State& a, const State& b) { return a.cost < b.cost; });
@@ -164,7 +170,8 @@ class Frontier {
     return bytes;
   }
 
-  /// The state at `position`, if it is new or cheaper than before; else nullptr.
+  /// Stores `state` at `position` and returns it if it is new or cheaper than before; else returns
+  /// nullptr.
   State* Add(std::size_t first, const Position& position, const State& state) {
     Layer& layer = LayerAt(first);
     const auto [it, added] =
@@ -181,7 +188,7 @@ class Frontier {
     return &known;
   }
 
-  // States worth expanding, cheapest bound first.
+  // Returns the states to expand, by rising bound.
   std::vector<std::uint32_t> Select(const Layer& layer) {
     std::vector<std::uint32_t> order(layer.states.size());
     std::iota(order.begin(), order.end(), 0U);
@@ -201,7 +208,8 @@ class Frontier {
     return kept;
   }
 
-  // Compares a state with the cheaper ones that have covered the same, up to kCompared of them.
+  // Drops states that a cheaper state with the same covered nodes can replace. Compares with at
+  // most kCompared of these.
   std::vector<std::uint32_t> Undominated(const Layer& layer,
                                          const std::vector<std::uint32_t>& order) const {
     constexpr std::size_t kCompared = 64;
@@ -227,7 +235,8 @@ class Frontier {
     return kept;
   }
 
-  // Whether whatever follows costs with tensors like `a` at most `budget` more than with `b`.
+  // Returns whether every continuation costs with tensors `a` at most `budget` more than with
+  // tensors `b`.
   [[nodiscard]] bool Replaces(const std::vector<Live>& a, const std::vector<Live>& b,
                               Picoseconds budget) const {
     std::size_t i = 0;
@@ -246,23 +255,26 @@ class Frontier {
     return budget >= 0;
   }
 
+  // Returns the state of a tensor that no chosen piece has made or read.
   [[nodiscard]] Live Fresh(FlowIndex tensor) const {
     const bool input = table_.problem->flow.tensor(tensor).producer == kNoFlow;
     return {.tensor = tensor, .made = input ? kDense : kPending, .wants = 0};
   }
 
-  /// What wanting `to` costs from here on.
+  /// Returns the additional cost of wanting label `to`.
   [[nodiscard]] Picoseconds Due(const LabelledTensor& tensor, const Live& live, Label to) const {
     if (live.made == to || ((live.wants >> to) & 1U) != 0) return 0;
     return table_.Convert(tensor, live.made, to);
   }
 
-  // At most how much more `a` may cost than `b` in what follows.
+  // Returns an upper bound of how much more a continuation costs with `a` than with `b`.
   [[nodiscard]] Picoseconds Excess(const Live& a, const Live& b) const {
     const LabelledTensor& tensor = table_.Labelled(a.tensor);
     Picoseconds excess = 0;
     if (a.made == kPending || b.made == kPending) {
       if (a.made != b.made) return kNever;
+      // The label that will be made is not known yet, so count the dearest conversion for each
+      // label that only `a` owes.
       for (std::uint32_t owed = a.wants & ~b.wants; owed != 0; owed &= owed - 1) {
         const auto to = static_cast<Label>(std::countr_zero(owed));
         Picoseconds most = 0;
@@ -322,7 +334,7 @@ class Frontier {
     result_.statistics.peak_bytes = std::max(result_.statistics.peak_bytes, bytes_);
   }
 
-  // Makes bit 0 of `over` the first node that is not covered, and returns that node.
+  // Shifts `over` until bit 0 is the first uncovered node, and returns that node.
   std::size_t Shift(std::size_t first, std::vector<std::uint64_t>& over) const {
     std::size_t word = 0;
     while (word < over.size() && over[word] == ~std::uint64_t{0}) ++word;
@@ -339,6 +351,7 @@ class Frontier {
     return first + word * 64 + bit;
   }
 
+  // Returns the sum of the dual prices of uncovered nodes.
   [[nodiscard]] Picoseconds Rest(std::size_t first, const std::vector<std::uint64_t>& over) const {
     Picoseconds rest = table_.price_from[first] - table_.price_from[config_.end];
     for (std::size_t w = 0; w < over.size(); ++w) {
@@ -349,6 +362,7 @@ class Frontier {
     return rest;
   }
 
+  // Returns the entry of `tensor` in `live`, which is sorted; inserts it if it is missing.
   Live& At(std::vector<Live>& live, FlowIndex tensor) const {
     const auto it =
         std::lower_bound(live.begin(), live.end(), tensor,
@@ -357,7 +371,8 @@ class Frontier {
     return *live.insert(it, Fresh(tensor));
   }
 
-  // Pays the conversions that `piece` gives rise to; kNever where one cannot be.
+  // Enters the labels of `piece` into `lives`. Returns the cost of the conversions that it causes;
+  // kNever if one is impossible.
   Picoseconds Convert(const Piece& piece, std::vector<Live>& lives) const {
     Picoseconds sum = 0;
     for (const TensorLabel& entry : piece.makes) {
@@ -379,7 +394,7 @@ class Frontier {
     return sum;
   }
 
-  // Forgets tensors that nothing uncovered makes or reads.
+  // Removes tensors that are made and of which all readers are covered.
   void DropDead(std::size_t first, Position& position) const {
     const auto covered = [&](FlowIndex node) {
       if (node < first) return true;
@@ -393,14 +408,16 @@ class Frontier {
     });
   }
 
+  // Counts `piece` against its limit. Returns whether the limit still holds.
   bool CountLimits(const Piece& piece, std::vector<std::uint64_t>& rest) const {
     if (piece.limit < 0) return true;
     const auto limit = static_cast<std::size_t>(piece.limit);
     return static_cast<std::int64_t>(++rest[cut_words_ + limit]) <= table_.limits[limit];
   }
 
-  // The bit of a cut says that it has begun and all of its pieces that start before here are
-  // chosen. False where this choice completes one.
+  // The bit of a cut is set if the cut has begun and all of its pieces that start before `first`
+  // are chosen. Updates the bits for the choice of piece `index`; returns false if this completes a
+  // cut.
   bool FollowCuts(std::size_t first, std::size_t next, std::uint32_t index,
                   std::vector<std::uint64_t>& rest) const {
     const auto start = [&](std::uint32_t piece) -> std::size_t {
@@ -408,7 +425,7 @@ class Frontier {
     };
     for (std::size_t i = 0; i < config_.cuts.size(); ++i) {
       const Cut& cut = config_.cuts[i];
-      if (start(cut.front()) >= next) break;  // cuts are by their first piece
+      if (start(cut.front()) >= next) break;  // cuts are sorted by first node
       std::uint64_t& word = rest[i / 64];
       const std::uint64_t bit = std::uint64_t{1} << (i % 64);
       const bool alive = start(cut.front()) >= first || (word & bit) != 0;

@@ -9,6 +9,7 @@
 namespace msc::detail {
 namespace {
 
+/// Returns `priority`, then all other targets in the order of candidates.
 std::vector<std::string> TargetsInOrder(const CoverProblem& problem,
                                         const std::vector<std::string>& priority) {
   std::vector<std::string> targets = priority;
@@ -20,7 +21,8 @@ std::vector<std::string> TargetsInOrder(const CoverProblem& problem,
   return targets;
 }
 
-/// Leaves through one node that all others lead to: cannot be on a cycle of such regions.
+/// Returns whether `nodes` has one exit. All its nodes lead to that exit, so a cycle of such
+/// regions would be a cycle of nodes, which a graph does not have.
 bool HasOneExit(const DataflowGraph& flow, const IndexSet& nodes) {
   std::size_t exits = 0;
   nodes.ForEach([&](std::size_t node) {

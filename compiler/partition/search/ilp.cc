@@ -22,12 +22,12 @@ struct Term {
 };
 using Terms = std::vector<Term>;
 
-/// A 0-1 program: the few calls of CBC's C interface that are needed.
+/// A 0-1 program; wraps the few functions of CBC's C interface that are needed.
 class Program {
  public:
   Program() : model_(Cbc_newModel(), &Cbc_deleteModel) {
     Set("logLevel", "0");
-    // Optimal means optimal.
+    // Accept only a proven optimum.
     Set("allowableGap", "0");
     Set("ratioGap", "0");
   }
@@ -37,13 +37,15 @@ class Program {
     Cbc_addCol(model_.get(), name.c_str(), 0, 1, cost, 1, 0, nullptr, nullptr);
     return columns_++;
   }
-  /// Between 0 and `most`; whole in every optimum because what bounds it is.
+  /// Adds a column between 0 and `most`. It is whole in every optimum, because the rows
+  /// that bound it are whole numbers.
   int AddContinuous(double cost, double most) {
     const std::string name = "k" + std::to_string(columns_);
     Cbc_addCol(model_.get(), name.c_str(), 0, most, cost, 0, 0, nullptr, nullptr);
     return columns_++;
   }
-  /// `sense` is 'E', 'L' or 'G'. A column stands in `terms` once.
+  /// Adds a row with `sense` 'E' (equal), 'L' (at most) or 'G' (at least). `terms` contain a column
+  /// at most once.
   void AddRow(const Terms& terms, char sense, double bound) {
     std::vector<int> columns;
     std::vector<double> factors;
@@ -73,7 +75,7 @@ class Program {
   int rows_ = 0;
 };
 
-/// Builds the program of a table: x of a piece in column of its index, then the conversions.
+/// Writes the program of a table. Column i says whether piece i is chosen; the conversions follow.
 class Formulation {
  public:
   explicit Formulation(const Table& table) : table_(table), flow_(table.problem->flow) {}
@@ -117,8 +119,8 @@ class Formulation {
     for (const Terms& row : rows) program.AddRow(row, 'E', 1);
   }
 
-  // k is 1 where some reader wants `to` and the tensor is made as `from`: k >= wants + makes - 1,
-  // for each reader, of whose pieces one at most is chosen.
+  // Column k is 1 if the tensor is made as `from` and a reader wants `to`: k >= wants + makes - 1,
+  // one row for each reader, since at most one of a reader's pieces is chosen.
   void WriteConversions(Program& program, const LabelledTensor& tensor) {
     const FlowTensor& flow = flow_.tensor(tensor.tensor);
     for (std::uint32_t made = tensor.made; made != 0; made &= made - 1) {
@@ -131,7 +133,7 @@ class Formulation {
             program.AddContinuous(cost >= kNever ? 0 : ToMicros(cost), cost >= kNever ? 0 : 1);
         Terms makers = {{k, -1.0}};
         double free = 1;
-        if (flow.producer == kNoFlow) free = 0;  // made by nobody: always there
+        if (flow.producer == kNoFlow) free = 0;  // an input of the graph always exists
         for (const Use& use : makes_[tensor.tensor]) {
           if (use.label == from) makers.push_back({static_cast<int>(use.piece), 1.0});
         }
@@ -160,7 +162,7 @@ class Formulation {
       program.AddRow(row, 'L', static_cast<double>(table_.limits[limit]));
     }
     if (const auto most = table_.problem->conditions.max_bytes) {
-      // In units of the limit, for the solver's tolerances.
+      // In units of the limit, which suits the solver's absolute tolerances.
       const double unit = std::max<double>(1, static_cast<double>(*most));
       Terms row;
       for (std::uint32_t i = 0; i < table_.pieces.size(); ++i) {
@@ -218,7 +220,7 @@ Result<Cover> IlpSearch(const CoverProblem& problem, const SearchOptions& /*opti
       if (!micros.ok()) return micros.failure();
       cover.micros = micros.value();
       cover.lower_bound = std::min(cover.micros, program.bound());
-      // Proven up to the solver's tolerance of 1e-6.
+      // The solver's tolerance is 1e-6, so a smaller gap counts as proven.
       if (cover.gap() < 1e-6) cover.lower_bound = cover.micros;
       return cover;
     }

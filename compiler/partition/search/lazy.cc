@@ -18,7 +18,7 @@ using detail::Rivals;
 using detail::Table;
 using detail::UnknownCosts;
 
-/// The pieces of a cover, by first node.
+/// Returns the pieces of a cover, sorted by first node.
 Cut PiecesOf(const Table& table, const Cover& cover) {
   Cut cut;
   for (std::uint32_t i = 0; i < table.pieces.size(); ++i) {
@@ -42,6 +42,7 @@ void PutInOrder(const CoverProblem& problem, Cover& cover) {
   cover.chosen = std::move(order).value();
 }
 
+/// Implements FindCoverLazily.
 class LazySearch {
  public:
   LazySearch(CoverProblem& problem, const CostOracle& oracle, const SearchOptions& options,
@@ -80,7 +81,7 @@ class LazySearch {
       } else if (audited) {
         return Finish(std::move(best).value(), bound);
       } else {
-        audited = !Audit();  // bounds may be others now
+        audited = !Audit();  // the answers may have changed bounds
       }
     }
   }
@@ -106,7 +107,7 @@ class LazySearch {
     return unknown;
   }
 
-  /// Rising, each once, of those that are alike the first.
+  /// Sorts `candidates` and removes duplicates. Keeps the first of those that are alike.
   void KeepDistinct(std::vector<std::uint32_t>& candidates) const {
     std::sort(candidates.begin(), candidates.end());
     candidates.erase(std::unique(candidates.begin(), candidates.end()), candidates.end());
@@ -115,8 +116,9 @@ class LazySearch {
     std::erase_if(candidates, [&](std::uint32_t i) { return !seen.insert(lazy_.alike[i]).second; });
   }
 
-  /// Distinct ones, and of these the part with the highest bounds, at least one. Those that are
-  /// alike count together: one answer raises the bounds of all.
+  /// Reduces `unknown` to distinct candidates, and these to the fraction lazy_.part with the
+  /// highest bounds, at least one. Bounds of candidates that are alike are added, since one answer
+  /// raises all of them.
   void KeepPart(std::vector<std::uint32_t>& unknown) const {
     const auto number = [&](std::uint32_t i) { return alike_.empty() ? i : lazy_.alike[i]; };
     std::map<std::uint32_t, double> bounds;
@@ -131,7 +133,8 @@ class LazySearch {
     unknown.resize(std::clamp(static_cast<std::size_t>(part), std::size_t{1}, unknown.size()));
   }
 
-  /// Returns how many answers were below their bounds.
+  /// Requests costs from the oracle, stores them, and sets bounds anew. Returns how many answers
+  /// were below their bounds.
   std::int64_t Ask(std::vector<std::uint32_t> unknown) {
     if (unknown.empty()) return 0;
     KeepDistinct(unknown);
@@ -159,7 +162,8 @@ class LazySearch {
     return statistics_.violated - before;
   }
 
-  /// Asks for some that nobody asked for. Returns whether too many were below their bounds.
+  /// Requests the costs of lazy_.audit candidates of unknown cost, drawn at random. Returns whether
+  /// more than lazy_.audit_allows answers were below their bounds.
   bool Audit() {
     std::vector<std::uint32_t> left;
     for (std::uint32_t i = 0; i < problem_.candidates.size(); ++i) {
@@ -188,7 +192,7 @@ class LazySearch {
   const CostOracle& oracle_;
   const SearchOptions& options_;
   const LazyOptions& lazy_;
-  std::map<std::uint32_t, std::vector<std::uint32_t>> alike_;  ///< candidates by their number
+  std::map<std::uint32_t, std::vector<std::uint32_t>> alike_;  ///< candidates by number
   CoverStatistics statistics_;
   Rng rng_;
 };

@@ -12,16 +12,18 @@ namespace msc::detail {
 namespace {
 
 using Chosen = std::vector<std::uint32_t>;
-using Genome = std::vector<char>;  ///< one a region of the first stage: 1 gives it to the target
+/// A gene for each region of the first stage that the target could take: 1 gives it to the target.
+using Genome = std::vector<char>;
 
-// The published settings, but for the number of generations.
+// The published settings, except for the number of generations.
 constexpr std::size_t kPopulation = 50;
 constexpr std::size_t kTournament = 5;
 constexpr double kCrossover = 0.5;
 constexpr double kMutation = 0.2;
 constexpr double kFlip = 0.05;
 
-/// First stage: candidates alone count, and a constant for each.
+/// First stage: minimizes the sum of candidates' costs and a constant for each region, without
+/// conversions.
 Result<Cover> OperatorLevel(const CoverProblem& problem, const SearchOptions& options) {
   CoverProblem additive = problem;
   for (Candidate& candidate : additive.candidates) {
@@ -32,6 +34,7 @@ Result<Cover> OperatorLevel(const CoverProblem& problem, const SearchOptions& op
   return ExactSearch(additive, options);
 }
 
+/// Second stage: decides which regions of the first stage go to one target.
 class GraphLevel {
  public:
   GraphLevel(const CoverProblem& problem, Chosen base, const std::string& target)
@@ -53,8 +56,8 @@ class GraphLevel {
 
   [[nodiscard]] std::size_t genes() const { return genes_.size(); }
 
-  /// Regions given away are merged as far as the target has candidates for, largest first; what it
-  /// has none for stays.
+  /// Returns the cover of a genome. Regions given to the target are merged into its candidates,
+  /// largest first; regions that fit into none stay as they were.
   [[nodiscard]] Chosen Decode(const Genome& genome) const {
     IndexSet given = problem_.flow.EmptySet();
     for (std::size_t g = 0; g < genes_.size(); ++g) {
@@ -75,7 +78,7 @@ class GraphLevel {
     return chosen;
   }
 
-  /// The cost of the whole, or nothing where it cannot run.
+  /// Returns the cost of the cover in microseconds; kFailed if it cannot run.
   [[nodiscard]] double Fitness(const Genome& genome) {
     const auto [it, added] = known_.emplace(genome, 0.0);
     if (!added) return it->second;
@@ -90,7 +93,7 @@ class GraphLevel {
   [[nodiscard]] std::size_t evaluations() const { return known_.size(); }
 
  private:
-  // A region of the first stage goes as a whole or not at all.
+  // A region of the first stage is given away as a whole or not at all.
   [[nodiscard]] bool CutsABase(const IndexSet& nodes) const {
     return std::any_of(base_.begin(), base_.end(), [&](std::uint32_t i) {
       const IndexSet& region = problem_.candidates[i].nodes;
@@ -117,7 +120,8 @@ const Genome& Tournament(const std::vector<Genome>& population, GraphLevel& leve
 Genome Evolve(GraphLevel& level, const SearchOptions& options) {
   Rng rng(options.seed);
   std::vector<Genome> population(kPopulation, Genome(level.genes(), 0));
-  // All of the first stage, all of the target, and chance.
+  // The population begins with the first stage as it is, everything given to the target, and random
+  // genomes.
   population[1].assign(level.genes(), 1);
   for (std::size_t i = 2; i < population.size(); ++i) {
     for (char& gene : population[i]) gene = static_cast<char>(rng.Below(2));

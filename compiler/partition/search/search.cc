@@ -67,7 +67,7 @@ void CheckConditions(const CoverProblem& problem, const Search& search) {
   }
 }
 
-/// What is chosen, with unknown costs at their bounds.
+/// Returns the cost of the chosen candidates, with unknown costs at their lower bounds.
 Result<double> Recompute(const CoverProblem& problem, const std::vector<std::uint32_t>& chosen) {
   const bool known = std::all_of(chosen.begin(), chosen.end(), [&](std::uint32_t i) {
     return problem.candidates[i].cost.known();
@@ -111,7 +111,7 @@ Result<Cover> FindCover(const CoverProblem& problem, std::string_view name,
   Result<Cover> found = search.run(problem, options);
   if (!found.ok()) return found.failure();
   Cover cover = std::move(found).value();
-  // A baseline may choose what cannot run; the others must not.
+  // Baselines may choose regions that cannot run; the other searches must not.
   Result<std::vector<std::uint32_t>> order = ExecutionOrder(problem, cover.chosen);
   const bool trusted = search.exact || search.name == "beam";
   Check(order.ok() || !trusted, "a search finds covers that can run");

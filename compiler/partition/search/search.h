@@ -12,94 +12,102 @@
 
 namespace msc {
 
+/// Options of searches; each search reads those that concern it.
 struct SearchOptions {
   std::uint64_t seed = 1;
-  /// Of the search's tables and of states expanded. A search that would need more stops with the
-  /// best cover it has and the bound it has proven.
+  /// Limits of the bytes of the search's tables and of the states expanded. A search that would
+  /// exceed one stops with the best cover it has and the bound it has proven.
   std::int64_t max_bytes = std::int64_t{1} << 30;
   std::int64_t max_states = 100'000'000;
-  /// Targets in the order in which greedy takes them; those not named come after, in the order in
-  /// which candidates name them.
+  /// Targets in the order in which `greedy` takes them. Targets that are missing follow, in the
+  /// order of candidates.
   std::vector<std::string> priority = {};
-  /// paper: what it adds for each region, and the target that its second stage may hand regions to
-  /// (the first of `priority` where empty).
+  /// For `paper`: the cost it adds for each region; the target that its second stage may give
+  /// regions to (the first of `priority` if empty); the number of generations.
   double region_micros = 10;
   std::string graph_target = {};
   int generations = 200;
 };
 
-/// A way to solve a CoverProblem. Adding one: a .cc here, a line in search.cc.
+/// A way to solve a CoverProblem. To add one, write a .cc here and a line in search.cc.
 struct Search {
   std::string name;
   std::string help;
-  bool exact = false;    ///< ends with gap 0 unless the options' limits stop it
-  bool regions = false;  ///< keeps SideConditions::max_regions
-  bool memory = false;   ///< keeps SideConditions::max_bytes
-  bool unknown = false;  ///< runs where costs are unknown
-  /// Costs known or, where `unknown`, not; every node has a candidate that could be used. A Failure
-  /// says why there is no cover.
+  bool exact = false;    ///< ends with gap 0 unless a limit of the options stops it
+  bool regions = false;  ///< supports SideConditions::max_regions
+  bool memory = false;   ///< supports SideConditions::max_bytes
+  bool unknown = false;  ///< accepts unknown costs
+  /// Runs the search. Callers make sure that costs are known, unless `unknown`, and that every node
+  /// has a usable candidate. The Failure says why there is no cover.
   Result<Cover> (*run)(const CoverProblem& problem, const SearchOptions& options) = nullptr;
 };
 
-/// All of this build, in the order of the documentation.
+/// Returns all searches of this build, in the order of the documentation.
 [[nodiscard]] std::span<const Search> Searches();
-/// UserError listing what there is, or why this build lacks it.
+/// Returns the search of that name. UserError if there is none: it lists the names, or says why
+/// this build lacks the search.
 [[nodiscard]] const Search& FindSearch(std::string_view name);
 
-/// Runs a search: checks the problem before, and the cover with CheckCover after. A Failure
-/// (kUnsupported) where there is no cover; for a node that no candidate can cover it names the node
-/// and what each target says. UserError for a problem that CheckProblem refuses or a condition that
-/// the search cannot keep. Deterministic.
+/// Runs a search; checks the problem before and the cover, by CheckCover, after it. Returns a
+/// Failure (kUnsupported) if there is no cover; if no candidate can cover a node, the Failure names
+/// the node and the reason of each target. UserError if CheckProblem rejects the problem or the
+/// search does not support one of its side conditions. Deterministic.
 [[nodiscard]] Result<Cover> FindCover(const CoverProblem& problem, std::string_view search,
                                       const SearchOptions& options = {});
 
-/// The `count` cheapest covers that differ in at least one candidate, cheapest first; fewer where
-/// there are no more. Each but the first has the cost of its predecessor as lower bound at least.
+/// Returns the `count` cheapest covers that differ in at least one candidate, sorted by cost; fewer
+/// if there are no more. The lower bound of each is at least that of its predecessor. UserError if
+/// CheckProblem rejects the problem or it has a memory limit.
 [[nodiscard]] Result<std::vector<Cover>> FindBestCovers(const CoverProblem& problem,
                                                         std::size_t count,
                                                         const SearchOptions& options = {});
 
-/// What an oracle says a candidate costs; Invalid where it cannot run. Never Unknown.
+/// Measures or looks up candidates. Returns their costs in order: known, or Invalid for a candidate
+/// that cannot run.
 using CostOracle = std::function<std::vector<Cost>(std::span<const std::uint32_t> candidates)>;
 
-/// Sets the lower bound of every unknown cost of a problem anew, from the costs that are known: see
+/// Sets the lower bound of every unknown cost of a problem from the known costs; see
 /// search/bounds.h.
 using BoundSource = std::function<void(CoverProblem& problem)>;
 
+/// Options of FindCoverLazily.
 struct LazyOptions {
-  BoundSource bounds = {};  ///< none: those that unknown costs come with stay
-  /// Asked for before the first search: what bounds are learned from.
+  BoundSource bounds = {};  ///< if empty, unknown costs keep their initial bounds
+  /// Candidates to measure before the first search, from which bounds are learned.
   std::vector<std::uint32_t> first = {};
-  /// Number by candidate: those of the same number cost the same, so one answer serves all. None:
-  /// all differ.
+  /// Number by candidate. Candidates with the same number have the same cost, so one answer serves
+  /// all. If empty, all differ.
   std::vector<std::uint32_t> alike = {};
-  /// What part of the candidates on the best cover is asked for before the next search, those of
-  /// the highest bounds first (those that are alike together): answers may lead elsewhere before
-  /// the rest is asked for.
+  /// Fraction of the unknown candidates on the best cover that is requested before the next search,
+  /// those with the highest bounds first (bounds of candidates that are alike are added). A small
+  /// fraction saves requests, since answers may lead elsewhere.
   double part = 1;
-  /// The search may end with a cover of known costs that is dearer than the bound by this part.
+  /// The search may end with a cover of known costs that exceeds the bound by this fraction.
   double gap = 0;
-  /// How many candidates that nobody asked for are drawn at random at the end, and asked for, to
+  /// Number of candidates of unknown cost that are drawn at random and requested at the end, to
   /// check their bounds.
   std::size_t audit = 0;
-  /// How many of these may be below their bounds without the search going on: bounds from quantiles
-  /// are wrong now and then.
+  /// How many audited candidates may be below their bounds without the search going on: bounds from
+  /// quantiles are sometimes wrong.
   std::size_t audit_allows = 0;
-  /// Looked at before each solution: where it says true the search is given up, with what was
-  /// learned left in the problem. May be empty.
+  /// Called before each search; if it returns true, the search is given up, and `problem` keeps
+  /// what was learned. May be empty.
   std::function<bool()> stop = {};
 };
 
-/// The exact search where costs are Unknown: asks `oracle` only for candidates on the best cover
-/// under what is known and the lower bounds of what is not, until that cover has none left. The
-/// result is what the exact search finds once every cost is known, provided that bounds are true
-/// (with a gap: not dearer than that by more). Every answer is compared with the bound that it had:
-/// statistics.violated of statistics.checked were below, which is also what the proof is worth. An
-/// answer counts as it is, bounds are set anew with it, and the search goes on: also with those
-/// drawn at random at the end. Where more than audit_allows of these are below, it draws again when
-/// it gets there once more. So the lower bound is one under bounds that all answers had a part in.
-/// Leaves what it learned, and the last bounds, in problem.candidates. A Failure where no cover
-/// exists, or where `stop` said so.
+/// Runs the exact search on a problem with unknown costs. Searches with known costs and the lower
+/// bounds of unknown ones, requests costs of candidates on the best cover from `oracle`, and
+/// repeats until that cover has only known costs. If all bounds are true, the cover is optimal for
+/// all costs (or exceeds the optimum by `gap` at most).
+///
+/// Every answer is compared with its bound; statistics.violated of statistics.checked were below
+/// it, which shows how far the proof can be trusted. After answers, including those of the audit,
+/// bounds are set anew and the search continues. If more than audit_allows answers of an audit are
+/// below their bounds, another audit follows. The lower bound of the cover therefore rests on
+/// bounds that take all answers into account.
+///
+/// Leaves costs and the last bounds in problem.candidates. Returns a Failure if no cover exists or
+/// `stop` returned true.
 /// Source: Dellin and Srinivasa, "A Unifying Formalism for Shortest Path Problems with Expensive
 /// Edge Evaluations via Lazy Best-First Search over Paths with Edge Selectors" (ICAPS 2016).
 [[nodiscard]] Result<Cover> FindCoverLazily(CoverProblem& problem, const CostOracle& oracle,

@@ -34,7 +34,7 @@ std::vector<std::uint64_t> RelativeBits(const IndexSet& nodes) {
   return bits;
 }
 
-/// Tensors that some candidate wants or makes in a form that is not dense.
+/// Returns for each tensor whether some candidate wants or makes it in a form other than dense.
 std::vector<char> NotAlwaysDense(const CoverProblem& problem) {
   std::vector<char> labelled(problem.flow.tensors().size(), 0);
   for (const Candidate& candidate : problem.candidates) {
@@ -56,8 +56,8 @@ void ForEachNode(const Piece& piece, Visit&& visit) {
   }
 }
 
-/// Shares of the costs, then whatever slack the pieces around each node have left: a feasible
-/// solution of the dual of the set partition program.
+/// Returns a feasible solution of the dual of the set partition program. Each node starts with the
+/// least share cost / size of its pieces, then takes the slack that its pieces have left.
 std::vector<Picoseconds> DualPrices(const Table& table) {
   std::vector<Picoseconds> price(table.nodes, kNever);
   std::vector<std::vector<std::uint32_t>> around(table.nodes);

@@ -9,41 +9,43 @@
 
 namespace msc::detail {
 
+/// Cost of what is impossible. Sums of up to four such costs do not overflow.
 inline constexpr Picoseconds kNever = std::numeric_limits<Picoseconds>::max() / 4;
 
-/// How candidates of unknown cost count.
+/// Whether searches leave out candidates of unknown cost or count them at their lower bound.
 enum class UnknownCosts : std::uint8_t { kLeaveOut, kByBound };
 
-/// Which of several candidates that cover and exchange the same are there: the cheapest is enough
-/// for the best cover, and not for those behind it.
+/// Which of several candidates with the same nodes and labels a table contains. The cheapest is
+/// enough for the best cover, but not for the second best and those behind it.
 enum class Rivals : std::uint8_t { kCheapest, kAll };
 
-/// A candidate that can be used.
+/// A usable candidate.
 struct Piece {
   std::uint32_t candidate = 0;
   FlowIndex first = 0;
   Picoseconds cost = 0;
-  std::vector<std::uint64_t> bits;  ///< bit k is node first + k
-  std::vector<TensorLabel> wants;   ///< of labelled tensors alone
+  std::vector<std::uint64_t> bits;  ///< bit k: node first + k
+  std::vector<TensorLabel> wants;   ///< only of labelled tensors
   std::vector<TensorLabel> makes;
-  int limit = -1;          ///< which of Table::limits it counts against
-  std::int64_t bytes = 0;  ///< where there is a memory limit
+  int limit = -1;          ///< index into Table::limits; -1 if no limit applies
+  std::int64_t bytes = 0;  ///< 0 if there is no memory limit
 };
 
-/// Tensor that is not always dense.
+/// A tensor that some candidate exchanges in a form other than dense.
 struct LabelledTensor {
   FlowIndex tensor = kNoFlow;
-  std::uint32_t wanted = 0;  ///< labels that some piece wants
-  std::uint32_t made = 0;    ///< labels that some piece makes; dense for an input of the whole
-  std::vector<Picoseconds> conversion;  ///< from * labels + to; kNever where it cannot be
+  std::uint32_t wanted = 0;  ///< set of labels that some piece wants
+  std::uint32_t made = 0;  ///< set of labels that some piece makes; an input of the graph is dense
+  std::vector<Picoseconds> conversion;  ///< index: from * labels + to; kNever if impossible
 };
 
-/// A problem as searches read it: usable candidates by first node, of twins (same nodes and labels;
-/// and same target or memory where that is limited) the cheapest alone or all, pins applied.
+/// A problem in the form that searches read: usable candidates sorted by first node, with pins
+/// applied. Of twins (same nodes and labels; same target or memory, too, if these are limited) it
+/// contains the cheapest or all.
 struct Table {
   Table(const CoverProblem& problem, UnknownCosts unknown, Rivals rivals = Rivals::kCheapest);
 
-  /// Of a tensor that is not always dense.
+  /// Returns the entry of a tensor that is not always dense.
   [[nodiscard]] const LabelledTensor& Labelled(FlowIndex tensor) const {
     return labelled.at(labelled_index[tensor]);
   }
@@ -56,24 +58,24 @@ struct Table {
   std::size_t nodes;
   std::size_t labels;
   std::vector<Piece> pieces;
-  std::vector<std::uint32_t> starts;  ///< pieces whose first node is i: starts[i] .. starts[i + 1]
+  std::vector<std::uint32_t> starts;  ///< node i is first in pieces [starts[i], starts[i + 1])
   std::vector<LabelledTensor> labelled;
-  std::vector<std::uint32_t> labelled_index;  ///< by tensor; kNoFlow where it is always dense
-  std::vector<std::int64_t> limits;           ///< most regions of each limit
-  /// Dual prices: those of the nodes of a piece sum to its cost at most, so what is not covered yet
-  /// costs at least the sum of its prices.
+  std::vector<std::uint32_t> labelled_index;  ///< by tensor; kNoFlow if it is always dense
+  std::vector<std::int64_t> limits;           ///< maximal number of regions by limit
+  /// Dual prices by node. Prices of the nodes of a piece sum to at most its cost, so covering the
+  /// uncovered nodes costs at least the sum of their prices.
   std::vector<Picoseconds> price;
   std::vector<Picoseconds> price_from;  ///< sum of price[i..]
 
   [[nodiscard]] Picoseconds LowerBound() const { return price_from.front(); }
 };
 
-/// Whether candidate `index` may be used at all: its cost is neither Invalid nor, where they are
-/// left out, Unknown, and no pin speaks against it.
+/// Returns whether candidate `index` may be used: its cost is neither invalid nor, with kLeaveOut,
+/// unknown, and no pin excludes it.
 [[nodiscard]] bool Usable(const CoverProblem& problem, std::uint32_t index, UnknownCosts unknown);
 
-/// The first node that no usable candidate covers, with what each target says; nullopt if there is
-/// none.
+/// Returns a Failure that names the first node that no usable candidate covers, with the reason of
+/// each target; nullopt if every node can be covered.
 [[nodiscard]] std::optional<Failure> Uncoverable(const CoverProblem& problem, UnknownCosts unknown);
 
 }  // namespace msc::detail
