@@ -17,7 +17,8 @@
 namespace msc {
 namespace {
 
-/// The graph as a target's own lowering leaves it: what the pipeline does behind canonicalizing.
+/// Returns the graph after the target's own lowering: the passes that the pipeline runs after
+/// canonicalization.
 Graph LoweredFor(const Graph& graph, const Target& target) {
   Graph lowered = graph;
   for (const Pass& pass : target.Passes(PassPhase::kBeforeLowering)) pass.run(lowered);
@@ -29,6 +30,8 @@ Graph LoweredFor(const Graph& graph, const Target& target) {
   return lowered;
 }
 
+/// Returns whether all inputs and outputs have known types and static shapes, and no nested graph
+/// reads outer values.
 bool StaticTypes(const Graph& graph, NodeId id) {
   const auto known = [&](ValueId value) {
     if (value == kNoValue) return true;
@@ -40,12 +43,12 @@ bool StaticTypes(const Graph& graph, NodeId id) {
          std::all_of(node.outputs.begin(), node.outputs.end(), known);
 }
 
-/// What one target makes of the graph.
+/// What one target supports of the graph.
 struct Offer {
   const Target* target = nullptr;
-  IndexSet runs;               ///< nodes that it can compute
-  std::vector<Unit> units;     ///< as OrderUnits gives them
-  std::vector<IndexSet> also;  ///< fused operators that share nodes with units
+  IndexSet runs;               ///< nodes that it supports
+  std::vector<Unit> units;     ///< in the order of OrderUnits
+  std::vector<IndexSet> also;  ///< fused operators that overlap units
 };
 
 Offer MakeOffer(const Graph& graph, const DataflowGraph& flow, const Target& target) {
@@ -77,13 +80,14 @@ Offer MakeOffer(const Graph& graph, const DataflowGraph& flow, const Target& tar
     add(IndexSet::Range(flow.size(), node, node + 1));
   });
   offer.units = OrderUnits(flow, std::move(units));
-  // Units that fell apart are nodes again: those it can compute are taken.
+  // Units that OrderUnits split are single nodes now; take those that the target supports.
   for (Unit& unit : offer.units) unit.taken = unit.taken || unit.nodes.SubsetOf(offer.runs);
   return offer;
 }
 
-/// Regions of an offer: of a target that computes node by node only the largest, as runs cost what
-/// their nodes cost; and the largest of nodes that nobody else takes, which always end up with it.
+/// Returns the regions of an offer. A target that computes node by node gets only its largest ones,
+/// since longer runs cost what their nodes cost, and the largest ones of nodes that no other target
+/// supports: in every cover these go to it.
 std::vector<RegionNodes> RegionsOf(const DataflowGraph& flow, const Offer& offer,
                                    const IndexSet& taken_by_others, RegionOptions options) {
   if (!offer.target->RunsNodeByNode()) return MakeRegions(flow, offer.units, options);
@@ -104,7 +108,8 @@ class TargetCandidates {
 
   void Add(const IndexSet& nodes, const std::string& rule) { (void)Find(nodes, rule); }
 
-  /// What a rule of a user or a pattern of the target offers: named, even if it is there already.
+  /// Adds a region of a user's rule or of the target's own pattern. If there is a candidate with
+  /// these nodes already, adds the name to Candidate::also.
   void AddAsked(const RegionNodes& region) {
     Candidate& candidate = Find(region.nodes, region.rule);
     const std::vector<std::string>& also = candidate.also;
@@ -127,7 +132,7 @@ class TargetCandidates {
   std::unordered_map<IndexSet, std::size_t, IndexSetHash> places_;
 };
 
-/// Layers as every target with fused operators would like them.
+/// Returns layers: the chains that targets with fused operators fuse.
 std::vector<IndexSet> Layers(const Graph& graph, const DataflowGraph& flow) {
   std::map<std::string, FlowIndex, std::less<>> index;
   for (FlowIndex i = 0; i < flow.size(); ++i) index.emplace(flow.node(i).name, i);
@@ -144,7 +149,7 @@ std::vector<IndexSet> Layers(const Graph& graph, const DataflowGraph& flow) {
   return layers;
 }
 
-/// What the i-th target proposes itself, and the units of others.
+/// Adds the regions that target number `i` proposes and the units of other targets.
 void AddProposed(const DataflowGraph& flow, const std::vector<Offer>& offers, std::size_t i,
                  const std::vector<IndexSet>& shared, const RegionOptions& options,
                  TargetCandidates& mine) {
@@ -207,7 +212,8 @@ std::vector<std::string> RuleWarnings(const PartitionRules& rules,
   std::vector<std::string> warnings;
   std::vector<Runs> runs;
   for (const Target* target : targets) {
-    // Each node that it can run is a candidate of its own.
+    // Each node that the target supports is a candidate, so the union of its candidates is what it
+    // supports.
     runs.push_back({.target = target, .nodes = flow.EmptySet()});
     for (const Candidate& candidate : candidates) {
       if (candidate.target == target->spec()) runs.back().nodes |= candidate.nodes;

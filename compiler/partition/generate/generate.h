@@ -13,47 +13,55 @@
 
 namespace msc {
 
+/// Options of GenerateCandidates.
 struct GenerateOptions {
   RegionOptions regions = {};
-  PartitionRules rules = {};  ///< of a user
-  /// By target, the graph in the precisions that it would compute in; none: the same for all.
+  PartitionRules rules = {};  ///< rules of the user
+  /// By target: the graph in the precisions in which that target computes. If empty, all use the
+  /// same graph.
   std::vector<const Graph*> graphs = {};
 };
 
-/// What each of `targets` could compute of `graph` as one region, with costs Unknown.
+/// Returns the regions of `graph` that each of `targets` could compute, with unknown costs. Each
+/// set of nodes occurs once per target.
 ///
-/// `graph` is canonical with every type static, and may hold Q/DQ and Cast nodes of a strategy.
-/// `flow` is the DataflowGraph of it, or of the graph without those nodes: nodes are matched by
-/// name, and what `flow` does not name goes with the nodes around it.
+/// `graph` is canonical with static types, and may contain Q/DQ and Cast nodes of a strategy.
+/// `flow` is the DataflowGraph of `graph`, or of the graph without those nodes. Nodes are matched
+/// by name; nodes that are missing from `flow` go with the nodes around them.
 ///
-/// A target's units are what its own lowering of the whole graph fuses, and single nodes; what it
-/// can run is what Target::Supports says, before and after. Candidates are the regions of
-/// MakeRegions; units of other targets and layers (see passes/chain.h), where the target can run
-/// all their nodes; and every single node that it can run. Of a target that runs node by node (see
-/// Target) only single nodes, its largest regions, and the largest of nodes that no other of
-/// `targets` can run: any further region costs what its nodes cost, so no cover gets cheaper by it.
-/// Then what its patterns match and what rules for it offer, as far as that is convex and it can
-/// run all nodes: see Candidate::also. Each set of nodes once a target. Whether a target runs a
-/// region as one, fused as hoped for, only compiling it shows. Nodes with nested graphs that read
-/// values around them are left to nobody.
+/// The units of a target are the nodes that its own lowering of the whole graph fuses, and single
+/// nodes. A target supports a node if Target::Supports accepts it before or after lowering. The
+/// candidates of a target are:
+/// - the regions of MakeRegions;
+/// - units of other targets and layers (see passes/chain.h) of which the target supports all nodes;
+/// - every single node that it supports;
+/// - matches of its patterns and of the rules for it that are convex and of which it supports all
+///   nodes (see Candidate::also).
 ///
-/// UserError where the nodes that a rule lists are not convex, or where of all that a rule offers a
-/// target that it names, or each target where it names none, can run nothing: it says which node.
+/// For a target that runs node by node (see Target), the first two are replaced by its largest
+/// regions and the largest regions of nodes that no other of `targets` supports: any further region
+/// costs as much as its nodes, so it makes no cover cheaper. Only compiling shows whether a target
+/// runs a region fused as expected. Nodes with nested graphs that read values around them get no
+/// candidate.
+///
+/// UserError if the nodes that a rule lists are not convex, or if a rule has regions but a target
+/// that it names (or, if it names none, every target) supports none of them; the message names a
+/// node.
 [[nodiscard]] std::vector<Candidate> GenerateCandidates(const Graph& graph,
                                                         const DataflowGraph& flow,
                                                         std::span<const Target* const> targets,
                                                         const GenerateOptions& options = {});
 
-/// What a user should know about rules after GenerateCandidates, a sentence each: which match
-/// nothing, which are for targets that are none of `targets`, and of which a target takes some
-/// regions and leaves others. Of a rule of which it takes nothing nothing is said here: another
-/// target takes it, or GenerateCandidates refused it.
+/// Returns sentences with warnings about rules, for the user, after GenerateCandidates: rules that
+/// match nothing; rules for targets that are not among `targets`; and rules of which a target
+/// supports only some regions. A rule of which a target supports no region is not reported here:
+/// another target supports some, or GenerateCandidates rejected the rule.
 [[nodiscard]] std::vector<std::string> RuleWarnings(const PartitionRules& rules,
                                                     std::span<const Target* const> targets,
                                                     const DataflowGraph& flow,
                                                     std::span<const Candidate> candidates);
 
-/// Indices of those of `candidates` that are units of their targets.
+/// Returns the indices of the candidates that are units of their targets.
 [[nodiscard]] std::vector<std::uint32_t> UnitCandidates(std::span<const Candidate> candidates);
 
 }  // namespace msc

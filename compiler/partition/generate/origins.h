@@ -11,21 +11,24 @@
 
 namespace msc {
 
-/// Relates what lowering made to the nodes of the graph that was lowered, through the values that
-/// both have: of the same name and type. All three graphs outlive it.
+/// Maps nodes of a lowered graph back to nodes of the graph that was lowered, through the values
+/// that both contain: those of the same name and type. All three graphs must outlive this object.
 class Origins {
  public:
-  /// `flow` is of `graph`.
+  /// `flow` is the DataflowGraph of `graph`.
   Origins(const Graph& graph, const DataflowGraph& flow, const Graph& lowered);
 
-  /// The nodes that lie between what `id` of the lowered graph reads and makes; nullopt where it
-  /// makes nothing that the graph has, or needs what lowering put elsewhere.
+  /// Returns the nodes of the original graph between the inputs and the outputs of node `id` of the
+  /// lowered graph; nullopt if none of its outputs is in the original graph, or if these nodes need
+  /// an input that lowering moved elsewhere.
   [[nodiscard]] std::optional<IndexSet> Of(NodeId id) const;
 
  private:
-  /// The value of the graph that `value` of the lowered graph is.
+  /// Returns the value of the original graph that equals `value` of the lowered graph; kNoValue if
+  /// there is none.
   [[nodiscard]] ValueId Same(ValueId value) const;
-  /// Values of the graph that `id` reads, seen through nodes that lowering added.
+  /// Returns the values of the original graph that `id` reads, directly or through nodes that
+  /// lowering added.
   [[nodiscard]] std::set<ValueId> ReadBy(NodeId id) const;
 
   const Graph& graph_;

@@ -15,9 +15,9 @@ std::string NodeText(const DataflowGraph& flow, std::size_t node) {
   return "'" + flow.node(node).name + "' (" + flow.node(node).op + ")";
 }
 
-/// A node outside of `nodes` through which a path leaves them and comes back.
+/// Returns a node outside of `nodes` on a path that leaves them and comes back.
 std::optional<std::size_t> Between(const DataflowGraph& flow, const IndexSet& nodes) {
-  IndexSet behind = flow.EmptySet();  // outside, reads of them or of what does
+  IndexSet behind = flow.EmptySet();  // nodes outside that depend on `nodes`
   for (std::size_t i = nodes.First(); i <= nodes.Last(); ++i) {
     for (const FlowIndex producer : flow.producers(i)) {
       if (nodes.Contains(i) && behind.Contains(producer)) return producer;
@@ -29,7 +29,8 @@ std::optional<std::size_t> Between(const DataflowGraph& flow, const IndexSet& no
   return std::nullopt;
 }
 
-/// Distinct sets that a rule offers and that can be regions.
+/// Returns the distinct convex sets of nodes that a rule finds. UserError if a rule that lists its
+/// nodes is not convex.
 std::vector<IndexSet> Offers(const DataflowGraph& flow, const NamedRule& rule) {
   std::vector<Offered> found;
   try {
@@ -62,7 +63,7 @@ std::vector<RegionNodes> TakenOf(const std::vector<IndexSet>& offers, const std:
   return taken;
 }
 
-/// The first node of the first of `offers` that the target cannot run.
+/// Describes the first node of `offer` that the target does not support.
 std::string Refused(const DataflowGraph& flow, const IndexSet& offer, const Runs& runs) {
   return NodeText(flow, (offer - runs.nodes).First());
 }

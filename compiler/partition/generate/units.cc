@@ -13,10 +13,10 @@ namespace {
 
 constexpr std::size_t kNoUnit = static_cast<std::size_t>(-1);
 
-/// Units with the edges between them.
+/// Units and the edges between them.
 struct Quotient {
   std::vector<std::size_t> owner;               ///< by node
-  std::vector<std::vector<std::size_t>> feeds;  ///< distinct readers, by their first nodes
+  std::vector<std::vector<std::size_t>> feeds;  ///< distinct readers, sorted by first node
   std::vector<std::vector<std::size_t>> reads;
 
   Quotient(const DataflowGraph& flow, const std::vector<Unit>& units)
@@ -56,7 +56,7 @@ std::vector<Unit> WithSingles(const DataflowGraph& flow, std::vector<Unit> units
   return units;
 }
 
-/// Units on a cycle or behind one.
+/// Returns the units that are on a cycle or behind one.
 std::vector<std::size_t> Stuck(const Quotient& quotient) {
   std::vector<std::size_t> waits;
   std::vector<std::size_t> ready;
@@ -78,7 +78,8 @@ std::vector<std::size_t> Stuck(const Quotient& quotient) {
   return stuck;
 }
 
-/// Depth-first from those that nobody reads; operands in the order of their first nodes.
+/// Returns the units depth-first from those without readers, operands in the order of their first
+/// nodes.
 std::vector<std::size_t> PostOrder(const Quotient& quotient) {
   std::vector<std::size_t> order;
   std::vector<char> seen(quotient.reads.size(), 0);
@@ -122,7 +123,7 @@ IndexSet Join(const DataflowGraph& flow, const std::vector<Unit>& units, std::si
   return nodes;
 }
 
-/// Runs within units begin .. end - 1, all of them taken.
+/// Adds the runs of the units [begin, end), which must all be taken.
 void AddRuns(const DataflowGraph& flow, const std::vector<Unit>& units, std::size_t begin,
              std::size_t end, const RegionOptions& options, Regions& regions) {
   for (std::size_t at = begin; at < end; ++at) {
@@ -140,9 +141,9 @@ void AddRuns(const DataflowGraph& flow, const std::vector<Unit>& units, std::siz
   }
 }
 
-/// Taken units with the same number of changes between taken and not taken on the way to them, as
-/// far as they are connected. A way that leaves such a region and comes back would have more
-/// changes.
+/// Adds regions of connected taken units on the same level, the maximal number of changes between
+/// taken and not taken on a path to a unit. A path that leaves such a region passes a unit that is
+/// not taken, so it could come back only on a higher level.
 void AddLevels(const DataflowGraph& flow, const std::vector<Unit>& units, Regions& regions) {
   const Quotient quotient(flow, units);
   std::vector<std::size_t> level(units.size(), 0);
@@ -186,7 +187,7 @@ std::vector<Unit> OrderUnits(const DataflowGraph& flow, std::vector<Unit> units)
       for (const std::size_t unit : PostOrder(quotient)) ordered.push_back(std::move(units[unit]));
       return ordered;
     }
-    // Of those that wait for each other one at a time, so that the rest may stay.
+    // Split one of the waiting units at a time, so that the others may stay.
     const auto largest =
         std::max_element(stuck.begin(), stuck.end(), [&](std::size_t a, std::size_t b) {
           return units[a].nodes.Count() < units[b].nodes.Count();

@@ -9,39 +9,41 @@
 
 namespace msc {
 
-/// What a target takes as one: a fused operator, a single node, or nodes that it cannot compute.
+/// Nodes that a target computes in one call: a fused operator or a single node; or a node that it
+/// does not support.
 struct Unit {
   IndexSet nodes;
-  bool taken = true;  ///< the target can compute it
+  bool taken = true;  ///< whether the target supports it
 };
 
+/// Which regions MakeRegions builds.
 struct RegionOptions {
-  /// Regions of so many neighbouring units and fewer are made at every place; longer ones, of twice
-  /// the length each time, at every half of their length.
+  /// Runs of up to this many neighbouring units start at every unit. Longer runs double in length,
+  /// and start at every half of their length.
   std::size_t max_run = 4;
-  /// Whether runs are made at all; without them, only units and the largest regions.
+  /// Whether to build runs at all; without them there are only units and the largest regions.
   bool runs = true;
 };
 
-/// Nodes for a candidate, and which rule made it.
+/// The nodes of a candidate, and the rule that generated it.
 struct RegionNodes {
   IndexSet nodes;
   std::string rule;
 };
 
-/// `units`, which are disjoint, in an order in which they can run: depth-first post-order. Those
-/// that wait for each other, or are not convex, fall apart into nodes; nodes in no unit become
-/// units that are not taken.
+/// Returns `units`, which must be disjoint, in an order in which they can run: depth-first
+/// post-order. Splits units that wait for each other or are not convex into single nodes. Nodes
+/// that are in no unit become units that are not taken.
 [[nodiscard]] std::vector<Unit> OrderUnits(const DataflowGraph& flow, std::vector<Unit> units);
 
-/// Regions of a target, each once, of `units` as OrderUnits gives them:
-/// - "unit": each by itself;
-/// - "run": neighbours in the order, see RegionOptions;
-/// - "greedy": the largest ones: neighbours in the order as far as they reach, and connected units
-/// with
-///   equally many changes of who computes on the longest way to them;
-/// - "whole": all, where all are taken.
-/// All are convex. O(units * max_run) of them.
+/// Returns the regions of a target, each once, from `units` in the order of OrderUnits:
+/// - "unit": each unit by itself;
+/// - "run": neighbours in this order, see RegionOptions;
+/// - "greedy": the largest regions: maximal runs of taken neighbours, and connected taken units
+///   with the same maximal number of changes between taken and not taken on a path to them;
+/// - "whole": all units, if all are taken.
+///
+/// All regions are convex. There are O(units * max_run) of them.
 [[nodiscard]] std::vector<RegionNodes> MakeRegions(const DataflowGraph& flow,
                                                    const std::vector<Unit>& units,
                                                    const RegionOptions& options = {});

@@ -11,7 +11,7 @@ namespace {
 constexpr std::size_t kMostOffered = 100'000;
 constexpr std::size_t kMostProducts = 1'000;  ///< of producers of the fields of one tuple
 
-/// Calls `visit(upstream, downstream)` for each pair that touches and was not tried.
+/// Calls `visit(upstream, downstream)` for each touching pair that was not tried before.
 template <class Visit>
 void ForEachTouchingPair(const CombineRound& round, Visit&& visit) {
   const std::vector<Offered>& all = round.all();
@@ -37,7 +37,7 @@ SubGraph Single(const DataflowGraph& flow, std::size_t node) {
   return {flow, IndexSet::Range(flow.size(), node, node + 1)};
 }
 
-/// Unions of a reader of a tuple, the tuple, and a producer of each field.
+/// Adds unions of a reader of a tuple, the tuple, and one producer of each field.
 class TupleUnions {
  public:
   TupleUnions(CombineRound& round, std::size_t consumer,
@@ -60,7 +60,7 @@ class TupleUnions {
       std::vector<Partial> next;
       for (const Partial& partial : partials) {
         if (partial.sub_graph.inside.Contains(field)) {
-          next.push_back(partial);  // a producer of several fields
+          next.push_back(partial);  // it produces several fields
           continue;
         }
         for (const std::size_t producer : leaving_[field]) {
@@ -76,7 +76,7 @@ class TupleUnions {
     for (Partial& partial : partials) {
       const bool tried =
           round_.mode() == RuleMode::kCompat ? consumer_ < round_.first_new() : !partial.any_new;
-      // A tuple of nothing joins nothing.
+      // A tuple without fields joins nothing.
       if (tried || flow.node(tuple).inputs.empty()) continue;
       round_.Add({base.rule + "+tuple", std::move(partial.sub_graph)});
     }
@@ -216,7 +216,7 @@ Combiner JoinSiblings() {
         for (const std::size_t j : members) {
           const SubGraph& a = round.all()[i].sub_graph;
           const SubGraph& b = round.all()[j].sub_graph;
-          // Each pair once, and neither behind the other.
+          // Visit each pair once; skip pairs in which one depends on the other.
           if (a.inside.First() >= b.inside.First() || a.inside.Intersects(b.inside)) continue;
           if ((i < round.first_new() && j < round.first_new()) || a.output.Intersects(b.inside) ||
               b.output.Intersects(a.inside) || !IsConvex(flow, a.inside | b.inside)) {

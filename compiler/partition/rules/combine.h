@@ -10,8 +10,9 @@
 
 namespace msc {
 
-/// What combiners see of a round: the sub-graphs so far, of which those from first_new() on were
-/// added in the round before. What they add comes in the next round.
+/// State that combiners work on in one round: the sub-graphs so far, of which those from
+/// first_new() on were added in the previous round. Sub-graphs that a combiner adds appear in the
+/// next round.
 class CombineRound {
  public:
   CombineRound(const DataflowGraph& flow, RuleMode mode, std::size_t max_depth)
@@ -22,17 +23,17 @@ class CombineRound {
   [[nodiscard]] std::size_t max_depth() const noexcept { return max_depth_; }
   [[nodiscard]] const std::vector<Offered>& all() const noexcept { return all_; }
   [[nodiscard]] std::size_t first_new() const noexcept { return first_new_; }
-  /// Whether a pair of these was tried in an earlier round.
+  /// Returns whether this pair of indices was tried in an earlier round.
   [[nodiscard]] bool Tried(std::size_t upstream, std::size_t downstream) const {
     if (mode_ == RuleMode::kCompat) return upstream < first_new_;
     return upstream < first_new_ && downstream < first_new_;
   }
 
-  /// Unless it is there already.
+  /// Adds a sub-graph unless it is there already.
   void Add(Offered offered);
-  /// The union of both under the rule names of both.
+  /// Adds the union of both, named after both rules.
   void AddUnion(const Offered& a, const Offered& b);
-  /// Begins the next round; false if nothing was added.
+  /// Begins the next round. Returns whether anything was added in the last one.
   bool Next();
   [[nodiscard]] std::vector<Offered> Take() && { return std::move(all_); }
 
@@ -44,7 +45,7 @@ class CombineRound {
   std::size_t max_depth_;
   std::vector<Offered> all_;
   std::vector<Offered> added_;
-  std::set<Key> seen_;  ///< nodes and nested nodes: attributes do not tell sub-graphs apart
+  std::set<Key> seen_;  ///< nodes and nested nodes; attributes do not distinguish sub-graphs
   std::size_t first_new_ = 0;
 };
 

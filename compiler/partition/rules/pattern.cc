@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::size_t kMostMatches = 1000;
 constexpr std::size_t kMostPairs = 10'000;
-/// An operand that is a weight: part of the node that reads it.
+/// Stands for an operand that is a weight and thus part of the node that reads it.
 constexpr FlowIndex kWeight = kNoFlow - 1;
 
 using Sets = std::vector<IndexSet>;
@@ -19,13 +19,13 @@ PatternPtr Make(Pattern::Kind kind, std::string op, std::vector<PatternPtr> part
       Pattern{.kind = kind, .op = std::move(op), .parts = std::move(parts)});
 }
 
-/// Matches parts of one pattern, each once a node.
+/// Matches the parts of one pattern; caches the matches by part and node.
 class Matcher {
  public:
   Matcher(const DataflowGraph& flow, Matches matches) : flow_(flow), matches_(matches) {}
 
-  // What the match of `pattern` at `node` may consist of; none where it does not match. `node` is
-  // kNoFlow for an input of the whole, or kWeight.
+  // Returns the sets of nodes that the match of `pattern` at `node` may consist of; empty if there
+  // is no match. `node` is kNoFlow for an input of the graph, kWeight for a weight.
   const Sets& Match(const Pattern& pattern, FlowIndex node) {
     const auto key = std::pair(&pattern, node);
     if (const auto it = known_.find(key); it != known_.end()) return it->second;

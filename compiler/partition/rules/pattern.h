@@ -11,42 +11,43 @@
 
 namespace msc {
 
-/// What an expression may look like, from its result backwards. Immutable; a part that is used
-/// twice may match two different nodes.
+/// The form of an expression, from its result backwards. Immutable. A part that is used twice may
+/// match two different nodes.
 struct Pattern;
 using PatternPtr = std::shared_ptr<const Pattern>;
 
-/// Anything; not part of the match.
+/// Matches anything; the matched nodes are not part of the match.
 [[nodiscard]] PatternPtr Any();
-/// A constant, which is part of the match; or a weight, which is part of its reader.
+/// Matches a constant, which is part of the match; or a weight, which is part of its reader.
 [[nodiscard]] PatternPtr AnyConstant();
-/// A call of `op` with such operands, operator name and scalars not counted, nor weights behind the
-/// last of `operands`.
+/// Matches a call of `op` with these operands. Operator names, scalars, and weights after the last
+/// of `operands` are not counted.
 [[nodiscard]] PatternPtr Call(std::string op, std::vector<PatternPtr> operands);
-/// A call of `op`, whatever it reads.
+/// Matches a call of `op` with any operands.
 [[nodiscard]] PatternPtr CallOf(std::string op);
-/// The same with two operands in either order.
+/// Matches a call of `op` with two operands in either order.
 [[nodiscard]] PatternPtr CallEitherWay(std::string op, PatternPtr a, PatternPtr b);
-/// A tuple of such fields; of any number of fields that are each `every`.
+/// TupleOf matches a tuple of these fields; TupleOfAny a tuple of any number of fields that each
+/// match `every`.
 [[nodiscard]] PatternPtr TupleOf(std::vector<PatternPtr> fields);
 [[nodiscard]] PatternPtr TupleOfAny(PatternPtr every);
-/// An element of what `tuple` matches.
+/// Matches an element of a tuple that `tuple` matches.
 [[nodiscard]] PatternPtr Projection(PatternPtr tuple);
 [[nodiscard]] PatternPtr Either(PatternPtr a, PatternPtr b);
-/// `wrap(inner)` or `inner` alone.
+/// Matches `wrap(inner)` or `inner` alone.
 [[nodiscard]] PatternPtr Optionally(const std::function<PatternPtr(PatternPtr)>& wrap,
                                     const PatternPtr& inner);
 
-/// Which matches of a pattern at one root.
+/// Which matches of a pattern at one root are returned.
 enum class Matches : std::uint8_t {
   kAll,
-  kFirst,  ///< as in TVM: alternatives after one that matches are not tried
+  kFirst,  ///< as TVM: stops at the first alternative that matches
 };
 
-/// The nodes of each match with root `root`, each set once, in the order in which alternatives are
-/// written. At most 1,000, and of two operands no more than 10,000 pairs of their matches are
-/// looked at (a pattern of many alternatives has exponentially many). Each part of `pattern` is
-/// matched once a node.
+/// Returns the nodes of each match with root `root`, each set once, in the order in which
+/// alternatives are written. A pattern of many alternatives has exponentially many matches, so at
+/// most 1,000 are returned, and at most 10,000 pairs of two operands' matches are examined. Matches
+/// of each part of `pattern` are computed once per node.
 [[nodiscard]] std::vector<IndexSet> FindMatches(const DataflowGraph& flow, const Pattern& pattern,
                                                 std::size_t root, Matches matches);
 

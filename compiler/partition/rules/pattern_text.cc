@@ -27,7 +27,7 @@ bool InName(char c) {
   return StartsName(c) || (c >= '0' && c <= '9') || c == '_' || c == '.';
 }
 
-/// A byte of a text from outside, for a message.
+/// Returns a byte of the input, made printable for a message.
 std::string Shown(char c) {
   if (c >= ' ' && c <= '~') return "'" + std::string(1, c) + "'";
   constexpr std::string_view kHex = "0123456789abcdef";
@@ -43,7 +43,7 @@ std::vector<std::string> OperatorNames() {
   return names;
 }
 
-/// Whether it can match without any node, as a wildcard does.
+/// Returns whether the pattern can match without any node, as a wildcard does.
 bool MayBeEmpty(const Pattern& pattern) {
   if (pattern.kind == Pattern::Kind::kAny || pattern.kind == Pattern::Kind::kConstant) return true;
   return pattern.kind == Pattern::Kind::kEither &&
@@ -51,7 +51,7 @@ bool MayBeEmpty(const Pattern& pattern) {
                      [](const PatternPtr& part) { return MayBeEmpty(*part); });
 }
 
-/// Recursive descent; its depth is bounded by kMostLevels.
+/// A recursive descent parser; kMostLevels bounds its depth.
 class Parser {
  public:
   Parser(std::string_view text, const std::string& what) : text_(text), what_(what) {}
@@ -81,7 +81,7 @@ class Parser {
     while (at_ < text_.size() && text_[at_] == ' ') ++at_;
   }
 
-  /// Whether `c` is next; if so it is behind us.
+  /// Skips `c` and returns true if it comes next.
   bool Take(char c) {
     SkipSpaces();
     if (at_ == text_.size() || text_[at_] != c) return false;

@@ -13,7 +13,7 @@ namespace {
 
 using Found = std::vector<Offered>;
 
-constexpr std::size_t kMostNeighbours = 8;  ///< of a family of siblings
+constexpr std::size_t kMostNeighbours = 8;  ///< in a family of siblings
 
 Offered Single(const DataflowGraph& flow, std::size_t node, const std::string& rule) {
   return {rule, SubGraph(flow, IndexSet::Range(flow.size(), node, node + 1))};
@@ -25,7 +25,7 @@ std::vector<std::string> NamesOf(const DataflowGraph& flow) {
   return names;
 }
 
-/// Tensors that a node reads, constants not counted.
+/// Returns the tensors that a node reads, constants not counted.
 std::set<FlowIndex> TensorsRead(const DataflowGraph& flow, const FlowNode& node) {
   std::set<FlowIndex> read;
   for (const FlowIndex tensor : node.inputs) {
@@ -39,7 +39,7 @@ std::set<FlowIndex> TensorsRead(const DataflowGraph& flow, const FlowNode& node)
   return read;
 }
 
-/// The calls of `op` that read the same tensors, in order.
+/// Returns the calls of `op`, in order, grouped by the tensors that they read.
 std::vector<std::vector<std::size_t>> Families(const DataflowGraph& flow, const std::string& op) {
   std::map<std::set<FlowIndex>, std::vector<std::size_t>> by_read;
   for (std::size_t i = 0; i < flow.size(); ++i) {
@@ -54,7 +54,7 @@ std::vector<std::vector<std::size_t>> Families(const DataflowGraph& flow, const 
   return families;
 }
 
-/// `rule` with each sub-graph changed.
+/// Returns `rule` with `change` applied to each sub-graph.
 template <class Change>
 Rule Mapped(std::string name, Rule rule, Change change) {
   return {name, [name, rule = std::move(rule), change = std::move(change)](

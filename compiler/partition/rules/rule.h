@@ -12,19 +12,21 @@
 
 namespace msc {
 
-/// kCompat repeats what TVM's Collage leaves out, to compare with it: one match of a pattern at a
-/// root, and no union of an old candidate with a new one that reads from it.
+/// Whether rules are complete, or compatible with TVM's Collage for comparisons: kCompat takes one
+/// match of a pattern for each root, and never joins an old candidate with a new one that reads
+/// from it.
 /// Source: apache/tvm at fb43fc8577, src/relay/collage.
 enum class RuleMode : std::uint8_t { kComplete, kCompat };
 
-/// A sub-graph that a rule offers. The same nodes may be offered several times, in other forms.
+/// A sub-graph that a rule found. The same nodes may be found several times, with other nested
+/// functions.
 struct Offered {
   std::string rule;
   SubGraph sub_graph;
 };
 
-/// Finds sub-graphs that a target could take. Overlaps are wanted. Rules are made of rules; they
-/// are written once a target, from its patterns.
+/// Finds sub-graphs that a target could compute; they may overlap. Rules are built from other
+/// rules; each target gets rules made of its patterns.
 struct Rule {
   std::string name;
   std::function<std::vector<Offered>(const DataflowGraph& flow, RuleMode mode)> find;
@@ -32,71 +34,80 @@ struct Rule {
 
 // --- rules that look at the graph ---
 
-/// Matches of `pattern` whose root `accepts`. Values that Any() stands for are not part of them.
+/// Finds the matches of `pattern` whose root `accepts`. Values that Any() stands for are not part
+/// of them.
 [[nodiscard]] Rule PatternRule(std::string name, PatternPtr pattern,
                                std::function<bool(const FlowNode&)> accepts = {});
-/// Each call of kind kAnchor or easier.
+/// Finds each call of kind kAnchor or easier to fuse.
 [[nodiscard]] Rule KindRule();
-/// Each call that `accepts`, with the constants it reads.
+/// Finds each call that `accepts`, with the constants it reads.
 [[nodiscard]] Rule OperatorRule(std::string name, std::function<bool(const FlowNode&)> accepts);
-/// Each node that needs no kernel: all roles but calls.
+/// Finds each node that needs no kernel: all roles but calls.
 [[nodiscard]] Rule HostRule();
-/// Horizontal: of the calls of `op` that read the same tensors, constants not counted, two to eight
-/// neighbours each, and all together.
+/// Horizontal: among the calls of `op` that read the same tensors, constants not counted, finds
+/// every run of two to eight neighbours, and all together.
 [[nodiscard]] Rule SiblingRule(std::string op);
-/// The sets of nodes that a user lists, by name. UserError where there is no such node.
+/// Finds the sets of nodes that a user lists by name. UserError if there is no such node.
 [[nodiscard]] Rule UserRule(std::vector<std::vector<std::string>> regions);
 
 // --- rules made of rules ---
 
+/// Makes each sub-graph of `rule` a composite function of this name.
 [[nodiscard]] Rule CompositeRule(const std::string& name, Rule rule);
-/// `compiler`, where not empty, is who compiles the function: a target outside of this compiler.
+/// Makes each sub-graph of `rule` a primitive function. `compiler`, if not empty, names the
+/// external target that compiles it.
 [[nodiscard]] Rule PrimitiveRule(Rule rule, std::string compiler = {});
-/// What each offers, one after the other; twins stay.
+/// Finds what each of `rules` finds, one after the other; duplicates stay.
 [[nodiscard]] Rule UnionRule(std::vector<Rule> rules);
+/// Finds the sub-graphs of `rule` that are valid under `config`.
 [[nodiscard]] Rule ValidRule(Rule rule, SubGraphConfig config);
 
 class CombineRound;
-/// Adds unions of what there is in one round.
+/// Adds unions of the present sub-graphs in one round.
 using Combiner = std::function<void(CombineRound& round)>;
 
-/// Closes what `rule` offers under `combiners`, round by round. Two sub-graphs that touch are
-/// joined where their depths sum to `max_depth` at most (0: any). UserError beyond 100,000
-/// sub-graphs.
+/// Finds the closure of the sub-graphs of `rule` under `combiners`, round by round. Two touching
+/// sub-graphs are joined if the sum of their depths is at most `max_depth` (0: no limit). UserError
+/// beyond 100,000 sub-graphs.
 [[nodiscard]] Rule CombineRule(Rule rule, std::vector<Combiner> combiners, std::size_t max_depth);
 
-/// Joins an upstream of the first kind or easier with a downstream of the second or easier.
+/// Joins an upstream sub-graph of the first kind or easier with a downstream one of the second kind
+/// or easier.
 [[nodiscard]] Combiner JoinByKind(std::vector<std::pair<OpKind, OpKind>> kinds);
-/// Joins whatever touches and is not opaque.
+/// Joins touching sub-graphs that are not opaque.
 [[nodiscard]] Combiner JoinAnything();
-/// A reader of a tuple, the tuple, and one producer for each of its fields; all injective or
-/// easier.
+/// Joins a reader of a tuple, the tuple, and one producer for each of its fields; all must be
+/// injective or easier.
 [[nodiscard]] Combiner JoinTupleArguments();
-/// A projection with what it reads from.
+/// Joins a projection with the sub-graph that it reads from.
 [[nodiscard]] Combiner JoinTupleProjections();
-/// All constants that a sub-graph reads, with it.
+/// Joins a sub-graph with all constants that it reads.
 [[nodiscard]] Combiner JoinConstants();
-/// Horizontal: calls of one operator that read the same tensors, constants not counted, such as the
-/// three products in front of attention. Makes regions of several exits.
+/// Horizontal: joins calls of one operator that read the same tensors, constants not counted, such
+/// as the three products in front of attention. The regions have several exits.
 [[nodiscard]] Combiner JoinSiblings();
-/// Vertical: two that touch and both have an anchor, such as a convolution behind another.
+/// Vertical: joins two touching sub-graphs that both have an anchor, such as two successive
+/// convolutions.
 [[nodiscard]] Combiner JoinAnchors();
 
-/// As FuseOps of TVM: anchors take elementwise operators, those a reduction, injective ones each
-/// other; with tuples and projections.
+/// Returns the combiners of TVM's FuseOps: anchors take elementwise and broadcast operators, these
+/// take a reduction, injective operators take each other; also tuples and projections.
 [[nodiscard]] std::vector<Combiner> FuseLikeTvm();
 
+/// How a library's patterns are joined.
 enum class FusionStyle : std::uint8_t { kNone, kLikeTvm, kAnything };
 
-/// Regions of a target that generates code: calls by kind, fused like TVM; one exit, no taps.
+/// Returns the rule of a target that generates code: calls by kind, fused like TVM; one exit, no
+/// taps.
 [[nodiscard]] Rule GeneratedCodeRule(std::size_t max_depth);
 
+/// A pattern that a library computes in one call; `accepts` checks its root.
 struct TargetPattern {
   std::string name;
   PatternPtr pattern;
   std::function<bool(const FlowNode&)> accepts = {};
 };
-/// Regions of a library: its patterns as composites, joined by `style`; one exit, no taps.
+/// Returns the rule of a library: its patterns as composites, joined by `style`; one exit, no taps.
 [[nodiscard]] Rule LibraryRule(std::string compiler, const std::vector<TargetPattern>& patterns,
                                FusionStyle style, std::size_t max_depth);
 

@@ -21,11 +21,11 @@ namespace {
 constexpr std::size_t kMostRules = 200;
 constexpr std::size_t kMostLetters = 40;
 
-/// What GenerateCandidates calls regions of its own.
+/// Names of the rules of GenerateCandidates itself.
 constexpr std::array<std::string_view, 6> kTaken = {"unit",  "run",         "greedy",
                                                     "whole", "shared unit", "node"};
 
-/// A rule as it stands in the file.
+/// A rule of the file, parsed.
 struct Entry {
   std::string name;
   std::vector<std::string> targets;
@@ -144,7 +144,7 @@ PartitionRules SetOf(File file) {
   }
   PartitionRules set{.rules = {}, .only = std::move(file.only)};
   std::set<std::string> names;
-  std::map<std::string, Rule> parts;  // for rules with combine: not such ones, so that none is deep
+  std::map<std::string, Rule> parts;  // of `combine`; without such rules, so that none is deep
   for (std::size_t i = 0; i < file.rules.size(); ++i) {
     Entry& entry = file.rules[i];
     const std::string path = "rules[" + std::to_string(i) + "]";

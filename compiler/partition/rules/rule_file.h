@@ -8,34 +8,38 @@
 
 namespace msc {
 
-/// A rule of a user, and for whom it is.
+/// A rule of a user, and the targets it is for.
 struct NamedRule {
   std::string name;
-  std::vector<std::string> targets;  ///< names or specs of targets; empty: all
-  bool exact = false;                ///< names its nodes, so that each of them must be taken
+  std::vector<std::string> targets;  ///< names or specs; empty: all
+  bool exact = false;  ///< whether it lists its nodes, so that each of them must be supported
   Rule rule;
 };
 
-/// What a user wants to be tried besides what targets propose themselves.
+/// Regions that a user wants to be tried in addition to those that targets propose.
 struct PartitionRules {
   std::vector<NamedRule> rules;
-  /// Names or specs of targets that get single nodes and what rules and their own patterns offer,
-  /// and nothing else.
+  /// Names or specs of targets that get only single nodes and the regions of rules and of their own
+  /// patterns.
   std::vector<std::string> only;
 };
 
-/// Reads
+/// Parses a file such as
 ///   {"rules": [{"name": "layer", "pattern": "Relu?(Conv)", "targets": ["onednn"]},
 ///              {"name": "qkv", "siblings": "MatMul"},
 ///              {"name": "mine", "nodes": ["conv1", "relu1"]},
 ///              {"name": "pair", "combine": ["layer"], "join": "anchors", "max_depth": 4}],
 ///    "only": ["onednn"]}
-/// Every rule has a name of its own and exactly one of `pattern` (see ParsePattern), `siblings`
-/// (see SiblingRule), `nodes` (see UserRule) and `combine`: what the named rules before it, which
-/// have no `combine` themselves, offer, joined until nothing is new. `join`: "anything" (the
-/// default), "anchors", "siblings", or "tvm" (see FuseLikeTvm). `max_depth`, 2 to 64, 4 by default:
-/// nodes on the longest way through a sub-graph that is joined. UserError naming `what` and the key
-/// at fault, also beyond 200 rules.
+/// Every rule has a unique name and exactly one of these keys:
+/// - `pattern`, see ParsePattern;
+/// - `siblings`, see SiblingRule;
+/// - `nodes`, see UserRule;
+/// - `combine`: the sub-graphs of rules that precede it and have no `combine` themselves, joined
+///   until nothing new appears. `join` says how: "anything" (the default), "anchors", "siblings",
+///   or "tvm" (see FuseLikeTvm). `max_depth`, 2 to 64, 4 by default, limits the number of nodes on
+///   the longest path through a joined sub-graph.
+///
+/// UserError that names `what` and the faulty key, also for more than 200 rules.
 [[nodiscard]] PartitionRules ParsePartitionRules(std::string_view text, const std::string& what);
 
 }  // namespace msc

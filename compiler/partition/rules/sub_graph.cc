@@ -37,7 +37,7 @@ SubGraph::SubGraph(const DataflowGraph& flow, IndexSet nodes, std::vector<Nested
       output(flow.EmptySet()),
       taps(flow.EmptySet()),
       nested(std::move(nested_in)) {
-  std::map<std::size_t, std::size_t> distance;  // of nodes behind an entry
+  std::map<std::size_t, std::size_t> distance;  // longest path from an entry
   inside.ForEach([&](std::size_t node) {
     const FlowNode& flow_node = flow.node(node);
     kind = std::max(kind, flow_node.kind);
@@ -54,7 +54,7 @@ SubGraph::SubGraph(const DataflowGraph& flow, IndexSet nodes, std::vector<Nested
         entry.Insert(node);
       }
     }
-    // An input of the whole that is no node.
+    // Inputs of the graph have no producer.
     for (const FlowIndex tensor : flow_node.inputs) {
       if (flow.tensor(tensor).producer == kNoFlow) entry.Insert(node);
     }
@@ -121,7 +121,7 @@ SubGraph DisjointUnion(const DataflowGraph& flow, const SubGraph& a, const SubGr
       same->nodes |= part.nodes;
     }
   }
-  // However it came about.
+  // Sort, so that the result does not depend on the order of unions.
   std::sort(nested.begin(), nested.end(),
             [](const NestedSubGraph& x, const NestedSubGraph& y) { return x.nodes < y.nodes; });
   return {flow, a.inside | b.inside, std::move(nested)};
@@ -136,7 +136,7 @@ SubGraph WithAttribute(const DataflowGraph& flow, const SubGraph& sub_graph, con
       return result;
     }
   }
-  // Around those that are there already.
+  // The new function encloses the existing ones.
   result.nested.push_back({.nodes = sub_graph.inside, .attributes = {{key, value}}});
   return result;
 }
@@ -146,7 +146,7 @@ std::vector<FlowIndex> Parameters(const DataflowGraph& flow, const SubGraph& sub
   IndexSet seen = flow.EmptySet();
   const std::vector<std::size_t> exits = sub_graph.exit.Members();
   for (auto it = exits.rbegin(); it != exits.rend(); ++it) {
-    // Depth first, an operand with all it needs before the next one.
+    // Depth first: an operand with all nodes it needs comes before the next operand.
     std::vector<std::pair<std::size_t, std::size_t>> stack = {{*it, 0}};
     if (seen.Contains(*it)) continue;
     seen.Insert(*it);
