@@ -19,6 +19,7 @@ namespace {
   throw UserError("quantize plan: " + what);
 }
 
+/// The range of the integers of an activation.
 struct Levels {
   std::int64_t least = 0;
   std::int64_t most = 0;
@@ -103,7 +104,8 @@ class PlanApplier {
   void StoreOutputs() {
     std::set<ValueId> scaled;
     for (const auto& [name, scale] : plan_.activations) scaled.insert(graph_.FindValue(name));
-    // Every int8 layer must have its scales: a missing one is found, and refused, below.
+    // Count every layer output as scaled, so that a missing scale of an int8 layer is found and
+    // rejected below.
     for (const LayerChain& chain : chains_) scaled.insert(chain.output);
     const StoragePlan storage = PlanStorage(graph_, chains_, precisions_, scaled);
     for (const auto& [value, precision] : storage.stored) {
@@ -124,7 +126,7 @@ class PlanApplier {
     const ValueId x = graph_.node(chain.producer).inputs[0];
     graph_.SetInput(chain.producer, 0, Wide(x, precision->second));
     if (chain.residual_add != kNoNode) {
-      // The copy that the layers read is smaller than the f32 value, if there is one.
+      // If the residual has a narrow copy, read that one: it is smaller than the f32 value.
       const ValueId residual = graph_.node(chain.residual_add).inputs[chain.residual_input];
       const auto copy = wide_.find({residual, precision->second});
       if (copy != wide_.end()) {
@@ -140,7 +142,8 @@ class PlanApplier {
     }
   }
 
-  // The f32 value that stands for `value` narrowed to `precision`; made where it is not there yet.
+  // Returns the f32 value that `value` becomes by narrowing to `precision` and widening again. Adds
+  // the nodes if they do not exist yet.
   ValueId Wide(ValueId value, Precision precision) {
     const auto same = narrow_.find(value);
     if (same != narrow_.end() && same->second.second == precision) return value;
@@ -167,7 +170,8 @@ class PlanApplier {
     return it->second;
   }
 
-  // Right behind the producer of `value`, so that every reader can be redirected.
+  // Returns the node behind the producer of `value`: nodes are inserted there, so that every reader
+  // can be redirected.
   [[nodiscard]] NodeId PlaceAfter(ValueId value) const {
     const auto& order = graph_.order();
     const auto producer = std::find(order.begin(), order.end(), graph_.producer(value));
@@ -204,7 +208,7 @@ class PlanApplier {
     return AddNode(q, Layer(stem + "_dequantized", "DequantizeLinear", {q, s, z}), DType::kF32);
   }
 
-  /// QuantizeLinear saturates at 8 bits: what fewer cannot hold is cut off before.
+  /// Clips `value` to the levels of `scale`: QuantizeLinear itself saturates only at 8 bits.
   ValueId AddClip(ValueId value, const TensorScale& scale) {
     const std::string stem = graph_.value(value).name;
     const Levels levels = LevelsOf(scale);
@@ -244,13 +248,13 @@ class PlanApplier {
   std::vector<LayerChain> chains_;
   LayerPrecisions precisions_;
   std::map<Stored, ValueId> wide_;    ///< value and precision -> f32 value behind the narrow one
-  std::map<ValueId, Stored> narrow_;  ///< the inverse
+  std::map<ValueId, Stored> narrow_;  ///< the inverse of wide_
 };
 
 }  // namespace
 
 void ApplyQuantizePlan(const QuantizePlan& plan, Graph& graph) {
-  Graph applied = graph;  // what a plan does not fit stays as it was
+  Graph applied = graph;  // if the plan is rejected, `graph` stays unchanged
   PlanApplier(plan, applied).Run();
   graph = std::move(applied);
 }

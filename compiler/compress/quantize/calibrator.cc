@@ -12,7 +12,7 @@
 namespace msc {
 namespace {
 
-// Groups of names; each is represented by its first member.
+// Disjoint sets of names; each is represented by its first member.
 class Groups {
  public:
   std::string Find(const std::string& name) const {
@@ -29,6 +29,7 @@ class Groups {
   std::map<std::string, std::string> above_;
 };
 
+// Groups tensors that share a range because operators only move values between them.
 Groups RangeGroups(const Graph& graph) {
   Groups groups;
   for (const NodeId id : graph.order()) {
@@ -43,15 +44,18 @@ Groups RangeGroups(const Graph& graph) {
   return groups;
 }
 
-/// Largest of unsigned integers.
+/// Returns the largest unsigned integer of so many bits.
 int LargestOf(std::int64_t bits) {
   return (1 << bits) - 1;
 }
 
-/// From the least to the largest value, each cut off at the range chosen for magnitudes.
+/// Returns a u8 scale from the least to the largest value, both clipped to the range chosen for
+/// magnitudes.
 TensorScale AffineScale(const StreamingHistogram& histogram, const CalibrationOptions& options) {
   const double largest = std::max(-static_cast<double>(histogram.min()), 0.0 + histogram.max());
   const double width = std::max(0.0 + histogram.max(), 0.0) - histogram.min();
+  // ChooseRange expects the number of steps on one side of 0. The longer side gets this part of all
+  // steps.
   const int most = LargestOf(options.bits);
   const int steps =
       std::clamp(static_cast<int>(std::lround(most * largest / width)), most / 2, most);
@@ -73,7 +77,7 @@ TensorScale ScaleOf(const StreamingHistogram& histogram, const CalibrationOption
       is_signed ? LargestLevel(static_cast<int>(options.bits)) : LargestOf(options.bits);
   const float kept = ChooseRange(histogram, options, steps);
   float scale = kept == 0.0F ? 1.0F : kept / static_cast<float>(steps);
-  // A subnormal scale would lose bits, and flushing it to zero would divide by zero.
+  // A subnormal scale would lose bits, and the processor may flush it to zero, a division by zero.
   scale = std::max(scale, std::numeric_limits<float>::min());
   return {.dtype = is_signed ? "i8" : "u8", .scale = scale, .zero_point = 0, .bits = options.bits};
 }

@@ -19,16 +19,16 @@ using Vector = Eigen::VectorXd;
 using Order = std::vector<Eigen::Index>;
 
 constexpr float kLeastScale = std::numeric_limits<float>::min();
-/// Sweeps of the descent; it ends long before.
+/// Limit of the sweeps of the descent, which normally ends much earlier.
 constexpr int kMostSweeps = 100;
-/// Parts of a range that are tried for the best scale: the upper four fifths of so many.
+/// Fractions of a range that are tried for the best scale: 20/100 to 100/100.
 constexpr int kCandidates = 100;
 
 double Level(double value, double least, double most) {
   return std::clamp(std::nearbyint(value), least, most);
 }
 
-/// Sum of importance * (w - quantized w)^2.
+/// Returns the sum of importance * (w - quantized w)^2.
 double RowError(std::span<const float> row, const WeightStep& step,
                 std::span<const double> importance) {
   double sum = 0;
@@ -40,7 +40,7 @@ double RowError(std::span<const float> row, const WeightStep& step,
   return sum;
 }
 
-/// All of 2^bits levels from `low` <= 0 to `high` >= 0.
+/// Returns a grid with all 2^bits levels from `low` <= 0 to `high` >= 0.
 WeightStep StepOver(float low, float high, int bits) {
   const int levels = (1 << bits) - 1;
   if (low == 0.0F && high == 0.0F) return {.scale = 1.0F, .least = 0, .most = levels};
@@ -67,7 +67,8 @@ Order ByMoment(const Matrix& gram) {
   return order;
 }
 
-/// One row while it is rounded, in units of its first scale; `steps` are those of equal stretches.
+/// A row while it is rounded, in units of its first scale. `steps` are the grids of equal stretches
+/// of it.
 class Row {
  public:
   Row(const float* weights, Eigen::Index inputs, std::span<const WeightStep> steps)
@@ -108,7 +109,7 @@ class Row {
         if (!(own > 0)) continue;
         const double better = Nearest(rounded_[i] - slope[i] / own, i);
         const double step = better - rounded_[i];
-        // A step that rounding alone calls a gain could be taken back and forth for ever.
+        // Ignore gains as small as rounding errors: the next sweeps could undo and repeat them.
         const double gain = -step * (2 * slope[i] + step * own);
         if (step == 0 || !(gain > 1e-9 * own * steps_[i] * steps_[i])) continue;
         rounded_[i] = better;

@@ -8,14 +8,14 @@
 namespace msc {
 namespace {
 
-// Smallest power of two that is not below `magnitude` > 0.
+// Returns the smallest power of two >= `magnitude`, which is > 0.
 double CeilPowerOfTwo(double magnitude) {
   int exponent = 0;
   const double fraction = std::frexp(magnitude, &exponent);
   return std::ldexp(1.0, fraction == 0.5 ? exponent - 1 : exponent);
 }
 
-// Smallest float that is not below `value`; the largest float if there is none.
+// Returns the smallest float >= `value`; the largest float if there is none.
 float CeilFloat(double value) {
   if (value >= std::numeric_limits<float>::max()) return std::numeric_limits<float>::max();
   const auto near = static_cast<float>(value);
@@ -35,7 +35,7 @@ double StreamingHistogram::bin_width() const noexcept {
 
 void StreamingHistogram::Grow(double magnitude) {
   if (magnitude <= limit_) return;
-  // While the limit is 0 there are only zeros, and those stay in bin 0.
+  // As long as the limit is 0 there are only zeros, and these stay in bin 0.
   if (limit_ == 0.0) limit_ = CeilPowerOfTwo(magnitude);
   const std::size_t half = bins_.size() / 2;
   while (limit_ < magnitude) {
@@ -51,7 +51,7 @@ void StreamingHistogram::Add(std::span<const float> values) {
     if (std::isfinite(value)) largest = std::max(largest, std::abs(value));
   }
   Grow(largest);
-  // Both are powers of two: the product below is exact, and so is the choice of the bin.
+  // Both are powers of two, so the product below is exact, and the right bin is chosen.
   const double per_width = limit_ > 0 ? static_cast<double>(bins_.size()) / limit_ : 0.0;
   for (const float value : values) {
     if (!std::isfinite(value)) {

@@ -44,8 +44,9 @@ std::map<std::string, TensorScale> ScalesNeeded(
 std::vector<LayerChain> FloatLayerChains(const Graph& graph) {
   std::vector<LayerChain> chains = FindLayerChains(graph);
   std::erase_if(chains, [&](const LayerChain& chain) {
-    // Weights behind DequantizeLinear or Cast: the model was quantized before it came here. A layer
-    // of constants alone, which only a graph output keeps: no sample shows what it reads.
+    // Skip layers whose weights come from DequantizeLinear or Cast: the model was quantized before
+    // the import. Skip layers that read constants only, which graph outputs keep alive: no sample
+    // has their inputs.
     const std::vector<ValueId>& inputs = graph.node(chain.producer).inputs;
     return graph.constant(inputs[1]) == nullptr || graph.constant(inputs[0]) != nullptr;
   });

@@ -9,7 +9,7 @@
 namespace msc {
 namespace {
 
-/// Counts of values that are not 0, up to the last bin that has some.
+/// Returns the counts of values other than 0, up to the last bin that is not empty.
 std::vector<double> NonZeroCounts(const StreamingHistogram& histogram) {
   const auto counts = histogram.counts();
   std::size_t used = counts.size();
@@ -19,8 +19,9 @@ std::vector<double> NonZeroCounts(const StreamingHistogram& histogram) {
   return values;
 }
 
-/// Sum of P log(P / Q): P the first `kept` bins with all that lies above added to the last, Q those
-/// bins merged to `levels` and spread evenly over the ones that hold anything.
+/// Returns the sum of P log(P / Q). P are the first `kept` bins, with everything above added to the
+/// last of them. Q are these bins merged to `levels`, and spread evenly over those that are not
+/// empty.
 double Divergence(const std::vector<double>& counts, std::size_t kept, std::size_t levels) {
   double inside = 0;
   double all = 0;
@@ -29,7 +30,7 @@ double Divergence(const std::vector<double>& counts, std::size_t kept, std::size
     if (i < kept) inside += counts[i];
   }
   if (inside == 0) return std::numeric_limits<double>::infinity();
-  // What Q gives no weight, a value that was seen, costs much but not everything.
+  // If Q gives no weight to an observed value, use this weight instead of an infinite divergence.
   constexpr double kLeast = 1e-9;
   double sum = 0;
   for (std::size_t level = 0; level < levels; ++level) {
@@ -53,6 +54,7 @@ double Divergence(const std::vector<double>& counts, std::size_t kept, std::size
 double EntropyRange(const StreamingHistogram& histogram, double largest, int steps) {
   const std::vector<double> counts = NonZeroCounts(histogram);
   const auto levels = static_cast<std::size_t>(steps) + 1;
+  // Try at most 256 ranges.
   const std::size_t stride = std::max<std::size_t>(1, histogram.bins() / 256);
   double best = largest;
   double least = Divergence(counts, counts.size(), std::min(levels, counts.size()));
@@ -66,7 +68,8 @@ double EntropyRange(const StreamingHistogram& histogram, double largest, int ste
   return best;
 }
 
-/// Integral of (t - quantized t)^2 for t from 0 to x, for steps of 1 of which there are `steps`.
+/// Returns the integral of (t - round(t))^2 from 0 to x, with levels up to `steps`; a whole step
+/// adds 1/12.
 double ErrorUpTo(double x, double steps) {
   const double level = std::min(std::nearbyint(x), steps);
   if (level == 0) return x * x * x / 3;
@@ -82,7 +85,7 @@ double SquareErrorRange(const StreamingHistogram& histogram, double largest, int
   for (int candidate = kCandidates; candidate > 0; --candidate) {
     const double range = largest * candidate / kCandidates;
     const double step = range / steps;
-    // Of a value spread evenly over its bin, in units of step^2 * step / width.
+    // Values are taken as spread evenly over their bin. The unit is step^2 * step / width.
     const double width = histogram.bin_width() / step;
     double sum = 0;
     double below = 0;

@@ -13,14 +13,14 @@
 namespace msc {
 namespace {
 
-/// Exponents stay so small that products with weights remain normal numbers.
+/// Limit of exponents, which keeps products with weights normal numbers.
 constexpr int kMostExponent = 24;
 constexpr int kMostSweeps = 50;
 
-/// Where the channels are in a value on the way to its readers.
+/// Position of the channels in a value between its maker and a reader.
 struct Place {
   std::size_t axis = 1;
-  std::int64_t block = 1;  ///< entries in a row along the axis that are one channel
+  std::int64_t block = 1;  ///< consecutive entries along the axis that belong to one channel
 };
 
 std::optional<std::int64_t> SizeAt(const Graph& graph, ValueId value, std::size_t axis) {
@@ -29,7 +29,8 @@ std::optional<std::int64_t> SizeAt(const Graph& graph, ValueId value, std::size_
   return (*shape)[axis].size();
 }
 
-/// Channel of every element of a constant where axis `axis` counts blocks of channels.
+/// Returns the channel of every element of a constant in which axis `axis` consists of blocks of
+/// channels.
 std::vector<std::int32_t> AlongAxis(const Tensor& tensor, std::size_t axis, std::int64_t block) {
   const std::int64_t inner =
       ElementCount(std::span<const std::int64_t>(tensor.dims()).subspan(axis + 1));
@@ -41,7 +42,7 @@ std::vector<std::int32_t> AlongAxis(const Tensor& tensor, std::size_t axis, std:
   return channel_of;
 }
 
-/// A constant with one element a channel, whatever axes of size 1 it has.
+/// Returns a constant with one element per channel; it may have further axes of size 1.
 std::optional<ChannelConstant> PerChannelConstant(const Graph& graph, NodeId node,
                                                   std::size_t input, std::int64_t channels) {
   const TensorPtr tensor = graph.constant(graph.node(node).inputs[input]);
@@ -55,7 +56,8 @@ bool HasInput(const Node& node, std::size_t index) {
   return index < node.inputs.size() && node.inputs[index] != kNoValue;
 }
 
-/// What makes a layer's output; nothing if a factor a channel would not go through.
+/// Returns the constants that scale a layer's output; empty if a factor per channel would not
+/// commute with its activation or residual.
 std::vector<ChannelConstant> MakersOf(const Graph& graph, const LayerChain& chain) {
   const std::string& activation = chain.activation.op;
   const bool homogeneous = activation.empty() || activation == "Relu" ||
@@ -137,7 +139,8 @@ class LinkFinder {
     return link;
   }
 
-  /// Whether all that reads `value` can take a factor a channel; adds what must be multiplied.
+  /// Returns whether everything that reads `value` can take a factor per channel. Adds the readers
+  /// to `link`.
   bool Follow(ValueId value, const Place& place, RescaleLink& link) const {
     if (graph_.IsOutput(value) || IsCaptured(graph_, value)) return false;
     const std::vector<Use>& uses = graph_.uses(value);
@@ -173,7 +176,7 @@ class LinkFinder {
     return true;
   }
 
-  /// Operators that hand a factor a channel on.
+  /// Follows operators that pass a factor per channel on.
   bool Pass(NodeId id, const Place& place, RescaleLink& link) const {
     const Node& node = graph_.node(id);
     const ValueId output = node.outputs.at(0);
@@ -280,13 +283,13 @@ bool EqualizeLayers(Graph& graph) {
   for (int sweep = 0; sweep < kMostSweeps; ++sweep) {
     bool moved = false;
     for (const RescaleLink& link : links) {
-      // Weights alone: a bias has more bits, and only adds to what the weights make.
+      // Use the weights only: a bias has more bits, and is only added to their products.
       const auto made = ChannelMaxima(graph, std::span(link.makers).first(1), link.channels);
       const auto read = ChannelMaxima(graph, link.readers, link.channels);
       std::vector<int> exponents(made.size(), 0);
       for (std::size_t c = 0; c < made.size(); ++c) {
         if (!(made[c] > 0) || !(read[c] > 0)) continue;
-        // Half of the ratio, towards 0 where it lies between, so that a second run finds 0.
+        // Half of the ratio; ties are rounded towards 0, so that a second run finds 0.
         const double half = 0.5 * (std::log2(made[c]) - std::log2(read[c]));
         const double rounded = std::copysign(std::ceil(std::abs(half) - 0.5), half);
         exponents[c] = std::clamp(static_cast<int>(rounded), -kMostExponent, kMostExponent);

@@ -19,7 +19,8 @@ bool IsBinary(const Node& node) {
   return node.Is("Add") || node.Is("Mul");
 }
 
-// Operators that FuseOps can run on narrow values besides layers, with the value they end in.
+// An operator other than a layer that FuseOps can run on narrow values, with the value that it ends
+// in.
 struct Through {
   NodeId node = kNoNode;
   std::vector<ValueId> inputs;
@@ -78,8 +79,9 @@ class Planner {
     return it == precisions_.end() ? Precision::kF32 : it->second;
   }
 
-  // What layers can use, they want; then, from the back, what other operators hand on is wanted if
-  // their outputs are. Layers come first: a residual may be made behind the layer that adds it.
+  // First come the values that layers can use in narrow form. Then, from the back, an operator
+  // wants for its inputs what is wanted for its output. Layers come first because a residual may be
+  // made behind the layer that adds it.
   void FindWanted() {
     for (const auto& [producer, chain] : by_producer_) WantForLayer(*chain);
     std::vector<NodeId> order = graph_.order();
@@ -102,7 +104,7 @@ class Planner {
     wanted_[graph_.node(chain.residual_add).inputs[chain.residual_input]].insert(precision);
   }
 
-  // How `value` reaches its readers.
+  // Returns the precision in which `value` reaches its readers.
   [[nodiscard]] Precision HandedOn(ValueId value) const {
     for (const auto* values : {&plan_.stored, &plan_.inherited}) {
       const auto it = values->find(value);

@@ -16,7 +16,8 @@ namespace {
 
 constexpr float kLeastScale = std::numeric_limits<float>::min();
 
-// Elements behind one channel, and channel of an element, of a row-major tensor.
+// InnerSize returns the number of elements of one channel that lie together in a row-major tensor;
+// ChannelOf returns the channel of an element.
 std::int64_t InnerSize(const Tensor& tensor, std::size_t channel_axis) {
   return ElementCount(std::span<const std::int64_t>(tensor.dims()).subspan(channel_axis + 1));
 }
@@ -25,7 +26,7 @@ std::size_t ChannelOf(std::size_t element, std::int64_t inner, std::int64_t chan
   return static_cast<std::size_t>(static_cast<std::int64_t>(element) / inner % channels);
 }
 
-/// Scales with the zero points that go with them; none: symmetric.
+/// Scales and their zero points; no zero points if symmetric.
 struct Steps {
   int bits = 8;
   std::vector<float> scales;
@@ -49,7 +50,7 @@ Tensor QuantizedWeights(const Tensor& weights, std::size_t axis, const Steps& st
   return quantized;
 }
 
-// A node of one output right in front of the layer's producer, and its output.
+// Adds a node with one output in front of the layer's producer. Returns that output.
 ValueId AddBefore(Graph& graph, NodeId producer, Node node, ValueType type) {
   const ValueId made = graph.AddValue(graph.FreeValueName(node.name), std::move(type));
   node.name = graph.FreeNodeName(node.name);
@@ -77,7 +78,7 @@ std::optional<Biases> QuantizedBias(const std::vector<float>& bias, float x_scal
   return result;
 }
 
-/// The constant bias of the chain's producer, one number a channel.
+/// Returns the constant bias of the chain's producer, one number per channel.
 std::optional<std::vector<float>> BiasOf(const Graph& graph, const LayerChain& chain) {
   const Node& node = graph.node(chain.producer);
   const TensorPtr tensor = node.inputs.size() > 2 ? graph.constant(node.inputs[2]) : nullptr;
@@ -92,7 +93,7 @@ bool Alike(const std::vector<float>& scales) {
                      [&](float scale) { return scale == scales.front(); });
 }
 
-/// Scales, none of which is below its least.
+/// Raises scales to at least `least`.
 void Raise(std::span<const float> least, std::vector<float>& scales) {
   if (least.size() != scales.size()) return;
   const bool alike = Alike(scales);
@@ -102,9 +103,9 @@ void Raise(std::span<const float> least, std::vector<float>& scales) {
   }
 }
 
-/// Weights that are zero are so at every scale: the least keeps most of their channel's bias, which
-/// is rounded at x_scale * w_scale. Scales of a whole layer stay alike while one weight is not
-/// zero.
+/// Gives channels whose weights are all zero the least scale that is allowed. Zeros are exact at
+/// every scale, and their bias, which is rounded at x_scale * w_scale, is then most precise. Scales
+/// of a whole layer stay equal if any weight is not zero.
 void RefineDead(std::span<const float> least, const std::vector<float>& largest,
                 std::vector<float>& scales) {
   if (least.size() != scales.size()) return;
@@ -115,7 +116,7 @@ void RefineDead(std::span<const float> least, const std::vector<float>& largest,
   }
 }
 
-/// `inputs` of a channel.
+/// `inputs` is the number of inputs of a channel.
 void CheckGrid(const std::string& layer, const WeightGrid& grid, std::size_t channels,
                std::int64_t inputs) {
   const auto refuse = [&](const std::string& what) {
@@ -185,7 +186,7 @@ std::vector<float> LeastWeightScales(const Graph& graph, const LayerChain& chain
   for (const float value : *bias) {
     const double scale = std::max(std::abs(static_cast<double>(value)) / kMostSteps,
                                   static_cast<double>(kLeastScale));
-    // The product of two floats may round down.
+    // The product of two floats may be rounded down, so add a margin.
     constexpr double kRoom = 1.000001;
     least.push_back(static_cast<float>(scale / x_scale * kRoom));
   }
@@ -194,7 +195,7 @@ std::vector<float> LeastWeightScales(const Graph& graph, const LayerChain& chain
 
 namespace {
 
-/// Magnitudes, by channel.
+/// Returns the largest magnitude in each channel.
 std::vector<float> LargestWeights(const Tensor& weights, std::size_t channel_axis) {
   const std::int64_t channels = weights.dims().at(channel_axis);
   const std::int64_t inner = InnerSize(weights, channel_axis);
@@ -225,7 +226,8 @@ ValueId AddNamedConstant(Graph& graph, const std::string& stem, const std::strin
 
 namespace {
 
-/// Integers behind DequantizeLinear along `axis`, in front of the producer; what that makes.
+/// Adds integers behind DequantizeLinear along `axis` in front of the producer. Returns the f32
+/// value.
 ValueId AddWidened(Graph& graph, NodeId producer, const std::string& stem, Tensor quantized,
                    const Steps& steps, std::size_t axis) {
   ValueType type{.dtype = DType::kF32, .shape = Shape(), .layout = "", .container = {}};
@@ -245,9 +247,9 @@ ValueId AddWidened(Graph& graph, NodeId producer, const std::string& stem, Tenso
   return AddBefore(graph, producer, std::move(widening), std::move(type));
 }
 
-/// Weights with several scales a channel: one row of a matrix a scale, which Reshape and, where
-/// channels are the last axis, Transpose turn into what the layer reads. DequantizeLinear along an
-/// axis is all that this needs of whoever runs it (opset 13; blocks come with 21).
+/// Replaces the weights by weights with several scales per channel: a matrix with one row for each
+/// scale, which Reshape and, if channels are the last axis, Transpose turn into what the layer
+/// reads. Runtimes only need DequantizeLinear along an axis (opset 13); blocks require opset 21.
 void AddGrouped(Graph& graph, const LayerChain& chain, std::int64_t group, const Steps& steps) {
   const Node node = graph.node(chain.producer);
   const TensorPtr weights = graph.constant(node.inputs[1]);
@@ -318,7 +320,7 @@ std::vector<float> QuantizeWeights(Graph& graph, const LayerChain& chain, const 
     Raise(least, steps.scales);
     RefineDead(least, LargestWeights(*weights, axis), steps.scales);
   }
-  // A copy: the graph's own moves when constants are added.
+  // Copy the name: the graph's own string moves when constants are added.
   const std::string stem = graph.value(node.inputs[1]).name;
   const ValueId widened =
       AddWidened(graph, chain.producer, stem, QuantizedWeights(*weights, axis, steps), steps, axis);
