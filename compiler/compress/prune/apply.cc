@@ -19,7 +19,7 @@ namespace {
   throw UserError("prune plan: " + what);
 }
 
-/// Indices along an axis that stay.
+/// Returns the indices along an axis that stay.
 std::vector<std::int64_t> KeptIndices(const std::vector<std::int32_t>& units,
                                       const std::vector<bool>& kept) {
   std::vector<std::int64_t> indices;
@@ -31,7 +31,7 @@ std::vector<std::int64_t> KeptIndices(const std::vector<std::int32_t>& units,
   return indices;
 }
 
-/// A tensor as [outer, n, inner bytes] around one axis.
+/// The sizes of a tensor viewed as [outer, size, inner bytes] around one axis.
 struct AxisView {
   std::size_t outer = 1;
   std::size_t size = 1;
@@ -69,7 +69,8 @@ Tensor IntList(const std::vector<std::int64_t>& values) {
   return Tensor::From<std::int64_t>(DType::kI64, {std::ssize(values)}, values);
 }
 
-/// Makes one graph smaller. Node rules read the sizes and constants of the graph as it was.
+/// Makes a graph smaller. Its rules for nodes read sizes and constants of the graph before the
+/// change.
 class Shrinker {
  public:
   Shrinker(const PruneSpace& space, const std::vector<bool>& kept, Graph& graph)
@@ -100,7 +101,7 @@ class Shrinker {
     return sizes == nullptr ? -1 : sizes->at(axis);
   }
 
-  /// How many of the indices [first, end) of an axis stay.
+  /// Returns how many of the indices [first, end) of an axis stay.
   [[nodiscard]] std::int64_t Kept(ValueId value, std::size_t axis, std::int64_t first,
                                   std::int64_t end) const {
     const auto& units = space_.Units(value, axis);
@@ -153,7 +154,7 @@ class Shrinker {
     graph_.SetAttr(id, "hidden_size", Size(node.inputs[kLstmR], 2));
   }
 
-  /// Sizes written out in a constant; 0 and -1 in it stand for what is found out anyway.
+  /// Updates sizes that a constant lists; 0 and -1 in it stand for sizes that are inferred.
   void AdaptTargetShape(NodeId id, std::size_t input) {
     const Node& node = before_.node(id);
     auto target = ConstantList(before_, node.inputs[input]);
@@ -161,7 +162,7 @@ class Shrinker {
     const Dims& sizes = *space_.Sizes(node.outputs[0]);
     const std::size_t shift = sizes.size() - target->size();
     for (std::size_t i = 0; i < target->size(); ++i) {
-      // A 1 in Expand takes the other side's size.
+      // A 1 in Expand takes the size of the other operand.
       if ((*target)[i] == sizes[shift + i] && (*target)[i] > 1) {
         (*target)[i] = Size(node.outputs[0], shift + i);
       }
@@ -192,7 +193,7 @@ class Shrinker {
     if (node.inputs.size() > 1 && node.inputs[1] != kNoValue) {
       return ReplaceConstant(graph_, id, 1, IntList(parts));
     }
-    // There is no way to give a node a further input but to make it anew.
+    // A node cannot get a further input, so replace it by a new one.
     Node wider = graph_.node(id);
     wider.inputs.resize(1);
     wider.inputs.push_back(
@@ -232,7 +233,7 @@ class Shrinker {
       starts.push_back(Kept(data, axis, 0, cut.first));
       ends.push_back(Kept(data, axis, 0, cut.end));
     }
-    // Other axes were cut: bounds, which may run backwards, stay as they are written.
+    // If only other axes were cut, keep the bounds as they are written; they may run backwards.
     if (!changes) return;
     Check(std::all_of(steps.begin(), steps.end(), [](std::int64_t step) { return step == 1; }),
           "axes of a Slice with steps stay whole");
@@ -270,7 +271,7 @@ class Shrinker {
   Graph& graph_;
 };
 
-/// Operand `input` of a node that sums products, along the axis it sums over.
+/// Operand `input` of a node that sums products, and the axis of that operand that is summed over.
 struct Contraction {
   std::size_t input = 0;
   std::size_t axis = 0;
@@ -278,12 +279,12 @@ struct Contraction {
 /// The operands of one sum, weights first.
 using Contractions = std::vector<Contraction>;
 
-/// The sums of a node; empty for other nodes.
+/// Returns the sums of a node; empty for other nodes.
 std::vector<Contractions> ContractionsOf(const Node& node, const PruneSpace& space) {
   if (!node.domain.empty()) return {};
   if (node.op == "Conv") return {{{1, 1}, {0, 1}}};
   if (node.op == "ConvTranspose") return {{{1, 0}, {0, 1}}};
-  // The other operand of R is the state before, inside the node.
+  // The other operand of R is the previous state, inside the node.
   if (node.op == "LSTM") return {{{kLstmW, 2}, {kLstmX, 2}}, {{kLstmR, 2}}};
   if (node.op == "Gemm") {
     const std::size_t a = AttrOr(node, "transA", std::int64_t{0}) != 0 ? 0 : 1;
@@ -311,7 +312,7 @@ void ZeroRemoved(Tensor& tensor, std::size_t axis, const std::vector<std::int32_
   }
 }
 
-/// Puts a Mul by 0 and 1 in front of an operand.
+/// Inserts a Mul by zeros and ones in front of an operand.
 void MultiplyByMask(Graph& graph, NodeId id, const Contraction& side,
                     const std::vector<std::int32_t>& units, const std::vector<bool>& kept) {
   const ValueId value = graph.node(id).inputs[side.input];
@@ -341,6 +342,7 @@ void MultiplyByMask(Graph& graph, NodeId id, const Contraction& side,
   graph.SetInput(id, side.input, masked);
 }
 
+/// Zeroes the removed channels in one sum: in a constant operand if there is one, else by a mask.
 void MaskSum(Graph& graph, NodeId id, const Contractions& sides, const PruneSpace& space,
              const std::vector<bool>& kept) {
   const Node node = graph.node(id);
@@ -361,7 +363,7 @@ void MaskSum(Graph& graph, NodeId id, const Contractions& sides, const PruneSpac
                  kept);
 }
 
-/// Size of an axis with only the kept units there; 0 where it is not known.
+/// Returns the size of an axis if only kept units remain; 0 if it is unknown.
 double KeptSize(const PruneSpace& space, ValueId value, std::size_t axis,
                 const std::vector<bool>& kept) {
   const auto& units = space.Units(value, axis);
@@ -453,7 +455,7 @@ double KeptMacs(const Graph& graph, const PruneSpace& space, NodeId id,
   if (!node.op.starts_with("Conv")) {
     return KeptElements(space, node.outputs[0], kept) * summed;
   }
-  // Every element of the input (ConvTranspose) or of the output (Conv) meets a whole kernel.
+  // Each element of the input (ConvTranspose) or of the output (Conv) takes part in one kernel.
   const bool transposed = node.op == "ConvTranspose";
   const double moved = KeptElements(space, transposed ? node.inputs[0] : node.outputs[0], kept);
   const double kernels = KeptSize(space, weights, 0, kept);

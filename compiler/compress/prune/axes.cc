@@ -7,8 +7,8 @@
 namespace msc {
 namespace {
 
-// Longer axes are positions or words rather than channels; beyond the total, memory would grow
-// without bound. Both count as unknown, so that nothing is cut there.
+// Limits of one axis and of the total. Longer axes are positions or words rather than channels, and
+// memory must be bounded. Axes beyond the limits count as unknown, so nothing is cut there.
 constexpr std::int64_t kLongestAxis = std::int64_t{1} << 17;
 constexpr std::size_t kMostElements = std::size_t{1} << 25;
 
@@ -99,7 +99,7 @@ void AxisClasses::AddProduct(Axis whole, const std::vector<Axis>& factors, Prefe
     if (factor.size != 1) real.push_back(factor);
     if (product > std::numeric_limits<std::uint32_t>::max()) product = 0;
   }
-  if (product == 0 || product != whole.size) {  // something is unknown
+  if (product == 0 || product != whole.size) {  // a size is unknown
     Fix(whole, otherwise);
     for (const Axis& factor : factors) Fix(factor, otherwise);
     return;
@@ -139,7 +139,7 @@ void AxisClasses::TryResolve(Product& product) {
 
 void AxisClasses::ResolveProducts() {
   for (;;) {
-    // What one product fixes may leave another one no choice.
+    // A class that one product fixes may leave another product no choice.
     for (bool progress = true; progress;) {
       progress = false;
       for (Product& product : products_) {

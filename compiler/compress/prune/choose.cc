@@ -15,7 +15,8 @@ void CheckShare(double value, const std::string& what) {
   }
 }
 
-/// The multiple of `align` channels nearest to `count` units, or all of them where that is nearer.
+/// Returns the multiple of `align` channels that is nearest to `count` units, or all units if that
+/// is nearer.
 std::size_t AlignedCount(const PruneGroup& group, double count, std::int64_t align) {
   const auto all = static_cast<double>(group.units);
   const auto step = static_cast<double>(align / std::gcd(align, group.unit_channels));
@@ -25,6 +26,7 @@ std::size_t AlignedCount(const PruneGroup& group, double count, std::int64_t ali
   return static_cast<std::size_t>(aligned);
 }
 
+// Chooses the units that stay, by score. best_first_ has the units of each group by falling score.
 class Chooser {
  public:
   Chooser(const Graph& graph, const PruneSpace& space, const UnitScores& scores,
@@ -51,13 +53,14 @@ class Chooser {
     return PlanOf(KeepBest(counts));
   }
 
-  /// One threshold for all groups: the lowest that meets the budget.
+  /// Applies one threshold to all groups: the lowest that meets the budget.
   PrunePlan ByBudget(double share) {
     const double allowed = share * Cost(std::vector<bool>(space_.units(), true));
     std::vector<double> thresholds = {0.0};
     for (std::size_t g = 0; g < savings_.size(); ++g) {
       for (const std::size_t unit : best_first_[g]) thresholds.push_back(Worth(g, unit));
     }
+    // Above all scores, so that every group keeps only its least share.
     thresholds.push_back(2 * *std::max_element(thresholds.begin(), thresholds.end()) + 1);
     std::sort(thresholds.begin(), thresholds.end());
     std::size_t low = 0;
@@ -85,7 +88,8 @@ class Chooser {
     return request_.bytes ? KeptBytes(graph_, space_, kept) : TotalMacs(graph_, space_, kept);
   }
 
-  /// What the model saves with one unit of the group; > 0.
+  /// Returns what the model saves without one unit of the group, as a share of its cost; > 0, since
+  /// scores are divided by it.
   [[nodiscard]] double Saving(const PruneGroup& group) const {
     std::vector<bool> kept(space_.units(), true);
     const double all = Cost(kept);
@@ -93,6 +97,7 @@ class Chooser {
     return std::max(all - Cost(kept), 1e-9 * all) / std::max(all, 1.0);
   }
 
+  // Returns the score of a unit, relative to what it saves if scores are errors.
   [[nodiscard]] double Worth(std::size_t group, std::size_t unit) const {
     return scores_[unit] / savings_[group];
   }
@@ -121,7 +126,8 @@ class Chooser {
     return kept;
   }
 
-  /// A part of a group, such as one half of a Split, keeps its best unit if it would keep none.
+  /// Lets every branch of a group, such as one half of a Split, keep its best unit if it would keep
+  /// none.
   void KeepEveryBranch(std::vector<bool>& kept) const {
     for (const auto& [place, units] : space_.axes()) {
       std::size_t best = space_.units();

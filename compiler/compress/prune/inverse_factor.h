@@ -8,11 +8,12 @@
 
 namespace msc {
 
-/// Lower triangular L with L L^T = (gram + damping)^-1, rows and columns in the order of inputs
-/// given; damping is a hundredth of the mean of the diagonal, so that inputs that say the same have
-/// an inverse. Not finite where even that has none. What methods need that decide one weight after
-/// the other and let the rest make up for it. Source: Frantar et al. 2022 (arXiv 2210.17323)
-/// section 3.3. Include from .cc files only: it brings Eigen.
+/// Returns the lower triangular L with L L^T = (gram + damping)^-1, rows and columns in the given
+/// order of inputs. The damping is a hundredth of the mean of the diagonal, so that the inverse
+/// exists if inputs are linearly dependent. Not finite if it does not exist even so. For methods
+/// that decide one weight after the other and let the remaining ones compensate. Include it from
+/// .cc files only: it includes Eigen.
+/// Source: Frantar et al. 2022 (arXiv 2210.17323) section 3.3.
 [[nodiscard]] inline Eigen::MatrixXd InverseFactor(const Eigen::MatrixXd& gram,
                                                    const std::vector<Eigen::Index>& order) {
   constexpr double kDamping = 0.01;

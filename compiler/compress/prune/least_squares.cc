@@ -19,8 +19,8 @@ using Vector = Eigen::VectorXd;
 using Rows = Eigen::Matrix<float, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
 using RowsView = Eigen::Map<const Rows, 0, Eigen::OuterStride<>>;
 
-/// Added to the inverse of the inputs' moments, relative to their mean, so that inputs that say the
-/// same have one.
+/// Added to the diagonal of the inputs' moments, relative to its mean, so that they have an inverse
+/// if inputs are linearly dependent.
 constexpr double kDamping = 1e-4;
 
 Matrix ToMatrix(std::span<const float> rows, Eigen::Index outputs, Eigen::Index inputs) {
@@ -28,7 +28,7 @@ Matrix ToMatrix(std::span<const float> rows, Eigen::Index outputs, Eigen::Index 
   return Eigen::Map<const Rows>(rows.data(), outputs, inputs).cast<double>();
 }
 
-/// A multiple of the identity, relative to the mean of the diagonal; > 0.
+/// Returns the multiple of the identity to add: `share` of the mean of the diagonal; > 0.
 double Damp(const Matrix& moments, double share) {
   const double mean =
       moments.rows() == 0 ? 0.0 : moments.trace() / static_cast<double>(moments.rows());
@@ -41,11 +41,11 @@ struct LinearMoments::Sums {
   std::int64_t count = 0;
   Matrix xx;
   Matrix xy;
-  Vector yy;  ///< of each output
+  Vector yy;  ///< by output
   Vector x;
   Vector y;
 
-  /// Moments about the means, divided by the count.
+  /// Returns the moments about the means, divided by the count.
   [[nodiscard]] Matrix CentredXX() const {
     const double n = static_cast<double>(std::max<std::int64_t>(count, 1));
     Matrix full = xx.selfadjointView<Eigen::Lower>();
@@ -57,7 +57,7 @@ struct LinearMoments::Sums {
     return (yy / n - (y / n).cwiseAbs2()).cwiseMax(0.0).sum();
   }
 
-  /// Mean |W x + b - y|^2 as a share of the variance of y, from moments.
+  /// Returns the mean of |W x + b - y|^2 relative to the variance of y, from moments.
   [[nodiscard]] double Error(const Matrix& w, const Vector& b) const {
     const double n = static_cast<double>(std::max<std::int64_t>(count, 1));
     const Vector mean_y = y / n;
@@ -66,6 +66,7 @@ struct LinearMoments::Sums {
         ((w * full).cwiseProduct(w).sum() - 2 * w.cwiseProduct(xy.transpose()).sum() + yy.sum()) /
             n +
         b.squaredNorm() + 2 * b.dot(w * x) / n - 2 * b.dot(mean_y);
+    // The terms of the expanded square cancel, so rounding may leave less than 0.
     return std::max(second, 0.0) / std::max(Variance(), std::numeric_limits<double>::min());
   }
 };
@@ -167,12 +168,12 @@ LinearMoments::Fit LinearMoments::Solve(std::span<const float> weights, std::spa
   return fit;
 }
 
-/// Moments, their inverse and the weights of one reader, with the inputs of removed units gone.
+/// Moments and weights of one layer that reads units.
 struct UnitElimination::Reader {
   Matrix moments;
   Matrix weights;  ///< [inputs, outputs]
   double energy = 0;
-  std::map<std::int32_t, std::vector<Eigen::Index>> inputs_of;  ///< by unit
+  std::map<std::int32_t, std::vector<Eigen::Index>> inputs_of;  ///< inputs of each unit
 };
 
 UnitElimination::UnitElimination() = default;
@@ -199,7 +200,7 @@ void UnitElimination::AddReader(const LinearMoments& moments, std::span<const fl
 
 namespace {
 
-/// tr(W_u^T M_uu W_u): what the outputs lose if nothing makes up for it.
+/// Returns tr(W_u^T M_uu W_u): the loss of output energy if the other weights stay as they are.
 double Energy(const Matrix& moments, const Matrix& weights,
               const std::vector<Eigen::Index>& inputs) {
   const Matrix block = moments(inputs, inputs);
@@ -207,7 +208,7 @@ double Energy(const Matrix& moments, const Matrix& weights,
   return (block * rows).cwiseProduct(rows).sum();
 }
 
-/// One reader while units go, one after the other.
+/// State of one layer while units are removed one after the other.
 class Elimination {
  public:
   Elimination(const Matrix& moments, Matrix weights) : weights_(std::move(weights)) {
@@ -216,12 +217,13 @@ class Elimination {
     inverse_ = damped.selfadjointView<Eigen::Lower>().llt().solve(
         Matrix::Identity(moments.rows(), moments.cols()));
   }
-  /// tr(W_u^T (M^-1_uu)^-1 W_u): what the outputs lose although the other weights make up for it.
+  /// Returns tr(W_u^T (M^-1_uu)^-1 W_u): the loss of output energy if the other weights compensate.
   [[nodiscard]] double Loss(const std::vector<Eigen::Index>& inputs) const {
     const Matrix rows = weights_(inputs, Eigen::all);
     const Matrix block = inverse_(inputs, inputs);
     return std::max(rows.cwiseProduct(block.ldlt().solve(rows)).sum(), 0.0);
   }
+  // Removes inputs: updates the other weights, and the inverse as that of the remaining inputs.
   void Remove(const std::vector<Eigen::Index>& inputs) {
     const Matrix block = inverse_(inputs, inputs);
     const auto factor = block.ldlt();
@@ -230,7 +232,7 @@ class Elimination {
     weights_.noalias() -= columns * factor.solve(rows);
     const Matrix turned = columns.transpose();
     inverse_.noalias() -= columns * factor.solve(turned);
-    // Exactly 0 but for rounding; a diagonal of 1 keeps later blocks invertible.
+    // These entries are 0 except for rounding; a diagonal of 1 keeps later blocks invertible.
     for (const Eigen::Index i : inputs) {
       weights_.row(i).setZero();
       inverse_.row(i).setZero();

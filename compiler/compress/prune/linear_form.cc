@@ -15,12 +15,13 @@ std::int64_t Product(const Dims& dims, std::size_t begin, std::size_t end) {
   return product;
 }
 
-/// Output positions of one sample: spatial ones of a Conv, rows of the others.
+/// Returns the number of output positions of one sample: spatial ones of a Conv, rows of the
+/// others.
 std::int64_t PositionsOf(const Node& node, const Dims& y) {
   return node.op == "Conv" ? Product(y, 2, y.size()) : Product(y, 1, y.size() - 1);
 }
 
-/// Copies what lies under the kernel at one output position; 0 outside.
+/// Copies the inputs under the kernel at one output position; 0 outside of the image.
 void CopyPatch(const Window& window, const Dims& x, const Dims& y, const float* image,
                std::int64_t position, float* to) {
   const std::size_t rank = window.kernel.size();

@@ -10,7 +10,7 @@ void RelateLstm(NodeAxes& node) {
   };
   const Axis hidden = node.In(kLstmR, 2);
   const Axis batch = node.In(kLstmX, 1);
-  // Axis 1 of these holds one block of the hidden size for each gate.
+  // Axis 1 of these tensors consists of one block of the hidden size for each gate.
   for (const std::size_t i : {kLstmW, kLstmR, kLstmB, kLstmP}) {
     if (!node.Has(i)) continue;
     const Axis whole = node.In(i, 1);

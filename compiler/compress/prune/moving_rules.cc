@@ -84,9 +84,9 @@ void RelateTranspose(NodeAxes& node) {
   }
 }
 
-/// Axes of one entry come or go; the others keep their order.
+/// Squeeze removes and Unsqueeze adds axes of size 1; the other axes keep their order.
 void RelateSqueeze(NodeAxes& node) {
-  // Without a list, an axis cut down to one entry would go as well.
+  // Without a list, an axis that was cut down to one entry would be removed, too.
   if (node.node().op == "Squeeze" && !node.Has(1))
     return node.FixAll("drops all axes of one entry");
   const auto axes = node.Ints(1);
@@ -123,8 +123,8 @@ void RelateFlatten(NodeAxes& node) {
   node.AddProduct(node.Out(1), right, AxisClasses::Prefer::kLargest);
 }
 
-/// Walks the sizes of both sides in step: where a run of axes on one side has the product of one
-/// axis on the other, the one is made of the others.
+/// Walks along the sizes of both sides: where a run of axes on one side has the product of one axis
+/// on the other, that axis is the product of the run.
 void RelateReshape(NodeAxes& node) {
   using enum AxisClasses::Prefer;
   if (!node.Ints(1)) {
@@ -178,7 +178,7 @@ void RelateReshape(NodeAxes& node) {
   }
 }
 
-/// Axes of equal size go through; what is repeated, padded or resized stays.
+/// Unites axes of equal size; fixes axes that are repeated, padded or resized.
 void RelateSameSizes(NodeAxes& node) {
   if (node.node().op == "Resize" && AttrOr(node.node(), "coordinate_transformation_mode",
                                            std::string()) == "tf_crop_and_resize") {

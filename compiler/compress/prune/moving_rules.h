@@ -4,14 +4,14 @@
 
 namespace msc {
 
-// Rules of relations.cc for operators that compute nothing: they move, group or repeat entries.
+// Rules of relations.cc for operators that only move, group or repeat elements.
 
 void RelateConcat(NodeAxes& node);
 void RelateSplit(NodeAxes& node);
 void RelateSlice(NodeAxes& node);
 void RelateGather(NodeAxes& node);
 void RelateTranspose(NodeAxes& node);
-void RelateSqueeze(NodeAxes& node);  ///< Unsqueeze too
+void RelateSqueeze(NodeAxes& node);  ///< also Unsqueeze
 void RelateFlatten(NodeAxes& node);
 void RelateReshape(NodeAxes& node);
 void RelateSameSizes(NodeAxes& node);  ///< Expand, Tile, Pad, Resize

@@ -18,40 +18,41 @@ namespace msc {
 struct WeightedLayer {
   NodeId node = kNoNode;
   ValueId weight = kNoValue;
-  std::size_t out_axis = 0;      ///< of the weights: output channels (of a group in ConvTranspose)
-  std::size_t in_axis = 1;       ///< of the weights: input channels, of one group
-  ValueId channels = kNoValue;   ///< the output; R of an LSTM, none of whose outputs may be there
-  std::size_t channel_axis = 1;  ///< of `channels`: output channels
+  std::size_t out_axis = 0;      ///< output channels in the weights; in ConvTranspose of one group
+  std::size_t in_axis = 1;       ///< input channels in the weights, of one group
+  ValueId channels = kNoValue;   ///< the output; R of an LSTM, whose outputs may all be absent
+  std::size_t channel_axis = 1;  ///< axis of output channels in `channels`
 };
-/// In graph order.
+/// Returns all such layers, in graph order.
 [[nodiscard]] std::vector<WeightedLayer> FindWeightedLayers(const Graph& graph);
 
-/// Channels that are chosen among each other: a density refers to a group. A unit is what can only
-/// be removed as a whole: a channel, an attention head, the same channel of every branch of a
-/// residual sum.
+/// Units that are chosen among each other; a density refers to a group. A unit is the smallest set
+/// of channels that can be removed: a channel, an attention head, the same channel of every branch
+/// of a residual sum.
 struct PruneGroup {
-  std::string name;                 ///< its first layer
-  std::vector<std::string> layers;  ///< whose output channels it cuts, in graph order
-  std::size_t first_unit = 0;       ///< units are numbered over all groups
+  std::string name;                 ///< name of its first layer
+  std::vector<std::string> layers;  ///< layers whose output channels it cuts, in graph order
+  std::size_t first_unit = 0;       ///< units are numbered across all groups
   std::size_t units = 0;            ///< >= 2
-  std::int64_t unit_channels = 1;   ///< output channels of the first layer that a unit holds
+  std::int64_t unit_channels = 1;   ///< output channels of the first layer in one unit
 };
 
-/// A layer none of whose output channels can be removed, and why.
+/// A layer none of whose output channels can be removed, and the reason.
 struct FixedLayer {
   std::string layer;
   std::string reason;
 };
 
-/// What structured pruning can remove from a canonical graph: for every axis of every value, which
-/// of its indices go together with which others.
+/// What structured pruning can remove from a canonical graph: for every axis of every value, the
+/// indices that can only be removed together.
 ///
 /// Exact through elementwise operators with broadcasting, residual sums, Concat, Split, Slice,
 /// Gather by constants, Transpose, Reshape and Flatten (also channel shuffles and attention heads),
-/// depthwise and grouped convolutions, LSTM, pools and per-channel normalisation. Operators that
-/// mix an axis (Softmax, LayerNormalization, means) keep it whole, and so do unknown operators and
-/// the model's own inputs and outputs. Of an axis that Reshape splits one factor can be cut: the
-/// one that nothing else fixes; heads where the last axis is split, else the larger one.
+/// depthwise and grouped convolutions, LSTM, pools and per-channel normalisation. Axes stay whole
+/// in operators that mix an axis (Softmax, LayerNormalization, means), in unknown operators, and in
+/// the model's inputs and outputs. Of an axis that Reshape splits, one factor can be cut: the one
+/// that nothing else fixes; if there is a choice, heads if the last axis is split, else the larger
+/// factor.
 class PruneSpace {
  public:
   explicit PruneSpace(const Graph& canonical);
@@ -60,17 +61,19 @@ class PruneSpace {
   [[nodiscard]] const std::vector<FixedLayer>& fixed() const { return fixed_; }
   [[nodiscard]] std::size_t units() const { return unit_count_; }
   [[nodiscard]] const PruneGroup* Find(std::string_view group) const;  ///< nullptr if unknown
-  /// Why a layer has no group of its own name: it is fixed, cut with another, or not there.
+  /// Returns why there is no group named `layer`: it is fixed, cut with another layer, or missing.
   [[nodiscard]] std::string WhyNone(const std::string& layer) const;
 
-  /// Unit of every index along an axis, -1 where the index always stays; empty where all stay.
+  /// Returns the unit of every index along an axis, -1 if the index always stays; empty if all
+  /// stay.
   [[nodiscard]] const std::vector<std::int32_t>& Units(ValueId value, std::size_t axis) const;
-  /// All axes that can be cut, with their units.
+  /// Returns all axes that can be cut, with their units.
   [[nodiscard]] const std::map<std::pair<ValueId, std::size_t>, std::vector<std::int32_t>>& axes()
       const {
     return axes_;
   }
-  /// Sizes of a value with symbols counted as 1; nullptr where they are not known before running.
+  /// Returns the sizes of a value with symbols counted as 1; nullptr if they are unknown before
+  /// running.
   [[nodiscard]] const Dims* Sizes(ValueId value) const;
 
  private:
@@ -81,26 +84,27 @@ class PruneSpace {
   std::size_t unit_count_ = 0;
 };
 
-/// Whether each unit stays. UserError where the plan names a group that the graph does not have,
-/// counts its units otherwise (a plan for another graph), keeps none, or would leave some value
-/// without any channel.
+/// Returns for each unit whether it stays. UserError if the plan names a group that the graph does
+/// not have, has another number of units for it (a plan for another graph), keeps none of them, or
+/// would leave some value without any channel.
 [[nodiscard]] std::vector<bool> KeptUnits(const PruneSpace& space, const PrunePlan& plan);
 
-/// Removes what the plan does not keep: weights get smaller shapes, and groups, split sizes, slice
-/// bounds and target shapes follow. UserError as KeptUnits, with the graph unchanged. Does nothing
-/// for an empty plan.
+/// Removes the units that the plan does not keep: weights get smaller shapes; groups, split sizes,
+/// slice bounds and target shapes follow. UserError as KeptUnits, with the graph unchanged. Does
+/// nothing for an empty plan.
 void ApplyPrunePlan(const PrunePlan& plan, Graph& graph);
 
-/// Same outputs as ApplyPrunePlan with all shapes kept: the weights by which later layers read a
-/// removed channel are zero; where they multiply two computed values, a Mul with 0 and 1 stands in
-/// front. Equal but for the order in which a kernel adds; zeros themselves add exactly.
+/// Gives the same outputs as ApplyPrunePlan and keeps all shapes: sets the weights by which later
+/// layers read a removed channel to zero; where a layer multiplies two computed values, inserts a
+/// Mul with zeros and ones in front. Outputs differ only if a kernel adds in another order; adding
+/// zeros is exact.
 void MaskPrunePlan(const PrunePlan& plan, Graph& graph);
 
-/// Multiply-adds of one node that multiplies (Conv, ConvTranspose, Gemm, MatMul, LSTM) with only
-/// the kept units there, symbols counted as 1; 0 for other nodes and unknown sizes.
+/// Returns the multiply-adds of a node (Conv, ConvTranspose, Gemm, MatMul, LSTM) if only kept units
+/// remain, with symbols counted as 1; 0 for other nodes and unknown sizes.
 [[nodiscard]] double KeptMacs(const Graph& graph, const PruneSpace& space, NodeId node,
                               const std::vector<bool>& kept);
-/// Bytes of all constants with only the kept units there.
+/// Returns the bytes of all constants if only kept units remain.
 [[nodiscard]] double KeptBytes(const Graph& graph, const PruneSpace& space,
                                const std::vector<bool>& kept);
 

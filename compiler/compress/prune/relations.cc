@@ -38,7 +38,7 @@ void Unary(NodeAxes& node) {
   }
 }
 
-/// Like Unary, but one axis is summed, sorted or normalised over.
+/// Like Unary, but the node sums, sorts or normalises along one axis.
 void AlongOneAxis(NodeAxes& node, std::int64_t otherwise) {
   Unary(node);
   node.Fix(node.In(0, node.AxisAttr(otherwise)), "mixes all entries of this axis");
@@ -78,7 +78,7 @@ void Convolution(NodeAxes& node) {
     node.Fix(node.In(1, axis), "is a kernel axis");
   }
   node.Unite(node.In(0, 0), node.Out(0));
-  // The weights' axis of whole channels, and the one of channels within a group.
+  // The weights' axis of all channels, and that of channels within a group.
   const Axis whole = node.In(1, 0);
   const Axis inner = node.In(1, 1);
   const Axis x = node.In(0, 1);
@@ -88,7 +88,8 @@ void Convolution(NodeAxes& node) {
   if (group == 1) {
     node.Unite(transposed ? y : x, inner);
   } else {
-    // Either whole groups go, as in a depthwise convolution, or the same channels of every group.
+    // Either whole groups are removed, as in a depthwise convolution, or the same channels of every
+    // group.
     const Axis groups = node.AddAxis(group);
     const Axis within = node.AddAxis(group > 0 ? whole.size / group : 0);
     node.AddProduct(transposed ? y : x, {groups, inner}, kLargest);
@@ -284,7 +285,7 @@ const std::map<std::string_view, Rule>& Rules() {
   return kRules;
 }
 
-/// Sizes of all values with symbols counted as 1 and shape arithmetic evaluated.
+/// Returns the sizes of all values, with symbols counted as 1 and shape arithmetic evaluated.
 std::map<ValueId, Dims> StaticSizes(const Graph& graph) {
   Graph bound = graph;
   ShapeBindings ones;

@@ -17,8 +17,9 @@ namespace {
 constexpr std::array<std::string_view, 7> kNames = {"l1",     "l2",  "fpgm",  "random",
                                                     "energy", "obs", "taylor"};
 
-/// Weights that make one output channel: along `out_axis` of Conv, Gemm and MatMul; in a
-/// ConvTranspose the channel's place in its group, over the input channels of that group.
+/// Returns the weights that compute one output channel: along `out_axis` for Conv, Gemm and MatMul;
+/// for a ConvTranspose those at the channel's position in its group, over the input channels of
+/// that group.
 std::vector<float> ChannelWeights(const Tensor& weights, const WeightedLayer& layer,
                                   std::int64_t channel, std::int64_t channels) {
   const Dims& dims = weights.dims();
@@ -39,7 +40,7 @@ std::vector<float> ChannelWeights(const Tensor& weights, const WeightedLayer& la
   return made;
 }
 
-/// One row a unit of `group` that the layer has: all weights of its channels.
+/// All weights of the channels of each unit of a group in one layer, one row per unit.
 struct UnitRows {
   std::vector<std::size_t> units;
   std::vector<std::vector<float>> rows;
@@ -70,7 +71,7 @@ UnitRows RowsOf(const Graph& graph, const PruneSpace& space, const PruneGroup& g
   return result;
 }
 
-/// Sum of the distances of each row to all others.
+/// Returns for each row the sum of its distances to all rows.
 std::vector<double> Distances(const std::vector<std::vector<float>>& rows) {
   std::size_t longest = 0;
   for (const auto& row : rows) longest = std::max(longest, row.size());
@@ -85,6 +86,7 @@ std::vector<double> Distances(const std::vector<std::vector<float>>& rows) {
   std::vector<double> sums(rows.size(), 0.0);
   for (Eigen::Index i = 0; i < products.rows(); ++i) {
     for (Eigen::Index j = 0; j < products.cols(); ++j) {
+      // By |a - b|^2 = |a|^2 + |b|^2 - 2 a b, which rounding may leave below 0.
       const double square = products(i, i) + products(j, j) - 2 * products(i, j);
       sums[static_cast<std::size_t>(i)] += std::sqrt(std::max(square, 0.0));
     }

@@ -29,7 +29,7 @@ bool IsWeights(const Graph& graph, const Node& node) {
   return node.op != "MatMul" || graph.constant(node.inputs[1])->dims().size() == 2;
 }
 
-/// A union-find over the layers: those that share a unit make one group.
+/// A union-find over layers: layers that share a unit are in one group.
 class LayerSets {
  public:
   explicit LayerSets(std::size_t count) : parent_(count) {
@@ -39,7 +39,7 @@ class LayerSets {
     while (parent_[layer] != layer) layer = parent_[layer] = parent_[parent_[layer]];
     return layer;
   }
-  /// The lower number stands for the set.
+  /// Unites the sets of two layers; the lower number represents the set.
   void Unite(std::size_t a, std::size_t b) {
     a = Find(a);
     b = Find(b);
@@ -50,11 +50,11 @@ class LayerSets {
   std::vector<std::size_t> parent_;
 };
 
-/// Classes of the output channels of a layer that can be removed, in channel order, each once.
+/// Classes of a layer's output channels that can be removed, in channel order, each once.
 struct LayerClasses {
   std::vector<std::uint32_t> classes;
-  std::int64_t channels = 0;  ///< that these classes hold in the layer's output
-  std::string fixed_because;  ///< of one that cannot be removed
+  std::int64_t channels = 0;  ///< number of output channels in these classes
+  std::string fixed_because;  ///< why a channel cannot be removed
 };
 
 LayerClasses ReadLayer(GraphAxes& axes, Axis channels) {
@@ -116,7 +116,7 @@ PruneSpace::PruneSpace(const Graph& canonical) {
   const std::vector<WeightedLayer> layers = FindWeightedLayers(canonical);
   std::vector<LayerClasses> read;
   LayerSets sets(layers.size());
-  std::map<std::uint32_t, std::size_t> layer_of;  // of each class, the first
+  std::map<std::uint32_t, std::size_t> layer_of;  // first layer of each class
   for (std::size_t i = 0; i < layers.size(); ++i) {
     read.push_back(ReadLayer(axes, axes.Of(layers[i].channels, layers[i].channel_axis)));
     for (const std::uint32_t root : read.back().classes) {

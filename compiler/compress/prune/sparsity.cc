@@ -14,7 +14,7 @@ namespace {
 using Matrix = Eigen::MatrixXd;
 using RowMatrix = Eigen::Matrix<float, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
 
-/// Inputs that unstructured zeros are spread over evenly, as in the source.
+/// Number of inputs over which unstructured zeros are spread evenly, as in the source.
 constexpr Eigen::Index kStretch = 128;
 
 template <class T>
@@ -23,7 +23,8 @@ bool Parse(std::string_view text, T& value) {
   return error == std::errc() && end == text.data() + text.size();
 }
 
-/// Tap by tap instead of channel by channel, so that channels of one tap are neighbours.
+/// Returns the inputs tap by tap instead of channel by channel, so that channels of one tap are
+/// neighbours.
 std::vector<Eigen::Index> ByTap(const LinearForm& form) {
   std::vector<Eigen::Index> order;
   for (Eigen::Index tap = 0; tap < form.taps; ++tap) {
@@ -32,7 +33,7 @@ std::vector<Eigen::Index> ByTap(const LinearForm& form) {
   return order;
 }
 
-/// Which of these weights stay, 1 or 0, by what they cost; stretches of inputs of `width` columns.
+/// Decides which weights stay, 1 or 0, by their costs, for stretches of `width` inputs (columns).
 class Mask {
  public:
   Mask(const SparsityPattern& pattern, Eigen::Index inputs)
@@ -68,7 +69,7 @@ class Mask {
   Eigen::Index width_;
 };
 
-/// The weights of largest magnitude.
+/// Keeps the weights of largest magnitude.
 Matrix KeepLargest(const Matrix& weights, const Mask& mask) {
   Matrix kept = weights;
   for (Eigen::Index first = 0; first < weights.cols(); first += mask.width()) {
@@ -79,6 +80,8 @@ Matrix KeepLargest(const Matrix& weights, const Mask& mask) {
   return kept;
 }
 
+// Sets weights to zero one stretch after the other, and lets the weights behind compensate. The
+// cost of a weight is w^2 / factor(i, i)^2.
 Matrix MakeUp(Matrix weights, const Mask& mask, const Matrix& factor) {
   for (Eigen::Index first = 0; first < weights.cols(); first += mask.width()) {
     const Eigen::Index count = std::min(mask.width(), weights.cols() - first);
@@ -92,7 +95,7 @@ Matrix MakeUp(Matrix weights, const Mask& mask, const Matrix& factor) {
       const Eigen::VectorXd error = (weights.col(i) - kept) / factor(i, i);
       weights.col(i) = kept;
       const Eigen::Index rest = weights.cols() - i - 1;
-      // Zeros that were decided on lie in front of i, so they stay zeros.
+      // Zeros that are decided lie in front of i, so they stay.
       weights.rightCols(rest).noalias() -= error * factor.col(i).tail(rest).transpose();
     }
   }
@@ -142,8 +145,8 @@ std::vector<float> SparsifyRows(std::span<const float> rows, const LinearForm& f
     };
     const Eigen::VectorXd before = missed(taken);
     const Eigen::VectorXd after = missed(made_up);
-    // Row by row only where each row has its own zeros to count: unstructured ones are counted over
-    // all rows.
+    // N:M counts zeros in each row, so rows can be chosen one by one. Unstructured zeros are
+    // counted over all rows.
     const bool whole = pattern.keep == 0;
     for (Eigen::Index row = 0; row < taken.rows(); ++row) {
       const bool better = whole ? after.sum() < before.sum() : after[row] < before[row];
