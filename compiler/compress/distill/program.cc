@@ -13,6 +13,7 @@
 namespace msc {
 namespace {
 
+/// Builds a TrainProgram from a graph, node by node.
 class ProgramMaker {
  public:
   ProgramMaker(const Graph& graph, const QuantizedFrom* from) : graph_(graph), from_(from) {}
@@ -20,7 +21,7 @@ class ProgramMaker {
   TrainProgram Make() && {
     for (const ValueId input : graph_.inputs()) program_.inputs.push_back(NewSlot(input));
     for (const NodeId id : graph_.order()) {
-      if (ReadNarrowing(graph_, id)) continue;  // its widening node does the work of both
+      if (ReadNarrowing(graph_, id)) continue;  // its widening node translates both
       const Node& node = graph_.node(id);
       if (const auto wide = ReadWidening(graph_, id)) {
         Widen(id, *wide);
@@ -40,7 +41,8 @@ class ProgramMaker {
   }
 
  private:
-  /// Shape arithmetic is left out: what depends on it is read off the inferred types.
+  /// Returns whether a node makes f32 values. Shape arithmetic is left out: inferred types have its
+  /// results.
   [[nodiscard]] bool MakesFloats(const Node& node) const {
     return std::any_of(node.outputs.begin(), node.outputs.end(), [&](ValueId out) {
       return out != kNoValue && graph_.type(out).dtype == DType::kF32;
@@ -54,7 +56,7 @@ class ProgramMaker {
     return slot;
   }
 
-  /// -1 for what holds no floats: operators read such inputs off the graph.
+  /// Returns the slot of a value; -1 if it is not f32: such inputs are read from the graph.
   int SlotFor(ValueId value) {
     const auto known = slots_.find(value);
     if (known != slots_.end()) return known->second;
@@ -100,7 +102,8 @@ class ProgramMaker {
     program_.ops.push_back(std::move(op));
   }
 
-  /// A single number that Add adds is part of a formula, not a bias.
+  /// Trains a constant input, except a single number that Add adds: that is part of a formula, not
+  /// a bias.
   void Train(const Node& node, std::size_t input) {
     const auto constant = constants_.find(node.inputs[input]);
     if (constant == constants_.end()) return;
@@ -156,8 +159,8 @@ class ProgramMaker {
     return program_.ops.back().out[0];
   }
 
-  /// Tensors that share a range, such as those on both sides of MaxPool, go on sharing it: they
-  /// have the same scale by then.
+  /// Returns the slot of the step of an activation. Tensors that share a range, such as those on
+  /// both sides of MaxPool, have the same scale, and keep sharing one step.
   int ActivationStep(const std::string& tensor, float scale) {
     const auto known = steps_.find(scale);
     if (known != steps_.end()) {
@@ -183,11 +186,11 @@ class ProgramMaker {
     return nullptr;
   }
 
-  /// Who reads the weights that `wide` holds. Between them stand, where a channel has several
-  /// scales, the nodes that turn rows of one scale each back into the weights.
+  /// The reader of widened weights. If a channel has several scales, there are nodes in between
+  /// that turn rows with one scale each back into the weights.
   struct Reader {
     Use use;
-    std::vector<NodeId> moves;  ///< Reshape and Transpose, from `wide` on
+    std::vector<NodeId> moves;  ///< Reshape and Transpose nodes in between, in order
   };
 
   [[nodiscard]] std::optional<Reader> ReaderOf(ValueId wide) const {
@@ -203,7 +206,8 @@ class ProgramMaker {
     }
   }
 
-  /// What the plain graph has where the reader stands, if that is a constant there.
+  /// Returns the constant that the reader reads in the plain graph; kNoValue if it does not read a
+  /// constant.
   [[nodiscard]] ValueId MasterOf(const Reader& reader) const {
     const NodeId plain = from_->plain->FindNode(graph_.node(reader.use.node).name);
     if (plain == kNoNode) return kNoValue;
@@ -211,7 +215,7 @@ class ProgramMaker {
     return from_->plain->constant(master) ? master : kNoValue;
   }
 
-  /// The weights in `slot` in the form that `moves` start from.
+  /// Undoes `moves` on the weights in `slot`. Returns the slot of the result.
   int MovedBack(int slot, const std::vector<NodeId>& moves) {
     for (auto move = moves.rbegin(); move != moves.rend(); ++move) {
       const Node& node = graph_.node(*move);
@@ -235,7 +239,8 @@ class ProgramMaker {
     return slot;
   }
 
-  /// Weights behind a widening node: what the plain graph has there, narrowed on the way.
+  /// Translates constant weights behind a widening node: reads them from the plain graph and rounds
+  /// them.
   int WidenConstant(NodeId id, const Narrowing& form) {
     const ValueId wide = graph_.node(id).outputs[0];
     const auto weights = ReadWeights(graph_, wide);
@@ -259,7 +264,7 @@ class ProgramMaker {
     op.node = graph_.node(id).name;
     op.in = {slot};
     if (use.index != 1) {
-      // Of 32 bits, but where weights have few of them its steps are long.
+      // A bias has 32 bits, but its step is coarse if the weights have few bits.
       const Node& layer_node = graph_.node(use.node);
       op.op = "QuantizeBias";
       for (const std::size_t input : {0U, 1U}) {
@@ -296,10 +301,10 @@ class ProgramMaker {
   TrainProgram program_;
   std::map<ValueId, int> slots_;
   std::map<ValueId, std::size_t> constants_;
-  std::map<ValueId, std::size_t> masters_;  ///< constant of a value of the plain graph
-  std::map<ValueId, int> wide_;             ///< of a narrow value
-  std::map<float, std::size_t> steps_;      ///< constant of a scale of activations
-  std::map<int, int> step_of_;              ///< slot of the step, by that of what was quantized
+  std::map<ValueId, std::size_t> masters_;  ///< constant, by value of the plain graph
+  std::map<ValueId, int> wide_;             ///< slot, by narrow value
+  std::map<float, std::size_t> steps_;      ///< constant, by scale of activations
+  std::map<int, int> step_of_;              ///< slot of the step, by slot of the quantized value
 };
 
 }  // namespace

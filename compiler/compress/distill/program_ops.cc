@@ -14,7 +14,7 @@ namespace {
 
 using Ints = std::vector<std::int64_t>;
 
-/// What the readers below ask of a node.
+/// A node with helpers for the readers below.
 struct Site : TrainSite {
   [[nodiscard]] bool Has(std::size_t input) const {
     return input < node.inputs.size() && node.inputs[input] != kNoValue;
@@ -30,7 +30,7 @@ struct Site : TrainSite {
     return static_cast<std::int64_t>(
         NormalAxis(node, AttrOr(node, "axis", otherwise), In().size()));
   }
-  /// Integers of a constant input, or `otherwise` without that input.
+  /// Returns the integers of a constant input, or `otherwise` if the input is absent.
   [[nodiscard]] Ints Constant(std::size_t input, Ints otherwise = {}) const {
     if (!Has(input)) return otherwise;
     const TensorPtr tensor = graph.constant(node.inputs[input]);
@@ -49,7 +49,7 @@ struct Site : TrainSite {
     }
     return NumberAt(*tensor, 0);
   }
-  /// Only the first `count` inputs are operands.
+  /// Keeps the first `count` inputs as operands.
   void Keep(std::size_t count) const {
     if (made.in.size() > count) made.in.resize(count);
   }
@@ -69,7 +69,7 @@ Dims Sizes(const Site& site, std::size_t input, std::size_t from) {
 
 void Nothing(const Site& /*site*/) {}
 
-/// ints: group, then strides, dilations, pads at the begin, pads at the end, one a spatial axis.
+/// ints: group, then strides, dilations, pads at the begin, pads at the end, one per spatial axis.
 void Conv(const Site& site) {
   const Dims weights = Sizes(site, 1, 0);
   Dims spatial;
@@ -141,7 +141,7 @@ void Clip(const Site& site) {  // reals: least, most
   site.Keep(1);
 }
 
-/// ints: the sizes of the output, -1 for the one that is not known.
+/// ints: the sizes of the output, -1 for the one that is unknown.
 void Reshape(const Site& site) {
   for (const Dim& dim : site.Out()) site.made.ints.push_back(dim.known() ? dim.size() : -1);
   if (std::count(site.made.ints.begin(), site.made.ints.end(), -1) > 1) {
@@ -192,7 +192,7 @@ void GlobalPool(const Site& site) {
   }
 }
 
-/// ints: pads at the begin of all axes, then those at the end; reals: what is put there.
+/// ints: pads at the begin of all axes, then those at the end; reals: the padding value.
 void Pad(const Site& site) {
   if (AttrOr(site.node, "mode", std::string("constant")) != "constant") {
     RefuseNode(site.node, "is trained in mode 'constant' alone");
@@ -202,7 +202,7 @@ void Pad(const Site& site) {
   site.Keep(1);
 }
 
-/// ints: of every sliced axis its number, start, end and step > 0.
+/// ints: number, start, end and step > 0 of every sliced axis.
 void Slice(const Site& site) {
   const Ints starts = site.Constant(1);
   const Ints ends = site.Constant(2);
@@ -230,7 +230,7 @@ void Split(const Site& site) {  // ints: axis, sizes
   site.Keep(1);
 }
 
-/// ints: axis, whether the axis goes away, indices.
+/// ints: axis, whether the axis is removed, indices.
 void Gather(const Site& site) {
   const std::int64_t axis = site.Axis(0);
   const TensorPtr indices = site.graph.constant(site.node.inputs[1]);
@@ -246,7 +246,7 @@ void Gather(const Site& site) {
   site.Keep(1);
 }
 
-/// A reader as the table has it.
+/// Adapts a reader to the signature of the table.
 template <void (*kRead)(const Site&)>
 void Via(const TrainSite& site) {
   kRead(Site{site});

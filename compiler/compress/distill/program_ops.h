@@ -12,7 +12,7 @@
 
 namespace msc::detail {
 
-/// A node while it is translated. `made` has its operator, name and inputs.
+/// A node that is being translated. `made` already has its operator, name and inputs.
 struct TrainSite {
   const Graph& graph;
   const Node& node;
@@ -22,14 +22,14 @@ struct TrainSite {
 /// An operator that can be trained through.
 struct TrainRow {
   std::string_view op;
-  /// Fills ints and reals in, and drops inputs that are no operands. UserError naming the node.
+  /// Sets ints and reals, and removes inputs that are not operands. UserError with the node's name.
   void (*read)(const TrainSite&);
-  /// Inputs that are trained where they are constants, as a bit each.
+  /// Which inputs are trained if they are constant, one bit each.
   unsigned trained = 0;
 };
-/// nullptr if there is none.
+/// Returns the row of an operator; nullptr if it cannot be trained through.
 [[nodiscard]] const TrainRow* FindTrainRow(const Node& node);
-/// All of them, by name.
+/// Returns the names of all operators that can be trained through, sorted.
 [[nodiscard]] std::vector<std::string_view> TrainableOps();
 
 }  // namespace msc::detail

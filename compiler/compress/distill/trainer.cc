@@ -18,6 +18,7 @@
 namespace msc {
 namespace {
 
+/// The functions of the shared object, or the problem with loading it.
 struct Trainer {
   detail::TrainFunction* train = nullptr;
   detail::RunFunction* run = nullptr;
@@ -27,7 +28,8 @@ struct Trainer {
 
 constexpr const char* kObject = "libmsc_torch.so";
 
-/// Beside the program, where it is installed, and where it was built.
+/// Returns where to look for the object: beside the program, where it is installed, and where it
+/// was built.
 std::vector<std::string> Places() {
   std::vector<std::string> places;
   std::error_code none;
@@ -125,7 +127,7 @@ void CheckJob(const TrainJob& job) {
   }
 }
 
-/// A state of another job is refused before anything reads it.
+/// UserError if the state belongs to another job, before anything reads it.
 void CheckState(const TrainJob& job, const TrainState& state) {
   if (state.parameters.empty()) return;
   bool fits = state.parameters.size() == job.student->parameters.size();
@@ -172,7 +174,7 @@ TrainResult Train(const TrainJob& job, const TrainHooks& hooks, TrainState& stat
   CheckJob(job);
   CheckState(job, state);
   const Trainer& trainer = Require();
-  // Nothing that a hook throws passes through the other object's frames as an error of its own.
+  // Catch exceptions of hooks here: they must not pass through frames of the other object.
   std::exception_ptr thrown;
   const auto keep = [&](const auto& call) {
     try {

@@ -16,22 +16,23 @@ namespace msc {
 struct TrainSettings {
   std::int64_t epochs = 3;
   std::int64_t batch = 128;
-  std::uint64_t seed = 0;  ///< of the order of samples
+  std::uint64_t seed = 0;  ///< for the order of samples
   int threads = 1;
-  std::string optimizer = "adam";  ///< "adam" (decay apart from the gradient) or "sgd" (Nesterov)
+  std::string optimizer = "adam";  ///< "adam" (with decoupled decay) or "sgd" (Nesterov)
   double rate = 1e-3;
-  double momentum = 0.9;  ///< of sgd
-  double decay = 0.0;     ///< of weights of two dimensions and more, a step, relative to the rate
-  double clip = 0.0;      ///< largest norm of the gradient; 0 = any
-  /// Weights of two dimensions and more that are zero at first stay so: those that a mask took.
+  double momentum = 0.9;  ///< for sgd
+  double decay = 0.0;  ///< of weights with two or more dimensions, per step, relative to the rate
+  double clip = 0.0;   ///< largest norm of the gradient; 0 = any
+  /// Whether weights with two or more dimensions that are zero initially stay zero, as masks
+  /// require.
   bool keep_zeros = false;
   std::string schedule = "cosine";  ///< "constant", "cosine" (to 0), "step"
-  std::int64_t step_epochs = 1;     ///< of "step": after so many epochs ...
+  std::int64_t step_epochs = 1;     ///< for "step": after this many epochs ...
   double step_factor = 0.1;         ///< ... the rate is multiplied by this
   double warmup = 0.05;             ///< share of all steps during which the rate grows from 0
-  std::int64_t patience = 0;        ///< epochs without a better validation loss; 0 = all are done
-  // Losses: their weighted sum is made small.
-  double kl = 1.0;           ///< T^2 KL(teacher / T, student / T) of the outputs' last axis
+  std::int64_t patience = 0;        ///< epochs without a better validation loss; 0 = no limit
+  // Weights of losses; training minimises their weighted sum.
+  double kl = 1.0;           ///< T^2 KL(teacher / T, student / T) along the outputs' last axis
   double temperature = 4.0;  ///< T
   double lp = 0.0;           ///< mean |student - teacher|^power of the outputs
   double power = 2.0;
@@ -64,114 +65,120 @@ struct TrainSettings {
   }
 };
 
-/// Steps of an epoch: those samples of its order that do not fill a batch wait for another epoch.
+/// Returns the steps of an epoch. Samples that do not fill a batch are not used in that epoch.
 [[nodiscard]] inline std::int64_t StepsAnEpoch(std::int64_t samples, std::int64_t batch) {
   return samples / batch;
 }
 
-/// Learning rate of step `step` of `total`, where an epoch has `per_epoch`: linear from 0 over the
-/// warm-up, then by the schedule.
+/// Returns the learning rate of step `step` of `total`, with `per_epoch` steps per epoch: linear
+/// from 0 during the warm-up, then by the schedule.
 [[nodiscard]] double RateAt(const TrainSettings& settings, std::int64_t step, std::int64_t total,
                             std::int64_t per_epoch);
-/// The order of `count` samples in an epoch: a permutation of 0..count-1.
+/// Returns the order of `count` samples in an epoch: a permutation of 0..count-1.
 [[nodiscard]] std::vector<std::int64_t> EpochOrder(std::uint64_t seed, std::int64_t epoch,
                                                    std::int64_t count);
 
-/// A value of the student, computed by it, that is to become like one of the teacher.
+/// A value that the student computes and that training brings close to one of the teacher.
 struct FeatureTerm {
   int student = 0;  ///< slots
   int teacher = 0;
-  /// Which entries along `axis` of the teacher's value the student has; empty = all.
+  /// Indices along `axis` of the teacher's value that the student has; empty = all.
   std::vector<std::int64_t> keep;
   std::int64_t axis = 1;
-  /// Attention transfer: the squared distance of the maps sum_c |x_c|^power, each scaled to norm 1
-  /// a sample, so that channels need not agree (Zagoruyko and Komodakis 2017, arXiv 1612.03928,
-  /// section 3.1). Else mean |student - teacher|^power / mean |teacher|^power.
+  /// Whether to use attention transfer: the squared distance of the maps sum_c |x_c|^power, each
+  /// scaled to norm 1 per sample, so that numbers of channels may differ (Zagoruyko and Komodakis
+  /// 2017, arXiv 1612.03928, section 3.1). Otherwise the loss is mean |student - teacher|^power /
+  /// mean |teacher|^power.
   bool attention = false;
   double power = 2.0;
   double weight = 1.0;
-  /// What reads the student's value gets the teacher's instead: every layer is trained by itself.
+  /// Whether readers of the student's value get the teacher's value instead, so that every layer is
+  /// trained by itself.
   bool replace = false;
 };
 
-/// Samples in memory: f32 [N, ...] and N class numbers or none.
+/// Samples in memory: f32 [N, ...], and N class numbers or none.
 struct TrainSamples {
   const Tensor* inputs = nullptr;
   std::span<const std::int32_t> labels;
 };
 
+/// Input of Train.
 struct TrainJob {
   const TrainProgram* student = nullptr;
   const TrainProgram* teacher = nullptr;
   TrainSettings settings;
   std::vector<FeatureTerm> features;
   TrainSamples train;
-  TrainSamples validation;  ///< `inputs` is nullptr where there are none
+  TrainSamples validation;  ///< `inputs` is nullptr if there are none
 };
 
-/// What was reached after one epoch.
+/// Losses of one epoch.
 struct TrainEpoch {
   double loss = 0;        ///< mean over the epoch's steps
   double validation = 0;  ///< loss of the outputs on the validation samples; 0 without them
 };
 
-/// All that going on needs. One list of values a parameter of the student, in its order; steps by
-/// their logarithm.
+/// Everything that is needed to continue a training. Lists have an entry for each parameter of the
+/// student, in order; steps are stored as logarithms.
 struct TrainState {
   std::int64_t step = 0;
-  double running_loss = 0;  ///< sum over the steps of the epoch that is not finished
+  double running_loss = 0;  ///< sum over the steps of the unfinished epoch
   std::vector<std::vector<float>> parameters;
   std::vector<std::vector<float>> first;   ///< moments of the optimizer
   std::vector<std::vector<float>> second;  ///< empty for sgd
   std::vector<std::vector<float>> best;  ///< parameters of the best epoch; empty without validation
   double best_validation = 0;
-  std::int64_t stale = 0;  ///< epochs since then
+  std::int64_t stale = 0;  ///< epochs since the best one
   std::vector<TrainEpoch> epochs;
 };
 
+/// What Train reports while it runs.
 struct TrainProgress {
   const char* phase = "";  ///< "teacher" or "train"
   std::int64_t done = 0;
   std::int64_t total = 0;
   std::int64_t epoch = 0;
-  double loss = 0;  ///< mean since the epoch began
+  double loss = 0;  ///< mean since the beginning of the epoch
   double rate = 0;
 };
 
-/// What training asks of its caller. All are called from the thread that trains.
+/// Callbacks of Train, called from the thread that trains.
 struct TrainHooks {
-  std::function<bool(const TrainProgress&)> progress;  ///< false: stop, keeping the state
+  std::function<bool(const TrainProgress&)> progress;  ///< returns false to stop; the state is kept
   std::function<void(const TrainState&)> checkpoint;   ///< after every epoch and when it stops
 };
 
 struct TrainResult {
-  bool stopped = false;  ///< by the hook: the values are those of an unfinished training
-  /// Of the best epoch, or the last one without validation: one list a parameter, steps as they
-  /// are. Exactly what the student computed with.
+  bool stopped = false;  ///< a hook stopped it: the values are those of an unfinished training
+  /// Values of the best epoch, or of the last one without validation: one list per parameter, steps
+  /// as they are, not as logarithms. Exactly the values that the student computed with.
   std::vector<std::vector<float>> values;
   std::vector<TrainEpoch> epochs;
 };
 
-/// Trains the student, from `state` on, which is left as it is at the end. An empty state starts
-/// anew. Deterministic: equal arguments give equal bits on one machine, also across an
-/// interruption. One at a time in a process. UserError where samples do not fit or the loss stops
-/// being finite, and SystemError where the trainer is not installed, saying what to install.
+/// Trains the student, continuing from `state`, which is updated. An empty state starts a new
+/// training. Deterministic: equal arguments give equal bits on one machine, also across an
+/// interruption. Only one training may run in a process at a time. UserError if samples do not fit
+/// or the loss is no longer finite; SystemError if the trainer is not installed, which says what to
+/// install.
 [[nodiscard]] TrainResult Train(const TrainJob& job, const TrainHooks& hooks, TrainState& state);
 
-/// Outputs of a program, without gradients; what the trainer computes with.
+/// Runs a program on the trainer, without gradients, and returns its outputs.
 [[nodiscard]] std::vector<Tensor> RunProgram(const TrainProgram& program,
                                              std::span<const Tensor> inputs);
 
-/// Gradients of the mean cross entropy of the program's first output, [..., C] with classes along
-/// the last axis: one list a parameter, steps as they are and not by their logarithm. `labels`: one
-/// a row of that output, or none: then the class that the program itself finds most likely counts,
-/// row by row. Deterministic. UserError where samples or labels do not fit, SystemError as Train.
+/// Returns the gradients of the mean cross entropy of the program's first output, [..., C] with
+/// classes along the last axis: one list per parameter, with respect to steps themselves, not their
+/// logarithms. `labels` has one entry for each row of that output, or none: then the program's own
+/// most likely class of each row is the label. Deterministic. UserError if samples or labels do not
+/// fit; SystemError as Train.
 [[nodiscard]] std::vector<std::vector<float>> Gradients(const TrainProgram& program,
                                                         const Tensor& inputs,
                                                         std::span<const std::int32_t> labels,
                                                         int threads);
 
-/// Why the trainer cannot be used, or nothing.
+/// Returns why the trainer cannot be used; empty if it can.
 [[nodiscard]] std::string TrainerProblem();
 
 }  // namespace msc

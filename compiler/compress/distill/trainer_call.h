@@ -1,7 +1,7 @@
 #pragma once
 
-// What crosses to the shared object of the trainer. Private to compiler/compress/distill: that
-// object links nothing of ours, so only data and inline functions may be used there.
+// Data that is passed to the shared object of the trainer. Private to compiler/compress/distill.
+// That object links nothing of MSCGym, so only data and inline functions may be used there.
 
 #include <cstdint>
 #include <string>
@@ -19,16 +19,16 @@ struct TrainArray {
 struct TrainCall {
   const TrainJob* job = nullptr;
   TrainArray inputs;
-  TrainArray validation;  ///< data is nullptr where there are none
+  TrainArray validation;  ///< data is nullptr if there are none
   const std::int32_t* labels = nullptr;
   const std::int32_t* validation_labels = nullptr;
-  /// Rate of a step, order of an epoch.
+  /// Return the rate of a step and the order of an epoch.
   std::function<double(std::int64_t step, std::int64_t total, std::int64_t per_epoch)> rate;
   std::function<std::vector<std::int64_t>(std::int64_t epoch)> order;
   const TrainHooks* hooks = nullptr;
   TrainState* state = nullptr;
   TrainResult* result = nullptr;
-  std::string error;  ///< what was wrong with the arguments, or what the library said
+  std::string error;  ///< what was wrong with the arguments, or the library's message
   bool users_fault = false;
 };
 
@@ -51,10 +51,10 @@ struct GradientCall {
   bool users_fault = false;
 };
 
-/// Changes whenever a struct that crosses does.
+/// Must change whenever a struct above changes.
 inline constexpr int kTrainerVersion = 2;
 
-// The functions of the object. They throw nothing but what hooks throw.
+// The functions of the object. They throw only what hooks throw.
 extern "C" {
 using TrainerVersionFunction = int();
 using TrainFunction = void(TrainCall*);

@@ -11,10 +11,10 @@
 namespace msc {
 namespace {
 
-/// Who reads the model's outputs.
+/// Stands for the reader of the model's outputs.
 constexpr std::string_view kExit = "exit";
 
-/// Names of operator types as tools over relax write them.
+/// Names of operator types in the form of tools over relax.
 struct TypeRow {
   std::string_view type;
   std::string_view op;
@@ -70,7 +70,7 @@ constexpr std::array kTypes = {
     TypeRow{"mean", "ReduceMean"},
 };
 
-/// What a node's constant input is called.
+/// Returns the type of weight of a node's constant input.
 std::string WeightType(const Node& node, std::size_t input) {
   if (node.Is("BatchNormalization")) {
     constexpr std::array kNames = {"", "gamma", "beta", "mean", "var"};

@@ -17,7 +17,7 @@ using Names = std::vector<std::string>;
 const Names kKinds = {"input", "output", "weights", "weight", "bias",   "gamma",
                       "beta",  "mean",   "var",     "slope",  "tensor", "mark"};
 
-/// How a key of the originals picks tensors.
+/// How a key of the relax form picks tensors.
 struct Selector {
   std::string_view key;
   std::string_view by;
@@ -40,7 +40,7 @@ class RuleReader {
       const Json& rules = ListAt(json, "rules", "");
       for (std::size_t i = 0; i < rules.size(); ++i) ReadRule(rules[i], Item("rules", i));
     } else if (json.is_object() && json.contains("tool_config")) {
-      // Files, tracing and drawing are asked for on the command line.
+      // The command line sets files, tracing and drawing instead.
       CheckKeys(json, "", {"tool_type", "tool_config", "run_type", "visualize"});
       ReadToolType(json);
       ReadToolConfig(json.at("tool_config"), "tool_config");
@@ -85,7 +85,7 @@ class RuleReader {
   }
   [[nodiscard]] Names Stages(const Json& json, const std::string& place) const {
     if (!json.contains("stages")) return {stage_};
-    constexpr std::size_t kMost = 16;  // names times stages are kept: a file must not ask for all
+    constexpr std::size_t kMost = 16;  // limits names times stages, which are all stored
     Names stages = Texts(json.at("stages"), detail::Join(place, "stages"));
     if (stages.size() > kMost) Refuse(detail::Join(place, "stages"), "lists too many");
     return stages;
@@ -115,7 +115,8 @@ class RuleReader {
   }
 
   void ReadToolConfig(const Json& json, const std::string& place) {
-    // All but the strategies and the marks say how the originals run a tool; the command line does.
+    // Only strategies and marks matter here. The other keys say how the original tools run; the
+    // command line does that.
     CheckKeys(json, place,
               {"strategys", "marks", "tool_type", "plan_file", "options", "cache_processed",
                "tool_style", "config_style", "visualize", "debug_level", "verbose_step"});
@@ -189,7 +190,7 @@ class RuleReader {
     } else {
       Refuse(place, "must be a name, or an object with '" + name_key + "'");
     }
-    // "style.method": there is one style here.
+    // In "style.method", the only style here is "default".
     if (method.name.starts_with("default.")) method.name = method.name.substr(8);
     if (json.is_string()) return method;
     for (const auto& [key, value] : json.items()) {

@@ -23,7 +23,8 @@ namespace {
 
 using at::Tensor;
 
-/// [N, positions], norm 1 a sample.
+/// Returns a map [N, positions] with norm 1 for each sample. The small constants keep gradients
+/// finite at 0.
 Tensor AttentionMap(const Tensor& x, double power) {
   const Tensor map = at::pow(at::abs(x) + 1e-12, power).sum({1}).reshape({x.size(0), -1});
   return map / at::sqrt((map * map).sum({1}, true) + 1e-24);
@@ -55,7 +56,7 @@ Tensor Divergence(const Tensor& student, const Tensor& teacher, double temperatu
 
 Tensor Distance(const Tensor& a, const Tensor& b, double power) {
   const Tensor difference = a - b;
-  // A square has a gradient at 0; |x|^p for p < 1 has none.
+  // |x|^p has no gradient at 0 if p < 1, so add a small constant; a square needs none.
   if (power == 2) return at::mean(difference * difference);
   return at::mean(at::pow(at::abs(difference) + 1e-12, power));
 }

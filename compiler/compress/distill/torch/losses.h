@@ -1,6 +1,6 @@
 #pragma once
 
-// What training makes small. Private to this shared object. Everything is a scalar tensor.
+// Losses of training, as scalar tensors. Private to this shared object.
 
 #include <stdexcept>
 #include <string>
@@ -11,26 +11,27 @@
 
 namespace msc::detail {
 
-/// The caller's samples, labels or settings do not fit.
+/// Thrown if the caller's samples, labels or settings do not fit.
 class WrongArguments : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
 };
 
-/// WrongArguments naming `what` and both shapes where they differ.
+/// Throws WrongArguments with `what` and both shapes if they differ.
 void RequireSame(const at::Tensor& student, const at::Tensor& teacher, const std::string& what);
 
-/// Mean over rows of T^2 KL(softmax(teacher / T), softmax(student / T)) along the last axis (Hinton
-/// et al. 2015, arXiv 1503.02531, section 2.1).
+/// Returns the mean over rows of T^2 KL(softmax(teacher / T), softmax(student / T)) along the last
+/// axis (Hinton et al. 2015, arXiv 1503.02531, section 2.1).
 [[nodiscard]] at::Tensor Divergence(const at::Tensor& student, const at::Tensor& teacher,
                                     double temperature);
-/// mean |a - b|^power.
+/// Returns mean |a - b|^power.
 [[nodiscard]] at::Tensor Distance(const at::Tensor& a, const at::Tensor& b, double power);
-/// Of logits [N, C] with N class numbers below C; WrongArguments otherwise.
+/// Returns the mean cross entropy of logits [N, C] with N class numbers below C. WrongArguments if
+/// they do not fit.
 [[nodiscard]] at::Tensor CrossEntropy(const at::Tensor& logits, const at::Tensor& labels);
-/// The class with the largest logit of each row of [N, C].
+/// Returns the class with the largest logit of each row of [N, C].
 [[nodiscard]] at::Tensor MostLikely(const at::Tensor& logits);
-/// Weighted, see FeatureTerm; replaces `student` where the term asks for it.
+/// Returns the weighted loss of a FeatureTerm. Replaces `student` if the term asks for it.
 [[nodiscard]] at::Tensor FeatureLoss(const FeatureTerm& term, at::Tensor teacher,
                                      at::Tensor& student);
 

@@ -69,15 +69,15 @@ c10::optional<Tensor> Maybe(const TrainOp& op, const Slots& slots, std::size_t i
   return In(op, slots, i);
 }
 
-/// `count` entries of op.ints from `first` on.
+/// Returns `count` entries of op.ints from `first` on.
 Ints Part(const TrainOp& op, std::size_t first, std::size_t count) {
   const auto begin = op.ints.begin() + static_cast<std::ptrdiff_t>(first);
   return {begin, begin + static_cast<std::ptrdiff_t>(count)};
 }
 
-/// Adds entries at both ends of the last axes.
+/// Pads both ends of the last axes.
 Tensor Padded(const Tensor& x, const Ints& begin, const Ints& end, double value) {
-  Ints pads;  // last axis first
+  Ints pads;  // libtorch expects the last axis first
   for (std::size_t i = begin.size(); i-- > 0;) {
     pads.push_back(begin[i]);
     pads.push_back(end[i]);
@@ -109,7 +109,7 @@ PoolShape ReadPool(const TrainOp& op) {
           Part(op, 8, 2), op.ints[10] != 0, op.ints[11] != 0};
 }
 
-/// libtorch's pools take equal padding of at most half the kernel.
+/// Returns whether libtorch can pad: its pools take equal padding of at most half the kernel.
 bool PadsItself(const PoolShape& shape) {
   bool fits = shape.begin == shape.end;
   for (std::size_t i = 0; i < shape.begin.size(); ++i) {
@@ -154,7 +154,7 @@ Tensor BatchNorm(const TrainOp& op, const Slots& slots) {
                         In(op, slots, 4), false, 0.0, op.reals[0], false);
 }
 
-/// Scale and bias broadcast, which libtorch's own ones do not.
+/// Applies scale and bias separately, because libtorch's layer_norm does not broadcast them.
 Tensor LayerNorm(const TrainOp& op, const Slots& slots) {
   const Tensor y = at::layer_norm(In(op, slots), op.ints, {}, {}, op.reals[0], false);
   const auto bias = Maybe(op, slots, 2);
@@ -180,7 +180,7 @@ Tensor Unary(const TrainOp& op, const Slots& slots) {
   return kFunction(In(op, slots));
 }
 
-/// Of one or more operands.
+/// Combines one or more operands.
 template <Tensor (*kFunction)(const Tensor&, const Tensor&)>
 Tensor Fold(const TrainOp& op, const Slots& slots) {
   Tensor y = In(op, slots);
@@ -207,7 +207,7 @@ Tensor Concat(const TrainOp& op, const Slots& slots) {
   return at::cat(parts, op.ints[0]);
 }
 
-/// Axes behind keepdims.
+/// Returns the axes, which follow keepdims.
 Ints Axes(const TrainOp& op) {
   return Part(op, 1, op.ints.size() - 1);
 }
@@ -233,7 +233,7 @@ Tensor Slice(const TrainOp& op, const Slots& slots) {
   return y;
 }
 
-/// Gradients as LSQ has them, scaled by 1 / sqrt(elements * most).
+/// Fake quantization of an activation, with LSQ's gradients, scaled by 1 / sqrt(elements * most).
 Tensor Quantize(const TrainOp& op, const Slots& slots) {
   const Tensor& x = In(op, slots);
   const double scale =
@@ -243,8 +243,8 @@ Tensor Quantize(const TrainOp& op, const Slots& slots) {
       op.ints[1], op.ints[2], scale);
 }
 
-/// By a true division, as QuantizeLinear and what writes the weights do; the step's gradient is
-/// scaled by whoever takes it.
+/// Fake quantization of weights. Divides, as QuantizeLinear and the export of weights do, so that
+/// it rounds as they do. Training::Update scales the step's gradient.
 Tensor QuantizeWeights(const TrainOp& op, const Slots& slots) {
   const Tensor& w = In(op, slots);
   Ints shape(static_cast<std::size_t>(w.dim()), 1);
@@ -254,7 +254,7 @@ Tensor QuantizeWeights(const TrainOp& op, const Slots& slots) {
   return (steps + (at::round(steps) - steps).detach()) * step;
 }
 
-/// In 32 bits, of which nothing is ever cut off.
+/// Fake quantization of a bias. It has 32 bits, so nothing is clipped.
 Tensor QuantizeBias(const TrainOp& op, const Slots& slots) {
   const Tensor& b = In(op, slots);
   const Tensor step = (In(op, slots, 1) * In(op, slots, 2)).detach();

@@ -1,7 +1,7 @@
 #pragma once
 
-// Programs over libtorch's tensors. Private to this shared object, which links nothing of ours: of
-// other headers only data and inline functions may be used.
+// Programs over libtorch's tensors. Private to this shared object, which links nothing of MSCGym:
+// of other headers only data and inline functions may be used.
 
 #include <cstddef>
 #include <functional>
@@ -13,32 +13,33 @@
 
 namespace msc::detail {
 
-/// One tensor a slot of a program.
+/// One tensor for each slot of a program.
 using Slots = std::vector<at::Tensor>;
 
+/// Runs one program.
 class Runner {
  public:
-  /// `keep`: slots to be there after a run besides outputs and constants. std::invalid_argument for
-  /// an operator that this object does not know.
+  /// `keep` lists slots that must exist after a run besides outputs and constants.
+  /// std::invalid_argument if this object does not know an operator.
   Runner(const TrainProgram& program, std::vector<int> keep);
 
   [[nodiscard]] const TrainProgram& program() const { return program_; }
-  /// Slots with the constants in them.
+  /// Returns slots that contain the constants.
   [[nodiscard]] Slots NewSlots() const;
-  /// Inputs and constants are in `slots`. `after`, where given, sees every slot that was computed
-  /// and may put something else there. c10::Error where shapes do not fit.
+  /// Runs the program. `slots` must contain inputs and constants. Calls `after`, if given, for
+  /// every computed slot; it may replace the tensor. c10::Error if shapes do not fit.
   void Run(Slots& slots, const std::function<void(int slot)>& after = {}) const;
 
  private:
   using Step = void (*)(const TrainOp&, Slots&);
   const TrainProgram& program_;
   std::vector<Step> steps_;
-  std::vector<std::vector<int>> spent_;  ///< slots that nobody reads after an operator
+  std::vector<std::vector<int>> spent_;  ///< slots that are not read after an operator
 };
 
-/// A copy of an array of floats.
+/// Returns a copy of an array of floats.
 [[nodiscard]] at::Tensor CopyOf(const float* data, const std::vector<std::int64_t>& dims);
-/// Its values, row-major.
+/// Returns the values of a tensor, row-major.
 [[nodiscard]] std::vector<float> ValuesOf(const at::Tensor& tensor);
 
 }  // namespace msc::detail

@@ -27,13 +27,13 @@ namespace {
 
 using at::Tensor;
 
-/// The teacher's outputs are kept for all samples unless they take more than this.
+/// The teacher's outputs for all samples are cached unless they take more than this.
 constexpr std::int64_t kMostCachedBytes = std::int64_t{1} << 29U;
 constexpr double kBeta1 = 0.9;  // Kingma and Ba 2015 (arXiv 1412.6980), algorithm 1
 constexpr double kBeta2 = 0.999;
 constexpr double kEpsilon = 1e-8;
 
-/// Rows of an array of samples, in any order.
+/// An array of samples, from which rows are gathered in any order.
 class Samples {
  public:
   Samples(const TrainArray& array, const std::int32_t* labels) : array_(array), labels_(labels) {
@@ -51,7 +51,7 @@ class Samples {
     for (std::int64_t i = 0; i < count; ++i, to += row_) {
       std::memcpy(to, array_.data + rows[i] * row_, static_cast<std::size_t>(row_) * sizeof(float));
     }
-    // What convolutions run fastest on.
+    // Convolutions run fastest with channels last.
     return batch.dim() == 4 ? batch.contiguous(at::MemoryFormat::ChannelsLast) : batch;
   }
   [[nodiscard]] Tensor Labels(const std::int64_t* rows, std::int64_t count) const {
@@ -67,6 +67,7 @@ class Samples {
   std::int64_t row_ = 1;
 };
 
+/// One training.
 class Training {
  public:
   explicit Training(TrainCall& call)
@@ -130,7 +131,7 @@ class Training {
       second_.push_back(settings_.optimizer == "adam" ? restore(state_.second) : Tensor());
       const bool masked = settings_.keep_zeros && parameter.kind == ParameterKind::kWeight &&
                           constant.dims.size() > 1;
-      // Of the values that training began with, also where it goes on.
+      // The mask is that of the initial values, also when training continues.
       masks_.push_back(masked ? CopyOf(constant.values.data(), constant.dims).ne(0) : Tensor());
       leaf.set_requires_grad(true);
       leaves_.push_back(std::move(leaf));
@@ -139,7 +140,7 @@ class Training {
     }
   }
 
-  /// What LSQ scales the gradient of the steps of weights by.
+  /// Returns LSQ's factor for the gradient of the steps of weights.
   [[nodiscard]] double FactorOf(int slot) const {
     for (const TrainOp& op : job_.student->ops) {
       if (op.op != "QuantizeWeights" || op.in[1] != slot) continue;
@@ -148,7 +149,7 @@ class Training {
     return 1;
   }
 
-  /// Puts the parameters where the student reads them.
+  /// Puts the parameters into the slots from which the student reads them.
   void FillStudent() {
     for (std::size_t i = 0; i < leaves_.size(); ++i) {
       const TrainParameter& parameter = job_.student->parameters[i];
@@ -158,7 +159,7 @@ class Training {
     }
   }
 
-  /// The teacher's outputs, and in its slots the features.
+  /// Returns the teacher's outputs; its slots then contain the features.
   std::vector<Tensor> RunTeacher(const Tensor& inputs) {
     const at::NoGradGuard no_grad;
     teacher_slots_[static_cast<std::size_t>(job_.teacher->inputs[0])] = inputs;
@@ -170,7 +171,8 @@ class Training {
     return outputs;
   }
 
-  /// Without features nothing but its outputs is needed, and those do not change. False: stop.
+  /// Caches the teacher's outputs. Without features nothing else of the teacher is needed, and they
+  /// do not change. Returns false to stop.
   bool CacheTeacher() {
     if (!job_.features.empty()) return true;
     const std::int64_t batch = settings_.batch;
@@ -231,7 +233,7 @@ class Training {
     return settings_.hard > 0 ? samples.Labels(rows, settings_.batch) : Tensor();
   }
 
-  /// One step; the loss before it.
+  /// Makes one step. Returns the loss before it.
   double Step(const std::int64_t* rows) {
     const Tensor inputs = train_.Inputs(rows, settings_.batch);
     const std::vector<Tensor> teacher = TeacherOutputs(rows, inputs);
@@ -253,7 +255,7 @@ class Training {
                            ": a lower 'rate' or a 'clip' may help");
     }
     loss.backward();
-    student_slots_ = student_.NewSlots();  // lets the graph of this step go
+    student_slots_ = student_.NewSlots();  // releases the graph of this step
     Update(call_.rate(state_.step, total_, per_epoch_));
     return value;
   }
@@ -273,7 +275,7 @@ class Training {
     const double norm = std::sqrt(square);
     const double shrink = settings_.clip > 0 && norm > settings_.clip ? settings_.clip / norm : 1;
     for (std::size_t i = 0; i < leaves_.size(); ++i) {
-      if (!gradients[i].defined()) continue;  // layer-wise: nothing asks for this one
+      if (!gradients[i].defined()) continue;  // layer-wise: no loss depends on it
       const bool decays = job_.student->parameters[i].kind == ParameterKind::kWeight &&
                           leaves_[i].dim() > 1 && settings_.decay > 0;
       const Tensor gradient = shrink == 1 ? gradients[i] : gradients[i] * shrink;
@@ -307,7 +309,7 @@ class Training {
                                   call_.rate(state_.step - 1, total_, per_epoch_)});
   }
 
-  /// Loss of the outputs, over as many whole batches as there are.
+  /// Returns the mean loss of the outputs over all complete batches.
   double Validate() {
     const at::NoGradGuard no_grad;
     FillStudent();
@@ -388,15 +390,15 @@ class Training {
   Slots teacher_slots_;
   std::int64_t per_epoch_;
   std::int64_t total_;
-  std::vector<Tensor> leaves_;  ///< one a parameter
-  std::vector<Tensor> masks_;   ///< of leaves whose zeros stay; undefined for others
+  std::vector<Tensor> leaves_;  ///< one per parameter
+  std::vector<Tensor> masks_;   ///< for parameters whose zeros stay; undefined for others
   std::vector<Tensor> first_;
   std::vector<Tensor> second_;
   std::vector<double> factors_;
-  std::vector<Tensor> cache_;  ///< the teacher's outputs for all samples, or nothing
+  std::vector<Tensor> cache_;  ///< the teacher's outputs for all samples; may be empty
 };
 
-/// One step without one: what the loss would change by, parameter by parameter.
+/// Computes the gradients of the loss for each parameter, without a training step.
 void TakeGradients(GradientCall& call) {
   at::set_num_threads(call.threads);
   const TrainProgram& program = *call.program;
@@ -426,8 +428,8 @@ void TakeGradients(GradientCall& call) {
   }
 }
 
-/// The seam to the caller, whose objects may have been built with another libstdc++ or none of the
-/// library's types: what the library throws becomes text.
+/// The border to the caller, which may have been built with another libstdc++ and does not know the
+/// library's types: turns exceptions of the library into text.
 template <class Call>
 void Guard(std::string& error, const Call& call) {
   try {
