@@ -14,14 +14,14 @@
 namespace msc {
 namespace {
 
-/// graph.json lists each tensor of graph.weights with its digest, and who reads the two checks it.
+/// graph.json lists each tensor of graph.weights with its digest, and LoadGraph checks it.
 constexpr const char* kFiles[] = {"graph.json", "strategy.json"};
 
 std::string Path(const std::string& folder, const std::string& file) {
   return folder + "/" + file;
 }
 
-/// Of all targets that run a part of `manifest`, as they are here.
+/// Returns the versions on this machine of all targets that run a part of `manifest`.
 std::map<std::string, std::string> VersionsHere(const ArtefactManifest& manifest,
                                                 const TargetRegistry& registry) {
   std::set<std::string> specs = {manifest.target};
@@ -66,7 +66,7 @@ ArtefactManifest WriteArtefact(const std::string& folder, const Graph& canonical
                                const CompileOptions& options, const BuiltVisitor& visit) {
   const Target& target = registry.Get(strategy.target);
   const Lowered lowered = LowerFor(ApplyStrategy(canonical, strategy), strategy, registry, options);
-  // Built once here, so that what is written is known to build.
+  // Build it once, to be sure that what is written can be built.
   const Result<Executable> built = BuildExecutable(lowered, registry, options);
   if (!built.ok()) throw UserError("the model does not compile: " + built.failure().detail);
 

@@ -14,24 +14,27 @@
 
 namespace msc {
 
-/// What a compiled artefact says of itself: manifest.json.
+/// The contents of manifest.json: a description of a compiled artefact.
 struct ArtefactManifest {
   std::string format = "msc-artefact-2";
   std::string target;
-  /// Library and instruction set that it was compiled under, of each target that runs a part.
+  /// Version of library and instruction set at compilation, by target, for each target that runs a
+  /// part.
   std::map<std::string, std::string> versions;
-  /// Who runs which nodes of the lowered graph, in its order; none where `target` runs all.
+  /// Which target runs which nodes of the lowered graph, in its order; empty if `target` runs all
+  /// of them.
   std::vector<PartitionRegion> regions;
-  std::vector<std::string> refused;  ///< nodes that run on "reference" instead of there
-  /// What every layer with weights runs in, as AchievedPrecision reads it from the compiled steps.
+  std::vector<std::string> refused;  ///< nodes that their target rejects; "reference" runs them
+  /// Precision in which every layer with weights runs, as AchievedPrecision reads it from the
+  /// compiled steps.
   std::map<std::string, std::string> precisions;
   int threads = 1;
-  std::int64_t arena_bytes = 0;        ///< memory for all activations, beside inputs and outputs
-  std::int64_t arena_lower_bound = 0;  ///< what these steps need at once in any arena
-  std::int64_t constant_bytes = 0;     ///< weights as the kernels want them
-  std::int64_t conversions = 0;        ///< steps that only copy or change a layout or type
-  std::int64_t conversion_bytes = 0;   ///< what those read
-  std::map<std::string, std::int64_t> bindings;  ///< sizes given to symbolic dimensions
+  std::int64_t arena_bytes = 0;        ///< memory for all activations, without inputs and outputs
+  std::int64_t arena_lower_bound = 0;  ///< least memory that these steps need at the same time
+  std::int64_t constant_bytes = 0;     ///< weights in the form that kernels read
+  std::int64_t conversions = 0;        ///< steps that only copy, or change a layout or type
+  std::int64_t conversion_bytes = 0;   ///< bytes that these steps read
+  std::map<std::string, std::int64_t> bindings;  ///< sizes of symbolic dimensions
   std::string model_hash;                        ///< GraphHash of the canonical graph
   std::string strategy_hash;
   std::map<std::string, std::string> files;  ///< SHA-256 of every other file, by name
@@ -56,38 +59,40 @@ struct ArtefactManifest {
   }
 };
 
-/// Sees what was written as it runs, before it is let go.
+/// Called with what was written and built, before it is destroyed.
 using BuiltVisitor = std::function<void(const Lowered& lowered, const Executable& executable)>;
 
-/// Compiles and writes an artefact: a folder with manifest.json, strategy.json and the lowered
-/// graph (graph.json, graph.weights), the manifest last. The same model, strategy and options give
-/// the same bytes. UserError if it does not compile; SystemError, and no manifest, if it cannot be
-/// written. `visit` is called last.
+/// Compiles a model and writes an artefact: a folder with manifest.json, strategy.json and the
+/// lowered graph (graph.json, graph.weights). The manifest is written last. Equal model, strategy
+/// and options give equal bytes. Calls `visit` at the end. UserError if the model does not compile;
+/// SystemError, and no manifest, if a file cannot be written.
 ArtefactManifest WriteArtefact(const std::string& folder, const Graph& canonical,
                                const Strategy& strategy, const TargetRegistry& registry,
                                const CompileOptions& options, const BuiltVisitor& visit = {});
 
-/// Whether an artefact may be built where its targets have other versions or another instruction
-/// set than where it was compiled: its numbers may then differ in their last bits, and what was
-/// measured there says nothing of here.
+/// Whether to reject an artefact if its targets here have other versions or another instruction set
+/// than where it was compiled. Its numbers may then differ in their last bits, and measurements
+/// from there do not apply here.
 enum class OtherVersions : std::uint8_t { kRefuse, kAllow };
 
-/// What an artefact's files say, before anything is built of it.
+/// The contents of an artefact's files, before anything is built from them.
 struct ArtefactParts {
   ArtefactManifest manifest;
   Lowered model;
 };
-/// Reads an artefact's files. UserError as LoadArtefact.
+/// Reads and checks an artefact's files. UserError as LoadArtefact.
 [[nodiscard]] ArtefactParts ReadArtefact(const std::string& folder, const TargetRegistry& registry,
                                          OtherVersions others);
 
+/// An artefact that was read and built.
 struct Artefact {
   ArtefactManifest manifest;
   Executable executable;
 };
 
-/// Reads an artefact back and builds it. Before that, UserError naming the file whose bytes are not
-/// those of the manifest, the target that this build lacks, or the versions that differ.
+/// Reads an artefact and builds it. UserError, before building, if the bytes of a file do not match
+/// the manifest, this program lacks a target, or versions differ; it names the file, target or
+/// versions.
 [[nodiscard]] Result<Artefact> LoadArtefact(const std::string& folder,
                                             const TargetRegistry& registry,
                                             OtherVersions others = OtherVersions::kRefuse);

@@ -9,7 +9,8 @@
 
 namespace msc {
 
-/// Observes every tensor that an 8-bit layer may read or write, as ObserveValues.
+/// Collects the values of every tensor that an 8-bit layer may read or write, by ObserveValues;
+/// errors as there.
 [[nodiscard]] Calibrator ObserveActivations(const Graph& canonical, const SampleSource& samples,
                                             const CalibrationRun& run,
                                             const TargetRegistry& registry,

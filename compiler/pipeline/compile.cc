@@ -25,7 +25,7 @@
 namespace msc {
 namespace {
 
-/// Binds every symbol of the inputs: to what the caller says, else to 1.
+/// Returns a binding for every symbol of the inputs: the given size, or 1.
 ShapeBindings BindAll(const Graph& graph, const ShapeBindings& given) {
   ShapeBindings all;
   for (const ValueId id : graph.inputs()) {
@@ -81,14 +81,15 @@ struct Run {
 
 constexpr std::string_view kFallback = "reference";
 
-/// Whether `target` is to run a node. Shapes that inputs decide may be others than those declared,
-/// which targets believe, but for the fallback: it looks at what came out.
+/// Returns whether `target` runs a node. If values of inputs decide a shape, it may differ from the
+/// declared one. Targets rely on declared shapes, except the fallback, which compares the result
+/// with them.
 bool MayRun(const Target& target, const Graph& graph, NodeId id) {
   return (target.facts().name == kFallback || TypesFollow(graph, id)) && target.Supports(graph, id);
 }
 
-/// Who runs what, in graph order: of `wanted`, the nodes that it takes, and of the others the
-/// fallback. A Failure names the first node nobody takes.
+/// Returns which target runs which nodes, in graph order: those of `wanted` where they support a
+/// node, else the fallback. The Failure names the first node that no target supports.
 Result<std::vector<Run>> Place(const Graph& graph, std::span<const Run> wanted,
                                const TargetRegistry& registry) {
   const Target* fallback = registry.Find(kFallback);
@@ -113,8 +114,8 @@ Result<std::vector<Run>> Place(const Graph& graph, std::span<const Run> wanted,
 
 Result<Executable> BuildRuns(const Graph& graph, std::span<const Run> wanted,
                              const TargetRegistry& registry, const CompileOptions& options) {
-  // The seam where a library's exceptions become a Failure of the candidate; our own mistakes and
-  // the caller's are not its fault and go on as they are.
+  // Here exceptions of libraries become a Failure of the candidate. Internal errors and errors of
+  // the caller are not the candidate's fault and are passed on.
   try {
     Result<std::vector<Run>> placed = Place(graph, wanted, registry);
     if (!placed.ok()) return placed.failure();
@@ -168,7 +169,7 @@ std::map<std::string, std::size_t> RegionByName(const std::vector<PartitionRegio
   return named;
 }
 
-/// What each target of a lowered graph is to run.
+/// Returns the nodes that each target of a lowered graph is to run.
 std::vector<Run> RunsOf(const Lowered& lowered, const TargetRegistry& registry) {
   const std::vector<NodeId>& order = lowered.graph.order();
   if (lowered.regions.empty()) return {{&registry.Get(lowered.target), order}};
@@ -211,7 +212,7 @@ Graph ApplyStrategy(const Graph& canonical, const Strategy& strategy) {
 Graph BindSizes(const Graph& graph, const CompileOptions& options) {
   Graph bound = graph;
   InferTypes(bound, BindAll(bound, options.bindings));
-  // With every size known, shape arithmetic folds and leaves what it hid.
+  // With all sizes known, shape arithmetic folds, and further patterns become visible.
   Canonicalize(bound);
   return bound;
 }
@@ -224,9 +225,9 @@ Graph Lower(const Graph& applied, const Target& target, const CompileOptions& op
 
 namespace {
 
-/// Lowers regions one after the other, each for its own target, and joins them. Where one wants an
-/// image otherwise than it was made, the target of the two that has it channels last turns it, once
-/// for all who want it so.
+/// Lowers regions one after the other, each for its own target, and joins them. If a region needs
+/// an image in another layout than it was made in, the one of the two targets that uses channels
+/// last converts it, once for all readers that need it.
 class PartLowerer {
  public:
   PartLowerer(const Graph& whole, const TargetRegistry& registry)
@@ -247,7 +248,7 @@ class PartLowerer {
          inputs, outputs);
   }
 
-  /// Everything was added.
+  /// Returns the result after all regions were added.
   [[nodiscard]] Lowered Take() && {
     for (const ValueId output : whole_.outputs()) {
       Check(whole_.constant(output) != nullptr || splicer_.Has({output}),
@@ -269,7 +270,8 @@ class PartLowerer {
     return exchanged;
   }
 
-  /// Makes `wanted` of the other form of it, for a reader that runs on `spec`.
+  /// Adds a region that converts an image from its other layout to `wanted`, for a reader that runs
+  /// on `spec`.
   void Turn(const Exchanged& wanted, const std::string& spec) {
     const Exchanged made{.value = wanted.value, .channels_last = !wanted.channels_last};
     Graph turn;
@@ -287,11 +289,11 @@ class PartLowerer {
   const Graph& whole_;
   const TargetRegistry& registry_;
   Splicer splicer_;
-  std::map<ValueId, std::string> makers_;  ///< of images that were made channels last
+  std::map<ValueId, std::string> makers_;  ///< target of each image that was made channels last
   Lowered lowered_;
 };
 
-/// LowerFor, but for schedules.
+/// Does what LowerFor does, except for schedules.
 Lowered LowerParts(const Graph& applied, const Strategy& strategy, const TargetRegistry& registry,
                    const CompileOptions& options) {
   const std::vector<PartitionRegion>& partition = strategy.partition;

@@ -14,70 +14,75 @@
 
 namespace msc {
 
+/// How a model is compiled.
 struct CompileOptions {
   int threads = 1;
-  /// Sizes of symbolic dimensions; one that is not named is 1.
+  /// Sizes of symbolic dimensions. A dimension that is missing gets size 1.
   ShapeBindings bindings;
 };
 
-/// Canonical graph + strategy -> graph without the pruned channels, with the weights fitted to that
-/// and with Q/DQ and Cast nodes: what is exported. Layers have the precision that the option
-/// precision of their target asks for, else that of the strategy (see region_precision.h).
+/// Applies a strategy to a canonical graph: removes pruned channels, puts in fitted weights, adds
+/// Q/DQ and Cast nodes. The result is what is exported. A layer has the precision of its target's
+/// option `precision`, if that is given, else that of the strategy (see region_precision.h).
 /// UserError if the strategy was made for another graph, or as ApplyFitted.
 [[nodiscard]] Graph ApplyStrategy(const Graph& canonical, const Strategy& strategy);
 
-/// The graph with every size known, canonical again: what the names of a partition refer to, but
-/// for the nodes that ApplyStrategy adds. UserError where sizes are missing or of unknown symbols.
+/// Returns the graph with all sizes bound, canonicalized again. Node names in a partition refer to
+/// this graph, without the nodes that ApplyStrategy adds. UserError if sizes are missing or given
+/// for unknown symbols.
 [[nodiscard]] Graph BindSizes(const Graph& graph, const CompileOptions& options);
 
-/// The graph after ApplyStrategy, bound, lowered and fused for the target: what runs.
+/// Returns the graph that runs: the graph after ApplyStrategy, bound, lowered and fused for the
+/// target.
 [[nodiscard]] Graph Lower(const Graph& applied, const Target& target,
                           const CompileOptions& options);
 
-/// Lowered graph -> executable. Nodes that `target` does not support run on "reference" if the
-/// registry has it; each maximal run of nodes of one target is one region. Expected failures are a
-/// Failure; none throws.
+/// Builds a lowered graph. Nodes that `target` does not support run on "reference" if the registry
+/// contains it. Each maximal run of nodes of one target is one region. Returns expected failures as
+/// a Failure instead of throwing.
 [[nodiscard]] Result<Executable> BuildExecutable(const Graph& lowered, const Target& target,
                                                  const TargetRegistry& registry,
                                                  const CompileOptions& options);
 
-/// What runs: a lowered graph, and who runs what of it.
+/// A lowered graph and the targets that run its parts.
 struct Lowered {
   Graph graph;
-  std::string target;  ///< who runs it all, where there are no regions
-  /// Names of all nodes in the graph's order: a region is a run of them.
+  std::string target;  ///< target of all nodes, if there are no regions
+  /// Together they list all nodes in the graph's order; a region is a run of them.
   std::vector<PartitionRegion> regions;
 };
 
-/// Lower for the target of the strategy; with a partition, every region by itself for its own
-/// target, and joined again. A value that crosses is narrow where the strategy stores it so, and an
-/// image channels last where the targets' option images says so. Nodes carry the schedules of the
-/// strategy. UserError as ApplySchedules, and if regions name nodes that the bound graph does not
-/// have, share one, have none, or need each other's results in a circle.
+/// Lowers a graph for the target of the strategy; if there is a partition, lowers every region
+/// separately for its own target and joins the results. A value that crosses between regions is
+/// narrow if the strategy stores it so, and an image is channels last if the targets' option
+/// `images` says so. Nodes get the strategy's schedules. UserError as ApplySchedules, and if
+/// regions name nodes that the bound graph does not have, share a node, are empty, or wait for each
+/// other.
 [[nodiscard]] Lowered LowerFor(const Graph& applied, const Strategy& strategy,
                                const TargetRegistry& registry, const CompileOptions& options);
 
-/// Names of the nodes that who is to run them refuses: "reference" runs those instead.
+/// Returns the names of the nodes that their target rejects, which "reference" runs instead.
 [[nodiscard]] std::vector<std::string> RefusedNodes(const Lowered& lowered,
                                                     const TargetRegistry& registry);
 
-/// BuildExecutable with every region built as one by its target; UserError if a region is not a run
-/// of nodes of the graph.
+/// Works as the other BuildExecutable, but builds every region separately by its target. UserError
+/// if the regions are not consecutive runs of all nodes of the graph.
 [[nodiscard]] Result<Executable> BuildExecutable(const Lowered& lowered,
                                                  const TargetRegistry& registry,
                                                  const CompileOptions& options);
 
-/// Gives `executable` the weights of `lowered`, which was lowered for the same targets and options
-/// from the same model but for values of weights: it then computes, bit for bit, what
-/// BuildExecutable(lowered) would. Nothing is compiled or planned again. A Failure (kUnsupported),
-/// and nothing changed, where a part is run by a target that goes from graph to runtime in one
-/// step, as libraries do, or where the values are part of the code. Not while it runs.
+/// Gives `executable` the weights of `lowered`, which must have been lowered for the same targets
+/// and options from the same model with other values of weights. The executable then computes, bit
+/// for bit, what BuildExecutable(lowered) would. Nothing is compiled or planned again. Returns a
+/// Failure (kUnsupported), with nothing changed, if a target builds its part from graph to runtime
+/// in one step, as libraries do, or if values are part of the code. Must not be called while the
+/// executable runs.
 [[nodiscard]] std::optional<Failure> UpdateConstants(const Lowered& lowered,
                                                      const TargetRegistry& registry,
                                                      const CompileOptions& options,
                                                      Executable& executable);
 
-/// All three steps.
+/// Runs ApplyStrategy, LowerFor and BuildExecutable.
 [[nodiscard]] Result<Executable> Compile(const Graph& canonical, const Strategy& strategy,
                                          const TargetRegistry& registry,
                                          const CompileOptions& options);

@@ -27,13 +27,13 @@ ConformanceTest TestIn(const fs::path& folder) {
           .folder = folder.string()};
 }
 
-/// The files hold bf16 as u16 of the same bits.
+/// Converts a tensor of the files, which store bf16 as u16 with the same bits.
 Tensor AsTyped(Tensor tensor, DType wanted) {
   if (tensor.dtype() != DType::kU16 || wanted != DType::kBF16) return tensor;
   return Tensor::From<std::uint16_t>(wanted, tensor.dims(), tensor.Values<std::uint16_t>());
 }
 
-/// The tensors STEM_0.pb, STEM_1.pb ... that belong to `values`.
+/// Reads the tensors STEM_0.pb, STEM_1.pb ... for `values`.
 std::vector<Tensor> ReadTensors(const fs::path& folder, const std::string& stem, const Graph& graph,
                                 const std::vector<ValueId>& values) {
   std::vector<Tensor> tensors;
@@ -44,7 +44,7 @@ std::vector<Tensor> ReadTensors(const fs::path& folder, const std::string& stem,
   return tensors;
 }
 
-/// The graph with the inputs typed as the data are.
+/// Returns the graph with its inputs typed as the data are.
 Graph Bound(const Graph& graph, const std::vector<Tensor>& inputs) {
   Graph bound = graph;
   for (std::size_t i = 0; i < inputs.size(); ++i) {
@@ -58,7 +58,7 @@ Graph Bound(const Graph& graph, const std::vector<Tensor>& inputs) {
   return bound;
 }
 
-/// Errors while preparing mean that the test is not taken.
+/// Thrown while a test is prepared: the test is not supported.
 struct NotTaken {
   std::string why;
 };

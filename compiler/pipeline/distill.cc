@@ -23,14 +23,14 @@
 namespace msc {
 namespace {
 
-/// The graph without the strategy's channels, its weights as they were.
+/// Returns the graph without the channels that the strategy removes; other weights are unchanged.
 Graph Pruned(const Graph& canonical, const Strategy& strategy) {
   Graph graph = canonical;
   ApplyPrunePlan(strategy.prune, graph);
   return graph;
 }
 
-/// Of every output channel the scale with the least squared error.
+/// Returns a grid with the scale of least squared error for every output channel.
 WeightGrid GridFor(const Tensor& weights, std::size_t axis, std::int64_t bits) {
   const auto channels = static_cast<std::size_t>(weights.dims().at(axis));
   const auto inner = static_cast<std::size_t>(
@@ -63,7 +63,7 @@ QuantizePlan PlanFor(const Graph& plain, std::int64_t weight_bits, const SampleS
   return plan;
 }
 
-/// Of the axes of a value, the one that the plan cuts, and what stays of it.
+/// Returns the axis of a value that the plan cuts, and the indices that stay.
 std::pair<std::int64_t, std::vector<std::int64_t>> KeptOf(const Graph& canonical,
                                                           const PrunePlan& plan,
                                                           const std::string& name) {
@@ -88,8 +88,8 @@ std::pair<std::int64_t, std::vector<std::int64_t>> KeptOf(const Graph& canonical
   return found;
 }
 
-/// Values that alone are alive behind some node: all that follows depends on them and on nothing
-/// else that was computed before.
+/// Returns the values on which alone the rest of the graph depends behind some node: no other value
+/// computed before is used later.
 std::set<ValueId> Necks(const Graph& graph) {
   const std::vector<NodeId>& order = graph.order();
   std::map<NodeId, std::size_t> position;
@@ -100,7 +100,7 @@ std::set<ValueId> Necks(const Graph& graph) {
     for (const Use& use : graph.uses(value)) last = std::max(last, position.at(use.node));
     return last;
   };
-  std::set<std::pair<std::size_t, ValueId>> alive;  // by their last use
+  std::set<std::pair<std::size_t, ValueId>> alive;  // sorted by last use
   for (const ValueId input : graph.inputs()) alive.emplace(last_use(input), input);
   std::set<ValueId> necks;
   for (std::size_t i = 0; i < order.size(); ++i) {
@@ -169,7 +169,7 @@ std::vector<DistillFeature> LayerwiseFeatures(const Student& student) {
 std::vector<DistillFeature> BlockwiseFeatures(const Student& student) {
   const std::set<ValueId> necks = Necks(student.plain);
   std::vector<DistillFeature> features;
-  int layers = 0;  // since the last block ended
+  int layers = 0;  // since the end of the last block
   for (const QuantizableLayer& layer : FindQuantizableLayers(student.plain)) {
     ++layers;
     const ValueId output = student.plain.FindValue(layer.output);

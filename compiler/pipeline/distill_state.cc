@@ -14,8 +14,8 @@ namespace {
 static_assert(std::endian::native == std::endian::little,
               "values are stored as they lie in memory");
 
-// A line with the format, one with the SHA-256 of all behind it, one of JSON, then the lists of
-// floats that it announces, one after another.
+// Format: a line with the name of the format, a line with the SHA-256 of everything behind it, a
+// line of JSON, then the lists of floats that the JSON announces.
 constexpr std::string_view kMagic = "msc-training-1\n";
 constexpr std::uint64_t kMostBytes = std::uint64_t{64} << 30U;
 constexpr std::size_t kDigest = 64;
@@ -28,7 +28,7 @@ struct StateHeader {
   std::int64_t stale = 0;
   std::vector<double> losses;
   std::vector<double> validations;
-  std::vector<std::int64_t> sizes;  ///< of the parameters
+  std::vector<std::int64_t> sizes;  ///< sizes of the parameters
   bool second = false;
   bool best = false;
   template <class Self, class Visit>

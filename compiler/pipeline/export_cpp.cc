@@ -17,6 +17,7 @@
 namespace msc {
 namespace {
 
+/// The least tolerance of the package's test, relative to an output's range.
 constexpr double kLeastTolerance = 1e-4;
 
 std::vector<Isa> IsasFor(const std::vector<Isa>& wanted) {
@@ -34,7 +35,8 @@ std::vector<Isa> IsasFor(const std::vector<Isa>& wanted) {
                       ToString(machine));
     }
   }
-  // The best that a machine has is taken, so what needs more comes first.
+  // The package picks the first variant that the machine can run, so those with most requirements
+  // come first.
   std::stable_sort(isas.begin(), isas.end(),
                    [](const Isa& a, const Isa& b) { return Runs(b, a) && !Runs(a, b); });
   isas.erase(std::unique(isas.begin(), isas.end()), isas.end());
@@ -54,8 +56,8 @@ void CheckSupported(const Graph& lowered, const Target& target) {
                   "; a package of C++ has nothing else to run them with");
 }
 
-/// Values of the model's inputs and outputs by position, all others after them: lowering for other
-/// instructions may number values otherwise, and the ports of a package are the same for all.
+/// Numbers values by position: inputs of the model first, then outputs, then all others. Lowering
+/// for other instructions may number values differently, but all variants must have the same ports.
 class Ports {
  public:
   explicit Ports(const Graph& lowered) : lowered_(lowered) {}
@@ -100,10 +102,11 @@ kernel::Program ProgramOf(const Graph& lowered, const Target& target) {
   return std::move(program).value();
 }
 
-/// What rounding alone may explain of the difference of two sets of kernels, of an output's range.
-/// Sums in another order move f32 by some last bits: targets are held to 1e-4 an operator. A value
-/// stored in fewer bits that lies on an edge moves by a step, and what follows with it: some
-/// hundredths where there are few bits. Wrong kernels are off by as much as the values are.
+/// Returns how much two sets of kernels may differ by rounding alone, relative to an output's
+/// range. Sums in another order move f32 by some last bits; tests allow targets 1e-4 per operator.
+/// A value stored in fewer bits that lies between two levels moves by a step, and later values
+/// follow: some hundredths if there are few bits. Wrong kernels differ by as much as the values
+/// themselves.
 double RoundingLimit(const Graph& graph) {
   double limit = 1e-3;
   for (const NodeId id : graph.order()) {
@@ -114,7 +117,7 @@ double RoundingLimit(const Graph& graph) {
   return limit;
 }
 
-/// As numbers; nothing for types whose values are no quantities.
+/// Returns the elements as numbers; empty for types whose values are no quantities.
 std::vector<double> Numbers(const Tensor& tensor) {
   std::vector<double> numbers;
   const auto copy = [&](auto values) { numbers.assign(values.begin(), values.end()); };
@@ -124,7 +127,8 @@ std::vector<double> Numbers(const Tensor& tensor) {
   return numbers;
 }
 
-/// Largest difference by the range of `wanted`; infinite where one alone is no number.
+/// Returns the largest difference relative to the range of `wanted`; infinite if only one of two
+/// elements is NaN.
 double Difference(const Tensor& wanted, const Tensor& got) {
   const std::vector<double> a = Numbers(wanted);
   const std::vector<double> b = Numbers(got);
@@ -140,14 +144,15 @@ double Difference(const Tensor& wanted, const Tensor& got) {
   return most > 0 ? most / std::max(high - low, std::abs(high)) : 0;
 }
 
-/// The package's test wants the bits of integers, whatever the variant.
+/// Returns the difference of two variants. Integers must be equal in every bit, as the package's
+/// test requires.
 double SpreadOf(const Tensor& first, const Tensor& other) {
   if (first.dtype() == DType::kF32) return Difference(first, other);
   return std::ranges::equal(first.Raw(), other.Raw()) ? 0 : 1;
 }
 
-/// The largest `difference` of two lists of outputs. UserError where it is above `limit`: then one
-/// of the two is wrong, and a test that allows it would test nothing.
+/// Returns the largest `difference` of two lists of outputs. UserError if it is above `limit`: one
+/// of the two is then wrong, and a test with such a tolerance would be useless.
 double CheckedDifference(const std::vector<Tensor>& wanted, const std::vector<Tensor>& got,
                          double (*difference)(const Tensor&, const Tensor&), double limit,
                          const std::string& who) {
@@ -200,7 +205,7 @@ CppExportSummary ExportCpp(const Graph& canonical, const Strategy& strategy,
                                                 "kernels for " + ToString(isa) + " and those for " +
                                                     ToString(summary.isas.front())));
   }
-  // Twice what was seen: another compiler contracts other products and sums.
+  // Twice the observed difference: another compiler contracts products and sums differently.
   package.tolerance = std::max(kLeastTolerance, 2 * summary.spread);
   summary.kernels = package.variants.front().program.funcs.size();
   WriteCppPackage(package, folder);

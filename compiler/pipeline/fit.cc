@@ -27,7 +27,7 @@ bool AnyInt8(const QuantizePlan& plan) {
                      [](const auto& layer) { return layer.second == Name(Precision::kInt8); });
 }
 
-/// The scales of all values of `graph`, each by the method that the plan says.
+/// Returns the scales of all values of `graph`, each by the method that the plan names.
 std::map<std::string, TensorScale> MeasureScales(const Graph& graph, const QuantizePlan& plan,
                                                  const SampleSource& samples,
                                                  const FitOptions& options,
@@ -41,7 +41,7 @@ std::map<std::string, TensorScale> MeasureScales(const Graph& graph, const Quant
   return ObserveActivations(graph, samples, run, registry).Scales(options.scales, others);
 }
 
-/// What a word of QuantizePlan::rounding stands for.
+/// Returns the options for a word of QuantizePlan::rounding.
 QuantizeOptions RoundingOptions(const std::string& word, const FitOptions& options) {
   QuantizeOptions rounding;
   rounding.grid = "mse";
@@ -53,7 +53,7 @@ QuantizeOptions RoundingOptions(const std::string& word, const FitOptions& optio
   return rounding;
 }
 
-/// Fits the weights of the plan's int8 layers in `graph`, and gives them their grids.
+/// Fits the weights of the plan's int8 layers in `graph`, and gives the plan their grids.
 void FitWeights(const RoundingRun& run, QuantizePlan& plan, Graph& graph) {
   std::vector<QuantizedLayer> rows;
   for (const QuantizableLayer& layer : FindQuantizableLayers(graph)) {
@@ -77,7 +77,7 @@ void FitWeights(const RoundingRun& run, QuantizePlan& plan, Graph& graph) {
 
 std::string FitHash(const SampleSource& samples, const FitOptions& options) {
   Sha256 hash;
-  // Hashes from before activations could have other bits stay as they were.
+  // Leave the default of 8 bits out, so that hashes from before this option stay valid.
   nlohmann::json json = ParseJson(ToJsonText(options), "fit options");
   if (json.at("scales").at("bits") == 8) json.at("scales").erase("bits");
   hash.Add("msc-fit-1\n" + json.dump() + "\n");
@@ -96,7 +96,8 @@ Result<Strategy> FitStrategy(const Graph& canonical, const Strategy& strategy,
   Graph plain = canonical;
   ApplyPrunePlan(strategy.prune, plain);
   const CalibrationRun run{options.target, options.threads, options.batch};
-  // A target that refuses the smaller model is the candidate's failure; what throws below is not.
+  // If the target rejects the smaller model, the candidate fails; errors thrown below are not its
+  // fault.
   Strategy f32;
   f32.target = options.target;
   const Result<Executable> built =

@@ -13,13 +13,13 @@
 
 namespace msc {
 
-/// How samples decide what pruning leaves open.
+/// How samples decide what a pruning strategy leaves open.
 struct FitOptions {
-  std::string target = "onednn";  ///< who runs the model over the samples, in f32
+  std::string target = "onednn";  ///< runs the model over the samples, in f32
   int threads = 1;
   std::int64_t batch = 32;
-  bool reconstruct = true;  ///< refit weights; scales are measured anew in any case
-  double ridge = 1e-3;      ///< as in PruneCalibration, and the two below
+  bool reconstruct = true;  ///< whether to refit weights; scales are measured in any case
+  double ridge = 1e-3;      ///< this and the next two as in PruneCalibration
   std::int64_t positions = 16;
   std::uint64_t seed = 0;
   CalibrationOptions scales;
@@ -37,21 +37,24 @@ struct FitOptions {
   }
 };
 
-/// What stands for samples and options in FitPlan::samples, 64 hex digits.
+/// Returns the digest of samples and options for FitPlan::samples, 64 hex digits.
 [[nodiscard]] std::string FitHash(const SampleSource& samples, const FitOptions& options);
 
-/// The strategy with what was left to the samples: its channels are removed, the weights that are
-/// left refitted layer by layer to what the layers computed before (Reconstruct), and then the
-/// scales of all tensors that its int8 layers touch found in the graph that came of it, where
-/// values are others than in the whole model; by `options.scales`, but for the method where
-/// quantize.ranges has another. Where quantize.rounding has a word, weights of int8 layers are then
-/// fitted to the quantized inputs as QuantizeModel does, on scales by least square error:
-///   gptq, descent  rounded so, mean errors taken out by the biases
-///   reconstruct    refitted first, then rounded by descent
-/// What came of all that is trained where fit.train has epochs (TrainStrategy). Deterministic:
-/// equal arguments give equal bits on one machine. A Failure where the target does not take the
-/// pruned model, and as TrainStrategy. UserError where `strategy.fit.samples` names other samples,
-/// and as ApplyPrunePlan, ApplyQuantizePlan, ObserveValues and TrainStrategy.
+/// Returns the strategy with everything that it leaves to samples:
+/// - removes its channels and refits the remaining weights, layer by layer, to what the layers
+///   computed before (Reconstruct);
+/// - measures the scales of all tensors that its int8 layers read or write, in the resulting graph,
+///   where values differ from those of the whole model; by `options.scales`, except for methods
+///   that quantize.ranges names;
+/// - if quantize.rounding is set, fits the weights of int8 layers to the quantized inputs, as
+///   QuantizeModel does, with scales of least square error. "gptq" and "descent" name the rounding,
+///   and biases correct the mean error; "reconstruct" refits first, then rounds by descent;
+/// - trains the result if fit.train has epochs (TrainStrategy).
+///
+/// Deterministic: equal arguments give equal bits on one machine. Returns a Failure if the target
+/// does not support the pruned model, or as TrainStrategy. UserError if `strategy.fit.samples` is
+/// the digest of other samples, or as ApplyPrunePlan, ApplyQuantizePlan, ObserveValues and
+/// TrainStrategy.
 [[nodiscard]] Result<Strategy> FitStrategy(const Graph& canonical, const Strategy& strategy,
                                            const SampleSource& samples, const FitOptions& options,
                                            const TargetRegistry& registry);

@@ -41,7 +41,7 @@ struct Listing {
   }
 };
 
-/// Elements, or nothing where they would take more than `bytes`.
+/// Returns the number of elements; nullopt if they would take more than `bytes`.
 std::optional<std::size_t> CountWithin(const std::vector<std::int64_t>& dims, std::size_t bytes) {
   std::size_t count = 1;
   for (const std::int64_t dim : dims) {
@@ -163,7 +163,7 @@ void LoadFitted(const std::string& file, Strategy& strategy) {
 }
 
 void SaveStrategy(const Strategy& strategy, const std::string& path) {
-  // The JSON last: it holds the digest that tells whether the weights belong to it.
+  // Write the JSON last: its digest says whether the weights belong to it.
   if (!strategy.fit.weights.empty()) SaveFitted(strategy, WeightsBeside(path));
   WriteFileAtomic(path, ToJson(strategy, 2) + "\n");
 }

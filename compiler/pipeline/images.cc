@@ -16,7 +16,7 @@ constexpr std::size_t kMostReaders = 4;
 
 using Perm = std::vector<std::int64_t>;
 
-/// Axis i of what Transpose makes is axis perm[i] of what it reads.
+/// Axis i of Transpose's output is axis perm[i] of its input.
 Perm ToChannelsLast() {
   return {0, 2, 3, 1};
 }
@@ -33,9 +33,9 @@ ValueType Permuted(const ValueType& type, const Perm& perm) {
   return permuted;
 }
 
-/// Appends a Transpose of `value`; returns what it makes.
+/// Appends a Transpose of `value`. Returns its output.
 ValueId AddTurn(Graph& graph, ValueId value, const Perm& perm) {
-  const std::string name = graph.value(value).name;  // a copy: adding moves values
+  const std::string name = graph.value(value).name;  // a copy: adding values moves this one
   const ValueId turned =
       graph.AddValue(graph.FreeValueName(name), Permuted(graph.type(value), perm));
   Node node;
@@ -48,8 +48,9 @@ ValueId AddTurn(Graph& graph, ValueId value, const Perm& perm) {
   return turned;
 }
 
-/// Nodes that read `value`, also in its narrow form or widened again: nodes between these forms, of
-/// which cutting into regions makes copies, count as their readers.
+/// Returns the number of nodes that read `value`, also in its narrow form or widened again. Nodes
+/// that convert between these forms are copied when a graph is cut into regions, so their readers
+/// are counted instead of them.
 std::size_t CountReaders(const Graph& graph, ValueId value) {
   std::size_t readers = 0;
   for (const Use& use : graph.uses(value)) {
@@ -75,7 +76,7 @@ Graph WithImagesChannelsLast(const Graph& part, const std::vector<bool>& inputs,
   Check(inputs.size() == part.inputs().size() && outputs.size() == part.outputs().size(),
         "each input and output of a part is dense or channels last");
   Graph graph(part.name());
-  std::map<ValueId, ValueId> copies;  // of the part -> here
+  std::map<ValueId, ValueId> copies;  // value of the part -> value here
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     const ValueId input = part.inputs()[i];
     const std::string& name = part.value(input).name;

@@ -9,13 +9,13 @@
 
 namespace msc {
 
-/// Rows of what some layers compute, batch by batch: out of memory, as there are the more of them
-/// the more samples there are.
+/// Rows of outputs of layers, by batch. Stored in a file, since their number grows with the number
+/// of samples.
 class KeptRows {
  public:
-  /// Forgets all, for so many layers to come.
+  /// Removes all rows and prepares for `layers` layers.
   void Start(std::size_t layers);
-  /// Those of the next batch.
+  /// Adds the rows of a layer's next batch.
   void Add(std::size_t layer, std::span<const float> rows);
   [[nodiscard]] std::vector<float> Get(std::size_t layer, std::size_t batch) const;
   [[nodiscard]] std::size_t layers() const { return places_.size(); }

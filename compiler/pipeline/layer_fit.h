@@ -12,20 +12,20 @@ namespace msc {
 
 /// What the weights and bias of one layer are fitted to.
 struct LayerFit {
-  std::size_t number = 0;  ///< among all weighted layers
+  std::size_t number = 0;  ///< index among all weighted layers
   WeightedLayer layer;
-  std::string target;    ///< value of the graph as it was
-  std::string residual;  ///< value of the changed graph that is added on the way there, or empty
-  NodeId residual_add = kNoNode;  ///< and the node that adds it
+  std::string target;             ///< value of the original graph to fit to
+  std::string residual;           ///< value of the changed graph that is added before it, or empty
+  NodeId residual_add = kNoNode;  ///< node that adds the residual
   std::size_t residual_input = 0;
-  NodeId bias_node = kNoNode;  ///< and where the bias is, if there is one
+  NodeId bias_node = kNoNode;  ///< node that has the bias; kNoNode if there is none
   std::size_t bias_input = 0;
 };
 
-/// `chain` is the layer's, nullptr where it has none. The target is behind its bias and, where a
-/// residual of the same shape is added, behind that: a branch then makes up for what the other one
-/// lost. Nothing where the layer's form is not known (ReadLinearForm) or its bias is not one a
-/// channel.
+/// Returns what to fit a layer to. `chain` is the layer's, or nullptr. The target is the value
+/// behind its bias and, if a residual of the same shape is added, behind the sum, so that one
+/// branch compensates for what the other one lost. Returns nullopt if the layer's form is unknown
+/// (ReadLinearForm) or its bias is not one number per channel.
 [[nodiscard]] std::optional<LayerFit> MakeLayerFit(const Graph& graph, std::size_t number,
                                                    const WeightedLayer& layer,
                                                    const LayerChain* chain);

@@ -21,7 +21,7 @@ std::int64_t CountSamples(const Graph& graph, const SampleSource& samples) {
   return samples.count();
 }
 
-/// Samples [first, first + count), all of them finite.
+/// Reads samples [first, first + count). UserError if one is not finite.
 std::vector<Tensor> ReadFinite(const Graph& graph, const SampleSource& samples, std::int64_t first,
                                std::int64_t count) {
   std::vector<Tensor> read = samples.Read(first, count);
@@ -38,7 +38,7 @@ std::vector<Tensor> ReadFinite(const Graph& graph, const SampleSource& samples, 
   return read;
 }
 
-/// The part of the graph that makes `values`.
+/// Returns the part of the graph that computes `values`.
 Graph PartFor(const Graph& graph, const std::vector<std::string>& values) {
   Graph part = graph;
   std::vector<ValueId> outputs;
@@ -79,7 +79,8 @@ void ObserveValues(const Graph& canonical, std::span<const std::string> values,
     throw UserError("the model takes " + std::to_string(batch) + " samples at a time; only " +
                     std::to_string(count) + " are given for calibration");
   }
-  // Of each value: which graph input it is, or which output of the executable.
+  // For each value: whether it is a graph input, and its index among those or among the
+  // executable's outputs.
   std::vector<std::string> computed;
   std::vector<std::pair<bool, std::size_t>> places;
   const auto& inputs = canonical.inputs();
@@ -94,12 +95,12 @@ void ObserveValues(const Graph& canonical, std::span<const std::string> values,
     if (known == computed.end()) computed.push_back(name);
   }
   std::optional<Executable> executable;
-  std::int64_t size = 0;  // of the batches that it takes
+  std::int64_t size = 0;  // of the current batch
   std::int64_t first = 0;
   for (; first + (fixed ? batch : 1) <= count; first += size) {
     const std::int64_t next = std::min(batch, count - first);
     if (!computed.empty() && next != size) {
-      executable.reset();  // before there is another one
+      executable.reset();  // free it before building the next one
       executable.emplace(CompileFor(canonical, computed, run, registry, next));
     }
     size = next;

@@ -11,24 +11,23 @@
 
 namespace msc {
 
-/// How a graph is run over samples to see its values.
+/// How a graph is run over samples to observe its values.
 struct CalibrationRun {
-  std::string target = "reference";  ///< who computes the values, in f32
+  std::string target = "reference";  ///< computes the values, in f32
   int threads = 1;
-  std::int64_t batch = 32;  ///< at most so many samples at a time
+  std::int64_t batch = 32;  ///< largest number of samples at a time
 };
 
 using BatchVisitor = std::function<void(std::int64_t first, std::span<const Tensor> values)>;
 
-/// Runs the part of a canonical graph that the named values need over `samples` and shows these
-/// values batch by batch, in the order of `values`, with the number of the batch's first sample.
-/// Graph inputs may be among them. All samples are seen: batches are of equal size where EvenBatch
-/// finds one, else the last is smaller, for which the part is compiled again. Only where the model
-/// fixes its batch are last samples that do not fill one left out. Each batch is read once, in
-/// order, and let go before the next: what it takes of memory does not depend on the number of
-/// samples. `progress` hears the share done, in [0, 1].
-/// UserError where the samples do not fit the model or one is not finite, which may be after
-/// batches were shown.
+/// Runs the part of a canonical graph that computes the named values over `samples`. Calls `visit`
+/// for each batch with these values, in the order of `values`, and the number of the batch's first
+/// sample. Graph inputs may be among the values. All samples are used: batches have equal size if
+/// EvenBatch finds one, else the last batch is smaller, and the part is compiled again for it. Only
+/// if the model fixes its batch, last samples that do not fill a batch are left out. Each batch is
+/// read once, in order, and freed before the next, so memory does not depend on the number of
+/// samples. Calls `progress` with the fraction done, in [0, 1]. UserError if the samples do not fit
+/// the model or contain a value that is not finite, possibly after some batches were visited.
 void ObserveValues(const Graph& canonical, std::span<const std::string> values,
                    const SampleSource& samples, const CalibrationRun& run,
                    const TargetRegistry& registry, const BatchVisitor& visit,

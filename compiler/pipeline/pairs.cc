@@ -16,6 +16,7 @@
 namespace msc {
 namespace {
 
+/// Most output positions of a layer that are checked.
 constexpr std::int64_t kRows = 64;
 
 struct Checked {
@@ -30,7 +31,7 @@ std::span<const T> Part(const std::vector<T>& all, std::int64_t part, std::int64
                                          static_cast<std::size_t>(size));
 }
 
-/// Signed values are stored with 128 added where kernels want unsigned ones.
+/// Returns the integers of activations as unsigned values; signed ones are stored with 128 added.
 std::vector<std::uint8_t> Unsigned(const std::vector<float>& x, const TensorScale& scale) {
   const bool is_signed = scale.dtype == "i8";
   const double stored_least = is_signed ? -128 : 0;
@@ -47,7 +48,7 @@ std::vector<std::uint8_t> Unsigned(const std::vector<float>& x, const TensorScal
   return values;
 }
 
-/// The integers of a layer's weights, as rows.
+/// Returns the integers of a layer's weights, as rows.
 std::vector<std::int8_t> Levels(const std::vector<float>& rows, std::int64_t inputs,
                                 const WeightGrid* grid) {
   std::vector<std::int8_t> levels;
@@ -71,7 +72,8 @@ std::vector<std::int8_t> Levels(const std::vector<float>& rows, std::int64_t inp
   return levels;
 }
 
-/// Of one layer, whose inputs and outputs over a batch are `x` and of shape `y`.
+/// Returns the sums of one layer, whose inputs over a batch are `x` and whose outputs have shape
+/// `y`.
 PairSums SumsOf(const Checked& each, const QuantizePlan& plan, const Graph& graph, const Tensor& x,
                 const Dims& y) {
   const Node& node = graph.node(each.layer.node);
@@ -119,7 +121,7 @@ std::map<std::string, PairSums> CheckPairs(const QuantizePlan& plan, const Graph
   }
   std::map<std::string, PairSums> pairs;
   if (checked.empty()) return pairs;
-  // One batch says enough of which sums are large.
+  // One batch suffices to see which sums are large.
   const std::vector<Tensor> batch =
       samples.Read(0, std::min(samples.count(), BatchSize(graph, run.batch)));
   ObserveValues(graph, names, TensorSamples(batch), run, registry,

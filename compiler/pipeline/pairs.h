@@ -13,26 +13,27 @@
 
 namespace msc {
 
-/// PairSums of the plan's int8 layers, by name, at no more than 64 output positions of the first
-/// batch of the samples. `graph` is what the plan is applied to, with the weights that it rounds.
-/// Layers whose form is not known (ReadLinearForm) are left out. UserError as ObserveValues.
+/// Returns the PairSums of the plan's int8 layers, by name, at no more than 64 output positions of
+/// the first batch of the samples. `graph` is the graph that the plan is applied to, with the
+/// weights that it rounds. Layers of unknown form (ReadLinearForm) are left out. UserError as
+/// ObserveValues.
 [[nodiscard]] std::map<std::string, PairSums> CheckPairs(const QuantizePlan& plan,
                                                          const Graph& graph,
                                                          const SampleSource& samples,
                                                          const CalibrationRun& run,
                                                          const TargetRegistry& registry);
 
-/// The layer that loses most.
+/// The layer whose outputs saturate most.
 struct WorstPairs {
   std::string layer;
-  double saturated = 0;  ///< share of its outputs, > 0
+  double saturated = 0;  ///< share of its outputs that saturate, > 0
 };
-/// Nothing where no output was lost.
+/// Returns the worst layer; nullopt if no output saturates.
 [[nodiscard]] std::optional<WorstPairs> FindWorstPairs(
     const std::map<std::string, PairSums>& pairs);
 
-/// Says what the worst layer loses elsewhere and what helps, as a warning where this machine has no
-/// VNNI itself, else as a note.
+/// Returns a text about how often the worst layer saturates on CPUs without VNNI, and what helps: a
+/// warning if this machine has no VNNI, else a note.
 [[nodiscard]] std::string PairsText(const WorstPairs& worst, bool has_vnni);
 
 }  // namespace msc

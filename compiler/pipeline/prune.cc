@@ -19,14 +19,14 @@ namespace msc {
 namespace {
 
 constexpr double kMostMomentBytes = 4.0 * (1U << 30U);
-constexpr double kMostRowBytes = 256.0 * (1U << 20U);  ///< of a KeptRows
+constexpr double kMostRowBytes = 256.0 * (1U << 20U);  ///< limit of the bytes in a KeptRows
 
 const std::string& NameOf(const Graph& graph, ValueId value) {
   return graph.value(value).name;
 }
 
-/// Sizes of a linear layer's output for a batch of its input. Only Conv has its batch outermost for
-/// sure: that of an LSTM is its second axis, and so is that of the layers behind it.
+/// Returns the sizes of a linear layer's output for a batch of its input. Only a Conv certainly has
+/// its batch outermost: the batch of an LSTM is its second axis, and that of layers behind it, too.
 Dims OutputDims(const Graph& graph, const PruneSpace& space, const WeightedLayer& layer,
                 const Tensor& x) {
   const Dims* sizes = space.Sizes(graph.node(layer.node).outputs.at(0));
@@ -44,9 +44,9 @@ std::uint64_t PositionSeed(const PruneCalibration& options, std::size_t layer, s
   return MixSeed({options.seed, layer, static_cast<std::uint64_t>(first)});
 }
 
-/// A layer that reads units, with the moments of its inputs, one a convolution group.
+/// A layer that reads units, with the moments of its inputs, one per convolution group.
 struct Reader {
-  std::size_t number = 0;  ///< among all weighted layers
+  std::size_t number = 0;  ///< index among all weighted layers
   WeightedLayer layer;
   LinearForm form;
   std::vector<LinearMoments> moments;
@@ -74,7 +74,7 @@ std::vector<Reader> FindReaders(const Graph& graph, const PruneSpace& space) {
   return readers;
 }
 
-/// Unit of each input of one group of the layer.
+/// Returns the unit of each input of one group of the layer.
 std::vector<std::int32_t> UnitOfInputs(const PruneSpace& space, const Reader& reader) {
   std::vector<std::int32_t> units;
   for (const std::int32_t unit : space.Units(reader.layer.weight, reader.layer.in_axis)) {
@@ -147,7 +147,7 @@ UnitScores ScoreByCalibration(const Graph& canonical, const PruneSpace& space, S
 
 namespace {
 
-/// Whether a value is computed otherwise after pruning, not counting channels that are gone.
+/// The values that are computed differently after pruning, apart from removed channels.
 class Changes {
  public:
   Changes(const Graph& canonical, const PruneSpace& space, const std::vector<bool>& kept) {
@@ -155,7 +155,7 @@ class Changes {
       const Node& node = canonical.node(id);
       bool changed = std::any_of(node.inputs.begin(), node.inputs.end(),
                                  [&](ValueId value) { return changed_.contains(value); });
-      // Fewer products are summed than before.
+      // Fewer products are summed than before if the node's sums got shorter.
       std::vector<bool> whole(kept.size(), true);
       changed = changed ||
                 SummedSize(canonical, space, id, kept) != SummedSize(canonical, space, id, whole);
@@ -166,7 +166,7 @@ class Changes {
   [[nodiscard]] bool Has(ValueId value) const { return changed_.contains(value); }
 
  private:
-  /// Multiply-adds an output element, up to a constant.
+  /// Returns the multiply-adds for each output element, up to a constant.
   static double SummedSize(const Graph& graph, const PruneSpace& space, NodeId id,
                            const std::vector<bool>& kept) {
     const double macs = KeptMacs(graph, space, id, kept);
@@ -193,7 +193,7 @@ class Changes {
   std::set<ValueId> changed_;
 };
 
-/// The columns of rows [count, width] that stay.
+/// Returns the columns of rows [count, width] that stay.
 std::vector<float> KeepColumns(const std::vector<float>& rows, std::size_t width,
                                const std::vector<std::int32_t>& units,
                                const std::vector<bool>& kept) {
@@ -209,6 +209,7 @@ std::vector<float> KeepColumns(const std::vector<float>& rows, std::size_t width
   return result;
 }
 
+/// Implements Reconstruct.
 class Reconstruction {
  public:
   Reconstruction(const Graph& canonical, const PrunePlan& plan, const SampleSource& samples,
@@ -224,7 +225,7 @@ class Reconstruction {
   std::vector<ReconstructedLayer> Run(const std::function<void(double)>& progress) {
     std::vector<ReconstructedLayer> layers;
     const std::vector<LayerFit> tasks = FindTasks();
-    KeptRows wanted;  // of tasks from `seen - wanted.layers()` on
+    KeptRows wanted;  // of the tasks from `seen - wanted.layers()` on
     std::size_t seen = 0;
     for (std::size_t i = 0; i < tasks.size(); ++i) {
       if (i == seen) {
@@ -256,8 +257,8 @@ class Reconstruction {
     return tasks;
   }
 
-  /// Rows of the wanted outputs of the first tasks, as many as should be kept at a time: one run of
-  /// the whole model over the samples serves them all.
+  /// Stores rows of the wanted outputs of the first tasks, as many as memory limits allow: one run
+  /// of the whole model over the samples gives all of them.
   void KeepWanted(std::span<const LayerFit> tasks, KeptRows& wanted) const {
     std::vector<std::string> names;
     double bytes = 0;
@@ -281,11 +282,11 @@ class Reconstruction {
     ObserveValues(canonical_, names, samples_, options_.run, registry_, observe);
   }
 
-  /// At most what a task's rows take.
+  /// Returns an upper limit of the bytes of a task's rows.
   [[nodiscard]] double RowBytes(const LayerFit& task) const {
     const Dims& sizes = *space_.Sizes(canonical_.node(task.layer.node).outputs.at(0));
     const auto channels = static_cast<double>(sizes.at(task.layer.channel_axis));
-    double positions = 1;  // of a sample; the outermost size counts as 1
+    double positions = 1;  // per sample; the outermost size counts as 1
     for (const std::int64_t size : sizes) positions *= static_cast<double>(size);
     positions = std::min(positions / channels, static_cast<double>(options_.positions));
     return sizeof(float) * static_cast<double>(samples_.count()) * positions * channels;
@@ -297,9 +298,9 @@ class Reconstruction {
                          PositionSeed(options_, task.number, first));
   }
 
-  /// `place` is the task's among those of `wanted`.
+  /// Fits a layer. `place` is the index of its task in `wanted`.
   ReconstructedLayer Fit(const LayerFit& task, const KeptRows& wanted, std::size_t place) {
-    // The node and its weights as they are by now.
+    // The node and its weights in the graph as changed so far.
     const std::string& name = canonical_.node(task.layer.node).name;
     WeightedLayer layer = task.layer;
     layer.node = pruned_.FindNode(name);
@@ -335,7 +336,7 @@ class Reconstruction {
   ReconstructedLayer Solve(const LayerFit& task, const WeightedLayer& layer, const LinearForm& form,
                            const std::vector<LinearMoments>& moments) {
     const bool has_bias = task.bias_node != kNoNode;
-    // A node keeps its name, and the plan its place among the inputs.
+    // Nodes keep their names, and the plan does not move inputs.
     const NodeId bias_node =
         has_bias ? pruned_.FindNode(canonical_.node(task.bias_node).name) : kNoNode;
     Tensor bias(DType::kF32, {form.groups * form.outputs});

@@ -10,10 +10,10 @@
 namespace msc {
 namespace {
 
-/// Shares of multiply-adds nearer than this are not told apart.
+/// The bisection ends when shares of multiply-adds are closer than this.
 constexpr double kClosest = 0.005;
 
-/// Nothing where the share cannot be reached.
+/// Returns the plan for a share of multiply-adds; nullopt if the share cannot be reached.
 std::optional<PrunePlan> PlanOf(const Graph& graph, const PruneSpace& space,
                                 const UnitScores& scores, PruneRequest request, double macs) {
   request.macs = macs;
@@ -34,7 +34,7 @@ PrunePlan ChoosePlanByTime(const Graph& graph, const PruneSpace& space, const Un
     throw UserError("the share of the time must be above 0 and below 1, not " +
                     std::to_string(share));
   }
-  PruneRequest whole = request;  // what is wrong with it is heard before anything is measured
+  PruneRequest whole = request;  // a faulty request is rejected before anything is measured
   whole.macs = 1.0;
   (void)ChoosePlan(graph, space, scores, whole);
   std::vector<std::pair<PrunePlan, double>> measured;
@@ -47,10 +47,10 @@ PrunePlan ChoosePlanByTime(const Graph& graph, const PruneSpace& space, const Un
     return measured.back().second;
   };
   std::optional<PrunePlan> best;
-  double low = 0;  // is met, or smaller than what can be reached
+  double low = 0;  // meets the budget, or cannot be reached
   double high = 1;
   double fastest = 1;
-  // Time and multiply-adds are near to proportional: the first guess is their share.
+  // Time is nearly proportional to multiply-adds, so the first guess is the share of the time.
   for (double macs = share; high - low > kClosest && std::ssize(measured) < most;
        macs = (low + high) / 2) {
     const auto plan = PlanOf(graph, space, scores, request, macs);

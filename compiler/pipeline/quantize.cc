@@ -84,7 +84,7 @@ std::vector<QuantizedLayer> MakeRows(const std::vector<QuantizableLayer>& layers
   return rows;
 }
 
-/// Whether the target leaves the layer, or a conversion of what it reads, to somebody else.
+/// Returns whether the target rejects the layer, or a conversion of a value that it reads.
 bool Refuses(const Target& target, const Graph& lowered, NodeId layer) {
   if (!target.Supports(lowered, layer)) return true;
   for (const ValueId input : lowered.node(layer).inputs) {
@@ -181,7 +181,7 @@ std::string AchievedPrecision(const Executable& executable, const std::string& t
     if (std::find(step.nodes.begin(), step.nodes.end(), layer) == step.nodes.end()) continue;
     const auto own = step.precisions.find(layer);
     const std::string& precision = own == step.precisions.end() ? step.precision : own->second;
-    if (precision.empty()) continue;  // it moves data for the layer
+    if (precision.empty()) continue;  // it only moves data for the layer
     return step.target == target ? precision : precision + " on " + step.target;
   }
   return "";

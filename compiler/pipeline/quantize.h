@@ -21,14 +21,15 @@ namespace msc {
 
 /// How a model is quantized from samples, without labels or training.
 struct QuantizeOptions {
-  /// "f32": weights alone are quantized. Their bits are those of `scales` and `tensor_scales`.
+  /// "int8", or "f32" to quantize only weights. The bits of activations are those of `scales` and
+  /// `tensor_scales`.
   std::string activations = "int8";
-  std::int64_t bits = 8;  ///< of weights
+  std::int64_t bits = 8;  ///< bits of weights
   CalibrationOptions scales;
   std::string grid = "max";     ///< scales of weights: "max" or "mse"
   std::string per = "channel";  ///< or "tensor": weights that share a scale
-  std::int64_t group = 0;  ///< inputs that share a scale, with weights alone quantized; 0 = all
-  /// Weights with zero points. Those of int8 layers need `per` "tensor".
+  std::int64_t group = 0;  ///< inputs that share a scale, if only weights are quantized; 0 = all
+  /// Whether weights have zero points. For int8 layers this requires `per` = "tensor".
   bool affine_weights = false;
   std::string rounding = "nearest";  ///< "nearest", "gptq" or "descent", see WeightRounding
   bool reconstruct = false;          ///< refit weights to the quantized inputs, before rounding
@@ -36,14 +37,15 @@ struct QuantizeOptions {
   bool equalize = false;
   bool smooth = false;
   double ridge = 1e-3;
-  /// Output positions a sample that a layer is fitted at; 0 = so many that the samples together
-  /// give eight for each of the layer's inputs, and 16 at least.
+  /// Output positions per sample that a layer is fitted to; 0 = as many as give eight rows, over
+  /// all samples, for each of the layer's inputs, but at least 16.
   std::int64_t positions = 0;
   std::uint64_t seed = 0;
-  std::map<std::string, std::string> layers;  ///< precision by node name, else int8
-  /// Bits by node name, else `bits`; of a layer that `layers` says is f32 the weights alone.
+  std::map<std::string, std::string> layers;  ///< precision by node name; int8 if missing
+  /// Bits by node name; `bits` if missing. For a layer that `layers` makes f32, only the weights
+  /// have them.
   std::map<std::string, std::int64_t> layer_bits;
-  std::map<std::string, CalibrationOptions> tensor_scales;  ///< by name of the value, else `scales`
+  std::map<std::string, CalibrationOptions> tensor_scales;  ///< by value; `scales` if missing
   bool operator==(const QuantizeOptions&) const = default;
   template <class Self, class Visit>
   static void Fields(Self& self, Visit& visit) {
@@ -71,48 +73,49 @@ struct QuantizeOptions {
   }
 };
 
+/// A layer of a quantized model.
 struct QuantizedLayer {
   std::string name;
-  std::string precision;  ///< asked for
-  std::int64_t bits = 0;  ///< of the weights; 0 where they are not quantized
-  /// Shares of the variance of the layer's outputs that are missed, its inputs being quantized as
-  /// decided so far: with weights rounded to the nearest by their largest magnitude, and with those
-  /// taken. Absent where nothing was fitted to samples.
+  std::string precision;  ///< requested precision
+  std::int64_t bits = 0;  ///< bits of the weights; 0 if they are not quantized
+  /// Remaining shares of the variance of the layer's outputs, with its inputs quantized as decided
+  /// so far: with weights rounded to the nearest on scales by their largest magnitude, and with the
+  /// chosen weights. Missing if nothing was fitted to samples.
   std::optional<double> error_before;
   std::optional<double> error_after;
-  std::optional<PairSums> pairs;  ///< of an int8 layer, where its form is known
+  std::optional<PairSums> pairs;  ///< for an int8 layer of known form
 };
 
-/// A value whose channels were looked at for smoothing.
+/// A value whose channels were examined for smoothing.
 struct SmoothedValue {
   std::string value;
-  std::optional<double> alpha;  ///< absent where no alpha was better than leaving it alone
-  double error_before = 0;      ///< sum of ProductError over the layers that read it
+  std::optional<double> alpha;  ///< missing if no alpha reduces the error
+  double error_before = 0;      ///< sum of ProductError over the layers that read the value
   double error_after = 0;
 };
 
+/// Result of QuantizeModel.
 struct QuantizedModel {
   Strategy strategy;
-  std::vector<QuantizedLayer> layers;  ///< all that could be quantized, in graph order
+  std::vector<QuantizedLayer> layers;  ///< all layers that can be quantized, in graph order
   std::vector<SmoothedValue> smoothed;
 };
 
-/// What is going on, with the share done in [0, 1].
+/// Called with the name of the current stage and the fraction done, in [0, 1].
 using QuantizeProgress = std::function<void(const std::string&, double)>;
 
-/// Decides scales, weight grids and, where options ask for it, new weights and biases, which the
-/// strategy then carries as fitted weights. In this order: equalization, smoothing, calibration,
-/// then layer by layer, its inputs quantized as decided so far:
-///   reconstruct   weights and bias with which the layer comes closest, over the samples, to what
-///   it
-///                 computed in f32, by ridge regression (behind a residual, where one is added)
-///   grid          scales of the weights; "mse" weighs errors by the inputs' second moments where
+/// Quantizes a model: chooses scales, weight grids and, if options request it, new weights and
+/// biases, which the strategy contains as fitted weights. The stages are equalization, smoothing,
+/// calibration, and then, layer by layer, with inputs quantized as decided so far:
+///   reconstruct   weights and bias that bring the layer closest, over the samples, to what it
+///                 computed in f32, by ridge regression (behind the residual, if one is added)
+///   grid          scales of the weights; "mse" weighs errors by the inputs' second moments if
 ///                 these are known
-///   rounding      as WeightRounding says
-///   correct_bias  the mean that outputs are off by goes to the bias
-/// A layer keeps its weights where all that does not help. `base` gives channels and fitted weights
-/// to start from; its precisions are replaced. Deterministic. UserError where options name layers
-/// that are not there, and as ObserveValues.
+///   rounding      see WeightRounding
+///   correct_bias  adds the mean error of the outputs to the bias
+/// A layer whose error these do not reduce keeps its weights. `base` gives channels and fitted
+/// weights to start from; its precisions are replaced. Deterministic. UserError if options name
+/// unknown layers, and as ObserveValues.
 [[nodiscard]] QuantizedModel QuantizeModel(const Graph& canonical, const Strategy& base,
                                            const SampleSource& samples,
                                            const QuantizeOptions& options,
@@ -120,15 +123,16 @@ using QuantizeProgress = std::function<void(const std::string&, double)>;
                                            const TargetRegistry& registry,
                                            const QuantizeProgress& progress = {});
 
-/// Precisions, by layer, that `target` does not compute by itself: it refuses the layer, or what
-/// narrows and widens the values beside it, and "reference" would run those. None of f32, and
-/// nothing for "reference". `scales` has every tensor that a layer touches. UserError as Lower.
+/// Returns, by layer, the precisions that `target` does not compute itself: it rejects the layer,
+/// or the nodes that narrow and widen the values beside it, so that "reference" would run them.
+/// Never contains f32; empty for "reference". `scales` must have every tensor that a layer reads or
+/// writes. UserError as Lower.
 [[nodiscard]] std::map<std::string, std::vector<Precision>> LackedPrecisions(
     const Graph& canonical, const std::map<std::string, TensorScale>& scales,
     const std::string& target, const TargetRegistry& registry);
 
-/// In what a layer really runs, read from the compiled steps: "int8", or "f32 on reference" where
-/// another target than `target` runs it; empty where no step names it.
+/// Returns the precision in which a layer really runs, read from the compiled steps: "int8", or
+/// "f32 on reference" if another target than `target` runs it; empty if no step names the layer.
 [[nodiscard]] std::string AchievedPrecision(const Executable& executable, const std::string& target,
                                             const std::string& layer);
 

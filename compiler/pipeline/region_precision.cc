@@ -17,7 +17,7 @@ void SetPrecision(const QuantizableLayer& layer, std::string_view precision, Qua
                                [&](Precision allowed) { return Name(allowed) == precision; });
   if (can && precision != Name(Precision::kF32)) {
     plan.layers[layer.name] = precision;
-    plan.weights.erase(layer.name);  // a grid is of integers
+    plan.weights.erase(layer.name);  // a grid consists of integers
   } else if (const auto it = plan.layers.find(layer.name); it != plan.layers.end()) {
     it->second = Name(Precision::kF32);
   }
@@ -41,7 +41,7 @@ std::string WithPrecision(const std::string& spec, const std::string& precision)
 Strategy WithPrecisionsOfRegions(const Graph& canonical, Strategy strategy) {
   const std::string of_all = PrecisionAsked(strategy.target);
   bool any = !of_all.empty();
-  std::map<std::string, std::string> asked;  // by node, where a region has it
+  std::map<std::string, std::string> asked;  // by node in a region
   for (PartitionRegion& region : strategy.partition) {
     const std::string precision = PrecisionAsked(region.target);
     any = any || !precision.empty();

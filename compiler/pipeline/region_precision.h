@@ -7,21 +7,21 @@
 
 namespace msc {
 
-// The option `precision` of a target says what the layers of its regions compute in, whatever the
-// strategy says of them: "native:precision=f32" beside a strategy of int8. So the same nodes on the
-// same target in two precisions are two regions that a search can compare.
+// The option `precision` of a target determines in what precision the layers of its regions
+// compute, whatever the strategy says: "native:precision=f32" beside a strategy in int8. The same
+// nodes on the same target in two precisions are thus two regions that a search can compare.
 
-/// "f32" or "bf16", or empty where layers compute as the strategy says. UserError as
-/// ParseTargetSpec.
+/// Returns the option `precision` of a spec: "f32" or "bf16"; empty if layers compute as the
+/// strategy says. UserError as ParseTargetSpec.
 [[nodiscard]] std::string PrecisionAsked(const std::string& spec);
 
-/// The spec with that option; without it where `precision` is empty.
+/// Returns the spec with that option, or without it if `precision` is empty.
 [[nodiscard]] std::string WithPrecision(const std::string& spec, const std::string& precision);
 
-/// The same decisions with every layer's precision among `quantize.layers` and in no spec, as
-/// exports and reports read them. Layers that cannot have a precision that their region asks for
-/// are f32. Weights keep their grids where a layer becomes f32. `canonical` is the graph whose
-/// layers the strategy names.
+/// Returns the same decisions with every layer's precision in `quantize.layers` and in no spec,
+/// which is the form that exports and reports read. Layers that do not support the precision of
+/// their region are f32. Weights keep their grids if a layer becomes f32. `canonical` is the graph
+/// whose layers the strategy names.
 [[nodiscard]] Strategy WithPrecisionsOfRegions(const Graph& canonical, Strategy strategy);
 
 }  // namespace msc

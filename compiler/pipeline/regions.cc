@@ -11,7 +11,7 @@
 namespace msc {
 namespace {
 
-/// Gives every node a region, and copies those that several regions need.
+/// Gives every node a region, and copies nodes that several regions need.
 class Assigner {
  public:
   Assigner(std::size_t first_single, Graph& graph) : next_single_(first_single), graph_(graph) {}
@@ -27,7 +27,8 @@ class Assigner {
     const std::vector<NodeId> order = graph_.order();
     for (const NodeId id : order) Place(id);
     for (const NodeId id : narrows_input_) regions_.emplace(id, RegionOfFirstReader(id));
-    // Readers before what they read: a copy may be what another is made for.
+    // Readers come before the nodes that they read, because a copy may be the reader of another
+    // copy.
     // clang 14 cannot compile libstdc++'s std::views::reverse.
     // NOLINTNEXTLINE(modernize-loop-convert)
     for (auto it = order.rbegin(); it != order.rend(); ++it) {
@@ -54,8 +55,8 @@ class Assigner {
     }
   }
 
-  /// The region that computes what `id` reads, be it through widening nodes; none where that is a
-  /// graph input, or a constant.
+  /// Returns the region that computes what `id` reads, directly or through widening nodes; nullopt
+  /// if that is a graph input or a constant.
   [[nodiscard]] std::optional<std::size_t> RegionOfSource(NodeId id) const {
     while (id != kNoNode) {
       id = graph_.producer(graph_.node(id).inputs.front());
@@ -65,7 +66,7 @@ class Assigner {
     return std::nullopt;
   }
 
-  /// Of the nodes that need what `id` makes, the first one's; a new one where there are none.
+  /// Returns the region of the first node that depends on `id`; a new one if there is none.
   [[nodiscard]] std::size_t RegionOfFirstReader(NodeId id) {
     std::set<NodeId> reached = {id};
     for (const NodeId reader : graph_.order()) {
@@ -115,10 +116,10 @@ class Assigner {
   std::vector<NodeId> narrows_input_;
 };
 
-/// Regions and what they need of each other.
+/// Regions and the dependencies between them.
 struct Quotient {
   std::map<std::size_t, std::vector<NodeId>> nodes;     ///< by region, in the graph's order
-  std::map<std::size_t, std::set<std::size_t>> needed;  ///< regions whose results one reads
+  std::map<std::size_t, std::set<std::size_t>> needed;  ///< regions whose results a region reads
   std::map<std::size_t, std::set<std::size_t>> readers;
   std::map<std::size_t, std::size_t> start;  ///< position of a region's first node
 };
@@ -147,10 +148,11 @@ std::string Label(const Graph& graph, const Quotient& quotient, std::size_t regi
                                : "node " + first;
 }
 
-/// `waiting`: regions by start, none of which can come next.
+/// Throws a UserError about regions that wait for each other. `waiting` are the regions that cannot
+/// run, by start.
 [[noreturn]] void RefuseCircle(const Graph& graph, const Quotient& quotient,
                                std::size_t first_single, const std::set<std::size_t>& waiting) {
-  // Each waits for another that waits: going back must come round.
+  // Each waits for another one in the set, so going back must reach a region twice.
   std::vector<std::size_t> path = {*waiting.begin()};
   while (true) {
     const std::set<std::size_t>& needed = quotient.needed.at(path.back());
@@ -180,7 +182,8 @@ std::vector<OrderedRegion> OrderRegions(const Graph& graph, const RegionIds& reg
                                         std::size_t first_single) {
   const Quotient quotient = Contract(graph, regions);
   const auto is_single = [&](std::size_t region) { return region >= first_single; };
-  // Ready ones by start; singles apart, so that a run of them goes on where it can.
+  // Ready regions by start. Regions of one node are kept separately, so that a run of them
+  // continues if possible.
   std::map<std::size_t, std::size_t> ready;
   std::map<std::size_t, std::size_t> ready_singles;
   std::map<std::size_t, std::size_t> missing;

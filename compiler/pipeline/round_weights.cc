@@ -19,8 +19,8 @@ namespace {
 
 constexpr std::size_t kLayersATime = 8;  ///< whose f32 outputs one run of the model gives
 constexpr double kMostMomentBytes = 2.0 * (1U << 30U);
-// Fewer rows a weight fit the samples and nothing else: PP-OCR's recogniser, refitted with two,
-// reads no line right any more, with eight as many as before.
+// With fewer rows per weight a fit follows the samples only: PP-OCR's recogniser, refitted with
+// two, reads no line correctly; with eight it reads as many as before.
 constexpr std::int64_t kRowsAnInput = 8;
 constexpr std::int64_t kLeastPositions = 16;
 
@@ -29,7 +29,7 @@ WeightRounding ParseRounding(const std::string& name) {
   return name == "descent" ? WeightRounding::kDescent : WeightRounding::kNearest;
 }
 
-/// A layer as rows of weights, whatever else it does with them.
+/// Returns a layer as rows of weights, also if ReadLinearForm does not know its form.
 LinearForm FormOf(const Graph& graph, const WeightedLayer& layer) {
   if (const auto form = ReadLinearForm(graph, layer)) return *form;
   const Tensor& weights = *graph.constant(layer.weight);
@@ -50,7 +50,7 @@ std::span<const T> Part(const std::vector<T>& all, std::int64_t part, std::int64
                                          static_cast<std::size_t>(size));
 }
 
-/// Weights of one group of a layer with the bias that goes with them.
+/// Weights of one group of a layer, with the bias that belongs to them.
 struct Choice {
   std::vector<WeightStep> steps;
   std::vector<float> weights;
@@ -58,6 +58,7 @@ struct Choice {
   double error = 0;
 };
 
+/// Implements RoundWeights.
 class WeightRounder {
  public:
   WeightRounder(const RoundingRun& rounding, QuantizePlan& plan, Graph& graph)
@@ -102,7 +103,7 @@ class WeightRounder {
   [[nodiscard]] bool UsesSamples() const {
     return options_.rounding != "nearest" || options_.reconstruct || options_.correct_bias;
   }
-  /// Whether the grid that a plan without one stands for is what is asked for.
+  /// Returns whether a plan without a grid already stands for the requested grid.
   [[nodiscard]] bool IsPlain(const std::string& name) const {
     return bits_.at(name) == 8 && options_.grid == "max" && options_.per == "channel" &&
            !options_.affine_weights && plan_.layers.at(name) == Name(Precision::kInt8);
@@ -119,20 +120,21 @@ class WeightRounder {
                                    : SymmetricStep(BestScale(row, bits, importance), bits);
   }
 
-  /// The one step of a layer where its channels share it: by the largest weights of all.
+  /// Sets the step of a layer whose channels share one: by the largest weight of all.
   void ShareStep(std::span<const float> rows, int bits) {
     shared_step_.reset();
     if (options_.per == "tensor") shared_step_ = LargestStep(rows, bits);
   }
 
-  /// Inputs that share a scale: all of a channel where groups do not come out even.
+  /// Returns the number of inputs that share a scale: all inputs of a channel if groups do not
+  /// divide them.
   [[nodiscard]] std::int64_t GroupOf(const std::string& name, std::int64_t inputs) const {
     const bool alone = plan_.layers.at(name) == Name(Precision::kF32);
     const bool even = options_.group > 0 && inputs % options_.group == 0;
     return alone && even ? options_.group : inputs;
   }
 
-  /// One for every `group` of the inputs of one row.
+  /// Returns a step for every `group` inputs of one row.
   [[nodiscard]] std::vector<WeightStep> StepsOfRow(std::span<const float> row, int bits,
                                                    std::span<const double> importance,
                                                    std::int64_t group) const {
@@ -154,7 +156,7 @@ class WeightRounder {
     plan_.weights[name] = std::move(grid);
   }
 
-  /// Without samples only the scales are chosen.
+  /// Chooses the scales of a layer without samples.
   void RoundAlone(const WeightedLayer& layer) {
     const std::string& name = graph_.node(layer.node).name;
     if (IsPlain(name)) return;
@@ -183,7 +185,7 @@ class WeightRounder {
                          MixSeed({options_.seed, fit.number, static_cast<std::uint64_t>(first)}));
   }
 
-  /// What these layers compute in f32.
+  /// Stores what these layers compute in f32.
   void WantOutputs(std::span<const LayerFit> fits) {
     std::vector<std::string> names;
     for (const LayerFit& fit : fits) names.push_back(fit.target);
@@ -200,7 +202,8 @@ class WeightRounder {
     ObserveValues(original_, names, rounding_.samples, rounding_.run, rounding_.registry, observe);
   }
 
-  /// Of a batch, which may have other samples than that of `wanted_dims_`, by the layer's inputs.
+  /// Returns the sizes of a layer's output for a batch, which may have fewer samples than that of
+  /// `wanted_dims_`.
   [[nodiscard]] Dims OutputDims(std::size_t place, const Node& layer, const Tensor& x) const {
     Dims y = wanted_dims_.at(place);
     const auto shared = layer.Is("Conv") ? 1 : std::ssize(y) - 1;
@@ -208,7 +211,7 @@ class WeightRounder {
     return y;
   }
 
-  /// The graph with the layers so far, and this one, as they will run.
+  /// Returns the graph with this layer and those before it quantized as they will run.
   [[nodiscard]] Graph SoFar(const std::string& name) {
     done_.layers[name] = plan_.layers.at(name);
     QuantizePlan plan = done_;
@@ -221,7 +224,7 @@ class WeightRounder {
     return graph;
   }
 
-  /// `place` is that of the layer among those whose outputs are at hand.
+  /// Fits a layer. `place` is its index among the layers whose outputs are stored.
   void Fit(const LayerFit& fit, std::size_t place, std::vector<QuantizedLayer>& rows) {
     const std::string name = graph_.node(fit.layer.node).name;
     WeightedLayer layer = fit.layer;
@@ -295,7 +298,7 @@ class WeightRounder {
       ReplaceConstant(graph_, fit.bias_node, fit.bias_input, std::move(bias));
     }
     const bool same_weights = options_.rounding == "nearest" && !options_.reconstruct;
-    if (same_weights && IsPlain(name)) return;  // the plan's own grid gives these
+    if (same_weights && IsPlain(name)) return;  // the plan's own grid gives these weights
     const std::int64_t shared = GroupOf(name, form.inputs);
     SetGrid(name, all.steps, shared == form.inputs ? 0 : shared);
     if (!same_weights) {
@@ -303,6 +306,7 @@ class WeightRounder {
     }
   }
 
+  /// Returns the baseline: weights rounded to the nearest on scales by their largest magnitude.
   [[nodiscard]] Choice Plain(const LinearMoments& moments, std::span<const float> w,
                              std::span<const float> b, const std::string& name) const {
     Choice choice;
@@ -318,6 +322,7 @@ class WeightRounder {
     return choice;
   }
 
+  /// Returns the choice by all requested methods.
   [[nodiscard]] Choice Best(const LinearMoments& moments, std::span<const float> w,
                             std::span<const float> b, const std::string& name,
                             bool has_bias) const {
@@ -331,7 +336,8 @@ class WeightRounder {
       weights = std::move(fit.weights);
       choice.bias = std::move(fit.bias);
     }
-    // A bias that follows takes what the means are off by, whatever the weights.
+    // A corrected bias removes the error of the mean for any weights, so only the error about the
+    // mean counts.
     const bool corrects = has_bias && (options_.correct_bias || options_.reconstruct);
     const std::vector<double> gram =
         moments.Gram(corrects ? LinearMoments::About::kMean : LinearMoments::About::kZero);
@@ -365,9 +371,9 @@ class WeightRounder {
   const Graph original_;
   const std::vector<QuantizableLayer> layers_;
   std::map<std::string, int> bits_;
-  std::optional<WeightStep> shared_step_;  ///< of the layer at hand
+  std::optional<WeightStep> shared_step_;  ///< for the current layer, if its channels share a step
   QuantizePlan done_;
-  KeptRows wanted_;                ///< outputs of the layers at hand
+  KeptRows wanted_;                ///< outputs of the current layers
   std::vector<Dims> wanted_dims_;  ///< of the last batch
 };
 

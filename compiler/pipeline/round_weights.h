@@ -9,18 +9,18 @@
 
 namespace msc {
 
-/// What weights are rounded with.
+/// Input of RoundWeights.
 struct RoundingRun {
   const SampleSource& samples;
   const QuantizeOptions& options;
   const CalibrationRun& run;
   const TargetRegistry& registry;
-  const std::map<std::string, TensorScale>& scales;  ///< of all activations
+  const std::map<std::string, TensorScale>& scales;  ///< scales of all activations
 };
 
-/// Gives every layer of `plan` that is int8, or f32 while activations are f32, its grid, and
-/// `graph` the constants that go with it; the layers' rows in `rows` hear of errors and bits. The
-/// part of QuantizeModel behind calibration.
+/// Gives a grid to every layer of `plan` that is int8, or f32 with quantized weights, and puts the
+/// constants that belong to the grids into `graph`. Enters errors into the layers' `rows`. This is
+/// the part of QuantizeModel after calibration.
 void RoundWeights(const RoundingRun& rounding, QuantizePlan& plan, Graph& graph,
                   std::vector<QuantizedLayer>& rows, const std::function<void(double)>& progress);
 

@@ -7,10 +7,11 @@
 
 namespace msc {
 
-/// Samples that are in memory already, one tensor an input, [N, ...]. The tensors outlive it.
+/// Samples that are in memory, one tensor per input, [N, ...]. The tensors must outlive this
+/// object.
 class TensorSamples final : public SampleSource {
  public:
-  /// UserError where their numbers of samples differ.
+  /// UserError if the tensors have different numbers of samples.
   explicit TensorSamples(std::span<const Tensor> tensors);
   [[nodiscard]] std::int64_t count() const override { return count_; }
   [[nodiscard]] std::size_t inputs() const override { return tensors_.size(); }
@@ -21,8 +22,8 @@ class TensorSamples final : public SampleSource {
   std::int64_t count_ = 0;
 };
 
-/// Adds types, dims and values of all samples, input by input: what the tensors that hold them
-/// whole would add, one after another.
+/// Adds types, dims and values of all samples to `hash`, input by input: the same bytes as the
+/// tensors that contain all samples of an input.
 void AddSamples(const SampleSource& samples, Sha256& hash);
 
 }  // namespace msc

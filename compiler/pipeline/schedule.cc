@@ -9,7 +9,7 @@
 namespace msc {
 namespace {
 
-/// Who runs a node of a lowered graph.
+/// Returns the target that runs a node of a lowered graph.
 const std::string& RunnerOf(const Lowered& lowered, const std::string& node) {
   for (const PartitionRegion& region : lowered.regions) {
     if (std::find(region.nodes.begin(), region.nodes.end(), node) != region.nodes.end()) {
@@ -46,7 +46,7 @@ std::vector<ScheduledKernel> FindKernels(const Lowered& lowered, const TargetReg
     if (!target.Supports(graph, id)) continue;
     KernelChoices choices = target.Schedules(graph, id);
     if (choices.schedules.size() < 2) continue;
-    // Two option sets of one target may write what they call the same differently.
+    // The same name may mean different kernels with other options of a target.
     if (spec != lowered.target) choices.kernel += " on " + spec;
     const auto [it, is_new] = known.emplace(choices.kernel, kernels.size());
     if (is_new) {

@@ -11,13 +11,14 @@
 
 namespace msc {
 
-/// Nodes whose kernels can be written in several ways by who runs them: those with equal kernels
-/// together, in the order of their first nodes. Schedules that nodes carry do not count.
+/// Returns the nodes whose target can write their kernels in several ways. Nodes with equal kernels
+/// are one entry; entries are in the order of their first nodes. Ignores schedules that nodes
+/// already have.
 [[nodiscard]] std::vector<ScheduledKernel> FindKernels(const Lowered& lowered,
                                                        const TargetRegistry& registry);
 
 /// Writes schedules, by node name, onto the nodes of a lowered graph. UserError if there is no such
-/// node, or if who runs it cannot have that schedule for these sizes and on this machine.
+/// node, or if its target does not have that schedule for these sizes on this machine.
 void ApplySchedules(const std::map<std::string, KernelSchedule>& schedules,
                     const TargetRegistry& registry, Lowered& lowered);
 

@@ -14,7 +14,7 @@ namespace {
 constexpr std::int64_t kMaxDim = std::int64_t{1} << 31;
 constexpr std::size_t kMaxRank = 16;
 
-/// "1x3x640x640"; "" is a scalar.
+/// Parses "1x3x640x640"; "" is a scalar.
 std::optional<Dims> ReadDims(std::string_view text) {
   Dims dims;
   const char* at = text.data();
@@ -42,7 +42,7 @@ ValueId InputCalled(const Graph& graph, std::string_view name) {
 
 void SetShape(const std::string& text, Graph& graph, ShapeBindings& bindings) {
   const std::string place = "shape '" + text + "': ";
-  // Names may hold '='; sizes do not.
+  // Names may contain '='; sizes do not.
   const std::size_t cut = text.rfind('=');
   const auto dims = ReadDims(std::string_view(text).substr(cut == std::string::npos ? 0 : cut + 1));
   if (!dims) throw UserError(place + "write NAME=1x3x224x224, sizes from 1 on");

@@ -7,11 +7,11 @@
 
 namespace msc {
 
-/// Gives graph inputs the sizes that a user wrote: "image=1x3x640x640", or "1x3x640x640" where the
-/// graph has one input. A symbol bound so is bound everywhere; types are inferred again, so that
-/// Canonicalize then folds the shape arithmetic that depends on it. Call it on a graph as imported.
-/// UserError naming the text where it cannot be read, names no input, contradicts the model's own
-/// sizes, or gives one symbol two sizes.
+/// Gives graph inputs the sizes that a user wrote: "image=1x3x640x640", or "1x3x640x640" if the
+/// graph has one input. Binds a symbol everywhere and infers types again, so that Canonicalize can
+/// fold shape arithmetic that depends on it. To be called on a graph as imported. UserError if a
+/// text cannot be parsed, names no input, contradicts the model's own sizes, or gives one symbol
+/// two sizes; it contains the text.
 void SetInputShapes(Graph& graph, std::span<const std::string> shapes);
 
 }  // namespace msc

@@ -13,7 +13,7 @@
 namespace msc {
 namespace {
 
-constexpr std::size_t kMostRows = 256;  ///< of inputs that a layer is judged on
+constexpr std::size_t kMostRows = 256;  ///< limit of the rows of inputs that a layer is judged by
 constexpr int kAlphas = 11;
 
 /// A layer that reads the value, with rows of its inputs.
@@ -22,10 +22,11 @@ struct Reader {
   WeightedLayer layer;
   LinearForm form;
   std::vector<float> rows;      ///< [.., groups * inputs]
-  std::size_t input_place = 0;  ///< among the values observed
+  std::size_t input_place = 0;  ///< index among the observed values
   std::size_t output_place = 0;
 };
 
+/// A link and what was observed of its value.
 struct Candidate {
   const RescaleLink* link = nullptr;
   std::size_t place = 0;
@@ -34,6 +35,7 @@ struct Candidate {
   std::vector<Reader> readers;
 };
 
+/// A list of distinct names.
 class Names {
  public:
   std::size_t Add(const std::string& name) {
@@ -48,7 +50,7 @@ class Names {
   std::vector<std::string> list_;
 };
 
-/// Readers whose product can be computed here; the link alone where there is none.
+/// Returns a candidate with the readers whose products can be computed here; there may be none.
 Candidate MakeCandidate(const Graph& graph, const RescaleLink& link,
                         const std::vector<WeightedLayer>& layers, Names& names) {
   Candidate candidate{.link = &link, .place = names.Add(link.value), .maxima = {}, .readers = {}};
@@ -68,6 +70,7 @@ Candidate MakeCandidate(const Graph& graph, const RescaleLink& link,
   return candidate;
 }
 
+/// Updates the largest magnitudes of channels, and whether there are negative values.
 void See(const Tensor& value, Candidate& candidate) {
   const Dims& dims = value.dims();
   std::size_t inner = 1;
@@ -82,6 +85,7 @@ void See(const Tensor& value, Candidate& candidate) {
   }
 }
 
+/// Adds rows of a reader's inputs, up to kMostRows.
 void TakeRows(const Graph& graph, std::span<const Tensor> values, std::uint64_t seed,
               Reader& reader) {
   const auto width = static_cast<std::size_t>(reader.form.groups * reader.form.inputs);
@@ -95,7 +99,7 @@ void TakeRows(const Graph& graph, std::span<const Tensor> values, std::uint64_t 
   reader.rows.insert(reader.rows.end(), rows.begin(), rows.end());
 }
 
-/// Channel of input `i` of group `g`.
+/// Returns the channel of input `i` of group `g`.
 std::size_t ChannelOfInput(const Reader& reader, std::int64_t g, std::int64_t i) {
   const LinearForm& form = reader.form;
   const std::int64_t element =
@@ -108,7 +112,7 @@ struct Bits {
   int w = 8;
 };
 
-/// What the readers miss if the channels are scaled by these exponents.
+/// Returns the error of the readers if channels are scaled by these exponents.
 double ErrorOf(const Graph& graph, const Candidate& candidate, std::span<const int> exponents,
                const Bits& bits) {
   float range = 0;

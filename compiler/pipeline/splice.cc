@@ -27,7 +27,7 @@ std::vector<std::string> Splicer::Add(std::span<const Exchanged> inputs,
                                       std::span<const Exchanged> outputs, const Graph& part) {
   Check(part.inputs().size() == inputs.size() && part.outputs().size() == outputs.size(),
         "a part keeps its inputs and outputs");
-  std::map<ValueId, ValueId> here;  // of the part -> of the joined graph
+  std::map<ValueId, ValueId> here;  // value of the part -> of the joined graph
   for (std::size_t i = 0; i < inputs.size(); ++i) here[part.inputs()[i]] = made_.at(inputs[i]);
   const auto joined = [&](ValueId value) {
     if (value == kNoValue) return kNoValue;
@@ -57,7 +57,7 @@ Graph Splicer::Take() && {
     const ValueId made = whole_.constant(output) ? Constant(whole_, output) : made_.at({output});
     joined_.AddOutput(made);
     if (made_.contains({output}) && joined_.IsInput(made)) continue;
-    // A name that a pass chose inside an earlier part gives way to that of an output.
+    // If a pass chose this name inside an earlier part, that value is renamed.
     const std::string& name = whole_.value(output).name;
     const ValueId taken = joined_.FindValue(name);
     if (taken == made || (taken != kNoValue && joined_.IsInput(taken))) continue;

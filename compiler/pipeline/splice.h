@@ -10,31 +10,32 @@
 
 namespace msc {
 
-/// A value of a whole graph as its parts exchange it: as the graph says, or an image channels last
-/// (see images.h).
+/// A value of a whole graph in the form in which its parts exchange it: as in the graph, or an
+/// image channels last (see images.h).
 struct Exchanged {
   ValueId value = kNoValue;
   bool channels_last = false;
   auto operator<=>(const Exchanged&) const = default;
 };
 
-/// Joins parts of a graph, each changed by itself, to one graph again.
+/// Joins separately changed parts of a graph to one graph again.
 ///
-/// The joined graph has the inputs, outputs and metadata of the whole one, with their names.
-/// Weights that parts share are in it once. Other names are kept where they are free.
+/// The joined graph has the inputs, outputs and metadata of the whole one, with their names. It
+/// contains weights that parts share once. Other names are kept unless they are taken.
 class Splicer {
  public:
-  /// `whole` outlives the splicer.
+  /// `whole` must outlive the splicer.
   explicit Splicer(const Graph& whole);
 
-  /// Appends a part that has these inputs and outputs in their order. What it reads was made by
-  /// parts before it, as it reads it. Returns the names of its nodes in the joined graph.
+  /// Appends a part that has these inputs and outputs, in order. Earlier parts must have made its
+  /// inputs in the form in which it reads them. Returns the names of its nodes in the joined graph.
   std::vector<std::string> Add(std::span<const Exchanged> inputs,
                                std::span<const Exchanged> outputs, const Graph& part);
-  /// Whether a part made it.
+  /// Returns whether a part made the value in this form.
   [[nodiscard]] bool Has(const Exchanged& value) const { return made_.contains(value); }
 
-  /// All parts were added, and the outputs made as the graph says.
+  /// Returns the joined graph after all parts were added; outputs must have been made as in the
+  /// whole graph.
   [[nodiscard]] Graph Take() &&;
 
  private:
@@ -42,8 +43,8 @@ class Splicer {
 
   const Graph& whole_;
   Graph joined_;
-  std::map<Exchanged, ValueId> made_;  ///< of the whole graph -> of the joined one
-  std::map<std::pair<const Tensor*, std::string>, ValueId> constants_;  ///< by layout too
+  std::map<Exchanged, ValueId> made_;  ///< value of the whole graph -> of the joined one
+  std::map<std::pair<const Tensor*, std::string>, ValueId> constants_;  ///< by tensor and layout
 };
 
 }  // namespace msc

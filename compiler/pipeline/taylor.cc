@@ -14,12 +14,12 @@
 namespace msc {
 namespace {
 
-/// Weights that read units, as the program has them.
+/// Weights of the program that read units.
 struct Reader {
   std::size_t parameter = 0;
-  std::int64_t channels = 1;  ///< along the axis that reads
-  std::int64_t inner = 1;     ///< weights in a row that belong to one of them
-  double share = 1;           ///< of the gradient, where several layers read the weights
+  std::int64_t channels = 1;  ///< size of the axis that reads units
+  std::int64_t inner = 1;     ///< consecutive weights that belong to one of its indices
+  double share = 1;           ///< share of the gradient, if several layers read the weights
   std::vector<std::int32_t> units;
 };
 
@@ -82,7 +82,7 @@ UnitScores ScoreByGradients(const Graph& canonical, const PruneSpace& space,
                     std::to_string(count) + " samples");
   }
   UnitScores scores{.of_unit = std::vector<double>(space.units(), 0.0), .are_errors = true};
-  // A model that fixes its batch cannot take what is left of it.
+  // A model with a fixed batch cannot take an incomplete batch.
   const std::int64_t end = fixed ? count / batch * batch : count;
   for (std::int64_t first = 0; first < end; first += batch) {
     const std::int64_t size = std::min(batch, end - first);

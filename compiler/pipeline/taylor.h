@@ -7,11 +7,12 @@
 
 namespace msc {
 
-/// ScoreMethod::kTaylor, the part of ScoreByCalibration that takes gradients: the mean over batches
-/// of (sum w * dL/dw)^2, over the weights by which layers read a unit. These are what MaskPrunePlan
-/// sets to 0 for it, so the sum is what the loss L changes by, to first order, when the unit goes.
-/// L is the cross entropy with `options.labels`, or with the classes that the model finds most
-/// likely. Source: Molchanov et al. 2019 (arXiv 1906.10771), equations 5 and 8.
+/// Scores units by ScoreMethod::kTaylor, the part of ScoreByCalibration that takes gradients: the
+/// mean over batches of (sum w * dL/dw)^2, summed over the weights w by which layers read a unit.
+/// These are the weights that MaskPrunePlan sets to 0 for the unit, so the sum is the first-order
+/// change of the loss L when the unit is removed. L is the cross entropy with `options.labels`, or
+/// with the model's most likely classes.
+/// Source: Molchanov et al. 2019 (arXiv 1906.10771), equations 5 and 8.
 [[nodiscard]] UnitScores ScoreByGradients(const Graph& canonical, const PruneSpace& space,
                                           const SampleSource& samples,
                                           const PruneCalibration& options,

@@ -18,14 +18,14 @@
 namespace msc {
 namespace {
 
-/// A method that a tool knows, with the options it may have.
+/// A method that a tool knows, and the options it may have.
 struct KnownMethod {
   std::string name;
   std::vector<std::string> options;
 };
 using KnownMethods = std::vector<KnownMethod>;
 
-/// Options of one use of a method.
+/// One use of a method, with its options checked.
 class Method {
  public:
   Method(const RuleMethod& method, const KnownMethods& known) : method_(method) {
@@ -46,7 +46,7 @@ class Method {
     const auto it = method_.numbers.find(option);
     return it == method_.numbers.end() ? std::nullopt : std::optional(it->second);
   }
-  /// In [least, most]; a whole number if asked for.
+  /// Returns an option in [least, most]; UserError otherwise, and if it must be `whole` and is not.
   [[nodiscard]] double Number(const std::string& option, double otherwise, double least,
                               double most, bool whole = false) const {
     const double value = Number(option).value_or(otherwise);
@@ -79,11 +79,12 @@ const KnownMethods& PruneMethods() {
   return kMethods;
 }
 
-/// An option that is taken as the originals write it and decides nothing, with what does.
+/// An option of the original tools that is accepted without effect, and what determines the result
+/// instead.
 struct PassedOption {
   std::string_view option;
   std::string_view instead;
-  double done;  ///< the value that asks for what is done anyway
+  double done;  ///< the value that requests what happens anyway
 };
 constexpr double kNever = std::numeric_limits<double>::quiet_NaN();
 constexpr std::array kPassed = {
@@ -143,7 +144,7 @@ bool Knows(const KnownMethods& known, const RuleMethod& rule) {
                      [&](const KnownMethod& each) { return each.name == rule.name; });
 }
 
-/// Bits that a rule at stage "quantize" gives; nothing where there is none, or nbits is -1.
+/// Returns the bits of a rule at stage "quantize"; nullopt if there is no rule or nbits is -1.
 std::optional<std::int64_t> BitsOf(const RuleMethod* rule) {
   if (rule == nullptr || !Knows(QuantizeMethods(), *rule)) return std::nullopt;
   const Method method(*rule, QuantizeMethods());
@@ -152,7 +153,7 @@ std::optional<std::int64_t> BitsOf(const RuleMethod* rule) {
   return static_cast<std::int64_t>(method.Number("nbits", 8, 2, 8, true));
 }
 
-/// Bits of the integers that a value becomes; nothing where it does not.
+/// Returns the bits of the integers that a value becomes; nullopt if it does not become integers.
 std::optional<std::int64_t> BitsOf(const std::vector<const RuleMethod*>& rules) {
   for (const RuleMethod* rule : rules) {
     if (const auto bits = BitsOf(rule)) return bits;
@@ -171,7 +172,7 @@ CalibrationOptions RangeOf(const RuleMethod& rule, const CalibrationOptions& oth
   return options;
 }
 
-/// Losses of outputs are along their last axis.
+/// UserError unless softmax_dim is the last axis of every output.
 void CheckSoftmax(const Method& method, const Graph& graph) {
   const double axis = method.Number("softmax_dim").value_or(-1);
   for (const ValueId output : graph.outputs()) {
@@ -181,8 +182,8 @@ void CheckSoftmax(const Method& method, const Graph& graph) {
   }
 }
 
-/// Of a value whose readers have rules of their own, those of the first one that has any: a value
-/// is scaled, compared or learned once, for all who read it.
+/// Returns the rules of a value: those of its first reader that has any, else those of the value
+/// itself. A value is scaled, compared or learned only once for all its readers.
 std::vector<const RuleMethod*> RulesOf(const RuleBook& book, const Graph& graph, ValueId value,
                                        std::string_view stage) {
   for (const Use& use : graph.uses(value)) {
@@ -192,7 +193,7 @@ std::vector<const RuleMethod*> RulesOf(const RuleBook& book, const Graph& graph,
   return book.ForValue(graph, value, kNoNode, stage);
 }
 
-/// Every stage and method of the file, also those that no tensor asks for.
+/// Checks every stage and method of the file, also those that apply to no tensor.
 void CheckMethods(const RuleBook& book, const std::map<std::string, KnownMethods>& by_stage) {
   for (const auto& [stage, method] : book.Methods()) {
     const auto known = by_stage.find(stage);
@@ -246,15 +247,15 @@ std::vector<std::string> PassedOver(const RuleBook& book) {
 
 namespace {
 
-/// The density that a layer's rule asks for; 1 where it has none.
+/// Returns the density in a layer's rule; 1 if it has none.
 double DensityOf(const RuleBook& book, const Graph& graph, const std::string& layer) {
   const NodeId node = graph.FindNode(layer);
   const RuleMethod* const rule = book.ForWeight(graph, node, 1, "prune");
   return rule == nullptr ? 1 : Method(*rule, PruneMethods()).Number("density", 1, 1e-9, 1);
 }
 
-/// Operators that rules name themselves are cut as asked, or it is said why not. What a type or
-/// the default picks is cut where it can be.
+/// Checks that operators which rules name are cut as requested; UserError with the reason
+/// otherwise. Layers picked by type or default are cut where possible.
 void CheckNamedLayers(const RuleBook& book, const Graph& graph, const PruneSpace& space) {
   for (const ToolRule& rule : book.rules()) {
     if (rule.by != "op_name" || !rule.of.starts_with("weight")) continue;
@@ -320,7 +321,7 @@ void ReadQuantizeRules(const RuleBook& book, const Graph& graph, QuantizeOptions
       if (name.empty() || options.tensor_scales.contains(name)) continue;
       for (const RuleMethod* const rule :
            RulesOf(book, graph, graph.FindValue(name), "calibrate")) {
-        if (!Knows(CalibrateMethods(), *rule)) continue;  // by default, for another stage
+        if (!Knows(CalibrateMethods(), *rule)) continue;  // a default rule of another stage
         options.tensor_scales.emplace(name, RangeOf(*rule, options.scales));
       }
     }

@@ -16,7 +16,7 @@ TrainSettings SettingsOf(const TrainPlan& plan, const Graph& canonical, std::int
                          int threads) {
   TrainSettings settings;
   settings.epochs = plan.epochs;
-  // An epoch has whole batches alone: of few samples one is all.
+  // An epoch consists of complete batches; if there are few samples, it is one batch.
   settings.batch = BatchSize(canonical, std::min(plan.batch, samples));
   settings.rate = plan.rate;
   settings.temperature = plan.temperature;
@@ -62,7 +62,8 @@ Result<Strategy> TrainStrategy(const Graph& canonical, const Strategy& strategy,
   try {
     result = Train(job, {}, state);
   } catch (const UserError& error) {
-    // Teacher and samples fit, or nothing would have been measured: the loss is not finite.
+    // Teacher and samples fit, or the candidate would have failed earlier; so the loss is not
+    // finite.
     return Failure{FailureKind::kWrongOutput, error.what()};
   }
   Strategy trained = TrainedStrategy(canonical, student, result, strategy.fit.samples);

@@ -9,17 +9,17 @@
 
 namespace msc {
 
-/// UserError where a canonical graph cannot be trained after: it has no single f32 input of known
-/// rank, or an operator that nothing is trained through. SystemError, saying what to install, where
-/// there is no trainer.
+/// Checks that a canonical graph can be trained. UserError if it does not have a single f32 input
+/// of known rank, or has an operator that cannot be trained through. SystemError if there is no
+/// trainer, which says what to install.
 void CheckTrainable(const Graph& canonical);
 
-/// The strategy with its weights trained, as strategy.fit.train says, to compute on `samples` what
-/// `canonical` does; the steps of int8 layers are trained, too. Other settings are those of
-/// TrainSettings. Layers in bf16 are trained as f32. `strategy` has epochs, and what samples decide
-/// otherwise (FitStrategy). All samples are in memory at once. Deterministic: equal arguments give
-/// equal bits on one machine. A Failure (kWrongOutput) where the loss stops being finite. Else as
-/// CheckTrainable, MakeStudent and Train.
+/// Returns the strategy with its weights trained, as strategy.fit.train says, to compute on
+/// `samples` what `canonical` computes. Steps of int8 layers are trained, too. Layers in bf16 are
+/// trained as f32. Other settings have the defaults of TrainSettings. `strategy` must have epochs,
+/// and everything else that samples decide (FitStrategy). All samples are in memory at once.
+/// Deterministic: equal arguments give equal bits on one machine. Returns a Failure (kWrongOutput)
+/// if the loss is no longer finite. Other errors as CheckTrainable, MakeStudent and Train.
 [[nodiscard]] Result<Strategy> TrainStrategy(const Graph& canonical, const Strategy& strategy,
                                              const SampleSource& samples, const CalibrationRun& run,
                                              const TargetRegistry& registry);
