@@ -22,24 +22,25 @@ void CheckTensor(const Tensor& tensor, const ValueType& type, const Dims& dims,
 
 }  // namespace
 
-/// What one run has for itself while it lasts.
+/// Memory and state of one run.
 struct Executable::Workspace {
   struct Free {
     void operator()(std::byte* bytes) const noexcept { std::free(bytes); }
   };
   std::vector<std::byte*> addresses;         // by buffer
   std::unique_ptr<std::byte[], Free> arena;  // NOLINT(modernize-avoid-c-arrays)
-  std::vector<Step::Run> own;                // by step; null where all share one
+  std::vector<Step::Run> own;                // by step; null for a step that all runs share
 };
 
-/// Workspaces that no run is in.
+/// Workspaces that are not in use.
 struct Executable::Idle {
   std::mutex mutex;
   std::vector<std::unique_ptr<Workspace>> workspaces;
-  std::size_t made = 0;  // those in use counted
+  std::size_t made = 0;  // including those in use
 };
 
-/// A workspace for as long as one run lasts: the one used last, whose memory is warm.
+/// Takes a workspace for the duration of one run: the most recently used one, whose memory is still
+/// in the caches.
 class Executable::Lease {
  public:
   explicit Lease(const Executable& executable) : idle_(*executable.idle_) {
@@ -77,7 +78,7 @@ Executable::~Executable() = default;
 
 std::unique_ptr<Executable::Workspace> Executable::NewWorkspace() const {
   auto workspace = std::make_unique<Workspace>();
-  // One line more than nothing, so that addresses of empty buffers are valid too.
+  // Allocate one cache line more, so that addresses of empty buffers are valid, too.
   auto* const arena = static_cast<std::byte*>(
       std::aligned_alloc(kArenaAlignment, memory_.arena_bytes + kArenaAlignment));
   if (arena == nullptr) throw std::bad_alloc();
@@ -105,7 +106,7 @@ void Executable::SetConstant(BufferId constant, const TensorPtr& tensor) {
   Check(idle_->workspaces.size() == idle_->made, "constants are not replaced during a run");
   for (const Constant& part : constants_) {
     if (part.owner != place->owner) continue;
-    // Steps only read constants: the builder's contract.
+    // Steps only read constants, as the builder requires.
     auto* const address = const_cast<std::byte*>(tensor->Raw().data()) + part.offset;
     const auto index = static_cast<std::size_t>(part.buffer);
     addresses_[index] = address;
@@ -133,7 +134,7 @@ void Executable::CheckTensors(std::span<const Tensor> inputs,
     throw UserError("the model gives " + std::to_string(output_types_.size()) + " outputs, not " +
                     std::to_string(outputs.size()));
   }
-  // The texts of errors are only made when there is one: this runs before every inference.
+  // Compare before formatting a message: this runs before every inference.
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     if (inputs[i].dtype() != input_types_[i].dtype || inputs[i].dims() != input_dims_[i]) {
       CheckTensor(inputs[i], input_types_[i], input_dims_[i], "input " + std::to_string(i));
@@ -149,7 +150,7 @@ void Executable::CheckTensors(std::span<const Tensor> inputs,
 void Executable::Bind(std::span<const Tensor> inputs, std::span<Tensor> outputs,
                       Workspace& workspace) const {
   for (const Bound& bound : inputs_) {
-    // Steps only read inputs: the builder's contract.
+    // Steps only read inputs, as the builder requires.
     workspace.addresses[static_cast<std::size_t>(bound.buffer)] =
         const_cast<std::byte*>(inputs[bound.tensor].Raw().data()) + bound.offset;
   }

@@ -16,10 +16,10 @@
 
 namespace msc {
 
-/// One memory area that steps read and write. Ids are dense, from 0.
+/// A memory area that steps read and write. Ids are dense, from 0.
 enum class BufferId : std::uint32_t {};
 
-/// What a step sees while it runs: the addresses of the buffers, valid for this run only.
+/// The addresses of buffers during one run, as its steps see them.
 class StepContext {
  public:
   explicit StepContext(std::span<std::byte* const> addresses) : addresses_(addresses) {}
@@ -31,49 +31,51 @@ class StepContext {
   std::span<std::byte* const> addresses_;
 };
 
-/// One call into a kernel or a library.
+/// A call into a kernel or a library.
 struct Step {
-  std::string name;                ///< for profiles: "conv1+relu"
-  std::string target;              ///< who made it
+  std::string name;                ///< shown in profiles: "conv1+relu"
+  std::string target;              ///< target that made it
   std::vector<std::string> nodes;  ///< names of the graph nodes it computes; empty for a reorder
-  std::string precision;  ///< what really runs: "f32", "bf16", "int8", "" for data movement
+  std::string precision;  ///< that really runs: "f32", "bf16", "int8"; "" for data movement
   std::vector<BufferId> reads;
   std::vector<BufferId> writes;
-  /// Computes it. Several threads may be in it at once, each with buffers of its own.
+  /// Computes the step. Several threads may call it at once, each with its own buffers.
   using Run = std::function<void(const StepContext&)>;
   Run run;
-  /// Instead of `run`, for a step that keeps something between its runs: makes a Run that only one
-  /// thread at a time is in, mostly with the same buffers. Thread-safe itself.
+  /// Set instead of `run` for a step that keeps state between its runs: makes a Run that only one
+  /// thread at a time calls, mostly with the same buffers. Thread-safe itself.
   std::function<Run()> make_run = {};
-  /// Of a step with several layers what each of them runs in, by node name, where that is known.
+  /// Precision of each layer, by node name, for a step with several layers, if known.
   std::map<std::string, std::string> precisions = {};
-  /// Threads of the pool that loops of its library use, which know nothing of the FloatMode of
-  /// whoever runs the step.
+  /// Threads of the pool on which its library runs loops without adopting the FloatMode of the
+  /// calling thread.
   int pool_threads = 1;
 };
 
-/// Where the memory of an executable goes. Inputs and outputs are the caller's and not counted:
+/// Memory use of an executable. Inputs and outputs belong to the caller and are not counted:
 /// kernels read and write them in place.
 struct MemoryUse {
-  /// The one arena for all activations and scratch space; one each for runs at the same time.
+  /// The arena for all activations and scratch space; concurrent runs have one each.
   std::size_t arena_bytes = 0;
-  /// What its steps need at once: no arena for these steps in this order can be smaller.
+  /// Most bytes that steps need at the same time: no arena for these steps in this order can be
+  /// smaller.
   std::size_t arena_lower_bound = 0;
-  std::size_t unplanned_bytes = 0;  ///< what the same buffers would take without sharing
-  std::size_t constant_bytes = 0;   ///< weights as the kernels want them
+  std::size_t unplanned_bytes = 0;  ///< bytes of the same buffers without sharing
+  std::size_t constant_bytes = 0;   ///< weights in the form that kernels read
   /// Steps that compute no node of the graph: they copy values, change their layout or type, or
-  /// fill what lies around them.
+  /// fill the space around them.
   std::size_t conversions = 0;
-  std::size_t conversion_bytes = 0;  ///< what those read
+  std::size_t conversion_bytes = 0;  ///< bytes that these steps read
 };
 
-/// Constants that one target made for its steps, and what else those steps consist of: where that
-/// is the same, other constants may take their place.
+/// Constants that one target made for its steps, with a digest of the rest of these steps. If
+/// another lowering has the same digest, its constants can replace these.
 struct ConstantGroup {
-  std::string code;  ///< digest of kernels, calls and sizes: all but the values of the constants
+  std::string code;  ///< digest of kernels, calls and sizes, without the values of constants
   std::vector<BufferId> constants;
 };
 
+/// Time of one step in a profile; other fields as in Step.
 struct StepTime {
   std::string name;
   std::string target;
@@ -83,33 +85,35 @@ struct StepTime {
   std::map<std::string, std::string> precisions = {};  ///< as Step::precisions
 };
 
-/// A compiled graph, ready to run: steps over one arena. Movable while nobody runs it.
+/// A compiled graph that is ready to run: steps over one arena. May be moved only while it does not
+/// run.
 ///
-/// Several threads may be in Run, RunInto and Profile at once. Each call works in a workspace of
-/// its own (an arena, the addresses, what steps keep). Workspaces are made when there are more
-/// calls at once than ever before, and stay for later calls. Each thread that calls has as many
-/// threads of the pool for itself as the executable was compiled for.
+/// Several threads may call Run, RunInto and Profile at once. Each call works in its own workspace
+/// (an arena, addresses, state of steps). A new workspace is made when more calls run at once than
+/// ever before, and is kept for later calls. Each calling thread has as many threads of the pool
+/// for itself as the executable was compiled for.
 class Executable {
  public:
   Executable(Executable&&) noexcept;
   Executable& operator=(Executable&&) noexcept;
   ~Executable();
 
-  /// Inputs and outputs in the graph's order, dense row-major, types and dims as compiled.
-  /// UserError if an input does not fit.
+  /// Runs the graph. Inputs and outputs are in the graph's order, dense row-major, with types and
+  /// dims as compiled. UserError if an input does not fit.
   [[nodiscard]] std::vector<Tensor> Run(std::span<const Tensor> inputs) const;
-  /// As Run, into `outputs` made by an earlier Run: no allocation, but for a new workspace. What
-  /// latency is measured on.
+  /// Runs the graph into `outputs`, which an earlier Run made. Allocates nothing except for a new
+  /// workspace. Latency is measured on this function.
   void RunInto(std::span<const Tensor> inputs, std::span<Tensor> outputs) const;
-  /// As Run, timing every step.
+  /// Works as Run and measures the time of every step.
   [[nodiscard]] std::vector<Tensor> Profile(std::span<const Tensor> inputs,
                                             std::vector<StepTime>& times) const;
 
-  /// Groups in the order in which targets added them.
+  /// Returns the groups in the order in which targets added them.
   [[nodiscard]] const std::vector<ConstantGroup>& constant_groups() const noexcept {
     return constant_groups_;
   }
-  /// Puts other bytes, as many, in the place of a constant. Not while it runs.
+  /// Replaces a constant by another tensor of the same size. Must not be called while the
+  /// executable runs.
   void SetConstant(BufferId constant, const TensorPtr& tensor);
 
   [[nodiscard]] const MemoryUse& memory() const noexcept { return memory_; }
@@ -124,7 +128,7 @@ class Executable {
   struct Workspace;
   struct Idle;
   class Lease;
-  /// A buffer in memory of the caller: `tensor` is a position among inputs or outputs.
+  /// A buffer in the caller's memory: `tensor` is a position among inputs or outputs.
   struct Bound {
     BufferId buffer{};
     std::size_t tensor = 0;
@@ -135,7 +139,7 @@ class Executable {
     BufferId buffer{};
     std::size_t offset = 0;  ///< bytes
   };
-  /// An output that cannot be written in place: it is an input, a constant, or given twice.
+  /// An output that cannot be written in place because it is an input, a constant, or occurs twice.
   struct Copy {
     BufferId from{};
     std::size_t output = 0;
@@ -150,7 +154,7 @@ class Executable {
   };
 
   Executable();
-  /// Makes the first workspace, once all else is there.
+  /// Makes the first workspace, after everything else is set.
   void Prepare();
   [[nodiscard]] std::unique_ptr<Workspace> NewWorkspace() const;
   void CheckTensors(std::span<const Tensor> inputs, std::span<const Tensor> outputs) const;
@@ -162,9 +166,9 @@ class Executable {
   [[nodiscard]] std::vector<Tensor> NewOutputs() const;
 
   std::vector<Step> steps_;
-  int pool_threads_ = 1;  ///< most of any step
+  int pool_threads_ = 1;  ///< maximum over all steps
   std::vector<std::shared_ptr<const void>> keep_alive_;
-  std::vector<std::byte*> addresses_;  ///< by buffer; those of constants alone
+  std::vector<std::byte*> addresses_;  ///< by buffer; set only for constants
   std::vector<Placed> placed_;
   std::vector<Bound> inputs_;
   std::vector<Bound> outputs_;
@@ -180,8 +184,8 @@ class Executable {
 };
 
 /// Collects steps from targets, then plans memory. Every value of the graph that crosses from one
-/// target to another lives in a dense row-major buffer; inside its region a target makes buffers of
-/// whatever layout it likes.
+/// target to another is in a dense row-major buffer; inside its region a target may use buffers of
+/// any layout.
 class ExecutableBuilder {
  public:
   /// `graph` must have static types throughout and outlive the builder.
@@ -190,32 +194,35 @@ class ExecutableBuilder {
   ExecutableBuilder& operator=(const ExecutableBuilder&) = delete;
   ~ExecutableBuilder();
 
-  /// The dense buffer of a value: graph input, constant, or made on first request.
+  /// Returns the dense buffer of a value: graph input, constant, or made on first request.
   [[nodiscard]] BufferId BufferOf(ValueId value);
-  /// A private buffer (blocked activations, scratch). Its lifetime is from the first step that
-  /// writes it to the last that reads it; nothing is zeroed.
+  /// Adds a private buffer (blocked activations, scratch). It lives from the first step that writes
+  /// it to the last step that reads it. It is not zeroed.
   [[nodiscard]] BufferId AddBuffer(std::size_t bytes);
-  /// Bytes that never change and live outside the arena, such as packed weights.
+  /// Adds bytes that never change and are outside the arena, such as packed weights. `owner` keeps
+  /// `data` alive.
   [[nodiscard]] BufferId AddConstant(std::shared_ptr<const void> owner, const void* data,
                                      std::size_t bytes);
-  /// Makes `view` share the memory of `of` from byte `offset` on (Reshape, Split and Concat cost
-  /// nothing, a sum is done in place). All live as long as any of them is used. `view` is neither
-  /// input nor constant and fits into `of` there. Steps must not write into the memory of an input
-  /// or a constant. Nothing happens where the two share memory already.
+  /// Makes `view` share the memory of `of` from byte `offset` on, so that Reshape, Split and Concat
+  /// cost nothing and a sum is computed in place. All buffers that share memory live as long as any
+  /// of them is used. `view` must not be an input or a constant, and must fit into `of` at
+  /// `offset`. Steps must not write into the memory of an input or a constant. Does nothing if the
+  /// two share memory already.
   void Alias(BufferId view, BufferId of, std::size_t offset = 0);
-  /// Steps run in the order in which they were added.
+  /// Adds a step. Steps run in the order in which they were added.
   void AddStep(Step step);
-  /// Says that the steps of a region are the same code whatever is in these constants.
+  /// States that the code of a region's steps does not depend on the values of these constants.
   void AddConstantGroup(ConstantGroup group) { constant_groups_.push_back(std::move(group)); }
 
-  /// Plans the arena and hands the executable over, ready to run. The builder is spent.
+  /// Plans the arena and returns the executable, ready to run. The builder must not be used
+  /// afterwards.
   [[nodiscard]] Executable Build() &&;
 
  private:
   struct Buffer;
   [[nodiscard]] Buffer& At(BufferId id);
   [[nodiscard]] std::size_t Root(std::size_t buffer) const;
-  /// Bytes from the start of the root to that of `buffer`.
+  /// Returns the bytes from the start of the root to the start of `buffer`.
   [[nodiscard]] std::size_t OffsetInRoot(std::size_t buffer) const;
   void PlaceOutputs(Executable& executable);
   void PlaceArena(Executable& executable);

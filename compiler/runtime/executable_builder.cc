@@ -35,16 +35,16 @@ Dims DimsOf(const Graph& graph, ValueId id) {
 
 }  // namespace
 
-// A buffer is memory of the caller (input, output), of someone else (constant), or of the arena.
+// A buffer is memory of the caller (input, output), of another owner (constant), or of the arena.
 struct ExecutableBuilder::Buffer {
   enum class Place : std::uint8_t { kArena, kInput, kConstant, kOutput };
   std::size_t bytes = 0;
   Place place = Place::kArena;
-  std::size_t tensor = 0;           // among inputs, outputs or owners of constants
-  const std::byte* data = nullptr;  // of a constant
+  std::size_t tensor = 0;           // position among inputs, outputs or owners of constants
+  const std::byte* data = nullptr;  // for a constant
   std::size_t parent = kNever;      // set by Alias
   std::size_t offset = 0;           // in the parent
-  std::size_t first = kNever;       // steps that use it or an alias of it; of the root only
+  std::size_t first = kNever;  // first and last step that use it or an alias of it; for a root only
   std::size_t last = 0;
 };
 
@@ -120,7 +120,7 @@ void ExecutableBuilder::Alias(BufferId view, BufferId of, std::size_t offset) {
   const std::size_t root = Root(Index(of));
   if (child == root) return;
   Check(buffers_[child].place == Buffer::Place::kArena, "a view is neither input nor constant");
-  // What `view` is a part of itself comes along; then it must lie in the root as a whole.
+  // Everything that `view` is a part of comes along, and must fit into the root, too.
   const std::size_t start = OffsetInRoot(Index(of)) + offset;
   const std::size_t inner = OffsetInRoot(Index(view));
   Check(inner <= start && start - inner + buffers_[child].bytes <= buffers_[root].bytes,
@@ -135,7 +135,7 @@ void ExecutableBuilder::AddStep(Step step) {
   steps_.push_back(std::move(step));
 }
 
-// An output is written in place, in the caller's tensor, unless that memory is fixed already.
+// An output is written in place, into the caller's tensor, unless its memory is fixed already.
 void ExecutableBuilder::PlaceOutputs(Executable& executable) {
   for (std::size_t i = 0; i < graph_->outputs().size(); ++i) {
     const ValueId value = graph_->outputs()[i];
@@ -143,7 +143,7 @@ void ExecutableBuilder::PlaceOutputs(Executable& executable) {
     executable.output_types_.push_back(graph_->type(value));
     executable.output_dims_.push_back(DimsOf(*graph_, value));
     Buffer& root = buffers_[Root(Index(id))];
-    // A buffer that is larger than the output cannot be replaced by it.
+    // An output cannot replace a buffer that is larger than itself.
     if (root.place == Buffer::Place::kArena && root.bytes == At(id).bytes) {
       root.place = Buffer::Place::kOutput;
       root.tensor = i;
@@ -180,7 +180,7 @@ void ExecutableBuilder::PlaceArena(Executable& executable) {
   }
 }
 
-// Constants, and the buffers that each run binds anew.
+// Places constants, and the buffers that each run binds.
 void ExecutableBuilder::PlaceRest(Executable& executable) {
   std::set<const std::byte*> counted;
   for (std::size_t i = 0; i < buffers_.size(); ++i) {
@@ -190,7 +190,7 @@ void ExecutableBuilder::PlaceRest(Executable& executable) {
       case Buffer::Place::kArena:
         break;
       case Buffer::Place::kConstant:
-        // Steps only read constants: the builder's contract.
+        // Steps only read constants, as the builder requires.
         executable.addresses_[i] = const_cast<std::byte*>(root.data) + OffsetInRoot(i);
         executable.constants_.push_back({.buffer = id,
                                          .owner = root.tensor,
@@ -211,7 +211,7 @@ void ExecutableBuilder::PlaceRest(Executable& executable) {
 }
 
 Executable ExecutableBuilder::Build() && {
-  // A view may be the larger part only by a mistake that Alias refuses, so a root holds them all.
+  // Alias makes sure that views fit into their root, so the root covers all of them.
   for (std::size_t i = 0; i < steps_.size(); ++i) {
     for (const auto* list : {&steps_[i].reads, &steps_[i].writes}) {
       for (const BufferId id : *list) {

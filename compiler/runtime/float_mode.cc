@@ -18,7 +18,8 @@ void SetFloatMode(std::uint32_t mode) {
 
 namespace {
 
-/// Of the threads that the caller has in the pool, and of its own, which is the first of them.
+/// Sets the mode of the caller's threads in the pool, and of the calling thread, which is the first
+/// of them.
 void SetInPool(int threads, std::uint32_t mode) {
   if (threads > 1) {
 #pragma omp parallel num_threads(threads)

@@ -4,10 +4,10 @@
 
 namespace msc {
 
-/// While it lives, subnormal numbers of f32 and f64 are read and written as 0 by the calling
-/// thread, and by those that it has in the pool of threads.h up to the count given, as XNNPACK and
-/// TensorFlow Lite have it: a multiplication of one takes many CPUs over a hundred times as long.
-/// Results change by less than the smallest normal number (1.2e-38 in f32) times what it is
+/// While it exists, subnormal numbers of f32 and f64 are read and written as 0, as in XNNPACK and
+/// TensorFlow Lite, by the calling thread and by its threads in the pool of threads.h, up to
+/// `pool_threads`. On many CPUs, multiplying a subnormal number takes over a hundred times as long.
+/// Results change by less than the smallest normal number (1.2e-38 in f32) times the factors it is
 /// multiplied by. Does nothing on CPUs other than x86.
 class FlushSubnormals {
  public:
@@ -21,7 +21,8 @@ class FlushSubnormals {
   int pool_threads_;
 };
 
-/// How the calling thread treats subnormal numbers, and rounds: what SetFloatMode takes.
+/// FloatMode returns how the calling thread treats subnormal numbers and rounds; SetFloatMode sets
+/// it.
 [[nodiscard]] std::uint32_t FloatMode();
 void SetFloatMode(std::uint32_t mode);
 

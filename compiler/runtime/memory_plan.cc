@@ -15,8 +15,9 @@ bool Meet(const Lifetime& a, const Lifetime& b) {
   return a.first <= b.last && b.first <= a.last;
 }
 
-// The smallest gap that fits between the buffers placed so far that live at the same time as
-// `buffer`; behind the last of them where no gap fits. `placed` is sorted by offset.
+// Returns the start of the smallest sufficient gap between placed buffers that live at the same
+// time as `buffer`; the end of the last of them if there is no such gap. `placed` is sorted by
+// offset.
 std::size_t FindOffset(std::span<const Lifetime> buffers, const MemoryPlan& plan,
                        std::span<const std::size_t> placed, std::size_t buffer) {
   std::size_t end = 0;
@@ -38,7 +39,7 @@ std::size_t FindOffset(std::span<const Lifetime> buffers, const MemoryPlan& plan
 
 using Order = std::vector<std::size_t>;
 
-// Places buffers one by one.
+// Places buffers one by one, in this order.
 MemoryPlan PlaceInOrder(std::span<const Lifetime> buffers, const Order& order) {
   MemoryPlan plan{.offsets = std::vector<std::size_t>(buffers.size(), 0), .bytes = 0};
   std::vector<std::size_t> placed;  // sorted by offset
@@ -55,7 +56,7 @@ MemoryPlan PlaceInOrder(std::span<const Lifetime> buffers, const Order& order) {
   return plan;
 }
 
-// Those of the greatest `weight` first.
+// Returns the buffers by falling `weight`.
 template <class Weight>
 Order OrderBy(std::span<const Lifetime> buffers, const Weight& weight) {
   Order order(buffers.size());
@@ -66,7 +67,7 @@ Order OrderBy(std::span<const Lifetime> buffers, const Weight& weight) {
   return order;
 }
 
-// Buffers at the top of the arena are placed first in the next try, until that helps no more.
+// Places the topmost buffers of the arena first in the next try, until that does not help any more.
 MemoryPlan Improved(std::span<const Lifetime> buffers, Order order, std::size_t bound) {
   constexpr int kTries = 24;
   MemoryPlan best = PlaceInOrder(buffers, order);
@@ -108,7 +109,7 @@ MemoryPlan PlanMemory(std::span<const Lifetime> buffers, std::size_t alignment) 
 
 std::size_t MemoryLowerBound(std::span<const Lifetime> buffers) {
   std::size_t most = 0;
-  // The most is reached where some lifetime starts.
+  // The maximum is reached at a step where some lifetime starts.
   for (const Lifetime& start : buffers) {
     std::size_t alive = 0;
     for (const Lifetime& buffer : buffers) {

@@ -13,14 +13,15 @@
 namespace msc {
 namespace {
 
-// Machines larger than CPU_SETSIZE (1024) cores need dynamic sets; we refuse to see those cores.
+// Cores beyond CPU_SETSIZE (1024) would need dynamic sets; they are ignored.
 constexpr int kMostCores = CPU_SETSIZE;
 
 }  // namespace
 
 void UseThreads(int count) {
   if (count < 1) throw UserError("threads must be at least 1, not " + std::to_string(count));
-  // Changes the OpenMP setting of the calling thread only; asked first as it may be called a lot.
+  // Changes the OpenMP setting of the calling thread only. Compare first, as this may be called
+  // often.
   if (omp_get_max_threads() != count) omp_set_num_threads(count);
 }
 

@@ -6,22 +6,23 @@
 
 namespace msc {
 
-// One pool for all: the one of OpenMP. Generated code, our own loops and the libraries built on
-// OpenMP share its threads, so that none waits for cores that another holds. Libraries with threads
-// of their own are told to put them to sleep when a call ends. PinTo binds all of them, since
-// threads inherit it: call it before the first parallel loop. OpenMP has such a pool for each
-// thread that comes from outside, so threads that run executables at once do not wait for each
-// other, and together have as many threads as they ask for.
+// One pool of threads for all: that of OpenMP. Generated code, MSCGym's own loops and libraries
+// built on OpenMP share its threads, so none of them waits for cores that another one holds.
+// Libraries with threads of their own are configured to let them sleep when a call ends. PinTo
+// binds all threads, since threads inherit the binding: it must be called before the first parallel
+// loop. OpenMP has such a pool for each external thread, so threads that run executables at once do
+// not wait for each other, and together use as many threads as they request.
 
-/// Sets how many threads the kernels of every library use for calls from this thread. >= 1.
+/// Sets how many threads the kernels of every library use for calls from this thread. UserError if
+/// `count` < 1.
 void UseThreads(int count);
 
 /// Calls `body(object, begin, end)` for up to `threads` equal parts of [0, count), each on a thread
-/// of the pool, with the FloatMode of the caller. No allocation. `body` must not throw.
+/// of the pool, with the FloatMode of the caller. Does not allocate. `body` must not throw.
 void ParallelParts(int threads, std::int64_t count,
                    void (*body)(void* object, std::int64_t begin, std::int64_t end), void* object);
 
-/// As ParallelParts, with a callable `body(begin, end)`.
+/// Works as ParallelParts, with a callable `body(begin, end)`.
 template <class Body>
 void ParallelFor(int threads, std::int64_t count, Body&& body) {
   using Callable = std::remove_reference_t<Body>;
@@ -33,10 +34,11 @@ void ParallelFor(int threads, std::int64_t count, Body&& body) {
       const_cast<void*>(static_cast<const void*>(&body)));
 }
 
-/// Cores this process may run on, ascending.
+/// Returns the cores that this process may run on, ascending. SystemError if they cannot be read.
 [[nodiscard]] std::vector<int> AllowedCores();
 
-/// Binds the calling process to these cores. SystemError if the system refuses.
+/// Binds the calling process to these cores. UserError if there are none or one does not exist;
+/// SystemError if the system refuses.
 void PinTo(const std::vector<int>& cores);
 
 }  // namespace msc
