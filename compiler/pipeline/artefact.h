@@ -37,7 +37,7 @@ struct ArtefactManifest {
   std::map<std::string, std::int64_t> bindings;  ///< sizes of symbolic dimensions
   std::string model_hash;                        ///< GraphHash of the canonical graph
   std::string strategy_hash;
-  std::map<std::string, std::string> files;  ///< SHA-256 of every other file, by name
+  std::map<std::string, std::string> files;  ///< SHA-256 of graph.json and strategy.json, by name
   template <class Self, class Visit>
   static void Fields(Self& self, Visit& visit) {
     visit("format", self.format, "version of this file's form", Within::OneOf({"msc-artefact-2"}));

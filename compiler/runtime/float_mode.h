@@ -4,11 +4,11 @@
 
 namespace msc {
 
-/// While it exists, subnormal numbers of f32 and f64 are read and written as 0, as in XNNPACK and
-/// TensorFlow Lite, by the calling thread and by its threads in the pool of threads.h, up to
-/// `pool_threads`. On many CPUs, multiplying a subnormal number takes over a hundred times as long.
-/// Results change by less than the smallest normal number (1.2e-38 in f32) times the factors it is
-/// multiplied by. Does nothing on CPUs other than x86.
+/// A guard: while it exists, the calling thread, and its threads in the pool of threads.h up to
+/// `pool_threads`, read and write subnormal numbers of f32 and f64 as 0, as in XNNPACK and
+/// TensorFlow Lite. On many CPUs, multiplying a subnormal number takes over a hundred times as
+/// long. Results change by less than the smallest normal number (1.2e-38 in f32) times the factors
+/// it is multiplied by. Does nothing on CPUs other than x86.
 class FlushSubnormals {
  public:
   explicit FlushSubnormals(int pool_threads = 1);
