@@ -24,22 +24,23 @@ namespace msc {
 
 namespace detail {
 
-/// `given` as the JSON that ReadJson takes: bare words for strings, JSON for the rest. `defaults`
-/// tells which is which.
+/// Returns `given` as the JSON that ReadJson takes. Users write strings as bare words and other
+/// values as JSON; `defaults` tells the types.
 [[nodiscard]] std::shared_ptr<const nlohmann::json> OptionsJson(
     const OptionMap& given, const std::string& target, const std::vector<FieldHelp>& defaults);
 
-/// JSON as a user writes it: a string is a bare word.
+/// Returns a JSON value as users write it: a string becomes a bare word.
 [[nodiscard]] std::string OptionText(const std::string& json);
 
-/// What of `chosen` differs from `defaults`.
+/// Returns the options in `chosen` that differ from `defaults`.
 [[nodiscard]] OptionMap ChangedOptions(const std::vector<FieldHelp>& chosen,
                                        const std::vector<FieldHelp>& defaults);
 
 }  // namespace detail
 
-/// `given` as an Options. UserError for an unknown key, a wrong type, a value out of bounds.
-/// Leaves in `given` what is not at its default, in canonical form.
+/// Parses `given` into an Options struct. UserError for an unknown key, a wrong type or a value out
+/// of bounds. Leaves in `given` only the options that differ from their defaults, in canonical
+/// form.
 template <class Options>
 [[nodiscard]] Options ReadOptions(const std::string& target, OptionMap& given) {
   const std::vector<FieldHelp> defaults = DescribeFields<Options>();
@@ -49,8 +50,8 @@ template <class Options>
   return options;
 }
 
-/// What TargetRegistry::Add takes, from a typed factory. `make` throws UserError saying why where
-/// the target cannot be had on this machine.
+/// Returns a kind for TargetRegistry::Add, made from a typed factory. `make` throws UserError with
+/// the reason if the target cannot run on this machine.
 template <class Options>
 [[nodiscard]] TargetKind KindOf(std::string name,
                                 std::unique_ptr<Target> (*make)(const Options& options)) {

@@ -15,16 +15,16 @@ namespace {
 
 constexpr std::size_t kMaxBuffers = 32;
 
-/// One call, all that is known while compiling looked up.
+/// One kernel call, with all lookups done at compile time.
 struct Call {
-  std::shared_ptr<const kernel::Module> module;  // keeps the code
+  std::shared_ptr<const kernel::Module> module;  // keeps the machine code loaded
   kernel::Entry entry = nullptr;
   const kernel::LibraryFunction* table = nullptr;
   std::int64_t extent = 1;
   int threads = 1;
   struct Argument {
     BufferId buffer{};
-    std::size_t bytes_per_thread = 0;  ///< of scratch memory; 0 for what all threads share
+    std::size_t bytes_per_thread = 0;  ///< of scratch memory; 0 for shared buffers
   };
   std::vector<Argument> arguments;
 
@@ -43,7 +43,7 @@ struct Call {
       addresses[i] = reinterpret_cast<char*>(context.At(arguments[i].buffer)) +
                      static_cast<std::size_t>(thread) * arguments[i].bytes_per_thread;
     }
-    // An address of functions as one of data: generated code has one list.
+    // Generated code gets one list of addresses: the function table is its last entry.
     addresses[arguments.size()] =
         reinterpret_cast<char*>(const_cast<kernel::LibraryFunction*>(table));
     entry(addresses.data(), static_cast<long>(begin),  // NOLINT(google-runtime-int)
@@ -51,7 +51,7 @@ struct Call {
   }
 };
 
-/// Bytes rounded up to whole cache lines, so that threads do not share one.
+/// Rounds bytes up to whole cache lines, so that threads never share a line.
 std::size_t Lines(std::size_t bytes) {
   constexpr std::size_t kLine = 64;
   return (bytes + kLine - 1) / kLine * kLine;
@@ -124,7 +124,7 @@ void AddProgram(const kernel::Program& program, std::shared_ptr<const kernel::Mo
 std::string CodeDigest(const kernel::Program& program, const Graph& graph, int threads) {
   using Kind = kernel::ProgramBuffer::Kind;
   Sha256 hash;
-  // Each part with its length in front: no two lists of parts give the same bytes.
+  // Writes each part after its length, so that different lists of parts give different bytes.
   const auto add = [&](std::string_view part) {
     hash.Add(std::to_string(part.size()) + ":");
     hash.Add(part);

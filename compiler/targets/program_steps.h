@@ -10,17 +10,17 @@
 
 namespace msc {
 
-/// The calls of a program as steps of an executable, its buffers in the executable's arena: what
-/// the default flow makes of GraphToKernel and KernelToRuntime. Parallel loops run on `threads`
-/// threads, each with scratch memory of its own. `target` is who made it, for profiles; `code` is
-/// its CodeDigest, under which the constants become a group.
+/// Adds the calls of a program as steps, and its buffers to the arena of the executable: the
+/// default flow after GraphToKernel and KernelToRuntime. Parallel loops run on `threads` threads,
+/// each with its own scratch memory. `target` names the target in profiles. The constants become a
+/// group under `code`, the CodeDigest of the program.
 void AddProgram(const kernel::Program& program, std::shared_ptr<const kernel::Module> module,
                 const std::string& target, int threads, std::string code,
                 ExecutableBuilder& builder);
 
-/// Equal for programs that differ in nothing but the values of their constants: then the steps of
-/// one compute what the other says, once they are given its constants. Values of the graph go by
-/// name.
+/// Returns a digest that is equal for programs that differ only in the values of their constants:
+/// given the constants of one program, the steps of the other compute the same. Identifies values
+/// of the graph by name.
 [[nodiscard]] std::string CodeDigest(const kernel::Program& program, const Graph& graph,
                                      int threads);
 

@@ -4,7 +4,7 @@
 
 namespace msc {
 
-/// Adds every target of this folder: one line each in register.cc.
+/// Adds all targets of this folder; each is one line in register.cc.
 void RegisterAllTargets(TargetRegistry& registry);
 
 }  // namespace msc

@@ -7,28 +7,29 @@
 
 namespace msc {
 
-/// Option values as text, by key.
+/// Option texts by key.
 using OptionMap = std::map<std::string, std::string>;
 
-/// A target as one asks for it: a name and the options that are not at their defaults. As text
-/// "name:key=value:key=value", which is what `--targets`, strategies, manifests and cache keys
-/// hold: "onednn", "blas:library=xsmm:threads=2". Values hold neither ':' nor ','.
+/// A target as users name it: the kind and the options that differ from their defaults. Its text
+/// form "name:key=value:key=value" appears in `--targets`, strategies, manifests and cache keys:
+/// "onednn", "blas:library=xsmm:threads=2". Values contain neither ':' nor ','.
 struct TargetSpec {
   std::string name;
   OptionMap options;
   bool operator==(const TargetSpec&) const = default;
 };
 
-/// UserError where the text has another form or gives a key twice. Nothing is looked up.
+/// Parses the text form. UserError if the form is wrong or a key occurs twice. Checks neither the
+/// name nor the keys.
 [[nodiscard]] TargetSpec ParseTargetSpec(std::string_view text);
-/// Options in the order of their keys: equal specs have equal texts.
+/// Returns the text form with options sorted by key: equal specs have equal texts.
 [[nodiscard]] std::string ToString(const TargetSpec& spec);
 
-/// One option of a target, for help.
+/// The description of one option of a target, for help texts.
 struct TargetOption {
   std::string key;
-  std::string otherwise;  ///< its default
-  std::string allowed;    ///< bounds or choices; empty where there are none
+  std::string otherwise;  ///< the default
+  std::string allowed;    ///< bounds or choices; empty if there are none
   std::string help;
 };
 

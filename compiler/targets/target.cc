@@ -34,14 +34,14 @@ bool ReadImages(const std::string& target, const std::string& text) {
 
 constexpr const char* kAsStrategy = "strategy";
 
-/// Empty for what is the default.
+/// Returns an empty text for the default.
 std::string ReadPrecision(const std::string& target, const std::string& text) {
   if (text == kAsStrategy) return "";
   if (text == "f32" || text == "bf16") return text;
   throw UserError("'" + target + ":precision' must be strategy, f32 or bf16, not '" + text + "'");
 }
 
-/// The text of an option, which is taken out of the others.
+/// Removes an option from `options` and returns its text.
 std::optional<std::string> TakeOption(const char* key, OptionMap& options) {
   const auto it = options.find(key);
   if (it == options.end()) return std::nullopt;
@@ -73,7 +73,7 @@ Result<std::shared_ptr<const kernel::Module>> Target::DoKernelToRuntime(
   return Failure{FailureKind::kUnsupported, facts().name + " compiles no kernels"};
 }
 
-// By the spec as it was given, and by its canonical form.
+// Targets by every spec text given so far and by their canonical spec.
 struct TargetRegistry::Made {
   std::mutex mutex;
   std::map<std::string, std::shared_ptr<const Target>, std::less<>> targets;
@@ -156,7 +156,7 @@ const Target& TargetRegistry::Get(std::string_view spec) const {
   target->spec_ = ToString(canonical);
   target->threads_ = threads;
   target->channels_last_ = channels_last;
-  // Another text of the same options may have made it before.
+  // A different text of the same options may have made this target already.
   const auto it = made_->targets.emplace(target->spec_, std::move(target)).first;
   return *made_->targets.emplace(std::string(spec), it->second).first->second;
 }

@@ -21,52 +21,52 @@
 
 namespace msc {
 
-/// Part of a graph that one target computes. Nodes in topological order; the region is convex: no
-/// path leaves it and comes back.
+/// A part of a graph that one target computes: nodes in topological order. A region is convex: no
+/// path between two of its nodes leaves the region.
 struct Region {
   const Graph* graph = nullptr;
   std::vector<NodeId> nodes;
 };
 
-/// Facts that hold for every use of a target.
+/// Properties that a target has in every use.
 struct TargetFacts {
-  std::string name;     ///< "onednn": the kind, whatever the options
+  std::string name;     ///< the kind, whatever the options: "onednn"
   std::string device;   ///< "cpu"
-  std::string version;  ///< library version and instruction set in use: enters cache keys
+  std::string version;  ///< library version and instruction set in use; part of cache keys
 };
 
-/// How a target is asked to compile. What is particular to a target are options of its own, bound
-/// when the registry makes it: see options.h.
+/// Settings that every target takes from its caller. Options of one kind are bound when the
+/// registry makes the target: see options.h.
 struct TargetOptions {
-  int threads = 1;  ///< >= 1
+  int threads = 1;  ///< at least 1
 };
 
-/// What can be chosen about the kernel of one node.
+/// The schedules that the kernel of one node can have.
 struct KernelChoices {
-  std::string kernel;  ///< what it computes, in words: equal for nodes whose kernels are the same
-  std::vector<KernelSchedule> schedules;  ///< first what it has if nobody chooses
+  std::string kernel;  ///< the computation in words; equal for nodes that share a kernel
+  std::vector<KernelSchedule> schedules;  ///< the default first
 };
 
-/// When a target's own passes run; see pipeline/compile.h for the order.
+/// When the passes of a target run; pipeline/compile.h has the order.
 enum class PassPhase : std::uint8_t {
-  kBeforeLowering,  ///< canonical graph, Q/DQ and Cast nodes still explicit
+  kBeforeLowering,  ///< on the canonical graph, with explicit Q/DQ and Cast nodes
   kLowering,        ///< after Q/DQ folding and fusion into msc.* operators
 };
 
-/// What a target would like to get as one region.
+/// A pattern of nodes that a target proposes as one region.
 struct RegionPattern {
-  std::string name;  ///< for people: "pair of convolutions"
-  std::string text;  ///< as partition/rules/pattern_text.h reads it: "Relu?(Conv)"
+  std::string name;  ///< label for reports: "pair of convolutions"
+  std::string text;  ///< in the syntax of partition/rules/pattern_text.h: "Relu?(Conv)"
 };
 
-/// Something that runs parts of graphs: a library, a code generator, a device; with its options.
-/// Two option sets of one kind are two targets.
+/// Runs parts of graphs with a library, a code generator or a device, under fixed options. Two sets
+/// of options of one kind are two targets.
 ///
-/// Adding one: a folder under targets/, one line in targets/register.cc, one CMake option. A target
-/// gives either GraphToRuntime, one step from a region to calls into a library, or the two hooks
-/// GraphToKernel and KernelToRuntime, between which the memory planner sees every buffer, and by
-/// which weights can be replaced later (UpdateConstants in pipeline/compile.h). Immutable and
-/// thread-safe once it is made.
+/// A new target needs a folder under targets/, one line in targets/register.cc and one CMake
+/// option. A target implements either GraphToRuntime, which turns a region into library calls in
+/// one step, or the two hooks GraphToKernel and KernelToRuntime. With the two hooks the memory
+/// planner sees every buffer, and UpdateConstants in pipeline/compile.h can replace weights later.
+/// Immutable and thread-safe after construction.
 class Target {
  public:
   Target() = default;
@@ -75,63 +75,68 @@ class Target {
   virtual ~Target() = default;
 
   [[nodiscard]] const TargetFacts& facts() const noexcept { return DoFacts(); }
-  /// What it is, options included: "onednn:threads=2". The name alone where all are at their
-  /// defaults, or where no registry made it.
+  /// Returns the name with the options that are not at their defaults: "onednn:threads=2". Returns
+  /// the name alone for a target that no registry made.
   [[nodiscard]] std::string spec() const { return spec_.empty() ? facts().name : spec_; }
-  /// How it compiles for a caller that asks for `caller`: the option threads goes before.
+  /// Returns `caller` with the option threads of this target, where it is set, in place of the
+  /// caller's.
   [[nodiscard]] TargetOptions OptionsFor(TargetOptions caller) const {
     if (threads_ > 0) caller.threads = threads_;
     return caller;
   }
-  /// How it is to exchange images with other regions of a partition: channels last where the option
-  /// images says so (see pipeline/images.h), else dense.
+  /// Returns whether the option images asks this target's regions of a partition to exchange images
+  /// channels last (see pipeline/images.h) instead of dense.
   [[nodiscard]] bool ExchangesChannelsLast() const noexcept { return channels_last_; }
-  /// Whether images lie channels last between its own nodes, so that it is likely to gain where
-  /// others exchange them like that.
+  /// Returns whether the target keeps images channels last between its own nodes. Such a target is
+  /// likely to be faster where neighbouring regions exchange images channels last.
   [[nodiscard]] bool LaysChannelsLast() const { return DoLaysChannelsLast(); }
-  /// Truthful: yes means that GraphToRuntime will not fail for this node with these types.
-  /// All types of the node are static.
+  /// Returns whether the target can compute the node with its types, which must all be static. If
+  /// true, GraphToRuntime must not fail for this node.
   [[nodiscard]] bool Supports(const Graph& graph, NodeId node) const {
     return DoSupports(graph, node);
   }
-  /// Adds the steps that compute `region`. Every node is Supported. Reads values from
-  /// builder.BufferOf() and writes there what nodes outside the region or the caller read.
+  /// Adds the steps that compute `region`, all of whose nodes must be supported. The steps read
+  /// values from builder.BufferOf() and write there every value that the caller or a node outside
+  /// the region reads.
   [[nodiscard]] std::optional<Failure> GraphToRuntime(const Region& region,
                                                       const TargetOptions& options,
                                                       ExecutableBuilder& builder) const {
     return DoGraphToRuntime(region, OptionsFor(options), builder);
   }
-  /// The region as kernels and the calls of them. Same conditions as GraphToRuntime. A Failure
-  /// (kUnsupported) from a target that goes from graph to runtime in one step.
+  /// Returns the region as kernels and calls of them, under the conditions of GraphToRuntime.
+  /// Failure (kUnsupported) if the target makes no kernels.
   [[nodiscard]] Result<kernel::Program> GraphToKernel(const Region& region,
                                                       const TargetOptions& options) const {
     return DoGraphToKernel(region, OptionsFor(options));
   }
-  /// Machine code of kernels, in their order. A Failure (kUnsupported) as above.
+  /// Compiles kernels to machine code; the module keeps their order. Failure (kUnsupported) if the
+  /// target compiles no kernels.
   [[nodiscard]] Result<std::shared_ptr<const kernel::Module>> KernelToRuntime(
       std::span<const kernel::KernelFunc> funcs) const {
     return DoKernelToRuntime(funcs);
   }
-  /// Passes of this target's own for `phase`, in order. Default: none.
+  /// Returns the target's own passes for `phase`, in the order in which they run. Default: none.
   [[nodiscard]] std::vector<Pass> Passes(PassPhase phase) const { return DoPasses(phase); }
-  /// Whether the graph is to be folded and fused into msc.* operators for it.
+  /// Returns whether the pipeline should fold Q/DQ nodes and fuse layers into msc.* operators for
+  /// this target.
   [[nodiscard]] bool WantsFusedOps() const { return DoWantsFusedOps(); }
-  /// How the kernel of `node`, which it supports, may be written: one of these goes into the
-  /// attribute kScheduleAttr of the node. None where there is nothing to choose.
+  /// Returns the schedules that the kernel of `node`, a supported node, can have; the node
+  /// attribute kScheduleAttr selects one. Empty where there is no choice.
   [[nodiscard]] KernelChoices Schedules(const Graph& graph, NodeId node) const {
     return DoSchedules(graph, node);
   }
-  /// Whether it computes each node by itself whatever region it is in, so that a region costs what
-  /// its nodes cost one by one.
+  /// Returns whether the target computes each node separately in every region, so that a region
+  /// costs the sum of what its nodes cost.
   [[nodiscard]] bool RunsNodeByNode() const { return DoRunsNodeByNode(); }
-  /// Regions that are to be tried besides those that its lowering of the whole graph makes: every
-  /// match of which it supports all nodes, whatever it fuses of them. Default: none.
+  /// Returns patterns of regions to try besides those that the target's lowering of the whole graph
+  /// makes. Every match whose nodes are all supported is tried, whether or not the target fuses
+  /// them. Default: none.
   [[nodiscard]] std::vector<RegionPattern> Patterns() const { return DoPatterns(); }
 
  private:
   [[nodiscard]] virtual const TargetFacts& DoFacts() const noexcept = 0;
   [[nodiscard]] virtual bool DoSupports(const Graph& graph, NodeId node) const = 0;
-  /// Default: GraphToKernel, KernelToRuntime, and a step for each call.
+  /// Default: runs GraphToKernel and KernelToRuntime, then adds a step for each call.
   [[nodiscard]] virtual std::optional<Failure> DoGraphToRuntime(const Region& region,
                                                                 const TargetOptions& options,
                                                                 ExecutableBuilder& builder) const;
@@ -150,21 +155,22 @@ class Target {
 
   friend class TargetRegistry;
   std::string spec_;
-  int threads_ = 0;  // 0: what the caller says
+  int threads_ = 0;  // 0: the threads that the caller asks for
   bool channels_last_ = false;
 };
 
-/// A kind of target: what the registry makes targets of.
+/// A kind of target, from which the registry makes targets.
 struct TargetKind {
   std::string name;
-  std::vector<TargetOption> options;  ///< its own; every kind has CommonOptions besides
-  /// Makes one. Takes option texts and leaves those that are not at their defaults, in canonical
-  /// form. UserError for an option that does not fit, or saying why the target cannot be had here.
+  std::vector<TargetOption> options;  ///< options of this kind; every kind also has CommonOptions
+  /// Makes a target from option texts. Removes options at their defaults from `options` and puts
+  /// the rest in canonical form. UserError for an invalid option, or with the reason why the target
+  /// cannot run on this machine.
   std::function<std::unique_ptr<Target>(OptionMap& options)> make;
 };
 
-/// Kinds of targets by name, and the targets made of them so far. Names that this build lacks are
-/// remembered with the reason. Get may be called from several threads at once.
+/// Holds the kinds of targets by name and the targets made so far, and for each kind missing from
+/// this build the reason. Several threads may call Get at once.
 class TargetRegistry {
  public:
   TargetRegistry();
@@ -172,21 +178,25 @@ class TargetRegistry {
   TargetRegistry& operator=(TargetRegistry&& other) noexcept;
   ~TargetRegistry();
 
+  /// Registers a kind whose name is not registered yet.
   void Add(TargetKind kind);
-  /// A kind without options of its own.
+  /// Registers a kind without options of its own.
   void Add(std::string name, std::unique_ptr<Target> (*make)());
+  /// Records why this build has no kind `name`; error messages give the reason.
   void AddAbsent(std::string name, std::string why);
 
-  /// The target of a spec such as "onednn:threads=2"; made at the first call, the same object for
-  /// equal options afterwards. UserError listing what there is, or why this one is absent.
+  /// Returns the target of a spec such as "onednn:threads=2". The first call makes it; later calls
+  /// with equal options return the same object. UserError with the list of kinds if the name is
+  /// unknown, or with the reason if the kind is missing from this build.
   [[nodiscard]] const Target& Get(std::string_view spec) const;
-  /// As Get, or nullptr where there is no such name in this build.
+  /// Like Get, but returns nullptr if this build has no kind of that name.
   [[nodiscard]] const Target* Find(std::string_view spec) const;
-  /// Kinds of this build, by name. That a machine can run them is known when one is made.
+  /// Returns the kinds of this build by name. Whether this machine can run one is known only when
+  /// Get makes it.
   [[nodiscard]] const std::map<std::string, TargetKind, std::less<>>& kinds() const {
     return kinds_;
   }
-  /// The options that every kind has.
+  /// Returns the options that every kind has.
   [[nodiscard]] static std::vector<TargetOption> CommonOptions();
   [[nodiscard]] const std::map<std::string, std::string, std::less<>>& absent() const {
     return absent_;

@@ -10,14 +10,14 @@
 namespace msc {
 namespace {
 
-// What one step needs: the node, its kernel, where its values are.
+// What one step needs: the node, its kernel and the locations of its values.
 struct NodeCall {
   Node node;
   const OpDef* op = nullptr;
-  std::vector<TensorPtr> constants;    // keeps the weights alive; nullptr where not a constant
-  std::vector<ValueType> input_types;  // of those that are read
-  std::vector<std::pair<std::size_t, BufferId>> reads;   // input position, where from
-  std::vector<std::pair<std::size_t, BufferId>> writes;  // output position, where to
+  std::vector<TensorPtr> constants;    // keeps the weights alive; nullptr for other inputs
+  std::vector<ValueType> input_types;  // of the inputs that are read
+  std::vector<std::pair<std::size_t, BufferId>> reads;   // input position and source
+  std::vector<std::pair<std::size_t, BufferId>> writes;  // output position and destination
   std::vector<Tensor> expected;                          // types and dims of the outputs
 };
 
@@ -25,7 +25,7 @@ Tensor NewTensor(const ValueType& type) {
   return {type.dtype, *StaticDims(*type.shape)};
 }
 
-// What a kernel is given: constants, and a tensor for every other input.
+// The arguments of a kernel: the constants, and a tensor for every other input.
 struct NodeInputs {
   std::vector<Tensor> tensors;
   std::vector<const Tensor*> arguments;
@@ -49,7 +49,7 @@ void RunNode(const NodeCall& call, NodeInputs& inputs, const StepContext& contex
     Check(i < outputs.size() && outputs[i].dtype() == call.expected[i].dtype(),
           "a reference kernel gives the types that inference promised");
     if (outputs[i].dims() != call.expected[i].dims()) {
-      // Where inputs decide the shape, what was compiled for is what the model declares.
+      // The values of inputs may decide a shape; the model was compiled for the declared one.
       RefuseNode(call.node, "makes output " + std::to_string(i) + " of shape " +
                                 ToString(outputs[i].dims()) +
                                 " of these inputs, but the model was compiled for " +
@@ -60,7 +60,7 @@ void RunNode(const NodeCall& call, NodeInputs& inputs, const StepContext& contex
   }
 }
 
-// By the type of the data a kernel reads; sums inside it are wider.
+// Returns the precision for the type of the first input; sums inside the kernel are wider.
 std::string PrecisionOf(const Graph& graph, const Node& node) {
   if (node.inputs.empty() || node.inputs[0] == kNoValue) return "";
   const DType dtype = graph.type(node.inputs[0]).dtype;
@@ -91,7 +91,7 @@ Step NewStep(const Graph& graph, NodeId id, ExecutableBuilder& builder) {
     call->constants.push_back(graph.constant(value));
     if (value == kNoValue) continue;
     if (call->constants.back()) {
-      // Counted among the constants of the executable, used where it is.
+      // BufferOf counts the constant as memory of the executable; the kernel reads it in place.
       if (call->constants.back()->dtype() != DType::kString) (void)builder.BufferOf(value);
       continue;
     }

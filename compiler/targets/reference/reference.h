@@ -6,9 +6,10 @@
 
 namespace msc {
 
-/// The target "reference": runs the reference kernel of compiler/ops, one step a node. Slow, simple
-/// and right; it takes every operator that has a kernel, so it is what other targets are checked
-/// against and where what they refuse ends up. Its kernels allocate; it uses one thread.
+/// Makes the target "reference", which runs the reference kernels of compiler/ops, one step per
+/// node. It is slow, simple and correct, and supports every operator that has a kernel: other
+/// targets are checked against it, and nodes that they do not support run on it. Its kernels
+/// allocate memory and use one thread.
 [[nodiscard]] std::unique_ptr<Target> MakeReferenceTarget();
 
 }  // namespace msc
