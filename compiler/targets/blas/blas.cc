@@ -54,7 +54,7 @@ class BlasTarget final : public Target {
     });
   }
 
-  /// So many elementwise nodes behind a product are looked at.
+  /// Longest chain of elementwise nodes after a product that Follows accepts.
   static constexpr int kFarthest = 4;
   [[nodiscard]] std::optional<Plan> PlanOf(const Graph& graph, NodeId id) const {
     return PlanNode(graph, id, library_->transposes);
@@ -74,7 +74,8 @@ bool IsDenseF32(const Graph& graph, ValueId value) {
          StaticDims(*type.shape);
 }
 
-/// Whether the node is elementwise and reads a product, maybe through others such.
+/// Returns whether the node is elementwise and reads a product, directly or through up to
+/// `farthest` - 1 other elementwise nodes.
 bool BlasTarget::Follows(const Graph& graph, NodeId id, int farthest) const {
   if (farthest == 0 || !native::IsElementwise(graph, id)) return false;
   const Node& node = graph.node(id);
@@ -85,7 +86,7 @@ bool BlasTarget::Follows(const Graph& graph, NodeId id, int farthest) const {
   });
 }
 
-/// Whether an elementwise node of f32 is computed where it does not join a product, too.
+/// Returns whether an f32 elementwise node can also be computed by a kernel of its own.
 bool BlasTarget::Computes(const Graph& graph, NodeId id) const {
   const Node& node = graph.node(id);
   const auto fits = [&](ValueId value) { return IsDenseF32(graph, value); };
@@ -106,7 +107,7 @@ Result<kernel::Program> BlasTarget::DoGraphToKernel(const Region& region,
       LowerProduct(lowering, group, *plan, options.threads);
       continue;
     }
-    // Dense, as products want what they read.
+    // Where() places the result densely, as a product that reads it needs it.
     (void)lowering.Where(ResultOf(graph, group));
     Check(native::LowerElementwise(lowering, group), "what is supported alone is supported here");
   }

@@ -18,7 +18,7 @@
 namespace msc::blas {
 namespace {
 
-// Of the C interface of BLAS; the numbers are its own.
+// Constants of the C interface of BLAS.
 constexpr int kRowMajor = 101;
 constexpr int kAsIs = 111;
 constexpr int kTransposed = 112;
@@ -26,16 +26,17 @@ using Sgemm = void (*)(int order, int transpose_a, int transpose_b, int m, int n
                        float alpha, const float* a, int lda, const float* b, int ldb, float beta,
                        float* c, int ldc);
 
-// A loaded library with what it calls. A struct a library, so that a product needs no look-up.
+// The functions of one loaded library, in static members, so that a product needs no lookup.
 template <class Tag>
 struct Entry {
   static inline Sgemm sgemm = nullptr;
   static inline void (*set_threads)(int threads) = nullptr;
-  // Products of one count run beside each other; one that changes the count does so alone. Who
-  // waits for that holds the door, so that others of the old count cannot keep it waiting for ever.
+  // Products with the current thread count hold `products` shared; a change of the count holds it
+  // exclusively. A thread that waits to change the count holds `door`, so that new products with
+  // the old count cannot starve it.
   static inline std::mutex door;
   static inline std::shared_mutex products;
-  static inline int count = 0;  // guarded by the door
+  static inline int count = 0;  // guarded by `door`
 
   static void Multiply(char* const* addresses, const long* integers) {  // NOLINT(*-runtime-int)
     const kernel::Sgemm p = kernel::ToSgemm(integers);
@@ -76,8 +77,8 @@ void* Open(const char* name, const std::string& package) {
   return handle;
 }
 
-/// Sets `variable` where a library would not see that the CPU has AVX-512; `knows_intel`: it sees
-/// that of Intel's. What the user set stays.
+/// Sets `variable` where the library would not detect that the CPU has AVX-512. `knows_intel`: the
+/// library detects AVX-512 on Intel CPUs. Keeps a value that the user set.
 void ChooseKernels(const char* variable, const char* value, bool knows_intel) {
 #if defined(__x86_64__)
   const bool wide =
@@ -97,8 +98,9 @@ bool IsLimited(__rlimit_resource_t resource) {
   return getrlimit(resource, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY;
 }
 
-/// The first product takes a buffer, and tries for ever where it cannot have one. Where memory is
-/// limited it is multiplied now, while there is room or a word can be said of it.
+/// Makes OpenBLAS allocate its buffer now if the memory of the process is limited. OpenBLAS
+/// allocates it in the first product and retries forever if the allocation fails. UserError if the
+/// buffer does not fit.
 void TakeBuffer(Sgemm sgemm) {
   if (!IsLimited(RLIMIT_AS) && !IsLimited(RLIMIT_DATA)) return;
   void* const trial = mmap(nullptr, kOpenBlasBufferBytes, PROT_READ | PROT_WRITE,
@@ -108,7 +110,7 @@ void TakeBuffer(Sgemm sgemm) {
                     " MB for its products, and the memory of this process is limited to less");
   }
   munmap(trial, kOpenBlasBufferBytes);
-  constexpr int kSide = 192;  // too large for the kernels that do without a buffer
+  constexpr int kSide = 192;  // too large for the kernels that use no buffer
   const std::vector<float> zeros(std::size_t{kSide} * kSide);
   std::vector<float> product(zeros.size());
   sgemm(kRowMajor, kAsIs, kAsIs, kSide, kSide, kSide, 1.0F, zeros.data(), kSide, zeros.data(),
@@ -136,11 +138,12 @@ void (*blis_set_threads)(std::int64_t) = nullptr;  // NOLINT: set once, where it
 
 Library LoadBlis() {
   constexpr const char* kName = "libblis.so.4";
-  // It counts a Xeon's FMA units by the name of its model, which virtual machines do not tell.
+  // BLIS derives the number of FMA units of a Xeon from its model name, which virtual machines
+  // hide.
   ChooseKernels("BLIS_ARCH_TYPE", "0", /*knows_intel=*/false);  // skx
   void* const handle = Open(kName, "libblis4-openmp");
   Entry<Blis>::sgemm = Symbol<Sgemm>(handle, kName, "cblas_sgemm");
-  // Before anything is asked: it ends the process where its kernels are not there yet.
+  // BLIS aborts the process if it is queried before its kernels are initialized.
   Symbol<void (*)()>(handle, kName, "bli_init")();
   blis_set_threads = Symbol<void (*)(std::int64_t)>(handle, kName, "bli_thread_set_num_threads");
   Entry<Blis>::set_threads = [](int threads) { blis_set_threads(threads); };

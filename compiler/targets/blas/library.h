@@ -1,6 +1,6 @@
 #pragma once
 
-// Of this folder only.
+// Internal to this folder.
 
 #include <string>
 
@@ -8,19 +8,19 @@
 
 namespace msc::blas {
 
-/// A library that multiplies. Loaded once, never unloaded. OpenBLAS and BLIS have one count of
-/// threads for the whole process: there a product waits while products of another count run.
+/// A library for matrix products. Loaded once and never unloaded. OpenBLAS and BLIS have one thread
+/// count for the whole process: a product waits for running products with another count.
 struct Library {
-  std::string version;  ///< with the kernels it chose: "OpenBLAS 0.3.21 SkylakeX"
-  kernel::LibraryFunction sgemm = nullptr;  ///< what kernels call by kernel::kSgemm
-  bool transposes = true;                   ///< whether it reads A and B transposed
+  std::string version;  ///< includes the chosen kernels: "OpenBLAS 0.3.21 SkylakeX"
+  kernel::LibraryFunction sgemm = nullptr;  ///< the function that kernels call as kernel::kSgemm
+  bool transposes = true;                   ///< whether it accepts A and B transposed
 };
 
-/// "openblas", "blis", or "xsmm" (see xsmm.h). The first two choose kernels for the CPU while they
-/// are loaded, and know only CPUs older than themselves: where the CPU has AVX-512 and is not one
-/// of Intel's, which they recognise, they are told to take those of Skylake-X, unless
-/// OPENBLAS_CORETYPE or BLIS_ARCH_TYPE in the environment says otherwise. UserError where the
-/// library is not installed.
+/// Loads "openblas", "blis", or "xsmm" (see xsmm.h). OpenBLAS and BLIS choose kernels for the CPU
+/// while they load, and recognise only CPUs older than themselves. Where the CPU has AVX-512 and is
+/// not an Intel CPU that the library recognises, this function selects the Skylake-X kernels,
+/// unless OPENBLAS_CORETYPE or BLIS_ARCH_TYPE is set in the environment. UserError if the library
+/// is not installed.
 [[nodiscard]] const Library& LoadLibrary(const std::string& name);
 
 }  // namespace msc::blas

@@ -19,7 +19,8 @@ using native::KernelWriter;
 using native::Place;
 using native::View;
 
-/// Entry `index` of the first `count` axes of `dims`, counted row-major, as an index an axis.
+/// Splits the row-major index of an entry of the first `count` axes of `dims` into one index per
+/// axis.
 std::vector<Expr> Apart(const Dims& dims, std::size_t count, const Expr& index) {
   std::vector<Expr> at(count);
   std::int64_t inner = 1;
@@ -34,7 +35,7 @@ std::int64_t Entries(const Dims& dims, std::size_t count) {
   return ElementCount({dims.begin(), dims.begin() + static_cast<std::ptrdiff_t>(count)});
 }
 
-/// What follows the sums, in place.
+/// The operations after the sums, computed in place.
 class Closing {
  public:
   Closing(native::Lowering& lowering, const native::Group& group, const Plan& plan, const View& out)
@@ -52,8 +53,7 @@ class Closing {
     }
   }
 
-  /// Appends the loops over all axes of the result but the first `at.size()`, whose indices these
-  /// are.
+  /// Appends loops over the axes of the result after the first `at.size()`, whose indices are `at`.
   void Write(KernelWriter& writer, const std::vector<Expr>& at, Body& body) {
     const std::vector<View> views = Joined(at.size());
     const auto given = static_cast<std::ptrdiff_t>(at.size());
@@ -83,7 +83,7 @@ class Closing {
   }
 
  private:
-  /// The views with all axes but the first `kept` joined where that can be.
+  /// Returns the views with the axes after the first `kept` merged where possible.
   [[nodiscard]] std::vector<View> Joined(std::size_t kept) const {
     const auto first = static_cast<std::ptrdiff_t>(kept);
     std::vector<View> inner = views_;
@@ -104,10 +104,10 @@ class Closing {
   const Plan& plan_;
   const int lanes_;
   Epilogue epilogue_;
-  std::vector<View> views_;  ///< of the epilogue, and C of a Gemm behind them; as plan.seen says
+  std::vector<View> views_;  ///< views of the epilogue, then C of a Gemm, with dims plan.seen
 };
 
-/// B as the library wants it.
+/// Returns B in the layout that the library needs.
 View PlaceOfB(native::Lowering& lowering, const Plan& plan) {
   if (!plan.b_packed) return lowering.Where(plan.b);
   return lowering.Constant(DType::kF32, plan.product.k * plan.product.n, [&](Tensor& packed) {
@@ -122,9 +122,9 @@ View PlaceOfB(native::Lowering& lowering, const Plan& plan) {
   });
 }
 
-/// Whether each thread is to do products of its own.
+/// Returns whether the threads share the products, so that each product runs on one thread.
 bool ShareParts(std::int64_t parts, int threads) {
-  constexpr std::int64_t kEven = 4;  // so many a thread, and who has one more hardly matters
+  constexpr std::int64_t kEven = 4;  // enough products per thread that one more hardly matters
   return parts % threads == 0 || parts >= kEven * threads;
 }
 

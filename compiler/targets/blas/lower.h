@@ -1,6 +1,6 @@
 #pragma once
 
-// Of this folder only.
+// Internal to this folder.
 
 #include "compiler/targets/blas/plan.h"
 #include "compiler/targets/native/epilogue.h"
@@ -8,10 +8,10 @@
 
 namespace msc::blas {
 
-/// Adds the kernels of a product and of what follows it. On one thread, or where there are products
-/// for every thread, they are one: each product, by one thread of the library, and what follows it
-/// while it is in cache. Else the library has all threads for each product, and a second kernel
-/// closes the rows.
+/// Adds the kernels of a product and of the nodes after it. With one thread, or with enough
+/// products to share among the threads, one kernel does both: each product runs on one thread of
+/// the library, and the rest follows while the product is in cache. Otherwise each product uses all
+/// threads of the library, and a second kernel computes the rest.
 void LowerProduct(native::Lowering& lowering, const native::Group& group, const Plan& plan,
                   int threads);
 

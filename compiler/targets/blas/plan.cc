@@ -10,7 +10,7 @@
 namespace msc::blas {
 namespace {
 
-/// The dims of an f32 tensor with elements; none for other values.
+/// Returns the dims of an f32 tensor with elements; nullopt for other values.
 std::optional<Dims> DimsOf(const Graph& graph, ValueId value) {
   const ValueType& type = graph.type(value);
   if (type.dtype != DType::kF32 || type.container != Container::kTensor || !type.shape) {
@@ -25,7 +25,7 @@ ValueId InputAt(const Node& node, std::size_t index) {
   return index < node.inputs.size() ? node.inputs[index] : kNoValue;
 }
 
-/// Reads what closes msc.Conv and msc.Gemm; false where some of it is not of f32.
+/// Reads bias, residual and activation of msc.Conv and msc.Gemm. Returns false if one is not f32.
 bool ReadClosing(const Graph& graph, const Node& node, Plan& plan) {
   const FusedAttrs attrs = ReadFusedAttrs(node);
   if (attrs.y_type != DType::kF32) return false;
@@ -73,7 +73,7 @@ std::optional<Plan> PlanConv(const Graph& graph, const Node& node, Plan plan) {
   return plan;
 }
 
-/// The result as it is, with no batch.
+/// Describes the result as one product without batch axes.
 void SeeAsOne(const Graph& graph, const Node& node, Plan& plan) {
   plan.seen = *DimsOf(graph, node.outputs[0]);
   plan.rows = plan.seen.size() - 1;
@@ -127,7 +127,7 @@ std::optional<Plan> PlanMatMul(const Graph& graph, const Node& node, Plan plan) 
     return plan;
   }
   const Dims batch(plan.seen.begin(), plan.seen.end() - 2);
-  // Strides of the leading dims count matrices.
+  // In units of matrices.
   const Dims a_strides = BroadcastStrides({a->begin(), a->end() - 2}, batch);
   const Dims b_strides = BroadcastStrides({b->begin(), b->end() - 2}, batch);
   std::int64_t c_stride = p.m * p.n;
@@ -156,7 +156,7 @@ std::optional<Plan> PlanNode(const Graph& graph, NodeId id, bool transposes) {
   if (node.Is("MatMul")) made = PlanMatMul(graph, node, {});
   if (!made) return std::nullopt;
   kernel::Sgemm& p = made->product;
-  // The libraries count in int.
+  // The libraries take sizes as int.
   if (std::max({p.m, p.n, p.k}) > std::numeric_limits<int>::max()) return std::nullopt;
   if (!transposes && p.transpose_a) return std::nullopt;
   if (!transposes && p.transpose_b) {

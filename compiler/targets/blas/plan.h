@@ -1,6 +1,6 @@
 #pragma once
 
-// Of this folder only.
+// Internal to this folder.
 
 #include <cstddef>
 #include <cstdint>
@@ -12,16 +12,17 @@
 
 namespace msc::blas {
 
-/// A node as products of matrices in place. Operands and result are dense.
+/// A node as matrix products that read and write the values in place. Operands and result are
+/// dense.
 struct Plan {
   ValueId a = kNoValue;
   ValueId b = kNoValue;
   kernel::Sgemm product;
-  bool b_packed = false;  ///< B is a constant [n,k] that the library wants as [k,n]
-  /// The result as batch axes, then the axes of one product.
+  bool b_packed = false;  ///< B is a constant [n,k], packed as [k,n] for the library
+  /// Shape of the result as batch axes followed by the axes of one product.
   Dims seen;
-  /// One product for each entry of all of these together: how far its operands are from those of
-  /// the entry before, in elements; 0 where that is the same.
+  /// One axis of the batch: one product per combination of entries. `a`, `b` and `c` are strides in
+  /// elements; 0 where an operand is the same for all entries.
   struct Axis {
     std::int64_t extent = 1;
     std::int64_t a = 0;
@@ -29,15 +30,15 @@ struct Plan {
     std::int64_t c = 0;
   };
   std::vector<Axis> batch;
-  std::size_t rows = 0;      ///< the axes of `seen` along which rows of a product lie end here
+  std::size_t rows = 0;      ///< leading axes of `seen` that enumerate rows of products
   std::size_t channels = 0;  ///< axis of the result along which bias and slope change
-  bool closes = false;  ///< something follows the sums: bias, residual, activation, C of a Gemm
-  /// Of Gemm: alpha * sums + beta * start, stretched to the result.
+  bool closes = false;       ///< whether bias, residual, activation or C of a Gemm follow the sums
+  /// For Gemm: the result is alpha * sums + beta * start, with `start` broadcast to the result.
   float alpha = 1.0F;
   float beta = 0.0F;
   ValueId start = kNoValue;
 
-  /// Products of the batch.
+  /// Returns the number of products in the batch.
   [[nodiscard]] std::int64_t parts() const {
     std::int64_t count = 1;
     for (const Axis& axis : batch) count *= axis.extent;
@@ -45,9 +46,10 @@ struct Plan {
   }
 };
 
-/// None where the node is not a product of f32 matrices with elements: Gemm, MatMul of two or more
-/// dimensions, msc.Gemm, and Conv and msc.Conv of kernel 1, stride 1 and no padding.
-/// None too where the library, which `transposes` or not, cannot do the product.
+/// Returns the plan of Gemm, MatMul of two or more dimensions, msc.Gemm, and Conv and msc.Conv with
+/// kernel 1, stride 1 and no padding, if their f32 operands have elements. Returns nullopt for
+/// other nodes, and where a library that does not accept transposed operands (`transposes` false)
+/// cannot compute the product.
 [[nodiscard]] std::optional<Plan> PlanNode(const Graph& graph, NodeId id, bool transposes);
 
 }  // namespace msc::blas

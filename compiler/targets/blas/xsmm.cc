@@ -12,8 +12,8 @@
 namespace msc::blas {
 namespace {
 
-// Tiles of C, and how much of k is summed at once: B's part stays in the first two caches. The
-// library counts columns first, so that our n is its m.
+// Tile of C, and the part of k that is summed at once: the part of B stays in the first two caches.
+// libxsmm is column-major, so our n is its m.
 constexpr std::int64_t kRows = 32;
 constexpr std::int64_t kColumns = 64;
 constexpr std::int64_t kDepth = 256;
@@ -33,8 +33,8 @@ Kernel Dispatch(const kernel::Sgemm& p, std::int64_t rows, std::int64_t columns,
       static_cast<libxsmm_blasint>(depth), &lda, &ldb, &ldc, &alpha, &beta, &flags, &prefetch);
 }
 
-/// The kernels of one product: whole tiles and what is left at the ends; the first part of k, which
-/// writes, and later ones, which add.
+/// The libxsmm kernels of one product: for whole tiles and for partial tiles at the ends, each for
+/// the first part of k, which overwrites C, and for later parts, which add to it.
 class Kernels {
  public:
   explicit Kernels(const kernel::Sgemm& p) : p_(p) {
@@ -58,7 +58,7 @@ class Kernels {
   }
 
  private:
-  /// Size of a whole tile or of the last one; 0 where there is none.
+  /// Returns the size of a whole tile or of the last, partial one; 0 if there is none.
   static std::int64_t Side(std::int64_t size, std::int64_t tile, bool last) {
     if (last) return size % tile;
     return size >= tile ? tile : 0;
@@ -79,7 +79,7 @@ void Multiply(char* const* addresses, const long* integers) {  // NOLINT(google-
   ParallelFor(static_cast<int>(p.threads), down * across,
               [&](std::int64_t begin, std::int64_t end) {
                 for (; begin < end; ++begin) {
-                  // Down a column of tiles first: its part of B is used again.
+                  // Goes down a column of tiles first, which reuses its part of B.
                   kernels.Tile(a, b, c, begin % down * kRows, begin / down * kColumns);
                 }
               });

@@ -1,14 +1,14 @@
 #pragma once
 
-// Of this folder only.
+// Internal to this folder.
 
 #include "compiler/targets/blas/library.h"
 
 namespace msc::blas {
 
-/// libxsmm: kernels made for a size when it is first asked for, here over tiles of a product. It
-/// reads nothing transposed. UserError where it was not there when this was built, or makes no code
-/// for this CPU.
+/// Returns libxsmm, which generates a kernel for a size at its first use; products use it for
+/// tiles. It accepts no transposed operands. UserError if the build had no libxsmm or it generates
+/// no code for this CPU.
 [[nodiscard]] const Library& LoadXsmm();
 
 }  // namespace msc::blas

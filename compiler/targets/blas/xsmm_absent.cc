@@ -1,4 +1,4 @@
-// Stands in for xsmm.cc where libxsmm was not found.
+// Replaces xsmm.cc in builds without libxsmm.
 #include "compiler/base/error.h"
 #include "compiler/targets/blas/xsmm.h"
 
