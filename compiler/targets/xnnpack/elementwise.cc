@@ -6,7 +6,7 @@
 namespace msc::xnnpack {
 namespace {
 
-/// The library's operators over rows of channels: what differs is how one is made and set up.
+/// Setup function of the library's operators on rows of channels.
 using SetupRows = xnn_status (*)(xnn_operator_t, std::size_t, const float*, float*, pthreadpool_t);
 
 void AddRows(Lowering& lowering, Operator op, SetupRows setup, std::size_t rows,
@@ -19,7 +19,7 @@ void AddRows(Lowering& lowering, Operator op, SetupRows setup, std::size_t rows,
       {call.from, call.into}, call.node);
 }
 
-/// Rows and channels of a value as it lies there.
+/// Returns the number of rows and channels of a value in `layout`.
 std::pair<std::size_t, std::size_t> RowsOf(const Dims& dims, Layout layout) {
   const std::int64_t channels = layout == Layout::kChannelsLast && dims.size() == 4 ? dims[1]
                                 : dims.empty()                                      ? 1
@@ -28,7 +28,7 @@ std::pair<std::size_t, std::size_t> RowsOf(const Dims& dims, Layout layout) {
           static_cast<std::size_t>(channels)};
 }
 
-/// One slope a channel, where it is that or one for all.
+/// Returns one slope per channel; nullopt if the slope is neither a scalar nor per channel.
 std::optional<std::vector<float>> SlopesOf(const Lowering& lowering, const ActivationCall& call,
                                            std::size_t channels) {
   if (call.slope == kNoValue) return std::nullopt;
@@ -39,7 +39,7 @@ std::optional<std::vector<float>> SlopesOf(const Lowering& lowering, const Activ
     slopes->resize(channels, slopes->front());
     return slopes;
   }
-  // [C] of a fused layer; [C,1,1] or [1,C,1,1] of a PRelu of images; [C] of one of rows.
+  // Shapes: [C] for a fused layer, [C,1,1] or [1,C,1,1] for a PRelu of images, [C] for one of rows.
   const bool fused = lowering.graph().node(call.node).domain == "msc";
   const std::size_t from_end = fused || call.layout == Layout::kDense ? 1 : 3;
   if (slopes->size() != channels || dims->size() < from_end ||
@@ -86,7 +86,7 @@ auto SetupOf(const std::string& name) {
   return name == "Max" ? xnn_setup_maximum_nd_f32 : xnn_setup_minimum_nd_f32;
 }
 
-/// The activation that a plain node is.
+/// Returns the activation that an unfused node computes.
 std::optional<Activation> PlainActivation(const Lowering& lowering, const Node& node) {
   Activation activation{.op = node.op};
   if (node.op == "LeakyRelu") activation.alpha = AttrOr(node, "alpha", 0.01F);
@@ -217,7 +217,7 @@ bool LowerBinary(Lowering& lowering, NodeId id) {
   }
   const std::optional<Clamp> clamp = ClampOf(activation);
   call.clamp = clamp.value_or(Clamp{});
-  // An operand of fewer dimensions lies as it is: it would need other axes channels last.
+  // An operand of fewer dimensions stays dense: channels last would broadcast its other axes.
   const bool images = a->size() == 4 && b->size() == 4;
   const Layout layout = images ? Layout::kChannelsLast : Layout::kDense;
   call.a_shape = ShapeIn(*a, layout);
@@ -247,7 +247,7 @@ bool LowerConcat(Lowering& lowering, NodeId id) {
   const auto rank = static_cast<std::int64_t>(y->size());
   std::int64_t axis = AttrOr(node, "axis", std::int64_t{0});
   if (axis < 0) axis += rank;
-  // Rows of channels beside each other: what the library copies in one call an operand.
+  // The library copies rows of channels into place with one call per operand.
   const Layout layout = LayoutOf(*y);
   if (axis != (rank == 4 ? 1 : rank - 1)) return false;
   const auto [rows, all] = RowsOf(*y, layout);

@@ -11,7 +11,7 @@ ValueId InputAt(const Node& node, std::size_t index) {
   return index < node.inputs.size() ? node.inputs[index] : kNoValue;
 }
 
-/// Bias, residual and activation of a layer, fused or plain.
+/// Bias, residual and activation of a layer, fused or unfused.
 struct Closing {
   Activation activation;
   std::vector<float> bias;
@@ -39,7 +39,7 @@ std::optional<Closing> ReadClosing(const Lowering& lowering, const Node& node) {
   return closing;
 }
 
-/// A layer: its operator is made once it is known what it clamps to.
+/// A layer whose operator is created once its clamp is known.
 struct Layer {
   NodeId id = kNoNode;
   ValueId y = kNoValue;
@@ -49,7 +49,8 @@ struct Layer {
   Setup setup = {};
 };
 
-/// The layer, then what its own clamp cannot do: the residual, then the activation.
+/// Adds the layer's operator, then operators for the residual and for an activation that is no
+/// clamp.
 bool AddLayer(Lowering& lowering, const Layer& layer, const Closing& closing) {
   const std::optional<Clamp> clamp = ClampOf(closing.activation);
   const bool has_residual = closing.residual != kNoValue;
@@ -87,7 +88,7 @@ bool AddLayer(Lowering& lowering, const Layer& layer, const Closing& closing) {
   return true;
 }
 
-/// [M, C, h, w] as [M, h, w, C].
+/// Converts weights from [M, C, h, w] to [M, h, w, C].
 std::vector<float> KernelLast(const std::vector<float>& w, const Dims& dims) {
   std::vector<float> turned(w.size());
   const auto channels = static_cast<std::size_t>(dims[1]);
@@ -161,7 +162,7 @@ bool LowerGemm(Lowering& lowering, NodeId id) {
   const auto inputs = static_cast<std::size_t>(transposed ? w->at(1) : w->at(0));
   const auto outputs = static_cast<std::size_t>(transposed ? w->at(0) : w->at(1));
   if (!closing || (!closing->bias.empty() && closing->bias.size() != outputs)) return false;
-  // A bias of the shape [N, 1] is one a row.
+  // A bias of shape [M, 1] is per row, which the library cannot add.
   if (gemm && !closing->bias.empty() && lowering.DimsOf(node.inputs[2])->back() == 1 &&
       outputs > 1) {
     return false;

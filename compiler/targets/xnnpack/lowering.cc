@@ -12,8 +12,8 @@
 namespace msc::xnnpack {
 namespace {
 
-/// The library's threads for a count, shared by all that ask for it; none for one thread. They are
-/// never given back: a step may run until the process ends.
+/// Returns the library's thread pool of that size, shared by all callers; null for one thread.
+/// Pools are never freed, because a step may run until the process ends.
 pthreadpool_t PoolOf(int threads) {
   if (threads <= 1) return nullptr;
   static std::mutex mutex;
@@ -25,9 +25,9 @@ pthreadpool_t PoolOf(int threads) {
   return pool;
 }
 
-/// An operator with its buffers. Addresses are set anew when one changed since the last run. They
-/// are part of the operator, beside weights that are not to be packed for every workspace: one
-/// thread at a time runs it.
+/// An operator with its buffers. Sets the addresses again when one changed since the last run. The
+/// operator stores the addresses beside the packed weights, which should not be packed once per
+/// workspace; so one thread at a time runs it.
 struct Bound {
   std::mutex mutex;
   Operator op;
@@ -53,7 +53,8 @@ struct Bound {
   }
 };
 
-/// [rows, columns] to [columns, rows] for rows of `to` in [begin, end), block by block.
+/// Transposes `from` [rows, columns] into rows [begin, end) of `to` [columns, rows], block by
+/// block.
 void Turn(const float* from, float* to, std::int64_t rows, std::int64_t columns, std::int64_t begin,
           std::int64_t end) {
   constexpr std::int64_t kBlock = 16;
@@ -68,13 +69,13 @@ void Turn(const float* from, float* to, std::int64_t rows, std::int64_t columns,
   }
 }
 
-/// Rows and columns of each image that a turn to `to` transposes.
+/// Returns rows and columns of the matrix that a change of layout to `to` transposes in each image.
 std::pair<std::int64_t, std::int64_t> MatrixOf(const Dims& dims, Layout to) {
   const std::int64_t plane = dims[2] * dims[3];
   return to == Layout::kChannelsLast ? std::pair(dims[1], plane) : std::pair(plane, dims[1]);
 }
 
-/// What one image's turn needs; in the form of a C callback.
+/// Arguments of the change of layout of one image, passed through a C callback.
 struct ImageTurn {
   const float* from;
   float* to;
@@ -82,7 +83,8 @@ struct ImageTurn {
   std::int64_t columns;
 };
 
-/// On the library's own threads: those of another pool would compete with them.
+/// Changes the layout of all images on the library's own threads: another thread pool would compete
+/// with them.
 void TurnAll(const Dims& dims, Layout layout, const float* from, float* to, pthreadpool_t pool) {
   constexpr std::size_t kColumnsAtOnce = 64;
   const auto [rows, columns] = MatrixOf(dims, layout);
@@ -141,7 +143,7 @@ bool Lowering::LeavesRegion(ValueId value) const {
          });
 }
 
-/// Whether the layout is other bytes than the dense one.
+/// Returns whether the layout differs from the dense one in memory.
 bool Lowering::Turns(ValueId value, Layout layout) const {
   const Dims dims = DimsOf(value).value();
   return layout == Layout::kChannelsLast && dims.size() == 4 && dims[1] > 1 &&
@@ -212,7 +214,7 @@ BufferId Lowering::In(ValueId value, Layout layout) {
   } else if (Turns(value, layout)) {
     AddTurn(value, layout, builder_->BufferOf(value), place);
   } else {
-    // What others made ends where it ends: the library would read past it.
+    // Buffers of the builder have no padding: the library would read past their end.
     const BufferId from = builder_->BufferOf(value);
     const auto bytes =
         static_cast<std::size_t>(ElementCount(DimsOf(value).value())) * sizeof(float);
@@ -242,7 +244,7 @@ void Lowering::Finish(ValueId value) {
   if (builder_ == nullptr || !LeavesRegion(value)) return;
   const BufferId into = builder_->BufferOf(value);
   if (const auto dense = places_.find({value, Layout::kDense}); dense != places_.end()) {
-    // The larger buffer may be what the dense one is a view of.
+    // The dense buffer may be a view of the larger, padded one.
     builder_->Alias(into, dense->second);
     return;
   }

@@ -1,6 +1,6 @@
 #pragma once
 
-// Of this folder only: brings xnnpack.h.
+// Internal to this folder: includes xnnpack.h.
 
 #include <functional>
 #include <map>
@@ -16,17 +16,17 @@
 
 namespace msc::xnnpack {
 
-/// How a value lies in memory: as the graph says, or channels last. The same bytes for all but
+/// The memory layout of a value: dense as in the graph, or channels last. The two differ only for
 /// values of four dimensions with several channels and several positions.
 enum class Layout : std::uint8_t { kDense, kChannelsLast };
 
-/// Sets the addresses of an operator: those of the buffers it was added with, in their order.
+/// Sets the buffer addresses of an operator, in the order in which Lowering::Add got the buffers.
 using Setup = std::function<xnn_status(xnn_operator_t op, std::span<float* const> addresses,
                                        pthreadpool_t threads)>;
 
-/// Owns an operator. Null where the library refused to make it.
+/// Owns an operator; null if the library could not create it.
 using Operator = std::shared_ptr<xnn_operator>;
-/// Calls `create(&op)` and takes the operator over.
+/// Calls `create(&op)` and takes ownership of the operator.
 template <class Create>
 [[nodiscard]] Operator Make(const Create& create) {
   xnn_operator_t op = nullptr;
@@ -34,35 +34,36 @@ template <class Create>
   return {op, [](xnn_operator_t made) { (void)xnn_delete_operator(made); }};
 }
 
-/// Lowers the nodes of a region in order, keeping track of where every value is and in which
-/// layout. Without a builder it only checks: operators are made and dropped, so a node is supported
-/// exactly if lowering it alone succeeds.
+/// Lowers the nodes of a region in order and tracks the buffer and layout of every value. Without a
+/// builder it only checks: it creates and drops operators, so a node is supported exactly if
+/// lowering it alone succeeds.
 class Lowering {
  public:
   Lowering(const Graph& graph, std::span<const NodeId> nodes);
   Lowering(const Region& region, int threads, ExecutableBuilder& builder);
 
   [[nodiscard]] const Graph& graph() const { return graph_; }
-  /// Dims of an f32 tensor with elements; none for other values.
+  /// Returns the dims of an f32 tensor with elements; nullopt for other values.
   [[nodiscard]] std::optional<Dims> DimsOf(ValueId value) const;
-  /// The values of an f32 constant, in the layout; none where it is no constant.
+  /// Returns the values of an f32 constant in `layout`; nullopt for other values.
   [[nodiscard]] std::optional<std::vector<float>> Constant(ValueId value, Layout layout) const;
 
-  /// What an operator of the node is made with: the library's threads wait for the next operator
-  /// busily, but leave their cores to others after the last one of a region.
+  /// Returns the flags to create an operator of the node with. The library's threads wait for the
+  /// next operator in a busy loop, but yield their cores after the last operator of a region.
   [[nodiscard]] std::uint32_t Flags(NodeId node) const;
 
-  /// The value in a layout, in memory that may be read a little past its end, as the library does.
+  /// Returns a buffer with the value in `layout`, which is padded because the library reads a
+  /// little past its end.
   [[nodiscard]] BufferId In(ValueId value, Layout layout);
-  /// Where `value` shall be written in a layout.
+  /// Returns a buffer for the caller to write `value` in `layout` to.
   [[nodiscard]] BufferId Out(ValueId value, Layout layout);
-  /// Memory inside one node, of as many elements as `like`.
+  /// Returns a temporary buffer with as many elements as `like`.
   [[nodiscard]] BufferId Scratch(ValueId like);
-  /// One call of the library. `buffers` are what `setup` gets; the last one is written.
+  /// Adds one library call. `setup` gets the addresses of `buffers`, the last of which is written.
   void Add(Operator op, Setup setup, std::vector<BufferId> buffers, NodeId node);
-  /// `value` in `layout` is the same memory as `of` in `of_layout`.
+  /// Declares that `value` in `layout` is the same memory as `of` in `of_layout`.
   void Same(ValueId value, Layout layout, ValueId of, Layout of_layout);
-  /// To be called when the step that makes `value` is there: hands it to readers elsewhere.
+  /// Makes `value` available outside the region. Call it after the step that computes `value`.
   void Finish(ValueId value);
 
  private:
@@ -79,7 +80,7 @@ class Lowering {
   std::map<std::pair<ValueId, Layout>, BufferId> places_;
 };
 
-/// Lowers one node; false where the library cannot do it.
+/// Lowers one node. Returns false if the library cannot compute it.
 [[nodiscard]] bool LowerNode(Lowering& lowering, NodeId id);
 
 }  // namespace msc::xnnpack

@@ -34,7 +34,7 @@ Operator MakeWindowed(const PoolNode& pool, const Window& window) {
   const auto padded = [&](std::size_t axis) {
     return window.pads_begin[axis] != 0 || window.pads_end[axis] != 0;
   };
-  // The library takes dilated pools, and gives other numbers where they step by more than 1.
+  // The library accepts dilated pools but computes wrong results for strides above 1.
   if (window.dilations[0] != 1 || window.dilations[1] != 1) return nullptr;
   if (pool.op == "MaxPool") {
     return Make([&](xnn_operator_t* op) {
@@ -45,7 +45,7 @@ Operator MakeWindowed(const PoolNode& pool, const Window& window) {
           pool.clamp.low, pool.clamp.high, pool.flags, op);
     });
   }
-  // The library divides by the number of values that are there.
+  // The library divides by the number of values inside the image, not by the window size.
   if (AttrOr(*pool.node, "count_include_pad", std::int64_t{0}) != 0 && (padded(0) || padded(1))) {
     return nullptr;
   }
@@ -58,7 +58,7 @@ Operator MakeWindowed(const PoolNode& pool, const Window& window) {
   });
 }
 
-/// Whether every window lies where the library puts it: it leaves out those that hang over.
+/// Returns whether every window fits: the library drops windows that extend past the padded image.
 bool SamePositions(const PoolNode& pool, const Window& window) {
   for (std::size_t axis = 0; axis < 2; ++axis) {
     if (WindowPositions(window, axis, pool.x[axis + 2], Rounding::kFloor) != pool.y[axis + 2]) {

@@ -1,6 +1,6 @@
 #pragma once
 
-// Of this folder only: brings xnnpack.h.
+// Internal to this folder: includes xnnpack.h.
 
 #include <limits>
 #include <optional>
@@ -10,23 +10,24 @@
 
 namespace msc::xnnpack {
 
-/// What the library clamps results to.
+/// The range to which the library clamps results.
 struct Clamp {
   float low = -std::numeric_limits<float>::infinity();
   float high = std::numeric_limits<float>::infinity();
 };
-/// Of Relu, Clip and no activation; none for the others.
+/// Returns the clamp of Relu, Clip or no activation; nullopt for other activations.
 [[nodiscard]] std::optional<Clamp> ClampOf(const Activation& activation);
 
-/// The shape as the library takes it: channels last for four dimensions.
+/// Returns the shape as the library expects it: for four dimensions in kChannelsLast, N, H, W, C.
 [[nodiscard]] std::vector<std::size_t> ShapeIn(const Dims& dims, Layout layout);
-/// Channels last for values of four dimensions.
+/// Returns kChannelsLast for values of four dimensions, else kDense.
 [[nodiscard]] Layout LayoutOf(const Dims& dims);
 
-/// An activation by operators of its own, from one buffer into another. `slope` is for PRelu.
+/// An activation computed by operators of its own, from one buffer into another. `slope` is for
+/// PRelu.
 struct ActivationCall {
   Activation activation;
-  ValueId like = kNoValue;  ///< a value of the shape
+  ValueId like = kNoValue;  ///< a value of the same shape
   ValueId slope = kNoValue;
   Layout layout = Layout::kDense;
   BufferId from{};
@@ -35,7 +36,7 @@ struct ActivationCall {
 };
 [[nodiscard]] bool AddActivation(Lowering& lowering, const ActivationCall& call);
 
-/// Adds an operator over two operands that broadcast, both in `layout`.
+/// An operator on two operands that broadcast, both in the same layout.
 struct BinaryCall {
   std::string op;  ///< Add, Sub, Mul, Div, Max or Min
   Clamp clamp;
@@ -48,7 +49,7 @@ struct BinaryCall {
 };
 [[nodiscard]] bool AddBinary(Lowering& lowering, const BinaryCall& call);
 
-// One function a kind of operator. False where the library cannot do the node.
+// One function per family of operators. Each returns false if the library cannot compute the node.
 [[nodiscard]] bool LowerConv(Lowering& lowering, NodeId id);        // layer.cc
 [[nodiscard]] bool LowerGemm(Lowering& lowering, NodeId id);        // layer.cc
 [[nodiscard]] bool LowerPool(Lowering& lowering, NodeId id);        // pool.cc

@@ -22,8 +22,8 @@ bool LowerReshape(Lowering& lowering, NodeId id) {
   return true;
 }
 
-/// Between images that are dense channels last and those that the graph has channels first. Either
-/// way it is the same memory, in another layout of this folder.
+/// Lowers a Transpose between channels-last images stored as dense values and channels-first values
+/// of the graph. Both are the same memory under different layouts.
 bool LowerTranspose(Lowering& lowering, NodeId id) {
   const Node& node = lowering.graph().node(id);
   const ValueId x = node.inputs[0];
@@ -81,7 +81,8 @@ const std::map<std::string_view, Lower>& FusedRules() {
   return rules;
 }
 
-/// The library does not say which kernels it chose: it goes by the CPU.
+/// Returns the library version with the CPU's instruction set, because the library does not report
+/// which kernels it chose.
 std::string VersionHere() {
   std::string version = MSC_XNNPACK_VERSION;
   version += " ";
