@@ -18,9 +18,9 @@ using dnnl::binary;
 struct Binary {
   algorithm kind = algorithm::binary_add;
   FusedAttrs attrs;
-  std::size_t full = 0;  // the input that has the shape of the output; the other is broadcast
-  Desc a;                // dense, of the full one
-  Desc b;                // dense, in the rank of the output
+  std::size_t full = 0;  // the input with the shape of the output; the other one is broadcast
+  Desc a;                // dense desc of the full input
+  Desc b;                // dense desc of the other input, in the rank of the output
   Desc y;
 };
 
@@ -72,7 +72,8 @@ std::optional<Binary> ReadBinary(const Lowering& lowering, NodeId id) {
   return read;
 }
 
-// In real numbers: a -> sa (a - za), and so on; the zero points of a sum are moved behind it.
+// Returns attributes that compute with real numbers: operand a stands for sa (a - za), and so on.
+// The zero points of a sum become one shift after it. Returns nullopt if oneDNN cannot apply them.
 std::optional<dnnl::primitive_attr> AttrOf(const Binary& binary, const Followers& followers) {
   dnnl::primitive_attr attr = Lowering::NewAttr();
   const FusedAttrs& attrs = binary.attrs;
@@ -92,7 +93,7 @@ std::optional<dnnl::primitive_attr> AttrOf(const Binary& binary, const Followers
                   (int_b ? b * static_cast<float>(attrs.r.zero_point) : 0.0F)) /
                 inner;
   float zero = IsInt8(ElemOf(binary.y)) ? static_cast<float>(attrs.y.zero_point) : 0.0F;
-  // oneDNN 2.6 computes wrongly where one primitive has two linear functions: at most one.
+  // oneDNN 2.6 computes wrong results if one primitive has two linear functions.
   if (attrs.activation.op.empty()) shift += std::exchange(zero, 0.0F);
   const bool has_linear = shift != 0.0F || attrs.activation.op == "HardSigmoid";
   if ((has_linear && zero != 0.0F) || (shift != 0.0F && attrs.activation.op == "HardSigmoid")) {
@@ -108,17 +109,18 @@ std::optional<dnnl::primitive_attr> AttrOf(const Binary& binary, const Followers
   return attr;
 }
 
-// The layout of the broadcast operand beside a full one in layout `a`.
+// Returns the layout of the broadcast operand beside a full operand in layout `a`.
 Desc Beside(const Binary& binary, const Desc& a) {
   const Elem elem = ElemOf(binary.b);
   if (binary.b.dims() == binary.a.dims()) return WithElem(a, elem);
-  // In a blocked layout oneDNN 2.6 takes one number for one of the first channel alone.
+  // In a blocked layout, oneDNN 2.6 takes a single number for the first channel's only.
   if (ElementCount(binary.b.dims()) == 1) return DenseDesc(binary.b.dims(), elem);
   return LikeDesc(a, binary.b.dims(), elem);
 }
 
-// Whether the other operand is of the full shape, one number, or one number a channel: oneDNN 2.6
-// computes wrongly where it is repeated along channels in a layout that has these innermost.
+// Returns whether the other operand has the full shape, one element, or one element per channel.
+// Otherwise, oneDNN 2.6 computes wrong results in layouts with innermost channels if the operand is
+// repeated along channels.
 bool AnyLayoutDoes(const Binary& binary) {
   const Dims b = binary.b.dims();
   if (b == binary.a.dims()) return true;
@@ -143,7 +145,7 @@ std::optional<binary::primitive_desc> Choose(const Lowering& lowering, const Bin
   });
 }
 
-// A number minus a tensor, and what else only a linear function can do.
+// Lowers a number minus a tensor, and other nodes that only a linear function can compute.
 bool LowerLinear(Lowering& lowering, NodeId id) {
   const Node& node = lowering.node(id);
   const Graph& graph = lowering.graph();
@@ -180,7 +182,7 @@ bool LowerBinary(Lowering& lowering, NodeId id) {
   std::vector<Desc> layouts;
   const bool a_is_constant = lowering.graph().constant(a) != nullptr;
   if (AnyLayoutDoes(*read)) {
-    // With functions behind, oneDNN 2.6 writes nothing where channels do not fill their block.
+    // With post-ops, oneDNN 2.6 writes nothing if the channels do not fill their last block.
     const bool plain = attr->get_post_ops().len() == 0;
     if (!a_is_constant && lowering.Here(a).dims() == read->a.dims() &&
         (plain || !IsPadded(lowering.Here(a)))) {
@@ -193,8 +195,8 @@ bool LowerBinary(Lowering& lowering, NodeId id) {
   layouts.push_back(read->a);
   auto pd = Choose(lowering, *read, *attr, layouts);
   if (!pd || IsSlow(*pd)) {
-    // oneDNN 2.6 is slow where one number a channel is in 8 bits: then both are widened before. The
-    // integers stay as they are, so the scales do, too.
+    // oneDNN 2.6 is slow if an 8-bit operand has one number per channel. Both operands are then
+    // widened to f32 first. Widening keeps the integer values, so the scales stay the same.
     Binary wide = *read;
     wide.a = WithElem(wide.a, Elem::f32);
     wide.b = WithElem(wide.b, Elem::f32);
@@ -206,7 +208,7 @@ bool LowerBinary(Lowering& lowering, NodeId id) {
   if (!pd) return false;
   const auto as_is = [&](ValueId value, const Desc& wanted) {
     const Desc own = *DenseDescOf(lowering.graph(), value);
-    // Of lower rank: seen with leading ones.
+    // A value of lower rank gets leading dims of 1.
     if (own.dims().size() != wanted.dims().size()) {
       return lowering.Weights(value, InRank(own, wanted.dims().size()), wanted);
     }

@@ -27,8 +27,8 @@ void BoundPrimitive::Run(const StepContext& context) {
   for (std::size_t i = 0; i < buffers_.size(); ++i) {
     void* address = context.At(buffers_[i]);
     if (address == addresses_[i]) continue;
-    // This also zeroes the padding of blocked layouts, which is why it happens here and not for all
-    // steps beforehand: now, this buffer holds this argument and nothing else.
+    // Setting the address also zeroes the padding of blocked layouts. Do it here rather than once
+    // before all steps: only now does the buffer hold this argument alone.
     const dnnl_status_t set =
         dnnl_memory_set_data_handle_v2(memories_[i].get(), address, stream_->get());
     if (set != dnnl_success) throw SystemError("oneDNN refused the address of a buffer");

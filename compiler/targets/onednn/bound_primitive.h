@@ -1,6 +1,6 @@
 #pragma once
 
-// Of this folder only: brings dnnl.hpp (by desc.h).
+// Internal to this folder: includes dnnl.hpp through desc.h.
 
 #include <memory>
 #include <vector>
@@ -10,21 +10,21 @@
 
 namespace msc::onednn {
 
-/// One argument of a primitive: which (DNNL_ARG_...), in which layout, where.
+/// One argument of a primitive: its DNNL_ARG_... index, layout and buffer.
 struct Argument {
   int index = 0;
   Desc desc;
   BufferId buffer{};
 };
 
-/// A primitive with its arguments, made once for each workspace of an executable; the primitive and
-/// the stream are shared by all of them, which the library allows as scratch space is the caller's.
-/// A run sets only the addresses that changed since the last one (those of graph inputs and
-/// outputs) and calls the library; it allocates nothing itself. Not thread-safe.
+/// A primitive with its arguments, made once per workspace of an executable. All workspaces share
+/// the primitive and the stream, which is safe because the caller provides the scratch space. A run
+/// sets only the addresses that changed since the last run (those of graph inputs and outputs),
+/// calls the library and allocates nothing itself. Not thread-safe.
 class BoundPrimitive {
  public:
-  /// `threads` is the count that was in force when the primitive was made: its scratch space and
-  /// its split of the work are sized for it.
+  /// `threads` must be the thread count in use when the primitive was made, for which oneDNN sized
+  /// its scratch space and split its work.
   BoundPrimitive(dnnl::primitive primitive, const std::vector<Argument>& arguments,
                  std::shared_ptr<const dnnl::stream> stream, int threads);
   void Run(const StepContext& context);

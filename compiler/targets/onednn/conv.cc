@@ -15,7 +15,8 @@ struct Conv {
   Window window;
 };
 
-// Weights [M, C/group, kernel...] as the library has them: [group, M/group, C/group, kernel...].
+// Returns weight dims [M, C/group, kernel...] as the library expects them: [group, M/group,
+// C/group, kernel...].
 Dims GroupedDims(const Dims& dims, std::int64_t group) {
   if (group == 1) return dims;
   Dims grouped = {group, dims[0] / group};
@@ -53,9 +54,9 @@ std::optional<Conv> ReadConv(const Lowering& lowering, NodeId id) {
   return conv;
 }
 
-// Winograd's algorithm saves 2.25 of 3.25 multiplications and more (Lavin and Gray 2016, "Fast
-// algorithms for convolutional neural networks"); measured faster from some 16 channels on, on all
-// but tiny images.
+// Returns whether Winograd's algorithm (Lavin and Gray 2016, "Fast algorithms for convolutional
+// neural networks") should be faster. For 3x3 kernels it needs at least 2.25 times fewer
+// multiplications. Measured: faster from about 16 channels on, except on tiny images.
 bool WinogradPays(const Conv& conv) {
   constexpr std::int64_t kLeastChannels = 16;
   constexpr std::int64_t kLeastPixels = 49;
@@ -81,7 +82,7 @@ bool WinogradPays(const Conv& conv) {
 std::optional<FusedPlan<convolution_forward>> PlanConv(const Lowering& lowering, const Conv& conv) {
   const FusedNode& fused = conv.fused;
   const Window& window = conv.window;
-  Dims dilations = window.dilations;  // the library counts the points skipped
+  Dims dilations = window.dilations;  // the library counts skipped points
   for (std::int64_t& dilation : dilations) --dilation;
   const bool has_bias = !fused.epilogue.bias.empty();
   const Desc bias = has_bias ? DenseDesc({fused.y.dims()[1]}, Elem::f32) : Desc();

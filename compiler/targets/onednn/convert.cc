@@ -6,7 +6,7 @@
 namespace msc::onednn {
 namespace {
 
-// Scale and zero point of the whole tensor; none where there is one a channel.
+// Returns scale and zero point of the whole tensor; nullopt if they are per channel.
 std::optional<QuantParams> ParamsOf(const Graph& graph, const Node& node) {
   const auto scale = ConstantFloats(graph, node.inputs[1]);
   if (!scale || scale->size() != 1 || !std::isnormal(scale->front())) return std::nullopt;
@@ -25,7 +25,7 @@ std::optional<QuantParams> ParamsOf(const Graph& graph, const Node& node) {
   return params;
 }
 
-// One reorder converts; it also brings the value into the layout its reader wants.
+// Lowers a conversion to one reorder, which also produces the layout that a convolution wants.
 bool LowerConversion(Lowering& lowering, NodeId id, const dnnl::primitive_attr& attr) {
   const Node& node = lowering.node(id);
   const Graph& graph = lowering.graph();

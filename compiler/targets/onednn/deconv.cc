@@ -10,15 +10,16 @@ namespace {
 using dnnl::deconvolution_forward;
 
 struct Deconv {
-  Window window;  // pads that give the size of the output
+  Window window;  // with pads that match the size of the output
   Dims x;
   Dims y;
-  Desc w;  // the weights, [C, M/group, kernel...], seen as [group, M/group, C/group, kernel...]
+  // Weights [C, M/group, kernel...] viewed as [group, M/group, C/group, kernel...].
+  Desc w;
   std::vector<float> bias;
   Elem elem = Elem::f32;
 };
 
-// The weights of the graph seen with the axes of inputs and outputs exchanged.
+// Returns a desc that views the weights of the graph with input and output axes exchanged.
 Desc WeightsDesc(const Dims& w, std::int64_t group, Elem elem) {
   const std::int64_t inputs = w[0] / group;
   const std::int64_t points = ElementCount({w.begin() + 2, w.end()});
@@ -50,7 +51,8 @@ std::optional<Deconv> ReadDeconv(const Lowering& lowering, NodeId id) {
   const Dims x_dims = x->dims();
   const Dims w_dims = w->dims();
   if (x_dims.size() < 3 || x_dims.size() > 5 || w_dims.size() != x_dims.size()) return std::nullopt;
-  Node plain = node;  // where auto_pad says the pads, the sizes say them too
+  // ReadWindow resolves auto_pad as for Conv; nodes with auto_pad are rejected below.
+  Node plain = node;
   plain.attrs.erase("auto_pad");
   Deconv deconv{.window = ReadWindow(plain, {x_dims.begin() + 2, x_dims.end()},
                                      {w_dims.begin() + 2, w_dims.end()}),
@@ -84,7 +86,7 @@ bool LowerDeconv(Lowering& lowering, NodeId id) {
   if (!deconv) return false;
   const Node& node = lowering.node(id);
   const Window& window = deconv->window;
-  Dims dilations = window.dilations;  // the library counts the points skipped
+  Dims dilations = window.dilations;  // the library counts skipped points
   for (std::int64_t& dilation : dilations) --dilation;
   const Dims channels = {deconv->y[1]};
   const Desc bias = deconv->bias.empty() ? Desc() : DenseDesc(channels, Elem::f32);

@@ -8,7 +8,7 @@
 namespace msc::onednn {
 namespace {
 
-// One loop over memory: `extent` steps of `stride` elements along `dim`.
+// One loop over memory: `extent` iterations with a step of `stride` elements along `dim`.
 struct Loop {
   int dim = 0;
   dnnl_dim_t extent = 0;
@@ -16,8 +16,8 @@ struct Loop {
   bool operator==(const Loop&) const = default;
 };
 
-// Loops from the outermost to the innermost, those of one step dropped and those of one dim that
-// continue each other merged: equal lists walk memory in the same way.
+// Returns the loops that walk a tensor, outermost first. Drops loops of one iteration and merges
+// adjacent loops over one dim, so that equal lists mean equal walks through memory.
 std::vector<Loop> LoopsOf(const dnnl_memory_desc_t& desc) {
   const dnnl_blocking_desc_t& blocking = desc.format_desc.blocking;
   std::vector<Loop> loops;
@@ -51,7 +51,7 @@ bool IsPlainBlocked(const dnnl_memory_desc_t& desc) {
   return desc.format_kind == dnnl_blocked && desc.extra.flags == 0;
 }
 
-// Layouts blocked by channels, by rank from 3 on.
+// Returns the tags of layouts blocked by channels for ranks 3 to 5; none for other ranks.
 std::vector<dnnl::memory::format_tag> BlockedTags(std::size_t rank) {
   using Tag = dnnl::memory::format_tag;
   if (rank == 3) return {Tag::nCw16c, Tag::nCw8c};

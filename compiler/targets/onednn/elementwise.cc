@@ -22,7 +22,7 @@ std::optional<float> BoundOf(const Graph& graph, const Node& node, std::size_t i
   return values->front();
 }
 
-// Functions without parameters.
+// Returns the function of an operator without parameters.
 std::optional<Function> PlainFunction(std::string_view op) {
   static const std::map<std::string_view, Function> functions = {
       {"Abs", {algorithm::eltwise_abs, 0, 0}},
@@ -113,7 +113,7 @@ bool LowerActivation(Lowering& lowering, NodeId id) {
   const auto functions = FunctionsOf(lowering.graph(), node);
   if (!dense || IsInt8(ElemOf(*dense)) || functions.empty()) return false;
   if (lowering.graph().constant(x)) return false;
-  // Elementwise: any layout is as good as another, so it stays.
+  // Every layout is equally good for an elementwise function, so x keeps its layout.
   const Desc here = lowering.Here(x);
   const BufferId from = lowering.In(x, here);
   const auto victim = lowering.Dying(x, id, here);

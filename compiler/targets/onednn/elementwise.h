@@ -1,6 +1,6 @@
 #pragma once
 
-// Of this folder only: brings dnnl.hpp (by desc.h).
+// Internal to this folder: includes dnnl.hpp through desc.h.
 
 #include <optional>
 #include <vector>
@@ -10,20 +10,20 @@
 
 namespace msc::onednn {
 
-/// One function of one number that the library knows.
+/// An elementwise function of the library.
 struct Function {
   dnnl::algorithm kind = dnnl::algorithm::eltwise_relu;
   float alpha = 0.0F;
   float beta = 0.0F;
 };
 
-/// Functions to apply one after the other; empty where the library has none.
+/// Returns the functions to apply in order for an elementwise node; empty if the library has none.
 [[nodiscard]] std::vector<Function> FunctionsOf(const Graph& graph, const Node& node);
-/// The same for the closing function of a fused operator; empty for none and for PRelu.
+/// Returns the functions of the activation of a fused operator; empty for none and for PRelu.
 [[nodiscard]] std::vector<Function> FunctionsOf(const Activation& activation);
 
-/// Steps that apply `functions` to `x` in layout `desc` and write `y`, which may be `x`. False
-/// where the library cannot.
+/// Adds steps that apply `functions` to `x` in layout `desc` and write `y`, which may be `x`.
+/// Returns false if the library cannot compute one of them.
 [[nodiscard]] bool AddElementwise(Lowering& lowering, const std::vector<Function>& functions,
                                   const Desc& desc, BufferId x, BufferId y, const StepLabel& label);
 

@@ -17,12 +17,13 @@ ValueId InputOf(const Node& node, std::size_t index) {
   return index < node.inputs.size() ? node.inputs[index] : kNoValue;
 }
 
+// Returns whether the zero point is a code of i8 or u8 and the scale is positive and finite.
 bool FitsInt32(const QuantParams& params) {
   return params.zero_point >= -128 && params.zero_point <= 255 && std::isfinite(params.scale) &&
          params.scale > 0.0F;
 }
 
-// u8 with zero point 0 cuts off below 0 by itself.
+// Drops a Relu if the output is u8 with zero point 0, which clamps negative values anyway.
 Activation WithoutCutOff(const Epilogue& epilogue, const Way& way) {
   const bool cuts = way.dst == Elem::u8 && epilogue.attrs.y.zero_point == 0;
   if (cuts && epilogue.attrs.activation.op == "Relu") return {};
@@ -94,7 +95,7 @@ std::optional<Epilogue> ReadEpilogue(const Lowering& lowering, NodeId id) {
     }
     epilogue.w_scale = std::move(*values);
   }
-  // Weights are s8 with scales exactly where the activations are integers.
+  // Weights must have scales (and be s8) exactly if the activations are integers.
   if (IsInt8(epilogue.x) == epilogue.w_scale.empty()) return std::nullopt;
   epilogue.slope = InputOf(node, kFusedSlope);
   if (epilogue.is_prelu() && !graph.constant(epilogue.slope)) return std::nullopt;
@@ -124,7 +125,7 @@ std::vector<Way> PlainWays(const Epilogue& epilogue) {
   const bool same_size = r == epilogue.y || (IsInt8(r) && IsInt8(epilogue.y));
   if (activate) {
     if (same_size) ways.push_back({.add = AddBy::kSum, .dst = epilogue.y, .sum = r});
-    // Float sums have no output scales that would bring them to the unit of an integer residual.
+    // Float sums have no output scales to convert them to the unit of an integer residual.
     if (IsInt8(epilogue.x) || !IsInt8(r))
       ways.push_back({.add = AddBy::kBinary, .dst = epilogue.y});
     ways.push_back({.add = AddBy::kSum, .dst = Elem::f32, .sum = Elem::f32});
@@ -177,10 +178,11 @@ bool AppendActivation(const Activation& activation, float scale, dnnl::post_ops&
 
 namespace {
 
-/// What one step of the sums over integers is, one or one a channel. A channel whose weights are
-/// all but zero has steps so small that its bias, counted in them, would be infinite, and infinity
-/// times nothing is no number. Steps are as large there that the bias is 1e30 of them: sums, of
-/// 1e10 at most, vanish beside it as they should.
+/// Returns the real value of one unit of the integer sums, one for all channels or one per channel.
+/// The library adds the bias in these units. If the weights of a channel are almost zero, its bias
+/// would be infinitely many units, and infinity times zero is NaN. The units are therefore large
+/// enough that a bias is at most 1e30 of them: the sums, at most 1e10 units, are negligible beside
+/// such a bias, as they should be.
 std::vector<float> StepsOf(const Epilogue& epilogue) {
   constexpr float kMostSteps = 1e30F;
   std::vector<float> steps = epilogue.w_scale;
@@ -201,7 +203,7 @@ dnnl::primitive_attr AttrOf(const Epilogue& epilogue, const Way& way, const Desc
   const Activation activation = way.activate ? WithoutCutOff(epilogue, way) : Activation{};
   const QuantParams& r = epilogue.attrs.r;
   const float unit = IsInt8(way.dst) ? epilogue.attrs.y.scale : 1.0F;
-  // The unit of what the primitive computes in before the activation; 1 is real numbers.
+  // Unit in which the primitive computes before the activation; 1 means real numbers.
   float inner = CommutesWithScale(activation) ? unit : 1.0F;
   const bool binary = way.add == AddBy::kBinary;
   if (binary) inner = IsInt8(*epilogue.r) ? r.scale : 1.0F;

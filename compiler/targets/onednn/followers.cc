@@ -15,7 +15,8 @@ std::vector<Function> FunctionsBehind(const Graph& graph, NodeId id, ValueId val
   return FunctionsOf(graph, node);
 }
 
-// False where the list would hold a function twice. The first `own` stay as they are.
+// Appends `next`, merged into a preceding linear function if possible. The first `own` functions
+// stay unchanged. Returns false if a function would occur twice.
 bool Append(const Function& next, std::size_t own, std::vector<Function>& functions) {
   const bool linear = next.kind == algorithm::eltwise_linear;
   if (linear && functions.size() > own && functions.back().kind == algorithm::eltwise_linear) {

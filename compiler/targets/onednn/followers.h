@@ -1,6 +1,6 @@
 #pragma once
 
-// Of this folder only: brings dnnl.hpp (by desc.h).
+// Internal to this folder: includes dnnl.hpp through desc.h.
 
 #include <vector>
 
@@ -9,16 +9,17 @@
 
 namespace msc::onednn {
 
-/// Elementwise nodes behind a node that its primitive can do on the way out: each is the only
-/// reader of the one before.
+/// Elementwise nodes after a node that its primitive can compute as well. Each is the only reader
+/// of the one before.
 struct Followers {
   std::vector<NodeId> nodes;
-  std::vector<Function> functions;  ///< in order; may be fewer than nodes, linear ones are merged
-  ValueId output = kNoValue;        ///< of the last node
+  std::vector<Function> functions;  ///< in order; fewer than nodes where linear ones are merged
+  ValueId output = kNoValue;        ///< output of the last node
 };
 
-/// The longest run behind `value`, which `functions` have been applied to already. oneDNN 2.6
-/// computes wrongly where one primitive has the same function twice, so none comes twice.
+/// Returns the longest chain of followers of `value`, to which the primitive already applies
+/// `functions`. No function occurs twice in one primitive, because oneDNN 2.6 then computes wrong
+/// results.
 [[nodiscard]] Followers FollowersOf(const Lowering& lowering, ValueId value,
                                     std::vector<Function> functions);
 

@@ -11,7 +11,7 @@ StepLabel Part(const Lowering& lowering, NodeId id, const std::string& what) {
   return label;
 }
 
-// The residual as f32 in `buffer`, in layout `made`.
+// Writes the residual as f32 in layout `made` into `buffer`.
 bool FillWithResidual(Lowering& lowering, const FusedNode& fused, const Desc& made,
                       BufferId buffer) {
   const Epilogue& epilogue = fused.epilogue;
@@ -52,7 +52,8 @@ bool PrepareFused(Lowering& lowering, const FusedNode& fused, const Way& way, co
     buffers.main = converts ? lowering.Scratch(made) : lowering.Out(y, lowering.AsValue(y, made));
     return true;
   }
-  // The residual must be where the primitive writes: it is there already if it dies here.
+  // kSum needs the residual in the destination. If this node is its last reader, its buffer becomes
+  // the destination.
   const Desc held = lowering.AsValue(y, WithElem(made, way.sum));
   if (way.sum == *epilogue.r && !converts) {
     if (const auto victim = lowering.Dying(epilogue.residual, fused.id, held)) {

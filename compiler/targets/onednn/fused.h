@@ -1,6 +1,6 @@
 #pragma once
 
-// Of this folder only: brings dnnl.hpp (by desc.h).
+// Internal to this folder: includes dnnl.hpp through desc.h.
 
 #include <optional>
 #include <utility>
@@ -10,41 +10,42 @@
 
 namespace msc::onednn {
 
-/// A fused node as the library sees it.
+/// A fused node in the form that the library needs.
 struct FusedNode {
   NodeId id = kNoNode;
   Epilogue epilogue;
-  /// Dense, in the dims the primitive wants: those of the value, or fewer where axes are merged.
+  /// Dense, with the dims that the primitive needs: those of the value, or fewer if axes are
+  /// merged.
   Desc x;
-  Desc w_source;  ///< the weights as they are in the graph, in the dims the primitive wants
+  Desc w_source;  ///< the weights as in the graph, with the dims that the primitive needs
   Desc y;         ///< dense
-  ValueId output = kNoValue;  ///< what is made: the node's output, or that of its last follower
+  ValueId output = kNoValue;  ///< output of the node, or of its last follower
 };
 
-/// What MakePd made and how its residual, activation and conversion are done.
+/// A primitive descriptor and the way it computes residual, activation and conversion.
 template <class Primitive>
 struct FusedPlan {
   typename Primitive::primitive_desc pd;
   Way way;
 };
 
-/// Of the main step: it names the followers that it does, too.
+/// Returns the label of the main step, which also names the followers that the step computes.
 [[nodiscard]] StepLabel LabelOf(const Lowering& lowering, const FusedNode& fused, const Way& way);
 
-/// The buffers around the main primitive of a fused node.
+/// Buffers of the main primitive of a fused node.
 struct FusedBuffers {
-  BufferId main;                     ///< what the primitive writes
+  BufferId main;                     ///< destination of the primitive
   std::optional<Argument> residual;  ///< for AddBy::kBinary
 };
-/// Finds or makes them, with the steps that must come before.
+/// Finds or makes the buffers and adds the steps that must run before the main primitive.
 [[nodiscard]] bool PrepareFused(Lowering& lowering, const FusedNode& fused, const Way& way,
                                 const Desc& made, FusedBuffers& buffers);
-/// Adds what is left to do: residual, PRelu, conversion to the type of the output.
+/// Adds the remaining steps: residual, activation, conversion to the type of the output.
 [[nodiscard]] bool FinishFused(Lowering& lowering, const FusedNode& fused, const Way& way,
                                const Desc& made, const FusedBuffers& buffers);
 
-/// The first way the library has a fast primitive for, else the first it has one for at all.
-/// `make_pd` takes (type of dst, attributes) and throws dnnl::error.
+/// Returns a plan for the first way with a fast primitive, or else for the first way with any
+/// primitive. `make_pd` takes (type of dst, attributes) and may throw dnnl::error.
 template <class Primitive, class MakePd>
 std::optional<FusedPlan<Primitive>> PlanFused(const FusedNode& fused, const MakePd& make_pd) {
   std::optional<FusedPlan<Primitive>> slow;
@@ -59,6 +60,8 @@ std::optional<FusedPlan<Primitive>> PlanFused(const FusedNode& fused, const Make
   return slow;
 }
 
+/// Adds the steps of a fused node according to `plan`. Returns false if the library cannot compute
+/// one of them.
 template <class Primitive>
 bool LowerFused(Lowering& lowering, FusedNode fused, const FusedPlan<Primitive>& plan) {
   const auto& pd = plan.pd;

@@ -9,7 +9,8 @@ namespace {
 using dnnl::inner_product_forward;
 using dnnl::matmul;
 
-// Gemm as the library's inner product: alpha = beta = 1, X not transposed, bias one a column.
+// Returns whether the library's inner product can compute a Gemm: alpha = beta = 1, X not
+// transposed, bias one per column.
 bool IsInnerProduct(const Graph& graph, const Node& node, std::int64_t columns) {
   if (node.domain == "msc") return true;
   if (AttrOr(node, "alpha", 1.0F) != 1.0F || AttrOr(node, "beta", 1.0F) != 1.0F) return false;
@@ -31,7 +32,7 @@ std::optional<FusedNode> ReadGemm(const Lowering& lowering, NodeId id) {
   if (w->dims().size() != 2 || rank < 2 || y_dims.size() != rank) return std::nullopt;
   if (node.domain != "msc" && rank != 2) return std::nullopt;
   const Elem wanted = IsInt8(epilogue->x) ? Elem::s8 : epilogue->x;
-  // All leading axes are rows.
+  // All leading axes enumerate rows.
   x_dims = {ElementCount(x_dims) / x_dims.back(), x_dims.back()};
   y_dims = {x_dims[0], y_dims.back()};
   const Desc y = DenseDesc(y_dims, epilogue->y);
@@ -50,7 +51,7 @@ std::optional<FusedNode> ReadGemm(const Lowering& lowering, NodeId id) {
                    .output = node.outputs[0]};
 }
 
-// [..., M, K] x [..., K, N]; weights of rank 2 take all rows of X as one matrix.
+// [..., M, K] x [..., K, N]. With weights of rank 2, all rows of X form one matrix.
 struct MatMul {
   Desc x;
   Desc w;
@@ -102,7 +103,7 @@ bool LowerMatMul(Lowering& lowering, NodeId id) {
                                   lowering.engine());
   });
   if (!pd) return false;
-  // The rows of a dense value, whatever its rank.
+  // Dense values, because the product may have another rank than they have.
   const Desc dense = *DenseDescOf(lowering.graph(), node.inputs[0]);
   const BufferId x = lowering.In(node.inputs[0], dense);
   const BufferId w = lowering.Weights(node.inputs[1], product->w, pd->weights_desc());

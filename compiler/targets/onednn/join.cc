@@ -8,8 +8,8 @@
 #include "compiler/targets/onednn/epilogue.h"
 #include "compiler/targets/onednn/rules.h"
 
-// Concat, Split, Slice and Gather of one index: parts of tensors. A part that lies in one piece
-// costs nothing; any other is one reorder, which also brings it into the layout of its readers.
+// Concat, Split, Slice, and Gather of one index. A contiguous part shares memory with the whole
+// tensor; any other part is one reorder, which also produces the layout of its destination.
 
 namespace msc::onednn {
 namespace {
@@ -18,14 +18,16 @@ std::optional<Desc> PartDesc(const Desc& whole, const Dims& dims, const Dims& of
   return TryMake([&] { return whole.submemory_desc(dims, offsets); });
 }
 
-// Whether `part` of some tensor is exactly what a tensor in layout `own` is.
+// Returns whether `part` of a larger tensor is contiguous and laid out like a tensor in layout
+// `own`.
 bool IsOnePiece(const Desc& part, const Desc& own) {
   const auto bytes = static_cast<std::size_t>(ElementCount(own.dims())) *
                      dnnl::memory::data_type_size(ElemOf(own));
   return own.get_size() == bytes && SameBytesElsewhere(part, own);
 }
 
-// y = x[offsets : offsets + dims], in the rank of x; y may lack axes of size 1.
+// Lowers y = x[offsets : offsets + dims], where `dims` has the rank of x; y may lack axes of size
+// 1.
 bool LowerPart(Lowering& lowering, NodeId id, ValueId y, const Dims& dims, const Dims& offsets) {
   const ValueId x = lowering.node(id).inputs[0];
   const auto dense = DenseDescOf(lowering.graph(), x);
@@ -65,7 +67,8 @@ std::optional<std::size_t> AxisOf(const Node& node, std::int64_t otherwise, std:
   return static_cast<std::size_t>(axis);
 }
 
-// Layout of the result: that of the largest input, where all others fit into it.
+// Returns the layout of the result: that of the largest non-constant input, or dense if the result
+// is an output of the graph.
 Desc JoinedDesc(Lowering& lowering, const Node& node, const Dims& y, Elem elem) {
   const ValueId* largest = nullptr;
   std::int64_t most = 0;
@@ -81,8 +84,8 @@ Desc JoinedDesc(Lowering& lowering, const Node& node, const Dims& y, Elem elem) 
 
 struct Piece {
   ValueId value = kNoValue;
-  Desc own;   // what it would be alone in the layout of the whole
-  Desc part;  // where it goes
+  Desc own;   // layout of the input alone, of the same kind as that of the whole
+  Desc part;  // where the input lies in the whole
 };
 
 std::optional<std::vector<Piece>> PiecesOf(const Lowering& lowering, const Node& node,

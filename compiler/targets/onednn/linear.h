@@ -1,6 +1,6 @@
 #pragma once
 
-// Of this folder only: brings dnnl.hpp (by desc.h).
+// Internal to this folder: includes dnnl.hpp through desc.h.
 
 #include <optional>
 
@@ -8,8 +8,9 @@
 
 namespace msc::onednn {
 
-/// Add, Sub, Mul or Div of `value` and a constant number, in either order, as a linear function of
-/// `value`; none for other nodes and for a number by a tensor.
+/// Returns the linear function of `value` that an Add, Sub, Mul or Div of `value` and a constant
+/// number computes, with the operands in either order. Returns nullopt for other nodes and for a
+/// number divided by a tensor.
 [[nodiscard]] std::optional<Function> LinearOf(const Graph& graph, const Node& node, ValueId value);
 
 }  // namespace msc::onednn

@@ -55,7 +55,7 @@ bool Lowering::LeavesRegion(ValueId value) const {
                      [&](const Use& use) { return !position_.contains(use.node); });
 }
 
-// Values not made in this region are dense, where the builder says.
+// A value that this region does not make is dense, in the buffer that the builder gives.
 Lowering::Place& Lowering::At(ValueId value) {
   const auto [it, is_new] = places_.try_emplace(value);
   if (is_new) {
@@ -99,7 +99,7 @@ BufferId Lowering::PackedConstant(ValueId value, const Desc& source, const Desc&
 }
 
 BufferId Lowering::Pack(const Tensor& tensor, const Desc& source, const Desc& wanted) {
-  // The library takes memory it only reads as not const.
+  // The library has no const memory, even for memory that it only reads.
   dnnl::memory from(source, engine_, const_cast<std::byte*>(tensor.Raw().data()));
   auto packed =
       std::make_shared<Tensor>(DType::kU8, Dims{static_cast<std::int64_t>(wanted.get_size())});
@@ -166,13 +166,13 @@ void Lowering::Same(ValueId value, ValueId of, const Desc& desc, std::size_t off
     builder_->Alias(part, buffer, offset);
     buffer = part;
   }
-  // Two values in one memory: neither may be overwritten.
+  // Two values share this memory, so neither may be overwritten.
   places_[value] = {.copies = {{desc, buffer}}, .foreign = true};
   At(of).foreign = true;
 }
 
 bool Lowering::PlaceInside(ValueId value, const Desc& desc, ValueId whole, std::size_t offset) {
-  constexpr std::size_t kCacheLine = 64;  // some kernels write whole lines past the cache
+  constexpr std::size_t kCacheLine = 64;  // some kernels write whole lines with non-temporal stores
   if (graph_.constant(value) || offset % kCacheLine != 0) return false;
   Place& around = At(whole);
   Place& place = At(value);
@@ -227,8 +227,8 @@ BufferId Lowering::Scratch(const Desc& desc) {
 bool Lowering::AddReorder(const Argument& from, const Argument& to,
                           const dnnl::primitive_attr& attr, const StepLabel& label) {
   if (ShiftsZeroPoint(attr) && !SameInnermost(from.desc, to.desc)) {
-    // oneDNN 2.6 forgets zero points where it transposes (jit:uni, some sizes): the integers are
-    // moved by a step of their own.
+    // oneDNN 2.6 ignores zero points where it transposes (jit:uni, some sizes). A separate step
+    // therefore moves the integers.
     const bool widens = IsInt8(ElemOf(from.desc));
     const Desc between =
         widens ? WithElem(to.desc, ElemOf(from.desc)) : WithElem(from.desc, ElemOf(to.desc));

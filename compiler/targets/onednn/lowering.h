@@ -1,6 +1,6 @@
 #pragma once
 
-// Of this folder only: brings dnnl.hpp (by desc.h).
+// Internal to this folder: includes dnnl.hpp through desc.h.
 
 #include <map>
 #include <memory>
@@ -19,8 +19,9 @@
 
 namespace msc::onednn {
 
-/// Makes a primitive descriptor, or nothing where the library has no such primitive. `make` may
-/// throw dnnl::error; one that is not about support (no memory, say) goes on.
+/// Returns the primitive descriptor that `make` makes, or nullopt if the library has no such
+/// primitive. `make` may throw dnnl::error; errors other than missing support, such as lack of
+/// memory, propagate.
 template <class Make>
 [[nodiscard]] auto TryMake(const Make& make) -> std::optional<decltype(make())> {
   try {
@@ -33,11 +34,11 @@ template <class Make>
   }
 }
 
-/// Whether the implementation is a plain loop nest, orders of magnitude slower than the others.
+/// Returns whether the implementation is a plain loop nest, orders of magnitude slower than others.
 [[nodiscard]] bool IsSlow(const dnnl::primitive_desc_base& pd);
 
-/// Makes a descriptor for the first layout with a fast implementation, else for the first that has
-/// one at all.
+/// Returns a descriptor for the first layout with a fast implementation, or else for the first
+/// layout with any implementation.
 template <class Layout, class Make>
 [[nodiscard]] auto FirstFast(const std::vector<Layout>& layouts, const Make& make)
     -> std::optional<decltype(make(layouts.front()))> {
@@ -57,15 +58,15 @@ struct StepLabel {
   std::string precision;
 };
 
-/// Lowers the nodes of one region, in order: keeps track of where every value is and in which
-/// layouts, adds reorders where a primitive wants another one, packs constants.
+/// Lowers the nodes of one region in order. Tracks the buffer and layouts of every value, adds
+/// reorders where a primitive needs another layout, and packs constants.
 ///
-/// Without a builder it only checks: the same code runs, nothing is made. So a node is supported
+/// Without a builder it only checks: the same code runs and makes nothing. So a node is supported
 /// exactly if lowering it alone succeeds.
 class Lowering {
  public:
   Lowering(const Graph& graph, std::span<const NodeId> nodes, const dnnl::engine& engine);
-  /// Adds steps to `builder` that run with `options.threads` threads.
+  /// Makes a lowering that adds steps to `builder`, which run on `options.threads` threads.
   Lowering(const Region& region, const dnnl::engine& engine, const TargetOptions& options,
            ExecutableBuilder& builder);
 
@@ -73,49 +74,54 @@ class Lowering {
   [[nodiscard]] const Node& node(NodeId id) const { return graph_.node(id); }
   [[nodiscard]] const dnnl::engine& engine() const { return engine_; }
 
-  /// Whether the caller or a node outside the region reads it: it must become dense.
+  /// Returns whether the caller or a node outside the region reads `value`, so that it must become
+  /// dense.
   [[nodiscard]] bool LeavesRegion(ValueId value) const;
-  /// The layout a value is in now. It must be one DenseDescOf knows.
+  /// Returns the current layout of `value`, whose type DenseDescOf must know.
   [[nodiscard]] Desc Here(ValueId value);
-  /// The value in layout `wanted` (same or another element type of equal meaning: bf16 and f32).
-  /// Adds a reorder unless it is there already; constants are packed now.
+  /// Returns a buffer with `value` in layout `wanted`, whose type is that of `value` or the other
+  /// one of bf16 and f32. Adds a reorder if no such buffer exists; packs constants at compile time.
   [[nodiscard]] BufferId In(ValueId value, const Desc& wanted);
-  /// A constant whose elements are seen as `source` (a transposed or grouped view), packed as
-  /// `wanted`.
+  /// Returns a constant packed as `wanted`. `source` describes its elements and may be a transposed
+  /// or grouped view.
   [[nodiscard]] BufferId PackedConstant(ValueId value, const Desc& source, const Desc& wanted);
-  /// Weights in the layout a primitive asks for: PackedConstant, or In for a value that is no
-  /// constant (then `source` is the whole dense value, grouped at most).
+  /// Returns weights in the layout that a primitive asks for: PackedConstant for a constant, else
+  /// like In (then `source` is the whole dense value, grouped at most).
   [[nodiscard]] BufferId Weights(ValueId value, const Desc& source, const Desc& wanted);
-  /// A constant made while compiling.
+  /// Adds a constant made at compile time.
   [[nodiscard]] BufferId NewConstant(const Dims& dims, std::span<const float> values);
-  /// The same, packed as `wanted`.
+  /// Adds a constant made at compile time, packed as `wanted`.
   [[nodiscard]] BufferId NewConstant(const Dims& dims, std::span<const float> values,
                                      const Desc& wanted);
-  /// Where a primitive that gives `value` in layout `made` shall write.
+  /// Returns the buffer to which a primitive writes `value` in layout `made`.
   [[nodiscard]] BufferId Out(ValueId value, const Desc& made);
-  /// As Out, over the memory of `victim`, which holds `made.get_size()` bytes and dies here.
+  /// Like Out, but in the memory of `victim`, which holds `made.get_size()` bytes that no later
+  /// step reads.
   [[nodiscard]] BufferId OutOver(ValueId value, const Desc& made, BufferId victim);
-  /// `value` is the same bytes as `of` from byte `offset` on, seen as `desc`.
+  /// Declares that `value` is the memory of `of` from byte `offset` on, with layout `desc`.
   void Same(ValueId value, ValueId of, const Desc& desc, std::size_t offset = 0);
-  /// Makes `value`, which is in memory of its own in layout `desc`, a part of `whole`, so that the
-  /// step that made it wrote there. False where that cannot be. The whole is not overwritten as
-  /// long as the part has other readers.
+  /// Makes `value`, which has memory of its own in layout `desc`, a part of `whole`, so that the
+  /// step that computes `value` writes there. Returns false if that is impossible. If `value` has
+  /// other readers, `whole` is never overwritten.
   [[nodiscard]] bool PlaceInside(ValueId value, const Desc& desc, ValueId whole,
                                  std::size_t offset);
-  /// `desc` where it has the dims of `value`; else it is dense and so is the result, in those dims.
+  /// Returns `desc` if it has the dims of `value`. Otherwise `desc` must be dense, and the result
+  /// is the dense desc with those dims.
   [[nodiscard]] Desc AsValue(ValueId value, const Desc& desc) const;
-  /// Where `value` is in layout `wanted`, if nothing reads it after `at` and `at` reads it once:
-  /// then its memory may be overwritten.
+  /// Returns the buffer of `value` in layout `wanted` if `at` is its last reader and reads it once,
+  /// so that its memory may be overwritten.
   [[nodiscard]] std::optional<BufferId> Dying(ValueId value, NodeId at, const Desc& wanted);
-  /// To be called when the step that makes `value` is there: copies it to where others read it.
+  /// Copies `value` to where readers outside the region expect it. Call it after the step that
+  /// computes `value`.
   void Finish(ValueId value);
-  /// A buffer inside one node.
+  /// Returns a temporary buffer for use within one node.
   [[nodiscard]] BufferId Scratch(const Desc& desc);
-  /// A copy or conversion between buffers, with scales and zero points in `attr`. Two steps where
-  /// the library cannot be trusted with one.
+  /// Adds a copy or conversion between buffers; `attr` holds scales and zero points. Adds two steps
+  /// where oneDNN computes wrong results with one.
   [[nodiscard]] bool AddReorder(const Argument& from, const Argument& to,
                                 const dnnl::primitive_attr& attr, const StepLabel& label);
-  /// One step. Sources and destinations by their DNNL_ARG index; scratch space is added here.
+  /// Adds one step. `arguments` lists sources and destinations by DNNL_ARG index; this function
+  /// adds the scratch space.
   template <class Primitive>
   void AddPrimitive(const typename Primitive::primitive_desc& pd, std::vector<Argument> arguments,
                     const StepLabel& label) {
@@ -126,16 +132,17 @@ class Lowering {
     }
     AddStep(Primitive(pd), arguments, label);
   }
-  /// The first reader of `value` in this region that is one of the operators, or kNoNode.
+  /// Returns the first reader of `value` in this region whose operator is in `ops`, or kNoNode.
   [[nodiscard]] NodeId ReaderAmong(ValueId value, std::span<const std::string_view> ops) const;
 
-  /// The only reader of `value`, if it is in this region and nobody else sees the value.
+  /// Returns the only reader of `value` if it is in this region and `value` does not leave the
+  /// region, else kNoNode.
   [[nodiscard]] NodeId OnlyReader(ValueId value) const;
-  /// The step of another node computes this one: it is passed over when its turn comes.
+  /// Marks a node that the step of another node computes, so that it is not lowered itself.
   void Absorb(NodeId id) { absorbed_.insert(id); }
   [[nodiscard]] bool IsAbsorbed(NodeId id) const { return absorbed_.contains(id); }
 
-  /// An attribute set with scratch space given by the caller.
+  /// Returns attributes of a primitive whose caller provides the scratch space.
   [[nodiscard]] static dnnl::primitive_attr NewAttr();
   [[nodiscard]] StepLabel LabelOf(NodeId id, Elem elem) const;
 
@@ -146,7 +153,7 @@ class Lowering {
   };
   struct Place {
     std::vector<Copy> copies;
-    bool foreign = false;  // memory that others own or see: never overwritten
+    bool foreign = false;  // owned or visible elsewhere: must not be overwritten
   };
   [[nodiscard]] Place& At(ValueId value);
   [[nodiscard]] BufferId Pack(const Tensor& tensor, const Desc& source, const Desc& wanted);
@@ -163,7 +170,7 @@ class Lowering {
   std::set<NodeId> absorbed_;
 };
 
-/// Lowers one node; false where the library cannot do it (then nothing was added).
+/// Lowers one node. Returns false if the library cannot compute it; the region then fails to build.
 [[nodiscard]] bool LowerNode(Lowering& lowering, NodeId id);
 
 }  // namespace msc::onednn

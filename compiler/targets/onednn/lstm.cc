@@ -30,7 +30,8 @@ bool IsF32(const Graph& graph, ValueId value) {
   return desc && ElemOf(*desc) == Elem::f32;
 }
 
-/// f32 with constant weights, all sequences of full length, no peepholes.
+/// Reads an LSTM in f32 with constant weights, sequences of full length and no peepholes; nullopt
+/// for others.
 std::optional<Lstm> ReadLstm(const Graph& graph, const Node& node) {
   const ValueId x = node.inputs[kLstmX];
   if (!IsF32(graph, x) || graph.constant(x)) return std::nullopt;
@@ -55,11 +56,11 @@ std::optional<Lstm> ReadLstm(const Graph& graph, const Node& node) {
   return lstm;
 }
 
-/// Gates of ONNX in the order of the library.
+/// Indices of ONNX's gates in the order of the library's gates.
 constexpr std::array<std::size_t, kLstmGates> kOrder = {kLstmGateI, kLstmGateF, kLstmGateC,
                                                         kLstmGateO};
 
-/// [D, 4 H, columns] with gates i, o, f, c as [1, D, columns, 4, H] with gates i, f, c, o.
+/// Converts [D, 4 H, columns] with gates i, o, f, c to [1, D, columns, 4, H] with gates i, f, c, o.
 std::vector<float> Turned(const Lstm& lstm, std::span<const float> rows, std::int64_t columns) {
   std::vector<float> turned;
   turned.reserve(rows.size());
@@ -77,7 +78,7 @@ std::vector<float> Turned(const Lstm& lstm, std::span<const float> rows, std::in
   return turned;
 }
 
-/// Both biases of [D, 8 H], added.
+/// Adds the two biases in [D, 8 H] and converts the sum like the weights.
 std::vector<float> AddedBiases(const Lstm& lstm, std::span<const float> biases) {
   const auto rows = static_cast<std::size_t>(kLstmGates * lstm.hidden);
   std::vector<float> added;
@@ -129,7 +130,7 @@ bool LowerLstm(Lowering& lowering, NodeId id) {
     arguments.push_back({DNNL_ARG_BIAS, dense(b_dims),
                          lowering.NewConstant(b_dims, AddedBiases(*lstm, floats(kLstmB)))});
   }
-  // The library wants both states or none.
+  // The library takes both initial states or none; a missing one is zero.
   const Dims own = {lstm->directions, lstm->batch, lstm->hidden};
   const auto initial = [&](std::size_t input) {
     if (IsGiven(node.inputs, input)) return lowering.In(node.inputs[input], dense(own));
@@ -140,7 +141,7 @@ bool LowerLstm(Lowering& lowering, NodeId id) {
     arguments.push_back({DNNL_ARG_SRC_ITER, state, initial(kLstmH)});
     arguments.push_back({DNNL_ARG_SRC_ITER_C, state, initial(kLstmC)});
   }
-  // The library writes the directions of a step and sample side by side.
+  // The library writes the directions of one time step and sample next to each other.
   const Desc y({lstm->steps, lstm->directions, lstm->batch, lstm->hidden}, Elem::f32,
                Dims{lstm->batch * width, lstm->hidden, width, 1});
   const auto out = [&](std::size_t output, const Desc& made) {

@@ -17,7 +17,7 @@ bool LowerSoftmax(Lowering& lowering, NodeId id) {
   auto axis = AttrOr<std::int64_t>(node, "axis", -1);
   if (axis < 0) axis += rank;
   if (axis < 0 || axis >= rank) return false;
-  // The library is quick where the axis lies innermost.
+  // The library is fast if the axis is innermost.
   const std::vector<Desc> layouts = {
       InnermostDesc(dims, {static_cast<std::size_t>(axis)}, ElemOf(*dense)), *dense};
   const auto pd = FirstFast(layouts, [&](const Desc& layout) {
@@ -88,7 +88,7 @@ bool LowerNorm(Lowering& lowering, NodeId id) {
   return true;
 }
 
-// Whether `value` is a constant of `count` f32 elements.
+// Returns whether `value` is a constant of `count` f32 elements.
 static bool IsVector(const Graph& graph, ValueId value, std::int64_t count) {
   const auto values = ConstantFloats(graph, value);
   return values && static_cast<std::int64_t>(values->size()) == count;

@@ -21,8 +21,8 @@ namespace {
 
 struct Rule {
   bool (*lower)(Lowering&, NodeId) = nullptr;
-  std::size_t inputs = 1;    // those that must be there
-  bool first_output = true;  // whether it must be there
+  std::size_t inputs = 1;    // leading inputs that must be present
+  bool first_output = true;  // whether the first output must be present
 };
 
 const std::map<std::string_view, Rule>& PlainRules() {
@@ -130,7 +130,7 @@ std::string_view IsaName(dnnl::cpu_isa isa) {
     case cpu_isa::avx512_core_amx:
       return "avx512_core_amx";
     case cpu_isa::all:
-      // What the library answers where the CPU has all it knows.
+      // Returned if the CPU has every instruction set that the library knows.
       return "all";
     default:
       return "other";

@@ -33,8 +33,8 @@ Window GlobalWindow(const Dims& x) {
           .group = 1};
 }
 
-// ceil_mode makes windows that start inside and end beyond the padding: the end padding grows.
-// False where some window would lie in the padding alone.
+// Extends the end padding for windows that ceil_mode lets end beyond the padding. Returns false if
+// a window would lie in the padding alone.
 bool CoverOutput(const Dims& x, const Dims& y, Window& window) {
   for (std::size_t i = 0; i < window.kernel.size(); ++i) {
     const std::int64_t reach = (window.kernel[i] - 1) * window.dilations[i] + 1;
@@ -45,7 +45,7 @@ bool CoverOutput(const Dims& x, const Dims& y, Window& window) {
   return true;
 }
 
-// Kind and window; false for what the library has not.
+// Reads kind and window. Returns false for pools that the library does not have.
 bool ReadWindowOf(const Node& node, const std::string& op, Pool& pool) {
   if (op == "GlobalAveragePool") {
     pool.kind = algorithm::pooling_avg_exclude_padding;
@@ -62,7 +62,8 @@ bool ReadWindowOf(const Node& node, const std::string& op, Pool& pool) {
     return true;
   }
   pool.kind = algorithm::pooling_avg_include_padding;
-  // Padding that only ceil_mode asks for does not count, and what counts is the real number 0.
+  // The library counts all padding as code 0. ONNX counts it as the real number 0, and does not
+  // count padding that only ceil_mode adds.
   return pads_end == pool.window.pads_end && (!IsInt8(pool.from) || pool.attrs.x.zero_point == 0);
 }
 
@@ -91,8 +92,8 @@ std::optional<Pool> ReadPool(const Lowering& lowering, NodeId id) {
   return pool;
 }
 
-// What the primitive does to its results: from the quantization of x to that of y, in one linear
-// function, where no activation stands between.
+// Returns attributes that requantize from x to y with one linear function; nullopt if the types
+// differ or an activation follows.
 std::optional<dnnl::primitive_attr> AttrOf(const Pool& pool) {
   dnnl::primitive_attr attr = Lowering::NewAttr();
   if (!pool.attrs.activation.op.empty() || pool.from != pool.to) return std::nullopt;
@@ -124,7 +125,7 @@ std::optional<pooling_v2_forward::primitive_desc> MakePool(const Lowering& lower
   });
 }
 
-// Three steps: to f32, pool, to the type of the output.
+// Lowers a pool to three steps: conversion to f32, pool, conversion to the type of the output.
 bool LowerPoolInF32(Lowering& lowering, NodeId id, const Pool& pool) {
   const Node& node = lowering.node(id);
   const ValueId y = node.outputs[0];

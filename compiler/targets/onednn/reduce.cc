@@ -26,7 +26,7 @@ std::optional<algorithm> AlgorithmOf(std::string_view op) {
   return it->second;
 }
 
-// The axes to reduce, ascending; none where they are not known or there are none.
+// Returns the axes to reduce in ascending order; nullopt if they are unknown or there are none.
 std::optional<std::vector<std::size_t>> AxesOf(const Graph& graph, const Node& node,
                                                std::size_t rank) {
   std::vector<std::int64_t> given = AttrOr(node, "axes", std::vector<std::int64_t>());
@@ -54,7 +54,8 @@ bool AreSpatial(const std::vector<std::size_t>& axes, std::size_t rank) {
   return rank >= 3 && rank <= 5 && axes.size() == rank - 2 && axes.front() == 2;
 }
 
-// Means over all spatial axes are pooling, which is quick in every layout.
+// Lowers a mean over all spatial axes to a pool, which is fast in every layout. Returns false if
+// the library has no fast pool for it.
 bool LowerSpatialMean(Lowering& lowering, NodeId id, const Desc& x, const Dims& kept) {
   using dnnl::pooling_forward;
   const Node& node = lowering.node(id);

@@ -41,7 +41,8 @@ bool LowerTranspose(Lowering& lowering, NodeId id) {
     for (std::size_t i = rank; i-- > 0;) perm.push_back(static_cast<std::int64_t>(i));
   }
   if (perm.size() != rank || rank == 0) return false;
-  std::vector<int> moved(rank, 0);  // axis i of x becomes axis moved[i] of y
+  // Axis i of x becomes axis moved[i] of y.
+  std::vector<int> moved(rank, 0);
   for (std::size_t i = 0; i < rank; ++i) {
     moved[static_cast<std::size_t>(perm[i])] = static_cast<int>(i);
   }

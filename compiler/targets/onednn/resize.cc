@@ -10,7 +10,7 @@ namespace {
 
 using dnnl::algorithm;
 
-// Whether the scales of a Resize are those of its sizes, so that sizes say all.
+// Returns whether the scales of a Resize equal the ratios of its sizes.
 bool ScalesAreRatios(const Graph& graph, const Node& node, const Dims& x, const Dims& y) {
   const auto given = [&](std::size_t i) {
     return i < node.inputs.size() && node.inputs[i] != kNoValue;
@@ -28,8 +28,9 @@ bool ScalesAreRatios(const Graph& graph, const Node& node, const Dims& x, const 
   return true;
 }
 
-// The library's nearest neighbour is that of half_pixel with rounding. For whole factors the other
-// usual pairs of modes choose the same points.
+// Returns whether the library's nearest neighbour, half_pixel with rounding, chooses the points
+// that the node asks for. For integer factors the other usual pairs of modes choose the same
+// points.
 bool IsLibraryNearest(const Node& node, const Dims& x, const Dims& y) {
   const auto mode = AttrOr(node, "coordinate_transformation_mode", std::string("half_pixel"));
   const auto nearest = AttrOr(node, "nearest_mode", std::string("round_prefer_floor"));

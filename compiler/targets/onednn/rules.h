@@ -1,6 +1,6 @@
 #pragma once
 
-// Of this folder only: brings dnnl.hpp (by desc.h).
+// Internal to this folder: includes dnnl.hpp through desc.h.
 
 #include <optional>
 
@@ -8,8 +8,8 @@
 
 namespace msc::onednn {
 
-// One function a kind of operator, each in the .cc file of its family. False where the library
-// cannot do the node.
+// One function per kind of operator, in the .cc file of its family. Each returns false if the
+// library cannot compute the node.
 
 [[nodiscard]] bool LowerConv(Lowering& lowering, NodeId id);        // conv.cc
 [[nodiscard]] bool LowerGemm(Lowering& lowering, NodeId id);        // gemm.cc
@@ -35,7 +35,8 @@ namespace msc::onednn {
 [[nodiscard]] bool LowerSlice(Lowering& lowering, NodeId id);       // join.cc
 [[nodiscard]] bool LowerGather(Lowering& lowering, NodeId id);      // join.cc
 
-/// The layout a convolution would like `value` to be in, if one in this region reads it.
+/// Returns the layout that a convolution in this region that reads `value` prefers; nullopt if
+/// there is none.
 [[nodiscard]] std::optional<Desc> LayoutWanted(const Lowering& lowering, ValueId value);
 
 }  // namespace msc::onednn
