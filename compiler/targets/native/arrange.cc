@@ -21,7 +21,7 @@ std::optional<std::size_t> AxisOf(std::int64_t axis, std::size_t rank) {
   return static_cast<std::size_t>(axis);
 }
 
-/// A list of integers from a constant input; nothing where it is no constant.
+/// Returns the integers of a constant input; nullopt if it is not a constant list of integers.
 std::optional<std::vector<std::int64_t>> Integers(const Graph& graph, const Node& node,
                                                   std::size_t index) {
   const TensorPtr tensor = graph.constant(node.inputs[index]);
@@ -45,7 +45,8 @@ bool LowerReshape(Lowering& lowering, const Node& node) {
   if (const std::optional<View> view = Reshape(x, dims)) {
     lowering.Alias(y, *view);
   } else {
-    // Write y in its own layout if that can be seen as x's dims, else go by the dense form.
+    // Writes y in its own layout if a view with x's dims can express it; otherwise copies from x in
+    // dense form.
     const std::vector<std::size_t> order = AxisOrder(dims.size());
     const View out = lowering.Out(y, order);
     if (const std::optional<View> to = Reshape(out, x.dims)) {
@@ -113,7 +114,7 @@ bool LowerSlice(Lowering& lowering, const Node& node) {
   return true;
 }
 
-/// One entry of an axis, by a constant index.
+/// Lowers a Gather of one entry by a constant index.
 bool LowerGather(Lowering& lowering, const Node& node) {
   const auto indices = Integers(lowering.graph(), node, 1);
   const View x = lowering.Where(node.inputs[0]);

@@ -27,13 +27,13 @@ std::vector<std::int64_t> Inverse(const std::vector<std::int64_t>& perm) {
   return inverse;
 }
 
-/// What one attention reads, [n, g, ...] each.
+/// The views that one attention reads, each [n, g, ...].
 struct Views {
-  View q;                    ///< queries, depth
-  View k;                    ///< depth, keys
-  View v;                    ///< keys, width
-  std::optional<View> mask;  ///< queries, keys
-  Dims batch;                ///< what n and g stand for
+  View q;                    ///< [queries, depth]
+  View k;                    ///< [depth, keys]
+  View v;                    ///< [keys, width]
+  std::optional<View> mask;  ///< [queries, keys]
+  Dims batch;                ///< the axes merged into n and g
 };
 
 std::optional<Views> ReadViews(Lowering& lowering, const Node& node) {
@@ -47,7 +47,7 @@ std::optional<Views> ReadViews(Lowering& lowering, const Node& node) {
   if (rank < 2 || ElementCount(lowering.DimsOf(node.outputs[0])) == 0) return std::nullopt;
   const AttentionAttrs attrs = ReadAttentionAttrs(node, rank);
   Dims batch;
-  // Heads are strides; a copy is made only where the innermost axis is not the depth.
+  // Heads are strides. A copy is made only if the innermost axis is not the depth.
   const auto matrix = [&](AttentionInput input, const std::vector<std::int64_t>& perm) {
     const auto inner = static_cast<std::size_t>(perm.back());
     const View view = Transpose(lowering.WhereUnit(node.inputs[input], inner, Halo(rank)), perm);
@@ -72,15 +72,15 @@ std::optional<Views> ReadViews(Lowering& lowering, const Node& node) {
     Dims matrix_batch(wide.dims.begin(), wide.dims.end() - 2);
     views.mask = AsBatch(wide, matrix_batch);
     if (!views.mask) return std::nullopt;
-    // AsBatch keeps stride 0 of what was broadcast.
+    // Restores stride 0 for broadcast axes.
     views.mask->strides[2] = wide.strides[wide.rank() - 2];
     views.mask->strides[3] = wide.strides[wide.rank() - 1];
   }
   return views;
 }
 
-/// Where the result goes, as the product that makes it sees it; nothing where its views do not
-/// allow that.
+/// Returns the epilogue with views in the form of the product that computes the result; nullopt if
+/// the views do not allow it.
 std::optional<Epilogue> HeadEpilogue(Lowering& lowering, const Group& group, const Dims& batch) {
   const ValueId result = ResultOf(lowering.graph(), group);
   const std::size_t rank = lowering.DimsOf(result).size();
@@ -96,7 +96,7 @@ std::optional<Epilogue> HeadEpilogue(Lowering& lowering, const Group& group, con
   return epilogue;
 }
 
-/// Softmax of scale * row + mask, in place, for every row of `scores` [rows, columns].
+/// Computes the softmax of scale * row + mask in place for every row of `scores` [rows, columns].
 void WriteWeights(KernelWriter& writer, int lanes, const View& scores, double scale,
                   const std::optional<View>& mask, const Expr& n, const Expr& g, Body& body) {
   const kernel::BufferRef buffer = writer.Use(scores, Access::kScratch);
@@ -124,7 +124,7 @@ void WriteWeights(KernelWriter& writer, int lanes, const View& scores, double sc
   });
 }
 
-/// The queries of one head as f32, in memory of the thread. `wide` has no memory for n and g.
+/// Converts the queries of one head to f32 in the thread's memory. `wide` has stride 0 for n and g.
 void WriteWide(KernelWriter& writer, int lanes, const View& queries, const View& wide,
                const Expr& n, const Expr& g, Body& body) {
   writer.Loop(queries.dims[2], body, [&](const Expr& row) {
@@ -138,7 +138,7 @@ void WriteWide(KernelWriter& writer, int lanes, const View& queries, const View&
   });
 }
 
-/// Memory of a thread for a matrix of f32 that every head writes anew: [n, g, rows, columns].
+/// Returns a thread's memory for an f32 matrix that every head overwrites: [n, g, rows, columns].
 View HeadMemory(Lowering& lowering, const View& like, std::int64_t rows, std::int64_t columns) {
   std::int64_t elements = 0;
   View view = NewView(DType::kF32, {rows, columns}, RowMajor(2), Halo(2), elements);
@@ -151,7 +151,7 @@ View HeadMemory(Lowering& lowering, const View& like, std::int64_t rows, std::in
 
 }  // namespace
 
-// All of one head by one call: the scores stay in cache between the two products.
+// One call computes a whole head, so that the scores stay in cache between the two products.
 bool LowerAttention(Lowering& lowering, const Group& group) {
   const Node& node = lowering.node(group.anchor);
   if (!node.Is("Attention", "msc")) return false;
@@ -169,7 +169,7 @@ bool LowerAttention(Lowering& lowering, const Group& group) {
   View scores = scores_of;
   scores.dims = {queries, keys};
   scores.strides = {scores_of.strides[2], 1};
-  // Sums read X as f32, one entry at a time.
+  // The products read X as f32, one entry at a time.
   const bool narrow = views->q.dtype != DType::kF32;
   const View q = narrow ? HeadMemory(lowering, views->q, queries, depth) : views->q;
 

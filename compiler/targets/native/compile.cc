@@ -29,7 +29,7 @@ namespace msc {
 namespace {
 
 constexpr const char* kUsualPath = "/usr/local/bin:/usr/bin:/bin";
-/// Changes whenever entries made before would be wrong.
+/// Changes whenever existing entries become invalid.
 constexpr std::string_view kScheme = "mscgym kernels 2";
 
 std::string Value(const Environment& environment, const char* name) {
@@ -43,8 +43,8 @@ bool IsProgram(const std::string& path) {
          ::access(path.c_str(), X_OK) == 0;
 }
 
-/// The first such program in the absolute folders of `path`; what is relative depends on where one
-/// stands, and is not searched.
+/// Returns the first program of that name in the absolute folders of `path`. Relative folders are
+/// skipped, because they depend on the working directory.
 std::optional<std::string> Search(const std::string& path, const std::string& name) {
   std::istringstream folders(path);
   for (std::string folder; std::getline(folders, folder, ':');) {
@@ -63,8 +63,8 @@ std::string HomeOfUser() {
   return found == nullptr || found->pw_dir == nullptr ? "" : found->pw_dir;
 }
 
-/// What tells one compiler from the next version of it: cheaper than asking it, and enough, as an
-/// upgrade writes the file anew.
+/// Identifies a version of a compiler by its file, size and time of change. This is cheaper than
+/// running the compiler, and an upgrade writes a new file.
 std::string Identity(const std::string& compiler) {
   std::array<char, 4096> real{};
   const bool resolved = ::realpath(compiler.c_str(), real.data()) != nullptr;
@@ -91,14 +91,15 @@ std::string KeyOf(const CompileJob& job, const std::string& identity) {
   return hash.Hex();
 }
 
-/// The lines that say what is wrong, shortened.
+/// Returns the start of the compiler's messages on one line.
 std::string Complaint(const std::string& output) {
   std::string text = output.substr(0, 600);
   std::replace(text.begin(), text.end(), '\n', ' ');
   return text.empty() ? "it says nothing" : text;
 }
 
-/// Whether somebody else ended the compiler, or a program that it ran: g++ says so of its own.
+/// Returns whether a signal from outside ended the compiler, or a program that it ran, which g++
+/// reports in its output.
 bool WasInterrupted(const ProgramEnd& end) {
   constexpr std::array kOutside = {SIGKILL, SIGTERM, SIGINT, SIGHUP, SIGQUIT};
   if (std::find(kOutside.begin(), kOutside.end(), end.signal) != kOutside.end()) return true;
@@ -121,7 +122,7 @@ std::optional<Failure> Compile(const CompileJob& job, const std::string& key,
   program.argv = {options.compiler, "-O3", "-shared", "-fPIC", "-nostdlib", "-g0"};
   program.argv.insert(program.argv.end(), job.options.begin(), job.options.end());
   program.argv.insert(program.argv.end(), {"-o", object, source});
-  // The compiler finds its assembler and linker there.
+  // The compiler finds its assembler and linker in PATH.
   program.environment = {"LC_ALL=C", "PATH=" + std::string(kUsualPath), "TMPDIR=" + folder.path()};
   program.timeout = options.timeout;
   program.folder = folder.path();
@@ -155,8 +156,8 @@ struct Need {
   std::optional<Failure> failure;
 };
 
-/// From the cache or the compiler. An entry may go between being made and being opened, if another
-/// process tidies up: then once more.
+/// Loads a job's code from the cache, compiling it if needed. Another process may remove the entry
+/// between compiling and loading; tries again then.
 void Provide(const std::string& key, Need& need, const BuildOptions& options, KernelCache& cache) {
   constexpr int kAttempts = 3;
   for (int attempt = 0; attempt < kAttempts; ++attempt) {
@@ -229,15 +230,15 @@ Result<std::vector<std::shared_ptr<void>>> CompileAndLoad(std::span<const Compil
     keys.push_back(KeyOf(job, identity));
     needs[keys.back()].job = &job;
   }
-  // The cache first: without a thread where it has everything.
+  // Tries the cache first, which starts no thread if nothing is missing.
   std::vector<std::pair<const std::string, Need>*> missing;
   for (auto& entry : needs) {
     entry.second.library = cache.Load(entry.first);
     if (!entry.second.library) missing.push_back(&entry);
   }
-  // What builds left that were killed; no look at the folder where there is nothing to build.
+  // Removes folders of builds that were killed. Skips this if there is nothing to build.
   if (!missing.empty()) SweepPassingFolders(cache.folder(), kBuildPrefix);
-  // The longest text first, as it takes longest.
+  // Compiles the longest text first, because it takes longest.
   std::stable_sort(missing.begin(), missing.end(), [](const auto* a, const auto* b) {
     return a->second.job->text.size() > b->second.job->text.size();
   });

@@ -27,7 +27,8 @@ float ConvProblem::weight(std::int64_t c, std::int64_t tap) const {
 
 namespace {
 
-/// Whether sums over the taps of bytes stay below 2^24, where a bias starts them, too.
+/// Returns whether sums of bytes over the taps, together with a bias, stay below 2^24, so that f32
+/// is exact.
 bool ExactInF32(const ConvProblem& problem) {
   const Dims& w = problem.weights->dims();
   return w[2] * w[3] * 255 * 128 + kMostWholeBias < (std::int64_t{1} << 24U);
@@ -51,7 +52,7 @@ ConvShape ShapeOf(const ConvProblem& problem, DType x) {
           .x = x};
 }
 
-/// All but the schedule.
+/// Reads everything except the schedule.
 std::optional<ConvProblem> ReadProblem(const Lowering& lowering, const Node& node) {
   if (!node.Is("Conv") && !node.Is("Conv", "msc")) return std::nullopt;
   const Graph& graph = lowering.graph();
@@ -92,7 +93,8 @@ std::optional<ConvProblem> ReadProblem(const Lowering& lowering, const Node& nod
   return problem;
 }
 
-/// "conv 3x3 64 > 128 to 28x28 f32", and what is not 1: equal where kernels are.
+/// Returns a description such as "conv 3x3 64 > 128 to 28x28 f32", with strides, dilations, groups
+/// and batch where they are not 1. Equal for nodes with equal kernels.
 std::string Words(const ConvProblem& problem) {
   const Window& window = problem.window;
   const auto by = [](std::int64_t a, std::int64_t b) {
@@ -126,7 +128,7 @@ std::optional<ConvProblem> ReadConv(const Lowering& lowering, const Node& node) 
 }
 
 KernelChoices ConvChoices(const Lowering& lowering, const Node& node) {
-  // Operators of ONNX have no attribute to hold a schedule.
+  // ONNX operators have no attribute for a schedule.
   if (node.domain != "msc") return {};
   const std::optional<ConvProblem> problem = ReadProblem(lowering, node);
   if (!problem) return {};
@@ -144,7 +146,7 @@ Halo HaloOf(const ConvProblem& problem) {
     const std::size_t axis = i + 2;
     std::int64_t pixels = problem.out_dims[axis];
     if (const std::int64_t tile = WinogradTile(problem.schedule.algorithm); tile > 0) {
-      pixels = (pixels + tile - 1) / tile * tile;  // whole tiles are read
+      pixels = (pixels + tile - 1) / tile * tile;  // reads whole tiles
     }
     const std::int64_t reach =
         (pixels - 1) * window.strides[i] + (window.kernel[i] - 1) * window.dilations[i] + 1;

@@ -6,9 +6,9 @@
 #include "compiler/targets/native/product.h"
 #include "compiler/targets/native/rules.h"
 
-// A transposed convolution of stride s is s convolutions along each axis, one for each remainder of
-// the output index: Dumoulin and Visin 2016, "A guide to convolution arithmetic for deep learning",
-// section 4. Each writes every s-th pixel.
+// A transposed convolution of stride s consists of s convolutions along each axis, one for each
+// remainder of the output index (Dumoulin and Visin 2016, "A guide to convolution arithmetic for
+// deep learning", section 4). Each writes every s-th pixel.
 
 namespace msc::native {
 namespace {
@@ -27,7 +27,7 @@ std::optional<Transposed> ReadTransposed(const Lowering& lowering, const Node& n
   for (const ValueId input : node.inputs) {
     if (input != kNoValue && graph.type(input).dtype != DType::kF32) return std::nullopt;
   }
-  // With sizes given, pads would follow from them.
+  // With given output sizes, the pads would have to be derived from them.
   if (AttrOr(node, "auto_pad", std::string("NOTSET")) != "NOTSET" ||
       !AttrOr(node, "output_shape", std::vector<std::int64_t>()).empty()) {
     return std::nullopt;
@@ -54,8 +54,9 @@ std::optional<Transposed> ReadTransposed(const Lowering& lowering, const Node& n
   return conv;
 }
 
-/// The outputs phase, phase + s, ... along one axis: output j reads entries first + j .. first + j
-/// + taps - 1 of X, the first with weight `tap`, the next ones with weights s earlier each.
+/// The outputs phase, phase + s, ... along one axis. Output j reads entries first + j .. first + j
+/// + taps - 1 of X: the first with weight `tap`, each further one with the weight s positions
+/// earlier.
 struct Phase {
   std::int64_t first;
   std::int64_t taps;
@@ -74,7 +75,7 @@ Phase PhaseOf(const Transposed& conv, std::size_t axis, std::int64_t phase) {
           .outputs = (conv.out_dims[axis + 2] - phase + stride - 1) / stride};
 }
 
-/// Phases that have outputs.
+/// Returns the number of phases that have outputs.
 std::int64_t PhasesOf(const Transposed& conv, std::size_t axis) {
   return std::min(conv.window.strides[axis], conv.out_dims[axis + 2]);
 }

@@ -11,7 +11,8 @@ using kernel::Access;
 using kernel::Int;
 using kernel::VarId;
 
-/// [channel vector][kernel_h][kernel_w][lanes]; as f32, in which sums of bytes are exact.
+/// Packs the weights as [channel vector][kernel_h][kernel_w][lanes], in f32, which holds sums of
+/// bytes exactly.
 View PackedTaps(Lowering& lowering, const ConvProblem& problem) {
   const int lanes = lowering.unit().lanes;
   const std::int64_t channels = problem.channels();
@@ -28,7 +29,7 @@ View PackedTaps(Lowering& lowering, const ConvProblem& problem) {
   });
 }
 
-/// What sums start from: bias + sum (x - zero) w = bias - zero sum w + sum x w.
+/// Computes the initial sums: bias + sum (x - zero) w = bias - zero sum w + sum x w.
 View Starts(Lowering& lowering, const ConvProblem& problem) {
   const int lanes = lowering.unit().lanes;
   const std::int64_t channels = problem.channels();
@@ -46,8 +47,8 @@ View Starts(Lowering& lowering, const ConvProblem& problem) {
   });
 }
 
-/// One row of taps: every entry of X is read once, and added to all sums that see it. `w` weighs
-/// the taps, `load` reads the entries from the first on.
+/// Writes one row of taps. Each entry of X is read once and added to all sums that use it. `w`
+/// holds the weights of the taps; `load` reads an entry by its distance from the first.
 template <class Load>
 void AddTaps(KernelWriter& writer, const Window& window, const std::vector<VarId>& sums,
              const std::vector<Expr>& w, const Load& load, Body& body) {

@@ -8,7 +8,8 @@
 namespace msc::native {
 namespace {
 
-/// The layout of the largest operand: it is read as it lies.
+/// Returns the axis order of the first operand with the dims of the result, so that it is read in
+/// the order of its memory.
 std::vector<std::size_t> OrderOf(Lowering& lowering, const Node& node, const Dims& dims) {
   for (std::size_t i = 0; i < OperandCount(node); ++i) {
     if (lowering.graph().constant(node.inputs[i])) continue;
@@ -18,7 +19,7 @@ std::vector<std::size_t> OrderOf(Lowering& lowering, const Node& node, const Dim
   return RowMajor(dims.size());
 }
 
-/// The innermost axis of two or more entries.
+/// Returns the innermost axis of two or more entries.
 std::size_t InnermostOf(const View& view) {
   const std::vector<std::size_t> order = AxisOrder(view);
   for (std::size_t i = order.size(); i-- > 0;) {
@@ -43,7 +44,7 @@ bool LowerElementwise(Lowering& lowering, const Group& group) {
   chain.SetViews(JoinAxes(chain.views()));
 
   KernelWriter writer = lowering.Writer("elementwise");
-  // A part of one channel between the channels of others has no neighbours side by side.
+  // A part of one channel between other channels has no adjacent neighbours.
   const int lanes = chain.out().strides.back() == 1 ? lowering.unit().lanes : 1;
   Body body = LoopOver(writer, chain.out().dims, lanes,
                        [&](const Place& place, Body& inner) { chain.Store(writer, place, inner); });

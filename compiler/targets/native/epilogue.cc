@@ -90,7 +90,8 @@ void Epilogue::AddFused(Lowering& lowering, const Node& node, std::size_t axis,
   }
 }
 
-/// Scale and bias a channel, constants, in units; sums have a whole bias already.
+/// Adds constants for scale and bias per channel, in units. Sums that start from a whole bias get
+/// none.
 void Epilogue::AddScales(Lowering& lowering, const Node& node, std::size_t channels) {
   const auto list = [&](std::size_t index) -> std::span<const float> {
     const bool given = index < node.inputs.size() && node.inputs[index] != kNoValue;
@@ -106,7 +107,7 @@ void Epilogue::AddScales(Lowering& lowering, const Node& node, std::size_t chann
       const std::span<float> out = tensor.MutableValues<float>();
       for (std::size_t c = 0; c < out.size(); ++c) {
         const float value = values.empty() ? 1 : values[values.size() == 1 ? 0 : c];
-        out[c] = factor * value / unit;  // in this order: see quantize.h
+        out[c] = factor * value / unit;  // the order of the operations matters: see quantize.h
       }
     });
     views_.push_back(AlongAxis(view, views_.front().dims, channels));
@@ -123,7 +124,7 @@ bool Epilogue::Remap(const std::function<std::optional<View>(const View&)>& map)
   return true;
 }
 
-/// What the anchor makes of its sum.
+/// Applies the anchor's own epilogue to its sum.
 Expr Epilogue::Finished(KernelWriter& writer, const Place& place, Expr value, Body& body) const {
   const auto load = [&](std::size_t view) { return LoadAt(writer, views_[view], place); };
   if (value->type.dtype == DType::kI32) {

@@ -12,7 +12,7 @@
 namespace msc::native {
 namespace {
 
-/// Y[rows, channels] = X[rows, depth] * W, W a constant.
+/// Y[rows, channels] = X[rows, depth] * W with constant W.
 struct Gemm {
   ValueId x = kNoValue;
   TensorPtr weights;
@@ -21,10 +21,10 @@ struct Gemm {
   bool transposed = false;  ///< weights are [channels, depth]
   bool quantized = false;   ///< X and the weights are integers
   std::int64_t x_zero = 0;
-  std::vector<std::int32_t> whole_bias = {};  ///< as WholeBias has it
+  std::vector<std::int32_t> whole_bias = {};  ///< result of WholeBias
   ProductShape shape = {};
 
-  /// W[c, k] for k = begin, begin + 1, ...
+  /// Reads W[c, k] for k = begin, begin + 1, ...
   void ReadWeights(std::int64_t c, std::int64_t begin, std::span<float> out) const {
     transposed ? ReadWeightsAt(*weights, c * depth + begin, 1, out)
                : ReadWeightsAt(*weights, begin * channels + c, channels, out);
@@ -35,7 +35,7 @@ struct Gemm {
   }
 };
 
-/// Whether everything that the node has is f32.
+/// Returns whether all inputs and the output of the node are f32.
 bool IsAllF32(const Graph& graph, const Node& node) {
   const auto fits = [&](ValueId value) {
     return value == kNoValue || graph.type(value).dtype == DType::kF32;
@@ -43,13 +43,14 @@ bool IsAllF32(const Graph& graph, const Node& node) {
   return std::all_of(node.inputs.begin(), node.inputs.end(), fits) && fits(node.outputs[0]);
 }
 
-/// Fusion made msc.Gemm of all that has weights; what is left of ONNX's has scales or a wide C.
+/// Returns whether a Gemm has alpha 1, no transA and no C. Others are unsupported: fusion turns a
+/// Gemm with weights into msc.Gemm unless it has scales or a C that is not per column.
 bool IsPlain(const Node& gemm) {
   return AttrOr(gemm, "alpha", 1.0F) == 1.0F && AttrOr<std::int64_t>(gemm, "transA", 0) == 0 &&
          (gemm.inputs.size() < 3 || gemm.inputs[2] == kNoValue);
 }
 
-/// All but what the attribute of the node chooses.
+/// Reads everything except the schedule.
 std::optional<Gemm> ReadGemm(const Lowering& lowering, const Node& node) {
   const Graph& graph = lowering.graph();
   const bool fused = node.Is("Gemm", "msc");
@@ -79,9 +80,9 @@ std::optional<Gemm> ReadGemm(const Lowering& lowering, const Node& node) {
   return gemm;
 }
 
-/// In how many slices along the depth a product of f32 is summed. Every tile of channels reads all
-/// of X: more than a cache holds comes from beyond it again and again, while the sums are read and
-/// written once a slice.
+/// Returns the number of slices along the depth in which an f32 product is summed. Every tile of
+/// channels reads all of X. If X exceeds a cache, each tile fetches it again from beyond that
+/// cache; with slices, only the sums are read and written once per slice.
 std::int64_t SlicesOf(const Gemm& gemm) {
   constexpr std::int64_t kCacheBytes = std::int64_t{1024} * 1024;
   constexpr std::int64_t kSliceBytes = std::int64_t{640} * 1024;
@@ -94,7 +95,7 @@ std::int64_t SlicesOf(const Gemm& gemm) {
   return std::max<std::int64_t>(1, std::min(slices, gemm.depth / kLeastDepth));
 }
 
-/// Memory for sums of f32 at the places of Y, channels side by side.
+/// Returns memory for f32 sums at the places of Y, with adjacent channels.
 View SumsOf(Lowering& lowering, const Dims& dims) {
   constexpr std::array<std::size_t, 5> kOrder = {0, 1, 3, 4, 2};
   std::int64_t elements = 0;
@@ -103,7 +104,7 @@ View SumsOf(Lowering& lowering, const Dims& dims) {
   return view;
 }
 
-/// Rows of X that a prologue makes at once, and how many such blocks there are.
+/// Returns X as blocks of rows that a prologue computes at once.
 MadeRows RowsOf(const Gemm& gemm) {
   const auto bytes = static_cast<std::int64_t>(ByteSize(gemm.shape.x));
   const std::int64_t rows = RowsAtOnce(gemm.shape.rows, gemm.depth * bytes);
@@ -114,7 +115,8 @@ MadeRows RowsOf(const Gemm& gemm) {
           .channels = gemm.channels};
 }
 
-/// Products have no other algorithm, no rows of an image, and threads share tiles of channels.
+/// Returns whether a schedule fits a product: no other algorithm, no image rows to join, and
+/// threads share tiles of channels.
 bool Applies(const ConvSchedule& schedule) {
   return schedule.algorithm == ConvAlgorithm::kDirect && !schedule.join_rows &&
          schedule.tile.order == LoopOrder::kChannelsOuter;
@@ -123,7 +125,7 @@ bool Applies(const ConvSchedule& schedule) {
 }  // namespace
 
 KernelChoices GemmChoices(const Lowering& lowering, const Node& node) {
-  // Operators of ONNX have no attribute to hold a schedule.
+  // ONNX operators have no attribute for a schedule.
   if (node.domain != "msc") return {};
   const std::optional<Gemm> gemm = ReadGemm(lowering, node);
   if (!gemm) return {};
@@ -142,7 +144,7 @@ bool GemmTakesPrologue(const Lowering& lowering, const Node& node) {
   const std::optional<Gemm> gemm = ReadGemm(lowering, node);
   if (!gemm || ChosenFor(node)) return false;
   const MadeRows rows = RowsOf(*gemm);
-  // A register tile should have rows enough for its weights to be worth reading.
+  // A register tile needs enough rows to make reading its weights worthwhile.
   constexpr std::int64_t kLeastRows = 4;
   return rows.x_dims[3] >= kLeastRows && rows.Pays(lowering.unit());
 }
@@ -157,7 +159,7 @@ bool LowerMadeGemm(Lowering& lowering, const Group& group) {
   Epilogue epilogue(lowering, group, lowering.Out(result, order), last);
   Chain chain(lowering, group.prologue.front(), Unplaced(gemm->shape.x, x_dims), last);
   const MadeRows rows = RowsOf(*gemm);
-  // [..., channels] as n, channels, blocks, rows.
+  // Views [..., channels] as n, channels, blocks, rows.
   const auto blocks = [&](const View& view) -> std::optional<View> {
     std::optional<View> image = Reshape(view, {rows.x_dims[2], rows.x_dims[3], view.dims.back()});
     if (!image) return std::nullopt;
@@ -188,7 +190,7 @@ bool LowerGemm(Lowering& lowering, const Group& group) {
   const Dims x_dims = lowering.DimsOf(gemm->x);
   const std::size_t last = x_dims.size() - 1;
   const std::int64_t rows = gemm->shape.rows;
-  // [..., channels] seen as n, group, channels, height, width with all rows along the width.
+  // Views [..., channels] as n, group, channels, height, width with all rows along the width.
   const auto as_image = [rows](const View& view) -> std::optional<View> {
     const std::optional<View> matrix = Reshape(view, {rows, view.dims.back()});
     if (!matrix) return std::nullopt;

@@ -13,13 +13,13 @@ bool IsFused(const Node& node) {
   return node.domain == "msc" && (node.op == "Conv" || node.op == "Gemm");
 }
 
-/// What a node reads, and whether it does so only where it writes.
+/// An input of a node, and whether the node reads each element only where it writes one.
 struct Input {
   ValueId value;
   bool in_step;
 };
 
-/// All that the kernel of the group reads from memory.
+/// Returns all inputs that the kernel of the group reads from memory.
 std::vector<Input> InputsOf(const Graph& graph, const Group& group) {
   std::vector<Input> inputs;
   const auto add = [&](NodeId id, std::size_t flow) {
@@ -61,7 +61,7 @@ void PlaceOver(Lowering& lowering, const Group& group, const std::set<NodeId>& d
     const View* const view = lowering.Placed(input.value);
     if (!input.in_step || view == nullptr || view->dims != dims) continue;
     if (!lowering.MayLieAt(result, *view)) continue;
-    // A fused kernel makes its values in its own order of axes.
+    // A fused kernel computes its values in its own axis order.
     if (IsFused(anchor) && AxisOrder(*view) != AxisOrder(dims.size())) continue;
     const bool fits = std::all_of(inputs.begin(), inputs.end(), [&](const Input& other) {
       const View* const at = lowering.Placed(other.value);

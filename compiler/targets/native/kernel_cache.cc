@@ -21,13 +21,14 @@ namespace msc {
 namespace {
 
 constexpr std::string_view kEntrySuffix = ".so";
-constexpr std::string_view kUnfinished = ".msc-";  // as WriteFileAtomic calls what it writes
-/// After the shared object come this and the digest of key and object. Loaders do not look there.
+constexpr std::string_view kUnfinished = ".msc-";  // of temporary files of WriteFileAtomic
+/// Follows the shared object, before the digest of key and object. Loaders ignore both.
 constexpr std::string_view kSeal = "mscgym-sealed:";
 constexpr std::size_t kDigestSize = 64;
 constexpr mode_t kOthersMayWrite = 022;
 
-/// Bytes of a file of this user alone, links not followed; nothing if it is not there or not such.
+/// Reads a file that belongs to this user and that others cannot write, without following links;
+/// nullopt for other files.
 std::optional<std::string> ReadOwn(const std::string& path) {
   const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
   if (fd < 0) return std::nullopt;
@@ -49,7 +50,8 @@ std::optional<std::string> ReadOwn(const std::string& path) {
   return bytes;
 }
 
-/// Of the key too: an entry that came under the name of another would be called as what it is not.
+/// Returns a digest that includes the key: an entry under the name of another one would be called
+/// as the wrong kernel.
 std::string DigestOf(const std::string& key, std::string_view object) {
   Sha256 hash;
   hash.Add(key + "\n");
@@ -130,14 +132,14 @@ void KernelCache::Shrink(std::int64_t bytes) {
   std::int64_t total = 0;
   std::error_code error;
   const auto now = fs::file_time_type::clock::now();
-  // Another process may remove any of it meanwhile: what cannot be read is passed over.
+  // Another process may remove entries meanwhile, so unreadable ones are skipped.
   for (fs::directory_iterator it(folder_, error), end; !error && it != end; it.increment(error)) {
     const std::string name = it->path().filename().string();
     std::error_code gone;
     const auto used = fs::last_write_time(it->path(), gone);
     if (gone) continue;
     if (name.starts_with(kUnfinished)) {
-      // To write an entry takes moments: whoever began it was killed.
+      // Writing takes moments, so the process that began this entry was killed.
       if (now - used > std::chrono::hours(24)) fs::remove(it->path(), gone);
     } else if (name.ends_with(kEntrySuffix)) {
       const auto size = static_cast<std::int64_t>(fs::file_size(it->path(), gone));

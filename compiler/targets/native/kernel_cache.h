@@ -1,6 +1,6 @@
 #pragma once
 
-// Private to this folder.
+// Internal to this folder.
 
 #include <cstdint>
 #include <memory>
@@ -10,24 +10,24 @@
 
 namespace msc {
 
-/// How folders begin in which compilers work, in the cache's own.
+/// Prefix of the folders inside the cache folder in which compilers work.
 inline constexpr const char* kBuildPrefix = ".build-";
 
-/// Shared objects by key in a folder of this user alone: see CompileAndLoad. Thread-safe.
+/// Shared objects by key in a private folder of this user: see CompileAndLoad. Thread-safe.
 class KernelCache {
  public:
-  /// Makes the folder if it is not there. UserError if it is not to be trusted.
+  /// Creates the folder if missing. UserError if the folder cannot be trusted.
   explicit KernelCache(std::string folder);
 
   [[nodiscard]] const std::string& folder() const noexcept { return folder_; }
-  /// Opens the entry, and marks it as used now. Null where there is none, or none that is whole and
-  /// this user's; those are removed.
+  /// Loads an entry and marks it as used now. Returns null if there is none, or if it is damaged or
+  /// not this user's; such entries are removed.
   [[nodiscard]] std::shared_ptr<void> Load(const std::string& key);
   void Put(const std::string& key, std::string_view object);
-  /// Removes what was used longest ago until at most `bytes` are left, and entries that were begun
-  /// a day ago and never finished.
+  /// Removes the least recently used entries until at most `bytes` are left, and entries whose
+  /// writing began a day ago and never finished.
   void Shrink(std::int64_t bytes);
-  /// Why the last entry could not be loaded; empty if none failed so.
+  /// Returns why the last entry could not be loaded; empty if loading never failed.
   [[nodiscard]] std::string LastError() const;
 
  private:

@@ -10,7 +10,7 @@ namespace {
 std::size_t BytesOf(const kernel::ProgramBuffer& buffer, const View& view) {
   switch (buffer.kind) {
     case kernel::ProgramBuffer::Kind::kValue: {
-      // Dense: the furthest element of any view into it is inside the value itself.
+      // The value is dense, so every view into it stays inside the value.
       return buffer.bytes;
     }
     case kernel::ProgramBuffer::Kind::kPrivate:

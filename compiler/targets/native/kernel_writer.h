@@ -15,23 +15,24 @@ namespace msc::native {
 using kernel::Expr;
 using Body = std::vector<kernel::Stmt>;
 
-/// Writes one kernel over views: keeps the list of its buffers and hands out variables.
+/// Writes one kernel over views: keeps the list of its buffers and creates variables.
 class KernelWriter {
  public:
   KernelWriter(std::string name, const kernel::Program& program)
       : builder_(std::move(name)), program_(program) {}
 
-  /// The parameter for the memory of `view`. Asked twice, it is the same one.
+  /// Returns the kernel's parameter for the memory of `view`; the same one for repeated calls.
   [[nodiscard]] kernel::BufferRef Use(const View& view, kernel::Access access);
   [[nodiscard]] kernel::VarId NewVar() { return builder_.NewVar(); }
-  /// Appends a local with this value to `body` and gives its name. Numbers stay what they are.
+  /// Appends a local variable with this value to `body` and returns it. Returns integer constants
+  /// and variables unchanged.
   [[nodiscard]] Expr Bind(Expr value, Body& body);
-  /// Element of `view` at `at`, one index an axis.
+  /// Returns the element index of `view` at `at`, which has one index per axis.
   [[nodiscard]] static Expr IndexOf(const View& view, std::span<const Expr> at);
-  /// for (i = 0; i < extent; ++i) body(i). An extent of 1 makes no loop.
+  /// Writes for (i = 0; i < extent; ++i) make(i). An extent of 1 makes no loop.
   template <class MakeBody>
   [[nodiscard]] Body Loop(std::int64_t extent, kernel::LoopKind kind, const MakeBody& make);
-  /// The same with its statements appended to `body`.
+  /// Writes a serial loop and appends it to `body`.
   template <class MakeBody>
   void Loop(std::int64_t extent, Body& body, const MakeBody& make) {
     for (kernel::Stmt& stmt : Loop(extent, kernel::LoopKind::kSerial, make)) {
@@ -39,7 +40,7 @@ class KernelWriter {
     }
   }
 
-  /// Program buffers of the parameters, in order.
+  /// Returns the program buffers of the parameters, in order.
   [[nodiscard]] const std::vector<std::size_t>& buffers() const { return buffers_; }
   [[nodiscard]] kernel::KernelFunc Finish(Body body, double flops) &&;
 

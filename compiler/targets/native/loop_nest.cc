@@ -90,7 +90,8 @@ void Lowering::FillHalo(const View& view, const std::string& name) {
   if (view.halo.empty()) return;
   KernelWriter writer = Writer("halo");
   Body body;
-  // Slabs before and behind each axis; inner axes of earlier slabs are whole, halo included.
+  // Fills slabs before and after each axis, from the outermost axis inwards. A slab spans the halo
+  // of the axes that follow.
   View box = view;
   for (const std::size_t axis : AxisOrder(view)) {
     for (const bool behind : {false, true}) {
@@ -100,7 +101,7 @@ void Lowering::FillHalo(const View& view, const std::string& name) {
       slab.dims[axis] = width;
       slab.offset += (behind ? view.dims[axis] : -width) * view.strides[axis];
       for (std::size_t other = 0; other < view.rank(); ++other) {
-        // Axes not cut yet are taken with their halo.
+        // Axes that follow are spanned with their halo.
         if (other == axis || box.halo.begin[other] + box.halo.end[other] == 0) continue;
         slab.dims[other] += box.halo.begin[other] + box.halo.end[other];
         slab.offset -= box.halo.begin[other] * view.strides[other];
@@ -113,7 +114,7 @@ void Lowering::FillHalo(const View& view, const std::string& name) {
         return IsInteger(view.dtype) ? kernel::Int(view.halo.fill, type)
                                      : kernel::Cast(kernel::Float(0, count), type);
       };
-      // Several loops: none of them is the outermost statement alone.
+      // Serial, because a parallel loop would have to be the only outermost statement.
       Body loop = LoopOver(
           writer, joined.dims, lanes,
           [&](const Place& place, Body& inner) {

@@ -9,33 +9,34 @@
 
 namespace msc::native {
 
-/// Views of equal dims, their axes put into the order of the first one's memory and joined where
-/// all of them allow: what elementwise kernels loop over.
+/// Reorders the axes of views of equal dims by the memory order of the first view, and merges
+/// adjacent axes where all views allow it. Elementwise kernels loop over the result.
 [[nodiscard]] std::vector<View> JoinAxes(std::span<const View> views);
 
-/// One place in a loop nest: an index an axis, of the first of some lanes along one of them.
+/// One place in a loop nest: one index per axis, of the first of `lanes` entries along `axis`.
 struct Place {
   std::vector<Expr> at;
-  std::size_t axis = 0;  ///< of the lanes
+  std::size_t axis = 0;  ///< axis of the lanes
   int lanes = 1;
-  int valid = 0;  ///< lanes that exist; 0 for all
+  int valid = 0;  ///< number of existing lanes; 0 for all
 };
 
-/// Elements of a whole vector register.
+/// Returns the number of elements in a whole vector register.
 [[nodiscard]] int WholeLanes(const VectorUnit& unit, DType dtype);
 
-/// Loops over all entries of `dims`, the last axis in vectors of `lanes` where `lanes` > 1, the
-/// first of several of kind `outer`. `make(place, body)` appends the statements of one place.
+/// Writes loops over all entries of `dims`. The last axis goes in vectors of `lanes` if `lanes` >
+/// 1. If there are several axes, the first loop is of kind `outer`. `make(place, body)` appends the
+/// statements of one place.
 template <class Make>
 [[nodiscard]] Body LoopOver(KernelWriter& writer, const Dims& dims, int lanes, const Make& make,
                             kernel::LoopKind outer = kernel::LoopKind::kParallel);
 
-/// The elements of `view` at a place. The axis of the lanes has stride 1, or 0 (then one element is
-/// broadcast), or any other where place.lanes is 1.
+/// Loads the elements of `view` at a place. The axis of the lanes must have stride 1, or 0, which
+/// broadcasts one element; with place.lanes 1 it may have any stride.
 [[nodiscard]] Expr LoadAt(KernelWriter& writer, const View& view, const Place& place);
 void StoreAt(KernelWriter& writer, const View& view, const Place& place, Expr value, Body& body);
 
-// --- details ---
+// Implementation.
 
 template <class Make>
 Body LoopOver(KernelWriter& writer, const Dims& dims, int lanes, const Make& make,

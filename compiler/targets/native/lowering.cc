@@ -11,8 +11,8 @@ using kernel::ProgramBuffer;
 
 namespace {
 
-/// Private memory for so many elements. Groups of four bytes are read as one, and the last may hang
-/// over.
+/// Returns the size of private memory. Kernels read bytes in groups of four, the last of which may
+/// extend past the end.
 std::size_t PrivateBytes(DType dtype, std::int64_t elements) {
   constexpr std::size_t kSlack = 16;
   const std::size_t size = ByteSize(dtype);
@@ -64,7 +64,7 @@ View Lowering::WhereUnit(ValueId value, std::size_t axis, const Halo& halo) {
   for (const View& copy : copies_[value]) {
     if (fits(copy)) return copy;
   }
-  // The unit axis innermost, the others as they are.
+  // Makes the unit axis innermost and keeps the order of the others.
   std::vector<std::size_t> order = AxisOrder(view);
   order.erase(std::find(order.begin(), order.end(), axis));
   order.push_back(axis);
@@ -107,13 +107,13 @@ View Lowering::Out(ValueId value, std::span<const std::size_t> order) {
   const auto part = parts_.find(value);
   View view;
   if (part != parts_.end()) {
-    // Parts from different kernels share one layout.
+    // The parts of one value come from different kernels and share one layout.
     const View whole = Out(part->second.whole, AxisOrder(dims.size()));
     const std::size_t axis = part->second.axis;
     const Halo halo = whole.halo;
     view = Slice(whole, axis, part->second.begin, dims[axis]);
     view.halo = halo;
-    // Along the axis its neighbours are the other parts.
+    // Along this axis, the neighbours are the other parts.
     view.halo.begin[axis] = 0;
     view.halo.end[axis] = 0;
   } else {

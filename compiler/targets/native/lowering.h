@@ -23,11 +23,11 @@ struct Label {
   std::string precision;
 };
 
-/// The state of lowering one region: where every value is, and the program made so far.
+/// The state of lowering one region: the location of every value and the program so far.
 class Lowering {
  public:
-  /// `nodes` in topological order. With `check_only` constants are not packed: the program has
-  /// their sizes alone and cannot run.
+  /// `nodes` must be in topological order. With `check_only`, constants are not packed: the program
+  /// has only their sizes and cannot run.
   Lowering(const Graph& graph, std::span<const NodeId> nodes, const VectorUnit& unit,
            bool check_only);
 
@@ -38,54 +38,58 @@ class Lowering {
   [[nodiscard]] kernel::Program Take() && { return std::move(program_); }
 
   [[nodiscard]] bool Inside(NodeId id) const { return inside_.contains(id); }
-  /// Whether the caller or a node outside the region reads it: it must become dense.
+  /// Returns whether the caller or a node outside the region reads `value`, so that it must become
+  /// dense.
   [[nodiscard]] bool LeavesRegion(ValueId value) const;
-  /// Concrete dims of a value.
+  /// Returns the concrete dims of a value.
   [[nodiscard]] Dims DimsOf(ValueId value) const;
 
-  /// Where a value is now; constants and values from outside are dense.
+  /// Returns the current view of a value. Constants and values from outside the region are dense.
   [[nodiscard]] View Where(ValueId value);
-  /// A view of the value with neighbours along `axis` side by side and a halo around. Adds a copy
-  /// unless there is one.
+  /// Returns a view of the value with adjacent neighbours along `axis` and at least the given halo.
+  /// Adds a copy if no such view exists.
   [[nodiscard]] View WhereUnit(ValueId value, std::size_t axis, const Halo& halo);
-  /// The value row-major without gaps.
+  /// Returns a row-major view of the value without gaps. Adds a copy if no such view exists.
   [[nodiscard]] View WhereDense(ValueId value);
-  /// From now on the value is dense: a copy is made unless it is, or one is there.
+  /// Makes WhereDense the current view of the value.
   void MakeDense(ValueId value) { Put(value, WhereDense(value)); }
-  /// Memory for a value about to be written, axes in `order` from outermost to innermost, or where
-  /// it was planned to be. Its halo is written by a call of its own.
+  /// Returns memory for a value that is about to be written: its planned place, or new memory with
+  /// axes in `order` from outermost to innermost. A separate call fills its halo.
   [[nodiscard]] View Out(ValueId value, std::span<const std::size_t> order);
-  /// The value is this view of memory that is written already.
+  /// Declares that the value is this view of memory that is already written.
   void Alias(ValueId value, View view);
-  /// To be called when the calls that make the value are there: copies it to where others read it.
+  /// Copies a value that leaves the region to where outside readers expect it. Call it after the
+  /// calls that compute the value.
   void Finish(ValueId value);
 
-  /// What readers inside the region want around a value.
+  /// Requests a halo around a value for readers inside the region.
   void WantHalo(ValueId value, const Halo& halo);
-  /// Makes `value` a part of `whole`, which was planned before or will be made by Out.
+  /// Plans `value` as a part of `whole`, which is itself planned or which Out will place.
   void Plan(ValueId value, ValueId whole, std::size_t axis, std::int64_t begin);
   [[nodiscard]] bool Planned(ValueId value) const { return parts_.contains(value); }
-  /// Forgets where `value`, which nothing wrote yet, was to be: Out places it as if nobody had
-  /// wishes.
+  /// Forgets the place and the halo planned for `value`, which no call has written yet: Out then
+  /// places it without regard to its readers.
   void PlaceAnew(ValueId value);
-  /// Where a value is, if it is anywhere yet.
+  /// Returns the view of a value, or nullptr if it has none yet.
   [[nodiscard]] const View* Placed(ValueId value) const;
-  /// Values that lie in a buffer, or in a part of it.
+  /// Returns the values that lie in a buffer or in a part of it.
   [[nodiscard]] std::vector<ValueId> ValuesIn(std::size_t buffer) const;
-  /// Whether nobody wants `value`, which nothing wrote yet, elsewhere than in the place of a value
-  /// of its own dims: private memory, with the halo that readers want.
+  /// Returns whether `value`, which no call has written yet, may be placed at `view`, which has
+  /// its dims: `value` has no planned place and stays in the region, and `view` is private memory
+  /// with the halo that readers need.
   [[nodiscard]] bool MayLieAt(ValueId value, const View& view) const;
-  /// Whether some elements behind the end of a view of bytes may be read too, whatever they are.
+  /// Returns whether a few elements past the end of a view of bytes may be read; their values are
+  /// arbitrary.
   [[nodiscard]] bool HasSlack(const View& view) const;
 
-  /// A constant of `count` elements; `make` fills it unless only checking.
+  /// Adds a constant of `count` elements. `make` fills it, except with `check_only`.
   [[nodiscard]] View Constant(DType dtype, std::int64_t count,
                               const std::function<void(Tensor&)>& make);
-  /// Memory inside one call, as many bytes for each thread.
+  /// Adds scratch memory for use within one call, with `count` elements per thread.
   [[nodiscard]] View Scratch(DType dtype, std::int64_t count);
   [[nodiscard]] KernelWriter Writer(const std::string& name) const { return {name, program_}; }
   void AddCall(KernelWriter&& writer, Body body, double flops, Label label);
-  /// Copies elements; dims are equal.
+  /// Adds a copy between views of equal dims.
   void AddCopy(const View& from, const View& to, Label label);
   [[nodiscard]] Label LabelOf(std::span<const NodeId> nodes, std::string precision) const;
 

@@ -26,6 +26,7 @@ Expr Like(double value, const Expr& x) {
 
 Expr Clamp(const Expr& x, double low, double high) {
   Expr y = x;
+  // Skips bounds of +-FLT_MAX, ONNX's defaults, and infinite ones.
   if (low > -std::numeric_limits<float>::max()) y = Binary(Op::kMax, y, Like(low, x));
   if (high < std::numeric_limits<float>::max()) y = Binary(Op::kMin, y, Like(high, x));
   return y;
@@ -51,7 +52,7 @@ Expr LeakyOf(const Expr& x, const Expr& slope) {
   return Select(Binary(Op::kLess, x, Like(0, x)), x * slope, x);
 }
 
-/// A scalar given as a constant input; `otherwise` where it is absent.
+/// Returns a scalar constant input; `otherwise` if it is absent.
 double ConstantInput(const Graph& graph, const Node& node, std::size_t index, double otherwise) {
   if (index >= node.inputs.size() || node.inputs[index] == kNoValue) return otherwise;
   const TensorPtr tensor = graph.constant(node.inputs[index]);
@@ -85,6 +86,7 @@ const Unaries& UnaryOps() {
          return LeakyOf(x, Like(AttrOr(node, "alpha", 0.01F), x));
        }},
       {"Softplus",
+       // max(x, 0) + log(1 + exp(-|x|)): exp cannot overflow.
        [](const Node&, const Expr& x) {
          return Binary(Op::kMax, x, Like(0, x)) +
                 Unary(Op::kLog, Like(1, x) + Unary(Op::kExp, Like(0, x) - Binary(Op::kMax, x,
@@ -110,7 +112,7 @@ bool IsQuantizing(const Node& node) {
   return node.Is("QuantizeLinear") || node.Is("DequantizeLinear");
 }
 
-/// Constant scale and zero point of a whole tensor; nothing where they are something else.
+/// Returns constant scale and zero point of a whole tensor; nullopt for others.
 std::optional<QuantParams> ParamsOf(const Graph& graph, const Node& node) {
   const TensorPtr scale = graph.constant(node.inputs[1]);
   if (scale == nullptr || scale->size() != 1) return std::nullopt;
@@ -125,7 +127,8 @@ std::optional<QuantParams> ParamsOf(const Graph& graph, const Node& node) {
   return params;
 }
 
-/// QuantizeLinear from f32, DequantizeLinear to it, of whole tensors.
+/// Returns whether the node is a QuantizeLinear from f32 or a DequantizeLinear to f32 of a whole
+/// tensor.
 bool TakesQuantizing(const Graph& graph, const Node& node) {
   const DType from = graph.type(node.inputs[0]).dtype;
   const DType to = graph.type(node.outputs[0]).dtype;
@@ -143,7 +146,7 @@ bool TakesCast(const Graph& graph, const Node& node) {
   return floating(node.inputs[0]) && floating(node.outputs[0]);
 }
 
-/// Both operands in a unit in which the closing function and the rounding are cheap.
+/// Computes msc.Binary with both operands in the unit that makes activation and rounding cheapest.
 Expr BinaryOf(KernelWriter& writer, const Node& node, const Expr& a, const Expr& b, Body& body) {
   FusedAttrs attrs = ReadFusedAttrs(node);
   const bool scaled = IsQuantized(attrs.y_type) && CommutesWithScale(attrs.activation);
@@ -230,7 +233,7 @@ Expr ElementwiseOf(KernelWriter& writer, const Graph& graph, NodeId id,
     const QuantParams params = *ParamsOf(graph, node);
     const Expr zero = Like(0, x);
     const Expr real = Select(Binary(Op::kEqual, x, x), x, zero);  // NaN becomes the zero point
-    // Divided, as ONNX says: a product with the inverse would round some ties differently.
+    // Divides, as ONNX specifies: multiplying by the inverse would round some ties differently.
     return Rounded(Binary(Op::kDiv, real, Like(static_cast<double>(params.scale), x)),
                    params.zero_point, graph.type(node.outputs[0]).dtype);
   }

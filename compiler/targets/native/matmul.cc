@@ -8,8 +8,8 @@
 
 namespace msc::native {
 
-// [..., rows, depth] x [..., depth, columns], neither a constant: the second matrix is put into the
-// order of packed weights, for each entry of the batch, by the kernel itself.
+// Lowers [..., rows, depth] x [..., depth, columns] with no constant factor. The kernel itself
+// packs the second matrix into the order of packed weights, for each entry of the batch.
 bool LowerMatMul(Lowering& lowering, const Group& group) {
   const Node& node = lowering.node(group.anchor);
   const Graph& graph = lowering.graph();

@@ -17,8 +17,8 @@ Result<std::shared_ptr<const kernel::Module>> BuildModule(std::span<const kernel
   const std::vector<std::string> machine = CompilerOptions(isa);
   flags.insert(flags.end(), machine.begin(), machine.end());
 
-  // A translation unit each: compiled in parallel, and found in the cache whatever else a model
-  // has.
+  // One translation unit per kernel: they compile in parallel, and the cache finds each one
+  // whatever else a model contains.
   std::vector<CompileJob> jobs;
   std::vector<std::vector<kernel::LibraryFunction>> tables(funcs.size());
   for (const kernel::KernelFunc& func : funcs) {

@@ -14,15 +14,15 @@
 
 namespace msc {
 
-/// The function that kernels call by a name; null where there is none.
+/// Finds the library function that kernels call by `name`; null if there is none.
 using FindFunction = std::function<kernel::LibraryFunction(std::string_view name)>;
 
-/// Verifies (InternalError if a kernel is unsound), generates, compiles what the cache does not
-/// have, and loads. Kernels that are equal but for names are compiled once. A Failure (kCompile)
-/// where the compiler refuses, crashes or takes too long; UserError where there is no compiler, or
-/// the cache folder cannot be trusted: both say what to do. `find` gives the functions that kernels
-/// call; InternalError where one of them is not there. Thread-safe, and so are several processes at
-/// a time.
+/// Verifies kernels, generates their code, compiles kernels that are missing from the cache, and
+/// loads all of them. Kernels that are equal but for names are compiled once. `find` gives the
+/// functions that kernels call. InternalError if a kernel is unsound or a function is missing.
+/// Failure (kCompile) if the compiler rejects the code, crashes or takes too long. UserError with
+/// advice if there is no compiler or the cache folder cannot be trusted. Safe for several threads
+/// and processes at once.
 [[nodiscard]] Result<std::shared_ptr<const kernel::Module>> BuildModule(
     std::span<const kernel::KernelFunc> funcs, const Isa& isa, const BuildOptions& options,
     const FindFunction& find = {});

@@ -51,7 +51,7 @@ class NativeTarget final : public Target {
   TargetFacts facts_;
 };
 
-// Lowering the node alone, without packing weights, is what tells.
+// Support is decided by lowering the node alone, without packing weights.
 bool NativeTarget::DoSupports(const Graph& graph, NodeId id) const {
   const Node& node = graph.node(id);
   if (!node.captures.empty()) return false;
@@ -74,9 +74,10 @@ KernelChoices NativeTarget::DoSchedules(const Graph& graph, NodeId id) const {
   return choices.schedules.empty() ? GemmChoices(lowering, node) : choices;
 }
 
-/// One node by itself. It is supported alone, where its result has memory of its own and all that
-/// it reads is dense: what lies otherwise in the region and does not fit is brought there, what is
-/// read last first, since that is the residual and smaller or as large as the rest.
+/// Lowers one node as a group of its own. DoSupports lowered it with memory of its own for the
+/// result and dense inputs. So where inputs lie otherwise in the region and do not fit, they are
+/// made dense one by one, the last input first: it is the residual, which is at most as large as
+/// the others.
 void LowerNode(Lowering& lowering, NodeId id) {
   const Group group{.anchor = id, .followers = {}};
   const auto lower = [&] {
@@ -93,9 +94,9 @@ void LowerNode(Lowering& lowering, NodeId id) {
   Check(false, "what is supported alone is supported in a region");
 }
 
-/// A kernel that folds axes into one cannot write into every part of a larger tensor, nor read
-/// every operand of its followers: where a group does not fit, prologue and followers are kernels
-/// of their own.
+/// Lowers a group as a whole if possible. A kernel that merges axes cannot write into every part of
+/// a larger tensor, nor read every operand of its followers. If the group does not fit, its
+/// prologue and followers become kernels of their own.
 void LowerWhole(Lowering& lowering, const Group& group) {
   if (LowerGroup(lowering, group)) return;
   if (!group.prologue.empty()) {

@@ -21,13 +21,13 @@ bool IsFloat(const Graph& graph, ValueId value) {
   return dtype == DType::kF32 || dtype == DType::kBF16;
 }
 
-/// So many entries of a row as f32.
+/// Loads `lanes` entries of a row as f32.
 Expr LoadWide(KernelWriter& writer, const View& view, const Expr& index, int lanes) {
   const kernel::BufferRef buffer = writer.Use(view, Access::kRead);
   return kernel::Cast(kernel::Load(buffer, index, {view.dtype, lanes}), {DType::kF32, lanes});
 }
 
-/// Rows of a value: everything but the last axis, as one.
+/// Returns the value as [rows, columns]: all axes but the last merged into rows.
 std::optional<View> AsRows(const View& view) {
   const std::int64_t columns = view.dims.back();
   return Reshape(view, {ElementCount(view.dims) / columns, columns});
@@ -37,22 +37,22 @@ bool IsLastAxis(std::int64_t axis, std::size_t rank) {
   return axis == -1 || axis == static_cast<std::int64_t>(rank) - 1;
 }
 
-/// The rows that a node reads, neighbours side by side.
+/// Returns the rows that a node reads, with adjacent entries.
 std::optional<View> RowsOf(Lowering& lowering, ValueId value) {
   const std::size_t rank = lowering.DimsOf(value).size();
   const std::optional<View> rows = AsRows(lowering.WhereUnit(value, rank - 1, Halo(rank)));
   return rows ? rows : AsRows(lowering.WhereDense(value));
 }
 
-/// An entry of every lane, in a row of rows.
+/// Returns the place of `lanes` entries of one row.
 Place InRow(const Expr& row, const Expr& column, int lanes) {
   return {.at = {row, column}, .axis = 1, .lanes = lanes, .valid = 0};
 }
 
-/// The rows of input 0 of a group: in memory, or made by its prologue.
+/// The rows of input 0 of a group: in memory, or computed by the prologue.
 class InputRows {
  public:
-  /// Nothing where what the prologue reads is no list of such rows.
+  /// Returns nullopt if the operands of the prologue cannot be viewed as such rows.
   static std::optional<InputRows> Of(Lowering& lowering, const Group& group) {
     const ValueId x = lowering.node(group.anchor).inputs[0];
     InputRows rows;
@@ -66,7 +66,7 @@ class InputRows {
     return rows.chain_->Remap(AsRows) ? std::optional(std::move(rows)) : std::nullopt;
   }
   [[nodiscard]] bool made() const { return chain_.has_value(); }
-  /// Entries of a row as f32. Statements for what is used twice go to `body`.
+  /// Returns entries of a row as f32. Appends definitions of values that are used twice to `body`.
   Expr At(KernelWriter& writer, const Expr& row, const Expr& column, int lanes, Body& body) const {
     if (!chain_) {
       const Expr index = Int(view_->offset) + row * view_->strides[0] + column;
@@ -81,8 +81,8 @@ class InputRows {
   std::optional<Chain> chain_;
 };
 
-/// Where the rows of a group go; nothing where their neighbours are to lie apart, or where an
-/// operand of the followers is no list of such rows.
+/// Returns the epilogue for the rows of a group; nullopt if neighbours in the result's rows are not
+/// adjacent, or if an operand of the followers cannot be viewed as such rows.
 std::optional<Epilogue> RowEpilogue(Lowering& lowering, const Group& group) {
   const ValueId result = ResultOf(lowering.graph(), group);
   const std::size_t rank = lowering.DimsOf(result).size();
@@ -91,8 +91,7 @@ std::optional<Epilogue> RowEpilogue(Lowering& lowering, const Group& group) {
   return epilogue;
 }
 
-/// What is kept between the passes over a row, in f32: in the result where it fits, else in one
-/// row of the thread.
+/// A row of f32 kept between passes: in the result if that is f32, else in memory of the thread.
 class KeptRow {
  public:
   KeptRow(Lowering& lowering, KernelWriter& writer, const View& out)
@@ -117,7 +116,7 @@ class KeptRow {
   kernel::BufferRef buffer_;
 };
 
-/// `flops_each` of one element.
+/// Adds the call of a kernel over rows, with `flops_each` operations per element.
 void AddRowCall(Lowering& lowering, const Group& group, KernelWriter&& writer, Body body,
                 double flops_each) {
   const ValueId result = ResultOf(lowering.graph(), group);
@@ -159,13 +158,13 @@ bool LowerSoftmax(Lowering& lowering, const Group& group) {
   return true;
 }
 
-/// What a LayerNormalization multiplies with and adds along a row.
+/// The gain and shift of a LayerNormalization along a row.
 struct RowParameters {
   std::optional<View> gain;
   std::optional<View> shift;
 };
 
-/// Nothing where the node has other results, or parameters of another form.
+/// Returns nullopt if the node has further outputs or unsupported parameters.
 std::optional<RowParameters> ReadLayerNorm(Lowering& lowering, const Node& node) {
   const Dims dims = lowering.DimsOf(node.inputs[0]);
   if (dims.empty() || ElementCount(dims) == 0) return std::nullopt;
@@ -196,7 +195,7 @@ bool LowerLayerNorm(Lowering& lowering, const Group& group) {
   const std::optional<Epilogue> epilogue = RowEpilogue(lowering, group);
   if (!x || !epilogue) return false;
   KernelWriter writer = lowering.Writer("layer_norm");
-  // What a prologue makes is made once.
+  // Keeps the row if a prologue computes it, so that it is computed once.
   std::optional<KeptRow> kept;
   if (x->made()) kept.emplace(lowering, writer, epilogue->out());
   RowWriter row(writer, lowering.unit().lanes, columns);
@@ -219,7 +218,7 @@ bool LowerLayerNorm(Lowering& lowering, const Group& group) {
       return kept ? kept->Load(r, column, lanes) : x->At(writer, r, column, lanes, step);
     };
     const Expr mean = writer.Bind(sum * scale, inside);
-    // Two passes: the variance of what is centred does not cancel.
+    // A second pass over centred values computes the variance without cancellation.
     const Expr squares = row.Reduce(
         Op::kReduceAdd, 0,
         [&](const Expr& column, int lanes, Body& step) {
@@ -252,7 +251,7 @@ bool LowerLayerNorm(Lowering& lowering, const Group& group) {
   return true;
 }
 
-/// Whether what it reads and makes is of a type and form that rows can be written for.
+/// Returns whether input and output have types that row kernels support.
 bool IsOfRows(const Lowering& lowering, const Node& node) {
   if (!node.domain.empty() || node.inputs.empty() || node.outputs.empty()) return false;
   const Graph& graph = lowering.graph();

@@ -8,7 +8,7 @@
 namespace msc::native {
 namespace {
 
-/// BatchNormalization of constant statistics as x * scale + shift, both one a channel.
+/// Returns a BatchNormalization with constant statistics as x * scale + shift, both per channel.
 std::vector<View> ScaleAndShift(Lowering& lowering, const Node& node, const Dims& dims) {
   const Graph& graph = lowering.graph();
   const auto list = [&](std::size_t index) {
@@ -63,7 +63,7 @@ std::vector<View> OperandsOf(Lowering& lowering, NodeId id, const Dims& dims, st
   }
   if (node.Is("BatchNormalization")) {
     for (View& view : ScaleAndShift(lowering, node, dims)) {
-      // Lanes along another axis see one channel at a time: stride 0, which broadcasts.
+      // Lanes along another axis read one channel at a time: stride 0 broadcasts it.
       operands.push_back(std::move(view));
     }
   }

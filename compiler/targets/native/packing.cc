@@ -11,7 +11,7 @@ std::optional<View> AsBatch(const View& view, const Dims& batch) {
   Dims dims = batch;
   dims.insert(dims.end(), view.dims.end() - 2, view.dims.end());
   View wide = Broadcast(view, dims);
-  // Broadcast gives axes of one entry stride 0; the matrix axes keep theirs.
+  // Broadcast gives axes of one entry stride 0; the matrix axes keep their strides.
   while (wide.rank() < 4) {
     wide.dims.insert(wide.dims.begin(), 1);
     wide.strides.insert(wide.strides.begin(), 0);
@@ -55,7 +55,7 @@ void WritePacking(KernelWriter& writer, const VectorUnit& unit, const TileSchedu
     const kernel::Expr narrow = kernel::Load(from, index, {w.dtype, width}, valid);
     return kernel::Cast(narrow, {DType::kF32, width});
   };
-  // One tile: `vectors` vectors of channels from `first` on, for each entry of the depth.
+  // Packs one tile: `vectors` vectors of channels for each entry of the depth.
   const auto pack = [&](const Expr& tile_index, int vectors, int valid, Body& out) {
     const Expr w_first = writer.Bind(
         KernelWriter::IndexOf(w, std::vector<Expr>{n, g, Int(0), tile_index * tiles.width}), out);
@@ -75,7 +75,7 @@ void WritePacking(KernelWriter& writer, const VectorUnit& unit, const TileSchedu
       });
       return;
     }
-    // Channels lie apart (a transposed matrix): one element at a time along the depth.
+    // Channels are not adjacent (a transposed matrix), so elements are copied one by one.
     const std::int64_t width = std::int64_t{vectors} * lanes;
     const std::int64_t real = valid == 0 ? width : width - lanes + valid;
     writer.Loop(real, out, [&](const Expr& c) {

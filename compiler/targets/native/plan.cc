@@ -13,7 +13,7 @@
 namespace msc::native {
 namespace {
 
-/// Operators whose kernels end in an epilogue.
+/// Returns whether the kernel of the operator ends in an epilogue.
 bool HasEpilogue(const Graph& graph, NodeId id) {
   const Node& node = graph.node(id);
   if (node.domain == "msc") {
@@ -37,8 +37,8 @@ bool HasEpilogue(const Graph& graph, NodeId id) {
   return std::find(kOps.begin(), kOps.end(), node.op) != kOps.end() || IsElementwise(graph, id);
 }
 
-/// The input of `id` through which it can take over a value still in registers; the last one that
-/// qualifies, since what is made later is still in cache.
+/// The input through which a node can take over a value that is still in registers. Of several, the
+/// one computed last, which is still in cache.
 struct Flow {
   NodeId producer = kNoNode;
   std::size_t input = 0;
@@ -50,7 +50,8 @@ std::vector<Group> MakeGroups(const Lowering& lowering, const std::vector<NodeId
   const Graph& graph = lowering.graph();
   std::map<NodeId, std::size_t> position;
   for (std::size_t i = 0; i < nodes.size(); ++i) position.emplace(nodes[i], i);
-  std::map<NodeId, NodeId> anchor_of;  // of every node of a group that may grow: by its last node
+  // The anchor of each group that may still grow, by the last node of the group.
+  std::map<NodeId, NodeId> anchor_of;
   std::map<NodeId, Group> by_anchor;
   std::map<NodeId, NodeId> last_of;
   for (const NodeId id : nodes) {
@@ -81,7 +82,7 @@ std::vector<Group> MakeGroups(const Lowering& lowering, const std::vector<NodeId
     last_of[id] = id;
     if (HasEpilogue(graph, id)) anchor_of.emplace(id, id);
   }
-  // A group is lowered where its last node stands: by then all it reads is made.
+  // A group is lowered at the position of its last node, when all that it reads has been computed.
   std::vector<Group> groups;
   std::map<NodeId, NodeId> anchor_by_last;
   for (const auto& [anchor, last] : last_of) anchor_by_last.emplace(last, anchor);
@@ -117,7 +118,8 @@ std::vector<Group> WithPrologues(const Lowering& lowering, std::vector<Group> gr
 
 void PlanLayouts(Lowering& lowering, const std::vector<Group>& groups) {
   const Graph& graph = lowering.graph();
-  std::set<ValueId> made;  // by kernels of this region that write where they are told
+  // Results of kernels of this region that can write to a given place.
+  std::set<ValueId> made;
   for (const Group& group : groups) {
     if (HasEpilogue(graph, group.anchor) || graph.node(group.anchor).Is("Concat")) {
       made.insert(ResultOf(graph, group));
@@ -131,7 +133,7 @@ void PlanLayouts(Lowering& lowering, const std::vector<Group>& groups) {
     const auto [it, is_new] = halos.try_emplace(conv->x, halo);
     if (!is_new) it->second.Widen(halo);
   }
-  // The last Concat first: it may hold the others.
+  // The last Concat comes first, because it may contain the others.
   std::map<ValueId, ValueId> whole_of;
   for (auto group = groups.rbegin(); group != groups.rend(); ++group) {
     const Node& node = graph.node(group->anchor);

@@ -10,8 +10,9 @@
 namespace msc::native {
 namespace {
 
-/// Windows of one pixel see every entry once for each tile of channels. Nothing where a strategy
-/// chose the schedule: what it measured had X in memory.
+/// Reads a convolution with windows of one pixel, which read every entry once per tile of channels.
+/// Returns nullopt if a strategy chose the schedule, because the strategy measured it with X in
+/// memory.
 std::optional<ConvProblem> ReadPointwise(const Lowering& lowering, const Node& node) {
   std::optional<ConvProblem> problem = ReadConv(lowering, node);
   if (!problem || problem->chosen || problem->window.group != 1) return std::nullopt;
@@ -22,7 +23,7 @@ std::optional<ConvProblem> ReadPointwise(const Lowering& lowering, const Node& n
   return problem;
 }
 
-/// So many rows of the image as one.
+/// Returns the problem with each `rows` rows of an image as one.
 MadeRows RowsOf(const ConvProblem& problem, std::int64_t rows) {
   const Dims& out = problem.out_dims;
   return {.x_dims = {out[0], problem.depth(), out[2] / rows, rows * out[3]},
@@ -50,7 +51,7 @@ bool LowerPointwise(Lowering& lowering, const Group& group) {
   const ValueId result = ResultOf(lowering.graph(), group);
   Epilogue epilogue(lowering, group, lowering.Out(result, AxisOrder(4)), 1);
   Chain chain(lowering, group.prologue.front(), Unplaced(problem->shape.x, problem->x_dims), 1);
-  // Images as rows of so many pixels, where no gaps lie between them.
+  // Views images as rows of `rows` image rows each, if there are no gaps between them.
   const auto blocks_of = [](std::int64_t rows) {
     return [rows](const View& view) {
       const Dims& dims = view.dims;

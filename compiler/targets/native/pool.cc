@@ -24,13 +24,14 @@ struct Pool {
   bool max = false;
   bool count_padding = false;
   bool global = false;
-  QuantParams x_params;     ///< where X is i8 or u8
-  bool same_codes = false;  ///< X and Y are such, of the same numbers: a maximum of codes is one
+  QuantParams x_params;  ///< of X, if it is i8 or u8
+  /// X and Y are codes of the same numbers, so that a maximum of codes is a code.
+  bool same_codes = false;
   Dims x_dims;
   Dims out_dims;
 };
 
-/// Entries of a window: of bytes as many as f32 sums exactly.
+/// Returns the most entries of a window: for bytes, as many as f32 sums exactly.
 std::int64_t Most(DType x) {
   return IsQuantized(x) ? (std::int64_t{1} << 24U) / 255 : std::numeric_limits<std::int64_t>::max();
 }
@@ -82,10 +83,10 @@ std::optional<Pool> ReadPool(const Lowering& lowering, const Node& node) {
     const std::int64_t reach = (w.kernel[i] - 1) * w.dilations[i] + 1;
     const std::int64_t last = (pool.out_dims[i + 2] - 1) * w.strides[i] - w.pads_begin[i];
     const bool hangs_over = last + reach > pool.x_dims[i + 2];
-    // Every window must see an entry, and clamping an index to the edge must stay in the window.
+    // Every window must contain an entry, and an index clamped to the edge must stay in its window.
     if (last >= pool.x_dims[i + 2] || w.pads_begin[i] >= reach) return std::nullopt;
     if ((w.pads_begin[i] > 0 || hangs_over) && w.dilations[i] != 1) return std::nullopt;
-    // Entries beyond the padding, which ceil_mode asks for, never count.
+    // Entries beyond the padding, which ceil_mode adds, never count.
     if (pool.count_padding && last + reach > pool.x_dims[i + 2] + w.pads_end[i]) {
       return std::nullopt;
     }
@@ -93,7 +94,7 @@ std::optional<Pool> ReadPool(const Lowering& lowering, const Node& node) {
   return pool;
 }
 
-/// First index and one past the last of a window along an axis, within the image.
+/// The first index of a window along an axis, and the index after the last, clipped to the image.
 struct Range {
   Expr begin;
   Expr end;
@@ -116,7 +117,7 @@ bool Padded(const Pool& pool) {
   return false;
 }
 
-/// Whether windows share no entry.
+/// Returns whether no entry belongs to two windows.
 bool SeesEachOnce(const Pool& pool) {
   const Window& w = pool.window;
   return pool.global || (w.kernel[0] <= w.strides[0] && w.kernel[1] <= w.strides[1]);
@@ -134,7 +135,7 @@ bool LowerPool(Lowering& lowering, const Group& group) {
   if (!pool) return false;
   const Window& window = pool->window;
   const DType x_type = lowering.graph().type(pool->x).dtype;
-  // X is in memory, or made where a window sees it.
+  // X is in memory, or computed by the prologue where a window reads it.
   View x = Unplaced(x_type, pool->x_dims);
   std::optional<Chain> chain;
   if (group.prologue.empty()) {
@@ -142,7 +143,7 @@ bool LowerPool(Lowering& lowering, const Group& group) {
   } else {
     chain.emplace(lowering, group.prologue.front(), x, 1);
   }
-  // Codes are compared as they are, a whole register of them at a time; all else is f32.
+  // Compares codes directly, a whole register at a time; all other types are computed in f32.
   const bool codes = pool->same_codes;
   const bool alone = group.followers.empty() && group.prologue.empty();
   const int lanes = codes && alone ? WholeLanes(lowering.unit(), x_type) : lowering.unit().lanes;
@@ -158,8 +159,8 @@ bool LowerPool(Lowering& lowering, const Group& group) {
     const Expr index = KernelWriter::IndexOf(x, from.at);
     return kernel::Load(buffer, index, {x_type, from.lanes}, from.valid);
   };
-  // Sums over rows and columns of [begin, begin+kernel), clamped to the image for a maximum, cut
-  // at its edges for a mean.
+  // Sums, or takes the maximum, over the window: with indices clamped to the image for a maximum,
+  // and with the window cut at the edges of the image for a mean.
   const auto pixel = [&](const Place& at, Body& body) {
     const VarId sum = writer.NewVar();
     const Expr n = at.at[0];
@@ -175,7 +176,7 @@ bool LowerPool(Lowering& lowering, const Group& group) {
     const auto tap = [&](const Expr& ih, const Expr& iw, Body& inner) {
       const Place from{.at = {n, c, ih, iw}, .axis = 1, .lanes = lanes, .valid = at.valid};
       Expr value = chain ? chain->At(writer, from, inner) : load(from);
-      // In units of the scale, which is applied to the result.
+      // In units of the scale, which multiplies the result at the end.
       const QuantParams unscaled{.scale = 1, .zero_point = pool->x_params.zero_point};
       if (!codes) value = Dequantized(value, unscaled, 1);
       const Expr old = kernel::Var(sum, vector);

@@ -39,19 +39,19 @@ class ProductWriter {
   [[nodiscard]] Body WriteOne(const Expr& n, const Expr& group);
 
  private:
-  /// What is fixed from the outer loops inwards.
+  /// Indices of the enclosing loops.
   struct At {
     Expr n;
     Expr group;
-    Expr channel;  ///< first of the group in the packed order
+    Expr channel;  ///< first channel of the group in the packed order
     Expr row;
-    Expr tile;  ///< of channels
+    Expr tile;  ///< tile of channels
   };
-  /// A register tile.
+  /// The size of a register tile.
   struct Size {
     int columns;
     int vectors;
-    int valid;  ///< lanes of the last vector that exist; 0 for all
+    int valid;  ///< existing lanes of the last vector; 0 for all
   };
   void WriteTiles(At at, Body& body);
   void WriteRows(At at, const Expr& tile, Body& body);
@@ -59,24 +59,27 @@ class ProductWriter {
   void WriteTile(const At& at, const Expr& index, Size size, Body& body);
   void WriteSums(const At& at, const Expr& column, Size size, std::vector<VarId>& sums, Body& body);
   [[nodiscard]] Place PlaceOf(const At& at, const Expr& column, Size size, int i) const;
-  /// Where the entries of a run or step begin.
+  /// Positions of the first entries of a run or step.
   struct First {
     Expr x;
     Expr w;
-    Expr ahead;  ///< of the next tile's weights, what the step fetches; null where it does not
+    /// Position in the next tile's weights that the step prefetches; null for none.
+    Expr ahead;
   };
   [[nodiscard]] First FirstOf(const At& at, const Expr& index, const Expr& column, Size size,
                               Body& body);
   void WriteRun(const First& first, Size size, const std::vector<VarId>& sums, Body& body);
   void WriteStep(const First& first, Size size, int entries, const std::vector<VarId>& sums,
                  Body& body);
-  /// Register tiles that read the same weights.
+  /// Returns the number of register tiles that read the same weights.
   [[nodiscard]] std::int64_t TilesOfRows() const {
     return epilogue_.out().dims[3] * CeilDiv(epilogue_.out().dims[4], tile_.columns);
   }
-  /// Weights that each step fetches for the next tile of channels; 0 for none.
+  /// Returns the number of weights that each step prefetches for the next tile of channels; 0 for
+  /// none.
   [[nodiscard]] std::int64_t FetchedAStep(int vectors) const;
-  /// One f32 of X, or two bf16 or four bytes of which `entries` exist, in every lane.
+  /// Returns one f32 of X, two bf16 or four bytes, repeated over all lanes. Only the first
+  /// `entries` of the narrow ones exist (0: all of them).
   [[nodiscard]] Expr Spread(const Expr& index, int entries, Body& body);
 
   KernelWriter& writer_;
@@ -141,7 +144,7 @@ Body ProductWriter::WriteOne(const Expr& n, const Expr& group) {
   return body;
 }
 
-/// All tiles of channels of one row.
+/// Writes all tiles of channels for one row.
 void ProductWriter::WriteTiles(At at, Body& body) {
   writer_.Loop(tiles_.full, body, [&](const Expr& tile) {
     Body row;
@@ -154,7 +157,7 @@ void ProductWriter::WriteTiles(At at, Body& body) {
   WriteRow(at, tiles_.edge_vectors, tiles_.edge_valid, body);
 }
 
-/// All rows of one tile of channels.
+/// Writes all rows for one tile of channels.
 void ProductWriter::WriteRows(At at, const Expr& tile, Body& body) {
   const auto all_rows = [&](const Expr& which, int vectors, int valid) {
     Body loop;
@@ -192,7 +195,7 @@ void ProductWriter::WriteRow(const At& at, int vectors, int valid, Body& body) {
   if (rest > 0) WriteTile(at, Int(full), {rest, vectors, valid}, body);
 }
 
-/// Of sum `i` of a tile.
+/// Returns the place of sum `i` of a tile.
 Place ProductWriter::PlaceOf(const At& at, const Expr& column, Size size, int i) const {
   const int v = i % size.vectors;
   return {.at = {at.n, at.group, at.tile * tiles_.width + std::int64_t{v} * lanes_, at.row,
@@ -202,7 +205,8 @@ Place ProductWriter::PlaceOf(const At& at, const Expr& column, Size size, int i)
           .valid = v + 1 == size.vectors ? size.valid : 0};
 }
 
-/// Lets for the sums of a tile: 0, what was summed before, or what stands for the zero point of X.
+/// Defines the sums of a tile, which start from 0, from earlier sums, or from the term for bias and
+/// zero point.
 void ProductWriter::WriteSums(const At& at, const Expr& column, Size size, std::vector<VarId>& sums,
                               Body& body) {
   std::vector<Expr> start(static_cast<std::size_t>(size.vectors), kernel::Float(0, lanes_));
@@ -220,8 +224,8 @@ void ProductWriter::WriteSums(const At& at, const Expr& column, Size size, std::
 }
 
 std::int64_t ProductWriter::FetchedAStep(int vectors) const {
-  // More tiles read the weights so often that reading them the first time hardly counts, and would
-  // ask for each cache line again and again.
+  // With more tiles, the first reading of the weights hardly matters, and the steps would prefetch
+  // each cache line repeatedly.
   constexpr std::int64_t kMostTiles = 64;
   const std::int64_t tiles = TilesOfRows();
   if (tile_.order != LoopOrder::kChannelsOuter || tiles < 2 || tiles > kMostTiles) return 0;
@@ -278,8 +282,8 @@ void ProductWriter::WriteRun(const First& first, Size size, const std::vector<Va
                              Body& body) {
   const std::int64_t step = product_.step();
   const std::int64_t w_step = step * size.vectors * lanes_;
-  // Bytes behind the last entry meet weights of 0; where there may be none they are not read, nor
-  // are bf16, among which may be infinities.
+  // Bytes past the last entry meet weights of 0. They are not read if no memory may follow, and
+  // neither are bf16 entries, which may be infinite.
   const std::int64_t all = product_.run_steps();
   const auto rest = static_cast<int>(product_.run() % step);
   const bool read_on = product_.bytes() && product_.slack;
@@ -316,7 +320,7 @@ Expr ProductWriter::Spread(const Expr& index, int entries, Body& body) {
       kernel::Bits(kernel::Load(x_, index, {dtype, step}, entries), {DType::kI32, 1}), body);
   const DType as = dtype == DType::kBF16 ? dtype : DType::kU8;
   Expr all = kernel::Bits(kernel::Broadcast(word, lanes_), {as, step * lanes_});
-  // i8 + 128 as u8: modulo 256 the same addition.
+  // i8 + 128 as u8: the same addition modulo 256.
   if (dtype == DType::kI8) all = std::move(all) + Int(128, {DType::kU8, 4 * lanes_});
   return writer_.Bind(std::move(all), body);
 }

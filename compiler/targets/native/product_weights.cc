@@ -47,16 +47,17 @@ void ReadWeightsAt(const Tensor& weights, std::int64_t first, std::int64_t strid
 
 namespace {
 
-/// A channel of a group, and where its weights go.
+/// A channel of a group and the place of its weights.
 struct PackedChannel {
   std::int64_t group;
   std::int64_t c;
-  std::int64_t first;   ///< its first weight
-  std::int64_t stride;  ///< so much later those of its next step
+  std::int64_t first;   ///< position of its first weight
+  std::int64_t stride;  ///< distance to the weights of its next step
 };
 
-/// make(channel, row) for every channel of every group; `row` is room for the depth. Tiles of
-/// channels, which share cache lines, are shared by all cores where there is much to do.
+/// Calls make(channel, row) for every channel of every group; `row` has room for the depth. If
+/// there is much work, all cores share it by tiles of channels, because the channels of a tile
+/// share cache lines.
 template <class Make>
 void EachChannel(const Product& product, int lanes, const ChannelTiles& tiles, const Make& make) {
   constexpr std::int64_t kMuch = std::int64_t{1} << 18U;
@@ -76,7 +77,7 @@ void EachChannel(const Product& product, int lanes, const ChannelTiles& tiles, c
   });
 }
 
-/// make(kh, kw) for every tap, whose weights are in `row` by then.
+/// Calls make(kh, kw) for every tap, after reading its weights into `row`.
 template <class Make>
 void EachTap(const Product& product, const ReadWeights& read, const PackedChannel& channel,
              std::span<float> row, const Make& make) {
@@ -96,7 +97,7 @@ void PackInto(std::span<T> out, const Product& product, int lanes, const Channel
                        std::span<const float> row) {
     const std::int64_t first = channel.first + run * product.run_steps() * channel.stride;
     std::int64_t at = first + entry / step * channel.stride + entry % step;
-    std::int64_t left = step - entry % step;  // until the next step
+    std::int64_t left = step - entry % step;  // entries until the next step
     for (const float w : row) {
       out[static_cast<std::size_t>(at)] = as(w);
       if (--left > 0) {
@@ -115,10 +116,10 @@ void PackInto(std::span<T> out, const Product& product, int lanes, const Channel
   });
 }
 
-/// What sums of bytes start from: bias + sum (x - zero) w = bias - zero sum w + sum x w.
+/// Computes the initial sums for bytes: bias + sum (x - zero) w = bias - zero sum w + sum x w.
 void PackStarts(std::span<std::int32_t> out, const Product& product, int lanes,
                 const ChannelTiles& tiles, const ReadWeights& read) {
-  // i8 are read with 128 added.
+  // Kernels read i8 with 128 added.
   const std::int64_t zero = product.x_zero + (product.x.dtype == DType::kI8 ? 128 : 0);
   EachChannel(product, lanes, tiles, [&](const PackedChannel& channel, std::span<float> row) {
     std::int64_t sum = 0;

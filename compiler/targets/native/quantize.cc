@@ -24,7 +24,7 @@ bool Takes(DType dtype, const QuantParams& params) {
   return params.zero_point >= range.least && params.zero_point <= range.most;
 }
 
-/// min(max(x, low), high), joined with bounds that x has already.
+/// Returns min(max(x, low), high), merged with bounds that x already has.
 Expr Clamped(Expr x, double low, double high) {
   const auto bound = [](const Expr& e, Op op) {
     return e->op == op && e->args[1]->op == Op::kFloat;
@@ -79,7 +79,7 @@ std::vector<std::int32_t> WholeBias(const Graph& graph, const Node& node) {
     const auto value = static_cast<double>(values[values.size() == 1 ? 0 : c]);
     const double steps = value / (x_scale * w_scale);
     const double near = std::nearbyint(steps);
-    // Its scale was rounded to f32, and then the bias: 2^-22 of it is more than both.
+    // Scale and bias were each rounded to f32: 2^-22 is more than both relative errors.
     constexpr double kRounding = 1.0 / static_cast<double>(kMostWholeBias);
     const bool is_whole = std::abs(steps - near) <= kRounding * std::max(1.0, std::abs(near));
     if (!is_whole || std::abs(near) > static_cast<double>(kMostWholeBias)) return {};
@@ -120,7 +120,7 @@ Expr Quantized(Expr value, const QuantParams& params, double unit, DType dtype) 
 }
 
 Expr Rounded(Expr value, std::int64_t zero_point, DType dtype) {
-  // Bounds first: what is left fits the type once the zero point is added, modulo 256.
+  // Clamps first: after that, adding the zero point modulo 256 stays within the type.
   const kernel::IntegerRange range = kernel::RangeOf(dtype);
   const int lanes = value->type.lanes;
   const Expr bounded = Clamped(std::move(value), static_cast<double>(range.least - zero_point),

@@ -15,7 +15,7 @@ using kernel::Float;
 using kernel::Int;
 using kernel::Op;
 
-/// The one axis that a node reduces; nothing where there are more, or it is not known.
+/// Returns the one axis that a node reduces; nullopt if there are several or it is unknown.
 std::optional<std::size_t> AxisOf(const Graph& graph, const Node& node, std::size_t rank) {
   std::vector<std::int64_t> axes = AttrOr(node, "axes", std::vector<std::int64_t>());
   if (node.inputs.size() > 1 && node.inputs[1] != kNoValue) {

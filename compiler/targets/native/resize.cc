@@ -15,11 +15,11 @@ using kernel::Binary;
 using kernel::Int;
 using kernel::Op;
 
-/// Height and width of an image made larger or smaller.
+/// A Resize that changes only the height and width of images.
 struct Resize {
   Dims in;
   Dims out;
-  std::array<std::vector<ResizeTaps>, 2> taps;  ///< of rows and columns
+  std::array<std::vector<ResizeTaps>, 2> taps;  ///< taps of rows and of columns
 };
 
 std::optional<Resize> ReadResize(const Lowering& lowering, const Node& node) {
@@ -53,7 +53,7 @@ std::optional<Resize> ReadResize(const Lowering& lowering, const Node& node) {
   return resize;
 }
 
-/// The taps of one axis as lists that a kernel reads: `count` a position.
+/// The taps of one axis as lists that a kernel reads, with `count` taps per position.
 struct Table {
   View index;
   View weight;
@@ -100,7 +100,7 @@ bool LowerResize(Lowering& lowering, const Group& group) {
     return kernel::Load(writer.Use(list, Access::kRead),
                         position * stride + static_cast<std::int64_t>(i), {dtype, 1});
   };
-  // What is loaded proves nothing of itself: bounds make it an index.
+  // The verifier knows nothing about loaded values, so the index is clamped to its bounds.
   const auto index = [&](const Table& table, const Expr& position, std::size_t i, std::int64_t size,
                          Body& body) {
     const Expr read = entry(table.index, DType::kI64, position, table.count, i);

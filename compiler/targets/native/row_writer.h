@@ -8,18 +8,20 @@
 
 namespace msc::native {
 
-/// A scalar in each of `lanes`.
+/// Returns a vector with `scalar` in each of `lanes`.
 [[nodiscard]] inline Expr Spread(const Expr& scalar, int lanes) {
   return lanes == 1 ? scalar : kernel::Broadcast(scalar, lanes);
 }
 
-/// Sums and maxima along one row, in vectors and then over the lanes.
+/// Writes sums and maxima along one row: over vectors, then over the lanes, then over the remaining
+/// entries.
 class RowWriter {
  public:
   RowWriter(KernelWriter& writer, int lanes, std::int64_t columns)
       : writer_(writer), lanes_(lanes), columns_(columns) {}
 
-  /// start + reduction of value(column, lanes, body) over the row: in vectors, then one by one.
+  /// Returns the reduction of value(column, lanes, body) over the row. `start` must be the neutral
+  /// element of `op`, because every lane starts from it.
   template <class Value>
   Expr Reduce(kernel::Op op, double start, const Value& value, Body& body) {
     const kernel::VarId sum = writer_.NewVar();
@@ -48,7 +50,7 @@ class RowWriter {
     return kernel::Var(total, scalar);
   }
 
-  /// make(column, lanes, body) for every column, in vectors, then one by one.
+  /// Writes make(column, lanes, body) for every column, in vectors, then one by one.
   template <class Make>
   void Each(const Make& make, Body& body) {
     writer_.Loop(columns_ / lanes_, body, [&](const Expr& i) {
@@ -70,17 +72,18 @@ class RowWriter {
   std::int64_t columns_;
 };
 
-/// What the softmax of one row reads and writes.
+/// The accesses of the softmax of one row.
 struct SoftmaxRow {
   using Make = std::function<Expr(const Expr& column, int lanes, Body& body)>;
   using Read = std::function<Expr(const Expr& column, int lanes)>;
   using Write = std::function<void(const Expr& column, Expr value, Body& body)>;
-  Make value;    ///< an entry; asked once each, in order
-  Read load;     ///< what `store` kept there
-  Write store;   ///< keeps what is between the passes
-  Write finish;  ///< takes an entry of the result, once each, in order
+  Make value;    ///< returns an entry; called once each, in order
+  Read load;     ///< returns the entry that `store` kept
+  Write store;   ///< keeps an entry between the passes
+  Write finish;  ///< receives an entry of the result, once each, in order
 };
 
+/// Writes exp(x - max) / sum exp(x - max). Subtracting the maximum prevents overflow of exp.
 inline void WriteSoftmax(KernelWriter& writer, RowWriter& row, const SoftmaxRow& of, Body& body) {
   const Expr max = row.Reduce(
       kernel::Op::kReduceMax, -std::numeric_limits<double>::infinity(),

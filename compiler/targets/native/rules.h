@@ -6,9 +6,9 @@
 
 namespace msc::native {
 
-// One function a family, one file each. Each lowers the anchor of a group with its followers and
-// returns true, or returns false, having done nothing that matters, where the anchor is none of its
-// operators or of a form it does not take.
+// One function per family of operators, each in a file of its own. Lowers the anchor of a group
+// with its followers and returns true. Returns false, without lasting effects, if the anchor is not
+// an operator of the family or has an unsupported form.
 
 [[nodiscard]] bool LowerConv(Lowering& lowering, const Group& group);
 [[nodiscard]] bool LowerConvTranspose(Lowering& lowering, const Group& group);
@@ -17,30 +17,32 @@ namespace msc::native {
 [[nodiscard]] bool LowerAttention(Lowering& lowering, const Group& group);
 [[nodiscard]] bool LowerPool(Lowering& lowering, const Group& group);
 [[nodiscard]] bool LowerResize(Lowering& lowering, const Group& group);
-/// ReduceMean, ReduceMax and ReduceSum along one axis; those over images are pools by now.
+/// Lowers ReduceMean, ReduceMax and ReduceSum along one axis. Reductions over images have become
+/// pools before lowering.
 [[nodiscard]] bool LowerReduce(Lowering& lowering, const Group& group);
 [[nodiscard]] bool LowerElementwise(Lowering& lowering, const Group& group);
 [[nodiscard]] bool LowerNorm(Lowering& lowering, const Group& group);
-/// Operators that only say that the same elements are seen in another way, or move them.
+/// Lowers operators that only change the view of the same elements, or move them.
 [[nodiscard]] bool LowerArrange(Lowering& lowering, const Group& group);
 
-/// A convolution over windows of one pixel, behind a prologue.
+/// Lowers a convolution with windows of one pixel after a prologue.
 [[nodiscard]] bool LowerPointwise(Lowering& lowering, const Group& group);
-/// A matrix product with constant weights behind a prologue.
+/// Lowers a matrix product with constant weights after a prologue.
 [[nodiscard]] bool LowerMadeGemm(Lowering& lowering, const Group& group);
 
-/// Lowers one group by the first of the above that takes it.
+/// Lowers a group with the first of the functions above that supports it.
 [[nodiscard]] bool LowerGroup(Lowering& lowering, const Group& group);
 
-/// Whether the kernel of a node can have a prologue, and then computes each of its values once.
+/// Returns whether the kernel of a node can have a prologue and then computes each value of the
+/// prologue once.
 [[nodiscard]] bool TakesPrologue(const Lowering& lowering, const Node& node);
 [[nodiscard]] bool PointwiseTakesPrologue(const Lowering& lowering, const Node& node);
 [[nodiscard]] bool GemmTakesPrologue(const Lowering& lowering, const Node& node);
 [[nodiscard]] bool PoolTakesPrologue(const Lowering& lowering, const Node& node);
 [[nodiscard]] bool NormTakesPrologue(const Lowering& lowering, const Node& node);
 
-// How the kernel of a node of domain "msc" may be written: Target::Schedules. Nothing to choose
-// where the family does not take the node.
+// Return the schedules of a node of domain "msc" for Target::Schedules; empty if the family does
+// not support the node.
 
 [[nodiscard]] KernelChoices ConvChoices(const Lowering& lowering, const Node& node);
 [[nodiscard]] KernelChoices GemmChoices(const Lowering& lowering, const Node& node);

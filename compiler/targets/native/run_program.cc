@@ -19,19 +19,20 @@
 namespace msc {
 namespace {
 
-/// What comes back through the pipe, whole or not at all.
+/// The message through the pipe, which arrives whole or not at all.
 struct Report {
   enum Kind : int { kNotStarted, kEnded };
   int kind = kEnded;
-  int value = 0;  ///< errno, or the status as waitpid gives it
+  int value = 0;  ///< errno, or the status from waitpid
 };
 
-/// All that the guard and the program need, made before the fork: after it they may only call
-/// async-signal-safe functions, as another thread may have held the allocator's lock.
+/// All that the guard and the program need, made before the fork. After the fork they may only call
+/// async-signal-safe functions, because another thread may have held the allocator's lock.
 struct Plan {
   std::vector<char*> argv;
   std::vector<char*> environment;
-  std::vector<char*> removal = {};  ///< of the folder, as a command; empty = none
+  /// The command that removes the folder; empty = none.
+  std::vector<char*> removal = {};
   const char* output = nullptr;
   int report = -1;
   pid_t parent = -1;
@@ -39,7 +40,7 @@ struct Plan {
 
 std::vector<char*> Pointers(const std::vector<std::string>& strings) {
   std::vector<char*> pointers;
-  // execve takes char* for historical reasons and does not write.
+  // execve takes char* for historical reasons but does not write.
   for (const std::string& text : strings) pointers.push_back(const_cast<char*>(text.c_str()));
   pointers.push_back(nullptr);
   return pointers;
@@ -52,23 +53,23 @@ void Send(Report::Kind kind, int value) {
   [[maybe_unused]] const ssize_t written = ::write(kReportFd, &report, sizeof report);
 }
 
-/// Leaves the guard nothing of its parent's: no lock, pipe or terminal is held by it.
+/// Closes all that the guard inherited, so that it keeps no lock, pipe or terminal open.
 void CloseOthers(int report) {
   const int null = ::open("/dev/null", O_RDWR);
-  // First out of the way of the numbers that they will get.
+  // Moves the pipe out of the way of the target numbers first.
   constexpr int kFirstFree = 10;
   const int kept = ::fcntl(report, F_DUPFD_CLOEXEC, kFirstFree);
   for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; ++fd) ::dup2(null, fd);
   ::dup3(kept, kReportFd, O_CLOEXEC);
   if (::syscall(SYS_close_range, kReportFd + 1, ~0U, 0) == 0) return;
-  // Kernels before 5.9.
+  // For kernels before 5.9.
   constexpr int kMostFds = 65536;
   for (int fd = kReportFd + 1; fd < kMostFds; ++fd) ::close(fd);
 }
 
 [[noreturn]] void BecomeProgram(const Plan& plan) {
   ::setpgid(0, 0);
-  ::prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);  // should the guard itself be killed
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);  // if the guard itself is killed
   for (int signal = 1; signal < NSIG; ++signal) ::signal(signal, SIG_DFL);
   sigset_t none{};
   ::sigemptyset(&none);
@@ -81,26 +82,26 @@ void CloseOthers(int report) {
   ::_exit(127);
 }
 
-/// What the guard waits for besides the program's end. The kernel sends the first when the thread
-/// that waits for the guard has gone, which is while the process of it ends; its parent's process
-/// id may stay what it was until then.
+/// Signals that end the guard's wait besides the end of the program. The kernel sends kParentDied
+/// when the thread that waits for the guard is gone, which happens while its process ends; until
+/// the process has ended, getppid may still return its id.
 constexpr int kParentDied = SIGTERM;
 constexpr int kStop = SIGUSR1;
 
-/// Waits until the program ends, or either comes.
+/// Waits until the program ends, or kParentDied or kStop arrives.
 void WaitFor(pid_t program) {
   sigset_t signals{};
   ::sigemptyset(&signals);
   for (const int signal : {SIGCHLD, kParentDied, kStop}) ::sigaddset(&signals, signal);
   while (true) {
     siginfo_t ended{};
-    // WNOWAIT keeps the zombie: while it is there nobody else can get its process group id.
+    // WNOWAIT keeps the zombie, so that no other process can get its process group id.
     const int rc = ::waitid(P_PID, static_cast<id_t>(program), &ended, WEXITED | WNOHANG | WNOWAIT);
     if (rc == 0 && ended.si_pid == program) return;
     const int signal = ::sigwaitinfo(&signals, nullptr);
     if (signal == kStop) return;
     if (signal != kParentDied) continue;
-    ::raise(kParentDied);  // blocked: it stays to be seen
+    ::raise(kParentDied);  // blocked: stays pending for HasDied
     return;
   }
 }
@@ -111,7 +112,7 @@ bool HasDied(pid_t parent) {
          (::sigpending(&pending) == 0 && ::sigismember(&pending, kParentDied) == 1);
 }
 
-/// Returns when nobody of the group is left, with the status of who led it.
+/// Kills the group, waits for all its processes and returns the status of its leader.
 int KillAndReap(pid_t program) {
   ::kill(-program, SIGKILL);
   int status = 0;
@@ -122,15 +123,15 @@ int KillAndReap(pid_t program) {
   return status;
 }
 
-/// The process between this one and the program. Signals are blocked, so that none ends it before
-/// its work is done.
+/// Runs the process between this one and the program. Signals are blocked, so that none ends the
+/// guard before its work is done.
 [[noreturn]] void Guard(const Plan& plan) {
-  ::setpgid(0, 0);  // what a terminal sends to its group is for the parent
+  ::setpgid(0, 0);  // signals from the terminal's group are for the parent
   ::signal(SIGCHLD, SIG_DFL);
   ::prctl(PR_SET_PDEATHSIG, kParentDied, 0, 0, 0);
-  ::prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);  // what a killed compiler had at work comes here
+  ::prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);  // adopts processes that a killed compiler leaves
   CloseOthers(plan.report);
-  // The parent may have died before that could be noticed.
+  // The parent may have died before the guard could be notified.
   if (!HasDied(plan.parent)) {
     const pid_t program = ::fork();
     if (program == 0) BecomeProgram(plan);
@@ -156,7 +157,8 @@ std::string StartOf(const std::string& path) {
   return text;
 }
 
-/// The next report; nothing at the deadline. A guard that was killed reports that its program was.
+/// Returns the next report, or nullopt at the deadline. If the guard was killed, returns a report
+/// that the program was killed.
 std::optional<Report> Receive(int fd, std::chrono::steady_clock::time_point deadline) {
   while (true) {
     const auto left =
@@ -173,7 +175,7 @@ std::optional<Report> Receive(int fd, std::chrono::steady_clock::time_point dead
   }
 }
 
-/// A guard at work, and the pipe that it reports through.
+/// A running guard and the pipe for its reports.
 class Guarded {
  public:
   explicit Guarded(Plan plan) {
@@ -204,7 +206,7 @@ class Guarded {
     ::close(read_);
   }
   [[nodiscard]] int reports() const { return read_; }
-  /// Has the program killed, and its status reported.
+  /// Makes the guard kill the program and report its status.
   void Stop() const { ::kill(guard_, kStop); }
 
  private:

@@ -1,6 +1,6 @@
 #pragma once
 
-// Private to this folder.
+// Internal to this folder.
 
 #include <chrono>
 #include <string>
@@ -10,23 +10,24 @@ namespace msc {
 
 struct Program {
   std::vector<std::string> argv;         ///< argv[0] is the path
-  std::vector<std::string> environment;  ///< all of it
+  std::vector<std::string> environment;  ///< complete
   std::chrono::milliseconds timeout{60'000};
-  std::string folder = {};  ///< removed with all in it if this process dies before the program
+  /// Removed with its contents if this process dies before the program ends.
+  std::string folder = {};
 };
 
 struct ProgramEnd {
   bool timed_out = false;
-  int signal = 0;      ///< it died of; 0 = none
-  int status = 0;      ///< it exited with
-  std::string output;  ///< start of what it printed
+  int signal = 0;      ///< that killed it; 0 = none
+  int status = 0;      ///< exit status
+  std::string output;  ///< start of its output
 };
 
-/// Runs a program without a shell to its end, stdin /dev/null, stdout and stderr into the new file
-/// `output`; a compiler has others at work for it, so it leads a process group, which is killed
-/// when it ends, at the timeout, and when this process dies, of whatever: a signal that nobody
-/// catches, or SIGKILL. A process between the two sees to that. SystemError if it cannot be
-/// started.
+/// Runs a program without a shell until it ends, with stdin from /dev/null and with stdout and
+/// stderr to the new file `output`. The program leads a process group, because a compiler starts
+/// further processes. The group is killed when the program ends, at the timeout, and when this
+/// process dies for any reason, be it an uncaught signal or SIGKILL. A guard process between the
+/// two ensures this. SystemError if the program cannot be started.
 [[nodiscard]] ProgramEnd RunProgram(const Program& program, const std::string& output);
 
 }  // namespace msc

@@ -13,7 +13,7 @@ std::int64_t CeilDiv(std::int64_t a, std::int64_t b) {
   return (a + b - 1) / b;
 }
 
-/// make(columns, vectors) for every register tile: the ranges of both.
+/// Calls make(columns, vectors) for every register tile that fits.
 template <class Make>
 void EachTile(const ProductShape& shape, const VectorUnit& unit, const Make& make) {
   constexpr int kMaxVectors = 4;
@@ -23,12 +23,12 @@ void EachTile(const ProductShape& shape, const VectorUnit& unit, const Make& mak
   const std::int64_t vectors_in_all = CeilDiv(shape.channels, unit.lanes);
   for (int vectors = 1; vectors <= kMaxVectors; ++vectors) {
     if (vectors > vectors_in_all && vectors > 1) break;
-    // The rest of the registers holds the weights of one step and a broadcast element.
-    // Narrow ones take another: 128 for i8, and the compiler's room to move. Without an instruction
-    // for several products they are widened into as many again.
+    // The remaining registers hold the weights of one step and one broadcast element. Narrow types
+    // need two more: the constant 128 of i8 and a spare one for the compiler. Without a dot-product
+    // instruction, widened weights take as many registers again.
     const int more = !narrow ? 0 : one_instruction ? 2 : vectors + 2;
     const int fitting = (unit.registers - vectors - 1 - more) / vectors;
-    // Compilers load many columns at once, and then lack registers.
+    // Compilers load many columns at once and then run out of registers.
     const int max_columns = std::max(1, narrow ? std::min(fitting, kMaxNarrowColumns) : fitting);
     for (int columns = 1; columns <= max_columns; ++columns) {
       if (columns > shape.rows && columns > 1) break;
@@ -37,21 +37,21 @@ void EachTile(const ProductShape& shape, const VectorUnit& unit, const Make& mak
   }
 }
 
-/// Cycles of one step of the depth loop, in units of one vector FMA a cycle.
+/// Returns the cycles of one step of the depth loop, at one vector FMA per cycle.
 double StepCycles(std::int64_t columns, std::int64_t vectors, DType x) {
   const auto products = static_cast<double>(columns * vectors);
-  // Two loads a cycle for scalars, one for whole vectors. Narrow entries in every lane are such; an
-  // f32 is spread by the multiplication that reads it.
+  // A core loads two scalars or one vector per cycle. A narrow entry spread over all lanes counts
+  // as a vector load; an f32 is broadcast by the multiplication that reads it.
   const double spread = x == DType::kF32 ? 0.5 : 1;
   const double loads = static_cast<double>(vectors) + spread * static_cast<double>(columns);
-  // A sum waits four cycles for itself.
+  // A sum depends on itself with a latency of four cycles.
   constexpr double kLatency = 4;
-  // Loads have units of their own, but what they wait for holds up multiplications, too.
+  // Loads have ports of their own, but waiting for them delays multiplications, too.
   constexpr double kHoldUp = 0.1;
   return std::max({products, loads, kLatency}) + kHoldUp * static_cast<double>(vectors + columns);
 }
 
-/// Of one step over all rows and channels.
+/// Returns the cycles of one step over all rows and channels.
 double TileCycles(const ProductShape& shape, const VectorUnit& unit, int columns, int vectors) {
   const std::int64_t rows = shape.rows / columns;
   const std::int64_t rest_rows = shape.rows % columns;
@@ -80,9 +80,9 @@ double WinogradCost(const ConvShape& shape, std::int64_t m) {
   const auto points = static_cast<double>((m + 2) * (m + 2));
   const auto depth = static_cast<double>(shape.in_channels);
   const auto channels = static_cast<double>(shape.out_channels);
-  // Each entry of a tile goes through two steps of a few additions, and memory.
+  // Each entry of a tile passes through two steps of a few additions, and through memory.
   constexpr double kTransform = 12;
-  // Weights come from beyond the second-level cache once: cost of one f32 there.
+  // The weights come once from beyond the L2 cache: cost of one f32 from there.
   constexpr double kFetch = 8;
   return points * (tiles * depth * channels + kTransform * tiles * (depth + channels) +
                    kFetch * depth * channels);
@@ -101,7 +101,7 @@ bool CanJoinRows(const ConvShape& shape) {
   return shape.joinable && shape.unit_steps && shape.kernel_height * shape.kernel_width == 1;
 }
 
-/// The product whose tiles an algorithm is made of.
+/// Returns the product that the algorithm tiles.
 ProductShape ProductFor(const ConvShape& shape, const ConvSchedule& schedule) {
   ProductShape product{.rows = shape.out_width,
                        .channels = shape.out_channels,
@@ -117,15 +117,15 @@ ProductShape ProductFor(const ConvShape& shape, const ConvSchedule& schedule) {
   return product;
 }
 
-/// Pixels of one register tile of a depthwise convolution: each column of X is loaded once and used
-/// by all taps that see it.
+/// Returns the most pixels per register tile of a depthwise convolution. Each column of X is loaded
+/// once for all taps that use it.
 int MostDepthwiseColumns(const ConvShape& shape, const VectorUnit& unit) {
   const std::int64_t columns = unit.registers - shape.kernel_width - 4;
   return static_cast<int>(
       std::clamp<std::int64_t>(columns, 1, std::max<std::int64_t>(shape.out_width, 1)));
 }
 
-/// An algorithm with its own default tile.
+/// Returns an algorithm with its own default tile.
 ConvSchedule WithDefaultTile(const ConvShape& shape, const VectorUnit& unit,
                              ConvSchedule schedule) {
   if (schedule.algorithm == ConvAlgorithm::kDepthwise) {
@@ -135,7 +135,7 @@ ConvSchedule WithDefaultTile(const ConvShape& shape, const VectorUnit& unit,
     return schedule;
   }
   schedule.tile = DefaultTile(ProductFor(shape, schedule), unit);
-  // One row alone: threads share tiles of channels.
+  // There is only one row, so threads share tiles of channels.
   const bool one_row = schedule.join_rows || WinogradTile(schedule.algorithm) > 0;
   if (one_row) schedule.tile.order = LoopOrder::kChannelsOuter;
   return schedule;
@@ -146,11 +146,12 @@ struct Ranked {
   double cost;
 };
 
-// What is not as the default: it may be as fast, but less likely is.
+// Penalty of a choice that differs from the default: it may be as fast, but is less likely to be.
 constexpr double kOddity = 1.05;
 constexpr std::array kUnrolls = {1, 2, 4};
 
-/// All tiles of `product`, for the algorithm of `standard`, in one of whose units `cost` is.
+/// Adds all tiles of `product` for the algorithm of `standard`. `cost` is the cost of the algorithm
+/// in the unit shared by all algorithms.
 void AddTiles(const ProductShape& product, const VectorUnit& unit, const ConvSchedule& standard,
               bool both_orders, double cost, std::vector<Ranked>& all) {
   const auto ideal = static_cast<double>(product.rows * CeilDiv(product.channels, unit.lanes));
@@ -220,6 +221,7 @@ TileSchedule DefaultTile(const ProductShape& shape, const VectorUnit& unit) {
   double best_cycles = 0;
   EachTile(shape, unit, [&](int columns, int vectors) {
     const double cycles = TileCycles(shape, unit, columns, vectors);
+    // Tiles within 0.5 % of each other count as equal; of these, the larger tile wins.
     const bool better =
         best_cycles == 0 || cycles < 0.995 * best_cycles ||
         (cycles < 1.005 * best_cycles && columns * vectors > best.columns * best.vectors);
@@ -228,7 +230,7 @@ TileSchedule DefaultTile(const ProductShape& shape, const VectorUnit& unit) {
     best.columns = columns;
     best.vectors = vectors;
   });
-  // Weights that stay in the second-level cache are best read again for every row.
+  // Weights that fit in the L2 cache are best read again for every row.
   constexpr std::int64_t kCacheBytes = std::int64_t{512} * 1024;
   const std::int64_t weight_bytes =
       shape.depth * CeilDiv(shape.channels, unit.lanes) * unit.lanes * 4;
@@ -271,7 +273,7 @@ ConvSchedule DefaultConv(const ConvShape& shape, const VectorUnit& unit) {
     best = cost;
     schedule.algorithm = algorithm;
   }
-  // A small image seen by single taps is one row of pixels: fewer tiles are cut short.
+  // A small image with single taps becomes one row of pixels, so that fewer tiles are partial.
   constexpr std::int64_t kSmallImage = std::int64_t{32} * 32;
   schedule.join_rows = CanJoinRows(shape) && shape.out_height * shape.out_width <= kSmallImage;
   return WithDefaultTile(shape, unit, schedule);
@@ -286,7 +288,8 @@ std::vector<ConvSchedule> ConvSchedules(const ConvShape& shape, const VectorUnit
       const ConvSchedule standard = WithDefaultTile(shape, unit, plain);
       const double cost = AlgorithmCost(shape, algorithm);
       if (algorithm == ConvAlgorithm::kDepthwise) {
-        // Columns near the default's; better than any direct product of one channel.
+        // Prefers columns near the default. The factor ranks all of them before direct products,
+        // which have one channel here.
         for (int columns = 1; columns <= MostDepthwiseColumns(shape, unit); ++columns) {
           ConvSchedule schedule = standard;
           schedule.tile.columns = columns;
@@ -310,14 +313,14 @@ std::vector<ConvSchedule> GemmSchedules(const ProductShape& shape, const VectorU
 }
 
 WinogradTiling TilingOf(std::int64_t out_height, std::int64_t out_width, std::int64_t m) {
-  // Enough tiles to read the transformed weights seldom, few enough to stay in cache.
+  // Enough tiles to read the transformed weights rarely, and few enough to stay in cache.
   constexpr std::int64_t kTilesAtOnce = 32;
   WinogradTiling tiling{.m = m,
                         .side = m + 2,
                         .rows = CeilDiv(out_height, m),
                         .columns = CeilDiv(out_width, m),
                         .block = 1};
-  // Of the divisors, so that blocks are equal, the one nearest to that by ratio.
+  // Chooses a divisor, so that blocks are equal: the one nearest to `wanted` by ratio.
   const double wanted = static_cast<double>(kTilesAtOnce) / static_cast<double>(tiling.columns);
   double best = 0;
   for (std::int64_t block = 1; block <= tiling.rows; ++block) {

@@ -78,7 +78,7 @@ View NewView(DType dtype, const Dims& dims, std::span<const std::size_t> order, 
     view.strides[axis] = stride;
     view.offset += stride * halo.begin[axis];
     stride *= std::max<std::int64_t>(extent, 1);
-    // Pixels, and rows that windows reach over.
+    // Applies to pixels, and to rows where windows extend over several rows.
     if (extent > 1 && (first || !halo.empty())) {
       const std::int64_t avoided = first ? kPixelBytes : kRowBytes;
       first = false;
@@ -91,7 +91,7 @@ View NewView(DType dtype, const Dims& dims, std::span<const std::size_t> order, 
 
 std::optional<View> Reshape(const View& view, const Dims& dims) {
   if (std::find(dims.begin(), dims.end(), 0) != dims.end()) return std::nullopt;
-  // Axes of one entry say nothing about where things are.
+  // Strides of axes with one entry do not matter.
   std::vector<std::size_t> from;
   std::vector<std::size_t> into;
   for (std::size_t i = 0; i < view.rank(); ++i) {
@@ -104,7 +104,7 @@ std::optional<View> Reshape(const View& view, const Dims& dims) {
   to.dims = dims;
   to.strides.assign(dims.size(), 1);
   to.halo = Halo(dims.size());
-  // Smallest groups of axes on both sides with equally many elements.
+  // Matches the smallest groups of axes with equally many elements on both sides.
   for (std::size_t f = 0, t = 0; t < into.size();) {
     const std::size_t f_begin = f;
     const std::size_t t_begin = t;
@@ -118,7 +118,7 @@ std::optional<View> Reshape(const View& view, const Dims& dims) {
       }
     }
     for (std::size_t i = f_begin; i + 1 < f; ++i) {
-      // Axes that are joined must lie row-major in each other.
+      // Axes can be merged only if they are row-major within each other.
       if (view.strides[from[i]] != view.strides[from[i + 1]] * view.dims[from[i + 1]]) {
         return std::nullopt;
       }

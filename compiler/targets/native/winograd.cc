@@ -12,8 +12,9 @@
 #include "compiler/targets/native/product.h"
 
 // Winograd's minimal filtering for 3x3 windows of stride 1 (Lavin and Gray 2016, "Fast algorithms
-// for convolutional neural networks", section 4): a tile of m x m pixels from (m+2)^2 products
-// instead of 9 m^2. Y = A'[(G w G') * (B' x B)]A, summed over depth before the last step.
+// for convolutional neural networks", section 4): a tile of m x m pixels takes (m+2)^2 products
+// instead of 9 m^2. Y = A'[(G w G') * (B' x B)]A, where ' transposes and * multiplies entry by
+// entry, with the sum over depth taken before the step with A.
 
 namespace msc::native {
 namespace {
@@ -28,7 +29,7 @@ Expr Times(double factor, const Expr& x) {
   return Float(factor, x->type.lanes) * x;
 }
 
-/// B' times a column of m+2 entries.
+/// Multiplies B' with a column of m+2 entries.
 std::vector<Expr> InputStep(KernelWriter& writer, std::span<const Expr> d, Body& body) {
   const auto bind = [&](Expr value) { return writer.Bind(std::move(value), body); };
   if (d.size() == 4) {
@@ -46,7 +47,7 @@ std::vector<Expr> InputStep(KernelWriter& writer, std::span<const Expr> d, Body&
           bind(Times(4, d[1]) - Times(5, d[3]) + d[5])};
 }
 
-/// A' times a column of m+2 entries.
+/// Multiplies A' with a column of m+2 entries.
 std::vector<Expr> OutputStep(KernelWriter& writer, std::span<const Expr> m, Body& body) {
   const auto bind = [&](Expr value) { return writer.Bind(std::move(value), body); };
   if (m.size() == 4) return {bind(m[0] + m[1] + m[2]), bind(m[1] - m[2] - m[3])};
@@ -80,7 +81,7 @@ std::vector<Expr> BothSides(KernelWriter& writer, const std::vector<Expr>& squar
 
 constexpr std::size_t kMaxSide = 6;
 
-/// G w G' for one 3x3 window, in double; side * side values, row by row.
+/// Computes G w G' for one 3x3 window, in double. Returns side * side values, row by row.
 std::array<double, kMaxSide * kMaxSide> FilterTransform(std::span<const float> w,
                                                         std::size_t side) {
   constexpr std::array<std::array<double, 3>, 4> kG2 = {
@@ -94,7 +95,7 @@ std::array<double, kMaxSide * kMaxSide> FilterTransform(std::span<const float> w
   const std::array<double, 3>* g = side == 4 ? kG2.data() : kG4.data();
   std::array<double, kMaxSide * kMaxSide> u{};
   for (std::size_t i = 0; i < side; ++i) {
-    std::array<double, 3> row{};  // of G w
+    std::array<double, 3> row{};  // a row of G w
     for (std::size_t b = 0; b < 3; ++b) {
       row[b] = g[i][0] * w[b] + g[i][1] * w[3 + b] + g[i][2] * w[6 + b];
     }
@@ -105,11 +106,11 @@ std::array<double, kMaxSide * kMaxSide> FilterTransform(std::span<const float> w
   return u;
 }
 
-/// All windows of `weights` transformed: [side * side, count]. Some at a time, as so many streams a
-/// power of two apart would push each other out of the cache.
+/// Transforms all windows of `weights` into [side * side, count]. Works on some windows at a time:
+/// writing one stream per point, a power of two apart, would evict their cache lines.
 std::vector<float> TransformedFilters(std::span<const float> weights, std::size_t side) {
   constexpr std::size_t kAtATime = 64;
-  constexpr std::size_t kMany = 256;  // from which on threads pay
+  constexpr std::size_t kMany = 256;  // fewer parts do not pay for threads
   const std::size_t count = weights.size() / 9;
   const std::size_t points = side * side;
   std::vector<float> all(points * count);
@@ -130,7 +131,7 @@ std::vector<float> TransformedFilters(std::span<const float> weights, std::size_
   return all;
 }
 
-/// Transformed tiles in scratch memory, seen as [1, side*side*channels, 1, tiles].
+/// Returns scratch memory for transformed tiles, with dims [1, side*side*channels, 1, tiles].
 View TileMemory(Lowering& lowering, std::int64_t points, std::int64_t channels,
                 std::int64_t tiles) {
   std::int64_t elements = 0;
@@ -140,12 +141,12 @@ View TileMemory(Lowering& lowering, std::int64_t points, std::int64_t channels,
   return view;
 }
 
-/// One tile of an image, and a vector of its channels.
+/// One tile of an image and a vector of its channels.
 struct TilePart {
   Expr n;
   Expr row;
   Expr column;
-  Expr slot;  ///< of the tile in the memory of its block
+  Expr slot;  ///< position of the tile in the memory of its block
   Place c;
 };
 
@@ -179,10 +180,10 @@ class Winograd {
  private:
   [[nodiscard]] std::size_t side() const { return static_cast<std::size_t>(tiling_.side); }
 
-  // One product for each point of a tile: the points are the groups.
+  // Packs the weights of one product per point of a tile; the points are the groups.
   [[nodiscard]] PackedWeights Pack() {
     const std::int64_t depth = problem_.depth();
-    std::vector<float> filters;  // made when they are asked for: kernels alone need none
+    std::vector<float> filters;  // made on demand: a check of support needs none
     std::once_flag made;
     return PackWeights(lowering_, product_, problem_.schedule.tile,
                        [&](std::int64_t point, std::int64_t c, std::int64_t /*kh*/,
@@ -246,8 +247,8 @@ class Winograd {
     }
   }
 
-  /// Tiles that hang over the edge are computed whole and stored in part: `store` only where
-  /// `index`, entry `i` of its tile, is below `size`.
+  /// Tiles that extend past the edge are computed whole and stored in part. Guards `store` so that
+  /// it runs only if `index`, entry `i` of its tile, is below `size`.
   [[nodiscard]] Body Inside(const Expr& index, std::int64_t i, std::int64_t size,
                             Body store) const {
     if (size % tiling_.m == 0 || i < size % tiling_.m) return store;
@@ -260,7 +261,7 @@ class Winograd {
 
   using Make = void (Winograd::*)(KernelWriter& writer, const TilePart& part, Body& body) const;
 
-  /// All tiles of a block, with each vector of their channels.
+  /// Writes `make` for all tiles of a block and each vector of their channels.
   [[nodiscard]] Body EachTile(KernelWriter& writer, const Expr& n, const Expr& first_row,
                               std::int64_t channels, kernel::LoopKind kind, Make make) const {
     return LoopOver(
@@ -283,7 +284,8 @@ class Winograd {
                        Epilogue(lowering_.graph(), SplitGroups(out_, points_)), kind);
   }
 
-  /// There is but one block, so threads share each part of its work: a kernel for each.
+  /// Adds one kernel per part of the work, because there is only one block: threads share each
+  /// part.
   void AddCallsOfOneBlock() {
     constexpr auto kShared = kernel::LoopKind::kParallel;
     KernelWriter first = lowering_.Writer("winograd_in");
@@ -301,7 +303,7 @@ class Winograd {
     lowering_.AddCall(std::move(third), std::move(write), 0, label_);
   }
 
-  /// Threads share blocks, whose tiles stay in the cache of their core.
+  /// Adds one kernel whose threads share blocks. The tiles of a block stay in the cache of a core.
   void AddCallOfBlocks() {
     constexpr auto kAlone = kernel::LoopKind::kSerial;
     KernelWriter writer = lowering_.Writer("winograd");
@@ -334,7 +336,7 @@ class Winograd {
   View x_;
   Epilogue epilogue_;
   View in_;   ///< transformed tiles of a block
-  View out_;  ///< and their products
+  View out_;  ///< products of the tiles
   Product product_;
   PackedWeights packed_;
 };
