@@ -21,11 +21,11 @@ namespace {
 
 std::string LibraryPath() {
   if (const char* given = std::getenv("MSC_ORT_LIBRARY")) {
-    // A path with a slash is not searched in the system's folders.
+    // dlopen searches the system's folders only for names without a slash.
     const std::string path = given;
     return path.find('/') == std::string::npos ? "./" + path : path;
   }
-  return MSC_ORT_LIBRARY_PATH;  // from CMake; a bare name where it found none
+  return MSC_ORT_LIBRARY_PATH;  // from CMake; a bare name if CMake found no library
 }
 
 struct Library {
@@ -34,9 +34,10 @@ struct Library {
   std::string absence;
 };
 
-/// From 1.29 on the released libraries tell their maker what they run, and keep a file in the
-/// user's cache that every session adds to, until a measuring child may not write any more of it.
-/// They ask once, when they start. Whoever sets the variable keeps it.
+/// Disables telemetry. From 1.29 on, released libraries report to their vendor what they run, and
+/// keep a file in the user's cache that grows with every session, until it exceeds the file size
+/// that a measuring child may write. The library reads the variable once, at its start. Keeps a
+/// value that the user set.
 void SilenceTelemetry() {
   (void)::setenv("ORT_DISABLE_TELEMETRY", "1", 0);
 }
@@ -55,7 +56,7 @@ Library Load() {
   const OrtApiBase* base = get_base();
   Library library;
   library.version = base->GetVersionString();
-  // "1.30.0" serves API 30 and every older one.
+  // Version "1.30.0" serves API 30 and every older one.
   const std::size_t dot = library.version.find('.');
   const auto newest = static_cast<std::uint32_t>(
       dot == std::string::npos ? 0 : std::strtoul(library.version.c_str() + dot + 1, nullptr, 10));
@@ -69,7 +70,8 @@ const Library& Loaded() {
   return loaded;
 }
 
-/// One of the process, never freed: sessions of static lifetime may outlive any other owner.
+/// Returns the environment of the process. It is never freed, because sessions of static lifetime
+/// may outlive any other owner.
 const OrtEnv& Environment() {
   static const OrtEnv* const environment = [] {
     OrtEnv* made = nullptr;
@@ -79,7 +81,8 @@ const OrtEnv& Environment() {
   return *environment;
 }
 
-/// Takes what is written to a path, which is no file: measuring children may write none as large.
+/// Collects what is written to a path, through a pipe: measuring children may not write files of
+/// that size.
 class Catcher {
  public:
   Catcher() {
@@ -99,7 +102,7 @@ class Catcher {
     ::close(ends_[0]);
   }
   [[nodiscard]] std::string path() const { return "/proc/self/fd/" + std::to_string(ends_[1]); }
-  /// Once, when nobody writes any more.
+  /// Returns the text. Call once, after the last write.
   [[nodiscard]] std::string Take() {
     ::close(ends_[1]);
     reader_.join();
@@ -160,12 +163,12 @@ Owned<OrtSession> MakeSession(std::string_view model, const SessionOptions& opti
   CheckStatus(Api().SetInterOpNumThreads(made.get(), 1));
   CheckStatus(Api().SetSessionGraphOptimizationLevel(made.get(), options.level));
   CheckStatus(Api().AddSessionConfigEntry(made.get(), "session.force_spinning_stop", "1"));
-  // As all executables have it, for the threads of the session, too. The first session sets the
-  // mode of the thread that makes it, for good, if nobody sets it back.
+  // Flush subnormal numbers on the session's threads too, as all executables do. The first session
+  // sets the mode of the thread that makes it permanently; `flush` restores it.
   CheckStatus(Api().AddSessionConfigEntry(made.get(), "session.set_denormal_as_zero", "1"));
   const FlushSubnormals flush;
-  // It would move the zeros of a Pad into a MaxPool behind it, which pads with what is never
-  // largest.
+  // Pad_Fusion would move the zeros of a Pad into a MaxPool after it, but a MaxPool ignores its own
+  // padding.
   CheckStatus(Api().AddSessionConfigEntry(made.get(), "optimization.disable_specified_optimizers",
                                           "Pad_Fusion"));
   for (const auto& [symbol, size] : options.sizes) {
@@ -214,7 +217,7 @@ Owned<OrtMemoryInfo> CpuMemory() {
 Owned<OrtValue> Wrap(const OrtMemoryInfo& memory, DType dtype, const Dims& dims, void* bytes) {
   if (dtype == DType::kString) throw UserError("strings are not passed to ONNX Runtime");
   OrtValue* value = nullptr;
-  // DType counts as ONNX does.
+  // DType has ONNX's numbers.
   CheckStatus(Api().CreateTensorWithDataAsOrtValue(
       &memory, bytes, static_cast<std::size_t>(ElementCount(dims)) * ByteSize(dtype), dims.data(),
       dims.size(), static_cast<ONNXTensorElementDataType>(dtype), &value));

@@ -1,6 +1,6 @@
 #pragma once
 
-// Of this folder and of benchmarks/peers: brings onnxruntime_c_api.h.
+// Internal to this folder and benchmarks/peers: includes onnxruntime_c_api.h.
 
 #include <memory>
 #include <string>
@@ -14,19 +14,19 @@
 
 namespace msc::onnxruntime {
 
-/// An object of the library's, with the function that frees it.
+/// An object of the library with the function that frees it.
 template <class T>
 using Owned = std::unique_ptr<T, void (*)(T*)>;
 
-/// Why the library cannot be used here, or empty if it can. It is loaded at the first call, from
-/// the path in the environment variable MSC_ORT_LIBRARY, else from where CMake found it, else from
-/// the system's folders, and never unloaded: its threads outlive its objects. Thread-safe, as all
-/// of this header.
+/// Returns why the library cannot be used here, or an empty text if it can. The first call loads
+/// it: from the path in the environment variable MSC_ORT_LIBRARY, else from where CMake found it,
+/// else from the system's folders. It is never unloaded, because its threads outlive its objects.
+/// All functions of this header are thread-safe.
 [[nodiscard]] const std::string& Absence();
-/// "1.30.0". UserError if absent.
+/// Returns the version, such as "1.30.0". UserError if the library is absent.
 [[nodiscard]] const std::string& Version();
-/// The functions of the library, in the newest version that both it and the header know. UserError
-/// if absent.
+/// Returns the functions of the library, in the newest version that both the library and its header
+/// know. UserError if the library is absent.
 [[nodiscard]] const OrtApi& Api();
 /// Frees `status`. UserError with the library's message if it is an error.
 void CheckStatus(OrtStatus* status);
@@ -34,24 +34,25 @@ void CheckStatus(OrtStatus* status);
 struct SessionOptions {
   int threads = 1;
   GraphOptimizationLevel level = ORT_ENABLE_ALL;
-  ShapeBindings sizes = {};  ///< of symbolic dimensions, for the library to optimize with
-  /// Gets the model as the library has optimized it, the bytes of an ONNX file with operators of
-  /// its own; nullptr = it is not asked for.
+  ShapeBindings sizes = {};  ///< of symbolic dimensions; the library optimizes for them
+  /// If not null, receives the model as optimized by the library: the bytes of an ONNX file that
+  /// uses operators of the library's own.
   std::string* optimized = nullptr;
 };
 
-/// Loads a model from the bytes of an ONNX file, on the CPU: `threads` intra-op threads, which stop
-/// spinning when a run ends so that they leave the cores to other libraries, and one inter-op
-/// thread. UserError with the library's message if it refuses.
+/// Loads a model from the bytes of an ONNX file, on the CPU, with one inter-op thread and `threads`
+/// intra-op threads. These stop spinning when a run ends, to leave the cores to other libraries.
+/// UserError with the library's message if it rejects the model.
 [[nodiscard]] Owned<::OrtSession> MakeSession(std::string_view model,
                                               const SessionOptions& options);
-/// The names of the symbolic dimensions of an input tensor; empty where one has none.
+/// Returns the names of the symbolic dimensions of an input tensor; empty for a dimension without
+/// one.
 [[nodiscard]] std::vector<std::string> SymbolsOf(const ::OrtSession& session, std::size_t input);
 [[nodiscard]] std::vector<std::string> InputNames(const ::OrtSession& session);
 [[nodiscard]] std::vector<std::string> OutputNames(const ::OrtSession& session);
 
 [[nodiscard]] Owned<OrtMemoryInfo> CpuMemory();
-/// A tensor in memory of ours, row-major, which must outlive it. Not for strings.
+/// Returns a row-major tensor in memory of the caller, which must outlive it. Not for strings.
 [[nodiscard]] Owned<OrtValue> Wrap(const OrtMemoryInfo& memory, DType dtype, const Dims& dims,
                                    void* bytes);
 

@@ -11,15 +11,15 @@
 namespace msc::onnxruntime {
 namespace {
 
-/// Operators of ONNX, and of the library's own, whose kernels multiply integers.
+/// Operators, of ONNX and of the library, whose kernels multiply integers.
 constexpr std::array<std::string_view, 10> kIntegerOps = {
     "ConvInteger",        "DynamicQuantizeMatMul", "MatMulInteger",
     "MatMulInteger16",    "MatMulIntegerToFloat",  "QGemm",
     "QLinearConv",        "QLinearMatMul",         "QAttention",
     "DynamicQuantizeLSTM"};
 
-/// The integers of a layer's weights, or of the second operand of a product of activations;
-/// kNoValue where that is f32.
+/// Returns the integers of a layer's weights, or those of the second operand of a product of
+/// activations; kNoValue if that operand is f32.
 ValueId IntegerOperand(const Graph& graph, const Node& layer) {
   ValueId found = kNoValue;
   for (std::size_t i = 0; i < std::min<std::size_t>(layer.inputs.size(), 2); ++i) {
@@ -32,7 +32,7 @@ ValueId IntegerOperand(const Graph& graph, const Node& layer) {
   return found;
 }
 
-/// Names of what kernels for integers read.
+/// Returns the names of the values that integer kernels read.
 std::set<std::string> ReadByIntegerKernels(std::string_view optimized) {
   onnx::ModelProto model;
   if (optimized.empty() ||

@@ -8,17 +8,17 @@
 
 namespace msc::onnxruntime {
 
-/// Whether a node is one whose arithmetic is worth knowing: Conv, Gemm, MatMul, ConvTranspose.
+/// Returns whether the precision of a node is reported: Conv, Gemm, MatMul and ConvTranspose.
 [[nodiscard]] bool IsLayer(const Node& node);
 
-/// Whether ONNX Runtime may run a layer of `graph` on integers: one has integer weights, or a
-/// second operand that is widened.
+/// Returns whether ONNX Runtime may run a layer of `graph` on integers: the layer has integer
+/// weights, or a second operand that a DequantizeLinear widens.
 [[nodiscard]] bool AnyWidened(const Graph& graph);
 
-/// In what ONNX Runtime runs the layers of `graph`, by node name, as the model says that it made of
-/// it (SessionOptions::optimized): "int8" where a kernel for integers reads these integers, else
-/// "f32". Kernels are known by the names of their operators. UserError where the bytes are no
-/// model.
+/// Returns the precision in which ONNX Runtime runs each layer of `graph`, by node name: "int8" if
+/// an integer kernel of `optimized` reads the layer's integer operand, else "f32". `optimized` is
+/// the model from SessionOptions::optimized; integer kernels are known by their operator names.
+/// UserError if `optimized` is not a model.
 [[nodiscard]] std::map<std::string, std::string> KernelPrecisions(const Graph& graph,
                                                                   std::string_view optimized);
 

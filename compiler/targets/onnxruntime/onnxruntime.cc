@@ -39,15 +39,17 @@ std::string ToOnnx(const Graph& graph) {
   return ExportOnnxBytes(graph, {.opset = 17, .bf16 = Bf16Export::kKeep});
 }
 
-/// A tensor with elements, of numbers or bools, whose dims are known.
+/// Returns whether the type is a tensor of numbers or bools with known dims and at least one
+/// element.
 bool IsPlain(const ValueType& type) {
   if (type.container != Container::kTensor || !type.shape) return false;
   const auto dims = StaticDims(*type.shape);
   return dims && ElementCount(*dims) > 0 && ByteSize(type.dtype) > 0;
 }
 
-/// One node as a graph, under names that say nothing, so that equal questions are the same bytes.
-/// Large constants become inputs: they are weights, whose values do not matter here.
+/// Returns a graph of one node under neutral names, so that equal nodes give equal bytes. Large
+/// constants become inputs: they are weights, whose values do not matter here. Returns nullopt if a
+/// value is not a plain tensor.
 std::optional<Graph> Question(const Graph& graph, const Node& node) {
   constexpr std::size_t kSmall = 4096;
   Graph question("node");
@@ -80,8 +82,8 @@ std::optional<Graph> Question(const Graph& graph, const Node& node) {
   return question;
 }
 
-/// A session with its inputs and outputs bound to buffers; the session may be bound several times
-/// and run by several threads. A run sets only the addresses that changed since the last one: those
+/// A session with its inputs and outputs bound to buffers. Several of these may share one session
+/// and run on several threads. A run sets only the addresses that changed since the last run: those
 /// of inputs and outputs of the whole graph. Not thread-safe.
 class BoundSession {
  public:
@@ -90,7 +92,7 @@ class BoundSession {
     BufferId buffer{};
     DType dtype = DType::kF32;
     Dims dims;
-    bool read = false;  ///< else written
+    bool read = false;  ///< otherwise written
     void* address = nullptr;
   };
 
@@ -109,7 +111,7 @@ class BoundSession {
       void* const address = context.At(place.buffer);
       if (address == place.address) continue;
       place.address = address;
-      // The binding shares the value: it may go.
+      // The binding shares ownership of the value.
       const Owned<OrtValue> value = Wrap(*memory_, place.dtype, place.dims, address);
       const auto bind = place.read ? Api().BindInput : Api().BindOutput;
       CheckStatus(bind(binding_.get(), place.name.c_str(), value.get()));
@@ -124,7 +126,7 @@ class BoundSession {
   std::vector<Place> places_;
 };
 
-/// What the layers of a step multiply in, all together.
+/// Returns one precision for all layers of a step: "f32", "int8" or "mixed".
 std::string Together(const std::map<std::string, std::string>& precisions) {
   const auto narrow = std::count_if(precisions.begin(), precisions.end(),
                                     [](const auto& layer) { return layer.second != "f32"; });
@@ -135,7 +137,7 @@ std::string Together(const std::map<std::string, std::string>& precisions) {
 class OnnxRuntimeTarget final : public Target {
  public:
   explicit OnnxRuntimeTarget(const OnnxRuntimeOptions& options)
-      // Which kernels the library chooses goes by the CPU.
+      // The library chooses its kernels by the CPU.
       : facts_{.name = "onnxruntime",
                .device = "cpu",
                .version = Version() + " " + ToString(DetectIsa())},
@@ -151,7 +153,7 @@ class OnnxRuntimeTarget final : public Target {
   TargetFacts facts_;
   GraphOptimizationLevel level_;
   mutable std::mutex mutex_;
-  mutable std::map<std::string, bool> answers_;  // by the hash of the question
+  mutable std::map<std::string, bool> answers_;  // by the hash of the model
 };
 
 bool OnnxRuntimeTarget::DoSupports(const Graph& graph, NodeId id) const {
@@ -180,8 +182,8 @@ bool OnnxRuntimeTarget::DoSupports(const Graph& graph, NodeId id) const {
   return answers_.emplace(key, answer).first->second;
 }
 
-/// Adds the step that runs `model` from and into the buffers of these values, which it names as
-/// `graph` does.
+/// Adds the step that runs `model` on the buffers of the boundary values of `part`. `model` uses
+/// the value names of `graph`.
 std::optional<Failure> AddModel(const Graph& graph, std::string_view model, const Extracted& part,
                                 const SessionOptions& options, Step step,
                                 ExecutableBuilder& builder) {
@@ -196,7 +198,8 @@ std::optional<Failure> AddModel(const Graph& graph, std::string_view model, cons
   };
   for (const ValueId input : part.inputs) add(input, true);
   for (const ValueId output : part.outputs) add(output, false);
-  // Which kernels the library takes for Q/DQ nodes is its own affair, by their forms and the CPU.
+  // The library chooses kernels for Q/DQ nodes by their form and the CPU, so the precisions are
+  // read back from the optimized model.
   const bool reads_back = AnyWidened(part.graph);
   std::string optimized;
   SessionOptions asked = options;
@@ -223,7 +226,7 @@ std::optional<Failure> OnnxRuntimeTarget::DoGraphToRuntime(const Region& region,
                                                            ExecutableBuilder& builder) const {
   const Graph& graph = *region.graph;
   const Extracted part = Extract(graph, region.nodes);
-  if (part.outputs.empty()) return std::nullopt;  // nobody wants what it makes
+  if (part.outputs.empty()) return std::nullopt;  // nothing outside reads its values
   Step step{.name = graph.node(region.nodes.front()).name,
             .target = "onnxruntime",
             .nodes = {},
@@ -237,8 +240,8 @@ std::optional<Failure> OnnxRuntimeTarget::DoGraphToRuntime(const Region& region,
                   std::move(step), builder);
 }
 
-/// What the symbols of the model's inputs are where they have the types of `boundary`: the library
-/// is told, as it is told by who deploys a model for one size.
+/// Returns the sizes of the symbolic dimensions of the model's inputs, by the types of `boundary`.
+/// The library optimizes for them, as in a deployment of the model for one size.
 ShapeBindings SizesOf(std::string_view model, const Graph& boundary) {
   const auto session = MakeSession(model, {.threads = 1, .level = ORT_DISABLE_ALL});
   const std::vector<std::string> names = InputNames(*session);
@@ -269,7 +272,7 @@ TargetKind OnnxRuntimeKind() {
 
 Result<Executable> BuildFromOnnx(std::string_view model, const Graph& boundary,
                                  const TargetOptions& options) {
-  // The same values without the nodes between them: outputs are made by one node of its own kind.
+  // A graph with the same inputs and outputs and one placeholder node that computes the outputs.
   Graph shell(boundary.name());
   Extracted part;
   Node node;
