@@ -11,7 +11,7 @@
 namespace msc {
 namespace {
 
-/// Every value moved up or down by some last bits.
+/// Moves every value up or down by a few last bits.
 std::vector<Tensor> Nudged(std::vector<Tensor> inputs) {
   Rng rng(7);
   for (Tensor& tensor : inputs) {
@@ -26,7 +26,7 @@ struct Difference {
   double mean = 0;
 };
 
-/// Infinite where one is NaN and the other is not.
+/// Returns infinite or NaN differences where only one of the values is NaN.
 Difference Compare(const Tensor& a, const Tensor& b) {
   Difference difference;
   const auto x = a.Values<float>();
@@ -49,7 +49,7 @@ double Range(const Tensor& tensor) {
   return range;
 }
 
-/// A tensor of `low` and `high`, drawn by lot.
+/// Returns a tensor of `low` and `high`, chosen at random.
 Tensor Either(const Dims& dims, float low, float high, Rng& rng) {
   Tensor tensor(DType::kF32, dims);
   for (float& x : tensor.MutableValues<float>()) x = rng.Below(2) == 0 ? low : high;
@@ -62,7 +62,8 @@ bool IsWidened(const Graph& graph, const Node& node) {
          (node.Is("Cast") && graph.type(node.inputs[0]).dtype == DType::kBF16);
 }
 
-/// `graph` where what is stored in 8 bits, or as bf16, comes back one step higher or lower.
+/// Returns `graph` with every value that is stored in 8 bits or as bf16 moved up or down by one
+/// step.
 Graph Shaken(Graph graph, std::uint64_t seed) {
   Rng rng(seed);
   const std::vector<NodeId> order = graph.order();
@@ -104,15 +105,15 @@ Agreement::Agreement(const Graph& graph, const std::vector<Tensor>& inputs)
   }
 }
 
-// Sums in another order differ in the last bits, so that values on an edge of the 8-bit grid round
-// to the other side: a whole step, at some places. What that does to an output depends on all that
-// follows, so it is measured: `shaken_` moves every stored value by a step, in directions drawn by
-// lot. There every step takes part; in a correct target only those on an edge, one in hundreds.
-// A sum of k steps in whatever directions is at most sqrt(k) times the root of the sum of their
-// squares, and the lots give that root over all of them, about three times over at the largest of
-// many outputs: the largest move is enough for about ten steps that conspire (a twentieth of it
-// was the most seen in 2,000 outputs). A wrong border, channel or zero point is far beyond: it is
-// as large as the values.
+// Sums in another order differ in the last bits, so values on an edge of the 8-bit grid may round
+// to the other side: a whole step, in some places. The effect on an output depends on all that
+// follows, so it is measured: `shaken_` moves every stored value by a step in a random direction.
+// There, every step takes part; in a correct target only those on an edge do, one in hundreds. The
+// sum of k steps in any directions is at most sqrt(k) times the root of the sum of their squares.
+// The random directions estimate that root over all steps, and the largest of many outputs is about
+// three times the root. So the largest move allows for about ten steps that point the same way; in
+// 2,000 outputs the largest difference observed was a twentieth of that move. A wrong border,
+// channel or zero point is far beyond this tolerance, because it is as large as the values.
 std::optional<std::string> Agreement::Wrong(const std::vector<Tensor>& got) const {
   if (got.size() != wanted_.size()) return "gives another number of outputs";
   for (std::size_t i = 0; i < got.size(); ++i) {

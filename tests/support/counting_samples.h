@@ -13,8 +13,8 @@
 
 namespace msc {
 
-/// Normal numbers for one input, made as they are asked for, that knows how many samples were asked
-/// for at once and how the memory in use grew from one reading to the next.
+/// Normally distributed samples for one input, generated on demand. Records the largest number of
+/// samples read at once and how the memory in use grew between reads.
 class CountingSamples final : public SampleSource {
  public:
   CountingSamples(std::int64_t count, Dims sample) : count_(count), sample_(std::move(sample)) {}
@@ -38,7 +38,7 @@ class CountingSamples final : public SampleSource {
     return read;
   }
   [[nodiscard]] std::int64_t most() const { return most_; }
-  /// Most bytes in use when samples were asked for, beyond those at the first time. Always 0 under
+  /// Returns the most bytes in use at a read beyond those at the first read. Always 0 under
   /// sanitizers, which have a heap of their own.
   [[nodiscard]] std::size_t grown() const { return grown_; }
 

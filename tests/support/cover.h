@@ -1,6 +1,6 @@
 #pragma once
 
-// Small cover problems for tests, made by hand or at random.
+// Small handwritten cover problems for tests.
 
 #include <cstddef>
 #include <set>
@@ -12,9 +12,9 @@
 
 namespace msc::test {
 
-/// Nodes n0, n1, ... that each make one tensor of 4 bytes with their own number; node i reads what
-/// `reads[i]` names, where -1 stands for the input of the whole. Nodes that nobody reads leave.
-/// `ops` and `kinds`, where given, one for each node.
+/// Returns a graph of nodes n0, n1, ..., each of which writes one tensor of 4 bytes with its own
+/// number. Node i reads the nodes in `reads[i]`, where -1 is the input of the graph. Tensors that
+/// no node reads leave the graph. `ops` is empty or has one operator and kind per node.
 inline DataflowGraph Flow(const std::vector<std::vector<int>>& reads,
                           const std::vector<std::pair<std::string, OpKind>>& ops = {}) {
   const auto count = static_cast<FlowIndex>(reads.size());
@@ -39,7 +39,7 @@ inline DataflowGraph Flow(const std::vector<std::vector<int>>& reads,
   return {std::move(nodes), std::move(tensors)};
 }
 
-/// A chain of `count` nodes.
+/// Returns a chain of `count` nodes.
 inline DataflowGraph Chain(std::size_t count) {
   std::vector<std::vector<int>> reads;
   for (std::size_t i = 0; i < count; ++i) reads.push_back({static_cast<int>(i) - 1});

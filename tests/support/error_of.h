@@ -6,7 +6,7 @@
 
 namespace msc {
 
-/// What the error that `f` ends with says; "no error" where it ends without. Other errors go on.
+/// Returns the message of the `Error` that `f` throws, or "no error". Other exceptions propagate.
 template <class Error = UserError, class F>
 std::string ErrorOf(F&& f) {
   try {

@@ -1,8 +1,8 @@
 #pragma once
 
-// Expressions as TVM numbers them, for tables of what its Collage finds: numbers of nodes are
-// places in depth-first post-order, in which parameters, operator names and the function itself are
-// nodes as well.
+// Expressions numbered as in TVM, to compare with tables of what its Collage finds. The number of a
+// node is its place in depth-first post-order, in which parameters, operator names and the function
+// itself are nodes as well.
 
 #include <cstddef>
 #include <map>
@@ -121,7 +121,7 @@ inline DataflowGraph Fn(const std::vector<ExprPtr>& params, const ExprPtr& body)
   return Numbering().Function(params, body);
 }
 
-/// Graphs by name.
+/// Returns a graph of these tests by name.
 inline DataflowGraph GraphNamed(const std::string& name) {
   const ExprPtr a = Param();
   const ExprPtr b = Param();
@@ -203,7 +203,7 @@ inline DataflowGraph GraphNamed(const std::string& name) {
     return Fn({a}, sum);
   }
   if (name ==
-      "products") {  // of one value by three weights, and two convolutions behind each other
+      "products") {  // one value times three weights, followed by two convolutions in series
     const auto product = [&] { return Do("dense", {a, Const()}); };
     const ExprPtr sum = Do("add", {Do("add", {product(), product()}), product()});
     return Fn({a}, Do("conv", {Do("conv", {sum, Const()}), Const()}));

@@ -22,7 +22,7 @@ NodeId NodeCalled(const Graph& graph, const std::string& name) {
   throw UserError("no node '" + name + "'");
 }
 
-/// `from`, and what reads it over so many steps.
+/// Returns `from` and all nodes that read its results over at most `steps` edges.
 std::set<NodeId> Readers(const Graph& graph, NodeId from, int steps) {
   std::set<NodeId> found = {from};
   std::set<NodeId> last = found;
@@ -40,7 +40,7 @@ std::set<NodeId> Readers(const Graph& graph, NodeId from, int steps) {
   return found;
 }
 
-/// Who makes what these nodes read.
+/// Returns the producers of the inputs of these nodes.
 std::set<NodeId> Producers(const Graph& graph, const std::set<NodeId>& nodes) {
   std::set<NodeId> found;
   for (const NodeId id : nodes) {

@@ -15,24 +15,26 @@
 
 namespace msc {
 
-/// One layer of a network in a precision, all others in f32.
+/// One layer of a network in a precision, with all other layers in f32.
 struct LayerCase {
   std::string layer;
   Precision precision = Precision::kF32;
-  Graph graph;                 ///< the layer and what is near to it, or the whole network
-  std::vector<Tensor> inputs;  ///< what the network has there
+  Graph graph;                 ///< the layer and its neighbourhood, or the whole network
+  std::vector<Tensor> inputs;  ///< values of the network at the inputs of `graph`
 };
 
-/// How much of a network is computed to try one of its layers.
+/// How much of a network is computed to test one of its layers.
 enum class Extent : std::uint8_t {
-  kNear,  ///< what a target may join with it: two nodes before it, three behind, and who feeds them
+  /// The nodes that a target may fuse with the layer: two before it, three after it, and the
+  /// producers of their inputs.
+  kNear,
   kWhole,
 };
 
-/// Tries the layers of a network one at a time, on values that it has on one random input.
+/// Tests the layers of a network one at a time, on the values that they have for one random input.
 class LayerSweep {
  public:
-  /// `network` is canonical, of static types.
+  /// `network` must be canonical, with static types.
   LayerSweep(Graph network, std::uint64_t seed);
   [[nodiscard]] const std::vector<QuantizableLayer>& layers() const { return layers_; }
   [[nodiscard]] LayerCase CaseOf(const QuantizableLayer& layer, Precision precision,
@@ -46,17 +48,18 @@ class LayerSweep {
   std::map<ValueId, Tensor> values_;
 };
 
-/// The decisions that a case stands for, with the scales that its inputs give.
+/// Returns the strategy of a case, with scales calibrated on its inputs.
 [[nodiscard]] Strategy StrategyOf(const LayerCase& layer_case);
 
-/// What a target gives otherwise than the reference kernels give on the graph with the strategy
-/// applied; nothing where all is right. `agreement` is that of the applied graph.
+/// Returns how the outputs of a target differ from those of the reference kernels on the graph with
+/// the strategy applied; nullopt if they agree. `agreement` must belong to that graph.
 [[nodiscard]] std::optional<std::string> WrongOn(const std::string& target,
                                                  const LayerCase& layer_case, Strategy strategy,
                                                  const Agreement& agreement,
                                                  const TargetRegistry& registry);
 
-/// Seeded normal values for f32 inputs, zeros for others. All types are static.
+/// Returns seeded, normally distributed values for f32 inputs and zeros for others. All types must
+/// be static.
 [[nodiscard]] std::vector<Tensor> NormalInputs(const Graph& graph, std::uint64_t seed);
 
 }  // namespace msc

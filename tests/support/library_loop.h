@@ -2,8 +2,8 @@
 
 namespace msc::test {
 
-/// Calls `body` once on each of `threads` threads of OpenMP's pool, as a library that knows nothing
-/// of us would.
+/// Calls `body` once on each of `threads` threads of OpenMP's pool, as a library would that does
+/// not know this program.
 void LibraryLoop(int threads, void (*body)(void* object), void* object);
 
 }  // namespace msc::test

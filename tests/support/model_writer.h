@@ -16,16 +16,16 @@ namespace msc {
 
 using Ints = std::vector<std::int64_t>;
 
-/// A graph that grows by one f32 operator after another, and the lots by which it does.
+/// A graph that grows by one f32 operator at a time, with the random numbers for its choices.
 class ModelWriter {
  public:
   explicit ModelWriter(std::uint64_t seed) : rng_(seed), graph_("random") {}
 
   [[nodiscard]] Graph& graph() { return graph_; }
-  /// What operators can read: inputs and results, the newest last.
+  /// Returns the values that operators can read: inputs and results, the newest last.
   [[nodiscard]] std::vector<ValueId>& live() { return live_; }
 
-  /// In [least, most].
+  /// Returns a random number in [least, most].
   std::int64_t From(std::int64_t least, std::int64_t most) {
     return least +
            static_cast<std::int64_t>(rng_.Below(static_cast<std::uint64_t>(most - least + 1)));
@@ -42,7 +42,8 @@ class ModelWriter {
 
   [[nodiscard]] Dims DimsOf(ValueId value) const { return *StaticDims(*graph_.type(value).shape); }
 
-  /// Normal with the deviation `scale` around `middle`.
+  /// Adds a constant of normally distributed values around `middle`, with standard deviation
+  /// `scale`.
   ValueId Constant(const Dims& dims, double scale, double middle = 0) {
     Tensor tensor(DType::kF32, dims);
     for (float& x : tensor.MutableValues<float>()) {
@@ -50,7 +51,7 @@ class ModelWriter {
     }
     return graph_.AddConstant(graph_.FreeValueName("w"), std::move(tensor));
   }
-  /// Between 0.5 and 1.5.
+  /// Adds a constant of values between 0.5 and 1.5.
   ValueId Positive(const Dims& dims) {
     Tensor tensor(DType::kF32, dims);
     for (float& x : tensor.MutableValues<float>()) x = static_cast<float>(0.5 + rng_.Uniform());
@@ -67,7 +68,7 @@ class ModelWriter {
     return graph_.AddConstant(graph_.FreeValueName("s"), std::move(tensor));
   }
 
-  /// The first `absent` of the outputs are left out.
+  /// Adds an operator. The first `absent` of its outputs are left out.
   void Add(const std::string& op, std::vector<ValueId> inputs, AttrMap attrs = {},
            std::size_t outputs = 1, std::size_t absent = 0) {
     Node node;
@@ -84,7 +85,7 @@ class ModelWriter {
     InferNodeTypes(graph_, graph_.AddNode(std::move(node)));
     live_.insert(live_.end(), made.begin(), made.end());
   }
-  /// Adds it and gives its output.
+  /// Adds an operator and returns its output.
   ValueId Result(const std::string& op, std::vector<ValueId> inputs, AttrMap attrs = {}) {
     Add(op, std::move(inputs), std::move(attrs));
     return live_.back();

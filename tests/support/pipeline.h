@@ -20,7 +20,7 @@ inline TargetRegistry Targets() {
   return registry;
 }
 
-/// Normal, seeded.
+/// Returns seeded, normally distributed values.
 inline Tensor RandomTensor(const Dims& dims, std::uint64_t seed) {
   Tensor tensor(DType::kF32, dims);
   Rng rng(seed);
@@ -28,7 +28,7 @@ inline Tensor RandomTensor(const Dims& dims, std::uint64_t seed) {
   return tensor;
 }
 
-/// Largest difference relative to the largest magnitude of `wanted`.
+/// Returns the largest difference relative to the largest magnitude of `wanted`.
 inline double Error(const Tensor& got, const Tensor& wanted) {
   EXPECT_EQ(got.dims(), wanted.dims());
   double largest = 1e-9;
@@ -42,7 +42,7 @@ inline double Error(const Tensor& got, const Tensor& wanted) {
   return difference / largest;
 }
 
-/// What the UserError of `call` says; "accepted" without one.
+/// Returns the message of the UserError that `call` throws, or "accepted".
 template <class Call>
 std::string Refusal(const Call& call) {
   try {

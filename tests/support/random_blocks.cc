@@ -8,7 +8,8 @@
 namespace msc {
 namespace {
 
-/// Rows of `x` by a matrix; heads apart where there are several: [batch, heads, steps, depth].
+/// Multiplies the rows of `x` with a matrix. Several heads are split: [batch, heads, steps, depth],
+/// or with the last two axes swapped if `turned`.
 ValueId Projection(ModelWriter& model, ValueId x, std::int64_t heads, bool turned) {
   const Dims dims = model.DimsOf(x);
   const double scale = 1 / std::sqrt(static_cast<double>(dims[2]));

@@ -4,17 +4,17 @@
 
 namespace msc {
 
-// What exporters write of several operators and fusion looks for as one. `x` has any static type
-// that the comment allows.
+// Groups of operators that exporters write and that fusion recognises as one operator. `x` may have
+// any static type that the comment allows.
 
-/// Attention of [batch, steps, depth] on itself: heads or none, a mask or none, the scale on either
-/// side.
+/// Adds self-attention over [batch, steps, depth]: with or without heads and mask, with the scale
+/// on either side.
 void AddAttention(ModelWriter& model, ValueId x);
 
-/// GELU by Erf or by Tanh, in one of the orders that exporters write it in.
+/// Adds GELU by Erf or by Tanh, in one of the orders that exporters write.
 void AddGelu(ModelWriter& model, ValueId x);
 
-/// (x - mean) / sqrt(variance + 0.1) over the last axis, with gain and shift.
+/// Adds (x - mean) / sqrt(variance + 0.1) over the last axis, with gain and shift.
 void AddWrittenLayerNorm(ModelWriter& model, ValueId x);
 
 }  // namespace msc

@@ -16,7 +16,7 @@
 
 namespace msc::test {
 
-/// Labels for some of the tensors of a boundary.
+/// Returns random labels for some tensors of a boundary.
 inline std::vector<TensorLabel> RandomLabels(const std::vector<FlowIndex>& boundary,
                                              std::size_t labels, Rng& rng) {
   std::vector<TensorLabel> list;
@@ -28,9 +28,9 @@ inline std::vector<TensorLabel> RandomLabels(const std::vector<FlowIndex>& bound
   return list;
 }
 
-/// A graph of up to 10 nodes, with several inputs, outputs, taps and a node read twice, and convex
-/// candidates of any shape: many exits, not connected, often waiting for each other. Of targets "a"
-/// and "b", some of them Invalid.
+/// Returns a random problem. Its graph has up to 10 nodes, with several inputs, outputs, taps and
+/// nodes read twice. Its candidates are convex, of any shape (many exits, not connected, often
+/// waiting for each other), for targets "a" and "b"; some costs are Invalid.
 inline CoverProblem RandomProblem(std::uint64_t seed) {
   Rng rng(seed);
   const std::size_t count = 1 + rng.Below(10);
@@ -47,7 +47,7 @@ inline CoverProblem RandomProblem(std::uint64_t seed) {
   for (std::size_t i = 1; i < labels; ++i) problem.labels.push_back("l" + std::to_string(i));
   for (Label from = 0; from < labels; ++from) {
     for (Label to = 0; to < labels; ++to) {
-      // One pair in six cannot be converted.
+      // One pair in six has no conversion.
       if (from != to && rng.Below(6) != 0) {
         problem.conversions.Set(from, to, static_cast<double>(rng.Below(40)) / 10, 0.01);
       }
@@ -75,7 +75,8 @@ inline CoverProblem RandomProblem(std::uint64_t seed) {
   return problem;
 }
 
-/// Whether regions wait for each other, by transitive closure; `owner` is the region of each node.
+/// Returns whether regions wait for each other in a cycle, by transitive closure. `owner` is the
+/// region of each node.
 inline bool WaitInACircle(const DataflowGraph& flow, const std::vector<std::size_t>& owner,
                           std::size_t regions) {
   std::vector<std::vector<char>> reach(regions, std::vector<char>(regions, 0));
@@ -98,8 +99,9 @@ inline bool WaitInACircle(const DataflowGraph& flow, const std::vector<std::size
   return false;
 }
 
-/// What `chosen`, which cover every node once, cost by the definition; nullopt where they are no
-/// cover that keeps the conditions. Shares nothing with the searches, nor with CheckCover.
+/// Returns the cost, by definition, of `chosen`, which cover every node exactly once; nullopt if
+/// they are not a cover or violate a side condition. Shares no code with the searches or with
+/// CheckCover.
 inline std::optional<double> CostByDefinition(const CoverProblem& problem,
                                               const std::vector<std::uint32_t>& chosen) {
   const DataflowGraph& flow = problem.flow;
@@ -152,17 +154,17 @@ inline std::optional<double> CostByDefinition(const CoverProblem& problem,
   return ToMicros(sum);
 }
 
-/// All ways to cover every node once that do not wait in a circle, keep the conditions, and whose
-/// tensors can be converted.
+/// All exact covers without cyclic waits that satisfy the side conditions and whose tensors can be
+/// converted.
 class BruteForce {
  public:
   explicit BruteForce(const CoverProblem& problem) : problem_(problem) {
     Extend(problem.flow.EmptySet());
     std::sort(costs_.begin(), costs_.end());
   }
-  /// What they cost, cheapest first.
+  /// Returns the costs of these covers in ascending order.
   [[nodiscard]] const std::vector<double>& costs() const { return costs_; }
-  /// Ways to cover every node once, whatever else is wrong with them.
+  /// Returns all ways to cover every node exactly once, valid or not.
   [[nodiscard]] const std::vector<std::vector<std::uint32_t>>& exact() const { return exact_; }
 
  private:

@@ -28,7 +28,7 @@ Dims RandomDims(Rng& rng) {
 }
 
 TensorPtr RandomTensorPtr(Rng& rng) {
-  // Now and then more elements than are printed inline.
+  // Sometimes exceeds the number of elements that are printed inline.
   Dims dims = Chance(rng, 0.1) ? Dims{5, 20} : RandomDims(rng);
   return std::make_shared<const Tensor>(RandomTensor(RandomDType(rng), std::move(dims), rng));
 }
@@ -139,7 +139,7 @@ class Maker {
 
   Attr RandomAttr(const Graph& graph, const Node& node) {
     const auto tensor = [&] { return RandomTensorPtr(rng_); };
-    // Nested graphs get rarer with depth, so that graphs stay small.
+    // Nested graphs become rarer with depth, so that graphs stay small.
     const bool may_nest = depth_ < 3 && Chance(rng_, 0.4);
     switch (rng_.Below(may_nest ? 10 : 8)) {
       case 0:

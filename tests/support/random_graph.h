@@ -8,19 +8,20 @@
 
 namespace msc {
 
-/// A graph that Verify accepts and no operator schema does: it uses all that a Graph can hold, such
-/// as every element type, attribute kind and container, nested graphs with captures, absent inputs
-/// and outputs, symbolic and unknown shapes, NaNs, and names of any bytes. The same seed gives the
-/// same graph.
+/// Returns a random graph that Verify accepts but no operator schema does. It uses all that a Graph
+/// can hold: every element type, attribute kind and container, nested graphs with captures, absent
+/// inputs and outputs, symbolic and unknown shapes, NaNs, and names of arbitrary bytes. The same
+/// seed gives the same graph.
 [[nodiscard]] Graph RandomGraph(std::uint64_t seed);
 
-/// Random bits of any element type; texts of any bytes for strings.
+/// Returns random bits of any element type, and texts of arbitrary bytes for strings.
 [[nodiscard]] Tensor RandomTensor(DType dtype, Dims dims, Rng& rng);
 
-/// Plain words, ONNX-like paths, quotes, control characters, UTF-8 and bytes that are none.
+/// Returns a plain word, an ONNX-like path, or a text with quotes, control characters, UTF-8 or
+/// invalid UTF-8.
 [[nodiscard]] std::string RandomText(Rng& rng);
 
-/// `text` with a few bytes flipped, removed, doubled or cut off.
+/// Returns `text` with a few bytes flipped, removed, doubled or cut off.
 [[nodiscard]] std::string Mutated(std::string text, Rng& rng);
 
 }  // namespace msc

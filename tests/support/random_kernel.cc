@@ -126,7 +126,7 @@ class Generator {
                                     kTypes.begin());
   }
 
-  /// Somewhere from which `lanes` elements are inside.
+  /// Returns an index from which `lanes` elements are inside the buffer.
   Expr Place(int lanes) {
     const std::int64_t most = kElements - lanes;
     Expr index = kernel::Int(Below(4));
@@ -163,7 +163,8 @@ class Generator {
     if (type.dtype == DType::kF32 && Chance(3)) {
       constexpr std::array kLast = {Op::kSqrt, Op::kExp, Op::kTanh, Op::kErf, Op::kLog};
       value = kernel::Unary(kLast[rng_.Below(kLast.size())], std::move(value));
-      // Into a buffer from which nothing is read again: errors of functions stay in it.
+      // Writes into a buffer that is never read, so that rounding errors of functions do not
+      // spread.
       if (!last_) {
         last_ = builder_.AddBuffer({"rounded", DType::kF32, kElements, Access::kWrite});
       }
@@ -195,7 +196,7 @@ class Generator {
     return Chance(3) ? Constant(type) : Load(type);
   }
 
-  /// Keeps f32 small and in multiples of 1/4, whatever was loaded.
+  /// Keeps f32 values small and multiples of 1/4, whatever was loaded.
   Expr Tamed(Expr value) {
     const int lanes = value->type.lanes;
     value = kernel::Binary(Op::kMax, std::move(value), kernel::Float(-1024, lanes));

@@ -17,7 +17,7 @@
 namespace msc {
 namespace {
 
-/// Adds one operator after another to the values that there are.
+/// Grows a graph by adding one operator at a time to the existing values.
 class Grower : ModelWriter {
  public:
   using ModelWriter::ModelWriter;
@@ -25,7 +25,7 @@ class Grower : ModelWriter {
   Graph Grow(const RandomModelOptions& options) {
     AddInputs();
     const std::int64_t nodes = From(options.least_nodes, options.most_nodes);
-    // Most operators do not fit most values: another is tried.
+    // Most operators do not fit most values, so tries repeatedly.
     for (int tries = 0; std::ssize(graph().order()) < nodes && tries < 1000; ++tries) AddSome();
     for (const ValueId value : graph().values()) {
       const bool made = graph().producer(value) != kNoNode;
@@ -52,9 +52,9 @@ class Grower : ModelWriter {
     }
   }
 
-  /// One of the values, the newest more often: chains are what fusion works on.
+  /// Returns one of the values, more often the newest, because fusion works on chains.
   ValueId Pick() { return OneIn(2) ? live().back() : Of(live()); }
-  /// One of the others with these dims.
+  /// Returns a value other than `other` with these dims, if there is one.
   std::optional<ValueId> PickLike(const Dims& dims, ValueId other) {
     std::vector<ValueId> fitting;
     for (const ValueId value : live()) {
@@ -123,7 +123,7 @@ class Grower : ModelWriter {
   struct Window {
     Ints kernel, strides, dilations, pads;
   };
-  /// Fits into the image.
+  /// Returns a window that fits into the image, or nullopt.
   std::optional<Window> MakeWindow(const Dims& dims, bool dilate) {
     Window window;
     Ints end;
@@ -227,7 +227,7 @@ class Grower : ModelWriter {
     }
   }
 
-  /// x * factor(x), which the recognizers look for as one operator.
+  /// Adds x * gate(x), which passes recognise as one operator.
   void AddGate(ValueId x, const std::string& gate) {
     Add(gate, {x});
     Add("Mul", {x, live().back()});
@@ -326,7 +326,7 @@ class Grower : ModelWriter {
     }
   }
 
-  /// Matrix products of the last axis.
+  /// Adds a matrix product over the last axis.
   void AddProduct(ValueId x, const Dims& dims) {
     const std::int64_t k = dims.back();
     if (k > 2000) return;
@@ -350,7 +350,7 @@ class Grower : ModelWriter {
     Add("Softmax", {x}, {{"axis", OneIn(3) ? From(0, std::ssize(dims) - 1) : std::int64_t{-1}}});
   }
 
-  /// Steps by the first axis, samples by the second.
+  /// Adds an LSTM with time steps along the first axis and samples along the second.
   void AddLstm(ValueId x, const Dims& dims) {
     if (dims.size() != 3 || Product(dims) > 4000) return;
     const std::int64_t hidden = Of<std::int64_t>({1, 3, 8, 17});
@@ -377,7 +377,7 @@ class Grower : ModelWriter {
     Ints axes = {From(0, std::ssize(dims) - 1)};
     if (OneIn(3)) axes = {1, -1};
     if (dims.size() == 4 && OneIn(2)) axes = {2, 3};
-    // Two dimensions remain: other operators count on them.
+    // Keeps at least two dimensions, which other operators need.
     const bool keep = dims.size() < axes.size() + 2 || OneIn(2);
     AttrMap attrs = {{"keepdims", std::int64_t{keep ? 1 : 0}}};
     if (op == "ReduceSum") {

@@ -8,21 +8,21 @@
 
 namespace msc {
 
-/// Whether a test goes through a part of its cases: under a sanitizer, which takes ten times as
-/// long and looks for mistakes that few cases show, and where ctest asks for it (SWEEPS in
-/// tests/CMakeLists.txt), which then runs the test under label slow too, with all of them.
+/// Returns whether a test runs only a sample of its cases. That is so under a sanitizer, where
+/// tests take ten times as long and look for mistakes that few cases show, and where ctest asks for
+/// it (SWEEPS in tests/CMakeLists.txt); ctest then also runs the test with all cases under the
+/// label slow.
 inline bool Sampled() {
   return kSanitized || std::getenv("MSC_SAMPLE_CASES") != nullptr;
 }
 
-/// How many random cases a test goes through where it would be `all`: a quarter of them in a
-/// sample.
+/// Returns the number of random cases for a test that has `all`: a quarter of them in a sample.
 inline std::uint64_t Seeds(std::uint64_t all) {
   return Sampled() ? (all + 3) / 4 : all;
 }
 
-/// The step through a list of cases that a test has all at hand: one of five in a sample. Odd, so
-/// that each bit of a byte has its turn.
+/// Returns the step through a list of cases: 5 in a sample, else 1. It is odd, so that each bit of
+/// a byte is tested.
 inline std::size_t Stride() {
   return Sampled() ? 5 : 1;
 }

@@ -6,7 +6,7 @@
 
 namespace msc::test {
 
-/// C = op(A) * op(B), as a library would compute what kernel::ToSgemm passes.
+/// Computes C = op(A) * op(B) like a library function of kernel::kSgemm.
 inline void Sgemm(char* const* addresses, const long* integers) {  // NOLINT(google-runtime-int)
   const kernel::Sgemm p = kernel::ToSgemm(integers);
   const auto* const a = reinterpret_cast<const float*>(addresses[0]);

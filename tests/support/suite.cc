@@ -24,11 +24,11 @@ SuiteModel ThirdParty(const std::string& name, Dims input, bool fixed_batch = fa
 
 }  // namespace
 
-// Networks that end in an average over all pixels take smaller images than their files say.
 void PrintTo(const SuiteModel& model, std::ostream* out) {
   *out << model.name;
 }
 
+// Networks that end in an average over all pixels use smaller images than their files state.
 const std::vector<SuiteModel>& Suite() {
   static const std::vector<SuiteModel> suite = {
       ThirdParty("resnet18", {3, 64, 64}),

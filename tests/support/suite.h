@@ -10,20 +10,20 @@
 
 namespace msc {
 
-/// A network of docs/benchmarks.md, on an input as small as it can take.
+/// A network of docs/benchmarks.md, with an input as small as the network accepts.
 struct SuiteModel {
   std::string name;
-  std::string path;  ///< from the source root
-  Dims input;        ///< of one sample, without the batch
+  std::string path;  ///< relative to the source root
+  Dims input;        ///< of one sample, without the batch axis
   bool fixed_batch = false;
   friend void PrintTo(const SuiteModel& model, std::ostream* out);
 };
 [[nodiscard]] const std::vector<SuiteModel>& Suite();
 
-/// Why a model cannot be had here; empty if it can.
+/// Returns why a model is missing here; empty if it is available.
 [[nodiscard]] std::string AbsenceOf(const SuiteModel& model);
 
-/// The canonical graph of a model for so many samples, all sizes static.
+/// Returns the canonical graph of a model for `batch` samples, with all sizes static.
 [[nodiscard]] Graph LoadSuiteModel(const SuiteModel& model, std::int64_t batch);
 
 }  // namespace msc
