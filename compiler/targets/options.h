@@ -7,7 +7,7 @@
 //     std::string library = "openblas";
 //     template <class Self, class Visit>
 //     static void Fields(Self& self, Visit& visit) {
-//       visit("library", self.library, "who multiplies", Within::OneOf({"openblas", "xsmm"}));
+//       visit("library", self.library, "BLAS library", Within::OneOf({"openblas", "xsmm"}));
 //     }
 //   };
 //   registry.Add(KindOf<BlasOptions>("blas", MakeBlas));

@@ -126,7 +126,7 @@ class Target {
     return DoSchedules(graph, node);
   }
   /// Returns whether the target computes each node separately in every region, so that a region
-  /// costs the sum of what its nodes cost.
+  /// costs the sum of the costs of its nodes.
   [[nodiscard]] bool RunsNodeByNode() const { return DoRunsNodeByNode(); }
   /// Returns patterns of regions to try besides those that the target's lowering of the whole graph
   /// makes. Every match whose nodes are all supported is tried, whether or not the target fuses
