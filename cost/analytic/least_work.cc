@@ -12,6 +12,7 @@ namespace {
 
 constexpr double kWinogradSaving = 4;
 
+// F(4x4, 3x3) computes a tile of 16 outputs with 36 multiplications instead of 16 * 9.
 bool MayBeWinograd(const Graph& graph, const Node& node) {
   if (!node.Is("Conv") || AttrOr(node, "group", std::int64_t{1}) != 1) return false;
   const auto& shape = graph.type(node.inputs[1]).shape;
@@ -20,7 +21,8 @@ bool MayBeWinograd(const Graph& graph, const Node& node) {
          std::all_of(strides.begin(), strides.end(), [](std::int64_t s) { return s == 1; });
 }
 
-/// The part of a convolution's taps that lie in the image: kernels need not multiply the others.
+/// Returns the share of a convolution's taps that lie in the image; kernels can skip the others.
+/// Returns 0 if sizes or padding are unknown.
 double PartInside(const Graph& graph, const Node& node) {
   const auto in = StaticDims(graph.type(node.inputs[0]).shape.value());
   const auto kernel = StaticDims(graph.type(node.inputs[1]).shape.value());

@@ -4,11 +4,12 @@
 
 namespace msc::cost {
 
-/// Multiplications and additions, counted apart, that no kernel of ours computes a node with fewer
-/// of: those of a Conv, MatMul or Gemm, without what its padding needs; a quarter of it for
-/// convolutions of 3x3 with stride 1, which Winograd's F(4x4, 3x3) computes with a quarter of the
-/// multiplications (Lavin and Gray 2015), and targets with no larger tiles. Other nodes count
-/// nothing: their operands may be in any cache. Sizes are static where work is to count.
+/// Returns a lower bound on the floating-point operations that MSCGym's kernels need for a node.
+/// Multiplications and additions count separately. The bound is that of a Conv, MatMul or Gemm,
+/// without the taps that fall on padding. For convolutions of 3x3 with stride 1 and one group it is
+/// a quarter of that, because Winograd's F(4x4, 3x3) needs a quarter of the multiplications (Lavin
+/// and Gray 2015) and no target uses larger tiles. Other nodes return 0, because their operands may
+/// be in any cache. Sizes must be static: for a Conv of unknown sizes the result is 0.
 [[nodiscard]] double LeastFlops(const Graph& graph, NodeId id);
 
 }  // namespace msc::cost

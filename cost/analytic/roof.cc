@@ -17,13 +17,15 @@
 namespace msc::cost {
 namespace {
 
-// Independent sums: enough to hide the latency of an instruction on two ports, few enough to stay
-// in registers.
+// Number of independent sums: enough to hide the latency of an instruction on two ports, few enough
+// to stay in registers.
 constexpr int kSums = 12;
 
-using Kernel = float (*)(std::int64_t);  // rounds -> something that depends on all of them
+// Runs the given number of rounds and returns a value that depends on all of them, so that the
+// compiler keeps them.
+using Kernel = float (*)(std::int64_t);
 
-/// A kernel with the operations (multiplications and additions) of one round.
+/// A kernel and the operations (multiplications and additions) of one of its rounds.
 struct Candidate {
   const char* instruction;
   Kernel kernel;
@@ -46,7 +48,9 @@ constexpr Candidate kPlain = {"scalar multiply and add", PlainLoop, 2.0 * kSums}
 #ifdef MSC_X86
 
 // NOLINTBEGIN(modernize-avoid-c-arrays): registers
-// One function a kind of register and instruction: the compiler may use it in that function alone.
+// The compiler may use an instruction set only in functions that declare it, so each kind of
+// register and instruction has its own function. The f32 sums converge to 1: no operand ever
+// becomes infinite or subnormal, which would take longer.
 #define MSC_SUM_KERNEL(NAME, TARGET, REGISTER, ZERO, OPERAND, STEP, LAST) \
   __attribute__((target(TARGET))) float NAME(std::int64_t rounds) {       \
     REGISTER sums[kSums];                                                 \
@@ -68,7 +72,8 @@ MSC_SUM_KERNEL(F32Avx2, "avx2,fma", __m256, _mm256_setzero_ps(), _mm256_set1_ps(
                _mm256_fmadd_ps(sum, operand, operand), _mm256_cvtss_f32(sum))
 MSC_SUM_KERNEL(F32Sse2, "sse2", __m128, _mm_setzero_ps(), _mm_set1_ps(0.5F),
                _mm_add_ps(_mm_mul_ps(sum, operand), operand), _mm_cvtss_f32(sum))
-// Without VNNI a product takes three instructions; the two that the loop could hoist depend on it.
+// Without VNNI, a dot product takes three instructions. The xor makes the first two depend on the
+// sum; otherwise the compiler would hoist them out of the loop.
 MSC_SUM_KERNEL(Int8Avx2, "avx2", __m256i, _mm256_setzero_si256(), _mm256_set1_epi8(3),
                _mm256_add_epi32(sum, _mm256_madd_epi16(_mm256_maddubs_epi16(
                                                            _mm256_xor_si256(sum, operand), operand),
@@ -77,9 +82,9 @@ MSC_SUM_KERNEL(Int8Avx2, "avx2", __m256i, _mm256_setzero_si256(), _mm256_set1_ep
 #undef MSC_SUM_KERNEL
 // NOLINTEND(modernize-avoid-c-arrays)
 
-// Dot products, which add to a register. In assembly: of their intrinsics GCC 12 makes code that
-// copies that register at every step, which takes longer than the product. All registers are zero:
-// no number takes longer than another.
+// Dot products, which accumulate in a register. They are in assembly because GCC 12 translates the
+// intrinsics to code that copies the accumulator in every step, which takes longer than the
+// product. All registers are zero, so no value takes longer than another.
 // clang-format off
 #define MSC_ZERO(R, ...) "vxorps %%xmm" #R ",%%xmm" #R ",%%xmm" #R "\n"
 #define MSC_DOT(R, ...) __VA_ARGS__ #R "\n"
@@ -110,7 +115,8 @@ MSC_DOT_KERNEL(Int8AvxVnni, "%{vex%} vpdpbusd", "ymm")
 #undef MSC_DOT
 #undef MSC_ZERO
 
-/// Tile instructions: bits 22 (bf16), 24 and 25 (int8) of EDX of CPUID leaf 7, subleaf 0.
+/// Returns whether the CPU has tile instructions: bits 22 (bf16), 24 (AMX itself) and 25 (int8) of
+/// EDX of CPUID leaf 7, subleaf 0.
 bool HasAmx() {
   unsigned int eax = 0;
   unsigned int ebx = 0;
@@ -120,8 +126,8 @@ bool HasAmx() {
   return __get_cpuid_count(7, 0, &eax, &ebx, &ecx, &edx) != 0 && (edx & kAmx) != 0;
 }
 
-/// A bit of EAX of CPUID leaf 7, subleaf 1 (Intel SDM volume 2A): Clang 14 does not know the names
-/// in __builtin_cpu_supports.
+/// Returns a bit of EAX of CPUID leaf 7, subleaf 1 (Intel SDM volume 2A). Clang 14 does not know
+/// the names of these features in __builtin_cpu_supports.
 bool HasFeature71(unsigned int bit) {
   unsigned int eax = 0;
   unsigned int ebx = 0;
@@ -162,7 +168,9 @@ Candidate Int8Kernel() {
   return F32Kernel();
 }
 
-/// Not where bytes can be multiplied in wider registers than Int8Kernel does.
+/// Returns whether the kernels above use the fastest instructions of this CPU. They do not with
+/// AMX, without AVX2 and FMA, and with AVX-512BW without VNNI, which multiplies bytes in wider
+/// registers than Int8Kernel.
 bool TriesAll() {
   const bool vnni = __builtin_cpu_supports("avx512vnni") || HasAvxVnni();
   return !HasAmx() && __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
@@ -193,12 +201,13 @@ double SecondsOf(const auto& work) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
-constexpr int kRepeats = 7;       // of a copy
-constexpr int kPeakRepeats = 40;  // a millisecond each: neighbours rest now and then
+constexpr int kRepeats = 7;  // of a copy
+// A run takes about a millisecond. Many runs make it likely that the fastest one met no other load.
+constexpr int kPeakRepeats = 40;
 
 Peak Measure(const Candidate& candidate, int threads) {
   constexpr std::int64_t kRounds = 400'000;
-  volatile float sink = candidate.kernel(kRounds);  // the clock rises first
+  volatile float sink = candidate.kernel(kRounds);  // raises the clock before timing
   double least = 1e30;
   for (int i = 0; i < kPeakRepeats; ++i) {
     least = std::min(least, SecondsOf([&] {
@@ -212,7 +221,7 @@ Peak Measure(const Candidate& candidate, int threads) {
 }
 
 double MeasureCopy(int threads) {
-  constexpr std::size_t kBytes = std::size_t{64} << 20U;  // a thread
+  constexpr std::size_t kBytes = std::size_t{64} << 20U;  // per thread
   const std::size_t all = kBytes * static_cast<std::size_t>(threads);
   std::vector<char> from(all, 1);
   std::vector<char> to(all, 2);
