@@ -29,7 +29,7 @@ double DifferenceOfFloats(const Tensor& wanted, const Tensor& got) {
   return closeness.Error();
 }
 
-/// Elements of any type but texts, compared byte by byte.
+/// Returns the share of elements that differ, byte by byte; for every type except strings.
 double ShareThatDiffers(const Tensor& wanted, const Tensor& got) {
   if (wanted.size() == 0) return 0;
   const auto count = static_cast<std::size_t>(wanted.size());

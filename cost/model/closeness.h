@@ -6,22 +6,25 @@
 
 namespace msc::cost {
 
-/// How far numbers are from those that are wanted, by absolute and relative error together.
+/// Accumulates how far numbers are from their reference ("wanted"), as absolute and relative error
+/// together.
 ///
-/// The error is the smaller of two: the largest difference in parts of the range (largest - least)
-/// of all that is wanted, and the largest one in parts of the wanted number itself. A constant, or
-/// one number alone, has no range, and what lies far from 0 has little of it; what crosses 0 has a
-/// range, but numbers without size. Neither counts as less than kLeastSize: sums that cancel leave
-/// about 1e-7 of what was added. What is not finite is right where the same is wanted.
+/// The error is the smaller of two: the largest difference relative to the range (largest - least)
+/// of all reference numbers, and the largest difference relative to the reference number itself.
+/// Each covers a case in which the other fails. Constants and single numbers have no range, and
+/// numbers far from 0 have a small range compared with their size; numbers on both sides of 0 have
+/// a range, but some have hardly any size. Both denominators are at least kLeastSize, because a sum
+/// whose terms cancel keeps a rounding error of about 1e-7 of its terms. A number that is not
+/// finite is correct if the reference is the same infinity or also NaN.
 class Closeness {
  public:
   static constexpr double kLeastSize = 0.01;
 
   void Add(double wanted, double got);
-  /// 0 where nothing was added; infinity where something is not finite that should be, or the other
-  /// way round.
+  /// Returns 0 if nothing was added, and infinity if a number is not finite where the reference is
+  /// finite, or the other way round.
   [[nodiscard]] double Error() const;
-  /// Numbers of those that are not finite where finite ones are wanted, or the other way round.
+  /// Returns how many numbers are not finite where the reference is finite, or the other way round.
   [[nodiscard]] std::int64_t apart() const { return apart_; }
 
  private:
@@ -33,12 +36,13 @@ class Closeness {
   std::int64_t apart_ = 0;
 };
 
-/// Closeness of all numbers of a tensor of floats. Of integers the share that differs: they are
-/// class numbers or indices, whose distance says nothing. Of texts 0 if they are equal, else 1.
-/// Infinity where types or dims differ.
+/// Returns the Closeness error over all numbers of a float tensor. For integers it returns the
+/// share of elements that differ, because these are class numbers or indices, whose distance has no
+/// meaning. For strings it returns 0 if the tensors are equal, else 1. Returns infinity if types or
+/// dims differ.
 [[nodiscard]] double Difference(const Tensor& wanted, const Tensor& got);
 
-/// Numbers of a tensor that are not finite; 0 for integers and texts.
+/// Returns how many numbers of a tensor are not finite; 0 for integers and strings.
 [[nodiscard]] std::int64_t CountNotFinite(const Tensor& tensor);
 
 }  // namespace msc::cost

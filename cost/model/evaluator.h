@@ -10,12 +10,12 @@
 
 namespace msc::cost {
 
-/// What is to be found out about a candidate.
+/// What an evaluation of a candidate measures.
 enum class Measure : unsigned char {
-  kQuality,            ///< closeness and sizes; fast, may run beside others
-  kQualityAndLatency,  ///< also time; takes the cores for itself
-  kRough,              ///< both, on a quarter of the samples and in a quarter of the time
-  kRoughest,           ///< both, on a sixteenth of the samples and in a sixteenth of the time
+  kQuality,            ///< quality and sizes; fast, may run beside other evaluations
+  kQualityAndLatency,  ///< also the latency; has the cores to itself
+  kRough,              ///< both, with a quarter of the samples and of the time
+  kRoughest,           ///< both, with a sixteenth of the samples and of the time
 };
 
 struct Candidate {
@@ -23,11 +23,12 @@ struct Candidate {
   Measure measure = Measure::kQualityAndLatency;
 };
 
-/// Turns candidates into outcomes: on this machine, on a farm, from a cache, by a model. Batch in,
-/// results one by one in whatever order they come.
+/// Turns candidates into outcomes: on this machine, on a farm, from a cache, or by a model. Takes a
+/// batch and reports its results one by one in any order.
 class Evaluator {
  public:
-  /// Called once per candidate, with its index in the batch, from the thread that called Evaluate.
+  /// Called once for each candidate, with its index in the batch, on the thread that called
+  /// Evaluate.
   using Done = std::function<void(std::size_t index, const Result<Outcome>& result)>;
 
   Evaluator() = default;
@@ -35,13 +36,14 @@ class Evaluator {
   Evaluator& operator=(const Evaluator&) = delete;
   virtual ~Evaluator() = default;
 
-  /// Returns when every candidate was reported, or soon after `stop` (where given) says true; then
-  /// the unreported ones are dropped.
+  /// Returns when every candidate was reported, or soon after `stop` (optional) returns true. In
+  /// that case the remaining candidates are not reported.
   void Evaluate(std::span<const Candidate> batch, const Done& done,
                 const std::function<bool()>& stop = {}) {
     DoEvaluate(batch, done, stop);
   }
-  /// Candidates that it works on at one time: how large a batch is worth handing in. >= 1.
+  /// Returns how many candidates the evaluator works on at a time (>= 1); larger batches than that
+  /// gain no time.
   [[nodiscard]] std::size_t parallelism() const { return DoParallelism(); }
 
  private:

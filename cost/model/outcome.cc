@@ -34,14 +34,14 @@ struct StoredResult {
   }
 };
 
-/// A number of an outcome with its name and the largest value that makes sense.
+/// A number of an outcome with its name and its largest possible value.
 struct Number {
   std::string name;
   double value;
   double most = INFINITY;
 };
 
-/// The first number that no measurement can give, or nullptr.
+/// Returns the first number that cannot come from a measurement, or nullptr.
 const Number* FindImpossible(const std::vector<Number>& numbers) {
   for (const Number& number : numbers) {
     if (!std::isfinite(number.value) || number.value < 0 || number.value > number.most) {
@@ -103,7 +103,7 @@ std::string ToJson(const Result<Outcome>& result) {
     json["failure"] =
         WriteJson(StoredFailure{std::string(Name(result.failure().kind)), result.failure().detail});
   }
-  // A detail may quote what a dying child wrote, in whatever encoding.
+  // A detail may quote output of a crashed child, in any encoding.
   return json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 

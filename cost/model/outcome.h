@@ -9,13 +9,14 @@
 
 namespace msc::cost {
 
-/// Energy of one whole call, of the CPU packages with all that runs on them.
+/// Energy of one call of the model, measured on the CPU packages and therefore including everything
+/// else that runs on them.
 struct Energy {
   double joules = 0;
   double reference_joules = 0;  ///< of the uncompressed model
   double ratio = 1;             ///< median over rounds of candidate / reference
-  double ratio_low = 1;         ///< least of the rounds
-  double ratio_high = 1;        ///< largest
+  double ratio_low = 1;         ///< minimum over rounds
+  double ratio_high = 1;        ///< maximum over rounds
   bool operator==(const Energy&) const = default;
   template <class Self, class Visit>
   static void Fields(Self& self, Visit& visit) {
@@ -27,19 +28,19 @@ struct Energy {
   }
 };
 
-/// Time of one whole call, measured interleaved with the reference in one process.
+/// Time of one call of the model, measured interleaved with the uncompressed model in one process.
 struct Latency {
   double median_ns = 0;
   double reference_median_ns = 0;
-  /// Median over rounds of (candidate time / reference time) and a 95 % interval: the number to
-  /// compare candidates by, since it cancels what the machine does meanwhile.
+  /// Median over rounds of candidate time / reference time, with a 95 % interval. Compare
+  /// candidates by this ratio: disturbances of the machine affect both times and cancel.
   double ratio = 1;
   double ratio_low = 1;
   double ratio_high = 1;
   std::int64_t rounds = 0;
-  bool noisy = false;                 ///< guards tripped to the end; the interval says how much
-  std::optional<Energy> energy = {};  ///< where it was asked for
-  /// Whether the interval excludes 1: otherwise "difference not significant".
+  bool noisy = false;  ///< the machine was disturbed until the end; the interval shows by how much
+  std::optional<Energy> energy = {};  ///< if requested
+  /// Returns whether the interval excludes 1; otherwise the difference is not significant.
   [[nodiscard]] bool significant() const { return ratio_high < 1 || ratio_low > 1; }
   bool operator==(const Latency&) const = default;
   template <class Self, class Visit>
@@ -55,8 +56,8 @@ struct Latency {
   }
 };
 
-/// How far outputs are from those of the uncompressed model, and from the labels. What is a mean
-/// over samples has a standard error: what it may be off by for want of more of them.
+/// How far outputs are from those of the uncompressed model and from the labels. Means over samples
+/// have a standard error, because only some samples were used.
 struct Quality {
   double kl = 0;         ///< mean KL(softmax(reference) || softmax(candidate)), nats
   double mse = 0;        ///< mean squared difference of outputs / variance of the reference's
@@ -66,10 +67,11 @@ struct Quality {
   std::int64_t samples = 0;
   double kl_error = 0;         ///< standard error of kl
   double agreement_error = 0;  ///< of agreement
-  double accuracy_error = 0;   ///< of accuracy - reference_accuracy: both on the same samples
-  /// Percent of samples (or rows of them) of another class than the uncompressed model's.
+  double accuracy_error = 0;   ///< of accuracy - reference_accuracy, which use the same samples
+  /// Returns the percentage of samples (or rows of samples) that the uncompressed model assigns to
+  /// another class.
   [[nodiscard]] double Disagreement() const { return 100 * (1 - agreement); }
-  /// Percentage points; below 0 where more labels are hit. Absent without labels.
+  /// Returns the loss of accuracy in percentage points, below 0 for a gain; nothing without labels.
   [[nodiscard]] std::optional<double> AccuracyDrop() const {
     if (!accuracy || !reference_accuracy) return std::nullopt;
     return 100 * (*reference_accuracy - *accuracy);
@@ -89,13 +91,14 @@ struct Quality {
   }
 };
 
-/// What measuring one candidate gave.
+/// Result of measuring one candidate.
 struct Outcome {
-  std::optional<Latency> latency;  ///< absent where only quality was asked for
+  std::optional<Latency> latency;  ///< missing if only quality was requested
   Quality quality;
   std::int64_t weight_bytes = 0;  ///< of the compressed graph's constants
   std::int64_t peak_bytes = 0;    ///< arena of the executable
-  /// On those of the samples that no trial saw alone, where these were told apart.
+  /// Quality on the held-out samples alone, which no trial used; missing if no samples were held
+  /// out.
   std::optional<Quality> fresh = {};
   bool operator==(const Outcome&) const = default;
   template <class Self, class Visit>
@@ -108,8 +111,9 @@ struct Outcome {
   }
 };
 
-/// {"outcome": {...}} or {"failure": {"kind": "...", "detail": "..."}}: how results travel and are
-/// stored. Reading throws UserError for anything else, a number that is not finite included.
+/// Write and read a result as {"outcome": {...}} or {"failure": {"kind": "...", "detail": "..."}},
+/// the form in which results are sent and stored. OutcomeFromJson throws UserError for any other
+/// text, and for numbers that are negative, too large or not finite.
 [[nodiscard]] std::string ToJson(const Result<Outcome>& result);
 [[nodiscard]] Result<Outcome> OutcomeFromJson(std::string_view text);
 
