@@ -46,7 +46,7 @@ std::string_view Word(Measure measure) {
 
 std::string HashOf(const std::vector<std::string>& parts) {
   Sha256 hash;
-  // Each part with its length in front: no two lists of parts give the same bytes.
+  // The length in front of each part prevents two different lists from giving the same bytes.
   for (const std::string& part : parts) hash.Add(std::to_string(part.size()) + ":" + part);
   return hash.Hex();
 }
@@ -64,7 +64,8 @@ std::string CacheKey(const CacheContext& context, const Candidate& candidate) {
   for (const PartitionRegion& region : candidate.strategy.partition) {
     versions += "\n" + version_of(region.target);
   }
-  // Entries of "msc-outcome-1" may say out of memory of a candidate whose child was killed.
+  // The version is 2 because entries of "msc-outcome-1" may report out_of_memory for a child that
+  // another process killed.
   return HashOf({"msc-outcome-2", context.graph_hash, context.samples_hash, context.cpu,
                  context.settings, context.program, target, versions,
                  StrategyHash(candidate.strategy), std::string(Word(candidate.measure))});
@@ -85,7 +86,8 @@ std::optional<Result<Outcome>> CachingEvaluator::Read(const std::string& key) {
     try {
       return OutcomeFromJson(answer.value);
     } catch (const UserError&) {
-      // Sound bytes of another version of this program: as good as damaged.
+      // The checksum is right, but another version of this program wrote the text: treated as
+      // damaged.
     }
   }
   ++counts_.damaged;
@@ -109,7 +111,7 @@ void CachingEvaluator::Store(const Candidate& candidate, const Result<Outcome>& 
         RanOutOfMemory(result) ? MemoryKey(context_, candidate) : CacheKey(context_, candidate),
         ToJson(result));
   } catch (const SystemError& error) {
-    // What was measured is not lost for want of a place to keep it.
+    // A result that cannot be stored is still reported.
     if (warn_) warn_(std::string("cannot keep an outcome: ") + error.what());
   }
 }
@@ -117,8 +119,8 @@ void CachingEvaluator::Store(const Candidate& candidate, const Result<Outcome>& 
 void CachingEvaluator::DoEvaluate(std::span<const Candidate> batch, const Done& done,
                                   const std::function<bool()>& stop) {
   std::vector<Candidate> missing;
-  std::map<std::string, std::size_t> place_of;   // key -> index into missing
-  std::vector<std::vector<std::size_t>> askers;  // by index into missing: indices into batch
+  std::map<std::string, std::size_t> place_of;   // key -> index into `missing`
+  std::vector<std::vector<std::size_t>> askers;  // by index into `missing`: indices into `batch`
   for (std::size_t i = 0; i < batch.size(); ++i) {
     if (stop && stop()) return;
     if (const auto found = Find(batch[i])) {

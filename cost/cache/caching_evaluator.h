@@ -11,41 +11,41 @@
 
 namespace msc::cost {
 
-/// Everything besides the strategy that an outcome depends on; `memory` decides only whether there
-/// is one.
+/// Everything that an outcome depends on, except the strategy. `memory` does not change an outcome;
+/// it decides only whether there is one.
 struct CacheContext {
   std::string graph_hash;    ///< of the canonical graph
   std::string samples_hash;  ///< of evaluation inputs and labels
   std::string cpu;           ///< CpuFingerprint
   std::string settings;      ///< canonical JSON of the evaluation settings
-  std::string program;       ///< version of this program: its kernels change outcomes too
-  std::map<std::string, std::string> targets;  ///< version by target name
-  std::string memory = {};                     ///< limit of a measuring child's
+  std::string program;       ///< version of this program, since its kernels affect outcomes
+  std::map<std::string, std::string> targets;  ///< versions by target name
+  std::string memory = {};                     ///< memory limit of a child that measures, in MiB
 };
 
-/// The context, without `memory`, as one key for each candidate. InternalError if the strategy's
-/// target is not in `context.targets`.
+/// Returns the key of a candidate: a hash of the strategy, the measure and the context without
+/// `memory`. InternalError if a target of the strategy is not in `context.targets`.
 [[nodiscard]] std::string CacheKey(const CacheContext& context, const Candidate& candidate);
-/// Likewise with `memory`: of what does not hold under another limit.
+/// Returns the key of a result that holds only under the same memory limit: CacheKey with `memory`.
 [[nodiscard]] std::string MemoryKey(const CacheContext& context, const Candidate& candidate);
 
-/// Whether trying again, under the same limit of memory, would give the same: an outcome, or one of
-/// the failures that are stored.
+/// Returns whether a result is repeatable under the same memory limit: an outcome, or a failure
+/// that would occur again. Only such results are stored.
 [[nodiscard]] bool IsLasting(const Result<Outcome>& result);
-/// Whether more memory would have given something else.
+/// Returns whether the result is out_of_memory, so that a higher memory limit could change it.
 [[nodiscard]] bool RanOutOfMemory(const Result<Outcome>& result);
 
-/// Answers from a store what was measured before, and asks `inner` for the rest.
+/// Returns cached results from a store, and asks `inner` for the others.
 ///
-/// Equal candidates of one batch are asked once. A request for quality alone is also answered by an
-/// outcome with latency, without its latency. Stored are outcomes, and those failures that would
-/// come again: unsupported, compile, wrong output, and for those who give children the same limit
-/// out of memory; not timeout, crash or lost. A damaged entry is measured again and
-/// replaced, with a warning; an entry that cannot be written costs a warning only.
+/// Equal candidates of one batch are passed to `inner` once. A request for quality alone is also
+/// answered by a cached outcome with latency, without that latency. The store gets outcomes and the
+/// repeatable failures unsupported, compile, wrong_output and out_of_memory (the last one under
+/// MemoryKey); it never gets timeout, crash or lost. A damaged entry causes a warning and is
+/// measured again and replaced. An entry that cannot be written only causes a warning.
 class CachingEvaluator final : public Evaluator {
  public:
   using Warn = std::function<void(const std::string&)>;
-  /// `inner` outlives this. `warn`, where given, hears one line for each thing amiss.
+  /// `inner` must outlive this evaluator. `warn` (optional) receives one line for each problem.
   CachingEvaluator(Evaluator& inner, const std::string& folder, CacheContext context,
                    Warn warn = {});
 

@@ -16,7 +16,8 @@ constexpr std::size_t kDigits = 64;
 constexpr std::size_t kFolderDigits = 2;
 constexpr const char* kEnding = ".json";
 
-/// One file. The checksum covers the key too: an entry that was moved is not another's value.
+/// Contents of one file. The checksum includes the key, so that a file moved to another key is
+/// rejected.
 struct Entry {
   std::string format = "msc-outcome-1";
   std::string key;
@@ -70,7 +71,8 @@ OutcomeStore::Answer OutcomeStore::Get(const std::string& key) const {
 std::vector<std::string> OutcomeStore::Keys() const {
   namespace fs = std::filesystem;
   std::vector<std::string> keys;
-  // What others add or take away meanwhile is there or not; what is no entry is passed over.
+  // Other processes may add or remove files meanwhile; the list may or may not contain those. Files
+  // that are not entries are skipped.
   std::error_code error;
   for (fs::directory_iterator folder(folder_, error), end; !error && folder != end;
        folder.increment(error)) {

@@ -7,13 +7,14 @@
 
 namespace msc::cost {
 
-/// Texts on disk by key: `<folder>/<first two digits>/<the other 62>.json`, each with a checksum.
+/// Stores texts on disk by key, in `<folder>/<first two digits>/<the other 62>.json`, each with a
+/// checksum.
 ///
-/// Writes are atomic, so that several processes may share a folder; of two who write the same key
-/// one wins, and either is right. Not thread-safe for one object.
+/// Writes are atomic, so several processes may share a folder. If two processes write the same key,
+/// one of the values remains, and either is correct. One object is not thread-safe.
 class OutcomeStore {
  public:
-  /// Makes the folder. SystemError if that fails.
+  /// Creates the folder. SystemError if that fails.
   explicit OutcomeStore(std::string folder);
 
   enum class Found : unsigned char { kNothing, kValue, kDamage };
@@ -21,12 +22,13 @@ class OutcomeStore {
     Found found = Found::kNothing;
     std::string value;  ///< for kValue
   };
-  /// `key`: 64 hexadecimal digits. An entry that cannot be read or fails its checksum is kDamage.
+  /// Looks up `key` (64 hexadecimal digits). Returns kDamage for an entry that cannot be read or
+  /// whose checksum is wrong.
   [[nodiscard]] Answer Get(const std::string& key) const;
-  /// SystemError if it cannot be written; an older entry is then as it was.
+  /// Writes an entry. SystemError if that fails; an older entry then remains unchanged.
   void Put(const std::string& key, std::string_view value) const;
   [[nodiscard]] std::string PathOf(const std::string& key) const;
-  /// Keys of all entries, sorted. Whether one can be read is for Get to say.
+  /// Returns the keys of all entries, sorted, including entries that Get cannot read.
   [[nodiscard]] std::vector<std::string> Keys() const;
 
  private:
