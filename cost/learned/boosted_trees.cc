@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::size_t kBins = 32;
 
-/// Thresholds that split the values of a feature into bins of about one size.
+/// Returns thresholds that split the values of a feature into bins of about equal counts.
 std::vector<double> Thresholds(std::vector<double> values) {
   std::sort(values.begin(), values.end());
   std::vector<double> thresholds;
@@ -25,7 +25,8 @@ std::vector<double> Thresholds(std::vector<double> values) {
     const double middle = values[at - 1] + (values[at] - values[at - 1]) / 2;
     if (thresholds.empty() || thresholds.back() < middle) thresholds.push_back(middle);
   }
-  // Where few values occur, quantiles may miss all places between them.
+  // If a feature has few distinct values, the quantiles can miss the gaps between them. Each gap
+  // then gets a threshold.
   if (thresholds.size() + 1 < kBins) {
     values.erase(std::unique(values.begin(), values.end()), values.end());
     if (values.size() <= kBins) {
@@ -41,7 +42,7 @@ std::vector<double> Thresholds(std::vector<double> values) {
 struct Split {
   double gain = 0;
   std::size_t feature = 0;
-  std::size_t bin = 0;  ///< left: bins up to this one
+  std::size_t bin = 0;  ///< the left side has the bins up to this one
 };
 
 }  // namespace
@@ -65,7 +66,7 @@ class BoostedTrees::Fitter {
     }
   }
 
-  /// The next tree, fitted to what is left of the targets.
+  /// Returns the next tree, fitted to the residuals.
   Tree Grow() {
     std::vector<std::size_t> samples;
     for (std::size_t i = 0; i < left_.size(); ++i) {
@@ -100,13 +101,13 @@ class BoostedTrees::Fitter {
     Grow(tree, left + 1, {middle, samples.end()}, depth - 1);
   }
 
-  /// The split after which the squared error is least.
+  /// Returns the split that reduces the squared error most; its gain is 0 if there is none.
   [[nodiscard]] Split BestSplit(const std::vector<std::size_t>& samples) const {
     double all = 0;
     for (const std::size_t i : samples) all += left_[i];
     const auto count = static_cast<double>(samples.size());
     Split best;
-    // What rounding alone may gain is no reason to split.
+    // A smaller gain may come from rounding alone.
     best.gain = 1e-12 * std::abs(all);
     bool found = false;
     for (std::size_t f = 0; f < bins_.size(); ++f) {
@@ -123,6 +124,7 @@ class BoostedTrees::Fitter {
         sum += sums[bin];
         below += counts[bin];
         const int above = static_cast<int>(samples.size()) - below;
+        // Squared error before the split less that after it, where every leaf predicts its mean.
         if (below < options_.least || above < options_.least) continue;
         const double gain =
             sum * sum / below + (all - sum) * (all - sum) / above - all * all / count;
@@ -136,8 +138,8 @@ class BoostedTrees::Fitter {
   }
 
   const BoostOptions& options_;
-  std::vector<double> left_;                     // of the targets
-  std::vector<std::vector<double>> thresholds_;  // by feature, rising
+  std::vector<double> left_;                     // residuals of the targets
+  std::vector<std::vector<double>> thresholds_;  // by feature, in rising order
   std::vector<std::vector<std::uint8_t>> bins_;  // by feature and sample
   Rng rng_{1};
 };

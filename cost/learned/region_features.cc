@@ -14,7 +14,7 @@
 namespace msc::cost {
 namespace {
 
-/// Sizes: what a region's time is about proportional to.
+/// Sizes, to which the time of a region is roughly proportional.
 enum Size : std::size_t {
   // Multiplications and additions of layers in f32.
   kPointwise,
@@ -22,20 +22,21 @@ enum Size : std::size_t {
   kDepthwise,
   kGrouped,
   kProduct,
-  // Likewise if channels came in whole vectors.
+  // The same with channels filled up to whole vectors.
   kFullPointwise,
   kFullSpatial,
   kFullDepthwise,
-  // Those of layers in narrow types.
+  // Multiplications and additions of layers in narrow types.
   kNarrow,
   kNarrowDepthwise,
   // Bytes that nodes read and write.
   kLayerBytes,
   kElementwise,  // behind a layer
-  kApart,        // elementwise, but not behind a layer
+  kApart,        // elementwise without a layer in front
   kCurved,       // elementwise with exponentials
+  // copies in another order
   kMoved,
-  kTurned,  // on the region's boundary
+  kTurned,  // layout conversions on the boundary of the region
   kReduced,
   kOther,
   // Bytes that cross the boundary.
@@ -47,7 +48,7 @@ enum Size : std::size_t {
   kSizes,
 };
 
-/// Nodes by what they do.
+/// Counts of nodes by what they do.
 enum Count : std::size_t {
   kPointwiseNodes,
   kSpatialNodes,
@@ -66,14 +67,14 @@ enum Count : std::size_t {
 
 constexpr std::size_t kSummed = std::size_t{kSizes} + std::size_t{kCounts};
 
-/// Kinds of nodes that are counted one by one; the rest is one kind more.
+/// Operators that have a count of their own; all others share one more count.
 constexpr std::array<std::string_view, 14> kKinds = {
     "Conv",    "ConvTranspose", "Gemm",    "MatMul",  "Add",         "Mul",
     "Relu",    "Clip",          "Sigmoid", "MaxPool", "AveragePool", "GlobalAveragePool",
     "Softmax", "QuantizeLinear"};
-constexpr std::size_t kShapes = 18;  ///< see Shapes
+constexpr std::size_t kShapes = 18;  ///< number of values that Shapes returns
 
-/// Channels that a vector of f32 holds.
+/// Number of channels in a vector of f32; 16 with AVX-512.
 constexpr double kVector = 16;
 
 bool IsOneOf(std::string_view op, std::initializer_list<std::string_view> ops) {
@@ -134,17 +135,18 @@ bool IsImage(const ValueType& type) {
   return dims && dims->size() == kAxes && (*dims)[1] > 1 && (*dims)[2] * (*dims)[3] > 1;
 }
 
-/// Numbers of a layer.
+/// Numbers that describe a layer.
 struct Layer {
   double flops = 0;
-  double kernel = 0;  ///< positions
+  double kernel = 0;  ///< positions of the kernel
   double stride = 0;
   double groups = 0;
-  double in = 0;  ///< channels
+  double in = 0;  ///< input channels
+  /// Output channels.
   double out = 0;
-  double places = 0;  ///< elements of the output by channels
-  double row = 0;     ///< of these, how many lie in a row
-  double width = 0;   ///< bytes of an element as it is stored that it reads
+  double places = 0;  ///< output positions: elements of the output / output channels
+  double row = 0;     ///< of these, the positions in a row
+  double width = 0;   ///< bytes of an input element as it is stored
 };
 
 Layer LayerOf(const Graph& graph, const Node& node, double flops) {
@@ -172,7 +174,7 @@ Layer LayerOf(const Graph& graph, const Node& node, double flops) {
   return layer;
 }
 
-/// How much more the work is where channels come in whole vectors.
+/// Returns the factor by which work grows if channels are filled up to whole vectors.
 double Filled(double channels) {
   return channels > 0 ? kVector * std::ceil(channels / kVector) / channels : 1;
 }
@@ -306,7 +308,7 @@ class Summer {
   double moved_ = 0;
   double nodes_ = 0;
   Layer most_;
-  std::set<ValueId> behind_;  ///< what layers write, and elementwise nodes behind them
+  std::set<ValueId> behind_;  ///< outputs of layers and of the elementwise nodes that follow them
 };
 
 }  // namespace

@@ -9,19 +9,22 @@
 
 namespace msc::cost {
 
-/// What decides how long a region takes, as far as its shape tells: work of its layers by their
-/// kind, and that of channels filled up to whole vectors; bytes by what is done with them, read,
-/// written and kept inside; weights; nodes by kind; and of the layer with most work kernel, stride,
-/// groups, channels, places and type. `region` is a graph of its own with known sizes; `cold_bytes`
-/// as in RegionTiming. Finite; sizes by their logarithm.
+/// Returns the features that decide how long a region takes, as far as its shape shows:
+/// - work of its layers by kind, also with channels filled up to whole vectors;
+/// - bytes by what is done with them: read, written and kept inside; bytes of weights;
+/// - nodes by kind;
+/// - of the layer with the most work: kernel, stride, groups, channels, positions and type.
+///
+/// `region` is a separate graph with known sizes; `cold_bytes` is that of RegionTiming. All
+/// features are finite; sizes are log2(1 + size).
 [[nodiscard]] std::vector<double> RegionFeatures(const Graph& region, std::int64_t cold_bytes);
-/// How many these are.
+/// Returns the number of features.
 [[nodiscard]] std::size_t RegionFeatureCount();
 
-/// Of what a region has so much that its time may be a sum over it: work, bytes and nodes, and 1,
-/// all at least 0. From RegionFeatures of any region.
+/// Returns the terms of which a region's time may be a weighted sum (FitSum): work, bytes, node
+/// counts and the constant 1, all at least 0. `features` come from RegionFeatures.
 [[nodiscard]] std::vector<double> WorkTerms(std::span<const double> features);
-/// Whether the region has a convolution or product, from its features.
+/// Returns whether the region has a convolution or matrix product, from its features.
 [[nodiscard]] bool HasLayer(std::span<const double> features);
 
 }  // namespace msc::cost

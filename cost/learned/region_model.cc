@@ -15,22 +15,25 @@ namespace {
 
 constexpr std::size_t kLeastModels = 3;
 constexpr std::size_t kLeastSamples = 60;
-/// Of a target: more take longer to fit than they are worth.
+/// Most samples of a target: fitting more takes longer than the accuracy is worth.
 constexpr std::size_t kMostSamples = 3000;
 constexpr std::size_t kMostFolds = 5;
 constexpr double kLeastCorrelation = 0.8;
 constexpr double kCovered = 0.95;
+/// Lower bound of a predicted sum, whose logarithm is taken.
 constexpr double kLeastMicros = 1e-2;
-/// Of what trees are fitted to: beyond that it was no region but the machine.
+/// Bound on the logarithms that trees are fitted to: a larger deviation comes from a disturbed
+/// machine, not from the region.
 constexpr double kMostOff = 1.5;
 constexpr BoostOptions kBoost = {.trees = 150, .depth = 4, .rate = 0.08, .least = 8, .share = 0.7};
 
-/// Samples come from files. What no region can take or be would break the sums of all others.
+/// Returns whether a sample is possible. Samples come from files, and an impossible one would spoil
+/// the sums over all others.
 bool Usable(const CostSample& sample) {
   constexpr double kLeastTime = 1e-4;  // microseconds
   constexpr double kMostTime = 1e12;
   constexpr double kMostWork = 1e18;
-  const auto sane = [](double x) { return std::abs(x) <= kMostWork; };  // no for what is no number
+  const auto sane = [](double x) { return std::abs(x) <= kMostWork; };  // false for NaN
   if (sample.features.size() != RegionFeatureCount()) return false;
   if (!(sample.micros >= kLeastTime && sample.micros <= kMostTime)) return false;
   if (!std::all_of(sample.features.begin(), sample.features.end(), sane)) return false;
@@ -49,7 +52,7 @@ Samples Draw(Samples samples) {
   return samples;
 }
 
-/// The value below which that part of them lies.
+/// Returns the value below which the given part of the values lies.
 double Quantile(std::vector<double> values, double part) {
   const auto at = static_cast<std::size_t>(std::ceil(part * static_cast<double>(values.size())));
   const auto place = values.begin() + static_cast<std::ptrdiff_t>(std::min(values.size() - 1, at));
@@ -85,7 +88,7 @@ double RegionModel::Regression::Predict(std::span<const double> features) const 
   return row.back() + trees_.Predict(row);
 }
 
-/// Sets error and spreads by predicting each sample from those of other models.
+/// Sets error and spreads by predicting each sample from samples of other models.
 void RegionModel::Prove(std::span<const CostSample* const> samples, OfTarget& of) {
   std::map<std::string, std::size_t> order;
   for (const CostSample* sample : samples) order.emplace(sample->model, order.size());
@@ -125,7 +128,9 @@ void RegionModel::Prove(std::span<const CostSample* const> samples, OfTarget& of
 }
 
 double RegionModel::SpreadOf(const std::vector<double>& off) {
-  // Of a normal distribution both are its deviation. Tails are longer here.
+  // For a normal distribution, both terms are its standard deviation: 68.3 % of the absolute errors
+  // are below one deviation and 95 % below 1.96. The larger one covers the longer tails of these
+  // errors.
   return std::max(Quantile(off, 0.683), Quantile(off, kCovered) / 1.96);
 }
 

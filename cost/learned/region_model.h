@@ -12,53 +12,57 @@
 
 namespace msc::cost {
 
-/// A region that was measured on a target.
+/// Measured time of a region on a target.
 struct CostSample {
-  std::string target;  ///< spec and version
-  std::string model;   ///< of which it is a region: a hash
+  std::string target;  ///< target spec and version
+  std::string model;   ///< hash of the model that the region belongs to
   std::vector<double> features;
   double micros = 0;  ///< > 0
 };
 
-/// How far a target's model is off for models of which it knows no region.
+/// Error of a target's predictions for models that were left out of the fit.
 struct LearnedError {
   std::size_t samples = 0;
   std::size_t models = 0;
-  double correlation = 0;  ///< of ranks, predicted and measured
+  double correlation = 0;  ///< rank correlation of predicted and measured times
   double error = 0;        ///< mean of |predicted / measured - 1|
-  double typical = 0;      ///< half of them are off by no more than this part
-  double factor = 1;       ///< predicted / factor <= measured <= predicted * factor: 95 % of them
-  bool trusted = false;    ///< predicted from at all
+  double typical = 0;      ///< median of the relative error
+  /// 95 % of the times lie in [predicted / factor, predicted * factor].
+  double factor = 1;
+  bool trusted = false;  ///< whether the target's costs are predicted at all
 };
 
-/// Predicts what regions cost from what others did, for each target by itself: a sum over work,
-/// bytes and nodes with fitted factors (FitSum), which holds for sizes that were never seen, times
-/// what boosted trees say of all features. What it says of its error comes from predicting the
-/// regions of every model from those of the other models alone, five groups of models at most.
-/// A target is trusted where that was possible, at least three models with 60 regions in all, and
-/// the ranks agree: correlation 0.8. Of a target's samples 3000 count, drawn at random.
+/// Predicts the times of regions from measured regions, separately for each target.
+///
+/// A prediction is the product of two parts. The first is a sum over work, bytes and nodes with
+/// fitted factors (FitSum), which holds for sizes that were never seen. The second comes from
+/// boosted trees over all features. For the error, the regions of every model are predicted from
+/// other models only, in at most five groups of models. A target is trusted if it has at least
+/// three models and 60 regions in all, and if the ranks of predicted and measured times correlate
+/// by 0.8. At most 3000 samples of a target are used, drawn at random but repeatably.
 class RegionModel {
  public:
   RegionModel() = default;
-  /// Samples with other than RegionFeatureCount() features, or with features or times that no
-  /// region can have, are left out.
+  /// Fits the model. Skips samples that do not have RegionFeatureCount() features, or whose
+  /// features or times are impossible.
   explicit RegionModel(std::span<const CostSample> samples);
 
   struct Prediction {
     double micros = 0;
-    double spread = 0;  ///< deviation of the logarithm on models left out, of regions with layers
-                        ///< or of those without
+    /// Standard deviation of the logarithm of the time on models left out, separately for regions
+    /// with and without layers.
+    double spread = 0;
   };
-  /// Nothing where the target is not trusted.
+  /// Returns nothing if the target is not trusted.
   [[nodiscard]] std::optional<Prediction> Predict(const std::string& target,
                                                   std::span<const double> features) const;
-  /// By target, of all that have samples.
+  /// Returns the errors of all targets that have samples.
   [[nodiscard]] const std::map<std::string, LearnedError>& errors() const noexcept {
     return errors_;
   }
 
  private:
-  /// Of the logarithm of the time.
+  /// Predicts the natural logarithm of the time in microseconds.
   class Regression {
    public:
     Regression() = default;
@@ -72,8 +76,8 @@ class RegionModel {
   };
   struct OfTarget {
     LearnedError error;
-    Regression regression;            // where it is trusted
-    std::array<double, 2> spreads{};  // of regions without layers, and with
+    Regression regression;            // only for trusted targets
+    std::array<double, 2> spreads{};  // of regions without and with layers
   };
   static void Prove(std::span<const CostSample* const> samples, OfTarget& of);
   [[nodiscard]] static double SpreadOf(const std::vector<double>& off);

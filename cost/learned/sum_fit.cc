@@ -12,15 +12,16 @@ namespace {
 
 constexpr int kRounds = 6;
 constexpr int kSweeps = 300;
-/// Logarithms that are off by more count less.
+/// Logarithms that are off by more than this get less weight (Huber).
 constexpr double kFar = 0.7;
+/// Without this cap, a row whose sum is close to 0 would get a weight of up to 48.
 constexpr double kMostWeight = 9;
-constexpr double kLeastSum = 1e-3;  ///< in parts of the target
+constexpr double kLeastSum = 1e-3;  ///< relative to the target
 
 using Row = std::vector<double>;
 
-/// How much a row counts whose sum is `sum` times its target: so that the square of sum - 1 stands
-/// for that of the logarithm.
+/// Returns the weight of a row whose sum is `sum` times its target. With this weight the square of
+/// (sum - 1) equals that of log(sum), except for outliers.
 double WeightOf(double sum) {
   const double off = std::log(std::max(sum, kLeastSum));
   const double linear = std::max(sum, kLeastSum) - 1;
@@ -29,8 +30,8 @@ double WeightOf(double sum) {
   return std::min(weight, kMostWeight) * far;
 }
 
-/// Least squares of the weighted differences of rows times factors and 1, factors >= 0: one factor
-/// at a time, over and over.
+/// Minimises the weighted squares of (row * factors - 1) with factors >= 0 by coordinate descent:
+/// one factor at a time, in kSweeps sweeps.
 Row Solve(const std::vector<Row>& rows, const Row& weights) {
   const std::size_t width = rows.front().size();
   std::vector<Row> products(width, Row(width));
@@ -73,7 +74,8 @@ std::vector<double> FitSum(std::span<const std::vector<double>> rows,
       largest[j] = std::max(largest[j], rows[i][j]);
     }
   }
-  // Parts of the target, columns of about the same size.
+  // Divide rows by their targets, so that every target is 1, and columns by their maxima, so that
+  // columns have similar sizes.
   std::vector<Row> parts(rows.begin(), rows.end());
   for (std::size_t i = 0; i < parts.size(); ++i) {
     for (std::size_t j = 0; j < width; ++j) {

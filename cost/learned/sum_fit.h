@@ -5,16 +5,16 @@
 
 namespace msc::cost {
 
-/// Factors at least 0, such that each row's products with them sum to its target about: the
-/// logarithms of sum and target differ little, as least squares of them find it, by weights that
-/// are set anew a few times (Gauss-Newton), with less weight to those that are far off (Huber).
-/// Columns of zeros get the factor 0.
-/// Time: rows * columns^2. InternalError unless there are rows, all of one length, and as many
-/// targets; rows are at least 0 and targets above it, all finite.
+/// Returns factors >= 0 such that, for each row, the sum of its products with them is close to its
+/// target. The fit minimises the squared differences of the logarithms of sum and target. It solves
+/// a few weighted least squares problems with new weights each (Gauss-Newton) and gives less weight
+/// to outliers (Huber). Columns of zeros get the factor 0. Takes time O(rows * columns^2).
+/// InternalError unless there is at least one row, all rows have the same length, and there are as
+/// many targets; rows must be at least 0 and targets above 0, all finite.
 [[nodiscard]] std::vector<double> FitSum(std::span<const std::vector<double>> rows,
                                          std::span<const double> targets);
 
-/// The sum of products.
+/// Returns the sum of products.
 [[nodiscard]] double SumOf(std::span<const double> row, std::span<const double> factors);
 
 }  // namespace msc::cost
