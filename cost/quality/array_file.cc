@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 32U;
 
-/// A file of which the header was read.
+/// A file whose header has been read.
 struct OpenedArray {
   std::unique_ptr<ByteSource> source;
   ArrayForm form;
@@ -30,7 +30,7 @@ std::uint64_t BytesOf(const ArrayForm& form) {
   return static_cast<std::uint64_t>(ElementCount(form.dims)) * ByteSize(form.dtype);
 }
 
-/// These rows with their number, which is not left open; UserError if they are not there.
+/// Returns `rows` with a definite count. UserError if they do not all exist.
 RowRange Checked(const OpenedArray& array, RowRange rows) {
   const std::int64_t total = array.form.dims[0];
   if (rows.count == 0 && rows.first <= total) rows.count = total - rows.first;
@@ -47,14 +47,14 @@ std::uint64_t RowBytes(const ArrayForm& form) {
   return total == 0 ? 0 : BytesOf(form) / total;
 }
 
-/// Passes over what is behind the rows that were read, so that damage anywhere is found.
+/// Reads over the rows behind those that were read, so that damage anywhere is found.
 void Finish(const OpenedArray& array, const RowRange& rows) {
   const auto left = static_cast<std::uint64_t>(array.form.dims[0] - rows.first - rows.count);
   array.source->Skip(left * RowBytes(array.form));
   array.source->ExpectEnd();
 }
 
-/// Fills `tensor` with the values that follow, in the order of this machine's bytes.
+/// Fills `tensor` with the next values, in this machine's byte order.
 void FillValues(const OpenedArray& array, Tensor& tensor) {
   const std::span<std::byte> bytes = tensor.MutableRaw();
   array.source->Fill(bytes);
@@ -72,7 +72,7 @@ void FillValues(const OpenedArray& array, Tensor& tensor) {
   }
 }
 
-/// The whole array as it lies in the file: the first axis varies fastest.
+/// Returns the whole array in the order of the file: the first axis varies fastest.
 Tensor ReadFortran(const OpenedArray& array) {
   if (BytesOf(array.form) > kMostBytes) {
     throw UserError("'" + array.source->path() +
@@ -85,7 +85,7 @@ Tensor ReadFortran(const OpenedArray& array) {
   return whole;
 }
 
-/// Row `row` of what ReadFortran gave, in C order.
+/// Copies row `row` of the result of ReadFortran to `out`, in C order.
 void CopyFortranRow(const Tensor& whole, std::int64_t row, std::span<std::byte> out) {
   const Dims& dims = whole.dims();
   const std::size_t each = ByteSize(whole.dtype());
@@ -174,7 +174,7 @@ NpyHeader ReadNpyHeader(ByteSource& source) {
   return ParseNpyHeader(text, source.path());
 }
 
-/// Reads the header and compares it with what the file can hold, before any allocation.
+/// Reads the header and checks that the file is large enough for it, before any allocation.
 OpenedArray Opened(std::unique_ptr<ByteSource> source, bool is_idx) {
   OpenedArray opened;
   if (is_idx) {

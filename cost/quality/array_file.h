@@ -11,55 +11,56 @@
 
 namespace msc::cost {
 
-/// Rows of the outermost dimension: all from `first` on where `count` is 0.
+/// Range of rows along the outermost dimension; `count` 0 means all rows from `first` on.
 struct RowRange {
   std::int64_t first = 0;
   std::int64_t count = 0;
 };
 
-/// Reads rows of a NumPy array file, versions 1 to 3: numbers of any type and byte order that
-/// npy_header.h lists, in C or Fortran order; what is in Fortran order is in memory whole
-/// meanwhile, at most 4 GiB. UserError for anything else, a truncated file and rows that are not
-/// there. Source: numpy.lib.format.
+/// Reads rows of a NumPy array file, versions 1 to 3, in C or Fortran order, of all types and byte
+/// orders that npy_header.h lists. An array in Fortran order is held in memory as a whole while it
+/// is read, at most 4 GiB. UserError for any other file, a truncated file and missing rows.
+/// Source: numpy.lib.format.
 [[nodiscard]] Tensor ReadNpy(const std::string& path, const RowRange& rows = {});
-/// All of it, of any rank: a single number, too.
+/// Reads the whole array, of any rank including 0.
 [[nodiscard]] Tensor ReadNpyArray(const std::string& path);
 
-/// Reads rows of one array of a .npz file, as ReadNpy. `array` is "FILE.npz:NAME"; the name may be
-/// left out where the file holds one array. UserError listing the names otherwise.
+/// Reads rows of one array of a .npz file, like ReadNpy. `array` is "FILE.npz:NAME"; the name is
+/// optional if the file holds one array. UserError listing the names if there is no such array.
 [[nodiscard]] Tensor ReadNpz(const std::string& array, const RowRange& rows = {});
 
-/// Writes version 1.0, atomically. UserError for bf16 and strings, which NumPy does not have.
+/// Writes a file of version 1.0, atomically. UserError for bf16 and strings, which NumPy lacks.
 void WriteNpy(const std::string& path, const Tensor& tensor);
-/// Array and file.
+/// A tensor and the file to write it to.
 struct NamedArray {
   std::string path;
   const Tensor* tensor = nullptr;
 };
-/// Each as WriteNpy. Nothing is at any of the paths before all of them could be written.
+/// Writes each tensor like WriteNpy. No file appears before the contents of all are written.
 void WriteNpyFiles(std::span<const NamedArray> arrays);
-/// All samples for one input of a model, of which some are in memory at a time.
+/// Writes all samples of one input of a model, with only some of them in memory at a time.
+/// InternalError if there are none.
 void WriteNpy(const std::string& path, const SampleSource& samples, std::size_t input = 0);
 
-/// Reads rows of an IDX file of unsigned bytes, plain or gzip: u8 [N, ...]. UserError for another
-/// magic number or element type, a file that is shorter or longer than its header says, and rows
-/// that are not there. Source: http://yann.lecun.com/exdb/mnist.
+/// Reads rows of an IDX file of unsigned bytes, plain or gzip, as u8 [N, ...]. UserError for
+/// another magic number or element type, a file that is shorter or longer than its header says, and
+/// missing rows.
+/// Source: http://yann.lecun.com/exdb/mnist.
 [[nodiscard]] Tensor ReadIdx(const std::string& path, const RowRange& rows = {});
 
-/// Of the whole array.
+/// Element type and dims of a whole array.
 struct ArrayForm {
   DType dtype = DType::kUndefined;
   Dims dims;
 };
-/// What the header of a file says, if the file can hold so much. `format` is "npy", "npz" or "idx";
-/// UserError as the function that reads it.
+/// Returns what the header of a file says, after checking that the file is large enough for it.
+/// `format` is "npy", "npz" or "idx". UserError like the function that reads that format.
 [[nodiscard]] ArrayForm ReadArrayForm(const std::string& format, const std::string& array);
 
-/// Hears of one row after another, as [1, ...].
+/// Receives one row after another, as [1, ...].
 using RowVisitor = std::function<void(const Tensor& row)>;
-/// Reads rows as ReadNpy, ReadNpz and ReadIdx do, with one of them in memory at a time, but for
-/// Fortran order. Damage
-/// behind them is found after they were shown.
+/// Reads rows like ReadNpy, ReadNpz and ReadIdx, with one row in memory at a time (all of them for
+/// Fortran order). Damage behind the rows is found only after `visit` received them.
 void VisitRows(const std::string& format, const std::string& array, const RowRange& rows,
                const RowVisitor& visit);
 

@@ -16,7 +16,7 @@ namespace msc::cost {
 
 struct ByteSource::Handle {
   gzFile file = nullptr;
-  // Of a member of an archive.
+  // Only for a member of an archive.
   std::ifstream archive;
   ZipMember member;
   z_stream stream{};
@@ -48,7 +48,7 @@ ByteSource::ByteSource(const std::string& path) : path_(path), handle_(std::make
 
 ByteSource::ByteSource(const std::string& path, const ZipMember& member)
     : path_(path + ":" + member.name),
-      plain_(false),  // it is passed over by reading
+      plain_(false),  // so that Skip reads instead of seeking
       most_bytes_(member.size),
       handle_(std::make_unique<Handle>()) {
   handle_->member = member;
@@ -77,6 +77,7 @@ std::size_t ByteSource::ReadMember(std::span<std::byte> out) {
     handle.taken += part;
     return part;
   };
+  // zlib counts in unsigned int.
   constexpr std::size_t kMost = std::size_t{1} << 30U;
   out = out.first(std::min(out.size(), kMost));
   std::size_t got = 0;
@@ -105,6 +106,7 @@ std::size_t ByteSource::ReadMember(std::span<std::byte> out) {
 
 std::size_t ByteSource::ReadSome(std::span<std::byte> out) {
   if (handle_->is_member) return ReadMember(out);
+  // gzread takes an unsigned int and returns an int.
   constexpr std::size_t kMost = std::size_t{1} << 30U;
   const int got =
       ::gzread(handle_->file, out.data(), static_cast<unsigned>(std::min(out.size(), kMost)));

@@ -9,29 +9,29 @@
 
 namespace msc::cost {
 
-/// Reads a file front to back; a gzip file is inflated on the way, so that a reader never holds
-/// more than it asked for, however much the file claims to expand to. Not thread-safe.
+/// Reads a file front to back and inflates a gzip file on the way. A reader never holds more bytes
+/// than it requested, whatever size the file claims to expand to. Not thread-safe.
 class ByteSource {
  public:
-  /// UserError if the file is missing, unreadable or not a regular file.
+  /// Opens a file. UserError if it is missing, unreadable or not a regular file.
   explicit ByteSource(const std::string& path);
-  /// A member of a zip archive; a member that is a gzip file is not inflated twice.
+  /// Opens a member of a zip archive. A member that is a gzip file is not inflated again.
   ByteSource(const std::string& path, const ZipMember& member);
   ByteSource(const ByteSource&) = delete;
   ByteSource& operator=(const ByteSource&) = delete;
   ~ByteSource();
 
-  /// Fills `out` to its end. UserError if the file ends early or is damaged.
+  /// Fills all of `out`. UserError if the file ends early or is damaged.
   void Fill(std::span<std::byte> out);
-  /// Passes over `count` bytes. UserError as for Fill.
+  /// Skips `count` bytes. UserError as for Fill.
   void Skip(std::uint64_t count);
-  /// Up to `most` bytes; none at the end. UserError as for Fill.
+  /// Returns the next bytes, up to `most`; none at the end. UserError as for Fill.
   [[nodiscard]] std::string Some(std::size_t most);
-  /// UserError unless everything was read; checksums are verified here.
+  /// Checks that everything was read, and the checksums. UserError otherwise.
   void ExpectEnd();
-  /// No valid file holds more than this: the size of a plain file, 1032 times that of a gzip file
-  /// (the largest ratio of DEFLATE). What a header claims is compared with it before any
-  /// allocation.
+  /// Returns an upper bound on the bytes that a valid file holds: the size of a plain file, 1032
+  /// times that of a gzip file (the largest ratio of DEFLATE). Readers compare sizes claimed by a
+  /// header with it before they allocate memory.
   [[nodiscard]] std::uint64_t most_bytes() const noexcept { return most_bytes_; }
   [[nodiscard]] const std::string& path() const noexcept { return path_; }
 

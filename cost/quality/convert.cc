@@ -21,8 +21,8 @@ void VisitHalves(const Tensor& raw, Visit visit) {
   visit(std::span<const float>(values));
 }
 
-/// Calls `visit` with the numbers as they are: halves as float, bools as u8. False for types that
-/// are no real numbers.
+/// Calls `visit` with the numbers, halves as float and bools as u8. Returns false for types that
+/// are not real numbers.
 template <class Visit>
 bool VisitNumbers(const Tensor& raw, Visit visit) {
   switch (raw.dtype()) {
@@ -89,7 +89,7 @@ void PutIntegers(const Tensor& raw, const NumberSink& sink, Tensor& out) {
   });
 }
 
-/// `round` gives what is stored, `back` what number that is.
+/// Stores floats: `round` converts a number to its stored form, `back` that form to a number.
 template <class To, class Round, class Back>
 void PutFloats(const Tensor& raw, const NumberSink& sink, Tensor& out, Round round, Back back) {
   const auto to = out.MutableValues<To>();

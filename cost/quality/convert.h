@@ -8,26 +8,27 @@
 
 namespace msc::cost {
 
-/// What takes numbers of a file, for messages.
+/// File and input that error messages name.
 struct NumberSink {
   std::string path;       ///< of the file
   std::string name;       ///< of the model's input
-  std::string noun = {};  ///< of what the file holds: " samples"
+  std::string noun = {};  ///< contents of the file, such as " samples"
 };
 
-/// `raw` in another element type, if nothing but digits of a float is lost: floats become floats
-/// of any width, integers and bools become integers or bools that can hold them. UserError for
-/// other types, and for a number that is too large for the type.
+/// Returns `raw` in another element type, if it loses nothing but digits of floats: floats convert
+/// to floats of any width, integers and bools to integers or bools that can hold them. UserError
+/// for other pairs of types, and for a number that is too large for the type.
 [[nodiscard]] Tensor ConvertedTo(const Tensor& raw, DType wanted, const NumberSink& sink);
 
-/// Whether every number is finite: integers are.
+/// Returns whether every number is finite; integers always are.
 [[nodiscard]] bool AllFinite(const Tensor& tensor);
 
-/// Numbers of any real type as f32, each as it is. UserError for strings and complex numbers.
+/// Returns numbers of any real type as f32, without scaling. UserError for strings and complex
+/// numbers.
 [[nodiscard]] std::vector<float> AsFloats(const Tensor& raw, const std::string& path);
 
-/// Integers of any type, and bools. UserError naming `path` for others, and for a number above
-/// 2^63 - 1.
+/// Returns integers of any type, and bools, as i64. UserError naming `path` for other types, and
+/// for a number above 2^63 - 1.
 [[nodiscard]] std::vector<std::int64_t> AsIntegers(const Tensor& raw, const std::string& path);
 
 }  // namespace msc::cost

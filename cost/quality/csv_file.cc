@@ -17,7 +17,7 @@ namespace {
 constexpr std::size_t kMostLine = std::size_t{1} << 24U;
 constexpr std::size_t kMostListed = 80;
 
-/// What spreadsheets put in front of UTF-8.
+/// Byte order mark that spreadsheets put in front of UTF-8.
 constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
 
 std::string_view Trimmed(std::string_view text) {
@@ -49,7 +49,7 @@ std::optional<T> Parse(std::string_view text) {
   return value;
 }
 
-/// Whether a cell can be the name of a column: a word, and not "nan" or "inf".
+/// Returns whether a cell can be the name of a column: a word other than "nan" and "inf".
 bool IsName(std::string_view cell) {
   if (cell.empty() || Parse<double>(cell)) return false;
   const auto first = static_cast<unsigned char>(cell.front());
@@ -60,7 +60,7 @@ class Lines {
  public:
   explicit Lines(const std::string& path) : source_(path) {}
 
-  /// The next line that is not empty; nothing at the end. Valid until the next call.
+  /// Returns the next line that is not empty, or nothing at the end. Valid until the next call.
   std::optional<std::string_view> Next() {
     while (true) {
       const std::size_t end = buffer_.find('\n', at_);
@@ -110,7 +110,7 @@ class Table {
     line_ = lines_.Next();
   }
 
-  /// By name or number; UserError if there is none.
+  /// Returns the index of a column given by name or number. UserError if there is none.
   [[nodiscard]] std::size_t Column(const std::string& column) const {
     const auto named = std::find(names_.begin(), names_.end(), column);
     if (named != names_.end()) return static_cast<std::size_t>(named - names_.begin());
@@ -125,7 +125,7 @@ class Table {
   }
   [[nodiscard]] std::size_t columns() const { return columns_; }
 
-  /// Calls `take` with the cells of the rows asked for.
+  /// Calls `take` with the cells of each requested row.
   template <class Take>
   std::int64_t ForRows(const RowRange& rows, const Take& take) {
     std::int64_t row = 0;
@@ -175,7 +175,7 @@ void VisitCsv(const std::string& path, const std::string& without, const RowRang
     auto to = row.MutableValues<float>().begin();
     for (std::size_t i = 0; i < cells.size(); ++i) {
       if (i == left_out) continue;
-      // By way of a double: what is too small for a float is 0, not an error.
+      // Parse as double: a number too small for a float becomes 0 instead of an error.
       const auto wide = Parse<double>(cells[i]);
       const auto value = static_cast<float>(wide.value_or(HUGE_VAL));
       if (!std::isfinite(value)) table.Refuse(i, cells[i], "finite number");

@@ -15,7 +15,7 @@
 namespace msc::cost {
 namespace {
 
-/// What a number of the files is before normalization: bytes are parts of 255.
+/// Returns the numbers of a sample before normalisation; bytes are divided by 255.
 std::vector<float> PlainValues(const Tensor& raw, const std::string& path) {
   std::vector<float> values = AsFloats(raw, path);
   if (raw.dtype() != DType::kU8) return values;
@@ -44,7 +44,7 @@ void CheckChannels(const DataConfig& config, std::int64_t channels) {
   }
 }
 
-/// A sample as the model takes it, of these dims with a 1 before them.
+/// Returns a sample in the form of the model's input: f32, with a 1 in front of the dims `sample`.
 Tensor Convert(const Tensor& raw, const DataConfig& config, const Dims& sample) {
   Dims dims = {1};
   dims.insert(dims.end(), sample.begin(), sample.end());

@@ -15,27 +15,27 @@
 
 namespace msc::cost {
 
-/// Where samples come from and how they become what the model takes: (x - mean) / std, where bytes
-/// count as x = byte / 255 and other numbers as they are.
+/// Where samples come from and how they become inputs of the model: (x - mean) / std, where x is
+/// byte / 255 for bytes and the number itself for all other types.
 struct DataConfig {
   /// "idx": IDX, plain or gzip; "npy": NumPy arrays; "npz": archives of these, FILE.npz:NAME;
-  /// "csv": a line of numbers a sample, plain or gzip; "folder": images (PGM, PPM, PNG, JPEG) below
-  /// it; "auto": what the name says, see FormOf.
+  /// "csv": one line of numbers per sample, plain or gzip; "folder": images (PGM, PPM, PNG, JPEG)
+  /// in it and in its subfolders; "auto": by the name, see FormOf.
   std::string format = "auto";
   std::string images;  ///< file or folder of samples, [N, ...]
-  /// N class numbers; empty where there are none. Of the form that the name says, else of that of
-  /// the samples. FILE:COLUMN of a CSV file, a column that is left out of the samples if the
-  /// file is the same; "folders" where the image's subfolder, numbered by name, says it.
+  /// N class numbers; empty if there are none. The format follows from the name, else it is that of
+  /// the samples. For a CSV file FILE:COLUMN; if the samples come from the same file, that column
+  /// is left out of them. "folders" takes the subfolder of an image as its class, numbered by name.
   std::string labels;
-  std::vector<double> mean = {0};  ///< one, or one a channel (axis 1 of [N, C, ...])
-  std::vector<double> std = {1};   ///< likewise
-  std::string layout = "as_is";    ///< of arrays; "hwc": channels last, turned to channels first
-  bool resize = false;             ///< images are scaled to the model's sizes, see FitImage
-  std::uint64_t shuffle = 0;       ///< 0: in the order of the file; else the seed of another order
-  std::int64_t first = 0;          ///< samples to pass over, in that order
-  std::int64_t count = 0;          ///< samples to take; 0 = all that follow
-  /// Of `count`: where there are fewer, all that follow will do. No key: callers say it whose
-  /// number nobody gave.
+  std::vector<double> mean = {0};  ///< one, or one per channel (axis 1 of [N, C, ...])
+  std::vector<double> std = {1};   ///< one, or one per channel
+  std::string layout = "as_is";    ///< of arrays; "hwc": channels last, converted to channels first
+  bool resize = false;             ///< whether images are scaled to the model's sizes, see FitImage
+  std::uint64_t shuffle = 0;       ///< 0: order of the file; else the seed of a random order
+  std::int64_t first = 0;          ///< samples to skip, in that order
+  std::int64_t count = 0;          ///< samples to take; 0 = all the others
+  /// Whether fewer samples than `count` are accepted. Not a config key: callers set it for a
+  /// default `count` that the user did not choose.
   bool or_fewer = false;
   template <class Self, class Visit>
   static void Fields(Self& self, Visit& visit) {
@@ -57,35 +57,36 @@ struct DataConfig {
 
 struct RawSamples;
 
-/// What one input of a model takes, the batch outermost.
+/// Form of one input of a model, with the batch outermost.
 struct InputForm {
   std::string name;
   DType dtype = DType::kF32;
   Shape shape;
 };
 
-/// Samples that stay out of memory: what the files hold, whatever their form, is read once, in the
-/// order of the file, and kept as the model takes it in a ScratchFile, from where it is read as it
-/// is asked for. In memory are an image or line at a time, the labels, and with `shuffle` eight
-/// bytes for each sample of the file.
+/// Samples that stay on disk. The files are read once, in their own order; the samples are
+/// converted for the model and written to a ScratchFile, from which Read takes them. In memory are
+/// one image or line at a time, the labels, and with `shuffle` eight bytes for each sample of the
+/// file.
 class DatasetSamples final : public SampleSource {
  public:
-  /// Every sample gets the dims that `input`, a model's input with the batch outermost, asks for:
-  /// FitDims (sample_dims.h) says what fits. UserError naming the
-  /// file, or saying how the sizes differ; damage and numbers that are not finite are found here.
+  /// Reads samples for a model with one f32 input. `input` is its shape, with the batch outermost.
+  /// All samples get the dims that FitDims (sample_dims.h) finds for it. UserError naming the file,
+  /// or saying how the sizes differ; damage and numbers that are not finite are also found here.
   DatasetSamples(const DataConfig& config, const Shape& input);
-  /// For a model with these inputs. One of f32 is as above; several, or one of integers, take the
-  /// arrays of an archive by their names, as they are: ArraysOf and ConvertExactly
-  /// (named_inputs.h) say what fits. UserError likewise.
+  /// Reads samples for a model with these inputs. One f32 input works as above. Several inputs, or
+  /// one of integers, take the arrays of an archive by their names, without scaling; see ArraysOf
+  /// and ConvertExactly (named_inputs.h). UserError likewise.
   DatasetSamples(const DataConfig& config, std::span<const InputForm> inputs);
   [[nodiscard]] std::int64_t count() const override { return count_; }
   [[nodiscard]] std::size_t inputs() const override { return inputs_.size(); }
-  /// [count, ...] of each input, of its type.
+  /// Returns samples as one [count, ...] per input, in the input's type. UserError if they do not
+  /// all exist.
   [[nodiscard]] std::vector<Tensor> Read(std::int64_t first, std::int64_t count) const override;
-  /// Class numbers >= 0 of all samples, or none.
+  /// Returns the class numbers (>= 0) of all samples, or none.
   [[nodiscard]] const std::vector<std::int32_t>& labels() const { return labels_; }
-  /// UserError naming file, row and label where one is no class of a model with so many; 0 = it is
-  /// not known with how many.
+  /// Checks that all labels are below `classes`; 0 = number of classes unknown, no check. UserError
+  /// naming file, row and label.
   void CheckLabels(std::int64_t classes) const;
 
  private:
@@ -98,38 +99,39 @@ class DatasetSamples final : public SampleSource {
   void ReadArrays(const DataConfig& config, std::span<const InputForm> inputs);
   void TakeLabels(const DataConfig& config, const RawSamples& raw);
 
-  std::deque<Input> inputs_;  // which do not move
+  std::deque<Input> inputs_;  // a deque does not move its elements
   std::int64_t count_ = 0;
   std::vector<std::int32_t> labels_;
   std::string labels_path_;
-  std::vector<std::int64_t> label_rows_;  ///< in the file; empty = those from first_ on
+  /// Rows of the labels in the file; empty = a run of rows from first_ on.
+  std::vector<std::int64_t> label_rows_;
   std::int64_t first_ = 0;
 };
 
-/// Samples a model is judged by.
+/// Samples by which a model is judged.
 struct Dataset {
   Tensor inputs;                     ///< f32 [N, ...], N >= 1
   std::vector<std::int32_t> labels;  ///< N class numbers >= 0, or none
   [[nodiscard]] std::int64_t size() const { return inputs.dims().at(0); }
 };
 
-/// The same of a model with any inputs.
+/// The same for a model with any inputs.
 struct SampleSet {
   std::vector<Tensor> inputs;        ///< [N, ...] each, N >= 1
   std::vector<std::int32_t> labels;  ///< N class numbers >= 0, or none
   [[nodiscard]] std::int64_t size() const { return inputs.at(0).dims().at(0); }
 };
-/// Samples and labels whole, as DatasetSamples has them, for a model of so many `classes` (0 = not
-/// known). UserError likewise.
+/// Loads all samples and labels into memory, like DatasetSamples, for a model with that many
+/// `classes` (0 = unknown). UserError likewise.
 [[nodiscard]] SampleSet LoadSampleSet(const DataConfig& config, std::span<const InputForm> inputs,
                                       std::int64_t classes = 0);
 
-/// Samples and labels whole, as DatasetSamples has them, for a model of so many `classes` (0 = not
-/// known). UserError likewise.
+/// The same for a model with one f32 input.
 [[nodiscard]] Dataset LoadDataset(const DataConfig& config, const Shape& input,
                                   std::int64_t classes = 0);
 
-/// Samples [first, first + count) with their labels. UserError if they are not all there.
+/// Returns the samples [first, first + count) with their labels. UserError if they do not all
+/// exist.
 [[nodiscard]] Dataset Slice(const Dataset& dataset, std::int64_t first, std::int64_t count);
 
 }  // namespace msc::cost

@@ -37,7 +37,7 @@ Tensor NewImage(const std::string& path, std::uint64_t height, std::uint64_t wid
           {static_cast<std::int64_t>(height), static_cast<std::int64_t>(width), channels}};
 }
 
-/// "P5" or "P6", width, height, 255, one space, the bytes; '#' starts a comment.
+/// Reads "P5" or "P6", width, height, 255, one space, and the bytes; '#' starts a comment.
 Tensor ReadPnm(const std::string& path, std::string_view bytes) {
   const int channels = bytes[1] == '6' ? 3 : 1;
   std::size_t at = 2;
@@ -98,7 +98,7 @@ struct JpegErrors {
   char text[JMSG_LENGTH_MAX] = {};  // NOLINT(modernize-avoid-c-arrays): libjpeg's form
 };
 
-/// Only plain data lives here: leaving by longjmp runs no destructors.
+/// Holds only plain data, because longjmp runs no destructors.
 bool DecodeJpeg(const std::string& bytes, jpeg_decompress_struct& jpeg, JpegErrors& errors,
                 Tensor& image, bool decode) {
   if (setjmp(errors.leave) != 0) return false;  // NOLINT(cert-err52-cpp): libjpeg's way
@@ -156,7 +156,7 @@ Tensor ReadJpeg(const std::string& path, [[maybe_unused]] const std::string& byt
 #endif
 }
 
-/// By the ending of the name, in small letters.
+/// Returns whether the file name ends like that of an image, in either case.
 bool IsImage(const std::filesystem::path& path) {
   std::string ending = path.extension().string();
   std::transform(ending.begin(), ending.end(), ending.begin(),
@@ -165,12 +165,14 @@ bool IsImage(const std::filesystem::path& path) {
          ending == ".pgm";
 }
 
-/// Positions that one of `to` pixels lies between among `from`, and how far it is from the first.
+/// The two source pixels around a target pixel, and the distance from the first one, in pixels.
 struct Between {
   std::int64_t low = 0;
   std::int64_t high = 0;
   float share = 0;
 };
+/// Returns the source pixels for pixel `index` of `to` pixels. Pixel centres lie at +0.5; centres
+/// outside of the `from` source pixels are clamped to the border.
 Between Place(std::int64_t index, std::int64_t to, std::int64_t from) {
   const double at =
       (static_cast<double>(index) + 0.5) * static_cast<double>(from) / static_cast<double>(to) -

@@ -21,7 +21,7 @@ void CheckPlain(const DataConfig& config) {
       "'mean', 'std', 'layout' and 'resize' are for models with one input of 32-bit floats");
 }
 
-/// Names of the arrays that an archive holds.
+/// Returns the names of the arrays in an archive, for a message.
 std::string Listed(const std::vector<ZipMember>& members) {
   std::string names;
   for (const ZipMember& member : members) {

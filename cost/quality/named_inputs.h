@@ -11,18 +11,19 @@
 
 namespace msc::cost {
 
-// Samples for models with several inputs, or with one that takes integers: an array an input.
+// Samples for models with several inputs, or with one input of integers: one array per input.
 
-/// The array of every input: "FILE.npz:NAME" by the inputs' names, where `config.images` is the
-/// archive; of a model with one input also an array as it is named. All have equally many samples.
-/// UserError naming the file and the input where an array is missing or has another count, and
-/// where the config asks for what is for images alone (mean, std, layout, resize).
+/// Returns the array of every input: "FILE.npz:NAME" by the inputs' names if `config.images` is an
+/// archive. For a model with one input, `config.images` may also name the array itself. All arrays
+/// have the same number of samples. UserError naming the file and the input if an array is missing
+/// or has another number; UserError also if the config has options for images only (mean, std,
+/// layout, resize).
 [[nodiscard]] std::vector<std::string> ArraysOf(const DataConfig& config,
                                                 std::span<const InputForm> inputs);
 
-/// A sample [1, ...] of the array `path` as the input takes it. Numbers stay what they are:
-/// integers become other integers where they fit, floats become floats (ConvertedTo).
-/// UserError naming the array and the input otherwise, also where a number is not finite.
+/// Returns a sample [1, ...] of the array `path` in the form of the input. Numbers keep their
+/// values: integers convert to integers that can hold them, floats to floats (ConvertedTo).
+/// UserError naming the array and the input otherwise, and for a number that is not finite.
 [[nodiscard]] Tensor ConvertExactly(const Tensor& raw, const InputForm& input, const Dims& sample,
                                     const std::string& path);
 

@@ -13,7 +13,7 @@ namespace {
 
 struct NpyType {
   DType dtype;
-  std::string_view code;  ///< kind and bytes
+  std::string_view code;  ///< kind and size in bytes
 };
 constexpr std::array<NpyType, 14> kNpyTypes = {{{DType::kF16, "f2"},
                                                 {DType::kF32, "f4"},
@@ -30,7 +30,7 @@ constexpr std::array<NpyType, 14> kNpyTypes = {{{DType::kF16, "f2"},
                                                 {DType::kC64, "c8"},
                                                 {DType::kC128, "c16"}}};
 
-/// The Python dictionary of a NumPy header, as far as the format allows one.
+/// Parses the Python dictionary of a NumPy header, in the subset that the format allows.
 class NpyHeaderReader {
  public:
   NpyHeaderReader(std::string_view text, const std::string& path) : text_(text), path_(path) {}
@@ -162,7 +162,7 @@ std::string NpyHeaderBytes(DType dtype, const Dims& dims) {
                        std::string(type->code) + "', 'fortran_order': False, 'shape': (";
   for (const std::int64_t size : dims) header += std::to_string(size) + ",";
   header += "), }";
-  // Magic, version and length take 10 bytes; the whole is padded to a multiple of 64.
+  // Magic, version and length take 10 bytes. The format pads the header to a multiple of 64 bytes.
   constexpr std::size_t kFixed = 10;
   constexpr std::size_t kMultiple = 64;
   while ((kFixed + header.size() + 1) % kMultiple != 0) header += ' ';

@@ -11,11 +11,12 @@
 
 namespace msc::cost {
 
-/// Sums over one output.
+/// Sums over all batches of one output.
 struct QualityMeter::Totals {
   double kl = 0;
   double squared_error = 0;
-  // Welford's running mean and sum of squared deviations of the reference.
+  // Welford's running mean and sum of squared deviations of the reference. The difference of sums
+  // of squares would cancel for values far from 0.
   double mean = 0;
   double deviation = 0;
   double low = std::numeric_limits<double>::infinity();
@@ -27,14 +28,15 @@ struct QualityMeter::Totals {
   std::int64_t rows = 0;
   std::int64_t agreeing = 0;
 
-  /// Adds to kl_of and agreeing_of, one number a sample, what the rows of the samples are by mean.
+  /// Adds a batch. Adds to kl_of and agreeing_of, one number per sample, the means over the rows of
+  /// each sample.
   void Add(std::span<const double> p, std::span<const double> q, std::size_t classes,
            std::span<double> kl_of, std::span<double> agreeing_of);
 };
 
 namespace {
 
-/// The values of any numeric output, as doubles.
+/// Returns the values of an output as doubles. UserError for other than f32, f64, i32 and i64.
 std::vector<double> ToDoubles(const Tensor& tensor) {
   const auto copy = [](const auto values) {
     return std::vector<double>(values.begin(), values.end());
@@ -63,8 +65,8 @@ std::size_t ArgMax(std::span<const double> row) {
   return static_cast<std::size_t>(std::max_element(row.begin(), row.end()) - row.begin());
 }
 
-/// log(softmax(row)[i]) = row[i] - most - log_sum: shifted by the maximum, so that nothing
-/// overflows, and the maximum apart, so that it costs no digits.
+/// Computes log(softmax(row)[i]) = row[i] - most - log_sum. The shift by the maximum prevents
+/// overflow; log_sum excludes the maximum, so that a large maximum costs no digits.
 struct LogSoftmax {
   explicit LogSoftmax(std::span<const double> row)
       : most(*std::max_element(row.begin(), row.end())) {
@@ -78,8 +80,8 @@ struct LogSoftmax {
   double log_sum;
 };
 
-/// KL(softmax(reference) || softmax(candidate)) of one row, in nats. Not negative in exact
-/// arithmetic, so what rounding leaves below 0 is 0.
+/// Returns KL(softmax(reference) || softmax(candidate)) of one row, in nats. In exact arithmetic it
+/// is not negative, so negative rounding errors become 0.
 double Divergence(std::span<const double> reference, std::span<const double> candidate) {
   const LogSoftmax log_softmax_p(reference);
   const LogSoftmax log_softmax_q(candidate);
@@ -96,7 +98,7 @@ std::string Describe(const Tensor& tensor) {
   return std::string(Name(tensor.dtype())) + ToString(tensor.dims());
 }
 
-/// 1 where the row's class is the label, else 0.
+/// Returns 1 if the row's class is the label, else 0.
 std::int64_t Hits(std::span<const double> values, std::size_t classes, std::size_t row,
                   std::int32_t label) {
   const std::size_t best = ArgMax(values.subspan(row * classes, classes));
@@ -187,7 +189,7 @@ void QualityMeter::Totals::Add(std::span<const double> p, std::span<const double
     candidate_low = std::min(candidate_low, q[i]);
     candidate_high = std::max(candidate_high, q[i]);
   }
-  const std::size_t each = p.size() / classes / kl_of.size();  // rows of a sample
+  const std::size_t each = p.size() / classes / kl_of.size();  // rows per sample
   const double share = 1 / static_cast<double>(each);
   for (std::size_t row = 0; row < kl_of.size() * each; ++row) {
     const auto row_p = p.subspan(row * classes, classes);
@@ -205,6 +207,7 @@ void QualityMeter::Totals::Add(std::span<const double> p, std::span<const double
 double QualityMeter::ErrorOfMean(const Spread& spread) const {
   if (samples_ < 2) return 0;
   const auto count = static_cast<double>(samples_);
+  // Rounding can make the difference negative if all samples are equal.
   const double deviation = std::max(0.0, spread.squares - spread.sum * spread.sum / count);
   return std::sqrt(deviation / (count - 1) / count);
 }
@@ -219,11 +222,12 @@ Quality QualityMeter::Total() const {
     const auto rows = static_cast<double>(output.rows);
     const double variance = output.deviation / values;
     const double error = output.squared_error / values;
-    // A constant reference has no scale of its own; the plain error is all there is to say.
+    // A constant reference has no variance to divide by; the mean squared error remains unscaled.
     total.mse += (variance > 0 ? error / variance : error) / count;
     total.kl += output.kl / rows / count;
     total.agreement += static_cast<double>(output.agreeing) / rows / count;
   }
+  // Rounding can make sums of shares exceed 1, which readers of outcomes reject.
   total.agreement = std::min(total.agreement, 1.0);
   total.samples = samples_;
   total.kl_error = ErrorOfMean(kl_);

@@ -11,15 +11,15 @@
 
 namespace msc::cost {
 
-/// Compares a candidate's outputs with the uncompressed model's, batch by batch.
+/// Compares the outputs of a candidate with those of the uncompressed model, batch by batch.
 ///
-/// An output is [N, ..., C]: the last axis holds the classes, every position along the other axes
-/// is one row. KL and arg max are taken per row, ties to the lower class; KL by a log-softmax that
-/// cannot overflow, in double. A last axis of 1 says nothing through KL or arg max: use mse there.
-/// With several outputs kl, mse and agreement are means over the outputs; labels refer to the first
-/// output, which then must have one row a sample. Standard errors take samples, not rows, for
-/// independent, and are 0 for a single one. Sums are in double: the order of batches changes the
-/// last digits only. Not thread-safe.
+/// An output is [N, ..., C]: the last axis holds the classes, and every position along the other
+/// axes is one row. KL and arg max are computed per row; a tie goes to the lower class. KL uses a
+/// log-softmax in double that cannot overflow. If C is 1, KL and arg max are meaningless; use mse.
+/// With several outputs, kl, mse and agreement are means over the outputs; labels refer to the
+/// first output, which then must have one row per sample. Standard errors treat samples, not rows,
+/// as independent, and are 0 for a single sample. All sums are in double, so the order of batches
+/// changes only the last digits. Not thread-safe.
 class QualityMeter {
  public:
   QualityMeter();
@@ -27,28 +27,28 @@ class QualityMeter {
   QualityMeter& operator=(const QualityMeter&) = delete;
   ~QualityMeter();
 
-  /// Outputs of the same samples, in the graph's order. `labels`: one a sample, or none in every
-  /// batch. UserError where outputs are neither f32, f64, i32 nor i64, where labels do not fit, and
-  /// where the reference itself is not finite. Returns what is wrong with the candidate, once: a
-  /// value that is not finite, dims or types that differ from the reference's.
+  /// Adds outputs of the same samples, in the graph's order. `labels` has one number per sample, or
+  /// is empty in every batch. UserError if outputs are not f32, f64, i32 or i64, if labels do not
+  /// fit, or if the reference is not finite. Returns a failure if the candidate has a value that is
+  /// not finite, or other dims or types than the reference.
   [[nodiscard]] std::optional<Failure> Add(std::span<const Tensor> reference,
                                            std::span<const Tensor> candidate,
                                            std::span<const std::int32_t> labels);
 
-  /// Of everything added so far. `samples` counts samples, not rows. InternalError if there were
-  /// none.
+  /// Returns the quality over all batches. `samples` counts samples, not rows. InternalError if
+  /// there are none.
   [[nodiscard]] Quality Total() const;
 
-  /// The largest error of all outputs, each as Closeness has it.
+  /// Returns the largest error of all outputs, as Closeness defines it.
   [[nodiscard]] double LargestError() const;
 
-  /// Whether some output of the candidate held one value only, while the reference's varied: the
-  /// sign of a kernel that computed nothing.
+  /// Returns whether some output of the candidate had only one value while the reference varied:
+  /// the sign of a kernel that computed nothing.
   [[nodiscard]] bool Constant() const;
 
  private:
   struct Totals;
-  /// Sums over samples of a number each.
+  /// Sum and sum of squares of one number per sample.
   struct Spread {
     double sum = 0;
     double squares = 0;
@@ -62,14 +62,14 @@ class QualityMeter {
   std::vector<Totals> outputs_;
   Spread kl_;
   Spread agreeing_;
-  Spread gained_;  // labels hit by the candidate alone count 1, by the reference alone -1
+  Spread gained_;  // +1 if only the candidate hits the label, -1 if only the reference does
   std::int64_t samples_ = 0;
   std::int64_t labelled_ = 0;
   std::int64_t hits_ = 0;
   std::int64_t reference_hits_ = 0;
 };
 
-/// One pair of outputs at once.
+/// Compares one pair of outputs.
 [[nodiscard]] Result<Quality> Compare(const Tensor& reference, const Tensor& candidate,
                                       std::span<const std::int32_t> labels);
 

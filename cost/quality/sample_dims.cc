@@ -15,7 +15,8 @@ bool IsOne(const Dim& dim) {
   return dim.known() && dim.size() == 1;
 }
 
-/// Every size of `own` where `wanted`, of equal rank, has it or leaves it open.
+/// Returns whether the ranks are equal and every size of `own` is that of `wanted` or left open
+/// there.
 bool Agrees(const Dims& own, const Shape& wanted) {
   return own.size() == wanted.size() &&
          std::equal(own.begin(), own.end(), wanted.begin(), [](std::int64_t size, const Dim& dim) {
@@ -30,7 +31,7 @@ Dims WithoutOnes(const Dims& dims) {
   return longer;
 }
 
-/// `own` under `wanted` where axes of 1 may be there or not.
+/// Returns the dims of `own` in the form of `wanted`, if they agree apart from axes of size 1.
 std::optional<Dims> Matched(const Dims& own, const Shape& wanted) {
   if (Agrees(own, wanted)) return own;
   Shape longer;
@@ -44,7 +45,8 @@ std::optional<Dims> Matched(const Dims& own, const Shape& wanted) {
   return dims;
 }
 
-/// One list of numbers on either side: there is no order of axes that could be wrong.
+/// Returns whether one side is a flat list of the other side's elements. No order of axes can be
+/// wrong then.
 bool IsList(const Dims& own, const Dims& wanted) {
   return ElementCount(own) == ElementCount(wanted) &&
          (WithoutOnes(own).size() <= 1 || WithoutOnes(wanted).size() <= 1);

@@ -19,7 +19,7 @@
 namespace msc::cost {
 namespace {
 
-/// "FILE:COLUMN"; no column without a colon.
+/// Splits "FILE:COLUMN"; the column is empty without a colon.
 std::pair<std::string, std::string> SplitColumn(const std::string& text) {
   const std::size_t colon = text.rfind(':');
   if (colon == std::string::npos) return {text, ""};
@@ -32,7 +32,7 @@ void VisitArrays(const DataConfig& config, const RowRange& rows, const RowVisito
   VisitCsv(config.images, file == config.images ? column : "", rows, visit);
 }
 
-/// What the ending of a name says; empty where it says nothing.
+/// Returns the format that the ending of a name shows; empty if it shows none.
 std::string FormOfName(std::string name) {
   constexpr std::string_view kPacked = ".gz";
   if (name.find(".npz:") != std::string::npos || name.ends_with(".npz")) return "npz";
@@ -43,7 +43,7 @@ std::string FormOfName(std::string name) {
   return "";
 }
 
-/// Of labels: FILE:COLUMN is CSV, too.
+/// Returns the format of the labels; FILE:COLUMN also is CSV.
 std::string FormOfLabels(const DataConfig& config) {
   const auto [file, column] = SplitColumn(config.labels);
   if (!column.empty() && FormOfName(file) == "csv") return "csv";
@@ -66,7 +66,7 @@ Tensor ReadLabelFile(const DataConfig& config, const RowRange& rows) {
   return ReadCsvColumn(file, column, rows);
 }
 
-/// The samples to take of `all`, in order; UserError if they are not all there.
+/// Returns which of `all` samples to take, in order. UserError if they do not all exist.
 std::vector<std::int64_t> ChosenRows(const DataConfig& config, std::int64_t all) {
   const std::int64_t count = config.count == 0 ? all - config.first : config.count;
   if (config.first > all || count < 1 || count > all - config.first) {
@@ -74,6 +74,7 @@ std::vector<std::int64_t> ChosenRows(const DataConfig& config, std::int64_t all)
                     std::to_string(std::max<std::int64_t>(count, 0)) + " from " +
                     std::to_string(config.first) + " on were asked for");
   }
+  // The order takes eight bytes per sample: 1 GiB at most.
   constexpr std::int64_t kMostShuffled = std::int64_t{1} << 27U;
   if (config.shuffle != 0 && all > kMostShuffled) {
     throw UserError("'" + config.images + "' has " + std::to_string(all) +
@@ -88,7 +89,7 @@ std::vector<std::int64_t> ChosenRows(const DataConfig& config, std::int64_t all)
   return {order.begin() + config.first, order.begin() + config.first + count};
 }
 
-/// These rows of `all`, in this order.
+/// Returns these rows of `all`, in this order.
 Tensor Picked(const Tensor& all, const std::vector<std::int64_t>& rows) {
   Dims dims = all.dims();
   const std::size_t bytes = all.bytes() / static_cast<std::size_t>(dims.at(0));
@@ -101,7 +102,7 @@ Tensor Picked(const Tensor& all, const std::vector<std::int64_t>& rows) {
   return picked;
 }
 
-/// [N, H, W, C] as [N, C, H, W]; [N, L, C] likewise.
+/// Converts [N, H, W, C] to [N, C, H, W], and [N, L, C] likewise.
 Tensor ChannelsFirst(const Tensor& images, const std::string& path) {
   const Dims& dims = images.dims();
   if (dims.size() < 3) {
@@ -133,7 +134,8 @@ constexpr std::int64_t kMostBytes = std::int64_t{1} << 32U;
                   "' holds more than 4 GiB of samples; take fewer with 'count'");
 }
 
-/// [1, C, H, W] of the samples of a model that takes images.
+/// Returns the dims [1, C, H, W] of a sample for a model that takes images. UserError for other
+/// models.
 Dims ImageDims(const DataConfig& config, const Shape& input, std::int64_t count) {
   const auto sample =
       input.empty() ? std::nullopt : StaticDims(Shape(input.begin() + 1, input.end()));
@@ -145,7 +147,7 @@ Dims ImageDims(const DataConfig& config, const Shape& input, std::int64_t count)
   return {1, sample->at(0), sample->at(1), sample->at(2)};
 }
 
-/// Only the images that are taken are read.
+/// Reads a folder of images, only those that are taken.
 RawSamples ReadFolder(const DataConfig& config, const Shape& input, const SampleVisitor& visit) {
   const ImageList list = ListImages(config.images);
   RawSamples raw;
@@ -177,9 +179,10 @@ RawSamples ReadFolder(const DataConfig& config, const Shape& input, const Sample
   return raw;
 }
 
-/// UserError where what is to be taken of an array is nothing, or too much.
+/// Checks that the samples to take from an array are neither none nor too many. UserError
+/// otherwise.
 void CheckSize(const DataConfig& config) {
-  if (config.format == "csv") return;  // known when it is read
+  if (config.format == "csv") return;  // checked while reading
   const ArrayForm form = ReadArrayForm(config.format, config.images);
   if (form.dims[0] == 0) throw UserError("'" + config.images + "' holds no samples");
   const std::int64_t elements = ElementCount(form.dims) / form.dims[0];
@@ -202,7 +205,7 @@ std::int64_t CountRows(const DataConfig& config) {
 
 std::string FormOf(const DataConfig& config) {
   if (config.format != "auto") return config.format;
-  std::error_code error;  // what cannot be looked at is said when it is read
+  std::error_code error;  // reading reports it later
   if (std::filesystem::is_directory(config.images, error)) return "folder";
   const std::string form = FormOfName(config.images);
   return form.empty() ? "idx" : form;
@@ -228,7 +231,9 @@ RawSamples ReadSamples(const DataConfig& config, const Shape& input, const Sampl
   CheckSize(config);
   RawSamples raw;
   RowRange rows{config.first, config.count};
-  std::vector<std::int64_t> places;  // of all rows, -1 for those that are not taken; empty = a run
+  // Position among the samples taken, by row; -1 for rows that are not taken; empty = one run of
+  // rows.
+  std::vector<std::int64_t> places;
   if (config.shuffle != 0) {
     const std::int64_t all = CountRows(config);
     raw.rows = ChosenRows(config, all);

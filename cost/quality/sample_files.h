@@ -12,34 +12,34 @@
 
 namespace msc::cost {
 
-// The files that a DataConfig names, as they are: which rows, in what order, not yet normalised.
+// Reads the files that a DataConfig names, without normalisation: which rows, and in what order.
 
-/// The form of `config.format`; where that is "auto", the one that the name says: a folder, .npy,
-/// .npz (also FILE.npz:NAME), .csv, also with .gz behind it, else IDX.
+/// Returns the format of the samples: `config.format`, or for "auto" the format that the name
+/// shows: a folder, .npy, .npz (also FILE.npz:NAME), .csv (also .csv.gz), otherwise IDX.
 [[nodiscard]] std::string FormOf(const DataConfig& config);
 
-/// `config` with the form of its file, and all samples that follow where there are fewer than
-/// `count` and that will do.
+/// Returns `config` with the format of its files. With `or_fewer`, `count` becomes 0 (all) if the
+/// files hold fewer samples.
 [[nodiscard]] DataConfig Resolved(DataConfig config);
 
 struct RawSamples {
   std::int64_t count = 0;          ///< N >= 1
-  std::vector<std::int64_t> rows;  ///< of all samples, those taken; empty = a run of them
-  std::optional<Tensor> labels;    ///< [N] i32, where the images brought them along
+  std::vector<std::int64_t> rows;  ///< rows taken, among all samples; empty = one run of rows
+  std::optional<Tensor> labels;    ///< [N] i32, if the images come with classes
 };
 
-/// Hears of a sample, [1, ...], channels first, all of one size and type, at its place among those
-/// taken.
+/// Receives a sample [1, ...] with channels first, and its position among those taken. All samples
+/// have the same sizes and type.
 using SampleVisitor = std::function<void(std::int64_t place, const Tensor& sample)>;
 
-/// Shows every sample once, in the order of the files, with one in memory at a time. `input` is the
-/// shape of the model's input: images of a folder become what it asks for. UserError as
-/// LoadDataset, which may be after samples were shown.
+/// Passes every sample to `visit` once, in the order of the files, with one in memory at a time.
+/// `input` is the shape of the model's input; images of a folder are scaled to it. UserError as
+/// LoadDataset, possibly after some samples were visited.
 [[nodiscard]] RawSamples ReadSamples(const DataConfig& config, const Shape& input,
                                      const SampleVisitor& visit);
 
-/// Labels of the samples that were read, N numbers of an integer type. `config.labels` is not
-/// empty. UserError where there are too few of them for that.
+/// Returns the labels of the samples that were read: N numbers of an integer type. Requires a
+/// `config.labels` that is not empty. UserError if there are fewer labels than samples.
 [[nodiscard]] Tensor ReadLabels(const DataConfig& config, const RawSamples& samples);
 
 }  // namespace msc::cost

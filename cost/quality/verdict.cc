@@ -6,19 +6,20 @@
 namespace msc::cost {
 namespace {
 
-constexpr double kPercent = 100;  // errors of shares, to percentage points
-/// Standard errors at which a verdict counts as certain: 95 %.
+constexpr double kPercent = 100;  // from shares to percentage points
+/// A verdict counts as certain beyond this many standard errors: 95 %.
 constexpr double kErrors = 2;
 
 struct Judged {
   const char* metric = "";
   std::optional<double> limit;
   std::optional<double> value;
-  double error = 0;  // standard
+  double error = 0;  // standard error
 };
 
 std::array<Judged, 3> JudgedBy(const Quality& quality, const QualityLimits& limits) {
   const auto seen = static_cast<double>(quality.samples);
+  // 1 / seen is the weight of one sample, see IsOpen.
   const auto of_share = [&](double error) { return kPercent * std::hypot(error, 1 / seen); };
   return {{{"distill_loss", limits.distill_loss, quality.kl, quality.kl_error},
            {"disagreement", limits.disagreement, quality.Disagreement(),
@@ -32,6 +33,7 @@ std::array<Judged, 3> JudgedBy(const Quality& quality, const QualityLimits& limi
 bool IsOpen(const Quality& quality, const QualityLimits& limits, std::int64_t all) {
   if (quality.samples >= all) return false;
   const auto seen = static_cast<double>(quality.samples);
+  // Finite population correction, for drawing without replacement.
   const double unseen = std::sqrt(1 - seen / static_cast<double>(all));
   bool open = false;
   for (const Judged& judged : JudgedBy(quality, limits)) {

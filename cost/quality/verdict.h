@@ -10,10 +10,10 @@
 
 namespace msc::cost {
 
-/// The most that may be lost, in the units of the metrics of these names.
+/// Largest losses that are accepted, in the units of the metrics of these names.
 struct QualityLimits {
   std::optional<double> distill_loss;   ///< mean KL divergence, nats
-  std::optional<double> disagreement;   ///< samples (or rows of them) of another class, percent
+  std::optional<double> disagreement;   ///< percent of samples (or rows) of another class
   std::optional<double> accuracy_drop;  ///< percentage points
   bool operator==(const QualityLimits&) const = default;
   template <class Self, class Visit>
@@ -24,15 +24,15 @@ struct QualityLimits {
   }
 };
 
-/// Whether more of `all` samples might change on which side of its limits a candidate comes out: no
-/// limit is missed, and not every limit kept, by more than twice the standard error of what was
-/// seen. That error is one of drawing from the `all` samples without putting back, so nothing is
-/// open once all were seen; and of shares it allows for one sample more, since none of few is no
-/// proof of none.
+/// Returns whether judging more of the `all` samples could change whether a candidate keeps its
+/// limits. That is the case if no limit is missed, and not every limit is kept, by more than twice
+/// the standard error. The error is that of drawing from `all` samples without replacement, so the
+/// verdict is final once all were seen. For shares it is widened by one sample, because a share of
+/// 0 among a few samples does not prove that it is 0.
 [[nodiscard]] bool IsOpen(const Quality& quality, const QualityLimits& limits, std::int64_t all);
 
-/// Metrics whose limits are missed by more than twice the standard error of what was seen, which of
-/// shares allows for one sample more: others like these would miss them, too.
+/// Returns the metrics whose limits are missed by more than twice the standard error (for shares
+/// widened by one sample), so that other samples like these would also miss them.
 [[nodiscard]] std::vector<std::string> MissedLimits(const Quality& quality,
                                                     const QualityLimits& limits);
 

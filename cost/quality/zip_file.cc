@@ -16,7 +16,7 @@ class ZipReader {
  public:
   explicit ZipReader(const std::string& path) : path_(path) {
     std::error_code failed;
-    // Before it is opened: a named pipe would wait for a writer.
+    // Checked before opening, because opening a named pipe would wait for a writer.
     const auto status = std::filesystem::status(path, failed);
     if (failed) throw UserError("cannot read '" + path + "': " + failed.message());
     if (!std::filesystem::is_regular_file(status)) {
@@ -53,7 +53,7 @@ class ZipReader {
     return bytes;
   }
 
-  /// `count` bytes, little-endian.
+  /// Returns `count` bytes at `at` as a little-endian number.
   [[nodiscard]] std::uint64_t Number(std::string_view bytes, std::size_t at,
                                      std::size_t count) const {
     if (at > bytes.size() || count > bytes.size() - at) Refuse();
@@ -64,7 +64,8 @@ class ZipReader {
     return number;
   }
 
-  /// The end record is behind everything but a comment of at most 65,535 bytes.
+  /// Finds the directory through the end record, which only a comment of at most 65,535 bytes
+  /// follows.
   void FindDirectory() {
     constexpr std::uint64_t kEnd = 22;
     if (size_ < kEnd) Refuse();
@@ -121,7 +122,8 @@ class ZipReader {
     return member;
   }
 
-  /// Sizes that 32 bits do not hold are in an extra field, in this order.
+  /// Reads the sizes that do not fit in 32 bits from an extra field, which holds them in this
+  /// order.
   void ReadZip64(std::string_view extra, ZipMember& member, std::uint64_t& header) const {
     for (std::size_t at = 0; at + 4 <= extra.size();) {
       const std::uint64_t id = Number(extra, at, 2);

@@ -9,17 +9,17 @@ namespace msc::cost {
 /// One file in a zip archive.
 struct ZipMember {
   std::string name;
-  std::uint64_t offset = 0;  ///< of its bytes in the archive
-  std::uint64_t stored = 0;  ///< bytes there
-  std::uint64_t size = 0;    ///< bytes once inflated
+  std::uint64_t offset = 0;  ///< of the member's bytes in the archive
+  std::uint64_t stored = 0;  ///< size in the archive, in bytes
+  std::uint64_t size = 0;    ///< size after inflating, in bytes
   std::uint32_t crc = 0;
-  bool deflated = false;  ///< else stored as it is
+  bool deflated = false;  ///< false: stored without compression
 };
 
-/// What a zip archive lists, as numpy.savez writes one: stored or deflated, not encrypted, not
-/// split; zip64 too; names of at most 4 MiB in all. UserError for anything else, and where a member
-/// would lie outside of the file or claims to expand more than DEFLATE can. Source: PKWARE APPNOTE
-/// 6.3.
+/// Lists the members of a zip archive like those that numpy.savez writes: stored or deflated, also
+/// zip64, neither encrypted nor split, with a directory of at most 4 MiB. UserError for other
+/// files, and if a member lies outside of the file or claims to expand more than DEFLATE can.
+/// Source: PKWARE APPNOTE 6.3.
 [[nodiscard]] std::vector<ZipMember> ZipMembers(const std::string& path);
 
 }  // namespace msc::cost
