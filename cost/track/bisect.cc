@@ -75,7 +75,8 @@ class Search {
     return stage_.model.graph.IsOutput(stage_.model.graph.FindValue(name));
   }
 
-  /// Index of the first output that departs, or -1. The model runs as it is, unwatched.
+  /// Returns the index of the first output that departs, or -1. Runs the model without additional
+  /// outputs.
   std::ptrdiff_t FirstBadOutput() {
     std::vector<std::string> outputs;
     for (const std::string& name : names_) {
@@ -113,7 +114,7 @@ class Search {
     return true;
   }
 
-  /// Whose fault it is, from the node by itself.
+  /// Sets `blame`, after running the node alone on the inputs that the reference kernels compute.
   void Judge(NodeId id) {
     const Graph& graph = stage_.model.graph;
     const std::vector<NodeId> nodes = {id};

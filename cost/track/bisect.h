@@ -13,43 +13,53 @@
 
 namespace msc::cost {
 
-/// Where the fault of a compiled model lies.
+/// Cause of a fault in a compiled model.
 enum class Blame : std::uint8_t {
-  kNone,          ///< its outputs are what they should be
-  kLowering,      ///< the lowered graph itself says something else: a pass, or changed weights
-  kTarget,        ///< the target computes this node wrongly, also by itself
-  kSurroundings,  ///< by itself the node is right: memory, or what the target joins it with
+  kNone,  ///< the outputs are correct
+  /// The lowered graph itself computes something else, because of a pass or changed weights.
+  kLowering,
+  kTarget,  ///< the target computes this node wrongly, even alone
+  /// The target computes the node correctly alone; the cause is memory or fusion with other nodes.
+  kSurroundings,
 };
 
-/// A tolerance that excuses every difference of finite numbers.
+/// Tolerance that accepts every difference of finite numbers, so that only values that are not
+/// finite count.
 inline constexpr double kNotFiniteAlone = std::numeric_limits<double>::max();
 
 struct BisectResult {
   Blame blame = Blame::kNone;
-  std::string value;  ///< the first value that departs
-  std::string node;   ///< that makes it
+  std::string value;  ///< first value that departs from the reference
+  std::string node;   ///< producer of that value
+  /// Operator of that node.
   std::string op;
-  std::string last_good;  ///< the value before it in the graph's order that was compared; or empty
-  double error = 0;       ///< of the value, relative
-  double lowered_error = 0;  ///< of the lowered graph under the reference kernels, at that value
-  double alone_error = 0;    ///< of the node alone, given what it should be given
-  std::int64_t runs = 0;     ///< compilations it took
-  /// Watching a value made the outputs right: what was found may be next to the fault only.
+  std::string last_good;  ///< last value before it that was compared and is correct; empty if none
+  double error = 0;       ///< relative error of the value
+  /// Relative error of the value in the lowered graph under the reference kernels.
+  double lowered_error = 0;
+  /// Relative error of the node alone, on the inputs that the reference kernels compute.
+  double alone_error = 0;
+  std::int64_t runs = 0;  ///< number of compilations
+  /// Whether the outputs became correct while a value was watched. The found node may then only be
+  /// near the fault.
   bool vanishes = false;
 };
 
-/// Finds the operator where a compiled stage departs from `reference`, whose values are in the
-/// store, by a binary search over the values that both have: about log2(values) compilations, each
-/// with one value more as an output. With several faults, one of them. `tolerance` as in
-/// StageComparison; kNotFiniteAlone finds where numbers that are not finite come from, in a store
-/// that has the outputs and any of the other values. UserError if not even the outputs can be
-/// compared.
+/// Finds the operator at which a compiled stage departs from the stage `reference`, whose values
+/// are in `store`.
+///
+/// A binary search over the values that both stages have takes about log2(values) compilations,
+/// each with one more value as an output. If there are several faults, it finds one of them.
+/// `tolerance` is that of CompareStage. kNotFiniteAlone finds the origin of values that are not
+/// finite; the store then needs the outputs, and any of the other values. `progress` (optional)
+/// receives the remaining range of values. UserError if no output can be compared. InternalError if
+/// the stage is not compiled.
 [[nodiscard]] BisectResult Bisect(
     const TrackStage& stage, const std::string& reference, const TrackStore& store,
     std::span<const Tensor> inputs, double tolerance, const TargetRegistry& registry,
     const std::function<void(std::int64_t low, std::int64_t high)>& progress = {});
 
-/// "the target", ... for people.
+/// Returns the cause as text for the user; `target` is the name to use for the target.
 [[nodiscard]] std::string Explain(const BisectResult& result, const std::string& target);
 
 }  // namespace msc::cost

@@ -18,10 +18,10 @@ namespace {
 
 constexpr std::uint64_t kStoreBytes = std::uint64_t{4} << 30U;
 
-/// Which numbers of a value are finite.
+/// Which numbers of a value are not finite.
 struct Finite {
   std::int64_t size = 0;
-  std::vector<bool> not_finite;  ///< empty: none
+  std::vector<bool> not_finite;  ///< empty if all are finite
 };
 
 Finite FiniteOf(const Tensor& tensor) {
@@ -37,8 +37,8 @@ Finite FiniteOf(const Tensor& tensor) {
   return finite;
 }
 
-/// Numbers of `got` that are not finite where those of `wanted` are; all that are not, where sizes
-/// differ.
+/// Returns how many numbers of `got` are not finite where those of `wanted` are. If the sizes
+/// differ, it counts all numbers that are not finite.
 std::int64_t CountApart(const Finite& wanted, const Finite& got) {
   std::int64_t count = 0;
   for (std::size_t i = 0; i < got.not_finite.size(); ++i) {
@@ -58,7 +58,7 @@ FiniteByName Watch(const Graph& graph, std::span<const Tensor> inputs) {
   return values;
 }
 
-/// The first output that is not finite where `wanted` is; a constant is what it is.
+/// Returns the first output that is not finite where `wanted` is. Skips constants.
 std::optional<NotFinite> FirstOutput(const Graph& graph, const FiniteByName& wanted,
                                      std::span<const Tensor> outputs) {
   for (std::size_t i = 0; i < outputs.size() && i < graph.outputs().size(); ++i) {
@@ -78,7 +78,7 @@ std::optional<NotFinite> FirstOutput(const Graph& graph, const FiniteByName& wan
   return std::nullopt;
 }
 
-/// Nodes that the named value hangs on.
+/// Returns the nodes that the named value depends on.
 std::set<NodeId> Behind(const Graph& graph, const std::string& name) {
   std::set<NodeId> nodes;
   std::vector<ValueId> open = {graph.FindValue(name)};
@@ -100,8 +100,8 @@ void Name(const Node& node, NotFinite& found) {
   found.op = node.domain.empty() ? node.op : node.domain + "." + node.op;
 }
 
-/// The first node behind the output whose result is not finite where `wanted` says that it should
-/// be; where `wanted` does not know the value, or with other sizes, whose result alone is not.
+/// Names the first node in front of the output whose result is not finite where `wanted` is. If
+/// `wanted` lacks the value or has other sizes, the node must have finite inputs instead.
 void NameFirst(const Graph& graph, const FiniteByName& got, const FiniteByName& wanted,
                NotFinite& found) {
   const std::set<NodeId> behind = Behind(graph, found.output);
@@ -124,7 +124,7 @@ void NameFirst(const Graph& graph, const FiniteByName& got, const FiniteByName& 
   }
 }
 
-/// The operator of a compiled stage that departs from `reference`, which runs node by node.
+/// Bisects a compiled stage against `reference`, which runs node by node.
 void Search(const TrackStage& stage, const TrackStage& reference, const TargetRegistry& targets,
             std::span<const Tensor> inputs, NotFinite& found) {
   TrackStore store("", kStoreBytes);
@@ -133,8 +133,7 @@ void Search(const TrackStage& stage, const TrackStage& reference, const TargetRe
       (void)store.Put(reference.name, name, value);
     });
   };
-  // First of all the outputs: without them there is no search, while of the rest there may be no
-  // room for some.
+  // Store the outputs first: the search needs them, while the other values may not all fit.
   std::vector<std::string> outputs;
   for (const ValueId id : reference.model.graph.outputs()) {
     outputs.push_back(reference.model.graph.value(id).name);

@@ -15,25 +15,27 @@
 
 namespace msc::cost {
 
-/// Who makes numbers that are not finite where finite ones are due.
+/// Origin of values that are not finite where the uncompressed model has finite ones.
 enum class Maker : std::uint8_t {
-  kCompression,  ///< the strategy: the reference kernels make them, too
-  kTarget,       ///< what was compiled: the reference kernels do not
+  kCompression,  ///< the strategy: the reference kernels compute them as well
+  kTarget,       ///< the compiled model: the reference kernels do not compute them
 };
 
-/// An output that is not finite where it should be, and where that begins.
+/// An output with values that should be finite and are not, and the first node that produces such
+/// values.
 struct NotFinite {
   std::string output;
-  std::int64_t values = 0;  ///< of it that are not finite and should be
-  std::int64_t of = 0;      ///< all of its values
+  std::int64_t values = 0;  ///< count of these values
+  std::int64_t of = 0;      ///< count of all values of the output
   Maker maker = Maker::kTarget;
-  std::string node;  ///< the first whose result is not finite where it should be; empty: not found
+  /// The first node whose result is not finite where it should be; empty if not found.
+  std::string node;
   std::string op;
-  std::string detail;  ///< of a target, as Bisect explains it
+  std::string detail;  ///< explanation by Bisect, if the target is the origin
   bool operator==(const NotFinite&) const = default;
 };
 
-/// What ran and what came out.
+/// A run of a model, with its inputs and outputs.
 struct ModelRun {
   const Graph* canonical = nullptr;  ///< uncompressed
   const Strategy* strategy = nullptr;
@@ -41,27 +43,30 @@ struct ModelRun {
   CompileOptions compile;
   std::span<const Tensor> inputs;
   std::span<const Tensor> outputs;
-  const Graph* applied = nullptr;  ///< instead of what ApplyStrategy makes
-  bool compiled_here = true;       ///< false: by a library from the file; it is not searched
+  const Graph* applied = nullptr;  ///< replaces the result of ApplyStrategy, if set
+  /// False if a library compiled the model file itself; such a model is not bisected.
+  bool compiled_here = true;
 };
 
-/// Whether all numbers are finite.
+/// Returns whether all numbers are finite.
 [[nodiscard]] bool AllFinite(std::span<const Tensor> tensors);
 
-/// The first output that is not finite where the uncompressed model's is, by its reference kernels;
-/// nothing where there is none. Free where all outputs are finite; else runs the model up to three
-/// times node by node and, where its target is to blame, bisects it (cost/track/bisect.h).
+/// Returns the first output that is not finite although the uncompressed model, computed by the
+/// reference kernels, is finite there; nothing if there is none. Costs nothing if all outputs are
+/// finite. Otherwise it runs the model up to three times node by node and bisects a target that is
+/// the origin (cost/track/bisect.h).
 [[nodiscard]] std::optional<NotFinite> FindNotFinite(const ModelRun& run);
 
-/// Of a compiled stage alone, without the uncompressed model: the first output that is not finite
-/// though all inputs are. Whether the uncompressed model's is, it cannot know: kCompression then
-/// means that the lowered graph says so itself.
+/// Does the same for a compiled stage without the uncompressed model: returns the first output that
+/// is not finite although all inputs are. Without the uncompressed model, kCompression only means
+/// that the lowered graph itself computes these values.
 [[nodiscard]] std::optional<NotFinite> FindNotFinite(const TrackStage& stage,
                                                      const TargetRegistry& targets,
                                                      std::span<const Tensor> inputs,
                                                      std::span<const Tensor> outputs);
 
-/// "output 'y' is not finite (3 of 40 values), where the uncompressed model's is: Div 'ratio' ...".
+/// Returns a message such as "output 'y' is not finite (3 of 40 values); first of all the result of
+/// Div 'ratio' is not: ...".
 [[nodiscard]] std::string Explain(const NotFinite& found);
 
 }  // namespace msc::cost

@@ -78,7 +78,7 @@ void Collect(const TrackStage& stage, std::span<const std::string> names,
   Lowered tapped = stage.model;
   std::vector<ValueId> outputs;
   for (const std::string& name : names) outputs.push_back(tapped.graph.FindValue(name));
-  // What the caller of the model gets stays as it is: fusions and memory depend on it.
+  // The model's own outputs remain outputs, because fusion and memory depend on them.
   for (const ValueId id : graph.outputs()) {
     if (std::find(outputs.begin(), outputs.end(), id) == outputs.end()) outputs.push_back(id);
   }
@@ -125,10 +125,11 @@ TensorError CompareNumbers(const Tensor& wanted, const Tensor& got) {
     return error;
   }
   if (error.largest > 0) {
-    // A value that should be the same everywhere has no range; its size is one.
+    // A constant reference has no range, so its magnitude replaces it.
     const double range = high > low ? high - low : std::abs(high);
     error.relative = range > 0 ? error.largest / range : kInfinite;
     error.noise = wanted_square > 0 ? std::sqrt(square / wanted_square) : kInfinite;
+    // Two roots, because the product of the squares could overflow. Rounding can leave [-1, 1].
     const double sizes = std::sqrt(wanted_square) * std::sqrt(got_square);
     error.cosine = sizes > 0 ? std::clamp(product / sizes, -1.0, 1.0) : 0;
   }

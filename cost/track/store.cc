@@ -10,7 +10,8 @@
 namespace msc::cost {
 namespace {
 
-/// Of any length and any bytes: as a number and what of the name a file may be called.
+/// Returns a file name that is valid for names of any length and bytes: a number, and the usable
+/// characters of the name.
 std::string FileName(std::size_t number, const std::string& stage, const std::string& name) {
   constexpr std::size_t kMost = 80;
   std::string text = std::to_string(number);
@@ -86,7 +87,7 @@ bool TrackStore::Put(const std::string& stage, const std::string& name, const Te
     entry.value = std::move(numbers);
   } else {
     entry.file = folder_ + "/" + FileName(entries_.size(), stage, name);
-    // A scalar is no array file of samples.
+    // ReadNpy rejects arrays without dimensions.
     WriteNpy(entry.file, numbers.dims().empty() ? numbers.Reshaped({1}) : numbers);
     entry.value = Tensor(DType::kU8, {0});
   }

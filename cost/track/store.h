@@ -12,22 +12,23 @@
 
 namespace msc::cost {
 
-/// Values of a model at several stages, by stage and name, within a number of bytes: what would
-/// go beyond is left out and counted. In memory, or in a folder as .npy files that numpy reads.
-/// Not thread-safe.
+/// Stores values of a model at several stages, by stage and name, up to a number of bytes. It skips
+/// and counts values that do not fit. Keeps them in memory, or in a folder as .npy files. Not
+/// thread-safe.
 class TrackStore {
  public:
-  /// `folder` is made where it is not there; empty = in memory. UserError if it holds anything.
+  /// Creates `folder` if it is missing; empty = keep values in memory. UserError if the folder is
+  /// not empty.
   TrackStore(std::string folder, std::uint64_t most_bytes);
 
-  /// False if there was no room. Numbers of 8 and 16 bits are kept as f32, exactly, others that
-  /// are not f32 as f64. SystemError if a file cannot be written.
+  /// Stores a value; returns false if there was no room. Numbers of 8 and 16 bits are stored as
+  /// f32, which is exact, other types than f32 as f64. SystemError if a file cannot be written.
   bool Put(const std::string& stage, const std::string& name, const Tensor& value);
-  /// As it was kept; nothing where it was not.
+  /// Returns the value as it was stored, or nothing.
   [[nodiscard]] std::optional<Tensor> Get(const std::string& stage, const std::string& name) const;
-  /// Its type before; kUndefined where it was not kept.
+  /// Returns the type before storing; kUndefined if the value is not stored.
   [[nodiscard]] DType TypeOf(const std::string& stage, const std::string& name) const;
-  /// Names of a stage in the order in which they came.
+  /// Returns the names of a stage's values in the order in which they were stored.
   [[nodiscard]] std::vector<std::string> Names(const std::string& stage) const;
   [[nodiscard]] std::int64_t left_out() const { return left_out_; }
   [[nodiscard]] std::uint64_t bytes() const { return bytes_; }
@@ -35,8 +36,8 @@ class TrackStore {
  private:
   struct Entry {
     DType dtype = DType::kUndefined;
-    std::string file;  ///< of a store in a folder
-    Tensor value;      ///< of one in memory
+    std::string file;  ///< for a store in a folder
+    Tensor value;      ///< for a store in memory
   };
   std::string folder_;
   std::uint64_t most_bytes_;
@@ -46,8 +47,8 @@ class TrackStore {
   std::map<std::string, std::vector<std::string>> order_;
 };
 
-/// Every number of a tensor as f32 or f64, as TrackStore keeps it. UserError for texts and complex
-/// numbers.
+/// Returns a tensor as f32 or f64, in the form in which TrackStore keeps it. UserError for strings
+/// and complex numbers.
 [[nodiscard]] Tensor AsNumbers(const Tensor& tensor);
 
 }  // namespace msc::cost
