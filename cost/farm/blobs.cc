@@ -16,14 +16,14 @@ namespace msc::cost {
 namespace {
 
 constexpr std::size_t kDigits = 64;
-constexpr const char* kUnfinished = ".blob-";  ///< how names of blobs begin while they are written
+constexpr const char* kUnfinished = ".blob-";  ///< prefix of unfinished files
 
 bool IsName(std::string_view name) {
   return name.size() == kDigits && name.find_first_not_of("0123456789abcdef") == name.npos;
 }
 
-/// In one step for readers, but not synced to disk: a blob is worth nothing after a power cut,
-/// which ends the run, and its reader checks it anyway.
+/// Replaces a file in one step for readers. Does not sync it to disk: a power cut ends the run,
+/// which makes blobs worthless, and readers check them anyway.
 void Replace(const std::string& folder, const std::string& path, std::string_view bytes) {
   std::string temporary = folder + "/" + kUnfinished + "XXXXXX";
   const int fd = ::mkostemp(temporary.data(), O_CLOEXEC);
@@ -58,15 +58,15 @@ BlobFolder::BlobFolder(std::string path) : path_(std::move(path)) {
 }
 
 std::string BlobFolder::PathOf(const std::string& name) const {
-  Check(IsName(name), "a blob is named by its hash");  // and so stays in its folder
+  Check(IsName(name), "a blob is named by its hash");  // a hash cannot leave the folder
   return path_ + "/" + name;
 }
 
 std::string BlobFolder::Put(std::string_view bytes) const {
   std::string name = Sha256Hex(bytes);
   const std::string path = PathOf(name);
-  // A file is not what its name says until its bytes are: a run that was killed may have left a
-  // damaged one, which would be refused by whoever gets it.
+  // Compare the bytes of an existing file: a run that was killed may have left a damaged one, which
+  // every reader would reject.
   if (!Holds(path, bytes)) Replace(path_, path, bytes);
   return name;
 }
@@ -77,7 +77,7 @@ std::string BlobFolder::Get(const std::string& name) const {
   try {
     bytes = ReadFile(path);
   } catch (const UserError& error) {
-    throw SystemError(error.what());  // nobody but the farm itself names blobs
+    throw SystemError(error.what());  // only the farm names blobs, so this is no user error
   }
   if (Sha256Hex(bytes) != name) throw SystemError("'" + path + "' is damaged");
   return bytes;

@@ -5,18 +5,18 @@
 
 namespace msc::cost {
 
-/// A folder of files named by the SHA-256 of their bytes, shared by all ranks of a farm: what is
-/// too large for a message. Writers never see each other's half-written files. Thread-safe.
+/// Folder of files named by the SHA-256 of their bytes, shared by all ranks of a farm, for data too
+/// large for a message. A writer never shows other processes an unfinished file. Thread-safe.
 class BlobFolder {
  public:
-  /// Makes the folder where it is missing. SystemError.
+  /// Creates the folder if it is missing. SystemError if that fails.
   explicit BlobFolder(std::string path);
 
-  /// Stores bytes; returns their name. SystemError.
+  /// Stores bytes and returns their name. SystemError if that fails.
   [[nodiscard]] std::string Put(std::string_view bytes) const;
-  /// The bytes. SystemError if they are not there or are not what their name says.
+  /// Returns the bytes of a blob. SystemError if it is missing or its bytes do not match its name.
   [[nodiscard]] std::string Get(const std::string& name) const;
-  /// Removes all blobs, also half-written ones; leaves other files alone.
+  /// Removes all blobs, including unfinished ones. Leaves other files.
   void Clear() const;
 
  private:

@@ -18,10 +18,9 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-/// How long the service thread listens before it looks whether there is something to send.
 /// How often Evaluate asks its caller whether to stop.
 constexpr std::chrono::milliseconds kAskStop{20};
-/// For the last packets to leave this process.
+/// Time for the last packets to leave this process.
 constexpr std::chrono::milliseconds kDrain{100};
 
 [[noreturn]] void Throw(RemoteError error, const std::string& text) {
@@ -42,20 +41,20 @@ struct FarmEvaluator::State {
         options(farm_options),
         dispatcher(farm_options, farm.size() - 1, Clock::now()) {}
 
-  Transport& transport;  // the service thread's
-  Patience patience;     // likewise
+  Transport& transport;  // used by the service thread only
+  Patience patience;     // used by the service thread only
   const FarmOptions options;
 
-  std::mutex mutex;  // guards all below
+  std::mutex mutex;  // guards the following members, up to `quit`
   std::condition_variable changed;
   Dispatcher dispatcher;
   std::map<std::uint64_t, FinishedTask> finished;
-  std::vector<Attempt> attempts;  // that `watch` has not heard of
+  std::vector<Attempt> attempts;  // not yet passed to `watch`
   bool watched = false;
-  std::exception_ptr trouble;  // the service thread ended with it
+  std::exception_ptr trouble;  // exception that ended the service thread
   bool quit = false;
 
-  std::function<void(const Attempt&)> watch;  // the caller's
+  std::function<void(const Attempt&)> watch;  // used by the caller's thread only
   std::unique_ptr<BlobFolder> blobs;
   std::optional<FarmEnd> end;
   std::thread service;
@@ -65,7 +64,8 @@ struct FarmEvaluator::State {
   void PostAll();
 };
 
-/// One thread owns the transport, so that leases hold while the caller thinks.
+/// Runs on the service thread, which alone uses the transport. So leases are kept while the caller
+/// is busy.
 void FarmEvaluator::State::Serve() {
   try {
     while (true) {
@@ -75,7 +75,7 @@ void FarmEvaluator::State::Serve() {
       }
       ServeOnce();
     }
-  } catch (...) {  // for the thread that waits for results
+  } catch (...) {  // rethrown by the thread that waits for results
     const std::lock_guard lock(mutex);
     trouble = std::current_exception();
     changed.notify_all();
@@ -98,7 +98,7 @@ void FarmEvaluator::State::ServeOnce() {
         dispatcher.ReceiveMalformed();
       }
     }
-    // What a rank said before it died counts: only when nothing more is there, it is lost.
+    // Messages that a rank sent before it died count, so it is lost only when none is left.
     if (!packet) {
       for (const int rank : dead) dispatcher.Lose(rank, "its process is gone");
     }
@@ -130,7 +130,7 @@ void FarmEvaluator::Open(const std::string& run_folder) {
   }
   Check(state_->blobs == nullptr, "a farm is opened once");
   state_->blobs = std::make_unique<BlobFolder>(BlobFolderOf(run_folder));
-  state_->blobs->Clear();  // of a run that was killed
+  state_->blobs->Clear();  // remove blobs of a run that was killed
   const std::lock_guard lock(state_->mutex);
   state_->dispatcher.Open(run_folder);
 }
@@ -177,7 +177,8 @@ std::size_t FarmEvaluator::DoParallelism() const {
   return std::max<std::size_t>(1, state_->dispatcher.live());
 }
 
-/// The tasks of one Evaluate. Whatever ends it, nobody works on them afterwards.
+/// The tasks of one call of Evaluate. The destructor drops the unfinished ones, however the call
+/// ends.
 class FarmEvaluator::Call {
  public:
   Call(State& state, std::span<const Candidate> batch) : state_(state), batch_(batch) {}
@@ -193,8 +194,8 @@ class FarmEvaluator::Call {
 
   [[nodiscard]] bool finished() const { return open_.empty() && next_ == batch_.size(); }
 
-  /// Submits as many as keep every worker busy and its next task at hand: writing thousands of
-  /// strategies first would keep all of them waiting.
+  /// Submits enough tasks that every worker is busy and has a next task. Storing thousands of
+  /// strategies first would keep the workers waiting.
   void Feed() {
     while (next_ < batch_.size() && open_.size() < 2 * Live() + 1) {
       const Candidate& candidate = batch_[next_];
@@ -205,7 +206,7 @@ class FarmEvaluator::Call {
     }
   }
 
-  /// Tasks that finished; waits a moment if there are none.
+  /// Returns the finished tasks; waits briefly if there are none.
   std::vector<FinishedTask> Wait() {
     std::unique_lock lock(state_.mutex);
     state_.changed.wait_for(lock, kAskStop,
@@ -220,7 +221,7 @@ class FarmEvaluator::Call {
     return tasks;
   }
 
-  /// Tells who wants to know what the workers were busy with.
+  /// Passes ended attempts to `watch`.
   void TellWatch() {
     if (!state_.watch) return;
     std::vector<Attempt> attempts;
@@ -231,7 +232,7 @@ class FarmEvaluator::Call {
     for (const Attempt& attempt : attempts) state_.watch(attempt);
   }
 
-  /// Reports a finished task, or has it tried again.
+  /// Reports a finished task, or requests another attempt.
   void Close(const FinishedTask& task, const Done& done) {
     const auto it = open_.find(task.task);
     if (it == open_.end()) return;
@@ -253,7 +254,7 @@ class FarmEvaluator::Call {
   }
 
  private:
-  /// Nothing if the result cannot be read, as after a worker's disk trouble.
+  /// Returns nothing if the result cannot be read, for example after disk trouble of a worker.
   std::optional<Result<Outcome>> Read(const FinishedTask& task) {
     std::string why;
     try {
@@ -275,8 +276,8 @@ class FarmEvaluator::Call {
 
   State& state_;
   std::span<const Candidate> batch_;
-  std::size_t next_ = 0;                       // of the batch, not submitted yet
-  std::map<std::uint64_t, std::size_t> open_;  // task to index in the batch
+  std::size_t next_ = 0;                       // first candidate that is not submitted yet
+  std::map<std::uint64_t, std::size_t> open_;  // task -> index in the batch
 };
 
 void FarmEvaluator::DoEvaluate(std::span<const Candidate> batch, const Done& done,

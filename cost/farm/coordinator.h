@@ -12,38 +12,41 @@
 
 namespace msc::cost {
 
-/// How a farm ended, and so how its processes must end.
+/// How a farm ended, which decides how its processes must end.
 enum class FarmEnd : unsigned char {
-  kClean,      ///< nobody was lost: MPI_Finalize works
-  kAfterLoss,  ///< it would wait for the lost for ever: LeaveAfterLoss
+  kClean,  ///< no rank was lost: call MPI_Finalize
+  /// A rank was lost, and MPI_Finalize would wait for it forever: call LeaveAfterLoss.
+  kAfterLoss,
 };
 
-/// Where a worker finds blobs, below the run folder.
+/// Returns the folder of blobs inside a run folder.
 [[nodiscard]] std::string BlobFolderOf(const std::string& run_folder);
 
-/// Rank 0 of a farm: hands candidates, one at a time, to whichever worker is free. See Dispatcher
-/// for what happens when workers die, and docs/farm.md.
+/// Rank 0 of a farm: hands candidates, one at a time, to free workers. Dispatcher describes what
+/// happens when workers die; see also docs/farm.md.
 ///
-/// A service thread keeps the farm alive from construction on, whatever the caller does meanwhile;
-/// it alone uses the transport. Evaluate is for one thread at a time. It throws the UserError or
-/// InternalError that a worker's evaluator threw; SystemError when a candidate met one on every
-/// attempt, when no worker is left, or when the transport fails.
+/// A service thread keeps the farm alive from construction to Finish; only it uses the transport.
+/// Only one thread at a time may call Evaluate. Evaluate throws the UserError or InternalError that
+/// a worker's evaluator threw, and SystemError if every attempt at a candidate met one, if no
+/// worker is left, or if the transport fails.
 class FarmEvaluator final : public Evaluator {
  public:
-  /// `transport` is rank 0 of at least two; it is lent until Finish. UserError for bad options.
+  /// `transport` is rank 0 of at least two ranks and must not be used by others until Finish.
+  /// UserError for bad options.
   FarmEvaluator(Transport& transport, const FarmOptions& options);
-  /// Finishes.
+  /// Calls Finish.
   ~FarmEvaluator() override;
 
-  /// Lets the workers make their evaluators for what was prepared in `run_folder`, a folder that
-  /// all of them can see, of at most kMaxText bytes. To be called once, before Evaluate.
+  /// Tells the workers to make their evaluators for `run_folder`, a folder that all ranks can see,
+  /// with a path of at most kMaxText bytes (else UserError). Must be called once, before Evaluate.
   void Open(const std::string& run_folder);
-  /// From now on `watch` hears of every attempt that is over, in this order, from the thread that
-  /// is in Evaluate; of one that ends later, such as a cancelled one, in the next call if there is
-  /// one. Not during Evaluate. What it throws ends Evaluate.
+  /// Sets a callback for attempts that ended. Evaluate passes them to `watch` in the order in which
+  /// they ended, on its own thread. An attempt that ends later, such as a cancelled one, is passed
+  /// by the next Evaluate, if any. Exceptions of `watch` end Evaluate. Must not be called during
+  /// Evaluate.
   void Watch(std::function<void(const Attempt&)> watch);
-  /// Stops the workers and the service thread; waits for them for stop_seconds at most. The second
-  /// call returns what the first one did.
+  /// Stops the workers and the service thread; waits for the workers for at most stop_seconds.
+  /// Later calls return the result of the first one.
   FarmEnd Finish();
   [[nodiscard]] FarmStats stats() const;
 
@@ -52,7 +55,7 @@ class FarmEvaluator final : public Evaluator {
   class Call;
   void DoEvaluate(std::span<const Candidate> batch, const Done& done,
                   const std::function<bool()>& stop) override;
-  /// Workers that are not lost.
+  /// Returns the number of workers that are not lost, at least 1.
   [[nodiscard]] std::size_t DoParallelism() const override;
 
   std::unique_ptr<State> state_;

@@ -58,7 +58,7 @@ void Dispatcher::Forget(std::uint64_t task) {
   const auto it = tasks_.find(task);
   if (it == tasks_.end()) return;
   if (it->second.holder != 0) {
-    // The worker stays busy until it says that it has stopped.
+    // The worker counts as busy until it reports that it stopped.
     Send(it->second.holder, MessageKind::kCancel);
     outgoing_.back().message.task = task;
     outgoing_.back().message.attempt = it->second.attempt;
@@ -91,7 +91,7 @@ void Dispatcher::Receive(int from, const Message& message, Time now) {
     return;
   }
   Worker& worker = At(from);
-  // Fence: its task went to somebody else, perhaps long ago.
+  // Fence: another worker may already have the task of a lost worker.
   if (worker.state == State::kLost) {
     ++stats_.late;
     return;
@@ -118,16 +118,18 @@ void Dispatcher::Receive(int from, const Message& message, Time now) {
       if (stopped_) worker.state = State::kGone;
       break;
     default:
-      ++stats_.malformed;  // the coordinator's own kinds
+      ++stats_.malformed;  // kinds that only the coordinator sends
   }
 }
 
-/// A message that was damaged on its way must not leave both sides waiting for each other.
+/// Handles a sign of life. After a damaged message, both sides could wait for each other forever; a
+/// beat that says "idle" ends this.
 void Dispatcher::Beaten(int rank, const Message& message, Time now) {
   Worker& worker = At(rank);
   if (worker.state != State::kBusy || message.busy) return;
   const bool knows = message.task == worker.task && message.attempt == worker.attempt;
-  // It has answered, and answers come before later beats; or it never got the task.
+  // A worker that knows its task has answered it, and answers arrive before later beats: so the
+  // answer was lost. Otherwise the task may still be on its way; after the lease it counts as lost.
   if (!knows && now - worker.handed < Seconds(options_.worker_lease_seconds)) return;
   worker.state = State::kIdle;
   Over(rank, Attempt::End::kNothing);
@@ -158,7 +160,7 @@ void Dispatcher::Answered(int rank, const Message& message) {
     finished_.push_back(std::move(finished));
   } else if (message.kind == MessageKind::kThrew &&
              (message.error == RemoteError::kUser || message.error == RemoteError::kInternal)) {
-    // Wrong input or wrong code is as wrong on every other worker.
+    // Wrong input or wrong code fails in the same way on every worker.
     it->second.holder = 0;
     finished_.push_back({message.task, "", std::nullopt, message.error, who + message.text});
   } else {
@@ -230,7 +232,7 @@ void Dispatcher::Tick(Time now) {
 void Dispatcher::HandOut(Time now) {
   for (int rank = 1; rank <= static_cast<int>(workers_.size()) && !pending_.empty(); ++rank) {
     if (At(rank).state != State::kIdle) continue;
-    // Not to where it just failed, if there is anybody else: the fault may be that worker's.
+    // Prefer another worker than the last one that failed: the fault may be that worker's.
     const auto it = std::find_if(pending_.begin(), pending_.end(), [&](std::uint64_t task) {
       return tasks_.at(task).avoided != rank || live() == 1;
     });

@@ -15,47 +15,47 @@
 
 namespace msc::cost {
 
-/// What a farm went through.
+/// Counters of a farm.
 struct FarmStats {
-  std::uint64_t handed_out = 0;  ///< tasks sent to a worker, repeats included
-  std::uint64_t requeued = 0;    ///< attempts that gave nothing, for whatever reason
+  std::uint64_t handed_out = 0;  ///< tasks sent to workers, including repeated attempts
+  std::uint64_t requeued = 0;    ///< attempts that gave no result, for any reason
   std::uint64_t lost_workers = 0;
-  std::uint64_t late = 0;       ///< messages of lost workers, results that nobody waits for
-  std::uint64_t malformed = 0;  ///< packets that are no message
+  std::uint64_t late = 0;       ///< messages of lost workers, and results that are no longer needed
+  std::uint64_t malformed = 0;  ///< packets that are not valid messages
 };
 
-/// A task that needs no more work.
+/// A task that is complete.
 struct FinishedTask {
   std::uint64_t task = 0;
   std::string blob;                ///< of the result; empty if there is none
-  std::optional<Failure> failure;  ///< kLost
+  std::optional<Failure> failure;  ///< of kind kLost
   RemoteError error = RemoteError::kNone;
   std::string text;  ///< of the error
 };
 
-/// One attempt at a task that is over: who was busy with what, and for how long.
+/// An attempt at a task that ended: which worker was busy with it, and when.
 struct Attempt {
   enum class End : unsigned char {
-    kResult,   ///< answered
-    kNothing,  ///< cancelled, or to be tried again
-    kLost,     ///< with its worker
+    kResult,   ///< a result arrived
+    kNothing,  ///< cancelled, or to be repeated
+    kLost,     ///< the worker was lost
   };
   int worker = 0;            ///< rank
-  std::string blob;          ///< of the candidate: the StrategyHash of its strategy
-  std::uint8_t measure = 0;  ///< a Measure
+  std::string blob;          ///< blob of the candidate, which is the StrategyHash of its strategy
+  std::uint8_t measure = 0;  ///< value of Measure
   std::chrono::steady_clock::time_point from;
-  std::chrono::steady_clock::time_point to;  ///< of a lost worker the last that was heard of it
+  std::chrono::steady_clock::time_point to;  ///< for a lost worker, the time of its last message
   End end = End::kResult;
 };
 
-/// The coordinator's side of the protocol, without clock, thread or transport: messages and the
-/// time go in, messages and finished tasks come out.
+/// The coordinator's side of the protocol, as a state machine without clock, threads or transport:
+/// messages and times are its input, messages and finished tasks its output.
 ///
-/// A task goes to one worker at a time, under a new attempt number each time; an answer counts only
-/// if it comes from the worker that holds the task and carries its attempt. A worker is lost when
-/// it was silent for its lease; nothing it says later counts. A task that max_attempts attempts
-/// gave nothing for is finished as a failure, so that a candidate that kills its workers cannot
-/// kill them all.
+/// A task belongs to one worker at a time, under a new attempt number each time. A result counts
+/// only if it comes from the worker that holds the task and carries the current attempt number. A
+/// worker is lost when it was silent for its lease; all its later messages are ignored. A task that
+/// got no result in max_attempts attempts finishes as a failure, so that a candidate that kills its
+/// workers cannot kill all of them.
 class Dispatcher {
  public:
   using Time = std::chrono::steady_clock::time_point;
@@ -64,38 +64,41 @@ class Dispatcher {
     Message message;
   };
 
-  /// Workers are ranks 1 to `workers`.
+  /// Makes a dispatcher for the workers of ranks 1 to `workers`.
   Dispatcher(const FarmOptions& options, int workers, Time now);
 
-  /// Tells the workers the run folder; tasks are handed out once they are ready.
+  /// Sends the run folder to the workers. Tasks are handed out to workers that are ready.
   void Open(const std::string& run_folder);
-  /// A new task; its number.
+  /// Adds a task and returns its number.
   std::uint64_t Submit(const std::string& blob, std::uint8_t measure);
-  /// The task's result could not be read: one more attempt.
+  /// Requests one more attempt, because the result of the task could not be read.
   void Retry(std::uint64_t task, const std::string& why);
-  /// The task is of no more interest, whether finished or not.
+  /// Drops a task, finished or not.
   void Forget(std::uint64_t task);
+  /// Drops all tasks and tells the workers to stop.
   void Stop();
-  /// After Stop: tells those that said goodbye to exit.
+  /// Tells the workers that said goodbye after Stop to exit.
   void Leave();
 
+  /// Handles a message of a worker.
   void Receive(int from, const Message& message, Time now);
   void ReceiveMalformed() { ++stats_.malformed; }
-  /// The transport says so.
+  /// Marks a worker as lost, for example because the transport reports it.
   void Lose(int rank, const std::string& why);
-  /// Leases, pings, handing out. To be called every few milliseconds.
+  /// Checks leases, sends pings and hands out tasks. Call it every few milliseconds.
   void Tick(Time now);
 
+  /// Return what accumulated since the last call.
   [[nodiscard]] std::vector<Outgoing> TakeOutgoing();
   [[nodiscard]] std::vector<FinishedTask> TakeFinished();
   [[nodiscard]] std::vector<Attempt> TakeAttempts();
-  /// Workers that are ready or may become so.
+  /// Returns the number of workers that are ready or may become so.
   [[nodiscard]] std::size_t live() const;
-  /// Whether every live worker said goodbye.
+  /// Returns whether every worker said goodbye or was lost.
   [[nodiscard]] bool AllGone() const;
-  /// Whether no worker was lost.
+  /// Returns whether no worker was lost.
   [[nodiscard]] bool clean() const noexcept { return stats_.lost_workers == 0; }
-  /// Why workers are not live: "rank 1: silent for 10 s; rank 2: ...".
+  /// Returns why workers are lost or refused: "rank 1: silent for 10 s; rank 2: ...".
   [[nodiscard]] std::string Losses() const;
   [[nodiscard]] const FarmStats& stats() const noexcept { return stats_; }
 
@@ -105,9 +108,9 @@ class Dispatcher {
     State state = State::kAwaited;
     Time heard;
     Time handed;
-    std::uint64_t task = 0;  // held, while busy
+    std::uint64_t task = 0;  // held task, while busy
     std::uint32_t attempt = 0;
-    std::string blob;  // of that task
+    std::string blob;  // candidate of that task
     std::uint8_t measure = 0;
     std::string why;
   };
@@ -116,7 +119,7 @@ class Dispatcher {
     std::uint8_t measure = 0;
     std::uint32_t attempt = 0;
     int holder = 0;   // rank, 0 = none
-    int avoided = 0;  // rank where it failed last
+    int avoided = 0;  // rank of the last failed attempt
   };
 
   Worker& At(int rank) { return workers_[static_cast<std::size_t>(rank) - 1]; }
@@ -125,13 +128,13 @@ class Dispatcher {
   void Give(int rank, std::uint64_t number, Time now);
   void Beaten(int rank, const Message& message, Time now);
   void Answered(int rank, const Message& message);
-  /// The busy worker is at its task no more.
+  /// Records the end of the attempt of a busy worker.
   void Over(int rank, Attempt::End end);
-  /// The current attempt of a task gave nothing.
+  /// Handles an attempt without result: queues the task again, or finishes it after max_attempts.
   void Failed(std::uint64_t number, RemoteError error, const std::string& why);
 
   FarmOptions options_;
-  std::vector<Worker> workers_;  // of rank 1, 2, ...
+  std::vector<Worker> workers_;  // of ranks 1, 2, ...
   std::map<std::uint64_t, Task> tasks_;
   std::deque<std::uint64_t> pending_;
   std::vector<Outgoing> outgoing_;

@@ -31,7 +31,7 @@ InprocFarm::InprocFarm(
   for (int rank = 1; rank <= workers; ++rank) {
     state_->threads.emplace_back(
         [setup = WorkerSetup{options, make_evaluator, {}}, endpoint = state_->hub.Endpoint(rank)] {
-          // How it ends does not matter: the whole process goes on either way.
+          // The result does not matter, because the process continues in every case.
           (void)RunWorker(*endpoint, setup);
         });
   }

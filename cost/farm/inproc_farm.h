@@ -10,17 +10,17 @@
 
 namespace msc::cost {
 
-/// A farm whose workers are threads of this process: the same protocol without mpirun.
+/// A farm whose workers are threads of this process. It uses the same protocol without mpirun.
 class InprocFarm final : public Evaluator {
  public:
-  /// Starts `workers` >= 1 threads. `make_evaluator` is called once on each, possibly at the same
-  /// time, with `run_folder`.
+  /// Starts `workers` >= 1 threads. Each calls `make_evaluator` once with `run_folder`, possibly at
+  /// the same time.
   InprocFarm(int workers, const FarmOptions& options, const std::string& run_folder,
              const std::function<std::unique_ptr<Evaluator>(const std::string&)>& make_evaluator);
-  /// Stops; waits for evaluations to end.
+  /// Stops the workers and waits for their evaluations to end.
   ~InprocFarm() override;
 
-  /// As FarmEvaluator::Watch.
+  /// Like FarmEvaluator::Watch.
   void Watch(std::function<void(const Attempt&)> watch);
   [[nodiscard]] FarmStats stats() const;
 

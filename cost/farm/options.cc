@@ -18,7 +18,7 @@ void CheckOptions(const FarmOptions& options) {
 }
 
 bool UnderMpi(const std::function<const char*(const char*)>& environment) {
-  // Open MPI's mpirun; launchers that speak PMI or PMIx, such as srun.
+  // Open MPI's mpirun, and launchers that use PMI or PMIx, such as srun.
   for (const char* name : {"OMPI_COMM_WORLD_SIZE", "PMIX_RANK", "PMI_RANK"}) {
     if (environment(name) != nullptr) return true;
   }

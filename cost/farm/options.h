@@ -8,15 +8,16 @@
 
 namespace msc::cost {
 
-/// When the ranks of a farm give each other up. The leases must be several times the intervals, and
-/// a worker must hold on for longer than the coordinator takes to notice that it is gone.
+/// Intervals and leases of a farm's ranks. A lease must be several times the interval of the
+/// messages that renew it. The coordinator's lease should be longer than a worker's, so that the
+/// coordinator notices a lost worker before that worker exits.
 struct FarmOptions {
   double beat_seconds = 0.3;              ///< between two signs of life of a worker
-  double ping_seconds = 0.4;              ///< between two of the coordinator
+  double ping_seconds = 0.4;              ///< between two signs of life of the coordinator
   double worker_lease_seconds = 10;       ///< silence after which a worker is lost
-  double coordinator_lease_seconds = 20;  ///< silence after which a worker gives up
-  double stop_seconds = 5;                ///< for a running evaluation to end when told to
-  std::int64_t max_attempts = 3;          ///< workers lost over one candidate before it fails
+  double coordinator_lease_seconds = 20;  ///< silence after which a worker exits
+  double stop_seconds = 5;        ///< time for a running evaluation to end when told to stop
+  std::int64_t max_attempts = 3;  ///< attempts lost on one candidate before it fails
   bool operator==(const FarmOptions&) const = default;
   template <class Self, class Visit>
   static void Fields(Self& self, Visit& visit) {
@@ -35,13 +36,13 @@ struct FarmOptions {
   }
 };
 
-/// UserError unless each lease is at least twice the interval it watches.
+/// Throws UserError unless each lease is at least twice its interval.
 void CheckOptions(const FarmOptions& options);
 
-/// Whether a launcher started this process as a rank of an MPI job. `environment` answers as
-/// std::getenv does: it is for the program to look there, not for a library.
+/// Returns whether a launcher started this process as a rank of an MPI job. `environment` behaves
+/// like std::getenv; only the program may read the environment, not a library.
 [[nodiscard]] bool UnderMpi(const std::function<const char*(const char*)>& environment);
-/// Ranks of that job on this machine; 0 where the launcher does not say.
+/// Returns the number of ranks of that job on this machine; 0 if the launcher does not say.
 [[nodiscard]] int RanksHere(const std::function<const char*(const char*)>& environment);
 
 }  // namespace msc::cost

@@ -5,9 +5,9 @@
 
 namespace msc::cost {
 
-/// How long somebody who waits for several things at once sleeps before looking again: shortly
-/// after something happened, so that what follows on it is quick; longer the longer nothing does,
-/// because every look takes a core from whatever is being measured there.
+/// Chooses how long a loop that polls several sources sleeps before it polls again. The pause is
+/// short after an event, so that what follows is handled quickly, and grows while nothing happens,
+/// because every poll takes a core from the measurement that runs there.
 class Patience {
  public:
   [[nodiscard]] std::chrono::milliseconds Next() {
@@ -15,7 +15,7 @@ class Patience {
     next_ = std::min(2 * next_, kMost);
     return wait;
   }
-  /// Something happened.
+  /// Records an event: the next pause is the shortest.
   void Reset() { next_ = kLeast; }
 
  private:

@@ -16,10 +16,10 @@ constexpr std::uint32_t kMagic = 0x4d46534d;  // "MSFM" read as a little-endian 
 constexpr std::uint16_t kVersion = 1;
 constexpr std::size_t kHashDigits = 64;
 
-/// The wire form. Ordered so that no byte is padding.
+/// The wire format. The order of its fields avoids padding.
 struct Layout {
   std::uint32_t magic;
-  std::uint32_t crc;  // of all that follows
+  std::uint32_t crc;  // of all following bytes
   std::uint16_t version;
   std::uint8_t kind;
   std::uint8_t error;

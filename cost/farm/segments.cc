@@ -19,11 +19,12 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// A file, however it is called: device and inode.
+/// Identifies a file by device and inode, independently of its name.
 using FileId = std::pair<dev_t, ino_t>;
 
-/// "<component>_segment.<host>.<user>.", as Open MPI begins the names; `vader` before its version
-/// 5, `sm` since. Another machine's processes, which are not seen here, may share the folder.
+/// Returns how Open MPI begins the file names: "<component>_segment.<host>.<user>." with the
+/// component `vader` before version 5 and `sm` since. The host matters because processes of other
+/// machines, which are not visible here, may share the folder.
 std::vector<std::string> Prefixes() {
   std::array<char, 256> name{};
   if (::gethostname(name.data(), name.size() - 1) != 0) return {};
@@ -61,7 +62,7 @@ std::vector<Segment> Segments(const std::string& folder) {
   return segments;
 }
 
-/// Takes out of `unused` what a process has open.
+/// Removes from `unused` the files that a process has open.
 std::error_code TakeOutOpen(const fs::path& process, std::set<FileId>& unused) {
   std::error_code error;
   for (fs::directory_iterator it(process / "fd", error), end; !error && it != end;
@@ -72,7 +73,7 @@ std::error_code TakeOutOpen(const fs::path& process, std::set<FileId>& unused) {
   return error;
 }
 
-/// Likewise what a process has mapped, by the names of the files.
+/// Removes from `unused` the files that a process has mapped, by their names.
 std::error_code TakeOutMapped(const fs::path& process, std::set<FileId>& unused) {
   errno = 0;
   std::ifstream file(process / "maps");
@@ -90,17 +91,17 @@ bool IsRefused(const std::error_code& error) {
   return error == std::errc::permission_denied || error == std::errc::operation_not_permitted;
 }
 
-/// Whether a process holds nothing any more: it has gone, or waits to be reaped.
+/// Returns whether a process holds no files any more: it is gone or waits to be reaped.
 bool HasEnded(const fs::path& process) {
   std::ifstream file(process / "stat");
   std::string line;
   if (!std::getline(file, line)) return true;
-  const std::size_t state = line.rfind(") ");  // behind the name, which may hold anything
+  const std::size_t state = line.rfind(") ");  // after the process name, which may contain anything
   return state != std::string::npos && line.find_first_of("ZX", state + 2) == state + 2;
 }
 
-/// Of `unused`, what no process of this user has. Descriptors are looked at before mappings: who
-/// makes a segment opens it, maps it and only then closes it.
+/// Returns the files of `unused` that no process of this user has. Reads descriptors before
+/// mappings, because a process opens a segment, maps it and closes the descriptor only then.
 std::set<FileId> WithoutUsers(std::set<FileId> unused) {
   std::error_code error;
   for (fs::directory_iterator it("/proc", error), end; !error && it != end; it.increment(error)) {
@@ -108,11 +109,11 @@ std::set<FileId> WithoutUsers(std::set<FileId> unused) {
     if (name.find_first_not_of("0123456789") != std::string::npos) continue;
     struct stat status {};
     if (::stat(it->path().c_str(), &status) != 0 || status.st_uid != ::geteuid()) continue;
-    // One that ends meanwhile, or is the kernel's own, has nothing to show.
+    // A process that ends meanwhile, or a kernel thread, has no files to show.
     const std::error_code open = TakeOutOpen(it->path(), unused);
     const std::error_code mapped = TakeOutMapped(it->path(), unused);
     if (!IsRefused(open) && !IsRefused(mapped)) continue;
-    // Sandboxes hide the process that began them, which runs nobody's job.
+    // Sandboxes hide process 1, their first process, which is no rank of a job.
     if (name != "1" && !HasEnded(it->path())) return {};
   }
   return error ? std::set<FileId>() : unused;

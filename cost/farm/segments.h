@@ -5,10 +5,10 @@
 
 namespace msc::cost {
 
-/// Removes from `folder` the shared memory of Open MPI jobs of this user on this machine that are
-/// over, of which a job that is killed leaves a file a rank: those that no process has open or
-/// mapped. Returns how many. Where /proc does not tell of all processes of this user, none is
-/// removed.
+/// Removes shared memory of finished Open MPI jobs of this user on this machine from `folder`, and
+/// returns the number of removed files. A job that was killed leaves one file per rank. A file
+/// counts as unused if no process has it open or mapped. If /proc does not show all processes of
+/// this user, no file is removed.
 std::size_t SweepSegments(const std::string& folder = "/dev/shm");
 
 }  // namespace msc::cost

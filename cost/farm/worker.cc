@@ -19,14 +19,14 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-/// How often a worker that leaves looks whether its evaluation has ended.
+/// How often a leaving worker checks whether its evaluation has ended.
 constexpr std::chrono::milliseconds kDrainCheck{2};
 
 Clock::duration Seconds(double seconds) {
   return std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
 }
 
-/// The thread that evaluates: one job at a time, each answered by one message.
+/// Owns the thread that evaluates: one job at a time, each answered by one message.
 class Runner {
  public:
   explicit Runner(const WorkerSetup& setup) : setup_(setup), thread_([this] { Loop(); }) {}
@@ -55,7 +55,7 @@ class Runner {
     const std::lock_guard lock(mutex_);
     return busy_;
   }
-  /// The answer to the last job, once.
+  /// Returns the answer to the last job, once.
   [[nodiscard]] std::optional<Message> TakeAnswer() {
     const std::lock_guard lock(mutex_);
     return std::exchange(answer_, std::nullopt);
@@ -78,10 +78,10 @@ class Runner {
       answer_ = std::move(answer);
       busy_ = false;
     }
-    evaluator_.reset();  // where it was made
+    evaluator_.reset();  // destroyed on the thread that made it
   }
 
-  /// Every exception becomes an answer: this is where code that evaluates candidates ends.
+  /// Runs a job. All exceptions of evaluating code become answers here.
   Message Do(const Message& job) {
     Message answer;
     const bool making = job.kind == MessageKind::kHello;
@@ -127,8 +127,8 @@ class Runner {
   }
 
   const WorkerSetup& setup_;
-  std::unique_ptr<Evaluator> evaluator_;  // of the thread
-  std::optional<BlobFolder> blobs_;       // of the thread
+  std::unique_ptr<Evaluator> evaluator_;  // used by the thread only
+  std::optional<BlobFolder> blobs_;       // used by the thread only
 
   mutable std::mutex mutex_;
   std::condition_variable changed_;
@@ -137,7 +137,7 @@ class Runner {
   bool busy_ = false;
   bool quit_ = false;
   std::atomic<bool> cancelled_ = false;
-  std::thread thread_;  // last: it uses the others
+  std::thread thread_;  // last, because it uses the other members
 };
 
 class Worker {
@@ -160,7 +160,7 @@ class Worker {
       }
       if (auto answer = runner_.TakeAnswer()) {
         Post(*answer);
-        patience_.Reset();  // the next task is on its way
+        patience_.Reset();  // the next task is probably on its way
       }
       if (stopping_ && !said_bye_ && !runner_.busy()) SayBye();
       if (leave_) return *leave_;
@@ -183,7 +183,7 @@ class Worker {
     beat.task = task_;
     beat.attempt = attempt_;
     beat.busy = runner_.busy();
-    // An answer that is ready but not sent must not come after a beat that says idle.
+    // A finished answer must be sent before a beat that says "idle".
     if (!beat.busy) {
       if (auto answer = runner_.TakeAnswer()) Post(*answer);
     }
@@ -212,7 +212,7 @@ class Worker {
         leave_ = message.clean ? WorkerEnd::kClean : WorkerEnd::kAfterLoss;
         break;
       default:
-        break;  // a ping, or nothing for a worker
+        break;  // a ping, or a kind that workers do not receive
     }
   }
 
@@ -220,7 +220,8 @@ class Worker {
     const bool again = message.task == task_ && message.attempt == attempt_;
     if (stopping_ || again) return;
     if (runner_.busy()) {
-      // The coordinator believes otherwise: a message was lost. Say so, and keep to what runs.
+      // A message was lost, so the coordinator believes that this worker is idle. Reject the task
+      // and continue with the running one.
       Message answer;
       answer.kind = MessageKind::kDropped;
       answer.task = message.task;
@@ -242,7 +243,7 @@ class Worker {
     said_bye_ = true;
   }
 
-  /// Ends what runs before leaving without the coordinator.
+  /// Ends the running evaluation before leaving without the coordinator.
   void Drain() {
     runner_.Cancel();
     const auto deadline = Clock::now() + Seconds(setup_.options.stop_seconds);
@@ -264,7 +265,7 @@ class Worker {
   Clock::time_point heard_ = Clock::now();
   Clock::time_point next_beat_ = Clock::now();
   Clock::time_point give_up_ = Clock::time_point::max();
-  std::uint64_t task_ = 0;  // the last it got
+  std::uint64_t task_ = 0;  // last task received
   std::uint32_t attempt_ = 0;
   bool greeted_ = false;
   bool stopping_ = false;

@@ -10,27 +10,27 @@
 
 namespace msc::cost {
 
-/// What a worker needs beside its transport.
+/// Everything that a worker needs besides its transport.
 struct WorkerSetup {
   FarmOptions options;
-  /// Builds the evaluator for what the coordinator prepared in a folder. Called once, on the thread
-  /// that evaluates all tasks: that thread lives as long as the worker, so that child processes
-  /// which die with their parent thread (PR_SET_PDEATHSIG) live on between tasks.
+  /// Builds the evaluator for a run folder that the coordinator prepared. Called once, on the
+  /// thread that evaluates all tasks. That thread lives as long as the worker, so child processes
+  /// that die with their parent thread (PR_SET_PDEATHSIG) survive between tasks.
   std::function<std::unique_ptr<Evaluator>(const std::string& run_folder)> make_evaluator;
-  /// Called when an evaluation does not end within stop_seconds of being told to; for a process of
-  /// its own, to leave by _exit. Without it RunWorker waits on.
+  /// Called if an evaluation does not end within stop_seconds after it was told to. A worker that
+  /// is a process can leave by _exit here. Without this callback RunWorker continues to wait.
   std::function<void()> abandon;
 };
 
 enum class WorkerEnd : unsigned char {
-  kClean,            ///< told to leave and nobody was lost: MPI_Finalize works
-  kAfterLoss,        ///< told to leave after a loss: LeaveAfterLoss
-  kCoordinatorLost,  ///< the coordinator was silent for its lease: leave with 76
+  kClean,            ///< told to leave and no rank was lost: call MPI_Finalize
+  kAfterLoss,        ///< told to leave after a loss: call LeaveAfterLoss
+  kCoordinatorLost,  ///< the coordinator was silent for its lease: exit with 76
 };
 
-/// Rank 1 and up of a farm: evaluates one candidate at a time while it goes on to say that it
-/// lives. What an evaluation throws is reported, not thrown. Uses the transport from this thread
-/// only. SystemError if the transport fails.
+/// Runs a rank of 1 or above of a farm: evaluates one candidate at a time and sends signs of life
+/// meanwhile. Exceptions of an evaluation are reported to the coordinator and not thrown. Uses the
+/// transport only on the calling thread. SystemError if the transport fails.
 [[nodiscard]] WorkerEnd RunWorker(Transport& transport, const WorkerSetup& setup);
 
 }  // namespace msc::cost

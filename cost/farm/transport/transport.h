@@ -8,20 +8,21 @@
 
 namespace msc::cost {
 
-/// Most bytes of one packet. Packets this small are delivered eagerly by every MPI transport, so
-/// that no rank ever waits for another one that died.
+/// Largest size of a packet. Every MPI transport delivers such small packets eagerly, so no rank
+/// waits for a rank that died.
 inline constexpr std::size_t kMaxPacketBytes = 1024;
 
-/// Bytes that arrived, from anybody: to be checked before use.
+/// Bytes that arrived from any rank; the receiver must check them.
 struct Packet {
   int from = 0;
   std::vector<std::byte> bytes;
 };
 
-/// How the ranks of a farm reach each other: rank 0 coordinates, the others work. Packets from one
-/// rank to another arrive in order or, if either dies, not at all. No method waits for a peer.
+/// Connects the ranks of a farm: rank 0 is the coordinator, the others are workers. Packets from
+/// one rank to another arrive in order, or not at all if either rank dies. No method waits for
+/// another rank.
 ///
-/// One thread at a time; it may be another one later.
+/// Used by one thread at a time, which may change.
 class Transport {
  public:
   Transport() = default;
@@ -31,12 +32,12 @@ class Transport {
 
   [[nodiscard]] virtual int rank() const = 0;
   [[nodiscard]] virtual int size() const = 0;
-  /// Sends at most kMaxPacketBytes and returns at once. To a dead peer it does nothing.
+  /// Sends at most kMaxPacketBytes and returns immediately. Does nothing if the receiver is dead.
   virtual void Post(int to, std::span<const std::byte> bytes) = 0;
-  /// The next packet; nothing if none came within `wait`, which should be short where packets are
-  /// expected: one that comes meanwhile may be handed over only at its end.
+  /// Returns the next packet, or nothing if none came within `wait`. The wait should be short if
+  /// packets are expected, because an implementation may return a packet only at the end of it.
   [[nodiscard]] virtual std::optional<Packet> Poll(std::chrono::milliseconds wait) = 0;
-  /// Peers that the transport itself knows to be gone. Others are found out by their silence.
+  /// Returns the ranks that the transport knows to be dead. Others are recognised by their silence.
   [[nodiscard]] virtual std::vector<int> dead_peers() const = 0;
 };
 

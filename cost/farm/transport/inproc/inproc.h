@@ -6,17 +6,17 @@
 
 namespace msc::cost {
 
-/// Ranks that are threads of one process, joined by queues. Thread-safe.
+/// Connects ranks that are threads of one process by queues. Thread-safe.
 class InprocHub {
  public:
-  /// `size` >= 1.
+  /// Makes a hub of `size` >= 1 ranks.
   explicit InprocHub(int size);
   InprocHub(const InprocHub&) = delete;
   InprocHub& operator=(const InprocHub&) = delete;
   ~InprocHub();
 
-  /// The transport of one rank, to be taken once. When it is destroyed, the others see the rank
-  /// among their dead peers. It may outlive the hub.
+  /// Returns the transport of one rank; call it once for each. When the transport is destroyed, the
+  /// others see the rank among their dead peers. It may outlive the hub.
   [[nodiscard]] std::unique_ptr<Transport> Endpoint(int rank);
 
  private:

@@ -10,7 +10,7 @@
 #include <thread>
 #include <utility>
 
-// The C++ bindings, gone from the standard since MPI-3, would need a library of their own.
+// The C++ bindings, removed in MPI-3, would need another library.
 #define OMPI_SKIP_MPICXX 1
 #define MPICH_SKIP_MPICXX 1
 #include <mpi.h>
@@ -49,7 +49,7 @@ class MpiTransport final : public Transport {
     Sending& sending = sending_.emplace_back();
     sending.to = to;
     std::copy(bytes.begin(), bytes.end(), sending.bytes.begin());
-    // Progress tests the request; nobody ever waits for it.
+    // Progress tests the request; no rank waits for it.
     // NOLINTNEXTLINE(clang-analyzer-optin.mpi.MPI-Checker)
     const int code = MPI_Isend(sending.bytes.data(), static_cast<int>(bytes.size()), MPI_BYTE, to,
                                kTag, MPI_COMM_WORLD, &sending.request);
@@ -63,12 +63,12 @@ class MpiTransport final : public Transport {
       Progress();
       int there = 0;
       MPI_Status status{};
-      // An error tells of a peer that died; it is found out by its silence.
+      // An error reports a dead peer; its silence will show which one.
       const int code = MPI_Iprobe(MPI_ANY_SOURCE, kTag, MPI_COMM_WORLD, &there, &status);
       if (code == MPI_SUCCESS && there != 0) return Receive(status);
       if (waited) return std::nullopt;
-      // A rank that blocks inside MPI burns a whole core, and one that looks often disturbs what is
-      // measured there: a packet is found when the wait is over.
+      // A rank that blocks inside MPI burns a whole core, and one that polls often disturbs
+      // measurements on its machine. So this rank sleeps and finds packets only after the wait.
       std::this_thread::sleep_for(wait);
     }
   }
@@ -76,7 +76,7 @@ class MpiTransport final : public Transport {
   [[nodiscard]] std::vector<int> dead_peers() const override { return dead_; }
 
  private:
-  /// A packet on its way. Its bytes must stay where they are, so these live in a list.
+  /// A packet in transit. MPI needs its bytes at a fixed address, so packets live in a list.
   struct Sending {
     int to = 0;
     MPI_Request request = MPI_REQUEST_NULL;
@@ -87,7 +87,8 @@ class MpiTransport final : public Transport {
     return std::find(dead_.begin(), dead_.end(), peer) != dead_.end();
   }
 
-  /// Drops packets that have left. Those to a dead peer may stay for ever; nobody waits for them.
+  /// Drops packets that were sent. A packet to a dead peer may remain forever; no rank waits for
+  /// it.
   void Progress() {
     for (auto it = sending_.begin(); it != sending_.end();) {
       int sent = 0;
@@ -118,7 +119,8 @@ class MpiTransport final : public Transport {
 }  // namespace
 
 std::unique_ptr<Transport> ConnectMpi() {
-  // The coordinator's service thread takes over from the main thread: one at a time.
+  // The coordinator's service thread takes over MPI calls from the main thread, one thread at a
+  // time.
   int provided = MPI_THREAD_SINGLE;
   Require(MPI_Init_thread(nullptr, nullptr, MPI_THREAD_SERIALIZED, &provided), "cannot start");
   if (provided < MPI_THREAD_SERIALIZED) {

@@ -6,20 +6,20 @@
 
 namespace msc::cost {
 
-/// Joins the processes that mpirun started together with this one. To be called once, early: every
-/// rank waits here until all have come. Asks the system to kill this process when the launcher
-/// dies. SystemError if MPI refuses.
+/// Joins the processes that mpirun started together with this one. Call it once and early: every
+/// rank waits here for all others. Asks the system to kill this process when the launcher dies.
+/// SystemError if MPI reports an error.
 ///
-/// Errors of MPI are returned, not fatal; after this there are no collective calls, no blocking
-/// sends and no waiting, so that a rank that dies holds up nobody.
+/// MPI returns errors from here on instead of aborting. Afterwards the transport uses no collective
+/// calls, no blocking sends and no waits, so a rank that dies blocks no other rank.
 [[nodiscard]] std::unique_ptr<Transport> ConnectMpi();
 
-/// Ends MPI in good order: every rank must call it, and none may have been lost, or it waits for
-/// ever. A process that leaves without it after a loss uses LeaveAfterLoss.
+/// Finalizes MPI. Every rank must call it; if a rank was lost, the call waits forever. After a
+/// loss, use LeaveAfterLoss instead.
 void FinalizeMpi(std::unique_ptr<Transport> transport);
 
-/// Ends this process at once without MPI_Finalize, which would wait for the lost ranks; output
-/// written with stdio is flushed.
+/// Ends this process immediately without MPI_Finalize, which would wait for the lost ranks. Flushes
+/// stdio output; exits with EXIT_FAILURE instead of 0 if that fails.
 [[noreturn]] void LeaveAfterLoss(int exit_code);
 
 }  // namespace msc::cost
