@@ -13,38 +13,37 @@
 
 namespace msc::cost {
 
-/// How a candidate is to be run.
+/// How to run a candidate.
 struct BuildOptions {
   int threads = 1;
-  std::int64_t batch = 1;  ///< samples a call, where the model lets one choose
+  std::int64_t batch = 1;  ///< samples per call, if the model allows a choice
 };
 
-/// A candidate ready to run on samples.
+/// A candidate that is ready to run on samples.
 struct BuiltCandidate {
   Executable executable;
-  std::int64_t batch = 1;         ///< samples that one call takes
-  std::int64_t weight_bytes = 0;  ///< of the constants of the compressed and lowered graph
+  std::int64_t batch = 1;         ///< samples per call
+  std::int64_t weight_bytes = 0;  ///< of the constants of the lowered graph
 };
 
-/// Applies, lowers and builds. A Failure where a target does not take it; UserError where the
-/// strategy does not fit the graph, or the graph has no input.
+/// Applies the strategy, lowers and builds. Returns a Failure if a target does not support the
+/// result; UserError if the strategy does not fit the graph, or the graph has no input.
 [[nodiscard]] Result<BuiltCandidate> BuildCandidate(const Graph& canonical,
                                                     const Strategy& strategy,
                                                     const TargetRegistry& targets,
                                                     const BuildOptions& options);
 
-/// Samples from `first` on, as many as are there up to `batch`, and the last of them again until
-/// there are that many.
+/// Returns up to `batch` samples from `first` on; repeats the last one if there are fewer.
 [[nodiscard]] Tensor TakeBatch(const Tensor& samples, std::int64_t first, std::int64_t batch);
 
 enum class BatchVerdict : unsigned char { kGoOn, kStop };
 
-/// Outputs of `outputs.front().dims()[0]` samples from `first` on.
+/// Receives the outputs of samples `first` and following, `outputs.front().dims()[0]` of them.
 using OnBatch = std::function<BatchVerdict(std::int64_t first, std::span<const Tensor> outputs)>;
 
-/// Runs all samples, [N, ...] of each input, batch by batch; the last is filled up with the last
-/// sample, and what comes of the filling is cut off. UserError where samples do not fit the model,
-/// or an output does not have a batch outermost.
+/// Runs all samples, one [N, ...] per input, batch by batch. The last batch is padded with the last
+/// sample, and the outputs of the padding are cut off. UserError if samples do not fit the model,
+/// or the batch is not the outermost dimension of an output.
 void ForEachBatch(BuiltCandidate& candidate, std::span<const Tensor> samples,
                   const OnBatch& on_batch);
 

@@ -32,7 +32,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-/// What came out of a pipe so far; keeps the first or the last `most` bytes.
+/// Bytes received from a pipe; keeps the first or the last `most` of them.
 struct Stream {
   int fd = -1;
   std::size_t most = 0;
@@ -42,7 +42,7 @@ struct Stream {
   bool ended = false;
 };
 
-/// Takes what is there without waiting for more.
+/// Reads the available bytes without waiting for more.
 void Drain(Stream& stream) {
   std::array<char, 1U << 16U> buffer{};
   while (!stream.ended) {
@@ -61,26 +61,28 @@ void Drain(Stream& stream) {
     } else {
       stream.bytes.resize(stream.most);
     }
-    // A child that floods a pipe must not keep the parent from seeing the deadline.
+    // Return, because a child that floods a pipe must not keep the parent from checking its
+    // deadline.
     return;
   }
 }
 
-/// Why watching a child came to its end. kHeld: somebody stopped it; kStopped: the caller did.
+/// Why watching a child ended. kHeld: another process stopped the child; kStopped: the caller asked
+/// to stop.
 enum class Ending { kExited, kDeadline, kIdle, kHeld, kStopped };
 
 enum class State { kRuns, kHeld, kExited };
 
 State StateOf(pid_t pid) {
   siginfo_t state{};
-  // WNOWAIT keeps the zombie: while it is there nobody else can get its process group id.
+  // WNOWAIT keeps the zombie, so that no other process can get its process group id.
   const int rc =
       ::waitid(P_PID, static_cast<id_t>(pid), &state, WEXITED | WSTOPPED | WNOHANG | WNOWAIT);
   if (rc != 0 || state.si_pid != pid) return State::kRuns;
   return state.si_code == CLD_STOPPED ? State::kHeld : State::kExited;
 }
 
-/// Processor time of all its threads; 0 where it cannot be told any more.
+/// Returns the processor time of all threads; 0 if it is no longer available.
 std::chrono::nanoseconds ProcessorTime(pid_t pid) {
   clockid_t clock{};
   timespec time{};
@@ -88,7 +90,8 @@ std::chrono::nanoseconds ProcessorTime(pid_t pid) {
   return std::chrono::seconds(time.tv_sec) + std::chrono::nanoseconds(time.tv_nsec);
 }
 
-/// Whether all its threads sleep: none waits for a core or a disk, which others may be busy with.
+/// Returns whether all threads sleep. A thread that waits for a core or a disk, on which other
+/// processes may be busy, does not sleep.
 bool Sleeps(pid_t pid) {
   const std::string folder = "/proc/" + std::to_string(pid) + "/task/";
   const std::unique_ptr<DIR, int (*)(DIR*)> tasks(::opendir(folder.c_str()), ::closedir);
@@ -96,7 +99,7 @@ bool Sleeps(pid_t pid) {
     std::ifstream file(folder + static_cast<const char*>(task->d_name) + "/stat");
     std::string stat;
     std::getline(file, stat);
-    // The state follows on the name, which is in parentheses and may hold some.
+    // The state follows the process name, which is in parentheses and may contain parentheses.
     const std::size_t name = stat.rfind(") ");
     if (name == stat.npos || name + 2 >= stat.size()) continue;
     const char state = stat[name + 2];
@@ -105,14 +108,14 @@ bool Sleeps(pid_t pid) {
   return true;
 }
 
-/// What a child has used of its limits of time.
+/// Measures how much of its time limits a child has used.
 class TimeUsed {
  public:
   explicit TimeUsed(const ChildLimits& limits) : limits_(limits) {}
 
-  /// Counts the time since the last call as one of a child in that state.
+  /// Adds the time since the last call to the limits that apply to this state.
   void Count(State state, pid_t pid) {
-    // Looks are 20 ms apart. A longer pause than this was this process's own.
+    // Calls are about 20 ms apart. A longer pause means that this process did not run.
     constexpr Clock::duration kLongest = std::chrono::seconds(1);
     const auto now = Clock::now();
     const auto step = std::min(now - std::exchange(last_, now), kLongest);
@@ -128,7 +131,7 @@ class TimeUsed {
     idle_ = idle ? idle_ + step : Clock::duration{};
   }
 
-  /// The limit that is reached.
+  /// Returns the reached limit, if any.
   [[nodiscard]] std::optional<Ending> Over() const {
     const bool late = all_ >= limits_.timeout;
     if (held_ >= limits_.stopped || (late && held_ > Clock::duration{})) return Ending::kHeld;
@@ -137,7 +140,7 @@ class TimeUsed {
     return std::nullopt;
   }
 
-  /// Until the deadline.
+  /// Returns the time until the deadline.
   [[nodiscard]] std::chrono::milliseconds Left() const {
     return std::chrono::ceil<std::chrono::milliseconds>(limits_.timeout - all_);
   }
@@ -146,15 +149,16 @@ class TimeUsed {
   const ChildLimits& limits_;
   Clock::time_point last_ = Clock::now();
   Clock::duration all_{};
-  Clock::duration held_{};  ///< in a row
-  Clock::duration idle_{};  ///< likewise
+  Clock::duration held_{};  ///< consecutive
+  Clock::duration idle_{};  ///< consecutive
   std::chrono::nanoseconds busy_{};
 };
 
-/// Waits for the child, its output, a limit of time or the caller, whichever is first.
+/// Waits until the child exits, a time limit is reached, or the caller asks to stop. Reads output
+/// meanwhile.
 Ending Watch(const StartedChild& child, const ChildLimits& limits, Stream& record, Stream& errors,
              const std::function<bool()>& stop) {
-  // Old kernels and some sandboxes have no pidfd: then the child is looked at every 2 ms.
+  // Old kernels and some sandboxes lack pidfd; the child is then checked every 2 ms.
   const int pidfd = static_cast<int>(::syscall(SYS_pidfd_open, child.pid, 0));
   const Descriptor pidfd_owner(pidfd);
   constexpr std::chrono::milliseconds kStopCheck{20};
@@ -167,7 +171,7 @@ Ending Watch(const StartedChild& child, const ChildLimits& limits, Stream& recor
     used.Count(state, child.pid);
     if (const auto over = used.Over()) return *over;
     const auto wait = std::min(used.Left(), pidfd < 0 ? kBlindCheck : kStopCheck);
-    // poll ignores entries with a negative descriptor.
+    // poll ignores negative descriptors.
     std::array<pollfd, 3> polled = {{{pidfd, POLLIN, 0},
                                      {record.ended ? -1 : record.fd, POLLIN, 0},
                                      {errors.ended ? -1 : errors.fd, POLLIN, 0}}};
@@ -177,20 +181,21 @@ Ending Watch(const StartedChild& child, const ChildLimits& limits, Stream& recor
   }
 }
 
-/// Kills the group, reaps the child and what this process, as subreaper, inherits from it.
+/// Kills the group and reaps the child and the descendants that this process, as subreaper,
+/// inherits.
 int KillAndReap(pid_t pid, rusage& usage) {
   ::kill(-pid, SIGKILL);
-  ::kill(pid, SIGKILL);  // it may have left its group
+  ::kill(pid, SIGKILL);  // the child may have left its group
   int status = 0;
   while (::wait4(pid, &status, 0, &usage) < 0 && errno == EINTR) {
   }
-  // The killed grandchildren come here in their own time; what does not die within the patience is
-  // stuck in the kernel and reaped by a later call or at exit.
+  // Killed grandchildren arrive here one by one. A process that does not die within this time is
+  // stuck in the kernel; a later call or the exit of this process reaps it.
   const auto patience = Clock::now() + std::chrono::milliseconds(500);
   while (Clock::now() < patience) {
     const pid_t reaped = ::waitpid(-pid, nullptr, WNOHANG);
     if (reaped < 0 && errno == ECHILD) {
-      if (::kill(-pid, 0) != 0) break;  // nobody is left in the group, ours or not
+      if (::kill(-pid, 0) != 0) break;  // no process is left in the group
     }
     if (reaped <= 0) std::this_thread::sleep_for(std::chrono::microseconds(500));
   }
@@ -214,8 +219,8 @@ std::string LastLine(std::string_view text) {
   return line;
 }
 
-/// Whether programs get this signal from others: people, supervisors, the kernel that has no
-/// memory left. A program's own faults have others.
+/// Returns whether programs receive this signal from outside: from people, supervisors, or a kernel
+/// without memory. Faults of the program itself raise other signals.
 bool IsFromOutside(int signal) {
   constexpr std::array kOutside = {SIGKILL, SIGTERM, SIGINT, SIGHUP, SIGQUIT};
   return std::find(kOutside.begin(), kOutside.end(), signal) != kOutside.end();
@@ -225,7 +230,7 @@ bool IsFromOutside(int signal) {
 struct End {
   Ending ending = Ending::kExited;
   int status = 0;
-  bool memory_ran_out = false;  ///< the kernel killed somebody for want of memory meanwhile
+  bool memory_ran_out = false;  ///< the kernel killed some process for lack of memory meanwhile
   std::chrono::nanoseconds cpu{};
 };
 
@@ -243,7 +248,7 @@ Failure JudgeSignal(const End& end, const ChildLimits& limits) {
   return {FailureKind::kLost, "killed from outside by " + SignalName(signal)};
 }
 
-/// Why a child that ended by itself gave nothing, or nullopt if its status is fine.
+/// Returns the failure of a child that ended by itself, or nothing if its status is fine.
 std::optional<Failure> JudgeStatus(const End& end, const ChildLimits& limits) {
   if (WIFSIGNALED(end.status)) return JudgeSignal(end, limits);
   const int code = WEXITSTATUS(end.status);
@@ -300,7 +305,7 @@ Result<ChildReport> RunChild(const ChildCommand& command, const std::function<bo
   report.cpu = ToNanoseconds(usage.ru_utime) + ToNanoseconds(usage.ru_stime);
   end.cpu = report.cpu;
   report.peak_rss_bytes = static_cast<std::int64_t>(usage.ru_maxrss) * 1024;
-  // Whoever could write is dead: what is in the pipes is all there will be.
+  // All possible writers are dead, so the pipes hold everything that will come.
   while (!record.ended && !record.overflow) {
     const std::size_t before = record.bytes.size();
     Drain(record);

@@ -11,18 +11,19 @@
 
 namespace msc::cost {
 
-/// What a measuring child is asked: a JSON file.
+/// Request to a child that measures, sent as a JSON file.
 struct ChildRequest {
-  std::string folder;                ///< a prepared one
+  std::string folder;                ///< prepared folder
   std::string mode = "quality";      ///< "fit", "quality", "latency" or "profile"
-  std::vector<Strategy> strategies;  ///< candidates; to be fitted, or of quality, exactly one
-  std::string weights;               ///< folder of <digest>.weights: those fitted before, or now
-  std::int64_t first = 0;            ///< for quality: number of the sample to begin with
-  std::int64_t samples = 0;          ///< for quality: how many from that one on; 0 = all
-  std::int64_t most = 0;             ///< for quality: up to so many while the verdict is open
-  std::int64_t fresh = 0;            ///< for quality: from this one on also told apart; 0 = none
-  std::int64_t repeats = 1;          ///< of the whole latency measurement; of profiled runs
-  std::int64_t part = 1;             ///< latency is measured in this part of the rounds and time
+  std::vector<Strategy> strategies;  ///< candidates; exactly one for "fit" and "quality"
+  std::string weights;       ///< folder with <digest>.weights, to read and write fitted weights
+  std::int64_t first = 0;    ///< quality: number of the first sample
+  std::int64_t samples = 0;  ///< quality: number of samples; 0 = all from the first one on
+  std::int64_t most = 0;     ///< quality: most samples while the verdict is undecided
+  /// Quality: samples from this number on are held out and also judged separately; 0 = none.
+  std::int64_t fresh = 0;
+  std::int64_t repeats = 1;  ///< of the whole latency measurement, or of profiled runs
+  std::int64_t part = 1;     ///< latency: divides the rounds and the time
   template <class Self, class Visit>
   static void Fields(Self& self, Visit& visit) {
     visit("folder", self.folder, "prepared folder");
@@ -44,10 +45,10 @@ struct ChildRequest {
 struct StepProfile {
   std::string name;
   std::string target;
-  std::string precision;           ///< what it really ran in; "" for data movement
-  std::vector<std::string> nodes;  ///< graph nodes it computed; empty for a reorder
+  std::string precision;           ///< in which it ran; "" for data movement
+  std::vector<std::string> nodes;  ///< graph nodes that it computes; empty for a reorder
   double median_ns = 0;
-  std::map<std::string, std::string> precisions = {};  ///< as Step::precisions
+  std::map<std::string, std::string> precisions = {};  ///< like Step::precisions
   bool operator==(const StepProfile&) const = default;
   template <class Self, class Visit>
   static void Fields(Self& self, Visit& visit) {
@@ -60,10 +61,10 @@ struct StepProfile {
   }
 };
 
-/// Steps of one executable in the order in which they run.
+/// Step times of one executable, in execution order.
 struct Profile {
   std::vector<StepProfile> steps;
-  std::optional<std::string> failure;  ///< why there are none
+  std::optional<std::string> failure;  ///< why there are no steps
   bool operator==(const Profile&) const = default;
   template <class Self, class Visit>
   static void Fields(Self& self, Visit& visit) {
@@ -73,12 +74,12 @@ struct Profile {
 };
 [[nodiscard]] std::string ToJson(const Profile& profile, int indent = -1);
 
-/// What a measuring child answers: one record.
+/// Answer of a child that measures, sent as one record.
 struct ChildAnswer {
-  std::vector<std::string> outcomes;      ///< JSON of a Result<Outcome> for each strategy
-  std::vector<Profile> profiles;          ///< of the reference, then of each strategy
-  std::vector<Strategy> fitted;           ///< of a fit: the candidate, or a failure in outcomes
-  std::optional<std::string> user_error;  ///< the request makes no sense
+  std::vector<std::string> outcomes;  ///< JSON of a Result<Outcome> for each strategy
+  std::vector<Profile> profiles;      ///< of the uncompressed model, then of each strategy
+  std::vector<Strategy> fitted;       ///< fit: the fitted candidate; a failed fit is in `outcomes`
+  std::optional<std::string> user_error;  ///< why the request was rejected
   template <class Self, class Visit>
   static void Fields(Self& self, Visit& visit) {
     visit("outcomes", self.outcomes, "what measuring gave");
@@ -88,12 +89,12 @@ struct ChildAnswer {
   }
 };
 
-/// Where the fitted weights of a strategy lie in ChildRequest::weights.
+/// Returns the path of a strategy's fitted weights in ChildRequest::weights or a prepared folder.
 [[nodiscard]] std::string WeightsPath(const std::string& folder, const Strategy& strategy);
 
 [[nodiscard]] std::string ToJson(const ChildRequest& request);
 [[nodiscard]] std::string ToJson(const ChildAnswer& answer);
-/// UserError naming the key at fault.
+/// Parse a request or an answer. UserError naming the key at fault.
 [[nodiscard]] ChildRequest RequestFromJson(std::string_view text, const std::string& what);
 [[nodiscard]] ChildAnswer AnswerFromJson(std::string_view text);
 

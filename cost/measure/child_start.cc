@@ -40,7 +40,7 @@ void Descriptor::Close() {
 
 namespace {
 
-/// Where setting up a child can fail. Travels to the parent as a number.
+/// Step of setting up a child. If it fails, the child sends it to the parent as a number.
 enum class Stage : int { kDescriptors, kLimits, kCores, kExecute };
 
 const char* Text(Stage stage) {
@@ -88,8 +88,9 @@ std::vector<char*> Pointers(const std::vector<std::string>& strings) {
   return pointers;
 }
 
-/// All that the child needs between fork and exec, made before the fork: in between it may only
-/// call async-signal-safe functions, as another thread may have held the allocator's lock.
+/// Everything that the child needs between fork and exec, made before the fork. In between, the
+/// child may only call async-signal-safe functions, because another thread may have held the
+/// allocator's lock.
 struct ChildPlan {
   std::vector<char*> argv;
   std::vector<char*> environment;
@@ -109,8 +110,8 @@ constexpr int kReportFd = kRecordFd + 1;
   ::_exit(127);
 }
 
-/// `grace`: how far the hard limit lies above. A hard limit that is lower already stays: it can
-/// only be lowered, and the child has to live with it.
+/// Sets the soft limit, and the hard limit `grace` above it. A lower existing hard limit remains,
+/// because hard limits can only be lowered.
 void SetLimit(__rlimit_resource_t resource, std::int64_t value, std::int64_t grace = 0) {
   rlimit now{};
   if (::getrlimit(resource, &now) != 0) Report(Stage::kLimits, kReportFd);
@@ -120,7 +121,8 @@ void SetLimit(__rlimit_resource_t resource, std::int64_t value, std::int64_t gra
 }
 
 void ArrangeDescriptors(const ChildPlan& plan) {
-  // First out of the way of the numbers they will get, as they may have each other's.
+  // First move the descriptors away from their final numbers, since one may have the number of
+  // another.
   constexpr int kFirstFree = 10;
   const int null = ::fcntl(::open("/dev/null", O_RDWR | O_CLOEXEC), F_DUPFD_CLOEXEC, kFirstFree);
   const int record = ::fcntl(plan.record, F_DUPFD_CLOEXEC, kFirstFree);
@@ -134,7 +136,7 @@ void ArrangeDescriptors(const ChildPlan& plan) {
   }
   constexpr unsigned kFirstOther = kReportFd + 1;
   if (::syscall(SYS_close_range, kFirstOther, ~0U, 0) == 0) return;
-  // Kernels before 5.9.
+  // Kernels before 5.9 lack close_range.
   constexpr int kMostFds = 65536;
   for (int fd = kFirstOther; fd < kMostFds; ++fd) ::close(fd);
 }
@@ -142,9 +144,9 @@ void ArrangeDescriptors(const ChildPlan& plan) {
 [[noreturn]] void BecomeChild(const ChildPlan& plan) {
   ::setpgid(0, 0);
   ::prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
-  // The parent may have died before it could be noticed.
+  // The parent may have died before PR_SET_PDEATHSIG took effect.
   if (::getppid() != plan.parent) ::_exit(127);
-  // Handlers do not survive exec, but ignored and blocked signals do.
+  // exec resets signal handlers, but keeps ignored and blocked signals.
   for (int signal = 1; signal < NSIG; ++signal) ::signal(signal, SIG_DFL);
   sigset_t none{};
   ::sigemptyset(&none);
@@ -158,7 +160,8 @@ void ArrangeDescriptors(const ChildPlan& plan) {
   SetLimit(RLIMIT_CORE, 0);
   SetLimit(RLIMIT_FSIZE, limits.file_bytes);
   SetLimit(RLIMIT_NOFILE, limits.open_files);
-  // At the soft limit comes SIGXCPU, which says why; at the hard one SIGKILL, which does not.
+  // The soft limit sends SIGXCPU, which names the reason; the hard limit sends SIGKILL, which does
+  // not.
   if (limits.cpu_seconds > 0) SetLimit(RLIMIT_CPU, limits.cpu_seconds, 5);
   if (limits.memory_bytes > 0 && !kSanitized) SetLimit(RLIMIT_DATA, limits.memory_bytes);
   ::execve(plan.argv[0], plan.argv.data(), plan.environment.data());
@@ -195,7 +198,7 @@ StartedChild StartChild(const ChildCommand& command) {
   const pid_t pid = ::fork();
   if (pid < 0) throw SystemError("cannot start '" + command.argv[0] + "'", errno);
   if (pid == 0) BecomeChild(plan);
-  // Both sides set the group: whichever comes first, it is there before it is needed.
+  // Parent and child both set the group, so that it exists before either needs it.
   ::setpgid(pid, pid);
   record.write.Close();
   errors.write.Close();

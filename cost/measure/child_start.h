@@ -23,15 +23,15 @@ class Descriptor {
   int fd_ = -1;
 };
 
-/// A running child and the ends of its pipes, both non-blocking.
+/// A running child and this process's ends of its pipes, both non-blocking.
 struct StartedChild {
   pid_t pid = -1;
   Descriptor record;
   Descriptor errors;
 };
 
-/// Forks, confines the child as the command says, and executes the program. Returns when the
-/// program has started. SystemError naming the program and the step if it cannot be.
+/// Forks, applies the command's limits and cores to the child, and executes the program. Returns
+/// when the program has started. SystemError naming the program and the failed step.
 [[nodiscard]] StartedChild StartChild(const ChildCommand& command);
 
 }  // namespace msc::cost

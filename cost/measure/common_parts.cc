@@ -9,7 +9,7 @@
 namespace msc::cost {
 namespace {
 
-/// Sets of nodes that grow together: one tree each.
+/// Disjoint sets of nodes, each stored as a tree (union-find).
 class Sets {
  public:
   std::size_t Of(const std::string& node) {
@@ -31,7 +31,7 @@ class Sets {
   std::vector<std::size_t> parent_;
 };
 
-/// The nodes of the model that a step computes.
+/// Returns the nodes of the model that a step computes.
 std::vector<std::string> NodesOf(const StepTime& step, const NodeProfile& profile) {
   std::vector<std::string> nodes;
   for (const std::string& name : step.nodes) {
@@ -69,7 +69,7 @@ CommonParts FindCommonParts(std::span<const NodeProfile> profiles) {
   }
   CommonParts common;
   common.conversions.resize(profiles.size());
-  std::map<std::size_t, std::size_t> part_of;  // by set
+  std::map<std::size_t, std::size_t> part_of;  // by root of the set
   std::set<std::string> listed;
   for (std::size_t p = 0; p < profiles.size(); ++p) {
     for (const StepTime& step : profiles[p].steps) {

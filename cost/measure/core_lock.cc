@@ -18,8 +18,8 @@ namespace msc::cost {
 namespace {
 
 Descriptor OpenLockFile(const std::string& path) {
-  // Without O_CREAT first: in a sticky folder such as /tmp the kernel may refuse O_CREAT on a file
-  // of somebody else, while flock needs no more than reading it.
+  // First without O_CREAT: in a sticky folder such as /tmp, the kernel may reject O_CREAT on a file
+  // of another user, although flock only needs read access.
   int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
   if (fd < 0 && errno == ENOENT) {
     constexpr mode_t kReadable = 0644;

@@ -9,14 +9,14 @@
 
 namespace msc::cost {
 
-/// kExclusive: to measure time on cores; kShared: to compute on them, beside others who do.
+/// kExclusive: to measure time on cores; kShared: to compute on them beside other shared users.
 enum class CoreUse : unsigned char { kShared, kExclusive };
 
-/// Cores held against every process of this machine that asks by the same folder.
+/// Locks cores against all processes of this machine that use the same folder.
 ///
-/// One file a core, `<folder>/mscgym-core-<n>.lock`, is locked with flock: the kernel lets go of it
-/// when the holder dies, however it dies. Files are taken in ascending order of cores, so that two
-/// sets that overlap cannot wait for each other in a circle. They stay behind, empty.
+/// Each core has a file `<folder>/mscgym-core-<n>.lock`, locked with flock: the kernel releases it
+/// when the holder dies in any way. Files are locked in ascending order of cores, so processes with
+/// overlapping sets cannot deadlock. The files remain, empty.
 class CoreLock {
  public:
   CoreLock(CoreLock&&) = default;
@@ -32,12 +32,12 @@ class CoreLock {
   std::vector<Descriptor> files_;
 };
 
-/// Numbers of all cores of the machine, whether or not this process may use them: for what is
-/// measured of the whole of it.
+/// Returns the numbers of all cores of the machine, including those that this process may not use.
+/// For measurements of the whole machine.
 [[nodiscard]] std::vector<int> AllCores();
 
-/// Waits until the cores are free; nullopt if `stop` (where given) says true before. Nothing is
-/// locked where `cores` is empty. SystemError if a lock file cannot be opened.
+/// Waits until the cores are free. Returns nothing if `stop` (optional) returns true before. Locks
+/// nothing if `cores` is empty. SystemError if a lock file cannot be opened.
 [[nodiscard]] std::optional<CoreLock> LockCores(const std::string& folder, std::vector<int> cores,
                                                 CoreUse use,
                                                 const std::function<bool()>& stop = {});

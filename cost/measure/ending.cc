@@ -20,7 +20,8 @@ bool Decides(const Node& node) {
                         "Round", "Sigmoid", "Sign", "Softmax", "Softsign", "Tanh", "TopK"});
 }
 
-/// What a target multiplies, and what it does with nested graphs, is looked at as it comes out.
+/// Returns whether a node belongs to the part in front of the end: its results depend on how the
+/// target multiplies, or on nested graphs.
 bool ComesBefore(const Node& node) {
   return !node.captures.empty() || !node.domain.empty() ||
          IsOneOf(node, {"Conv", "ConvInteger", "ConvTranspose", "Einsum", "GRU", "Gemm", "If",
@@ -28,7 +29,7 @@ bool ComesBefore(const Node& node) {
                         "RNN", "Scan"});
 }
 
-/// Goes from the outputs against the data.
+/// Walks from the outputs backwards to the first decisions.
 class Walk {
  public:
   explicit Walk(const Graph& graph) : graph_(graph) {
@@ -88,7 +89,7 @@ std::optional<Ending> FindEnding(const Graph& canonical, const CompileOptions& o
   }
   std::vector<ValueId> outputs = bound.outputs();
   for (const ValueId value : decided) {
-    if (bound.producer(value) == kNoNode) continue;  // an input or a constant is what it is
+    if (bound.producer(value) == kNoNode) continue;  // an input or a constant cannot differ
     ending.decided.push_back(bound.value(value).name);
     const auto it = std::find(outputs.begin(), outputs.end(), value);
     ending.decided_at.push_back(static_cast<std::size_t>(it - outputs.begin()));

@@ -10,21 +10,24 @@
 
 namespace msc::cost {
 
-/// The end of a graph that takes decisions: Softmax, Sigmoid, ArgMax and their like, and what
-/// stands around them without weights. A small difference before it may be a large one behind it:
-/// of two classes that are as likely, the other one.
+/// The end of a graph that takes decisions: Softmax, Sigmoid, ArgMax and similar operators, and the
+/// operators without weights around them. A small difference in front of it can become a large one
+/// behind it, for example another class if two are equally likely.
 struct Ending {
-  /// Values that it decides by, such as logits, and outputs that are none of its results.
+  /// Values that the decisions depend on, such as logits, and outputs that do not come from the
+  /// end.
   std::vector<std::string> decided;
-  Graph whole;  ///< all of the graph, sizes bound, with what is decided by behind its outputs
-  std::vector<std::size_t> decided_at;  ///< among the outputs of `whole`, by value
-  Graph rest;                           ///< from there to the other outputs
-  std::vector<std::size_t> positions;   ///< of what `rest` gives among the outputs of the graph
+  Graph whole;  ///< the whole graph with sizes bound; its outputs also include `decided`
+  /// For each of `decided`, its index among the outputs of `whole`.
+  std::vector<std::size_t> decided_at;
+  Graph rest;  ///< the graph from `decided` to the other outputs
+  /// Index of each output of `rest` among the outputs of the graph.
+  std::vector<std::size_t> positions;
 };
 
-/// Nothing where a graph ends without a decision, or where its end has nested graphs. `decided` are
-/// values of `canonical`, none of them an input; inputs of `rest` are these and inputs of the
-/// graph, by name.
+/// Returns nothing if a graph does not end with a decision, or if its end contains nested graphs.
+/// `decided` are values of `canonical` and not inputs. The inputs of `rest` are these values and
+/// inputs of the graph, by name.
 [[nodiscard]] std::optional<Ending> FindEnding(const Graph& canonical,
                                                const CompileOptions& options);
 

@@ -24,7 +24,8 @@ std::optional<std::uint64_t> ReadNumber(const std::string& file) {
   return std::nullopt;
 }
 
-/// "intel-rapl:0", also on CPUs of AMD; parts of a package have a second colon.
+/// Returns whether a zone is a whole package: "intel-rapl:0", also on AMD CPUs. Parts of a package
+/// have a second colon.
 bool IsWhole(const std::string& name) {
   return name.starts_with("intel-rapl:") && std::count(name.begin(), name.end(), ':') == 1;
 }
@@ -37,7 +38,7 @@ Result<EnergyMeter> EnergyMeter::Open(const std::string& root) {
   for (const auto& entry : fs::directory_iterator(root + kZones, none)) {
     std::string name;
     std::getline(std::ifstream(entry.path() / "name"), name);
-    // Others are the whole system, which holds the packages already.
+    // Other zones are the whole system, which includes the packages.
     if (IsWhole(entry.path().filename()) && name.starts_with("package")) {
       zones.push_back(entry.path().string());
     }

@@ -14,47 +14,48 @@
 
 namespace msc::cost {
 
-/// The energy that the CPU packages used, by the counters that the kernel shows under
-/// /sys/class/powercap (RAPL): cores, caches and what else is in the package, whoever used it.
-/// Not thread-safe.
+/// Reads the energy used by the CPU packages from the counters under /sys/class/powercap (RAPL).
+/// They include cores, caches and everything else in the package, whichever process used it. Not
+/// thread-safe.
 /// Source: Linux documentation, "Power Capping Framework".
 class EnergyMeter {
  public:
-  /// The packages below `root` (a test gives one of its own). kUnsupported, saying why, where there
-  /// are none, or none that this process may read.
+  /// Opens the packages below `root` (which tests replace). Returns kUnsupported with the reason if
+  /// there are none or if this process may not read them.
   [[nodiscard]] static Result<EnergyMeter> Open(const std::string& root = "");
 
-  /// Joules of all packages since it was opened. Counters start again at their range, so it must be
-  /// asked once a minute or more often. SystemError where one cannot be read any more.
+  /// Returns the joules of all packages since Open. Must be called at least once a minute, because
+  /// counters wrap around. SystemError if a counter is no longer readable.
   [[nodiscard]] double Joules();
 
  private:
   struct Package {
     std::string file;
-    std::uint64_t range = 0;  ///< microjoules after which it starts at 0; 0 = not known
+    std::uint64_t range = 0;  ///< microjoules after which it wraps to 0; 0 = unknown
     std::uint64_t last = 0;   ///< microjoules
   };
   std::vector<Package> packages_;
   double microjoules_ = 0;
 };
 
-/// What MeasureEnergy asks of the machine.
+/// Functions that read the machine's clock and energy. Tests replace them.
 struct EnergyProbe {
   std::function<std::chrono::nanoseconds()> now;  ///< monotonic
   std::function<double()> joules;                 ///< used so far; monotonic
 };
 
-/// Energy of a call of each candidate beside that of `reference`: five rounds in which each side is
-/// called for 200 ms, far longer than a counter takes to move on, in an order that turns round.
-/// Medians over rounds; the interval is their hull. All that the package does meanwhile counts, so
-/// ratios say more than joules. InternalError if the counter does not move in a round.
+/// Measures the energy per call of each candidate and of `reference`. In each of five rounds every
+/// side is called for 200 ms, much longer than the update interval of a counter, in an order that
+/// reverses every round. Returns medians over rounds; the interval spans all rounds. The counters
+/// include all load of the package, so ratios are more reliable than joules. InternalError if a
+/// counter does not change in 200 ms.
 [[nodiscard]] std::vector<Energy> MeasureEnergy(const Call& reference,
                                                 std::span<const Call> candidates,
                                                 const EnergyProbe& probe);
 
-/// MeasureTogether, then MeasureEnergy where `energy` is given, and all of it `repeats` times over:
-/// what changes meanwhile meets time and energy alike. Of each candidate what Combine makes of its
-/// repeats.
+/// Runs MeasureTogether, then MeasureEnergy if `energy` is given, and repeats both `repeats` times,
+/// so that changes of the machine affect time and energy alike. Combines the repeats of each
+/// candidate (Combine).
 [[nodiscard]] std::vector<Latency> MeasureRepeats(const Call& reference,
                                                   std::span<const Call> candidates,
                                                   const LatencyOptions& options,

@@ -29,14 +29,15 @@
 namespace msc::cost {
 namespace {
 
-/// All that the modes share.
+/// Data shared by all modes.
 struct Context {
   PreparedFolder folder;
   Graph graph;
   const TargetRegistry* targets = nullptr;
 };
 
-/// The hash of this very graph is in the folder; to hash all weights at every build is slow.
+/// Clears the strategy's model hash if it is that of the prepared graph. Checking it would hash all
+/// weights at every build, which is slow.
 Strategy OfThisGraph(const Context& context, Strategy strategy) {
   if (strategy.model_hash == context.folder.graph_hash) strategy.model_hash.clear();
   return strategy;
@@ -53,7 +54,7 @@ Strategy Uncompressed(const Context& context) {
   return strategy;
 }
 
-/// Of outputs that the meter saw of samples `rows`.
+/// Judges the outputs that the meter compared for the samples `rows`.
 std::optional<Failure> Judge(const Context& context, const Strategy& strategy,
                              BuiltCandidate& built, const RowRange& rows,
                              const QualityMeter& meter) {
@@ -69,7 +70,7 @@ std::optional<Failure> Judge(const Context& context, const Strategy& strategy,
                         *failure);
 }
 
-/// Lets the candidate answer some samples more; each meter hears of all of them.
+/// Runs the candidate on further samples and adds the outputs to all meters.
 std::optional<Failure> AddRows(const Context& context, BuiltCandidate& built, const RowRange& rows,
                                std::span<QualityMeter* const> meters) {
   const std::vector<Tensor> inputs = LoadInputs(context.folder, rows);
@@ -94,8 +95,8 @@ std::optional<Failure> AddRows(const Context& context, BuiltCandidate& built, co
   return failure;
 }
 
-/// From sample `request.first` on, on as many as it asks for, and on more while the verdict is
-/// open.
+/// Measures quality on the requested samples from `request.first` on, and on more while the verdict
+/// is undecided.
 Result<Outcome> MeasureQuality(const Context& context, const ChildRequest& request) {
   const Strategy& strategy = request.strategies[0];
   const std::int64_t all = context.folder.samples - request.first;
@@ -116,7 +117,7 @@ Result<Outcome> MeasureQuality(const Context& context, const ChildRequest& reque
   std::optional<Failure> failure;
   std::int64_t seen = 0;
   for (std::int64_t wanted = least; seen < wanted && !failure;) {
-    // No call goes over the border between the two parts.
+    // No call contains samples of both parts.
     const std::int64_t end = apart && seen < known ? std::min(known, wanted) : wanted;
     const std::size_t told = apart && seen >= known ? 2 : 1;
     failure = AddRows(context, built.value(), {request.first + seen, end - seen},
@@ -132,7 +133,7 @@ Result<Outcome> MeasureQuality(const Context& context, const ChildRequest& reque
   }
   if (failure) return *std::move(failure);
 
-  // The arena that matters is the one of a single sample.
+  // Build again for one sample: its arena is the one that is reported.
   auto single = Build(context, strategy, 1);
   if (!single.ok()) return single.failure();
   Outcome outcome;
@@ -143,7 +144,7 @@ Result<Outcome> MeasureQuality(const Context& context, const ChildRequest& reque
   return outcome;
 }
 
-/// A built candidate with what its calls read and write.
+/// A built candidate with the inputs and outputs of its calls.
 struct Runner {
   BuiltCandidate built;
   std::vector<Tensor> inputs;
@@ -152,7 +153,7 @@ struct Runner {
   void Run() { built.executable.RunInto(inputs, outputs); }
 };
 
-/// Ready to be timed on the first sample, its answer to which was looked at.
+/// Makes a runner for the first sample, after judging the candidate's output for it.
 Result<std::shared_ptr<Runner>> MakeRunner(const Context& context, const Strategy& strategy) {
   auto built = Build(context, strategy, 1);
   if (!built.ok()) return built.failure();
@@ -168,7 +169,8 @@ Result<std::shared_ptr<Runner>> MakeRunner(const Context& context, const Strateg
   return runner;
 }
 
-/// Whether it came of what there is on the machine now, not of model and target.
+/// Returns whether a failure depends on the current state of the machine instead of model and
+/// target.
 bool IsOfTheMoment(const Failure& failure) {
   return failure.kind == FailureKind::kLost || failure.kind == FailureKind::kTimeout ||
          failure.kind == FailureKind::kOutOfMemory;
@@ -184,7 +186,7 @@ std::vector<Result<Outcome>> MeasureLatencies(const Context& context, const Chil
     outcomes.assign(request.strategies.size(), reference.failure());
     return outcomes;
   }
-  std::vector<std::size_t> running;  // indices into outcomes
+  std::vector<std::size_t> running;  // indices into `outcomes`
   std::vector<std::shared_ptr<Runner>> runners;
   std::vector<Call> calls;
   for (const Strategy& strategy : request.strategies) {
@@ -274,7 +276,7 @@ void Fit(const Context& context, const ChildRequest& request, ChildAnswer& answe
   answer.fitted.push_back(fitted.value());
 }
 
-/// A line for the caller's log, whatever went wrong.
+/// Writes a line for the caller's log and returns the exit status 1.
 int Complain(const char* what) {
   std::cerr << what << "\n";
   return 1;
@@ -317,7 +319,7 @@ ChildAnswer AnswerRequest(ChildRequest request, const TargetRegistry& targets) {
 }
 
 int MeasureChildMain(const std::string& request_path, const TargetRegistry& targets) {
-  // This is the seam between a child and its parent: whatever happens becomes a record or a status.
+  // No exception may leave the child: everything becomes a record or an exit status.
   try {
     ChildAnswer answer;
     try {

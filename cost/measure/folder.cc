@@ -18,7 +18,7 @@
 namespace msc::cost {
 namespace {
 
-/// What candidates are fitted to.
+/// Describes the samples that candidates are fitted to.
 struct FitFacts {
   std::string hash;
   FitOptions options;
@@ -29,7 +29,7 @@ struct FitFacts {
   }
 };
 
-/// evaluation.json.
+/// Contents of evaluation.json.
 struct Manifest {
   std::string format = "msc-evaluation-1";
   std::string graph_hash;
@@ -62,7 +62,7 @@ struct Manifest {
 std::string GraphStem(const std::string& path) {
   return path + "/graph";
 }
-/// Of the first input without a number.
+/// Returns the path of an array; the first input has no number.
 std::string ArrayPath(const std::string& path, const std::string& what, std::int64_t input) {
   return path + "/" + what + (input == 0 ? "" : "_" + std::to_string(input)) + ".npy";
 }
@@ -98,7 +98,7 @@ std::string HashSamples(const SampleSet& samples) {
   return hash.Hex();
 }
 
-/// The rows of NumPy files, one an input.
+/// Samples in NumPy files, one file per input.
 class NpySamples final : public SampleSource {
  public:
   explicit NpySamples(std::vector<std::string> paths)
@@ -117,7 +117,7 @@ class NpySamples final : public SampleSource {
   std::int64_t count_;
 };
 
-/// Appends `part` to `whole` along the outermost dimension, whose final size is known.
+/// Copies `part` to the rows of `whole` from `first` on.
 void CopyRows(const Tensor& part, std::int64_t first, Tensor& whole) {
   if (part.bytes() == 0) return;
   const std::size_t row = part.bytes() / static_cast<std::size_t>(part.dims()[0]);

@@ -18,25 +18,26 @@
 
 namespace msc::cost {
 
-/// How every candidate of one study is judged: enters cache keys, so two outcomes with equal
-/// settings can be compared.
+/// How every candidate of a study is judged. Part of cache keys, so that outcomes with equal
+/// settings are comparable.
 struct EvaluationSettings {
-  std::string target = "onednn";  ///< who runs the uncompressed model that is compared with
-  int threads = 1;                ///< a candidate runs on
-  std::int64_t samples = 1000;    ///< each trial is judged on; 0 = all
-  QualityLimits limits = {};      ///< while these leave open what a trial is, it sees more,
-  std::int64_t most_samples = 0;  ///< up to so many; 0 = all
-  std::int64_t batch = 50;        ///< samples a call, for quality
-  double f32_tolerance = 1e-3;    ///< of the output's range, where every layer stays f32
-  double bf16_tolerance = 5e-2;   ///< likewise, where none is narrower than bf16
-  /// Least patience with a quality child that is busy, which may have to build kernels first; with
-  /// a fit, an epoch. What the uncompressed model takes (PreparedFolder) lengthens it.
+  std::string target = "onednn";  ///< target of the uncompressed model
+  int threads = 1;                ///< threads that run a candidate
+  std::int64_t samples = 1000;    ///< samples to judge a trial on; 0 = all
+  QualityLimits limits = {};      ///< a trial gets more samples while these are undecided
+  std::int64_t most_samples = 0;  ///< most samples of such a trial; 0 = all
+  std::int64_t batch = 50;        ///< samples per call, for quality
+  double f32_tolerance = 1e-3;    ///< largest error (see Closeness) if every layer stays f32
+  double bf16_tolerance = 5e-2;   ///< largest error if no layer is narrower than bf16
+  /// Least time limit of a busy quality child, which may have to build kernels first; for a fit, of
+  /// each epoch. A slow uncompressed model lengthens it, see ChildTimeLimits.
   std::int64_t quality_ms = 300'000;
-  std::int64_t latency_ms = 300'000;  ///< with a latency child, beyond the budgets in `latency`
-  /// Memory of a child; 0 = as whoever starts it says (LocalOptions). No outcome depends on it, but
-  /// for whether there is one.
+  /// The same for a latency child, in addition to the budgets in `latency`.
+  std::int64_t latency_ms = 300'000;
+  /// Memory limit of a child in MiB; 0 = that of LocalOptions. It does not change an outcome, but
+  /// decides whether there is one.
   std::int64_t memory_mb = 0;
-  bool energy = false;  ///< of a call is measured beside its time
+  bool energy = false;  ///< whether to measure energy as well
   LatencyOptions latency;
   bool operator==(const EvaluationSettings&) const = default;
   template <class Self, class Visit>
@@ -57,69 +58,69 @@ struct EvaluationSettings {
   }
 };
 
-/// What a folder holds for measuring children, and where. They read it; nobody writes to it once it
-/// is there.
+/// Contents of a folder that is prepared for children that measure. Children only read it; no
+/// process writes to it once it is complete.
 struct PreparedFolder {
   std::string path;
   std::string graph_hash;    ///< GraphHash of the canonical graph
   std::string samples_hash;  ///< SHA-256 over inputs and labels
   std::int64_t samples = 0;
   std::int64_t inputs = 1;   ///< of the graph
-  std::int64_t outputs = 0;  ///< likewise
+  std::int64_t outputs = 0;  ///< of the graph
   bool labelled = false;
   EvaluationSettings settings;
-  std::string fit_hash;  ///< FitHash of the calibration samples; empty = there are none
+  std::string fit_hash;  ///< FitHash of the calibration samples; empty if there are none
   FitOptions fit;        ///< how candidates are fitted to them
-  /// What the uncompressed model took to be built and to run on all samples, when the folder was
-  /// prepared. 0 in a folder that an earlier version prepared.
+  /// Time to build the uncompressed model and to run it on all samples, measured when the folder
+  /// was prepared; 0 in folders of earlier versions.
   double build_ms = 0;
   double run_ms = 0;
 };
 
-/// What is prepared. The graph is canonical and outlives the call, as the samples do.
+/// Input of PrepareFolder. The graph is canonical; graph and samples must outlive the call.
 struct Preparation {
   const Graph* graph = nullptr;
   const SampleSet* samples = nullptr;
   EvaluationSettings settings;
-  const SampleSource* calibration = nullptr;  ///< to fit candidates to; nullptr = none
-  FitOptions fit = {};                        ///< how
+  const SampleSource* calibration = nullptr;  ///< for fitting candidates; nullptr = none
+  FitOptions fit = {};                        ///< how to fit
 };
 
-/// Milliseconds of building the uncompressed model, and of running it on all samples.
+/// Time to build the uncompressed model, and to run it on all samples.
 struct ReferenceTime {
   double build_ms = 0;
   double run_ms = 0;
 };
 
-/// Outputs of the uncompressed graph for all samples, in f32 by settings.target: for each output
-/// [N, ...]. UserError where the model takes no such samples, or the target does not take the
-/// model.
+/// Returns the outputs of the uncompressed graph for all samples, computed in f32 by
+/// settings.target, as one [N, ...] per output. UserError if the model does not take these samples
+/// or the target does not support the model.
 [[nodiscard]] std::vector<Tensor> ReferenceOutputs(const Preparation& preparation,
                                                    const TargetRegistry& targets,
                                                    ReferenceTime* time = nullptr);
 
-/// Writes graph.json and graph.weights, inputs.npy, labels.npy, reference_<i>.npy,
-/// calibration.npy, of further inputs inputs_<i>.npy and calibration_<i>.npy, and last
-/// evaluation.json, which marks the folder as complete. Computes the reference outputs.
+/// Computes the reference outputs and writes graph.json, graph.weights, inputs.npy, labels.npy,
+/// reference_<i>.npy and calibration.npy, inputs_<i>.npy and calibration_<i>.npy for further
+/// inputs, and last evaluation.json, which marks the folder as complete.
 PreparedFolder PrepareFolder(const std::string& path, const Preparation& preparation,
                              const TargetRegistry& targets);
 
-/// Changes settings.memory_mb, which may differ from one start of a search to the next. Before
-/// anybody measures.
+/// Changes settings.memory_mb, which may differ between starts of a search. Must be called before
+/// children measure.
 void SetMemory(PreparedFolder& folder, std::int64_t memory_mb);
 
-/// Reads evaluation.json only. UserError if it is not there or damaged.
+/// Reads evaluation.json only. UserError if it is missing or damaged.
 [[nodiscard]] PreparedFolder OpenFolder(const std::string& path);
 
-/// Size of the file with the weights of the canonical graph. SystemError if it is not there.
+/// Returns the size of the file with the canonical graph's weights. SystemError if it is missing.
 [[nodiscard]] std::int64_t WeightFileBytes(const PreparedFolder& folder);
 
-/// Parts of a prepared folder, read when needed; only the rows that are asked for.
+/// Load parts of a prepared folder; only the requested rows are read.
 [[nodiscard]] Graph LoadCanonical(const PreparedFolder& folder);
 [[nodiscard]] std::vector<Tensor> LoadInputs(const PreparedFolder& folder, const RowRange& rows);
 [[nodiscard]] std::vector<std::int32_t> LoadLabels(const PreparedFolder& folder,
                                                    const RowRange& rows);
-/// Read as they are asked for. InternalError if the folder has none.
+/// Returns the calibration samples, which are read on demand. InternalError if the folder has none.
 [[nodiscard]] std::unique_ptr<SampleSource> OpenCalibration(const PreparedFolder& folder);
 [[nodiscard]] std::vector<Tensor> LoadReference(const PreparedFolder& folder, const RowRange& rows);
 

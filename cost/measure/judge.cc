@@ -18,8 +18,8 @@
 namespace msc::cost {
 namespace {
 
-/// Largest relative error that the precisions of the strategy excuse; none for 8-bit integers and
-/// for channels that are gone, whose error is what the search weighs.
+/// Returns the largest relative error that the strategy's precisions allow. Returns nothing for
+/// 8-bit integers and pruned channels: their error is part of what the search optimises.
 std::optional<double> Tolerance(const Strategy& strategy, const EvaluationSettings& settings) {
   if (!strategy.prune.groups.empty()) return std::nullopt;
   double tolerance = settings.f32_tolerance;
@@ -37,7 +37,7 @@ std::optional<double> Tolerance(const Strategy& strategy, const EvaluationSettin
   return tolerance;
 }
 
-/// Numbers of one value over all batches, as both models have them.
+/// Compares the numbers of one value in both models over all batches.
 class Pair {
  public:
   void Add(const Tensor& wanted, const Tensor& got) {
@@ -76,7 +76,7 @@ class Pair {
   bool fits_ = true;
 };
 
-/// A model that also gives the values before its end.
+/// A model with additional outputs: the values in front of its end.
 class Tapped {
  public:
   static Result<Tapped> Make(const DecisionQuestion& question, const Ending& ending,
@@ -87,7 +87,7 @@ class Tapped {
     return Tapped(std::move(built).value(), ending.decided_at);
   }
 
-  /// What is decided by, in the order of Ending::decided.
+  /// Returns the values that decisions depend on, in the order of Ending::decided.
   std::vector<Tensor> Run(std::span<const Tensor> inputs) {
     std::vector<Tensor> all = built_.executable.Run(inputs);
     std::vector<Tensor> values;
@@ -134,8 +134,8 @@ class SecondLook {
       if (tolerance && !value.IsClose(*tolerance)) return false;
       range = std::max(range, value.RangeOfWanted());
     }
-    // The candidate that gives more values may round otherwise than the one that was judged; a
-    // probability changes by half of what its logit does, at most.
+    // The candidate with additional outputs may round differently from the judged one. A
+    // probability changes by at most half of the change of its logits.
     constexpr double kMostOfRounding = 0.25;
     const double rounding = std::min(settings.f32_tolerance * range / 2, kMostOfRounding);
     const double allowed = std::max(tolerance.value_or(settings.bf16_tolerance), rounding);
@@ -206,8 +206,8 @@ std::optional<Failure> JudgeOutputs(const QualityMeter& meter, const Strategy& s
 }
 
 std::optional<Failure> JudgeDecisions(const DecisionQuestion& question, const Failure& failure) {
-  // A strategy whose regions or schedules are for the graph without further outputs cannot be
-  // looked at in this way.
+  // A strategy with regions or schedules for the graph without additional outputs cannot be built
+  // with them. The first verdict then holds.
   try {
     if (Excused(question)) return std::nullopt;
   } catch (const UserError&) {

@@ -13,29 +13,31 @@
 
 namespace msc::cost {
 
-/// Whether outputs that a meter saw are those of another computation than the uncompressed model's:
-/// constant while the reference's vary, or, where nothing is pruned and no layer is int8, further
-/// from it than the widest precision of the strategy excuses (settings).
+/// Returns a failure if the outputs that a meter compared cannot be those of the same computation:
+/// if they are constant while the reference varies, or further from the reference than the widest
+/// precision of the strategy allows (settings). The second check does not apply to strategies with
+/// pruned channels or int8 layers.
 [[nodiscard]] std::optional<Failure> JudgeOutputs(const QualityMeter& meter,
                                                   const Strategy& strategy,
                                                   const EvaluationSettings& settings);
 
-/// What is asked of JudgeDecisions.
+/// Arguments of JudgeDecisions.
 struct DecisionQuestion {
   const PreparedFolder* folder = nullptr;
   const Graph* graph = nullptr;  ///< canonical
   const TargetRegistry* targets = nullptr;
-  const Strategy* strategy = nullptr;  ///< without a hash of the model
-  BuiltCandidate* built = nullptr;     ///< the candidate whose outputs were refused
-  RowRange rows;                       ///< samples on which they were
+  const Strategy* strategy = nullptr;  ///< with an empty model hash
+  BuiltCandidate* built = nullptr;     ///< candidate whose outputs were rejected
+  RowRange rows;                       ///< samples of these outputs
 };
 
-/// A second look at outputs that JudgeOutputs refused as `failure`, of a graph whose end takes
-/// decisions (FindEnding): a precision that moves logits by 1 % takes another class where two are
-/// as likely, and a probability then is off by all of its range. The candidate and the uncompressed
-/// model are built again to give the values before the end too: those must be as close as
-/// JudgeOutputs asks of outputs, and the outputs of the candidate must follow from them. Nothing
-/// where they do, else `failure`.
+/// Judges rejected outputs again if the end of the graph takes decisions (FindEnding). A precision
+/// that changes logits by 1 % changes the class if two are equally likely, and the error of a
+/// probability is then as large as its range.
+///
+/// Builds the candidate and the uncompressed model again with the values in front of the end as
+/// outputs. These values must be as close as JudgeOutputs demands, and the candidate's outputs must
+/// follow from them. Returns nothing if so, else `failure`.
 [[nodiscard]] std::optional<Failure> JudgeDecisions(const DecisionQuestion& question,
                                                     const Failure& failure);
 

@@ -22,34 +22,34 @@ constexpr double kWaitedTolerance = 0.01;
 constexpr std::int64_t kLeastRounds = 3;
 constexpr std::int64_t kLookEvery = 5;
 constexpr int kNarrowLooks = 2;
-/// A rival is given up after the warm-up alone where it is so many times as slow as is enough
-/// later.
+/// Factor on RivalOptions::give_up when only warm-up times are known.
 constexpr double kWarmUpDoubt = 2;
-/// Calls an epoch at most: a call that takes no time at all must not be repeated for ever.
+/// Most calls per epoch: a call that takes no time must not be repeated forever.
 constexpr std::int64_t kMostRepeats = 1 << 24;
 
 double Count(nanoseconds time) {
   return static_cast<double>(time.count());
 }
 
-/// One side of the comparison: what is called and how often an epoch.
+/// One side of the comparison: the call, and how often an epoch repeats it.
 struct Side {
   const Call* call = nullptr;
   std::int64_t repeats = 1;
-  std::vector<double> warm_up = {};  ///< times a call of the warm-up's epochs, never none
+  /// Time per call of each warm-up epoch; never empty after WarmUp.
+  std::vector<double> warm_up = {};
   bool given_up = false;
 };
 
-/// Time of one epoch of `side`.
+/// Returns the time of one epoch of `side`.
 nanoseconds TimeEpoch(const Side& side, const Probe& probe) {
   const nanoseconds start = probe.now();
   for (std::int64_t i = 0; i < side.repeats; ++i) (*side.call)();
   return probe.now() - start;
 }
 
-/// Calls until they get no faster, choosing on the way how many calls make an epoch. What is cold
-/// is slow and becomes faster, while a busy machine makes any epoch slow at any time: to wait until
-/// epochs are equal would be to wait for a quiet machine.
+/// Calls until calls get no faster, and chooses the number of calls per epoch meanwhile. A cold
+/// call is slow and becomes faster, but a busy machine can make any epoch slow at any time. Waiting
+/// for equal epochs would mean waiting for a quiet machine.
 Side WarmUp(const Call& call, const RivalOptions& options, const Probe& probe) {
   Side side{.call = &call};
   const bool single_calls = options.before_round || options.before_call;
@@ -80,17 +80,17 @@ Side WarmUp(const Call& call, const RivalOptions& options, const Probe& probe) {
   }
 }
 
-/// What stands for the time of a side that was given up.
+/// Stands for the time of a dropped side.
 constexpr double kNoTime = std::numeric_limits<double>::quiet_NaN();
 
-/// Epoch times of one round by side, a call, and whether the machine let it alone.
+/// Epoch times of one round, per call and by side, and whether the round was undisturbed.
 struct Round {
   std::vector<double> times;
   bool clean = true;
 };
 
 nanoseconds TimeYardstick(const Probe& probe) {
-  // The shortest of three: what is asked is the speed of the core, not who interrupted.
+  // The shortest of three, because only the speed of the core matters, not interruptions.
   nanoseconds shortest = nanoseconds::max();
   for (int i = 0; i < 3; ++i) {
     const nanoseconds start = probe.now();
@@ -124,7 +124,8 @@ class Rounds {
           Count(TimeEpoch(sides_[side], probe_)) / static_cast<double>(sides_[side].repeats);
     }
     const nanoseconds after = TimeYardstick(probe_);
-    // A kernel thread that takes the core for microseconds is part of every machine's life.
+    // Every machine has kernel threads that take the core for microseconds; the tolerance allows
+    // for them.
     round.clean =
         Count(probe_.waited() - waited) <= kWaitedTolerance * Count(probe_.now() - start) &&
         std::abs(Count(after) / std::max(Count(before), 1.0) - 1) < kYardstickTolerance;
@@ -132,8 +133,8 @@ class Rounds {
     rounds_.push_back(std::move(round));
   }
 
-  /// Gives up what is so much slower than the fastest that more rounds would tell nothing new. The
-  /// first side stays, as ratios are to it.
+  /// Drops sides that are so much slower than the fastest that further rounds would show nothing
+  /// new. Never drops the first side, because ratios refer to it.
   void GiveUp() {
     if (options_.give_up <= 0) return;
     const bool begun = all() >= kLeastRounds;
@@ -153,12 +154,12 @@ class Rounds {
   [[nodiscard]] bool given_up(std::size_t side) const { return sides_[side].given_up; }
   [[nodiscard]] std::int64_t clean() const { return clean_; }
   [[nodiscard]] std::int64_t all() const { return static_cast<std::int64_t>(rounds_.size()); }
-  /// How many speak.
+  /// Returns how many rounds count.
   [[nodiscard]] std::int64_t counted() const { return disturbed() ? all() : clean_; }
-  /// Whether the machine interfered too often for the clean rounds to speak alone.
+  /// Returns whether too few rounds are clean to use only those.
   [[nodiscard]] bool disturbed() const { return clean_ < kLeastRounds || 2 * clean_ < all(); }
 
-  /// Of the rounds that count, the time of `side`; empty where it was given up before those.
+  /// Returns the times of `side` in the rounds that count; empty if it was dropped before.
   [[nodiscard]] std::vector<double> Times(std::size_t side) const {
     std::vector<double> times;
     for (const Round& round : rounds_) {
@@ -170,7 +171,7 @@ class Rounds {
     std::vector<double> times = Times(side);
     return times.empty() ? sides_[side].warm_up : times;
   }
-  /// Of the rounds that count, the time of `side` by that of side 0.
+  /// Returns the ratios of `side` to side 0 in the rounds that count.
   [[nodiscard]] std::vector<double> Ratios(std::size_t side) const {
     std::vector<double> ratios;
     for (const Round& round : rounds_) {
@@ -196,7 +197,7 @@ class Rounds {
   std::int64_t clean_ = 0;
 };
 
-/// Whether every ratio is known as exactly as was asked for.
+/// Returns whether every ratio is known as precisely as requested.
 bool NarrowEnough(const Rounds& rounds, const LatencyOptions& options) {
   for (std::size_t side = 1; side < rounds.sides(); ++side) {
     if (rounds.given_up(side)) continue;
@@ -222,13 +223,14 @@ Latency Summarize(const Rounds& rounds, std::size_t side, const LatencyOptions& 
   const Interval interval = BootstrapMedian(ratios, options.seed);
   latency.ratio_low = interval.low;
   latency.ratio_high = interval.high;
-  // The ratio of the first to itself has no spread: its times have.
+  // The first side has ratio 1 in every round, so the spread of its times replaces that of its
+  // ratios.
   latency.noisy = rounds.disturbed() ||
                   MedianPercentageError(side == 0 ? rounds.Times(0) : ratios) > options.max_spread;
   return latency;
 }
 
-/// A result for each of `sides`; `budget` bounds the rounds of all together.
+/// Returns a result for each of `sides`; `budget` limits the rounds of all sides together.
 std::vector<Latency> MeasureSides(std::span<const Call* const> sides, const RivalOptions& options,
                                   nanoseconds budget, const Probe& probe) {
   const LatencyOptions& latency = options.latency;
@@ -240,10 +242,11 @@ std::vector<Latency> MeasureSides(std::span<const Call* const> sides, const Riva
   rounds.GiveUp();
   const nanoseconds start = probe.now();
   const nanoseconds stolen = probe.stolen();
-  // To look every time and to stop at the first narrow interval would find lucky moments.
+  // Checking after every round and stopping at the first narrow interval would select lucky
+  // moments.
   std::int64_t looked_at = 0;
   int narrow_looks = 0;
-  // Less than as many again are thrown away: where more than half are disturbed, all count.
+  // At most about twice as many rounds run: once more than half of them are disturbed, all count.
   while (rounds.counted() < latency.max_rounds) {
     rounds.Add();
     if (rounds.all() < kLeastRounds) continue;
@@ -301,7 +304,7 @@ Latency MeasureLatency(const Call& run_reference, const Call& run_candidate,
 
 namespace {
 
-/// What all of them have, as Combine; nothing where one lacks it.
+/// Combines the energy of all measurements like Combine; nothing if one has none.
 std::optional<Energy> CombineEnergy(std::span<const Latency> repeats) {
   std::vector<double> joules;
   std::vector<double> references;

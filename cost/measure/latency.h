@@ -11,18 +11,18 @@
 
 namespace msc::cost {
 
-/// How long and how carefully time is taken.
+/// How long and how carefully to measure time.
 struct LatencyOptions {
   std::int64_t min_rounds = 11;
   std::int64_t max_rounds = 61;
-  std::int64_t min_epoch_us = 1000;  ///< calls are repeated until an epoch takes this long
-  std::int64_t max_ms = 3000;        ///< budget of one measurement, a candidate, without warm-up
-  std::int64_t max_warmup_ms = 500;  ///< a side
-  double target_width = 0.01;        ///< width of the 95 % interval of the ratio to stop at
-  double max_spread = 0.03;          ///< median percentage error above which it is noisy
-  std::uint64_t seed = 0;            ///< of the bootstrap
-  /// Calls before every epoch that are not timed: where the sides are different libraries, each
-  /// finds its caches, and the cores free of the other's threads, as it does when it runs alone.
+  std::int64_t min_epoch_us = 1000;  ///< an epoch repeats calls until it takes this long
+  std::int64_t max_ms = 3000;  ///< budget of one measurement for each candidate, without warm-up
+  std::int64_t max_warmup_ms = 500;  ///< of each side
+  double target_width = 0.01;  ///< stop once the 95 % interval of the ratio is narrower than this
+  double max_spread = 0.03;    ///< median percentage error above which a result is noisy
+  std::uint64_t seed = 0;      ///< seed of the bootstrap
+  /// Untimed calls before every epoch. If the sides are different libraries, each then finds its
+  /// own caches, and no thread of the other library on its cores, as if it ran alone.
   std::int64_t settle_calls = 0;
   bool operator==(const LatencyOptions&) const = default;
   template <class Self, class Visit>
@@ -40,63 +40,69 @@ struct LatencyOptions {
   }
 };
 
-/// What the protocol asks of the machine. A test gives one that is made up.
+/// Functions that read the machine's clocks and load. Tests replace them.
 struct Probe {
   std::function<std::chrono::nanoseconds()> now;  ///< monotonic
-  /// Time that threads of this process were ready to run and had no core, so far.
+  /// Total time that threads of this process were ready to run but had no core.
   std::function<std::chrono::nanoseconds()> waited;
-  /// Time that a hypervisor took from the machine so far.
+  /// Total time that a hypervisor took from the machine.
   std::function<std::chrono::nanoseconds()> stolen;
-  /// A fixed piece of work of some 10 microseconds, whose time tells the speed of the core.
+  /// A fixed piece of work of about 10 microseconds; its time shows the speed of the core.
   std::function<void()> yardstick;
 };
+/// Returns the probe of the real machine.
 [[nodiscard]] Probe SystemProbe();
 
 using Call = std::function<void()>;
 
-/// Times `candidates` against `reference`, all in this process, on the cores it is bound to.
+/// Times `candidates` against `reference`, all in this process, on the cores that it is bound to.
 ///
-/// Each side is warmed up until three epochs in a row were no more than 2 % faster than the fastest
-/// before. Then rounds: one epoch of each side, in an order that turns round every time, so that a
-/// drift of the machine cancels. A candidate's ratio is the median over rounds of its time by the
-/// reference's, with a bootstrap interval. A round that waited for a core for over 1 %, or around
-/// which the yardstick moved by more than 3 %, does not count and another is measured, unless more
-/// than half the rounds are so disturbed: on such a machine others would be no better, and all
-/// count. `noisy` is set then, or where the ratio's spread is above `max_spread`, or where a
-/// hypervisor stole more than 1 % of the time. Ends when every interval was narrower than
-/// `target_width` at two looks five rounds apart, or at the budget, but not before 3 rounds. Equal
-/// sides are called different about 7 times in 100: the 5 of a 95 % interval, and some for stopping
-/// by it.
+/// Warm-up: each side runs until three epochs in a row are not more than 2 % faster than the
+/// fastest one so far. Then rounds follow, each with one epoch of every side. The order reverses
+/// every round, so that a drift of the machine cancels. The ratio of a candidate is the median over
+/// rounds of its time / the reference's time, with a bootstrap interval.
+///
+/// A round is disturbed if threads waited for a core for over 1 % of it, or if the yardstick
+/// changed by more than 3 % around it. Disturbed rounds are measured again. But if more than half
+/// of all rounds are disturbed, further rounds would be no better, and all rounds count. `noisy` is
+/// set in that case, if the ratio's spread is above `max_spread`, or if a hypervisor stole more
+/// than 1 % of the time.
+///
+/// The measurement ends when every interval is narrower than `target_width` at two checks five
+/// rounds apart, after `max_rounds`, or when the budget is used up, but not before 3 rounds. Equal
+/// sides are reported as different about 7 times in 100: 5 times because of the 95 % interval, the
+/// rest because the stopping rule looks at it. InternalError if there are no candidates.
 [[nodiscard]] std::vector<Latency> MeasureTogether(const Call& reference,
                                                    std::span<const Call> candidates,
                                                    const LatencyOptions& options,
                                                    const Probe& probe);
 
-/// How rivals are timed: ways to do one job, of which the fast ones matter.
+/// How to time rivals: alternatives for the same job, of which only the fast ones matter.
 struct RivalOptions {
   LatencyOptions latency;
-  /// A rival is timed no longer once its fastest time is more than so many times the median of the
-  /// fastest one: after three rounds, and after the warm-up where it is twice that. 0: never.
+  /// A rival is dropped once its fastest time is more than this factor times the median of the
+  /// fastest rival: after three rounds, or after warm-up at twice the factor. 0 = never.
   double give_up = 0;
-  /// Called outside of the times where given: before every round, and before every call of a rival.
-  /// With either, an epoch is one call: what comes before is to last for it.
+  /// Called outside of the timed parts (optional): before every round, and before every call of a
+  /// rival. If either is set, an epoch is a single call, so that the preparation still has its
+  /// effect.
   Call before_round = {};
   std::function<void(std::size_t rival)> before_call = {};
 };
 
-/// As MeasureTogether, a result for each of `rivals`; ratios are to the first, which is timed to
-/// the end and has 1. One that was given up has the rounds it took part in; with none, what the
-/// warm-up told, marked as noisy.
+/// Times `rivals` like MeasureTogether. Ratios are relative to the first rival, which is never
+/// dropped and has ratio 1. A dropped rival has the results of the rounds that it took part in. If
+/// there are none, it has those of its warm-up, marked as noisy.
 [[nodiscard]] std::vector<Latency> MeasureRivals(std::span<const Call> rivals,
                                                  const RivalOptions& options, const Probe& probe);
 
-/// One candidate, on the real machine.
+/// Times one candidate on the real machine.
 [[nodiscard]] Latency MeasureLatency(const Call& run_reference, const Call& run_candidate,
                                      const LatencyOptions& options);
 
-/// One result out of repeated measurements of the same candidate: the medians of medians and
-/// ratios, and the hull of the intervals; noisy if one was; likewise of their energy, where all
-/// have it. At least one.
+/// Combines repeated measurements of the same candidate: medians of medians and of ratios, and the
+/// hull of the intervals; noisy if one of them is. Combines energy likewise if all have it.
+/// InternalError if there are none.
 [[nodiscard]] Latency Combine(std::span<const Latency> repeats);
 
 }  // namespace msc::cost

@@ -14,7 +14,8 @@ namespace {
 
 constexpr const char* kRequestPrefix = "mscgym-request-";
 
-/// A request on disk for as long as a child needs it: a folder, with the weights that belong to it.
+/// A request in a temporary folder, with the weights that belong to it, for the lifetime of this
+/// object.
 class RequestFolder {
  public:
   RequestFolder(const std::string& scratch, ChildRequest request)
@@ -43,8 +44,8 @@ bool Complete(const ChildAnswer& answer, const ChildRequest& request) {
   return answer.outcomes.size() == wanted;
 }
 
-/// The record as an answer with one outcome or fitted strategy for each strategy, or a list of
-/// profiles.
+/// Parses and checks the record: it must have one outcome or fitted strategy for each strategy, or
+/// all profiles.
 Result<ChildAnswer> ReadAnswer(const std::string& record, const ChildRequest& request,
                                const std::string& folder) {
   ChildAnswer answer;
@@ -53,7 +54,7 @@ Result<ChildAnswer> ReadAnswer(const std::string& record, const ChildRequest& re
     for (const std::string& outcome : answer.outcomes) (void)OutcomeFromJson(outcome);
     for (Strategy& strategy : answer.fitted) LoadFitted(WeightsPath(folder, strategy), strategy);
   } catch (const UserError&) {
-    // The child, not the user, wrote this.
+    // The child wrote this, so it is no error of the user.
     return Nonsense();
   }
   if (!answer.user_error && !Complete(answer, request)) return Nonsense();
@@ -62,31 +63,32 @@ Result<ChildAnswer> ReadAnswer(const std::string& record, const ChildRequest& re
 
 constexpr std::int64_t kFitFileBytes = std::int64_t{64} << 30U;
 
-/// Milliseconds of the uncompressed model on so many samples; without a batch it may take longer.
+/// Returns the milliseconds that the uncompressed model takes for that many samples, from the time
+/// of a full run in batches. Without batches it may take longer.
 double RunMs(const PreparedFolder& folder, std::int64_t samples) {
   const auto all = static_cast<double>(std::max<std::int64_t>(folder.samples, 1));
   return folder.run_ms / all * static_cast<double>(samples);
 }
 
-/// What the child would take, roughly, if all candidates were the uncompressed model; without what
-/// is planned in time.
+/// Estimates the milliseconds that the child would need if all candidates were the uncompressed
+/// model, without the planned time of timing.
 double OwnMs(const ChildRequest& request, const PreparedFolder& folder) {
   const auto models = static_cast<double>(request.strategies.size() + 1);
   if (request.mode == "quality") {
     const std::int64_t rest = std::max<std::int64_t>(folder.samples - request.first, 0);
     const std::int64_t asked = request.samples == 0 ? rest : request.samples;
-    // One for the batch, one for the sizes of a single sample.
+    // One build for the batch, one for the sizes of a single sample.
     return 2 * folder.build_ms + RunMs(folder, std::min(std::max(asked, request.most), rest));
   }
   if (request.mode == "fit") return folder.build_ms + RunMs(folder, folder.samples);
-  // A call that takes longer than its budget is timed all the same.
+  // Calls that take longer than their budget are still timed.
   const std::int64_t rounds = request.mode == "latency"
                                   ? request.repeats * (1 + folder.settings.latency.min_rounds)
                                   : 1 + request.repeats;
   return models * (folder.build_ms + RunMs(folder, 1 + rounds));
 }
 
-/// That timing is planned to take.
+/// Returns the time that timing is planned to take.
 std::chrono::milliseconds PlannedTime(const ChildRequest& request, const LatencyOptions& latency) {
   if (request.mode != "latency") return std::chrono::milliseconds(0);
   const auto candidates = static_cast<std::int64_t>(request.strategies.size());
@@ -94,7 +96,7 @@ std::chrono::milliseconds PlannedTime(const ChildRequest& request, const Latency
                             (candidates + 1) * std::chrono::milliseconds(latency.max_warmup_ms));
 }
 
-/// Why nobody knows what was asked: a child, or a compiler that it started, was ended by others.
+/// Returns the failure if another process ended the child, or a compiler that the child started.
 std::optional<Failure> Interruption(const Result<ChildAnswer>& answer) {
   const auto is = [](const Failure& failure) { return failure.kind == FailureKind::kLost; };
   if (!answer.ok()) return is(answer.failure()) ? std::optional(answer.failure()) : std::nullopt;
@@ -105,7 +107,7 @@ std::optional<Failure> Interruption(const Result<ChildAnswer>& answer) {
   return std::nullopt;
 }
 
-/// Says what to change where memory ran out.
+/// Adds to an out-of-memory failure which limit to change.
 Failure WithLimit(Failure failure, std::int64_t memory_bytes) {
   if (failure.kind == FailureKind::kOutOfMemory && memory_bytes > 0) {
     failure.detail +=
@@ -127,7 +129,7 @@ bool HasPlausibleLatency(const Outcome& outcome) {
          outcome.latency->reference_median_ns > 0 && outcome.latency->rounds > 0;
 }
 
-/// Whether others may not work beside it.
+/// Returns whether the request needs its cores exclusively.
 bool IsTimed(const ChildRequest& request) {
   return request.mode != "quality" && request.mode != "fit";
 }
@@ -137,11 +139,11 @@ bool IsTimed(const ChildRequest& request) {
 TimeLimits ChildTimeLimits(const ChildRequest& request, const PreparedFolder& folder) {
   using Milliseconds = std::chrono::milliseconds;
   constexpr double kTimes = 10;
-  constexpr std::int64_t kLeastIdleMs = 3000;  // a machine may be as busy as that with others
+  constexpr std::int64_t kLeastIdleMs = 3000;  // another load may slow the machine down this much
   const EvaluationSettings& settings = folder.settings;
   const std::int64_t patience = IsTimed(request) ? settings.latency_ms : settings.quality_ms;
   const auto own = static_cast<std::int64_t>(kTimes * OwnMs(request, folder));
-  // Every epoch of training is given as long as a fit without.
+  // Every epoch of training gets as much time as a fit without training.
   const std::int64_t epochs =
       request.mode == "fit" ? 1 + request.strategies.at(0).fit.train.epochs : 1;
   TimeLimits limits;
@@ -154,7 +156,7 @@ TimeLimits ChildTimeLimits(const ChildRequest& request, const PreparedFolder& fo
 LocalEvaluator::LocalEvaluator(LocalOptions options)
     : options_(std::move(options)), folder_(OpenFolder(options_.folder)) {
   Check(!options_.child.empty(), "a local evaluator knows how to start a child");
-  SweepPassingFolders(options_.scratch, kRequestPrefix);  // of a search that was killed
+  SweepPassingFolders(options_.scratch, kRequestPrefix);  // left by a search that was killed
 }
 
 std::optional<Result<ChildAnswer>> LocalEvaluator::Ask(const ChildRequest& request,
@@ -189,9 +191,8 @@ ChildCommand LocalEvaluator::CommandFor(const ChildRequest& request,
   command.limits.idle = limits.idle;
   command.limits.memory_bytes = (settings.memory_mb > 0 ? settings.memory_mb : options_.memory_mb)
                                 << 20U;
-  // It leaves weights in a file, never more than the model has, and keeps what layers compute of
-  // all samples in one without a name: as much as there are samples, not as much as a file should
-  // be.
+  // A fit writes a file of weights, at most as large as the model's, and keeps intermediate results
+  // of all samples in a file without a name, whose size depends on the number of samples.
   if (request.mode == "fit") command.limits.file_bytes = kFitFileBytes + WeightFileBytes(folder_);
   return command;
 }
@@ -200,7 +201,7 @@ std::optional<Result<ChildAnswer>> LocalEvaluator::AskOnce(const ChildRequest& r
                                                            const Stop& stop) {
   const bool timed = IsTimed(request);
   const std::vector<int>& cores = timed ? options_.latency_cores : options_.quality_cores;
-  // Counters of energy hear whoever works in the package, on whatever core.
+  // Energy counters include all work in the package, on any core.
   const bool alone = request.mode == "latency" && folder_.settings.energy;
   const auto lock = LockCores(options_.lock_folder, alone ? AllCores() : cores,
                               timed ? CoreUse::kExclusive : CoreUse::kShared, stop);
@@ -274,7 +275,7 @@ std::optional<std::vector<Result<Outcome>>> LocalEvaluator::AskLatency(
 
 namespace {
 
-/// One in so many samples, and of the time.
+/// Returns the divisor of samples and time.
 std::int64_t PartOf(Measure measure) {
   switch (measure) {
     case Measure::kQuality:

@@ -24,7 +24,8 @@ std::string Trim(std::string_view text) {
   return std::string(text.substr(begin, text.find_last_not_of(kSpace) - begin + 1));
 }
 
-/// The text behind the first "name<separator>" at the start of a line; empty if there is none.
+/// Returns the text after the first "name<separator>" at the start of a line; empty if there is
+/// none.
 std::string FirstEntry(const std::string& path, std::string_view name, char separator) {
   std::ifstream file(path);
   std::string line;
@@ -53,7 +54,7 @@ std::vector<std::string> SortedWords(const std::string& text) {
   return words;
 }
 
-/// "16384 kB" in bytes; 0 if it is no number.
+/// Returns the bytes of a text such as "16384 kB"; 0 if it does not begin with a number.
 std::int64_t KibibytesToBytes(const std::string& text) {
   std::int64_t number = 0;
   std::from_chars(text.data(), text.data() + text.size(), number);

@@ -9,18 +9,18 @@
 
 namespace msc::cost {
 
-/// The machine that measures, for env.json, the report and cache keys.
+/// Description of the measuring machine, for env.json, the report and cache keys.
 struct MachineFacts {
-  std::string cpu;                     ///< "Intel(R) Xeon(R) Platinum 8481C"; empty if not told
+  std::string cpu;                     ///< "Intel(R) Xeon(R) Platinum 8481C"; empty if unknown
   std::string architecture;            ///< "x86_64"
-  std::vector<std::string> cpu_flags;  ///< all that the kernel lists, sorted
-  std::int64_t cores = 0;              ///< that this process may use
+  std::vector<std::string> cpu_flags;  ///< all flags that the kernel lists, sorted
+  std::int64_t cores = 0;              ///< cores that this process may use
   std::string governor;                ///< of the first core; empty if not readable
-  bool virtual_machine = false;        ///< the kernel knows of a hypervisor
+  bool virtual_machine = false;        ///< whether the kernel reports a hypervisor
   std::int64_t memory_bytes = 0;
   std::string kernel;  ///< "Linux 6.1.0"
   std::string os;      ///< "Debian GNU/Linux 12 (bookworm)"
-  /// Versions by name: "compiler", "libc", and what the caller adds, such as targets.
+  /// Versions by name: "compiler", "libc", and those that the caller adds, such as targets.
   std::map<std::string, std::string> libraries;
   template <class Self, class Visit>
   static void Fields(Self& self, Visit& visit) {
@@ -37,13 +37,14 @@ struct MachineFacts {
   }
 };
 
-/// Reads /proc, /sys and /etc below `root` (a test gives one of its own); what is not there stays
-/// empty. Never throws for what it finds.
+/// Reads /proc, /sys and /etc below `root` (which tests replace). Missing files leave fields empty.
+/// Does not throw, whatever the files contain.
 [[nodiscard]] MachineFacts ReadMachine(const std::string& root = "");
 [[nodiscard]] std::string ToJson(const MachineFacts& facts, int indent = -1);
 [[nodiscard]] MachineFacts MachineFromJson(std::string_view text, const std::string& what);
 
-/// SHA-256 of what decides how fast the same code runs here: model, flags, cores, governor.
+/// Returns the SHA-256 of everything that decides how fast the same code runs here: architecture,
+/// CPU model, flags, cores and governor.
 [[nodiscard]] std::string CpuFingerprint(const MachineFacts& facts);
 
 }  // namespace msc::cost

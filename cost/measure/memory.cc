@@ -12,11 +12,11 @@
 namespace msc::cost {
 namespace {
 
-/// One version of control groups: where the kernel usually shows it, and what its files are called.
+/// A version of control groups: its usual mount points and the names of its files.
 struct Version {
   std::vector<std::string> mounts;
-  std::string limit;   ///< bytes, or a word for none
-  std::string events;  ///< has a line "oom_kill N"
+  std::string limit;   ///< in bytes, or a word for "no limit"
+  std::string events;  ///< contains a line "oom_kill N"
 };
 
 const Version& First() {
@@ -39,8 +39,8 @@ bool Lists(std::string_view controllers, std::string_view wanted) {
   return false;
 }
 
-/// Folders of the group of this process and of those above it, innermost first; those that are not
-/// there, as seen from within a container, among them.
+/// Returns the folders of this process's group and of its parents, innermost first. Some may not
+/// exist, for example inside of a container.
 std::vector<std::string> GroupFolders(const std::string& root, const Version& version) {
   std::ifstream file(root + "/proc/self/cgroup");
   std::vector<std::string> folders;
@@ -67,7 +67,7 @@ std::vector<std::string> GroupFolders(const std::string& root, const Version& ve
   return folders;
 }
 
-/// -1 where there is no number.
+/// Returns the number that a file begins with; -1 if there is none.
 std::int64_t FirstNumber(const std::string& path) {
   std::ifstream file(path);
   std::string word;
@@ -77,7 +77,7 @@ std::int64_t FirstNumber(const std::string& path) {
   return error == std::errc() && end == word.data() + word.size() ? number : -1;
 }
 
-/// The number behind `name` at the start of a line; -1 where there is none.
+/// Returns the number after `name` at the start of a line; -1 if there is none.
 std::int64_t NumberOf(const std::string& path, const std::string& name) {
   std::ifstream file(path);
   for (std::string line; std::getline(file, line);) {
@@ -103,7 +103,7 @@ std::int64_t UsableMemory(const std::string& root) {
 }
 
 std::int64_t MemoryShareMb(std::int64_t workers, const std::string& root) {
-  constexpr std::int64_t kOneIn = 5;  // is left to this process and to others
+  constexpr std::int64_t kOneIn = 5;  // this part is left to this process and to others
   const std::int64_t usable = UsableMemory(root);
   if (usable == 0) return 0;
   const std::int64_t share = (usable - usable / kOneIn) / std::max<std::int64_t>(workers, 1);

@@ -7,15 +7,15 @@
 
 namespace msc::cost {
 
-/// What is tried again because it was killed or stopped from outside is tried so often in all.
+/// Most tries of work that another process keeps killing or stopping.
 inline constexpr int kMostTries = 6;
 
-/// Waits before try number `tries` + 1, longer each time, 6 s in all: whoever killed the last may
-/// still be at it, and memory that ran out may come back. False as soon as `stop` (where given)
-/// says true, or where that try is one too many.
+/// Waits before try number `tries` + 1, longer each time and about 6 s in all: the process that
+/// killed the last try may do so again, and memory that ran out may become free. Returns false if
+/// `stop` (optional) returns true, and without waiting if `tries` reached kMostTries.
 [[nodiscard]] bool WaitToTryAgain(int tries, const std::function<bool()>& stop);
 
-/// Of the last of `tries`, which also were all interrupted: says so.
+/// Returns the failure of the last of `tries` interrupted tries, with their number in its detail.
 [[nodiscard]] Failure GivenUp(Failure last, int tries);
 
 }  // namespace msc::cost

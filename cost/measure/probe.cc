@@ -14,11 +14,12 @@ namespace {
 
 using std::chrono::nanoseconds;
 
-/// What an interruption costs where the kernel does not say: a short slice of its scheduler.
+/// Assumed wait per involuntary context switch if the kernel does not count waiting: a short
+/// scheduler slice.
 constexpr nanoseconds kSlice = std::chrono::milliseconds(1);
 
-/// Sum over the threads of the process of the second number of their schedstat, nanoseconds spent
-/// ready to run without a core.
+/// Returns the sum over all threads of the second number of their schedstat: nanoseconds ready to
+/// run but without a core.
 nanoseconds Waited() {
   std::int64_t sum = 0;
   bool known = false;
@@ -28,7 +29,7 @@ nanoseconds Waited() {
     std::ifstream stat(folder + static_cast<const char*>(task->d_name) + "/schedstat");
     std::int64_t ran = 0;
     std::int64_t waited = 0;
-    if (!(stat >> ran >> waited)) continue;  // it ended, or the kernel does not count
+    if (!(stat >> ran >> waited)) continue;  // the thread ended, or the kernel does not count
     sum += waited;
     known = true;
   }
@@ -38,7 +39,8 @@ nanoseconds Waited() {
   return usage.ru_nivcsw * kSlice;
 }
 
-/// The eighth number of the first line of /proc/stat, in ticks; 0 where there is none.
+/// Returns the eighth number of the first line of /proc/stat, which counts ticks; 0 if it is
+/// missing.
 nanoseconds Stolen() {
   std::ifstream stat("/proc/stat");
   std::string word;
@@ -52,10 +54,11 @@ nanoseconds Stolen() {
   return nanoseconds(ticks * (std::int64_t{1'000'000'000} / per_second));
 }
 
-/// A chain of dependent multiplications: bound by the clock of the core, not by memory.
+/// Computes a chain of dependent multiplications, whose speed depends on the core's clock and not
+/// on memory.
 void Yardstick() {
   constexpr int kLinks = 8000;
-  // Volatile at both ends, so that the chain is neither folded nor dropped.
+  // Volatile at both ends, so that the compiler neither folds nor drops the chain.
   volatile std::uint64_t end = 0x9E3779B97F4A7C15U;
   std::uint64_t x = end;
   for (int i = 0; i < kLinks; ++i) x = x * 0xD1342543DE82EF95U + 1;

@@ -7,19 +7,20 @@
 
 namespace msc::cost {
 
-/// The descriptor on which a measuring child writes its one record.
+/// Descriptor on which a child that measures writes its record.
 inline constexpr int kRecordFd = 3;
 
-/// Frames a payload: "MSCR", its length and its CRC-32C as little-endian 32-bit numbers, itself.
+/// Returns a record: "MSCR", the length and CRC-32C of the payload as little-endian 32-bit numbers,
+/// then the payload. InternalError if its length does not fit in 32 bits.
 [[nodiscard]] std::string FrameRecord(std::string_view payload);
 
-/// The payload, if `bytes` are exactly one undamaged record.
+/// Returns the payload if `bytes` are exactly one undamaged record, else nothing.
 [[nodiscard]] std::optional<std::string> ParseRecord(std::string_view bytes);
 
-/// Bytes that a record has besides its payload.
+/// Size of a record without its payload, in bytes.
 inline constexpr std::size_t kRecordOverhead = 12;
 
-/// Writes the whole record to `fd`. SystemError if that fails.
+/// Writes a record to `fd`. SystemError if that fails.
 void WriteRecord(int fd, std::string_view payload);
 
 }  // namespace msc::cost

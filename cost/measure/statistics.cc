@@ -11,7 +11,7 @@
 namespace msc::cost {
 namespace {
 
-/// Reorders `values`.
+/// Returns the median and reorders `values`.
 double MedianInPlace(std::span<double> values) {
   const std::size_t middle = values.size() / 2;
   const auto nth = values.begin() + static_cast<std::ptrdiff_t>(middle);
