@@ -5,7 +5,7 @@
 namespace msc::cost {
 namespace {
 
-/// See BoundaryCost.
+/// Returns BoundaryCost::scale.
 double ScaleOf(const std::vector<TimedPlan>& plans) {
   constexpr double kMost = 1.25;
   const TimedPlan* fastest = nullptr;
@@ -33,7 +33,7 @@ double BytesHandedOver(const CoverProblem& problem, const std::vector<std::uint3
 
 BoundaryCost FitBoundary(const CoverProblem& problem, const std::vector<TimedPlan>& plans) {
   const double scale = ScaleOf(plans);
-  // Normal equations of y = a * regions + b * bytes, rows weighted by 1 / measured.
+  // Normal equations of y = a * regions + b * bytes, with rows weighted by 1 / measured.
   double aa = 0;
   double ab = 0;
   double bb = 0;
@@ -53,13 +53,14 @@ BoundaryCost FitBoundary(const CoverProblem& problem, const std::vector<TimedPla
   }
   const auto alone = [](double xy, double xx) { return xx > 0 ? std::max(0.0, xy / xx) : 0.0; };
   const double determinant = aa * bb - ab * ab;
+  // If the matrix is singular, regions and bytes cannot be told apart.
   if (determinant > 1e-9 * aa * bb) {
     const BoundaryCost both{.scale = scale,
                             .micros_per_region = (ay * bb - by * ab) / determinant,
                             .micros_per_byte = (by * aa - ay * ab) / determinant};
     if (both.micros_per_region >= 0 && both.micros_per_byte >= 0) return both;
   }
-  // One of them is 0 at the least: the one whose absence explains more.
+  // At least one factor is 0. Keep the one that reduces the squared error more.
   const BoundaryCost regions{
       .scale = scale, .micros_per_region = alone(ay, aa), .micros_per_byte = 0};
   const BoundaryCost bytes{

@@ -11,8 +11,9 @@
 namespace msc::cost {
 namespace {
 
+/// Number of regions that the model's own mean and spread weigh as much as.
 constexpr double kPriorRegions = 3;
-/// A logarithm that is further off was the machine.
+/// Bound on the logarithms: a larger deviation comes from a disturbed machine.
 constexpr double kMostOff = 2;
 constexpr double kLeastMicros = 1e-3;
 

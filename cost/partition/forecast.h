@@ -15,43 +15,46 @@
 
 namespace msc::cost {
 
-/// How far a forecast was off for the regions of one model.
+/// Error of a forecast for the regions of one model.
 struct ForecastError {
-  std::size_t regions = 0;  ///< that were measured and had been predicted
-  double correlation = 0;   ///< of ranks, predicted and measured
+  std::size_t regions = 0;  ///< regions with a prediction and a measurement
+  double correlation = 0;   ///< rank correlation of predicted and measured costs
   double error = 0;         ///< mean of |predicted / measured - 1|
-  double typical = 0;       ///< half of them are off by no more than this part
+  double typical = 0;       ///< median of the relative error
 };
 
-/// What the model of costs predicts for the candidates of a problem, corrected by what some of them
-/// took: for each target by itself, regions with layers and those without.
+/// Predicted costs of a problem's candidates. Known costs correct the predictions of the model of
+/// costs: separately for each target, and for regions with and without layers.
 class Forecast {
  public:
-  /// `costs` has a model. `alike` numbers candidates whose costs are the same, see LazyOptions.
+  /// `costs` must have a model. `alike` gives candidates of equal cost the same number, see
+  /// LazyOptions.
   Forecast(const CoverProblem& problem, RegionCosts& costs, std::span<const std::uint32_t> alike);
 
-  /// By the costs that are known now: the mean logarithm of measured by predicted, and how these
-  /// differ from it. Counts as if three regions more had been as the model says.
+  /// Corrects the forecasts by the costs that are known now: by the mean logarithm of measured /
+  /// predicted, and by the spread around it. In both, the model weighs as much as three regions.
   void Correct(const CoverProblem& problem);
 
-  /// Whether there is one: the model trusts itself for the candidate's target.
+  /// Returns whether there is a forecast, that is, whether the model is trusted for the candidate's
+  /// target.
   [[nodiscard]] bool Has(std::uint32_t candidate) const { return of(candidate).has_value(); }
-  /// Microseconds, so many deviations above what is likely. InternalError unless Has.
+  /// Returns microseconds, `deviations` standard deviations of the logarithm above the likely cost.
+  /// InternalError unless Has.
   [[nodiscard]] double At(std::uint32_t candidate, double deviations) const;
   [[nodiscard]] double Likely(std::uint32_t candidate) const { return At(candidate, 0); }
-  /// What the candidate takes at least, with a probability of 84 % if logarithms are spread
-  /// normally: one deviation below.
+  /// Returns a cost that the candidate exceeds with a probability of 84 % if logarithms are
+  /// normally distributed: one deviation below the likely cost.
   [[nodiscard]] double AtLeast(std::uint32_t candidate) const { return At(candidate, -1); }
 
-  /// What was predicted, before any correction, beside the costs that are known.
+  /// Returns the error of the predictions, before correction, on the costs that are known.
   [[nodiscard]] ForecastError ErrorOn(const CoverProblem& problem) const;
 
  private:
   struct One {
     std::string target;
     bool has_layer = false;
-    double log = 0;     ///< of what is predicted
-    double spread = 0;  ///< of the model
+    double log = 0;     ///< of the predicted cost
+    double spread = 0;  ///< as given by the model
   };
   struct Correction {
     double mean = 0;
@@ -61,7 +64,7 @@ class Forecast {
     return forecasts_.at(candidate);
   }
   [[nodiscard]] Correction CorrectionOf(const One& one) const;
-  /// Differences of logarithms, measured by predicted, of candidates that are alike once.
+  /// Returns the logarithms of measured / predicted cost, one for all candidates of equal cost.
   [[nodiscard]] std::vector<std::pair<const One*, double>> Answers(
       const CoverProblem& problem) const;
 

@@ -5,10 +5,10 @@
 
 namespace msc::cost {
 
-/// The best cover of `problem` by options.search under the costs that it has, which somebody gave:
-/// nothing is measured. Its plans are that cover, first and best, and every single target whose
-/// whole cost is known; boundaries are free. Candidates of unknown cost are left out. UserError
-/// where no cover exists.
+/// Returns the best cover of `problem` that options.search finds under given costs; measures
+/// nothing. The plans are that cover, first and best, and every single target whose cost for the
+/// whole graph is known. Boundaries are free. Candidates of unknown cost are left out. UserError if
+/// no cover exists.
 [[nodiscard]] StudyResult CoverWithGivenCosts(const CoverProblem& problem,
                                               const StudyOptions& options);
 

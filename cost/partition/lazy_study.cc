@@ -19,7 +19,7 @@ Result<Cover> MeasureLazily(CoverProblem& problem, std::span<const std::uint32_t
                             .stop = stop});
   }
   const std::vector<std::uint32_t> units = UnitCandidates(problem.candidates);
-  // Whole graphs say most about what being together saves, and are to be timed anyway.
+  // Whole graphs show most about the savings of being together, and are timed anyway.
   std::vector<std::uint32_t> first = units;
   for (std::uint32_t i = 0; i < problem.candidates.size(); ++i) {
     if (problem.candidates[i].nodes.Count() == problem.flow.size()) first.push_back(i);

@@ -9,18 +9,21 @@
 
 namespace msc::cost {
 
-/// What lazy measuring takes for granted of costs that nobody asked for.
+/// Bounds that lazy measuring uses for costs that were not requested.
 enum class LazyBounds : std::uint8_t {
-  kLearned,  ///< what LearnBounds learns from the others; and what they come with
-  kGiven,    ///< only what they come with (see BoundByRoof)
+  kLearned,  ///< bounds that LearnBounds learns from known costs, and the given ones
+  kGiven,    ///< only given bounds, see BoundByRoof
 };
 
-/// Leaves in `problem` what its candidates cost as far as FindCoverLazily asks for it. Under
-/// learned bounds: first units and whole graphs, then an eighth of the best cover at a time, until
-/// all of it is known; then four drawn at random, of which one may be below its bound. Under given
-/// bounds: an eighth of the best cover at a time; these are lowered where an answer is below its
-/// own (LowerGivenBounds), and as far as they are true then, that cover is optimal whatever the
-/// rest costs. The rest stays unknown, with the last bounds. `alike` and `stop` as in LazyOptions.
+/// Measures the costs that FindCoverLazily requests and stores them in `problem`. Other costs
+/// remain unknown, with their last bounds.
+///
+/// With learned bounds it first requests units and whole graphs. Then it requests an eighth of the
+/// best cover at a time, until all of it is known. At last it requests four candidates drawn at
+/// random, of which one may be below its bound. With given bounds it requests an eighth of the best
+/// cover at a time, and lowers the bounds if an answer is below its own (LowerGivenBounds). As far
+/// as the bounds then are true, the cover is optimal whatever the other costs are. `alike` and
+/// `stop` are those of LazyOptions.
 [[nodiscard]] Result<Cover> MeasureLazily(CoverProblem& problem,
                                           std::span<const std::uint32_t> alike, LazyBounds bounds,
                                           const SearchOptions& options,

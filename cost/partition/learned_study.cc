@@ -16,13 +16,13 @@ namespace {
 
 constexpr std::size_t kAudited = 8;
 constexpr std::size_t kMostWrong = 1;
-/// Of those drawn at the end, how many may be below their bounds: half a deviation below what is
-/// likely are 31 % of all.
+/// Most of the audited costs that may be below their bounds. About 31 % of all costs are half a
+/// standard deviation below the likely cost.
 constexpr std::size_t kMostBelow = 4;
-/// How far below what is likely a cost is taken to be on a cover. One is not so rarely: but all of
-/// a dozen are.
+/// Standard deviations that an unknown cost on a cover is assumed to lie below the likely cost. A
+/// single cost is often that low, but rarely all of a dozen.
 constexpr double kDeviations = 0.5;
-/// What a cover may be dearer than the best: costs are no surer than that.
+/// Accepted excess over the best cover, which is about the uncertainty of the costs.
 constexpr double kGap = 0.02;
 constexpr int kDraws = 16;
 
@@ -32,14 +32,14 @@ MeasuredRegion RegionOf(const CoverProblem& problem, std::uint32_t candidate) {
   return {NodeNames(problem, problem.candidates[candidate]), problem.candidates[candidate].target};
 }
 
-/// Whether plans are compared with what is made of it.
+/// Returns whether plans are compared with a plan made of this candidate.
 bool IsLargest(const CoverProblem& problem, std::uint32_t i) {
   const Candidate& candidate = problem.candidates[i];
   return candidate.rule == "whole" || candidate.rule == "greedy" ||
          candidate.nodes.Count() == problem.flow.size();
 }
 
-/// What no forecast spares: see LearnedMeasuring::Ask.
+/// Returns the candidates that are always requested, see LearnedMeasuring::Ask.
 Indices AskedFirst(const CoverProblem& problem, RegionCosts& costs, const Forecast& forecast) {
   Indices first;
   for (std::uint32_t i = 0; i < problem.candidates.size(); ++i) {
@@ -50,7 +50,7 @@ Indices AskedFirst(const CoverProblem& problem, RegionCosts& costs, const Foreca
   return first;
 }
 
-/// How many measurements it takes to know what those of the candidates cost that are unknown.
+/// Returns how many measurements the unknown costs among the candidates need.
 std::size_t CountUnknown(const CoverProblem& problem, const Indices& candidates,
                          RegionCosts& costs) {
   std::vector<MeasuredRegion> regions;
@@ -66,14 +66,15 @@ Indices All(const CoverProblem& problem) {
   return all;
 }
 
-/// Adds what was asked for before.
+/// Adds the counts of earlier requests.
 void AddAnswers(const CoverStatistics& before, CoverStatistics& statistics) {
   statistics.asked += before.asked;
   statistics.checked += before.checked;
   statistics.violated += before.violated;
 }
 
-/// Candidates of the same nodes, and what asking for some of them says of the others.
+/// Candidates grouped by their nodes: decides which of them to measure, from the costs of the
+/// others.
 class Rivals {
  public:
   Rivals(CoverProblem& problem, std::span<const std::uint32_t> alike, const CandidateMeter& measure)
@@ -87,7 +88,7 @@ class Rivals {
     for (auto& [nodes, group] : groups) groups_.push_back(std::move(group));
   }
 
-  /// Candidates that are alike are asked for once.
+  /// Measures the unknown candidates, one for all of equal cost.
   void FindOut(const Indices& candidates) {
     Indices asked;
     std::map<std::uint32_t, bool> seen;
@@ -105,8 +106,8 @@ class Rivals {
     }
   }
 
-  /// What a cover with the candidate would cost at most if another one that is known stood in its
-  /// place, less the rest of the cover; infinite where there is none.
+  /// Returns an upper bound on the cost of replacing the candidate by a known one of its group,
+  /// without the rest of the cover; infinite if there is no known one.
   [[nodiscard]] double Instead(std::uint32_t candidate, const Indices& group) const {
     double least = std::numeric_limits<double>::infinity();
     for (const std::uint32_t other : group) {
@@ -118,7 +119,7 @@ class Rivals {
     return least;
   }
 
-  /// Of each set of nodes the one that is likely to be the fastest of those that nothing rules out.
+  /// Returns for each set of nodes the likely fastest candidate among those that are not ruled out.
   [[nodiscard]] Indices Next(const Forecast& forecast) const {
     Indices next;
     for (const Indices& group : groups_) {
@@ -133,8 +134,8 @@ class Rivals {
     return next;
   }
 
-  /// Up to `count` of those that nobody asked for, of those that are alike one, with what stands
-  /// instead of them.
+  /// Returns up to `count` unknown candidates, drawn at random, one for all of equal cost, each
+  /// with the cost of its replacement (Instead).
   [[nodiscard]] std::vector<std::pair<std::uint32_t, double>> Draw(std::size_t count) const {
     std::vector<std::pair<std::uint32_t, double>> left;
     std::set<std::uint32_t> seen;
@@ -173,7 +174,7 @@ LearnedMeasuring::LearnedMeasuring(CoverProblem& problem, RegionCosts& costs,
       forecast_(problem, costs, alike) {}
 
 Result<Cover> LearnedMeasuring::Ask(const SearchOptions& options, const BoundaryCost& boundary) {
-  // Boundaries are priced into a copy. Candidates that are alike have the same price.
+  // Boundaries are priced into a copy of the problem. Candidates of equal cost have the same price.
   CoverProblem free = problem_;
   for (Candidate& candidate : free.candidates) candidate.cost = Cost::Micros(0);
   const CoverProblem prices = WithBoundaries(free, boundary);
@@ -215,7 +216,7 @@ Result<Cover> LearnedMeasuring::Ask(const SearchOptions& options, const Boundary
   CoverProblem asked = WithBoundaries(problem_, boundary);
   LazyOptions lazy{.bounds = bounds, .first = first, .alike = alike_, .gap = kGap, .stop = stop_};
   Result<Cover> cover = FindCoverLazily(asked, oracle, options, lazy);
-  // What an earlier run has found out was audited then.
+  // Cached results of an earlier run were audited in that run.
   if (!cover.ok() || costs_.counts().measured == measured_before) return cover;
   lazy.first = {};
   lazy.audit = kAudited;
@@ -274,7 +275,7 @@ double Detour(const CoverProblem& problem, const Candidate& candidate, const Can
     const Label now = LabelOf(candidate.wants, tensor);
     const Label then = LabelOf(other.wants, tensor);
     if (now == then) continue;
-    // Whoever makes it may make it in any form that the candidate can have turned.
+    // The image may arrive in any form from which the candidate's form can be made.
     double most = 0;
     for (Label from = 0; from < labels; ++from) {
       if (turn(from, now, tensor) < kNever) most = std::max(most, turn(from, then, tensor));
@@ -285,7 +286,7 @@ double Detour(const CoverProblem& problem, const Candidate& candidate, const Can
     const Label now = LabelOf(candidate.makes, tensor);
     const Label then = LabelOf(other.makes, tensor);
     if (now == then) continue;
-    // All forms may be wanted that the candidate's can be turned into.
+    // Readers may want any form into which the candidate's form can be converted.
     for (Label to = 0; to < labels; ++to) {
       const double before = turn(now, to, tensor);
       if (before < kNever) sum += std::max(0.0, turn(then, to, tensor) - before);

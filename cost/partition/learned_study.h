@@ -17,48 +17,55 @@
 
 namespace msc::cost {
 
-/// What learned costs saved a study, and what they are worth.
+/// What learned costs saved in a study, and how reliable they were.
 struct LearnedUse {
   std::map<std::string, LearnedError> errors;  ///< by target with its version
-  ForecastError here;                          ///< on the regions that were measured after all
-  std::size_t skipped = 0;                     ///< costs that were not measured, in the end
-  std::size_t audited = 0;                     ///< of those ruled out, drawn and measured after all
-  std::size_t wrong = 0;  ///< of those, cheaper than what ruled them out: than their bounds, or
-                          ///< than another candidate of the same nodes
-  /// More than one was wrong: all was measured.
+  ForecastError here;                          ///< on regions that were measured after all
+  std::size_t skipped = 0;                     ///< costs that were not measured in the end
+  std::size_t audited = 0;  ///< costs that were ruled out, then drawn and measured
+  /// Audited costs below the value that ruled them out: their bounds, or the cost of another
+  /// candidate of the same nodes.
+  std::size_t wrong = 0;
+  /// More than one was wrong, so everything was measured.
   bool given_up = false;
 };
 
-/// Measures candidates by their numbers: their costs, in that order.
+/// Measures the candidates of these indices and returns their costs in the same order.
 using CandidateMeter = std::function<std::vector<Cost>(std::span<const std::uint32_t>)>;
 
-/// Measures what may be on a cover of least cost by what the model of `costs` predicts: see
-/// FindCoverLazily. Costs that nobody asked for count as half a deviation below their Forecast:
-/// that a dozen of them are as low on one cover is rare.
+/// Measures the candidates that may be on a cover of least cost, according to the model of `costs`;
+/// see FindCoverLazily. An unknown cost counts as half a standard deviation below its Forecast: it
+/// is rare that a dozen costs on one cover are all that low.
 class LearnedMeasuring {
  public:
-  /// All outlive this; `costs` has a model. `alike` as in LazyOptions.
-  /// `stop` may be empty: where it says true, no more is asked for.
+  /// All arguments must outlive this object; `costs` must have a model. `alike` is that of
+  /// LazyOptions. Once `stop` (optional) returns true, nothing more is requested.
   LearnedMeasuring(CoverProblem& problem, RegionCosts& costs, std::span<const std::uint32_t> alike,
                    CandidateMeter measure, std::function<bool()> stop = {});
 
-  /// Leaves in the problem what its candidates cost, as far as that is asked for; the rest stays
-  /// unknown. At first that are those of targets that the model does not know, what was measured
-  /// before, the largest regions, which plans are compared with, and those on best covers under
-  /// costs drawn as they are forecast, the most likely cover before the others, so that little time
-  /// suffices for a plan; then what is unknown on the best cover, until a cover of known costs is
-  /// within 2 % of the bound; then, if anything was measured that was not known, eight drawn at
-  /// random, again and again while more than four of them are below their bounds. `boundary`: what
-  /// boundaries cost besides. A Failure where no cover exists, or it was stopped.
+  /// Requests costs and stores them in the problem; all others remain unknown. Returns the best
+  /// cover, or a Failure if no cover exists or it was stopped. `boundary` is the price of
+  /// boundaries.
+  ///
+  /// 1. Measures the most likely cover first, so that a plan exists even if time is short.
+  /// 2. Requests the candidates of targets that the model does not know, those measured before, the
+  ///    largest regions, with which plans are compared, and those on best covers under costs drawn
+  ///    from the forecast.
+  /// 3. Requests unknown costs on the best cover, until a cover of known costs is within 2 % of the
+  ///    bound.
+  /// 4. If anything was measured that was not cached, draws eight candidates at random and requests
+  ///    them. While more than four of them are below their bounds, it continues and draws again.
   [[nodiscard]] Result<Cover> Ask(const SearchOptions& options, const BoundaryCost& boundary = {});
 
+  /// Returns what the model saved and how reliable it was.
   [[nodiscard]] LearnedUse Use();
 
  private:
-  /// Candidates on the best covers under costs that are drawn as they are forecast, a few times.
+  /// Returns the candidates on best covers under costs drawn from the forecast, several times.
   [[nodiscard]] std::vector<std::uint32_t> LikelyInPlans(const SearchOptions& options) const;
-  /// Candidates on the best cover where unknown costs are so many deviations above what is likely,
-  /// by their number; none where there is no cover.
+  /// Returns the candidates on the best cover under the forecast for unknown costs. `deviations`
+  /// maps a number of `alike` to standard deviations above the likely cost. Returns no candidates
+  /// if there is no cover.
   [[nodiscard]] std::vector<std::uint32_t> BestAt(
       const std::function<double(std::uint32_t)>& deviations, const SearchOptions& options) const;
 
@@ -70,21 +77,23 @@ class LearnedMeasuring {
   Forecast forecast_;
 };
 
-/// Leaves in `problem` what its candidates cost, but for those that are likely to cost more than
-/// another one of the same nodes that was measured, together with what turning images between them
-/// may take: these stay unknown. Of the candidates of each set of nodes the one that is likely to
-/// be the fastest is measured first. A cover with one that is left out costs no less with the other
-/// one in its place, whatever boundaries cost. Eight of those left out are drawn at random; where
-/// more than one is faster than what ruled it out, all are measured. Nothing is ruled out where
-/// there are side conditions, nor the largest regions, which other plans are compared with. `costs`
-/// has a model.
+/// Measures candidates and stores their costs in `problem`. Skips those that likely cost more than
+/// a measured candidate of the same nodes plus the layout conversions of replacing one by the other
+/// (Detour). These remain unknown.
+///
+/// For each set of nodes, the candidate that is likely the fastest is measured first. A cover with
+/// a skipped candidate costs no less than with its rival, whatever boundaries cost. Eight skipped
+/// candidates are drawn at random and measured; if more than one is faster than the rival that
+/// ruled it out, all are measured. Nothing is skipped if there are side conditions, and the largest
+/// regions are never skipped, because other plans are compared with them. `costs` must have a
+/// model.
 [[nodiscard]] LearnedUse MeasureFastest(CoverProblem& problem, RegionCosts& costs,
                                         std::span<const std::uint32_t> alike,
                                         const CandidateMeter& measure);
 
-/// What it may cost more, at most, that `other` is on a cover instead of `candidate`, besides their
-/// costs: images that it exchanges in another form are turned. Infinite where they cannot be. Both
-/// have the same nodes.
+/// Returns an upper bound on the additional cost of layout conversions if `other` replaces
+/// `candidate` on a cover, apart from the costs of the two. Infinite if the conversions are
+/// impossible. Both must have the same nodes.
 [[nodiscard]] double Detour(const CoverProblem& problem, const Candidate& candidate,
                             const Candidate& other);
 

@@ -25,7 +25,7 @@ std::string MeasuringTime::Text(const RegionMeter::Progress& now, double seconds
   } else if (now.compiled > heard_.compiled) {
     const std::size_t parts = now.compiled - heard_.compiled;
     const double each = (seconds - heard_at_) / static_cast<double>(parts);
-    // Compilers start anew for every few kernels: the first ones take no longer than others.
+    // Compilers start again for every few kernels, so the first kernels take no longer than others.
     if (heard_.compiled == 0) left_.Expect(kCompile, 0, each);
     Done(kCompile, parts, seconds - heard_at_);
   } else if (now.measured > heard_.measured) {

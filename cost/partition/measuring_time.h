@@ -8,17 +8,17 @@
 
 namespace msc::cost {
 
-/// What there is to say while regions are measured: how far that is, and how long it still takes.
-/// Compiling their code and measuring them have little to do with each other.
+/// Progress text for the measurement of regions, with an estimate of the remaining time. The times
+/// of compiling and of measuring are estimated separately.
 class MeasuringTime {
  public:
-  /// `each`: seconds that building and timing one is taken for until one is done.
+  /// `each`: assumed seconds to build and time a region, until the first one is done.
   explicit MeasuringTime(double each) : each_(each) {}
 
-  /// "compiling code for 40 regions, about 12 s left of that", then "measured 3 of 40 regions,
-  /// about 4 s left of that". `seconds`: the time by any clock.
+  /// Returns "compiling code for 40 regions, about 12 s left of that", then "measured 3 of 40
+  /// regions, about 4 s left of that". `seconds` is the time of any clock.
   [[nodiscard]] std::string Text(const RegionMeter::Progress& now, double seconds);
-  /// As the last text says.
+  /// Returns the remaining seconds of the last text.
   [[nodiscard]] double Left() const { return left_.Seconds().value_or(0); }
 
  private:

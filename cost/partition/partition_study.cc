@@ -45,7 +45,8 @@ std::vector<MeasuredRegion> RegionsOf(const CoverProblem& problem) {
   return regions;
 }
 
-/// Measures the given candidates and leaves their costs in the problem.
+/// Measures the given candidates and stores the required memory in the problem. Returns their
+/// costs.
 class Measurer {
  public:
   Measurer(CoverProblem& problem, RegionCosts& costs, const Progress& progress, const Stop& stop)
@@ -84,7 +85,7 @@ class Measurer {
     return found;
   }
 
-  /// How many were not reached when `stop` said true.
+  /// Returns how many candidates were not reached before `stop` returned true.
   [[nodiscard]] std::size_t missed() const noexcept { return missed_; }
 
  private:
@@ -96,7 +97,8 @@ class Measurer {
   std::size_t missed_ = 0;
 };
 
-/// By their places: whole graphs; regions without which there is hardly another cover; the rest.
+/// Returns the indices of whole graphs, of the regions without which other covers are unlikely, and
+/// of the others.
 std::vector<std::vector<std::uint32_t>> ByNeed(const CoverProblem& problem) {
   std::vector<std::vector<std::uint32_t>> parts(3);
   for (std::uint32_t i = 0; i < problem.candidates.size(); ++i) {
@@ -148,19 +150,19 @@ class Study {
       }
     }
     for (const std::string& search : compared) AddFoundBy(search);
-    // While boundaries are free, the best cover has many: as it and the single targets have few,
-    // their times tell what boundaries cost.
+    // While boundaries are free, the best cover has many of them and the single targets have none,
+    // so their times show what boundaries cost.
     AddBestCovers(1);
     if (Stopped()) return;
     Time(Indices(0));
     for (std::size_t round = 0; round < options_.rounds && !Stopped() && !TimeIsUp(1); ++round) {
       result_.boundary = FitBoundary(problem_, result_.plans);
-      // Where boundaries have a price, other regions may be worth it.
+      // With a price of boundaries, other regions may be worth measuring.
       if (learned_ && !stop_measuring_()) AskAgain();
       const std::size_t before = result_.plans.size();
       AddBestCovers(options_.plans);
       if (result_.plans.size() == before) break;
-      // What is new is timed in turn with the best so far and with what ratios are to.
+      // Time new plans interleaved with the best plan so far and with the reference of ratios.
       std::vector<std::size_t> timed;
       if (reference_) timed.push_back(*reference_);
       if (const auto best = Fastest(false); best && best != reference_) timed.push_back(*best);
@@ -176,13 +178,13 @@ class Study {
     return result_.stopped;
   }
 
-  /// Whether that part of the time is gone.
+  /// Returns whether that part of the time limit has passed.
   [[nodiscard]] bool TimeIsUp(double part) const {
     return options_.seconds > 0 && SecondsSince(start_) > part * options_.seconds;
   }
 
-  /// Candidates in the order in which they are asked for. Where time is short, those first without
-  /// which there is hardly a cover.
+  /// Returns the candidates in the order in which they are measured. In limited time, those without
+  /// which covers are unlikely come first.
   [[nodiscard]] std::vector<std::vector<std::uint32_t>> MeasuringOrder() const {
     if (options_.seconds > 0) return ByNeed(problem_);
     std::vector<std::uint32_t> all(problem_.candidates.size());
@@ -202,7 +204,7 @@ class Study {
     return search;
   }
 
-  /// The whole graph on one target, unless a condition says otherwise.
+  /// Adds the plan of the whole graph on one target, unless a condition forbids it.
   void AddSingle(const std::string& target) {
     for (const auto& [node, pinned] : problem_.conditions.pins) {
       if (std::find(pinned.begin(), pinned.end(), target) == pinned.end()) return;
@@ -247,7 +249,7 @@ class Study {
     if (measure_.missed() > 0 || cut_short_) CountUnmeasured();
   }
 
-  /// Under what boundaries cost.
+  /// Requests further costs, with the price of boundaries.
   void AskAgain() {
     const Result<Cover> cover = learned_->Ask(Searching(), result_.boundary);
     if (cover.ok()) {
@@ -263,13 +265,13 @@ class Study {
     if (measure_.missed() > 0 || cut_short_) CountUnmeasured();
   }
 
-  /// Of the study as a whole: bounds of what nobody asked for were learned once more with every
-  /// round, and a cover that a later one asked for may be below the first one's bound.
+  /// Sets the results of the whole study. Every request learned the bounds of other costs again, so
+  /// a later cover may be below the first lower bound.
   void NoteLearned() {
     result_.learned = learned_->Use();
     result_.learned.audited = static_cast<std::size_t>(result_.lazy.audited);
     result_.learned.wrong = static_cast<std::size_t>(result_.lazy.refuted);
-    // What time did not suffice for may well be needed.
+    // Costs that the time did not suffice for may be needed, so they do not count as saved.
     if (result_.unmeasured > 0) result_.learned.skipped = 0;
     const Result<Cover> best = FindCover(KnownOnly(), "exact", Searching());
     if (!best.ok()) return;
@@ -290,8 +292,8 @@ class Study {
     result_.bound_proven = false;
   }
 
-  /// Whether the model of costs knows enough to say what need not be measured, and there is
-  /// anything to measure. Other searches than the exact one choose among all costs.
+  /// Returns whether the model of costs knows enough to leave out measurements, and there is
+  /// something to measure. Searches other than exact choose among all costs.
   [[nodiscard]] bool LearnsCosts() {
     if (!options_.learned || options_.search != "exact" || !options_.compare.empty() ||
         !problem_.conditions.empty()) {
@@ -305,8 +307,9 @@ class Study {
                        [&](const std::string& target) { return costs_.CanPredict(target); });
   }
 
-  /// Time was up: nobody knows what regions cost that were not reached, those like them, and those
-  /// that lazy measuring had not come to.
+  /// After time was up: makes the costs of candidates unknown again if they, or others of equal
+  /// cost, were not reached, and counts them together with those that lazy measuring did not
+  /// request.
   void CountUnmeasured() {
     result_.unmeasured = 0;
     for (Candidate& candidate : problem_.candidates) {
@@ -315,7 +318,7 @@ class Study {
     }
   }
 
-  /// Candidates that were not measured cannot be part of further covers.
+  /// Returns the problem without candidates of unknown cost, so that covers do not contain them.
   [[nodiscard]] CoverProblem KnownOnly() const {
     CoverProblem known = problem_;
     for (Candidate& candidate : known.candidates) {
@@ -324,7 +327,7 @@ class Study {
     return known;
   }
 
-  /// What a search finds where boundaries are free, under its name; why, where it finds none.
+  /// Adds the plan that a search finds with free boundaries, or the reason why it finds none.
   void AddFoundBy(const std::string& search) {
     const SideConditions& conditions = problem_.conditions;
     const Search& found = FindSearch(search);
@@ -376,12 +379,13 @@ class Study {
     }
   }
 
-  /// What was measured in time need not make a cover: then single targets are all there is.
+  /// Throws unless time was up: the costs measured in time may not suffice for a cover, and then
+  /// only single targets remain.
   void RefuseUnlessTimeWasUp(const Failure& failure) const {
     if (result_.unmeasured == 0) throw UserError(failure.detail);
   }
 
-  /// Whether it is none that is there already.
+  /// Adds the plan of a cover. Returns whether it is new.
   bool AddCover(const std::string& name, const Cover& cover) {
     TimedPlan plan{.name = name};
     plan.chosen = cover.chosen;
@@ -392,7 +396,7 @@ class Study {
     for (const ConversionStep& turn : turns.value()) sum += turn.micros;
     plan.runner.partition = PlanOf(problem_, cover.chosen);
     plan.runner.target = plan.runner.partition.front().target;
-    // One region is what that target does with the whole graph.
+    // A plan of one region is the same as its target for the whole graph.
     if (plan.runner.partition.size() == 1) plan.runner.partition.clear();
     for (TimedPlan& other : result_.plans) {
       if (!(other.runner == plan.runner)) continue;
@@ -405,7 +409,8 @@ class Study {
     return true;
   }
 
-  /// What timing these plans in turn gives, by place; none for one that failed, which learns why.
+  /// Times these plans interleaved and returns their latencies by position. A failed plan has none
+  /// and gets the reason.
   std::vector<std::optional<Latency>> Latencies(const std::vector<std::size_t>& indices) {
     if (progress_) progress_("timing " + std::to_string(indices.size()) + " whole plans");
     std::vector<RegionRunner> runners;
@@ -429,10 +434,11 @@ class Study {
     return latencies;
   }
 
-  /// Times the plans of these indices in turn.
+  /// Times the plans of these indices, interleaved.
   void Time(const std::vector<std::size_t>& indices) {
     const std::vector<std::optional<Latency>> latencies = Latencies(indices);
-    // Once for all groups: the fastest single target of the first, else its fastest plan.
+    // The reference is chosen once: the fastest single target of the first group, else its fastest
+    // plan.
     std::size_t reference = indices.size();
     for (std::size_t i = 0; i < indices.size(); ++i) {
       if (!latencies[i]) continue;
@@ -443,7 +449,7 @@ class Study {
     if (reference == indices.size()) return;
     reference_ = indices[reference];
     for (std::size_t i = 0; i < indices.size(); ++i) {
-      // Those of the protocol are to the first of the group.
+      // Measured ratios refer to the first plan of the group.
       if (latencies[i]) Note(indices[i], *latencies[i], latencies[reference]->ratio);
     }
   }
@@ -456,7 +462,7 @@ class Study {
     plan.ratio_high = latency.ratio_high / by;
   }
 
-  /// Whether the i-th of a group is a better reference than the other, if there is another.
+  /// Returns whether plan i of a group is a better reference than `other`, or there is no other.
   [[nodiscard]] bool Before(const std::vector<std::size_t>& indices,
                             const std::vector<std::optional<Latency>>& latencies, std::size_t i,
                             std::size_t other) const {
@@ -482,7 +488,8 @@ class Study {
     result_.mixed = Fastest(false);
     result_.best = result_.single ? result_.single : result_.mixed;
     if (!result_.single || !result_.mixed || Stopped()) return;
-    // The fastest of many was lucky, too: it has to be faster once more, on its own.
+    // The fastest of many plans was partly lucky, so it must be faster in another measurement,
+    // alone against the single target.
     const std::vector<std::optional<Latency>> latencies =
         Latencies({*result_.single, *result_.mixed});
     if (!latencies[0] || !latencies[1]) return;
@@ -499,12 +506,12 @@ class Study {
   const Stop& stop_;
   const Stop stop_measuring_;
   Measurer measure_;
-  std::optional<LearnedMeasuring> learned_;  ///< where the model decides what is measured
+  std::optional<LearnedMeasuring> learned_;  ///< if the model decides what to measure
   const Clock::time_point start_ = Clock::now();
   StudyResult result_;
-  std::optional<std::size_t> reference_;  ///< plan that ratios are to
+  std::optional<std::size_t> reference_;  ///< the plan that ratios refer to
   int next_plan_ = 1;
-  bool cut_short_ = false;  ///< time was up before lazy or learned measuring had its cover
+  bool cut_short_ = false;  ///< time was up before lazy or learned measuring had a cover
 };
 
 }  // namespace
@@ -534,7 +541,7 @@ void MeasureInTime(CoverProblem& problem, RegionCosts& costs, const Progress& pr
 
 LearnedUse MeasureLearnedCandidates(CoverProblem& problem, RegionCosts& costs,
                                     const Progress& progress, const Stop& stop) {
-  if (costs.model() == nullptr) {  // no folder for samples
+  if (costs.model() == nullptr) {  // there is no folder for samples
     MeasureCandidates(problem, costs, progress, stop);
     return {};
   }

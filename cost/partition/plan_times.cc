@@ -14,7 +14,7 @@
 namespace msc::cost {
 namespace {
 
-/// What is kept.
+/// Value of a cache entry.
 struct Entry {
   std::string taken;
   std::vector<std::string> outcomes;  ///< JSON of Result<Outcome>
@@ -56,7 +56,7 @@ PlanTimes::PlanTimes(const RegionSource& source, const TargetRegistry& targets, 
 std::string PlanTimes::KeyOf(std::span<const RegionRunner> runners) {
   if (graph_hash_.empty()) graph_hash_ = GraphHash(source_.graph());
   std::set<std::string> specs;
-  std::vector<std::string> others;  // models in other precisions
+  std::vector<std::string> others;  // hashes of graphs in other precisions
   for (const RegionRunner& runner : runners) {
     const RegionSource& source = source_.ForPlan(runner.target, runner.partition);
     if (&source != &source_) others.push_back(GraphHash(source.graph()));
@@ -91,12 +91,12 @@ PlanTimes::Timed PlanTimes::Read(const std::string& key, std::size_t runners) co
     }
     return timed.outcomes.size() == runners && !timed.taken.empty() ? timed : Timed{};
   } catch (const UserError&) {
-    return {};  // written by another version, or by hand: measured anew
+    return {};  // written by another version or by hand, so it is measured again
   }
 }
 
 void PlanTimes::Keep(const std::string& key, const Timed& timed) const {
-  // Limits of memory are not in the key.
+  // The key does not contain the memory limit, so failures that depend on it are not cached.
   const auto is_lasting = [](const auto& got) { return IsLasting(got) && !RanOutOfMemory(got); };
   if (!std::all_of(timed.outcomes.begin(), timed.outcomes.end(), is_lasting)) return;
   Entry entry{.taken = Now(), .outcomes = {}};

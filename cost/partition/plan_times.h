@@ -15,24 +15,26 @@
 
 namespace msc::cost {
 
-/// Times of whole plans, kept beside the costs of regions: those that were timed in turn are one
-/// entry, since their ratios hold among them. For one thread.
+/// Times of whole plans, cached beside the costs of regions. Plans that were timed interleaved
+/// share an entry, because their ratios only hold among them. For one thread.
 class PlanTimes {
  public:
-  /// All references outlive this. `fresh`: measures what is kept, too, and keeps that.
+  /// All references must outlive this object. With `fresh`, cached plans are measured and cached
+  /// again.
   PlanTimes(const RegionSource& source, const TargetRegistry& targets, RegionMeter& meter,
             const std::string& folder, RegionCostContext context, bool fresh);
 
   struct Timed {
-    std::vector<Result<Outcome>> outcomes;  ///< by runner; kLost where it was stopped before
-    std::string taken;  ///< "2026-01-31 12:00 UTC" where these were kept; empty: just now
+    std::vector<Result<Outcome>> outcomes;  ///< by runner; kLost if stopped before
+    /// "2026-01-31 12:00 UTC" if the times were cached; empty if they were measured now.
+    std::string taken;
   };
-  /// Times the whole graph by each of `runners`, in turn; ratios are to the first that runs. How is
-  /// what the context says. The same runners for the second time are timed a second time, and that
-  /// is kept apart.
+  /// Times the whole graph on each of `runners`, interleaved, as the context says. Ratios are to
+  /// the first runner that runs. If the same runners are given again, they are measured again and
+  /// cached separately.
   [[nodiscard]] Timed Time(std::span<const RegionRunner> runners,
                            const std::function<bool()>& stop = {});
-  /// What measuring took so far.
+  /// Returns the time spent on measuring so far.
   [[nodiscard]] const RegionMeter::Spent& spent() const noexcept { return spent_; }
 
  private:
@@ -46,8 +48,8 @@ class PlanTimes {
   OutcomeStore store_;
   RegionCostContext context_;
   bool fresh_;
-  std::map<std::string, int> asked_;  ///< how often, by key
-  std::string graph_hash_;            ///< made when needed
+  std::map<std::string, int> asked_;  ///< number of calls by key
+  std::string graph_hash_;            ///< computed on demand
   RegionMeter::Spent spent_;
 };
 

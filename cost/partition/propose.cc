@@ -21,8 +21,8 @@ std::vector<const Target*> Made(std::span<const std::string> targets,
   return made;
 }
 
-/// Takes candidates out that ask for a precision and have no layer that it changes: in a plan they
-/// would compute what the strategy says, not what they would be measured as.
+/// Removes candidates that ask for a precision but contain no layer that it changes. In a plan they
+/// would compute in the strategy's precisions, not in the measured ones.
 void LeaveOutSame(const RegionSource& source, CoverProblem& problem) {
   std::map<const RegionSource*, IndexSet> changed;  // layers
   for (const Candidate& candidate : problem.candidates) {
@@ -74,8 +74,8 @@ std::vector<std::string> NodeNames(const CoverProblem& problem, const Candidate&
 
 namespace {
 
-/// The target, itself where it exchanges images channels last, and, unless it says in what it
-/// computes, itself in every precision that is there.
+/// Returns the spec of the target, that of the target with images exchanged channels last, and, if
+/// the target names no precision, both in every precision in the problem.
 std::vector<std::string> InAllForms(const CoverProblem& problem, const std::string& target) {
   const std::string other = ChannelsLastSpec(target);
   std::set<std::string> there;

@@ -14,44 +14,43 @@
 namespace msc::cost {
 
 struct ProposeOptions {
-  /// Targets that lay images channels last may exchange them so, too (see turn_costs.h).
+  /// Whether targets that lay out images channels last may also exchange them so (turn_costs.h).
   bool channels_last = false;
-  PartitionRules rules = {};  ///< of a user
+  PartitionRules rules = {};  ///< rules given by the user
 };
 
-/// The problem of covering the bound canonical graph `plain` with what `targets` could compute of
-/// it; `source` is the same graph with a strategy's precisions. A target whose option asks for
-/// another one gets regions with a layer that it would compute in another precision than the
-/// strategy does. Costs are unknown. UserError where `targets` is empty or has one that is not
-/// there, or as GenerateCandidates.
+/// Returns the problem of covering the bound canonical graph `plain` with regions that `targets`
+/// can compute; `source` is the same graph with a strategy's precisions. A target with the option
+/// `precision` gets only regions with a layer whose precision this changes. Costs are unknown.
+/// UserError if `targets` is empty or names an unknown target, and as GenerateCandidates.
 [[nodiscard]] CoverProblem ProposeRegions(const Graph& plain, const RegionSource& source,
                                           std::span<const std::string> targets,
                                           const TargetRegistry& registry,
                                           const ProposeOptions& options = {});
 
-/// RuleWarnings of what was proposed.
+/// Returns the RuleWarnings for the proposed candidates.
 [[nodiscard]] std::vector<std::string> WarningsOf(const PartitionRules& rules,
                                                   const CoverProblem& problem,
                                                   std::span<const std::string> targets,
                                                   const TargetRegistry& registry);
 
-/// Names of the nodes of a candidate, in the problem's order.
+/// Returns the names of a candidate's nodes, in the problem's order.
 [[nodiscard]] std::vector<std::string> NodeNames(const CoverProblem& problem,
                                                  const Candidate& candidate);
 
-/// Who must compute `node`: `target`, with images as it likes, and in any precision that is offered
-/// where it names none. UserError where there is no such
-/// node, where it is pinned already, or where no candidate of that target has it, naming whose do.
+/// Pins `node` to `target`, in either image layout and, if `target` names no precision, in every
+/// proposed precision. UserError if there is no such node, if it is pinned already, or if no
+/// candidate of that target contains it; the message then names targets that have such candidates.
 void PinNode(CoverProblem& problem, const std::string& node, const std::string& target);
 
-/// Leaves only candidates that keep the pins, which are conditions no more.
+/// Removes candidates that violate pins, and then the pins.
 void KeepPins(CoverProblem& problem);
 
-/// `target` gets `most` regions, with images and precisions as above. UserError where no candidate
-/// is its.
+/// Limits `target` to `most` regions, in all layouts and precisions as for PinNode. UserError if it
+/// has no candidate.
 void LimitRegions(CoverProblem& problem, const std::string& target, std::int64_t most);
 
-/// The chosen candidates as a plan: what Strategy::partition holds.
+/// Returns the chosen candidates as a plan for Strategy::partition.
 [[nodiscard]] std::vector<PartitionRegion> PlanOf(const CoverProblem& problem,
                                                   const std::vector<std::uint32_t>& chosen);
 

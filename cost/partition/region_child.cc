@@ -31,7 +31,7 @@
 namespace msc::cost {
 namespace {
 
-/// Appends answers, each whole and at once.
+/// Appends answers to a file, each in one piece and immediately.
 class Answers {
  public:
   explicit Answers(const std::string& path) : file_(std::fopen(path.c_str(), "ae")) {
@@ -70,13 +70,13 @@ void Read(std::span<const std::byte> memory) {
   unsigned sum = 0;
   for (std::size_t i = 0; i < memory.size(); i += kLine)
     sum += std::to_integer<unsigned>(memory[i]);
-  // Volatile, so that the reads are not dropped.
+  // Volatile, so that the compiler does not drop the reads.
   volatile unsigned kept = sum;
   static_cast<void>(kept);
 }
 
-/// Positive reals, so that no logarithm or root of them is a NaN; 8-bit integers that vary; zeros
-/// where the elements may be indices.
+/// Returns a random input: positive reals, so that no logarithm or root is NaN; varying 8-bit
+/// integers; zeros for types that may be indices.
 Tensor InputFor(const ValueType& type, Rng& rng) {
   Tensor tensor(type.dtype, StaticDims(type.shape.value()).value());
   if (type.dtype == DType::kF32) {
@@ -177,7 +177,7 @@ class RegionChild {
     return MeasureRivals(calls, options, SystemProbe());
   }
 
-  /// The region as its runner exchanges it.
+  /// Returns the region in the form in which its runner exchanges values.
   [[nodiscard]] Graph GraphOf(const RegionGroup& group, std::size_t runner) const {
     const RegionSource& source = sources_.at(static_cast<std::size_t>(group.sources.at(runner)));
     if (group.nodes.empty()) return source.graph();
@@ -186,7 +186,7 @@ class RegionChild {
   }
 
   Result<Ready> Make(const RegionGroup& group, std::size_t index) {
-    // That a library, or our own code, does not take a region is what measuring finds out.
+    // A rejection or failure of a library or of generated code is a result of the measurement.
     try {
       Strategy strategy;
       strategy.target = group.runners[index].target;
@@ -217,7 +217,7 @@ class RegionChild {
     }
   }
 
-  /// The first that computes in the same precisions; nullptr where there is none.
+  /// Returns the first ready runner in the same precisions; nullptr if there is none.
   static const Ready* FirstLike(const Ready& made, const RegionGroup& group,
                                 const std::vector<Ready>& ready) {
     const auto source = [&](const Ready& of) { return group.sources.at(of.index); };
@@ -244,15 +244,15 @@ class RegionChild {
 
   const RegionRequest& request_;
   const TargetRegistry& targets_;
-  Answers answers_;  // first: it knows when the child began
+  Answers answers_;  // first, because it knows when the child started
   std::vector<RegionSource> sources_;
-  std::vector<std::byte> elsewhere_;  ///< what stands for the rest of the model
+  std::vector<std::byte> elsewhere_;  ///< stands for the rest of the model
 };
 
 }  // namespace
 
 int MeasureRegionsMain(const std::string& request_path, const TargetRegistry& targets) {
-  // The seam between a child and its parent: whatever happens becomes a record or a status.
+  // No exception may leave the child: everything becomes a record or an exit status.
   try {
     const RegionRequest request =
         RegionRequestFromJson(ReadFile(request_path), "'" + request_path + "'");

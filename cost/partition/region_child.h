@@ -6,14 +6,17 @@
 
 namespace msc::cost {
 
-/// The child that measures regions: what `mscgym measure-regions REQUEST.json` is. Every runner of
-/// a group is compiled and run once; those that could be are timed as rivals, on inputs between 0.5
-/// and 1.5, with weights as cold as the request says. Says in the file of answers what it begins
-/// and what came of it, so that a crash costs one runner. A runner whose target refuses a node of
-/// the region fails with kUnsupported where there is no plan: what `reference` does is not its
-/// cost. Where only kernels are asked for, see CompileKernels.
+/// Main function of the child that measures regions, `mscgym measure-regions REQUEST.json`.
 ///
-/// Returns the exit status: 0 at the end, 77 out of memory, 1 anything else, with a line on stderr.
+/// Compiles every runner of a group and runs it once. Times the successful ones as rivals, on
+/// inputs between 0.5 and 1.5, with weights as cold as the request says. Before each step and after
+/// each result it appends a line to the file of answers, so that a crash affects only one runner.
+/// If a target does not support a node of the region and the runner has no plan, the runner fails
+/// with kUnsupported, because the time of `reference` is not the target's cost. For requests of
+/// kernels only, see CompileKernels.
+///
+/// Returns the exit status: 0 at the end, 77 if memory ran out, and 1 otherwise, with a line on
+/// stderr.
 [[nodiscard]] int MeasureRegionsMain(const std::string& request_path,
                                      const TargetRegistry& targets);
 

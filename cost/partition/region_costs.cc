@@ -19,10 +19,10 @@ namespace msc::cost {
 
 namespace {
 
-/// That many are read, of keys that are hashes those that come first: any.
+/// Most samples to read. Keys are hashes, so those that come first are a random choice.
 constexpr std::size_t kMostSamples = 30'000;
 
-/// A cost to learn from, with what it holds for.
+/// A sample of a cost, and the conditions under which it was measured.
 struct SampleRecord {
   std::string format = "msc-region-sample-2";
   std::string place;  ///< processor, program, threads
@@ -39,9 +39,10 @@ struct SampleRecord {
   }
 };
 
-/// Weights that a model of `bytes` pushes out of the caches between two calls of a region: all up
-/// to its own size. Half as much again as the largest cache holds leaves nothing there. A power of
-/// two up to that, so that models of about one size share costs.
+/// Returns how many bytes of weights a model with `bytes` of them moves through the caches between
+/// two calls of a region: all of its own. One and a half times the largest cache leaves nothing of
+/// the region there, so more is not needed. Below that, powers of two let models of similar size
+/// share costs.
 std::int64_t ColdBytes(std::int64_t bytes) {
   constexpr std::int64_t kUsualCache = std::int64_t{32} << 20;
   std::int64_t cache = ::sysconf(_SC_LEVEL3_CACHE_SIZE);
@@ -72,13 +73,13 @@ std::string KeyFrom(const std::vector<std::string>& parts) {
   return hash.Hex();
 }
 
-/// What Learn needs, and what is fitted when it is asked for.
+/// State that Learn enables, and the model, which is fitted on demand.
 struct RegionCosts::Learned {
   OutcomeStore store;
   std::string place;
   std::string model_hash;
-  std::set<std::string> kept;  ///< keys of samples that are there
-  bool keeps = true;           ///< unless they cannot be written
+  std::set<std::string> kept;  ///< keys of the stored samples
+  bool keeps = true;           ///< false once a sample could not be written
   std::optional<RegionModel> model;
   std::map<std::string, std::vector<double>> features;  ///< by structure
 };
@@ -100,7 +101,7 @@ void RegionCosts::Learn() {
   try {
     store.emplace(folder_ + "/samples");
   } catch (const SystemError&) {
-    return;  // a cache that can be read alone, and has no samples
+    return;  // a read-only cache without samples
   }
   learned_ = std::make_unique<Learned>(
       Learned{.store = *std::move(store),
@@ -170,7 +171,7 @@ void RegionCosts::Sample(const std::string& key, const MeasuredRegion& region,
   try {
     learned_->store.Put(name, ToJsonText(record));
   } catch (const SystemError&) {
-    // A cache that can be read alone answers, too. What has to be kept is the costs themselves.
+    // A read-only cache still answers. Only the costs themselves must be stored.
     learned_->keeps = false;
   }
 }
@@ -205,7 +206,7 @@ std::optional<Result<Outcome>> RegionCosts::Read(const std::string& key) {
   if (answer.found != OutcomeStore::Found::kValue) return std::nullopt;
   try {
     const Result<Outcome> outcome = OutcomeFromJson(answer.value);
-    // Written by a version that kept something else under this key, or by hand: measured anew.
+    // Written under this key by another version or by hand, so it is measured again.
     if (outcome.ok() && !(outcome.value().latency && outcome.value().latency->median_ns > 0)) {
       return std::nullopt;
     }
@@ -217,7 +218,7 @@ std::optional<Result<Outcome>> RegionCosts::Read(const std::string& key) {
 
 void RegionCosts::Keep(const std::string& key, const Result<Outcome>& outcome) {
   known_.insert_or_assign(key, outcome);
-  // Limits of memory are not in the key.
+  // The key does not contain the memory limit, so failures that depend on it are not cached.
   if (IsLasting(outcome) && !RanOutOfMemory(outcome)) store_.Put(key, ToJson(outcome));
 }
 
@@ -247,7 +248,7 @@ std::size_t RegionCosts::CountUnknown(std::span<const MeasuredRegion> regions) {
 double RegionCosts::ExpectedSeconds() const {
   constexpr double kBuild = 0.01;
   constexpr double kWarmUp = 4;          // rounds
-  constexpr double kBytesASecond = 8e9;  // that are read before every round
+  constexpr double kBytesASecond = 8e9;  // read speed of the memory that is read before every round
   const LatencyOptions& latency = context_.timing.latency;
   const double round = 1e-6 * static_cast<double>(latency.min_epoch_us) +
                        static_cast<double>(context_.timing.cold_bytes) / kBytesASecond;
@@ -256,8 +257,8 @@ double RegionCosts::ExpectedSeconds() const {
 
 void RegionCosts::Measure(std::span<const MeasuredRegion> regions, const Done& done,
                           const std::function<bool()>& stop, const RegionMeter::Watch& watch) {
-  // One group for each structure, dense and channels last and in each precision: what of a region
-  // is exchanged tells them apart. One runner for each key; who waits for it.
+  // A group contains regions whose structures are equal in every precision, dense and channels
+  // last. Each key has one runner, and all regions of that key wait for it.
   std::set<const RegionSource*> sources = {&source_};
   for (const MeasuredRegion& region : regions) sources.insert(&source_.For(region.target));
   std::map<std::string, std::size_t> group_of;

@@ -20,84 +20,84 @@
 
 namespace msc::cost {
 
-/// Nodes that one target computes as one region.
+/// A region and the target that computes it.
 struct MeasuredRegion {
   std::vector<std::string> nodes;  ///< in the graph's order
-  std::string target;              ///< spec
+  std::string target;              ///< target spec
 };
 
-/// What a cost depends on besides the region and its target.
+/// Everything that a cost depends on besides the region and its target.
 struct RegionCostContext {
   std::string cpu;      ///< CpuFingerprint
-  std::string program;  ///< version of this program: its kernels take their time too
+  std::string program;  ///< version of this program, since its kernels affect times
   int threads = 1;
   RegionTiming timing;  ///< how regions are timed
 };
 
-/// Something of a context, named in keys: every part with its length.
+/// Returns a key made from all parts; no two different lists give the same bytes to hash.
 [[nodiscard]] std::string KeyFrom(const std::vector<std::string>& parts);
 
-/// How regions of `graph` are timed in a search that asks for hundreds: a few rounds, a tenth of a
-/// second at most; slow ones are given up; weights are as cold as in the graph as a whole, so that
-/// costs of regions add up to what the graph takes.
+/// Returns the timing of regions of `graph` for searches that request hundreds of them: a few
+/// rounds within 40 ms per runner, after a short warm-up; slow runners are dropped. Weights are as
+/// cold as in the whole graph, so that costs of regions add up to the time of the graph.
 [[nodiscard]] RegionTiming QuickTiming(const Graph& graph);
 
-/// Costs of regions, measured once: regions of one structure (see StructureHash) are one, in this
-/// model and in any other whose costs are kept in the same folder. Failures are kept where they
-/// would come again (see CachingEvaluator). Several processes may share the folder; one object is
-/// for one thread.
+/// Costs of regions, cached by structure (StructureHash): regions of equal structure, in this and
+/// in all other models that use the same folder, are measured once. Repeatable failures are cached
+/// as well (see CachingEvaluator). Several processes may share the folder; one object is for one
+/// thread.
 class RegionCosts {
  public:
-  /// All references outlive this. `folder` is made where it is missing.
+  /// All references must outlive this object. Creates `folder` if it is missing.
   RegionCosts(const RegionSource& source, const TargetRegistry& targets, RegionMeter& meter,
               const std::string& folder, RegionCostContext context);
   RegionCosts(const RegionCosts&) = delete;
   RegionCosts& operator=(const RegionCosts&) = delete;
   ~RegionCosts();
 
-  /// What is known without measuring.
+  /// Returns a cached cost without measuring.
   [[nodiscard]] std::optional<Result<Outcome>> Find(const MeasuredRegion& region);
 
-  /// Called for every region once, as soon as it is known.
+  /// Called once for every region, as soon as its cost is known.
   using Done = std::function<void(std::size_t region, const Result<Outcome>& outcome)>;
-  /// Finds or measures. Targets that are asked about one structure are timed against each other.
-  /// Returns when all are reported, or soon after `stop` says true. `watch` as
-  /// RegionMeter::Measure: of what is not known yet.
+  /// Finds costs in the cache or measures them. Targets of regions of one structure are timed
+  /// against each other. Returns when all costs are reported, or soon after `stop` returns true.
+  /// `watch` is that of RegionMeter::Measure, for the regions that are not cached.
   void Measure(std::span<const MeasuredRegion> regions, const Done& done,
                const std::function<bool()>& stop = {}, const RegionMeter::Watch& watch = {});
-  /// Seconds that building and timing one takes, about.
+  /// Returns the approximate seconds to build and time one region.
   [[nodiscard]] double ExpectedSeconds() const;
 
-  /// From now on there is a model, and costs that Measure finds or measures become samples for
-  /// later studies, as far as the folder can be written to.
+  /// Enables the model of costs. Costs that Measure finds or measures become samples for later
+  /// studies, if the folder is writable.
   void Learn();
-  /// Fitted, when it is first asked for, to samples of other models in the folder that were taken
-  /// here: on this processor, with this program and as many threads. Those of this one would make a
-  /// second run ask for something else. Takes a second or a few. nullptr where Learn was not
-  /// called, or the folder has no samples and cannot have any.
+  /// Returns the model of costs. It is fitted on the first call, which takes a few seconds, to
+  /// samples of other models in the folder that were measured with this processor, program and
+  /// number of threads. Samples of this model are excluded, so that a second run requests the same
+  /// costs. nullptr if Learn was not called, or if the folder has no samples and cannot be written.
   [[nodiscard]] const RegionModel* model();
-  /// Whether it predicts what regions cost on a target.
+  /// Returns whether the model predicts costs on a target.
   [[nodiscard]] bool CanPredict(const std::string& target);
-  /// What it predicts; nothing where it does not know the target.
+  /// Returns the predicted cost; nothing if the model does not know the target.
   [[nodiscard]] std::optional<RegionModel::Prediction> Predict(const MeasuredRegion& region);
 
   struct Counts {
-    std::int64_t found = 0;     ///< regions answered from the folder, or from a region like it
-    std::int64_t measured = 0;  ///< that were compiled and timed
-    std::int64_t failed = 0;    ///< of those
+    std::int64_t found = 0;     ///< regions found in the cache, or by a region of equal structure
+    std::int64_t measured = 0;  ///< regions that were compiled and timed
+    std::int64_t failed = 0;    ///< measured regions that failed
   };
   [[nodiscard]] const Counts& counts() const noexcept { return counts_; }
-  /// What measuring took so far.
+  /// Returns the time spent on measuring so far.
   [[nodiscard]] const RegionMeter::Spent& spent() const noexcept { return spent_; }
-  /// A number for each region: those of the same number have the same cost.
+  /// Returns a number for each region; regions of the same number have the same cost.
   [[nodiscard]] std::vector<std::uint32_t> Alike(std::span<const MeasuredRegion> regions);
-  /// How many measurements regions of these would take: distinct structures and targets that are
-  /// not known.
+  /// Returns how many measurements these regions need: pairs of structure and target without a
+  /// known cost.
   [[nodiscard]] std::size_t CountUnknown(std::span<const MeasuredRegion> regions);
 
  private:
   [[nodiscard]] std::string KeyOf(const MeasuredRegion& region);
-  /// Of what is cut out for its target.
+  /// Returns the hash of the region's structure, as cut out for its target.
   [[nodiscard]] const std::string& StructureOf(const MeasuredRegion& region);
   [[nodiscard]] const std::string& StructureOf(const RegionSource& source,
                                                const std::vector<std::string>& nodes,
@@ -108,7 +108,7 @@ class RegionCosts {
   struct Learned;
   [[nodiscard]] const std::vector<double>& FeaturesOf(const MeasuredRegion& region);
   [[nodiscard]] std::string SampledTarget(const std::string& spec) const;
-  /// Keeps a sample for later studies, where Learn was called.
+  /// Stores a sample for later studies, if Learn was called.
   void Sample(const std::string& key, const MeasuredRegion& region, const Result<Outcome>& outcome);
 
   const RegionSource& source_;
@@ -118,7 +118,7 @@ class RegionCosts {
   OutcomeStore store_;
   RegionCostContext context_;
   std::string context_text_;
-  /// By what it is cut out of, nodes, and whether channels last.
+  /// By source, nodes, and whether images are exchanged channels last.
   std::map<std::tuple<const RegionSource*, std::vector<std::string>, bool>, std::string>
       structures_;
   std::map<std::string, Result<Outcome>> known_;  ///< by key

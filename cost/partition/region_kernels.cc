@@ -17,7 +17,8 @@
 namespace msc::cost {
 namespace {
 
-/// Kernels that are compiled together: enough to keep cores busy, few enough to hear of progress.
+/// Kernels to compile together: enough to keep all cores busy, few enough for frequent progress
+/// reports.
 constexpr std::size_t kAtOnce = 32;
 
 class KernelCompiler {
@@ -25,7 +26,7 @@ class KernelCompiler {
   KernelCompiler(std::span<const RegionSource> sources, int threads, const TargetRegistry& targets)
       : sources_(sources), threads_(threads), targets_(targets) {}
 
-  /// False where the target takes no part in this, now and for ever.
+  /// Adds the kernels of a runner. Returns false if the target never makes kernels.
   bool Add(const RegionGroup& group, std::size_t runner) {
     const std::string& spec = group.runners[runner].target;
     const RegionSource& source = sources_[static_cast<std::size_t>(group.sources.at(runner))];
@@ -40,7 +41,7 @@ class KernelCompiler {
         target.GraphToKernel({&lowered.graph, lowered.graph.order()}, {.threads = threads_});
     if (!program.ok()) return program.failure().kind != FailureKind::kUnsupported;
     for (kernel::KernelFunc& func : program.value().funcs) {
-      // Regions that overlap have kernels in common.
+      // Regions that overlap have kernels in common, which are compiled once.
       func.name.clear();
       if (!seen_.insert(Sha256Hex(spec + '\n' + kernel::Print(func))).second) continue;
       waiting_[spec].push_back(std::move(func));
@@ -49,7 +50,7 @@ class KernelCompiler {
     return true;
   }
 
-  /// `done` hears of the part that is compiled.
+  /// `done` receives the compiled share.
   template <class Done>
   void CompileAll(const Done& done) {
     std::size_t compiled = 0;
@@ -68,12 +69,12 @@ class KernelCompiler {
   }
 
  private:
-  /// In the cache is where they are wanted; one that does not compile will be met again.
+  /// Compiles kernels into the target's cache. The measurement reports kernels that do not compile.
   static void Compile(const Target& target, std::span<const kernel::KernelFunc> funcs) {
     try {
       (void)target.KernelToRuntime(funcs);
     } catch (const std::exception&) {
-      return;  // whatever it is, the measuring child reports it
+      return;  // the child that measures reports this
     }
   }
 
@@ -81,7 +82,7 @@ class KernelCompiler {
   int threads_;
   const TargetRegistry& targets_;
   std::map<std::string, std::vector<kernel::KernelFunc>> waiting_;  ///< by target
-  std::set<std::string> seen_;                                      ///< hashes
+  std::set<std::string> seen_;                                      ///< hashes of kernels
   std::size_t kernels_ = 0;
 };
 
@@ -91,7 +92,7 @@ void CompileKernels(std::span<const RegionSource> sources, std::span<const Regio
                     int threads, const TargetRegistry& targets,
                     const std::function<void(double part)>& heard) {
   KernelCompiler compiler(sources, threads, targets);
-  std::set<std::string> others;  // make no kernels
+  std::set<std::string> others;  // targets that make no kernels
   for (std::size_t i = 0; i < groups.size(); ++i) {
     for (std::size_t k = 0; k < groups[i].runners.size(); ++k) {
       const std::string& spec = groups[i].runners[k].target;
@@ -100,7 +101,7 @@ void CompileKernels(std::span<const RegionSource> sources, std::span<const Regio
       try {
         if (!compiler.Add(groups[i], k)) others.insert(spec);
       } catch (const std::exception&) {
-        continue;  // whatever it is, the measuring child reports it
+        continue;  // the child that measures reports this
       }
     }
   }

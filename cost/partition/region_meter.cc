@@ -41,17 +41,17 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-/// Runners from which on it pays to start a child that compiles their kernels together: compilers
-/// take longer to start than it does.
+/// Fewest runners for which a child that compiles their kernels together pays off: starting
+/// compilers takes longer than starting the child.
 constexpr std::size_t kMany = 2;
 
-/// Runners that are still to be reported.
+/// Runners that are not reported yet.
 struct Work {
   std::size_t group = 0;
   std::vector<std::size_t> runners;
 };
 
-/// The lines that a child adds to a file, as they become whole.
+/// Reads complete lines that a child appends to a file.
 class Tail {
  public:
   explicit Tail(std::string path) : path_(std::move(path)) {}
@@ -93,7 +93,7 @@ class RegionMeter::Batch {
     CompileKernels();
     Tell();
     const auto lock = Lock(meter_.options_.cores, CoreUse::kExclusive);
-    int tries = 0;  // in a row, of children that were interrupted before they gave anything
+    int tries = 0;  // consecutive children that were interrupted without a result
     while (lock && !queue_.empty()) {
       const std::size_t left = CountLeft();
       interruption_.reset();
@@ -117,7 +117,7 @@ class RegionMeter::Batch {
   }
 
  private:
-  /// Runners that are to be reported.
+  /// Returns how many runners are not reported yet.
   [[nodiscard]] std::size_t CountLeft() const {
     std::size_t left = 0;
     for (const Work& work : queue_) left += work.runners.size();
@@ -134,7 +134,7 @@ class RegionMeter::Batch {
     bool hung = false;
     const auto report = RunChild(command, [&] { return Ends([&] { return Hear(tail); }, hung); });
     Hear(tail);
-    // From the last answer on, the child was at what it said then.
+    // After its last answer, the child was still in the state that it reported last.
     const double taken = std::chrono::duration<double>(Clock::now() - start).count();
     Account(std::max(taken, heard_at_), "");
     if (report.ok()) return std::nullopt;
@@ -152,7 +152,7 @@ class RegionMeter::Batch {
     return lock;
   }
 
-  /// What comes of it is in the cache of kernels; what went wrong, measuring meets again.
+  /// Compiles kernels into the cache. The measurement reports everything that fails here.
   void CompileKernels() {
     std::size_t runners = 0;
     for (const Work& work : queue_) {
@@ -173,17 +173,17 @@ class RegionMeter::Batch {
     spent_.kernels += std::chrono::duration<double>(Clock::now() - start).count();
   }
 
-  /// Whether there was anything.
+  /// Returns whether there were new lines.
   bool HearCompiled(Tail& tail) {
     const std::vector<std::string> lines = tail.NewLines();
     if (lines.empty()) return false;
     try {
       const std::size_t group = RegionAnswerFromJson(lines.back()).group;
-      // 0 while code is generated: what compiling takes is counted from then on.
+      // The group is 0 while code is generated; only later groups show the progress of compiling.
       if (group > progress_.compiled && group < progress_.groups) progress_.compiled = group;
       Tell();
     } catch (const UserError&) {
-      return true;  // the child, not the user, wrote this
+      return true;  // the child wrote this, so it is no error of the user
     }
     return true;
   }
@@ -192,10 +192,10 @@ class RegionMeter::Batch {
     if (watch_) watch_(progress_);
   }
 
-  /// Whether a child is to end: somebody wants it, or it hangs.
+  /// Returns whether to end a child: because `stop` says so, or because it hangs.
   template <class HearFrom>
   [[nodiscard]] bool Ends(const HearFrom& hear, bool& hung) {
-    // It is asked every 20 ms. A longer pause than this was this process's own: it was stopped.
+    // Calls are 20 ms apart. A longer pause means that this process itself was stopped.
     constexpr Clock::duration kLongest = std::chrono::seconds(1);
     const Clock::time_point now = Clock::now();
     const auto pause = now - std::exchange(asked_at_, now);
@@ -216,14 +216,14 @@ class RegionMeter::Batch {
                            "OMP_DYNAMIC=false"};
     command.environment.insert(command.environment.end(), options.environment.begin(),
                                options.environment.end());
-    // What counts is how long one runner takes; the whole is bounded by their number.
+    // The time limit applies to each runner; their number limits the whole.
     command.limits.timeout = std::chrono::hours(24);
     command.limits.memory_bytes = options.memory_mb << 20U;
     heard_ = asked_at_ = Clock::now();
     return command;
   }
 
-  /// The file that the child will answer to.
+  /// Writes the request and returns the path of the file for the answers.
   [[nodiscard]] std::string WriteRequest(bool only_kernels) {
     std::string answers = meter_.folder_->At("answers");
     std::filesystem::remove(answers);
@@ -249,12 +249,12 @@ class RegionMeter::Batch {
       request.groups.push_back(std::move(group));
     }
     request.sources = meter_.files_;
-    // Indices in answers are those of the request, whatever of it is done meanwhile.
+    // Answers use indices of the request, even after parts of it are done.
     asked_ = queue_;
     return request;
   }
 
-  /// Reports what is new. Whether there was anything.
+  /// Reports new results. Returns whether there were new lines.
   bool Hear(Tail& tail) {
     const std::vector<std::string> lines = tail.NewLines();
     for (const std::string& line : lines) {
@@ -264,7 +264,7 @@ class RegionMeter::Batch {
         answer = RegionAnswerFromJson(line);
         if (answer.state == "gave") outcome = OutcomeFromJson(answer.outcome);
       } catch (const UserError&) {
-        continue;  // the child, not the user, wrote this; what is missing will be noticed
+        continue;  // the child wrote this; missing answers are noticed later
       }
       if (answer.group >= asked_.size() || answer.runner >= asked_[answer.group].runners.size()) {
         continue;
@@ -272,7 +272,8 @@ class RegionMeter::Batch {
       Account(answer.at, answer.state);
       const Work& asked = asked_[answer.group];
       if (answer.state == "gave" && !outcome.ok() && outcome.failure().kind == FailureKind::kLost) {
-        interruption_ = outcome.failure();  // of a compiler: left for another child
+        // A compiler was interrupted; another child repeats this.
+        interruption_ = outcome.failure();
       } else if (answer.state == "gave") {
         Report(asked.group, asked.runners[answer.runner], outcome);
       } else {
@@ -284,7 +285,7 @@ class RegionMeter::Batch {
     return !lines.empty();
   }
 
-  /// What the child did until `at`, when it began with `state`.
+  /// Adds the time up to `at` to the state that the child was in, and notes its next `state`.
   void Account(double at, const std::string& state) {
     double& spent = heard_state_ == "times" ? spent_.timing : spent_.build;
     spent += std::max(at - heard_at_, 0.0);
@@ -298,7 +299,7 @@ class RegionMeter::Batch {
     Tell();
   }
 
-  /// Once for each.
+  /// Reports an outcome, unless the runner was reported before.
   void Report(std::size_t group, std::size_t runner, const Result<Outcome>& outcome) {
     for (Work& work : queue_) {
       if (work.group != group || std::erase(work.runners, runner) == 0) continue;
@@ -307,10 +308,11 @@ class RegionMeter::Batch {
     }
   }
 
-  /// Removes what the child was at when it failed, or takes it apart.
+  /// Reports the failure for the work during which the child failed, or splits that work into
+  /// single runners.
   void Blame(const Failure& failure) {
     if (!begun_) {
-      // It did not come to the work: nor would another.
+      // The child never reached its work, and another one would not either.
       for (const Work& work : std::exchange(queue_, {})) {
         for (const std::size_t runner : work.runners) Give(work.group, runner, failure);
       }
@@ -322,7 +324,7 @@ class RegionMeter::Batch {
              std::find(asked.begin(), asked.end(), work.runners.front()) != asked.end();
     });
     if (at == queue_.end()) {
-      // All that it began was reported: it was on its way to the next.
+      // All work that it began was reported, so it failed on the way to the next.
       const Work next = queue_.front();
       Report(next.group, next.runners.front(), failure);
     } else if (!begun_->timing || at->runners.size() == 1) {
@@ -352,9 +354,9 @@ class RegionMeter::Batch {
   Progress progress_;
   std::vector<Work> queue_;
   std::vector<Work> asked_;
-  Clock::time_point heard_;     ///< when the child last said something
-  Clock::time_point asked_at_;  ///< when it was last looked whether it did
-  double heard_at_ = 0;         ///< and when by its own clock
+  Clock::time_point heard_;     ///< time of the last answer, by this process's clock
+  Clock::time_point asked_at_;  ///< time of the last check for answers
+  double heard_at_ = 0;         ///< time of the last answer, by the child's clock
   std::string heard_state_;
   std::optional<Begun> begun_;
   Spent spent_;

@@ -12,10 +12,10 @@
 
 namespace msc::cost {
 
-/// Who runs a region: one target, or several by a plan of their own.
+/// What runs a region: one target, or several by a plan.
 struct RegionRunner {
   std::string target;
-  std::vector<PartitionRegion> partition = {};  ///< of the whole graph alone
+  std::vector<PartitionRegion> partition = {};  ///< only for the whole graph
   bool operator==(const RegionRunner&) const = default;
   template <class Self, class Visit>
   static void Fields(Self& self, Visit& visit) {
@@ -24,12 +24,12 @@ struct RegionRunner {
   }
 };
 
-/// Runners that are timed against each other, in turn, on the same region.
+/// Runners that are timed against each other, interleaved, on the same region.
 struct RegionGroup {
-  std::vector<std::string> nodes;  ///< names; none is the whole graph
+  std::vector<std::string> nodes;  ///< node names; empty = the whole graph
   std::vector<RegionRunner> runners;
-  /// What each of them is cut out of, as they may compute in different precisions: indices into
-  /// RegionRequest::sources. The meter fills them in.
+  /// By runner, the source to cut the region from, since runners may compute in different
+  /// precisions: an index into RegionRequest::sources. RegionMeter sets it.
   std::vector<std::int64_t> sources = {};
   template <class Self, class Visit>
   static void Fields(Self& self, Visit& visit) {
@@ -41,8 +41,9 @@ struct RegionGroup {
 
 /// Files of a RegionSource.
 struct SourceFiles {
-  std::string graph;               ///< stem of the files of graph()
-  std::vector<std::string> added;  ///< added()
+  std::string graph;  ///< stem of the files of RegionSource::graph()
+  /// Names of the nodes in RegionSource::added().
+  std::vector<std::string> added;
   template <class Self, class Visit>
   static void Fields(Self& self, Visit& visit) {
     visit("graph", self.graph, "stem of the graph's files");
@@ -53,14 +54,14 @@ struct SourceFiles {
 /// How the runners of a group are timed.
 struct RegionTiming {
   LatencyOptions latency;
-  /// Of outputs, in parts of the range, against the group's first runner that computes in the same
-  /// precisions; 0: any.
+  /// Largest difference of outputs, relative to their range, from the group's first runner in the
+  /// same precisions; 0 = not checked.
   double tolerance = 0;
   double give_up = 0;  ///< see RivalOptions
-  /// So many bytes of other memory are read before every round, as the rest of a model would
-  /// between two calls of a region: weights come from where that leaves them. Then inputs, outputs
-  /// and the arena are read, which the region's neighbours leave in the caches. 0: all is as warm
-  /// as can be.
+  /// Bytes of other memory to read before every round, as the rest of a model would between two
+  /// calls of a region, so that the weights leave the nearer caches. Then inputs and outputs are
+  /// read, because the neighbours of a region leave those in the caches. 0 = everything is as warm
+  /// as possible.
   std::int64_t cold_bytes = 0;
   template <class Self, class Visit>
   static void Fields(Self& self, Visit& visit) {
@@ -71,13 +72,13 @@ struct RegionTiming {
   }
 };
 
-/// What a child that measures regions is asked: a JSON file.
+/// Request to a child that measures regions, sent as a JSON file.
 struct RegionRequest {
   std::vector<SourceFiles> sources;
-  std::string answers;  ///< file to which it appends RegionAnswer, one a line
+  std::string answers;  ///< file to which the child appends a RegionAnswer per line
   int threads = 1;
-  /// Only generates code and compiles it on all cores it has, into the cache that the measuring
-  /// child finds it in.
+  /// Whether to only generate code and compile it on all cores, into the cache in which the child
+  /// that measures will find it.
   bool only_kernels = false;
   RegionTiming timing;
   std::vector<RegionGroup> groups;
@@ -94,13 +95,13 @@ struct RegionRequest {
 
 /// One line of the file of answers.
 struct RegionAnswer {
-  /// "builds" (a runner, before it is compiled and run once; where only kernels are compiled, how
-  /// far that is, as if they were those of groups in their order), "times" (a group, before its
-  /// timing), "gave" (a runner).
+  /// "builds": a runner, before it is compiled and run once; if only kernels are compiled, the
+  /// progress of that, as if it were proportional to groups. "times": a group, before its timing.
+  /// "gave": the result of a runner.
   std::string state = "gave";
   std::size_t group = 0;
   std::size_t runner = 0;
-  double at = 0;             ///< seconds since the child began
+  double at = 0;             ///< seconds since the child started
   std::string outcome = {};  ///< JSON of a Result<Outcome> without quality
   template <class Self, class Visit>
   static void Fields(Self& self, Visit& visit) {
@@ -114,7 +115,7 @@ struct RegionAnswer {
 
 [[nodiscard]] std::string ToJson(const RegionRequest& request);
 [[nodiscard]] std::string ToJson(const RegionAnswer& answer);
-/// UserError naming the key at fault.
+/// Parse a request or an answer. UserError naming the key at fault.
 [[nodiscard]] RegionRequest RegionRequestFromJson(std::string_view text, const std::string& what);
 [[nodiscard]] RegionAnswer RegionAnswerFromJson(std::string_view text);
 

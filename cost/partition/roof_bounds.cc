@@ -13,7 +13,7 @@ namespace {
 /// The clock may be higher than when the peak was measured.
 constexpr double kMargin = 1.1;
 
-/// The peak for what the node reads: of several, the one that is highest.
+/// Returns the peak for the types that the node reads, the highest if there are several.
 double PeakFor(const Graph& graph, const Node& node, const Roof& roof) {
   double peak = roof.f32.per_second;
   for (const ValueId input : node.inputs) {
@@ -25,7 +25,7 @@ double PeakFor(const Graph& graph, const Node& node, const Roof& roof) {
   return peak;
 }
 
-/// Seconds on one thread, at least.
+/// Returns a lower bound on the seconds on one thread.
 double LeastSeconds(const Graph& graph, NodeId id, const Roof& roof) {
   const double flops = LeastFlops(graph, id);
   return flops == 0 ? 0 : flops / (kMargin * PeakFor(graph, graph.node(id), roof));

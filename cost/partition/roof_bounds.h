@@ -7,10 +7,10 @@
 
 namespace msc::cost {
 
-/// Gives unknown costs of `problem` lower bounds by what the machine multiplies at most: LeastFlops
-/// of a region's nodes at 1.1 times the measured peak of its threads, for the narrowest type that
-/// `source` gives each to read in the precision of the region. `roof` is that of one thread,
-/// `threads` what targets run on that say nothing else.
+/// Sets lower bounds for the unknown costs of `problem`, from the highest throughput of the
+/// machine: LeastFlops of a region's nodes at 1.1 times the measured peak of the region's threads.
+/// The peak is that of the narrowest type that a node reads in `source`, in the precision of the
+/// region. `roof` is for one thread; `threads` applies to targets that do not set their own number.
 void BoundByRoof(const RegionSource& source, const TargetRegistry& targets, const Roof& roof,
                  int threads, CoverProblem& problem);
 

@@ -22,8 +22,9 @@ std::set<std::string> AddedTo(const Graph& graph, const Graph& plain) {
   return added;
 }
 
-/// Some nodes, and all that decides how they are cut out: the nodes that make and read what crosses
-/// their boundary, those that store values in fewer bits there, and who reads these.
+/// Collects nodes and everything that decides how they are cut out: the nodes that make and read
+/// values on their boundary, the nodes that store these values in fewer bits, and the readers of
+/// those.
 class Surroundings {
  public:
   explicit Surroundings(const Graph& graph) : graph_(graph) {}
@@ -44,7 +45,7 @@ class Surroundings {
     return ReadNarrowing(graph_, id).has_value() || ReadWidening(graph_, id).has_value();
   }
 
-  /// The value that `value` is another form of.
+  /// Returns the value that `value` is a narrowed or widened form of.
   ValueId AddSource(ValueId value) {
     NodeId producer = graph_.producer(value);
     while (producer != kNoNode) {
@@ -69,7 +70,7 @@ class Surroundings {
   std::set<ValueId> seen_;
 };
 
-/// Without who runs it.
+/// Returns the strategy without its targets.
 Strategy WithoutTargets(Strategy strategy) {
   strategy.partition.clear();
   strategy.target = Strategy().target;
@@ -78,13 +79,14 @@ Strategy WithoutTargets(Strategy strategy) {
 
 }  // namespace
 
-/// What other precisions are made of, and those made so far.
+/// Input for making sources in other precisions, and those made so far.
 struct RegionSource::Precisions {
   Graph canonical;
   Strategy strategy;
   CompileOptions options;
-  std::map<std::map<std::string, std::string>, std::unique_ptr<RegionSource>> made;  ///< by layers
-  std::map<std::string, const RegionSource*> of_all;  ///< by what all layers compute in
+  /// By precisions of layers.
+  std::map<std::map<std::string, std::string>, std::unique_ptr<RegionSource>> made;
+  std::map<std::string, const RegionSource*> of_all;  ///< by the precision of all layers
 };
 
 RegionSource::RegionSource(const Graph& canonical, const Strategy& strategy,
@@ -116,7 +118,7 @@ std::string RegionSource::PrecisionOf(const std::string& node) const {
 
 const RegionSource& RegionSource::For(const std::string& target) const {
   if (precisions_ == nullptr) return *this;
-  // Asked for each of thousands of regions.
+  // Cached, because this is called for thousands of regions.
   const auto [it, is_new] = precisions_->of_all.emplace(PrecisionAsked(target), nullptr);
   if (is_new) it->second = &ForPlan(target, {});
   return *it->second;

@@ -12,7 +12,7 @@
 namespace msc::cost {
 namespace {
 
-/// The label that stands for channels last as `spec` exchanges it; a new one at first.
+/// Returns the label for images channels last as `spec` exchanges them; adds it on first use.
 Label LabelFor(const std::string& spec, CoverProblem& problem) {
   const auto it = std::find(problem.labels.begin(), problem.labels.end(), spec);
   if (it == problem.labels.end()) {
@@ -77,7 +77,8 @@ void ExchangeChannelsLast(const RegionSource& source, const TargetRegistry& regi
   }
 }
 
-/// One turn of one size by one target, and the edges that cost that.
+/// A layout conversion of one size on one target, and the conversions in the problem that cost the
+/// same.
 struct TurnCosts::Turn {
   struct Edge {
     FlowIndex tensor;
@@ -112,9 +113,9 @@ TurnCosts::TurnCosts(const CoverProblem& problem, const RegionSource& source,
   }
   Graph graph("turns");
   std::map<std::pair<std::string, bool>, std::string> nodes;   // by type and direction
-  std::map<std::pair<std::string, Label>, std::size_t> turns;  // by node and who runs it
+  std::map<std::pair<std::string, Label>, std::size_t> turns;  // by node and target
   for (const auto& [tensor, label] : images) {
-    // As the label's target has it, which may compute in a precision of its own.
+    // The type as the label's target has it, which may compute in another precision.
     const std::string& name = problem.flow.tensor(tensor).name;
     const ValueType* type = source.For(problem.labels[label]).ExchangedImage(name);
     if (type == nullptr) type = source.ExchangedImage(name);

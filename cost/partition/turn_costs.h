@@ -11,23 +11,25 @@
 
 namespace msc::cost {
 
-/// The target as it exchanges images channels last: "native:images=channels_last".
+/// Returns the spec of the target with images exchanged channels last:
+/// "native:images=channels_last".
 [[nodiscard]] std::string ChannelsLastSpec(const std::string& spec);
 
-/// Labels what candidates of targets that exchange images channels last exchange so: a label for
-/// each such target, as each turns images by itself; where two of them want one that is dense, the
-/// sum counts two turns and LowerFor makes one. With `others`, candidates of
-/// targets that lay images channels last but exchange them dense (see Target) get a rival that does
-/// not, where there are images to exchange.
+/// Sets the labels of candidates that exchange images channels last. Each target has its own label,
+/// because it converts images with its own code. If two such targets read one dense image, the sum
+/// counts two layout conversions, although LowerFor makes one. With `others`, each candidate that
+/// lays out images channels last but exchanges them dense (see Target) gets a second version that
+/// does not, if it exchanges images.
 void ExchangeChannelsLast(const RegionSource& source, const TargetRegistry& registry, bool others,
                           CoverProblem& problem);
 
-/// Edges of a cover problem: what it costs each target that exchanges images channels last to turn
-/// one from dense or back, for every size and type that occurs. Measured like regions, alone, and
-/// kept with them: a size is measured once for all models.
+/// Costs of layout conversions: for every target that exchanges images channels last, of converting
+/// an image from dense and back, for every size and type in the problem. They are measured alone,
+/// like regions, and cached with them, so a size is measured once for all models.
 class TurnCosts {
  public:
-  /// `targets` outlives this. As RegionCosts, with `meter` for how children are started.
+  /// `targets` must outlive this object. The other arguments are those of RegionCosts; `meter` says
+  /// how to start children.
   TurnCosts(const CoverProblem& problem, const RegionSource& source, const TargetRegistry& targets,
             const RegionMeterOptions& meter, const std::string& folder,
             const RegionCostContext& context);
@@ -35,10 +37,11 @@ class TurnCosts {
   TurnCosts& operator=(const TurnCosts&) = delete;
   ~TurnCosts();
 
-  /// How many are not known.
+  /// Returns how many costs are not cached.
   [[nodiscard]] std::size_t CountUnknown();
-  /// Finds or measures, and sets problem.conversions. What its target cannot turn, or `stop` left
-  /// out, cannot be converted. Nothing to do where no candidate exchanges images channels last.
+  /// Finds the costs in the cache or measures them, and sets problem.conversions. A conversion that
+  /// the target does not support, or that `stop` prevented, is impossible. Does nothing if no
+  /// candidate exchanges images channels last.
   void Measure(CoverProblem& problem, const std::function<bool()>& stop = {});
 
   [[nodiscard]] RegionCosts::Counts counts() const;
@@ -48,7 +51,7 @@ class TurnCosts {
   struct Turn;
   struct Measuring;
   std::vector<Turn> turns_;
-  std::unique_ptr<Measuring> measuring_;  ///< nullptr where there are no turns
+  std::unique_ptr<Measuring> measuring_;  ///< nullptr if there are no conversions
 };
 
 }  // namespace msc::cost
