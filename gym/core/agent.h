@@ -11,74 +11,80 @@
 
 namespace msc::gym {
 
-/// A finished trial as an agent sees it, in the study's order of objectives and constraints; both
-/// are empty after a failure, and where nothing is known.
+/// A finished trial as the study reports it to an agent. Objectives and constraints are in the
+/// study's order; both are empty if the trial failed or its result is unknown.
 struct Told {
   std::uint64_t trial = 0;
   Assignment assignment;
-  std::vector<double> objectives;        ///< smaller is better
-  std::vector<double> constraints = {};  ///< excess over the limit, relative to it; <= 0 is kept
-  double violation = 0;                  ///< sum of the positive ones: 0 means feasible
+  std::vector<double> objectives;  ///< smaller is better
+  /// Excess over each limit, relative to it: positive = violated, <= 0 = kept.
+  std::vector<double> constraints = {};
+  double violation = 0;  ///< sum of the positive constraint values; 0 = feasible
   bool failed = false;
-  /// A race dropped it: what it has are rough values (Evaluation::dropped). They hint at what full
-  /// ones would be; it is no answer, never the best, and no proof that a limit can be kept.
+  /// True if a race dropped the trial (Evaluation::dropped). Its values come from a cheaper, less
+  /// exact evaluation: they approximate the full values, but do not make the trial an answer or the
+  /// best one, and do not prove that a limit can be kept.
   bool rough = false;
-  /// Nobody could measure it when its round was told: it has no values, and it may be worth as much
-  /// as any other. It may be proposed again.
+  /// True if the trial could not be measured before its round was reported, for a reason outside
+  /// the candidate. It has no values, its quality is open, and an agent may propose it again.
   bool unknown = false;
-  /// Whether it has full results.
+  /// Returns whether the trial has full results.
   [[nodiscard]] bool Complete() const { return !failed && !rough && !unknown; }
 };
 
-/// What a study tells an agent at the start.
+/// What a study passes to an agent when it creates it.
 struct AgentSetup {
   std::vector<Decision> decisions;
-  std::size_t objectives = 1;   ///< >= 1
-  std::size_t constraints = 0;  ///< values told about each trial besides its objectives
+  std::size_t objectives = 1;   ///< number of objectives, >= 1
+  std::size_t constraints = 0;  ///< number of constraint values reported with each trial
   std::uint64_t seed = 0;
-  /// The first trial that will be asked of the agent. Those before are told before: the problem's
-  /// anchors, or results of an earlier study to start from.
+  /// Number of the first trial that the study requests from the agent. The study reports the trials
+  /// before it (the problem's anchors, or results of an earlier study) without asking for them.
   std::uint64_t first_trial = 0;
-  /// Assignments of the problem's anchors. Their results are told like all others, but maybe later
-  /// than the first question to an agent without rounds.
+  /// Assignments of the problem's anchors. The study reports their results like all others; an
+  /// agent without rounds may be asked for proposals before it receives them.
   std::vector<Assignment> anchors = {};
-  /// What objectives, then constraints are known to be, where all of them are sums over the
-  /// decisions; else empty.
+  /// Exact costs of all objectives, then of all constraints, if every one of them is a known sum
+  /// over the decisions; else empty. See SearchProblem::AdditiveCosts.
   std::vector<AdditiveCost> costs = {};
-  /// What objectives, then constraints are expected to be, as sums that results may scale and mend:
-  /// SearchProblem::Estimates, nothing (no effects) of those that have none; empty where none has.
+  /// Estimated costs of all objectives, then of all constraints; results may rescale and correct
+  /// them. One without an estimate has effects of 0; the vector is empty if none has an estimate.
+  /// See SearchProblem::Estimates.
   std::vector<AdditiveCost> estimates = {};
-  /// SearchProblem::Features.
+  /// See SearchProblem::Features.
   std::vector<std::vector<double>> features = {};
-  /// SearchProblem::Relevance.
+  /// See SearchProblem::Relevance.
   std::vector<double> relevance = {};
-  /// SearchProblem::CoverFront.
+  /// See SearchProblem::CoverFront.
   std::vector<CoverPoint> cover_front = {};
-  /// SearchProblem::MaskFunction: what an agent may propose. Outlives the agent.
+  /// The choices that an agent may propose (SearchProblem::MaskFunction). Outlives the agent.
   ChoiceMask mask = {};
 };
 
-/// Proposes assignments and hears how they did: ask and tell, in batches.
+/// Proposes assignments and receives their results in batches (ask and tell).
 ///
-/// What Ask returns is a function of the setup, the trial numbers and the trials told before, and
-/// of nothing else. So a parallel run takes the same decisions as a serial one: the study tells in
-/// order of trial number, and asks for no trial before round() says all it depends on was told.
+/// Ask must return a function of the setup, the trial numbers and the results reported before, and
+/// of nothing else. Parallel and serial studies then take the same decisions: a study reports
+/// results in order of trial number, and requests a trial only after it has reported all results
+/// that round() says the proposal depends on.
 class Agent {
  public:
-  /// UserError if the decisions are malformed (CheckDecisions) or there is no objective.
+  /// Throws UserError if the decisions are malformed (CheckDecisions) or there is no objective.
   explicit Agent(AgentSetup setup);
   Agent(const Agent&) = delete;
   Agent& operator=(const Agent&) = delete;
   virtual ~Agent() = default;
 
-  /// Proposals for trials first, first + 1, ..., at most `count`; fewer at the end of a round,
-  /// fewer or none when the agent has nothing left to try. Each has one choice per decision, in
-  /// range and not ruled out by the mask. `first` >= first_trial.
+  /// Returns proposals for trials first, first + 1, ..., at most `count`: fewer at the end of a
+  /// round, fewer or none once the agent has nothing left to try. Each has one choice per decision,
+  /// in range and allowed by the mask. `first` >= first_trial.
   [[nodiscard]] std::vector<Assignment> Ask(std::uint64_t first, std::size_t count);
-  /// Results in ascending trial number, each trial once over the agent's life; those of trials
-  /// before first_trial (anchors) too. InternalError otherwise, or if one does not fit the setup.
+  /// Reports results in ascending trial number, each trial once over the agent's life, including
+  /// trials before first_trial (anchors). Throws InternalError if the order is wrong or a result
+  /// does not fit the setup.
   void Tell(std::span<const Told> results);
-  /// Trials asked before the next tell; absent when proposals do not depend on results at all.
+  /// Returns how many trials may be requested before the next Tell; absent if proposals do not
+  /// depend on results.
   [[nodiscard]] std::optional<std::size_t> round() const { return DoRound(); }
 
  protected:

@@ -12,7 +12,7 @@ namespace {
 
 using Rows = std::vector<std::vector<double>>;
 
-/// Zero is inside: it is what follows the last decision.
+/// Returns the bounds of the features. They contain 0, the observation after the last decision.
 Box FeatureBox(const Rows& features) {
   const std::size_t width = features.front().size();
   Box box{
@@ -106,7 +106,7 @@ class DecisionEnv final : public Env {
     return mask;
   }
 
-  /// "conv1: int8", a line a decision; those still open say "-".
+  /// Returns a line per decision, such as "conv1: int8"; an open decision shows "-".
   [[nodiscard]] std::string DoRender() const override {
     const std::vector<Decision>& decisions = problem_->decisions();
     std::string text;

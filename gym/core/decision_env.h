@@ -9,27 +9,29 @@
 
 namespace msc::gym {
 
-/// How a SearchProblem is walked as an Env.
+/// How a SearchProblem becomes an Env.
 struct DecisionEnvSetup {
-  /// id and nondeterministic; max_steps becomes the number of decisions.
+  /// The caller sets id and nondeterministic; MakeDecisionEnv sets max_steps to the number of
+  /// decisions.
   EnvFacts facts;
-  /// What the last step earns, larger is better, finite; it is given failures too. Steps before
-  /// earn 0.
+  /// Returns the reward of the last step: finite, larger is better. It is also called with failed
+  /// evaluations. All earlier steps have reward 0.
   std::function<double(const Evaluation&)> reward;
-  /// How far an evaluation that did not fail is above limits, 0 where it keeps all. May be empty.
+  /// Returns by how much a successful evaluation exceeds its limits, 0 if it keeps them all. May be
+  /// empty.
   std::function<double(const Evaluation&)> violation = {};
 };
 
-/// The env whose step i takes decision i of `problem`, and whose last step evaluates the whole
+/// Makes the env whose step i takes decision i of `problem` and whose last step evaluates the whole
 /// assignment.
 ///
-/// Action: Discrete(most choices of a decision); the mask rules out those that the decision at hand
-/// lacks and those that the problem's mask rules out. Observation: a Dict of "decision", the index
-/// of the decision at hand (after the end their number), "chosen", for each decision 0 while open,
-/// else 1 + the choice, and where the problem has Features, "features", the row of the decision at
-/// hand (after the end zeros). The info of the last step holds each metric under its name, and
-/// "violation" where the setup says it, or "failure". UserError if the setup or the decisions are
-/// malformed.
+/// Action: Discrete(largest number of choices of a decision). The mask excludes choices that the
+/// current decision does not have, and those that the problem's mask excludes. Observation: a Dict
+/// with "decision", the index of the current decision (after the last one, the number of
+/// decisions); "chosen", 0 for each open decision, else 1 + its choice; and, if the problem has
+/// Features, "features", the row of the current decision (after the last one, zeros). The info of
+/// the last step holds each metric by name and "violation" if the setup defines it, or "failure".
+/// Throws UserError if the setup or the decisions are malformed.
 [[nodiscard]] std::unique_ptr<Env> MakeDecisionEnv(std::unique_ptr<SearchProblem> problem,
                                                    DecisionEnvSetup setup);
 

@@ -33,7 +33,7 @@ void CheckOptions(const EnvFacts& facts, const ResetOptions& options) {
 ResetResult Env::Reset(std::optional<std::uint64_t> seed, const ResetOptions& options) {
   CheckOptions(facts(), options);
   if (seed) rng_ = Rng(*seed);
-  // Until the env has answered there is no episode to step.
+  // If DoReset throws, there is no episode to step.
   phase_ = Phase::kNew;
   ResetResult result = DoReset(seed, options);
   Check(observation_space().Contains(result.observation),
@@ -60,6 +60,7 @@ StepResult Env::Step(const Point& action) {
                       " is masked out now");
     }
   }
+  // Set first: if DoStep throws, the episode has ended.
   phase_ = Phase::kEnded;
   StepResult result = DoStep(action);
   ++steps_;

@@ -27,7 +27,7 @@ class Findings {
   void Expect(bool ok, const std::string& finding) {
     if (!ok) list_.push_back(finding);
   }
-  /// What throws is a finding, too: a check that cannot be made has not passed.
+  /// Runs `check`. An exception is a finding too: a check that cannot finish has not passed.
   void Try(const std::string& part, const std::function<void()>& check) {
     try {
       check();
@@ -49,7 +49,7 @@ class Findings {
   std::vector<std::string> list_;
 };
 
-/// Where two episodes part.
+/// Returns the first lines in which two episodes differ.
 std::string Difference(const std::vector<std::string>& a, const std::vector<std::string>& b) {
   const auto [left, right] = std::mismatch(a.begin(), a.end(), b.begin(), b.end());
   return "'" + (left == a.end() ? "" : *left) + "' and '" + (right == b.end() ? "" : *right) + "'";
@@ -128,7 +128,7 @@ void CheckSeeds(const EnvMaker& make, Repeats repeats, Findings& findings) {
     auto fresh = PlayEpisode(*other, setup);
     auto again = PlayEpisode(*env, setup);
     for (auto* lines : {&first, &fresh, &again}) {
-      if (!all) lines->resize(1);  // measurements differ; what a reset shows must not
+      if (!all) lines->resize(1);  // measured rewards may differ; the reset observation may not
     }
     findings.Expect(first == fresh, "two envs with one seed and the same actions differ: " +
                                         Difference(first, fresh));
@@ -139,8 +139,8 @@ void CheckSeeds(const EnvMaker& make, Repeats repeats, Findings& findings) {
   }
 }
 
-/// Whether the generator matters is seen by trying seeds; if it does, resets without a seed must
-/// not all give the episode of the last seed again.
+/// Finds out by several seeds whether the generator has any effect. If it has, resets without a
+/// seed must not all repeat the episode of the last seed.
 void CheckGoingOn(const EnvMaker& make, Repeats repeats, Findings& findings) {
   const auto env = make();
   if (!IsExact(*env, repeats)) return;
@@ -202,7 +202,8 @@ void CheckEvaluations(const EnvMaker& make, Repeats repeats, Findings& findings)
     static_cast<void>(EvaluateAll(*problem, std::vector<Assignment>{{}}));
   });
   const std::vector<Assignment> samples = Samples(*problem);
-  // The first twice in one batch: each place is reported, not each assignment.
+  // The first assignment occurs twice: each position of a batch is reported, not each distinct
+  // assignment.
   std::vector<Assignment> batch = samples;
   batch.push_back(samples.front());
   const std::vector<Evaluation> evaluations = EvaluateAll(*problem, batch);
@@ -225,7 +226,7 @@ void CheckEvaluations(const EnvMaker& make, Repeats repeats, Findings& findings)
                              evaluations == EvaluateAll(*other->problem(), batch) &&
                              evaluations.front() == evaluations.back()),
                   "problem: evaluating the same again gives something else");
-  // A study that goes on tells a problem made afresh what it found.
+  // A resumed study gives a new problem the earlier results.
   const auto resumed = make();
   for (std::size_t i = 0; i < samples.size(); ++i) {
     resumed->problem()->Recall(samples[i], evaluations[i]);
@@ -235,7 +236,7 @@ void CheckEvaluations(const EnvMaker& make, Repeats repeats, Findings& findings)
                   "problem: evaluating the same after Recall gives something else");
 }
 
-/// Equal but for the order in which a sum was made.
+/// Whether two sums are equal except for rounding, which depends on the order of additions.
 bool Near(double a, double b) {
   constexpr double kRounding = 1e-9;
   return std::abs(a - b) <= kRounding * std::max({1.0, std::abs(a), std::abs(b)});
@@ -323,8 +324,8 @@ void CheckRungs(const EnvMaker& make, Repeats repeats, Findings& findings) {
   }
 }
 
-/// Along legal assignments: that the env shows the problem's mask, and that Evaluate refuses what
-/// it rules out.
+/// Checks along legal assignments that the env shows the problem's mask, and that Evaluate rejects
+/// the choices that the mask excludes.
 void CheckMasks(const EnvMaker& make, Findings& findings) {
   const auto env = make();
   SearchProblem* problem = env->problem();
@@ -354,7 +355,8 @@ void CheckMasks(const EnvMaker& make, Findings& findings) {
   }
 }
 
-/// Takes the choices one by one; the last step's info, or nothing if the episode was cut.
+/// Steps through the choices of `assignment`; returns the info of the last step, or nothing if the
+/// episode was truncated or violates the contract.
 std::optional<Notes> Walk(Env& env, const Assignment& assignment, Findings& findings) {
   const auto* actions = std::get_if<Discrete>(&env.action_space().kind());
   findings.Expect(actions != nullptr, "problem: its env needs a Discrete action space");

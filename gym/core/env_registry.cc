@@ -6,7 +6,7 @@ namespace msc::gym {
 
 namespace {
 
-// Not std::isalnum: it depends on the locale.
+// Not std::isalnum, which depends on the locale.
 bool IsDigit(char c) {
   return c >= '0' && c <= '9';
 }

@@ -16,42 +16,42 @@
 
 namespace msc::gym {
 
-/// What is known of an env without making one.
+/// Description of an env that is available without making one.
 struct EnvSpec {
   std::string id;                              ///< "Quantize-v0", "Toy/OneMax-v0"
   std::string summary;                         ///< one line for `mscgym list envs`
   bool nondeterministic = false;               ///< rewards come from measurements
-  std::optional<std::int64_t> max_steps = {};  ///< if it is the same whatever the env is made for
+  std::optional<std::int64_t> max_steps = {};  ///< if it does not depend on the factory's arguments
 };
 
-/// UserError unless `id` is "Name-vN" or "namespace/Name-vN": letters, digits and "_:.-" in the
-/// names (no '.' in a namespace), N without leading zeros. From the first release on, N rises
-/// whenever rewards or spaces change. Source: Gymnasium 1.x documentation, "Registry".
+/// Throws UserError unless `id` is "Name-vN" or "namespace/Name-vN": letters, digits and "_:.-" in
+/// the names (no '.' in a namespace), N without leading zeros. From the first release on, N
+/// increases whenever rewards or spaces change. Source: Gymnasium 1.x documentation, "Registry".
 void CheckEnvId(std::string_view id);
-/// InternalError unless the facts of an env are those of its spec.
+/// Throws InternalError unless the facts of an env agree with its spec.
 void CheckKeepsSpec(const EnvFacts& facts, const EnvSpec& spec);
 
-/// Ids to specs and factories of envs. `Args` are what a factory needs to make one.
+/// Maps ids to specs and factories of envs. `Args` are the arguments that a factory takes.
 template <class... Args>
 class EnvRegistry {
  public:
   using Factory = typename Registry<Env, Args...>::Factory;
 
-  /// UserError if the id is malformed, InternalError if it is taken.
+  /// Adds an env. Throws UserError if the id is malformed, InternalError if it is taken.
   void Add(EnvSpec spec, Factory make) {
     CheckEnvId(spec.id);
     makers_.Add(spec.id, spec.summary, std::move(make));
     std::string id = spec.id;
     specs_.emplace(std::move(id), std::move(spec));
   }
-  /// UserError, listing the known ids, if `id` is unknown.
+  /// Makes the env `id`. Throws UserError, listing the known ids, if `id` is unknown.
   [[nodiscard]] std::unique_ptr<Env> Make(std::string_view id, Args... args) const {
     std::unique_ptr<Env> env = makers_.Make(id, std::forward<Args>(args)...);
     Check(env != nullptr, "a factory makes an env");
     CheckKeepsSpec(env->facts(), specs_.find(id)->second);
     return env;
   }
-  /// By id.
+  /// Returns all specs in order of id.
   [[nodiscard]] std::vector<EnvSpec> Specs() const {
     std::vector<EnvSpec> specs;
     for (const auto& [id, spec] : specs_) specs.push_back(spec);

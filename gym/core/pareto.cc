@@ -9,7 +9,7 @@
 namespace msc::gym {
 namespace {
 
-/// Below `reference` in every coordinate, cut to the first `size` of them.
+/// Returns the points that are below `reference` in every coordinate.
 std::vector<std::vector<double>> Below(std::span<const std::vector<double>> points,
                                        std::span<const double> reference) {
   std::vector<std::vector<double>> below;
@@ -22,7 +22,7 @@ std::vector<std::vector<double>> Below(std::span<const std::vector<double>> poin
   return below;
 }
 
-/// Of points that all lie below the reference.
+/// Returns the hypervolume of points that are all below the reference.
 double Volume(std::vector<std::vector<double>> points, std::span<const double> reference) {
   if (points.empty()) return 0;
   const std::size_t last = reference.size() - 1;
@@ -39,7 +39,8 @@ double Volume(std::vector<std::vector<double>> points, std::span<const double> r
     }
     return volume;
   }
-  // Slices along the last objective: between two values, the points up to the lower one count.
+  // Slices along the last objective: between two successive values, the points up to the lower one
+  // dominate.
   double volume = 0;
   std::vector<std::vector<double>> slice;
   for (std::size_t i = 0; i < points.size(); ++i) {
@@ -65,8 +66,8 @@ bool Dominates(std::span<const double> a, std::span<const double> b) {
 }
 
 std::vector<std::size_t> ParetoFront(std::span<const std::vector<double>> points) {
-  // In lexicographic order no point is dominated by a later one, so comparing with the front found
-  // so far is enough; equal points stand side by side, the first of them first.
+  // In lexicographic order no point is dominated by a later one, so each is compared only with the
+  // front so far. The stable sort keeps equal points adjacent, the first of them first.
   std::vector<std::size_t> order(points.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
   std::stable_sort(order.begin(), order.end(),
@@ -94,6 +95,7 @@ std::vector<double> HypervolumeContributions(std::span<const std::vector<double>
   for (std::size_t i = 0; i < points.size(); ++i) {
     std::vector<std::vector<double>> others(points.begin(), points.end());
     others.erase(others.begin() + static_cast<std::ptrdiff_t>(i));
+    // Rounding may make the difference negative.
     contributions.push_back(std::max(whole - Hypervolume(others, reference), 0.0));
   }
   return contributions;

@@ -6,17 +6,20 @@
 
 namespace msc::gym {
 
-/// Whether a is at least as small everywhere and smaller somewhere.
+/// Returns whether `a` Pareto-dominates `b`: at most as large in every value and smaller in at
+/// least one. Both have the same size.
 [[nodiscard]] bool Dominates(std::span<const double> a, std::span<const double> b);
-/// Indices of the points that no other dominates, ascending; of equal points the first.
+/// Returns the indices of the non-dominated points, ascending; of equal points only the first.
 [[nodiscard]] std::vector<std::size_t> ParetoFront(std::span<const std::vector<double>> points);
 
-/// Volume that `points` dominate below `reference`, exactly, for any number of objectives.
-/// O(n log n) for one and two objectives, O(n^2 log n) for three, then a factor n for each more
-/// (slicing by the last). Points that do not lie below the reference add nothing.
+/// Returns the exact volume that `points` dominate and `reference` bounds, for any number of
+/// objectives. O(n log n) for one and two objectives, O(n^2 log n) for three, and another factor n
+/// for each further one (slicing along the last objective). Points that are not below the reference
+/// in every objective add nothing.
 [[nodiscard]] double Hypervolume(std::span<const std::vector<double>> points,
                                  std::span<const double> reference);
-/// What the hypervolume would lack without each point, as many times slower as there are points.
+/// Returns by how much the hypervolume shrinks without each point. Computes one hypervolume per
+/// point and one of them all.
 [[nodiscard]] std::vector<double> HypervolumeContributions(
     std::span<const std::vector<double>> points, std::span<const double> reference);
 

@@ -271,7 +271,7 @@ std::string ChoicesAsJson(std::span<const Decision> decisions, const Assignment&
   for (std::size_t i = 0; i < assignment.size(); ++i) {
     json[decisions[i].name] = decisions[i].choices[static_cast<std::size_t>(assignment[i])];
   }
-  // Names come from models: bytes that are no UTF-8 must not throw here.
+  // Names come from models: bytes that are not UTF-8 must not throw here.
   return json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
 }
 
@@ -284,7 +284,8 @@ double SpaceSize(std::span<const Decision> decisions) {
 std::optional<double> LegalSize(const SearchProblem& problem, std::size_t most_masks) {
   const std::vector<Decision>& decisions = problem.decisions();
   if (!problem.masked()) return SpaceSize(decisions);
-  // Depth first: `prefix` is legal, `masks[i]` what decision i has after those before it.
+  // Depth-first search: `prefix` is legal, masks[i] are the flags of decision i after the choices
+  // before it.
   double count = 0;
   Assignment prefix;
   std::vector<std::vector<bool>> masks;
@@ -297,7 +298,7 @@ std::optional<double> LegalSize(const SearchProblem& problem, std::size_t most_m
       prefix.pop_back();
       masks.pop_back();
     }
-    // On to the next prefix, from the last decision that has a choice left.
+    // Advances to the next prefix, from the last decision that has a legal choice left.
     while (!prefix.empty()) {
       const std::vector<bool>& mask = masks.back();
       const auto next = std::find(mask.begin() + (prefix.back() + 1), mask.end(), true);

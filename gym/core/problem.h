@@ -18,15 +18,17 @@ class Rng;
 
 namespace msc::gym {
 
-/// One thing to choose, out of a finite list.
+/// One choice to make out of a finite list.
 struct Decision {
   std::string name;                  ///< "conv1"
   std::vector<std::string> choices;  ///< "f32", "bf16", "int8"; never empty
-  /// What `values` count, such as "density" or "bits"; empty where choices are names.
+  /// The quantity that `values` measure, such as "density" or "bits"; empty if choices are only
+  /// names.
   std::string quantity = {};
-  std::vector<double> values = {};  ///< by choice, finite; none where choices are names
+  /// One finite value per choice; empty if choices are only names.
+  std::vector<double> values = {};
   bool operator==(const Decision&) const = default;
-  /// Whether choices are amounts, and not names in any order.
+  /// Returns whether choices are amounts with an order, not only names.
   [[nodiscard]] bool ordinal() const { return !values.empty(); }
   template <class Self, class Visit>
   static void Fields(Self& self, Visit& visit) {
@@ -37,38 +39,44 @@ struct Decision {
   }
 };
 
-/// One choice per decision, as indices.
+/// One choice index per decision.
 using Assignment = std::vector<std::int32_t>;
 
-/// UserError, naming the decision, unless `assignment` has one choice per decision, in range.
+/// Throws UserError, naming the decision, unless `assignment` has one choice per decision, in
+/// range.
 void CheckAssignment(std::span<const Decision> decisions, std::span<const std::int32_t> assignment);
-/// UserError unless there is a decision, every name is unique and not empty, each has choices with
-/// unique names, and those that count a quantity have a finite value for each choice.
+/// Throws UserError unless there is at least one decision, every name is unique and not empty, each
+/// decision has choices with unique names, and each decision with a quantity has a finite value for
+/// each choice.
 void CheckDecisions(std::span<const Decision> decisions);
 
-/// Which choices the decision after those of `prefix` has, one flag for each; at least one is set.
-/// Empty flags mean all, and so does an empty function: nothing is ruled out.
+/// Returns one flag for each choice of the decision that follows `prefix`: whether it is legal
+/// after those choices. At least one flag is set. Empty flags, or an empty function, mean that all
+/// are legal.
 using ChoiceMask = std::function<std::vector<bool>(std::span<const std::int32_t> prefix)>;
 
-/// Whether each choice can follow those before it. `assignment` is in range.
+/// Returns whether every choice is legal after those before it. `assignment` is in range.
 [[nodiscard]] bool IsLegal(const ChoiceMask& mask, const Assignment& assignment);
-/// The assignment where it is legal. Else, decision by decision, the choice that the mask leaves
-/// nearest to the one wanted, the lower of two. `assignment` is in range.
+/// Returns a legal assignment near `assignment`: decision by decision the legal choice with the
+/// nearest index, the lower one of two. A legal assignment is returned as it is. `assignment` is in
+/// range.
 [[nodiscard]] Assignment MakeLegal(const ChoiceMask& mask, Assignment assignment);
-/// Every decision drawn in its order, uniformly among the choices that the mask leaves it.
+/// Draws the decisions in their order, each uniformly from its legal choices.
 [[nodiscard]] Assignment DrawLegal(std::span<const Decision> decisions, const ChoiceMask& mask,
                                    Rng& rng);
 
-/// What came of trying an assignment: named numbers ("latency_ratio", "accuracy_drop") or a reason.
+/// Result of evaluating an assignment: named metrics ("latency_ratio", "accuracy_drop") or a
+/// failure.
 struct Evaluation {
-  std::map<std::string, double> metrics;  ///< every number finite; empty after a failure
+  std::map<std::string, double> metrics;  ///< finite; empty after a failure
   std::optional<Failure> failure;
-  std::string record;  ///< JSON text with all that was measured, for journal and report
-  /// By rung of a race, roughest first: those of its rough metrics that count; empty of rungs that
-  /// it was not tried on. None where it did not race.
+  std::string record;  ///< JSON text with all measurements, for journal and report
+  /// For each round of a race, roughest first: the rough metrics that the objective names; an entry
+  /// is empty if the candidate was not evaluated in that round. Empty if it did not race.
   std::vector<std::map<std::string, double>> rungs = {};
-  bool dropped = false;  ///< it stayed at that: metrics are those of its last rung
-  /// Whether there are full results.
+  /// Whether the race dropped the candidate: `metrics` are then those of its last round.
+  bool dropped = false;
+  /// Returns whether there are full results.
   [[nodiscard]] bool Complete() const { return !failure && !dropped; }
   bool operator==(const Evaluation&) const = default;
 };
@@ -85,17 +93,20 @@ struct AdditiveCost {
   }
 };
 
-/// An assignment whose decisions fall into groups, with what the groups are known to cost one by
-/// one: what it takes as a whole is near to `cost` plus a price for each boundary between them.
+/// An assignment that splits the decisions into groups (regions), with the known sum of the costs
+/// of the groups. The cost of the whole is near `cost` plus a price for each boundary between
+/// groups.
 struct CoverPoint {
   Assignment assignment;
   double cost = 0;
-  double boundaries = 0;  ///< groups beyond the first
+  double boundaries = 0;  ///< number of groups - 1
   bool operator==(const CoverPoint&) const = default;
 };
 
-/// A search space and the way to try its points. The capability that search agents and the study
-/// need; an Env offers it through Env::problem().
+/// A search space and the evaluation of its points, for search agents and studies. An Env exposes
+/// it by Env::problem().
+///
+/// The public methods check the contract; a derived class implements the Do* methods.
 class SearchProblem {
  public:
   SearchProblem() = default;
@@ -104,86 +115,93 @@ class SearchProblem {
   virtual ~SearchProblem() = default;
 
   [[nodiscard]] const std::vector<Decision>& decisions() const { return DoDecisions(); }
-  /// Whether there are assignments known, without trying, not to work: those that Mask rules out.
+  /// Returns whether Mask excludes any assignment, as one that is known not to work.
   [[nodiscard]] bool masked() const { return DoMasked(); }
-  /// Which choices decision prefix.size() has after those of `prefix`, one flag each, at least one
-  /// set; all where the problem is not masked. What has a choice that is ruled out is neither
-  /// evaluated nor described. InternalError if the flags are not as said. UserError if `prefix`
-  /// does not fit the decisions or is all of them.
+  /// Returns one flag for each choice of decision prefix.size(): whether it is legal after the
+  /// choices in `prefix`. At least one is set; all are if the problem is not masked. Assignments
+  /// with an illegal choice are neither evaluated nor described. Throws InternalError if the
+  /// problem returns malformed flags, UserError if `prefix` does not fit the decisions or already
+  /// has all of them.
   [[nodiscard]] std::vector<bool> Mask(std::span<const std::int32_t> prefix) const;
-  /// Mask as agents are given it; empty where the problem is not masked. Not beyond its life.
+  /// Returns Mask as a function for agents; empty if the problem is not masked. The problem
+  /// outlives it.
   [[nodiscard]] ChoiceMask MaskFunction() const;
-  /// Names of the metrics that a successful evaluation has, all "smaller is better".
+  /// Returns the names of the metrics that every successful evaluation has; for all of them smaller
+  /// is better.
   [[nodiscard]] std::vector<std::string> metrics() const { return DoMetrics(); }
-  /// Assignments worth trying before any search, best guess first: baselines with their names.
+  /// Returns named baseline assignments to try before any search, the most promising first.
   [[nodiscard]] std::vector<std::pair<std::string, Assignment>> Anchors() const;
   using Done = std::function<void(std::size_t index, const Evaluation&)>;
-  /// Tries each; reports each once, in any order, from this thread. UserError, before anything is
-  /// tried, if one does not fit the decisions or is ruled out. Stops early, leaving some
-  /// unreported, when `stop` says true. InternalError if an evaluation misses a metric or has one
-  /// that is not finite.
+  /// Evaluates each assignment and reports each once, in any order, from the calling thread. Throws
+  /// UserError, before anything is evaluated, if an assignment does not fit the decisions or is
+  /// illegal. Returns early, with some assignments unreported, once `stop` returns true. Throws
+  /// InternalError if an evaluation lacks a metric or has one that is not finite.
   void Evaluate(std::span<const Assignment> batch, const Done& done,
                 const std::function<bool()>& stop = {});
-  /// How many ways there are to evaluate that take less time and are less exact: on fewer samples,
-  /// with fewer repeats. Often 0.
+  /// Returns the number of cheaper, less exact evaluation modes (fewer samples, fewer repetitions),
+  /// the rounds of a race. Often 0.
   [[nodiscard]] std::size_t rungs() const { return DoRungs(); }
-  /// Evaluate in one of them: 0 is the roughest. InternalError where there is none such.
+  /// Evaluates as Evaluate does, but in mode `rung`; 0 is the roughest. Throws InternalError if
+  /// there is no such mode.
   void EvaluateRoughly(std::size_t rung, std::span<const Assignment> batch, const Done& done,
                        const std::function<bool()>& stop = {});
-  /// What was found before, each assignment once, in order, by a study that goes on now: for
-  /// problems that treat an assignment by what came before it.
+  /// Passes an earlier result of a resumed study to the problem, each assignment once, in order.
+  /// For problems whose evaluation depends on earlier results.
   void Recall(const Assignment& assignment, const Evaluation& evaluation) {
     DoRecall(assignment, evaluation);
   }
-  /// Metrics that are known, without trying anything, to be sums over the decisions: what exact
-  /// methods need. Empty for most problems. InternalError if one does not fit the decisions.
+  /// Returns the metrics that are exact sums over the decisions, known without evaluating anything;
+  /// exact methods need them. Empty for most problems. Throws InternalError if one does not fit the
+  /// decisions.
   [[nodiscard]] std::map<std::string, AdditiveCost> AdditiveCosts() const;
-  /// What metrics are expected to be, as sums over the decisions: guesses from what each decision
-  /// does alone, the gradient of a proxy by finite differences. Agents begin with them and mend
-  /// them by results; the scale of one may be off. Empty where nothing is known. InternalError if
-  /// one does not fit the decisions.
+  /// Returns estimates of metrics as sums over the decisions: the effect of each decision alone, a
+  /// finite-difference gradient of a proxy. Agents start from them and correct them by results; the
+  /// scale of one may be wrong. Empty if there are none. Throws InternalError if one does not fit
+  /// the decisions.
   [[nodiscard]] std::map<std::string, AdditiveCost> Estimates() const;
-  /// What can be known of each decision without trying: one row each, all of one length, finite;
-  /// empty where nothing is. InternalError if they are not as said.
+  /// Returns a feature vector for each decision, known without evaluating anything: all of the same
+  /// length, finite. Empty if there are none. Throws InternalError if they are malformed.
   [[nodiscard]] std::vector<std::vector<double>> Features() const;
-  /// How much of what is measured is expected to hang on each decision, known without trying: one
-  /// number >= 0 each, in any unit, such as the multiply-adds of its layers. Empty where nothing is
-  /// known. A guess, which agents take back by results. InternalError if it is not as said.
+  /// Returns the expected influence of each decision on the metrics, known without evaluating
+  /// anything: one number >= 0 each, in any unit, such as the multiply-adds of its layers. A guess
+  /// that agents correct by results. Empty if unknown. Throws InternalError if it is malformed.
   [[nodiscard]] std::vector<double> Relevance() const;
-  /// The assignments that would be best, each for some price of a boundary, from price 0 on: cost
-  /// rises, boundaries fall. Empty where nothing is known of groups: for most problems. Found by an
-  /// exact method, without trying anything. InternalError if it is not as said.
+  /// Returns the best assignment for each of several prices per boundary, from price 0 on, found by
+  /// an exact method without evaluating anything: cost rises and boundaries fall along the list.
+  /// Empty if no costs of groups are known, as for most problems. Throws InternalError if it is
+  /// malformed.
   [[nodiscard]] std::vector<CoverPoint> CoverFront() const;
-  /// Of metrics, values that no assignment comes below, as far as they are known without trying
-  /// any: a metric is left out where none is known. May take a second, of measuring what the
-  /// machine does at most. InternalError if one is not finite or of no metric.
+  /// Returns lower bounds of metrics over all assignments, known without evaluating any; a metric
+  /// without a known bound is missing. May take a second to measure the peak performance of the
+  /// machine. Throws InternalError if a bound is not finite or belongs to no metric.
   [[nodiscard]] std::map<std::string, double> LowerBounds() const;
-  /// How many it works on at one time. >= 1.
+  /// Returns how many assignments the problem evaluates at the same time, >= 1.
   [[nodiscard]] std::size_t parallelism() const { return DoParallelism(); }
-  /// What the assignment means, as JSON text: the strategy it stands for. UserError if it does not
-  /// fit the decisions or is ruled out.
+  /// Returns the meaning of the assignment as JSON text, such as the strategy that it stands for.
+  /// Throws UserError if it does not fit the decisions or is illegal.
   [[nodiscard]] std::string Describe(const Assignment& assignment) const;
-  /// Hash of everything that decides what an assignment means: decisions, model, settings.
+  /// Returns a hash of everything that the meaning of an assignment depends on: decisions, model,
+  /// settings.
   [[nodiscard]] std::string Hash() const { return DoHash(); }
 
  private:
-  /// UserError unless it is one of this problem's, and legal.
+  /// Throws UserError unless `assignment` fits the decisions and is legal.
   void CheckLegal(const Assignment& assignment) const;
-  /// Fully where there is no `rung`.
+  /// Evaluates in mode `rung`, or fully if it is absent.
   void Run(std::optional<std::size_t> rung, std::span<const Assignment> batch, const Done& done,
            const std::function<bool()>& stop);
   [[nodiscard]] virtual const std::vector<Decision>& DoDecisions() const = 0;
   [[nodiscard]] virtual bool DoMasked() const { return false; }
-  /// Called only where DoMasked says true, with a prefix that fits.
+  /// Implements Mask. Called only if DoMasked() is true, with a prefix that fits.
   [[nodiscard]] virtual std::vector<bool> DoMask(std::span<const std::int32_t> /*prefix*/) const {
     return {};
   }
   [[nodiscard]] virtual std::vector<std::string> DoMetrics() const = 0;
-  /// `done` and `stop` can always be called.
+  /// Implements Evaluate. `done` and `stop` are never empty.
   virtual void DoEvaluate(std::span<const Assignment> batch, const Done& done,
                           const std::function<bool()>& stop) = 0;
   [[nodiscard]] virtual std::size_t DoRungs() const { return 0; }
-  /// As DoEvaluate; `rung` is below DoRungs.
+  /// Implements EvaluateRoughly. `rung` < DoRungs(); `done` and `stop` are never empty.
   virtual void DoEvaluateRoughly(std::size_t /*rung*/, std::span<const Assignment> /*batch*/,
                                  const Done& /*done*/, const std::function<bool()>& /*stop*/) {}
   virtual void DoRecall(const Assignment& /*assignment*/, const Evaluation& /*evaluation*/) {}
@@ -201,14 +219,14 @@ class SearchProblem {
   [[nodiscard]] virtual std::string DoHash() const = 0;
 };
 
-/// The choices by decision name as JSON text, in the order of the decisions: {"conv1":"int8"}.
-/// UserError if the assignment does not fit.
+/// Returns the choices by decision name as JSON text, in the order of the decisions:
+/// {"conv1":"int8"}. Throws UserError if the assignment does not fit.
 [[nodiscard]] std::string ChoicesAsJson(std::span<const Decision> decisions,
                                         const Assignment& assignment);
-/// Product of the numbers of choices; infinity where it overflows a double.
+/// Returns the product of the numbers of choices; infinity if it overflows a double.
 [[nodiscard]] double SpaceSize(std::span<const Decision> decisions);
-/// How many assignments the problem's mask leaves: SpaceSize where there is no mask, else counted.
-/// Nothing where that takes more than `most_masks` calls of Mask.
+/// Returns the number of legal assignments: SpaceSize if there is no mask, else counted one by one.
+/// Nothing if counting takes more than `most_masks` calls of Mask.
 [[nodiscard]] std::optional<double> LegalSize(const SearchProblem& problem,
                                               std::size_t most_masks = 20000);
 

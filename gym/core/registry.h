@@ -12,20 +12,20 @@
 
 namespace msc::gym {
 
-/// Names to factories. A plain object: tests make their own, and nothing registers itself before
-/// main. `Args` are what a factory needs to build one.
+/// Maps names to factories. A plain object: tests make their own, and nothing registers itself
+/// before main. `Args` are the arguments that a factory takes.
 template <class T, class... Args>
 class Registry {
  public:
   using Factory = std::function<std::unique_ptr<T>(Args...)>;
 
-  /// InternalError if `name` is taken.
+  /// Adds a factory. Throws InternalError if `name` is taken.
   void Add(std::string name, std::string summary, Factory make) {
     const bool added =
         makers_.emplace(std::move(name), Entry{std::move(summary), std::move(make)}).second;
     Check(added, "a name is registered once");
   }
-  /// UserError, listing the known names, if `name` is unknown.
+  /// Makes the object `name`. Throws UserError, listing the known names, if `name` is unknown.
   [[nodiscard]] std::unique_ptr<T> Make(std::string_view name, Args... args) const {
     const auto it = makers_.find(name);
     if (it != makers_.end()) return it->second.make(std::forward<Args>(args)...);
@@ -38,7 +38,7 @@ class Registry {
     for (const auto& [key, unused] : makers_) names.push_back(key);
     return names;
   }
-  /// One line for `mscgym list`.
+  /// Returns the line that `mscgym list` prints for `name`; empty if unknown.
   [[nodiscard]] std::string Summary(std::string_view name) const {
     const auto it = makers_.find(name);
     return it == makers_.end() ? "" : it->second.summary;

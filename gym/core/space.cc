@@ -44,7 +44,7 @@ bool InRange(std::int64_t value, std::int64_t n) {
   return value >= 0 && value < n;
 }
 
-/// Number of elements, or -1 where a dimension is impossible or the product overflows.
+/// Returns the number of elements, or -1 if a dimension is below 1 or the product overflows.
 std::int64_t Elements(const Integers& shape) {
   std::int64_t count = 1;
   for (const std::int64_t dim : shape) {
@@ -80,7 +80,7 @@ void Validate(const Box& space) {
   }
   const double infinity = std::numeric_limits<double>::infinity();
   for (std::size_t i = 0; i < space.low.size(); ++i) {
-    // Written so that NaN fails too.
+    // The condition is written so that NaN fails it too.
     if (space.low[i] <= space.high[i] && space.low[i] < infinity && space.high[i] > -infinity) {
       continue;
     }
@@ -149,7 +149,7 @@ std::int64_t Draw(std::int64_t n, Rng& rng) {
 double DrawReal(double low, double high, Rng& rng) {
   if (std::isfinite(low) && std::isfinite(high)) {
     const double u = rng.Uniform();
-    // Not low + u * (high - low): the difference may overflow.
+    // Not low + u * (high - low): the difference may overflow. Rounding may leave the interval.
     return std::clamp(low * (1 - u) + high * u, low, high);
   }
   if (std::isinf(low) && std::isinf(high)) return rng.Normal();
