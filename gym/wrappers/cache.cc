@@ -12,8 +12,8 @@ namespace {
 
 struct Played {
   std::size_t most = 0;
-  std::string path;                        ///< how the running episode came to where it is
-  std::map<std::string, StepResult> ends;  ///< by path of the whole episode
+  std::string path;                        ///< first observation, reset options and actions so far
+  std::map<std::string, StepResult> ends;  ///< last step by path of the whole episode
 };
 
 std::string TextOf(const std::variant<double, std::string>& option) {

@@ -16,7 +16,7 @@ struct RecordedStep {
   bool operator==(const RecordedStep&) const = default;
 };
 
-/// What was done in an episode and what it earned: enough to do it again.
+/// Actions and rewards of an episode: enough to replay it.
 struct Episode {
   std::optional<std::uint64_t> seed;
   ResetOptions options;
@@ -26,14 +26,14 @@ struct Episode {
   bool operator==(const Episode&) const = default;
 };
 
-/// Hands every episode to `sink` once: when it ends, or at the next reset if it was left before.
-/// One that is never left so (the env is destroyed) is not reported.
+/// Wraps `env` so that each episode is passed to `sink` once: when it ends, or at the next reset if
+/// it was not finished. An unfinished episode is not reported if the env is destroyed.
 [[nodiscard]] std::unique_ptr<Env> WithRecording(std::unique_ptr<Env> env,
                                                  const std::function<void(const Episode&)>& sink);
 
-/// Does the episode again and returns what came of it: equal to `episode` if the env is
-/// deterministic and the reset was seeded. UserError where an action is not legal any more or the
-/// episode ends early.
+/// Repeats the actions of `episode` and returns the resulting episode, which equals `episode` if
+/// the env is deterministic and the reset was seeded. Throws UserError if an action is no longer
+/// legal or the episode ends early.
 [[nodiscard]] Episode Replay(Env& env, const Episode& episode);
 
 }  // namespace msc::gym

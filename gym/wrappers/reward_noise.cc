@@ -15,7 +15,7 @@ std::unique_ptr<Env> WithRewardNoise(std::unique_ptr<Env> env, double deviation)
     throw UserError("the deviation of noise must be a finite number >= 0, not " +
                     std::to_string(deviation));
   }
-  // Other draws than the env's own of the same seed.
+  // Keeps the noise independent of the env's own draws from the same seed.
   constexpr std::uint64_t kNoise = 0x6E6F697365;
   auto rng = std::make_shared<Rng>(MixSeed({0, kNoise}));
   return Wrap(std::move(env), {.after_reset =

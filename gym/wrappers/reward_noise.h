@@ -6,9 +6,9 @@
 
 namespace msc::gym {
 
-/// Adds a normal draw of the given deviation to every reward, as if it had been measured so badly:
-/// to see what a learner makes of a noisy machine. Draws follow from the seed of Reset, so that an
-/// env that was deterministic stays so. problem() is the inner env's and has no noise. UserError if
+/// Adds normal noise with standard deviation `deviation` to every reward, to test how a learner
+/// copes with noisy measurements. The draws follow from the seed of Reset, so a deterministic env
+/// stays deterministic. problem() is the inner env's and has no noise. Throws UserError if
 /// `deviation` is below 0 or not finite.
 [[nodiscard]] std::unique_ptr<Env> WithRewardNoise(std::unique_ptr<Env> env, double deviation);
 

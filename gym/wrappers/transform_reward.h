@@ -7,7 +7,7 @@
 
 namespace msc::gym {
 
-/// Replaces each reward by `transform` of it, which must be finite.
+/// Replaces each reward r by transform(r), which must be finite.
 /// Source: Gymnasium 1.x `TransformReward`.
 [[nodiscard]] std::unique_ptr<Env> WithTransformedReward(std::unique_ptr<Env> env,
                                                          std::function<double(double)> transform);

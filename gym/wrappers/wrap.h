@@ -9,27 +9,27 @@
 
 namespace msc::gym {
 
-/// What a wrapper changes of an env; everything else is passed on. Absent hooks change nothing.
+/// What a wrapper changes of an env. Absent hooks change nothing; everything else is passed on.
 struct WrapperHooks {
-  /// Sees, and may change, what the inner env's reset gave.
+  /// Called after the inner env's reset; may change its result.
   std::function<void(std::optional<std::uint64_t> seed, const ResetOptions& options,
                      ResetResult& result)>
       after_reset = {};
-  /// Answers instead of the inner env, which does not take the step; nothing = it does. Only the
-  /// last step of an episode may be answered so.
+  /// Returns a result in place of the inner env's step, which is then not taken, or nothing to take
+  /// that step. May replace only the last step of an episode.
   std::function<std::optional<StepResult>(const Point& action)> instead_of_step = {};
-  /// The same as after_reset for a step, whoever answered it.
+  /// Called after each step, also a replaced one; may change its result.
   std::function<void(const Point& action, StepResult& result)> after_step = {};
-  /// Instead of the inner env's facts.
+  /// Replaces the inner env's facts.
   std::optional<EnvFacts> facts = {};
 };
 
-/// An env that is `inner` seen through hooks: the part that all wrappers share. Spaces, masks, text
-/// and problem() are those of the inner env.
+/// Wraps `inner` with hooks; all wrappers are made of this. Spaces, masks, text and problem() are
+/// those of the inner env.
 [[nodiscard]] std::unique_ptr<Env> Wrap(std::unique_ptr<Env> inner, WrapperHooks hooks);
 
-/// `env` for a wrapper, where somebody else owns it, and outlives this. Whoever steps it himself in
-/// the middle of an episode of the wrapper's breaks that episode.
+/// Returns an env that forwards to `env` without owning it, for wrapping; `env` outlives it.
+/// Stepping `env` directly during an episode of the wrapper breaks that episode.
 [[nodiscard]] std::unique_ptr<Env> Borrow(Env& env);
 
 }  // namespace msc::gym
