@@ -7,7 +7,7 @@ namespace msc::agents {
 
 using AgentRegistry = gym::Registry<gym::Agent, const gym::AgentSetup&>;
 
-/// Adds every agent of this folder: one line each in register.cc.
+/// Adds every agent of this folder, one line each in register.cc.
 void RegisterAll(AgentRegistry& registry);
 
 }  // namespace msc::agents

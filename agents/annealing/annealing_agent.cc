@@ -56,10 +56,10 @@ class AnnealingMethod final : public Method {
 
   [[nodiscard]] bool Accepts(const Told& told, std::size_t trials) const {
     constexpr double kStart = 0.25;
-    constexpr double kHalving = 25;  // trials after which the temperature is half
+    constexpr double kHalving = 25;  // trials after which the temperature has halved
     const double temperature = kStart / (1 + static_cast<double>(trials) / kHalving);
     const double rise = Energy(told) - Energy(*current_);
-    constexpr std::uint64_t kTag = 0x68656174;
+    constexpr std::uint64_t kTag = 0x68656174;  // "heat": a random stream of its own
     Rng rng(MixSeed({setup_.seed, kTag, told.trial}));
     return rise <= 0 || rng.Uniform() < std::exp(-rise / temperature);
   }

@@ -14,10 +14,10 @@ using gym::Told;
 namespace {
 
 constexpr std::size_t kRound = 16;
-constexpr std::size_t kTurn = 4;            // one proposal in so many is no process's
-constexpr std::size_t kKnownFront = 24;     // trials of a front that is declared
-constexpr std::size_t kEstimatedFront = 4;  // trials of a front that is estimated
-constexpr std::size_t kManyTrials = 200;    // from which a process no longer knows all of them
+constexpr std::size_t kTurn = 4;            // one proposal in four is not from Gaussian processes
+constexpr std::size_t kKnownFront = 24;     // with fewer trials, declared fronts are proposed
+constexpr std::size_t kEstimatedFront = 4;  // trials from the front of estimated costs
+constexpr std::size_t kManyTrials = 200;    // from here on, processes use only a part of them
 
 class AutoMethod final : public Method {
  public:
@@ -38,13 +38,14 @@ class AutoMethod final : public Method {
   void Propose(Draft& draft) const override {
     const std::size_t trials = draft.history().trials().size();
     const std::uint64_t turn = draft.trial() / kTurn;
-    // What is known beats all guessing, but sums may be declared in error.
+    // Declared knowledge beats any guess, but the front of costs is proposed for some trials only:
+    // the declaration may be wrong.
     for (const gym::Assignment& cover : CoversInOrder(setup_, draft.history())) draft.Add(cover);
     if (!setup_.costs.empty() && trials < kKnownFront) ilp_->Propose(draft);
     if (!setup_.estimates.empty() && draft.trial() - setup_.first_trial < kEstimatedFront) {
       ilp_->Propose(draft);
     }
-    // Of many trials processes know a part only, and take long.
+    // With many trials processes use only a part of them and take long.
     const bool many = trials >= kManyTrials;
     const std::size_t room = draft.room();
     {
@@ -52,7 +53,7 @@ class AutoMethod final : public Method {
       gp_->Propose(draft);
     }
     {
-      // Of a single one each has every other.
+      // If one proposal is left, the two methods take turns.
       const PartOfDraft part(draft, (draft.room() + (turn % 2 == 0 ? 1 : 0)) / 2);
       (many ? tpe_ : ilp_)->Propose(draft);
     }

@@ -6,17 +6,19 @@
 
 namespace msc::agents {
 
-/// The portfolio: what to use when nothing is known of the problem.
+/// Makes the portfolio agent, the default if nothing is known of the problem.
 ///
-/// In rounds of an eighth of the trials before, one at least and 16 at most (Rounds::kGrowing): as
-/// many workers of a farm have something to do.
-/// Where the problem declares additive costs, their front (see ilp) comes first, and where it
-/// declares covers, those; where it has estimates, the first four trials are the best by these,
-/// mended by each result. Then three of four proposals come from Gaussian processes, whose kernel
-/// holds the sensitivities, as soon as there are three trials, such as anchors; the fourth in turn
-/// from the front of an additive model with single changes that mend it and from evolution (NSGA-II
-/// for several objectives). From 200 trials on, one of a round comes from processes and the others
-/// from TPE and from evolution. Each part hears all results.
+/// Rounds have an eighth of the number of earlier trials, between 1 and 16 (Rounds::kGrowing); as
+/// many workers of a farm are busy.
+///
+/// Covers and additive costs that the problem declares come first: the covers in order of promise,
+/// and the front of the costs (see MakeIlpAgent). If the problem has estimates, the first four
+/// trials are the best ones by these, corrected by each result. From three trials on, anchors
+/// included, three of four proposals come from Gaussian processes, whose kernel holds the
+/// sensitivities. The fourth comes alternately from the front of an additive model, with single
+/// changes that correct it, and from evolution (NSGA-II for several objectives). From 200 trials
+/// on, one proposal a round comes from Gaussian processes and the others from TPE and evolution.
+/// Each part learns from all results.
 [[nodiscard]] std::unique_ptr<gym::Agent> MakeAutoAgent(const gym::AgentSetup& setup);
 
 }  // namespace msc::agents

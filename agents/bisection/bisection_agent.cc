@@ -11,8 +11,8 @@ using gym::Assignment;
 
 namespace {
 
-/// Runs the whole search again for every proposal, on the results told; it ends at the first trial
-/// whose result is not known, which is the proposal.
+/// Repeats the whole search for every proposal on the results so far, up to the first assignment
+/// without a result, which is the proposal.
 class BisectionMethod final : public Method {
  public:
   explicit BisectionMethod(const gym::AgentSetup& setup) : setup_(setup) {}
@@ -37,8 +37,8 @@ class BisectionMethod final : public Method {
   }
 
  private:
-  /// The decisions in their order, the first ones at their last choice: `step` single steps from
-  /// the mildest everywhere, as near to it as is legal.
+  /// Returns the assignment `step` single steps from the mildest one: the first decisions at their
+  /// last choice, the next one partly raised, the others at their first choice; made legal.
   [[nodiscard]] Assignment AtStep(std::int64_t step) const {
     Assignment assignment;
     for (const gym::Decision& decision : setup_.decisions) {
@@ -50,8 +50,8 @@ class BisectionMethod final : public Method {
     return gym::MakeLegal(setup_.mask, std::move(assignment));
   }
 
-  /// Whether constraints are kept, or nothing where that must be tried first. What is ruled out
-  /// keeps nothing.
+  /// Returns whether `assignment` keeps the constraints; if it has no result yet, adds it to the
+  /// draft and returns nothing. An illegal assignment keeps none.
   [[nodiscard]] std::optional<bool> Keeps(Draft& draft, const Assignment& assignment) const {
     if (!gym::IsLegal(setup_.mask, assignment)) return false;
     if (const gym::Told* told = draft.history().Find(assignment)) {
@@ -61,14 +61,15 @@ class BisectionMethod final : public Method {
     return std::nullopt;
   }
 
-  /// Largest number of steps that keeps the constraints, -1 if none; nothing while not known.
+  /// Returns the largest number of steps that keeps the constraints, -1 if there is none, or
+  /// nothing while a result is missing.
   [[nodiscard]] std::optional<std::int64_t> BisectSteps(Draft& draft) const {
     std::int64_t low = -1;
     std::int64_t high = 1;
     for (const auto& decision : setup_.decisions) {
       high += static_cast<std::int64_t>(decision.choices.size()) - 1;
     }
-    // The strongest first: where all keeps the constraints, nothing is to be searched.
+    // Starts with the strongest assignment: if it keeps the constraints, the search is over.
     std::int64_t step = high - 1;
     while (high - low > 1) {
       const auto keeps = Keeps(draft, AtStep(step));
@@ -79,7 +80,8 @@ class BisectionMethod final : public Method {
     return low;
   }
 
-  /// The furthest choice of one decision that keeps the constraints and is better.
+  /// Returns the strongest choice of one decision that keeps the constraints and is better than the
+  /// current one, or nothing while a result is missing.
   [[nodiscard]] std::optional<std::int32_t> BisectDecision(Draft& draft, const Assignment& current,
                                                            std::size_t decision) const {
     std::int32_t low = current[decision];

@@ -14,7 +14,7 @@ class CollageMethod final : public Method {
  public:
   explicit CollageMethod(const gym::AgentSetup& setup) : setup_(setup) {}
 
-  // All is in the history that a draft has.
+  // Propose uses only the draft's history.
   void Learn(const History& /*history*/, std::span<const gym::Told> /*round*/) override {}
 
   void Propose(Draft& draft) const override {

@@ -32,8 +32,8 @@ std::vector<double> RangesOf(const AdditiveCost& cost) {
 
 namespace {
 
-/// The equations of a weighted least-squares fit, one unknown a choice and one for the offset, in
-/// one vector; the unknowns of `base` stay 0.
+/// The normal equations of a weighted least-squares fit. The unknowns are in one vector, the offset
+/// first, then one per choice; those of `base` stay 0.
 class FitEquations {
  public:
   FitEquations(std::span<const gym::Decision> decisions, const Assignment& base,
@@ -51,7 +51,7 @@ class FitEquations {
     return first_[decision] + static_cast<std::size_t>(choice);
   }
 
-  /// Weights times `residuals`, summed into the unknowns that each row has.
+  /// Returns A^T W `residuals`, where A has one row per assignment and W holds the weights.
   [[nodiscard]] std::vector<double> Gather(std::span<const double> residuals) const {
     std::vector<double> sums(size_, 0.0);
     for (std::size_t k = 0; k < at_.size(); ++k) {
@@ -62,7 +62,7 @@ class FitEquations {
     for (const std::size_t place : fixed_) sums[place] = 0;
     return sums;
   }
-  /// The sum of each row.
+  /// Returns A `unknowns`: the fitted value of each assignment.
   [[nodiscard]] std::vector<double> Sums(std::span<const double> unknowns) const {
     std::vector<double> sums(at_.size(), unknowns[0]);
     for (std::size_t k = 0; k < at_.size(); ++k) {
@@ -74,7 +74,7 @@ class FitEquations {
  private:
   std::span<const Assignment* const> at_;
   std::span<const double> weights_;
-  std::vector<std::size_t> first_;  // unknown of the first choice, by decision
+  std::vector<std::size_t> first_;  // by decision, index of the unknown of its first choice
   std::vector<std::size_t> fixed_;
   std::size_t size_ = 1;
 };
@@ -90,10 +90,10 @@ AdditiveCost FitAdditive(std::span<const gym::Decision> decisions, const Assignm
                          std::span<const double> weights) {
   Check(!at.empty() && at.size() == values.size() && at.size() == weights.size(),
         "values and weights belong to assignments");
-  // Conjugate gradients with the diagonal as preconditioner: exact in as many steps as there are
-  // unknowns, good enough long before.
+  // Conjugate gradients with a Jacobi preconditioner: exact after as many steps as there are
+  // unknowns, accurate enough long before.
   constexpr int kMostSteps = 30;
-  constexpr double kPull = 0.02;  // in units of a full weight
+  constexpr double kPull = 0.02;  // ridge penalty, in units of one value of weight 1
   const FitEquations equations(decisions, base, at, weights);
   std::vector<double> diagonal = equations.Gather(std::vector<double>(at.size(), 1.0));
   for (double& value : diagonal) value += kPull;
@@ -106,11 +106,12 @@ AdditiveCost FitAdditive(std::span<const gym::Decision> decisions, const Assignm
     return Dot(residual, scaled);
   };
   double length = rescale();
+  // `length` is a squared norm: stop once the residual has fallen by a factor of 1e8.
   const double enough = 1e-16 * length;
   direction = scaled;
   for (int step = 0; step < kMostSteps && length > enough; ++step) {
     std::vector<double> image = equations.Gather(equations.Sums(direction));
-    // The offset is pulled nowhere.
+    // The offset has no ridge penalty.
     for (std::size_t j = 1; j < image.size(); ++j) image[j] += kPull * direction[j];
     const double rate = length / Dot(direction, image);
     for (std::size_t j = 0; j < unknowns.size(); ++j) {
@@ -135,15 +136,15 @@ AdditiveCost FitAdditive(std::span<const gym::Decision> decisions, const Assignm
 
 namespace {
 
-/// Partial sums after some decisions: one row of values each, where it came from and by which
-/// choice.
+/// The partial sums after some decisions: one row of values each, with the index of its predecessor
+/// and the choice that leads from there.
 struct Layer {
   std::vector<std::vector<double>> values;
   std::vector<std::size_t> from;
   std::vector<std::int32_t> choices;
 };
 
-/// Indices of the Pareto set by ascending values; a sweep where there are two.
+/// Returns the indices of the Pareto set by ascending values; for up to two values by a sweep.
 std::vector<std::size_t> SortedFront(const std::vector<std::vector<double>>& values) {
   std::vector<std::size_t> order(values.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
@@ -162,7 +163,7 @@ std::vector<std::size_t> SortedFront(const std::vector<std::vector<double>>& val
   return front;
 }
 
-/// Keeps `most`, evenly spread, both ends among them.
+/// Keeps `most` evenly spaced members, both ends included.
 void Thin(std::vector<std::size_t>& front, std::size_t most) {
   std::vector<std::size_t> kept;
   for (std::size_t k = 0; k < most; ++k) {

@@ -25,9 +25,10 @@ std::size_t Differing(const Assignment& a, const Assignment& b) {
 gym::AdditiveCost ScaledToResults(const gym::AdditiveCost& estimate,
                                   std::span<const Assignment* const> at,
                                   std::span<const double> values) {
-  // Effects that are all off by a factor are the usual error: losses that add up to more than
-  // they do one by one, steps that take less time in a row than alone.
-  constexpr double kTrust = 0.1;  // in what was estimated itself, of the results' weight
+  // The usual error of estimates is one common factor: losses add up to more than the single ones,
+  // and steps in a row take less time than alone.
+  // Weight of a factor of 1, relative to the mean weight of a result.
+  constexpr double kTrust = 0.1;
   constexpr double kMost = 5;
   double square = 0;
   double product = 0;
@@ -50,12 +51,13 @@ AdditiveModel::AdditiveModel(const gym::AgentSetup& setup, const History& histor
     : objectives_(setup.objectives), costs_(setup.costs) {
   if (!costs_.empty()) return;
   const Told& best = *history.Best();
-  std::vector<std::pair<std::size_t, const Told*>> ran;  // with how many decisions differ
+  // Each trial with the number of decisions in which it differs from the best one.
+  std::vector<std::pair<std::size_t, const Told*>> ran;
   for (const Told& told : history.trials()) {
-    // What is rough may be off by a factor, which the sums would take for effects.
+    // Rough results may be off by a factor, which the fit would take for effects.
     if (told.Complete()) ran.emplace_back(Differing(told.assignment, best.assignment), &told);
   }
-  // What is far away weighs next to nothing, and to fit takes time in proportion.
+  // Distant trials weigh almost nothing, and the time of a fit grows with their number.
   constexpr std::size_t kMost = 300;
   if (ran.size() > kMost) {
     std::stable_sort(ran.begin(), ran.end(),
@@ -95,7 +97,7 @@ AdditiveModel::AdditiveModel(const gym::AgentSetup& setup, const History& histor
 }
 
 Told AdditiveModel::Expect(const Assignment& assignment) const {
-  // Sums that meet a limit exactly must not count as above it for a rounding.
+  // A sum that meets a limit exactly must not exceed it by rounding.
   constexpr double kRounding = 1e-9;
   Told told;
   told.assignment = assignment;
@@ -112,8 +114,9 @@ Told AdditiveModel::Expect(const Assignment& assignment) const {
 }
 
 AdditiveModel::ExpectedFront AdditiveModel::Front(std::size_t most) const {
-  // Where the front of several objectives is sought under limits, the best answer by the first of
-  // them is too: of all sums at once only few partial ones can be kept, as many are none's better.
+  // With several objectives under constraints, the best answer by the first objective is sought as
+  // well: the joint front keeps few partial sums, as most of many sums are non-dominated, and may
+  // miss it.
   constexpr std::size_t kMostOfMany = 32;
   const bool constrained = costs_.size() > objectives_;
   std::vector<gym::AdditiveCost> first(1, costs_[0]);
@@ -144,7 +147,7 @@ std::vector<double> AdditiveModel::Ranges(std::size_t k) const {
 std::vector<Assignment> SingleChanges(const gym::AgentSetup& setup, const Assignment& base) {
   const std::vector<gym::Decision>& decisions = setup.decisions;
   std::vector<Assignment> changes;
-  // The furthest choice of every decision before the second furthest of any.
+  // The most distant choice of every decision comes before the second most distant of any.
   std::size_t most = 0;
   for (const gym::Decision& decision : decisions) most = std::max(most, decision.choices.size());
   for (std::size_t rank = 0; rank + 1 < most; ++rank) {

@@ -8,28 +8,29 @@
 
 namespace msc::agents {
 
-/// What the results so far would be if effects of decisions added up: one sum an objective and one
-/// a constraint, fitted to all trials with full results, or as the problem declares them. Where the
-/// problem has estimates, each is scaled to the results, and only what it leaves is fitted.
+/// A model of the results as if the effects of decisions added up: one sum per objective and
+/// constraint, fitted to all trials with full results, or the costs that the problem declares. If
+/// the problem has estimates, each is scaled to the results, and only the residual is fitted.
 class AdditiveModel {
  public:
-  /// Fits. Trials near the best count most: what holds there is what matters. `history` has a trial
-  /// with full results, unless costs are declared.
+  /// Fits the model. Trials near the best one weigh most, as the model is used there. `history` has
+  /// a trial with full results, unless costs are declared.
   AdditiveModel(const gym::AgentSetup& setup, const History& history);
 
-  /// Objectives, then constraints.
+  /// Returns the costs of the objectives, then of the constraints.
   [[nodiscard]] const std::vector<gym::AdditiveCost>& costs() const noexcept { return costs_; }
-  /// Result that the model expects, not failed.
+  /// Returns the predicted result of `assignment`, never a failure.
   [[nodiscard]] gym::Told Expect(const gym::Assignment& assignment) const;
   struct ExpectedFront {
     std::vector<gym::Assignment> assignments;
-    bool exact = true;  ///< as in AdditiveFront: false where members are only near to the front
+    bool exact = true;  ///< false if members are only near the front, as in AdditiveFront
   };
-  /// The front of the sums: of all objectives and constraints, and, with several objectives under
-  /// constraints, that of the first objective and the constraints too. Best expected first
-  /// (Better). SolveAdditive keeps `most` partial sums, of more than two sums at most 32.
+  /// Returns the front of all objectives and constraints and, with several objectives under
+  /// constraints, also that of the first objective and the constraints; the best predicted member
+  /// (Better) first. SolveAdditive keeps `most` partial sums, but at most 32 for more than two
+  /// sums.
   [[nodiscard]] ExpectedFront Front(std::size_t most) const;
-  /// How much each decision matters for sum `k`: the range of its effects.
+  /// Returns the range of the effects of each decision in sum `k`: how much it matters.
   [[nodiscard]] std::vector<double> Ranges(std::size_t k) const;
 
  private:
@@ -37,15 +38,15 @@ class AdditiveModel {
   std::vector<gym::AdditiveCost> costs_;
 };
 
-/// `estimate` with its effects times the factor by which `values`, at least one, come nearest to
-/// it, between a fifth and five. Few values leave it near to 1.
+/// Returns `estimate` with its effects multiplied by the factor, between 1/5 and 5, that fits
+/// `values` best; few values leave the factor near 1. At least one value.
 [[nodiscard]] gym::AdditiveCost ScaledToResults(const gym::AdditiveCost& estimate,
                                                 std::span<const gym::Assignment* const> at,
                                                 std::span<const double> values);
 
-/// Single changes of `base`, a legal assignment, in the order of decisions, the furthest choice of
-/// each first. One that is ruled out brings with it what makes it legal (MakeLegal), and is left
-/// out where that takes it back.
+/// Returns the single changes of `base`, a legal assignment: for every decision in order the choice
+/// with the most distant index, then for every decision the second most distant, and so on.
+/// MakeLegal completes an illegal change, which is left out if that reverts it.
 [[nodiscard]] std::vector<gym::Assignment> SingleChanges(const gym::AgentSetup& setup,
                                                          const gym::Assignment& base);
 

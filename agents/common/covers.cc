@@ -10,7 +10,7 @@ using gym::Told;
 
 namespace {
 
-/// What a whole takes: factor * cost + price * boundaries, neither less than 0.
+/// Predicted objective of a cover: factor * cost + price * boundaries, both coefficients >= 0.
 struct Fit {
   double factor = 1;
   double price = 0;
@@ -19,7 +19,8 @@ struct Fit {
   }
 };
 
-/// Least squares over the points that were tried and ran; the default before there are two.
+/// Fits the coefficients by least squares to the covers with full results; returns the default with
+/// fewer than two.
 Fit FitPrice(const std::vector<CoverPoint>& front, const History& history) {
   double cc = 0;
   double cb = 0;
@@ -41,9 +42,11 @@ Fit FitPrice(const std::vector<CoverPoint>& front, const History& history) {
   if (count < 2 || cc == 0) return {};
   const Fit sums{.factor = std::max(0.0, cy / cc), .price = 0};
   const double determinant = cc * bb - cb * cb;
+  // Cost and boundaries are nearly proportional: they cannot be told apart.
   if (determinant <= 1e-9 * cc * bb) return sums;
   const Fit both{.factor = (cy * bb - by * cb) / determinant,
                  .price = (by * cc - cy * cb) / determinant};
+  // Non-negative least squares: a negative coefficient is replaced by 0.
   if (both.price < 0) return sums;
   return both.factor < 0 ? Fit{.factor = 0, .price = by / bb} : both;
 }

@@ -6,9 +6,9 @@
 
 namespace msc::agents {
 
-/// The exact covers that a problem declares (AgentSetup::cover_front), most promising first: by
-/// what wholes that were tried took, fitted as their cost times a factor and a price for each
-/// boundary. Before two were tried, by cost alone.
+/// Returns the exact covers that a problem declares (AgentSetup::cover_front), most promising
+/// first: by a prediction fitted to the covers tried so far, factor * cost + price * boundaries.
+/// With fewer than two results, by cost alone.
 [[nodiscard]] std::vector<gym::Assignment> CoversInOrder(const gym::AgentSetup& setup,
                                                          const History& history);
 

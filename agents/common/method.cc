@@ -56,7 +56,8 @@ bool Draft::AddNear(Assignment assignment, Rng& rng) {
   assignment = gym::MakeLegal(setup_.mask, std::move(assignment));
   if (Add(assignment)) return true;
   const auto& decisions = setup_.decisions;
-  // One change, then two, ...: near first. After so many the space must be nearly used up.
+  // One change, then two, ...: near assignments first. If all of these are known, the space is
+  // nearly exhausted.
   constexpr std::size_t kTriesPerCount = 8;
   for (std::size_t changes = 1; changes <= std::min<std::size_t>(decisions.size(), 8); ++changes) {
     for (std::size_t attempt = 0; attempt < kTriesPerCount; ++attempt) {
@@ -78,7 +79,7 @@ bool Draft::AddRandom() {
   for (std::size_t i = 0; i < kTries; ++i) {
     if (Add(gym::DrawLegal(setup_.decisions, setup_.mask, rng))) return true;
   }
-  // Few are left: count on from a random one. At most every assignment tried lies on the way.
+  // Few are left: count on from a random one, past at most every assignment tried.
   const Assignment start = gym::DrawLegal(setup_.decisions, setup_.mask, rng);
   Assignment next = start;
   do {
@@ -108,7 +109,7 @@ Assignment NextLegal(const gym::AgentSetup& setup, Assignment assignment) {
     const auto choices = static_cast<std::int32_t>(setup.decisions[i].choices.size());
     for (std::int32_t choice = assignment[i] + 1; choice < choices; ++choice) {
       if (!flags.empty() && !flags[static_cast<std::size_t>(choice)]) continue;
-      // Those after it start anew, at the first that each may have.
+      // The later decisions restart at their first legal choices.
       assignment[i] = choice;
       std::fill(assignment.begin() + static_cast<std::ptrdiff_t>(i) + 1, assignment.end(), 0);
       return gym::MakeLegal(setup.mask, std::move(assignment));
@@ -163,17 +164,17 @@ class RoundAgent final : public gym::Agent {
         LearnBefore(RoundOf(told.trial).start);
         next_trial_ = told.trial + 1;
       }
-      // What nobody knows is no part of the history, and may be proposed once more.
+      // An unknown result is not part of the history; its assignment may be proposed again.
       if (!told.unknown) heard_.push_back(told);
     }
   }
 
-  /// Makes what was heard of the rounds before the one that begins at `start` known to the method,
-  /// a round at a time.
+  /// Passes the results of the rounds before the one that starts at trial `start` to the method,
+  /// one round at a time.
   void LearnBefore(std::uint64_t start) {
     if (start < next_) return;
     if (!started_) {
-      Learn();  // what came before the first trial
+      Learn();  // results of trials before the first one
       started_ = true;
     }
     if (start > next_) {
@@ -211,11 +212,11 @@ class RoundAgent final : public gym::Agent {
   Rounds rounds_;
   std::unique_ptr<Method> method_;
   History history_;
-  std::vector<Told> heard_;   // not yet learned
-  std::uint64_t next_trial_;  // after the last one told
-  std::uint64_t next_;        // where the round begins that is heard of next
+  std::vector<Told> heard_;   // reported, not yet passed to the method
+  std::uint64_t next_trial_;  // one after the last trial reported
+  std::uint64_t next_;        // start of the first round not yet passed to the method
   bool started_ = false;
-  std::optional<std::uint64_t> asked_;  // where the round begins that proposals_ belong to
+  std::optional<std::uint64_t> asked_;  // start of the round of proposals_
   std::vector<Assignment> proposals_;
 };
 

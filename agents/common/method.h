@@ -12,16 +12,16 @@
 
 namespace msc::agents {
 
-/// What was told so far, whole rounds only, in the order of telling.
+/// The results of completed rounds, in the order in which they were reported.
 class History {
  public:
   void Add(const gym::Told& told);
   [[nodiscard]] const std::vector<gym::Told>& trials() const noexcept { return trials_; }
-  /// The first trial with this assignment, or nullptr.
+  /// Returns the first trial with this assignment, or nullptr.
   [[nodiscard]] const gym::Told* Find(const gym::Assignment& assignment) const;
-  /// The best by Better, or nullptr when nothing was told.
+  /// Returns the best trial by Better, or nullptr if there is none.
   [[nodiscard]] const gym::Told* Best() const;
-  /// Its assignment or, when nothing was told, the first choices, as far as they are legal.
+  /// Returns the assignment of the best trial or, if there is none, the first choices made legal.
   [[nodiscard]] gym::Assignment BestOr(const gym::AgentSetup& setup) const;
 
  private:
@@ -30,11 +30,13 @@ class History {
   std::size_t best_ = 0;
 };
 
-/// The proposals of one round while they are made. No assignment gets in that was told or proposed
-/// before: a second measurement of the same would say nothing new. Nor does one that is ruled out.
+/// The proposals of one round while they are collected. A draft rejects assignments that are
+/// illegal, and those already tried or proposed, as measuring them again would bring no
+/// information.
 class Draft {
  public:
-  /// Both outlive the draft. `count` proposals for trials first, first + 1, ...
+  /// Starts a draft of at most `count` proposals for trials first, first + 1, ... `setup` and
+  /// `history` outlive it.
   Draft(const gym::AgentSetup& setup, const History& history, std::uint64_t first,
         std::size_t count);
 
@@ -42,27 +44,29 @@ class Draft {
   [[nodiscard]] const std::vector<gym::Assignment>& proposals() const noexcept {
     return proposals_;
   }
-  /// Number of the next proposal.
+  /// Returns the trial number of the next proposal.
   [[nodiscard]] std::uint64_t trial() const noexcept { return first_ + proposals_.size(); }
-  /// Whether there is no room for a further proposal, or nothing left in the space.
+  /// Returns whether the draft has all its proposals or the space is exhausted.
   [[nodiscard]] bool full() const noexcept { return exhausted_ || proposals_.size() >= limit_; }
-  /// Proposals that it still has room for.
+  /// Returns how many more proposals fit.
   [[nodiscard]] std::size_t room() const noexcept {
     return full() ? 0 : limit_ - proposals_.size();
   }
-  /// Draws for the next proposal: a function of the study's seed and the trial's number.
+  /// Returns a generator for the next proposal, seeded by the study's seed and the trial number.
   [[nodiscard]] Rng MakeRng() const;
-  /// Whether it is legal, and neither told nor drafted already.
+  /// Returns whether `assignment` is legal and neither tried nor drafted already.
   [[nodiscard]] bool Takes(const gym::Assignment& assignment) const;
-  /// Adds it if it is to be taken and there is room; returns whether it did.
+  /// Adds `assignment` if Takes accepts it and there is room; returns whether it did.
   bool Add(const gym::Assignment& assignment);
-  /// Adds the legal one that is nearest or, if that is not new, a new one near it: with more and
-  /// more decisions drawn afresh, at last whatever is left. Returns false when nothing is left.
+  /// Adds the nearest legal assignment or, if that is not new, a new one near it: random changes of
+  /// more and more decisions, at last any that is left. Returns false if nothing is left.
   bool AddNear(gym::Assignment assignment, Rng& rng);
-  /// Adds one drawn uniformly from those that are left, or nearly so.
+  /// Adds an assignment drawn almost uniformly from those that are left. Returns false if there is
+  /// none or no room.
   bool AddRandom();
-  /// Whether the next proposal of a search for one best answer is better drawn at random: each
-  /// fourth, while the best of the history is more than 24 trials old. What is near it is used up.
+  /// Returns whether a search for one best answer should draw the next proposal at random: every
+  /// fourth one while the best trial is more than 24 trials old, as its neighbourhood is then used
+  /// up.
   [[nodiscard]] bool IsStuck() const;
 
  private:
@@ -75,7 +79,7 @@ class Draft {
   bool exhausted_ = false;
 };
 
-/// Lets a draft take only `count` more proposals while this lives.
+/// Limits a draft to `count` more proposals for the lifetime of this object.
 class PartOfDraft {
  public:
   PartOfDraft(Draft& draft, std::size_t count);
@@ -88,38 +92,38 @@ class PartOfDraft {
   std::size_t limit_;
 };
 
-/// A search method that works in rounds. What it proposes is a function of what it learned and of
-/// the draft: Propose changes nothing, so a study that is resumed, told all and asked for the rest,
-/// goes on as it would have.
+/// A search method that works in rounds. Its proposals are a function of the results that it
+/// learned and of the draft, and Propose changes no state: a resumed study, which reports all
+/// earlier results first, continues as it would have without the interruption.
 class Method {
  public:
   Method() = default;
   Method(const Method&) = delete;
   Method& operator=(const Method&) = delete;
   virtual ~Method() = default;
-  /// The results of a whole round, which are in `history` already; at first those of trials before
-  /// the agent's first one, maybe none.
+  /// Learns the results of a whole round, which `history` already contains; the first call has the
+  /// results of trials before the agent's first one, possibly none.
   virtual void Learn(const History& history, std::span<const gym::Told> round) = 0;
-  /// Fills the draft as far as it can.
+  /// Adds proposals to the draft until it is full or the method has no more.
   virtual void Propose(Draft& draft) const = 0;
 };
 
-/// How long the rounds of an agent are.
+/// Sizes of an agent's rounds.
 enum class Rounds {
   kEqual,
-  /// An eighth of the trials before it, at least one. The proposals of a round do not know of each
-  /// other's results, which costs the more the fewer results there are.
+  /// An eighth of the number of earlier trials, at least one, at most the size given. Proposals of
+  /// one round cannot use each other's results, which costs more while results are few.
   kGrowing,
 };
 
-/// The agent that asks `method` for `round` proposals at a time, at most. When the method leaves a
-/// draft short, random proposals fill it until the space is exhausted.
+/// Makes an agent that asks `method` for at most `round` proposals at a time. Random proposals fill
+/// a draft that the method leaves short, until the space is exhausted.
 [[nodiscard]] std::unique_ptr<gym::Agent> MakeRoundAgent(gym::AgentSetup setup, std::size_t round,
                                                          std::unique_ptr<Method> method,
                                                          Rounds rounds = Rounds::kEqual);
 
-/// The next legal assignment in the order where the last decision varies fastest; at the end the
-/// first one. `assignment` is legal.
+/// Returns the next legal assignment in the order in which the last decision varies fastest; after
+/// the last one, the first. `assignment` is legal.
 [[nodiscard]] gym::Assignment NextLegal(const gym::AgentSetup& setup, gym::Assignment assignment);
 
 }  // namespace msc::agents

@@ -12,7 +12,7 @@ using gym::Told;
 
 namespace {
 
-/// 0 with full results, 1 with rough ones, 2 with none.
+/// Returns 0 for full results, 1 for rough ones, 2 for none.
 int Lack(const Told& told) {
   return told.failed ? 2 : told.rough ? 1 : 0;
 }
@@ -107,7 +107,7 @@ std::vector<std::size_t> SurvivalOrder(std::span<const Told* const> trials) {
 }
 
 std::size_t FrontSize(std::span<const Told* const> survivors) {
-  // What comes after the front is beaten by one of it.
+  // In survival order the front is a prefix; a later trial is dominated by one of its members.
   const auto beaten =
       std::find_if(survivors.begin(), survivors.end(), [&](const Told* const& trial) {
         return std::any_of(survivors.data(), &trial, [&](const Told* before) {

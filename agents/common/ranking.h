@@ -9,29 +9,29 @@
 
 namespace msc::agents {
 
-/// Feasibility first: whether `a` is better than `b` for a search of one best answer. A trial with
-/// full results beats one that a race dropped, and that one beats one that failed; then the lesser
-/// violation; then the lesser objectives, the first deciding. Source: K. Deb, "An efficient
-/// constraint handling method for genetic algorithms", 2000, section 3; ties by further objectives
-/// are ours.
+/// Returns whether `a` is better than `b` in a search for one best answer: a trial with full
+/// results before one that a race dropped, and that before a failed one; then by smaller violation;
+/// then by smaller objectives in order. Source: K. Deb, "An efficient constraint handling method
+/// for genetic algorithms", 2000, section 3; breaking ties by further objectives is ours.
 [[nodiscard]] bool Better(const gym::Told& a, const gym::Told& b);
 
-/// Whether `a` beats `b` in search of a front: as above, but by domination among the feasible.
-/// Source: K. Deb et al., "A fast and elitist multiobjective genetic algorithm: NSGA-II", 2002,
-/// definition 1.
+/// Returns whether `a` constrained-dominates `b` in a search for a front: ordered as Better, but by
+/// Pareto dominance among feasible trials. Source: K. Deb et al., "A fast and elitist
+/// multiobjective genetic algorithm: NSGA-II", 2002, definition 1.
 [[nodiscard]] bool ConstrainedDominates(const gym::Told& a, const gym::Told& b);
 
-/// Front number of each trial, 0 for those that none beats (ConstrainedDominates). O(n^2).
+/// Returns the front number of each trial, 0 for non-dominated ones (ConstrainedDominates). O(n^2).
 [[nodiscard]] std::vector<std::uint32_t> FrontNumbers(std::span<const gym::Told* const> trials);
 
-/// Crowding distance of each point within its own set of points (one front): infinity at the ends
-/// of any objective. Source: as above, section III-B.
+/// Returns the crowding distance of each point within the given set (one front): infinity at the
+/// ends of any objective. Source: as above, section III-B.
 [[nodiscard]] std::vector<double> CrowdingDistances(std::span<const std::vector<double>> points);
 
-/// Indices in the order in which NSGA-II keeps trials: by front, then by crowding, then as given.
+/// Returns the indices in the order in which NSGA-II keeps trials: by front, then by larger
+/// crowding distance, then as given.
 [[nodiscard]] std::vector<std::size_t> SurvivalOrder(std::span<const gym::Told* const> trials);
 
-/// How many no other beats, of trials in that order: they are its first.
+/// Returns the size of the first front of trials in survival order.
 [[nodiscard]] std::size_t FrontSize(std::span<const gym::Told* const> survivors);
 
 }  // namespace msc::agents

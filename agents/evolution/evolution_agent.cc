@@ -15,8 +15,8 @@ using gym::Told;
 namespace {
 
 constexpr std::size_t kRound = 4;
-/// One in so many of the trials so far breeds, so that selection is as strong in a short search as
-/// in a long one.
+/// One in four trials so far is a parent, so that selection is as strong in a short search as in a
+/// long one.
 constexpr std::size_t kParentOneIn = 4;
 constexpr std::size_t kLeastParents = 4;
 
@@ -51,7 +51,7 @@ class EvolutionMethod final : public Method {
 
   void Propose(Draft& draft) const override {
     while (!draft.full()) {
-      // A few random ones, before there is something to select from.
+      // Random proposals come first, until there is something to select from.
       if (draft.history().trials().size() + draft.proposals().size() < survivors_ / 4) {
         draft.AddRandom();
         continue;
@@ -67,7 +67,7 @@ class EvolutionMethod final : public Method {
   }
 
  private:
-  /// The better of two: they are in order.
+  /// Returns the better of two random parents: the population is sorted.
   [[nodiscard]] const Assignment& Parent(Rng& rng) const {
     const std::uint64_t a = rng.Below(parents_);
     const std::uint64_t b = rng.Below(parents_);
@@ -76,7 +76,7 @@ class EvolutionMethod final : public Method {
 
   [[nodiscard]] Assignment Child(Rng& rng) const {
     constexpr double kCrossover = 0.9;
-    // Decisions of a child that change, on average; one that is known changes anyway (AddNear).
+    // Decisions of a child that mutate, on average. AddNear changes a child that is already known.
     constexpr double kChanges = 0.5;
     Assignment child = Parent(rng);
     if (rng.Uniform() < kCrossover) {
@@ -96,7 +96,7 @@ class EvolutionMethod final : public Method {
   Selection selection_;
   std::size_t survivors_;
   std::vector<Told> population_;  // best first
-  std::size_t parents_ = 0;       // the first so many of it
+  std::size_t parents_ = 0;       // number of parents, the first ones of population_
 };
 
 }  // namespace

@@ -6,13 +6,14 @@
 
 namespace msc::agents {
 
-/// Evolution of one best answer: the best quarter of all trials, 4 to 16, are parents by binary
-/// tournament, uniform crossover, each decision drawn afresh with a probability of one over their
-/// number. 4 a round.
+/// Makes an agent that evolves one best answer. Parents are the best quarter of all trials, 4 to
+/// 16, selected by binary tournament, with uniform crossover; mutation redraws each decision with
+/// probability 0.5 / number of decisions. Four a round.
 [[nodiscard]] std::unique_ptr<gym::Agent> MakeEvolutionAgent(const gym::AgentSetup& setup);
 
-/// NSGA-II: as above, but the best 4 to 20 are those by constrained domination, then crowding, so
-/// that the population spreads over the front of all objectives.
+/// Makes an NSGA-II agent: as above, but the 4 to 20 parents are the best by constrained
+/// domination, then by crowding distance, so that the population spreads over the front of all
+/// objectives.
 /// Source: K. Deb et al., "A fast and elitist multiobjective genetic algorithm: NSGA-II", 2002.
 [[nodiscard]] std::unique_ptr<gym::Agent> MakeNsga2Agent(const gym::AgentSetup& setup);
 

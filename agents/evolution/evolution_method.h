@@ -6,10 +6,11 @@
 
 namespace msc::agents {
 
-/// Who survives: the best by one order (Better), or a front (constrained domination and crowding).
+/// Which trials survive: the best by Better, or a front (constrained domination, then crowding
+/// distance).
 enum class Selection : unsigned char { kBest, kFront };
 
-/// The method of the agents `evolution` and `nsga2`, for portfolios.
+/// Makes the method of the agents `evolution` and `nsga2`, for portfolios.
 [[nodiscard]] std::unique_ptr<Method> MakeEvolutionMethod(const gym::AgentSetup& setup,
                                                           Selection selection);
 

@@ -7,7 +7,7 @@
 #include <numeric>
 #include <utility>
 
-// Threads of its own would gain nothing at these sizes, see OneThread.
+// Armadillo's own threads would gain nothing at these sizes; see OneThread.
 #define ARMA_DONT_USE_OPENMP
 #include <armadillo>
 
@@ -21,9 +21,9 @@ using gym::Assignment;
 
 namespace {
 
-/// Makes a BLAS that is built on OpenMP work in the calling thread alone while this lives: matrices
-/// are small, results must not depend on the number of cores, and idle threads that spin would take
-/// time from what is being measured.
+/// Restricts a BLAS that is built on OpenMP to the calling thread for the lifetime of this object:
+/// matrices are small, results must not depend on the number of cores, and idle threads that spin
+/// would disturb measurements.
 class OneThread {
  public:
   OneThread() : before_(omp_get_max_threads()) { omp_set_num_threads(1); }
@@ -36,14 +36,14 @@ class OneThread {
 };
 
 struct Kernel {
-  double graded = 0;    // share of a decision's distance that grows with that of its choices
-  double pooled = 0;    // share of the linear part that decisions with the same choices share
+  double graded = 0;    // share of a decision's distance that grows with that of the indices
+  double pooled = 0;    // share of the linear part common to decisions with the same choices
   double linear = 0.5;  // share of the linear part
-  double rate = 3;      // of the fall of the other
-  double noise = 0.01;  // variance, relative to that of the values
+  double rate = 3;      // decay rate of the exponential part
+  double noise = 0.01;  // noise variance, relative to the variance of the values
 };
 
-/// Choices by decision and point, so that what is done for one decision is done for all points.
+/// Choices by decision, then point, so that inner loops run over points.
 using Columns = std::vector<std::vector<std::int32_t>>;
 
 Columns ToColumns(std::span<const Assignment* const> points, std::size_t decisions) {
@@ -54,15 +54,16 @@ Columns ToColumns(std::span<const Assignment* const> points, std::size_t decisio
   return columns;
 }
 
-/// How much each decision counts, over how many choices, and the first that has the same ones.
+/// By decision: weight, number of choices, and the first decision with the same list of choices.
 struct Relevance {
   std::vector<double> weights;
   std::vector<std::size_t> choices;
   std::vector<std::size_t> alike;
 };
 
-/// Weighted share of decisions that differ, for all pairs. Of a decision's weight, `graded` counts
-/// by how far its choices are apart: all of it only from the first to the last.
+/// Returns the weighted share of decisions that differ, for all pairs of points. The part `graded`
+/// of a decision's weight counts in proportion to the distance of the indices, in full only from
+/// the first choice to the last.
 arma::mat Distances(const Columns& a, std::span<const Assignment* const> b,
                     const Relevance& relevance, double graded) {
   const std::size_t count = a.front().size();
@@ -84,8 +85,8 @@ arma::mat Distances(const Columns& a, std::span<const Assignment* const> b,
   return distances;
 }
 
-/// What each point gives to each choice: the weights of the decisions that take it, summed over
-/// those that are alike. One row for each choice of each kind of decision, one column for a point.
+/// Returns for each point the weights of the decisions that take each choice, summed over decisions
+/// with the same list of choices. One row for each choice of each such list, one column per point.
 arma::mat Given(std::span<const Assignment* const> points, const Relevance& relevance) {
   std::vector<arma::uword> rows;
   arma::uword count = 0;
@@ -103,8 +104,8 @@ arma::mat Given(std::span<const Assignment* const> points, const Relevance& rele
   return given;
 }
 
-/// How alike the effects of two rows of Given are: as in Distances, `graded` of an effect is by how
-/// far choices are apart.
+/// Returns the similarity of the effects of each two rows of Given: 1 for the same choice, else, as
+/// in Distances, by the share `graded` and the distance of the indices.
 arma::mat Likeness(const Relevance& relevance, double graded) {
   std::vector<std::pair<std::size_t, std::size_t>> rows;  // kind of decision, choice
   for (std::size_t d = 0; d < relevance.weights.size(); ++d) {
@@ -128,7 +129,8 @@ arma::mat Covariances(const Kernel& kernel, const arma::mat& distances, const ar
          (1 - kernel.linear) * arma::exp(-kernel.rate * distances);
 }
 
-/// Lower factor of the covariance with noise; empty if it is not positive definite.
+/// Returns the lower Cholesky factor of the covariance with noise; empty if it is not positive
+/// definite.
 arma::mat Factor(arma::mat covariance, double noise) {
   covariance.diag() += noise;
   arma::mat lower;
@@ -136,22 +138,24 @@ arma::mat Factor(arma::mat covariance, double noise) {
   return lower;
 }
 
-/// Log marginal likelihood with the best scale, up to a constant.
+/// Returns the log marginal likelihood with the best scale, up to a constant.
 double LogLikelihood(const arma::mat& lower, const arma::vec& values) {
   if (lower.is_empty()) return -std::numeric_limits<double>::infinity();
   const arma::vec white = arma::solve(arma::trimatl(lower), values);
   const auto n = static_cast<double>(values.n_elem);
+  // The lower bound keeps the logarithm finite if all values are equal.
   const double scale = std::max(arma::dot(white, white) / n, 1e-12);
   return -0.5 * n * std::log(scale) - arma::sum(arma::log(lower.diag()));
 }
 
-/// A kernel and how likely it makes what was seen.
+/// A kernel and its log marginal likelihood.
 struct Fit {
   Kernel kernel;
   double likelihood = -std::numeric_limits<double>::infinity();
 };
 
-/// The best of a grid with one way to grade choices, which distances and shared effects are by.
+/// Returns the best kernel of a grid for one value of `graded`, with which `distances` and `shared`
+/// were computed.
 Fit BestFit(double graded, bool shares, const arma::mat& distances, const arma::mat& shared,
             const arma::vec& values) {
   Fit best;
@@ -176,7 +180,7 @@ Fit BestFit(double graded, bool shares, const arma::mat& distances, const arma::
 
 Kernel BestKernel(std::span<const Assignment* const> at, const arma::vec& values,
                   const Relevance& relevance) {
-  // Some of the points tell as much about the kernel as all of them.
+  // A subset of the points gives about the same kernel as all of them.
   constexpr std::size_t kMostPoints = 64;
   std::vector<const Assignment*> some;
   std::vector<arma::uword> places;
@@ -189,8 +193,8 @@ Kernel BestKernel(std::span<const Assignment* const> at, const arma::vec& values
   const Columns columns = ToColumns(some, decisions);
   const arma::mat given = Given(some, relevance);
   const arma::vec part = values.elem(arma::uvec(places));
-  // Of two choices the distance is the same either way, and decisions of different kinds share
-  // nothing.
+  // With two choices per decision grading changes no distance, and without decisions that have the
+  // same choices there is nothing to pool.
   const bool grades = std::any_of(relevance.choices.begin(), relevance.choices.end(),
                                   [](std::size_t choices) { return choices > 2; });
   bool shares = false;
@@ -213,14 +217,14 @@ double Median(const Prediction& expected) {
 
 struct GaussianProcess::State {
   Columns columns;
-  arma::mat distances;  // between them
-  arma::mat given;      // by each to each choice
-  arma::mat likeness;   // of what is given
+  arma::mat distances;  // between the observed points
+  arma::mat given;      // Given of the observed points
+  arma::mat likeness;   // Likeness of the rows of `given`
   Relevance relevance;
   Kernel kernel;
   double mean = 0;
-  double scale = 1;  // standard deviation that kernel and values are relative to
-  arma::vec values;  // without mean, by the scale
+  double scale = 1;  // standard deviation; kernel and values are relative to it
+  arma::vec values;  // observed values, centred and divided by `scale`
   arma::mat lower;
   arma::vec solved;  // inverse covariance times values
   double log_likelihood = 0;
@@ -228,6 +232,7 @@ struct GaussianProcess::State {
   void Solve() {
     const arma::mat covariance = Covariances(kernel, distances, given.t() * likeness * given);
     lower = Factor(covariance, kernel.noise);
+    // Rounding can make the covariance of nearly equal points indefinite: raise the noise.
     while (lower.is_empty()) {
       kernel.noise = 10 * kernel.noise;
       Check(kernel.noise < 1e6, "a covariance with much noise is positive definite");
@@ -258,6 +263,7 @@ GaussianProcess::GaussianProcess(std::span<const gym::Decision> decisions,
   arma::vec raw(values.size());
   std::copy(values.begin(), values.end(), raw.begin());
   state.mean = arma::mean(raw);
+  // The lower bound avoids dividing by 0 if all values are equal.
   state.scale = std::max(arma::stddev(raw), 1e-12 * (1 + std::abs(state.mean)));
   state.values = (raw - state.mean) / state.scale;
   state.columns = ToColumns(at, relevance.size());
@@ -270,7 +276,7 @@ GaussianProcess::GaussianProcess(std::span<const gym::Decision> decisions,
                          static_cast<double>(at.size()) * std::log(state.scale);
   const double scale = std::sqrt(
       std::max(arma::dot(state.values, state.solved) / static_cast<double>(at.size()), 1e-6));
-  // The best scale of the kernel belongs to the deviations only; means do not depend on it.
+  // The best scale of the kernel applies to the deviations; means do not depend on it.
   state.scale *= scale;
   state.values /= scale;
   state.solved /= scale;
@@ -314,6 +320,8 @@ std::vector<Prediction> GaussianProcess::Predict(std::span<const Assignment* con
   const arma::mat white = arma::solve(arma::trimatl(state.lower), across);
   std::vector<Prediction> predictions;
   for (arma::uword i = 0; i < means.n_elem; ++i) {
+    // Variance before the observations. Rounding may make the difference below negative; the lower
+    // bound keeps the deviation positive, as it is a divisor later.
     const double before =
         1 - state.kernel.linear * state.kernel.pooled * (1 - arma::dot(given.col(i), alike.col(i)));
     const double variance = before - arma::dot(white.col(i), white.col(i));

@@ -23,26 +23,27 @@ using gym::Told;
 
 namespace {
 
-constexpr std::size_t kStart = 3;         // trials before a process says anything
-constexpr std::size_t kMostPoints = 160;  // of a process: the best and the latest
-constexpr double kWholeSpace = 1024;      // as many candidates are all looked at
-constexpr std::size_t kSample = 256;      // of a space, to say what most of it has to offer
+constexpr std::size_t kStart = 3;         // trials needed before a process is fitted
+constexpr std::size_t kMostPoints = 160;  // points of a process: the best and the latest
+constexpr double kWholeSpace = 1024;      // up to this size all assignments are candidates
+constexpr std::size_t kSample = 256;      // sample of the space, for the reference point
 constexpr double kLogHalf = -0.6931471805599453;
 
 bool SeeksFront(const gym::AgentSetup& setup) {
   return setup.objectives > 1 && setup.constraints == 0;
 }
 
-/// The trials that processes look at, and what they take as the values of failed ones: the worst.
-/// Rough values are among them: without, processes would go on to expect much of what lies near to
-/// what was dropped.
+/// The trials that processes are fitted to, and the worst objectives, which stand for those of
+/// failed trials. Rough values are included: without them, processes would keep predicting good
+/// values near dropped trials.
 struct Points {
   std::vector<const Told*> trials;
   std::vector<const Assignment*> at;
   std::vector<double> worst_objectives;
 };
 
-/// The latest half and, of those before, the best: in search of a front those that NSGA-II keeps.
+/// Returns at most kMostPoints trials: the latest ones and, of those before, the best ones (in a
+/// search for a front those that NSGA-II keeps), half each.
 std::vector<const Told*> SomeOf(std::vector<const Told*> trials, bool front) {
   if (trials.size() <= kMostPoints) return trials;
   constexpr std::ptrdiff_t kHalf = kMostPoints / 2;
@@ -86,11 +87,12 @@ std::vector<double> ValuesOf(const Points& points, std::size_t objective) {
   return values;
 }
 
-/// One of those that are as large as the largest but for rounding: an early search has many that
-/// differ only in which of several alike decisions they change.
+/// Returns the index of a random one of the values that equal the largest except for rounding: an
+/// early search has many candidates that differ only in which of several similar decisions they
+/// change.
 std::size_t AnyLargest(std::vector<double> log_gains, Rng& rng) {
   constexpr double kRounding = 1e-9;
-  // Of values that are too far apart for a process nothing is expected.
+  // A process yields NaN for values that are too far apart: then no gain is expected.
   for (double& gain : log_gains) {
     if (std::isnan(gain)) gain = -std::numeric_limits<double>::infinity();
   }
@@ -102,15 +104,16 @@ std::size_t AnyLargest(std::vector<double> log_gains, Rng& rng) {
   return largest[rng.Below(largest.size())];
 }
 
-/// What is known and expected of objectives and constraints, between proposals of a round.
+/// The predictive models of objectives and constraints, updated between proposals of a round.
 struct Expectation {
   std::vector<ValueProcess> objectives;
   std::vector<LimitProcess> limits;
-  std::vector<std::vector<double>> feasible;  ///< objectives of answers that keep every limit
-  /// Of a sample of the space, by objective; for a front only.
+  /// Objectives of the feasible answers, known or believed.
+  std::vector<std::vector<double>> feasible;
+  /// Predicted medians of a sample of the space, by objective; empty for one objective.
   std::vector<std::vector<double>> medians;
 
-  /// Takes the median of what is expected of a proposal as its result.
+  /// Adds the predicted median of a proposal as its result.
   void Believe(const Assignment& proposal);
 };
 
@@ -133,7 +136,7 @@ class GpMethod final : public Method {
  public:
   explicit GpMethod(gym::AgentSetup setup)
       : setup_(std::move(setup)), expected_relevance_(ExpectedRelevance(setup_)) {
-    // Costs that are declared are for exact methods; here they would hide what was measured.
+    // Declared costs are for exact methods; here they would replace the fit to measurements.
     setup_.costs.clear();
     if (setup_.objectives == 1) return;
     Rng rng(setup_.seed);
@@ -175,7 +178,7 @@ class GpMethod final : public Method {
       return UpdatedRelevance(setup_.decisions, expected_relevance_[k], model.Ranges(k),
                               points.at.size());
     };
-    // Searches of one best answer took longer with logarithms (benchmarks/agents/compare).
+    // Searches for one best answer took longer with logarithms (benchmarks/agents/compare).
     const Shape shape = SeeksFront(setup_) ? Shape::kMaybeLogarithms : Shape::kAsTheyAre;
     for (std::size_t k = 0; k < setup_.objectives; ++k) {
       expectation.objectives.emplace_back(shape, setup_.decisions, points.at, ValuesOf(points, k),
@@ -184,6 +187,7 @@ class GpMethod final : public Method {
     for (std::size_t c = 0; c < setup_.constraints; ++c) {
       std::vector<double> excesses;
       for (const Told* told : points.trials) {
+        // A failed trial counts as exceeding each limit by 100 %.
         excesses.push_back(told->failed ? 1 : told->constraints[c]);
       }
       expectation.limits.emplace_back(setup_.decisions, points.at, excesses,
@@ -206,11 +210,11 @@ class GpMethod final : public Method {
     return expectation;
   }
 
-  /// Logarithms of what would be won by one more trial at each candidate: of the first objective
-  /// or, for a front, of hypervolume; times the chance that every constraint is kept. Where no
-  /// answer is known yet any is wanted: then only the chances count. Under constraints an answer is
-  /// sought in the first place, and the front by one proposal in four; without them the front,
-  /// where there are several objectives.
+  /// Returns the logarithm of the criterion for each candidate: the expected improvement of the
+  /// first objective or of the hypervolume, times the probability that every constraint is kept.
+  /// Only the probability counts while no feasible answer is known. Under constraints the criterion
+  /// is the first objective for three proposals in four and the hypervolume for the fourth; without
+  /// constraints it is the hypervolume if there are several objectives.
   [[nodiscard]] std::vector<double> LogGains(const Expectation& expectation,
                                              const std::vector<const Assignment*>& at,
                                              const Points& points, std::uint64_t trial) const {
@@ -226,7 +230,7 @@ class GpMethod final : public Method {
     return gains;
   }
 
-  /// Of the first objective.
+  /// Returns the logarithms of the expected improvements of the first objective.
   [[nodiscard]] static std::vector<double> LogImprovements(
       const Expectation& expectation, const std::vector<const Assignment*>& at) {
     double least = std::numeric_limits<double>::infinity();
@@ -240,7 +244,7 @@ class GpMethod final : public Method {
     return gains;
   }
 
-  /// Of the front.
+  /// Returns the logarithms of the expected hypervolume improvements.
   [[nodiscard]] std::vector<double> LogVolumes(const Expectation& expectation,
                                                const std::vector<const Assignment*>& at,
                                                const Points& points) const {
@@ -259,6 +263,7 @@ class GpMethod final : public Method {
     std::vector<double> gains;
     gains.reserve(at.size());
     for (const std::vector<Prediction>& point : predictions) {
+      // The lower bound keeps the logarithm finite if the gain underflows.
       gains.push_back(std::log(std::max(gain.Expect(point), 1e-300)));
     }
     return gains;
@@ -285,7 +290,7 @@ class GpMethod final : public Method {
     constexpr std::size_t kSingle = 48;
     auto changes = SingleChanges(setup_, draft.history().Best()->assignment);
     for (std::size_t i = 0; i < std::min(kSingle, changes.size()); ++i) {
-      // A random sample where there are more.
+      // Takes a random sample if there are more.
       std::swap(changes[i], changes[i + rng.Below(changes.size() - i)]);
       add(changes[i]);
     }
@@ -306,7 +311,7 @@ class GpMethod final : public Method {
     return candidates;
   }
 
-  /// Trials worth starting from: the best few, and the front where one is sought.
+  /// Returns trials to start changes from: the best few and, with several objectives, the front.
   [[nodiscard]] std::vector<const Told*> Elite(const History& history) const {
     constexpr std::size_t kElite = 6;
     std::vector<const Told*> elite;
@@ -329,7 +334,7 @@ class GpMethod final : public Method {
 
   gym::AgentSetup setup_;
   std::vector<std::vector<double>> expected_relevance_;  ///< by objective, then constraint
-  std::vector<Assignment> sample_;  ///< of the space; empty where no front is sought
+  std::vector<Assignment> sample_;  ///< sample of the space; empty for one objective
 };
 
 }  // namespace

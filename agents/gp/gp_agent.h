@@ -6,15 +6,16 @@
 
 namespace msc::agents {
 
-/// Bayesian optimisation with Gaussian processes over categories.
+/// Bayesian optimisation with Gaussian processes over categorical decisions.
 ///
-/// One process an objective and constraint; the kernel adds a part that is a sum over decisions to
-/// one that falls with the number of decisions that differ, each decision weighted by what it was
-/// seen to do. Proposed is what has the largest expected improvement times the probability of
-/// keeping every constraint, among changes of the best, an additive model's favourites and random
-/// draws; among all that is left where that is not much. With several objectives it is the
-/// expected improvement of hypervolume, under constraints for every fourth proposal.
-/// Four a round, each taking the expected results of those before it as real (kriging believer).
+/// There is one process per objective and constraint. Its kernel adds a sum over decisions to a
+/// part that decays with the number of decisions that differ; each decision is weighted by its
+/// observed effect. The agent proposes the candidate with the largest expected improvement times
+/// the probability that every constraint is kept. Candidates are changes of the best trials, the
+/// best predictions of an additive model and random draws, or all remaining assignments of a small
+/// space. With several objectives the criterion is the expected hypervolume improvement, under
+/// constraints only for every fourth proposal. Rounds have up to four proposals; each takes the
+/// predictions for the earlier ones as results (kriging believer).
 /// Sources: D. R. Jones et al., "Efficient global optimization", 1998; J. R. Gardner et al.,
 /// "Bayesian optimization with inequality constraints", 2014; agents/gp/improvement.h.
 [[nodiscard]] std::unique_ptr<gym::Agent> MakeGpAgent(const gym::AgentSetup& setup);

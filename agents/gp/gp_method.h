@@ -6,7 +6,7 @@
 
 namespace msc::agents {
 
-/// The method of the agent `gp`, for portfolios.
+/// Makes the method of the agent `gp`, for portfolios.
 [[nodiscard]] std::unique_ptr<Method> MakeGpMethod(const gym::AgentSetup& setup);
 
 }  // namespace msc::agents

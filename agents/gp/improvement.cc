@@ -16,7 +16,10 @@ namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-constexpr double kFar = -8;  // deviations from which on the leading term of a series is enough
+/// Below this many standard deviations the leading term of the asymptotic series is used. Its
+/// relative error there is 1/x^2 = 1.6 % for a probability and 3/x^2 = 5 % for an improvement, so
+/// at most 0.05 in the logarithm.
+constexpr double kFar = -8;
 
 double LogNormalDensity(double x) {
   return -0.5 * x * x - 0.5 * std::log(2 * 3.14159265358979323846);
@@ -26,7 +29,7 @@ double NormalProbability(double x) {
   return 0.5 * std::erfc(-x / std::sqrt(2.0));
 }
 
-/// Mean of max(z - x, 0), x being standard normal.
+/// Returns the expected value of max(z - x, 0) for standard normal x.
 double StandardImprovement(double z) {
   return z * NormalProbability(z) + std::exp(LogNormalDensity(z));
 }
@@ -49,9 +52,10 @@ double ExpectedImprovement(const Prediction& expected, double least) {
   const double room = least - expected.floor;
   if (room <= 0) return 0;
   const double z = (std::log(room) - expected.mean) / expected.deviation;
-  // By its logarithm, as the mean of a doubtful value may be more than a double can be.
+  // Computed by its logarithm, as the mean of an uncertain value may overflow a double.
   const double above = std::exp(expected.mean + 0.5 * expected.deviation * expected.deviation +
                                 LogNormalProbability(z - expected.deviation));
+  // Rounding may make the difference negative.
   return std::max(room * NormalProbability(z) - above, 0.0);
 }
 
@@ -97,7 +101,7 @@ void HypervolumeGain::Cut(const std::vector<std::vector<double>>& points, std::s
     bounds_.insert(bounds_.end(), box.begin(), box.end());
     return;
   }
-  // Between two values of the last objective, the points up to the lower one count.
+  // Between two successive values of the last objective, the points up to the lower one count.
   std::vector<Place> cuts = {0, reference};
   for (const std::vector<double>& point : points) cuts.push_back(PlaceOf(last, point[last]));
   std::sort(cuts.begin(), cuts.end());
@@ -115,7 +119,7 @@ void HypervolumeGain::Cut(const std::vector<std::vector<double>>& points, std::s
 
 double HypervolumeGain::Expect(std::span<const Prediction> point) const {
   Check(point.size() == ends_.size(), "a point has a prediction for each objective");
-  std::vector<std::vector<double>> below(ends_.size());  // expected improvements on the ends
+  std::vector<std::vector<double>> below(ends_.size());  // expected improvement on each end
   for (std::size_t k = 0; k < ends_.size(); ++k) {
     for (const double end : ends_[k]) below[k].push_back(ExpectedImprovement(point[k], end));
   }

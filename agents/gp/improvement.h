@@ -9,50 +9,52 @@
 
 namespace msc::agents {
 
-/// Logarithm of the chance that a standard normal value lies below `x`, also where that chance is
-/// less than a double can be.
+/// Returns the logarithm of the probability that a standard normal value is below `x`, also if that
+/// probability underflows a double.
 [[nodiscard]] double LogNormalProbability(double x);
 
-/// Mean of max(least - y, 0), y being as expected.
-/// Source: D. R. Jones et al., "Efficient global optimization", 1998; of a lognormal value it is
-/// the price of a put option, F. Black and M. Scholes, "The pricing of options and corporate
-/// liabilities", 1973, without interest.
+/// Returns the expected value of max(least - y, 0), where y has the predicted distribution.
+/// Source: D. R. Jones et al., "Efficient global optimization", 1998; for a lognormal value it is
+/// the price of a put option without interest, F. Black and M. Scholes, "The pricing of options and
+/// corporate liabilities", 1973.
 [[nodiscard]] double ExpectedImprovement(const Prediction& expected, double least);
-/// Its logarithm for a normal value, so that candidates far from any improvement can be told apart.
+/// Returns the logarithm of ExpectedImprovement for a normal value, so that candidates far from any
+/// improvement can still be ranked.
 [[nodiscard]] double LogExpectedImprovement(const Prediction& expected, double least);
 
-/// Expected gain of hypervolume of points whose coordinates are independent, over a front that is
-/// known.
+/// Expected hypervolume improvement of points with independent coordinates over a known front.
 ///
-/// What no member of the front dominates, below the reference, is cut into boxes along the
-/// coordinates of the members; the gain in a box is the product over objectives of the expected
-/// improvement on its upper end less that on its lower one. Source: M. Emmerich, A. Deutz and J.
+/// The region below the reference that no member of the front dominates is cut into boxes along the
+/// coordinates of the members. The gain in a box is the product over objectives of the expected
+/// improvement on its upper end minus that on its lower end. Source: M. Emmerich, A. Deutz and J.
 /// Klinkenberg, "Hypervolume-based expected improvement: monotonicity properties and exact
 /// computation", 2011; the slices are those of Hypervolume (gym/core/pareto.h).
 class HypervolumeGain {
  public:
-  /// `front`, maybe empty, has points of as many values as `reference`. Members that do not lie
-  /// below the reference count for nothing. Boxes: n + 1 for two objectives, O(n) times more for
-  /// each further one.
+  /// Cuts the region into boxes. `front` may be empty; its points have as many values as
+  /// `reference`. Members that are not below the reference are ignored. Number of boxes: n + 1 for
+  /// two objectives, a factor O(n) more for each further one.
   HypervolumeGain(std::vector<std::vector<double>> front, std::vector<double> reference);
-  /// Of one point, a prediction for each objective.
+  /// Returns the expected gain of one point, given a prediction for each objective.
   [[nodiscard]] double Expect(std::span<const Prediction> point) const;
   [[nodiscard]] std::size_t boxes() const noexcept { return bounds_.size() / 2 / ends_.size(); }
 
  private:
   using Place = std::uint32_t;
-  /// Boxes of what the points leave, in the first `objectives` of them; `box` has the bounds in
-  /// those after them.
+  /// Adds the boxes that `points` leave in the first `objectives` coordinates; `box` holds the
+  /// bounds in the other coordinates.
   void Cut(const std::vector<std::vector<double>>& points, std::size_t objectives,
            std::vector<Place>& box);
   [[nodiscard]] Place PlaceOf(std::size_t objective, double value) const;
 
-  std::vector<std::vector<double>> ends_;  ///< by objective, ascending from -infinity
-  std::vector<Place> bounds_;              ///< of each box, for each objective: two of its ends_
+  /// By objective, ends of boxes, ascending from -infinity.
+  std::vector<std::vector<double>> ends_;
+  /// For each box and objective, the indices of its lower and upper end in ends_.
+  std::vector<Place> bounds_;
 };
 
-/// Members of a front that HypervolumeGain can take without having more than some thousand boxes:
-/// all, or those with the largest crowding distance.
+/// Returns a subset of `front` for which HypervolumeGain has at most some thousand boxes: all of
+/// it, or the members with the largest crowding distance.
 [[nodiscard]] std::vector<std::vector<double>> Sparse(std::vector<std::vector<double>> front);
 
 }  // namespace msc::agents

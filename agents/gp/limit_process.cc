@@ -15,9 +15,10 @@ using gym::Assignment;
 namespace {
 
 constexpr std::array<double, 3> kScales = {0.1, 1, 4};
-/// A process that is less likely by so much does not count.
+/// Processes whose log likelihood is this much below the best one are dropped.
 constexpr double kLeastLogWeight = -7;
 
+/// Returns log(exp(a) + exp(b)) without overflow or underflow.
 double LogOfSum(double a, double b) {
   const double most = std::max(a, b);
   if (!std::isfinite(most)) return most;
@@ -32,7 +33,7 @@ LimitProcess::LimitProcess(std::span<const gym::Decision> decisions,
   double most = -std::numeric_limits<double>::infinity();
   for (const double scale : kScales) {
     std::vector<double> values;
-    double jacobian = 0;  // its logarithm
+    double jacobian = 0;  // log of the derivative of asinh(scale * x), summed over the excesses
     for (const double excess : excesses) {
       values.push_back(std::asinh(scale * excess));
       jacobian += std::log(scale) - std::log(std::hypot(1, scale * excess));

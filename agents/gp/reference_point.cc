@@ -10,7 +10,7 @@ namespace msc::agents {
 
 namespace {
 
-/// Lower ones lose answers that are wanted, higher ones gain less (benchmarks/agents/made_up).
+/// In benchmarks/agents/made_up, lower values lose useful answers and higher ones gain less.
 constexpr double kExpectedBelow = 0.95;
 
 double Quantile(std::vector<double>& values, double share) {

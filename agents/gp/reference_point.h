@@ -5,16 +5,16 @@
 
 namespace msc::agents {
 
-/// The point below which hypervolume is counted in search of a front: of each objective what 19 in
-/// 20 assignments are expected to lie below.
+/// Returns the reference point for the hypervolume in a search for a front: for each objective the
+/// value below which 95 % of assignments are predicted to lie.
 ///
-/// Points that are said to be far from a front gain much at its ends: that is where proposals would
-/// go, for answers that are bad in one objective and barely better in another. Near points do not
-/// gain by what most of the space has to offer.
+/// With a distant reference point, the ends of the front gain most hypervolume, and proposals go to
+/// answers that are bad in one objective and barely better in another. A near one counts nothing
+/// for values that are worse than most of the space.
 ///
-/// `expected` has for each objective what is expected of assignments of the space, at least one, in
-/// any order. Where even the least value of `front` is above most of them, the bound is that of
-/// `worst`, the largest values seen. All values are finite.
+/// `expected` has for each objective the predictions for a sample of assignments, at least one, in
+/// any order. If the least value of `front` is not below that bound, `worst`, the largest value
+/// seen, is used instead. All values are finite.
 [[nodiscard]] std::vector<double> ReferencePoint(std::span<const std::vector<double>> front,
                                                  std::span<const double> worst,
                                                  std::vector<std::vector<double>> expected);

@@ -10,7 +10,7 @@ namespace msc::agents {
 
 namespace {
 
-/// Shares of their sum; where that is 0 or no number, all alike.
+/// Returns values divided by their sum, or equal shares if the sum is 0 or not finite.
 std::vector<double> Shares(std::span<const double> values) {
   const double total = std::accumulate(values.begin(), values.end(), 0.0);
   std::vector<double> shares(values.size(), 1 / static_cast<double>(values.size()));
@@ -48,7 +48,7 @@ std::vector<double> UpdatedRelevance(std::span<const gym::Decision> decisions,
                                      std::span<const double> fitted, std::size_t seen) {
   Check(expected.size() == decisions.size() && fitted.size() == decisions.size(),
         "each decision has a relevance");
-  // Every decision keeps some of what was expected: that it did nothing so far may be chance.
+  // Each decision keeps part of its expected relevance: an effect of 0 so far may be chance.
   constexpr double kMostTrust = 0.8;
   double effects = 0;
   for (const gym::Decision& decision : decisions) {

@@ -8,15 +8,16 @@
 
 namespace msc::agents {
 
-/// How much each decision is expected to count for each objective, then constraint, before anything
-/// was tried: shares that sum to 1. Half of them by the ranges of what is estimated
-/// (AgentSetup::estimates) or, where nothing is, by AgentSetup::relevance; the rest, and all where
-/// neither is known, alike.
+/// Returns the expected relevance of each decision for each objective, then constraint, before any
+/// trial: shares that sum to 1. Half of each share is proportional to the range of the estimated
+/// effects (AgentSetup::estimates) or, without these, to AgentSetup::relevance; the other half, and
+/// all of it if neither is known, is equal for all decisions.
 [[nodiscard]] std::vector<std::vector<double>> ExpectedRelevance(const gym::AgentSetup& setup);
 
-/// What `expected` becomes by `fitted`, how much each decision was found to count, in any unit: the
-/// more results there are of that, `seen`, beside effects to be told apart, the more of it. Shares
-/// that sum to 1. Both have one number >= 0 for each decision.
+/// Returns a weighted mean of the shares `expected` and of `fitted`, the relevance found in
+/// results, in any unit. The weight of `fitted` grows with `seen`, the number of results, relative
+/// to the number of effects to estimate. The result sums to 1. Both have one number >= 0 for each
+/// decision.
 [[nodiscard]] std::vector<double> UpdatedRelevance(std::span<const gym::Decision> decisions,
                                                    std::span<const double> expected,
                                                    std::span<const double> fitted,

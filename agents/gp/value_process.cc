@@ -11,9 +11,9 @@ using gym::Assignment;
 
 namespace {
 
-/// How far the floor is below the least value, relative to how far the median is above it. Nearer,
-/// the least value would be an outlier among logarithms; by how much matters little, and more
-/// floors to choose from gained nothing on made-up problems.
+/// Distance of the floor below the least value, relative to that of the median above it. With a
+/// smaller distance the least value would be an outlier among logarithms; otherwise the value
+/// matters little, and a choice of several floors gained nothing on made-up problems.
 constexpr double kFloor = 0.3;
 
 }  // namespace
@@ -26,11 +26,11 @@ ValueProcess::ValueProcess(Shape shape, std::span<const gym::Decision> decisions
   std::vector<double> sorted(values.begin(), values.end());
   std::sort(sorted.begin(), sorted.end());
   const double spread = sorted[sorted.size() / 2] - sorted.front();
-  // What differs by rounding only has no shape.
+  // Values that differ only by rounding have no shape to fit.
   if (spread <= 1e-9 * (1 + std::abs(sorted.front()))) return;
   const double floor = sorted.front() - kFloor * spread;
   std::vector<double> logarithms;
-  double jacobian = 0;  // its logarithm
+  double jacobian = 0;  // log of the derivative of log(x - floor), summed over the values
   for (const double value : values) {
     logarithms.push_back(std::log(value - floor));
     jacobian -= logarithms.back();

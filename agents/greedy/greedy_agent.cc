@@ -13,10 +13,10 @@ using gym::Told;
 
 namespace {
 
-/// Where a climb stands: all that is needed to go on once more results are known.
+/// The state of a climb: all that is needed to continue it with more results.
 struct Climb {
   Assignment from;
-  std::uint64_t kicks = 0;  ///< how often it was started anew
+  std::uint64_t kicks = 0;  ///< number of restarts so far
 };
 
 class GreedyMethod final : public Method {
@@ -34,9 +34,10 @@ class GreedyMethod final : public Method {
   void Propose(Draft& draft) const override { (void)Advance(climb_, draft); }
 
  private:
-  /// Climbs as far as results are known; what is missing for the next step goes into the draft.
+  /// Climbs as far as results are known, and adds the assignments that the next step needs to the
+  /// draft.
   [[nodiscard]] Climb Advance(Climb climb, Draft& draft) const {
-    // So many climbs without anything new mean that the space is all but used up.
+    // This many climbs without a missing result mean that the space is nearly exhausted.
     constexpr int kMostKicks = 20;
     for (int kick = 0; kick < kMostKicks; ++kick) {
       while (true) {
@@ -51,8 +52,8 @@ class GreedyMethod final : public Method {
     return climb;
   }
 
-  /// One pass: where it leads, `from` itself at a local optimum, or nothing where results are
-  /// missing.
+  /// Makes one pass. Returns the assignment that it leads to, `from` itself at a local optimum, or
+  /// an empty assignment if results are missing.
   [[nodiscard]] Assignment Pass(const Assignment& from, Draft& draft) const {
     const Told* start = Find(from, draft);
     bool known = start != nullptr;
@@ -77,7 +78,7 @@ class GreedyMethod final : public Method {
     if (!known) return {};
     std::stable_sort(helpful.begin(), helpful.end(),
                      [](const Told* a, const Told* b) { return Better(*a, *b); });
-    // Each on top of those before; what does not help there is taken back.
+    // Applies each change on top of those before; a change that does not help there is reverted.
     const Told* current = start;
     for (const Told* change : helpful) {
       Assignment both = current->assignment;
@@ -91,16 +92,16 @@ class GreedyMethod final : public Method {
     return current->assignment;
   }
 
-  /// Its result, or nothing and it goes into the draft.
+  /// Returns the result of `assignment`, or adds it to the draft and returns nullptr.
   static const Told* Find(const Assignment& assignment, Draft& draft) {
     const Told* told = draft.history().Find(assignment);
     if (told == nullptr) draft.Add(assignment);
     return told;
   }
 
-  /// Some decisions drawn afresh.
+  /// Redraws up to 4 decisions.
   [[nodiscard]] Assignment Kicked(Assignment assignment, std::uint64_t kick) const {
-    constexpr std::uint64_t kTag = 0x6b69636b;
+    constexpr std::uint64_t kTag = 0x6b69636b;  // "kick": a random stream of its own
     Rng rng(MixSeed({setup_.seed, kTag, kick}));
     const std::uint64_t changes = 2 + rng.Below(3);
     for (std::uint64_t i = 0; i < changes; ++i) {

@@ -26,7 +26,7 @@ class GridAgent final : public gym::Agent {
     return proposals;
   }
 
-  /// Where some are ruled out, only counting tells which is the n-th.
+  /// Proposes from legal assignment number `n` on; with a mask only counting finds it.
   std::vector<gym::Assignment> AskLegal(std::uint64_t n, std::size_t count) {
     const gym::Assignment start =
         gym::MakeLegal(setup().mask, gym::Assignment(setup().decisions.size(), 0));
@@ -43,7 +43,7 @@ class GridAgent final : public gym::Agent {
     return proposals;
   }
 
-  gym::Assignment next_;  // number at_ of those that are legal
+  gym::Assignment next_;  // legal assignment number at_
   std::uint64_t at_ = 0;
 };
 

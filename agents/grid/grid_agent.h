@@ -6,8 +6,8 @@
 
 namespace msc::agents {
 
-/// Every assignment once, the last decision varying fastest; ends when all were proposed. Exact,
-/// and only for small spaces. The trial first_trial gets the first assignment.
+/// Makes an agent that proposes every legal assignment once, the last decision varying fastest, and
+/// ends then. Exact, but only for small spaces. Trial first_trial gets the first assignment.
 [[nodiscard]] std::unique_ptr<gym::Agent> MakeGridAgent(const gym::AgentSetup& setup);
 
 }  // namespace msc::agents

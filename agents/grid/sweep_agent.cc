@@ -13,7 +13,8 @@ using gym::Told;
 
 namespace {
 
-/// Sweeps again for every proposal, on the results told; what is not known yet is proposed.
+/// Repeats the sweep for every proposal on the results so far; assignments without a result are
+/// proposed.
 class SweepMethod final : public Method {
  public:
   explicit SweepMethod(gym::AgentSetup setup) : setup_(std::move(setup)) {}
@@ -29,7 +30,8 @@ class SweepMethod final : public Method {
   }
 
  private:
-  /// Whether all about `from` is known, the best of each decision together included.
+  /// Returns whether all single changes of `from`, and their best choices together, have results;
+  /// adds those that have none to the draft.
   [[nodiscard]] bool Sweep(Draft& draft, const Assignment& from) const {
     const Told* start = Find(draft, from);
     bool known = start != nullptr;
@@ -52,8 +54,8 @@ class SweepMethod final : public Method {
     return known && Find(draft, gym::MakeLegal(setup_.mask, std::move(together))) != nullptr;
   }
 
-  /// `from` with another choice of one decision, as near as is legal; nothing where that is ruled
-  /// out.
+  /// Returns `from` with another choice of one decision, made legal, or nothing if that choice is
+  /// illegal there.
   [[nodiscard]] std::optional<Assignment> Changed(const Assignment& from, std::size_t decision,
                                                   std::int32_t choice) const {
     if (choice == from[decision]) return std::nullopt;
@@ -64,7 +66,7 @@ class SweepMethod final : public Method {
     return changed;
   }
 
-  /// Its result; where it is not known, nothing, and it goes into the draft.
+  /// Returns the result of `assignment`, or adds it to the draft and returns nullptr.
   static const Told* Find(Draft& draft, const Assignment& assignment) {
     const Told* told = draft.history().Find(assignment);
     if (told == nullptr) draft.Add(assignment);

@@ -6,11 +6,12 @@
 
 namespace msc::agents {
 
-/// Tries every choice of every decision alone, all others at their first, in the order of the
-/// decisions; then the best of each together. That is the grid search of TVM's MSC, whose tasks are
-/// decisions. Then the same about the best so far, until no single change betters it; after that,
-/// changes of the best at random. Where results interact, the best of each need not be good
-/// together: what is best is known of what was tried only.
+/// Makes an agent that tries every choice of every decision alone, all other decisions at their
+/// first choice, in the order of the decisions, and then the best choices of all decisions
+/// together. That is the grid search of TVM's MSC, whose tasks are decisions. It then does the same
+/// around the best trial so far, until no single change improves it, and at last proposes random
+/// changes of the best trial. If decisions interact, their best choices need not be good together,
+/// so only trials determine the best one. Four a round.
 [[nodiscard]] std::unique_ptr<gym::Agent> MakeSweepAgent(const gym::AgentSetup& setup);
 
 }  // namespace msc::agents

@@ -14,8 +14,8 @@ using gym::Told;
 
 namespace {
 
-/// Partial sums of a model that is fitted anew each round: exact where that is cheap, elsewhere
-/// near to a front which errs by itself.
+/// Returns the number of partial sums to keep for a fitted model, which is solved again each round:
+/// many if that is cheap, else few, as the model has errors anyway.
 std::size_t MostSums(std::size_t decisions) {
   return decisions <= 16 ? 1024 : 128;
 }
@@ -24,7 +24,7 @@ class IlpMethod final : public Method {
  public:
   IlpMethod(const gym::AgentSetup& setup, std::size_t changes) : setup_(setup), changes_(changes) {
     if (setup_.costs.empty()) return;
-    constexpr std::size_t kMostExactSums = 4096;  // beyond, members are near the front
+    constexpr std::size_t kMostExactSums = 4096;  // with more, members are near the front
     front_ = AdditiveModel(setup_, History()).Front(kMostExactSums).assignments;
   }
 
@@ -36,7 +36,7 @@ class IlpMethod final : public Method {
   void Propose(Draft& draft) const override {
     if (setup_.costs.empty()) {
       draft.Add(start_);
-      // What is estimated needs no trial of each change.
+      // With estimates there is no need to try each change.
       auto changes = SingleChanges(setup_, start_);
       const std::size_t most = setup_.estimates.empty() ? changes_ : 0;
       if (changes.size() > most) changes.resize(most);
@@ -51,8 +51,8 @@ class IlpMethod final : public Method {
   }
 
  private:
-  /// Half of what is wanted from the front: the expected best under the constraints, or, where the
-  /// front itself is sought, any of its members.
+  /// Proposes up to two members of the front: the best predicted ones under the constraints or, if
+  /// the front itself is sought, random ones.
   void ProposeFront(Draft& draft, const AdditiveModel& model) const {
     const PartOfDraft half(draft, 2);
     const std::vector<Assignment> front =
@@ -67,8 +67,8 @@ class IlpMethod final : public Method {
     for (const Assignment& member : front) draft.Add(gym::MakeLegal(setup_.mask, member));
   }
 
-  /// Single changes of the best answer, the expected best first: the sum errs where choices of
-  /// neighbours act together.
+  /// Proposes single changes of the best answer, the best predicted first, as the sum errs where
+  /// neighbouring decisions interact; then random neighbours.
   void Mend(Draft& draft, const AdditiveModel& model, const Assignment& best) const {
     std::vector<Told> expected;
     for (const Assignment& change : SingleChanges(setup_, best)) {
@@ -83,7 +83,7 @@ class IlpMethod final : public Method {
   gym::AgentSetup setup_;
   std::size_t changes_;
   Assignment start_;
-  std::vector<Assignment> front_;  // where costs are declared
+  std::vector<Assignment> front_;  // of declared costs; empty without
 };
 
 }  // namespace

@@ -6,8 +6,8 @@
 
 namespace msc::agents {
 
-/// The method of the agent `ilp`, for portfolios. At most `changes` single changes of the best are
-/// tried before effects are summed; SIZE_MAX = all.
+/// Makes the method of the agent `ilp`, for portfolios. It tries at most `changes` single changes
+/// of the best trial before it fits effects; SIZE_MAX = all.
 [[nodiscard]] std::unique_ptr<Method> MakeIlpMethod(const gym::AgentSetup& setup,
                                                     std::size_t changes);
 

@@ -44,7 +44,7 @@ class PolicyMethod final : public Method {
   }
 
  private:
-  /// From -1, the worst of all trials, to 1, the best.
+  /// Returns a value from -1 for the worst of all trials to 1 for the best.
   [[nodiscard]] double Worth(const Told& told) const {
     const auto place = std::lower_bound(ranked_.begin(), ranked_.end(), told, Better);
     const double better = static_cast<double>(place - ranked_.begin());

@@ -6,17 +6,17 @@
 
 namespace msc::agents {
 
-/// A policy that is learned: walks the decisions in their order and draws each choice from what a
-/// small network says of the place, of what is known of its layer and of the choice before, as one
-/// layer after the other is decided in AMC and HAQ.
+/// Makes an agent with a learned policy. It walks the decisions in their order, and a small network
+/// gives the probabilities of each choice from the position, the features of the decision and the
+/// previous choice, as AMC and HAQ decide one layer after the other.
 ///
-/// Eight walks a round, learned from by proximal policy optimisation. What a walk is worth is the
-/// share of all trials so far that are worse (Better), so it needs no scale and keeps constraints
-/// in mind; the best four are learned from in every round (self-imitation). Choices that are ruled
-/// out have no probability.
+/// Eight walks a round, learned from by proximal policy optimisation. The reward of a walk is its
+/// rank among all trials so far by Better, so it needs no scale and respects constraints; every
+/// round also learns from the best four trials (self-imitation). Illegal choices have probability
+/// 0. The policy starts without knowledge, so it needs budgets of hundreds of trials.
 /// Sources: J. Schulman et al., "Proximal policy optimization algorithms", 2017, section 3; J. Oh
 /// et al., "Self-imitation learning", 2018; Y. He et al., "AMC", 2018; K. Wang et al., "HAQ", 2019,
-/// for the walk. It starts from nothing, so it wants budgets of hundreds.
+/// for the walk.
 [[nodiscard]] std::unique_ptr<gym::Agent> MakePolicyAgent(const gym::AgentSetup& setup);
 
 }  // namespace msc::agents

@@ -27,10 +27,10 @@ std::size_t MostChoices(const std::vector<gym::Decision>& decisions) {
   return most;
 }
 
-/// What the network gives at one decision.
+/// Output of the network at one decision.
 struct Answer {
   Eigen::VectorXd hidden;
-  Eigen::VectorXd probabilities;  ///< 0 for what is ruled out
+  Eigen::VectorXd probabilities;  ///< 0 for illegal choices
 };
 
 }  // namespace
@@ -38,9 +38,9 @@ struct Answer {
 struct WalkPolicy::State {
   gym::AgentSetup setup;
   Eigen::Index places;
-  Eigen::Index choices;            // the most of any decision
-  Eigen::MatrixXd features;        // a column by decision; no rows where nothing is known of them
-  std::vector<double> parameters;  // the matrices below, one after the other, columns first
+  Eigen::Index choices;            // largest number of choices of a decision
+  Eigen::MatrixXd features;        // one column per decision; no rows without features
+  std::vector<double> parameters;  // the matrices below one after another, column-major
   std::vector<double> first_moment;
   std::vector<double> second_moment;
   int steps = 0;
@@ -57,7 +57,7 @@ struct WalkPolicy::State {
     const Eigen::Index count =
         kHidden * (places + choices + 1 + features.rows()) + choices * (kHidden + 1);
     parameters.resize(static_cast<std::size_t>(count));
-    constexpr std::uint64_t kTag = 0x77616c6b;
+    constexpr std::uint64_t kTag = 0x77616c6b;  // "walk": a random stream of its own
     Rng rng(MixSeed({of.seed, kTag}));
     for (double& value : parameters) value = 0.2 * (rng.Uniform() - 0.5);
     first_moment.assign(parameters.size(), 0);
@@ -66,8 +66,9 @@ struct WalkPolicy::State {
 
   using Map = Eigen::Map<Eigen::MatrixXd>;
   using View = Eigen::Map<const Eigen::MatrixXd>;
-  /// Column by decision; by the choice before, that of none being the last; by choice; for choices;
-  /// by feature.
+  /// The parameters as matrices. `place` has a column per decision, `before` one per previous
+  /// choice (the last one for none), `out` and `bias` map to choices, `feature` has a column per
+  /// feature.
   template <class M, class P>
   struct Parts {
     M place;
@@ -90,7 +91,7 @@ struct WalkPolicy::State {
     return i == 0 ? choices : Eigen::Index{walk[i - 1]};
   }
 
-  /// Whether each choice of decision i can follow those of the walk before it.
+  /// Returns whether each choice of decision i is legal after those of the walk before it.
   [[nodiscard]] std::vector<bool> Legal(const Assignment& walk, std::size_t i) const {
     std::vector<bool> legal =
         setup.mask ? setup.mask(std::span(walk).first(i)) : std::vector<bool>();
@@ -109,6 +110,7 @@ struct WalkPolicy::State {
                         .matrix();
     const Eigen::VectorXd logits = weights.out * answer.hidden + weights.bias.col(0);
     const std::vector<bool> legal = Legal(walk, i);
+    // Softmax over the legal choices, shifted by the largest logit against overflow.
     double most = -std::numeric_limits<double>::infinity();
     for (Eigen::Index c = 0; c < choices; ++c) {
       if (legal[static_cast<std::size_t>(c)]) most = std::max(most, logits(c));
@@ -123,7 +125,7 @@ struct WalkPolicy::State {
     return answer;
   }
 
-  /// Adds what a gradient by the logits at decision i means for the parameters.
+  /// Adds the gradient of the parameters that follows from the gradient `by_logits` at decision i.
   void Back(const Assignment& walk, std::size_t i, const Answer& answer,
             const Eigen::VectorXd& by_logits, std::vector<double>& gradient) const {
     Parts<Map, double> sums(gradient.data(), places, choices, features.rows());
@@ -142,7 +144,7 @@ struct WalkPolicy::State {
     return gym::IsLegal(setup.mask, walk);
   }
 
-  /// Upwards, by Adam.
+  /// Takes one step of Adam along the gradient (ascent).
   void Step(const std::vector<double>& gradient) {
     constexpr double kFirst = 0.9;
     constexpr double kSecond = 0.99;
@@ -170,7 +172,7 @@ Assignment WalkPolicy::Draw(Rng& rng) const {
     std::int32_t drawn = 0;
     for (std::int32_t c = 0; c < state_->choices; ++c) {
       if (probabilities(c) <= 0) continue;
-      drawn = c;  // the last possible one takes what rounding leaves
+      drawn = c;  // rounding may leave a rest, which the last legal choice takes
       rest -= probabilities(c);
       if (rest < 0) break;
     }
@@ -190,7 +192,7 @@ double WalkPolicy::LogProbability(const Assignment& walk) const {
 
 void WalkPolicy::Learn(std::span<const Lesson> lessons, int epochs) {
   std::vector<Lesson> possible;
-  std::vector<std::vector<double>> before;  // probability of each choice at the start
+  std::vector<std::vector<double>> before;  // probability of each choice before the update
   for (const Lesson& lesson : lessons) {
     if (!state_->Possible(*lesson.walk)) continue;
     possible.push_back(lesson);
@@ -212,6 +214,8 @@ void WalkPolicy::Learn(std::span<const Lesson> lessons, int epochs) {
         const double push = clipped ? 0 : worth * ratio;
         const Eigen::VectorXd log = p.array().max(1e-12).log().matrix();
         const double entropy = -p.dot(log);
+        // Gradient by the logits: push * (onehot - p) for the log probability, and -p * (log p + H)
+        // for the entropy H. The bounds of 1e-12 keep logarithms and ratios finite.
         Eigen::VectorXd by_logits =
             -push * p - kEntropy * (p.array() * (log.array() + entropy)).matrix();
         by_logits((*walk)[i]) += push;

@@ -10,7 +10,7 @@ namespace msc::agents {
 
 namespace {
 
-/// One long sequence, drawn as far as it was asked for.
+/// Proposes one random sequence, extended as far as it was requested.
 class RandomAgent final : public gym::Agent {
  public:
   explicit RandomAgent(gym::AgentSetup setup) : Agent(std::move(setup)) {
@@ -21,7 +21,7 @@ class RandomAgent final : public gym::Agent {
   void Know(const gym::Assignment& assignment) {
     gym::Told told;
     told.assignment = assignment;
-    told.failed = true;  // how it did is not asked
+    told.failed = true;  // the result is irrelevant
     known_.Add(told);
   }
 

@@ -6,8 +6,8 @@
 
 namespace msc::agents {
 
-/// Uniform over what was not proposed before and no anchor has: the control that a search must
-/// beat. Results change nothing, so it never waits for one.
+/// Makes an agent that draws uniformly from assignments that were not proposed before and are no
+/// anchors: the control that a search must beat. It ignores results, so it never waits for one.
 [[nodiscard]] std::unique_ptr<gym::Agent> MakeRandomAgent(const gym::AgentSetup& setup);
 
 }  // namespace msc::agents

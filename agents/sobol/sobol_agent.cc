@@ -24,7 +24,7 @@ class SobolMethod final : public Method {
       const std::uint64_t n = draft.trial() - setup_.first_trial;
       gym::Assignment point;
       for (std::size_t i = 0; i < shifts_.size(); ++i) {
-        // A digital shift keeps every interval's share of the points.
+        // A digital shift (XOR) preserves the share of points in every interval.
         const std::uint64_t fraction = sequence_.At(n, i) ^ shifts_[i];
         const std::uint64_t choices = setup_.decisions[i].choices.size();
         point.push_back(static_cast<std::int32_t>(fraction * choices >> 32U));

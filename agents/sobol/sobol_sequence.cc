@@ -15,8 +15,8 @@ std::uint32_t Degree(std::uint64_t polynomial) {
   return degree;
 }
 
-/// Whether x generates all of the field: its powers modulo the polynomial return to 1 no sooner
-/// than after 2^degree - 1 steps.
+/// Returns whether the polynomial is primitive: the powers of x modulo it first return to 1 after
+/// 2^degree - 1 steps.
 bool IsPrimitive(std::uint64_t polynomial) {
   const std::uint32_t degree = Degree(polynomial);
   const std::uint64_t order = (std::uint64_t{1} << degree) - 1;
@@ -34,7 +34,7 @@ std::vector<std::uint32_t> Directions(std::uint64_t polynomial, Rng& rng) {
   std::vector<std::uint32_t> directions;
   for (std::uint32_t i = 0; i < kBits; ++i) {
     if (i < degree) {
-      // Any odd number below 2^(i+1).
+      // A free direction number: any odd number below 2^(i+1).
       const std::uint64_t odd = 2 * rng.Below(std::uint64_t{1} << i) + 1;
       directions.push_back(static_cast<std::uint32_t>(odd << (kBits - 1 - i)));
       continue;
@@ -55,8 +55,9 @@ SobolSequence::SobolSequence(std::size_t dimensions) {
   // The first dimension reverses the bits of n (van der Corput).
   std::vector<std::uint32_t>& first = directions_.emplace_back();
   for (std::uint32_t i = 0; i < kBits; ++i) first.push_back(std::uint32_t{1} << (kBits - 1 - i));
+  // A fixed seed: all sequences share their direction numbers.
   Rng rng(659);
-  // Primitive polynomials have a constant term: odd numbers.
+  // Primitive polynomials have a constant term, so they are odd numbers.
   for (std::uint64_t polynomial = 3; directions_.size() < dimensions; polynomial += 2) {
     if (IsPrimitive(polynomial)) directions_.push_back(Directions(polynomial, rng));
   }

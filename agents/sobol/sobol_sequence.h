@@ -6,17 +6,17 @@
 
 namespace msc::agents {
 
-/// A digital sequence of Sobol's kind in any number of dimensions: of its first 2^k points exactly
-/// one lies, in every dimension, in each interval [i / 2^k, (i + 1) / 2^k).
+/// A Sobol sequence in any number of dimensions: in every dimension, exactly one of its first 2^k
+/// points is in each interval [i / 2^k, (i + 1) / 2^k).
 ///
-/// A dimension takes the next primitive polynomial over GF(2); its first direction numbers, which
-/// are free, are drawn from a fixed seed. Points of many dimensions are spread less well than with
-/// tuned numbers. Source: I. M. Sobol, 1967; P. Bratley and B. L. Fox, algorithm 659, 1988.
+/// Each dimension uses the next primitive polynomial over GF(2). Its first direction numbers are
+/// free, and drawn from a fixed seed, so that points in many dimensions are spread less evenly than
+/// with tuned numbers. Source: I. M. Sobol, 1967; P. Bratley and B. L. Fox, algorithm 659, 1988.
 class SobolSequence {
  public:
-  /// `dimensions` >= 1.
+  /// Creates the direction numbers. `dimensions` >= 1.
   explicit SobolSequence(std::size_t dimensions);
-  /// Coordinate of point `n` as a 32-bit fraction, n < 2^32.
+  /// Returns a coordinate of point `n` < 2^32 as a 32-bit fraction.
   [[nodiscard]] std::uint32_t At(std::uint64_t n, std::size_t dimension) const;
 
  private:

@@ -45,7 +45,7 @@ gym::Assignment Parzen::Draw(Rng& rng) const {
 
 double Parzen::LogDensity(const gym::Assignment& at) const {
   double most = uniform_;
-  double sum = 1;  // of exp(log density - most), the uniform part included
+  double sum = 1;  // sum of exp(log density - most), with the uniform part
   for (std::size_t c = 0; c < centres_.size(); ++c) {
     const gym::Assignment& centre = *centres_[c].at;
     double log = differing_ + log_weights_[c];
@@ -55,7 +55,7 @@ double Parzen::LogDensity(const gym::Assignment& at) const {
     if (log > most) {
       sum = sum * std::exp(most - log) + 1;
       most = log;
-    } else if (log > most - 40) {  // else below what a double keeps
+    } else if (log > most - 40) {  // smaller terms are below the precision of a double
       sum += std::exp(log - most);
     }
   }

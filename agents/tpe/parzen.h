@@ -10,9 +10,9 @@
 
 namespace msc::agents {
 
-/// A density over assignments: a mixture of one kernel for each centre, by weight, and one uniform
-/// of weight 1. A kernel keeps each decision at its centre with probability 1 - bandwidth and draws
-/// it uniformly otherwise, all decisions independently.
+/// A density over assignments: a weighted mixture of one kernel per centre and a uniform density of
+/// weight 1. A kernel keeps each decision at its centre with probability 1 - bandwidth and draws it
+/// uniformly otherwise, all decisions independently.
 class Parzen {
  public:
   /// A centre, which outlives the density, and its weight > 0.
@@ -21,7 +21,7 @@ class Parzen {
     double weight = 1;
   };
 
-  /// `decisions` outlive it. `bandwidth` in (0, 1].
+  /// Creates the density. `decisions` outlive it. `bandwidth` is in (0, 1].
   Parzen(std::span<const gym::Decision> decisions, std::span<const Centre> centres,
          double bandwidth);
   void Add(const Centre& centre);
@@ -32,11 +32,11 @@ class Parzen {
   std::span<const gym::Decision> decisions_;
   std::vector<Centre> centres_;
   std::vector<double> log_weights_;
-  double total_ = 1;  ///< of all weights, that of the uniform part included
+  double total_ = 1;  ///< sum of all weights, that of the uniform part included
   double bandwidth_;
   double uniform_ = 0;         ///< log density of the uniform part
-  double differing_ = 0;       ///< log of a kernel where every decision differs from the centre
-  std::vector<double> gains_;  ///< what each decision that agrees adds to that
+  double differing_ = 0;       ///< log density of a kernel if every decision differs
+  std::vector<double> gains_;  ///< what each decision that agrees adds to differing_
 };
 
 }  // namespace msc::agents

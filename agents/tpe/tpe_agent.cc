@@ -21,20 +21,20 @@ namespace {
 constexpr std::size_t kStart = 5;
 constexpr std::size_t kLeastGood = 3;
 constexpr std::size_t kMostGood = 25;
-constexpr std::size_t kMostBad = 200;  // the latest; more would cost time and say little
+constexpr std::size_t kMostBad = 200;  // the latest; more would take time and add little
 constexpr std::size_t kDraws = 48;
 
 std::size_t Share(double share, std::size_t of) {
   return static_cast<std::size_t>(std::ceil(share * static_cast<double>(of)));
 }
 
-/// How much the centre of each of some good trials weighs: 1 on average; in search of a front by
-/// what each contributes to the hypervolume, else all alike. Source: Y. Ozaki et al.,
-/// "Multiobjective tree-structured Parzen estimator", 2022, section 4.2.
+/// Returns the weights of the centres of good trials, 1 on average: by the hypervolume contribution
+/// of each in a search for a front, else equal. Source: Y. Ozaki et al., "Multiobjective
+/// tree-structured Parzen estimator", 2022, section 4.2.
 std::vector<double> WeightsOf(const std::vector<std::size_t>& good, const std::vector<Told>& trials,
                               std::size_t objectives) {
-  constexpr std::size_t kMostObjectives = 4;  // of which contributions are known in time
-  constexpr double kAlike = 0.1;              // share of a weight that is the same for all
+  constexpr std::size_t kMostObjectives = 4;  // with more, contributions take too long to compute
+  constexpr double kAlike = 0.1;              // share of a weight that is equal for all
   const auto counts = [&](const Told& told) { return told.Complete() && told.violation == 0; };
   std::vector<double> weights(good.size(), 1.0);
   if (objectives < 2 || objectives > kMostObjectives) return weights;
@@ -47,6 +47,7 @@ std::vector<double> WeightsOf(const std::vector<std::size_t>& good, const std::v
       least = std::min(least, told.objectives[k]);
       most = std::max(most, told.objectives[k]);
     }
+    // Above the largest value, or trials that have it would contribute nothing.
     reference.push_back(most + 0.1 * (most - least));
   }
   std::vector<std::vector<double>> points;
@@ -110,8 +111,9 @@ class TpeMethod final : public Method {
       good.push_back({&trials[good_[i]].assignment, weights_[i]});
     }
     for (const std::size_t i : bad_) bad.push_back({.at = &trials[i].assignment});
-    // A draw differs from its centre in one decision, at times two. From 1 to 2 all are as good on
-    // made-up problems (benchmarks/agents/made_up); the more, the later an end of a front is found.
+    // A draw differs from its centre in one decision, sometimes two. On made-up problems
+    // (benchmarks/agents/made_up) values from 1 to 2 are equally good; the larger, the later an end
+    // of a front is found.
     const auto dimensions = static_cast<double>(setup_.decisions.size());
     const double bandwidth = std::clamp(1.25 / dimensions, 0.02, 0.4);
     const Parzen likely(setup_.decisions, good, bandwidth);
@@ -146,8 +148,8 @@ class TpeMethod final : public Method {
   gym::AgentSetup setup_;
   Goodness goodness_;
   std::vector<std::size_t> good_;  // best first
-  std::vector<double> weights_;    // of these
-  std::vector<std::size_t> bad_;   // in the order of telling
+  std::vector<double> weights_;    // weights of good_
+  std::vector<std::size_t> bad_;   // in the order of the results
 };
 
 }  // namespace

@@ -6,10 +6,10 @@
 
 namespace msc::agents {
 
-/// Which trials count as good: the best by one order (Better), or those that NSGA-II would keep.
+/// Which trials count as good: the best by Better, or those that NSGA-II would keep.
 enum class Goodness : unsigned char { kBest, kFront };
 
-/// The method of the agents `tpe` and `motpe`, for portfolios.
+/// Makes the method of the agents `tpe` and `motpe`, for portfolios.
 [[nodiscard]] std::unique_ptr<Method> MakeTpeMethod(const gym::AgentSetup& setup,
                                                     Goodness goodness);
 
