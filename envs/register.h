@@ -27,58 +27,65 @@ namespace msc::envs {
 
 struct DistillTask;
 
-/// What an env over a model is made from. An env takes what it needs and refuses (UserError) a
-/// context without it; toys need nothing.
+/// The parameters of envs over a model. An env uses those that it needs and throws UserError if one
+/// is missing; toy envs need none.
 struct EnvContext {
-  std::shared_ptr<const Graph> graph;  ///< canonical form of the model to compress
-  /// What candidates begin with, for envs that decide who runs what and how; none: nothing.
+  std::shared_ptr<const Graph> graph;  ///< canonical graph of the model to compress
+  /// Strategy that candidates start from, for envs that decide targets or schedules; nullptr: an
+  /// empty one.
   std::shared_ptr<const Strategy> base = {};
-  cost::Evaluator* evaluator = nullptr;  ///< tries candidates; outlives the env
-  /// What an evaluation earns and how far it is above limits; none: LatencyAndLossReward, no
-  /// limits.
+  cost::Evaluator* evaluator = nullptr;  ///< measures candidates; outlives the env
+  /// Reward of an evaluation, and by how much it exceeds its limits. Empty: LatencyAndLossReward,
+  /// and no limits.
   std::function<double(const gym::Evaluation&)> reward = {};
   std::function<double(const gym::Evaluation&)> violation = {};
-  std::string target;                         ///< who runs the model
-  std::map<std::string, TensorScale> scales;  ///< of every tensor an 8-bit layer may touch
-  Labels labels = Labels::kAbsent;            ///< whether candidates are judged on labelled samples
-  EnergyMetric energy = EnergyMetric::kAbsent;  ///< whether the evaluator measures it
-  /// What targets could compute of it, with costs.
+  std::string target;  ///< spec of the target that runs the model
+  /// Scales of every tensor that an int8 layer may read or write.
+  std::map<std::string, TensorScale> scales;
+  Labels labels = Labels::kAbsent;  ///< whether candidates are evaluated on labelled samples
+  EnergyMetric energy = EnergyMetric::kAbsent;  ///< whether the evaluator measures energy
+  /// Candidate regions of targets, with costs; for Partition-v0.
   std::shared_ptr<const CoverProblem> cover = {};
-  /// That a boundary between regions may be taken to have, in microseconds, beside 0.
+  /// Prices of a boundary between regions to choose from besides 0, in microseconds.
   std::vector<double> boundary_prices = {1, 3, 10, 30, 100, 1000, 1e6};
-  /// FitHash of the calibration samples that the evaluator fits candidates to that prune, or round
-  /// by samples; empty = it does not: weights stay as they are, and scales are those above.
+  /// FitHash of the calibration samples to which the evaluator fits candidates that prune, or that
+  /// round weights by samples. Empty: it does not fit; weights stay as they are, and `scales`
+  /// apply.
   std::string fit_hash = {};
   std::vector<double> unit_scores =
-      {};  ///< of PruneSpace's units; empty = L2 norm of their weights
-  /// Pruned layers keep multiples of so many channels; 0 = that is decided too.
+      {};  ///< scores of PruneSpace's units; empty: L2 norm of their weights
+  /// Pruned layers keep a multiple of this many channels; 0: the multiple is a decision.
   std::int64_t align = 1;
-  std::vector<double> densities = {0.875, 0.75, 0.625, 0.5, 0.25};  ///< of a group, beside 1
-  std::int64_t first_groups = 0;  ///< whose channels are decided; the others stay whole; 0 = all
-  /// How kernels of the model as it is may be written.
+  /// Densities of a group besides 1.
+  std::vector<double> densities = {0.875, 0.75, 0.625, 0.5, 0.25};
+  /// Number of groups whose channels are decided; the others stay whole. 0 = all.
+  std::int64_t first_groups = 0;
+  /// Kernels with the schedules available for each: of `base` for Schedule-v0, of the uncompressed
+  /// model for Compress-v0.
   std::shared_ptr<const std::vector<ScheduledKernel>> kernels = {};
-  /// By layer, precisions that the target does not compute itself: not offered.
+  /// Precisions by layer that the target does not support itself; they are not among the choices.
   std::map<std::string, std::vector<Precision>> lacked = {};
-  std::shared_ptr<const DistillTask> distill = {};  ///< what recipes train
-  QuantizeOffer quantize = {};                      ///< what is decided about int8 layers
-  /// `scales` by each of quantize.ranges.
+  std::shared_ptr<const DistillTask> distill = {};  ///< the training task of Distill-v0
+  QuantizeOffer quantize = {};                      ///< options of the decisions about int8 layers
+  /// `scales` for each method in quantize.ranges.
   std::map<std::string, std::map<std::string, TensorScale>> scales_by_range = {};
-  CompressOffer compress = {};  ///< what a joint search decides besides channels and precisions
-  /// `lacked` of compress.targets, by spec.
+  CompressOffer compress = {};  ///< options of a joint search
+  /// `lacked` for each of compress.targets, by spec.
   std::map<std::string, std::map<std::string, std::vector<Precision>>> lacked_on = {};
-  /// Of some metrics, what the env's decisions are expected to do, found by trying them one by one.
+  /// Estimated effects of the env's decisions on some metrics, found by trying the decisions one by
+  /// one.
   std::map<std::string, gym::AdditiveCost> estimates = {};
-  /// What the machine that measures computes at most, for lower bounds; may take a second when it
-  /// is asked first.
+  /// Returns the peak performance of the measuring machine, for lower bounds. The first call may
+  /// take a second.
   std::function<ComputeRoof()> roof = {};
-  /// How the kernels of a strategy, whose scales are known, may be written; for envs that decide
-  /// that beside the rest of it.
+  /// Returns the kernels of a strategy with known scales, with the schedules available for each;
+  /// for envs that decide schedules together with other things.
   std::function<std::vector<ScheduledKernel>(const Strategy&)> kernels_of = {};
 };
 
 using EnvRegistry = gym::EnvRegistry<const EnvContext&>;
 
-/// Adds every env of this folder: a few lines each in register.cc.
+/// Adds every env of this folder, a few lines each in register.cc.
 void RegisterAll(EnvRegistry& registry);
 
 }  // namespace msc::envs

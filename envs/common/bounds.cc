@@ -15,15 +15,15 @@
 namespace msc::envs {
 namespace {
 
-/// In which a layer computes.
+/// Returns the precision in which a layer computes.
 Precision PrecisionOf(const QuantizePlan& plan, const std::string& layer) {
   const auto it = plan.layers.find(layer);
   return it == plan.layers.end() ? Precision::kF32 : ParsePrecision(it->second);
 }
 
-/// Of one weight as it is stored.
+/// Returns the stored bytes of one weight of a layer.
 double WidthOf(const QuantizePlan& plan, const std::string& layer) {
-  // Weights with a grid are integers of 8 bits, whatever multiplies them.
+  // Weights with a grid are stored as 8-bit integers in any precision.
   if (plan.weights.contains(layer)) return 1;
   switch (PrecisionOf(plan, layer)) {
     case Precision::kInt8:
@@ -36,7 +36,7 @@ double WidthOf(const QuantizePlan& plan, const std::string& layer) {
   return 4;
 }
 
-/// Nodes into which some input of the graph goes, other than by its sizes.
+/// Returns the nodes that depend on the values of graph inputs, not only on their sizes.
 std::set<NodeId> NodesOfInputs(const Graph& graph) {
   std::set<ValueId> values(graph.inputs().begin(), graph.inputs().end());
   std::set<NodeId> nodes;
@@ -49,12 +49,12 @@ std::set<NodeId> NodesOfInputs(const Graph& graph) {
     }
     nodes.insert(id);
     values.insert(node.outputs.begin(), node.outputs.end());
-    values.erase(kNoValue);  // an output that is not there
+    values.erase(kNoValue);  // missing optional outputs
   }
   return nodes;
 }
 
-/// Whether the model brings narrow values of its own.
+/// Returns whether the model itself contains narrow values.
 bool IsNarrowInPart(const Graph& graph) {
   return std::any_of(graph.order().begin(), graph.order().end(), [&](NodeId id) {
     const Node& node = graph.node(id);
@@ -62,8 +62,8 @@ bool IsNarrowInPart(const Graph& graph) {
   });
 }
 
-/// The most that a layer of a precision, or one that computes wider than it could, is multiplied
-/// with.
+/// Returns the highest peak among `narrowest` and all wider types: a layer may compute in a wider
+/// type than it has to.
 double PeakUpTo(Precision narrowest, const cost::Roof& roof) {
   double peak = roof.f32.per_second;
   if (narrowest != Precision::kF32) peak = std::max(peak, roof.bf16.per_second);
@@ -105,13 +105,13 @@ double LeastWeightBytes(const Graph& canonical, const Strategy& least) {
 
 std::optional<double> LeastMilliseconds(const Graph& canonical, const Strategy& least,
                                         const ComputeRoof& roof) {
-  constexpr double kMargin = 2;
+  constexpr double kMargin = 2;  // the measured peak may be half of the real one
   constexpr double kMillis = 1e3;
   if (!roof.of_thread.complete) return std::nullopt;
   Graph pruned = canonical;
   ApplyPrunePlan(least.prune, pruned);
   const Graph graph = BindSizes(pruned, {});
-  // What is no layer with weights may take its operands from any that is.
+  // A node that is not a quantizable layer may read its operands from any layer.
   Precision narrowest = IsNarrowInPart(graph) ? Precision::kInt8 : Precision::kF32;
   for (const auto& [layer, precision] : least.quantize.layers) {
     narrowest = std::max(narrowest, ParsePrecision(precision));

@@ -42,7 +42,7 @@ gym::Evaluation ToEvaluation(const Result<cost::Outcome>& result,
   } else {
     evaluation.failure = result.failure();
   }
-  // Both parts are JSON already; the hash is hexadecimal and needs no escaping.
+  // `result` is JSON already; the hash is hexadecimal and needs no escaping.
   evaluation.record =
       R"({"strategy_hash":")" + strategy_hash + R"(","result":)" + cost::ToJson(result) + "}";
   return evaluation;

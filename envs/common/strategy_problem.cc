@@ -89,7 +89,7 @@ std::map<std::string, double> StrategyProblem::DoLowerBounds() const {
   const Graph& graph = *context_.graph;
   const Strategy least = NarrowedByTargets(graph, Least(), Runners());
   std::map<std::string, double> bounds = {
-      // By what they are; the uncompressed model has them.
+      // By definition these are >= 0; the uncompressed model attains 0.
       {std::string(kDistillLoss), 0.0},
       {std::string(kDisagreement), 0.0},
       {std::string(kWeightBytes), LeastWeightBytes(graph, least)}};

@@ -13,30 +13,32 @@
 namespace msc::envs {
 
 /// A problem whose assignments stand for strategies of one model, each measured by the context's
-/// evaluator: what all tools' problems share. A tool says which decisions there are and which
-/// strategy an assignment is. The first choice of every decision leaves the model as it is.
+/// evaluator: the common part of all tools' problems. A derived class defines the decisions and the
+/// strategy of an assignment. The first choice of every decision leaves the model unchanged.
 ///
-/// Features end with two columns, in [0, 1]: how much a decision is expected to do to the
-/// distillation loss and to the latency, of what the decision does that does most: by the context's
-/// estimates, of latency where there are none by its Relevance; else 0.
+/// The last two columns of Features are the expected effects of a decision on the distillation loss
+/// and on the latency, relative to the largest effect of any decision, so in [0, 1]. They come from
+/// the context's estimates; without an estimate of latency from Relevance; else they are 0.
 class StrategyProblem : public gym::SearchProblem {
  public:
-  /// UserError, naming the env `id`, if the context lacks a model or an evaluator.
+  /// Throws UserError, naming the env `id`, if the context lacks a model or an evaluator.
   StrategyProblem(std::string_view id, const EnvContext& context);
 
  protected:
   [[nodiscard]] const EnvContext& context() const { return context_; }
-  /// Of the graph, model and target set, nothing decided but what the context begins with.
+  /// Returns the strategy before any decision: the context's base strategy if there is one, else an
+  /// empty one for the model and target.
   [[nodiscard]] Strategy Undecided() const;
 
  private:
   [[nodiscard]] virtual Strategy StrategyOf(const gym::Assignment& assignment) const = 0;
-  /// A strategy whose layers all have the fewest channels and the narrowest types that any
-  /// assignment gives them, as bounds.h takes it. What else is decided does not matter.
+  /// Returns a strategy whose layers all have the fewest channels and the narrowest types that any
+  /// assignment gives them, for the lower bounds in bounds.h. Other decisions do not matter.
   [[nodiscard]] virtual Strategy Least() const = 0;
-  /// Of each decision, what is known of its layers: a row of Features but for the last two.
+  /// Returns the features of each decision without the last two columns.
   [[nodiscard]] virtual std::vector<std::vector<double>> OwnFeatures() const = 0;
-  /// What the meaning of choices depends on besides the model and the target; part of the hash.
+  /// Returns text for the hash: whatever the meaning of choices depends on besides the model and
+  /// the target.
   [[nodiscard]] virtual std::string Meaning() const { return {}; }
 
   [[nodiscard]] std::vector<std::string> DoMetrics() const override;
@@ -45,6 +47,7 @@ class StrategyProblem : public gym::SearchProblem {
   [[nodiscard]] std::size_t DoRungs() const override { return 2; }
   void DoEvaluateRoughly(std::size_t rung, std::span<const gym::Assignment> batch, const Done& done,
                          const std::function<bool()>& stop) override;
+  /// Evaluates the strategies of `batch` with the effort `what`.
   void Measure(cost::Measure what, std::span<const gym::Assignment> batch, const Done& done,
                const std::function<bool()>& stop);
   [[nodiscard]] std::map<std::string, gym::AdditiveCost> DoEstimates() const override {
@@ -52,7 +55,7 @@ class StrategyProblem : public gym::SearchProblem {
   }
   [[nodiscard]] std::vector<std::vector<double>> DoFeatures() const override;
   [[nodiscard]] std::map<std::string, double> DoLowerBounds() const override;
-  /// All that may run a candidate or a part of it.
+  /// Returns the specs of all targets that may run a candidate or a part of it.
   [[nodiscard]] std::vector<std::string> Runners() const;
   [[nodiscard]] std::size_t DoParallelism() const override;
   [[nodiscard]] std::string DoDescribe(const gym::Assignment& assignment) const override;
@@ -63,11 +66,12 @@ class StrategyProblem : public gym::SearchProblem {
   std::string model_hash_;
 };
 
-/// -(latency ratio) - distill loss: both dimensionless and near 0 to 1; a failed candidate earns
-/// less than any that ran.
+/// Returns -(latency ratio) - distill_loss, both dimensionless and around 0 to 1; a failed
+/// candidate gets less than any that ran.
 [[nodiscard]] double LatencyAndLossReward(const gym::Evaluation& evaluation);
 
-/// How the env `id` walks a problem whose candidates are measured: with the context's reward.
+/// Returns the setup of env `id` for a problem whose candidates are measured, with the context's
+/// reward.
 [[nodiscard]] gym::DecisionEnvSetup MeasuredEnv(std::string_view id, const EnvContext& context);
 
 }  // namespace msc::envs

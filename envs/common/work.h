@@ -4,8 +4,8 @@
 
 namespace msc::envs {
 
-/// The second column of features, in which all tools that decide about layers have the share of the
-/// model's multiply-adds.
+/// Returns the second column of a table of features, which holds the share of the model's
+/// multiply-adds in all tools that decide about layers.
 [[nodiscard]] inline std::vector<double> WorkOf(const std::vector<std::vector<double>>& features) {
   std::vector<double> work;
   work.reserve(features.size());

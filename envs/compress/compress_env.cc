@@ -24,13 +24,13 @@ constexpr const char* kId = "Compress-v0";
 
 enum class Kind : unsigned char { kTarget, kDensity, kLayer, kSchedule, kRecipe };
 
-/// Which decision of which kind stands at a place.
+/// The kind of a decision and its index among those of its kind.
 struct Part {
   Kind kind = Kind::kLayer;
-  std::size_t index = 0;  ///< among those of its kind
+  std::size_t index = 0;  ///< index among the decisions of its kind
 };
 
-/// How the features tell kinds apart.
+/// Returns the feature that identifies a kind.
 double MarkOf(Kind kind) {
   switch (kind) {
     case Kind::kTarget:
@@ -47,16 +47,17 @@ double MarkOf(Kind kind) {
   return 0;
 }
 
-/// What a joint baseline is alike in.
+/// The uniform choices of a joint baseline.
 struct Baseline {
   LayerChoice layer;
   double density = 1;
   std::int32_t target = 0;
-  std::int32_t epochs = 0;  ///< the choice
+  std::int32_t epochs = 0;  ///< index of the choice
 };
 
-/// The context for those who decide about layers: offered is what any of the targets has; to layers
-/// that are tied, some of whose targets are not decided yet when they are, what all of them have.
+/// Returns the context for decisions about layers: a layer's choices are the precisions that any
+/// target supports. The targets of tied layers may be decided after their common precision, so its
+/// choices are those that all targets support.
 EnvContext OfAnyTarget(EnvContext context, const PlaceChoices& places) {
   const std::vector<QuantizableLayer> layers = OfferedLayers(context);
   const std::vector<std::size_t> first = TiedLayers(context, layers);
@@ -96,7 +97,7 @@ class CompressProblem final : public StrategyProblem {
         {Kind::kDensity, channels_.Features()},
         {Kind::kLayer, layers_.Features(*context().graph)},
         {Kind::kSchedule, schedules_.Features()},
-        // Behind the last layer.
+        // A recipe follows the last layer: its position is 1.
         {Kind::kRecipe, std::vector<std::vector<double>>(recipes_.decisions().size(), {1.0})}};
     std::size_t width = 0;
     std::vector<std::vector<double>> rows;
@@ -108,7 +109,7 @@ class CompressProblem final : public StrategyProblem {
       rows.push_back(std::move(row));
     }
     for (std::vector<double>& row : rows) row.resize(width, 0.0);
-    rows.resize(decisions_.size(), std::vector<double>(width, 0.0));  // of "align", if there is it
+    rows.resize(decisions_.size(), std::vector<double>(width, 0.0));  // for "align", if it exists
     return rows;
   }
 
@@ -121,11 +122,11 @@ class CompressProblem final : public StrategyProblem {
         {Kind::kRecipe, std::vector<double>(recipes_.decisions().size(), 0.0)}};
     std::vector<double> work;
     for (const Part& part : parts_) work.push_back(of_kind.at(part.kind)[part.index]);
-    work.resize(decisions_.size(), 0.0);  // of "align", if there is it
+    work.resize(decisions_.size(), 0.0);  // for "align", if it exists
     return work;
   }
 
-  /// In the order of the network.
+  /// Puts the decisions in the order of the network.
   void Order() {
     std::map<std::string, std::size_t> place;
     for (const NodeId id : context().graph->order()) {
@@ -141,7 +142,7 @@ class CompressProblem final : public StrategyProblem {
     }
     for (std::size_t i = 0; i < layers_.decisions().size(); ++i) {
       const auto layer = layers_.LayerOf(i);
-      // What is about all of them comes last.
+      // Decisions about all layers come last.
       order.push_back({layer ? of_layer(*layer) : place.size(), {Kind::kLayer, i}});
     }
     for (std::size_t i = 0; i < schedules_.decisions().size(); ++i) {
@@ -199,7 +200,7 @@ class CompressProblem final : public StrategyProblem {
     return mask;
   }
 
-  /// A layer's target is decided before its precision.
+  /// Masks the choices that the layer's target, decided earlier, does not support.
   void MaskLayer(std::size_t index, std::span<const std::int32_t> prefix,
                  std::vector<bool>& mask) const {
     const auto layer = layers_.LayerOf(index);
@@ -212,7 +213,7 @@ class CompressProblem final : public StrategyProblem {
     }
   }
 
-  /// The choices of one kind, in the order of its own decisions.
+  /// Returns the choices of one kind, in the order of its own decisions.
   [[nodiscard]] std::vector<std::int32_t> Of(Kind kind, const gym::Assignment& assignment) const {
     std::vector<std::int32_t> choices(OfKind(kind).size());
     for (std::size_t i = 0; i < parts_.size(); ++i) {
@@ -258,7 +259,7 @@ class CompressProblem final : public StrategyProblem {
           assignment.push_back(channels_.Nearest(part.index, baseline.density));
           break;
         case Kind::kLayer: {
-          // f32 where the target lacks it.
+          // Falls back to f32 if the target does not support the precision.
           const std::int32_t choice = of_layers[part.index];
           const std::vector<bool> mask = DoMasked() ? DoMask(assignment) : std::vector<bool>();
           const bool can = mask.empty() || mask[static_cast<std::size_t>(choice)];
@@ -278,7 +279,7 @@ class CompressProblem final : public StrategyProblem {
   }
 
   [[nodiscard]] std::vector<std::pair<std::string, gym::Assignment>> DoAnchors() const override {
-    // What loses nothing comes first: a search holds a feasible answer from its first trial on.
+    // The lossless baseline comes first: a search then has a feasible answer from its first trial.
     std::vector<std::pair<std::string, gym::Assignment>> anchors;
     anchors.emplace_back(Name(Precision::kF32), Uniform({}));
     for (const std::int64_t bits : context().quantize.bits) {
@@ -306,7 +307,7 @@ class CompressProblem final : public StrategyProblem {
     std::set<gym::Assignment> seen;
     for (std::size_t target = 1; target < places_.targets().size(); ++target) {
       for (const LayerChoice& choice : {LayerChoice{}, narrow}) {
-        // Where a target has f32 alone, both are one.
+        // For a target that supports only f32 both choices are the same assignment.
         const gym::Assignment all =
             Uniform({.layer = choice, .target = static_cast<std::int32_t>(target)});
         if (!seen.insert(all).second) continue;
@@ -321,8 +322,8 @@ class CompressProblem final : public StrategyProblem {
   ScheduleChoices schedules_;
   TrainChoices recipes_;
   std::vector<Part> parts_;
-  std::vector<std::size_t> target_at_;  ///< by piece, where it is decided
-  std::size_t epochs_at_ = 0;           ///< where they are decided, if they are
+  std::vector<std::size_t> target_at_;  ///< position of its target decision, by piece
+  std::size_t epochs_at_ = 0;           ///< position of the epochs decision, if it exists
   std::vector<gym::Decision> decisions_;
 };
 

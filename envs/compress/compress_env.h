@@ -7,36 +7,39 @@
 
 namespace msc::envs {
 
-/// "Compress-v0": how many channels stay of every group, and the precision of every layer, in one
-/// search: the decisions of Prune-v0 and Quantize-v0 in the order of the network, a group's right
-/// before its first layer's.
+/// Makes "Compress-v0": one search for the channels to keep in every group and the precision of
+/// every layer. It has the decisions of Prune-v0 and Quantize-v0 in the order of the network, those
+/// of a group right before those of its first layer.
 ///
-/// Where the context's offer has targets, who runs which piece of the model is decided, too
-/// (PlaceChoices), before all about the piece's first layer. A precision that the target of its
-/// layer does not compute itself is ruled out; precisions that no target has are not offered.
+/// If the context's CompressOffer has targets, the target of each piece of the model is a decision
+/// too (PlaceChoices), before all others about the first layer of the piece. A precision that the
+/// target of a layer does not support itself is masked out; precisions that no target supports are
+/// not among the choices.
 ///
-/// Where it has schedules, kernels may be written as is decided right behind the first of their
-/// layers (ScheduleChoices): as far as layers can have them by then.
+/// If it has schedules, the schedules of kernels are decisions right after those about the first
+/// layer of each (ScheduleChoices); a layer gets its schedule if it supports it after the other
+/// decisions.
 ///
-/// Where it has epochs, the recipe by which what is left is trained on the calibration samples is
-/// decided behind all layers (TrainChoices); without epochs other ingredients are ruled out.
+/// If it has epochs, the recipe for training the compressed model on the calibration samples is
+/// decided after all layers (TrainChoices); with 0 epochs, all but the first choices of the other
+/// settings are masked out.
 ///
-/// A precision is named like its layer, a density "LAYER channels"; what Quantize-v0 decides about
-/// all layers comes behind those, the alignment last. Layers whose channels are tied share one
-/// density, being one group; at least a unit of every group stays, so that every layer has a
-/// precision to choose. A strategy that prunes has its weights and its scales fitted to the
-/// context's calibration samples where it has some (FitPlan): the ranges of the whole model are not
-/// those of the pruned one.
+/// A precision has the name of its layer, a density "LAYER channels". The decisions of Quantize-v0
+/// about all layers follow those about single layers; the alignment is the last decision. Layers
+/// whose channels are tied form one group and share one density. At least one unit of every group
+/// stays, so every layer has a precision to choose. If there are calibration samples, a strategy
+/// that prunes has its weights and scales fitted to them (FitPlan), as the ranges of the whole
+/// model do not hold for the pruned one.
 ///
-/// Anchors: all in int8, all in int8 at densities 0.75 and 0.5, with so many bits each as are
-/// offered, all in f32; half of the channels in int8, trained as long as can be; f32, and int8 as
-/// far as it has that, on each of the other targets alone.
+/// Anchors: all f32; all int8, and int8 at densities 0.75 and 0.5, for each number of bits; half of
+/// the channels in int8, trained for the largest number of epochs; f32, and int8 as far as
+/// supported, on each of the other targets alone.
 ///
-/// Features of a decision, each in [0, 1]: 1 for a density, 0.75 for a schedule, 0.5 for a target,
-/// 0.25 for a recipe's, 0 for what Quantize-v0 decides; then those of Prune-v0, ScheduleChoices,
-/// PlaceChoices or Quantize-v0 (of a recipe 1), filled up with 0. The reward is theirs. UserError
-/// if the context lacks a model or an evaluator, or the model has nothing to prune or no layer to
-/// quantize.
+/// Features of a decision, each in [0, 1]: its kind (1 density, 0.75 schedule, 0.5 target, 0.25
+/// recipe, 0 for the decisions of Quantize-v0); then the features of Prune-v0, ScheduleChoices,
+/// PlaceChoices or Quantize-v0 (1 for a recipe), padded with 0. The reward is the same as theirs.
+/// Throws UserError if the context lacks a model or an evaluator, or the model has nothing to prune
+/// or no layer to quantize.
 [[nodiscard]] std::unique_ptr<gym::Env> MakeCompressEnv(const EnvContext& context);
 
 }  // namespace msc::envs

@@ -9,12 +9,13 @@
 
 namespace msc::envs {
 
-/// What a joint search decides besides channels and precisions. By default nothing.
+/// Options of a joint search: what it decides besides channels and precisions. By default nothing.
 struct CompressOffer {
-  /// Specs of targets beside the context's; decided where there is one.
+  /// Specs of targets besides the context's; if there is any, the target is a decision.
   std::vector<std::string> targets = {};
-  std::int64_t pieces = 1;     ///< of the model, each on one target; 0 = every layer by itself
-  std::int64_t schedules = 0;  ///< kernels, the dearest ones, whose schedules are decided
+  /// Number of pieces of the model, each on one target; 0 = each layer is a piece.
+  std::int64_t pieces = 1;
+  std::int64_t schedules = 0;  ///< number of most expensive kernels to schedule
   RecipeOffer distill = {};
   bool operator==(const CompressOffer&) const = default;
   template <class Self, class Visit>

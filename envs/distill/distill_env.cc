@@ -205,7 +205,7 @@ std::optional<Trained> TrainAndJudge(const DistillTask& task, const TrainOrder& 
     if (!quality) return std::nullopt;
     return Trained{.quality = *quality, .epochs = result.epochs};
   } catch (const UserError& error) {
-    // The samples fit, as the baselines show: the loss stopped being finite.
+    // Baselines have run with these samples, so the cause is a loss that stopped being finite.
     return Trained{.quality = Failure{FailureKind::kWrongOutput, error.what()}, .epochs = {}};
   }
 }

@@ -17,56 +17,60 @@
 
 namespace msc::envs {
 
-/// How near a student with these values is to the teacher, on samples that it was not trained on.
-/// Nothing where `stop` says true meanwhile. UserError where it computes what is not finite.
+/// Compares a trained student with the teacher on samples that it was not trained on. Returns
+/// nothing if `stop` returns true meanwhile. Throws UserError if the student computes values that
+/// are not finite.
 using JudgeStudent = std::function<std::optional<cost::Quality>(const TrainResult& trained,
                                                                 const std::function<bool()>& stop)>;
 
-/// What recipes train, and how what they made of it is judged.
+/// A training task: student, teacher, samples, and the evaluation of the result.
 struct DistillTask {
   TrainProgram student;
   TrainProgram teacher;
-  Tensor inputs;                     ///< f32 [N, ...]
-  std::vector<std::int32_t> labels;  ///< N, or none: no recipe looks at labels then
-  TrainSettings settings;            ///< what recipes leave open: batch, optimizer, threads, seed
+  Tensor inputs;  ///< f32 [N, ...]
+  /// One label per sample, or none: no loss term then uses labels.
+  std::vector<std::int32_t> labels;
+  TrainSettings settings;  ///< settings that recipes leave open: batch, optimizer, threads, seed
   JudgeStudent judge;
-  std::string hash;  ///< of all that, and of what the judge looks at
+  std::string hash;  ///< hash of all that, and of the data that `judge` uses
 };
 
-inline constexpr std::string_view kTrainSteps = "train_steps";  ///< of the optimizer
+inline constexpr std::string_view kTrainSteps = "train_steps";  ///< steps of the optimizer
 
-/// A training that is wanted.
+/// Request for one training.
 struct TrainOrder {
   TrainSettings settings;
   JudgeStudent judge;
 };
 
-/// What became of a training.
+/// Result of one training.
 struct Trained {
-  Result<cost::Quality> quality;   ///< a failure where the loss stopped being finite
-  std::vector<TrainEpoch> epochs;  ///< none then
+  Result<cost::Quality> quality;   ///< a failure if the loss stopped being finite
+  std::vector<TrainEpoch> epochs;  ///< empty after a failure
 };
 
-/// Trains the student of `task` as ordered, and has it judged. Nothing where `stop` says true
-/// meanwhile. `heard`, where given, is told how far it is.
+/// Trains the student of `task` as ordered and evaluates it. Returns nothing if `stop` returns true
+/// meanwhile. Calls `heard`, if given, with the progress.
 [[nodiscard]] std::optional<Trained> TrainAndJudge(
     const DistillTask& task, const TrainOrder& order, const std::function<bool()>& stop,
     const std::function<void(const TrainProgress&)>& heard = {});
 
-/// "Distill-v0": the recipe by which a compressed model, the student, is trained to do as the whole
-/// one did.
+/// Makes "Distill-v0": the recipe by which a compressed model, the student, is trained to compute
+/// what the uncompressed model, the teacher, computes.
 ///
-/// Decisions: epochs, rate, temperature, weight of the outputs' squared distance (lp) beside their
-/// divergence, schedule of the rate, and with labels the weight of the cross entropy (hard), out of
-/// short lists. Metrics: distill_loss, accuracy_drop where candidates are judged with labels, and
-/// train_steps, which is known beforehand. An
-/// assignment means its TrainSettings. Anchors: "short", one epoch, and "long". A training whose
-/// loss stops being finite is a failure. Features: log2 of the number of choices, the decades that
-/// their values span (0 for names), the share of the longest training's steps that the decision can
-/// save, and flags of what it sets: how long, how fast (rate, schedule), or what is learned (the
-/// rest). The reward of the last step is -distill_loss.
-/// Deterministic on one machine, as Train is. UserError if the context has no task; SystemError,
-/// saying what to install, where there is no trainer.
+/// Decisions: epochs, learning rate, temperature, weight of the squared distance of the outputs
+/// (lp) in addition to their divergence, schedule of the rate, and with labels the weight of the
+/// cross entropy (hard), each out of a short list. Metrics: distill_loss, accuracy_drop if
+/// candidates are evaluated with labels, and train_steps, which is known in advance. Describe
+/// returns the TrainSettings. Anchors: "short", 1 epoch, and "long", 8 epochs. A training whose
+/// loss stops being finite is a failure. The reward of the last step is -distill_loss.
+///
+/// Features: log2 of the number of choices; the decades that their values span (0 for names); the
+/// share of the longest training's steps that the decision can save; and three flags: whether it
+/// sets the length, the rate (rate, schedule) or the loss (the rest).
+///
+/// Deterministic on one machine, as Train is. Throws UserError if the context has no task, and
+/// SystemError, naming what to install, if there is no trainer.
 [[nodiscard]] std::unique_ptr<gym::Env> MakeDistillEnv(const EnvContext& context);
 
 }  // namespace msc::envs

@@ -8,15 +8,16 @@
 
 namespace msc::envs {
 
-/// Recipes by which candidates may be trained after the whole model. Of each list one is chosen; a
-/// list of one is no decision. Without epochs nothing is trained.
+/// Options of recipes for training candidates after the uncompressed model. A recipe takes one
+/// value from each list; a list with one value makes no decision. Without epochs nothing is
+/// trained.
 struct RecipeOffer {
-  std::vector<std::int64_t> epochs = {};  ///< beside 0
+  std::vector<std::int64_t> epochs = {};  ///< besides 0
   std::vector<double> rate = {1e-3};
   std::vector<double> temperature = {4};
   std::vector<double> lp = {0};
   std::vector<std::string> schedule = {"cosine"};
-  std::int64_t batch = 32;  ///< samples a step, of all recipes
+  std::int64_t batch = 32;  ///< samples per step, for all recipes
   bool operator==(const RecipeOffer&) const = default;
   template <class Self, class Visit>
   static void Fields(Self& self, Visit& visit) {

@@ -11,8 +11,8 @@
 
 namespace msc::envs {
 
-/// What a recipe is chosen from. Lists of one are no decision, and empty ones leave a setting as it
-/// is.
+/// The values that a recipe may take. A list with one value makes no decision; an empty list leaves
+/// the setting as it is.
 struct RecipeLists {
   std::vector<std::int64_t> epochs;
   std::vector<double> rate;
@@ -22,25 +22,27 @@ struct RecipeLists {
   std::vector<double> hard;
 };
 
-/// How choices are called: "0.001", or "rate 0.001" where decisions of other kinds stand beside
-/// them, whose choices are numbers.
+/// Names of choices: "0.001", or "rate 0.001" beside decisions of other kinds whose choices are
+/// numbers.
 enum class RecipeWords : unsigned char { kBare, kNamed };
 
-/// The decisions of a recipe, for all who take them: epochs, rate, temperature, lp, schedule, hard.
-/// All but the schedule count the quantity of that name.
+/// The decisions of a recipe, shared by all envs that have them: epochs, rate, temperature, lp,
+/// schedule, hard. Each except the schedule has the quantity of its name.
 class RecipeChoices {
  public:
-  /// UserError where a list has a thing twice.
+  /// Throws UserError if a list has a value twice.
   RecipeChoices(const RecipeLists& lists, RecipeWords words);
 
   [[nodiscard]] const std::vector<gym::Decision>& decisions() const { return decisions_; }
-  /// By decision: log10 of its largest value over its least one above 0; 0 for names.
+  /// Returns for each decision log10 of its largest value over its smallest one above 0; 0 for
+  /// names.
   [[nodiscard]] const std::vector<double>& decades() const { return decades_; }
-  /// Sets what lists of one say, and one choice for each decision.
+  /// Sets the settings with one listed value, and those decided by `choices`, one for each
+  /// decision.
   void Set(std::span<const std::int32_t> choices, TrainSettings& settings) const;
 
  private:
-  /// Sets a setting to one of the values that were listed for it, by their index.
+  /// Sets a setting to one of its listed values, by index.
   using Setter = std::function<void(TrainSettings& settings, std::size_t choice)>;
 
   template <class T, class Field>
@@ -50,7 +52,7 @@ class RecipeChoices {
   std::vector<gym::Decision> decisions_;
   std::vector<double> decades_;
   std::vector<Setter> setters_;  ///< by decision
-  std::vector<Setter> fixed_;    ///< of lists of one
+  std::vector<Setter> fixed_;    ///< settings with one listed value
 };
 
 }  // namespace msc::envs

@@ -68,12 +68,12 @@ void TrainChoices::Train(std::span<const std::int32_t> choices, Strategy& strate
   if (plan.epochs == 0 || (strategy.prune.groups.empty() && !HasInt8(strategy))) return;
   strategy.fit.samples = samples_;
   strategy.fit.train = std::move(plan);
-  strategy.quantize.activations.clear();  // found before the training
+  strategy.quantize.activations.clear();  // found before the training, so no longer valid
 }
 
 std::string TrainChoices::Meaning() const {
   if (decisions().empty()) return "";
-  // With what is no decision.
+  // Includes the settings that are not decided.
   const std::vector<std::int32_t> first(decisions().size(), 0);
   return ToJsonText(PlanOf(first)) + "\n";
 }

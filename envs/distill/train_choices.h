@@ -11,24 +11,27 @@
 
 namespace msc::envs {
 
-/// Whether and how candidates are trained after the whole model, for all who decide that beside
-/// their compression: "distill epochs", 0 of them first, then of the offer's other lists what has
-/// several choices. Where no epochs are offered there is no decision.
+/// The decisions whether and how candidates are trained after the uncompressed model, for envs that
+/// also decide their compression: "distill epochs", with 0 as the first choice, then each other
+/// setting of the RecipeOffer with several values. There are no decisions if the offer has no
+/// epochs.
 class TrainChoices {
  public:
-  /// UserError where the context's offer has epochs and there are no calibration samples, or a list
-  /// has a thing twice or nothing.
+  /// Throws UserError if the context's offer has epochs but there are no calibration samples, or a
+  /// list is empty or has a value twice.
   explicit TrainChoices(const EnvContext& context);
 
   [[nodiscard]] const std::vector<gym::Decision>& decisions() const { return recipe_.decisions(); }
-  /// Whether choices beside those for the number of epochs mean nothing where that is 0.
+  /// Returns whether other decisions exist that are meaningless with 0 epochs.
   [[nodiscard]] bool Masks() const { return decisions().size() > 1; }
-  /// Rules out all but the first choice of decision `index` where there are no epochs.
+  /// Masks all but the first choice of decision `index` > 0 if `epochs`, the choice of the epochs
+  /// decision, is 0.
   void Mask(std::size_t index, std::int32_t epochs, std::vector<bool>& mask) const;
-  /// Has the strategy trained as is chosen. Nothing where it neither prunes nor has integers: the
-  /// student would be the teacher.
+  /// Adds the training to the strategy as chosen. Does nothing if the strategy neither prunes nor
+  /// has int8 layers: the student would be the teacher.
   void Train(std::span<const std::int32_t> choices, Strategy& strategy) const;
-  /// What the choices mean besides the model and themselves.
+  /// Returns text for the hash: what the meaning of choices depends on besides the model and
+  /// themselves.
   [[nodiscard]] std::string Meaning() const;
 
  private:

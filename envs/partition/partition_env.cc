@@ -24,7 +24,7 @@ std::string PriceText(double micros) {
   return text.data();
 }
 
-/// 0, at which costs of regions alone count, then the others from the least on.
+/// Returns the prices in ascending order, with 0, at which only the costs of regions count.
 std::vector<double> PricesOf(const EnvContext& context) {
   std::vector<double> prices = context.boundary_prices;
   if (std::find(prices.begin(), prices.end(), 0.0) == prices.end()) prices.push_back(0);
@@ -35,28 +35,28 @@ std::vector<double> PricesOf(const EnvContext& context) {
   return prices;
 }
 
-/// What takes part, with every region dearer by `price`. Of equal covers that of fewer regions is
-/// cheaper then: the least price is a picosecond.
+/// Returns `problem` with `price` added to the cost of every region. At least a picosecond is
+/// added, so that of equally cheap covers the one with fewer regions wins.
 CoverProblem Priced(const CoverProblem& problem, double price) {
   constexpr double kPicosecond = 1e-6;
   CoverProblem priced = problem;
   for (Candidate& candidate : priced.candidates) {
     if (!candidate.cost.known()) continue;
     const double micros = candidate.cost.micros() + std::max(price, kPicosecond);
+    // Cost::Micros rejects larger values.
     candidate.cost = Cost::Micros(std::min(micros, Cost::kMaxMicros));
   }
   return priced;
 }
 
-/// Microseconds of a node on the target that computes it fastest, and on the one that does so
-/// slowest.
+/// Microseconds of a node on its fastest and on its slowest target.
 struct NodeCost {
   double least = 0;
   double most = 0;
 };
 
-/// By node. Its share of a region's cost is that of an equal part; of several regions of a target
-/// that have the node, the one where it costs least counts.
+/// Returns the cost of each node: an equal part of its region's cost. Of several regions of a
+/// target with the node, the cheapest counts.
 std::vector<NodeCost> NodeCosts(const CoverProblem& cover) {
   std::vector<std::map<std::string, double>> of_target(cover.flow.size());
   for (const Candidate& candidate : cover.candidates) {
@@ -69,7 +69,8 @@ std::vector<NodeCost> NodeCosts(const CoverProblem& cover) {
   }
   std::vector<NodeCost> costs;
   for (const std::map<std::string, double>& targets : of_target) {
-    NodeCost cost{.least = targets.begin()->second, .most = 0};  // a cover has every node
+    // A cover exists, so every node has a target.
+    NodeCost cost{.least = targets.begin()->second, .most = 0};
     for (const auto& [target, micros] : targets) {
       cost.least = std::min(cost.least, micros);
       cost.most = std::max(cost.most, micros);
@@ -79,7 +80,7 @@ std::vector<NodeCost> NodeCosts(const CoverProblem& cover) {
   return costs;
 }
 
-/// A row for the price, then one for each node.
+/// Returns a row of features for the price, then one for each node.
 std::vector<std::vector<double>> FeaturesOf(const DataflowGraph& flow,
                                             const std::vector<NodeCost>& costs) {
   double all = 0;
@@ -115,13 +116,13 @@ class PartitionProblem final : public StrategyProblem {
   }
 
   [[nodiscard]] std::vector<double> DoRelevance() const override {
-    // How far targets are apart.
-    std::vector<double> ranges = {0};  // of the price
+    // The difference between targets.
+    std::vector<double> ranges = {0};  // no relevance of the price
     for (const NodeCost& cost : NodeCosts(cover())) ranges.push_back(cost.most - cost.least);
     return ranges;
   }
 
-  // The first decision is the price; node i is decision i + 1.
+  // The first decision is the price; decision i + 1 is node i.
   void MakeDecisions() {
     decisions_.push_back(
         {.name = "boundary_us", .choices = {}, .quantity = "boundary_us", .values = prices_});
@@ -153,14 +154,14 @@ class PartitionProblem final : public StrategyProblem {
                                      choices.begin());
   }
 
-  // A target may be able to compute a node only together with others: then these cannot go to
-  // somebody else.
+  // The problem is masked if a target supports some node only together with others, which then
+  // cannot go to another target.
   [[nodiscard]] bool DoMasked() const override { return alone_.size() < with_.size(); }
 
   [[nodiscard]] std::vector<bool> DoMask(std::span<const std::int32_t> prefix) const override {
     std::vector<bool> mask(decisions_[prefix.size()].choices.size(), true);
     if (prefix.empty()) return mask;
-    std::vector<std::int32_t> given(prefix.begin() + 1, prefix.end());  // by node
+    std::vector<std::int32_t> given(prefix.begin() + 1, prefix.end());  // choices by node
     const std::size_t node = given.size();
     given.push_back(0);
     for (std::size_t choice = 0; choice < mask.size(); ++choice) {
@@ -169,12 +170,13 @@ class PartitionProblem final : public StrategyProblem {
         mask[choice] = HasCandidate(given, j);
       }
     }
-    // What went before may have left nothing at all; then there is nothing more to rule out.
+    // The earlier choices may have left no legal one; then nothing more is excluded.
     const bool any = std::find(mask.begin(), mask.end(), true) != mask.end();
     return any ? mask : std::vector<bool>(mask.size(), true);
   }
 
-  /// Whether the target that `node` is given to can have a candidate with it, by what is given.
+  /// Returns whether the target chosen for `node` has a candidate with the node that agrees with
+  /// the choices so far.
   [[nodiscard]] bool HasCandidate(const std::vector<std::int32_t>& given, std::size_t node) const {
     const std::pair key(static_cast<FlowIndex>(node), given[node]);
     if (alone_.contains(key)) return true;
@@ -191,7 +193,8 @@ class PartitionProblem final : public StrategyProblem {
 
   void FindFront() {
     for (const CoverProblem& priced : priced_) {
-      // The first of them says for all what is wrong: an unknown cost, a node that nobody takes.
+      // The first price reports what is wrong with all of them: an unknown cost, or a node that no
+      // target computes.
       Result<Cover> best = FindCover(priced, kExact);
       if (!best.ok()) throw UserError(best.failure().detail);
       best_.push_back(std::move(best).value());
@@ -229,7 +232,7 @@ class PartitionProblem final : public StrategyProblem {
   [[nodiscard]] Strategy Least() const override { return Undecided(); }
 
   [[nodiscard]] std::string Meaning() const override {
-    // What regions cost decides which of them an assignment stands for.
+    // The costs of regions determine which of them an assignment stands for.
     std::string text;
     for (const Candidate& candidate : cover().candidates) {
       text += candidate.target + ToString(candidate.nodes) + ToString(candidate.cost) + "\n";
@@ -245,7 +248,7 @@ class PartitionProblem final : public StrategyProblem {
   [[nodiscard]] std::vector<std::pair<std::string, gym::Assignment>> DoAnchors() const override {
     std::vector<std::pair<std::string, gym::Assignment>> anchors;
     for (const std::string& target : decisions_[1].choices) {
-      // The highest price: in as few regions as can be.
+      // The highest price leads to the fewest regions.
       gym::Assignment assignment = {static_cast<std::int32_t>(prices_.size()) - 1};
       for (std::size_t i = 1; i < decisions_.size(); ++i) {
         const std::vector<std::string>& choices = decisions_[i].choices;
@@ -277,11 +280,11 @@ class PartitionProblem final : public StrategyProblem {
     return front;
   }
 
-  std::vector<double> prices_;        ///< from 0 up
+  std::vector<double> prices_;        ///< ascending from 0
   std::vector<CoverProblem> priced_;  ///< by price
   std::vector<Cover> best_;           ///< by price
   std::vector<gym::Decision> decisions_;
-  /// By node and choice: candidates that it can be in, and whether there is one of it alone.
+  /// By node and choice: the candidates that contain the node, and whether one has only this node.
   std::map<std::pair<FlowIndex, std::int32_t>, std::vector<std::uint32_t>> with_;
   std::set<std::pair<FlowIndex, std::int32_t>> alone_;
 };
@@ -361,8 +364,8 @@ class CoverEvaluator final : public cost::Evaluator {
   std::shared_ptr<const CoverProblem> problem_;
   double boundary_micros_;
   double reference_ = 1;
-  std::map<std::string, FlowIndex> index_;     ///< of nodes, by name
-  std::map<std::string, std::uint32_t> best_;  ///< candidates, by KeyOf
+  std::map<std::string, FlowIndex> index_;     ///< indices of nodes by name
+  std::map<std::string, std::uint32_t> best_;  ///< cheapest candidate by KeyOf
 };
 
 }  // namespace

@@ -21,7 +21,7 @@ bool Has(const Lacked& lacked, const std::string& layer, Precision precision) {
          std::find(it->second.begin(), it->second.end(), precision) != it->second.end();
 }
 
-/// Share of each layer in the multiply-adds of all, for one sample.
+/// Returns the share of each layer in the multiply-adds of all layers, for one sample.
 std::vector<double> Shares(const Graph& canonical, const std::vector<std::string>& layers) {
   const Graph graph = BindSizes(canonical, {});
   std::vector<double> shares;
@@ -65,7 +65,8 @@ void PlaceChoices::Cut(std::int64_t pieces) {
   double before = 0;
   double last = -1;
   for (std::size_t i = 0; i < layers_.size(); ++i) {
-    // A layer goes where its middle lies; without a number, each is a piece.
+    // A layer belongs to the piece that contains the middle of its work; with 0 pieces each layer
+    // is one.
     const double middle = before + work_[i] / 2;
     const double piece = pieces == 0 ? static_cast<double>(i) : std::floor(middle * wanted);
     if (piece > last) first_.push_back(i);
@@ -91,7 +92,7 @@ bool PlaceChoices::Lacks(std::int32_t choice, const std::string& layer, Precisio
 Lacked PlaceChoices::LackedByAll() const {
   Lacked all;
   for (const auto& [name, precisions] : lacked_.front()) {
-    const std::string& layer = name;  // clang captures no structured binding
+    const std::string& layer = name;  // Clang cannot capture a structured binding in a lambda
     for (const Precision precision : precisions) {
       if (std::all_of(lacked_.begin(), lacked_.end(),
                       [&](const Lacked& lacked) { return Has(lacked, layer, precision); })) {
@@ -125,7 +126,7 @@ void PlaceChoices::Place(std::span<const std::int32_t> choices, Strategy& strate
   if (one) return;
   std::map<std::string, std::size_t> piece_of;
   for (std::size_t i = 0; i < layers_.size(); ++i) piece_of.emplace(layers_[i], PieceOf(i));
-  // Names as they are where the strategy is lowered.
+  // Regions need the names of nodes as they are when the strategy is lowered.
   Graph pruned = *graph_;
   ApplyPrunePlan(strategy.prune, pruned);
   const Graph bound = BindSizes(pruned, {});

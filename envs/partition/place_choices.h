@@ -14,44 +14,46 @@
 
 namespace msc::envs {
 
-/// Which target runs which piece of a model, for all who decide that beside its compression and
-/// know no costs of regions.
+/// The decisions which target runs which piece of a model, for envs that also decide its
+/// compression and have no costs of regions.
 ///
-/// A piece is a run of layers (FindQuantizableLayers) that are neighbours in the graph's order, of
-/// about equal multiply-adds; other nodes go with the last layer before them, those in front with
-/// the first. So pieces are runs of nodes in an order in which none reads what a later one makes:
-/// whatever is chosen can be run. Neighbours on one target are one region. What a target refuses of
-/// its nodes "reference" runs, as everywhere.
+/// A piece is a run of layers (FindQuantizableLayers) that are neighbours in the graph's order,
+/// with about equal multiply-adds. Each other node belongs to the piece of the last layer before
+/// it, nodes before the first layer to the first piece. Pieces are thus runs of nodes in
+/// topological order, so every assignment can run. Neighbouring pieces on one target form one
+/// region. Nodes that the target does not support run on "reference", as everywhere.
 class PlaceChoices {
  public:
-  /// `context` has a model.
+  /// Cuts the model into pieces. `context` has a model.
   explicit PlaceChoices(const EnvContext& context);
 
-  /// "target" where there is one piece, else "LAYER target" by the first layer of each. The first
-  /// choice is the context's target. None where no other is offered, or there is no layer.
+  /// Returns the decisions: "target" for a single piece, else "LAYER target" by the first layer of
+  /// each piece. The first choice is the context's target. None if the context has no other target,
+  /// or there is no layer.
   [[nodiscard]] const std::vector<gym::Decision>& decisions() const { return decisions_; }
-  /// Specs, by choice.
+  /// Returns the target specs by choice.
   [[nodiscard]] const std::vector<std::string>& targets() const { return targets_; }
-  /// Number of the layer that a decision's piece begins with.
+  /// Returns the index of the first layer of a decision's piece.
   [[nodiscard]] std::size_t FirstLayer(std::size_t decision) const { return first_.at(decision); }
-  /// The decision whose piece has a layer.
+  /// Returns the decision whose piece contains `layer`.
   [[nodiscard]] std::size_t PieceOf(std::size_t layer) const;
-  /// Whether there is a target that lacks a precision of a layer which another has.
+  /// Returns whether the targets differ in the precisions that they support for some layer.
   [[nodiscard]] bool Differ() const;
-  /// Whether the target of a choice does not compute a layer in a precision itself.
+  /// Returns whether the target of a choice does not support a precision of a layer itself.
   [[nodiscard]] bool Lacks(std::int32_t choice, const std::string& layer,
                            Precision precision) const;
-  /// By layer, what all of the targets lack.
+  /// Returns by layer the precisions that no target supports.
   [[nodiscard]] std::map<std::string, std::vector<Precision>> LackedByAll() const;
-  /// By layer, what any of the targets lacks.
+  /// Returns by layer the precisions that at least one target does not support.
   [[nodiscard]] std::map<std::string, std::vector<Precision>> LackedByAny() const;
-  /// Gives the strategy its target, and its regions where there are several: of the nodes that the
-  /// model has after its channels are removed.
+  /// Sets the target of the strategy, and its regions if there are several. Regions name the nodes
+  /// of the model after its channels are removed.
   void Place(std::span<const std::int32_t> choices, Strategy& strategy) const;
-  /// A row a decision, each in [0, 1]: place in the network, share of the multiply-adds, share of
-  /// the layers.
+  /// Returns a row for each decision, each value in [0, 1]: position in the network, share of the
+  /// multiply-adds, share of the layers.
   [[nodiscard]] std::vector<std::vector<double>> Features() const;
-  /// What the choices mean besides the model and themselves.
+  /// Returns text for the hash: what the meaning of choices depends on besides the model and
+  /// themselves.
   [[nodiscard]] std::string Meaning() const;
 
  private:
@@ -61,8 +63,8 @@ class PlaceChoices {
   std::vector<std::string> targets_;
   std::vector<std::map<std::string, std::vector<Precision>>> lacked_;  ///< by choice
   std::vector<std::string> layers_;
-  std::vector<double> work_;        ///< by layer, its share
-  std::vector<std::size_t> first_;  ///< layer by piece
+  std::vector<double> work_;        ///< share of the multiply-adds, by layer
+  std::vector<std::size_t> first_;  ///< first layer, by piece
   std::vector<gym::Decision> decisions_;
 };
 

@@ -34,8 +34,9 @@ UnitScores ScoresOf(const EnvContext& context, const PruneSpace& space) {
   return {.of_unit = context.unit_scores, .are_errors = false};
 }
 
-/// Densities of one group that leave different numbers of units, each standing for those that leave
-/// as many: the one nearest to what is left. `kept` has the number for each of those offered.
+/// Returns the densities of one group that keep different numbers of units. Of several that keep
+/// the same number, the one nearest to the kept share stands for all. `kept` has the number of kept
+/// units for each density in `offered`.
 std::vector<double> Distinct(const std::vector<double>& offered,
                              const std::vector<std::int64_t>& kept, std::int64_t units) {
   std::vector<double> densities;
@@ -53,7 +54,7 @@ std::vector<double> Distinct(const std::vector<double>& offered,
   return densities;
 }
 
-/// 1, which leaves a group whole, then the others from the largest on.
+/// Returns the densities in descending order, with 1, which keeps a group whole.
 std::vector<double> OfferedDensities(const EnvContext& context) {
   std::vector<double> offered = context.densities;
   if (std::find(offered.begin(), offered.end(), 1.0) == offered.end()) offered.push_back(1.0);
@@ -80,7 +81,7 @@ class PruneProblem final : public StrategyProblem {
   [[nodiscard]] std::vector<std::vector<double>> OwnFeatures() const override {
     auto rows = choices_.Features();
     std::vector<double> none(rows.at(0).size(), 0.0);
-    none[0] = 1;  // behind the last group
+    none[0] = 1;  // position after the last group
     rows.resize(decisions_.size(), none);
     return rows;
   }
@@ -198,7 +199,7 @@ PrunePlan PruneChoices::LeastPlan() const {
   for (const gym::Decision& decision : decisions_) {
     last.push_back(static_cast<std::int32_t>(decision.choices.size()) - 1);
   }
-  // Which alignment leaves least differs from group to group.
+  // Which alignment keeps the fewest units differs from group to group.
   const std::size_t alignments = align_ != 0 ? 1 : kAlignments.size();
   PrunePlan least = PlanOf(last);
   for (std::size_t i = 1; i < alignments; ++i) {
@@ -243,7 +244,7 @@ std::string PruneChoices::Meaning() const {
 void FitToSamples(const EnvContext& context, Strategy& strategy) {
   if (strategy.prune.groups.empty() || context.fit_hash.empty()) return;
   strategy.fit.samples = context.fit_hash;
-  strategy.quantize.activations.clear();  // those of the whole model
+  strategy.quantize.activations.clear();  // the scales of the unpruned model do not apply
 }
 
 std::unique_ptr<gym::Env> MakePruneEnv(const EnvContext& context) {

@@ -8,18 +8,21 @@
 
 namespace msc::envs {
 
-/// Which layers may be lowered, and what is decided about int8 layers besides that they are int8. A
-/// list of one is no decision: all candidates have that.
+/// Options of quantization: which layers may be lowered in precision, and what is decided about
+/// int8 layers besides that. A list with one value makes no decision: all candidates have that
+/// value.
 struct QuantizeOffer {
-  std::vector<std::int64_t> bits = {8};  ///< of weights, a choice of every layer; 2 to 8
-  /// CalibrationOptions::method; none: all as calibration is asked for.
+  std::vector<std::int64_t> bits = {8};  ///< bits of weights to choose from, 2 to 8
+  /// Values of CalibrationOptions::method to choose from; empty: the calibration's own.
   std::vector<std::string> ranges = {};
-  std::string range_of = "model";  ///< or "layer": whose ranges are decided together
-  /// "nearest", or a word of QuantizePlan::rounding; decided for the whole model.
+  std::string range_of = "model";  ///< or "layer": what the range method is chosen for
+  /// "nearest" or values of QuantizePlan::rounding; one choice for the whole model.
   std::vector<std::string> rounding = {"nearest"};
-  std::int64_t first_layers = 0;  ///< layers that are decided; the others stay f32; 0 = all
-  /// Layers, by name or by "beginning*", that have one precision together; beside those that read
-  /// one constant as their weights.
+  /// Number of layers, in the order of the network, whose precision is decided; the others stay
+  /// f32. 0 = all.
+  std::int64_t first_layers = 0;
+  /// Lists of layers, by name or by "prefix*", that share one precision; layers that read one
+  /// constant as their weights always do.
   std::vector<std::vector<std::string>> tie = {};
   bool operator==(const QuantizeOffer&) const = default;
   template <class Self, class Visit>
@@ -47,9 +50,9 @@ struct QuantizeOffer {
   }
 };
 
-/// Whether candidates may have weights that are fitted to samples.
+/// Returns whether candidates may have weights that are fitted to samples.
 [[nodiscard]] bool FitsWeights(const QuantizeOffer& offer);
-/// A layer in int8 with so many bits a weight, as a choice: "int8" for 8, "w4a8" for 4.
+/// Returns the name of the choice of int8 with `bits` bits per weight: "int8" for 8, "w4a8" for 4.
 [[nodiscard]] std::string Int8Word(std::int64_t bits);
 
 }  // namespace msc::envs

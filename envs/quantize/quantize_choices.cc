@@ -25,13 +25,13 @@ void CheckList(const std::vector<T>& list, bool may_be_empty, const std::string&
   }
 }
 
-/// Whether a name, or the beginning of one in front of '*', is that of a layer.
+/// Returns whether `pattern`, a name or "prefix*", matches a layer.
 bool IsMeant(const std::string& pattern, const std::string& layer) {
   if (!pattern.ends_with('*')) return pattern == layer;
   return layer.starts_with(std::string_view(pattern).substr(0, pattern.size() - 1));
 }
 
-/// Gives the plan's activations the scales of the methods that it says.
+/// Replaces the plan's activation scales by those of its range methods.
 void TakeScales(const EnvContext& context, QuantizePlan& plan) {
   if (plan.ranges.empty()) return;
   for (const auto& [value, method] : RangeMethods(*context.graph, plan.ranges)) {
@@ -130,7 +130,7 @@ QuantizeChoices::QuantizeChoices(const EnvContext& context)
   CheckList(offer_.bits, false, "bits");
   CheckList(offer_.ranges, true, "ranges");
   CheckList(offer_.rounding, false, "rounding");
-  // Fewest bits last: what is stored narrowest.
+  // Descending, so that the last choice is the narrowest.
   std::sort(offer_.bits.rbegin(), offer_.bits.rend());
   const bool ranges = offer_.ranges.size() > 1;
   const std::size_t decided =
@@ -185,7 +185,7 @@ gym::Assignment QuantizeChoices::Uniform(const LayerChoice& choice) const {
     if (part.kind == Kind::kPrecision) {
       const std::vector<LayerChoice>& choices = of_layer_[*part.layer];
       const auto it = std::find(choices.begin(), choices.end(), choice);
-      // A layer that does not allow it stays at its first choice, f32.
+      // A layer that does not allow `choice` keeps its first choice, f32.
       if (it != choices.end()) taken = static_cast<std::int32_t>(it - choices.begin());
     }
     assignment.push_back(taken);
@@ -194,7 +194,7 @@ gym::Assignment QuantizeChoices::Uniform(const LayerChoice& choice) const {
 }
 
 std::vector<LayerChoice> QuantizeChoices::Anchors() const {
-  // What loses nothing comes first: a search holds a feasible answer from its first trial on.
+  // The lossless baseline comes first: a search then has a feasible answer from its first trial.
   std::vector<LayerChoice> wanted = {{.precision = Precision::kF32}};
   for (const std::int64_t bits : offer_.bits) wanted.push_back({Precision::kInt8, bits});
   wanted.push_back({.precision = Precision::kBF16});
@@ -253,7 +253,7 @@ Strategy QuantizeChoices::StrategyOf(const EnvContext& context,
     any = true;
     const std::string& name = layers_[i].name;
     if (layers[i].bits != kWholeBits) plan.weights[name] = {.bits = layers[i].bits, .scales = {}};
-    // Of other layers a choice means nothing: equal strategies are to have equal hashes.
+    // Only int8 layers have ranges: equal strategies must have equal hashes.
     if (!ranges.empty()) plan.ranges[name] = ranges.at(name);
   }
   TakeScales(context, plan);
@@ -263,7 +263,7 @@ Strategy QuantizeChoices::StrategyOf(const EnvContext& context,
     throw UserError("weights rounded by '" + plan.rounding + "' need calibration samples");
   }
   strategy.fit.samples = context.fit_hash;
-  plan.activations.clear();  // found with the weights
+  plan.activations.clear();  // the fit finds scales and weights together
   return strategy;
 }
 
@@ -280,7 +280,7 @@ std::vector<std::vector<double>> QuantizeChoices::Features(const Graph& canonica
   std::vector<std::vector<double>> rows;
   for (const Part& part : parts_) {
     std::vector<double> all(of_layers.front().size(), 0.0);
-    all[0] = 1;  // behind the last layer
+    all[0] = 1;  // position after the last layer
     std::vector<double>& row = rows.emplace_back(part.layer ? of_layers[*part.layer] : all);
     if (part.kind != Kind::kPrecision) continue;
     for (std::size_t i = *part.layer + 1; i < layers_.size(); ++i) {
@@ -302,7 +302,7 @@ std::vector<double> QuantizeChoices::Work(const Graph& canonical) const {
 }
 
 std::string QuantizeChoices::Meaning(const EnvContext& context) const {
-  // The scales are part of what a choice of int8 means.
+  // The meaning of int8 includes the scales.
   Strategy all;
   all.quantize.activations = context.scales;
   std::string text = ToJson(all);

@@ -14,59 +14,63 @@
 
 namespace msc::envs {
 
-/// What a layer can be: a precision, and the bits of its weights where that is int8.
+/// A precision of a layer, with the bits of its weights if that is int8.
 struct LayerChoice {
   Precision precision = Precision::kF32;
-  std::int64_t bits = 0;  ///< 8 or less of int8, else 0
+  std::int64_t bits = 0;  ///< 2 to 8 for int8, else 0
   bool operator==(const LayerChoice&) const = default;
 };
-/// "f32", "bf16", "int8", "w4a8".
+/// Returns "f32", "bf16", "int8" or a name such as "w4a8".
 [[nodiscard]] std::string Word(const LayerChoice& choice);
-/// Of a weight: 32, 16, 8 or less.
+/// Returns the bits of a weight: 32, 16, or 8 or fewer.
 [[nodiscard]] double BitsOf(const LayerChoice& choice);
 
-/// By layer, the number of the first that it has its precision with: its own where it is tied to
-/// none before. Tied are layers that read one constant as their weights, and those that the
-/// context's offer ties. UserError where that names no layer, or only one.
+/// Returns for each layer the index of the first layer with which it shares its precision: its own
+/// if it is tied to no earlier one. Tied are layers that read one constant as their weights, and
+/// those that the context's QuantizeOffer ties. Throws UserError if a list there names no
+/// quantizable layer, or fewer than two.
 [[nodiscard]] std::vector<std::size_t> TiedLayers(const EnvContext& context,
                                                   const std::vector<QuantizableLayer>& layers);
 
-/// The decisions about precisions and what goes with them, for all who take them. In this order:
-///   of every layer, in graph order, its precision, by the layer's name (kBits); then "LAYER range"
-///   where ranges are decided by layer; of the first layers alone where the offer says how many;
-///   layers that are tied (TiedLayers) have the precision of the first of them
-///   "range" where one is decided for all
-///   "rounding" where there are several
+/// The decisions about precisions and related settings, shared by all envs that have them. They
+/// are, in this order: for each layer in graph order its precision, named like the layer (kBits),
+/// and "LAYER range" if ranges are decided by layer; "range" if they are decided for all layers
+/// together; "rounding" if there are several kinds. If the offer limits the number of layers, only
+/// the first ones are decided. Tied layers (TiedLayers) have the precision of the first of them.
 class QuantizeChoices {
  public:
-  /// `context` has a model. UserError where its offer lists a thing twice or nothing of a kind, or
-  /// as TiedLayers.
+  /// Derives the decisions. `context` has a model. Throws UserError if a list of its offer has a
+  /// value twice or is empty though it needs one, or as TiedLayers.
   explicit QuantizeChoices(const EnvContext& context);
 
   [[nodiscard]] const std::vector<QuantizableLayer>& layers() const { return layers_; }
   [[nodiscard]] const std::vector<gym::Decision>& decisions() const { return decisions_; }
-  /// The layer that a decision is about, of several that are tied the first; nothing where it is
-  /// about all of them.
+  /// Returns the layer that a decision is about, of tied layers the first; nothing if it is about
+  /// all layers.
   [[nodiscard]] std::optional<std::size_t> LayerOf(std::size_t decision) const;
-  /// What one of a decision's choices makes of its layer; nothing where it is about something else.
+  /// Returns the precision that a choice gives to the decision's layer; nothing if the decision is
+  /// about something else.
   [[nodiscard]] std::optional<LayerChoice> ChoiceOf(std::size_t decision,
                                                     std::int32_t choice) const;
-  /// All layers alike, as far as each can be; other decisions at their first choice.
+  /// Returns the assignment that gives `choice` to every layer that allows it, and the first choice
+  /// to all other decisions.
   [[nodiscard]] gym::Assignment Uniform(const LayerChoice& choice) const;
-  /// Those that some layer can be, fewest bits last but for f32.
+  /// Returns the choices for uniform baselines that some layer allows: f32, then int8 by decreasing
+  /// bits, then bf16.
   [[nodiscard]] std::vector<LayerChoice> Anchors() const;
-  /// The strategy that one choice for each decision stands for. `context` is the one that this was
-  /// made of. UserError where weights are rounded by samples and it has none.
+  /// Returns the strategy for one choice per decision. `context` is the one that this was made
+  /// from. Throws UserError if weights are rounded by samples and there are none.
   [[nodiscard]] Strategy StrategyOf(const EnvContext& context,
                                     std::span<const std::int32_t> choices,
                                     const std::string& model_hash) const;
-  /// Every layer in the narrowest that it can be; no scales, no grids.
+  /// Returns a plan with every layer in its narrowest precision, without scales or weight grids.
   [[nodiscard]] QuantizePlan LeastPlan() const;
-  /// A row a decision; see Quantize-v0.
+  /// Returns a row of features for each decision; see MakeQuantizeEnv.
   [[nodiscard]] std::vector<std::vector<double>> Features(const Graph& canonical) const;
-  /// By decision, the share of the model's multiply-adds whose precision it decides.
+  /// Returns for each decision the share of the model's multiply-adds whose precision it decides.
   [[nodiscard]] std::vector<double> Work(const Graph& canonical) const;
-  /// What the choices mean besides the model and themselves.
+  /// Returns text for the hash: what the meaning of choices depends on besides the model and
+  /// themselves.
   [[nodiscard]] std::string Meaning(const EnvContext& context) const;
 
  private:
@@ -78,17 +82,17 @@ class QuantizeChoices {
 
   void AddPrecision(std::size_t layer);
   void Add(const Part& part, gym::Decision decision);
-  /// What int8 layers' ranges and rounding are chosen to be.
+  /// Return the range methods by layer, and the rounding, that `choices` stand for.
   [[nodiscard]] std::map<std::string, std::string> RangesOf(
       std::span<const std::int32_t> choices) const;
   [[nodiscard]] std::string RoundingOf(std::span<const std::int32_t> choices) const;
 
-  /// What all that are tied to a layer, which is the first of them, can be.
+  /// Returns the choices that all layers tied to `layer`, the first of them, allow.
   [[nodiscard]] std::vector<LayerChoice> ChoicesOf(std::size_t layer) const;
 
   QuantizeOffer offer_;
   std::vector<QuantizableLayer> layers_;
-  std::vector<std::size_t> first_;  ///< by layer, see TiedLayers
+  std::vector<std::size_t> first_;  ///< by layer; see TiedLayers
   std::vector<std::vector<LayerChoice>> of_layer_;
   std::vector<Part> parts_;
   std::vector<gym::Decision> decisions_;

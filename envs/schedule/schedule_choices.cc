@@ -36,8 +36,8 @@ void ScheduleChoices::Schedule(std::span<const std::int32_t> choices, Strategy& 
     }
   }
   if (wanted.empty()) return;
-  // Kernels do not depend on what samples decide, which may not be known yet: neither on weights
-  // nor on how large the steps of integers are.
+  // Kernels depend neither on weights nor on the values of quantization scales, which a fit to
+  // samples may not have found yet: use the scales of the unfitted model.
   Strategy known = strategy;
   known.fit = {};
   known.quantize.activations =

@@ -15,27 +15,32 @@
 
 namespace msc::envs {
 
-/// How some kernels of a model are written, for all who decide that beside its compression.
+/// The decisions about the schedules of some kernels, for envs that also decide the compression of
+/// the model.
 ///
-/// A choice is a wish: what a layer's kernel can be depends on its channels, its precision and its
-/// target. A layer that cannot be written so as it is by then, or is written so by itself, has no
-/// schedule in the strategy: its target does as it would. So a wish fails no trial, and what a
-/// strategy has runs.
+/// A choice is only a request, as the schedules of a layer's kernel depend on its channels,
+/// precision and target. If the final layer does not support the requested schedule, or its target
+/// uses that one by default, the strategy has no schedule for it. So a request never fails a trial,
+/// and all schedules in a strategy run.
 class ScheduleChoices {
  public:
-  /// Offered are context.kernels, if it has kernels_of, too.
+  /// Takes the kernels from context.kernels, if the context also has kernels_of; else there are no
+  /// decisions.
   explicit ScheduleChoices(const EnvContext& context);
 
-  /// "LAYER schedule" by the first layer of each kernel: "default", then the names of schedules.
+  /// Returns the decisions, "LAYER schedule" by the first layer of each kernel. Choices are
+  /// "default", then names of schedules.
   [[nodiscard]] const std::vector<gym::Decision>& decisions() const { return decisions_; }
-  /// Name of the layer that a decision is named by.
+  /// Returns the name of the layer after which a decision is named.
   [[nodiscard]] const std::string& FirstLayer(std::size_t decision) const;
-  /// Gives layers of the strategy, which is decided but for this, the schedules that they can have.
+  /// Adds the requested schedules to the layers of `strategy` that support them. All other
+  /// decisions of the strategy are made.
   void Schedule(std::span<const std::int32_t> choices, Strategy& strategy) const;
-  /// A row a decision, each in [0, 1]: place among them, share of their work, share of their
-  /// layers.
+  /// Returns a row for each decision, each value in [0, 1]: position among the kernels, share of
+  /// their work, share of their layers.
   [[nodiscard]] std::vector<std::vector<double>> Features() const;
-  /// What the choices mean besides the model and themselves.
+  /// Returns text for the hash: what the meaning of choices depends on besides the model and
+  /// themselves.
   [[nodiscard]] std::string Meaning() const;
 
  private:

@@ -15,7 +15,7 @@ namespace {
 
 constexpr const char* kId = "Schedule-v0";
 
-/// Multiplications and additions of one sample after what the strategy prunes.
+/// Returns the multiplications and additions for one sample, after the strategy's pruning.
 double FlopsOf(const Graph& canonical, const Strategy& strategy) {
   Graph pruned = canonical;
   ApplyPrunePlan(strategy.prune, pruned);
@@ -25,7 +25,7 @@ double FlopsOf(const Graph& canonical, const Strategy& strategy) {
   return flops;
 }
 
-/// `flops` are those of the whole model.
+/// Returns the features of kernels; `flops` are those of the whole model.
 std::vector<std::vector<double>> FeaturesOf(const std::vector<ScheduledKernel>& kernels,
                                             double flops) {
   double layers = 0;
@@ -67,7 +67,7 @@ class ScheduleProblem final : public StrategyProblem {
     Strategy strategy = Undecided();
     for (std::size_t i = 0; i < kernels_->size(); ++i) {
       const auto choice = static_cast<std::size_t>(assignment.at(i));
-      if (choice == 0) continue;  // as it is by itself
+      if (choice == 0) continue;  // the target's default
       const ScheduledKernel& kernel = (*kernels_)[i];
       for (const std::string& layer : kernel.layers) {
         strategy.schedules.emplace(layer, kernel.choices.at(choice));
@@ -79,7 +79,7 @@ class ScheduleProblem final : public StrategyProblem {
   [[nodiscard]] Strategy Least() const override { return Undecided(); }
 
   [[nodiscard]] std::string Meaning() const override {
-    // Which layers a kernel's decision speaks for.
+    // The layers that each decision applies to.
     std::string text;
     for (const ScheduledKernel& kernel : *kernels_) {
       for (const std::string& layer : kernel.layers) text += layer + "\n";
@@ -97,7 +97,7 @@ class ScheduleProblem final : public StrategyProblem {
   }
 
   [[nodiscard]] std::vector<double> DoRelevance() const override {
-    // What a kernel can gain grows with its work.
+    // The possible gain of a kernel grows with its work.
     std::vector<double> ranges;
     for (const ScheduledKernel& kernel : *kernels_) {
       ranges.push_back(kernel.choices.size() > 1 ? kernel.flops : 0);

@@ -21,7 +21,7 @@ constexpr std::array<KnapsackLayer, 6> kLayers = {{
     {"head", {120, 70, 30}, {0, 40, 260}},
 }};
 
-/// Sums of whole numbers: the same whatever the order of adding.
+/// Integer sums, which do not depend on the order of additions.
 struct Totals {
   std::int64_t latency_us = 0;
   std::int64_t drop_milli = 0;
@@ -37,6 +37,7 @@ Totals Sum(const gym::Assignment& assignment) {
   return totals;
 }
 
+/// Returns the time and loss of each layer in each precision, as features for learning agents.
 std::vector<std::vector<double>> FeatureRows() {
   std::vector<std::vector<double>> rows;
   for (const KnapsackLayer& layer : kLayers) {
@@ -66,7 +67,7 @@ class KnapsackProblem final : public gym::SearchProblem {
   [[nodiscard]] bool DoMasked() const override { return apart_; }
   [[nodiscard]] std::vector<bool> DoMask(std::span<const std::int32_t> prefix) const override {
     std::vector<bool> mask(kKnapsackPrecisions.size(), true);
-    // Of 1 and 2, the one that the layer before does not have.
+    // Of the choices 1 (bf16) and 2 (int8), masks the one that the layer before does not have.
     if (!prefix.empty() && prefix.back() > 0)
       mask[static_cast<std::size_t>(3 - prefix.back())] = false;
     return mask;
@@ -129,7 +130,7 @@ class KnapsackProblem final : public gym::SearchProblem {
     return Sha256Hex(text);
   }
 
-  bool apart_;  // whether bf16 and int8 are kept apart
+  bool apart_;  // whether the mask keeps bf16 and int8 apart
   std::vector<gym::Decision> decisions_;
   Totals reference_;
 };
@@ -139,7 +140,6 @@ double Reward(const gym::Evaluation& result) {
   return -result.metrics.at("latency_ratio") - 10 * excess;
 }
 
-/// Time and loss of each precision, as an agent that learns would want to see them.
 }  // namespace
 
 std::span<const KnapsackLayer> KnapsackLayers() {

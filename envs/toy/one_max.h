@@ -9,10 +9,11 @@ namespace msc::envs {
 
 inline constexpr std::int64_t kOneMaxBits = 10;
 
-/// Counting ones: 10 decisions, each "off" or "on".
+/// Makes the problem of counting ones: 10 decisions, each "off" or "on".
 ///
-/// Metrics: "zeros", how many are off; "switches", how often neighbours differ. Reward: -zeros.
-/// Optimum: all on, with zeros 0 and switches 0, the only one with zeros 0. Deterministic.
+/// Metrics: "zeros", the number of decisions that are off; "switches", the number of neighbours
+/// that differ. Reward: -zeros. Optimum: all on, the only assignment with zeros 0; it also has
+/// switches 0. Deterministic.
 /// Source: J. D. Schaffer and L. J. Eshelman, "On crossover as an evolutionarily viable strategy",
 /// ICGA 1991 (the problem; the second metric is ours).
 [[nodiscard]] std::unique_ptr<gym::Env> MakeOneMaxEnv();
