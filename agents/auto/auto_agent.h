@@ -8,8 +8,8 @@ namespace msc::agents {
 
 /// Makes the portfolio agent, the default if nothing is known of the problem.
 ///
-/// Rounds have an eighth of the number of earlier trials, between 1 and 16 (Rounds::kGrowing); as
-/// many workers of a farm are busy.
+/// Rounds have an eighth of the number of earlier trials, between 1 and 16 (Rounds::kGrowing),
+/// which keeps as many workers of a farm busy.
 ///
 /// Covers and additive costs that the problem declares come first: the covers in order of promise,
 /// and the front of the costs (see MakeIlpAgent). If the problem has estimates, the first four

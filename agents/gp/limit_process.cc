@@ -15,7 +15,8 @@ using gym::Assignment;
 namespace {
 
 constexpr std::array<double, 3> kScales = {0.1, 1, 4};
-/// Processes whose log likelihood is this much below the best one are dropped.
+/// Processes whose log likelihood is this much below the best one, with weights below 0.1 % of its
+/// weight, are dropped.
 constexpr double kLeastLogWeight = -7;
 
 /// Returns log(exp(a) + exp(b)) without overflow or underflow.

@@ -153,6 +153,7 @@ double DrawReal(double low, double high, Rng& rng) {
     return std::clamp(low * (1 - u) + high * u, low, high);
   }
   if (std::isinf(low) && std::isinf(high)) return rng.Normal();
+  // Exponential with mean 1, by inversion; log1p is accurate for small draws.
   const double away = -std::log1p(-rng.Uniform());
   return std::isfinite(low) ? low + away : high - away;
 }
