@@ -7,7 +7,7 @@
 namespace msc::gym {
 namespace {
 
-/// What an agent that looks at no results is asked for at a time.
+/// Proposals per request to an agent that does not use results.
 constexpr std::size_t kChunk = 256;
 
 void CheckMetric(const std::string& name, std::uint64_t trial, const Evaluation& evaluation) {
@@ -64,7 +64,7 @@ std::optional<Trial> AskTell::Ask() {
   return std::nullopt;
 }
 
-/// Whether the agent had something; its next proposals are in the queue then.
+/// Appends the agent's next proposals to the queue. Returns whether the queue has any.
 bool AskTell::Refill() {
   if (exhausted_) return false;
   if (agent_.round() && !open_.empty()) {
@@ -78,13 +78,13 @@ bool AskTell::Refill() {
   TellAgent();
   const std::size_t asked = agent_.round().value_or(kChunk);
   std::vector<Assignment> proposals = agent_.Ask(next_, asked);
-  // An agent that gives less than asked has nothing left.
+  // An agent that returns fewer proposals than requested has none left.
   exhausted_ = proposals.size() < asked;
   for (Assignment& assignment : proposals) Enqueue(source_, std::move(assignment));
   return !queue_.empty();
 }
 
-/// Results as far as they are without a gap.
+/// Sends the agent all results up to the first missing trial number.
 void AskTell::TellAgent() {
   std::vector<Told> results;
   for (auto it = done_.find(told_); it != done_.end() && it->first == told_; ++it, ++told_) {
@@ -110,7 +110,7 @@ void AskTell::Tell(std::uint64_t number, Evaluation evaluation) {
   Trial& trial = done_.emplace(number, std::move(it->second)).first->second;
   open_.erase(it);
   trial.evaluation = std::move(evaluation);
-  if (WasLost(trial)) first_.erase(trial.assignment);  // to be had once more
+  if (WasLost(trial)) first_.erase(trial.assignment);  // may be handed out again
   auto copies = copies_.extract(number);
   if (copies.empty()) return;
   for (Trial& copy : copies.mapped()) Copy(trial, std::move(copy));

@@ -15,35 +15,38 @@
 
 namespace msc::gym {
 
-/// A study whose caller tries the trials: ask for one, tell what came of it.
+/// A study whose caller evaluates the trials: Ask hands out a trial, Tell takes its result.
 ///
-/// The same trials under the same numbers as RunStudy's with the same agent, seed and results,
-/// where nothing is known before: anchors come first, and an assignment that was tried is not
-/// handed out again but copied. Several may be out at once, and told in any order. Kept in memory
-/// only. Not thread-safe.
+/// For the same agent, seed and results, and without known results, trials and their numbers are
+/// those of RunStudy: anchors (the problem's baselines) come first, and an assignment that was
+/// handed out before is not handed out again; its result is copied. Several trials may be open at
+/// once, and their results may arrive in any order. The study lives in memory only. Not
+/// thread-safe.
 class AskTell {
  public:
-  /// What comes before the agent's trials, in this order.
+  /// Trials that precede the agent's own, in this order.
   struct Start {
-    /// Results of trials made elsewhere that hold here: trials 0, 1, ... of the source "known",
-    /// never handed out. Of equal assignments the first one's result counts.
+    /// Results of trials evaluated elsewhere that are valid here. They become trials 0, 1, ... of
+    /// the source "known" and are never handed out. Of equal assignments the first result counts.
     std::vector<std::pair<Assignment, Evaluation>> known = {};
     std::vector<std::pair<std::string, Assignment>> anchors = {};
   };
 
-  /// `agent`, of the name `source`, has as many trials before its first as there are in `start`
-  /// (AgentSetupFor); it outlives this. UserError for what is known as for what is told.
+  /// `source` is the name of `agent`. The agent's first trial must be the number of trials in
+  /// `start` (AgentSetupFor). The agent outlives this object. UserError if a known result lacks a
+  /// metric, as in Tell.
   AskTell(const Start& start, Agent& agent, std::string source, Objective objective);
 
-  /// The next trial, without a result; none where the agent has nothing left. UserError, naming
-  /// them, where the agent wants to hear of other trials first.
+  /// Returns the next trial, without a result, or nothing if the agent has no proposals left.
+  /// UserError, listing the open trials, if the agent needs their results before it proposes
+  /// another.
   [[nodiscard]] std::optional<Trial> Ask();
-  /// What came of a trial that was asked for. UserError if it was not or was told before, or if a
-  /// metric that the objective names is missing or not finite.
+  /// Records the result of an open trial. UserError if the trial was never handed out or already
+  /// has a result, or if a metric that the objective names is missing or not finite.
   void Tell(std::uint64_t number, Evaluation evaluation);
-  /// Numbers of those asked for and not told yet, ascending.
+  /// Returns the numbers of the open trials, ascending.
   [[nodiscard]] std::vector<std::uint64_t> Waiting() const;
-  /// Trials that have a result, by number, with the best and the Pareto set of them.
+  /// Returns the trials that have a result, by number, with the best of them and their Pareto set.
   [[nodiscard]] StudyResult Result() const;
 
  private:
@@ -56,13 +59,13 @@ class AskTell {
   Agent& agent_;
   std::string source_;
   Objective objective_;
-  std::deque<Trial> queue_;              // not asked for yet
-  std::map<std::uint64_t, Trial> open_;  // asked for, not told
+  std::deque<Trial> queue_;              // not handed out yet
+  std::map<std::uint64_t, Trial> open_;  // handed out, no result yet
   std::map<std::uint64_t, Trial> done_;
-  std::map<Assignment, std::uint64_t> first_;  // trial that an assignment was handed out as
-  std::map<std::uint64_t, std::vector<Trial>> copies_;  // that wait for an open one
-  std::uint64_t next_ = 0;                              // number of the next proposal
-  std::uint64_t told_ = 0;                              // the agent knows of all below
+  std::map<Assignment, std::uint64_t> first_;           // first trial with an assignment
+  std::map<std::uint64_t, std::vector<Trial>> copies_;  // waiting for an open trial
+  std::uint64_t next_ = 0;                              // number of the next trial
+  std::uint64_t told_ = 0;  // the agent has the results of all trials below
   bool exhausted_ = false;
 };
 

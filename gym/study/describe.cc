@@ -28,7 +28,7 @@ std::string Text(const Constraint& constraint) {
   return constraint.metric + " <= " + Number(constraint.limit);
 }
 
-/// Decisions with equal choices together, in the order of their first.
+/// Lists decisions grouped by equal choices, groups in the order of their first decision.
 std::string DecisionLines(const std::vector<Decision>& decisions) {
   constexpr std::size_t kNamed = 4;
   std::vector<std::pair<std::vector<std::string>, std::vector<std::string>>> kinds;
@@ -60,7 +60,7 @@ std::string SizeLine(const SearchProblem& problem) {
   return text + Number(*legal) + " assignments, of " + all + " that masks rule some of out\n";
 }
 
-/// Whether bounds rule a limit out; a line that begins as said.
+/// Returns a line that starts with `begin` and says whether a lower bound rules the limit out.
 std::string LimitLine(const char* begin, const Constraint& limit,
                       const std::map<std::string, double>& bounds) {
   std::string text = std::string("  ") + begin + " " + Text(limit) + ": ";
@@ -70,7 +70,8 @@ std::string LimitLine(const char* begin, const Constraint& limit,
          ", no assignment is below " + Number(bound->second) + "\n";
 }
 
-/// How small each metric gets if every decision takes what makes it least, where that can be.
+/// Says how small each metric gets if every decision takes its cheapest choice by the estimates.
+/// Skips metrics for which the sum is impossible.
 std::string ExpectedLine(const SearchProblem& problem, const Objective& objective,
                          const std::map<std::string, double>& bounds) {
   std::vector<std::string> names = objective.minimize;
@@ -84,7 +85,8 @@ std::string ExpectedLine(const SearchProblem& problem, const Objective& objectiv
     double least = it->second.offset;
     for (const std::vector<double>& effects : it->second.effects)
       least += std::ranges::min(effects);
-    // Sums go on below what can be where decisions share what they save, or are noise.
+    // A sum of separate effects falls below the possible minimum where savings of several decisions
+    // overlap, or where the effects are noise.
     const auto bound = bounds.find(name);
     if (least < (bound != bounds.end() ? bound->second : 0.0)) continue;
     parts.push_back(name + " down to " + Number(least));

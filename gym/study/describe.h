@@ -9,17 +9,17 @@
 
 namespace msc::gym {
 
-/// What is asked of a search, and known of it, besides its objective.
+/// Inputs of DescribeSpace besides the problem and its objective.
 struct DescribeOptions {
   std::vector<Constraint> goal = {};          ///< StopRules::goal
-  std::map<std::string, double> bounds = {};  ///< of metrics, besides the problem's LowerBounds
+  std::map<std::string, double> bounds = {};  ///< by metric, besides LowerBounds()
 };
 
-/// What a search would be about, as lines for a person: how many decisions and assignments there
-/// are (those that masks leave, where that can be counted), which decisions have which choices, the
-/// baselines, the goal, and of each limit, and of what ends the search early, whether lower bounds
-/// already say that nothing can keep it; last, how far estimates say metrics come down. Tries
-/// nothing.
+/// Describes a search as text, without evaluating anything: the number of decisions and assignments
+/// (after masking, where those can be counted), the decisions grouped by their choices, the
+/// baselines and the objective. For each limit and each goal that ends the search early, it says
+/// whether lower bounds already rule it out. The last line gives the least value of each metric
+/// that estimates predict.
 [[nodiscard]] std::string DescribeSpace(const SearchProblem& problem, const Objective& objective,
                                         const DescribeOptions& options = {});
 

@@ -18,7 +18,7 @@ namespace {
 
 using nlohmann::json;
 
-// Of Optuna's journal.
+// Codes of Optuna's journal format: operations, directions and trial states.
 constexpr int kCreateStudy = 0;
 constexpr int kCreateTrial = 4;
 constexpr int kMinimize = 1;
@@ -28,7 +28,8 @@ constexpr int kFail = 3;
 
 std::string Cell(const std::string& text) {
   std::string safe = text;
-  // A name of a layer comes from outside, and "=..." is a program to a spreadsheet.
+  // Layer names come from the model file, and a spreadsheet would execute a cell that begins with
+  // "=".
   if (!safe.empty() && std::string_view("=+-@\t\r").find(safe[0]) != std::string_view::npos) {
     safe.insert(0, "'");
   }
@@ -38,7 +39,7 @@ std::string Cell(const std::string& text) {
   return quoted + "\"";
 }
 
-/// The shortest text that reads back as the same number; empty where there is none.
+/// Returns the shortest text that reads back as the same number; empty if the value is not finite.
 std::string Cell(double value) {
   return std::isfinite(value) ? json(value).dump() : "";
 }
@@ -60,7 +61,7 @@ std::string FailureOf(const Trial& trial) {
   return failure ? std::string(Name(failure->kind)) + ": " + failure->detail : "";
 }
 
-/// What Optuna's samplers and plots take for constraints: at most 0 is kept.
+/// Returns the constraint values that Optuna's samplers and plots read; at most 0 means satisfied.
 json ConstraintsOf(const Objective& objective, const Trial& trial) {
   json constraints = json::array();
   for (const double value : ConstraintValues(objective, trial.evaluation)) {
@@ -69,9 +70,9 @@ json ConstraintsOf(const Objective& objective, const Trial& trial) {
   return constraints;
 }
 
-/// "2026-01-31T23:59:59.123456": the local time, without a zone. Every version of Optuna takes it
-/// for that; a zone, which later ones write, the first ones keep and cannot compare with their own
-/// times. Null where the journal does not have it.
+/// Returns a local time without a zone, such as "2026-01-31T23:59:59.123456", or null if the
+/// journal does not have it. Every version of Optuna reads this form as local time. Later versions
+/// write a zone, but the first versions cannot compare a time that has a zone with their own.
 json TimeOf(const Trial& trial, double seconds_before) {
   if (trial.finished <= seconds_before) return nullptr;
   const double moment = trial.finished - seconds_before;

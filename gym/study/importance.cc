@@ -18,8 +18,9 @@ double Mean(std::span<const double> values) {
   return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
 }
 
-/// A mean and an effect for each choice of each decision, by backfitting: each decision's effects
-/// are the means of what the others leave, drawn towards 0 as by one more value that is 0.
+/// Additive model, one mean plus one effect per choice of each decision, fitted by backfitting:
+/// each decision's effects are the means of the residuals of the others. Each mean counts one extra
+/// residual of 0, which shrinks the effects of rare choices.
 class Sum {
  public:
   Sum(std::span<const Decision> decisions, std::span<const Assignment> assignments,
@@ -30,7 +31,7 @@ class Sum {
       if (i % kFolds != left_out) rows.push_back(i);
     }
     for (const std::size_t i : rows) mean_ += values[i] / static_cast<double>(rows.size());
-    std::vector<double> rest;  // by row, what is not explained
+    std::vector<double> rest;  // residual of each row
     for (const std::size_t i : rows) rest.push_back(values[i] - mean_);
     for (std::size_t k = 0; k < decisions.size(); ++k) {
       effects_[k].assign(decisions[k].choices.size(), 0.0);

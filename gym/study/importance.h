@@ -9,20 +9,21 @@
 
 namespace msc::gym {
 
-/// How far each decision decides a metric.
+/// How strongly each decision influences one metric.
 struct Importance {
-  /// By decision: what its choices move, as a share of what all move. In [0, 1], together 1.
+  /// By decision: its share of the variance that all decisions explain. In [0, 1], sum 1.
   std::vector<double> shares;
-  /// Share of the variance that is predicted for trials that were left out, at most 1. Near 0 or
-  /// below: decisions act on each other, or there is too much noise or too little data.
+  /// Cross-validated R^2: share of the variance predicted for trials that were left out of the fit,
+  /// at most 1. A value near or below 0 means interactions between decisions, noise, or too little
+  /// data.
   double predicted = 0;
 };
 
-/// Fits a sum of one effect a choice to the ranks of `values`, one an assignment: by ranks, so that
-/// a few that are far off do not drown the rest. The shares are the variances of the effects over
-/// the assignments, first-order terms of an analysis of variance; `predicted` is by leaving out
-/// every fifth in turn. Nothing with fewer than 10 values, or where all are equal. Assignments fit
-/// the decisions, values are finite.
+/// Fits an additive model, one effect per choice, to the ranks of `values` (one value per
+/// assignment). Ranks keep a few outliers from dominating the fit. The shares are the variances of
+/// each decision's effects over the assignments, that is the first-order terms of an analysis of
+/// variance; `predicted` comes from 5-fold cross-validation. Returns nothing for fewer than 10
+/// values or if all are equal. Requires assignments that fit the decisions, and finite values.
 [[nodiscard]] std::optional<Importance> DecisionImportance(std::span<const Decision> decisions,
                                                            std::span<const Assignment> assignments,
                                                            std::span<const double> values);

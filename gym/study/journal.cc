@@ -12,8 +12,8 @@
 namespace msc::gym {
 namespace {
 
-/// Whether bytes without any valid record can be a first record that was cut short by a kill (a
-/// part of it) or by a power cut (zeros in its place), and not somebody's other file.
+/// Returns whether bytes without any valid record can be a first record that a kill cut short (a
+/// prefix of it) or a power cut blanked (zeros in its place). Any other content is a foreign file.
 bool CanBeTornStart(std::string_view bytes) {
   constexpr std::string_view kMark = "J1 ";
   const std::string_view start = bytes.substr(0, kMark.size());
@@ -64,12 +64,12 @@ void Journal::Append(std::string_view json) {
   try {
     file_->Write(end_, line);
   } catch (const SystemError&) {
-    broken_ = true;  // until the part that was written is gone
+    broken_ = true;  // cleared once the partial record is cut off
     file_->Truncate(end_);
     broken_ = false;
     throw;
   }
-  // A sync that failed may have dropped the pages and forgotten it: a second try that succeeds
+  // A failed sync may have dropped the pages and cleared the error, so a second sync that succeeds
   // would prove nothing.
   broken_ = true;
   file_->Sync();

@@ -24,7 +24,7 @@ std::string FolderOf(const std::string& path) {
   return slash == 0 ? "/" : path.substr(0, slash);
 }
 
-/// A file is durable only when its name is: the folder must be synced after creation.
+/// Syncs the folder of a new file: a file is durable only if its directory entry is.
 void SyncFolderOf(const std::string& path) {
   const std::string folder = FolderOf(path);
   const int fd = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -46,8 +46,8 @@ void WriteAt(int fd, std::uint64_t offset, std::string_view bytes, const std::st
   }
 }
 
-/// The process that holds the flock of an open file, as the kernel lists it; empty if it does not
-/// say (a file system without plain device numbers, another pid namespace).
+/// Returns the process that holds the flock of an open file, from /proc/locks. Empty if the kernel
+/// does not list it, as for a file system without plain device numbers or another pid namespace.
 std::string HolderOf(int fd) {
   struct stat status {};
   if (::fstat(fd, &status) != 0) return "";

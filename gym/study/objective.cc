@@ -16,7 +16,7 @@ double MetricOf(const Evaluation& evaluation, const std::string& name) {
   throw UserError("no metric '" + name + "'; measured: " + (known.empty() ? "none" : known));
 }
 
-/// What excess is relative to.
+/// Returns the divisor of an excess. The floor keeps a limit of 0 from dividing by 0.
 double ScaleOf(const Constraint& constraint) {
   constexpr double kLeastScale = 1e-9;
   return std::max(std::abs(constraint.limit), kLeastScale);
@@ -30,7 +30,8 @@ AdditiveCost Scaled(AdditiveCost cost, double limit, double scale) {
   return cost;
 }
 
-/// Of those metrics that are known: objectives, then constraints as agents are told them.
+/// Returns the sums of those metrics that `known` has: objectives, then constraints, the latter
+/// shifted and scaled as agents see them.
 std::vector<AdditiveCost> SumsOf(const Objective& objective,
                                  const std::map<std::string, AdditiveCost>& known) {
   std::vector<AdditiveCost> sums;

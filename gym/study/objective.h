@@ -11,7 +11,7 @@
 
 namespace msc::gym {
 
-/// metric <= limit.
+/// The constraint metric <= limit.
 struct Constraint {
   std::string metric;
   double limit = 0;
@@ -23,8 +23,8 @@ struct Constraint {
   }
 };
 
-/// What is sought: the least of minimize[0] (ties: minimize[1], ...) among evaluations that keep
-/// every constraint. The Pareto set is over all of minimize, among the same evaluations.
+/// Objective of a search: minimize minimize[0] (ties: minimize[1], ...) among the evaluations that
+/// satisfy every constraint. The Pareto set is over all of `minimize`, among the same evaluations.
 struct Objective {
   std::vector<std::string> minimize;
   std::vector<Constraint> subject_to;
@@ -36,24 +36,25 @@ struct Objective {
   }
 };
 
-/// How far each constrained metric lies above its limit, relative to max(|limit|, 1e-9): negative
-/// where there is room, 0 at the limit itself. UserError if a metric is missing.
+/// Returns how far each constrained metric is above its limit, relative to max(|limit|, 1e-9):
+/// negative below the limit, 0 at it. UserError if a metric is missing.
 [[nodiscard]] std::vector<double> ConstraintValues(const Objective& objective,
                                                    const Evaluation& evaluation);
-/// Sum over constraints of how far the metric lies above its limit, relative to max(|limit|, 1e-9);
-/// 0 when all are kept. UserError if a metric is missing.
+/// Returns the sum of the positive ConstraintValues; 0 if all constraints are satisfied. UserError
+/// if a metric is missing.
 [[nodiscard]] double Violation(const Objective& objective, const Evaluation& evaluation);
-/// What an env over a model earns for an evaluation, larger is better: less what is minimized,
-/// added up, and less Violation, at least -9; -10 where the candidate failed. Percents count as
-/// shares and bytes in megabytes, so that parts are near 1.
+/// Returns the reward of an evaluation in an env over a model, larger is better: minus the sum of
+/// the minimized metrics, minus Violation, at least -9; -10 for a failed candidate. Percentages
+/// count as fractions and bytes as megabytes, which brings all terms near 1.
 [[nodiscard]] double RewardOf(const Objective& objective, const Evaluation& evaluation);
 [[nodiscard]] std::vector<double> ObjectiveValues(const Objective& objective,
                                                   const Evaluation& evaluation);
 
-/// What an agent hears of a problem that is searched for `objective`: decisions, counts, the first
-/// trial after the anchors and after `seeds` (StudyOptions), additive costs where the problem
-/// declares all that matter, its estimates, features and relevance, its front of covers, and its
-/// mask. The problem outlives it.
+/// Builds the setup of an agent for a search of `problem` by `objective`. It holds the decisions,
+/// the counts, the first trial number after the anchors and `seeds` (StudyOptions), the problem's
+/// estimates, features, relevance, front of partitions (CoverFront) and mask, and its additive
+/// costs if the problem declares them for every metric of the objective. The problem outlives the
+/// setup.
 [[nodiscard]] AgentSetup AgentSetupFor(const SearchProblem& problem, const Objective& objective,
                                        std::uint64_t seed, std::span<const Assignment> seeds = {});
 

@@ -91,7 +91,7 @@ std::string RacingProblem::DoubtOf(const std::string& metric, std::span<const do
                   metric.c_str(), *correlation, rough.size());
     return text;
   }
-  // One side is all the same. Where both are, the metric orders nothing, and does no harm.
+  // At least one side is constant. If both are, the metric ranks nothing and does no harm.
   const bool rough_differs = AnyDiffer(rough);
   if (!rough_differs && !AnyDiffer(full)) return "";
   std::snprintf(text, sizeof text,
@@ -150,7 +150,7 @@ void RacingProblem::DoRecall(const Assignment& assignment, const Evaluation& eva
   inner_.Recall(assignment, evaluation);
   CheckRecalled(evaluation);
   if (!racing()) return;
-  // What it was not tried on, though it came further, had been left out.
+  // A stage that a candidate skipped although it advanced further had been disabled by then.
   std::size_t came = evaluation.failure || evaluation.dropped ? 0 : rungs_.size();
   for (std::size_t number = 0; number < evaluation.rungs.size(); ++number) {
     if (evaluation.rungs[number].empty()) continue;
@@ -178,7 +178,7 @@ std::vector<RacingProblem::Racer> RacingProblem::Climb(std::size_t number,
       [&](std::size_t i, const Evaluation& result) { results[i] = result; }, stop);
   if (stop()) return {};
   Rung& rung = rungs_[number];
-  // Ranks are those among all of the batch, in whatever order it was evaluated.
+  // Every candidate is ranked among all results of the batch, so evaluation order has no influence.
   const std::size_t before = rung.seen.size();
   for (std::size_t i = 0; i < racers.size(); ++i) {
     if (results[i]->failure) continue;
@@ -212,7 +212,7 @@ std::vector<RacingProblem::Racer> RacingProblem::Climb(std::size_t number,
 
 void RacingProblem::DoEvaluate(std::span<const Assignment> batch, const Done& done,
                                const std::function<bool()>& stop) {
-  Watch();  // what was recalled may have ended it
+  Watch();  // recalled results may disable a stage
   std::vector<Racer> racers(batch.size());
   for (std::size_t i = 0; i < batch.size(); ++i) racers[i].place = i;
   for (std::size_t number = 0; number < rungs_.size(); ++number) {

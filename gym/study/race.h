@@ -14,37 +14,38 @@
 namespace msc::gym {
 
 struct RaceOptions {
-  std::size_t keep_one_in = 4;     ///< of the results of a rung so far; >= 2
-  std::size_t pairs = 10;          ///< candidates evaluated all ways before any is dropped; >= 3
-  std::size_t audit_one_in = 10;   ///< later candidates that are never dropped; >= 1
-  double least_correlation = 0.7;  ///< between the ranks in rough and in full results
+  std::size_t keep_one_in = 4;     ///< one in so many of a stage's results so far advances; >= 2
+  std::size_t pairs = 10;          ///< the first so many candidates run all stages; >= 3
+  std::size_t audit_one_in = 10;   ///< one in so many later candidates runs all stages; >= 1
+  double least_correlation = 0.7;  ///< lowest accepted rank correlation of rough and full results
 };
 
-/// A problem whose candidates race: each is evaluated on the roughest rung first, and goes on to
-/// the next, and at last to a full evaluation, only if it is among the best of all results of its
-/// rung so far. The rest are dropped: their Evaluation says so and holds the metrics of their last
-/// rung. Asynchronous successive halving.
+/// A problem that evaluates candidates by asynchronous successive halving. A stage ("rung") is a
+/// rough, cheaper evaluation. Each candidate starts at the roughest stage and advances to the next,
+/// and finally to the full evaluation, only if it is among the best results of the stage so far.
+/// The others are dropped: their Evaluation is marked so and holds the metrics of their last stage.
 ///
-/// Racing is worth something only where rough results rank candidates as full ones do. That is
-/// watched on candidates that are evaluated on all rungs whatever they are: a rung where the ranks
-/// of a metric that the objective names correlate too little with those of full results, or cannot
-/// as only one of the two is always the same, is left out from then on, and `say` hears why. Where
-/// none is left, every candidate is evaluated fully.
-/// Source: L. Li et al., "A system for massively parallel hyperparameter tuning", 2020, section 3.
+/// Racing helps only if rough results rank candidates like full results do. The race checks this on
+/// candidates that run all stages regardless of their rank. A stage is disabled, and `say` reports
+/// why, if the rank correlation between its values of a metric and the full values is too low, or
+/// cannot be computed because only one of the two is constant. If no stage is left, every candidate
+/// is evaluated fully. Source: L. Li et al., "A system for massively parallel hyperparameter
+/// tuning", 2020, section 3.
 ///
-/// Which are dropped depends on results in the order of batches only. A study that is resumed lets
-/// it Recall, and goes on as it was.
+/// The decision to drop a candidate depends on results in the order of batches only. A resumed
+/// study restores the race by Recall.
 class RacingProblem final : public SearchProblem {
  public:
   using Say = std::function<void(const std::string& text)>;
-  /// `inner` can be evaluated roughly and outlives it. UserError if not.
+  /// `inner` supports rough evaluation and outlives this object. UserError if it has no rough
+  /// stage.
   RacingProblem(SearchProblem& inner, Objective objective, RaceOptions options, Say say);
 
-  /// Whether candidates still race on any rung.
+  /// Returns whether any stage is still enabled.
   [[nodiscard]] bool racing() const noexcept;
 
  private:
-  /// What ranks a rough result: what is sought, and how far its constraints are from being kept.
+  /// Sort key of a rough result.
   struct Rank {
     std::vector<double> objectives;
     double violation = 0;
@@ -86,36 +87,37 @@ class RacingProblem final : public SearchProblem {
   }
   [[nodiscard]] std::string DoHash() const override { return inner_.Hash() + "+race"; }
 
-  /// What the results of one rung were so far.
+  /// State of one stage.
   struct Rung {
-    bool live = true;        ///< candidates are tried on it
+    bool live = true;        ///< candidates still run on it
     std::vector<Rank> seen;  ///< all its results
-    /// By metric that the objective names: values here and in full, of those evaluated all ways.
+    /// By metric of the objective: rough and full values of the candidates that ran all stages.
     std::map<std::string, std::pair<std::vector<double>, std::vector<double>>> pairs;
   };
-  /// A candidate on its way up.
+  /// A candidate that is still in the race.
   struct Racer {
-    std::size_t place = 0;  ///< in the batch
-    bool kept = false;      ///< it is evaluated on all rungs whatever it is
-    std::vector<std::map<std::string, double>> rungs;  ///< as in Evaluation
+    std::size_t place = 0;                             ///< index in the batch
+    bool kept = false;                                 ///< runs all stages regardless of its rank
+    std::vector<std::map<std::string, double>> rungs;  ///< by stage, as in Evaluation
   };
 
-  /// Whether the next candidate to race is evaluated on all rungs whatever it is.
+  /// Counts a candidate; returns whether it runs all stages regardless of its rank.
   [[nodiscard]] bool CountRacer();
   [[nodiscard]] bool AmongBest(const Rung& rung, const Rank& rank) const;
   [[nodiscard]] Rank RankOf(const std::map<std::string, double>& metrics) const;
-  /// What the objective names: the rest may differ by its nature, such as times.
+  /// Returns only the metrics of the objective; others, such as times, may differ between stages.
   [[nodiscard]] std::map<std::string, double> Named(
       const std::map<std::string, double>& metrics) const;
-  /// Tries racers on a rung; returns those that go on, and reports the others.
+  /// Evaluates racers on a stage. Returns those that advance and reports the others.
   [[nodiscard]] std::vector<Racer> Climb(std::size_t number, std::vector<Racer> racers,
                                          std::span<const Assignment> batch, const Done& done,
                                          const std::function<bool()>& stop);
-  /// Adds to the pairs of every rung that it was tried on. It is complete.
+  /// Adds the result of a complete candidate to the pairs of every stage that it ran on.
   void Pair(const Evaluation& evaluation);
-  /// UserError unless it can come from such a race: journals may hold anything.
+  /// Checks a result from a journal, which may hold anything. UserError if such a race cannot have
+  /// produced it.
   void CheckRecalled(const Evaluation& evaluation) const;
-  /// Why rough values of a metric do not rank candidates as full ones do; "" where they do.
+  /// Returns why rough values of a metric do not rank candidates like full values; "" if they do.
   [[nodiscard]] std::string DoubtOf(const std::string& metric, std::span<const double> rough,
                                     std::span<const double> full) const;
   void Watch();
@@ -126,7 +128,7 @@ class RacingProblem final : public SearchProblem {
   RaceOptions options_;
   Say say_;
   std::vector<Rung> rungs_;  ///< roughest first
-  std::size_t raced_ = 0;    ///< candidates with a result on some rung
+  std::size_t raced_ = 0;    ///< candidates with a result on some stage
 };
 
 }  // namespace msc::gym

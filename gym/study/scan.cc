@@ -10,7 +10,7 @@
 namespace msc::gym {
 namespace {
 
-// "J1 cccccccc llllllll "
+// Layout of the header: "J1 cccccccc llllllll "
 constexpr std::string_view kMark = "J1 ";
 constexpr std::size_t kCrcAt = 3;
 constexpr std::size_t kLengthAt = 12;
@@ -24,8 +24,8 @@ std::string Hex8(std::uint64_t value) {
   return text;
 }
 
-/// Eight lowercase hex digits and nothing else: a library parser would take 'A', '+', "0x" too, and
-/// so accept a header in which a bit flipped.
+/// Parses exactly eight lowercase hex digits. A library parser would also take 'A', '+' or "0x",
+/// and so accept a header in which a bit flipped.
 std::optional<std::uint64_t> ParseHex8(std::string_view text) {
   std::uint64_t value = 0;
   for (const char c : text) {
@@ -40,7 +40,7 @@ std::optional<std::uint64_t> ParseHex8(std::string_view text) {
   return value;
 }
 
-/// The number after {"seq":, if it stands there in canonical form.
+/// Returns the number after {"seq":, if it is there in canonical form.
 std::optional<std::uint64_t> ParseSeq(std::string_view payload) {
   if (payload.substr(0, kSeq.size()) != kSeq || payload.back() != '}') return std::nullopt;
   const char* begin = payload.data() + kSeq.size();
@@ -51,7 +51,7 @@ std::optional<std::uint64_t> ParseSeq(std::string_view payload) {
   return seq;
 }
 
-/// What stands at one place: a record, or the reason why not.
+/// Result of parsing at one offset: a record, or the reason why there is none.
 struct Parsed {
   std::string_view payload;
   std::uint64_t seq = 0;
@@ -59,7 +59,7 @@ struct Parsed {
   const char* why = nullptr;
 };
 
-/// `newline` is the place of the first newline at or after `at`.
+/// Parses the record at `at`. `newline` is the offset of the first newline at or after `at`.
 Parsed ParseAt(std::string_view bytes, std::size_t at, std::size_t newline) {
   const auto refuse = [](const char* why) {
     Parsed parsed;
@@ -86,8 +86,9 @@ Parsed ParseAt(std::string_view bytes, std::size_t at, std::size_t newline) {
   return parsed;
 }
 
-/// First valid record that starts after `from`. A damaged newline joins two lines, so a record may
-/// start anywhere; lines made of nothing but headers may not cost more than a constant factor.
+/// Returns the offset of the first valid record after `from`. A damaged newline joins two lines, so
+/// a record may start anywhere. The limit on checksums per line keeps the cost linear for lines
+/// that consist of nothing but headers.
 std::optional<std::size_t> NextRecord(std::string_view bytes, std::size_t from) {
   constexpr int kTriesPerLine = 64;
   std::size_t newline = bytes.find('\n', from);
@@ -100,7 +101,7 @@ std::optional<std::size_t> NextRecord(std::string_view bytes, std::size_t from) 
     }
     if (newline == std::string_view::npos) return std::nullopt;
     if (tries >= kTriesPerLine) continue;
-    // Only a header that claims to end at this newline costs a checksum.
+    // Compute a checksum only for a header whose length ends at this newline.
     const auto length =
         at + kHeader <= newline ? ParseHex8(bytes.substr(at + kLengthAt, 8)) : std::nullopt;
     if (!length || *length != newline - at - kHeader) continue;
@@ -110,8 +111,8 @@ std::optional<std::size_t> NextRecord(std::string_view bytes, std::size_t from) 
   return std::nullopt;
 }
 
-/// Whether bytes are the first ones of a record, its newline not among them. Zeros behind them are
-/// where a power cut kept the length of a file and not what was written.
+/// Returns whether the bytes are the start of one record without its newline. Trailing zeros are
+/// ignored: after a power cut a file may have its new length but not its new content.
 bool IsBeginning(std::string_view bytes) {
   bytes = bytes.substr(0, bytes.find_last_not_of('\0') + 1);
   constexpr std::string_view kForm = "J1 hhhhhhhh hhhhhhhh ";
@@ -124,7 +125,7 @@ bool IsBeginning(std::string_view bytes) {
          bytes.size() - kHeader <= *ParseHex8(bytes.substr(kLengthAt, 8));
 }
 
-/// Records that begin in bytes of which none is valid, at least one.
+/// Counts the record starts in bytes without a valid record, at least one.
 std::size_t CountBeginnings(std::string_view bytes) {
   std::size_t count = 1;
   for (std::size_t at = bytes.find(kMark, 1); at != std::string_view::npos;
@@ -147,7 +148,7 @@ JournalScan ScanJournal(std::string_view bytes) {
   while (at < bytes.size()) {
     const Parsed parsed = ParseAt(bytes, at, bytes.find('\n', at));
     if (parsed.why == nullptr) {
-      // A record out of sequence is intact itself; what is missing lies before it.
+      // A record out of sequence is intact itself; the missing records precede it.
       if (parsed.seq != expected) {
         scan.damage.push_back({at, 0, scan.records.size(),
                                "record " + std::to_string(expected) + " is missing, record " +
@@ -162,7 +163,7 @@ JournalScan ScanJournal(std::string_view bytes) {
     const std::size_t next = NextRecord(bytes, at).value_or(bytes.size());
     scan.damage.push_back({at, next - at, scan.records.size(), parsed.why,
                            CountBeginnings(bytes.substr(at, next - at))});
-    // The gap in the numbers that the damage explains is not a second damage.
+    // The damage explains the gap in the numbers, so the gap is not reported as a second damage.
     if (next < bytes.size()) {
       const std::uint64_t seq = ParseAt(bytes, next, bytes.find('\n', next)).seq;
       if (seq > expected) scan.damage.back().lost = seq - expected;

@@ -14,40 +14,41 @@ namespace msc::gym {
 
 /// Why the trials of a study ended.
 enum class StopReason : unsigned char {
-  kTrials,       ///< as many as were asked for
+  kTrials,       ///< the requested number of trials was run
   kTime,         ///< the time budget is used up
-  kExhausted,    ///< the agent has nothing left
+  kExhausted,    ///< the agent has no proposals left
   kPlateau,      ///< StopRules::plateau
   kGoal,         ///< StopRules::goal
-  kInterrupted,  ///< from outside
+  kInterrupted,  ///< by the caller
 };
-/// "trials", "time", "exhausted", "plateau", "goal", "interrupted".
+/// Returns "trials", "time", "exhausted", "plateau", "goal" or "interrupted".
 [[nodiscard]] std::string_view Name(StopReason reason);
 
-/// What ends a study before its trials and time are used up.
+/// Conditions that end a study before its trials and time are used up.
 struct StopRules {
-  /// Trials in a row that are no improvement; 0 = never. An improvement is a feasible trial that no
-  /// feasible one before is as good as in every objective, and until there is any, one that misses
-  /// the limits by less than all before.
+  /// Number of consecutive trials without improvement after which the study ends; 0 = never. An
+  /// improvement is a feasible trial if no earlier feasible trial is at least as good in every
+  /// objective. Before the first feasible trial, it is a trial with a smaller violation than all
+  /// earlier ones.
   std::uint64_t plateau = 0;
-  /// Met by a feasible trial that keeps all of these too, also when it is measured again where that
-  /// is done (StudyOptions::confirm); empty = never.
+  /// The study ends at a feasible trial that satisfies all of these too; empty = never. If
+  /// StudyOptions::confirm is set, a second measurement must satisfy them as well.
   std::vector<Constraint> goal = {};
   [[nodiscard]] bool any() const { return plateau > 0 || !goal.empty(); }
 };
 
-/// Looks at the trials of one study for what its rules wait for.
+/// Checks the trials of one study against its StopRules.
 class StopCheck {
  public:
   StopCheck(StopRules rules, const Objective& objective);
-  /// In the order of their numbers. UserError if a metric is missing.
+  /// Takes the next trial, in ascending number. UserError if a metric is missing.
   void Hear(const Trial& trial);
-  /// Of what was heard, the trials that reach the goal and wait to be settled: each assignment
-  /// once, least objectives first. None of an assignment that was settled before.
+  /// Returns the trials that reach the goal and are not confirmed or rejected yet: each assignment
+  /// once, best objectives first, without assignments that were settled before.
   [[nodiscard]] std::vector<Trial> Claims() const;
-  /// Whether one of these does reach it. Each is settled once.
+  /// Settles all claims; `holds` says whether one of them was confirmed.
   void Settle(bool holds);
-  /// kGoal, kPlateau or nothing yet.
+  /// Returns kGoal, kPlateau, or nothing while the study continues.
   [[nodiscard]] std::optional<StopReason> reason() const;
 
  private:
@@ -55,12 +56,12 @@ class StopCheck {
 
   StopRules rules_;
   Objective objective_;
-  Objective goal_;  // the rules' goal as limits
+  Objective goal_;  // the goal as constraints
   FeasibleFront front_;
   std::optional<double> least_violation_;
   std::uint64_t idle_ = 0;  // trials since the last improvement
   std::vector<Trial> claims_;
-  std::set<Assignment> claimed_;  // of these, and of those settled
+  std::set<Assignment> claimed_;  // assignments of these and of settled claims
   bool met_ = false;
 };
 

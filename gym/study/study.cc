@@ -20,18 +20,18 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using nlohmann::json;
 
-/// What an agent that looks at no results is asked for at a time: far more than run at once, so
-/// that a slow candidate holds up nobody.
+/// Proposals per request to an agent that does not use results: far more than run in parallel, so
+/// that no slow candidate leaves workers idle.
 constexpr std::size_t kChunk = 256;
 constexpr const char* kTrials = "trials";
 
-/// Somebody's wish for trials first, first + 1, ...
+/// A trial to run: an assignment and its source.
 struct Wish {
   std::string source;
   Assignment assignment;
 };
 
-/// Trials that reached the goal, and whether one of them did when they were measured again.
+/// Trials that reached the goal, and whether a second measurement confirmed one of them.
 struct GoalRecord {
   std::uint64_t seq = 0;
   std::string type = "goal";
@@ -64,8 +64,8 @@ GoalRecord GoalFrom(const std::string& text, const std::string& what) {
   return record;
 }
 
-/// Of an agent without rounds where rules may end the study: one border as good as another, but the
-/// same for all.
+/// Round length for an agent without rounds if a stop rule is set. The value is arbitrary but
+/// fixed, so that a study ends after the same trial however many run in parallel.
 constexpr std::size_t kRuledChunk = 32;
 
 void CheckMetric(const std::string& who, const std::string& name,
@@ -76,7 +76,8 @@ void CheckMetric(const std::string& who, const std::string& name,
   throw UserError(who + " names '" + name + "'; metrics of this problem: " + known);
 }
 
-/// Seconds between records of how much time is used: what a kill loses count of.
+/// Returns the seconds between records of the time used; a kill loses at most this much of the
+/// count.
 double TickInterval(const TimeBudget& time) {
   constexpr double kMost = 10;
   constexpr double kPart = 0.02;
@@ -144,7 +145,8 @@ class StudyRun {
         if (!trial.repeated) problem_.Recall(trial.assignment, trial.evaluation);
         const std::uint64_t number = trial.number;
         history_seconds_ += trial.seconds;
-        // By what was tried: where a resume is forced, its number may stand for another wish now.
+        // Keyed by assignment: with a forced resume, the same number may stand for another proposal
+        // now.
         if (!WasLost(trial)) tried_.emplace(trial.assignment, number);
         Count(past_.emplace(number, std::move(trial)).first->second);
       }
@@ -155,7 +157,7 @@ class StudyRun {
         {"type", "start"}, {"pid", ::getpid()}, {"trials", options_.trials}, {"used", ticked_}});
   }
 
-  /// What was found out about trials that reached the goal.
+  /// Reads the earlier confirmations of trials that reached the goal.
   void Recall() {
     const std::vector<std::string>& records = journal_.records();
     for (std::size_t i = 0; i < records.size(); ++i) {
@@ -164,8 +166,8 @@ class StudyRun {
     }
   }
 
-  /// A resume can be forced past other settings, but not past other decisions: nobody could say
-  /// what the choices of such a trial mean now.
+  /// Checks that a trial of the journal fits the decisions. A forced resume ignores other settings,
+  /// but other decisions would leave the choices of such a trial without a meaning.
   void CheckFits(const Trial& trial) const {
     try {
       CheckAssignment(problem_.decisions(), trial.assignment);
@@ -180,7 +182,8 @@ class StudyRun {
 
   // --- stopping ----------------------------------------------------------------------------------
 
-  /// Asked again and again while candidates run. Remembers the first reason.
+  /// Returns whether to stop, and keeps the first reason. The problem polls this while candidates
+  /// run; it also writes the time records.
   bool ShouldStop() {
     if (stopped_) return true;
     if (*stop_ && (*stop_)()) {
@@ -194,7 +197,7 @@ class StudyRun {
     return stopped_.has_value();
   }
 
-  /// Has trials that reach the goal measured again, if somebody does that; false when stopped
+  /// Has trials that reach the goal confirmed, if the options ask for it. Returns false if stopped
   /// before.
   bool SettleGoal() {
     const std::vector<Trial> claims = rules_.Claims();
@@ -204,7 +207,7 @@ class StudyRun {
     return holds.has_value();
   }
 
-  /// As the journal says, or found out now; nothing when stopped before.
+  /// Returns the verdict of the journal, or measures it now; nothing if stopped before.
   std::optional<bool> Confirm(const std::vector<Trial>& claims) {
     GoalRecord record{.goal = options_.stop.goal};
     for (const Trial& trial : claims) record.trials.push_back(trial.number);
@@ -217,7 +220,7 @@ class StudyRun {
       record.holds = *holds;
       Write(ToJson(record));
     } else if (!ShouldStop()) {
-      stopped_ = StopReason::kTime;  // so little was left that nothing could be found out
+      stopped_ = StopReason::kTime;  // the budget was too short for a verdict
     }
     return holds;
   }
@@ -232,7 +235,7 @@ class StudyRun {
     for (const auto& [source, assignment] : options_.seeds) wishes.push_back({source, assignment});
     std::uint64_t first = 0;
     bool exhausted = false;
-    // The anchors are a round of their own, unless the agent does not care how they do.
+    // The anchors are a round of their own, unless the agent does not use results.
     if (!agent_.round()) exhausted = !Ask(wishes.size(), wishes);
     while (true) {
       const std::uint64_t next = first + wishes.size();
@@ -240,10 +243,11 @@ class StudyRun {
         wishes.resize(std::min<std::uint64_t>(wishes.size(), options_.trials - first));
         if (!RunBatch(first, wishes)) return *stopped_;
         Tell(first, wishes.size());
-        // A round that was cut short is looked at when it is whole.
+        // A round that `trials` truncates is settled only once it is complete.
         if (next <= options_.trials && !SettleGoal()) return *stopped_;
       }
-      // A round that was cut short may go on later, and look better when it is whole.
+      // Likewise for the other rules: a resume with more trials may complete the round and improve
+      // on it.
       if (const auto reason = rules_.reason(); reason && next <= options_.trials) return *reason;
       if (next >= options_.trials) return StopReason::kTrials;
       if (exhausted) return StopReason::kExhausted;
@@ -253,21 +257,21 @@ class StudyRun {
     }
   }
 
-  /// Adds the proposals of a round for trials `first` and on; whether there may be more after them.
+  /// Appends a round of proposals for trials `first` and on. Returns whether more may follow.
   bool Ask(std::uint64_t first, std::vector<Wish>& wishes) {
-    // A whole round even where fewer trials are left: with more trials later, the same round is
-    // asked for again and must come out the same.
+    // Request a whole round even if fewer trials are left: a resume with more trials requests the
+    // same round again and must get the same proposals.
     const std::size_t asked = agent_.round().value_or(options_.stop.any() ? kRuledChunk : kChunk);
     std::vector<Assignment> proposals = agent_.Ask(first, asked);
     for (auto& assignment : proposals) wishes.push_back({options_.agent, std::move(assignment)});
-    // An agent that gives less than asked has nothing left.
+    // An agent that returns fewer proposals than requested has none left.
     return proposals.size() == asked;
   }
 
-  /// Whether every wish is fulfilled; false when stopped before.
+  /// Runs a batch. Returns false if it was stopped before every trial had a result.
   bool RunBatch(std::uint64_t first, const std::vector<Wish>& wishes) {
     copies_.clear();
-    std::vector<std::uint64_t> numbers;  // of those to evaluate
+    std::vector<std::uint64_t> numbers;  // numbers of the trials to evaluate
     std::vector<Assignment> batch;
     std::map<Assignment, std::uint64_t> pending;
     for (std::size_t i = 0; i < wishes.size(); ++i) TakeFromJournal(first + i, wishes[i]);
@@ -311,8 +315,8 @@ class StudyRun {
                       "the resume");
     }
     if (WasLost(it->second)) {
-      // Measured again. Those who were told nothing of it must not hear of it now, or they would
-      // not have proposed what the journal holds.
+      // Measure again. An agent that was told "unknown" in the first run must be told so again, or
+      // it would not propose what the journal holds.
       late_.insert(number);
       --failed_;
       past_.erase(it);
@@ -328,7 +332,7 @@ class StudyRun {
 
   void Evaluate(std::uint64_t first, const std::vector<Wish>& wishes,
                 const std::vector<std::uint64_t>& numbers, const std::vector<Assignment>& batch) {
-    // Who ran k-th of those that run p at once started, roughly, when the (k-p)-th ended.
+    // With p slots in parallel, the k-th trial to finish started roughly when the (k-p)-th ended.
     std::vector<Clock::time_point> ends(problem_.parallelism(), Clock::now());
     std::size_t count = 0;
     const auto done = [&](std::size_t index, const Evaluation& evaluation) {
@@ -360,7 +364,7 @@ class StudyRun {
     Record(std::move(trial));
   }
 
-  /// To disk first, then to everybody else.
+  /// Writes the trial to disk before anything else uses it.
   void Record(Trial trial) {
     trial.finished =
         std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
@@ -372,7 +376,8 @@ class StudyRun {
     Report(&kept);
   }
 
-  /// `trial` lies in past_ or done_, whose nodes never move.
+  /// Updates the counts, the front and the best trial. `trial` lies in past_ or done_, whose nodes
+  /// never move.
   void Count(const Trial& trial) {
     failed_ += trial.evaluation.failure ? 1 : 0;
     front_.Add(trial);
@@ -421,7 +426,7 @@ class StudyRun {
   }
 
   StudyResult Finish(StopReason reason) {
-    // Trials of the journal beyond what was asked for are still finished trials.
+    // Trials of the journal beyond the requested number are still part of the result.
     for (auto& [number, trial] : past_) done_.emplace(number, std::move(trial));
     StudyResult result;
     for (auto& [number, trial] : done_) result.trials.push_back(std::move(trial));
@@ -437,28 +442,28 @@ class StudyRun {
   const StudyOptions& options_;
   TimeBudget unlimited_;
   const TimeBudget& time_;
-  StopCheck rules_;      // of trials in their order
-  FeasibleFront front_;  // of trials as they finish
+  StopCheck rules_;      // fed in order of trial number
+  FeasibleFront front_;  // fed in order of completion
   TimeLeft trials_left_;
   const std::function<void(const Progress&)>* progress_ = nullptr;
   const std::function<bool()>* stop_ = nullptr;
 
-  std::map<std::uint64_t, Trial> past_;        // in the journal, not yet reached by the loop
+  std::map<std::uint64_t, Trial> past_;        // from the journal, not reached by the loop yet
   std::map<std::uint64_t, Trial> done_;        // references stay valid
-  std::set<std::uint64_t> late_;               // lost in an earlier run
-  std::map<Assignment, std::uint64_t> tried_;  // first finished trial of an assignment
+  std::set<std::uint64_t> late_;               // lost in an earlier run, measured again in this one
+  std::map<Assignment, std::uint64_t> tried_;  // first finished trial with an assignment
   std::map<std::uint64_t, std::vector<std::pair<std::uint64_t, std::string>>> copies_;
   const Trial* best_ = nullptr;
   std::vector<double> least_;
   std::uint64_t failed_ = 0;
   double history_seconds_ = 0;
-  std::vector<GoalRecord> settled_;  // in the journal
+  std::vector<GoalRecord> settled_;  // verdicts in the journal
   std::optional<StopReason> stopped_;
-  double ticked_ = 0;    // time used when the journal last said so
-  double reported_ = 0;  // and when progress was last reported
+  double ticked_ = 0;    // time used at the last time record
+  double reported_ = 0;  // time used at the last progress report
 };
 
-/// Why a run ended, from its record "end".
+/// Returns why a run ended, from its record "end".
 StopReason ReasonOf(const std::string& text, const std::string& what) {
   const json record = ParseJson(text, what);
   const auto reason = record.find("reason");
@@ -515,7 +520,7 @@ StudyResult ReadStudy(const std::vector<std::string>& records) {
   result.best = BestOf(header.objective, result.trials);
   result.pareto = ParetoOf(header.objective, result.trials);
   result.stop = StopReason::kInterrupted;
-  // Tasks that are no trials may follow the end.
+  // "task" records may follow the end.
   for (std::size_t i = records.size(); i-- > 0;) {
     const std::string type = RecordType(records[i], i);
     if (type == "start") break;

@@ -19,90 +19,95 @@
 
 namespace msc::gym {
 
-/// What to do when the journal was written with other settings.
+/// What a study does if the journal was written with other settings.
 enum class Resume : unsigned char {
-  kSame,    ///< refuse, naming what differs
-  kForced,  ///< take its trials as they are
+  kSame,    ///< UserError, listing the differences
+  kForced,  ///< use the journal's trials as they are
 };
 
 struct StudyOptions {
   std::uint64_t seed = 0;
-  std::uint64_t trials = 100;  ///< in total, those found in the journal included
-  /// Ends the trials when it is over, but for the first, without which there is no answer. Counts
-  /// what was used before already. Outlives the study; nullptr = no limit.
+  std::uint64_t trials = 100;  ///< in total, including those in the journal
+  /// No trial starts after this budget is used up, except the first, without which there is no
+  /// result. Includes the time that earlier runs used. Outlives the study; nullptr = no limit.
   const TimeBudget* time = nullptr;
-  StopRules stop;  ///< looked at between rounds
-  /// Measures trials that reach the goal again, best first: whether one of them does. Nothing where
-  /// it was stopped before. Without it, what a trial says of itself counts.
+  StopRules stop;  ///< checked between rounds
+  /// Measures trials that reach the goal again, best first. Returns whether one of them still
+  /// reaches it, or nothing if it was stopped before. If empty, the first measurement decides.
   std::function<std::optional<bool>(const std::vector<Trial>& claims)> confirm = {};
   std::string agent = "random";
   Objective objective;
   Resume resume = Resume::kSame;
-  std::string tool_version;  ///< stored, and compared when a study is resumed
+  std::string tool_version;  ///< recorded, and compared on resume
   std::string machine;       ///< likewise
-  /// Tried after the anchors and before the agent is asked: source and assignment of each. The
-  /// agent was set up with them.
+  /// Source and assignment of trials between the anchors and the agent's first. The agent's setup
+  /// must include them.
   std::vector<std::pair<std::string, Assignment>> seeds = {};
-  /// Results of an earlier study that hold for this one: copied into a trial instead of tried.
+  /// Results of an earlier study that are valid here; they are copied instead of evaluated.
   std::map<Assignment, Evaluation> known = {};
 };
 
-/// Where a study stands, for a progress line.
+/// Progress of a study, for a progress line.
 struct Progress {
   std::uint64_t done = 0;
   std::uint64_t total = 0;
   std::uint64_t failed = 0;
-  const Trial* last = nullptr;             ///< the one that finished; nullptr in the first call
-  const Trial* best = nullptr;             ///< best feasible, or nullptr
+  const Trial* last = nullptr;  ///< the trial that just finished; nullptr in the first call
+  const Trial* best = nullptr;  ///< best feasible, or nullptr
   std::optional<double> hypervolume = {};  ///< FeasibleFront::Volume
-  std::chrono::duration<double> left{0};  ///< estimate, at most what the budget leaves; 0 = unknown
+  std::chrono::duration<double> left{0};   ///< estimate, capped by the budget; 0 = unknown
 };
 
-/// What a study found.
+/// Result of a study.
 struct StudyResult {
   std::vector<Trial> trials;        ///< by number
   std::optional<std::size_t> best;  ///< index of the best feasible trial
-  std::vector<std::size_t> pareto;  ///< indices, by first objective
+  std::vector<std::size_t> pareto;  ///< indices, sorted by the first objective
   StopReason stop = StopReason::kTrials;
 };
 
-/// UserError if the objective minimizes nothing or a metric twice, or if a limit is not finite.
+/// Checks an objective by itself. UserError if it minimizes nothing, minimizes a metric twice, or
+/// has a limit that is not finite.
 void CheckObjective(const Objective& objective);
-/// Also, listing `metrics`, if it names anything else.
+/// Also throws UserError, listing `metrics`, if the objective names a metric that is not among
+/// them.
 void CheckObjective(const Objective& objective, const std::vector<std::string>& metrics);
-/// Also of what ends a study early (StopRules::goal).
+/// Does the same for the metrics of StopRules::goal.
 void CheckGoal(const std::vector<Constraint>& goal, const std::vector<std::string>& metrics);
 
-/// Runs anchors and seeds, then what the agent asks for, until trials or time are used up, a rule
-/// to stop is met, the agent has nothing left, or `stop` says true. Rules are looked at where a
-/// round of proposals is complete, or 32 of them for an agent without rounds, so that a study ends
-/// after the same trial however many run at once. Those of a round that reach the goal are
-/// confirmed then, each assignment once; what came of it is in the journal, and not found out
-/// again. Trials already in the journal are not run again: they are told to the agent, which then
-/// asks for the rest, so that a resumed study is the study that was interrupted. An assignment that
-/// was tried before is not tried again but copied. Every finished trial is on disk before the agent
-/// hears of it. Of one that was lost (WasLost) it hears only that nothing is known; when the study
-/// is resumed it is measured again, under its number.
+/// Runs a study: anchors and seeds, then the agent's proposals, until trials or time are used up, a
+/// stop rule applies, the agent has no proposals left, or `stop` returns true.
 ///
-/// Which trial has which assignment depends on problem, agent, seed and results only, never on how
-/// many run at once or which ends first.
+/// - Stop rules are checked at the end of a round of proposals (of 32 proposals for an agent
+///   without rounds), so a study ends after the same trial however many run in parallel. Trials of
+///   the round that reach the goal are confirmed at that point, each assignment once; the journal
+///   keeps the verdict, and a resume does not repeat it.
+/// - Trials in the journal are not run again. The agent receives their results and proposes the
+///   rest, so a resumed study equals the uninterrupted one.
+/// - An assignment that was evaluated before is copied, not evaluated again.
+/// - Every finished trial is on disk before the agent receives its result.
+/// - For a trial that was lost (WasLost) the agent is told only that its result is unknown. A
+///   resume measures it again under its number.
 ///
-/// Journal: one record "study" (StudyHeader); per run one "start", then "trial" as they finish,
-/// "goal" as trials were confirmed or not, a "tick" (time_budget.h) every few seconds, and "end"
-/// unless it was interrupted. "start", "tick" and "end" say how much time is used by then (UsedIn).
-/// Others may add records of their own: "task" (timeline.h), and a program "setup" and "findings",
-/// what it has to say of the study before its first trial and after its last, and ticks.
+/// The assignment of each trial depends on problem, agent, seed and results only, never on
+/// parallelism or on the order in which trials end.
 ///
-/// UserError when the objective or a rule names no metric of the problem, when the journal belongs
-/// to another study, or when the agent now proposes something else than the journal holds; where a
-/// resume is forced, only when the journal's trials do not fit the problem's decisions. What the
-/// problem and the journal throw passes through; finished trials are on disk then.
+/// Journal: one record "study" (StudyHeader); per run one "start", then a "trial" for each finished
+/// trial, a "goal" for each confirmation, a "tick" (time_budget.h) every few seconds, and an "end"
+/// unless the run was interrupted. "start", "tick" and "end" hold the time used so far (UsedIn).
+/// The caller may add records: "task" (timeline.h), "tick", and "setup" and "findings", which
+/// describe the study before its first trial and after its last.
+///
+/// UserError if the objective or a stop rule names an unknown metric, if the journal belongs to
+/// another study, or if the agent's proposals differ from the journal's. With a forced resume, only
+/// if the journal's trials do not fit the problem's decisions. Exceptions of the problem and the
+/// journal pass through; finished trials are on disk then.
 [[nodiscard]] StudyResult RunStudy(SearchProblem& problem, Agent& agent, Journal& journal,
                                    const StudyOptions& options,
                                    const std::function<void(const Progress&)>& progress = {},
                                    const std::function<bool()>& stop = {});
 
-/// What a finished or interrupted journal holds, without running anything.
+/// Returns the content of a finished or interrupted journal, without running anything.
 [[nodiscard]] StudyResult ReadStudy(const std::vector<std::string>& records);
 
 }  // namespace msc::gym

@@ -45,7 +45,7 @@ double UsedIn(std::span<const std::string> records) {
     const std::string what = "journal record " + std::to_string(i);
     const nlohmann::json record = ParseJson(records[i], what);
     const auto used = record.find("used");
-    if (used == record.end()) continue;  // an older version's
+    if (used == record.end()) continue;  // written by an older version
     if (!used->is_number() || *used < 0) {
       throw UserError(what + ": 'used' must be a number of seconds, not " + used->dump());
     }

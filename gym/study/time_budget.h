@@ -6,29 +6,29 @@
 
 namespace msc::gym {
 
-/// Seconds of a clock that never goes back.
+/// Returns the seconds of a monotonic clock.
 [[nodiscard]] double SteadySeconds();
 
-/// How long a search may take with all that belongs to it, and how much of that is used: since this
-/// was made, and before by what it goes on with. For one thread.
+/// The time limit of a search in all its phases, and the time used: since construction plus that of
+/// earlier runs. Not thread-safe.
 class TimeBudget {
  public:
   using Clock = std::function<double()>;
-  /// `seconds` in total; 0 = no limit.
+  /// `seconds` is the total limit; 0 = no limit.
   explicit TimeBudget(double seconds = 0, Clock clock = SteadySeconds);
 
-  /// Counts what earlier starts used.
+  /// Adds the time that earlier runs used.
   void AddEarlier(double seconds) { earlier_ += seconds; }
-  /// Keeps so much back for what comes after what goes on now.
+  /// Sets the time to keep back for the phases after the current one.
   void Reserve(double seconds) { reserved_ = seconds; }
 
   [[nodiscard]] double seconds() const noexcept { return seconds_; }
   [[nodiscard]] bool limited() const noexcept { return seconds_ > 0; }
   [[nodiscard]] double reserved() const noexcept { return reserved_; }
   [[nodiscard]] double Used() const;
-  /// Infinite without a limit; 0 when all is used.
+  /// Returns the time left: infinite without a limit, 0 when all is used.
   [[nodiscard]] double Left() const;
-  /// Likewise, without what is kept back.
+  /// Returns Left() minus the reserved time, at least 0.
   [[nodiscard]] double Free() const;
   [[nodiscard]] bool Over() const { return Free() <= 0; }
 
@@ -40,11 +40,11 @@ class TimeBudget {
   double began_;
 };
 
-/// A journal record of type "tick", without its sequence number: how much time is used by now.
+/// Returns a journal record of type "tick", without its sequence number, with the time used so far.
 [[nodiscard]] std::string TickRecord(double used);
-/// What a journal's starts used together, as its last record "start", "tick" or "end" says; of a
-/// journal whose records do not say it, what its trials took. UserError if a record is not of this
-/// program's making.
+/// Returns the time that all runs of a journal used, from its last record "start", "tick" or "end".
+/// If no record holds it (older versions), returns the sum of the trials' seconds. UserError if a
+/// record is malformed.
 [[nodiscard]] double UsedIn(std::span<const std::string> records);
 
 }  // namespace msc::gym

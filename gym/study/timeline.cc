@@ -41,7 +41,7 @@ std::string ToJson(const TaskSpan& task) {
 
 std::vector<TaskSpan> TasksOf(std::span<const std::string> records) {
   std::vector<TaskSpan> tasks;
-  double before = 0;  // the end of what earlier starts did
+  double before = 0;  // end of the previous run
   double last = 0;
   for (std::size_t i = 0; i < records.size(); ++i) {
     const std::string type = RecordType(records[i], i);

@@ -14,11 +14,11 @@ namespace {
 
 using nlohmann::json;
 
-constexpr std::int64_t kFormat = 3;  // of records, as written here; older ones are read, too
+constexpr std::int64_t kFormat = 3;  // format that this version writes; it also reads older ones
 constexpr double kMostSeconds = 1e9;
-constexpr double kLatestSeconds = 253402300799;  // the last of the year 9999
+constexpr double kLatestSeconds = 253402300799;  // end of the year 9999
 
-/// The failure of a trial as it stands in a record.
+/// The failure of a trial in its record.
 struct FailureRecord {
   std::string kind;
   std::string detail;
@@ -77,7 +77,8 @@ struct HeaderRecord {
   }
 };
 
-/// Keys that a record must have, since ReadJson leaves absent ones alone.
+/// Checks that a record has all required keys, since ReadJson leaves the fields of missing keys
+/// alone.
 void Require(const json& record, const std::string& what, std::initializer_list<const char*> keys) {
   if (!record.is_object()) throw UserError(what + " is not an object");
   for (const char* key : keys) {
@@ -96,10 +97,10 @@ T ReadRecord(const json& record, const std::string& what) {
   return value;
 }
 
-/// `text` as a JSON value where that loses nothing, so that a dump of the journal reads well; else
-/// as a string.
+/// Returns `text` as a JSON value if that loses nothing, so that a dump of the journal is readable;
+/// otherwise as a string.
 json Embed(const std::string& text) {
-  constexpr int kMostLevels = 32;  // ParseJson must take the whole record again
+  constexpr int kMostLevels = 32;  // ParseJson limits the depth of the whole record
   bool deep = false;
   const auto watch = [&](int depth, json::parse_event_t /*event*/, json& /*parsed*/) {
     deep = deep || depth > kMostLevels;
@@ -158,7 +159,7 @@ Trial TrialFromJson(std::string_view text, const std::string& what) {
     trial.late = it->get<bool>();
     value.erase(it);
   }
-  // In format 2 a race had one rung.
+  // A race had one rough stage in format 2.
   if (const auto it = value.find("rough"); it != value.end() && !value.contains("rungs")) {
     value["rungs"] = json::array({*it});
     value.erase("rough");
@@ -190,7 +191,7 @@ std::string ToJson(const StudyHeader& header) {
 StudyHeader HeaderFromJson(std::string_view text, const std::string& what) {
   const json value = ParseJson(text, what);
   Require(value, what, {"type", "format", "problem", "agent", "seed", "objective"});
-  // Before anything else: a newer one may have keys and values that are unknown here.
+  // Check the format first: a newer format may have unknown keys and values.
   const json& format = value["format"];
   if (format.is_number_integer() && format > kFormat) {
     throw UserError(what + " was written by a newer mscgym: its format is " + format.dump() +
