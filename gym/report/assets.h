@@ -4,12 +4,12 @@
 
 namespace msc::gym {
 
-/// page.css and page.js of this folder, as the build found them.
+/// Return page.css and page.js of this folder, embedded by the build.
 [[nodiscard]] std::string_view PageStyle();
 [[nodiscard]] std::string_view PageScript();
 
-/// What of D3 the charts are zoomed with, and charts.js, which does it; both empty where D3 was not
-/// found by the build.
+/// Return the parts of D3 that zooming needs, and charts.js, which zooms with them; both empty if
+/// the build did not find D3.
 [[nodiscard]] std::string_view ChartLibrary();
 [[nodiscard]] std::string_view ChartScript();
 

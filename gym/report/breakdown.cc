@@ -22,7 +22,7 @@ std::vector<ReportStep> Usable(const std::vector<ReportStep>& steps) {
   return usable;
 }
 
-/// What the time of a step is for: a precision that it computes in, or no computing.
+/// Returns the class of a step: the precision that it computes in, or converting or moving.
 std::string KindOf(const ReportStep& step) {
   if (step.nodes.empty()) return std::string(kConverting);
   return step.precision.empty() ? std::string(kMoving) : step.precision;
@@ -45,7 +45,7 @@ Html ClassOf(const std::string& kind, const PrecisionColors& colors) {
   return kind == kMoving ? Html{"moving"} : colors.ClassOf(kind);
 }
 
-/// A block a step, on a scale where `longest` fills the width.
+/// Draws one block per step on a scale where `longest` fills the width.
 Html Bar(const std::string& label, const std::vector<ReportStep>& steps, double longest,
          const PrecisionColors& colors) {
   if (steps.empty()) return {};

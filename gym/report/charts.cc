@@ -12,7 +12,8 @@ namespace msc::gym {
 
 namespace {
 
-/// Attributes that all marks share: hovering shows the tip and lights up the same trial elsewhere.
+/// Returns the attributes that all marks share: hovering shows the tip and highlights the same
+/// trial in the other charts.
 Html Attributes(const ReportMark& mark, std::string_view classes) {
   return Markup(" class='mark ", classes, "' data-trial='", mark.number, "' data-tip='", mark.tip,
                 "'");
@@ -23,14 +24,15 @@ Html Diamond(double x, double y, double r) {
 }
 
 Html Star(double x, double y) {
-  // Five points; precomputed sines of multiples of 36 degrees, radii 9 and 4.
+  // A five-pointed star: precomputed sines of multiples of 36 degrees, radii 9 and 4.
   return Markup(x, ",", y - 9, " ", x + 2.35, ",", y - 3.24, " ", x + 8.56, ",", y - 2.78, " ",
                 x + 3.8, ",", y + 1.24, " ", x + 5.29, ",", y + 7.28, " ", x, ",", y + 4, " ",
                 x - 5.29, ",", y + 7.28, " ", x - 3.8, ",", y + 1.24, " ", x - 8.56, ",", y - 2.78,
                 " ", x - 2.35, ",", y - 3.24);
 }
 
-/// A trial at (x, y) in the shape of its kind. `beyond` says that its true place lies off the plot.
+/// Draws a trial at (x, y) in the shape of its kind. `beyond` means that its true place is off the
+/// plot.
 Html Shape(const ReportMark& mark, double x, double y, bool beyond) {
   if (mark.best) {
     return Markup("<polygon points='", Star(x, y), "' tabindex='0'", Attributes(mark, "best"),
@@ -49,7 +51,7 @@ Html Shape(const ReportMark& mark, double x, double y, bool beyond) {
                 Attributes(mark, classes), "/>");
 }
 
-/// Ordinary marks first, so that those a reader looks for lie on top.
+/// Returns the drawing order. Ordinary marks come first, so that the important ones lie on top.
 int Rank(const ReportMark& mark) {
   return mark.best ? 4 : !mark.anchor.empty() ? 3 : mark.pareto ? 2 : mark.feasible ? 1 : 0;
 }
@@ -66,8 +68,8 @@ std::vector<const ReportMark*> ByRank(std::span<const ReportMark> marks) {
 
 using Field = std::optional<double> ReportMark::*;
 
-/// From the least to what must be seen: the baseline, some way beyond the limit, and marks that a
-/// reader looks for.
+/// Returns an axis from the smallest value to the largest that must be visible: the baseline, a
+/// margin beyond the limit, and the marks of MustShow.
 PlotAxis MetricAxis(const ReportInput& input, const ReportAxis& axis,
                     std::span<const ReportMark> marks, Field field) {
   std::vector<double> all;
@@ -100,7 +102,7 @@ std::string LimitLabel(const ReportAxis& axis) {
   return "limit " + Exact(axis.limit) + (axis.unit.empty() ? "" : " ") + axis.unit;
 }
 
-/// The least on the first axis that is feasible so far, as a staircase over trial numbers.
+/// Draws the smallest feasible value of the first axis so far, as a staircase over trial numbers.
 Html BestSoFar(std::span<const ReportMark> marks, const PlotAxis& x, const PlotAxis& y) {
   Html path;
   std::optional<double> best;
@@ -135,8 +137,8 @@ Html HorizontalLine(const PlotFrame& frame, double y, std::string_view kind,
                 "' text-anchor='end'>", label, "</text>");
 }
 
-/// The staircase of what can be had of one axis at each value of the other, by trials that keep the
-/// limits; by all where none does. Where more than these two are sought, the Pareto set is larger.
+/// Draws the Pareto staircase of the two axes over feasible trials, or over all trials if none is
+/// feasible. With more than two objectives the Pareto set is larger than this front.
 Html Front(std::span<const ReportMark> marks, const PlotAxis& x, const PlotAxis& y) {
   const bool any_feasible =
       std::any_of(marks.begin(), marks.end(), [](const auto& mark) { return mark.feasible; });
@@ -155,7 +157,7 @@ Html Front(std::span<const ReportMark> marks, const PlotAxis& x, const PlotAxis&
     if (!beaten) least = mark->quality;
     return beaten;
   });
-  // What lies above the plot is clipped; SVG has no place for numbers without bound.
+  // The clip path hides lines above the plot; the bound keeps SVG coordinates small.
   const auto above = [&](double quality) { return std::max(y.At(quality), y.to - 1000); };
   Html path = Markup("M", x.Clamped(*front.front()->latency), " ", y.to - 1000, "V",
                      above(*front.front()->quality));
@@ -178,7 +180,7 @@ Html HistoryChart(const ReportInput& input, std::span<const ReportMark> marks) {
   PlotAxis x = MakeAxis(0, last, 8);
   x.from = frame.left + 8;
   x.to = frame.right - 8;
-  // Trials are whole.
+  // Trial numbers are integers.
   std::erase_if(x.ticks, [](double tick) { return tick != std::floor(tick); });
   x.digits = 0;
 

@@ -8,14 +8,15 @@
 
 namespace msc::gym {
 
-/// The first axis: what every trial has, by number, with the best feasible one so far and the
+/// Draws the first axis of every trial by number, with the best feasible trial so far and the
 /// baseline. Failed trials lie in a lane below the plot.
 [[nodiscard]] Html HistoryChart(const ReportInput& input, std::span<const ReportMark> marks);
 
-/// The first axis against the second, with the front of these two, limits, anchors and the best.
+/// Draws the first axis against the second, with the front of these two, limits, anchors and the
+/// best trial.
 [[nodiscard]] Html ScatterChart(const ReportInput& input, std::span<const ReportMark> marks);
 
-/// What the marks of both charts mean.
+/// Explains the marks of both charts.
 [[nodiscard]] Html ChartLegend();
 
 }  // namespace msc::gym

@@ -13,7 +13,8 @@
 namespace msc::gym {
 namespace {
 
-/// Strokes that differ in colour and in dashes, so that neither alone tells them apart.
+/// Line styles that differ in colour and dashes, so that readers who cannot tell colours apart
+/// still tell lines apart.
 struct Stroke {
   std::string_view colour;
   std::string_view dashes;
@@ -36,7 +37,7 @@ Html StrokeOf(std::size_t run) {
                 kStrokes.at(run % kStrokes.size()).dashes, "' stroke-width='2' fill='none'");
 }
 
-/// Where a search was when it found something better.
+/// The point at which a search improved its best value.
 struct Step {
   std::size_t trial = 0;
   double seconds = 0;
@@ -58,12 +59,12 @@ double SecondsOf(const ComparedRun& run) {
   return run.trials.empty() ? 0 : Finite(run.trials.back().seconds).value_or(0);
 }
 
-/// What both charts are drawn with.
+/// Settings that differ between the two charts.
 struct Chart {
   PlotTitles titles;
-  std::function<double(const Step&)> at;          ///< where a step lies along x
-  std::function<double(const ComparedRun&)> end;  ///< and the end of a search
-  bool whole = false;                             ///< x is whole numbers
+  std::function<double(const Step&)> at;          ///< x value of a step
+  std::function<double(const ComparedRun&)> end;  ///< x value of the end of a search
+  bool whole = false;                             ///< x holds whole numbers
 };
 
 PlotAxis ValueAxis(const ComparisonView& view) {
@@ -136,7 +137,7 @@ Html Count(std::uint64_t count) {
   return Number(std::to_string(count));
 }
 
-/// Sorts behind all numbers.
+/// Returns a cell that sorts behind all numbers.
 Html Nothing() {
   return Html{"<td class='num' data-value=''>–</td>"};
 }

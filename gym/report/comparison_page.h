@@ -9,23 +9,23 @@
 
 namespace msc::gym {
 
-/// A trial of a search, as searches are compared by it.
+/// A trial in a comparison of searches.
 struct ComparedTrial {
-  double seconds = 0;  ///< of the search when it ended, trials one after the other
-  /// What is sought the least of; none where the trial failed, or keeps a limit not.
+  double seconds = 0;  ///< seconds since the start of the search, trials summed one after the other
+  /// The first objective; absent if the trial failed or violates a limit.
   std::optional<double> value = {};
 };
 
 struct ComparedRun {
   std::string name = {};                  ///< of its run directory
-  std::string agent = {};                 ///< who proposed
-  std::string env = {};                   ///< what was decided
+  std::string agent = {};                 ///< that proposed the trials
+  std::string env = {};                   ///< the searched space
   std::uint64_t seed = 0;                 ///< of the search
-  std::uint64_t failed = 0;               ///< trials
-  std::uint64_t repeated = 0;             ///< trials whose results were there already
+  std::uint64_t failed = 0;               ///< failed trials
+  std::uint64_t repeated = 0;             ///< trials with a copied result
   std::vector<ComparedTrial> trials{};    ///< by number
-  std::optional<double> volume = {};      ///< hypervolume of its feasible front
-  std::optional<Measured> speed_up = {};  ///< of its winner, measured again at the end
+  std::optional<double> volume = {};      ///< of its feasible front
+  std::optional<Measured> speed_up = {};  ///< of its winner, from the final measurement
 };
 
 /// Searches of one model for one objective.
@@ -38,9 +38,9 @@ struct ComparisonView {
   std::vector<ComparedRun> runs = {};
 };
 
-/// One page: the best feasible trial so far of each search, by trials and by time, and a table.
-/// Points tell what they are and the table sorts, by pointer and by keys. Nothing is loaded, and
-/// text is escaped as in RenderReport.
+/// Returns one HTML page: the best feasible trial so far of each search, by trials and by time, and
+/// a table. Points show their details and the table sorts, by pointer and by keyboard. The page
+/// loads nothing, and text is escaped as in RenderReport.
 [[nodiscard]] std::string RenderComparison(const ComparisonView& view);
 
 }  // namespace msc::gym

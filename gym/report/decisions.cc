@@ -11,7 +11,7 @@ namespace msc::gym {
 
 namespace {
 
-/// The one decision that `other` takes otherwise, if it is one.
+/// Returns the only decision in which `other` differs; nothing if it differs in none or several.
 std::optional<std::size_t> OnlyDifference(const Assignment& winner, const Assignment& other) {
   if (winner.size() != other.size()) return std::nullopt;
   std::optional<std::size_t> found;
@@ -32,7 +32,7 @@ const std::string* ChoiceOf(const ReportInput& input, const Assignment& assignme
   return &choices[static_cast<std::size_t>(choice)];
 }
 
-/// What is said of one that has more, less or as much on the first axis as the winner.
+/// Words for a trial that is above, below or equal to the winner on the first axis.
 struct Comparative {
   std::string_view more;
   std::string_view less;
@@ -43,7 +43,7 @@ constexpr Comparative kOfTimes = {"slower", "faster in its trial", "as fast",
                                   "has no latency to compare"};
 constexpr Comparative kOfOthers = {"worse", "better", "as good", "has no result to compare"};
 
-/// Why a trial that differs from the winner in one decision did not win.
+/// Returns why a trial that differs from the winner in one decision did not win.
 std::string Reason(const ReportInput& input, const ReportMark& other, const ReportMark& winner,
                    const Trial& trial) {
   if (trial.evaluation.failure) {
@@ -65,8 +65,8 @@ std::string Reason(const ReportInput& input, const ReportMark& other, const Repo
   return text;
 }
 
-/// For each decision, what trials that differ from the winner in it alone did, and what was
-/// measured after the search.
+/// Returns for each decision the results of trials that differ from the winner in it alone, and of
+/// measurements after the search.
 std::vector<Html> ReasonsOf(const ReportInput& input, std::span<const ReportMark> marks,
                             const ReportMark& winner, const Assignment& chosen) {
   std::vector<Html> reasons(input.decisions.size());
@@ -88,7 +88,7 @@ std::vector<Html> ReasonsOf(const ReportInput& input, std::span<const ReportMark
   return reasons;
 }
 
-/// Where neither a trial nor a measurement differs in a decision alone.
+/// Returns the text for a decision without such a trial or measurement.
 std::string Fallback(const ReportInput& input, const std::optional<double>& alone) {
   std::string unknown = "unknown: no trial differs in this alone";
   if (!alone || input.sensitivity.empty()) return unknown;

@@ -8,7 +8,7 @@ namespace msc::gym {
 
 namespace {
 
-/// Absent unless all three numbers are finite.
+/// Returns the measurement if all three numbers are finite.
 std::optional<Measured> Known(const std::optional<Measured>& measured) {
   const bool known =
       measured && Finite(measured->value) && Finite(measured->low) && Finite(measured->high);
@@ -58,7 +58,7 @@ Html SpeedTile(const ReportHeadline& headline) {
                "95 % interval " + Fixed(speed_up->low, 2) + " to " + Fixed(speed_up->high, 2)});
 }
 
-/// Both with as many digits as the reference needs.
+/// Shows both latencies with the decimals that the reference needs.
 Html LatencyTile(const ReportHeadline& headline) {
   const auto reference = Finite(headline.reference_ms);
   const int digits = !reference || *reference >= 100 ? 1 : *reference >= 10 ? 2 : 3;
@@ -110,7 +110,7 @@ Html TrialTile(std::span<const ReportMark> marks) {
 
 using Value = std::optional<double> ReportMark::*;
 
-/// What the winner had on an axis when it was trained again.
+/// Returns the winner's result on an axis in the final trainings.
 std::optional<Measured> FinalOn(const ReportInput& input, const ReportAxis& axis) {
   for (const ReportFinalist& finalist : input.finalists) {
     if (!finalist.trial || finalist.trial != input.winner) continue;
@@ -121,8 +121,8 @@ std::optional<Measured> FinalOn(const ReportInput& input, const ReportAxis& axis
   return std::nullopt;
 }
 
-/// What the best recipe has on an axis, beside what the baselines have: trained again, or where it
-/// was not, in its trial.
+/// Shows the best recipe on an axis beside the baselines: from the final trainings, or from its
+/// trial if it was not trained again.
 Html AxisTile(const ReportInput& input, const ReportAxis& axis, std::span<const ReportMark> marks,
               Value value) {
   if (axis.metric.empty()) return {};
@@ -144,7 +144,7 @@ Html AxisTile(const ReportInput& input, const ReportAxis& axis, std::span<const 
   return Tile({axis.title, OnAxis(best, axis, 4), axis.unit, detail});
 }
 
-/// "8 epochs, rate 0.001" where there is a best.
+/// Returns "8 epochs, rate 0.001" if there is a best recipe.
 std::string RecipeVerdict(const ReportHeadline& headline, std::span<const ReportMark> marks) {
   const auto best =
       std::find_if(marks.begin(), marks.end(), [](const ReportMark& mark) { return mark.best; });

@@ -15,10 +15,10 @@ constexpr std::string_view kAbsent = "\xE2\x80\x93";  // en dash
 
 struct Decoded {
   char32_t code = 0;
-  std::size_t bytes = 0;  ///< 0 = no UTF-8
+  std::size_t bytes = 0;  ///< 0 = not UTF-8
 };
 
-/// The first character of `text`: RFC 3629, so neither overlong forms nor surrogates.
+/// Decodes the first character of `text` by RFC 3629, which excludes overlong forms and surrogates.
 Decoded Decode(std::string_view text) {
   const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
   const unsigned char lead = byte(0);
@@ -36,7 +36,7 @@ Decoded Decode(std::string_view text) {
   return {code, bytes};
 }
 
-/// Marks and overrides of direction, joiners, and other characters that are seen by nobody.
+/// Returns whether the character is a direction mark or override, a joiner, or otherwise invisible.
 bool IsInvisible(char32_t code) {
   return (code >= 0x200B && code <= 0x200F) || (code >= 0x2028 && code <= 0x202E) ||
          (code >= 0x2060 && code <= 0x206F) || code == 0x061C || code == 0xFEFF ||
@@ -96,7 +96,7 @@ std::string Fixed(std::optional<double> value, int digits) {
   const auto end = std::to_chars(text.data(), text.data() + text.size(), *value,
                                  std::chars_format::fixed, digits);
   std::string out(text.data(), end.ptr);
-  // No "-0.00".
+  // Print "-0.00" as "0.00".
   const bool zero = out.find_first_not_of("-0.") == std::string::npos;
   return zero && out.front() == '-' ? out.substr(1) : out;
 }

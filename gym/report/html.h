@@ -9,27 +9,30 @@
 
 namespace msc::gym {
 
-/// Markup. A type of its own, so that text cannot be taken for markup by mistake: Markup() escapes
-/// whatever is not a literal or Html already.
+/// Markup. A separate type keeps text from being used as markup by mistake: Markup() escapes every
+/// part that is neither a literal nor Html.
 struct Html {
   std::string text;
 };
 
-/// `text` as the content of an element or of a quoted attribute. Control characters, bytes that are
-/// no UTF-8 and characters that reorder or hide text become visible: U+FFFD or "[U+202E]".
+/// Escapes `text` for the content of an element or of a quoted attribute. Control characters, bytes
+/// that are not UTF-8, and characters that reorder or hide text become visible: U+FFFD or
+/// "[U+202E]".
 [[nodiscard]] std::string EscapeHtml(std::string_view text);
 
-/// Digits after the point fixed; "–" where there is no finite number.
+/// Formats with a fixed number of decimals; "–" if the number is absent or not finite.
 [[nodiscard]] std::string Fixed(std::optional<double> value, int digits);
-/// `digits` significant ones: "0.01230", "12.30", "1230", and "1.230e-6" where it is tiny or huge.
+/// Formats with `digits` significant digits: "0.01230", "12.30", "1230", or "1.230e-6" if tiny or
+/// huge.
 [[nodiscard]] std::string Significant(std::optional<double> value, int digits);
-/// Of a share: "12.3 %".
+/// Formats a fraction as "12.3 %".
 [[nodiscard]] std::string Percent(std::optional<double> share, int digits);
-/// "1.9 MB", powers of 1000.
+/// Formats as "1.9 MB", in powers of 1000.
 [[nodiscard]] std::string Bytes(std::optional<double> bytes);
-/// As short as reads back the same: for scripts, not for people. "" where there is no number.
+/// Returns the shortest text that reads back as the same number, for scripts. "" if absent or not
+/// finite.
 [[nodiscard]] std::string Exact(std::optional<double> value);
-/// The number if it is there and finite.
+/// Returns the number if it is present and finite.
 [[nodiscard]] std::optional<double> Finite(std::optional<double> value);
 
 namespace detail {
@@ -51,15 +54,15 @@ template <std::integral Integer>
 void Append(std::string& out, Integer number) {
   out += std::to_string(number);
 }
-/// Coordinates: two digits are finer than any screen.
+/// Coordinates in pixels: two decimals are finer than any screen.
 inline void Append(std::string& out, double number) {
   out += Fixed(number, 2);
 }
 
 }  // namespace detail
 
-/// The parts one after another: literals and Html as they are, other text escaped, integers, reals
-/// with two digits.
+/// Concatenates the parts: literals and Html verbatim, other text escaped, integers, reals with two
+/// decimals.
 template <class... Parts>
 [[nodiscard]] Html Markup(const Parts&... parts) {
   Html html;

@@ -15,7 +15,7 @@ namespace msc::gym {
 
 namespace {
 
-/// Whether it has one of the known choices for every decision.
+/// Returns whether the assignment has a valid choice for every decision.
 bool Fits(const ReportInput& input, const Assignment& assignment) {
   if (assignment.size() != input.decisions.size()) return false;
   for (std::size_t i = 0; i < assignment.size(); ++i) {
@@ -58,7 +58,7 @@ std::optional<double> ShareOf(const std::optional<Importance>& importance, std::
 constexpr std::size_t kMostDecisions = 8;
 constexpr std::size_t kMostLines = 400;
 
-/// A vertical axis with what each trial has on it.
+/// A vertical axis with the value of each trial on it.
 struct Pole {
   std::string title;
   PlotAxis axis;
@@ -97,7 +97,7 @@ Pole OfMetric(const ReportInput& input, const ReportAxis& axis, std::span<const 
   return pole;
 }
 
-/// The decisions that matter most, in the order of the network, then the metrics.
+/// Returns the most important decisions in network order, then the metrics.
 std::vector<Pole> Poles(const ReportInput& input, std::span<const ReportMark> marks) {
   std::vector<std::size_t> order(input.decisions.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
@@ -121,7 +121,8 @@ int Rank(const ReportMark& mark) {
   return mark.best ? 3 : mark.pareto ? 2 : mark.feasible ? 1 : 0;
 }
 
-/// Trials to draw, those a reader looks for last; of very many, the newest of each kind.
+/// Returns the trials to draw, important ones last. Beyond kMostLines it drops the oldest of the
+/// least important.
 std::vector<std::size_t> Drawn(std::span<const ReportMark> marks) {
   std::vector<std::size_t> drawn;
   for (std::size_t i = 0; i < marks.size(); ++i) {
@@ -205,7 +206,7 @@ Html ParallelSection(const ReportInput& input, std::span<const ReportMark> marks
   }
   for (const std::size_t index : drawn) {
     Html path;
-    bool pen = false;  // on paper
+    bool pen = false;  // whether the line continues
     for (std::size_t i = 0; i < poles.size(); ++i) {
       const std::optional<double> height = poles[i].heights[index];
       if (height) {

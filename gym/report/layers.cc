@@ -24,14 +24,14 @@ double Largest(const std::vector<ReportLayer>& layers, std::optional<double> Rep
   return largest;
 }
 
-/// What bars of a column are drawn to.
+/// Largest value of each column, which scales its bars.
 struct Largests {
   double share = 0;
   double sensitivity = 0;
   double ms = 0;
 };
 
-/// Attributes of a block that is filled as high as its share.
+/// Returns the attributes of a block that is filled to the height of its share.
 Html Filled(std::string_view classes, double share) {
   return Markup(" class='cell part ", Html{std::string(classes)},
                 "' style='--kept:", 100 * std::clamp(share, 0.0, 1.0));
@@ -56,7 +56,8 @@ Html Strip(const ReportInput& input, const PrecisionColors& colors) {
   Html cells;
   for (const ReportLayer& layer : input.layers) {
     const double share = std::max(0.0, Finite(layer.latency_share).value_or(0));
-    // Without times all are equally wide; with them even the smallest can still be pointed at.
+    // Without times all layers have equal width. With times, even the smallest stays wide enough to
+    // point at.
     const double width = known > 0 ? std::max(share / known * 100, 0.25) : 1;
     std::string tip = layer.name + "\n" + layer.op + " " + layer.shape + "\n" + layer.chosen +
                       ", " + Percent(layer.latency_share, 1) + " of the time";
@@ -93,7 +94,7 @@ Html LayerRow(std::size_t index, const ReportInput& input, const PrecisionColors
       BarCell(layer.sensitivity, largest.sensitivity, Significant(layer.sensitivity, 3)), "</tr>");
 }
 
-/// A block a decision.
+/// Returns one block per decision.
 Html FrontCells(const ReportInput& input, const PrecisionColors& colors,
                 const Assignment& assignment) {
   Html cells;
@@ -164,7 +165,8 @@ Html PrecisionColors::Chip(const std::string& choice) const {
 Html PrecisionColors::Legend() const {
   std::vector<std::pair<int, std::string>> order;
   for (const auto& [choice, color] : colors_) {
-    // Other decisions, such as schedules, have colours too, and dozens of choices.
+    // Other decisions, such as schedules, have colours too but dozens of choices; the legend omits
+    // them.
     const bool is_precision =
         color < static_cast<int>(kKnown.size()) || of_layers_.contains(choice);
     if (is_precision) order.emplace_back(color, choice);
@@ -223,7 +225,8 @@ Html FrontSection(const ReportInput& input, std::span<const ReportMark> marks) {
     for (std::size_t i = 0; i < mark.others.size(); ++i) {
       others += Markup("<td class='num'>", WithUnit(mark.others[i], input.others[i]), "</td>");
     }
-    // Blocks tell many choices of few kinds apart; a recipe is a few words.
+    // A strip of blocks suits many decisions with few choices; the choices of a recipe are short
+    // text.
     const Html choices = input.subject == ReportSubject::kRecipe
                              ? Markup("<td>", mark.choices, "</td>")
                              : Markup("<td class='wide'><div class='strip small'>",

@@ -11,7 +11,7 @@ namespace msc::gym {
 
 namespace {
 
-/// On an axis, if a chart can show it.
+/// Returns the value on an axis, if a chart can draw it.
 std::optional<double> Value(const Trial& trial, const ReportAxis& axis) {
   const auto it = trial.evaluation.metrics.find(axis.metric);
   if (it == trial.evaluation.metrics.end()) return std::nullopt;
@@ -37,7 +37,7 @@ std::string Choices(const std::vector<Decision>& decisions, const Assignment& as
   return text;
 }
 
-/// In the order of the decisions.
+/// Returns the choices in the order of the decisions.
 std::string Recipe(const std::vector<Decision>& decisions, const Assignment& assignment) {
   std::string text;
   for (std::size_t i = 0; i < std::min(decisions.size(), assignment.size()); ++i) {
@@ -116,7 +116,8 @@ std::string OnLatencyAxis(std::optional<double> value, const ReportInput& input,
 }
 
 std::string WithUnit(std::optional<double> value, const ReportAxis& axis) {
-  // Digits by the size of what is asked for, so that numbers below each other can be compared.
+  // The number of decimals depends on the limit or baseline, so that numbers in a column are
+  // comparable.
   const double scale = std::abs(Finite(axis.limit).value_or(Finite(axis.baseline).value_or(0)));
   const bool usual = !axis.counts && scale > 1e-6 && scale < 1e6;
   const int digits = usual ? std::max(0, 3 - static_cast<int>(std::ceil(std::log10(scale)))) : 0;
@@ -144,7 +145,7 @@ std::vector<ReportMark> Marks(const ReportInput& input) {
       const bool known = i < input.missed.size() && !input.missed[i].empty();
       mark.missed = "misses " + (known ? input.missed[i] : "the constraint");
     }
-    // The best of the trials may have lost to another one when both were measured again.
+    // The finalists are measured again, so the winner may differ from the best trial.
     const bool best = input.winner ? *input.winner == trial.number : input.study.best == i;
     mark.best = !mark.failed && best;
     mark.choices = input.subject == ReportSubject::kRecipe

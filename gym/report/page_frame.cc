@@ -13,12 +13,12 @@ std::uint32_t HexValue(char digit) {
   return static_cast<std::uint32_t>(digit <= '9' ? digit - '0' : digit - 'a' + 10);
 }
 
-/// Base64 (RFC 4648) of the bytes that `hex` spells.
+/// Returns the Base64 form (RFC 4648) of the bytes that `hex` encodes.
 std::string Base64OfHex(std::string_view hex) {
   constexpr std::string_view kLetters =
       "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
   std::string out;
-  // 6 hex digits are 3 bytes are 4 letters.
+  // 6 hex digits are 3 bytes, and those are 4 letters.
   for (std::size_t i = 0; i < hex.size(); i += 6) {
     std::uint32_t bits = 0;
     for (std::size_t k = 0; k < 6; ++k) {
@@ -32,7 +32,8 @@ std::string Base64OfHex(std::string_view hex) {
   return out;
 }
 
-/// `scripts` says which may run; nothing is loaded from anywhere.
+/// `scripts` is the part of the content security policy that allows scripts; the page loads
+/// nothing.
 std::string Page(const std::string& title, const Html& scripts, const Html& content) {
   return Markup(
              "<!DOCTYPE html>\n<html lang='en'><head><meta charset='utf-8'>"
@@ -59,7 +60,7 @@ std::string ScriptedPage(const std::string& title, const Html& body) {
     allowed += Markup(" &#39;sha256-", Base64OfHex(Sha256Hex(std::string(text))), "&#39;");
     scripts += Markup("<script>", Html{std::string(text)}, "</script>");
   }
-  // What the tip shows is the label of the point that it is about: it need not be read twice.
+  // The tooltip repeats the label of its point, so screen readers should skip it.
   return Page(
       title, allowed,
       Markup("<main>", body, "</main><div id='tip' role='tooltip' aria-hidden='true' hidden></div>",

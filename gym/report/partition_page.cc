@@ -13,19 +13,19 @@
 namespace msc::gym {
 namespace {
 
-// Light enough for dark text on them.
+// Light enough for dark text.
 constexpr std::array<std::string_view, 8> kColours = {"#9ecae9", "#ffbf79", "#88d27a", "#f2a6c4",
                                                       "#d6a5c9", "#f2cf5b", "#83bcb6", "#d8b5a5"};
 constexpr std::string_view kInk = "#1b1f24";
 
-/// The i-th colour: once those chosen by eye are used up, light ones of hues far from each other.
+/// Returns the i-th colour: one of the palette first, then light colours whose hues are far apart.
 std::string ColourAt(std::size_t i) {
   if (i < kColours.size()) return std::string(kColours.at(i));
   constexpr double kGoldenAngle = 137.508;
   const double hue = std::fmod(kGoldenAngle * static_cast<double>(i), 360);
   std::string colour = "#";
   for (const double shift : {0.0, 120.0, 240.0}) {
-    // From 0 at its own hue to 1 at the opposite one.
+    // Distance in hue: 0 at the channel's own hue, 1 at the opposite one.
     const double part = std::abs(std::remainder(hue - shift, 360)) / 180;
     constexpr double kLeast = 0x90;
     constexpr double kMost = 0xf4;
@@ -38,7 +38,7 @@ std::string ColourAt(std::size_t i) {
   return colour;
 }
 
-/// A colour for each target, in the order in which they appear.
+/// Assigns a colour to each target, in order of appearance.
 std::map<std::string, std::string> ColoursOf(const PartitionView& view) {
   std::map<std::string, std::string> colours;
   for (const PartitionBox& box : view.boxes) {
@@ -55,7 +55,7 @@ std::string Title(const PartitionBox& box) {
   return box.nodes.empty() ? "" : box.nodes.front().substr(0, 34);
 }
 
-/// What shows where one points at a box.
+/// Returns the hover text of a box.
 std::string Hover(const PartitionBox& box) {
   std::string text = box.target + ", " + Micros(box.micros);
   if (!box.alternative.empty()) {
@@ -71,8 +71,8 @@ std::string Hover(const PartitionBox& box) {
 }
 
 struct Place {
-  std::size_t rank = 0;  ///< longest way from the first
-  std::size_t slot = 0;  ///< among those of its rank
+  std::size_t rank = 0;  ///< length of the longest path to it
+  std::size_t slot = 0;  ///< position among the boxes of its rank
 };
 
 std::vector<Place> PlaceBoxes(const PartitionView& view) {
@@ -174,7 +174,7 @@ Html Boxes(const PartitionView& view) {
       rows, "</tbody></table></div></section>");
 }
 
-/// What is turned between regions; nothing where nothing is.
+/// Returns the table of transposes between regions; nothing if there are none.
 Html Turns(const PartitionView& view) {
   if (view.turns.empty()) return {};
   Html rows;
@@ -189,7 +189,7 @@ Html Turns(const PartitionView& view) {
       rows, "</tbody></table></div></section>");
 }
 
-/// A string of the DOT language.
+/// Returns a quoted string of the DOT language.
 std::string Quoted(const std::string& text) {
   std::string quoted = "\"";
   for (const char c : text) {

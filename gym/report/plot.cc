@@ -8,7 +8,7 @@ namespace msc::gym {
 
 namespace {
 
-/// Cuts between characters, not inside one.
+/// Cuts text between characters, not inside one.
 std::string Shortened(const std::string& text, std::size_t most) {
   if (text.size() <= most) return text;
   std::size_t end = most - 1;
@@ -23,6 +23,7 @@ double PlotAxis::Clamped(double value) const {
 }
 
 PlotAxis MakeAxis(double low, double high, int count) {
+  // Treats a range below rounding error as empty, so that the step cannot become 0.
   if (!(high - low > std::max(1e-12 * std::max(std::abs(low), std::abs(high)), 1e-100))) {
     const double half = std::max(std::abs(low) * 0.1, 1e-6);
     low -= half;
@@ -35,7 +36,7 @@ PlotAxis MakeAxis(double low, double high, int count) {
   PlotAxis axis;
   axis.low = low;
   axis.high = high;
-  // Multiples of the step, so that no rounding error gathers.
+  // Multiply the step instead of adding it up, so that rounding errors do not accumulate.
   const double first = std::ceil(low / step - 1e-9);
   const int most = static_cast<int>(std::floor(high / step + 1e-9) - first);
   for (int i = 0; i <= most; ++i) axis.ticks.push_back((first + i) * step);
@@ -50,13 +51,14 @@ double RobustHigh(std::vector<double> values, double least) {
   const auto at = [&](double share) {
     return values[static_cast<std::size_t>(share * static_cast<double>(values.size() - 1))];
   };
+  // The 90th percentile plus the spread of the middle 80 %.
   const double usual = std::max(least, 2 * at(0.9) - at(0.1));
   return std::min(most, usual);
 }
 
 namespace {
 
-/// What a script must know to draw the axes anew: their values, and where they lie.
+/// Returns the values and pixels of the axes, with which the script redraws them.
 Html Zoom(const PlotFrame& frame, const PlotTitles& titles, const PlotAxis& x, const PlotAxis& y) {
   if (!titles.zooms) return {};
   const auto range = [](const PlotAxis& axis) {
@@ -114,12 +116,12 @@ std::ptrdiff_t PlotLabels::Covered(const Rect& rect) const {
 
 Html PlotLabels::Place(double x, double y, const std::string& text) {
   const std::string shown = Shortened(text, 22);
-  // Wide letters of the fonts a browser may choose, at 12 pixels.
+  // Upper estimate of the width of a letter at 12 pixels, for the fonts that browsers may choose.
   const double width = 6.8 * static_cast<double>(shown.size());
   std::optional<Rect> best;
   for (const double dx : {11.0, -width - 11, -width / 2, 4.0, -width - 4}) {
     for (const double dy : {4.0, -12.0, 22.0, -28.0, 38.0}) {
-      if (dy == 4.0 && std::abs(dx) < 11) continue;  // over the point itself
+      if (dy == 4.0 && std::abs(dx) < 11) continue;  // would cover the point itself
       const Rect rect{x + dx, y + dy - 11, x + dx + width, y + dy + 3};
       if (Free(rect) && (!best || Covered(rect) < Covered(*best))) best = rect;
     }

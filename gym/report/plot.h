@@ -8,28 +8,29 @@
 
 namespace msc::gym {
 
-/// A linear axis: values low..high on pixels from..to, with ticks at round numbers.
+/// A linear axis: maps values low..high to pixels from..to, with ticks at round numbers.
 struct PlotAxis {
   double low = 0;
   double high = 1;
   double from = 0;
   double to = 1;
   std::vector<double> ticks;
-  int digits = 0;  ///< after the point, enough for the ticks
+  int digits = 0;  ///< decimals that the ticks need
 
   [[nodiscard]] double At(double value) const {
     return from + (value - low) / (high - low) * (to - from);
   }
-  [[nodiscard]] double Clamped(double value) const;  ///< At, kept on the axis
+  [[nodiscard]] double Clamped(double value) const;  ///< At, clamped to the axis
   [[nodiscard]] bool Holds(double value) const { return value >= low && value <= high; }
 };
 
-/// From low to high, which are finite, with about `count` ticks at round numbers between; widened
-/// where there is nothing between. Pixels are left at their defaults.
+/// Returns an axis from low to high (finite) with about `count` ticks at round numbers. Widens an
+/// empty range. Pixels keep their defaults.
 [[nodiscard]] PlotAxis MakeAxis(double low, double high, int count);
 
-/// Where a range of `values` should end: at the largest, unless few lie far beyond the rest, which
-/// would squeeze everything else; those are drawn at the edge. `least` is always inside.
+/// Returns the upper end of an axis for `values`: the largest value, or less if a few outliers
+/// would squeeze everything else; the caller draws outliers at the edge. The result is at least
+/// `least`.
 [[nodiscard]] double RobustHigh(std::vector<double> values, double least);
 
 /// Pixels of a chart and of the plot inside it.
@@ -44,25 +45,25 @@ struct PlotFrame {
 
 struct PlotTitles {
   std::string id;           ///< of the svg element
-  std::string description;  ///< for who cannot see it
+  std::string description;  ///< for readers who cannot see it
   std::string x;
   std::string y;
-  bool zooms = false;   ///< marks are points, lines are in data: it can be zoomed (charts.js)
-  bool counts = false;  ///< x is whole numbers
+  bool zooms = false;   ///< charts.js may zoom it: marks are points, lines are in data units
+  bool counts = false;  ///< x holds whole numbers
 };
 
-/// Opens the svg: grid lines, ticks, axis titles and a clip path "ID-clip" over the plot. `x` and
-/// `y` have their pixels set.
+/// Opens the svg: grid lines, ticks, axis titles and a clip path "ID-clip" over the plot. The
+/// pixels of `x` and `y` must be set.
 [[nodiscard]] Html OpenPlot(const PlotFrame& frame, const PlotTitles& titles, const PlotAxis& x,
                             const PlotAxis& y);
 
-/// Labels beside points, never over each other, and over as few marks as can be.
+/// Places labels beside points. Labels never overlap each other and cover as few marks as possible.
 class PlotLabels {
  public:
   explicit PlotLabels(const PlotFrame& frame) : frame_(frame) {}
-  /// A mark at (x, y), to be told before labels are placed.
+  /// Registers a mark at (x, y). Call it for all marks before the first Place.
   void Avoid(double x, double y) { marks_.push_back({x, y}); }
-  /// A label near (x, y), or nothing where no place is free. Text longer than 22 bytes is cut.
+  /// Returns a label near (x, y), or nothing if no place is free. Cuts text longer than 22 bytes.
   [[nodiscard]] Html Place(double x, double y, const std::string& text);
 
  private:

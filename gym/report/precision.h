@@ -11,26 +11,27 @@
 
 namespace msc::gym {
 
-/// The share that a choice such as "0.75" is: a number in (0, 1]. Nothing for other words.
+/// Returns the density that a choice such as "0.75" stands for, a number in (0, 1]; nothing for
+/// other text.
 [[nodiscard]] std::optional<double> DensityOf(const std::string& choice);
 
-/// Which colour stands for which choice: f32, bf16, f16, int8, int4 always have the same; others
-/// take what is left, in order of appearance; shares and recipes have none. Colours are told apart
-/// by class "p0" to "p7"; the text is always there too.
+/// Colours of choices: f32, bf16, f16, int8 and int4 have fixed colours, others get the remaining
+/// ones in order of appearance; densities and recipes have none. The colours are the classes "p0"
+/// to "p7"; the page always shows the text as well.
 class PrecisionColors {
  public:
   explicit PrecisionColors(const ReportInput& input);
   [[nodiscard]] Html ClassOf(const std::string& choice) const;
-  /// The choice as a coloured word; "–" if empty.
+  /// Returns the choice as a coloured word; "–" if empty.
   [[nodiscard]] Html Chip(const std::string& choice) const;
-  /// Of precisions, and of what layers have.
+  /// Returns the legend of precisions and of other choices that the layer strip shows.
   [[nodiscard]] Html Legend() const;
 
  private:
   void Add(const std::string& choice);
 
   std::map<std::string, int> colors_;
-  std::set<std::string> of_layers_;  ///< choices that the strip shows
+  std::set<std::string> of_layers_;  ///< choices in the strip of layers
 };
 
 }  // namespace msc::gym

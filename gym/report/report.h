@@ -11,42 +11,42 @@
 
 namespace msc::gym {
 
-/// A measured number and the ends of its 95 % interval.
+/// A measured number with its 95 % interval.
 struct Measured {
   double value = 0;
   double low = 0;
   double high = 0;
 };
 
-/// Which metric of the trials an axis shows.
+/// The metric that an axis shows.
 struct ReportAxis {
   std::string metric = {};              ///< "latency_ratio"
   std::string title = {};               ///< "latency relative to f32"
   std::string unit = {};                ///< "points"; may be empty
-  std::optional<double> baseline = {};  ///< what the uncompressed model has, in `unit`
-  std::optional<double> limit = {};     ///< value <= limit is asked for, in `unit`
+  std::optional<double> baseline = {};  ///< of the uncompressed model, in `unit`
+  std::optional<double> limit = {};     ///< value <= limit is required, in `unit`
   bool counts = false;                  ///< values are whole numbers
-  double scale = 1;                     ///< what a metric is divided by to be in `unit`
-  /// Of a ratio to the uncompressed model what 1 / it is: "speed". Empty = no such ratio.
+  double scale = 1;                     ///< divisor from the metric to `unit`
+  /// For a ratio to the uncompressed model, the name of its inverse: "speed". Otherwise empty.
   std::string inverse = {};
 };
 
-/// What became of the model, in one glance. Absent = not known.
+/// Results at a glance. Absent = unknown.
 struct ReportHeadline {
-  std::string configuration = {};         ///< "trial 57"; empty = none was found
+  std::string configuration = {};         ///< "trial 57"; empty = none found
   std::optional<Measured> speed_up = {};  ///< > 1 is faster than the uncompressed model
   std::optional<double> latency_ms = {};
   std::optional<double> reference_ms = {};
-  std::optional<double> accuracy = {};  ///< share of labels hit, in [0, 1]
+  std::optional<double> accuracy = {};  ///< fraction of correct labels, in [0, 1]
   std::optional<double> reference_accuracy = {};
-  std::optional<double> accuracy_drop = {};  ///< points lost, where that is all that is known
-  std::optional<double> joules = {};         ///< a call
+  std::optional<double> accuracy_drop = {};  ///< percentage points, if only the drop is known
+  std::optional<double> joules = {};         ///< per inference
   std::optional<double> reference_joules = {};
   std::optional<double> weight_bytes = {};
   std::optional<double> reference_weight_bytes = {};
-  std::string constraint = {};  ///< "accuracy_drop <= 0.3"; empty = none was asked for
+  std::string constraint = {};  ///< "accuracy_drop <= 0.3"; empty = unconstrained
   bool constraint_met = false;
-  bool unfinished = false;  ///< the search has trials, and has not come to its results
+  bool unfinished = false;  ///< the search has trials but no final results yet
 };
 
 struct ReportLayer {
@@ -54,35 +54,35 @@ struct ReportLayer {
   std::string op = {};                       ///< "Conv"
   std::string shape = {};                    ///< "1x64x14x14, 3x3"
   std::optional<double> latency_share = {};  ///< of the uncompressed model's time, in [0, 1]
-  std::string chosen = {};                   ///< precision the strategy asks for
-  std::string achieved = {};                 ///< precision it ran in; empty = not known
+  std::string chosen = {};                   ///< precision in the strategy
+  std::string achieved = {};                 ///< precision it ran in; empty = unknown
   std::optional<double> sensitivity =
-      {};                           ///< what the quality loses if this layer alone is lowered
-  std::optional<double> kept = {};  ///< share of its channels that stay, where that was decided
-  std::string how = {};             ///< what else was chosen: "on native"; empty = nothing
-  std::optional<double> before_ms = {};  ///< of the steps that compute it in the uncompressed model
+      {};  ///< quality lost if this layer alone runs in its lower precision
+  std::optional<double> kept = {};       ///< fraction of channels kept, if pruning was decided
+  std::string how = {};                  ///< other choices: "on native"; may be empty
+  std::optional<double> before_ms = {};  ///< time of its steps in the uncompressed model
   std::optional<double> after_ms = {};   ///< in the best configuration
 };
 
-/// A step of a compiled model, as it ran alone.
+/// A step of a compiled model, timed alone.
 struct ReportStep {
   std::string name = {};
-  std::string target = {};     ///< who made it
-  std::string precision = {};  ///< what it computed in; empty where it only moves data
-  std::string nodes = {};      ///< what it computed; empty where it only converts
+  std::string target = {};     ///< which target provides it
+  std::string precision = {};  ///< of its arithmetic; empty for a pure copy
+  std::string nodes = {};      ///< nodes it computes; empty for a conversion
   double ms = 0;
 };
 
-/// One that was measured again at the end, end to end.
+/// A configuration of the final end-to-end measurement.
 struct ReportFinalist {
   std::string label = {};  ///< "trial 57", "all int8", "ONNX Runtime f32"
   std::optional<Measured> speed_up = {};
   std::optional<double> latency_ms = {};
   std::optional<double> weight_bytes = {};
   bool feasible = true;
-  std::string note = {};  ///< "difference not significant"; of recipes, what they are
-  std::optional<std::uint64_t> trial = {};  ///< of recipes
-  /// By final axis; of recipes over trainings, in place of speed, latency and weights.
+  std::string note = {};  ///< "difference not significant"; for a recipe its choices
+  std::optional<std::uint64_t> trial = {};  ///< for recipes
+  /// By final axis. For recipes means over trainings, shown instead of speed, latency and weights.
   std::vector<std::optional<Measured>> means = {};
 };
 
@@ -91,71 +91,75 @@ struct ReportFact {
   std::string value = {};
 };
 
-/// How long a worker was busy with something.
+/// A time span in which a worker was busy.
 struct ReportTask {
   std::int64_t worker = 0;
-  std::optional<std::uint64_t> trial = {};  ///< that it was about; absent = none
+  std::optional<std::uint64_t> trial = {};  ///< the trial it worked on; absent = none
   double from = 0;                          ///< seconds since the start
   double to = 0;
   std::string end = {};  ///< "result", "nothing" or "lost"
 };
 
-/// A command that a reader can copy.
+/// A command for the reader to copy.
 struct ReportCommand {
   std::string purpose = {};  ///< "search again"
   std::string line = {};
 };
 
-/// What the trials of a search are.
+/// The kind of trials of a search.
 enum class ReportSubject : unsigned char {
   kModel,   ///< compressed models, measured beside the uncompressed one
-  kRecipe,  ///< ways to train one: no speed, no layers, and choices that are words
+  kRecipe,  ///< training recipes: no speed, no layers, choices are words
 };
 
-/// All that a report shows. Plain data; nothing in it is trusted: text may hold anything, numbers
-/// that are not finite are shown as absent, indices out of range are left out.
+/// Content of a report. Plain data, none of it trusted: text may hold anything, numbers that are
+/// not finite are shown as absent, and indices out of range are ignored.
 struct ReportInput {
   std::string model = {};    ///< name of the model
   std::string created = {};  ///< date and time as text
   std::string tool = {};     ///< "mscgym 0.1.0"
   ReportSubject subject = ReportSubject::kModel;
   ReportHeadline headline = {};
-  ReportAxis latency = {};              ///< the first metric that is sought, as a rule latency
-  ReportAxis quality = {};              ///< the second, or a limited one; empty metric = no scatter
-  std::vector<ReportAxis> others = {};  ///< further metrics, in tables and for pointing at
-  std::string sensitivity = {};         ///< what a layer's sensitivity measures: "KL in nats"
-  std::vector<Decision> decisions = {};      ///< of the trials' assignments
-  StudyResult study = {};                    ///< trials, best, Pareto set (ParetoOf)
-  std::vector<bool> feasible = {};           ///< one flag a trial, by index
-  std::vector<std::string> missed = {};      ///< by index: limits not kept, "accuracy_drop <= 0.3"
-  std::optional<std::uint64_t> winner = {};  ///< number of the trial that won in the end
+  ReportAxis latency = {};  ///< first objective, usually latency
+  /// Second objective or a constrained metric; empty metric = no scatter chart.
+  ReportAxis quality = {};
+  std::vector<ReportAxis> others = {};   ///< further metrics, for tables and tips
+  std::string sensitivity = {};          ///< unit of layer sensitivities: "KL in nats"
+  std::vector<Decision> decisions = {};  ///< of the trials' assignments
+  StudyResult study = {};                ///< trials, best, Pareto set (ParetoOf)
+  std::vector<bool> feasible = {};       ///< by trial index
+  /// By trial index: violated limits, "accuracy_drop <= 0.3".
+  std::vector<std::string> missed = {};
+  std::optional<std::uint64_t> winner = {};       ///< trial number of the final winner
   std::vector<std::optional<double>> alone = {};  ///< by decision: quality lost by it alone
-  /// By decision: what measuring the winner with another choice told, a sentence; may be empty.
+  /// By decision: a sentence on the winner measured with another choice; may be empty.
   std::vector<std::string> instead = {};
-  /// By decision: choices that were not offered, and why, a sentence; may be empty.
+  /// By decision: a sentence on choices that are unavailable, and why; may be empty.
   std::vector<std::string> lacked = {};
-  /// By decision: why what the winner chose has no effect; empty where it has.
+  /// By decision: why the winner's choice has no effect; empty if it has.
   std::vector<std::string> moot = {};
-  std::vector<ReportLayer> layers = {};       ///< in the order of the network
-  std::vector<ReportStep> steps_before = {};  ///< of the uncompressed model, in their order
-  std::vector<ReportStep> steps_after = {};   ///< of the best; empty = not known
+  std::vector<ReportLayer> layers = {};       ///< in network order
+  std::vector<ReportStep> steps_before = {};  ///< of the uncompressed model, in order
+  std::vector<ReportStep> steps_after = {};   ///< of the best; empty = unknown
   std::string volume = {};  ///< "hypervolume 0.2 below latency 1, loss 0.5"; may be empty
-  std::vector<SourceShare> sources = {};  ///< who proposed; empty = not known
+  std::vector<SourceShare> sources = {};  ///< sources of proposals; empty = unknown
   std::vector<ReportFinalist> finalists = {};
   std::vector<ReportAxis> final_axes =
-      {};                     ///< what finalists show; of models besides speed and weights
-  std::string timed = {};     ///< of models: "together, three times over"; empty = that
-  std::string judged = {};    ///< "judged on all 200 samples": finalists are; may be empty
-  std::string left_out = {};  ///< "Not among them: trials 3, 7": who, and why; may be empty
-  std::vector<ReportTask> tasks = {};    ///< what workers did; empty = not known
+      {};  ///< axes of the finalists; for models, shown besides speed and weights
+  /// For models: how finalists were timed; empty = "together, three times over".
+  std::string timed = {};
+  /// How finalists were judged: "judged on all 200 samples"; may be empty.
+  std::string judged = {};
+  std::string left_out = {};             ///< "Not among them: trials 3, 7" and why; may be empty
+  std::vector<ReportTask> tasks = {};    ///< of the workers; empty = unknown
   std::vector<ReportFact> machine = {};  ///< CPU, threads, versions, hashes
   std::string config = {};               ///< resolved configuration, as JSON text
   std::vector<ReportCommand> commands = {};
 };
 
-/// One HTML page that needs nothing beside itself: no network, no other file. It forbids itself any
-/// script but its own (content security policy), and all text of `input` is escaped; characters
-/// that would reorder or hide text are shown by their code point.
+/// Returns one self-contained HTML page that loads no other file. Its content security policy
+/// forbids any script but its own. All text of `input` is escaped, and characters that would
+/// reorder or hide text are shown by their code point.
 [[nodiscard]] std::string RenderReport(const ReportInput& input);
 
 }  // namespace msc::gym

@@ -8,47 +8,48 @@
 
 namespace msc::gym {
 
-/// The model, the verdict as a sentence, and the tiles with the numbers behind it.
+/// Shows the model, the verdict as a sentence, and tiles with its numbers.
 [[nodiscard]] Html HeadlineSection(const ReportInput& input, std::span<const ReportMark> marks);
 
-/// The network as a strip, a layer as wide as its share of time, and the table of its layers.
-/// Nothing without layers.
+/// Shows the network as a strip, each layer as wide as its share of time, and the table of layers.
+/// Empty without layers.
 [[nodiscard]] Html LayerSection(const ReportInput& input);
 
-/// What computing and converting take of the uncompressed model and of the best, a block a step.
-/// Nothing without steps.
+/// Shows the time of computing and of converting, for the uncompressed model and the best, one
+/// block per step. Empty without steps.
 [[nodiscard]] Html BreakdownSection(const ReportInput& input);
 
-/// Each decision of the winner, and what trials that differ in it alone say for it. Nothing without
-/// winner.
+/// Shows each decision of the winner, and the trials that differ from it in that decision alone.
+/// Empty without a winner.
 [[nodiscard]] Html DecisionSection(const ReportInput& input, std::span<const ReportMark> marks);
 
-/// How far each decision decides latency and quality. Nothing with too few trials to tell.
+/// Shows how strongly each decision influences latency and quality. Empty with too few trials.
 [[nodiscard]] Html ImportanceSection(const ReportInput& input, std::span<const ReportMark> marks);
 
-/// Parallel coordinates: a line a trial through the choices that matter most and the metrics.
-/// Nothing without trials that succeeded.
+/// Draws parallel coordinates: one line per trial through the most important decisions and the
+/// metrics. Empty without successful trials.
 [[nodiscard]] Html ParallelSection(const ReportInput& input, std::span<const ReportMark> marks);
 
-/// Choices of every configuration on the Pareto front, a column a decision. Nothing without front.
+/// Shows the choices of every configuration on the Pareto front, one column per decision. Empty
+/// without a front.
 [[nodiscard]] Html FrontSection(const ReportInput& input, std::span<const ReportMark> marks);
 
-/// Those measured again, with their intervals drawn to one scale. Nothing without finalists.
+/// Shows the finalists, with their intervals on one scale. Empty without finalists.
 [[nodiscard]] Html FinalistSection(const ReportInput& input);
 
-/// Who proposed the trials, and what each found. Nothing without sources.
+/// Shows the sources of proposals and their results. Empty without sources.
 [[nodiscard]] Html SourceSection(const ReportInput& input, std::span<const ReportMark> marks);
 
-/// Which worker was busy with which trial when, and how busy each was. Nothing without tasks.
+/// Shows which worker ran which trial when, and how busy each was. Empty without tasks.
 [[nodiscard]] Html TimelineSection(const ReportInput& input, std::span<const ReportMark> marks);
 
-/// Reasons of failure, counted, each with an example. Nothing without failures.
+/// Counts the reasons of failures, each with an example. Empty without failures.
 [[nodiscard]] Html FailureSection(const ReportInput& input);
 
-/// Every trial, folded away.
+/// Shows every trial in a collapsed table.
 [[nodiscard]] Html TrialSection(const ReportInput& input, std::span<const ReportMark> marks);
 
-/// Commands to do it again, machine and versions, configuration.
+/// Shows the commands to repeat the search, machine and versions, and the configuration.
 [[nodiscard]] Html OriginSection(const ReportInput& input);
 
 }  // namespace msc::gym

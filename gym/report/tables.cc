@@ -16,15 +16,15 @@ bool Known(const std::optional<Measured>& measured) {
 }
 
 constexpr double kWhiskerWidth = 160;
-constexpr double kAsFast = 1;  ///< as the uncompressed model
+constexpr double kAsFast = 1;  ///< speed-up of the uncompressed model
 
-/// What intervals are drawn of: speed-ups, or means of the first metric that recipes are sought by.
+/// Returns the interval to draw: the speed-up, or for recipes the mean of the first objective.
 std::optional<Measured> Drawn(const ReportFinalist& finalist) {
   if (finalist.speed_up || finalist.means.empty()) return finalist.speed_up;
   return finalist.means.front();
 }
 
-/// The scale that all intervals share; `baseline`, where there is one, is always on it.
+/// Returns the scale that all intervals share; it always includes `baseline` if given.
 PlotAxis WhiskerAxis(const std::vector<ReportFinalist>& finalists, std::optional<double> baseline) {
   std::optional<double> least = baseline;
   std::optional<double> most = baseline;
@@ -63,12 +63,12 @@ Html Whisker(const ReportFinalist& finalist, const PlotAxis& axis, std::optional
                 "' x2='", axis.Clamped(value), "' y1='2' y2='18'/></svg>");
 }
 
-/// A cell that sorts by the number even where it shows something else.
+/// Returns a cell that sorts by the number even if it shows other text.
 Html NumberCell(std::optional<double> value, const std::string& text) {
   return Markup("<td class='num' data-value='", Exact(value), "'>", text, "</td>");
 }
 
-/// What a compiler said may be long, and in one word: it wraps rather than widen its table.
+/// Compiler messages may be one long word: a note wraps so that it does not widen the table.
 Html Note(const std::string& text) {
   return text.empty() ? Html{} : Markup("<div class='note'>", text, "</div>");
 }
@@ -96,7 +96,7 @@ Html FinalistRow(const ReportFinalist& finalist, const ReportInput& input, const
                 "</td></tr>");
 }
 
-/// A mean with its interval, where there is one.
+/// Returns a cell with a mean and its interval, if any.
 Html MeanCell(const std::optional<Measured>& mean, const ReportAxis& axis) {
   if (!Known(mean)) return NumberCell(std::nullopt, OnAxis(std::nullopt, axis, 4));
   std::string text = OnAxis(mean->value, axis, 4);

@@ -13,7 +13,7 @@ namespace {
 constexpr std::size_t kMostRows = 64;
 constexpr double kRow = 24;
 
-/// What became of the work of one worker.
+/// Results of one worker's tasks.
 struct Load {
   double busy = 0;  ///< seconds
   int results = 0;
