@@ -12,11 +12,11 @@ class App;
 
 namespace msc::gym {
 
-/// The option --batch of every subcommand that compiles a model.
+/// Adds the option --batch, which every subcommand that compiles a model has.
 void AddBatchOption(CLI::App& command, std::optional<std::int64_t>& batch);
 
-/// Samples of one call: `asked`, or 1 where it is not given; the model's own where no input leaves
-/// them open. UserError, naming `option`, where `asked` is something else than the model's own.
+/// Returns the samples per call: `asked` if given, else the model's own batch if it is fixed, else
+/// 1. UserError, naming `option`, if `asked` does not fit the model's own batch.
 [[nodiscard]] std::int64_t BatchFor(const Graph& graph, std::optional<std::int64_t> asked,
                                     const std::string& option = "--batch");
 

@@ -24,7 +24,7 @@
 namespace msc::gym {
 namespace {
 
-/// Among precisions: only strategies are timed.
+/// Value of the precision option that leaves only strategies.
 constexpr const char* kNoPrecision = "none";
 
 struct Options {
@@ -44,8 +44,8 @@ struct Options {
   bool json = false;
 };
 
-/// Medians of the steps' times over several runs of every row, in turn: what disturbs the machine
-/// for a while disturbs all. Nothing for a row without figures.
+/// Returns the median time of each step over several runs. The runs of all rows alternate, so that
+/// a disturbance of the machine affects all rows alike. Empty for a row without figures.
 std::vector<std::vector<StepTime>> Profiles(const std::vector<BenchRow>& rows,
                                             const std::vector<Tensor>& inputs, int runs) {
   std::vector<std::vector<StepTime>> medians(rows.size());

@@ -17,11 +17,12 @@ namespace {
 
 constexpr double kGiga = 1e-9;
 
-/// Work of a step and how near it comes to the nearer of the two roofs.
+/// Work of a step, and the fraction of the roofline that it reaches.
 struct StepShare {
   double gflops = 0;
   double share = 0;
-  const char* roof = "";  ///< "flop" or "copy"; empty where the step's nodes have no cost
+  /// "flop" or "copy", the limiting roof; empty if the step's nodes have no cost.
+  const char* roof = "";
 };
 
 std::vector<OpCost> WorkOfRow(const std::vector<StepTime>& times, const BenchRow& row) {
@@ -116,7 +117,8 @@ nlohmann::ordered_json ProfileJson(const BenchRow& row, const std::vector<StepTi
   return steps;
 }
 
-/// Rows whose steps can be compared, by variant: at least two, each of several steps.
+/// Returns the rows whose steps can be compared, by variant: at least two rows of several steps
+/// each.
 std::map<std::string, std::vector<std::size_t>> ComparableRows(
     const std::vector<BenchRow>& rows, const std::vector<std::vector<StepTime>>& profiles) {
   std::map<std::string, std::vector<std::size_t>> rows_of;
@@ -140,7 +142,7 @@ cost::CommonParts PartsOf(const std::vector<BenchRow>& rows,
   return cost::FindCommonParts(steps);
 }
 
-/// The kind of a part's node with the most work: the others stand around it.
+/// Returns the kind of the node with the most work in a part.
 std::string KindOfPart(const cost::CommonPart& part, const BenchRow& row) {
   const BenchNode* most = nullptr;
   for (const auto& [name, node] : row.nodes) {

@@ -7,7 +7,7 @@
 
 namespace msc::gym {
 
-/// What stands above the table.
+/// Content of the lines above the table.
 struct BenchTitle {
   std::string model;
   std::int64_t batch = 1;
@@ -17,15 +17,15 @@ struct BenchTitle {
 
 void PrintTable(const BenchTitle& title, const BenchSetup& setup,
                 const std::vector<BenchRow>& rows);
-/// One JSON object; `profiles`, where given, has the medians of a row's steps at its place, and
-/// what PrintParts shows is there by variant.
+/// Prints one JSON object. If `profiles` is not empty, it includes the median step times of each
+/// row, by index, and the content of PrintParts by variant.
 void PrintJson(const BenchTitle& title, const BenchSetup& setup, const std::vector<BenchRow>& rows,
                const TargetRegistry& targets, const std::vector<std::vector<StepTime>>& profiles);
-/// Time, GFLOP/s and share of the roof of every step.
+/// Prints time, GFLOP/s and fraction of the roofline of every step.
 void PrintProfile(const BenchRow& row, const std::vector<StepTime>& times, const cost::Roof& roof);
 
-/// Rows of one variant side by side: each part that their steps have in common, and who is fastest.
-/// A row of one step, which is all or nothing, is left out.
+/// Prints the rows of each variant side by side: every part that their steps have in common, and
+/// the fastest row. Omits rows of a single step, which cannot be split into parts.
 void PrintParts(const std::vector<BenchRow>& rows,
                 const std::vector<std::vector<StepTime>>& profiles);
 

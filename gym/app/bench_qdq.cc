@@ -23,7 +23,8 @@ bool IsInt8Layer(const Graph& graph, NodeId id) {
   return weights != kNoNode && graph.node(weights).Is("DequantizeLinear");
 }
 
-/// The scale by which `value` is quantized, behind an activation perhaps; null where it is not.
+/// Returns the scale by which `value` is quantized, also behind one or two activations; null if it
+/// is not quantized.
 TensorPtr ScaleBehind(const Graph& graph, ValueId value) {
   for (int steps = 0; steps < 2; ++steps) {
     const std::vector<Use>& uses = graph.uses(value);
@@ -53,7 +54,8 @@ ValueId AddNode(Graph& graph, NodeId before, const std::string& op, DType dtype,
   return made;
 }
 
-/// ONNX Runtime 1.30's QLinear kernels on CPUs, beside those of layers.
+/// Returns whether ONNX Runtime 1.30 has a QLinear kernel for the node on CPUs; layers are not
+/// listed.
 bool HasIntegerKernel(const Node& node) {
   constexpr std::array kOps = {"Add",       "AveragePool", "Concat", "GlobalAveragePool",
                                "LeakyRelu", "Mul",         "Sigmoid"};
@@ -65,7 +67,8 @@ bool IsDequantized(const Graph& graph, ValueId value) {
   return producer != kNoNode && graph.node(producer).Is("DequantizeLinear");
 }
 
-/// Readers of `value` that take floats, unless ONNX Runtime sees past them to a QuantizeLinear.
+/// Returns the readers of `value` that take floats. Empty if ONNX Runtime fuses them up to a
+/// QuantizeLinear.
 std::vector<Use> FloatReaders(const Graph& graph, ValueId value) {
   if (ScaleBehind(graph, value) != nullptr) return {};
   std::vector<Use> readers = graph.uses(value);

@@ -9,20 +9,21 @@
 
 namespace msc::gym {
 
-/// Stores as i8 what int8 layers hand to an Add whose result is quantized, as quantizers of other
-/// runtimes do: ONNX Runtime makes an integer kernel of a layer only where QuantizeLinear stands
-/// behind it, while our targets add before they round. Both are given this, so that they are
-/// compared on one model that suits both. The new scales are twice that of the sum: good for timing
-/// alone.
+/// Quantizes to i8 the outputs of int8 layers that feed an Add whose result is quantized, as
+/// quantizers of other runtimes do. ONNX Runtime builds an integer kernel of a layer only if a
+/// QuantizeLinear follows it, while our targets add before they round. All rows get this graph, so
+/// that both run the same model in a form that suits them. The new scales are twice the scale of
+/// the sum: suitable for timing only.
 void QuantizeResidualOperands(Graph& graph);
 
-/// Names of the f32 values of a canonical graph that QuantizeBetween may quantize.
+/// Returns the names of the f32 values of a canonical graph that QuantizeBetween may quantize.
 [[nodiscard]] std::vector<std::string> ValuesBetween(const Graph& canonical);
 
-/// Quantizes what lies between int8 layers, too, as ONNX Runtime's own quantizer does: what each
-/// int8 layer gives, and what operators give for which ONNX Runtime has integer kernels, where all
-/// they read is quantized. Swish behind a layer, say, which our targets compute in f32 before they
-/// round. `scales` by name of the value; values without one stay. For its own row alone.
+/// Quantizes values between int8 layers as ONNX Runtime's quantizer does: the outputs of int8
+/// layers, and those of operators with integer kernels in ONNX Runtime whose inputs are all
+/// quantized (for example Swish behind a layer, which our targets compute in f32 before they
+/// round). `scales` is by value name; values without a scale stay f32. Only for the row of ONNX
+/// Runtime.
 void QuantizeBetween(const std::map<std::string, TensorScale>& scales, Graph& graph);
 
 }  // namespace msc::gym

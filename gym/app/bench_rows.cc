@@ -30,20 +30,21 @@
 namespace msc::gym {
 namespace {
 
-/// Largest difference of f32 outputs from those of the first f32 row (cost::Difference). That of
-/// compressed rows from each other is told and not judged: what is rounded otherwise here and there
-/// is 0.01 on most models, and anything on one that random inputs drive to its limits.
+/// Largest accepted difference of f32 outputs from those of the first f32 row (cost::Difference).
+/// Compressed rows are not held to a limit among each other, only reported: rounding differences
+/// are about 0.01 on most models, and unbounded on a model that random inputs saturate.
 constexpr double kExactError = 1e-4;
-/// Likewise where the model itself computes in halves somewhere: one step of f16 is 1e-3.
+/// Likewise for a model that computes in half precision somewhere: one step of f16 is 1e-3.
 constexpr double kHalfError = 0.02;
-/// Of a compressed variant from the f32 row, on inputs that were given. What is above both
-/// somewhere, and in all, as the share of the outputs' variance that is missed, is another
-/// computation. Accuracy is judged by a search, on real data.
+/// Limits of a compressed variant against the f32 row, on given samples. Outputs that exceed both,
+/// the largest difference and the fraction of the outputs' variance that is missed, are those of
+/// another computation. Accuracy is judged by a search, on real data.
 constexpr double kCompressedError = 0.5;
 constexpr double kCompressedLoss = 0.5;
 
-/// What f32 rows of a model may differ by. One that rounds to integers by itself is as a compressed
-/// row: where a number lies between two integers, each target takes its own.
+/// Returns the accepted difference between f32 rows of a model. A model that rounds to integers
+/// itself gets the limit of compressed rows: targets may round a value that is near a tie
+/// differently.
 double ExactError(const Graph& graph) {
   double error = kExactError;
   for (const NodeId id : graph.order()) {
@@ -58,7 +59,7 @@ double ExactError(const Graph& graph) {
   return error;
 }
 
-/// What a node of a graph with explicit Q/DQ and Cast nodes multiplies in.
+/// Returns the precision in which a node of a graph with explicit Q/DQ and Cast nodes multiplies.
 std::string PrecisionOf(const Graph& graph, const Node& node) {
   if (node.inputs.empty() || node.inputs[0] == kNoValue) return "f32";
   const NodeId before = graph.producer(node.inputs[0]);
@@ -66,7 +67,7 @@ std::string PrecisionOf(const Graph& graph, const Node& node) {
   return graph.type(node.inputs[0]).dtype == DType::kBF16 ? "bf16" : "f32";
 }
 
-/// Seconds that the multiplications and additions of the layers take at the peak of their kind.
+/// Returns the seconds that all multiplications and additions take at the peak of their precision.
 double RoofSeconds(const Graph& applied, const BenchSetup& setup) {
   const Graph bound = BindSizes(applied, setup.compile);
   double seconds = 0;
@@ -77,14 +78,14 @@ double RoofSeconds(const Graph& applied, const BenchSetup& setup) {
   return seconds;
 }
 
-/// What all rows of a variant are given.
+/// Returns the graph that every row of a variant starts from.
 Graph Applied(const Variant& variant, const BenchSetup& setup) {
   Graph applied = ApplyStrategy(*setup.graph, variant.strategy);
   if (variant.name == Name(Precision::kInt8)) QuantizeResidualOperands(applied);
   return applied;
 }
 
-/// Takes over an executable and runs it once.
+/// Moves an executable into the row and runs it once.
 void Fill(BenchRow& row, Result<Executable> built, const BenchSetup& setup) {
   if (!built.ok()) {
     row.why = built.failure().detail;
@@ -94,7 +95,7 @@ void Fill(BenchRow& row, Result<Executable> built, const BenchSetup& setup) {
   row.outputs = row.executable->Run(setup.inputs);
 }
 
-/// Refuses a row with outputs that are not finite where the uncompressed model's are.
+/// Rejects a row if its outputs are not finite although those of the uncompressed model are.
 void RequireFinite(const Graph& applied, const Strategy& strategy, const TargetRegistry& targets,
                    const BenchSetup& setup, BenchRow& row) {
   const auto found = cost::FindNotFinite({.canonical = setup.graph,
@@ -110,7 +111,7 @@ void RequireFinite(const Graph& applied, const Strategy& strategy, const TargetR
   row.why = NotFiniteText(*found);
 }
 
-/// Calls `fill`; what it throws becomes the row's reason. A bug of ours goes on.
+/// Calls `fill` and stores an exception as the row's reason. Internal errors pass through.
 template <class FillRow>
 BenchRow Guarded(std::string target, const Variant& variant, const FillRow& fill) {
   BenchRow row;
@@ -137,8 +138,9 @@ double MaxError(const std::vector<Tensor>& expected, const std::vector<Tensor>& 
   return error;
 }
 
-/// Share of the variance of all expected f32 values that the actual ones miss; they were compared
-/// before and have the same shapes. Infinite where something is missed and nothing varies.
+/// Returns the fraction of the variance of the expected f32 values that the actual values miss.
+/// Both have the same shapes (compared before). Infinite if values differ although the expected
+/// ones are constant.
 double MissedVariance(const std::vector<Tensor>& expected, const std::vector<Tensor>& actual) {
   double missed = 0;
   double all = 0;
@@ -155,7 +157,7 @@ double MissedVariance(const std::vector<Tensor>& expected, const std::vector<Ten
     }
     const double mean = sum / static_cast<double>(std::max<std::size_t>(finite, 1));
     for (std::size_t j = 0; j < want.size(); ++j) {
-      if (!std::isfinite(want[j])) continue;  // it was found to be the same
+      if (!std::isfinite(want[j])) continue;  // MaxError found the actual value to be the same
       missed += std::pow(static_cast<double>(want[j]) - static_cast<double>(got[j]), 2);
       all += std::pow(static_cast<double>(want[j]) - mean, 2);
     }
@@ -164,7 +166,8 @@ double MissedVariance(const std::vector<Tensor>& expected, const std::vector<Ten
   return all > 0 ? missed / all : INFINITY;
 }
 
-/// Whether a compressed row's outputs are those of another computation than `exact`'s.
+/// Returns whether the outputs of a compressed row are unrelated to those of `exact`. Both limits
+/// must be exceeded, so that a single outlier does not reject a row.
 bool IsAnother(const BenchRow& exact, const BenchRow& row) {
   if (*row.f32_error <= kCompressedError) return false;
   return !std::isfinite(*row.f32_error) ||
@@ -183,7 +186,7 @@ std::string DiffersText(const BenchRow& from, double error) {
   return "outputs differ from those of " + from.target + " " + from.variant + text;
 }
 
-/// A few batches of random inputs. UserError where there are no batches.
+/// Returns a few batches of random inputs. UserError if an input has no batch dimension.
 std::vector<Tensor> RandomSamples(const BenchSetup& setup) {
   constexpr std::int64_t kBatches = 4;
   std::vector<ValueType> types = BoundInputs(*setup.graph, setup.compile.bindings);
@@ -194,7 +197,8 @@ std::vector<Tensor> RandomSamples(const BenchSetup& setup) {
   return RandomInputs(types, 1);
 }
 
-/// u8, from the least to the largest of values between which 0 lies.
+/// Returns the u8 scale and zero point of the range [least, most], which includes 0. The floor
+/// keeps the scale of an empty range above 0.
 TensorScale AffineScale(float least, float most) {
   const double step =
       std::max((static_cast<double>(most) - static_cast<double>(least)) / 255, 1e-9);
@@ -204,7 +208,7 @@ TensorScale AffineScale(float least, float most) {
               std::clamp<std::int64_t>(std::lround(-static_cast<double>(least) / step), 0, 255)};
 }
 
-/// Gives an int8 variant its scales. UserError where the model cannot be calibrated.
+/// Calibrates an int8 variant. UserError if the model cannot be calibrated.
 void Calibrate(const std::vector<Tensor>& samples, const BenchSetup& setup,
                const TargetRegistry& targets, Variant& variant) {
   const CalibrationRun run{
@@ -233,7 +237,7 @@ void Calibrate(const std::vector<Tensor>& samples, const BenchSetup& setup,
   }
 }
 
-/// The samples that one run takes. UserError where `samples`, out of `file`, are not for `type`.
+/// Returns the samples of one run. UserError if `samples`, read from `file`, do not fit `type`.
 Tensor FirstBatch(const Tensor& samples, const ValueType& type, const std::string& file) {
   const std::vector<std::int64_t> dims = StaticDims(type.shape.value()).value();
   std::vector<std::int64_t> given = samples.dims();
@@ -314,7 +318,7 @@ Variant AllLayersIn(Precision precision, const BenchSetup& setup, const TargetRe
 
 namespace {
 
-/// Q/DQ and Cast nodes belong to all layers around them: they are nobody's.
+/// Q/DQ and Cast nodes serve the layers on both sides, so they are assigned to none.
 bool IsConversion(const FlowNode& node) {
   return node.op == "QuantizeLinear" || node.op == "DequantizeLinear" || node.op == "Cast";
 }
@@ -342,7 +346,7 @@ BenchRow MakeRow(const std::string& spec, const Variant& variant, const BenchSet
                  const TargetRegistry& targets) {
   return Guarded(spec, variant, [&](BenchRow& row) {
     const Target& target = targets.Get(spec);
-    // With the target, whose options may say what layers compute in.
+    // Set the target with its options, which may change the precision of layers.
     Variant own = variant;
     Strategy& strategy = own.strategy;
     if (spec != strategy.target) RunAllOn(spec, strategy);

@@ -14,16 +14,16 @@ inline constexpr int kExitFailure = 1;     ///< the machine or a bug
 inline constexpr int kExitUsage = 2;       ///< bad command line or input
 inline constexpr int kExitInfeasible = 3;  ///< finished, but nothing meets the constraints
 
-/// What subcommands share.
+/// State that subcommands share.
 struct AppContext {
   std::string self;         ///< path of this executable, for measuring children
-  bool under_mpi = false;   ///< whether a launcher started this process as a rank
-  int ranks_here = 0;       ///< of that job on this machine; 0 = not told
+  bool under_mpi = false;   ///< an MPI launcher started this process as a rank
+  int ranks_here = 0;       ///< ranks of that job on this machine; 0 = unknown
   int exit_code = kExitOk;  ///< set by the subcommand that ran
 };
 
-// One function a subcommand, in the .cc of the same name: declares options and help, and a callback
-// that runs it. Both arguments outlive the parse.
+// One function per subcommand, in the .cc of the same name. It declares options and help, and the
+// callback that runs the subcommand. Both arguments outlive the parse.
 void AddSearch(CLI::App& app, AppContext& context);
 void AddCompile(CLI::App& app, AppContext& context);
 void AddConformance(CLI::App& app, AppContext& context);

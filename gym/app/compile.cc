@@ -35,7 +35,7 @@ struct Options {
   std::optional<std::int64_t> batch;
 };
 
-/// "onednn", or "12 regions on blas, native, onednn".
+/// Returns "onednn", or "12 regions on blas, native, onednn".
 std::string Runners(const ArtefactManifest& manifest) {
   if (manifest.regions.empty()) return manifest.target;
   std::set<std::string> targets;
@@ -45,7 +45,7 @@ std::string Runners(const ArtefactManifest& manifest) {
   return std::to_string(manifest.regions.size()) + " regions on " + text;
 }
 
-/// "13 int8, 1 f32".
+/// Returns "13 int8, 1 f32".
 std::string Precisions(const ArtefactManifest& manifest) {
   std::map<std::string, int> counts;
   for (const auto& [layer, precision] : manifest.precisions) {
@@ -58,8 +58,8 @@ std::string Precisions(const ArtefactManifest& manifest) {
   return text;
 }
 
-/// "3 weights of 4 bits, 5 ranges by mse, rounded by gptq": what a search decided of int8 layers
-/// besides their precision; empty where it decided nothing.
+/// Returns the search's decisions about int8 layers besides their precision, such as "3 weights of
+/// 4 bits, 5 ranges by mse, rounded by gptq"; empty without any.
 std::string Decided(const QuantizePlan& plan) {
   std::map<std::string, int> counts;
   for (const auto& [layer, grid] : plan.weights) {
@@ -75,16 +75,16 @@ std::string Decided(const QuantizePlan& plan) {
   return text;
 }
 
-// Weights are copied several times on the way. Memory that was given back to the system comes again
-// page by page, which took a third of the time of large models; so it is kept.
+// Keeps freed memory in the process. Weights are copied several times, and memory that was returned
+// to the system comes back page by page, which took a third of the time for large models.
 void KeepFreedMemory() {
   (void)mallopt(M_MMAP_MAX, 0);
   (void)mallopt(M_TRIM_THRESHOLD, std::numeric_limits<int>::max());
 }
 
-/// Runs what was compiled once, on random inputs. True where an output is not finite though the
-/// uncompressed model's is. Inputs that the model refuses, such as indices out of range, tell
-/// nothing.
+/// Runs the compiled model once on random inputs. Returns true if an output is not finite although
+/// the uncompressed model's is. Inputs that the model rejects, such as indices out of range, are no
+/// evidence: returns false.
 bool IsNotFinite(const Graph& graph, const Strategy& strategy, const TargetRegistry& targets,
                  const CompileOptions& compile, const Executable& executable) {
   try {

@@ -47,7 +47,7 @@ struct Options {
   std::vector<std::string> shapes;
   std::int64_t weight_bits = 0;
   TrainSettings settings;
-  std::optional<std::int64_t> batch;  ///< of --batch, where it is given
+  std::optional<std::int64_t> batch;  ///< from --batch, if given
   std::vector<std::string> features;
   std::vector<std::string> attention;
   double feature_weight = 1.0;
@@ -102,7 +102,7 @@ void CheckOptions(const Options& options) {
   }
 }
 
-/// "NAME" or "NAME=NAME_IN_STUDENT".
+/// Parses "NAME" or "NAME=NAME_IN_STUDENT".
 DistillFeature ReadFeature(const std::string& text, const Options& options, bool attention) {
   const std::size_t at = text.find('=');
   DistillFeature feature;
@@ -132,7 +132,7 @@ std::vector<DistillFeature> ReadFeatures(const Options& options, const Student& 
   return features;
 }
 
-/// Writes how far the training is, and how long it goes on.
+/// Shows the progress of a training and its remaining time.
 class Watch {
  public:
   explicit Watch(ProgressLine& line) : line_(line) {}
@@ -194,7 +194,8 @@ Split LoadSplit(const Options& options, const Graph& teacher) {
   return {cost::Slice(all, 0, train), cost::Slice(all, train, options.validation)};
 }
 
-/// What kernels without VNNI would lose of the student's int8 layers.
+/// Returns a text on the accuracy that kernels without VNNI would lose in the student's int8
+/// layers.
 std::string PairsOf(const Graph& base, const Strategy& strategy, const SampleSource& samples,
                     const CalibrationRun& run, const TargetRegistry& targets) {
   Strategy f32 = strategy;
@@ -294,7 +295,8 @@ void Distill(Options options, AppContext& context) {
   options.json ? PrintDistillJson(report) : PrintDistillTable(report);
 }
 
-/// Declared before the options that it stands for: those given beside it come after, and count.
+/// Adds --recipe. It is declared before the options that it sets, so that those given beside it are
+/// parsed later and override it.
 void AddRecipe(CLI::App& command, TrainSettings& settings) {
   command.add_option_function<std::string>(
       "--recipe",

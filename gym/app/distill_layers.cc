@@ -12,13 +12,13 @@ namespace {
 
 constexpr std::int64_t kMostSamples = 64;
 
-/// Sums over all batches, a layer each.
+/// Sums over all batches, for one layer.
 struct Sums {
   double missed = 0;
   double whole = 0;
 };
 
-using Values = std::map<std::string, std::vector<Tensor>>;  ///< by name, a tensor a batch
+using Values = std::map<std::string, std::vector<Tensor>>;  ///< by name, one tensor per batch
 
 Values ValuesOf(const Graph& graph, const std::vector<std::string>& names,
                 const SampleSource& samples, const CalibrationRun& run,
@@ -33,12 +33,13 @@ Values ValuesOf(const Graph& graph, const std::vector<std::string>& names,
   return values;
 }
 
-/// The teacher's values are those at `keep` along `axis`, or all of them.
+/// Compares the student's values with the teacher's: those at `keep` along `axis`, or all if `keep`
+/// is empty.
 Sums Compare(const Tensor& teacher, const Tensor& student, const FeatureTerm& term) {
   const auto wanted = teacher.Values<float>();
   const auto got = student.Values<float>();
   const Dims& dims = teacher.dims();
-  std::int64_t inner = 1;  // values that lie together, of one channel
+  std::int64_t inner = 1;  // contiguous values of one channel
   for (auto i = static_cast<std::size_t>(term.axis) + 1; i < dims.size(); ++i) inner *= dims[i];
   const auto kept = std::ssize(term.keep);
   Sums sums;

@@ -10,15 +10,16 @@
 
 namespace msc::gym {
 
-/// How far what a layer computes is from what the teacher has there: the mean square of the
-/// difference over that of the teacher's values, of the channels that both have.
+/// Relative error of a layer against the teacher: the mean squared difference divided by the mean
+/// square of the teacher's values, over the channels that both have.
 struct LearnedLayer {
   std::string layer;
   double before = 0;
   double after = 0;
 };
 
-/// What is compared, and on what. `before` and `after` are the student as it is deployed.
+/// The networks to compare. `before` and `after` are the student as deployed, before and after the
+/// training.
 struct LayerComparison {
   const Graph& teacher;
   const Graph& base;  ///< the student without its strategy
@@ -27,7 +28,7 @@ struct LayerComparison {
   const Graph& after;
 };
 
-/// Of every layer of the student whose output the teacher has too, on the first of the samples
+/// Compares every layer of the student whose output the teacher has too, on the first samples of
 /// [N, ...], at most 64. UserError as ObserveValues.
 [[nodiscard]] std::vector<LearnedLayer> CompareLayers(const LayerComparison& comparison,
                                                       const Tensor& samples,

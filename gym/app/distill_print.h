@@ -10,15 +10,15 @@
 
 namespace msc::gym {
 
-/// What a training gave. Qualities are of the student against the teacher.
+/// Result of a training. Qualities compare the student with the teacher.
 struct DistillReport {
   std::string model;
   TrainSettings settings;
   std::vector<TrainEpoch> epochs;
   std::optional<cost::Quality> before;
   std::optional<cost::Quality> after;
-  std::vector<LearnedLayer> layers;  ///< where a page is asked for
-  std::string pairs;                 ///< what sums of pairs lose (PairsText); empty = nothing
+  std::vector<LearnedLayer> layers;  ///< only if a page was requested
+  std::string pairs;                 ///< loss by saturating pair sums (PairsText); empty = none
 };
 
 void PrintDistillTable(const DistillReport& report);

@@ -20,7 +20,7 @@
 namespace msc::gym {
 namespace {
 
-/// At most `count`; 0 = all.
+/// Loads at most `count` samples; 0 = all.
 cost::Dataset Load(cost::DataConfig data, std::int64_t count, const Graph& graph, const char* key) {
   if (data.images.empty()) throw UserError(std::string("the config names no '") + key + "'");
   if (graph.inputs().size() != 1 || !graph.type(graph.inputs()[0]).shape) {
@@ -29,17 +29,17 @@ cost::Dataset Load(cost::DataConfig data, std::int64_t count, const Graph& graph
   if (count > 0 && (data.count == 0 || data.count > count)) {
     data.count = count;
   } else {
-    data.or_fewer = false;  // the config's own number
+    data.or_fewer = false;  // the config's own count must be available
   }
   return cost::LoadDataset(data, *graph.type(graph.inputs()[0]).shape, ClassesOf(graph));
 }
 
 using Stop = std::function<bool()>;
 
-/// Compares students with the teacher on samples, in batches, as the trainer computes both.
+/// Compares students with the teacher on samples, batch by batch, with the trainer's arithmetic.
 class Judge {
  public:
-  /// Those from number `fresh_from` on are also told apart; 0 = none are.
+  /// Samples from index `fresh_from` on are held out and also judged separately; 0 = none.
   Judge(cost::Dataset samples, std::int64_t fresh_from, std::int64_t batch, TrainProgram teacher,
         TrainProgram student)
       : samples_(std::move(samples)),
@@ -48,7 +48,7 @@ class Judge {
         teacher_(std::move(teacher)),
         student_(std::move(student)) {}
 
-  /// The teacher's part, once. False if stopped.
+  /// Computes the teacher's outputs, once. Returns false if stopped.
   [[nodiscard]] bool Prepare(const Stop& stop) {
     while (prepared_ < samples_.size()) {
       if (stop && stop()) return false;
@@ -76,7 +76,7 @@ class Judge {
       const std::vector<Tensor>& wanted = wanted_.at(at++);
       auto failure = meter.Add(wanted, outputs, part.labels);
       if (!failure && IsFresh(first)) failure = fresh.Add(wanted, outputs, part.labels);
-      // As for a loss that stops being finite.
+      // The caller treats this like a training whose loss is no longer finite.
       if (failure) throw UserError(failure->detail);
       first += part.size();
     }
@@ -89,7 +89,7 @@ class Judge {
   [[nodiscard]] bool IsFresh(std::int64_t sample) const {
     return fresh_from_ > 0 && sample >= fresh_from_;
   }
-  /// A batch; none goes over the border between the two parts.
+  /// Returns a batch; no batch crosses the border to the held-out samples.
   [[nodiscard]] cost::Dataset Part(std::int64_t first) const {
     const std::int64_t end = first < fresh_from_ ? fresh_from_ : samples_.size();
     return cost::Slice(samples_, first, std::min(batch_, end - first));
@@ -100,8 +100,8 @@ class Judge {
   std::int64_t batch_;
   TrainProgram teacher_;
   TrainProgram student_;
-  std::vector<std::vector<Tensor>> wanted_;  // by batch
-  std::int64_t prepared_ = 0;                // samples that have these
+  std::vector<std::vector<Tensor>> wanted_;  // teacher's outputs by batch
+  std::int64_t prepared_ = 0;                // number of samples with teacher's outputs
   std::optional<cost::Quality> fresh_;
 };
 

@@ -9,15 +9,15 @@
 
 namespace msc::gym {
 
-/// What trying decisions one by one gave: agents begin with it, so that a search goes by it as it
-/// goes by its seed. A file of the run directory, and a part of the journal's setup.
+/// Measured effects of single decisions. Agents start from them, so they determine a search like
+/// its seed does. Stored in a file of the run directory and in the journal's setup.
 struct EstimateTable {
   std::string format = "msc-estimates-2";
   std::string problem_hash;
-  std::string key;           ///< equal where a search on these terms may begin with it
-  std::int64_t planned = 0;  ///< decisions that were to be tried
-  std::int64_t tried = 0;    ///< of them; fewer where they took far longer than the plan
-  std::map<std::string, AdditiveCost> costs;  ///< by metric; empty where there was nothing to try
+  std::string key;           ///< equal for searches that may start from this table
+  std::int64_t planned = 0;  ///< decisions to be tried alone
+  std::int64_t tried = 0;    ///< of these; fewer if they took far longer than planned
+  std::map<std::string, AdditiveCost> costs;  ///< by metric; empty if there was nothing to try
   template <class Self, class Visit>
   static void Fields(Self& self, Visit& visit) {
     visit("format", self.format, "version of this form; 1 had no key and no plan",

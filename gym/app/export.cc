@@ -32,7 +32,7 @@ struct Options {
   std::vector<std::string> inputs;
 };
 
-/// The example that the package's test reproduces: files as far as there are, else random values.
+/// Returns the inputs of the package's test: from the files given, otherwise random values.
 std::vector<Tensor> ExampleInputs(const Graph& graph, const ShapeBindings& bindings,
                                   const std::vector<std::string>& files) {
   const std::vector<ValueType> types = BoundInputs(graph, bindings);

@@ -26,7 +26,7 @@ int ExportStudy(const Options& options) {
   const std::vector<Trial> trials = TrialsOf(journal.records);
   const std::vector<Decision> decisions =
       SetupIn(FindSearchRecords(journal.records), journal, paths.journal()).decisions;
-  // Two runs in one Optuna storage need names of their own.
+  // Two runs in one Optuna storage need different names.
   const std::string name = std::filesystem::absolute(options.run).lexically_normal().string();
   WriteFileAtomic(options.out, options.to == "csv"
                                    ? StudyAsCsv(header, trials, decisions)

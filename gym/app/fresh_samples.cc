@@ -12,8 +12,8 @@
 namespace msc::gym {
 namespace {
 
-/// Whether some of the first `learned` samples of calibration are among those that candidates are
-/// judged on, from number `first` to before `end`.
+/// Returns whether some of the first `learned` calibration samples are among the judging samples
+/// with index `first` to `end` - 1.
 bool Calibrated(const SearchConfig& config, std::int64_t learned, std::int64_t first,
                 std::int64_t end) {
   const cost::DataConfig& judged = config.quality.data;

@@ -10,42 +10,46 @@
 
 namespace msc::gym {
 
-/// How many samples that candidates are judged on there are.
+/// Number of samples for judging candidates.
 struct SampleCounts {
   std::int64_t trials =
-      0;  ///< the first so many: trials may see them, if others are kept for later
+      0;  ///< the first so many; trials may use only these if the others are held out for later
   std::int64_t all = 0;
 };
 
-/// Of a search whose trials see more samples where they are too near to a limit to tell.
+/// Returns the counts for a search whose trials use more samples when a result is too close to a
+/// limit to decide.
 [[nodiscard]] SampleCounts CountsOf(const SearchConfig& config, std::int64_t all);
 
-/// Which samples finalists are judged on, and so which ones trials may see.
+/// Which samples judge the finalists, and therefore which samples trials may use.
 struct FinalPlan {
-  std::int64_t trials = 0;  ///< trials may see the first so many; 0 = all
-  std::int64_t from = 0;    ///< number of the first that finalists are judged on; the rest follows
-  std::int64_t fresh = 0;   ///< from this number on they are also told apart; 0 = none are
-  /// What makes them worse than they look, or other than `quality.finalists` asks for; for a
+  std::int64_t trials = 0;  ///< trials may use the first so many; 0 = all
+  /// Index of the first sample that judges finalists; all later ones do, too.
+  std::int64_t from = 0;
+  /// Samples from this index on are held out and also judged separately; 0 = none.
+  std::int64_t fresh = 0;
+  /// Reasons why finalists may look better than they are, or differ from `quality.finalists`; for a
   /// person.
   std::vector<std::string> warnings = {};
   bool operator==(const FinalPlan&) const = default;
 };
 
-/// The fewest fresh samples that are told apart: of fewer, intervals say nothing.
+/// Least number of held-out samples that are judged separately; with fewer, intervals are too wide
+/// to be useful.
 inline constexpr std::int64_t kLeastFresh = 30;
 
-/// As the config's quality.finalists asks: "both" are "all", with a warning, where fewer than
-/// kLeastFresh samples would be fresh, or some of them are among the first `learned` of
-/// calibration. UserError where "others" are asked for, and there are none or some are among those.
-/// Two files, or two orders of one, are taken for what the config says they are.
+/// Plans the samples by quality.finalists of the config. "both" becomes "all", with a warning, if
+/// fewer than kLeastFresh samples would be held out or if some of these are among the first
+/// `learned` calibration samples. UserError if "others" leaves no samples or overlaps those. Trusts
+/// the config that two files, or two orders of one file, hold different samples.
 [[nodiscard]] FinalPlan PlanFinals(const SearchConfig& config, std::int64_t learned,
                                    const SampleCounts& counts);
 
-/// What is asked of metrics that samples tell.
+/// Returns the limits of the objective on metrics that samples determine.
 [[nodiscard]] cost::QualityLimits LimitsOf(const ObjectiveConfig& objective);
 
-/// "the samples that no trial saw contradict: accuracy_drop <= 0.3 is missed by more than its
-/// interval"; empty where they do not, or none were told apart.
+/// Returns "the samples that no trial saw contradict: accuracy_drop <= 0.3 is missed by more than
+/// its interval"; empty if held-out samples do not contradict or were not judged separately.
 [[nodiscard]] std::string ContradictionText(const ObjectiveConfig& objective,
                                             const cost::Outcome& outcome);
 

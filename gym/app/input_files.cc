@@ -15,7 +15,7 @@ bool DiffersInBatchAlone(const Dims& given, const Dims& wanted) {
          std::equal(given.begin() + 1, given.end(), wanted.begin() + 1);
 }
 
-/// Whether the sizes that the model leaves open can be those of `given`.
+/// Returns whether the model's open dimensions can take the sizes of `given`.
 bool CanBe(const Shape& asked, const Dims& given) {
   if (asked.size() != given.size()) return false;
   for (std::size_t i = 0; i < given.size(); ++i) {
@@ -24,7 +24,7 @@ bool CanBe(const Shape& asked, const Dims& given) {
   return true;
 }
 
-/// What would make the given shape right; empty where nothing does.
+/// Returns advice on how to make the given shape fit; empty if it cannot.
 std::string Advice(const Dims& given, const Dims& wanted, const CompiledInput& input) {
   const bool batch = DiffersInBatchAlone(given, wanted);
   const ValueType* asked = input.asked;

@@ -9,23 +9,24 @@
 
 namespace msc::gym {
 
-/// UserError where --input names more files than the model has inputs.
+/// Throws UserError if --input names more files than the model has inputs.
 void CheckInputCount(const std::vector<std::string>& files, std::size_t inputs);
 
-/// The array of a .npy file for an input of this type, whatever its shape: floats become floats of
-/// the input's width, integers integers that hold them. UserError naming the file otherwise.
+/// Reads the array of a .npy file for an input of type `dtype`, in any shape: floats are converted
+/// to the width of the input, integers to an integer type that holds them. UserError, naming the
+/// file, if it cannot be converted.
 [[nodiscard]] Tensor ReadInput(const std::string& file, const std::string& name, DType dtype);
 
-/// An input of a model that was compiled.
+/// An input of a compiled model.
 struct CompiledInput {
   std::string name;
-  ValueType type;                    ///< all sizes bound
-  const ValueType* asked = nullptr;  ///< before they were; nullptr of an artefact
-  bool batch_option = false;         ///< whether the command has --batch
+  ValueType type;                    ///< all dimensions bound
+  const ValueType* asked = nullptr;  ///< before binding; nullptr for an artefact
+  bool batch_option = false;         ///< the command has --batch
 };
 
-/// As ReadInput, for one run. The UserError about another shape says which option would make it
-/// right.
+/// Reads an input as ReadInput does, for one run. If the shape does not fit, the UserError names
+/// the option that would make it fit.
 [[nodiscard]] Tensor ReadWholeInput(const std::string& file, const CompiledInput& input);
 
 }  // namespace msc::gym

@@ -21,7 +21,7 @@ struct Options {
   std::string out;
 };
 
-/// A run directory stands for the journal in it.
+/// Returns the path of the journal; a run directory stands for the journal in it.
 std::string JournalPath(const std::string& path) {
   return std::filesystem::is_directory(path) ? path + "/trials.journal" : path;
 }

@@ -17,7 +17,7 @@ bool IsOneOf(std::string_view op, const std::array<std::string_view, kCount>& op
   return std::find(ops.begin(), ops.end(), op) != ops.end();
 }
 
-// Of ONNX and of domain "msc": their names agree where their meanings do.
+// Operators of ONNX and of the domain "msc"; equal names mean the same.
 constexpr std::array<std::string_view, 3> kConvolutions = {"Conv", "ConvTranspose", "QLinearConv"};
 constexpr std::array<std::string_view, 3> kProducts = {"Gemm", "MatMul", "QLinearMatMul"};
 constexpr std::array<std::string_view, 5> kPools = {"AveragePool", "GlobalAveragePool",
@@ -30,7 +30,7 @@ constexpr std::array<std::string_view, 7> kNorms = {"BatchNormalization",
                                                     "LpNormalization",
                                                     "Softmax"};
 
-/// By the weights, [M, C / group, window...].
+/// Returns the kind by the shape of the weights, [M, C / group, window...].
 std::string ConvolutionKind(const Graph& graph, const Node& node) {
   const std::size_t weights = node.op == "QLinearConv" ? 3 : 1;
   const std::optional<Shape>& shape = graph.type(node.inputs.at(weights)).shape;

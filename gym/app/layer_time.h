@@ -9,16 +9,16 @@
 
 namespace msc::gym {
 
-/// What the steps of a profile that compute a layer take, and what it ran in.
+/// Time and precision of a layer in a profile.
 struct LayerTime {
-  std::optional<double> share;  ///< of all of the profile
+  std::optional<double> share;  ///< of the whole profile
   std::optional<double> ms;
-  std::string precision;  ///< of the layer's own step; empty where no step computes it
+  std::string precision;  ///< of the layer's main step; empty if no step computes it
 };
 
-/// Of the profile at `index`, where there is one. A layer may take several steps: what closes it,
-/// such as a PRelu or a residual that is added, may compute in f32 behind one in int8, and stands
-/// after it.
+/// Returns the values from the profile at `index`; all absent if there is none. A layer may take
+/// several steps. An epilogue such as a PRelu or an added residual may run in f32 in a later step
+/// than the layer in int8, so the precision is that of the first step.
 [[nodiscard]] LayerTime TimeOf(std::span<const cost::Profile> profiles, std::size_t index,
                                const std::string& layer);
 

@@ -23,7 +23,7 @@ std::string QualityText(const cost::Quality& quality) {
   return text + ".";
 }
 
-/// What each layer costs alone, where it was measured.
+/// Charts the loss of each layer that was measured alone.
 LayerChart SensitivityChart(const std::vector<SensitivityRow>& rows) {
   const auto points = [](const Judged& judged) {
     const auto drop = AccuracyDrop(judged);

@@ -8,7 +8,7 @@
 
 namespace msc::gym {
 
-/// What the tools found, as a page shows it (`--page`).
+/// Build the page that shows the result of a tool (`--page`).
 [[nodiscard]] LayerView ViewOf(const QuantizeReport& report);
 [[nodiscard]] LayerView ViewOf(const PruneReport& report);
 [[nodiscard]] LayerView ViewOf(const DistillReport& report);

@@ -25,7 +25,7 @@ struct Options {
 struct Row {
   std::string name;
   std::string summary;
-  std::vector<std::string> details = {};  ///< lines below it
+  std::vector<std::string> details = {};  ///< lines below the summary
   template <class Self, class Visit>
   static void Fields(Self& self, Visit& visit) {
     visit("name", self.name, "as it is asked for");
@@ -34,7 +34,7 @@ struct Row {
   }
 };
 
-/// "key = default (allowed): help", a line each.
+/// Returns a line "key = default (allowed): help" per option.
 std::vector<std::string> OptionLines(const TargetKind& kind) {
   std::vector<TargetOption> options = TargetRegistry::CommonOptions();
   options.insert(options.end(), kind.options.begin(), kind.options.end());
@@ -47,7 +47,8 @@ std::vector<std::string> OptionLines(const TargetKind& kind) {
   return lines;
 }
 
-/// A kind that this machine cannot run is absent like one that the build lacks.
+/// Returns the row of a target. A target that this machine cannot run is listed as absent, like one
+/// that the build lacks.
 Row TargetRow(const TargetRegistry& targets, const TargetKind& kind) {
   try {
     const TargetFacts& facts = targets.Get(kind.name).facts();
@@ -88,7 +89,7 @@ std::vector<Row> Operators() {
   return rows;
 }
 
-/// The reference of a search's CONFIG.json as markdown: what docs/config.md holds.
+/// Prints the reference of a search's CONFIG.json as markdown, the content of docs/config.md.
 void PrintConfigReference() {
   std::printf(
       "# The search configuration\n\n"

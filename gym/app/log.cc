@@ -15,8 +15,9 @@ struct RunLog::State {
 
 namespace {
 
-/// What spdlog does with an error, of a disk that is full, where it is asked: instead of a word on
-/// stderr. Its callers catch and hand on, so what was thrown here comes by again.
+/// Error handler for spdlog, which by default only prints a write error (such as a full disk) to
+/// stderr. spdlog calls it from a catch block, and again for what it throws itself; hence the first
+/// handler.
 [[noreturn]] void Refuse(const std::string& what) {
   try {
     throw;
@@ -47,7 +48,7 @@ RunLog::RunLog(const std::string& path, const std::string& level) {
 
 RunLog::~RunLog() = default;
 
-// The text is an argument, never the format: model names end up in it.
+// The text is an argument, not the format, since it may contain model names with braces.
 void RunLog::Info(const std::string& text) {
   state_->logger.info("{}", text);
 }

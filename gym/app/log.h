@@ -5,18 +5,18 @@
 
 namespace msc::gym {
 
-/// The log of a run, RUN/logs/search.log: appended to, flushed at every line, so that a kill loses
-/// none. Warnings also go to stderr. Levels as in spdlog: "debug", "info", "warning", "error",
-/// "off".
+/// The log of a run, RUN/logs/search.log. It is appended to and flushed at every line, so that a
+/// kill loses none. Warnings also go to stderr. Levels as in spdlog: "debug", "info", "warning",
+/// "error", "off".
 class RunLog {
  public:
-  /// SystemError if the file cannot be opened; UserError for an unknown level.
+  /// Opens the log. SystemError if the file cannot be opened; UserError for an unknown level.
   RunLog(const std::string& path, const std::string& level);
   RunLog(const RunLog&) = delete;
   RunLog& operator=(const RunLog&) = delete;
   ~RunLog();
 
-  /// SystemError if it cannot be written.
+  /// Write a line. SystemError if that fails.
   void Info(const std::string& text);
   void Warn(const std::string& text);
 

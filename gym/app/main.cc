@@ -29,8 +29,9 @@ int Complain(int code, const char* what) {
   return code;
 }
 
-/// A file that is opened must not get the number of a standard stream that was closed at the
-/// start: what is printed would be written into it. Opened the wrong way round, these take nothing.
+/// Opens /dev/null for standard streams that were closed at start. Otherwise a file opened later
+/// would get such a number, and output would be written into it. They are opened in the wrong
+/// direction, so that using them fails.
 void OccupyStandardStreams() {
   for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; ++fd) {
     if (::fcntl(fd, F_GETFD) >= 0 || errno != EBADF) continue;
@@ -38,10 +39,10 @@ void OccupyStandardStreams() {
   }
 }
 
-/// `code` where all that was printed arrived; else a failure. Nothing is printed after this.
+/// Returns `code` if all output was written, else a failure. The program must not print afterwards.
 int Delivered(int code) {
-  const bool lost_before = std::ferror(stdout) != 0;  // and errno with it
-  // Some file systems tell of a full disk only when a file is closed.
+  const bool lost_before = std::ferror(stdout) != 0;  // errno is lost as well
+  // Some file systems report a full disk only on close.
   const bool arrived = std::fflush(stdout) == 0 && ::close(STDOUT_FILENO) == 0;
   if (arrived && !lost_before) return code;
   const SystemError error = lost_before ? SystemError("cannot write the output")

@@ -14,7 +14,7 @@ void AddMeasureChild(CLI::App& app, AppContext& context) {
   auto request = std::make_shared<std::string>();
   CLI::App* command =
       app.add_subcommand("measure-child", "Measure one candidate; started by search");
-  command->group("");  // not in the help: a search starts it
+  command->group("");  // hidden from the help: a search starts it
   command->add_option("request", *request, "request file")->required();
   command->callback(
       [request, &context] { context.exit_code = cost::MeasureChildMain(*request, MakeTargets()); });
@@ -24,7 +24,7 @@ void AddMeasureRegions(CLI::App& app, AppContext& context) {
   auto request = std::make_shared<std::string>();
   CLI::App* command =
       app.add_subcommand("measure-regions", "Measure regions; started by partition");
-  command->group("");  // not in the help: a partition starts it
+  command->group("");  // hidden from the help: a partition starts it
   command->add_option("request", *request, "request file")->required();
   command->callback([request, &context] {
     context.exit_code = cost::MeasureRegionsMain(*request, MakeTargets());

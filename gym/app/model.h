@@ -9,20 +9,20 @@
 
 namespace msc::gym {
 
-/// Imports a model, canonicalizes it and says in UserError what is wrong with it. Formats by the
-/// end of the name: .onnx, or .json for a graph that this program saved. `shapes` as in
-/// pipeline/shapes.h.
+/// Imports and canonicalizes a model. The suffix of the name tells the format: .onnx, or .json for
+/// a graph that this program saved. `shapes` as in pipeline/shapes.h. UserError says what is wrong
+/// with the model.
 [[nodiscard]] Graph LoadModel(const std::string& path, const std::vector<std::string>& shapes = {});
 
-/// As LoadModel, without canonicalizing: the model as its file has it.
+/// Imports a model like LoadModel but does not canonicalize it.
 [[nodiscard]] Graph LoadModelAsIs(const std::string& path,
                                   const std::vector<std::string>& shapes = {});
 
-/// What the inputs of `graph` take. UserError where one has no known rank.
+/// Returns the forms of the inputs of `graph`. UserError if an input has no known rank.
 [[nodiscard]] std::vector<cost::InputForm> FormsOf(const Graph& graph);
 
-/// How many classes the first output of `graph` tells apart: its last dimension, behind that of the
-/// samples. 0 where it is not known.
+/// Returns the number of classes of the first output of `graph`: its last dimension behind that of
+/// the samples. 0 if unknown.
 [[nodiscard]] std::int64_t ClassesOf(const Graph& graph);
 
 }  // namespace msc::gym

@@ -22,12 +22,12 @@ bool Has(Part part, std::string_view key) {
   return std::any_of(rules.begin(), rules.end(), [&](const Rule& r) { return r.key == key; });
 }
 
-/// That no config of ours has.
+/// Keys that no config of ours has.
 constexpr std::array<std::string_view, 10> kMscKeys = {
     "workspace", "tools",   "track",   "baseline",   "optimize",
     "compile",   "dataset", "profile", "model_type", "verbose"};
 
-/// Keeps the keys of a section.
+/// Collects the keys of a section.
 struct Keys {
   std::vector<std::string> found;
   template <class T>
@@ -45,7 +45,7 @@ std::vector<std::string> KeysOf() {
   return keys.found;
 }
 
-/// Our own keys of a section that the original has, too; none of any other.
+/// Returns our keys of a section that MSC has too; empty for other sections.
 std::vector<std::string> OwnKeys(const std::string& section) {
   if (section == "prune") return KeysOf<PruneConfig>();
   if (section == "quantize") return KeysOf<envs::QuantizeOffer>();
@@ -166,7 +166,7 @@ void Translator::Tool(const std::string& kind, const json& value, const std::str
 
 namespace {
 
-/// The section that a tool of the original is; empty for none.
+/// Returns the section for a tool type of MSC; empty if unknown.
 std::string SectionOf(const std::string& tool_type) {
   if (tool_type == "pruner") return "prune";
   if (tool_type == "quantizer") return "quantize";
@@ -228,7 +228,7 @@ void Translator::Methods(const json& value, const std::string& path) {
 
 void Translator::Method(const json& value, const std::string& path) {
   std::string name = Word(value, path);
-  name = name.substr(name.rfind('.') + 1);  // "style.method"
+  name = name.substr(name.rfind('.') + 1);  // the name may be "style.method"
   if (name.ends_with("_kl_divergence")) return Own("/calibration/options/method", "entropy", path);
   if (name.ends_with("_maxmin")) return Own("/calibration/options/method", "minmax", path);
   for (const char* same :
@@ -236,7 +236,7 @@ void Translator::Method(const json& value, const std::string& path) {
     if (name == same) return;
   }
   if (tool_ == "distill" && (name == "loss_lp_norm" || name == "loss_kl_divergence")) {
-    // Ours is the divergence plus so much of the squared distance.
+    // Our loss is the divergence plus `lp` times the squared distance.
     return Own("/compress/distill/lp", json::array({name == "loss_lp_norm" ? 1 : 0}), path);
   }
   Refuse(path, "unknown method '" + name + "'");
@@ -266,8 +266,8 @@ void Translator::Options(const json& value, const std::string& path) {
 
 namespace {
 
-/// Text that strict JSON refuses, put right: typographic quotes, "..." for what was left out, and
-/// commas before a bracket that closes.
+/// Returns text that strict JSON rejects in a form that it accepts: plain quotes for typographic
+/// ones, and neither "..." nor a comma before a closing bracket.
 std::string Tidied(std::string_view text) {
   std::string out;
   bool quoted = false;
@@ -302,7 +302,8 @@ std::string Tidied(std::string_view text) {
 std::optional<MscConfig> TranslateMscConfig(std::string_view text,
                                             const std::vector<std::string>& targets) {
   using nlohmann::json;
-  // What cannot be read either way is left to who reads our own configs, and says why.
+  // Text that parses in neither form is left to the reader of our own configs, which reports the
+  // error.
   const auto parsed = [](std::string_view form) -> std::optional<json> {
     try {
       return ParseJson(form, "the config");

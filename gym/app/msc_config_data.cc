@@ -1,4 +1,4 @@
-// What becomes of the files that the original names, and of its inputs.
+// Translates the files and inputs of an MSC config.
 
 #include <algorithm>
 #include <array>
@@ -63,7 +63,7 @@ void Translator::Loader(const json& value, const std::string& path) {
   }
   const bool named = ours_.contains(images);
   Own("/calibration/data/images", file, path);
-  // The form is that of the file that is read.
+  // The format key must describe the file that is read.
   if (!named) Own("/calibration/data/format", numpy ? "npy" : "idx", path);
 }
 

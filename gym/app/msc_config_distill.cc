@@ -1,4 +1,4 @@
-// What becomes of the original's distiller.
+// Translates the distiller of an MSC config.
 
 #include "gym/app/msc_translator.h"
 
@@ -7,8 +7,8 @@ namespace msc::gym::msc_config {
 void Translator::Train(const json& value, const std::string& path) {
   tool_ = "distill";
   if (searched_.size() < 2) {
-    // The env that trains candidates decides channels and precisions, both. What cannot be followed
-    // is refused all the same.
+    // The env that trains candidates needs decisions on both channels and precisions. Walk the keys
+    // anyway, so that unsupported ones are rejected.
     const auto [ours, notes] = std::pair(ours_, notes_);
     Walk(value, path, Part::kTool);
     ours_ = ours;
@@ -18,7 +18,7 @@ void Translator::Train(const json& value, const std::string& path) {
                 "best/strategy.json");
   }
   Walk(value, path, Part::kTool);
-  // What the original trains for where nothing is said.
+  // MSC's default.
   if (!ours_.contains(json::json_pointer("/compress/distill/epochs"))) {
     Own("/compress/distill/epochs", json::array({1}), path);
   }

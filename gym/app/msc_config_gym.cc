@@ -1,4 +1,4 @@
-// What becomes of the original's gyms: envs, agents and what fills their slots.
+// Translates the gyms of an MSC config: envs, agents and the executors of their slots.
 
 #include <algorithm>
 #include <initializer_list>
@@ -14,7 +14,8 @@ void Translator::Gym(const json& value, const std::string& path) {
   searched_.push_back(tool_);
   for (std::size_t i = 0; i < list.size(); ++i) {
     const std::string at = value.is_array() ? path + "[" + std::to_string(i) + "]" : path;
-    // One after the other they would decide the same layers again, the last as if it were alone.
+    // Run one after the other, each gym would decide the same layers again, ignoring the gyms
+    // before it.
     if (i > 0) Note(at, "is searched together with the first, whose keys go before");
     if (list[i] != json("default")) Walk(list[i], at, Part::kGym);
   }
@@ -48,7 +49,7 @@ void Translator::MaxTasks(const json& value, const std::string& path) {
   if (value.is_number_unsigned() && value != json(0U)) {
     return Own(tool_ == "prune" ? "/prune/first_groups" : "/quantize/first_layers", value, path);
   }
-  // Of a number beyond the signed ones -1 would be equal to the largest.
+  // Compared with an unsigned number, -1 would equal the largest one.
   const bool all = !value.is_number_unsigned() && value == json(-1);
   if (!all) Refuse(path, "must be a whole number from 1 on, or -1 for all");
 }
@@ -69,7 +70,8 @@ void Translator::AgentType(const json& value, const std::string& path) {
 
 namespace {
 
-/// What the original has to fill a slot of an env or agent; without a method, any.
+/// An executor that MSC has for a slot of an env or agent. Without a method, any method is
+/// accepted.
 struct Executor {
   std::string_view slot;
   std::string_view method;
@@ -94,7 +96,7 @@ std::string Below(const std::string& path, const std::string& key) {
   return path + "." + key;
 }
 
-/// What is given to the method beside its name.
+/// Rejects unknown arguments of the method.
 void CheckArguments(const json& executor, const std::vector<std::string_view>& arguments,
                     const std::string& path) {
   if (!executor.is_object()) return;

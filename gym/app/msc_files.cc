@@ -17,15 +17,15 @@ namespace {
 using nlohmann::json;
 namespace fs = std::filesystem;
 
-/// Of a record, and of nothing else.
+/// Marks a record of this program.
 constexpr const char* kFormat = "mscgym record";
 
 fs::path Place(const std::string& name, const std::string& run) {
-  return fs::path(run) / name;  // an absolute name is that alone
+  return fs::path(run) / name;  // an absolute name replaces the run directory
 }
 
 bool Exists(const fs::path& file) {
-  std::error_code error;  // where it cannot be seen, writing will say why
+  std::error_code error;  // if the check fails, writing reports the error
   return fs::exists(file, error);
 }
 
@@ -51,7 +51,7 @@ bool IsRecord(const fs::path& file) {
   }
 }
 
-/// Why a strategy must not be written there; empty = it may.
+/// Returns why a strategy must not be written there; empty if it may.
 std::string StrategyObstacle(const fs::path& file) {
   if (Exists(file)) return IsStrategy(file) ? "" : "is there, and is no strategy of mscgym's";
   if (!Exists(WeightsOf(file))) return "";
@@ -80,12 +80,12 @@ void CheckEach(const std::vector<std::string>& names, const std::string& run, co
 void CopyStrategy(const std::string& best, const fs::path& file) {
   if (fs::path(best).lexically_normal() == file.lexically_normal()) return;
   const Strategy strategy = LoadStrategy(best);
-  // Of an earlier one, which was ours.
+  // Remove the weights of the earlier strategy of ours.
   if (strategy.fit.weights.empty()) fs::remove(WeightsOf(file));
   SaveStrategy(strategy, file.string());
 }
 
-/// Writes one after the other by `write`, and says so.
+/// Writes each file by `write` and adds a line on it.
 template <class Write>
 void WriteEach(const std::vector<std::string>& names, const std::string& run, const char* key,
                Obstacle obstacle, const Write& write, std::vector<std::string>& lines) {

@@ -1,6 +1,7 @@
 #pragma once
 
-// The translator of MSC configs and its tables. Private to msc_config*.cc.
+// Translator of MSC configs and its tables. Private to msc_config*.cc. "Ours" is a key of MSCGym's
+// own config.
 
 #include <algorithm>
 #include <optional>
@@ -21,16 +22,16 @@ using nlohmann::json;
 
 class Translator;
 
-/// What becomes of a key.
+/// How a key of an MSC config is handled.
 struct Rule {
   enum class Fate : unsigned char { kMapped, kNoEffect, kRefused };
   std::string_view key;
   Fate fate = Fate::kNoEffect;
-  std::string_view why;  ///< what it becomes, or why not
+  std::string_view why;  ///< what it becomes, or why it has no effect
   void (Translator::*map)(const json& value, const std::string& path) = nullptr;
 };
 
-/// What stands together in a config.
+/// The keys of one section of a config, as documented together.
 struct Table {
   std::string_view title;
   std::span<const Rule> rules;
@@ -49,7 +50,7 @@ enum class Part : unsigned char {
   kDistillOptions,
   kOptimizer
 };
-/// By Part.
+/// Returns the tables, indexed by Part.
 [[nodiscard]] std::span<const Table> Tables();
 
 class Translator {
@@ -58,7 +59,7 @@ class Translator {
 
   MscConfig Run(const json& config);
 
-  // Handlers of rules. `path` is that of `value`.
+  // Handlers of rules. `path` is the path of `value` in the config.
   void Inputs(const json& value, const std::string& path);
   void Dataset(const json& value, const std::string& path);
   void Loader(const json& value, const std::string& path);
@@ -68,7 +69,7 @@ class Translator {
   void Target(const json& value, const std::string& path);
   void Prune(const json& value, const std::string& path) { Tool("prune", value, path); }
   void Quantize(const json& value, const std::string& path) { Tool("quantize", value, path); }
-  /// Kept until it is known what the others search.
+  /// Stored until it is known what the other tools search.
   void Distill(const json& value, const std::string& path) { distiller_.emplace(value, path); }
   void Tools(const json& value, const std::string& path);
   void ToolType(const json& value, const std::string& path);
@@ -106,17 +107,17 @@ class Translator {
   void MaxSearch(const json& value, const std::string& path) { Own("/trials", value, path); }
 
  private:
-  /// Keeps our own keys of a config as they are; returns the original's.
+  /// Keeps MSCGym's own keys of a config unchanged; returns the keys of MSC.
   json TakeOwn(const json& config);
   void Walk(const json& object, const std::string& path, Part part);
   void Tool(const std::string& kind, const json& value, const std::string& path);
-  /// What the distiller's keys become.
+  /// Translates the keys of the distiller.
   void Train(const json& value, const std::string& path);
   void Executors(const json& value, const std::string& path, Part part);
-  /// Keeps the name of a file that is to be written.
+  /// Stores the name of a file to write.
   void WriteTo(std::vector<std::string>& files, const json& value, const std::string& path,
                const char* what);
-  /// What reward_compare_baseline is given.
+  /// Translates the arguments of reward_compare_baseline.
   void Loss(const json& executor, const std::string& path);
   void Note(const std::string& path, const std::string& why) {
     notes_.push_back("'" + path + "': " + why);
@@ -128,7 +129,7 @@ class Translator {
     if (!value.is_string()) Refuse(path, "must be a string");
     return value.get<std::string>();
   }
-  /// Sets a key of ours where the config does not have it itself.
+  /// Sets a key of ours unless the config has it already.
   void Own(const char* key, const json& value, const std::string& path) {
     json& place = ours_[json::json_pointer(key)];
     std::string name(key + 1);
@@ -145,11 +146,11 @@ class Translator {
   json ours_ = json::object();
   std::vector<std::string> notes_;
   MscFiles files_;
-  std::string tool_;                                       // whose gym is read
-  std::vector<std::string> searched_;                      // tools that have one
-  bool of_activations_ = false;                            // is the method that is read
-  bool calibrates_ = false;                                // is what the stage that is read is for
-  std::optional<std::pair<json, std::string>> distiller_;  // and its path
+  std::string tool_;                   // the tool whose gym is being read
+  std::vector<std::string> searched_;  // tools that have a gym
+  bool of_activations_ = false;        // the method being read is for activations
+  bool calibrates_ = false;            // the stage being read is for calibration
+  std::optional<std::pair<json, std::string>> distiller_;  // with its path
 };
 
 }  // namespace msc::gym::msc_config

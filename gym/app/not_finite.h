@@ -10,16 +10,16 @@
 
 namespace msc::gym {
 
-/// What is said of an output that is not finite where the uncompressed model's is: which operator
-/// begins, and what to do about it.
+/// Returns the message for an output that is not finite although the uncompressed model's is: the
+/// first operator with such a value, and a remedy.
 [[nodiscard]] std::string NotFiniteText(const cost::NotFinite& found);
 
-/// Sizes of the symbolic dimensions of a graph's inputs, as tensors for them have them.
+/// Returns the sizes of the symbolic dimensions of a graph's inputs, taken from tensors for them.
 [[nodiscard]] ShapeBindings BindingsFor(const Graph& graph, std::span<const Tensor> inputs);
 
-/// Looks for outputs of `run` that are not finite, says on stderr what was found, and that outputs
-/// are not finite where that is the model's own. True where they are not but the uncompressed
-/// model's are: the program then ends with kExitFailure.
+/// Checks the outputs of `run` and reports values that are not finite on stderr. Returns true if
+/// the outputs of the uncompressed model are finite: the program then ends with kExitFailure. If
+/// the uncompressed model's outputs are not finite either, prints a note and returns false.
 [[nodiscard]] bool ComplainOfNotFinite(const cost::ModelRun& run);
 
 }  // namespace msc::gym

@@ -1,11 +1,12 @@
-// Keeps the program from being loaded under a limit on its memory that OpenBLAS cannot start under.
+// Ends the program with an error if a memory limit would keep OpenBLAS from starting.
 //
-// Armadillo, which agents use, links OpenBLAS, so it starts when the program is loaded, before main
-// and before constructors here. It maps a buffer for each of its threads then, and where that is
-// refused (ulimit -v, ulimit -d, strict overcommit) it tries again for ever: the program would hang
-// and burn a core. What stands in .preinit_array runs before the constructors of all libraries. It
-// maps the same at once; what cannot be had is an error. Nothing of the C library may be taken for
-// set up there, so this asks the kernel and prints by itself.
+// Armadillo, which agents use, links OpenBLAS, so OpenBLAS starts when the program is loaded,
+// before main and before the constructors here. It maps a buffer for each of its threads. If the
+// kernel refuses (ulimit -v, ulimit -d, strict overcommit), OpenBLAS retries forever: the program
+// would hang and keep a core busy. Functions in .preinit_array run before the constructors of all
+// libraries. The one here maps the same memory first and reports an error if it cannot. The C
+// library may not be initialized at that point, so the function calls the kernel and prints by
+// itself.
 
 #include <array>
 #include <cstdint>
@@ -25,8 +26,8 @@
 namespace msc::gym {
 namespace {
 
-constexpr int kMostThreads = 128;                      // that OpenBLAS is built for
-constexpr std::size_t kRoom = std::size_t{64} << 20U;  // to go on with
+constexpr int kMostThreads = 128;  // most threads that the build of OpenBLAS supports
+constexpr std::size_t kRoom = std::size_t{64} << 20U;  // for the rest of the start
 
 std::string_view Variable(char** environment, std::string_view name) {
   for (; *environment != nullptr; ++environment) {
@@ -38,7 +39,7 @@ std::string_view Variable(char** environment, std::string_view name) {
   return {};
 }
 
-/// As atoi reads it; 0 where there is no positive number.
+/// Parses like atoi; returns 0 if there is no positive number.
 int CountIn(std::string_view text) {
   int count = 0;
   for (const char c : text) {
@@ -48,12 +49,13 @@ int CountIn(std::string_view text) {
   return count;
 }
 
-/// Threads that OpenBLAS will make buffers for: as its blas_get_cpu_number.
+/// Returns the number of threads for which OpenBLAS allocates buffers, as its blas_get_cpu_number
+/// does.
 int OpenBlasThreads(char** environment) {
   cpu_set_t cores{};
   int count = ::sched_getaffinity(0, sizeof cores, &cores) == 0 ? CPU_COUNT(&cores) : kMostThreads;
   const std::string_view bind = Variable(environment, "OMP_PROC_BIND");
-  // Where OpenMP binds threads it does not ask what cores it may use.
+  // If OpenMP binds threads, OpenBLAS ignores the affinity mask.
   if (!bind.empty() && bind != "false") count = static_cast<int>(::sysconf(_SC_NPROCESSORS_CONF));
   for (const char* const name : {"OPENBLAS_NUM_THREADS", "GOTO_NUM_THREADS", "OMP_NUM_THREADS"}) {
     const int wanted = CountIn(Variable(environment, name));
@@ -69,7 +71,7 @@ int IsOpenBlas(dl_phdr_info* object, std::size_t /*size*/, void* /*found*/) {
                                                                                                : 0;
 }
 
-/// Whether there is room for that many buffers, each by itself as OpenBLAS maps them.
+/// Returns whether so many buffers can be mapped, each separately as OpenBLAS does.
 bool HasRoom(int buffers) {
   std::array<void*, kMostThreads + 1> mapped{};
   bool room = true;

@@ -59,7 +59,7 @@ struct Options {
   std::string cache;
   std::vector<std::string> pins;
   std::vector<std::string> max_regions;
-  std::int64_t max_mb = -1;  ///< none
+  std::int64_t max_mb = -1;  ///< -1 = no limit
   std::vector<std::string> compare;
   int threads = 1;
   std::optional<std::int64_t> batch;
@@ -68,7 +68,7 @@ struct Options {
   std::size_t rounds = 3;
   double minutes = 0;
   std::int64_t patience_ms = 60'000;
-  std::int64_t cold_mb = -1;  ///< as the model's weights
+  std::int64_t cold_mb = -1;  ///< -1 = size of the model's weights
   bool lazy = false;
   std::string bounds = "learned";
   bool learned = true;
@@ -77,7 +77,7 @@ struct Options {
   bool json = false;
 };
 
-/// The precisions to run in.
+/// Returns the strategy that sets the precisions.
 Strategy BaseStrategy(const Options& options, const BenchSetup& setup,
                       const TargetRegistry& targets) {
   Strategy strategy;
@@ -95,7 +95,7 @@ Strategy BaseStrategy(const Options& options, const BenchSetup& setup,
   return strategy;
 }
 
-/// The targets, and each again for every other precision.
+/// Returns the targets, and each of them again with every other precision.
 std::vector<std::string> InOtherPrecisions(const std::vector<std::string>& specs,
                                            const std::vector<std::string>& precisions) {
   std::vector<std::string> all = specs;
@@ -111,7 +111,8 @@ void Pin(const std::vector<std::string>& pins, const std::vector<std::string>& t
          CoverProblem& problem) {
   for (const std::string& pin : pins) {
     const std::size_t cut = pin.rfind('=');
-    // Options of a target have '=' too: the node ends at one behind which a target follows.
+    // Options of a target contain '=' too: the node name ends at the last '=' that a target
+    // follows.
     std::size_t at = cut;
     while (at != std::string::npos && at > 0 &&
            std::find(targets.begin(), targets.end(), pin.substr(at + 1)) == targets.end()) {
@@ -140,14 +141,14 @@ void Limit(const std::vector<std::string>& limits, const TargetRegistry& targets
   }
 }
 
-/// Whether everything computes in f32, so that outputs differ by the order of sums alone.
+/// Returns whether everything computes in f32; outputs then differ only by the order of sums.
 bool InF32(const Strategy& strategy, const std::vector<std::string>& targets) {
   return strategy.quantize.layers.empty() &&
          std::all_of(targets.begin(), targets.end(),
                      [](const std::string& spec) { return PrecisionAsked(spec).empty(); });
 }
 
-/// Targets that this machine can run, each under its canonical name.
+/// Returns the canonical names of targets that this machine can run. UserError for others.
 std::vector<std::string> Checked(const std::vector<std::string>& specs,
                                  const TargetRegistry& targets) {
   std::vector<std::string> checked;
@@ -182,7 +183,7 @@ std::int64_t PeakBytes(int who) {
   return ::getrusage(who, &usage) == 0 ? usage.ru_maxrss * kKiB : 0;
 }
 
-/// Prints the best plan of `graph`, and writes it where that is wanted.
+/// Prints the best plan of `graph`, and writes it if requested.
 void Answer(const Options& options, const Graph& graph, const PartitionOutcome& outcome,
             const PartitionView& view, Strategy strategy) {
   const cost::TimedPlan& best = outcome.result->plans[*outcome.result->best];
@@ -209,7 +210,7 @@ void Answer(const Options& options, const Graph& graph, const PartitionOutcome& 
   }
 }
 
-/// Solves with the costs that a file gives; measures nothing.
+/// Solves with the costs of a file, without measuring.
 void SolveWithGivenCosts(const Options& options, const TargetRegistry& targets, const Graph& graph,
                          const Strategy& strategy, Clock::time_point start, CoverProblem& problem) {
   const GivenCosts given = ReadCosts(options.costs, problem);
@@ -278,7 +279,7 @@ void Partition(Options options, AppContext& context) {
   const cost::MachineFacts machine = cost::ReadMachine();
   cost::RegionCostContext regions = RegionContextFor(machine, source.graph(), options.threads);
   if (options.cold_mb >= 0) regions.timing.cold_bytes = options.cold_mb << 20U;
-  // Warm is what a region is behind a call of its own, not behind its rivals' calls.
+  // A warm region is timed after a call of its own, not after the calls of its alternatives.
   if (options.cold_mb == 0) regions.timing.latency.settle_calls = 1;
   cost::RegionMeter meter(source, measuring);
   const std::string folder = RegionFolder(options.cache);
@@ -295,7 +296,7 @@ void Partition(Options options, AppContext& context) {
   study.targets = options.targets;
   study.search = options.search;
   if (options.lazy) {
-    // True bounds are a floor under learned ones, too.
+    // Roofline bounds are valid, so they also limit learned bounds from below.
     cost::BoundByRoof(source, targets, cost::MeasureRoof(1), options.threads, problem);
     study.lazy = options.bounds == "roof" ? cost::LazyBounds::kGiven : cost::LazyBounds::kLearned;
   }
@@ -315,7 +316,8 @@ void Partition(Options options, AppContext& context) {
     progress.Show("measuring what turning images costs");
     turns.Measure(problem, StopRequested);
     if (options.minutes > 0) {
-      // Reading the model and measuring turns of images come out of the same purse.
+      // The time for reading the model and measuring image transposes counts against the same
+      // budget.
       constexpr double kLeast = 1e-3;
       const std::chrono::duration<double> spent = Clock::now() - start;
       study.seconds = std::max(60 * options.minutes - spent.count(), kLeast);

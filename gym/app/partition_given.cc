@@ -18,7 +18,7 @@ namespace {
 
 using nlohmann::json;
 
-/// Gives the candidates of a problem their costs, a row of the file at a time.
+/// Sets the costs of the candidates of a problem, one row of the file at a time.
 class Giver {
  public:
   Giver(std::string path, CoverProblem& problem) : path_(std::move(path)), problem_(problem) {
@@ -86,7 +86,7 @@ class Giver {
     return text;
   }
 
-  /// The candidate of these nodes; nullptr where there is none.
+  /// Returns the candidate with these nodes, or nullptr.
   [[nodiscard]] Candidate* Find(const std::string& target, const json& names) const {
     IndexSet nodes = problem_.flow.EmptySet();
     for (const json& name : names) {
@@ -108,7 +108,7 @@ class Giver {
   std::string path_;
   CoverProblem& problem_;
   std::unordered_map<std::string_view, std::size_t> nodes_;  ///< by name
-  /// Candidates by target and hash of their nodes, which are large in large graphs.
+  /// Candidates by target and hash of their nodes; the node sets of large graphs are large.
   std::unordered_map<std::string, std::unordered_multimap<std::size_t, std::size_t>> places_;
   GivenCosts given_;
   std::size_t rows_ = 0;
@@ -122,7 +122,7 @@ GivenCosts ReadCosts(const std::string& path, CoverProblem& problem) {
   const std::string text = ReadFile(path, kMostBytes);
   Giver giver(path, problem);
   bool listed = false;
-  // Rows are many: each is dropped as soon as it was read.
+  // There may be many rows, so each is discarded after reading.
   const auto read = [&, in_list = false](int depth, json::parse_event_t event,
                                          json& parsed) mutable {
     if (depth == 1 && event == json::parse_event_t::key) {

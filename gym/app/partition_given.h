@@ -8,22 +8,23 @@
 
 namespace msc::gym {
 
-/// What a file of costs had to say about a problem.
+/// Summary of the rows of a cost file.
 struct GivenCosts {
-  std::size_t given = 0;    ///< candidates with a cost, or a reason why there is none
-  std::size_t unknown = 0;  ///< rows of the file that are no candidates
-  std::string example;      ///< the first of these, for people
-  double seconds = 0;       ///< reading it
+  std::size_t given = 0;    ///< candidates with a cost, or with a reason why there is none
+  std::size_t unknown = 0;  ///< rows that match no candidate
+  std::string example;      ///< the first of these, for a person
+  double seconds = 0;       ///< time spent reading the file
 };
 
-/// Reads costs in the form in which `mscgym partition --dry-run --json` lists candidates:
+/// Reads costs in the form that `mscgym partition --dry-run --json` prints:
 ///   {"list": [{"target": "native", "nodes": ["conv1", "relu1"], "micros": 12.5}, ...]}
-/// A row may have "bytes", what the region holds, and instead of "micros" a "failure", why it
-/// cannot run; a row with neither says nothing, and other keys are not looked at. What the file
-/// does not name stays unknown. UserError naming the file and the row at fault.
+/// A row may have "bytes", the memory of the region, and instead of "micros" a "failure", the
+/// reason why the region cannot run. A row with neither is ignored, as are other keys. Candidates
+/// that the file does not name stay unknown. UserError, naming the file and the row, if a row is
+/// malformed.
 [[nodiscard]] GivenCosts ReadCosts(const std::string& path, CoverProblem& problem);
 
-/// What was found under them, for people.
+/// Adds the results under these costs to a view for people.
 void DescribeGiven(const GivenCosts& given, const cost::StudyResult& result, double seconds,
                    std::int64_t peak_bytes, PartitionView& view);
 

@@ -25,7 +25,7 @@ std::string Micros(std::optional<double> micros) {
   return micros ? Text("%.1f", *micros) : "-";
 }
 
-/// The candidate of a single target that gets the whole graph.
+/// Returns the candidate that is the whole graph on one target.
 std::optional<std::uint32_t> WholeOn(const CoverProblem& problem, const std::string& target) {
   for (std::uint32_t i = 0; i < problem.candidates.size(); ++i) {
     const Candidate& candidate = problem.candidates[i];
@@ -37,7 +37,8 @@ std::optional<std::uint32_t> WholeOn(const CoverProblem& problem, const std::str
 /// Candidates by the hash of their nodes.
 using Rivals = std::unordered_multimap<std::size_t, const Candidate*>;
 
-/// The cheapest of the other targets on the same nodes, and why the candidate was taken.
+/// Fills in the cheapest other target for the same nodes, and the reason for choosing the
+/// candidate.
 void Compare(const Rivals& rivals, const Candidate& chosen, PartitionBox& box) {
   const Candidate* next = nullptr;
   std::size_t refuse = 0;
@@ -58,7 +59,7 @@ void Compare(const Rivals& rivals, const Candidate& chosen, PartitionBox& box) {
   }
   box.alternative = next->target;
   box.alternative_micros = next->cost.micros();
-  if (!chosen.cost.known()) {  // a whole graph, which lazy measuring had no need of
+  if (!chosen.cost.known()) {  // a whole graph whose cost as a region lazy measuring never needed
     box.why = "was measured as a whole model alone";
     return;
   }
@@ -118,8 +119,8 @@ std::vector<PartitionBox> BoxesOf(const CoverProblem& problem, const cost::Timed
   return boxes;
 }
 
-/// What the plan's regions turn: images that change between channels last as two targets have them
-/// stay as they are.
+/// Returns the image transposes between the plan's regions. Images between two targets that both
+/// keep them channels last are not transposed.
 std::vector<PartitionTurn> TurnsOf(const CoverProblem& problem, const cost::TimedPlan& plan) {
   std::vector<PartitionTurn> turns;
   const Result<std::vector<ConversionStep>> steps = Conversions(problem, plan.chosen);

@@ -9,7 +9,7 @@
 
 namespace msc::gym {
 
-/// What `mscgym partition` tells of.
+/// Results of `mscgym partition`.
 struct PartitionOutcome {
   std::string model;
   std::string machine;
@@ -18,10 +18,10 @@ struct PartitionOutcome {
   const CoverProblem* problem = nullptr;      ///< with costs
   const cost::StudyResult* result = nullptr;  ///< has a best plan
   cost::RegionCosts::Counts costs;
-  cost::RegionCosts::Counts turns;  ///< of images between dense and channels last
+  cost::RegionCosts::Counts turns;  ///< of image transposes between dense and channels last
   double seconds = 0;               ///< since the start
-  /// Most memory that this program held at once, and the largest process that it started, which for
-  /// a moment is a copy of this one.
+  /// Peak memory of this program and of the largest process that it started. Such a process starts
+  /// as a copy of this one.
   std::int64_t peak_bytes = 0;
   std::int64_t child_peak_bytes = 0;
 };

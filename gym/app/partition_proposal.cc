@@ -15,7 +15,7 @@
 namespace msc::gym {
 namespace {
 
-/// Mean time to build and time one region.
+/// Typical time to build and time one region.
 constexpr double kSecondsEach = 0.25;
 constexpr double kNanosPerMicro = 1e3;
 
@@ -23,8 +23,8 @@ struct Row {
   const Candidate* candidate = nullptr;
   std::vector<std::string> nodes;
   std::optional<double> micros;
-  std::string failure;            ///< is known not to run
-  std::optional<std::size_t> as;  ///< row before it that has the same cost
+  std::string failure;            ///< known failure to run
+  std::optional<std::size_t> as;  ///< earlier row with the same cost
   bool known = false;
 
   [[nodiscard]] double Seconds() const { return known || as ? 0 : kSecondsEach; }

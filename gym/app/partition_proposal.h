@@ -7,10 +7,10 @@
 
 namespace msc::gym {
 
-/// Each candidate with its target, the rules that offer it, its nodes, and what it costs where that
-/// is known or how long measuring it may take; those of one cost are measured once. Then how many
-/// there are by rule and target, and how many measurements they and `turns` of images that are not
-/// known would take.
+/// Prints each candidate with its target, its rules, its nodes, and its cost, or the estimated time
+/// to measure it if the cost is unknown; candidates that share a cost are measured once. Then
+/// prints the number of candidates by rule and target, and the number of measurements for unknown
+/// costs and for `turns`, the image transposes with unknown costs.
 void PrintProposal(const CoverProblem& problem, cost::RegionCosts& costs, std::size_t turns,
                    bool json);
 

@@ -36,7 +36,7 @@ void ProgressLine::Show(const std::string& text) {
   if (text == last_) return;
   const auto now = std::chrono::steady_clock::now();
   if (terminal_) {
-    // Return to the start, write, clear what is left of the line before.
+    // Return to the start, write, and clear the rest of the previous text.
     std::fprintf(stderr, "\r%s\x1b[K", text.c_str());
     open_ = true;
   } else {

@@ -41,7 +41,7 @@ struct Options {
   std::string plan;
   std::string rules;
   std::string score = "l2";
-  std::optional<double> latency;  ///< share of the time
+  std::optional<double> latency;  ///< fraction of the time
   std::string sparsity;
   bool measure = false;
   std::int64_t max_ms = 3000;
@@ -123,7 +123,7 @@ PruneReport MakeReport(const Graph& graph, const PruneSpace& space, const std::v
   return report;
 }
 
-/// How many ways there are to say which channels go.
+/// Returns in how many ways the options decide which channels go; at most one is allowed.
 int WaysToCut(const Options& options) {
   const PruneRequest& request = options.request;
   const bool asks =
@@ -159,7 +159,8 @@ void RequireGroups(const PruneSpace& space) {
                        : "; '" + space.fixed()[0].layer + "': " + space.fixed()[0].reason));
 }
 
-/// The model with channels removed, and nothing quantized: precisions are for who compiles it.
+/// Returns the model with channels removed and nothing quantized; `mscgym compile` applies
+/// precisions.
 Graph Pruned(const Graph& graph, Strategy strategy) {
   strategy.quantize = {};
   return ApplyStrategy(graph, strategy);
@@ -189,7 +190,7 @@ class Pruner {
     if (!options_.masked.empty() && (fits || strategy_.fit != FitPlan{})) {
       throw UserError("--masked is for channels alone: weights were refitted to their being gone");
     }
-    if (fits) strategy_.fit = {};  // to be made anew
+    if (fits) strategy_.fit = {};  // to be refitted
     Graph pruned = Pruned(graph_, strategy_);
     std::vector<ReconstructedLayer> fitted;
     if (fits) {
@@ -236,7 +237,7 @@ class Pruner {
     }
     strategy_.model_hash = GraphHash(graph_);
     strategy_.target = calibration_.run.target;
-    if (WaysToCut(options_) == 0) return;  // zeros alone
+    if (WaysToCut(options_) == 0) return;  // only weights become zero
     if (!options_.rules.empty()) {
       DecideByRules();
       return;
@@ -268,7 +269,7 @@ class Pruner {
                               Show("score"));
   }
 
-  /// Each group by its own score.
+  /// Scores each group by the method that its rule names.
   void DecideByRules() {
     PruneRules rules = ReadPruneRules(OpenRules(options_.rules, "pruner", graph_), graph_, space_);
     if (rules.of_group.empty()) {

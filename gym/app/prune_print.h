@@ -10,33 +10,34 @@
 
 namespace msc::gym {
 
-/// One layer with weights, before and after.
+/// A layer with weights, before and after pruning.
 struct PrunedLayer {
   std::string name;
-  std::string group;  ///< empty where it cannot be pruned
+  std::string group;  ///< empty if it cannot be pruned
   std::string fixed_because;
   std::int64_t channels = 0;
   std::int64_t channels_kept = 0;
   double macs = 0;
   double macs_kept = 0;
-  std::optional<double> score_kept;  ///< share of the group's scores that stays
+  std::optional<double> score_kept;  ///< fraction of the group's scores that is kept
   std::optional<ReconstructedLayer> reconstructed;
 };
 
-/// All that `mscgym prune` has to say.
+/// Results of `mscgym prune`.
 struct PruneReport {
   std::string model;
-  std::string score;  ///< "plan" where one was replayed, "rules" where these decided, or "none"
+  /// Score method; "plan" for a replayed plan, "rules" if rules decided, or "none".
+  std::string score;
   std::vector<PrunedLayer> layers;
   double macs = 0;
   double macs_kept = 0;
   double bytes = 0;
   double bytes_kept = 0;
-  std::optional<cost::Quality> quality;  ///< where samples to test on were given
-  std::string sparsity;                  ///< as it was asked for; empty where it was not
+  std::optional<cost::Quality> quality;  ///< if test samples were given
+  std::string sparsity;                  ///< as given on the command line, or empty
   std::vector<TimedPlan> tried;          ///< for a latency budget
-  std::string target;                    ///< that was timed
-  std::optional<cost::Latency> latency;  ///< of the pruned model against the whole one
+  std::string target;                    ///< target that was timed
+  std::optional<cost::Latency> latency;  ///< of the pruned model relative to the original
 };
 
 void PrintPruneTable(const PruneReport& report);

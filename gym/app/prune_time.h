@@ -12,9 +12,9 @@
 
 namespace msc::gym {
 
-/// Times changed models against the model they come from, one sample a call, in this process, which
-/// it pins to as many cores as `run` has threads. UserError where the target does not take a model,
-/// or there are fewer cores.
+/// Times changed models against their original in this process, one sample per call. Pins the
+/// process to as many cores as `run` has threads. UserError if the target rejects a model or if
+/// there are fewer cores.
 class ModelTimer {
  public:
   ModelTimer(const Graph& whole, const CalibrationRun& run, const TargetRegistry& targets,

@@ -6,9 +6,9 @@
 
 namespace msc::gym {
 
-/// How close a compressed model is to the model, as a line of a subcommand's table.
+/// Prints how close a compressed model is to the original, as a line of a subcommand's table.
 void PrintQuality(const cost::Quality& quality);
-/// The same for scripts; accuracies where labels were given.
+/// Returns the same for scripts; accuracies only if labels were given.
 [[nodiscard]] nlohmann::json QualityJson(const cost::Quality& quality);
 
 }  // namespace msc::gym

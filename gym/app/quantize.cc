@@ -68,7 +68,7 @@ void ReadLayers(const std::vector<std::string>& texts, QuantizeOptions& options)
   }
 }
 
-/// The quantized model, compiled for one sample.
+/// Compiles the quantized model for one sample.
 Executable Build(const Options& options, const Graph& graph, const QuantizedModel& model,
                  const TargetRegistry& targets) {
   Result<Executable> built =
@@ -91,8 +91,8 @@ std::map<std::string, std::string> Achieved(const Executable& executable,
   return achieved;
 }
 
-/// Whether these are what it takes. Where a model leaves more sizes open than the batch, samples
-/// have others than it was compiled for.
+/// Returns whether the inputs fit. If a model leaves more dimensions open than the batch, samples
+/// may have other sizes than it was compiled for.
 bool Fit(const std::vector<Tensor>& inputs, const Executable& executable) {
   const std::vector<ValueType>& types = executable.input_types();
   return std::equal(inputs.begin(), inputs.end(), types.begin(), types.end(),
@@ -101,8 +101,8 @@ bool Fit(const std::vector<Tensor>& inputs, const Executable& executable) {
                     });
 }
 
-/// What is not finite of the quantized model's outputs for some samples; empty where all is, or the
-/// f32 model's is not either.
+/// Describes outputs of the quantized model that are not finite; empty if all are finite or if the
+/// f32 model's are not either.
 std::string NotFiniteOf(const Options& options, const Graph& graph, const Strategy& strategy,
                         const std::vector<Tensor>& inputs, const std::vector<Tensor>& outputs) {
   if (cost::AllFinite(outputs)) return "";
@@ -117,7 +117,8 @@ std::string NotFiniteOf(const Options& options, const Graph& graph, const Strate
   return found ? NotFiniteText(*found) : "";
 }
 
-/// On test samples. What fails has that in place of numbers: the rest is still to be known.
+/// Judges a strategy on test samples. Stores a failure in the result, so that other layers can
+/// still be judged.
 Judged JudgeLayer(const TestJudge& judge, const Graph& graph, const Strategy& strategy) {
   try {
     return judge.Look(ApplyStrategy(graph, strategy)).judged;
@@ -128,9 +129,10 @@ Judged JudgeLayer(const TestJudge& judge, const Graph& graph, const Strategy& st
   }
 }
 
-/// What a layer costs alone, and what all layers cost without it, weights being rounded to the
-/// nearest: two runs over the test samples a layer. What fits weights to samples fits each layer to
-/// what those before it lost, so it says nothing of a layer alone.
+/// Measures the loss of each layer alone and of all layers without it, with weights rounded to
+/// nearest: two passes over the test samples per layer. Methods that fit weights to samples are
+/// disabled, since they fit each layer to the errors of the layers before it and so say nothing
+/// about a layer alone.
 Sensitivity MeasureSensitivity(const Options& options, const Graph& graph, const Strategy& base,
                                const SampleSource& samples, const TestJudge& judge,
                                const QuantizedModel& model) {
@@ -163,7 +165,8 @@ Sensitivity MeasureSensitivity(const Options& options, const Graph& graph, const
     row.without = JudgeLayer(judge, graph, without);
     sensitivity.rows.push_back(std::move(row));
   }
-  sensitivity.passes = judge.passes() - before + 1;  // one of the f32 model, which serves all
+  // Plus one pass of the f32 model, shared by all.
+  sensitivity.passes = judge.passes() - before + 1;
   return sensitivity;
 }
 
@@ -187,7 +190,7 @@ void Quantize(Options options, AppContext& context) {
       throw UserError("'" + options.rules + "' has no rule that quantizes a layer's weights");
     }
   }
-  ReadLayers(options.layers, options.quantize);  // exceptions from the rules
+  ReadLayers(options.layers, options.quantize);  // overrides the rules
   Strategy base;
   if (!options.strategy.empty()) base = LoadStrategy(options.strategy);
   base.target = options.run.target;
@@ -227,7 +230,8 @@ void Quantize(Options options, AppContext& context) {
       }
     }
     if (!options.sensitivity.empty()) {
-      // Of quantizing alone: against what the strategy it starts from makes of the model.
+      // Sensitivity to quantization alone: compare with the model after the other changes of the
+      // given strategy.
       std::optional<TestJudge> smaller;
       if (!options.strategy.empty()) {
         Strategy f32 = base;

@@ -20,7 +20,7 @@ std::string Number(const char* form, double value) {
   return text;
 }
 
-/// As a field of a CSV file.
+/// Returns the text as a field of a CSV file.
 std::string Quoted(std::string text) {
   for (std::size_t at = text.find('"'); at != std::string::npos; at = text.find('"', at + 2)) {
     text.insert(at, "\"");

@@ -11,54 +11,56 @@
 
 namespace msc::gym {
 
-/// What one layer costs; where that could not be found out, `failure` of it says why.
+/// Loss by one layer. If it could not be measured, its `failure` says why.
 struct SensitivityRow {
   std::string layer;
-  std::int64_t bits = 0;  ///< of its weights; 16: bf16
-  Judged alone = {};      ///< this layer alone is quantized
-  Judged without = {};    ///< all but this one are
+  std::int64_t bits = 0;  ///< of its weights; 16 = bf16
+  Judged alone = {};      ///< only this layer is quantized
+  Judged without = {};    ///< all layers but this one are quantized
 };
 
-/// What each layer costs, and what it took to know.
+/// Loss by each layer, and the work to measure it.
 struct Sensitivity {
   std::vector<SensitivityRow> rows = {};
-  std::int64_t passes = 0;       ///< over the test samples, of the whole model
-  std::int64_t samples = 0;      ///< of these
-  std::int64_t calibration = 0;  ///< samples of a quantization of its own; 0 where none was needed
+  std::int64_t passes = 0;   ///< over the test samples, with the whole model
+  std::int64_t samples = 0;  ///< test samples
+  /// Calibration samples of a separate quantization; 0 = none was needed.
+  std::int64_t calibration = 0;
 };
 
-/// How well label-free measures rank the layers by the accuracy that each costs alone.
+/// Rank correlations of label-free measures of each layer alone with its loss of accuracy.
 struct SensitivityRanks {
   double kl = 0;
   double mse = 0;
   double cosine = 0;
 };
-/// Nothing without labels, or for fewer than two layers. Layers that failed do not count.
+/// Returns the correlations; nothing without labels or for fewer than two layers. Ignores layers
+/// that failed.
 [[nodiscard]] std::optional<SensitivityRanks> RankSensitivity(const Sensitivity& sensitivity);
-/// One line: layers, passes and samples, and of which weights it is.
+/// Returns one line: layers, passes and samples, and the kind of weights measured.
 [[nodiscard]] std::string SensitivityText(const Sensitivity& sensitivity);
 
-/// All that `mscgym quantize` has to say.
+/// Results of `mscgym quantize`.
 struct QuantizeReport {
   std::string model;
   std::string target;
   std::vector<QuantizedLayer> layers;
   std::vector<SmoothedValue> smoothed;
-  std::map<std::string, std::string> achieved;  ///< by layer: what it runs in there
+  std::map<std::string, std::string> achieved;  ///< by layer: precision that it runs in there
   bool has_vnni = true;                         ///< of this machine
-  std::optional<Judged> quality;                ///< where samples to test on were given
-  std::string not_finite = {};                  ///< output that is, and where it begins
-  std::optional<Sensitivity> sensitivity;       ///< where it was asked for
+  std::optional<Judged> quality;                ///< if test samples were given
+  std::string not_finite = {};                  ///< an output that is not finite, and its origin
+  std::optional<Sensitivity> sensitivity;       ///< if requested
 };
 
-/// Points of accuracy lost; nothing without labels.
+/// Returns the percentage points of accuracy lost; nothing without labels.
 [[nodiscard]] std::optional<double> AccuracyDrop(const Judged& judged);
 
-/// What sums of pairs lose; nothing where they lose nothing.
+/// Returns a text on losses by saturating pair sums; nothing if there are none.
 [[nodiscard]] std::optional<std::string> PairsText(const QuantizeReport& report);
 
-/// A row a layer; changes of accuracy in points where samples have labels. What failed has no
-/// numbers, and why in the last columns.
+/// Writes one row per layer, with changes of accuracy in percentage points if samples have labels.
+/// A failed measurement has no numbers; the last columns hold the reason.
 void WriteSensitivityCsv(const std::vector<SensitivityRow>& rows, const std::string& file);
 
 void PrintQuantizeTable(const QuantizeReport& report);

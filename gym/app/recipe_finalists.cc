@@ -18,7 +18,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-/// A metric as each training gave it, with the standard error for want of samples.
+/// Values of a metric over trainings, each with the standard error due to the finite sample.
 struct Draws {
   std::vector<double> values;
   std::vector<double> errors;
@@ -34,10 +34,11 @@ double Mean(const std::vector<double>& values) {
   return sum / static_cast<double>(values.size());
 }
 
-/// Half of a 95 % interval of the mean; none where one value says nothing of how they spread.
+/// Returns half the width of a 95 % interval of the mean; nothing for a single value, which has no
+/// spread.
 std::optional<double> Margin(const Draws& draws) {
   const std::size_t count = draws.values.size();
-  // Student's t for 1 and 2 degrees of freedom.
+  // Two-sided 95 % quantiles of Student's t for 1 and 2 degrees of freedom.
   constexpr auto kStudent = std::to_array({12.706, 4.303});
   static_assert(kStudent.size() + 1 == kRecipeRepeats);
   if (count < 2) return std::nullopt;
@@ -46,7 +47,7 @@ std::optional<double> Margin(const Draws& draws) {
   for (const double value : draws.values) squares += (value - mean) * (value - mean);
   const auto n = static_cast<double>(count);
   const double of_seeds = kStudent.at(count - 2) * std::sqrt(squares / (n - 1) / n);
-  // All are judged on the same samples: more trainings make that part no smaller.
+  // All trainings are judged on the same samples, so averaging does not reduce the sampling error.
   const double of_samples = 1.96 * Mean(draws.errors);
   return std::hypot(of_seeds, of_samples);
 }
@@ -89,13 +90,14 @@ double StepsOf(const Trial& trial) {
   return steps == trial.evaluation.metrics.end() ? 0 : steps->second;
 }
 
-/// The least of objectives among those with the least violation; none if all failed.
+/// Returns the recipe with the best objectives among those with the smallest violation; nothing if
+/// all failed.
 std::optional<std::uint64_t> NearestRecipe(const Objective& objective,
                                            const std::vector<RecipeFinalist>& recipes) {
   std::optional<std::uint64_t> nearest;
   std::pair<double, std::vector<double>> least;
   for (std::size_t i = 0; i < recipes.size(); ++i) {
-    if (recipes[i].repeats.empty()) continue;  // for want of time
+    if (recipes[i].repeats.empty()) continue;  // not trained, as time ran out
     const Evaluation evaluation = EvaluationOf(recipes[i]);
     if (evaluation.failure) continue;
     std::pair key(Violation(objective, evaluation), ObjectiveValues(objective, evaluation));
@@ -106,8 +108,8 @@ std::optional<std::uint64_t> NearestRecipe(const Objective& objective,
   return nearest;
 }
 
-/// How long is left, by what steps took: of the trials at first, then of the finalists, which are
-/// judged on more samples.
+/// Estimates the time left from the time per training step: of the trials at first, then of the
+/// finalists, which are judged on more samples.
 class Estimate {
  public:
   explicit Estimate(const std::vector<Trial>& trials) {
@@ -120,7 +122,7 @@ class Estimate {
     }
     if (steps > 0) a_step_ = seconds / steps;
   }
-  /// Of a training; 0 where nothing is known.
+  /// Returns the time of a training; 0 if unknown.
   [[nodiscard]] double Seconds(double steps) const { return a_step_ * steps; }
   void AddLeft(double steps) { left_ += steps; }
   void Finish(double steps) {
@@ -129,19 +131,19 @@ class Estimate {
     const std::chrono::duration<double> passed = Clock::now() - began_;
     if (done_ > 0) a_step_ = passed.count() / done_;
   }
-  /// With `steps` of the training at hand done.
+  /// Returns the time left after `steps` of the current training.
   [[nodiscard]] std::string Text(double steps) const {
     return "eta " + FormatDuration(std::chrono::duration<double>(a_step_ * (left_ - steps)));
   }
 
  private:
   Clock::time_point began_ = Clock::now();
-  double a_step_ = 0;  // seconds
+  double a_step_ = 0;  // seconds per step
   double left_ = 0;
   double done_ = 0;
 };
 
-/// The finalists, with what was found of them before the search was stopped.
+/// Returns the finalists, with the trainings that an interrupted run finished.
 std::vector<RecipeFinalist> Chosen(const std::vector<const Trial*>& trials, const Retraining& how,
                                    const std::vector<RecipeFinalist>& before) {
   std::vector<RecipeFinalist> recipes;

@@ -15,44 +15,46 @@
 
 namespace msc::gym {
 
-/// How often every finalist is trained.
+/// Number of trainings per finalist.
 inline constexpr std::size_t kRecipeRepeats = 3;
 
-/// What a search of recipes trains its finalists with.
+/// Callbacks to retrain the finalists of a search of training recipes.
 struct Retraining {
-  /// What a trial was trained by: JSON of TrainSettings.
+  /// Returns the settings of a trial's training, JSON of TrainSettings.
   std::function<std::string(const Assignment&)> describe;
-  /// Trains and judges; nothing if stopped. `heard` is told which share of the training is done.
-  /// The outcome has no more than its qualities.
+  /// Trains and judges; returns nothing if stopped. `heard` receives the completed fraction of the
+  /// training. The outcome holds quality metrics only.
   std::function<std::optional<Result<cost::Outcome>>(const TrainSettings&,
                                                      const std::function<void(double)>& heard)>
       train;
-  std::function<void(const std::string&)> say;  ///< hears how far it is
-  std::function<void(const Findings&)> keep;    ///< is given what there is after each training
-  /// Whether there is no time for a training of about so many seconds; may be empty.
+  std::function<void(const std::string&)> say;  ///< receives progress texts
+  std::function<void(const Findings&)> keep;    ///< receives the findings after each training
+  /// Returns whether the time left is too short for a training of so many seconds; may be empty.
   std::function<bool(double seconds)> late = {};
 };
 
-/// Trains the best trials that keep the limits, `count` at most, kRecipeRepeats times each with the
-/// seeds that follow their own: all of them once, then all of them again, so that whatever changes
-/// meanwhile meets all alike. Fills `recipes` of the findings, and `best` or `nearest` when all are
-/// trained; repeats that are there already are not trained again. Where it is late before, these
-/// are of those that were trained, and `shortened` says so. False if stopped.
+/// Trains up to `count` of the best feasible trials kRecipeRepeats times each, with the seeds that
+/// follow their own. It trains all of them once, then all again, so that a drift of conditions
+/// affects all alike. Trainings in `findings.recipes` are reused. Fills `recipes`, and at the end
+/// `best` or `nearest`. If time runs out, these are chosen from the finished trainings and
+/// `shortened` says so. Returns false if stopped.
 [[nodiscard]] bool TrainFinalists(const Objective& objective, const std::vector<Trial>& trials,
                                   std::size_t count, const Retraining& how, Findings& findings);
 
-/// Whether every finalist was trained as often as it should be.
+/// Returns whether every finalist has kRecipeRepeats trainings.
 [[nodiscard]] bool AllTrained(const Findings& findings);
-/// How many of its trainings failed.
+/// Returns the number of failed trainings.
 [[nodiscard]] std::size_t FailuresOf(const RecipeFinalist& recipe);
-/// Its means; a failure where one of its trainings failed, since who trains by it has one seed.
+/// Returns the means over the trainings, or a failure if any training failed, since a user trains
+/// with a single seed.
 [[nodiscard]] Evaluation EvaluationOf(const RecipeFinalist& recipe);
 
-/// "0.00312 +- 0.0004", the sign as one character; a mean without a margin alone, and "-" where
-/// there is none.
+/// Returns "0.00312 +- 0.0004", with one character for the sign; only the mean if there is no
+/// margin, and "-" if there is no mean.
 [[nodiscard]] std::string MeanText(const RecipeFinalist& recipe, const std::string& metric);
-/// "on samples that no trial saw: accuracy_drop 0.3 +- 0.1, distill_loss 0.0031 +- 0.0004", and
-/// which limits these miss by more than that; empty where none were told apart.
+/// Returns "on samples that no trial saw: accuracy_drop 0.3 +- 0.1, distill_loss 0.0031 +- 0.0004",
+/// and the limits that are missed by more than the margin. Empty if held-out samples were not
+/// judged.
 [[nodiscard]] std::string FreshText(const Objective& objective, const RecipeFinalist& recipe);
 
 }  // namespace msc::gym

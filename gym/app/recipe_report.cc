@@ -16,14 +16,14 @@
 namespace msc::gym {
 namespace {
 
-/// Of recipes: there is no uncompressed model among them.
+/// Returns an axis without a baseline: recipes have no uncompressed model to compare with.
 ReportAxis RecipeAxis(const std::string& metric, const SearchSetup& setup) {
   ReportAxis axis = AxisOf(metric, setup);
   axis.baseline.reset();
   return axis;
 }
 
-/// "8 epochs, rate 0.001"; `decisions` are in words.
+/// Returns "8 epochs, rate 0.001"; `decisions` must be in words.
 std::string ChoicesOf(const std::vector<Decision>& decisions, const Assignment& assignment) {
   std::string text;
   for (std::size_t i = 0; i < std::min(decisions.size(), assignment.size()); ++i) {
@@ -45,7 +45,7 @@ std::optional<Measured> MeanOf(const RecipeFinalist& recipe, const std::string& 
   return measured;
 }
 
-/// Those trained again, with what is sought first.
+/// Adds the retrained finalists, with the objectives as the first axes.
 void TellFinalists(const SearchSetup& setup, const Findings& findings, ReportInput& input) {
   const Objective objective = ToObjective(setup.config.objective);
   input.final_axes = {input.latency, input.quality};
@@ -91,7 +91,7 @@ void TellRecipes(const SearchSetup& setup, const Findings& findings, const RunPa
   }
   input.headline.constraint = ConstraintText(config.objective);
   TellFinalists(setup, findings, input);
-  // Trained again, what trials were best by chance may keep no limit.
+  // After retraining, trials that were best by chance may violate the limits.
   if (!findings.recipes.empty() && !findings.best && !input.headline.unfinished) {
     input.study.best.reset();
   }

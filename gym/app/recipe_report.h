@@ -6,8 +6,8 @@
 
 namespace msc::gym {
 
-/// What a search of recipes shows besides what all searches do. `input` has the trials, and what
-/// became of its headline so far.
+/// Fills in the parts of a report that only a search of training recipes has. `input` already holds
+/// the trials and the first part of the headline.
 void TellRecipes(const SearchSetup& setup, const Findings& findings, const RunPaths& paths,
                  ReportInput& input);
 

@@ -9,7 +9,7 @@
 namespace msc::gym {
 namespace {
 
-/// What is put around the value of a setting.
+/// Text around the value of a setting.
 struct Setting {
   std::string_view name;
   std::string_view title;
@@ -41,7 +41,7 @@ Decision InWords(const Decision& decision, envs::RecipeWords words) {
       words == envs::RecipeWords::kNamed ? std::string(setting->name) + " " : "";
   Decision told{.name = std::string(setting->title), .choices = {}};
   for (const std::string& choice : decision.choices) {
-    // Something else of that name, such as a layer.
+    // Another decision with that name, such as a layer.
     if (!choice.starts_with(named)) return decision;
     const std::string value = choice.substr(named.size());
     told.choices.push_back(setting->name == "epochs" ? Epochs(value)
@@ -68,7 +68,7 @@ void TellTraining(const Strategy* best, ReportInput& input) {
     const bool of_recipe = told != input.decisions[i];
     input.decisions[i] = std::move(told);
     if (!of_recipe || winner == input.study.trials.end() || best->fit.train.epochs > 0) continue;
-    // That it is not trained may be what was chosen, or all there is to do for a whole f32 model.
+    // "Not trained" may be the choice itself, or the only option for an uncompressed f32 model.
     const std::vector<std::string>& choices = input.decisions[i].choices;
     const auto choice =
         i < winner->assignment.size() ? static_cast<std::size_t>(winner->assignment[i]) : 0;

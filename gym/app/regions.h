@@ -10,22 +10,23 @@
 
 namespace msc::gym {
 
-// How subcommands that ask for costs of regions have them measured.
+// Setup of region measurements for subcommands that need costs of regions.
 
-/// The folder in which costs of regions are kept, shared by all studies of this user: `given`, or
-/// where that is empty $XDG_CACHE_HOME/mscgym/regions or ~/.cache/mscgym/regions. UserError where
-/// there is neither.
+/// Returns the folder of cached region costs, shared by all studies of this user: `given`, or if
+/// empty $XDG_CACHE_HOME/mscgym/regions or ~/.cache/mscgym/regions. UserError if neither variable
+/// is set.
 [[nodiscard]] std::string RegionFolder(const std::string& given);
 
-/// Children of this program on the first `threads` of the cores that this process may use; all of
-/// these compile. UserError where there are not so many.
+/// Returns options that measure in child processes of this program on the first `threads` of the
+/// cores that this process may use; compilation uses all of these cores. UserError if there are
+/// fewer cores.
 [[nodiscard]] cost::RegionMeterOptions RegionMeterFor(const AppContext& context, int threads);
 
-/// Rules for candidates as --rules and `partition.rules` name them; none where `path` is empty.
-/// UserError where the file is not there or does not parse.
+/// Loads partition rules as --rules and `partition.rules` name them; no rules if `path` is empty.
+/// UserError if the file is missing or does not parse.
 [[nodiscard]] PartitionRules LoadPartitionRules(const std::string& path);
 
-/// What costs of regions of `graph` depend on here.
+/// Returns the cache context of region costs: everything that they depend on besides the region.
 [[nodiscard]] cost::RegionCostContext RegionContextFor(const cost::MachineFacts& machine,
                                                        const Graph& graph, int threads);
 

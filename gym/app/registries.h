@@ -5,7 +5,7 @@
 
 namespace msc::gym {
 
-/// Everything this build has.
+/// Return everything that this build includes.
 [[nodiscard]] TargetRegistry MakeTargets();
 [[nodiscard]] agents::AgentRegistry MakeAgents();
 

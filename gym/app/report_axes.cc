@@ -10,7 +10,7 @@
 namespace msc::gym {
 namespace {
 
-/// Of bytes: in the unit that suits a model of this size.
+/// Sets the unit of a byte count to suit the size of the model.
 void TellBytes(double model_bytes, ReportAxis& axis) {
   const bool large = model_bytes >= 1e6;
   axis.scale = large ? 1e6 : 1e3;

@@ -7,13 +7,13 @@
 
 namespace msc::gym {
 
-/// A metric in words, with its unit, what the uncompressed model has, and the limit it is under.
+/// Returns the axis of a metric: its title, unit, baseline of the uncompressed model, and limit.
 [[nodiscard]] ReportAxis AxisOf(const std::string& metric, const SearchSetup& setup);
 
-/// Gives `input` the axes of a search of compressed models: the first two metrics that are sought;
-/// beside one alone what is limited, else the loss, or the latency where it is the loss that is
-/// sought. All else that is sought or limited, latency, and energy where it was measured, are the
-/// others. `input` has its trials.
+/// Sets the axes of a search of compressed models: the first two objectives. A single objective is
+/// paired with a constrained metric, else with the loss, or with latency if the objective is the
+/// loss. The other axes are all further objectives and constrained metrics, latency, and energy if
+/// measured. `input` already holds the trials.
 void TellAxes(const SearchSetup& setup, ReportInput& input);
 
 }  // namespace msc::gym

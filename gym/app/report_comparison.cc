@@ -15,7 +15,7 @@
 namespace msc::gym {
 namespace {
 
-/// What a journal says of its search.
+/// Content of a search's journal.
 struct Read {
   SearchSetup setup;
   ComparedRun run;
@@ -23,13 +23,13 @@ struct Read {
 };
 
 std::optional<Measured> SpeedUpOf(const Findings& findings) {
-  // The best of recipes is none of the finalists that were timed.
+  // `best` of a search of recipes is an index into `recipes`, not into the timed finalists.
   if (!findings.best || findings.finalists.empty()) return std::nullopt;
   const auto result = cost::OutcomeFromJson(findings.finalists.at(*findings.best).result);
   return result.ok() ? SpeedUp(result.value()) : std::nullopt;
 }
 
-/// The last part of a path, such as "run" of "runs/run/".
+/// Returns the last component of a path, such as "run" for "runs/run/".
 std::string NameOf(const std::string& folder) {
   const std::filesystem::path path = std::filesystem::path(folder).lexically_normal();
   return (path.has_filename() ? path : path.parent_path()).filename().string();

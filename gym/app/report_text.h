@@ -8,10 +8,10 @@
 
 namespace msc::gym {
 
-/// "2026-01-31 12:00 UTC".
+/// Returns the current time as "2026-01-31 12:00 UTC".
 [[nodiscard]] std::string NowText();
 
-/// How many times as fast as the uncompressed model; nothing where that was not measured.
+/// Returns the speed-up relative to the uncompressed model; nothing if not measured.
 [[nodiscard]] std::optional<Measured> SpeedUp(const cost::Outcome& outcome);
 
 }  // namespace msc::gym

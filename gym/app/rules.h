@@ -6,7 +6,7 @@
 
 namespace msc::gym {
 
-/// As LoadRules; says on stderr which options of the file turn nothing.
+/// Loads rules like LoadRules and warns on stderr about options of the file without effect.
 [[nodiscard]] RuleBook OpenRules(const std::string& path, const std::string& tool,
                                  const Graph& graph);
 

@@ -42,7 +42,7 @@ struct Options {
   bool any_version = false;
 };
 
-/// A model with a strategy applied.
+/// A model with its strategy and compile options.
 struct Compiled {
   Graph graph;
   Strategy strategy;
@@ -59,7 +59,7 @@ Compiled LoadCompiled(const Options& options) {
   return model;
 }
 
-/// What an artefact was compiled with cannot be chosen again.
+/// Throws UserError for options that are fixed when an artefact is compiled.
 void RefuseForArtefact(const Options& options) {
   const auto refuse = [&](const char* option, bool given) {
     if (!given) return;
@@ -89,14 +89,14 @@ Executable LoadExecutable(const Options& options, const TargetRegistry& targets)
   return std::move(artefact).value().executable;
 }
 
-/// Whether the decisions of an artefact change what its model computes.
+/// Returns whether the strategy of an artefact changes the model's results.
 bool Changes(const Strategy& strategy) {
   return !strategy.quantize.layers.empty() || !strategy.prune.groups.empty() ||
          !strategy.fit.weights.empty();
 }
 
-/// Outputs of an artefact, whose uncompressed model is not at hand. True where one is not finite
-/// for finite inputs and that need not be the model's own.
+/// Reports outputs of an artefact that are not finite. The uncompressed model is unavailable, so
+/// returns true if an output is not finite for finite inputs and the strategy may be the cause.
 bool ComplainOfArtefact(const Options& options, const TargetRegistry& targets,
                         const std::vector<Tensor>& inputs, const std::vector<Tensor>& outputs) {
   if (cost::AllFinite(outputs)) return false;
@@ -142,8 +142,8 @@ void Summarize(const Tensor& tensor, std::size_t index) {
   std::printf("\n");
 }
 
-/// What is run on: files, then random numbers. `graph` is the model before its sizes were bound;
-/// none of an artefact.
+/// Returns the inputs: from files, then random numbers. `graph` is the model before its dimensions
+/// were bound; nullptr for an artefact.
 std::vector<Tensor> Inputs(const Options& options, const Executable& executable,
                            const Graph* graph) {
   const auto& types = executable.input_types();
@@ -165,7 +165,8 @@ std::vector<Tensor> Inputs(const Options& options, const Executable& executable,
   return inputs;
 }
 
-/// All of them or none. NumPy has no bf16: those go into f32, which holds the same numbers.
+/// Writes all outputs or none. NumPy has no bf16; such outputs become f32, which holds the same
+/// values.
 void WriteOutputs(const std::vector<Tensor>& outputs, const std::string& folder) {
   std::vector<Tensor> widened;
   widened.reserve(outputs.size());

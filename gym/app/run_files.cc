@@ -12,7 +12,7 @@ namespace {
 
 using nlohmann::json;
 
-// Whoever changes what a reader relies on counts up, here and in scripts/run_files.py.
+// Increment a version with every change that breaks readers, here and in scripts/run_files.py.
 constexpr const char* kResultsFormat = "msc-results-1";
 constexpr const char* kParetoFormat = "msc-pareto-1";
 constexpr const char* kEnvFormat = "msc-env-1";

@@ -8,14 +8,14 @@
 
 namespace msc::gym {
 
-// What a search leaves for other tools, as text. Each names its `format`; nothing in this program
-// reads them back, since the journal has all of it. scripts/run_files.py reads them.
+// Files that a search writes for other tools, as text. Each names its `format`. This program never
+// reads them, since the journal holds all of their content; scripts/run_files.py does.
 
-/// The findings: results.json.
+/// Returns results.json, the findings.
 [[nodiscard]] std::string ResultsJson(const Findings& findings);
-/// The Pareto set with its metrics, and whether each keeps the limits: pareto.json.
+/// Returns pareto.json, the Pareto set with its metrics and feasibility.
 [[nodiscard]] std::string ParetoJson(const Objective& objective, const StudyResult& study);
-/// The machine, and the hash of the canonical graph: env.json.
+/// Returns env.json, the machine and the hash of the canonical graph.
 [[nodiscard]] std::string EnvJson(const cost::MachineFacts& machine, const std::string& model_hash);
 
 }  // namespace msc::gym

@@ -35,7 +35,8 @@ cost::DataConfig Named(const cost::DataConfig& form, const std::string& images,
   return data;
 }
 
-/// Sum over the samples of the cosine of their first outputs.
+/// Returns the sum over the samples of the cosine of their first outputs. The cosine of two zero
+/// vectors counts as 1.
 double CosineSum(const Tensor& a, const Tensor& b) {
   const std::int64_t samples = a.dims().at(0);
   const std::int64_t size = samples == 0 ? 0 : a.size() / samples;

@@ -17,75 +17,76 @@ class App;
 
 namespace msc::gym {
 
-/// How many samples serve for calibration where nobody says it and there are so many.
+/// Default number of calibration samples, if there are so many.
 inline constexpr std::int64_t kCalibrationSamples = 512;
 
-/// The samples of a subcommand that works on one model.
+/// Sample options of a subcommand that works on one model.
 struct SampleOptions {
-  cost::DataConfig data;                ///< form and normalisation of both kinds
+  cost::DataConfig data;                ///< form and normalisation of calibration and test samples
   std::string images;                   ///< for calibration
-  std::optional<std::int64_t> samples;  ///< else kCalibrationSamples, or all where there are fewer
+  std::optional<std::int64_t> samples;  ///< default: kCalibrationSamples, or all if there are fewer
   std::string test_images;
   std::string test_labels;
   std::int64_t test_samples = 0;
 };
 
-/// --format, --mean, --std, --layout, --resize and --shuffle: how samples become what a model
-/// takes.
+/// Adds --format, --mean, --std, --layout, --resize and --shuffle, which convert samples to model
+/// inputs.
 void AddFormOptions(CLI::App& command, cost::DataConfig& data);
-/// --calibration, --samples, --test, --labels, --test-samples, and those of AddFormOptions.
+/// Adds --calibration, --samples, --test, --labels and --test-samples, and those of AddFormOptions.
 void AddSampleOptions(CLI::App& command, SampleOptions& options);
-/// UserError where options contradict each other.
+/// Throws UserError if options contradict each other.
 void CheckSampleOptions(const SampleOptions& options);
 
-/// Samples for the one input of `graph`, in the form that `form` says; `labels` may be empty,
-/// `count` 0 for all. UserError as LoadDataset, and for graphs with several inputs.
+/// Loads samples for the single input of `graph` in the form of `form`. `labels` may be empty;
+/// `count` 0 loads all. UserError as LoadDataset, and for graphs with several inputs.
 [[nodiscard]] cost::Dataset LoadSamples(const cost::DataConfig& form, const Graph& graph,
                                         const std::string& images, const std::string& labels,
                                         std::int64_t count);
 
-/// Samples for all inputs of `graph`, read as they are asked for: as LoadSamples, and for several
-/// inputs or integers an archive with one array an input (DatasetSamples).
+/// Opens samples for all inputs of `graph`, read on demand. Arguments as for LoadSamples; for
+/// several inputs or integers, `images` is an archive with one array per input (DatasetSamples).
 [[nodiscard]] std::unique_ptr<cost::DatasetSamples> OpenSamples(const cost::DataConfig& form,
                                                                 const Graph& graph,
                                                                 const std::string& images,
                                                                 const std::string& labels,
                                                                 std::int64_t count);
 
-/// The samples for calibration, as OpenSamples.
+/// Opens the calibration samples, as OpenSamples.
 [[nodiscard]] std::unique_ptr<cost::DatasetSamples> OpenCalibration(const SampleOptions& options,
                                                                     const Graph& graph,
                                                                     const std::string& labels);
 
-/// The test samples, as OpenSamples. UserError where no file of them is named.
+/// Opens the test samples, as OpenSamples. UserError if no test file is named.
 [[nodiscard]] cost::SampleSet LoadTest(const SampleOptions& options, const Graph& graph);
 
-/// Outputs of a model beside those of the f32 model.
+/// A comparison of a model's outputs with those of the f32 model.
 struct Judged {
   cost::Quality quality;
   double cosine = 1;         ///< of the first outputs, mean over samples
-  std::string failure = {};  ///< why none of it is known; empty where it is
+  std::string failure = {};  ///< why the comparison failed; empty if it succeeded
 };
 
-/// A model as test samples show it.
+/// A comparison with the data of a failure.
 struct LookedAt {
   Judged judged;
-  std::vector<Tensor> inputs = {};   ///< of a failure: the batch whose outputs were refused
-  std::vector<Tensor> outputs = {};  ///< and those
+  std::vector<Tensor> inputs = {};   ///< after a failure: the batch whose outputs were rejected
+  std::vector<Tensor> outputs = {};  ///< after a failure: these outputs
 };
 
-/// Compares models with one model on the test samples. Keeps that model's outputs.
+/// Compares models with one reference model on the test samples. Caches the reference outputs.
 class TestJudge {
  public:
   TestJudge(cost::SampleSet test, const Graph& before, CalibrationRun run,
             const TargetRegistry& targets);
-  /// `after` may hold Q/DQ and Cast nodes. UserError where its outputs are not those of a model.
+  /// Returns the quality of `after`, which may hold Q/DQ and Cast nodes. UserError if its outputs
+  /// do not fit those of the reference or are not finite.
   [[nodiscard]] cost::Quality Judge(const Graph& after) const;
-  /// As Judge, with more, and where outputs are not those of a model it says so.
+  /// Returns more than Judge, and reports rejected outputs in the result.
   [[nodiscard]] LookedAt Look(const Graph& after) const;
   [[nodiscard]] bool labelled() const { return !test_.labels.empty(); }
   [[nodiscard]] std::int64_t samples() const { return test_.size(); }
-  /// How often a model was run over all of them so far, the first one included.
+  /// Returns the number of passes over all samples so far, including that of the reference.
   [[nodiscard]] std::int64_t passes() const { return passes_; }
 
  private:

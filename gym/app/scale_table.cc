@@ -14,7 +14,7 @@
 namespace msc::gym {
 namespace {
 
-/// With a zero point the two sides differ: the larger one counts.
+/// Returns the larger side of the range; with a zero point the two sides differ.
 double RangeOf(const TensorScale& scale) {
   const double least = scale.dtype == "u8" ? 0 : -127;
   const double most = scale.dtype == "u8" ? 255 : 127;

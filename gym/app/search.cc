@@ -61,7 +61,7 @@ SearchConfig ReadConfig(const Options& options, std::vector<std::string>& notes,
   if (options.trials) config.trials = *options.trials;
   if (options.time_budget) config.time_budget_s = *options.time_budget;
   if (options.threads) config.threads = *options.threads;
-  // Options keep the same limits as the keys that they stand for.
+  // Options have the same limits as the keys that they replace.
   config = FromJsonText<SearchConfig>(ToJson(config), "the options");
   config.env = EnvId(config.env);
   return config;
@@ -76,8 +76,8 @@ LiveRunOptions LiveOptions(const Options& options) {
           .resume = options.force ? Resume::kForced : Resume::kSame};
 }
 
-/// Whether a search can go into the run directory. A run that failed before its first record left
-/// an empty journal, and no search.
+/// Checks whether a search may use the run directory. An empty journal of a run that failed before
+/// its first record counts as no search.
 void CheckRunFolder(const Options& options, const RunPaths& paths) {
   std::error_code error;
   const bool exists = std::filesystem::exists(paths.journal(), error);
@@ -91,7 +91,7 @@ void CheckRunFolder(const Options& options, const RunPaths& paths) {
   }
 }
 
-/// Trials of one env mean nothing in another.
+/// Rejects a resume with another env: its trials have other decisions.
 void CheckSameEnv(const Options& options, const SearchConfig& config, const RunPaths& paths) {
   if (!options.resume || !std::filesystem::exists(paths.At("config.json"))) return;
   const auto before =
@@ -101,7 +101,8 @@ void CheckSameEnv(const Options& options, const SearchConfig& config, const RunP
                   config.env + "; name that by --env, or another folder by --out");
 }
 
-/// Recipes are tried in this process, one after another.
+/// Rejects settings that a search of recipes cannot honour: it runs in this process, one trial
+/// after another.
 void CheckAlone(const Options& options, const SearchConfig& config, bool farm) {
   if (farm || options.workers != 1) {
     throw UserError("recipes are tried one after another: leave mpirun and --workers out");
@@ -111,7 +112,7 @@ void CheckAlone(const Options& options, const SearchConfig& config, bool farm) {
   if (!config.from.empty()) throw UserError("recipes begin with no other run: leave 'from' out");
 }
 
-/// The search of a recipe.
+/// Runs a search of training recipes.
 int CoordinateRecipe(const AppContext& context, const Options& options,
                      const SearchConfig& config) {
   if (options.dry_run) {
@@ -132,7 +133,7 @@ std::unique_ptr<Agent> MakeAgent(const SearchConfig& config, const SearchProblem
       config.agent, AgentSetupFor(problem, ToObjective(config.objective), config.seed, first));
 }
 
-/// The search itself, in the process that coordinates it.
+/// Runs the search in the coordinating process.
 int Coordinate(const AppContext& context, const Options& options, cost::FarmEvaluator* farm) {
   CatchStopSignals();
   std::vector<std::string> notes;
@@ -184,7 +185,7 @@ int Coordinate(const AppContext& context, const Options& options, cost::FarmEval
         },
         prepared);
   }
-  if (!prepared.estimates.costs.empty()) {  // once more, with what is known now
+  if (!prepared.estimates.costs.empty()) {  // again, with the estimates
     env = MakeSearchEnv(config, SearchContext(config, prepared, measuring->evaluator()));
   }
   SearchProblem* problem = env->problem();
@@ -216,7 +217,7 @@ int Coordinate(const AppContext& context, const Options& options, cost::FarmEval
                     *measuring);
     result.study = run.Try(tried, *agent, start, tail.Hooks(), line);
     tail.MeasureSensitivities(result);
-    measuring.reset();  // finalists have the machine to themselves
+    measuring.reset();  // finalists use the machine alone
     tail.MeasureBest(result);
   }
   result.findings.used_s = time.Used();

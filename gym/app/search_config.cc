@@ -15,13 +15,14 @@ namespace msc::gym {
 namespace {
 
 void Resolve(const std::filesystem::path& folder, std::string& path) {
-  constexpr std::string_view kNoFile = "folders";  // of labels, see DataConfig
+  // Value of DataConfig's labels that is not a file.
+  constexpr std::string_view kNoFile = "folders";
   if (!path.empty() && path != kNoFile && std::filesystem::path(path).is_relative()) {
     path = std::filesystem::absolute(folder / path).lexically_normal().string();
   }
 }
 
-/// Known here, whether or not this machine can run them.
+/// Returns all target names of this build, including those that this machine cannot run.
 std::vector<std::string> TargetNames() {
   std::vector<std::string> names;
   const TargetRegistry targets = MakeTargets();

@@ -33,7 +33,7 @@ struct CalibrationConfig {
     visit("batch", self.batch, "samples a call", Within{1, 65536});
     visit("options", self.options, "how ranges become scales");
   }
-  /// So many at most.
+  /// Returns the maximal number of calibration samples.
   [[nodiscard]] std::int64_t most() const { return samples.value_or(512); }
 };
 
@@ -77,7 +77,7 @@ struct ObjectiveConfig {
   }
 };
 
-/// What ends the trials before they are all made.
+/// Conditions that end the trials early.
 struct StopConfig {
   std::uint64_t plateau = 0;
   std::map<std::string, double> goal;
@@ -93,7 +93,7 @@ struct StopConfig {
   }
 };
 
-/// Everything a search is asked for: CONFIG.json. Resolved into RUN/config.json.
+/// Configuration of a search: CONFIG.json, resolved into RUN/config.json.
 struct SearchConfig {
   std::string model;
   std::vector<std::string> shapes;
@@ -201,20 +201,20 @@ struct SearchConfig {
   }
 };
 
-/// Reads a config. Relative paths in it are relative to `folder` and become absolute. UserError
-/// names `what` and the key at fault. A config of the original MSC is translated (msc_config.h);
-/// `notes`, where given, are a line each on what became of its keys, and `files` what else it wants
-/// written.
+/// Parses a config. Relative paths in it are relative to `folder` and become absolute. UserError,
+/// naming `what` and the key at fault, if the config is malformed. A config of the original MSC is
+/// translated (msc_config.h): `notes`, if given, receives a line on each of its keys, and `files`
+/// the files that it wants written.
 [[nodiscard]] SearchConfig ParseSearchConfig(std::string_view text, const std::string& folder,
                                              const std::string& what,
                                              std::vector<std::string>* notes = nullptr,
                                              MscFiles* files = nullptr);
-/// Reads a file of one, relative to its own folder.
+/// Loads a config file; its paths are relative to its own folder.
 [[nodiscard]] SearchConfig LoadSearchConfig(const std::string& path,
                                             std::vector<std::string>* notes = nullptr,
                                             MscFiles* files = nullptr);
 [[nodiscard]] std::string ToJson(const SearchConfig& config);
-/// The id of what a config calls its env: "prune" is "Prune-v0", as is "Prune-v0".
+/// Returns the id of the env that a config names: "Prune-v0" for "prune" and for "Prune-v0".
 [[nodiscard]] std::string EnvId(const std::string& name);
 [[nodiscard]] Objective ToObjective(const ObjectiveConfig& config);
 [[nodiscard]] StopRules ToStopRules(const StopConfig& config);

@@ -37,7 +37,7 @@ struct CandidateCost {
   }
 };
 
-/// What it costs to turn an image between dense and channels last, or back.
+/// Cost of transposing an image between dense and channels last.
 struct TurnCost {
   std::string tensor;
   std::string from;  ///< a label of the problem: "dense", or a target
@@ -52,8 +52,8 @@ struct TurnCost {
   }
 };
 
-/// What the regions of a model cost, in the order in which they are proposed: a run that is resumed
-/// must not measure them again, as its trials would mean other plans.
+/// Region costs of a model, in the order of candidates. A resumed run must not measure them again,
+/// since its trials would then mean other plans.
 struct CoverFile {
   std::string format = "msc-cover-2";
   std::string model_hash;
@@ -135,7 +135,7 @@ void KeepCover(const SearchConfig& config, const Prepared& prepared, const std::
   WriteFileAtomic(path, ToJsonText(file) + "\n");
 }
 
-/// Where time was up before all regions were measured.
+/// Reports the regions that were not measured for lack of time.
 void NoteUnmeasured(const CoverProblem& problem, std::vector<std::string>& shortened) {
   const auto missed = std::count_if(
       problem.candidates.begin(), problem.candidates.end(),

@@ -10,10 +10,10 @@
 
 namespace msc::gym {
 
-// The sections of a search's config that belong to one env each. What envs/ itself takes as data
-// (envs::QuantizeOffer, envs::CompressOffer) stands there.
+// Sections of a search's config that belong to one env each. Sections that envs/ takes as they are
+// (envs::QuantizeOffer, envs::CompressOffer) are defined there.
 
-/// How candidates that prune channels are made; of no account to other searches.
+/// Settings for candidates that prune channels.
 struct PruneConfig {
   std::string score = "l2";
   std::int64_t align = 8;
@@ -48,7 +48,7 @@ struct PruneConfig {
   }
 };
 
-/// Who may run parts of the model; of no account to searches that place nothing.
+/// Settings for searches that assign parts of the model to targets.
 struct PartitionConfig {
   std::vector<std::string> targets = {"onednn", "native", "xnnpack", "blas"};
   std::string images = "both";
@@ -76,7 +76,7 @@ struct PartitionConfig {
   }
 };
 
-/// What a search of schedules may choose; of no account to other searches.
+/// Settings for a search of schedules.
 struct ScheduleConfig {
   std::int64_t choices = 16;
   template <class Self, class Visit>
@@ -85,7 +85,7 @@ struct ScheduleConfig {
   }
 };
 
-/// The student of the env distill; of no account to others.
+/// The student of the env distill.
 struct DistillConfig {
   std::int64_t weight_bits = 0;
   std::optional<std::int64_t> samples;
@@ -100,7 +100,7 @@ struct DistillConfig {
           Within{1, 1e7});
     visit("batch", self.batch, "samples a step of training", Within{1, 65536});
   }
-  /// So many at most.
+  /// Returns the maximal number of training samples.
   [[nodiscard]] std::int64_t most() const { return samples.value_or(2560); }
 };
 

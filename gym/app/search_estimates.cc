@@ -30,8 +30,8 @@ using Stop = std::function<bool()>;
 
 constexpr double kPlainBits = 32;
 
-/// What of a layer's noise a choice makes, next to int8 or to half of the channels: a bit less
-/// doubles the steps of a grid, and what is cut grows with the share that is gone.
+/// Returns the noise of a choice relative to int8, or to half of the channels. One bit less doubles
+/// the step of a grid; the loss by pruning is modelled as quadratic in the fraction removed.
 double Severity(const Decision& decision, std::int32_t choice) {
   constexpr double kOfBf16 = 1.0 / 16;
   if (const auto bits = AmountOf(decision, envs::kBits, choice)) {
@@ -41,7 +41,8 @@ double Severity(const Decision& decision, std::int32_t choice) {
   return gone * gone;
 }
 
-/// What of a layer's weights a choice saves, to a factor: fewer than 8 bits are stored as 8.
+/// Returns the relative saving of weight bytes by a choice. Weights of fewer than 8 bits are stored
+/// with 8.
 double Saving(const Decision& decision, std::int32_t choice) {
   if (const auto bits = AmountOf(decision, envs::kBits, choice)) {
     return 1 - std::max(8.0, *bits) / kPlainBits;
@@ -49,15 +50,15 @@ double Saving(const Decision& decision, std::int32_t choice) {
   return 1 - AmountOf(decision, envs::kDensity, choice).value_or(1);
 }
 
-/// Effects of all choices of all decisions, from those of the probes: in proportion to `share` of a
-/// choice; decisions that were not probed have the mean of those of their kind.
+/// Interpolates the effects of all choices of all decisions from those of the probes, in proportion
+/// to `share` of a choice. Decisions without a probe get the mean effect of their kind.
 class Interpolation {
  public:
   explicit Interpolation(const std::vector<Decision>& decisions) : decisions_(decisions) {}
 
   [[nodiscard]] AdditiveCost Of(double offset, const std::map<std::size_t, double>& probed,
                                 double (*share)(const Decision&, std::int32_t)) const {
-    std::map<bool, std::pair<double, int>> sums;  // by whether it is a precision
+    std::map<bool, std::pair<double, int>> sums;  // keyed by whether the decision is a precision
     for (const auto& [i, effect] : probed) {
       auto& [sum, count] = sums[IsPrecision(i)];
       sum += effect;
@@ -88,7 +89,7 @@ class Interpolation {
   const std::vector<Decision>& decisions_;
 };
 
-/// Losses and sizes, as far as decisions were probed; the uncompressed model loses nothing.
+/// Adds losses and sizes by the probes. The uncompressed model has no loss.
 void AddQuality(const std::vector<Decision>& decisions, const ProbeRun& run,
                 std::optional<std::int64_t> bytes, std::map<std::string, AdditiveCost>& costs) {
   std::map<std::string_view, std::map<std::size_t, double>> effects;
@@ -111,12 +112,12 @@ void AddQuality(const std::vector<Decision>& decisions, const ProbeRun& run,
   }
 }
 
-/// Whether it says nothing, as what measured it was ended by others.
+/// Returns whether the result is void because another process ended the measurement.
 bool WasLost(const Result<cost::Outcome>& result) {
   return !result.ok() && result.failure().kind == FailureKind::kLost;
 }
 
-/// Of the uncompressed model's weights.
+/// Returns the bytes of the uncompressed model's weights.
 std::optional<std::int64_t> BytesOf(const SearchProblem& problem, cost::Evaluator& evaluator,
                                     const Stop& stop) {
   const Assignment none(problem.decisions().size(), 0);
@@ -132,7 +133,7 @@ std::optional<std::int64_t> BytesOf(const SearchProblem& problem, cost::Evaluato
   return bytes;
 }
 
-/// The layers that a decision alone changes: named by the strategies with it and without.
+/// Returns the layers that a decision changes, by comparing strategies with and without it.
 std::vector<std::string> LayersOf(const PruneSpace& space, const Strategy& without,
                                   const Strategy& with) {
   std::vector<std::string> layers;
@@ -148,8 +149,8 @@ std::vector<std::string> LayersOf(const PruneSpace& space, const Strategy& witho
   return layers;
 }
 
-/// Nanoseconds of each of `layers` in a profile: a step's time goes to those that it computes in
-/// equal parts.
+/// Returns the nanoseconds of each of `layers` in a profile. The time of a step is divided equally
+/// among the layers that it computes.
 std::map<std::string, double> TimesOf(const cost::Profile& profile,
                                       const std::set<std::string>& layers) {
   std::map<std::string, double> times;
@@ -165,10 +166,10 @@ std::map<std::string, double> TimesOf(const cost::Profile& profile,
   return times;
 }
 
-/// In place of bits: half of the channels.
+/// Stands in for a number of bits: half of the channels.
 constexpr double kHalf = 0;
 
-/// A model all of whose decisions of one kind are alike.
+/// A model whose decisions of one kind all have the same value.
 struct Alike {
   double bits = 0;  ///< of all layers, or kHalf
   Strategy strategy;
@@ -194,8 +195,8 @@ class TimeEstimates {
     }
   }
 
-  /// Nothing where there is nothing to time, it fails or is stopped. Whether that is all, as nobody
-  /// else ended it.
+  /// Adds time estimates; adds nothing if there is nothing to time, or if timing fails or is
+  /// stopped. Returns whether the result is final, i.e. no other process ended a measurement.
   [[nodiscard]] bool Add(cost::LocalEvaluator& evaluator, const Stop& stop,
                          std::map<std::string, AdditiveCost>& costs) {
     constexpr std::int64_t kRuns = 20;
@@ -253,7 +254,7 @@ class TimeEstimates {
       }
     }
     Alike model{bits, Describe(MakeLegal(mask_, std::move(assignment)))};
-    // Fitted weights take no other time; fitted scales there must be.
+    // Fitted weights do not change the time and are skipped; fitted scales are needed to run.
     if (bits == kHalf) model.strategy.fit = {};
     if (model.strategy.fit.samples.empty()) return model;
     const auto fitted = evaluator.Fit(model.strategy, stop);
@@ -265,13 +266,13 @@ class TimeEstimates {
     return model;
   }
 
-  /// Of a layer in f32; 0 where no step computes it alone or with others.
+  /// Returns the time of a layer in f32; 0 if no step computes it.
   [[nodiscard]] double Plain(const std::string& layer) const {
     const auto it = f32_.find(layer);
     return it == f32_.end() ? 0 : it->second;
   }
 
-  /// Of a layer; as in f32 where it was not timed.
+  /// Returns the time of a layer at `bits`; its f32 time if not measured.
   [[nodiscard]] double Time(double bits, const std::string& layer) const {
     const auto times = alike_.find(bits);
     if (times == alike_.end()) return Plain(layer);
@@ -279,8 +280,8 @@ class TimeEstimates {
     return it == times->second.end() ? Plain(layer) : it->second;
   }
 
-  /// In parts of the uncompressed model's time. What channels save is counted at the precision that
-  /// is quickest: a pruned layer is rarely left in f32.
+  /// Returns effects as fractions of the uncompressed model's time. Savings by pruning are counted
+  /// at the fastest precision, since a pruned layer rarely stays in f32.
   [[nodiscard]] AdditiveCost Effects(double whole) const {
     AdditiveCost cost{.offset = 1, .effects = {}};
     const std::vector<Decision>& decisions = problem_.decisions();
@@ -319,24 +320,25 @@ class TimeEstimates {
   ChoiceMask mask_;
   std::vector<std::vector<std::string>> layers_;  ///< by decision
   std::set<std::string> all_;
-  std::set<double> bits_;  ///< of precisions, and kHalf
+  std::set<double> bits_;  ///< bits of precisions, and kHalf
   std::map<std::string, double> f32_;
   std::map<double, std::map<std::string, double>> alike_;  ///< by bits and layer
-  bool interrupted_ = false;                               ///< by others, and given up
+  bool interrupted_ = false;  ///< another process ended a measurement for good
 };
 
 std::string FileOf(const RunPaths& paths) {
   return paths.At("estimates.json");
 }
 
-/// The journal's records, none where there is no journal yet.
+/// Returns the records of the journal; empty if there is none yet.
 std::vector<std::string> RecordsIn(const RunPaths& paths) {
   std::error_code none;
   const auto size = std::filesystem::file_size(paths.journal(), none);
   return none || size == 0 ? std::vector<std::string>() : ReadJournal(paths.journal()).records;
 }
 
-/// What the trials of a run began with, or are to begin with; nothing where that is open.
+/// Returns the table that the trials of a run started from or will start from; nothing if none is
+/// determined.
 std::optional<EstimateTable> TableOf(const RunPaths& paths) {
   const std::string path = FileOf(paths);
   if (std::filesystem::exists(path)) {
@@ -356,7 +358,7 @@ struct ProbeTime {
   }
 };
 
-/// Tables of searches on the same terms.
+/// Tables shared with searches under the same conditions.
 class SharedTables {
  public:
   SharedTables(const SearchConfig& config, const SearchProblem& problem, Measuring& measuring,
@@ -375,8 +377,9 @@ class SharedTables {
   }
   void Keep(const EstimateTable& table) const { measuring_.Keep(key_, ToJsonText(table)); }
 
-  /// Seconds of a probe. Kept as soon as they are known: a search that was interrupted later, when
-  /// some probes were in the folder of outcomes already, goes on by the same plan.
+  /// Returns the seconds of a probe. The value is stored at once: if the search is interrupted
+  /// after some probes were cached, which would then look fast, a resume still follows the same
+  /// plan.
   [[nodiscard]] std::optional<double> ProbeSeconds(
       const std::function<std::optional<double>()>& measure) const {
     if (const auto kept = Recall<ProbeTime>(time_key_)) return kept->seconds;
@@ -393,7 +396,7 @@ class SharedTables {
     try {
       return FromJsonText<T>(*text, "what is kept");
     } catch (const UserError&) {
-      return std::nullopt;  // of another version of this program: as good as damaged
+      return std::nullopt;  // written by another version: treat as damaged
     }
   }
 
@@ -403,7 +406,7 @@ class SharedTables {
   std::string time_key_;
 };
 
-/// A search before its first trial.
+/// Context of a search before its first trial.
 struct Work {
   const AppContext& context;
   const RunPaths& paths;
@@ -412,21 +415,21 @@ struct Work {
   const Say& say;
   const Stop& stop;
   const TimeBudget& time;
-  double end = std::numeric_limits<double>::infinity();  ///< time used by when all of it ends
+  double end = std::numeric_limits<double>::infinity();  ///< time used at which all of it must end
 
   [[nodiscard]] bool IsLate() const { return time.Used() >= end; }
 };
 
 struct MeasuredTable {
   EstimateTable table;
-  bool whole = true;  ///< nothing is missing for what others ended
+  bool whole = true;  ///< no other process ended a measurement
 };
 
-/// The table anew; nothing where `stop` said true.
+/// Measures a new table; returns nothing if `stop` returned true.
 std::optional<MeasuredTable> Measure(const Work& work, const Graph& graph, double seconds,
                                      const SharedTables& shared) {
-  // Twice and four times what is planned is long enough for a machine that does something else,
-  // too.
+  // Factors over the planned time, so that a machine that is busy otherwise still completes the
+  // plan.
   constexpr double kPatience = 2;
   constexpr double kPatiencePlanned = 4;
   const Stop stop = [&] { return work.stop() || work.IsLate(); };
@@ -459,7 +462,7 @@ std::optional<MeasuredTable> Measure(const Work& work, const Graph& graph, doubl
   return measured;
 }
 
-/// What is not in the table for want of time.
+/// Reports the parts of the table that are missing for lack of time.
 void NoteShort(const SearchConfig& config, Prepared& prepared) {
   const EstimateTable& table = prepared.estimates;
   if (config.time_budget_s <= 0 || table.key.empty()) return;
@@ -505,7 +508,7 @@ void PrepareEstimates(const AppContext& context, const SearchConfig& config, con
     if (time.limited()) work.end = PartEnd(time, time_parts::kEstimates);
     auto measured = Measure(work, *prepared.graph, seconds, shared);
     if (!measured) return;
-    // What was cut short is this search's alone.
+    // A table that was cut short is not shared with other searches.
     whole = measured->whole && !work.IsLate();
     table = std::move(measured->table);
   }

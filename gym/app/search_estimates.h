@@ -9,22 +9,21 @@
 
 namespace msc::gym {
 
-/// Fills prepared.estimates: losses by trying decisions one by one, each in int8 or at about half
-/// its channels, on the samples of a trial (ProbeQuality); times by the steps of a few whole
-/// models, in which all layers have the same precision, or all groups half their channels. Other
-/// choices are interpolated; a decision that nothing is known of is taken for the average of its
-/// kind. Leaves them empty where there is no such decision, where config.estimate_s is 0 or `stop`
-/// says true.
+/// Fills prepared.estimates. Losses come from trying single decisions, each in int8 or at about
+/// half its channels, on the samples of a trial (ProbeQuality). Times come from the steps of a few
+/// whole models, in which all layers have the same precision, or all groups half their channels.
+/// Other choices are interpolated, and decisions that were not tried get the average of their kind.
+/// The table stays empty if no decision can be tried, if config.estimate_s is 0, or if `stop`
+/// returns true.
 ///
-/// So many decisions are tried as take config.estimate_s seconds, and a sixth of
-/// config.time_budget_s, one after another (PlannedProbes): the number of workers does not matter.
-/// Where that takes far longer than planned, or all of this more than a quarter of
-/// config.time_budget_s, the rest is left out, and the table says so.
+/// The number of decisions is planned to take config.estimate_s, or a sixth of config.time_budget_s
+/// if that is less, one after another (PlannedProbes), so it does not depend on the number of
+/// workers. If they take far longer than planned, or everything longer than a quarter of
+/// config.time_budget_s, the rest is skipped and the table says so.
 ///
-/// A table that is there is taken instead: the run directory's; where trials were made already,
-/// what they began with; what a search kept in the same folder of outcomes, or the one that
-/// config.from names had, on the same terms. UserError where the run directory's is another
-/// config's.
+/// An existing table is reused: that of the run directory; the one that existing trials started
+/// from; one cached in the same folder of outcomes, or that of the run config.from, if made under
+/// the same conditions. UserError if the run directory's table belongs to another config.
 void PrepareEstimates(const AppContext& context, const SearchConfig& config, const RunPaths& paths,
                       const TimeBudget& time, const SearchProblem& problem, Measuring& measuring,
                       const std::function<void(const std::string&)>& say,

@@ -19,7 +19,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-/// Timed together at most: their weights are in memory meanwhile.
+/// Limit on neighbours that are timed together, since the weights of all are in memory.
 constexpr std::size_t kGroup = 8;
 constexpr std::int64_t kMostParts = 16;  // of the time of a measurement
 
@@ -29,14 +29,14 @@ std::string Formatted(const char* format, double value) {
   return text;
 }
 
-/// A neighbour that is to be measured.
+/// A neighbour to measure.
 struct Step {
   std::size_t decision = 0;
   std::string choice;
   Strategy strategy;
 };
 
-/// For each decision the first of its other choices that is legal and changes the strategy.
+/// Returns for each decision the first of its OtherChoices that is legal and changes the strategy.
 std::vector<Step> StepsOf(const SearchProblem& problem, const Assignment& winner,
                           const std::vector<std::size_t>& decisions) {
   const ChoiceMask mask = problem.MaskFunction();
@@ -107,7 +107,7 @@ class Explanation {
     say_(text);
   }
 
-  /// On the samples of a trial; the strategy is fitted already. Nothing if stopped or out of time.
+  /// Judges a fitted strategy on the samples of a trial. Returns nothing if stopped or out of time.
   [[nodiscard]] std::optional<Result<cost::Outcome>> Judge(const Strategy& strategy) {
     const cost::Candidate candidate{.strategy = strategy, .measure = cost::Measure::kQuality};
     std::optional<Result<cost::Outcome>> found;
@@ -118,13 +118,13 @@ class Explanation {
     return found;
   }
 
-  /// Quality in the first half of the time that there is `until` then, time in what is left of it;
-  /// false if stopped or out of time.
+  /// Measures the quality of a group in the first half of the time until `until`, then its latency
+  /// in the rest. Returns false if stopped or out of time.
   [[nodiscard]] bool RunGroup(const Strategy& winner, const cost::Outcome& judged,
                               std::span<Step> steps, double until) {
     const double half = (Passed() + until) / 2;
     std::vector<Strategy> strategies = {winner};
-    std::vector<std::size_t> timed;  // indices into the findings' neighbours
+    std::vector<std::size_t> timed;  // indices into findings_.neighbours
     const std::string beside = cost::ToJson(Result<cost::Outcome>(judged));
     for (Step& step : steps) {
       if (strategies.size() > 1 && Passed() > half) break;
@@ -232,7 +232,7 @@ std::vector<std::int32_t> OtherChoices(const Decision& decision, std::int32_t ch
   for (std::int32_t i = 0; i < count; ++i) {
     if (i != chosen) others.push_back(i);
   }
-  // Of two that are as near, the narrower.
+  // Prefer the narrower of two choices at the same distance.
   std::stable_sort(others.begin(), others.end(), [&](std::int32_t a, std::int32_t b) {
     return std::pair(std::abs(a - chosen), -a) < std::pair(std::abs(b - chosen), -b);
   });

@@ -13,25 +13,27 @@
 
 namespace msc::gym {
 
-/// Decisions of `winner` that no trial with full results, or a failure, differs from in that alone.
+/// Returns the decisions of `winner` for which no trial with full results, or with a failure,
+/// differs in that decision alone.
 [[nodiscard]] std::vector<std::size_t> Untold(const Assignment& winner,
                                               std::span<const Trial> trials);
 
-/// The other choices of a decision, those first that say most about the chosen one: int8 where
-/// nothing is that narrow, the uncompressed for the narrowest, else the next one; then by distance.
+/// Returns the other choices of a decision, the most informative first: int8 if the chosen one is
+/// wider, the uncompressed choice if the chosen one is the narrowest, otherwise the next one. The
+/// rest follow by distance.
 [[nodiscard]] std::vector<std::int32_t> OtherChoices(const Decision& decision, std::int32_t chosen);
 
-/// Measures the winner with one decision taken otherwise, for those that are Untold: what that
-/// would lose on the samples of a trial, then times it interleaved with the winner. Goes on until
-/// `seconds` are used up or `stop` says true, and keeps what there is until then in
-/// result.findings.neighbours. Nothing where there is no winner. `after`: seconds that come after
-/// this, for who waits.
+/// Measures neighbours of the winner, which differ in one Untold decision each: their loss on the
+/// samples of a trial, then their time, interleaved with the winner. Stops when `seconds` are used
+/// up or `stop` returns true; the results so far are in result.findings.neighbours. Does nothing
+/// without a winner. `after` is the time of later phases, for the displayed eta.
 void ExplainWinner(double seconds, double after, const SearchProblem& problem,
                    cost::LocalEvaluator& evaluator,
                    const std::function<void(const std::string&)>& say,
                    const std::function<bool()>& stop, SearchResult& result);
 
-/// "int8 instead would be 1.02x as fast and lose 0.60 points more: misses accuracy_drop <= 0.5".
+/// Returns "int8 instead would be 1.02x as fast and lose 0.60 points more: misses accuracy_drop <=
+/// 0.5".
 [[nodiscard]] std::string NeighbourText(const ObjectiveConfig& objective,
                                         const Neighbour& neighbour);
 

@@ -18,7 +18,7 @@ namespace {
 
 constexpr int kExitLostCoordinator = 76;
 
-/// What a rank that is not the coordinator does.
+/// Runs a rank that is not the coordinator.
 int Work(const AppContext& context, std::unique_ptr<cost::Transport> transport) {
   const WorkerPlace worker{
       .number = transport->rank() - 1,
@@ -42,7 +42,7 @@ int Work(const AppContext& context, std::unique_ptr<cost::Transport> transport) 
   return kExitFailure;
 }
 
-/// Runs the coordinator of an MPI farm and ends its process as the fate of the farm asks for.
+/// Runs the coordinator of an MPI farm and ends its process as the state of the farm requires.
 int CoordinateRanks(std::unique_ptr<cost::Transport> transport,
                     const std::function<int(cost::FarmEvaluator* farm)>& coordinate) {
   if (transport->size() == 1) {
@@ -50,8 +50,8 @@ int CoordinateRanks(std::unique_ptr<cost::Transport> transport,
     cost::FinalizeMpi(std::move(transport));
     return code;
   }
-  // From here on a thread of the farm tells the workers that rank 0 lives, however long the
-  // preparation takes.
+  // From here on, a thread of the farm sends the workers signs of life of rank 0, so that a long
+  // preparation does not look like a failure.
   cost::FarmEvaluator farm(*transport, cost::FarmOptions{});
   int code = kExitFailure;
   try {
@@ -73,7 +73,7 @@ int CoordinateRanks(std::unique_ptr<cost::Transport> transport,
 
 int RunCoordinatorOrWorker(const AppContext& context,
                            const std::function<int(cost::FarmEvaluator* farm)>& coordinate) {
-  (void)cost::SweepSegments();  // of searches that were killed, however this one is started
+  (void)cost::SweepSegments();  // left by killed searches, whether they ran under MPI or not
   if (!context.under_mpi) return coordinate(nullptr);
 #ifdef MSC_WITH_MPI
   std::unique_ptr<cost::Transport> transport = cost::ConnectMpi();

@@ -7,8 +7,9 @@
 
 namespace msc::gym {
 
-/// Under mpirun, joins the farm: rank 0 runs `coordinate` with it, the others work until told to
-/// leave. Without it, or with one rank, runs `coordinate` without a farm. Returns the exit code.
+/// Joins the MPI farm: rank 0 runs `coordinate` with the farm, and the other ranks serve it until
+/// told to leave. Without mpirun, or with a single rank, runs `coordinate` without a farm. Returns
+/// the exit code.
 [[nodiscard]] int RunCoordinatorOrWorker(
     const AppContext& context, const std::function<int(cost::FarmEvaluator* farm)>& coordinate);
 

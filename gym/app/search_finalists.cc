@@ -23,11 +23,11 @@ namespace {
 
 constexpr std::int64_t kProfileRuns = 50;
 constexpr std::size_t kTimings = 3;
-/// Candidates judged for each finalist that is wanted, at most.
+/// Limit on judged candidates per requested finalist.
 constexpr std::size_t kJudgedPerFinalist = 8;
 constexpr std::int64_t kMostParts = 16;  // of the time of a measurement
 
-/// The constraints that can be told without timing.
+/// Returns the objective without the constraints that need timing.
 Objective WithoutTime(Objective objective) {
   std::erase_if(objective.subject_to, [](const Constraint& constraint) {
     return constraint.metric == envs::kLatency || constraint.metric == envs::kLatencyMs ||
@@ -36,7 +36,8 @@ Objective WithoutTime(Objective objective) {
   return objective;
 }
 
-/// The finalist with the least objectives, of those with the least violation; none if all failed.
+/// Returns the finalist with the best objectives among those with the smallest violation; nothing
+/// if all failed.
 std::optional<std::uint64_t> NearestFinalist(const Objective& objective,
                                              const std::vector<Finalist>& finalists) {
   std::optional<std::uint64_t> nearest;
@@ -52,7 +53,7 @@ std::optional<std::uint64_t> NearestFinalist(const Objective& objective,
   return nearest;
 }
 
-/// What measuring a trial gave, as it says itself; JSON of a Result<cost::Outcome>.
+/// Returns the result that a trial recorded: JSON of a Result<cost::Outcome>.
 std::string ResultOf(const Trial& trial) {
   const std::string& record = trial.evaluation.record;
   if (record.empty()) return "";
@@ -80,7 +81,7 @@ class Finals {
         timeless_(WithoutTime(objective_)),
         ranked_(Ranked(objective_, trials_)) {}
 
-  /// All of it; false if stopped.
+  /// Runs all steps. Returns false if stopped.
   [[nodiscard]] bool Run() {
     if (!Measure()) {
       if (asked_to_stop_()) return false;
@@ -91,7 +92,7 @@ class Finals {
   }
 
  private:
-  /// Everything but the profiles; false if stopped, or out of time.
+  /// Runs everything but the profiles. Returns false if stopped or out of time.
   [[nodiscard]] bool Measure() {
     const std::int64_t samples = evaluator_.folder().samples;
     FinalPlan plan = PlanFinals(config_, config_.calibration.most(), CountsOf(config_, samples));
@@ -121,25 +122,27 @@ class Finals {
     Finalist finalist;
     cost::Outcome outcome;
   };
-  /// One that misses a limit by `violation`; its weights were let go.
+  /// A candidate that misses a limit by `violation`, without its weights.
   struct Miss {
     double violation = 0;
     std::size_t index = 0;  // into trials_
   };
 
-  /// What its assignment stands for: others may stand for the same, and finalists are to differ.
+  /// Returns the strategy of an assignment. Several assignments may have the same one; finalists
+  /// must differ.
   [[nodiscard]] std::string MeaningOf(std::size_t index) const {
     return problem_.Describe(trials_[index].assignment);
   }
 
   [[nodiscard]] std::size_t MostJudged() const { return kJudgedPerFinalist * config_.finalists; }
 
-  /// The next candidates that keep the limits of quality on those samples; false if stopped.
+  /// Judges the next candidates and appends those that satisfy the limits of quality. Returns false
+  /// if stopped.
   [[nodiscard]] bool TakeHolding(std::vector<Judged>& holding) {
     while (next_ < ranked_.size() && holding.size() < config_.finalists && judged_ < MostJudged()) {
       const std::size_t index = ranked_[next_];
       const double expected = Violation(timeless_, trials_[index].evaluation);
-      // What missed a limit on fewer samples is worth a look only for want of anything better.
+      // A trial that missed a limit on fewer samples is judged only if nothing better was found.
       if (expected > 0 && (found_ || judged_ >= kTimings * config_.finalists)) break;
       if (!holding.empty() && IsShortFor(holding.size() + 1)) {
         Shorten("finalists: " + std::to_string(holding.size()) + " of " +
@@ -172,7 +175,7 @@ class Finals {
     return true;
   }
 
-  /// With the time left for `seconds` more of this, and what comes after it.
+  /// Reports progress. The eta is `seconds` plus the phases after the finalists.
   void Tell(const std::string& text, double seconds) const {
     const double after = time_.tail.explanation + time_.tail.answer;
     say_("[finalists] " + text + " | eta " +
@@ -181,17 +184,17 @@ class Finals {
 
   void Shorten(const std::string& what) { findings_.shortened.push_back(what); }
 
-  /// Of one, by those that were judged, else by trials.
+  /// Returns the seconds to judge a candidate, from those judged so far, else from trials.
   [[nodiscard]] double JudgingSeconds() const {
     return judged_ > 0 ? judging_s_ / static_cast<double>(judged_) : time_.tail.judging;
   }
-  /// Of so many and those that the config compares with, three times over.
+  /// Returns the seconds to time so many candidates and the targets to compare with, three times.
   [[nodiscard]] double TimingSeconds(std::size_t candidates) const {
     return static_cast<double>(kTimings * (candidates + config_.compare.size())) *
            time_.tail.timing;
   }
   [[nodiscard]] double SecondsLeft() const { return time_.until - time_.time.Used(); }
-  /// Whether there is no time to judge one more and to time so many together once.
+  /// Returns whether time is too short to judge one more and then time so many once.
   [[nodiscard]] bool IsShortFor(std::size_t candidates) const {
     return JudgingSeconds() + TimingSeconds(candidates) / kTimings > SecondsLeft();
   }
@@ -202,9 +205,9 @@ class Finals {
     return outcome.ok() && IsSlower(outcome.value());
   }
 
-  /// Answers with the uncompressed model, if that is allowed; false if stopped.
+  /// Chooses the uncompressed model if it satisfies the limits. Returns false if stopped.
   [[nodiscard]] bool TakeUncompressed() {
-    // There, first choices are one of the targets, and nothing is uncompressed.
+    // In a search of partitions, the first choices are a target, not the uncompressed model.
     if (Places(config_)) return true;
     const auto index = Uncompressed(objective_, trials_);
     if (!index) return true;
@@ -231,7 +234,7 @@ class Finals {
     return true;
   }
 
-  /// Where none does: those that miss them by least.
+  /// Judges the candidates with the smallest violations, if none is feasible.
   [[nodiscard]] bool TakeNearest(std::vector<Judged>& nearest) {
     Tell("none of " + std::to_string(judged_) + " keeps the limits; the nearest",
          static_cast<double>(config_.finalists) * JudgingSeconds() +
@@ -250,7 +253,7 @@ class Finals {
     return true;
   }
 
-  /// Nothing if stopped.
+  /// Judges a trial on the samples of finalists. Returns nothing if stopped.
   [[nodiscard]] std::optional<Judged> JudgeTrial(std::size_t index) {
     const double began = time_.time.Used();
     std::optional<Judged> judged = Judge(index);
@@ -264,7 +267,7 @@ class Finals {
     judged.index = index;
     judged.finalist.trial = trial.number;
     judged.finalist.strategy = StrategyFromJson(problem_.Describe(trial.assignment), "a trial");
-    // Trials keep no weights: they are fitted once more, to the same bits.
+    // Trials keep no weights. Fitting is repeatable bit by bit.
     auto fitted = evaluator_.Fit(judged.finalist.strategy, stop_);
     if (!fitted) return std::nullopt;
     if (!fitted->ok()) {
@@ -281,8 +284,8 @@ class Finals {
     return judged;
   }
 
-  /// Three times over, or once in a part of the time where there is no time for that; none if
-  /// stopped.
+  /// Times the strategies together three times, or once for a part of the time if time is short.
+  /// Empty if stopped.
   [[nodiscard]] std::vector<Result<cost::Outcome>> TimeAll(std::vector<Strategy> strategies) {
     const double wanted = static_cast<double>(strategies.size()) * time_.tail.timing;
     const double left = SecondsLeft();
@@ -302,13 +305,13 @@ class Finals {
     return timed;
   }
 
-  /// All at once, with those that the config compares with; false if stopped.
+  /// Times a group together with the targets to compare with. Returns false if stopped.
   [[nodiscard]] bool Time(std::vector<Judged>& group) {
     std::vector<Strategy> strategies;
     strategies.reserve(group.size());
     for (const Judged& judged : group) strategies.push_back(judged.finalist.strategy);
     findings_.compared.clear();
-    std::vector<std::size_t> compared;  // indices into findings_.compared of those timed
+    std::vector<std::size_t> compared;  // indices of timed targets in findings_.compared
     const TargetRegistry targets = MakeTargets();
     for (const std::string& spec : config_.compare) {
       findings_.compared.push_back({.target = spec, .result = {}});
@@ -345,7 +348,7 @@ class Finals {
     return true;
   }
 
-  /// Of the finalists, if one keeps the limits.
+  /// Sets `best` if a finalist satisfies the limits.
   void TakeBest() {
     const auto nearest = NearestFinalist(objective_, findings_.finalists);
     if (nearest && Violation(objective_, EvaluationOf(findings_.finalists[*nearest])) <= 0) {
@@ -353,8 +356,8 @@ class Finals {
     }
   }
 
-  /// Time is up before there was an answer: what was judged was timed in its trial, and where
-  /// nothing was judged, the best trial is what it said of itself.
+  /// Completes the findings when time is up: judged candidates get the latency of their trials; if
+  /// none was judged, the best trial counts as it was measured.
   void TakeAsTried() {
     if (!findings_.finalists.empty()) {
       if (!findings_.best) findings_.nearest = NearestFinalist(objective_, findings_.finalists);
@@ -375,7 +378,7 @@ class Finals {
     if (!findings_.best) findings_.nearest = NearestFinalist(objective_, findings_.finalists);
   }
 
-  /// The best trial that was not judged otherwise since.
+  /// Takes the best trial that was not rejected since.
   void TakeTrial() {
     findings_.judged_from = findings_.judged = findings_.fresh_from = 0;
     for (const std::size_t index : ranked_) {
@@ -408,19 +411,19 @@ class Finals {
   const FinalTime& time_;
   const Say& say_;
   const Stop& asked_to_stop_;
-  const Stop stop_;  // also when time is up
+  const Stop stop_;  // also true when time is up
   const std::vector<Trial>& trials_;
   Findings& findings_;
   Objective objective_;
   Objective timeless_;
   std::vector<std::size_t> ranked_;
-  std::map<std::string, std::uint64_t> taken_;  // by meaning, the first trial of it that was
+  std::map<std::string, std::uint64_t> taken_;  // first trial taken of each strategy
   std::vector<Miss> missed_;
   std::size_t next_ = 0;
   std::size_t judged_ = 0;
-  double judging_s_ = 0;         // that these took
-  std::vector<Judged> holding_;  // judged, and not timed yet
-  bool found_ = false;           // one that keeps the limits of quality
+  double judging_s_ = 0;         // spent on these
+  std::vector<Judged> holding_;  // judged but not timed yet
+  bool found_ = false;           // some candidate satisfies the limits of quality
 };
 
 }  // namespace

@@ -14,14 +14,14 @@
 
 namespace msc::gym {
 
-/// Sensitivity to one decision: what it does if it alone is not as in the uncompressed model.
+/// Sensitivity to one decision: the effect of that decision alone on the uncompressed model.
 struct LayerSensitivity {
   std::string layer;                    ///< name of the decision
-  std::string choice = "int8";          ///< what was chosen for it
+  std::string choice = "int8";          ///< the choice that was tried
   double distill_loss = 0;              ///< mean KL divergence, nats
   double mse = 0;                       ///< relative
   std::optional<double> accuracy_drop;  ///< percentage points
-  std::string failure;                  ///< why there are no numbers; empty if there are
+  std::string failure;                  ///< why numbers are missing; empty if they are not
   template <class Self, class Visit>
   static void Fields(Self& self, Visit& visit) {
     visit("layer", self.layer, "name of the decision");
@@ -33,7 +33,7 @@ struct LayerSensitivity {
   }
 };
 
-/// One candidate measured again with the others, on the samples of finalists.
+/// A candidate of the final measurement, on the samples of finalists.
 struct Finalist {
   std::uint64_t trial = 0;
   Strategy strategy;
@@ -47,7 +47,7 @@ struct Finalist {
 };
 [[nodiscard]] Evaluation EvaluationOf(const Finalist& finalist);
 
-/// A trial that looked good enough to be a finalist, and misses a limit on their samples.
+/// A trial that ranked as a finalist but violates a limit on the samples of finalists.
 struct Rejected {
   std::uint64_t trial = 0;
   std::string result;  ///< JSON of a Result<cost::Outcome>, without latency
@@ -69,12 +69,12 @@ struct Compared {
   }
 };
 
-/// The winner with one decision taken otherwise, measured beside it.
+/// The winner with one decision changed, measured beside it.
 struct Neighbour {
-  std::string decision;  ///< its name
-  std::string choice;    ///< in place of the winner's
+  std::string decision;  ///< name of the decision
+  std::string choice;    ///< replaces the winner's choice
   std::string result;    ///< JSON of a Result<cost::Outcome> on the samples of a trial
-  std::string winner;    ///< likewise, of the winner, on the same samples and timed beside it
+  std::string winner;    ///< likewise for the winner, on the same samples and timed together
   template <class Self, class Visit>
   static void Fields(Self& self, Visit& visit) {
     visit("decision", self.decision, "name of the decision");
@@ -84,10 +84,10 @@ struct Neighbour {
   }
 };
 
-/// A recipe trained once more.
+/// An additional training by a recipe.
 struct RecipeRepeat {
   std::uint64_t seed = 0;
-  std::string result;  ///< JSON of a Result<cost::Outcome>, quality alone
+  std::string result;  ///< JSON of a Result<cost::Outcome>, quality only
   template <class Self, class Visit>
   static void Fields(Self& self, Visit& visit) {
     visit("seed", self.seed, "of the order of samples");
@@ -95,16 +95,16 @@ struct RecipeRepeat {
   }
 };
 
-/// A recipe trained again and again, with seeds that no trial had: see recipe_finalists.h.
+/// A recipe that was trained several times with seeds that no trial used (recipe_finalists.h).
 struct RecipeFinalist {
   std::uint64_t trial = 0;
   std::string recipe;                     ///< JSON of the trial's TrainSettings
-  std::vector<RecipeRepeat> repeats;      ///< as many as there are yet
-  std::map<std::string, double> metrics;  ///< means over those that did not fail
-  /// By metric, how far its mean may be off on either side, at 95 %: for want of repeats, and for
-  /// want of samples.
+  std::vector<RecipeRepeat> repeats;      ///< those finished so far
+  std::map<std::string, double> metrics;  ///< means over the trainings that did not fail
+  /// By metric, half the width of the 95 % interval of its mean; covers the spread of trainings and
+  /// the finite number of samples.
   std::map<std::string, double> margins;
-  /// Means and margins on samples that no trial saw, where these are told apart.
+  /// Means and margins on held-out samples, if these are judged separately.
   std::map<std::string, double> fresh_metrics;
   std::map<std::string, double> fresh_margins;
   template <class Self, class Visit>
@@ -119,30 +119,33 @@ struct RecipeFinalist {
   }
 };
 
-/// What a search found after its trials. Stored in the journal (search_record.h), so that `mscgym
-/// report` needs nothing else, and in results.json for other tools.
+/// Results of a search after its trials. Stored in the journal (search_record.h), the only input of
+/// `mscgym report`, and in results.json for other tools.
 struct Findings {
   std::vector<LayerSensitivity> sensitivities;
-  std::int64_t probed = 0;       ///< decisions that have one, or would have with more time
-  std::int64_t judged_from = 0;  ///< first sample that finalists are judged on; the rest follows
-  std::int64_t judged = 0;       ///< how many these are; 0 = no finalist was judged
-  std::int64_t fresh_from = 0;   ///< no trial saw those from this one on; 0 = none told apart
+  std::int64_t probed = 0;  ///< decisions with a sensitivity, or that would have one with more time
+  /// Index of the first sample that judges finalists; all later ones do, too.
+  std::int64_t judged_from = 0;
+  std::int64_t judged = 0;  ///< number of these samples; 0 = no finalist was judged
+  /// No trial used the samples from this index on; 0 = none are held out.
+  std::int64_t fresh_from = 0;
   std::vector<std::string> warnings;  ///< about these samples, for a person
-  std::string judged_hash;            ///< of recipes: of these samples and of what was trained
+  std::string judged_hash;            ///< for recipes: hash of these samples and of the student
   std::vector<Finalist> finalists;
-  std::vector<RecipeFinalist> recipes;  ///< in place of finalists, where recipes were searched
+  std::vector<RecipeFinalist> recipes;  ///< for a search of recipes, instead of finalists
   std::vector<Rejected> rejected;
   std::vector<Compared> compared;
   std::optional<std::uint64_t> best;  ///< index into finalists or recipes; feasible on all samples
-  std::optional<std::uint64_t> nearest;  ///< likewise, where none is best: misses limits by least
-  std::vector<Neighbour> neighbours;     ///< of the best, for decisions that no trial tells of
-  std::vector<cost::Profile> profiles;   ///< of the uncompressed model and of the best
-  std::int64_t timings = 3;      ///< how often finalists were timed together; 0 = by trials alone
-  std::int64_t timing_part = 1;  ///< each in one of so many parts of the time
-  std::vector<std::string> shortened;  ///< what time_budget_s left no time for, for a person
-  double used_s = 0;                   ///< of that, when all this was found; 0 = not known
-  std::string pairs;  ///< what the best's sums of pairs lose (PairsText); empty = nothing
-  std::map<std::string, double> kept;  ///< of the best, where it prunes: KeptShares
+  /// Likewise, if there is no best: has the smallest violation.
+  std::optional<std::uint64_t> nearest;
+  std::vector<Neighbour> neighbours;    ///< of the best, for decisions that no trial informs about
+  std::vector<cost::Profile> profiles;  ///< of the uncompressed model and of the best
+  std::int64_t timings = 3;  ///< how often finalists were timed together; 0 = only in their trials
+  std::int64_t timing_part = 1;        ///< each timing took one of so many parts of the time
+  std::vector<std::string> shortened;  ///< for a person: what time_budget_s left no time for
+  double used_s = 0;                   ///< part of time_budget_s used by then; 0 = unknown
+  std::string pairs;  ///< the best's loss by saturating pair sums (PairsText); empty = none
+  std::map<std::string, double> kept;  ///< KeptShares of the best, if it prunes
   template <class Self, class Visit>
   static void Fields(Self& self, Visit& visit) {
     visit("sensitivities", self.sensitivities, "one decision alone");
@@ -174,18 +177,18 @@ struct Findings {
   }
 };
 
-/// "accuracy_drop <= 0.3, distill_loss <= 0.1"; empty where nothing is asked.
+/// Returns "accuracy_drop <= 0.3, distill_loss <= 0.1"; empty without constraints.
 [[nodiscard]] std::string ConstraintText(const ObjectiveConfig& objective);
-/// "judged on all 200 samples, and on 101 to 200, which no trial saw, by themselves", "judged on
-/// samples 101 to 200, which no trial saw", or "judged on all 200 samples, those of trials
-/// included"; empty where no finalist was judged.
+/// Returns "judged on all 200 samples, and on 101 to 200, which no trial saw, by themselves",
+/// "judged on samples 101 to 200, which no trial saw", or "judged on all 200 samples, those of
+/// trials included"; empty if no finalist was judged.
 [[nodiscard]] std::string JudgedText(const Findings& findings);
-/// How finalists were timed: "together, three times over", "together, once, in 1/4 of the time",
-/// "in their trials".
+/// Returns how finalists were timed: "together, three times over", "together, once, in 1/4 of the
+/// time", or "in their trials".
 [[nodiscard]] std::string TimedText(const Findings& findings);
-/// "left out or cut short, by time_budget_s: ..." of each, a line each.
+/// Returns one line "left out or cut short, by time_budget_s: ..." per item.
 [[nodiscard]] std::string ShortenedLines(const Findings& findings);
-/// "warning: ..." of each, a line each.
+/// Returns one line "warning: ..." per warning.
 [[nodiscard]] std::string WarningLines(const Findings& findings);
 
 }  // namespace msc::gym

@@ -17,7 +17,7 @@
 namespace msc::gym {
 namespace {
 
-/// What can be chosen of kernels, with the model they belong to.
+/// The selected kernels, with the hash of their model.
 struct KernelsFile {
   std::string format = "msc-kernels-1";
   std::string model_hash;
@@ -32,7 +32,7 @@ struct KernelsFile {
 
 std::vector<ScheduledKernel> KernelsOf(const SearchConfig& config, const Prepared& prepared,
                                        Strategy strategy, std::int64_t batch) {
-  strategy.model_hash.clear();  // to hash all weights at every look is slow
+  strategy.model_hash.clear();  // hashing all weights for every strategy would be slow
   const CompileOptions options{.threads = config.threads,
                                .bindings = BatchBindings(*prepared.graph, batch)};
   return FindKernels(
@@ -40,7 +40,8 @@ std::vector<ScheduledKernel> KernelsOf(const SearchConfig& config, const Prepare
       prepared.targets);
 }
 
-/// Every layer on one target, in one precision as far as it allows that.
+/// Returns a strategy with every layer on one target, in `precision` if the layer allows it, else
+/// f32.
 Strategy Uniform(const Prepared& prepared, const std::string& target, Precision precision) {
   Strategy strategy;
   strategy.target = target;
@@ -54,7 +55,8 @@ Strategy Uniform(const Prepared& prepared, const std::string& target, Precision 
   return strategy;
 }
 
-/// Appends those schedules of `more` to what can be wished for of a layer.
+/// Schedules of each layer, one list per target and precision. AddWishes appends the lists of
+/// `kernels`.
 using Wishes = std::map<std::string, std::vector<std::vector<KernelSchedule>>>;
 void AddWishes(const std::vector<ScheduledKernel>& kernels, Wishes& wishes) {
   for (const ScheduledKernel& kernel : kernels) {
@@ -62,7 +64,8 @@ void AddWishes(const std::vector<ScheduledKernel>& kernels, Wishes& wishes) {
   }
 }
 
-/// The lists in turn, but for their firsts, which layers have by themselves; each schedule once.
+/// Interleaves the lists without duplicates, up to `most` schedules. Skips the first of each list,
+/// the target's own choice.
 std::vector<KernelSchedule> Merged(const std::vector<std::vector<KernelSchedule>>& lists,
                                    std::size_t most) {
   std::vector<KernelSchedule> merged;
@@ -83,7 +86,7 @@ std::vector<ScheduledKernel> OfferKernels(const SearchConfig& config, const Prep
   std::vector<std::string> targets = {config.target};
   for (const std::string& target : OfferedTargets(config)) targets.push_back(target);
   Wishes wishes;
-  std::vector<ScheduledKernel> kernels;  // of the first target that has some
+  std::vector<ScheduledKernel> kernels;  // kernels of the first target that has some
   for (const std::string& target : targets) {
     for (const Precision precision : {Precision::kF32, Precision::kInt8}) {
       std::vector<ScheduledKernel> found =
@@ -98,7 +101,7 @@ std::vector<ScheduledKernel> OfferKernels(const SearchConfig& config, const Prep
   std::vector<ScheduledKernel> offered;
   for (ScheduledKernel& kernel : kernels) {
     if (offered.size() == static_cast<std::size_t>(config.compress.schedules)) break;
-    // Others than layers have no place among the decisions.
+    // Only layers of the canonical graph are decisions.
     std::erase_if(kernel.layers, [&](const std::string& layer) {
       return prepared.graph->FindNode(layer) == kNoNode;
     });

@@ -11,16 +11,17 @@
 
 namespace msc::gym {
 
-/// What can be chosen of kernels, for one sample at a time, as latency is measured; found once a
-/// run and kept in `path`. Where the env decides schedules alone, those of the strategy that it
-/// begins with. Else, of the config's compress.schedules dearest kernels of the uncompressed model,
-/// those that the targets on offer have for them in f32 and in int8, the likeliest first; behind a
-/// first one, which stands for none. UserError where `path` belongs to another model or config.
+/// Returns the kernels whose schedules are decisions of a search, for one sample, as latency is
+/// measured. A run determines them once and keeps them in `path`. If the env decides schedules
+/// only, these are the kernels of its start strategy. Otherwise these are the config's
+/// compress.schedules most expensive kernels of the uncompressed model, with the schedules that all
+/// candidate targets list for them in f32 and in int8, the most promising first; the first choice
+/// stands for the target's own. UserError if `path` belongs to another model or config.
 [[nodiscard]] std::shared_ptr<const std::vector<ScheduledKernel>> FindSchedules(
     const SearchConfig& config, const Prepared& prepared, const std::string& path);
 
-/// How the kernels of a strategy can be written both for one sample and for as many as quality is
-/// judged on at a time. `prepared` outlives it.
+/// Returns a function that lists a strategy's kernels with the schedules that are valid both for
+/// one sample and for the batch of quality measurements. `prepared` outlives it.
 [[nodiscard]] std::function<std::vector<ScheduledKernel>(const Strategy&)> KernelFinder(
     const SearchConfig& config, const Prepared& prepared);
 

@@ -9,11 +9,11 @@
 
 namespace msc::gym {
 
-/// A layer as a report names it.
+/// A layer as a report shows it.
 struct LayerEntry {
   std::string name;
   std::string op;     ///< "Conv"
-  std::string shape;  ///< of its input, then its kernel: "1x80x14x14, 3x3, 80 groups"
+  std::string shape;  ///< of its input, then of its kernel: "1x80x14x14, 3x3, 80 groups"
   bool operator==(const LayerEntry&) const = default;
   template <class Self, class Visit>
   static void Fields(Self& self, Visit& visit) {
@@ -23,11 +23,11 @@ struct LayerEntry {
   }
 };
 
-/// The layers of a canonical graph that can be quantized, in its order, for one sample.
+/// Returns the quantizable layers of a canonical graph, in its order, for one sample.
 [[nodiscard]] std::vector<LayerEntry> LayersOf(Graph graph);
 
-/// By the name of every layer with weights, the share of its output channels that `plan` keeps, in
-/// [0, 1]. UserError where the plan is not of this graph.
+/// Returns for every layer with weights, by name, the fraction of its output channels that `plan`
+/// keeps, in [0, 1]. UserError if the plan does not belong to this graph.
 [[nodiscard]] std::map<std::string, double> KeptShares(const Graph& graph, const PrunePlan& plan);
 
 }  // namespace msc::gym

@@ -19,7 +19,7 @@
 namespace msc::gym {
 namespace {
 
-/// The core set of one worker: its share of the cores, wrapping round where there are too few.
+/// Returns the cores of one worker, wrapping around if there are too few.
 std::vector<int> CoresOf(int worker, int threads) {
   const std::vector<int> all = AllowedCores();
   std::vector<int> mine;
@@ -46,7 +46,7 @@ cost::CacheContext CacheContextOf(const Prepared& prepared, const RunPaths& path
   return context;
 }
 
-/// Hash of what the outcomes of a search depend on, whatever the strategy.
+/// Returns a hash of everything that outcomes depend on besides the strategy.
 std::string TermsOf(const cost::CacheContext& context) {
   std::string terms;
   for (const auto& [target, version] : context.targets) {

@@ -20,26 +20,27 @@ struct Attempt;
 
 namespace msc::gym {
 
-/// One of those that measure on this machine at a time.
+/// Index of a worker among those that measure on this machine in parallel.
 struct WorkerPlace {
   int number = 0;  ///< from 0
   int of = 1;
 };
 
-/// How a worker measures for a run: in children of this program, on its share of the cores,
-/// wrapping round where there are too few, and of the memory.
+/// Returns the options of a worker that measures for a run: child processes of this program on the
+/// worker's share of cores (wrapping around if there are too few) and of memory.
 [[nodiscard]] cost::LocalOptions LocalFor(const AppContext& context, const std::string& run,
                                           const WorkerPlace& worker = {});
 
 struct MeasuringOptions {
-  int workers = 1;                      ///< threads of this process that measure; without transport
-  std::string cache;                    ///< folder of outcomes; empty = the run's own
-  cost::FarmEvaluator* farm = nullptr;  ///< an MPI farm to measure on, or none
-  /// Hears what workers were busy with, from the thread that evaluates. May be empty.
+  int workers = 1;                      ///< measuring threads of this process; ignored with a farm
+  std::string cache;                    ///< folder of cached outcomes; empty = inside the run
+  cost::FarmEvaluator* farm = nullptr;  ///< an MPI farm to measure on, or nullptr
+  /// Receives the tasks of workers, on the evaluating thread. May be empty.
   std::function<void(const cost::Attempt&)> watch = {};
 };
 
-/// Evaluators from the machine up: children, farm, cache; and texts that are kept with outcomes.
+/// The evaluators of a search: child processes, optionally a farm, and a cache. It also caches
+/// texts beside outcomes.
 class Measuring {
  public:
   Measuring(const AppContext& context, const RunPaths& paths, const Prepared& prepared,
@@ -50,17 +51,17 @@ class Measuring {
 
   [[nodiscard]] cost::Evaluator& evaluator();
 
-  /// Hash of `name` and of all that outcomes depend on besides the strategy. Equal in all searches
-  /// of a model that measure on the same terms.
+  /// Returns a hash of `name` and of everything besides the strategy that outcomes depend on. It is
+  /// equal in all searches of a model that measure under the same conditions.
   [[nodiscard]] std::string KeyOf(const std::string& name) const;
-  /// What was last kept under that key in the folder of outcomes, by this search or another;
-  /// nothing where there is none that is sound.
+  /// Returns the text last stored under the key in the folder of outcomes, by this or another
+  /// search; nothing if there is none or if it is damaged.
   [[nodiscard]] std::optional<std::string> Recall(const std::string& key) const;
-  /// A folder that cannot be written to costs a warning only.
+  /// Stores a text. If the folder cannot be written, only warns.
   void Keep(const std::string& key, const std::string& text) const;
 
  private:
-  std::string terms_;  // hash of what all outcomes depend on
+  std::string terms_;  // hash of everything that all outcomes depend on
   cost::OutcomeStore store_;
   std::unique_ptr<cost::InprocFarm> inproc_;
   std::unique_ptr<cost::CachingEvaluator> cache_;

@@ -34,12 +34,12 @@ namespace {
 
 using Scales = std::map<std::string, TensorScale>;
 
-/// What calibration found, with the model it belongs to.
+/// Calibrated scales, with the hash of their model.
 struct ScalesFile {
   std::string format = "msc-scales-1";
   std::string model_hash;
   Scales scales;
-  std::map<std::string, Scales> by_range;  ///< by methods that a search decides between
+  std::map<std::string, Scales> by_range;  ///< by method that the search chooses from
   template <class Self, class Visit>
   static void Fields(Self& self, Visit& visit) {
     visit("format", self.format, "version of this file's form", Within::OneOf({"msc-scales-1"}));
@@ -51,11 +51,11 @@ struct ScalesFile {
 
 using LackedNames = std::map<std::string, std::vector<std::string>>;
 
-/// What targets do not compute of the model.
+/// Precisions that targets do not support for layers of the model.
 struct LackedFile {
   std::string format = "msc-lacked-1";
   LackedNames layers;                         ///< of the config's target
-  std::map<std::string, LackedNames> others;  ///< of those beside it
+  std::map<std::string, LackedNames> others;  ///< of the other targets
   template <class Self, class Visit>
   static void Fields(Self& self, Visit& visit) {
     visit("format", self.format, "version of this file's form", Within::OneOf({"msc-lacked-1"}));
@@ -64,7 +64,7 @@ struct LackedFile {
   }
 };
 
-/// Scores of channels from calibration samples, with the model they belong to.
+/// Channel scores from calibration samples, with the hash of their model.
 struct UnitScoresFile {
   std::string format = "msc-unit-scores-1";
   std::string model_hash;
@@ -80,7 +80,7 @@ struct UnitScoresFile {
   }
 };
 
-/// Calibration samples, read when they are first asked for.
+/// Calibration samples, read on first use.
 class CalibrationData {
  public:
   CalibrationData(const SearchConfig& config, const Graph& graph)
@@ -173,7 +173,7 @@ Lacked FromNames(const LackedNames& names) {
   return lacked;
 }
 
-/// Found once a run, so that what is offered stays the same.
+/// Finds unsupported precisions once per run, so that the choices stay the same.
 void FindLacked(const SearchConfig& config, const std::string& path, Prepared& prepared) {
   const std::vector<std::string> others = OfferedTargets(config);
   LackedFile file;
@@ -200,7 +200,7 @@ void FindLacked(const SearchConfig& config, const std::string& path, Prepared& p
   }
 }
 
-/// What calibration samples say of the channels; empty where weights alone decide.
+/// Returns the channel scores by calibration samples, or by weights if the method needs no samples.
 std::vector<double> ScoreUnits(const SearchConfig& config, const Prepared& prepared,
                                CalibrationData& data, const std::string& file) {
   const ScoreMethod method = ParseScoreMethod(config.prune.score);
@@ -226,7 +226,7 @@ std::vector<double> ScoreUnits(const SearchConfig& config, const Prepared& prepa
   return std::move(scores.of_unit);
 }
 
-/// How many of `all` samples a trial may see; 0 = all. What is said of them goes to `warnings`.
+/// Returns how many of `all` samples a trial may use; 0 = all. Sets `warnings`.
 std::int64_t MostSamples(const SearchConfig& config, std::int64_t all,
                          std::vector<std::string>& warnings) {
   FinalPlan plan = PlanFinals(config, config.calibration.most(), CountsOf(config, all));
@@ -234,7 +234,7 @@ std::int64_t MostSamples(const SearchConfig& config, std::int64_t all,
   return plan.trials > 0 ? plan.trials : config.quality.most_samples;
 }
 
-/// UserError where the two differ in nothing but how many samples a trial may see.
+/// Throws UserError if the two differ only in the number of samples that a trial may use.
 void CheckSameSamples(const std::string& folder, const cost::EvaluationSettings& found,
                       const cost::EvaluationSettings& now) {
   cost::EvaluationSettings as_found = now;
@@ -250,7 +250,7 @@ void CheckSameSamples(const std::string& folder, const cost::EvaluationSettings&
                   most(now.most_samples) + ": " + key + " to go on, or choose another --out");
 }
 
-/// Leaves the folder that measuring children read.
+/// Writes the folder that measuring children read.
 cost::PreparedFolder PrepareSamples(const SearchConfig& config, Prepared& prepared,
                                     CalibrationData& calibration, const std::string& folder) {
   cost::EvaluationSettings settings;
@@ -287,8 +287,8 @@ cost::PreparedFolder PrepareSamples(const SearchConfig& config, Prepared& prepar
                              prepared.targets);
 }
 
-/// The strategy that the config names, without what is decided anew. UserError where the search
-/// decides the rest of it, too, or it is another model's.
+/// Loads the start strategy without the parts that the search decides. UserError if the search
+/// decides the rest of it as well, or if it belongs to another model.
 Strategy LoadBase(const SearchConfig& config, const Graph& graph) {
   if (!Places(config) && !Schedules(config)) {
     throw UserError(
@@ -296,7 +296,7 @@ Strategy LoadBase(const SearchConfig& config, const Graph& graph) {
         config.env + "' decides precisions or channels itself: leave it out");
   }
   Strategy base = LoadStrategy(config.strategy);
-  (void)ApplyStrategy(graph, base);  // before anything is measured
+  (void)ApplyStrategy(graph, base);  // check before anything is measured
   base.schedules.clear();
   if (Places(config)) base.partition.clear();
   if (base.partition.empty()) base.target = config.target;
@@ -304,7 +304,7 @@ Strategy LoadBase(const SearchConfig& config, const Graph& graph) {
   return base;
 }
 
-/// Specs of all that may run a candidate or what it is compared with, each once.
+/// Returns the distinct specs of all targets that may run a candidate or a comparison.
 std::vector<std::string> RunnersOf(const SearchConfig& config, const Strategy* base) {
   std::vector<std::string> runners = {config.target};
   const auto add = [&](const std::string& spec) {
@@ -318,7 +318,7 @@ std::vector<std::string> RunnersOf(const SearchConfig& config, const Strategy* b
   return runners;
 }
 
-/// Before anything is measured.
+/// Checks before any measurement that candidates can be trained.
 void CheckTraining(const SearchConfig& config, const Graph& graph) {
   if (config.calibration.options.bits != 8) {
     throw UserError(
@@ -328,14 +328,15 @@ void CheckTraining(const SearchConfig& config, const Graph& graph) {
   CheckTrainable(graph);
 }
 
-/// Targets to compare with may be absent here, which the results will say, but not unheard of.
+/// Targets to compare with may be unavailable on this machine (the results then say so) but not
+/// unknown.
 void CheckCompared(const SearchConfig& config, const TargetRegistry& targets) {
   for (const std::string& spec : config.compare) {
     if (!targets.absent().contains(ParseTargetSpec(spec).name)) (void)targets.Get(spec);
   }
 }
 
-/// Before the layers are known, without which none can be made.
+/// Checks the agent's name early, since agents can be made only once the layers are known.
 void CheckAgent(const std::string& name) {
   std::string known;
   for (const std::string& agent : MakeAgents().Names()) {
@@ -408,7 +409,7 @@ void PrepareSearch(const AppContext& context, const SearchConfig& config, const 
   line.Show("[prepare] outputs of the uncompressed model");
   const cost::PreparedFolder folder =
       PrepareSamples(config, prepared, calibration, paths.prepared());
-  // Where whoever measures finds them: what is said of a trial holds no weights.
+  // Store the weights where measuring children find them; trial records hold no weights.
   if (prepared.base != nullptr && prepared.base->fit.values != nullptr) {
     SaveFitted(*prepared.base, cost::WeightsPath(paths.prepared(), *prepared.base));
   }

@@ -15,7 +15,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-/// That are timed, and made in any case.
+/// Probes that TimeProbe times; they run in any case.
 constexpr std::size_t kFewestProbes = 2;
 constexpr const char* kProbe = "probe";
 
@@ -24,8 +24,8 @@ struct Probe {
   std::int32_t choice = 0;
 };
 
-/// The probes of all decisions that have one, so ordered that any first few of them are spread
-/// evenly over the model (van der Corput's sequence).
+/// Returns the probes of all decisions in the order of van der Corput's sequence, so that any first
+/// few are spread evenly over the model.
 std::vector<Probe> ProbesOf(const std::vector<Decision>& decisions) {
   std::vector<Probe> all;
   for (std::size_t i = 0; i < decisions.size(); ++i) {
@@ -97,7 +97,7 @@ bool IsInt8(const Decision& decision, std::int32_t choice) {
 
 std::optional<std::int32_t> ProbeOf(const Decision& decision) {
   std::optional<std::int32_t> probe;
-  double least = 0.5;  // how far the uncompressed density, 1, is off
+  double least = 0.5;  // distance of the uncompressed density, 1
   const auto count = static_cast<std::int32_t>(decision.choices.size());
   for (std::int32_t i = 0; i < count; ++i) {
     if (IsInt8(decision, i)) return i;
@@ -111,7 +111,7 @@ std::optional<std::int32_t> ProbeOf(const Decision& decision) {
 
 Assignment Alone(const std::vector<Decision>& decisions, std::size_t decision,
                  std::int32_t choice) {
-  Assignment assignment(decisions.size(), 0);  // nothing is compressed
+  Assignment assignment(decisions.size(), 0);  // first choices compress nothing
   assignment[decision] = choice;
   return assignment;
 }
@@ -173,7 +173,7 @@ std::optional<double> TimeProbe(const SearchProblem& problem, cost::Evaluator& e
 
 std::size_t PlannedProbes(std::size_t probes, double seconds, double each) {
   if (each * static_cast<double>(probes) <= seconds) return probes;
-  const auto most = static_cast<std::size_t>(seconds / each);  // fewer than there are
+  const auto most = static_cast<std::size_t>(seconds / each);  // fewer than `probes`
   return std::min(probes, std::bit_floor(std::max(most, kFewestProbes)));
 }
 

@@ -34,7 +34,7 @@ std::string RecipeFile(const std::string& folder) {
   return folder + "/recipe.json";
 }
 
-/// A line each, and how they were trained and judged; empty where none was.
+/// Returns one line per trained finalist, and how they were trained and judged; empty if none was.
 std::string FinalistLines(const Objective& objective, const Findings& findings) {
   std::string text;
   for (std::size_t i = 0; i < findings.recipes.size(); ++i) {
@@ -97,8 +97,8 @@ std::string ClosingText(const SearchConfig& config, const RunPaths& paths,
          "\ntrain by it, with the form of the samples: " + TrainCommand(config, paths) + "\n";
 }
 
-/// The recipe that is the answer: of the finalists, or, before all are trained, of the trials. The
-/// nearest goes elsewhere, and what another answer left behind goes away.
+/// Writes the best recipe: of the finalists, or of the trials until all finalists are trained.
+/// Writes the nearest to its own folder, and removes the results of an earlier run.
 void WriteRecipes(const RunPaths& paths, const Objective& objective, const SearchProblem& problem,
                   const SearchResult& result) {
   const Findings& findings = result.findings;
@@ -119,22 +119,23 @@ void WriteRecipes(const RunPaths& paths, const Objective& objective, const Searc
   }
 }
 
-/// Of time_budget_s, what training finalists gets at most, and what is kept for writing the answer.
+/// Fraction of time_budget_s that trainings of finalists may take, and the time reserved for
+/// writing the result.
 constexpr double kFinalistsPart = 0.4;
 constexpr double kAnswerSeconds = 1;
 
-/// What a search of recipes trains its finalists with.
+/// Context for training the finalists.
 struct Finishing {
   const SearchSession& session;
   const FinalSamples& samples;
   const TimeBudget& time;
   ProgressLine& line;
   LiveRun& run;
-  /// Whether what is trained goes into the journal at once: not while trials are to follow.
+  /// Whether each training goes into the journal at once; not while trials are to follow.
   bool keeps = true;
 };
 
-/// Trains the best of `trials`; what there was of them before the search went on stays. False if
+/// Trains the best of `trials`; keeps the trainings of an interrupted run. Returns false if
 /// stopped.
 bool Finish(const Finishing& with, const std::vector<Trial>& trials, Findings& findings) {
   const SearchSession& session = with.session;
@@ -188,7 +189,7 @@ bool Finish(const Finishing& with, const std::vector<Trial>& trials, Findings& f
   return done;
 }
 
-/// Seconds that training all finalists is expected to take, as far as the config lets it.
+/// Returns the expected time to train all finalists, within the limits of the config.
 double FinishingSeconds(const SearchConfig& config, double trial_s) {
   const auto trainings = static_cast<double>(kRecipeRepeats * config.finalists);
   const double wanted = kAnswerSeconds + trainings * trial_s;
@@ -196,8 +197,8 @@ double FinishingSeconds(const SearchConfig& config, double trial_s) {
                                   : wanted;
 }
 
-/// Whether the best that was trained again reaches the goal; nothing where time or a stop left that
-/// open.
+/// Returns whether the best retrained recipe reaches the goal; nothing if time ran out or the
+/// search was stopped before.
 std::optional<bool> ReachesGoal(const Finishing& with, const std::vector<Trial>& claims,
                                 Findings& findings) {
   if (!Finish(with, claims, findings) || !AllTrained(findings)) return std::nullopt;
@@ -206,7 +207,7 @@ std::optional<bool> ReachesGoal(const Finishing& with, const std::vector<Trial>&
   return Violation(goal, EvaluationOf(findings.recipes[*findings.best])) <= 0;
 }
 
-/// Trains finalists: all that could be, or, where a goal ended the trials, those that reached it.
+/// Trains the finalists; reuses the confirmed findings if a goal ended the trials.
 void FinishAll(const Finishing& with, const std::optional<Findings>& confirmed,
                SearchResult& result) {
   if (StopRequested()) return;

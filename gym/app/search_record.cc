@@ -21,7 +21,7 @@ using nlohmann::json;
 constexpr const char* kSetup = "setup";
 constexpr const char* kFindings = "findings";
 
-/// {"type": TYPE, TYPE: {...}}
+/// Returns {"type": TYPE, TYPE: {...}}.
 template <class T>
 std::string Record(const char* type, const T& value) {
   return json{{"type", type}, {type, WriteJson(value)}}.dump(-1, ' ', false,

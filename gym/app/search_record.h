@@ -16,19 +16,19 @@
 
 namespace msc::gym {
 
-/// What a search knows before its first trial, and its report shows: a journal record "setup".
+/// Facts of a search before its first trial, which its report shows: a journal record "setup".
 struct SearchSetup {
   SearchConfig config = {};
   cost::MachineFacts machine = {};
   std::string model_hash = {};    ///< of the canonical graph
   std::int64_t weight_bytes = 0;  ///< of the uncompressed model
-  std::int64_t samples = 0;       ///< that there are to judge candidates by
+  std::int64_t samples = 0;       ///< available for judging candidates
   std::vector<Decision> decisions = {};
   std::vector<LayerEntry> layers = {};
-  /// Precisions that the target does not compute itself, by layer: they were not offered.
+  /// By layer, precisions that the target does not support; they are not among the choices.
   std::map<std::string, std::vector<std::string>> lacked = {};
-  std::uint64_t known = 0;       ///< trials that an earlier search had measured; see search_seeds.h
-  EstimateTable estimates = {};  ///< that the agent began with
+  std::uint64_t known = 0;       ///< trials that an earlier search had measured (search_seeds.h)
+  EstimateTable estimates = {};  ///< that the agent started from
   template <class Self, class Visit>
   static void Fields(Self& self, Visit& visit) {
     visit("config", self.config, "as it was resolved");
@@ -44,35 +44,35 @@ struct SearchSetup {
   }
 };
 
-/// `samples` as in SearchSetup.
+/// Returns the setup; `samples` as in SearchSetup.
 [[nodiscard]] SearchSetup SetupOf(const SearchConfig& config, const Prepared& prepared,
                                   const std::vector<Decision>& decisions, std::int64_t samples);
 
-/// Journal records, without their sequence numbers. Text that is not UTF-8 is replaced.
+/// Return journal records, without their sequence numbers. Bytes that are not UTF-8 are replaced.
 [[nodiscard]] std::string ToRecord(const SearchSetup& setup);
 [[nodiscard]] std::string ToRecord(const Findings& findings);
 
-/// The last of each in a journal. A search that goes on with another config has two setups, and one
-/// that goes on when it was finished has two findings.
+/// The last record of each kind in a journal. A search that was resumed with another config has two
+/// setups; one that was resumed after its end has two findings.
 struct SearchRecords {
-  std::optional<SearchSetup> setup;  ///< none in journals of format 1, and before the first trial
-  std::optional<Findings> findings;  ///< none before the search has come to its results
+  std::optional<SearchSetup> setup;  ///< absent in journals of format 1, and before the first trial
+  std::optional<Findings> findings;  ///< absent until the search has results
 };
-/// UserError naming the record that is not of this program's making.
+/// Finds the records. UserError, naming the record, if one is malformed.
 [[nodiscard]] SearchRecords FindSearchRecords(std::span<const std::string> records);
 
-/// What can be read of a journal.
+/// The readable part of a journal.
 struct JournalText {
-  std::vector<std::string> records;  ///< payloads, the study's first
-  std::string loss;  ///< DescribeLoss: what of it is damaged and left out; empty = nothing
+  std::vector<std::string> records;  ///< payloads; the study's header first
+  std::string loss;  ///< DescribeLoss: records that are damaged and missing here; empty = none
 };
-/// UserError where the file is not there, holds no record, or has lost its first.
+/// Reads a journal. UserError if the file does not exist, holds no record, or has lost its first.
 [[nodiscard]] JournalText ReadJournal(const std::string& path);
-/// Says on stderr what an output lacks. The exit code of who made it: a failure where it lacks
-/// anything.
+/// Reports on stderr what is missing in an output. Returns the exit code of the command: a failure
+/// if anything is missing.
 [[nodiscard]] int WarnOfLoss(const std::string& loss);
 
-/// The last setup in a journal. UserError, saying what `path` lacks or has lost, where there is
+/// Returns the last setup of a journal. UserError, saying what is missing in `path`, if there is
 /// none.
 [[nodiscard]] SearchSetup SetupIn(const SearchRecords& found, const JournalText& journal,
                                   const std::string& path);

@@ -27,7 +27,7 @@
 namespace msc::gym {
 namespace {
 
-/// Everything of a journal that the report shows.
+/// Content of a journal for the report.
 struct Run {
   SearchSetup setup;
   StudyResult study;
@@ -45,10 +45,10 @@ Run ReadRun(const RunPaths& paths) {
   run.setup = SetupIn(found, journal, paths.journal());
   run.study = ReadStudy(journal.records);
   run.tasks = TasksOf(journal.records);
-  // Not there yet where a search goes on, or was killed.
+  // Absent while a search runs, or after a kill.
   run.finished = found.findings.has_value();
   if (run.finished) run.findings = *std::move(found.findings);
-  // Those of recipes are kept after every training.
+  // Findings of recipes are stored after every training.
   if (Trains(run.setup.config)) {
     run.finished = run.finished && run.study.stop != StopReason::kInterrupted &&
                    (AllTrained(run.findings) || !run.findings.shortened.empty());
@@ -62,8 +62,7 @@ std::optional<double> Metric(const Evaluation& evaluation, std::string_view name
   return it->second;
 }
 
-/// "accuracy_drop <= 0.5": the limits that are missed; empty where a trial failed or keeps them
-/// all.
+/// Returns the violated limits, "accuracy_drop <= 0.5"; empty if the trial failed or violates none.
 std::string MissedText(const Objective& objective, const Evaluation& evaluation) {
   if (!evaluation.Complete()) return "";
   std::string text;
@@ -121,7 +120,7 @@ std::vector<ReportStep> MakeSteps(const std::vector<cost::Profile>& profiles, st
   return steps;
 }
 
-/// Who runs a node.
+/// Returns the target of a node.
 std::string RunnerOf(const Strategy& strategy, const std::string& node) {
   for (const PartitionRegion& region : strategy.partition) {
     if (std::find(region.nodes.begin(), region.nodes.end(), node) != region.nodes.end()) {
@@ -131,7 +130,7 @@ std::string RunnerOf(const Strategy& strategy, const std::string& node) {
   return strategy.target;
 }
 
-/// "range by mse, rounded by gptq": what was decided of an int8 layer besides its precision.
+/// Returns "range by mse, rounded by gptq": decisions on an int8 layer besides its precision.
 std::string HowQuantized(const QuantizePlan& plan, const std::string& layer) {
   const auto precision = plan.layers.find(layer);
   if (precision == plan.layers.end() || precision->second != Name(Precision::kInt8)) return "";
@@ -183,14 +182,14 @@ std::vector<ReportLayer> MakeLayers(const Run& run) {
   return layers;
 }
 
-/// A metric of a finalist in the unit of its axis.
+/// Returns a metric of a finalist in the unit of its axis.
 std::optional<double> OnAxisOf(const ReportAxis& axis, const Evaluation& evaluation) {
   const auto value = Metric(evaluation, axis.metric);
   if (!value) return std::nullopt;
   return *value / axis.scale;
 }
 
-/// What the table of finalists has no column of its own for.
+/// Returns the axes for which the table of finalists has no column of its own.
 std::vector<ReportAxis> FinalAxes(const ReportInput& input) {
   std::vector<ReportAxis> axes;
   const auto add = [&](const ReportAxis& axis) {
@@ -204,7 +203,8 @@ std::vector<ReportAxis> FinalAxes(const ReportInput& input) {
   return axes;
 }
 
-/// By final axis; the interval of a speed-up has a column of its own.
+/// Returns the values by final axis, without an interval: only the speed-up has one, in its own
+/// column.
 std::vector<std::optional<Measured>> MeansOf(const std::vector<ReportAxis>& axes,
                                              const Evaluation& evaluation) {
   std::vector<std::optional<Measured>> means;
@@ -262,7 +262,7 @@ std::vector<ReportFinalist> MakeFinalists(const Run& run, const std::vector<Repo
   return rows;
 }
 
-/// Which trials were left out, and why.
+/// Returns which trials were rejected, and why.
 std::string RejectedText(const Run& run) {
   if (run.findings.rejected.empty()) return "";
   std::string trials;
@@ -275,7 +275,7 @@ std::string RejectedText(const Run& run) {
          trials + ".";
 }
 
-/// With the first trial that tried the same strategy.
+/// Assigns to each task the first trial with the same strategy.
 std::vector<ReportTask> MakeTasks(const Run& run) {
   std::map<std::string, std::uint64_t> trials;
   for (const Trial& trial : run.study.trials) {
@@ -334,7 +334,7 @@ std::vector<ReportFact> MakeFacts(const Run& run) {
   return facts;
 }
 
-/// What there is to say of choices that were not taken, beside what trials tell.
+/// Adds information on choices that the winner did not take, besides trials.
 void TellOthers(const Run& run, ReportInput& input) {
   for (const Decision& decision : input.decisions) {
     std::string& instead = input.instead.emplace_back();
@@ -354,7 +354,7 @@ void TellOthers(const Run& run, ReportInput& input) {
   }
 }
 
-/// What a search shows that measured compressed models, besides what all searches do.
+/// Fills in the parts of a report that only a search of compressed models has.
 void TellModels(const Run& run, const RunPaths& paths, ReportInput& input) {
   input.headline = MakeHeadline(run);
   TellAxes(run.setup, input);

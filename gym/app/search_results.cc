@@ -29,7 +29,7 @@
 namespace msc::gym {
 namespace {
 
-/// A field of a CSV file (RFC 4180): quoted, so that a hostile name stays one field.
+/// Returns a quoted field of a CSV file (RFC 4180), so that any layer name stays one field.
 std::string CsvText(const std::string& text) {
   std::string quoted = "\"";
   for (const char c : text) {
@@ -57,7 +57,7 @@ std::string SensitivityCsv(const Findings& findings) {
 void WriteConfiguration(const SearchConfig& config, const std::string& folder,
                         const Prepared& prepared, const Strategy& strategy) {
   MakeFolders(folder);
-  // Of an earlier one, before the search was resumed.
+  // Remove a file of an earlier run before the resume.
   std::filesystem::remove(folder + "/strategy.weights");
   SaveStrategy(strategy, folder + "/strategy.json");
   ExportOnnx(ApplyStrategy(*prepared.graph, strategy), folder + "/model.onnx");
@@ -65,7 +65,8 @@ void WriteConfiguration(const SearchConfig& config, const std::string& folder,
                 {.threads = config.threads, .bindings = BatchBindings(*prepared.graph, 1)});
 }
 
-/// What kernels without VNNI would lose of a strategy's int8 layers, on a few samples.
+/// Returns a text on the loss of a strategy's int8 layers in kernels without VNNI, from a few
+/// samples.
 std::string PairsOf(const SearchConfig& config, const Prepared& prepared,
                     const Strategy& strategy) {
   const auto is_int8 = [](const auto& layer) { return layer.second == Name(Precision::kInt8); };
@@ -85,7 +86,7 @@ std::string PairsOf(const SearchConfig& config, const Prepared& prepared,
   return worst ? PairsText(*worst, DetectIsa().vnni) : std::string();
 }
 
-/// `more` ends it.
+/// Returns a row of the table that ends in `more`.
 std::string Line(const char* name, const Evaluation& evaluation, const std::string& more = "") {
   char text[160] = "";  // NOLINT(modernize-avoid-c-arrays): snprintf
   const auto metric = [&](const char* key) {
@@ -99,7 +100,7 @@ std::string Line(const char* name, const Evaluation& evaluation, const std::stri
   return text + (more.empty() ? "" : "  " + more) + '\n';
 }
 
-/// What the samples that no trial saw say of the best; empty where they were not told apart.
+/// Returns the result of the best on held-out samples; empty if these were not judged separately.
 std::string FreshLines(const SearchConfig& config, const cost::Outcome& best) {
   if (!best.fresh) return "";
   std::string text = "on the " + std::to_string(best.fresh->samples) +
@@ -111,7 +112,7 @@ std::string FreshLines(const SearchConfig& config, const cost::Outcome& best) {
          "'quality', or with more samples\n";
 }
 
-/// How the best compares with the uncompressed model on other targets, a line each.
+/// Compares the best with the uncompressed model on other targets, one line each.
 std::string ComparedLines(const Findings& findings) {
   std::string rows;
   std::string verdicts;
@@ -187,7 +188,7 @@ Findings WriteResults(const SearchConfig& config, const RunPaths& paths, const P
   WriteFileAtomic(paths.At("pareto.json"), ParetoJson(ToObjective(config.objective), result.study));
   WriteFileAtomic(paths.At("sensitivity.csv"), SensitivityCsv(result.findings));
   Findings findings = result.findings;
-  std::filesystem::remove_all(paths.nearest());  // of before the search was resumed
+  std::filesystem::remove_all(paths.nearest());  // left by an earlier run before the resume
   if (findings.best) {
     const Strategy& best = findings.finalists[*findings.best].strategy;
     WriteConfiguration(config, paths.best(), prepared, best);

@@ -25,7 +25,7 @@
 
 namespace msc::gym {
 
-/// Files of a run directory.
+/// Paths in a run directory.
 struct RunPaths {
   std::string folder;
   [[nodiscard]] std::string At(const std::string& name) const { return folder + "/" + name; }
@@ -36,124 +36,125 @@ struct RunPaths {
   [[nodiscard]] std::string nearest() const { return At("nearest"); }
 };
 
-/// What a search knows before its first trial.
+/// State of a search before its first trial.
 struct Prepared {
   TargetRegistry targets;
-  std::vector<std::string> runners;    ///< specs of all that may run a candidate
+  std::vector<std::string> runners;    ///< specs of all targets that may run a candidate
   std::shared_ptr<const Graph> graph;  ///< canonical
-  /// What the search begins with, its weights read; none where it begins with the model.
+  /// The start strategy with its weights read; nullptr if the search starts from the model.
   std::shared_ptr<const Strategy> base;
   std::map<std::string, TensorScale> scales;  ///< of activations
-  /// And by each method that the config's quantize.ranges lists.
+  /// Scales by each method of the config's quantize.ranges.
   std::map<std::string, std::map<std::string, TensorScale>> scales_by_range;
-  std::vector<double> unit_scores;  ///< of channels; empty where none are pruned
-  std::string fit_hash;             ///< of what candidates are fitted to; empty = nothing
-  /// What can be chosen of kernels; none where schedules are not searched.
+  std::vector<double> unit_scores;  ///< of channels; empty if none are pruned
+  std::string fit_hash;  ///< hash of the samples that candidates are fitted to; empty = none
+  /// Kernels with schedules to choose from; nullptr if schedules are not searched.
   std::shared_ptr<const std::vector<ScheduledKernel>> kernels;
-  /// Precisions that the target does not compute itself, by layer.
+  /// Precisions that the target does not support, by layer.
   std::map<std::string, std::vector<Precision>> lacked;
-  /// Likewise of the config's compress.targets, by spec.
+  /// Likewise for the config's compress.targets, by spec.
   std::map<std::string, std::map<std::string, std::vector<Precision>>> lacked_on;
-  EstimateTable estimates;  ///< without costs where no decisions were tried alone
+  EstimateTable estimates;  ///< without costs if no decisions were tried alone
   bool labelled = false;
-  std::vector<std::string> warnings;          ///< about the samples that finalists are judged on
+  std::vector<std::string> warnings;          ///< about the samples that judge finalists
   std::vector<std::string> shortened;         ///< what time_budget_s left no time for
   std::shared_ptr<const CoverProblem> cover;  ///< of Partition-v0, with measured costs
   cost::MachineFacts machine;
 };
 
-/// Whether candidates may have fewer channels.
+/// Returns whether candidates may have fewer channels.
 [[nodiscard]] bool Prunes(const SearchConfig& config);
-/// Whether candidates may be fitted to calibration samples: pruned, or rounded by them.
+/// Returns whether candidates may be fitted to calibration samples, by pruning or rounding.
 [[nodiscard]] bool FitsCandidates(const SearchConfig& config);
-/// Whether what is decided is who runs which part of the model.
+/// Returns whether the search assigns regions of the model to targets.
 [[nodiscard]] bool Places(const SearchConfig& config);
-/// Targets that may run candidates, or parts of them, beside the config's own, as the env that it
-/// names decides.
+/// Returns the targets, besides the config's own, that may run candidates or parts of them in the
+/// config's env.
 [[nodiscard]] std::vector<std::string> OfferedTargets(const SearchConfig& config);
-/// Whether candidates may be trained beside what else is decided about them.
+/// Returns whether candidates may also be trained.
 [[nodiscard]] bool TrainsCandidates(const SearchConfig& config);
-/// Whether schedules may be wished for beside what else is decided about candidates.
+/// Returns whether schedules may be decided along with other decisions.
 [[nodiscard]] bool WishesSchedules(const SearchConfig& config);
-/// Whether energy is sought or limited, and so measured.
+/// Returns whether energy is an objective or constraint, and therefore measured.
 [[nodiscard]] bool NamesEnergy(const SearchConfig& config);
-/// Whether what is decided is how a compressed model is trained: see search_recipe.h.
+/// Returns whether the search decides how a compressed model is trained (search_recipe.h).
 [[nodiscard]] bool Trains(const SearchConfig& config);
-/// Whether they are the same model, and only its kernels are written otherwise.
+/// Returns whether the search decides schedules only: all candidates are the same model.
 [[nodiscard]] bool Schedules(const SearchConfig& config);
-/// What every candidate of a search is but for what is decided: its strategy, or the model as it is
-/// on the config's target.
+/// Returns the strategy that all candidates share before decisions: the start strategy, or the
+/// uncompressed model on the config's target.
 [[nodiscard]] Strategy StartOf(const SearchConfig& config, const Prepared& prepared);
-/// What the env of a search is made from. The evaluator outlives it.
+/// Returns the context of the search's env. The evaluator outlives it.
 [[nodiscard]] envs::EnvContext SearchContext(const SearchConfig& config, const Prepared& prepared,
                                              cost::Evaluator& evaluator);
-/// The env that the config names; it has a problem(). UserError if the model has nothing to decide.
+/// Makes the env that the config names; it has a problem(). UserError if the model has no
+/// decisions.
 [[nodiscard]] std::unique_ptr<Env> MakeSearchEnv(const SearchConfig& config,
                                                  const envs::EnvContext& context);
 
-/// Says what a search would decide, whether bounds rule its goal out, and how long it would take,
-/// from one trial: all that it measures, but for regions where these are placed. Leaves nothing
-/// behind but their costs.
+/// Describes the decisions of a search, whether bounds rule its goal out, and its expected time.
+/// For the time it runs one trial, the only measurement except for region costs of a search that
+/// Places. Leaves nothing behind but the cached costs.
 void DryRun(const AppContext& context, const SearchConfig& asked, std::size_t workers);
 
-/// Imports and canonicalizes the model and looks up all that the config names except the data.
-/// Writes nothing: a mistake leaves no run directory behind. UserError naming what is unknown.
+/// Imports and canonicalizes the model and resolves all names in the config except the data. Writes
+/// nothing, so an invalid config leaves no run directory behind. UserError naming what is unknown.
 [[nodiscard]] Prepared LoadSearch(const SearchConfig& config);
 
-/// Reads the data, calibrates, computes the outputs of the uncompressed model, and leaves in the
-/// run directory what measuring children read. What a run that is resumed has already is read back,
-/// so that scales and with them the search space stay the same.
+/// Loads the data, calibrates, computes the outputs of the uncompressed model, and writes the files
+/// for measuring children into the run directory. A resumed run reads existing files back, so that
+/// scales, and with them the search space, stay the same.
 void PrepareSearch(const AppContext& context, const SearchConfig& config, const RunPaths& paths,
                    const TimeBudget& time, Prepared& prepared);
-/// The part of it that Places: measures what regions cost, and keeps it in the run directory. Where
-/// `time` is limited, only whole graphs may take longer than its part (time_parts), and regions
-/// that are not measured are not offered. An exception where a stop is requested.
+/// The part of PrepareSearch for searches that Places: measures region costs and stores them in the
+/// run directory. If `time` is limited, only whole graphs may exceed its part (time_parts), and
+/// regions without a measured cost are excluded. Throws if a stop is requested.
 void PrepareCover(const AppContext& context, const SearchConfig& config, const RunPaths& paths,
                   const TimeBudget& time, Prepared& prepared);
 
-/// All that a search found.
+/// All results of a search.
 struct SearchResult {
   StudyResult study;
   Findings findings;
-  /// The best trial's, where the search was stopped before it measured finalists.
+  /// The best trial's strategy, if the search was stopped before it measured finalists.
   std::optional<Strategy> so_far;
 };
 
-/// Judges the best trials again, on the samples that PlanFinals (fresh_samples.h) says, until as
-/// many as the config wants keep the limits or eight times as many were judged; times those that
-/// do, together and with what the config compares with. Where none does, the nearest are timed.
-/// More of them follow while none keeps the constraints on time. A best that is slower than the
-/// uncompressed model gives way to that, where it keeps the limits (search_winner.h). Fills all of
-/// the findings from judged_from to timing_part; leaves them as they are when stopped. `say` hears
-/// how far it is.
+/// Judges the best trials again on the samples of PlanFinals (fresh_samples.h), until enough of
+/// them (config.finalists) satisfy the limits or eight times as many were judged. Times those that
+/// do, together with the config's targets to compare with. If none satisfies the limits, times the
+/// nearest. Continues with more trials while none satisfies the constraints on time. If the best is
+/// slower than the uncompressed model, chooses the latter, provided it satisfies the limits
+/// (search_winner.h). Fills the findings from judged_from to timing_part; leaves them unchanged
+/// when stopped. `say` receives progress texts.
 ///
-/// In a limited time fewer are judged, and timed once in a part of the time; what that does not
-/// suffice for is as its trial found it, so that there is an answer in any case. The findings'
-/// `shortened` says so.
+/// If time is short, judges fewer trials and times them once, for a part of the time. Results that
+/// it has no time for are taken from the trials, so that there is always a result. `shortened` of
+/// the findings says so.
 void MeasureFinalists(const SearchConfig& config, SearchProblem& problem,
                       cost::LocalEvaluator& evaluator, const FinalTime& time,
                       const std::function<void(const std::string&)>& say,
                       const std::function<bool()>& stop, SearchResult& result);
 
-/// Writes results.json, pareto.json, sensitivity.csv and best/; nearest/ instead where there is no
-/// best. Returns the findings, with what only the written tells: pairs and kept.
+/// Writes results.json, pareto.json, sensitivity.csv and best/, or nearest/ if there is no best.
+/// Returns the findings with the fields that are known only after writing: pairs and kept.
 [[nodiscard]] Findings WriteResults(const SearchConfig& config, const RunPaths& paths,
                                     const Prepared& prepared, const SearchResult& result);
 
 struct WrittenReport {
-  bool finished = false;  ///< the search had come to its results; if not, the page shows its trials
-  std::string loss;       ///< what of the journal is damaged and left out: see JournalText
+  bool finished = false;  ///< the search had results; otherwise the page shows its trials only
+  std::string loss;       ///< damaged records that are missing (JournalText)
 };
-/// Renders report.html from the journal of a run directory, which needs to hold nothing else.
-/// UserError where the journal lacks what the page shows.
+/// Renders report.html from the journal of a run directory; needs no other file. UserError if the
+/// journal lacks required records.
 WrittenReport WriteReport(const RunPaths& paths);
 
-/// A page that compares the searches of `folders` by their journals. Returns what of those is
-/// damaged and left out. UserError where they are of several models, or for several objectives.
+/// Writes a page that compares the searches of `folders` by their journals. Returns the damage in
+/// these journals. UserError if the searches are of different models or objectives.
 [[nodiscard]] std::vector<std::string> WriteComparison(const std::vector<std::string>& folders,
                                                        const std::string& file);
 
-/// The closing table, for a terminal.
+/// Returns the closing table, for a terminal.
 [[nodiscard]] std::string Summary(const SearchConfig& config, const RunPaths& paths,
                                   const SearchResult& result);
 

@@ -12,7 +12,7 @@
 namespace msc::gym {
 namespace {
 
-/// Seeds as a run directory keeps them.
+/// Seeds as stored in a run directory.
 struct SeedsFile {
   std::string format = "msc-seeds-1";
   std::string from;
@@ -29,7 +29,8 @@ struct SeedsFile {
   }
 };
 
-/// What makes the choices of `assignment`, which are of `then`, among the decisions of `now`.
+/// Translates `assignment`, made for decisions `then`, to decisions `now`; nothing if they do not
+/// match.
 std::optional<Assignment> Translate(const std::vector<Decision>& then, const Assignment& assignment,
                                     const std::vector<Decision>& now) {
   if (then.size() != now.size() || assignment.size() != then.size()) return std::nullopt;
@@ -51,10 +52,10 @@ std::optional<Assignment> Translate(const std::vector<Decision>& then, const Ass
   return translated;
 }
 
-/// The part of a config that decides what is measured of a candidate.
+/// Returns the part of a config that affects the measurement of a candidate.
 std::string MeasuredBy(SearchConfig config) {
   const SearchConfig otherwise;
-  config.model.clear();  // the problem's hash knows it
+  config.model.clear();  // covered by the problem's hash
   config.from.clear();
   config.agent = otherwise.agent;
   config.seed = otherwise.seed;
@@ -62,7 +63,7 @@ std::string MeasuredBy(SearchConfig config) {
   config.time_budget_s = otherwise.time_budget_s;
   config.stop = otherwise.stop;
   config.finalists = otherwise.finalists;
-  // Trials see the same samples as for "both", which is said where that cannot be had.
+  // "others" gives trials the same samples as "both", and is an error if it cannot.
   if (config.quality.finalists == "others") config.quality.finalists = "both";
   config.explain_s = otherwise.explain_s;
   config.compare.clear();
@@ -70,7 +71,7 @@ std::string MeasuredBy(SearchConfig config) {
   return ToJson(config);
 }
 
-/// Why results of then do not hold now; empty where they do.
+/// Returns why results of `then` are invalid now; empty if they are valid.
 std::string Difference(const EarlierSearch& then, const SearchSetup& now,
                        const SearchProblem& problem) {
   if (then.header.problem != problem.Hash()) return "the model or what is decided differs";
@@ -89,7 +90,8 @@ bool HasMetrics(const Objective& objective, const Evaluation& evaluation) {
                      [&](const Constraint& limit) { return has(limit.metric); });
 }
 
-/// As SeedsFrom orders them. What lacks a metric stays where it is, behind the others.
+/// Sorts trials as SeedsFrom describes. Trials that lack a metric keep their order, after the
+/// others.
 std::vector<Trial> Promising(const Objective& objective, const std::vector<Trial>& trials) {
   std::vector<Trial> feasible;
   std::vector<Trial> rest;

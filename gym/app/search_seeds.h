@@ -11,43 +11,43 @@
 
 namespace msc::gym {
 
-/// What a search begins with of an earlier one's trials.
+/// Trials of an earlier search that a search starts from.
 struct Seeds {
-  /// Distinct, legal, none of them an anchor, the most promising first: source ("from:12" for trial
-  /// 12) and assignment.
+  /// Source ("from:12" for trial 12) and assignment: distinct, legal, without anchors, the most
+  /// promising first.
   std::vector<std::pair<std::string, Assignment>> trials;
-  /// Results of all of them, and of anchors, where they hold here; else none.
+  /// Results of all of these and of anchors, if they are valid here; otherwise empty.
   std::map<Assignment, Evaluation> known;
-  /// What became of the earlier trials, for a person; empty where there is no earlier search.
+  /// What was taken of the earlier trials, for a person; empty without an earlier search.
   std::string note;
 };
 
-/// What a search is started with.
+/// Setup and seeds of a search.
 struct SearchStart {
   SearchSetup setup;
   Seeds seeds = {};
 };
 
-/// An earlier search as its journal has it.
+/// An earlier search, from its journal.
 struct EarlierSearch {
   StudyHeader header;
   SearchSetup setup;
   std::vector<Trial> trials;
 };
 
-/// Seeds for `problem`, which is searched as `now` says.
+/// Returns the seeds for `problem`, which is searched as `now` says.
 ///
-/// Decisions and choices are matched by name: a trial fits where it was measured in full and
-/// decides exactly what is decided now, in a way that is legal now. Results hold where the
-/// problem's hash, the CPU, versions and all of the config that decides what is measured are the
-/// same. Where they do not, there are at most half as many seeds as trials: the Pareto set of those
-/// that keep the limits first, then by violation and objectives.
+/// Decisions and choices are matched by name. A trial fits if it was measured in full, has exactly
+/// the current decisions, and is legal now. Its result is valid if the problem's hash, the CPU, the
+/// versions and every part of the config that affects measurements are equal. If results are not
+/// valid, there are at most half as many seeds as trials: first the Pareto set of the feasible
+/// ones, then the others by violation and objectives.
 [[nodiscard]] Seeds SeedsFrom(const EarlierSearch& earlier, const SearchSetup& now,
                               const SearchProblem& problem);
 
-/// SeedsFrom the run directory that the config names, if it names one. They are kept in seeds.json
-/// of the new run directory, so that a search that goes on begins with the same. UserError where
-/// the earlier journal cannot be read, and for a search that goes on but began otherwise.
+/// Returns SeedsFrom the run directory that the config names, if any. Stores them in seeds.json of
+/// the new run directory, so that a resume uses the same. UserError if the earlier journal cannot
+/// be read, or if a resumed search started from other seeds.
 [[nodiscard]] Seeds FindSeeds(const RunPaths& paths, const SearchSetup& now,
                               const SearchProblem& problem);
 

@@ -19,7 +19,7 @@ namespace {
 
 constexpr const char* kRunPrefix = "mscgym-run-";
 
-/// For files that do not stay, without what others left there who were killed.
+/// Returns the folder of temporary files, after removing those that killed processes left behind.
 std::string SweptTemporary() {
   std::string folder = std::filesystem::temp_directory_path().string();
   SweepPassingFolders(folder, kRunPrefix);
@@ -65,11 +65,11 @@ void SearchSession::PrepareMeasuring(const SessionOptions& options) {
   PrepareEstimates(
       context_, config_, paths_, time, *env_->problem(), *measuring_,
       [&](const std::string& text) { line.Show(text); }, StopRequested, prepared_);
-  if (!prepared_.estimates.costs.empty()) env_ = MakeEnv();  // with what is known now
+  if (!prepared_.estimates.costs.empty()) env_ = MakeEnv();  // again, with the estimates
 }
 
 void SearchSession::PrepareTraining() {
-  // The goal of searches that measure; training is judged by other metrics.
+  // Replace the default objective, which is for searches that measure latency.
   if (config_.objective.minimize == ObjectiveConfig().minimize) {
     config_.objective.minimize = {"distill_loss", "train_steps"};
   }
@@ -88,7 +88,7 @@ std::unique_ptr<Env> SearchSession::MakeEnv() {
   context.labels =
       config_.quality.data.labels.empty() ? envs::Labels::kAbsent : envs::Labels::kPresent;
   Objective objective = ToObjective(config_.objective);
-  std::erase(objective.minimize, "train_steps");  // thousands, beside losses below 1
+  std::erase(objective.minimize, "train_steps");  // in thousands, while losses are below 1
   context.reward = [objective](const Evaluation& result) { return RewardOf(objective, result); };
   context.violation = [objective](const Evaluation& result) {
     return Violation(objective, result);

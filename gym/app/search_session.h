@@ -16,7 +16,7 @@
 
 namespace msc::gym {
 
-/// A run directory that goes away with this.
+/// A temporary run directory, removed with this object.
 class PassingRun {
  public:
   PassingRun();
@@ -27,32 +27,34 @@ class PassingRun {
 };
 
 struct SessionOptions {
-  std::string program;  ///< path of mscgym: measuring children run it
-  std::string folder;   ///< for the files of a search; empty: one that goes with the session
-  std::string cache;    ///< folder of outcomes; empty: within that
-  int workers = 1;      ///< candidates measured at a time, each on cores of its own
+  std::string program;  ///< path of mscgym, for measuring children
+  std::string folder;   ///< run directory; empty = a temporary one
+  std::string cache;    ///< folder of cached outcomes; empty = inside `folder`
+  int workers = 1;      ///< candidates measured in parallel, each on its own cores
 };
 
-/// The env of a config with all it lives on, for a caller that does the searching himself: the
-/// model is read, calibrated and prepared, and candidates can be measured.
+/// The env of a config and everything below it, for callers that search by themselves: the model is
+/// loaded, calibrated and prepared, and candidates can be measured.
 class SearchSession {
  public:
-  /// Takes as long as preparing a search. UserError as LoadSearch and PrepareSearch, or
-  /// MakeDistillTask where it Trains, where the folder holds a search, and where the
-  /// number of workers is not between 1 and 1024.
+  /// Takes as long as preparing a search. UserError as LoadSearch and PrepareSearch (or
+  /// MakeDistillTask for a config that Trains), if the folder holds a search, or if the number of
+  /// workers is not between 1 and 1024.
   SearchSession(SearchConfig config, const SessionOptions& options);
   [[nodiscard]] Env& env() const { return *env_; }
-  /// Another env like it, made at once: it lives on the same model, scales, estimates and processes
-  /// that measure, and not beyond this. One of them at a time may be in use.
+  /// Returns another env like it at once. It shares this session's model, scales, estimates and
+  /// measuring processes and must not outlive it. Only one env of a session may be in use at a
+  /// time.
   [[nodiscard]] std::unique_ptr<Env> MakeEnv();
   [[nodiscard]] const SearchConfig& config() const { return config_; }
   [[nodiscard]] const Graph& graph() const { return *prepared_.graph; }  ///< canonical
-  /// What comes after the trials of a search of this, by what a trial takes; not where it Trains.
+  /// Returns the expected time of the phases after the trials, from the time of a trial. Not for
+  /// configs that Train.
   [[nodiscard]] TailTime TailAfter(const TrialTime& trial, std::size_t workers) const;
-  /// Makes a trial where none was made for this yet. Nothing where `stop` said true before it
-  /// ended.
+  /// Runs a trial unless this session has timed one before. Returns nothing if `stop` returned true
+  /// before its end.
   [[nodiscard]] std::optional<TrialTime> TimeOneTrial(const std::function<bool()>& stop);
-  /// What recipes train; nullptr where none are searched.
+  /// Returns the training task of a search of recipes, otherwise nullptr.
   [[nodiscard]] const std::shared_ptr<const envs::DistillTask>& task() const { return task_; }
 
  private:

@@ -11,7 +11,7 @@
 namespace msc::gym {
 namespace {
 
-/// How long sensitivities may take: a quarter of what trials took, and a minute in any case.
+/// Returns the time limit of sensitivities: a quarter of the trials' time, at least a minute.
 double SensitivitySeconds(const StudyResult& study) {
   double seconds = 0;
   for (const Trial& trial : study.trials) seconds += trial.seconds;
@@ -67,11 +67,11 @@ std::optional<bool> SearchTail::Confirm(const std::vector<Trial>& claims) {
   MeasureFinalists(
       setup_.config, setup_.problem, local, time, [&](const std::string& text) { Say(text); },
       [&] { return Stop(); }, again);
-  // One that time did not suffice for is open.
+  // Without a new timing the goal is neither confirmed nor refuted.
   if (StopRequested() || again.findings.timings == 0) return std::nullopt;
   if (!ReachesGoal(again.findings)) return false;
   confirmed_ = std::move(again.findings);
-  setup_.run.Keep(*confirmed_);  // the search may be killed before it comes to its results
+  setup_.run.Keep(*confirmed_);  // keeps the result if the search is killed before its end
   return true;
 }
 

@@ -16,9 +16,9 @@
 
 namespace msc::gym {
 
-/// What follows the trials of a search that measures compressed models: sensitivities, finalists,
-/// the explanation of the winner, each within its part of the time; and what of that is done
-/// between trials, where one reaches the goal.
+/// The phases after the trials of a search of compressed models: sensitivities, finalists, and the
+/// explanation of the winner, each within its part of the time. It also confirms trials that reach
+/// the goal, between rounds.
 class SearchTail {
  public:
   struct Setup {
@@ -27,24 +27,24 @@ class SearchTail {
     const RunPaths& paths;
     TimeBudget& time;
     LiveRun& run;
-    SearchProblem& problem;  ///< not racing
+    SearchProblem& problem;  ///< without racing
     const Prepared& prepared;
-    std::int64_t samples = 0;  ///< there are
+    std::int64_t samples = 0;  ///< available for judging
     ProgressLine& line;
   };
   /// `measuring` is used until sensitivities are measured.
   SearchTail(const Setup& setup, Measuring& measuring);
 
-  /// For LiveRun::Try; not beyond this.
+  /// Returns hooks for LiveRun::Try; they must not outlive this object.
   [[nodiscard]] TrialHooks Hooks();
-  /// Neither does anything where a stop is requested.
+  /// Run a phase; do nothing if a stop is requested.
   void MeasureSensitivities(SearchResult& result);
   void MeasureBest(SearchResult& result);
 
  private:
   [[nodiscard]] std::optional<bool> Confirm(const std::vector<Trial>& claims);
   [[nodiscard]] bool ReachesGoal(const Findings& findings) const;
-  /// The findings by which a trial reached the goal, now or before the search was resumed.
+  /// Returns the findings that confirmed the goal, in this run or before a resume.
   [[nodiscard]] std::optional<Findings> Confirmed() const;
   [[nodiscard]] TailTime Expected(double trial_s) const;
   [[nodiscard]] bool Stop();
@@ -52,8 +52,8 @@ class SearchTail {
 
   Setup setup_;
   Measuring& measuring_;
-  std::vector<Trial> heard_;    ///< of those made now, the times alone
-  std::optional<double> most_;  ///< seconds that all of this may take, as trials began
+  std::vector<Trial> heard_;    ///< trials of this run, only their times
+  std::optional<double> most_;  ///< time limit of all phases, set when trials begin
   TailTime expected_;
   std::optional<Findings> confirmed_;
 };

@@ -15,12 +15,12 @@ namespace msc::gym {
 namespace {
 
 std::string Formatted(const char* format, double value) {
-  std::array<char, 400> text{};  // a double in digits has up to 309 before the point
+  std::array<char, 400> text{};  // the longest double has 309 digits before the point
   std::snprintf(text.data(), text.size(), format, value);
   return text.data();
 }
 
-/// "2 timeout, 1 crash": most frequent first.
+/// Returns "2 timeout, 1 crash", most frequent first.
 std::string ReasonsOf(const std::vector<Trial>& trials) {
   std::map<std::string, std::size_t> counts;
   for (const Trial& trial : trials) {
@@ -80,7 +80,7 @@ std::string CountsText(const StudyResult& study) {
 }
 
 std::string IntervalsText(const cost::Quality& quality) {
-  constexpr double kErrors = 1.96;  // standard errors on each side
+  constexpr double kErrors = 1.96;  // standard errors on each side of a 95 % interval
   constexpr const char* kPlusMinus = " \xC2\xB1 %.2f ";
   const std::optional<double> drop = quality.AccuracyDrop();
   const std::string lost =

@@ -31,7 +31,7 @@ double TimingSeconds(const cost::LatencyOptions& latency, std::size_t candidates
 
 TailTime ExpectedTail(const SearchConfig& config, const SearchProblem& problem,
                       const TailFacts& facts) {
-  // A trial is judged, then timed; how long each of that takes, nobody was told.
+  // A trial is judged, then timed; only the sum of both times is known.
   const double timing = std::min(TimingSeconds(config.latency, 1, 1), facts.trial_s * 3 / 4);
   const double judging = facts.trial_s - timing;
   const FinalPlan plan =
@@ -41,7 +41,7 @@ TailTime ExpectedTail(const SearchConfig& config, const SearchProblem& problem,
   const double more =
       std::max(1.0, static_cast<double>(facts.samples - plan.from) / static_cast<double>(seen));
   const std::size_t probes = CountProbes(problem);
-  const auto tried = static_cast<std::size_t>(facts.tried);  // their results are kept
+  const auto tried = static_cast<std::size_t>(facts.tried);  // their results are cached
   const auto finalists = static_cast<double>(config.finalists);
   const auto compared = static_cast<double>(config.compare.size());
   TailTime tail;
@@ -85,7 +85,7 @@ FinalTime FinalTimeOf(const TimeBudget& time, const TailTime& tail) {
 }
 
 double SecondsOfTrial(std::span<const Trial> trials) {
-  constexpr std::size_t kFirst = 2;  // they found nothing in the caches of libraries and kernels
+  constexpr std::size_t kFirst = 2;  // they ran with cold caches of libraries and kernels
   double all = 0;
   double later = 0;
   std::size_t count = 0;

@@ -21,8 +21,7 @@ std::string Made(const RunPaths& paths) {
   return paths.journal();
 }
 
-/// Time that was used, all in all, before a study was begun or gone on with: the journal hears of
-/// it then.
+/// Time used before the study begins or resumes; after that the journal holds it.
 struct TimeFile {
   std::string format = "msc-time-1";
   double used = 0;
@@ -58,12 +57,12 @@ LiveRun::LiveRun(const SearchConfig& config, const RunPaths& paths, TimeBudget& 
       began_(std::chrono::steady_clock::now()) {
   for (const std::string& warning : journal_.warnings()) log_.Warn(warning);
   time_.AddEarlier(UsedBefore(journal_.records(), paths_));
-  // The config of a run that is resumed changes once the journal has agreed to go on with it.
+  // A resume rewrites the config only once the journal has accepted it.
   if (!resumed_) WriteFileAtomic(paths_.At("config.json"), ToJson(config_));
 }
 
 LiveRun::~LiveRun() {
-  // A resume that is refused leaves everything as it was.
+  // A rejected resume leaves the run directory unchanged.
   if (!resumed_ || !waits_ || std::uncaught_exceptions() == 0) return;
   std::error_code ignored;
   std::filesystem::remove(TimePath(paths_), ignored);
@@ -81,7 +80,7 @@ void LiveRun::Note(const cost::Attempt& attempt) {
                       .end = attempt.end == End::kResult ? "result"
                              : attempt.end == End::kLost ? "lost"
                                                          : "nothing"};
-  // A journal begins, and goes on, with its study: what workers did before waits for that.
+  // A journal starts and resumes with its study; earlier tasks wait for that.
   if (waits_) {
     waiting_.push_back(ToJson(task));
   } else {
@@ -119,7 +118,7 @@ StudyResult LiveRun::Try(SearchProblem& problem, Agent& agent, const SearchStart
   StudyResult study = RunStudy(
       problem, agent, journal_, options,
       [&](const Progress& progress) {
-        // The first call: the journal has agreed, so the log may say that the search goes on.
+        // The first call: the journal has accepted the resume, so the log may say so.
         if (progress.last == nullptr) {
           KeepSetup(start.setup);
           log_.Info(resumed_ ? "trials go on" : "trials begin");

@@ -20,23 +20,23 @@ namespace msc::gym {
 
 struct LiveRunOptions {
   std::string log_level = "info";
-  Resume resume = Resume::kSame;  ///< what to do with a journal that was written otherwise
+  Resume resume = Resume::kSame;  ///< for a journal written with other settings
 };
 
-/// What trials are made with, besides what a config says.
+/// Callbacks of the trials.
 struct TrialHooks {
   /// As StudyOptions::confirm.
   std::function<std::optional<bool>(const std::vector<Trial>& claims)> confirm;
-  /// Hears of every trial, before the next, and of a study that begins. Says how many seconds what
-  /// comes after the trials is expected to take.
+  /// Called at the start of the study and after every trial, before the next. Returns the expected
+  /// seconds of the phases after the trials.
   std::function<double(const Progress& progress)> tail;
 };
 
-/// A run directory while its trials are made: its journal, its log, its config.
+/// A run directory during its trials: journal, log and config.
 class LiveRun {
  public:
-  /// Makes the folder, or goes on with what is there, and counts in `time` what that used; `time`
-  /// outlives this. UserError and SystemError as Journal, RunLog.
+  /// Creates the folder, or opens an existing one and adds the time that it used to `time`, which
+  /// outlives this object. UserError and SystemError as Journal and RunLog.
   LiveRun(const SearchConfig& config, const RunPaths& paths, TimeBudget& time,
           const LiveRunOptions& options);
   LiveRun(const LiveRun&) = delete;
@@ -44,21 +44,21 @@ class LiveRun {
   ~LiveRun();
 
   [[nodiscard]] RunLog& log() { return log_; }
-  /// Puts on disk how much time is used, where that was not done lately: for whoever goes on when
-  /// this is killed. Not at the same time as anything else, as Note.
+  /// Writes the time used to disk unless that was done lately, so that a resume after a kill knows
+  /// it. Not thread-safe, like Note.
   void Tick();
-  /// Puts into the journal what a worker was busy with. Not at the same time as anything else.
+  /// Writes a task of a worker to the journal. Not thread-safe.
   void Note(const cost::Attempt& attempt);
-  /// Makes the trials, with the progress on `line`, until they are done, their time is over or a
-  /// stop is requested; the journal gets the setup where it does not end in the same. `agent` was
-  /// made with the seeds. As RunStudy.
+  /// Runs the trials, with progress on `line`, until they are done, time is up or a stop is
+  /// requested. Writes the setup to the journal unless the last setup there is equal. `agent` must
+  /// have been set up with the seeds. Exceptions as RunStudy.
   [[nodiscard]] StudyResult Try(SearchProblem& problem, Agent& agent, const SearchStart& start,
                                 const TrialHooks& hooks, ProgressLine& line);
-  /// The trials that were made before this went on.
+  /// Returns the trials of earlier runs.
   [[nodiscard]] std::vector<Trial> Earlier() const { return TrialsOf(journal_.records()); }
-  /// Puts into the journal what was found after the trials.
+  /// Writes the results after the trials to the journal.
   void Keep(const Findings& findings);
-  /// What was kept before this went on; none in a new run.
+  /// Returns the findings of earlier runs; nothing in a new run.
   [[nodiscard]] std::optional<Findings> Kept() const;
 
  private:
@@ -71,10 +71,10 @@ class LiveRun {
   Journal journal_;
   RunLog log_;
   bool resumed_;
-  bool waits_ = true;                 ///< the study is not begun or gone on with yet
-  std::vector<std::string> waiting_;  ///< records of what workers did before
+  bool waits_ = true;                 ///< the study has not begun or resumed yet
+  std::vector<std::string> waiting_;  ///< task records until then
   std::chrono::steady_clock::time_point began_;
-  double ticked_ = 0;  ///< time used when it was last put on disk
+  double ticked_ = 0;  ///< time used when last written to disk
 };
 
 }  // namespace msc::gym

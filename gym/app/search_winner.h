@@ -11,17 +11,17 @@
 
 namespace msc::gym {
 
-/// Trials worth a second look, best first: by violation, then by objectives in order; each
-/// assignment once.
+/// Returns the indices of trials worth measuring again, best first: by violation, then by
+/// objectives in order; each assignment once.
 [[nodiscard]] std::vector<std::size_t> Ranked(const Objective& objective,
                                               std::span<const Trial> trials);
 
-/// Whether it takes longer than the uncompressed model, by all of its 95 % interval.
+/// Returns whether the whole 95 % interval is slower than the uncompressed model.
 [[nodiscard]] bool IsSlower(const cost::Outcome& outcome);
 
-/// Index of the trial to answer with where the best is slower than the uncompressed model: the
-/// first that takes every first choice, which compresses nothing. None where it is not among the
-/// trials or not feasible, or where speed is not what is sought first.
+/// Returns the index of the trial to choose if the best is slower than the uncompressed model: the
+/// first one with all first choices, which compresses nothing. Returns nothing if it is not among
+/// the trials, is infeasible, or if latency is not the first objective.
 [[nodiscard]] std::optional<std::size_t> Uncompressed(const Objective& objective,
                                                       std::span<const Trial> trials);
 

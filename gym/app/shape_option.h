@@ -9,7 +9,7 @@ class App;
 
 namespace msc::gym {
 
-/// The option --shape of every subcommand that takes a model.
+/// Adds the option --shape, which every subcommand that takes a model has.
 void AddShapeOption(CLI::App& command, std::vector<std::string>& shapes);
 
 }  // namespace msc::gym

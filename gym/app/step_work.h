@@ -10,9 +10,9 @@
 
 namespace msc::gym {
 
-/// The work of every step: of the nodes that it computes, whose costs are by name. Of several steps
-/// for a node the longest has all of its work, among those that are called as the first of them:
-/// what closes a layer, such as a PRelu behind it, has a name of its own and computes little,
+/// Returns the work of every step: the sum over its nodes, whose costs are given by name. If
+/// several steps compute a node, the work goes to the longest of those that share the name of the
+/// first one. An epilogue of a layer, such as a PRelu, has a name of its own and computes little,
 /// however long it takes.
 [[nodiscard]] std::vector<OpCost> WorkOf(std::span<const StepTime> steps,
                                          const std::map<std::string, OpCost>& costs);

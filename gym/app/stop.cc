@@ -5,7 +5,7 @@
 namespace msc::gym {
 namespace {
 
-// A signal handler may touch nothing else.
+// A signal handler may only write such a variable.
 volatile std::sig_atomic_t stop_requested = 0;  // NOLINT: written by the handler alone
 
 void OnSignal(int /*number*/) {
@@ -17,7 +17,7 @@ void OnSignal(int /*number*/) {
 void CatchStopSignals() {
   struct sigaction action {};
   action.sa_handler = OnSignal;
-  action.sa_flags = static_cast<int>(SA_RESETHAND);  // the second signal does what it always does
+  action.sa_flags = static_cast<int>(SA_RESETHAND);  // the second signal has its default effect
   sigemptyset(&action.sa_mask);
   sigaction(SIGINT, &action, nullptr);
   sigaction(SIGTERM, &action, nullptr);

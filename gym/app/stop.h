@@ -2,11 +2,11 @@
 
 namespace msc::gym {
 
-/// Makes Ctrl-C, SIGTERM and SIGHUP (the terminal went) ask for an orderly stop instead of killing;
-/// the second one kills. A SIGHUP that was ignored at the start, as nohup does, stays ignored.
+/// Makes Ctrl-C, SIGTERM and SIGHUP (terminal closed) request an orderly stop; the second signal
+/// kills. A SIGHUP that was ignored at the start, as under nohup, stays ignored.
 void CatchStopSignals();
 
-/// Whether a stop was asked for.
+/// Returns whether a stop was requested.
 [[nodiscard]] bool StopRequested();
 
 }  // namespace msc::gym

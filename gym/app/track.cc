@@ -88,7 +88,7 @@ std::vector<Tensor> LoadInputs(const Options& options, const Graph& canonical, c
   return inputs;
 }
 
-/// What integers and bf16 do to a value is no fault.
+/// Returns the tolerance: wider for a model with int8 or bf16 layers, whose rounding is no error.
 double ToleranceFor(const Options& options, const Strategy& strategy) {
   if (options.tolerance > 0) return options.tolerance;
   for (const auto& [layer, precision] : strategy.quantize.layers) {
@@ -97,7 +97,7 @@ double ToleranceFor(const Options& options, const Strategy& strategy) {
   return 1e-3;
 }
 
-/// The strategy of the first artefact, unless the command line names one.
+/// Returns the strategy of the first artefact, unless the command line names one.
 Strategy StrategyFor(const Options& options) {
   if (!options.strategy.empty()) return LoadStrategy(options.strategy);
   if (options.artefacts.empty()) return {};
@@ -109,7 +109,7 @@ Strategy StrategyFor(const Options& options) {
                   "' was compiled with fitted weights; name their strategy.json by --strategy");
 }
 
-/// By a file of rules, which picks what is compared at each stage.
+/// Reads the rules that pick the compared values at each stage.
 TrackRules ReadRules(const Options& options, const Graph& graph) {
   if (!options.tensors.empty()) throw UserError("give one of --tensors and --rules");
   TrackRules rules = ReadTrackRules(OpenRules(options.rules, "tracker", graph), graph);
@@ -119,7 +119,7 @@ TrackRules ReadRules(const Options& options, const Graph& graph) {
   return rules;
 }
 
-/// Leaves what is said of the picked values.
+/// Keeps only the results on the picked values.
 void KeepPicked(const std::vector<std::string>& picked, double tolerance,
                 cost::StageComparison& compared) {
   const auto other = [&](const std::string& name) {
@@ -134,8 +134,8 @@ void KeepPicked(const std::vector<std::string>& picked, double tolerance,
   if (first != compared.errors.end()) compared.first = first - compared.errors.begin();
 }
 
-/// The artefacts, and the model compiled for targets. The sizes that an artefact was compiled for
-/// become those of all stages.
+/// Returns the artefacts, and the model compiled for the targets. The dimensions of an artefact
+/// apply to all stages.
 std::vector<cost::TrackStage> CompiledStages(const Options& options, const Graph& graph,
                                              const Strategy& strategy,
                                              const TargetRegistry& targets,

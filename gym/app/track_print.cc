@@ -14,7 +14,7 @@ std::string Short(const std::string& name, std::size_t most) {
   return name.size() > most ? "..." + name.substr(name.size() - most + 3) : name;
 }
 
-/// JSON has no infinity.
+/// Returns null for infinity and NaN, which JSON lacks.
 nlohmann::json Number(double value) {
   if (std::isfinite(value)) return value;
   return nullptr;

@@ -10,13 +10,13 @@
 
 namespace msc::gym {
 
-/// What `mscgym track` found.
+/// Results of `mscgym track`.
 struct TrackReport {
   std::string model;
   double tolerance = 0;
   std::vector<cost::StageComparison> stages;
   std::vector<std::pair<std::string, cost::BisectResult>> bisections;  ///< by stage
-  std::int64_t left_out = 0;  ///< values for which the store had no room
+  std::int64_t left_out = 0;  ///< values that did not fit into the store
 };
 
 void PrintTrackTable(const TrackReport& report);

@@ -21,12 +21,12 @@ double SecondsSince(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
-/// How much a trial of it asks for besides measuring.
+/// Returns the effort of preparing a candidate: training epochs, and whether it is fitted.
 std::pair<std::int64_t, bool> FittingOf(const Strategy& strategy) {
   return {strategy.fit.train.epochs, !strategy.fit.samples.empty()};
 }
 
-/// Mean over all assignments.
+/// Returns the mean over all assignments.
 double Mean(const AdditiveCost& cost) {
   double mean = cost.offset;
   for (const std::vector<double>& effects : cost.effects) {

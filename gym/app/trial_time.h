@@ -13,29 +13,29 @@
 
 namespace msc::gym {
 
-/// How long one trial takes, found by making one.
+/// Duration of one trial, from a trial that was run.
 struct TrialTime {
-  std::string baseline;            ///< that was tried
-  double seconds = 0;              ///< it took
-  double mean = 0;                 ///< seconds of a trial as they are on the whole
+  std::string baseline;            ///< the anchor that was tried
+  double seconds = 0;              ///< duration of that trial
+  double mean = 0;                 ///< expected mean over all trials
   std::optional<Failure> failure;  ///< of the trial
-  /// Milliseconds a call of the uncompressed model beside it, where both were timed.
+  /// Milliseconds per inference of the uncompressed model, if timed beside the trial.
   std::optional<double> reference_ms = {};
-  /// "one trial, the baseline 'int8': 1.2 s".
+  /// Returns "one trial, the baseline 'int8': 1.2 s".
   [[nodiscard]] std::string Text() const;
 };
 
-/// Tries the baseline that asks most of a trial before it is measured: training, or fitting to
-/// samples. No outcome that is known already stands in for it. What recipes of all lengths take is
-/// told from one of them by their steps. Nothing where `stop` said true before it ended.
-/// `paths` were prepared; SystemError as LocalEvaluator.
+/// Tries the baseline that needs the most preparation: training, or fitting to samples. Ignores
+/// cached outcomes. For a search of recipes, scales the duration to the mean number of training
+/// steps. Returns nothing if `stop` returned true before the end. `paths` must be prepared;
+/// SystemError as LocalEvaluator.
 [[nodiscard]] std::optional<TrialTime> TimeTrial(const AppContext& context,
                                                  const SearchConfig& config, const RunPaths& paths,
                                                  SearchProblem& problem,
                                                  const std::function<bool()>& stop);
 
-/// Bounds of metrics that follow from the time of the uncompressed model, where the trial has it
-/// (DescribeOptions::bounds). Nothing without a trial.
+/// Returns lower bounds of metrics that follow from the time of the uncompressed model, if the
+/// trial has it (DescribeOptions::bounds); empty otherwise.
 [[nodiscard]] std::map<std::string, double> BoundsBy(const std::optional<TrialTime>& trial,
                                                      const SearchProblem& problem);
 

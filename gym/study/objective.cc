@@ -65,7 +65,7 @@ double Violation(const Objective& objective, const Evaluation& evaluation) {
 
 double RewardOf(const Objective& objective, const Evaluation& evaluation) {
   constexpr double kFailure = -10;
-  constexpr double kLeast = -9;
+  constexpr double kLeast = -9;  // every measured candidate ranks above a failed one
   if (evaluation.failure) return kFailure;
   double reward = -Violation(objective, evaluation);
   for (const std::string& metric : objective.minimize) {
