@@ -27,7 +27,7 @@ namespace msc::gym {
 namespace {
 
 constexpr int kMostThreads = 128;  // most threads that the build of OpenBLAS supports
-constexpr std::size_t kRoom = std::size_t{64} << 20U;  // for the rest of the start
+constexpr std::size_t kRoom = std::size_t{64} << 20U;  // for the rest of the startup
 
 std::string_view Variable(char** environment, std::string_view name) {
   for (; *environment != nullptr; ++environment) {

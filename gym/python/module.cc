@@ -23,7 +23,7 @@ PYBIND11_MODULE(_core, core) {
   py::register_exception<msc::SystemError>(core, "MachineError", PyExc_RuntimeError);
   py::register_exception<msc::InternalError>(core, "InternalError", PyExc_RuntimeError);
   core.attr("version") = MSC_VERSION;
-  // A line about it, and whether its rewards are measured.
+  // By id: a summary, and whether rewards come from measurements.
   core.def("specs", [] {
     std::map<std::string, std::pair<std::string, bool>> specs;
     for (const auto& spec : msc::gym::Envs().Specs()) {

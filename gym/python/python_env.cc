@@ -37,7 +37,7 @@ PythonEnv::PythonEnv(const std::string& id, const std::optional<std::string>& co
   }
   SearchConfig read = ParseSearchConfig(*config, base, "the config", &notes_);
   read.env = id;
-  // The id keeps the limits of the key that it stands for.
+  // Parsing once more checks the id against the limits of the key `env`.
   session_.emplace(ParseSearchConfig(ToJson(read), base, "the config"), options);
   live_ = &session_->env();
 }
@@ -94,7 +94,8 @@ py::tuple Step(PythonEnv& self, const py::handle& action) {
                         result.truncated, result.info);
 }
 
-/// Says, and keeps, whether Python was interrupted: an exception is set then.
+/// Returns a function that reports, and remembers in `interrupted`, whether a signal interrupted
+/// Python; the Python exception is set then.
 std::function<bool()> Interrupts(bool& interrupted) {
   return [&interrupted] {
     const py::gil_scoped_acquire acquired;
@@ -103,7 +104,7 @@ std::function<bool()> Interrupts(bool& interrupted) {
   };
 }
 
-/// Ctrl-C ends it between candidates.
+/// Evaluates a batch. Ctrl-C ends it between candidates.
 py::list Evaluate(PythonEnv& self, const std::vector<Assignment>& batch) {
   const Turn turn(self.taken());
   std::vector<Evaluation> results(batch.size());
@@ -122,7 +123,7 @@ py::list Evaluate(PythonEnv& self, const std::vector<Assignment>& batch) {
 
 using Limits = std::map<std::string, double>;
 
-/// What the problem is about, and with `trial` how long one takes. Ctrl-C ends a trial.
+/// Describes the problem, and if `trial` is set the time of a trial. Ctrl-C ends the trial.
 std::string DescribeEnv(PythonEnv& self, const std::vector<std::string>& minimize,
                         const Limits& subject_to, const Limits& goal, bool trial) {
   const Turn turn(self.taken());
@@ -137,7 +138,8 @@ std::string DescribeEnv(PythonEnv& self, const std::vector<std::string>& minimiz
     const py::gil_scoped_release released;
     std::optional<TrialTime> time;
     if (trial) time = self.TimeOneTrial(Interrupts(interrupted));
-    // How fast the uncompressed model is bounds how far a time relative to it can come down.
+    // The time of the uncompressed model turns a lower bound in milliseconds into one on the
+    // relative latency.
     if (!interrupted) {
       text = DescribeSpace(problem, objective, {.goal = ends, .bounds = BoundsBy(time, problem)});
     }

@@ -18,10 +18,10 @@
 
 namespace msc::gym {
 
-/// Held while an object that is not thread-safe is in use, since others may run meanwhile.
+/// Lock on an object that is not thread-safe, held while its methods run without Python's lock.
 class Turn {
  public:
-  /// UserError if another holds it.
+  /// Takes the lock. UserError if another thread holds it.
   explicit Turn(std::atomic<bool>& taken);
   Turn(const Turn&) = delete;
   Turn& operator=(const Turn&) = delete;
@@ -31,34 +31,34 @@ class Turn {
   std::atomic<bool>& taken_;
 };
 
-/// Those that there are.
+/// Returns the envs of this build.
 [[nodiscard]] envs::EnvRegistry Envs();
 
-/// An env as Python has it: made of an id and a config, or of another one.
+/// An env for Python, made from an id and a config or by wrapping another one.
 class PythonEnv {
  public:
-  /// `config` is a search's, with paths relative to `base`.
+  /// `config` is a search's config as JSON, with paths relative to `base`.
   PythonEnv(const std::string& id, const std::optional<std::string>& config,
             const std::string& base, const SessionOptions& options);
-  /// `inner` seen through a wrapper; outlives this.
+  /// Wraps `inner`, which outlives this object.
   PythonEnv(PythonEnv& inner, const EnvWrapper& wrapper);
 
-  /// Another one like it on the same model, which was read and prepared once; outlived by this.
-  /// InternalError of what is not made by an id.
+  /// Returns another env on the same loaded and prepared model, which this object must outlive.
+  /// InternalError unless this env was made from an id.
   [[nodiscard]] std::unique_ptr<PythonEnv> Another();
 
   [[nodiscard]] const Env& env() const { return *live_; }
   [[nodiscard]] Env& env() { return *live_; }
-  /// Of all that share a model.
+  /// Returns the flag of Turn, shared by all envs on one model.
   [[nodiscard]] std::atomic<bool>& taken() { return inner_ != nullptr ? inner_->taken() : taken_; }
-  /// What became of keys of the original MSC.
+  /// Returns notes on the keys of a config of the original MSC.
   [[nodiscard]] const std::vector<std::string>& notes() const { return notes_; }
-  /// Resolved; none of an env that is made without.
+  /// Returns the resolved config; nothing if the env was made without one.
   [[nodiscard]] std::optional<std::string> Config();
-  /// One trial, made where none was timed yet; nothing of an env that is made without a config,
-  /// whose trials take no time, and where `stop` said true.
+  /// Runs a trial unless one was timed before. Returns nothing for an env without a config, whose
+  /// trials take no time, and if `stop` returned true.
   [[nodiscard]] std::optional<TrialTime> TimeOneTrial(const std::function<bool()>& stop);
-  /// UserError if it has none.
+  /// Returns the search problem. UserError if the env has none.
   [[nodiscard]] SearchProblem& problem();
 
  private:
@@ -66,13 +66,13 @@ class PythonEnv {
 
   std::vector<std::string> notes_;
   std::optional<SearchSession> session_;
-  std::unique_ptr<Env> env_;    // of what has no session
-  Env* live_ = nullptr;         // either's
-  PythonEnv* inner_ = nullptr;  // that this lives on
+  std::unique_ptr<Env> env_;    // if there is no session
+  Env* live_ = nullptr;         // env_, or the session's
+  PythonEnv* inner_ = nullptr;  // the wrapped env or the owner of the session
   std::atomic<bool> taken_ = false;
 };
 
-/// The class Env.
+/// Adds the class Env.
 void AddEnv(pybind11::module_& core);
 
 }  // namespace msc::gym

@@ -25,7 +25,7 @@ namespace {
 
 using KnownTrial = std::pair<Assignment, Evaluation>;
 
-/// What a study is about, as Python gives it. Assignments fit the decisions.
+/// Arguments of a study from Python. Assignments fit the decisions.
 struct Wanted {
   std::string agent;
   std::uint64_t seed = 0;
@@ -44,7 +44,7 @@ class PythonStudy {
   }
   PythonStudy(const std::vector<DecisionParts>& decisions, const Wanted& wanted)
       : objective_(ObjectiveOf(wanted)) {
-    CheckObjective(objective_);  // whatever it names is told by the caller
+    CheckObjective(objective_);  // the caller's results may have any metrics
     AgentSetup setup;
     for (const DecisionParts& parts : decisions) setup.decisions.push_back(ToDecision(parts));
     setup.objectives = objective_.minimize.size();
@@ -138,7 +138,7 @@ void AddStudy(py::module_& core) {
                                      ToEvaluation(std::move(metrics), failure, std::move(record)));
            });
   py::class_<PythonStudy>(core, "Study")
-      // The agent asks the env which choices are ruled out.
+      // The agent calls the env's mask, so the study keeps the env alive.
       .def(py::init<PythonEnv&, const Wanted&>(), py::keep_alive<1, 2>())
       .def(py::init<const std::vector<DecisionParts>&, const Wanted&>())
       .def("ask",

@@ -4,7 +4,7 @@
 
 namespace msc::gym {
 
-/// The class Study, after AddEnv.
+/// Adds the class Study; call AddEnv first.
 void AddStudy(pybind11::module_& core);
 
 }  // namespace msc::gym

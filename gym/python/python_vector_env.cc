@@ -24,12 +24,12 @@ namespace {
 
 class PythonVectorEnv {
  public:
-  /// They outlive this.
+  /// `envs` outlive this object.
   explicit PythonVectorEnv(const std::vector<PythonEnv*>& envs) : lanes_(Borrowed(envs)) {
     for (PythonEnv* env : envs) taken_.insert(&env->taken());
   }
 
-  /// Observations and infos, env by env.
+  /// Returns observations and infos, each with one entry per env.
   py::tuple Reset(const std::vector<std::optional<std::uint64_t>>& seeds,
                   const ResetOptions& options) {
     const std::deque<Turn> turns = TakeTurns();
@@ -47,7 +47,7 @@ class PythonVectorEnv {
     return py::make_tuple(observations, infos);
   }
 
-  /// The five parts of a step, each env by env.
+  /// Returns the five parts of a step, each with one entry per env.
   py::tuple Step(const std::vector<py::object>& actions) {
     const std::deque<Turn> turns = TakeTurns();
     std::vector<Point> points;
@@ -89,14 +89,14 @@ class PythonVectorEnv {
   }
 
   VectorEnv lanes_;
-  std::set<std::atomic<bool>*> taken_;  // envs that share a model have one
+  std::set<std::atomic<bool>*> taken_;  // locks of the envs; envs on one model share a lock
 };
 
 }  // namespace
 
 void AddVectorEnv(py::module_& core) {
   py::class_<PythonVectorEnv>(core, "VectorEnv")
-      // Of a tuple, which keeps the envs.
+      // The tuple argument keeps the envs alive.
       .def(py::init<const std::vector<PythonEnv*>&>(), py::keep_alive<1, 2>())
       .def("reset", &PythonVectorEnv::Reset)
       .def("step", &PythonVectorEnv::Step);

@@ -4,7 +4,7 @@
 
 namespace msc::gym {
 
-/// The class VectorEnv, after AddEnv.
+/// Adds the class VectorEnv; call AddEnv first.
 void AddVectorEnv(pybind11::module_& core);
 
 }  // namespace msc::gym

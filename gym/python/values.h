@@ -14,20 +14,21 @@
 
 namespace msc::gym {
 
-/// Numbers, lists, text, dicts.
+/// Converts to numbers, lists, strings and dicts.
 [[nodiscard]] pybind11::object ToPython(const Point& point);
-/// {"kind": "Box", "low": ..., ...}: the arguments of Gymnasium's class of that name.
+/// Returns {"kind": "Box", "low": ..., ...}: the arguments of Gymnasium's class of that name.
 [[nodiscard]] pybind11::dict ToPython(const Space& space);
 [[nodiscard]] pybind11::dict ToPython(const Evaluation& evaluation);
-/// Name, choices, quantity and values of a Decision, which Python has as a tuple.
+/// Name, choices, quantity and values of a Decision; a tuple in Python.
 using DecisionParts =
     std::tuple<std::string, std::vector<std::string>, std::string, std::vector<double>>;
 [[nodiscard]] DecisionParts ToPython(const Decision& decision);
 [[nodiscard]] Decision ToDecision(const DecisionParts& parts);
-/// UserError if `value` is of another type than the space's elements. Whether it lies in the space
-/// is for the env to say.
+/// Converts a value to an element of a space. UserError if `value` has another type than its
+/// elements; the env checks whether it is in the space.
 [[nodiscard]] Point ToPoint(const Space& space, const pybind11::handle& value);
-/// Metrics, or a failure of a kind and a reason: UserError if there is no such kind.
+/// Makes an evaluation of metrics, or of a failure's kind and reason. UserError for an unknown
+/// kind.
 [[nodiscard]] Evaluation ToEvaluation(
     std::map<std::string, double> metrics,
     const std::optional<std::pair<std::string, std::string>>& failure, std::string record = "");

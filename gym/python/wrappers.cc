@@ -46,7 +46,7 @@ EnvWrapper RewardNoise(double deviation) {
       [deviation](std::unique_ptr<Env> env) { return WithRewardNoise(std::move(env), deviation); }};
 }
 
-// Envs take their steps without Python's lock; Python's functions need it.
+// Envs step without Python's lock, but Python functions need it.
 
 EnvWrapper TransformReward(const py::function& transform) {
   return {[transform](std::unique_ptr<Env> env) {

@@ -9,12 +9,12 @@
 
 namespace msc::gym {
 
-/// What changes an env from the outside. Copied and called by who holds Python's lock.
+/// A function that wraps an env. Copied and called only while Python's lock is held.
 struct EnvWrapper {
   std::function<std::unique_ptr<Env>(std::unique_ptr<Env>)> wrap;
 };
 
-/// The class EnvWrapper, and a function for each of gym/wrappers that makes one.
+/// Adds the class EnvWrapper, and one factory function for each wrapper of gym/wrappers.
 void AddWrappers(pybind11::module_& core);
 
 }  // namespace msc::gym

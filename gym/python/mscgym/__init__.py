@@ -1,17 +1,17 @@
 """Search how to compress a trained network for this machine, from Python.
 
-    env = mscgym.make("Quantize-v0", config)    a problem; envs() lists them
-    observation, info = env.reset(seed=1)       Gymnasium's interface: a decision a step
+    env = mscgym.make("Quantize-v0", config)    a problem; envs() lists the ids
+    observation, info = env.reset(seed=1)       Gymnasium's interface: one decision per step
     observation, reward, terminated, truncated, info = env.step(action)
     envs = mscgym.make_vec("Quantize-v0", 4, config)    several as one
 
-    study = mscgym.Study(env, agent="tpe")      an agent, asked and told; agents() lists them
+    study = mscgym.Study(env, agent="tpe")      ask-and-tell interface; agents() lists the agents
     trial = study.ask()
     study.tell(trial, env.evaluate(trial.choices))
 
-Where Gymnasium is installed, envs and spaces are of its classes, and gymnasium.make knows them as
-"mscgym/Quantize-v0" and so on. What is wrong with what was given is a UserError, which says what to
-change. docs/python.md has more.
+If Gymnasium is installed, envs and spaces are instances of its classes, and gymnasium.make knows
+the envs as "mscgym/Quantize-v0" and so on. Invalid input raises UserError, which says what to
+change. See docs/python.md.
 """
 
 from ._memory import lack as _lack

@@ -1,4 +1,4 @@
-"""Gymnasium's classes where it is installed, and what takes their place where it is not."""
+"""Base classes of envs: Gymnasium's if it is installed, otherwise substitutes."""
 
 import enum
 import random
@@ -15,7 +15,7 @@ except ImportError:
 
 
 class _Drawing:
-    """Has random numbers for draws of the caller's: random.Random's."""
+    """Provides a random.Random for the caller's draws."""
 
     spec = None
     render_mode = None
@@ -23,7 +23,7 @@ class _Drawing:
     _np_random_seed = None
 
     def reset(self, *, seed=None, options=None):
-        """Restarts `np_random`, if there is a seed."""
+        """Restart `np_random` if a seed is given."""
         if seed is not None:
             self._restart(seed)
 
@@ -32,7 +32,7 @@ class _Drawing:
 
     @property
     def np_random(self):
-        """For draws of the caller's; restarted by `reset` with a seed."""
+        """Generator for the caller's draws; restarted by `reset` with a seed."""
         if self._np_random is None:
             self._restart(random.SystemRandom().randrange(2**63))
         return self._np_random
@@ -43,8 +43,8 @@ class _Drawing:
 
     @property
     def np_random_seed(self):
-        """The seed of `np_random`; -1 where that was set."""
-        _ = self.np_random  # made up where there is none
+        """The seed of `np_random`; -1 if the generator was set by the caller."""
+        _ = self.np_random  # makes the generator, and with it the seed
         return self._np_random_seed
 
     @property
@@ -54,23 +54,26 @@ class _Drawing:
 
 
 class PlainEnv(_Drawing):
-    """What all envs have in Gymnasium."""
+    """The part of gymnasium.Env that all envs share."""
 
     metadata = {"render_modes": []}
 
     def close(self):
-        """Nothing to let go of."""
+        """Do nothing: there is nothing to release."""
 
     def has_wrapper_attr(self, name):
-        """Whether it, or an env inside, has an attribute of that name."""
+        """Return whether this env, or an env inside, has an attribute of that name."""
         return hasattr(self, name)
 
     def get_wrapper_attr(self, name):
-        """The attribute of that name, of it or of the first env inside that has one."""
+        """Return the attribute of this env, or of the first env inside that has it."""
         return getattr(self, name)
 
     def set_wrapper_attr(self, name, value, *, force=True):
-        """Sets it where it is; where it is not, here if `force`. Says whether it was set."""
+        """Set the attribute on the env that has it; if none has it, set it here if `force`.
+
+        Returns whether it was set.
+        """
         if not force and not hasattr(self, name):
             return False
         setattr(self, name, value)
@@ -89,13 +92,13 @@ class PlainEnv(_Drawing):
 
 
 class PlainVectorEnv(_Drawing):
-    """What all vectors of envs have in Gymnasium."""
+    """The part of gymnasium.vector.VectorEnv that all vectors of envs share."""
 
     metadata = {}
     closed = False
 
     def close(self, **options):
-        """Lets go of what it holds, once."""
+        """Release the resources once."""
         if not self.closed:
             self.close_extras(**options)
         self.closed = True
@@ -113,5 +116,5 @@ class PlainAutoresetMode(enum.Enum):
 
 GymEnv = gymnasium.Env if gymnasium else PlainEnv
 GymVectorEnv = gymnasium.vector.VectorEnv if gymnasium else PlainVectorEnv
-# Gymnasium has it since 1.1.
+# Gymnasium has AutoresetMode since 1.1.
 AutoresetMode = getattr(gymnasium and gymnasium.vector, "AutoresetMode", PlainAutoresetMode)

@@ -1,19 +1,19 @@
-"""Whether there is memory for OpenBLAS, which starts when the compiled module is loaded.
+"""Checks that there is memory for OpenBLAS, which starts when the compiled module is loaded.
 
-It maps a buffer for each of its threads then, and tries for ever where it is refused one (ulimit -v
-or -d, strict overcommit). What gym/app/openblas_guard.cc does for the program this does for Python.
+OpenBLAS maps a buffer for each of its threads and retries forever if the kernel refuses one
+(ulimit -v or -d, strict overcommit). gym/app/openblas_guard.cc does the same check for the program.
 """
 
 import mmap
 import os
 
 _BUFFER_BYTES = (128 << 20) + (1 << 16)  # compiler/base/address_space.h
-_ROOM_BYTES = 64 << 20  # to go on with
-_MOST_THREADS = 128  # that OpenBLAS is built for
+_ROOM_BYTES = 64 << 20  # for the rest of the startup
+_MOST_THREADS = 128  # that the build of OpenBLAS supports
 
 
 def lack():
-    """What to say where there is too little; None where there is enough."""
+    """Return the error text if there is too little memory, otherwise None."""
     if _loaded():
         return None
     threads = _threads()
@@ -34,7 +34,7 @@ def lack():
 
 
 def _loaded():
-    """Whether somebody else in this process, such as numpy, has loaded it: then it has its buffers."""
+    """Return whether another module, such as numpy, has loaded OpenBLAS and so its buffers."""
     try:
         with open("/proc/self/maps", encoding="utf-8", errors="replace") as maps:
             return "libopenblas.so" in maps.read()
@@ -43,7 +43,7 @@ def _loaded():
 
 
 def _threads():
-    """As many as OpenBLAS will make buffers for: its blas_get_cpu_number."""
+    """Return the number of threads for which OpenBLAS allocates buffers (blas_get_cpu_number)."""
     count = len(os.sched_getaffinity(0))
     for name in ("OPENBLAS_NUM_THREADS", "GOTO_NUM_THREADS", "OMP_NUM_THREADS"):
         wanted = os.environ.get(name, "")

@@ -1,4 +1,4 @@
-"""Why the compiled module of this package cannot be imported, and what to do about it."""
+"""Explains why the compiled module of this package cannot be imported, and how to fix it."""
 
 import glob
 import importlib.machinery
@@ -9,7 +9,7 @@ _FOLDER = os.path.dirname(os.path.abspath(__file__))
 
 
 def explain(error):
-    """The text of an ImportError; `error` is what `import _core` raised."""
+    """Return the text of the ImportError; `error` is what `import _core` raised."""
     try:
         from . import _built  # written by CMake beside this file
     except ImportError:
@@ -30,7 +30,7 @@ def explain(error):
 
 
 def _build(*options):
-    """The commands that build the module, and install it if this is an installation."""
+    """Return the commands that build the module, and install it if this is an installation."""
     folder = os.path.dirname(os.path.dirname(_FOLDER))
     tree = os.path.exists(os.path.join(folder, "CMakeCache.txt"))
     folder = folder if tree else "BUILD_FOLDER"

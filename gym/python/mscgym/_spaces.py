@@ -1,7 +1,7 @@
-"""Spaces with the names, arguments and behaviour of Gymnasium's, for where that is not installed.
+"""Substitutes for Gymnasium's spaces, with the same names, arguments and behaviour.
 
-Values are plain Python: numbers, text, dicts, and nested lists where Gymnasium has arrays. NumPy's
-numbers and arrays are contained, too.
+Values are plain Python: numbers, text, dicts, and nested lists instead of arrays. `contains` also
+accepts NumPy numbers and arrays.
 """
 
 import collections.abc
@@ -12,7 +12,7 @@ import string
 
 
 def nest(flat, shape):
-    """Lists of lists of that shape, row by row; the one value itself for ()."""
+    """Return nested lists of that shape, row by row; the single value itself for ()."""
     values = list(flat)
     for size in reversed(shape[1:]):
         values = [values[i:i + size] for i in range(0, len(values), size)]
@@ -20,7 +20,7 @@ def nest(flat, shape):
 
 
 def shape_of(value):
-    """Of nested lists or an array, by the first element of each; () of a number."""
+    """Return the shape of an array or of nested lists, by their first elements; () for a number."""
     if hasattr(value, "shape"):
         return tuple(value.shape)
     if not isinstance(value, (list, tuple)):
@@ -29,7 +29,7 @@ def shape_of(value):
 
 
 def flatten(value, shape):
-    """The numbers of nested lists or an array, row by row; None if they have another shape."""
+    """Return the numbers of nested lists or an array, row by row; None if the shape differs."""
     if hasattr(value, "tolist"):
         value = value.tolist()
     if not shape:
@@ -46,7 +46,7 @@ def flatten(value, shape):
 
 
 def _integer(value):
-    """As an int; None if it is none. Truth values are not numbers here."""
+    """Return the value as an int; None if it is no integer. Booleans are no integers here."""
     if isinstance(value, bool):
         return None
     try:
@@ -56,30 +56,30 @@ def _integer(value):
 
 
 def _choose(draws, mask, start=0):
-    """One of those whose flag is set; `start` where none is, as in Gymnasium."""
+    """Draw an index whose flag is set, plus `start`; `start` if none is set, as in Gymnasium."""
     allowed = [i for i, flag in enumerate(mask) if flag]
     return start + (draws.choice(allowed) if allowed else 0)
 
 
 class Space:
-    """What an observation or an action may be."""
+    """The set of valid observations or actions."""
 
     def __init__(self, shape=None, dtype=None, seed=None):
         self.shape = None if shape is None else tuple(shape)
-        self.dtype = dtype  # NumPy's name of it
+        self.dtype = dtype  # as NumPy names it
         self._np_random = None
         if seed is not None:
             self.seed(seed)
 
     @property
     def np_random(self):
-        """What `sample` draws from: a random.Random."""
+        """The generator of `sample`, a random.Random."""
         if self._np_random is None:
             self.seed()
         return self._np_random
 
     def seed(self, seed=None):
-        """Restarts what `sample` draws from; says the seed, which is made up if there is none."""
+        """Restart the generator of `sample`; return the seed, which is random if not given."""
         if seed is None:
             seed = random.SystemRandom().randrange(2**63)
         elif _integer(seed) is None or seed < 0:
@@ -88,15 +88,15 @@ class Space:
         return seed
 
     def sample(self, mask=None):
-        """A drawn element."""
+        """Draw an element."""
         raise NotImplementedError
 
     def contains(self, x):
-        """Whether it is an element."""
+        """Return whether `x` is an element."""
         raise NotImplementedError
 
     def _arguments(self):
-        """What tells it from other spaces of its class, as text."""
+        """Return the arguments that distinguish spaces of this class, as text."""
         raise NotImplementedError
 
     def __contains__(self, x):
@@ -113,14 +113,14 @@ class Space:
 
 
 class Discrete(Space):
-    """start, start + 1, ..., start + n - 1."""
+    """The integers start, start + 1, ..., start + n - 1."""
 
     def __init__(self, n, seed=None, start=0):
         super().__init__((), "int64", seed)
         self.n, self.start = int(n), int(start)
 
     def sample(self, mask=None):
-        """Uniform over all, or over those whose flag in `mask` is set."""
+        """Draw uniformly from all elements, or from those whose flag in `mask` is set."""
         if mask is None:
             return self.start + self.np_random.randrange(self.n)
         if len(mask) != self.n:
@@ -136,7 +136,7 @@ class Discrete(Space):
 
 
 class MultiDiscrete(Space):
-    """One integer in [0, nvec[i]) a position. nvec: nested lists."""
+    """An integer in [0, nvec[i]) per position. nvec: nested lists."""
 
     def __init__(self, nvec, dtype="int64", seed=None):
         super().__init__(shape_of(nvec), dtype, seed)
@@ -144,7 +144,7 @@ class MultiDiscrete(Space):
         self.nvec = nest(self._sizes, self.shape)
 
     def sample(self, mask=None):
-        """`mask`: flags for each position, nested as positions are."""
+        """Draw an element. `mask`: flags for each position, nested like the positions."""
         if mask is None:
             drawn = [self.np_random.randrange(n) for n in self._sizes]
         else:
@@ -163,7 +163,7 @@ class MultiDiscrete(Space):
 
 
 class MultiBinary(Space):
-    """Zeros and ones: n of them, or of the shape n."""
+    """Zeros and ones: n of them, or an array of shape n."""
 
     def __init__(self, n, seed=None):
         shape = (n,) if _integer(n) is not None else n
@@ -171,7 +171,7 @@ class MultiBinary(Space):
         self.n = n if shape is not n else self.shape
 
     def sample(self, mask=None):
-        """`mask`: 0 or 1 where that is wanted, 2 where it is drawn."""
+        """Draw an element. `mask`: 0 or 1 fixes a position, 2 leaves it random."""
         wanted = [2] * math.prod(self.shape) if mask is None else flatten(mask, self.shape)
         return nest([self.np_random.randrange(2) if flag == 2 else int(flag) for flag in wanted],
                     self.shape)
@@ -185,7 +185,7 @@ class MultiBinary(Space):
 
 
 class Box(Space):
-    """Reals between two bounds a position. Bounds: a number for all, or nested lists."""
+    """A real between two bounds per position. Bounds: one number for all, or nested lists."""
 
     def __init__(self, low, high, shape=None, dtype="float32", seed=None):
         if shape is None:
@@ -229,7 +229,7 @@ class Box(Space):
 
 
 class Text(Space):
-    """min_length to max_length characters."""
+    """Text of min_length to max_length characters."""
 
     def __init__(self, max_length, *, min_length=1,
                  charset=string.ascii_letters + string.digits, seed=None):
@@ -238,7 +238,7 @@ class Text(Space):
         self.charset = "".join(sorted(set(charset)))
 
     def sample(self, mask=None):
-        """`mask`: a length and a flag for each character of the charset; None leaves one free."""
+        """Draw a text. `mask`: a length and a flag per character of the charset; None is free."""
         length, flags = mask or (None, None)
         letters = [c for c, flag in zip(self.charset, flags or [1] * len(self.charset)) if flag]
         if length is None:
@@ -254,7 +254,7 @@ class Text(Space):
 
 
 class Dict(Space, collections.abc.Mapping):
-    """Named parts: those of a plain mapping sorted, then others as they are given."""
+    """Named parts: those of a plain mapping sorted by name, others in the order given."""
 
     def __init__(self, spaces=None, seed=None, *, sort_keys=True, **spaces_kwargs):
         parts = dict(spaces or {})
@@ -278,7 +278,7 @@ class Dict(Space, collections.abc.Mapping):
         return len(self.spaces)
 
     def seed(self, seed=None):
-        """Each part gets a seed of its own, drawn by `seed`, or its own of a dict of them."""
+        """Seed each part: with seeds drawn from `seed`, or with its own from a dict."""
         if not isinstance(seed, dict):
             super().seed(seed)
             seed = {name: self._np_random.randrange(2**31 - 1) for name in self.spaces}
@@ -288,7 +288,7 @@ class Dict(Space, collections.abc.Mapping):
         return {name: space.seed(seed[name]) for name, space in self.spaces.items()}
 
     def sample(self, mask=None):
-        """`mask`: one for each part, or None, by name."""
+        """Draw an element. `mask`: a mask or None per part, by name."""
         if mask is None:
             mask = dict.fromkeys(self.spaces)
         if mask.keys() != self.spaces.keys():
@@ -305,8 +305,10 @@ class Dict(Space, collections.abc.Mapping):
 
 
 def batch_space(space, count):
-    """What `count` elements of a space are together; as gymnasium.vector.utils has it, but for
-    zeros and ones, which stay such."""
+    """Return the space of `count` elements of a space together.
+
+    Equals gymnasium.vector.utils.batch_space, except that MultiBinary stays MultiBinary.
+    """
     if isinstance(space, Dict):
         return Dict({name: batch_space(part, count) for name, part in space.items()})
     if isinstance(space, Discrete) and space.start == 0:

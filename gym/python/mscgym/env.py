@@ -15,7 +15,7 @@ _PRINTABLE = "".join(chr(code) for code in range(32, 127))
 
 
 def _space(description):
-    """A space out of what the core says of it."""
+    """Return the space that a description of the core stands for."""
     given = dict(description)
     kind = given.pop("kind")
     if kind == "Dict":
@@ -30,7 +30,7 @@ def _space(description):
 
 
 def _value(space, value):
-    """What the core returned as an element of the space."""
+    """Convert a value of the core to an element of the space."""
     if isinstance(value, dict):
         return {name: _value(space[name], part) for name, part in value.items()}
     if isinstance(value, list):
@@ -41,10 +41,10 @@ def _value(space, value):
 
 
 def _plain(value):
-    """An action as the core takes it."""
+    """Convert an action to the form of the core."""
     if isinstance(value, dict):
         return {name: _plain(part) for name, part in value.items()}
-    if hasattr(value, "ravel"):  # NumPy's, which may be there without Gymnasium
+    if hasattr(value, "ravel"):  # a NumPy value; NumPy may be installed without Gymnasium
         return value.ravel().tolist() if value.ndim else value.item()
     if isinstance(value, (list, tuple)):
         return _flat(value)
@@ -52,19 +52,19 @@ def _plain(value):
 
 
 def _flat(value):
-    """The numbers of nested lists."""
+    """Return the numbers of nested lists as one list."""
     return [number for part in value
             for number in (_flat(part) if isinstance(part, (list, tuple)) else [part])]
 
 
 @dataclasses.dataclass(frozen=True)
 class Decision:
-    """One thing to choose. `name, choices = decision` leaves out what choices count."""
+    """A decision and its choices. Unpacks as `name, choices = decision`."""
 
     name: str
     choices: tuple  # of text
-    quantity: str = ""  # what `values` count, such as "bits"; "" where choices are names
-    values: tuple = ()  # by choice, numbers
+    quantity: str = ""  # what `values` are, such as "bits"; "" if choices are only names
+    values: tuple = ()  # a number per choice
 
     def __post_init__(self):
         for field in ("choices", "values"):
@@ -76,7 +76,7 @@ class Decision:
 
 @dataclasses.dataclass(frozen=True)
 class Evaluation:
-    """What trying one assignment gave: numbers, all "smaller is better", or a failure."""
+    """Result of an assignment: metrics, for all of which smaller is better, or a failure."""
 
     metrics: dict
     failure: tuple = None  # (kind, detail), or None
@@ -93,7 +93,7 @@ class Evaluation:
 
 
 def _find_program():
-    """The program that measures: named by MSCGYM, of this build or installation, or in PATH."""
+    """Return the measuring program's path: from MSCGYM, this build or installation, or PATH."""
     here = os.path.dirname(os.path.realpath(_core.__file__))
     places = [os.environ.get("MSCGYM", ""), os.path.join(here, "../../bin/mscgym"),
               os.path.join(here, "../../../../bin/mscgym"), shutil.which("mscgym") or ""]
@@ -105,10 +105,10 @@ def _find_program():
 
 
 class Env(GymEnv):
-    """One problem as a Markov decision process: `make` makes one.
+    """A compression problem as a Markov decision process; `make` creates one.
 
-    Step i decides about decision i; the last step tries the whole assignment and earns the reward.
-    Not for use by several threads at once.
+    Step i takes decision i; the last step evaluates the whole assignment and returns the reward.
+    Not thread-safe.
     """
 
     metadata = {"render_modes": ["ansi"], "render_fps": 1}
@@ -132,13 +132,13 @@ class Env(GymEnv):
     # Gymnasium's interface.
 
     def reset(self, *, seed=None, options=None):
-        """The first observation of an episode, and info."""
+        """Start an episode and return its first observation and info."""
         self._restart_numbers(seed)
         observation, info = self._open().reset(seed, options or {})
         return _value(self.observation_space, observation), self._with_mask(info)
 
     def step(self, action):
-        """observation, reward, terminated, truncated, info."""
+        """Take an action and return observation, reward, terminated, truncated, info."""
         action = _plain(action)
         taken = self._legal(action)
         observation, reward, terminated, truncated, info = self._open().step(taken)
@@ -146,7 +146,7 @@ class Env(GymEnv):
                 self._with_mask(info, action, taken))
 
     def render(self):
-        """The decisions so far, a line each."""
+        """Return the decisions so far, one per line; None unless render_mode is "ansi"."""
         return self._open().render() if self.render_mode == "ansi" else None
 
     @property
@@ -155,46 +155,46 @@ class Env(GymEnv):
         return self
 
     def close(self):
-        """Deletes what lies in folders that do not stay."""
+        """Close the env and delete its temporary folders."""
         self._core = None
 
     def action_mask(self):
-        """A flag for each action that is legal now; None where all are."""
+        """Return a flag per action that says whether it is legal now; None if all are."""
         mask = self._open().action_mask()
         if not mask:
             return None
         return numpy.asarray(mask, dtype=numpy.int8) if gymnasium else [int(flag) for flag in mask]
 
-    # The same problem as decisions with choices.
+    # The same problem as a list of decisions.
 
     @property
     def metrics(self):
-        """Names of the numbers that an evaluation has."""
+        """Names of the metrics of an evaluation."""
         return self._open().metrics
 
     @property
     def anchors(self):
-        """Baselines, each with its choices by decision."""
+        """Baselines by name, each with its choices by decision."""
         return {name: self._choices(indices) for name, indices in self._open().anchors}
 
     def evaluate(self, choices):
-        """Tries one assignment, {decision: choice}, or a list of them, some at a time."""
+        """Evaluate an assignment, {decision: choice}, or a list of them in parallel."""
         many = isinstance(choices, (list, tuple))
         indices = [self._indices(one) for one in (choices if many else [choices])]
         results = [Evaluation._of(values) for values in self._open().evaluate(indices)]
         return results if many else results[0]
 
     def strategy(self, choices):
-        """What an assignment stands for, as `mscgym compile --strategy` takes it."""
+        """Return the strategy of an assignment, in the form of `mscgym compile --strategy`."""
         return json.loads(self._open().strategy(self._indices(choices)))
 
     def describe(self, minimize=(), subject_to=None, *, goal=None, trial=True):
-        """What `mscgym search --dry-run` says of the problem and of one trial.
+        """Return the output of `mscgym search --dry-run` for the problem.
 
-        Decisions, baselines, what is made small, whether bounds rule out limits and what would end
-        a search early (goal: {metric: value}), and how long a trial takes. What is not given is the
-        config's. The first call makes a trial to time it, which also tells how far latency can come
-        down; trial=False leaves that out.
+        Lists decisions, baselines and the objective, says whether bounds rule out the limits or
+        the goal ({metric: value}) that would end a search early, and how long a trial takes.
+        Arguments default to the config. The first call runs a trial to time it, which also gives
+        a lower bound on latency; trial=False skips it.
         """
         config = self.config or {}
         objective = config.get("objective", {})
@@ -210,23 +210,23 @@ class Env(GymEnv):
         return self._core
 
     def _another(self):
-        """One more like it, on the same model; of what `make` made."""
+        """Return another env on the same model; only for envs that `make` created."""
         return Env(self._open().another(), self.render_mode, self.illegal, self.spec)
 
     def _restart_numbers(self, seed):
-        """Those of `np_random`, where there is a seed."""
+        """Restart `np_random` if a seed is given."""
         if seed is not None and seed < 0:
             raise _core.UserError(f"a seed is at least 0, not {seed}")
         super().reset(seed=seed)
 
     def _legal(self, action):
-        """The action; the legal one nearest to it where it is ruled out and that is wanted."""
+        """Return the action, or the nearest legal one for a masked one if `illegal` says so."""
         if self.illegal == "refuse" or action not in self.action_space:
             return action
         return nearest(action, self._open().action_mask())
 
     def _with_mask(self, info, action=None, taken=None):
-        """Info with what was taken instead of an action, and what is legal next."""
+        """Return info with the action taken instead, if any, and the next action mask."""
         if taken != action:
             info["action_taken"] = taken
         mask = self.action_mask()
@@ -240,7 +240,7 @@ class Env(GymEnv):
 
 
 def _indices(decisions, choices):
-    """Choices by name as the core numbers them."""
+    """Return the indices of choices given by name."""
     unknown = set(choices) - {name for name, _ in decisions}
     if unknown:
         raise _core.UserError(f"no decisions are called {', '.join(sorted(map(str, unknown)))}; "
@@ -261,24 +261,24 @@ def _choices(decisions, indices):
 
 
 def nearest(action, mask):
-    """The action; where the mask rules it out, the nearest that is legal, of two the lower."""
+    """Return the action if the mask allows it, else the nearest legal one (ties: the lower)."""
     if not mask or mask[action]:
         return action
     return min((i for i, legal in enumerate(mask) if legal), key=lambda i: (abs(i - action), i))
 
 
 def envs():
-    """The envs there are: id -> what it is, in a line."""
+    """Return the envs: id -> one-line summary."""
     return {id: summary for id, (summary, _) in _core.specs().items()}
 
 
 def agents():
-    """The agents there are, for `Study`: name -> what it does, in a line."""
+    """Return the agents for `Study`: name -> one-line summary."""
     return _core.agents()
 
 
 def _read_config(config):
-    """The text of a config, and the folder that its paths are relative to."""
+    """Return the text of a config, and the folder that its paths are relative to."""
     if isinstance(config, (str, os.PathLike)):
         path = os.fspath(config)
         try:
@@ -311,16 +311,16 @@ def _check_id(id, config):
 
 def make(id, config=None, *, folder=None, cache=None, workers=1, program=None, render_mode=None,
          illegal="refuse"):
-    """Makes the env of an id; `mscgym.envs()` lists them.
+    """Create the env of an id; `mscgym.envs()` lists the ids.
 
-    config: what `mscgym search` takes, as a dict (relative to the working directory) or as the
-    path of a file; toys need none. folder: for the files of a search, such as scales; by default
-    one that goes with the env. cache: a folder of outcomes that searches share. workers: how many
-    candidates are measured at a time. program: the path of mscgym. render_mode: "ansi" for
-    `render`.
+    config: a config of `mscgym search`, as a dict (paths relative to the working directory) or as
+    the path of a file; toy envs take none. folder: for the files of a search, such as scales; by
+    default a temporary one. cache: a folder of outcomes that searches share. workers: number of
+    candidates measured in parallel. program: path of mscgym. render_mode: "ansi" enables `render`.
 
-    illegal: what becomes of an action that the mask rules out. "refuse": UserError. "nearest": the
-    nearest legal one is taken, and info["action_taken"] says which, for learners without masks.
+    illegal: handling of an action that the mask rules out. "refuse" raises UserError. "nearest",
+    for learners without masks, takes the nearest legal action and reports it in
+    info["action_taken"].
     """
     given = {"config": config, "folder": folder, "cache": cache, "workers": workers,
              "program": program, "illegal": illegal}
@@ -340,20 +340,20 @@ def make(id, config=None, *, folder=None, cache=None, workers=1, program=None, r
 
 
 def gymnasium_id(id):
-    """The id under which Gymnasium knows an env: it allows one slash."""
+    """Return the id of an env in Gymnasium, which allows a single slash."""
     return "mscgym/" + id.replace("/", "-")
 
 
 def make_registered(env_id, **options):
-    """What gymnasium.make calls."""
+    """Entry point for gymnasium.make."""
     return make(env_id, **options)
 
 
-make_registered.metadata = Env.metadata  # which gymnasium.make asks for render modes
+make_registered.metadata = Env.metadata  # gymnasium.make reads the render modes here
 
 
 def _spec(id, **options):
-    """How gymnasium.make makes such an env again; None without Gymnasium."""
+    """Return the spec by which gymnasium.make re-creates an env; None without Gymnasium."""
     if EnvSpec is None:
         return None
     _, nondeterministic = _core.specs()[id]
@@ -364,10 +364,10 @@ def _spec(id, **options):
 
 
 def register():
-    """Makes all envs known to gymnasium.make and make_vec, as importing this does.
+    """Register all envs with gymnasium.make and make_vec; importing this package does so.
 
-    As "mscgym/Quantize-v0", "mscgym/Toy-OneMax-v0", ..., with illegal="nearest", since what comes
-    with Gymnasium knows no masks. UserError where Gymnasium is not installed.
+    The ids are "mscgym/Quantize-v0", "mscgym/Toy-OneMax-v0", ..., with illegal="nearest", since the
+    tools of Gymnasium know no masks. UserError if Gymnasium is not installed.
     """
     if gymnasium is None:
         raise _core.UserError("Gymnasium is not installed: pip install gymnasium")

@@ -1,4 +1,4 @@
-"""Agents, asked for trials and told their results."""
+"""Studies: agents that propose trials and receive their results."""
 
 import dataclasses
 import json
@@ -9,27 +9,27 @@ from .env import Decision, Env, Evaluation, _choices, _indices
 
 @dataclasses.dataclass(frozen=True)
 class Trial:
-    """One attempt. Without an evaluation until it was told."""
+    """An assignment to try. `evaluation` is None until the result is known."""
 
     number: int
     source: str  # "anchor:NAME", "known", or the agent
     choices: dict  # by decision
     evaluation: Evaluation = None
-    repeated: bool = False  # the assignment was tried before: its evaluation was copied
-    feasible: bool = False  # it succeeded and keeps all limits
+    repeated: bool = False  # the evaluation was copied from an equal trial
+    feasible: bool = False  # succeeded and satisfies all limits
 
 
 class Study:
-    """Asks an agent what to try and tells it what came of that.
+    """A study whose trials the caller evaluates: `ask` for a trial, `tell` its result.
 
-    problem: an Env, {decision: [choices]}, or a list of Decisions, whose choices may count
-    something. agent, seed, minimize, subject_to: as in a search's config, from which they come
-    where the env has one; without, the agent is "auto" and the first metric is made small. Trials
-    and their order are those of `mscgym search`.
+    problem: an Env, {decision: [choices]}, or a list of Decisions (whose choices may have numeric
+    values). agent, seed, minimize, subject_to: as in a search's config. They default to the env's
+    config; without one, the agent is "auto" and the first metric is minimized. Trials and their
+    order are those of `mscgym search`.
 
-    known: trials whose results hold here, such as those of an earlier study: (choices, metrics or
-    Evaluation), or a Trial each. They are the first trials, of the source "known": the agent hears
-    of them, and what they tried is not asked for again.
+    known: trials with results that are valid here, such as those of an earlier study, each as
+    (choices, metrics or Evaluation) or as a Trial. They become the first trials, of the source
+    "known". The agent receives their results, and their assignments are not proposed again.
     """
 
     def __init__(self, problem, agent=None, seed=None, minimize=None, subject_to=None, known=()):
@@ -65,10 +65,10 @@ class Study:
             else [dataclasses.astuple(decision) for decision in self.decisions], wanted)
 
     def ask(self):
-        """The next trial; None where the agent has nothing left.
+        """Return the next trial, or None if the agent has no proposals left.
 
-        Several may be asked for before they are told, as far as the agent does not wait for
-        results: UserError says which trials are to be told first.
+        Several trials may be open at once. UserError, listing the open trials, if the agent needs
+        their results before it proposes another.
         """
         asked = self._core.ask()
         if asked is None:
@@ -77,18 +77,18 @@ class Study:
         return Trial(number, source, _choices(self.decisions, indices))
 
     def tell(self, trial, result=None, *, failure=None):
-        """What came of a trial: an Evaluation, or its metrics, or why it has none."""
+        """Record the result of a trial: an Evaluation, its metrics, or a reason of failure."""
         number = trial.number if isinstance(trial, Trial) else trial
         self._core.tell(number, *_outcome(result, failure), _record(result))
 
     @property
     def waiting(self):
-        """Numbers of the trials that were asked for and not told."""
+        """Numbers of the open trials."""
         return self._core.waiting()
 
     @property
     def trials(self):
-        """All that have a result, by number."""
+        """All trials that have a result, by number."""
         return self._read()[0]
 
     @property
@@ -99,8 +99,7 @@ class Study:
 
     @property
     def pareto(self):
-        """Feasible trials that no other beats in everything that is made small; of all trials
-        where none is feasible."""
+        """The Pareto set of the feasible trials; of all successful trials if none is feasible."""
         trials, _, pareto = self._read()
         return [trials[i] for i in pareto]
 
@@ -114,7 +113,7 @@ class Study:
 
 
 def _decisions(problem):
-    """Decisions of texts, whatever names and choices are."""
+    """Return Decisions with names and choices converted to str."""
     pairs = problem.items() if hasattr(problem, "items") else problem
     made = [one if isinstance(one, Decision) else Decision(*one) for one in pairs]
     return [dataclasses.replace(one, name=str(one.name), choices=map(str, one.choices))
@@ -122,7 +121,7 @@ def _decisions(problem):
 
 
 def _outcome(result, failure=None):
-    """Metrics and failure as the core takes them."""
+    """Return metrics and failure in the form of the core."""
     if isinstance(result, Evaluation):
         result, failure = result.metrics, result.failure
     if failure is not None:

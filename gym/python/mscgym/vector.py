@@ -1,4 +1,4 @@
-"""Several envs as one, for learners that work on batches."""
+"""Vectors of envs, for learners that work on batches."""
 
 from . import _core
 from ._gym import AutoresetMode, GymVectorEnv, gymnasium, numpy
@@ -11,11 +11,11 @@ else:
 
 
 class VectorEnv(GymVectorEnv):
-    """Envs that are reset and stepped together, one after another: `make_vec` makes one.
+    """Envs that are reset and stepped together, in sequence; `make_vec` creates one.
 
-    An env whose episode has ended starts another at the next `step`, which ignores its action and
-    earns it 0: its observation is that of the reset (AutoresetMode.NEXT_STEP). Meanwhile nobody
-    else steps the envs. Not for use by several threads at once.
+    An env whose episode has ended is reset at the next `step`, which ignores its action, returns
+    the reward 0 and the observation of the reset (AutoresetMode.NEXT_STEP). The envs must not be
+    stepped on their own. Not thread-safe.
     """
 
     metadata = {**Env.metadata, "autoreset_mode": AutoresetMode.NEXT_STEP}
@@ -24,7 +24,7 @@ class VectorEnv(GymVectorEnv):
     _core = None
 
     def __init__(self, envs):
-        """envs: of mscgym.make, or wrapped by mscgym.wrappers, with the same spaces."""
+        """envs: made by mscgym.make, optionally wrapped by mscgym.wrappers, with equal spaces."""
         envs = tuple(envs)
         for env in envs:
             if not isinstance(env, Env):
@@ -41,7 +41,10 @@ class VectorEnv(GymVectorEnv):
         self.observation_space = _batch_space(first.observation_space, self.num_envs)
 
     def reset(self, *, seed=None, options=None):
-        """Observations and infos. seed: of the first env, the next has the next; or one each."""
+        """Reset all envs and return observations and infos.
+
+        seed: of the first env, incremented for each further env; or a list with one per env.
+        """
         core = self._open()
         if seed is None or not hasattr(seed, "__len__"):
             seeds = [None if seed is None else int(seed) + i for i in range(self.num_envs)]
@@ -56,9 +59,9 @@ class VectorEnv(GymVectorEnv):
                 _gather([env._with_mask(info) for env, info in zip(self.envs, infos)]))
 
     def step(self, actions):
-        """Observations, rewards, terminations, truncations, infos, an env after the other.
+        """Step all envs; return observations, rewards, terminations, truncations and infos by env.
 
-        infos: by name a value for each env, and by "_" and the name which envs have it.
+        infos holds a value per env under each name, and under "_" + name which envs have it.
         """
         core = self._open()
         actions = [_plain(action) for action in _rows(actions)]
@@ -70,20 +73,20 @@ class VectorEnv(GymVectorEnv):
         return (self._batch(observations), *map(_array, results), _gather(infos))
 
     def render(self):
-        """What each shows."""
+        """Return the rendered text of each env."""
         return tuple(env.render() for env in self.envs)
 
     def call(self, name, *args, **kwargs):
-        """What a method gives for each env, or the attribute of that name."""
+        """Call the method of that name on each env, or read the attribute; return the results."""
         found = [env.get_wrapper_attr(name) for env in self.envs]
         return tuple(one(*args, **kwargs) if callable(one) else one for one in found)
 
     def get_attr(self, name):
-        """The attribute of each env."""
+        """Return the attribute of each env."""
         return self.call(name)
 
     def set_attr(self, name, values):
-        """Sets it in each env: to one of a list, or all to the same."""
+        """Set the attribute of each env: to its own value from a list, or all to the same value."""
         if not isinstance(values, (list, tuple)):
             values = [values] * self.num_envs
         if len(values) != self.num_envs:
@@ -112,7 +115,7 @@ def _array(values):
 
 
 def _together(space, values):
-    """Elements of a space as one of the batched space."""
+    """Combine elements of a space into an element of the batched space."""
     if isinstance(values[0], dict):
         return {name: _together(space[name], [value[name] for value in values])
                 for name in values[0]}
@@ -122,7 +125,7 @@ def _together(space, values):
 
 
 def _rows(batch):
-    """The actions of a batch."""
+    """Return the actions of a batch as a list."""
     if not isinstance(batch, dict):
         return list(batch)
     parts = [_rows(part) for part in batch.values()]
@@ -130,7 +133,7 @@ def _rows(batch):
 
 
 def _gather(infos):
-    """Infos by name, with zeros, or None for text, where an env has none."""
+    """Merge infos by name. An env without a value gets zeros, or None for text."""
     gathered = {}
     for name in {name: None for info in infos for name in info}:
         known = next(info[name] for info in infos if name in info)
@@ -144,9 +147,9 @@ def _gather(infos):
 
 
 def make_vec(id, num_envs=1, config=None, **options):
-    """Makes several envs of an id as one; arguments are otherwise those of `make`.
+    """Create a vector of envs of one id; other arguments are those of `make`.
 
-    The model is read, calibrated and prepared once, and outcomes are shared.
+    The model is loaded, calibrated and prepared once, and outcomes are shared.
     """
     if num_envs < 1:
         raise _core.UserError(f"a vector of envs has at least 1, not {num_envs}")
@@ -155,5 +158,5 @@ def make_vec(id, num_envs=1, config=None, **options):
 
 
 def make_registered(env_id, num_envs=1, **options):
-    """What gymnasium.make_vec calls."""
+    """Entry point for gymnasium.make_vec."""
     return make_vec(env_id, num_envs, **options)

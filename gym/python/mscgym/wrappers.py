@@ -1,7 +1,7 @@
-"""Envs changed from the outside.
+"""Wrappers of envs.
 
-Each takes an env and gives another that plays on it and passes on what it does not change; several
-may lie around each other. They see episodes: `evaluate` and studies go by the env inside.
+Each function takes an env and returns one that wraps it; wrappers can be nested. They change
+episodes only: `evaluate` and studies use the env inside.
 """
 
 import dataclasses
@@ -12,7 +12,7 @@ from .env import Env, _value
 
 @dataclasses.dataclass(frozen=True)
 class Episode:
-    """What was done in an episode and what it earned: enough to do it again."""
+    """Actions and rewards of an episode; `replay` can repeat it."""
 
     seed: int  # of the reset, or None
     options: dict
@@ -22,7 +22,7 @@ class Episode:
 
 
 class Wrapped(Env):
-    """An env seen through a wrapper. Closing it closes the one inside."""
+    """A wrapped env."""
 
     def __init__(self, env, wrapper):
         super().__init__(env._open().wrapped(wrapper), env.render_mode, env.illegal, env.spec)
@@ -34,11 +34,11 @@ class Wrapped(Env):
         return self.env.unwrapped
 
     def close(self):
-        """Closes the env inside, too."""
+        """Close this env and the one inside."""
         super().close()
         self.env.close()
 
-    # A seed restarts the random numbers of the env inside, and there are no others.
+    # The only random numbers are those of the env inside; `reset` restarts them there.
 
     @property
     def _np_random(self):
@@ -57,50 +57,53 @@ class Wrapped(Env):
         self.env._np_random_seed = value
 
     def has_wrapper_attr(self, name):
-        """Whether it, or an env inside, has an attribute of that name."""
+        """Return whether this env, or an env inside, has an attribute of that name."""
         return hasattr(self, name) or self.env.has_wrapper_attr(name)
 
     def get_wrapper_attr(self, name):
-        """The attribute of that name, of it or of the first env inside that has one."""
+        """Return the attribute of this env, or of the first env inside that has it."""
         return getattr(self, name) if hasattr(self, name) else self.env.get_wrapper_attr(name)
 
     def set_wrapper_attr(self, name, value, *, force=True):
-        """Sets it where it is; where it is not, here if `force`. Says whether it was set."""
+        """Set the attribute on the env that has it; if none has it, set it here if `force`.
+
+        Returns whether it was set.
+        """
         if not hasattr(self, name) and self.env.has_wrapper_attr(name):
             return self.env.set_wrapper_attr(name, value)
         return super().set_wrapper_attr(name, value, force=force)
 
 
 def cache(env, most=100000):
-    """Answers the last step of an episode that was played before with what came of it then.
+    """Repeat the recorded last step for an episode whose actions were played before.
 
-    So every assignment is measured once. Kept are the first `most` episodes.
+    Every assignment is therefore measured once. Stores the first `most` episodes.
     """
     return Wrapped(env, _core.cache(most))
 
 
 def time_limit(env, limit):
-    """Truncates an episode at step `limit`."""
+    """Truncate an episode at step `limit`."""
     return Wrapped(env, _core.time_limit(limit))
 
 
 def reward_noise(env, deviation):
-    """Adds a normal draw of that deviation to every reward, as if it had been measured badly.
+    """Add normally distributed noise of that standard deviation to every reward.
 
-    Draws follow from the seed of `reset`.
+    The seed of `reset` determines the draws.
     """
     return Wrapped(env, _core.reward_noise(deviation))
 
 
 def transform_reward(env, transform):
-    """Replaces each reward by `transform` of it, a finite number."""
+    """Replace each reward by `transform(reward)`, which must be finite."""
     return Wrapped(env, _core.transform_reward(lambda reward: float(transform(reward))))
 
 
 def record(env, sink):
-    """Hands every Episode to `sink` once: when it ends, or at the next reset if it was left before.
+    """Pass every Episode to `sink` once: when it ends, or at the next reset if it was abandoned.
 
-    `sink` may not use the env, which is in the middle of a step.
+    `sink` must not use the env, which is in the middle of a step.
     """
     space = env.action_space
 
@@ -112,9 +115,9 @@ def record(env, sink):
 
 
 def replay(env, episode):
-    """Does an episode again and returns what came of it.
+    """Repeat the actions of an episode and return the new Episode.
 
-    An equal one, where the env is deterministic and the reset was seeded.
+    The result is equal if the env is deterministic and the reset was seeded.
     """
     env.reset(seed=episode.seed, options=episode.options)
     steps, terminated, truncated = [], False, False
