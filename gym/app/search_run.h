@@ -92,9 +92,9 @@ struct Prepared {
 [[nodiscard]] std::unique_ptr<Env> MakeSearchEnv(const SearchConfig& config,
                                                  const envs::EnvContext& context);
 
-/// Describes the decisions of a search, whether bounds rule its goal out, and its expected time.
-/// For the time it runs one trial, the only measurement except for region costs of a search that
-/// Places. Leaves nothing behind but the cached costs.
+/// Describes the decisions of a search, whether bounds rule its goal out, and its expected time. To
+/// estimate the time it runs one trial; it measures nothing else, except region costs for a search
+/// of partitions (Places). Leaves nothing behind but the cached costs.
 void DryRun(const AppContext& context, const SearchConfig& asked, std::size_t workers);
 
 /// Imports and canonicalizes the model and resolves all names in the config except the data. Writes
@@ -106,9 +106,9 @@ void DryRun(const AppContext& context, const SearchConfig& asked, std::size_t wo
 /// scales, and with them the search space, stay the same.
 void PrepareSearch(const AppContext& context, const SearchConfig& config, const RunPaths& paths,
                    const TimeBudget& time, Prepared& prepared);
-/// The part of PrepareSearch for searches that Places: measures region costs and stores them in the
-/// run directory. If `time` is limited, only whole graphs may exceed its part (time_parts), and
-/// regions without a measured cost are excluded. Throws if a stop is requested.
+/// The part of PrepareSearch for a search of partitions (Places): measures region costs and stores
+/// them in the run directory. If `time` is limited, only whole graphs may exceed its part
+/// (time_parts), and regions without a measured cost are excluded. Throws if a stop is requested.
 void PrepareCover(const AppContext& context, const SearchConfig& config, const RunPaths& paths,
                   const TimeBudget& time, Prepared& prepared);
 

@@ -37,9 +37,9 @@ struct SessionOptions {
 /// loaded, calibrated and prepared, and candidates can be measured.
 class SearchSession {
  public:
-  /// Takes as long as preparing a search. UserError as LoadSearch and PrepareSearch (or
-  /// MakeDistillTask for a config that Trains), if the folder holds a search, or if the number of
-  /// workers is not between 1 and 1024.
+  /// Takes as long as preparing a search. UserError as LoadSearch and PrepareSearch (for a search
+  /// of recipes as MakeDistillTask), if the folder holds a search, or if the number of workers is
+  /// not between 1 and 1024.
   SearchSession(SearchConfig config, const SessionOptions& options);
   [[nodiscard]] Env& env() const { return *env_; }
   /// Returns another env like it at once. It shares this session's model, scales, estimates and
@@ -48,8 +48,8 @@ class SearchSession {
   [[nodiscard]] std::unique_ptr<Env> MakeEnv();
   [[nodiscard]] const SearchConfig& config() const { return config_; }
   [[nodiscard]] const Graph& graph() const { return *prepared_.graph; }  ///< canonical
-  /// Returns the expected time of the phases after the trials, from the time of a trial. Not for
-  /// configs that Train.
+  /// Returns the expected time of the phases after the trials, from the time of a trial. Not for a
+  /// search of recipes.
   [[nodiscard]] TailTime TailAfter(const TrialTime& trial, std::size_t workers) const;
   /// Runs a trial unless this session has timed one before. Returns nothing if `stop` returned true
   /// before its end.

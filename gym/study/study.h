@@ -28,8 +28,8 @@ enum class Resume : unsigned char {
 struct StudyOptions {
   std::uint64_t seed = 0;
   std::uint64_t trials = 100;  ///< in total, including those in the journal
-  /// No trial starts after this budget is used up, except the first, without which there is no
-  /// result. Includes the time that earlier runs used. Outlives the study; nullptr = no limit.
+  /// Ends the trials when it is used up, except the first, without which there is no result.
+  /// Includes the time that earlier runs used. Outlives the study; nullptr = no limit.
   const TimeBudget* time = nullptr;
   StopRules stop;  ///< checked between rounds
   /// Measures trials that reach the goal again, best first. Returns whether one of them still
