@@ -27,15 +27,23 @@ struct LatencyOptions {
   bool operator==(const LatencyOptions&) const = default;
   template <class Self, class Visit>
   static void Fields(Self& self, Visit& visit) {
-    visit("min_rounds", self.min_rounds, "interleaved rounds at least", Within{3, 10000});
-    visit("max_rounds", self.max_rounds, "and at most", Within{3, 10000});
-    visit("min_epoch_us", self.min_epoch_us, "microseconds an epoch", Within{1, 1e6});
-    visit("max_ms", self.max_ms, "budget a candidate in milliseconds", Within{1, 1e6});
-    visit("max_warmup_ms", self.max_warmup_ms, "warm-up a side in milliseconds", Within{0, 1e6});
-    visit("target_width", self.target_width, "interval width to stop at", Within{0, 1});
-    visit("max_spread", self.max_spread, "median percentage error that is noise", Within{0, 1});
-    visit("seed", self.seed, "seed of the bootstrap");
-    visit("settle_calls", self.settle_calls, "calls before an epoch that are not timed",
+    visit("min_rounds", self.min_rounds, "smallest number of interleaved rounds, if max_ms allows",
+          Within{3, 10000});
+    visit("max_rounds", self.max_rounds, "largest number of interleaved rounds", Within{3, 10000});
+    visit("min_epoch_us", self.min_epoch_us,
+          "shortest epoch in microseconds; an epoch repeats calls until it takes this long",
+          Within{1, 1e6});
+    visit("max_ms", self.max_ms, "time limit for a candidate in milliseconds, without warm-up",
+          Within{1, 1e6});
+    visit("max_warmup_ms", self.max_warmup_ms,
+          "time limit for the warm-up of each side in milliseconds", Within{0, 1e6});
+    visit("target_width", self.target_width,
+          "width of the 95 % interval of the ratio at which measuring stops", Within{0, 1});
+    visit("max_spread", self.max_spread,
+          "spread of the ratio (median percentage error) above which a time counts as noisy",
+          Within{0, 1});
+    visit("seed", self.seed, "seed of the bootstrap intervals");
+    visit("settle_calls", self.settle_calls, "number of untimed calls before every epoch",
           Within{0, 1000});
   }
 };

@@ -39,19 +39,24 @@ struct DataConfig {
   bool or_fewer = false;
   template <class Self, class Visit>
   static void Fields(Self& self, Visit& visit) {
-    visit("format", self.format, "form of the files; auto: what their names end in",
+    visit("format", self.format,
+          "format of the files; auto = recognised by the name, a folder as images",
           Within::OneOf({"auto", "idx", "npy", "npz", "csv", "folder"}));
-    visit("images", self.images, "file or folder of samples");
+    visit("images", self.images, "file or folder with the samples");
     visit("labels", self.labels,
-          "class numbers: a file, FILE:COLUMN of a CSV file, or folders; empty = none");
-    visit("mean", self.mean, "subtracted, one or one a channel", Within{-1e30, 1e30});
-    visit("std", self.std, "divided by, one or one a channel", Within{1e-30, 1e30});
-    visit("layout", self.layout, "hwc: the files have channels last",
+          "class numbers: a file, FILE:COLUMN of a CSV file, or `folders` (the subfolders of the "
+          "images); empty = none");
+    visit("mean", self.mean, "subtracted from the values: one number, or one per channel",
+          Within{-1e30, 1e30});
+    visit("std", self.std, "divisor of the values: one number, or one per channel",
+          Within{1e-30, 1e30});
+    visit("layout", self.layout, "layout of arrays in the files; hwc = channels last",
           Within::OneOf({"as_is", "hwc"}));
-    visit("resize", self.resize, "scale images of other sizes");
-    visit("shuffle", self.shuffle, "seed of another order of samples; 0 = as they are");
-    visit("first", self.first, "samples to pass over", Within{0, 2147483647});
-    visit("count", self.count, "samples to take; 0 = all", Within{0, 2147483647});
+    visit("resize", self.resize, "scale images to the input size of the model");
+    visit("shuffle", self.shuffle, "seed of a random order of the samples; 0 = order of the files");
+    visit("first", self.first, "number of samples to skip", Within{0, 2147483647});
+    visit("count", self.count, "number of samples to use after that; 0 = all",
+          Within{0, 2147483647});
   }
 };
 

@@ -20,18 +20,20 @@ struct CompressOffer {
   bool operator==(const CompressOffer&) const = default;
   template <class Self, class Visit>
   static void Fields(Self& self, Visit& visit) {
-    visit("targets", self.targets,
-          "who may run the model, or pieces of it, beside `target`; none = `target` alone");
+    visit(
+        "targets", self.targets,
+        "targets that may run the model, or pieces of it, besides `target`; empty = only `target`");
     visit("pieces", self.pieces,
-          "runs of neighbouring layers of about equal work, each with a target of its own; 1 = all "
-          "of the model on one, 0 = a target for every layer",
+          "number of pieces of the model, each with its own target; a piece is a run of "
+          "neighbouring layers, and all have about equal work; 1 = one target for the whole model, "
+          "0 = one for every layer",
           Within{0, 1e6});
     visit("schedules", self.schedules,
-          "of so many kernels, those with most work, it is decided how they are written, where "
-          "their target can (`schedule.choices` in number); a layer that cannot be written so once "
-          "it is compressed is written as by default",
+          "number of kernels, those with the most work, whose schedules the search decides if "
+          "their target supports it (`schedule.choices` for each); a compressed layer for which "
+          "the chosen schedule is impossible gets the default",
           Within{0, 1e6});
-    visit("distill", self.distill, "recipes by which candidates may be trained");
+    visit("distill", self.distill, "training recipes to choose from");
   }
 };
 

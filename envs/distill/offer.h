@@ -22,16 +22,17 @@ struct RecipeOffer {
   template <class Self, class Visit>
   static void Fields(Self& self, Visit& visit) {
     visit("epochs", self.epochs,
-          "how often a candidate may learn from the calibration samples what the whole model "
-          "computes, beside never; none = nothing is trained",
+          "numbers of epochs to choose from, besides 0, for training a candidate on the "
+          "calibration samples to imitate the uncompressed model; empty = no training",
           Within{0, 100000});
     visit("rate", self.rate, "learning rates to choose from", Within{0, 1e6});
     visit("temperature", self.temperature, "temperatures of the outputs to choose from",
           Within{1e-3, 1e3});
-    visit("lp", self.lp, "weights of the outputs' squared distance to choose from", Within{0, 1e9});
-    visit("schedule", self.schedule, "how the rate may go on",
+    visit("lp", self.lp, "weights of the squared distance of outputs to choose from",
+          Within{0, 1e9});
+    visit("schedule", self.schedule, "schedules of the learning rate to choose from",
           Within::OneOf({"constant", "cosine"}));
-    visit("batch", self.batch, "samples a step of training", Within{1, 65536});
+    visit("batch", self.batch, "samples per training step", Within{1, 65536});
   }
 };
 

@@ -27,26 +27,28 @@ struct QuantizeOffer {
   bool operator==(const QuantizeOffer&) const = default;
   template <class Self, class Visit>
   static void Fields(Self& self, Visit& visit) {
-    visit("bits", self.bits, "bits that a layer's weights may have in int8 layers: \"w4a8\" for 4",
+    visit("bits", self.bits,
+          "bits to choose from for the weights of int8 layers; the choice with 4 bits is called "
+          "\"w4a8\"",
           Within{2, 8});
     visit("ranges", self.ranges,
-          "ways to choose ranges of activations that a search decides between; none = "
-          "calibration.options.method alone",
+          "methods to choose from for the ranges of activations; empty = only "
+          "`calibration.options.method`",
           Within::OneOf({"minmax", "percentile", "entropy", "mse"}));
-    visit("range_of", self.range_of, "what they are chosen for: the model, or every layer",
+    visit("range_of", self.range_of,
+          "what a range method is chosen for: the whole model, or each layer",
           Within::OneOf({"model", "layer"}));
     visit("rounding", self.rounding,
-          "how int8 weights may be rounded; all but nearest fit every candidate to the calibration "
-          "samples",
+          "ways to choose from for rounding int8 weights; all except nearest fit every candidate "
+          "to the calibration samples",
           Within::OneOf({"nearest", "gptq", "descent", "reconstruct"}));
     visit("first_layers", self.first_layers,
-          "so many layers are decided, the first in the order of the network; those behind stay "
-          "f32; 0 = all",
+          "number of layers to decide, in the order of the network; later layers stay f32; 0 = all",
           Within{0, 1e6});
     visit("tie", self.tie,
-          "lists of layers that have one precision, decided with the first of them: names, or "
-          "\"stage1*\" for all that begin so; layers that read one constant as weights are tied "
-          "by themselves");
+          "lists of layers that share one precision, decided with the first of them: names, or "
+          "\"stage1*\" for all names that begin with stage1; layers that read the same constant as "
+          "weights are always tied");
   }
 };
 

@@ -28,9 +28,9 @@ struct Row {
   std::vector<std::string> details = {};  ///< lines below the summary
   template <class Self, class Visit>
   static void Fields(Self& self, Visit& visit) {
-    visit("name", self.name, "as it is asked for");
-    visit("summary", self.summary, "one line");
-    visit("details", self.details, "lines below it");
+    visit("name", self.name, "name to request it by");
+    visit("summary", self.summary, "summary in one line");
+    visit("details", self.details, "lines below the summary");
   }
 };
 
@@ -89,17 +89,35 @@ std::vector<Row> Operators() {
   return rows;
 }
 
+/// Returns the section that a key belongs to; empty for a key of the top level.
+std::string SectionOf(const std::string& key) {
+  const std::size_t dot = key.find('.');
+  return dot == std::string::npos ? "" : key.substr(0, dot);
+}
+
 /// Prints the reference of a search's CONFIG.json as markdown, the content of docs/config.md.
 void PrintConfigReference() {
   std::printf(
       "# The search configuration\n\n"
-      "Every key of CONFIG.json, made by `mscgym list config`. An unknown key is an error that "
-      "lists "
-      "the known ones. Relative paths are relative to the file.\n\n"
-      "| key | default | allowed | meaning |\n|---|---|---|---|\n");
-  for (const FieldHelp& row : DescribeFields<SearchConfig>()) {
-    std::printf("| `%s` | `%s` | %s | %s |\n", row.key.c_str(), row.otherwise.c_str(),
-                row.allowed.c_str(), row.help.c_str());
+      "All keys of CONFIG.json, the file that `mscgym search` reads. The key `quality.samples` is "
+      "the key `samples` in the section `quality`. An unknown key is an error that lists the known "
+      "ones. Relative paths are relative to the folder of the file. `mscgym list config` prints "
+      "this page.\n");
+  const std::vector<FieldHelp> rows = DescribeFields<SearchConfig>();
+  std::vector<std::string> sections = {""};  // in order of appearance
+  for (const FieldHelp& row : rows) {
+    const std::string section = SectionOf(row.key);
+    if (!section.empty() && section != sections.back()) sections.push_back(section);
+  }
+  for (const std::string& section : sections) {
+    const std::string title = section.empty() ? "Top level" : "Section `" + section + "`";
+    std::printf("\n## %s\n| key | default | allowed | meaning |\n|---|---|---|---|\n",
+                title.c_str());
+    for (const FieldHelp& row : rows) {
+      if (SectionOf(row.key) != section) continue;
+      std::printf("| `%s` | `%s` | %s | %s |\n", row.key.c_str(), row.otherwise.c_str(),
+                  row.allowed.c_str(), row.help.c_str());
+    }
   }
 }
 
@@ -128,12 +146,14 @@ void List(const Options& options) {
 
 void AddList(CLI::App& app, AppContext& /*context*/) {
   auto options = std::make_shared<Options>();
-  CLI::App* command =
-      app.add_subcommand("list", "See what is registered, and what a config may hold");
-  command->add_option("what", options->what, "envs, agents, targets, ops, config or msc-config")
+  CLI::App* command = app.add_subcommand(
+      "list", "List envs, agents, targets and operators, or the keys of a config");
+  command
+      ->add_option("what", options->what,
+                   "what to list: envs, agents, targets, ops, config or msc-config")
       ->required()
       ->check(CLI::IsMember({"envs", "agents", "targets", "ops", "config", "msc-config"}));
-  command->add_flag("--json", options->json, "for scripts");
+  command->add_flag("--json", options->json, "print JSON; no effect on config and msc-config");
   command->footer("Example:\n  mscgym list targets");
   command->callback([options] { List(*options); });
 }

@@ -27,11 +27,11 @@ struct CalibrationConfig {
   CalibrationOptions options;
   template <class Self, class Visit>
   static void Fields(Self& self, Visit& visit) {
-    visit("data", self.data, "samples like those of real use; labels are not needed");
-    visit("samples", self.samples, "how many of them; null = 512, or all where there are fewer",
-          Within{1, 1e7});
-    visit("batch", self.batch, "samples a call", Within{1, 65536});
-    visit("options", self.options, "how ranges become scales");
+    visit("data", self.data, "samples that resemble the inputs in real use; labels are not needed");
+    visit("samples", self.samples,
+          "number of calibration samples; null = 512, or all if there are fewer", Within{1, 1e7});
+    visit("batch", self.batch, "samples per call", Within{1, 65536});
+    visit("options", self.options, "how scales are chosen from observed values");
   }
   /// Returns the maximal number of calibration samples.
   [[nodiscard]] std::int64_t most() const { return samples.value_or(512); }
@@ -47,18 +47,19 @@ struct QualityConfig {
   template <class Self, class Visit>
   static void Fields(Self& self, Visit& visit) {
     visit("data", self.data, "samples that candidates are judged on");
-    visit("samples", self.samples, "how many of them every trial sees", Within{1, 1e7});
+    visit("samples", self.samples, "number of samples that every trial is judged on",
+          Within{1, 1e7});
     visit("most_samples", self.most_samples,
-          "how many one may see that is too near to a limit to tell; 0 = half of them, or all if "
-          "`finalists` is all",
+          "largest number of samples for a trial that is too close to a limit to decide; 0 = half "
+          "of all samples, or all if `finalists` is all",
           Within{0, 1e7});
     visit("final_samples", self.final_samples,
-          "how many there are for trials and finalists; 0 = all", Within{0, 1e7});
+          "number of samples available to trials and finalists; 0 = all", Within{0, 1e7});
     visit("finalists", self.finalists,
-          "samples that finalists are judged on: all (trials may see them, too), others than any "
-          "trial may see, or both: all, and the others by themselves",
+          "samples that finalists are judged on: all (trials may see them, too); others, which no "
+          "trial may see; or both: all samples, and separately those that no trial may see",
           Within::OneOf({"all", "others", "both"}));
-    visit("batch", self.batch, "samples a call", Within{1, 65536});
+    visit("batch", self.batch, "samples per call", Within{1, 65536});
   }
 };
 
@@ -68,11 +69,11 @@ struct ObjectiveConfig {
   template <class Self, class Visit>
   static void Fields(Self& self, Visit& visit) {
     visit("minimize", self.minimize,
-          "metrics (latency, latency_ms, energy where it can be read, distill_loss, disagreement, "
-          "accuracy_drop, weight_bytes, peak_bytes: the arena of one call, which holds what layers "
-          "hand on, but neither weights nor what libraries take for themselves); the first "
-          "decides, the next break ties, all "
-          "make the Pareto set");
+          "metrics to minimize: latency, latency_ms, energy (if it can be read), distill_loss, "
+          "disagreement, accuracy_drop, weight_bytes, or peak_bytes (the arena of one call: values "
+          "passed between layers, without weights and without memory that libraries allocate "
+          "themselves); the first decides, the others break ties, and all of them define the "
+          "Pareto set");
     visit("subject_to", self.subject_to, "upper limit by metric, such as accuracy_drop: 0.3");
   }
 };
@@ -84,12 +85,15 @@ struct StopConfig {
   template <class Self, class Visit>
   static void Fields(Self& self, Visit& visit) {
     visit("plateau", self.plateau,
-          "so many trials in a row that are no improvement; 0 = never. An improvement keeps the "
-          "limits, and none before is as good in every metric of `objective.minimize`",
+          "number of consecutive trials without improvement that ends the trials; 0 = never. A "
+          "trial is an improvement if it keeps the limits and no earlier one that keeps them is at "
+          "least as good in every metric of `objective.minimize`; before any trial keeps the "
+          "limits, if it misses them by less than all earlier ones",
           Within{0, 1e9});
     visit("goal", self.goal,
-          "a trial that keeps the limits and has every metric named here at most so large, such as "
-          "latency: 0.5, also when it is measured again as finalists are; none = never");
+          "upper bounds by metric, such as latency: 0.5. The search ends after a trial that keeps "
+          "the limits and these bounds, if it still does when it is measured again like a "
+          "finalist; empty = never");
   }
 };
 
@@ -125,78 +129,75 @@ struct SearchConfig {
   cost::LatencyOptions latency;
   template <class Self, class Visit>
   static void Fields(Self& self, Visit& visit) {
-    visit("model", self.model, "the ONNX file; relative to the config file");
+    visit("model", self.model, "ONNX file, relative to the config file");
     visit("shapes", self.shapes,
-          "sizes of inputs whose dimensions the model leaves open, as NAME=1x3x640x640");
+          "shapes of inputs with dimensions that the model leaves open, as NAME=1x3x640x640");
     visit("strategy", self.strategy,
-          "file that a search of partitions, schedules or recipes begins with: its channels, "
-          "weights and precisions stay; relative to the config file");
-    visit(
-        "from", self.from,
-        "run directory whose trials, where they decide the same, the search begins with; relative "
-        "to the config file");
-    visit(
-        "env", self.env,
-        "what is decided: precisions, channels, both together (and more, see `compress`), who runs "
-        "which part, how kernels "
-        "are written, or how what compression left is trained",
-        Within::OneOf({"quantize", "prune", "compress", "partition", "schedule", "distill",
-                       "Quantize-v0", "Prune-v0", "Compress-v0", "Partition-v0", "Schedule-v0",
-                       "Distill-v0"}));
-    visit("agent", self.agent, "who proposes; see `mscgym list agents`");
-    visit("target", self.target, "who runs the model; see `mscgym list targets`");
-    visit("threads", self.threads, "threads a candidate runs on", Within{1, 1024});
-    visit(
-        "memory_mb", self.memory_mb,
-        "megabytes that a child that measures may use; one that wants more has run out of memory; "
-        "0 = four fifths of the machine's, or of what a control group leaves of it, in equal parts "
-        "for all workers on it",
-        Within{0, 1e8});
-    visit("seed", self.seed, "same seed, same decisions");
+          "strategy file that a search of partitions, schedules or recipes starts from; the search "
+          "keeps its channels, weights and precisions; relative to the config file");
+    visit("from", self.from,
+          "run directory of an earlier search; this search starts with its trials, if they make "
+          "the same decisions; relative to the config file");
+    visit("env", self.env,
+          "what the search decides: precisions (quantize), channels (prune), both and optionally "
+          "more (compress, see section `compress`), which target runs which part (partition), how "
+          "kernels are written (schedule), or how the compressed model is trained (distill)",
+          Within::OneOf({"quantize", "prune", "compress", "partition", "schedule", "distill",
+                         "Quantize-v0", "Prune-v0", "Compress-v0", "Partition-v0", "Schedule-v0",
+                         "Distill-v0"}));
+    visit("agent", self.agent,
+          "search algorithm that proposes candidates; see `mscgym list agents`");
+    visit("target", self.target, "target that runs the model; see `mscgym list targets`");
+    visit("threads", self.threads, "number of threads that a candidate runs on", Within{1, 1024});
+    visit("memory_mb", self.memory_mb,
+          "memory limit in MiB for each child process that measures; a child that needs more fails "
+          "as out of memory; 0 = four fifths of the memory of the machine, or of its control group "
+          "if that has less, in equal parts for all workers on the machine",
+          Within{0, 1e8});
+    visit("seed", self.seed, "seed of the search; the same seed gives the same decisions");
     visit("trials", self.trials,
-          "in total, also after --resume; results taken from another run come on top",
+          "number of trials in total, also after --resume; results taken over from another run do "
+          "not count",
           Within{1, 1e9});
     visit("time_budget_s", self.time_budget_s,
-          "seconds for the whole search, with preparing before the trials and finalists and the "
-          "explanation of the best after them, and with what was used before --resume; 0 = no "
-          "limit. What there is no time for is cut short or left out, and the results say so",
+          "time limit in seconds for the whole search: preparation, trials, finalists, the "
+          "explanation of the best candidate, and the time used before --resume; 0 = no limit. The "
+          "search shortens or skips phases that the time does not suffice for, and the results say "
+          "which",
           Within{0, 1e9});
-    visit(
-        "estimate_s", self.estimate_s,
-        "seconds planned for trying layers alone before the trials, no limit: as many are tried "
-        "as suits one worker in this time, or in a sixth of time_budget_s where that is less, "
-        "all or a power of two, two at least; timing whole models with all layers alike comes on "
-        "top; all of it ends at a quarter of time_budget_s; agents begin with what that says; 0 = "
-        "none",
-        Within{0, 1e9});
+    visit("estimate_s", self.estimate_s,
+          "planned seconds for trying single layers before the trials; agents start from these "
+          "estimates; 0 = none. The search tries as many layers as one worker can in this time, or "
+          "in a sixth of time_budget_s if that is less: all of them, or a power of two, at least "
+          "two. Timing whole models with all layers alike takes additional time. A quarter of "
+          "time_budget_s limits all of this",
+          Within{0, 1e9});
     visit("stop", self.stop,
-          "what ends the trials earlier; looked at between rounds of proposals, so that workers do "
-          "not change it");
-    visit(
-        "finalists", self.finalists,
-        "best candidates that keep the limits on all samples, measured again; recipes are trained "
-        "again",
-        Within{1, 100});
+          "conditions that end the trials early; checked between rounds of proposals, so that the "
+          "number of workers does not affect them");
+    visit("finalists", self.finalists,
+          "number of finalists: the best candidates that keep the limits on all samples, measured "
+          "again after the trials; recipes are trained again",
+          Within{1, 100});
     visit("explain_s", self.explain_s,
-          "seconds, and at most a tenth of time_budget_s, for measuring the best with single "
-          "decisions taken otherwise, where no trial tells what that does; 0 = none",
+          "seconds, at most a tenth of time_budget_s, for measuring the best candidate with single "
+          "decisions changed, if no trial shows the effect of the change; 0 = none",
           Within{0, 1e9});
     visit("compare", self.compare,
-          "targets that the uncompressed model is timed on beside the finalists");
+          "targets on which the uncompressed model is timed, interleaved with the finalists");
     visit("race", self.race,
-          "measure roughly first (a sixteenth, then a quarter of samples and time), and go on with "
-          "the "
-          "best quarter of each");
-    visit("objective", self.objective, "what is sought");
-    visit("calibration", self.calibration, "how activations are scaled");
-    visit("quantize", self.quantize, "what is decided about int8 layers");
+          "measure candidates roughly first, with a sixteenth and then a quarter of the samples "
+          "and time, and continue only with the best quarter of each stage");
+    visit("objective", self.objective, "metrics to minimize, and limits");
+    visit("calibration", self.calibration, "samples and method that give activations their scales");
+    visit("quantize", self.quantize, "decisions about int8 layers");
     visit("prune", self.prune, "how channels are pruned");
     visit("compress", self.compress,
-          "what the env compress decides besides channels and precisions");
-    visit("partition", self.partition, "who may run parts of the model");
+          "decisions of the env compress besides channels and precisions");
+    visit("partition", self.partition, "targets that may run parts of the model, and their costs");
     visit("schedule", self.schedule, "how kernels are written");
-    visit("distill", self.distill, "what is trained");
-    visit("quality", self.quality, "how closeness is judged");
+    visit("distill", self.distill, "training of a compressed model");
+    visit("quality", self.quality, "how the quality of candidates is judged");
     visit("latency", self.latency, "how time is measured");
   }
 };

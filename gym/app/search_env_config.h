@@ -25,25 +25,27 @@ struct PruneConfig {
   template <class Self, class Visit>
   static void Fields(Self& self, Visit& visit) {
     visit("score", self.score,
-          "which channels stay: weights' norms, or errors on the calibration samples (energy, obs, "
-          "and with gradients taylor)",
+          "score that chooses which channels stay: a norm or distance of weights (l1, l2, fpgm), "
+          "random, or the error on the calibration samples (energy, obs, and taylor, which uses "
+          "gradients)",
           Within::OneOf({"l1", "l2", "fpgm", "random", "energy", "obs", "taylor"}));
     visit("align", self.align,
-          "layers keep multiples of so many channels; 0 = 8, 16 or 1, a decision of the search",
+          "layers keep a multiple of this number of channels; 0 = the search chooses 8, 16 or 1",
           Within{0, 4096});
-    visit(
-        "densities", self.densities,
-        "shares of a group's channels that may stay, beside all; those that leave as many are one "
-        "choice",
-        Within{1e-3, 1});
+    visit("densities", self.densities,
+          "shares of a group's channels that may stay, besides all of them; shares that leave the "
+          "same number of channels are one choice",
+          Within{1e-3, 1});
     visit("first_groups", self.first_groups,
-          "so many groups of channels are decided, the first in the order of the network; those "
-          "behind stay whole; 0 = all",
+          "number of channel groups to decide, in the order of the network; later groups keep all "
+          "channels; 0 = all",
           Within{0, 1e6});
     visit("reconstruct", self.reconstruct,
-          "refit every candidate's weights to the calibration samples");
-    visit("ridge", self.ridge, "how firmly the fit holds on to the weights", Within{1e-9, 1e9});
-    visit("positions", self.positions, "output positions a sample that the fit looks at",
+          "refit the weights of every candidate to the calibration samples");
+    visit("ridge", self.ridge,
+          "strength with which the fit holds weights near their original values",
+          Within{1e-9, 1e9});
+    visit("positions", self.positions, "output positions per sample that the fit uses",
           Within{1, 1e6});
   }
 };
@@ -58,20 +60,20 @@ struct PartitionConfig {
   std::vector<double> prices = {1, 3, 10, 30, 100, 1000, 1e6};
   template <class Self, class Visit>
   static void Fields(Self& self, Visit& visit) {
-    visit("targets", self.targets, "with their options, as in `mscgym partition --targets`");
+    visit("targets", self.targets,
+          "targets with their options, as in `mscgym partition --targets`");
     visit("learned", self.learned,
-          "leave out regions that another target is likely to compute faster, by what regions of "
-          "other models took");
-    visit("images", self.images, "how regions exchange images: as in `mscgym partition --images`",
+          "skip measuring regions that another target probably computes faster, according to "
+          "measured regions of other models");
+    visit("images", self.images, "how regions exchange images, as in `mscgym partition --images`",
           Within::OneOf({"dense", "both"}));
-    visit(
-        "rules", self.rules,
-        "file of rules whose sub-graphs are tried, too, as `mscgym partition --rules`; relative to "
-        "the config file");
-    visit("pin", self.pin, "who must compute a node: target by node name");
+    visit("rules", self.rules,
+          "file of rules that propose additional regions, as in `mscgym partition --rules`; "
+          "relative to the config file");
+    visit("pin", self.pin, "target that must run a node, by node name");
     visit("prices", self.prices,
-          "microseconds that a boundary between regions may be taken to cost, beside 0: the search "
-          "decides, as sums of regions do not tell",
+          "costs of a boundary between regions, in microseconds and besides 0, among which the "
+          "search chooses; costs of regions do not contain boundaries",
           Within{0, 1e9});
   }
 };
@@ -81,7 +83,9 @@ struct ScheduleConfig {
   std::int64_t choices = 16;
   template <class Self, class Visit>
   static void Fields(Self& self, Visit& visit) {
-    visit("choices", self.choices, "schedules of a kernel, the likeliest first", Within{2, 10000});
+    visit("choices", self.choices,
+          "number of schedules to choose from for each kernel, the most promising first",
+          Within{2, 10000});
   }
 };
 
@@ -92,13 +96,14 @@ struct DistillConfig {
   std::int64_t batch = 128;
   template <class Self, class Visit>
   static void Fields(Self& self, Visit& visit) {
-    visit("weight_bits", self.weight_bits,
-          "2 to 8: every layer in integers, with weights of so many bits; 0: as `strategy` says",
-          Within{0, 8});
+    visit(
+        "weight_bits", self.weight_bits,
+        "2 to 8 = all layers in int8, with weights of this many bits; 0 = precisions of `strategy`",
+        Within{0, 8});
     visit("samples", self.samples,
-          "calibration samples that it learns from; null = 2560, or all where there are fewer",
+          "number of calibration samples to train on; null = 2560, or all if there are fewer",
           Within{1, 1e7});
-    visit("batch", self.batch, "samples a step of training", Within{1, 65536});
+    visit("batch", self.batch, "samples per training step", Within{1, 65536});
   }
   /// Returns the maximal number of training samples.
   [[nodiscard]] std::int64_t most() const { return samples.value_or(2560); }

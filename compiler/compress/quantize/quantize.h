@@ -81,10 +81,12 @@ struct CalibrationOptions {
   bool operator==(const CalibrationOptions&) const = default;
   template <class Self, class Visit>
   static void Fields(Self& self, Visit& visit) {
-    visit("method", self.method, "how a range becomes a scale",
+    visit("method", self.method, "how a scale is chosen from observed values",
           Within::OneOf({"minmax", "percentile", "entropy", "mse"}));
-    visit("percentile", self.percentile, "share of |x| kept, in percent", Within{50, 100});
-    visit("affine", self.affine, "a zero point where values have both signs");
+    visit("percentile", self.percentile,
+          "percentage of absolute values that the range keeps, for method percentile",
+          Within{50, 100});
+    visit("affine", self.affine, "use a zero point if values have both signs");
     visit("bits", self.bits, "bits of an activation; fewer than 8 are stored in 8", Within{2, 8});
   }
 };
