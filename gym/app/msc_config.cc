@@ -129,7 +129,9 @@ MscConfig Translator::Run(const json& config) {
 
 void Translator::Dynamic(const json& value, const std::string& path) {
   if (value == json(false)) return;
-  Refuse(path, "models are not captured from programs; export them as ONNX");
+  Refuse(
+      path,
+      "must be false; mscgym does not capture models from programs, so export the model as ONNX");
 }
 
 void Translator::Compile(const json& value, const std::string& path) {
@@ -147,21 +149,22 @@ void Translator::Target(const json& value, const std::string& path) {
   if (std::find(kFrameworks.begin(), kFrameworks.end(), name) == kFrameworks.end()) {
     Refuse(path, "unknown target '" + name + "'; see mscgym list targets");
   }
-  Note(path, "no effect; " + name + " is no target here, 'target' names one");
+  Note(path, "no effect; " + name + " is not a target of mscgym; set 'target' instead");
 }
 
 void Translator::Tool(const std::string& kind, const json& value, const std::string& path) {
   tool_ = kind;
   const std::size_t before = searched_.size();
   if (std::find(searched_.begin(), searched_.end(), kind) != searched_.end()) {
-    Refuse(path, "is a second tool that would " + kind +
-                     "; give every search a config of its own, and share --cache");
+    Refuse(path, "is a second '" + kind +
+                     "' tool, but a search can have only one; write a separate config for each "
+                     "search, and share results with --cache");
   }
   Walk(value, path, Part::kTool);
   if (searched_.size() > before) return;
-  Refuse(path,
-         "it has no gym, so nothing is searched for it; leave it out, or add \"gym\": "
-         "[\"default\"]");
+  Refuse(
+      path,
+      "has no gym, so there is nothing to search for it; remove it, or add \"gym\": [\"default\"]");
 }
 
 namespace {
@@ -180,7 +183,7 @@ void Translator::ToolType(const json& value, const std::string& path) {
   const std::string section = SectionOf(Word(value, path));
   if (section.empty()) Refuse(path, "must be pruner, quantizer, distiller or tracker");
   if (section == tool_) return;
-  Refuse(path, "is the tool of '" + section + "', and stands in one of '" + tool_ + "'");
+  Refuse(path, "is a tool for '" + section + "', but is set in a tool for '" + tool_ + "'");
 }
 
 void Translator::Tools(const json& value, const std::string& path) {
@@ -244,13 +247,13 @@ void Translator::Method(const json& value, const std::string& path) {
 
 void Translator::Bits(const json& value, const std::string& path) {
   if (value == json(-1)) {
-    return Note(path, "no effect; the search decides which layers stay in floats");
+    return Note(path, "no effect; the search decides which layers stay in floating point");
   }
   const bool whole = value.is_number_integer() && value >= json(2) && value <= json(8);
   if (!whole) Refuse(path, "must be 2 to 8, or -1 for none");
   if (!of_activations_) return Own("/quantize/bits", json::array({value}), path);
   if (value == json(8)) return;
-  Refuse(path, "activations have 8 bits in a search; fewer only in mscgym quantize");
+  Refuse(path, "must be 8 for activations in a search; mscgym quantize also supports fewer");
 }
 
 void Translator::Options(const json& value, const std::string& path) {
@@ -258,9 +261,10 @@ void Translator::Options(const json& value, const std::string& path) {
   if (!value.is_object()) Refuse(path, "must be an object");
   for (const auto& [key, option] : value.items()) {
     if (key != "main_wtypes" && key != "relation_wtypes") {
-      Refuse(path + "." + key, "is no option that a search here has");
+      Refuse(path + "." + key, "is not an option of a search in mscgym; remove it");
     }
-    Note(path + "." + key, "no effect; which channels go together is found from the model");
+    Note(path + "." + key,
+         "no effect; mscgym derives from the model which channels belong together");
   }
 }
 
@@ -317,7 +321,7 @@ std::optional<MscConfig> TranslateMscConfig(std::string_view text,
   try {
     return msc_config::Translator(targets).Run(*config);
   } catch (const json::exception& error) {
-    throw UserError(std::string("the MSC config does not fit together: ") + error.what());
+    throw UserError(std::string("the MSC config is inconsistent: ") + error.what());
   }
 }
 

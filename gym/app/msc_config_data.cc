@@ -21,7 +21,8 @@ void Translator::Inputs(const json& value, const std::string& path) {
       sizes += (sizes.empty() ? "" : "x") + size.dump();
     }
     if (sizes.empty() || sizes.find('?') != std::string::npos) {
-      Note(path, "no effect for '" + input[0].get<std::string>() + "', whose sizes stay open");
+      Note(path,
+           "no effect for '" + input[0].get<std::string>() + "', whose sizes are not all numbers");
     } else {
       shapes.push_back(input[0].get<std::string>() + "=" + sizes);
     }
@@ -48,18 +49,20 @@ void Translator::Dataset(const json& value, const std::string& path) {
 
 void Translator::Loader(const json& value, const std::string& path) {
   if (!calibrates_) {
-    return Note(path, "no effect; samples of 'prepare' calibrate, those of 'quality.data' judge");
+    return Note(path,
+                "no effect; the samples of 'prepare' serve for calibration, and those of "
+                "'quality.data' for judging");
   }
   const json::json_pointer images("/calibration/data/images");
   const std::string file = value.is_string() ? value.get<std::string>() : "";
   const bool numpy = file.ends_with(".npy");
   if (!numpy && !file.ends_with("ubyte") && !file.ends_with("ubyte.gz")) {
     if (ours_.contains(images)) {
-      return Note(path, "gives way to 'calibration.data.images': " + ours_[images].dump());
+      return Note(path, "ignored; 'calibration.data.images' is already " + ours_[images].dump());
     }
     Refuse(path,
-           "must be an IDX or NumPy file (*-ubyte, *-ubyte.gz, *.npy); or let "
-           "'calibration.data.images' beside the keys of MSC name samples of another kind");
+           "must be an IDX or NumPy file (*-ubyte, *-ubyte.gz, *.npy); for other samples, set "
+           "'calibration.data.images' beside the keys of MSC");
   }
   const bool named = ours_.contains(images);
   Own("/calibration/data/images", file, path);
@@ -69,7 +72,7 @@ void Translator::Loader(const json& value, const std::string& path) {
 
 void Translator::NoArguments(const json& value, const std::string& path) {
   if (value.is_null() || (value.is_object() && value.empty())) return;
-  Refuse(path, "must be empty; 'calibration.data' says how files are read");
+  Refuse(path, "must be empty; use 'calibration.data' to set how files are read");
 }
 
 void Translator::WriteTo(std::vector<std::string>& files, const json& value,
@@ -89,13 +92,13 @@ void Translator::WriteTo(std::vector<std::string>& files, const json& value,
 
 void Translator::StrategyFile(const json& value, const std::string& path) {
   if (tool_ == "distill") {
-    return Note(path, "no effect; weights that were trained lie beside the strategy");
+    return Note(path, "no effect; trained weights are stored beside the strategy");
   }
   WriteTo(files_.strategies, value, path, "the best strategy");
 }
 
 void Translator::Record(const json& value, const std::string& path) {
-  WriteTo(files_.records, value, path, "what was tried");
+  WriteTo(files_.records, value, path, "the trials");
 }
 
 }  // namespace msc::gym::msc_config

@@ -14,7 +14,7 @@ void Translator::Train(const json& value, const std::string& path) {
     ours_ = ours;
     notes_ = notes;
     return Note(path,
-                "no effect on the search; train what it finds: mscgym distill --strategy "
+                "no effect on the search; train its result with mscgym distill --strategy "
                 "best/strategy.json");
   }
   Walk(value, path, Part::kTool);

@@ -8,15 +8,19 @@
 namespace msc::gym::msc_config {
 
 void Translator::Gym(const json& value, const std::string& path) {
-  if (tool_ == "distill") Refuse(path, "is nothing that the original's distiller has");
+  if (tool_ == "distill")
+    Refuse(path, "must be removed; the distiller of the original MSC has no gym");
   const json list = value.is_array() ? value : json::array({value});
-  if (list.empty()) Refuse(path, "must have a gym");
+  if (list.empty()) Refuse(path, "must list at least one gym");
   searched_.push_back(tool_);
   for (std::size_t i = 0; i < list.size(); ++i) {
     const std::string at = value.is_array() ? path + "[" + std::to_string(i) + "]" : path;
     // Run one after the other, each gym would decide the same layers again, ignoring the gyms
     // before it.
-    if (i > 0) Note(at, "is searched together with the first, whose keys go before");
+    if (i > 0)
+      Note(at,
+           "is searched together with the first gym; if both set a key, the value of the first "
+           "counts");
     if (list[i] != json("default")) Walk(list[i], at, Part::kGym);
   }
 }
@@ -32,7 +36,7 @@ void Translator::GymEnv(const json& value, const std::string& path) {
 void Translator::Reward(const json& value, const std::string& path) {
   const std::string name = Word(value, path);
   if (name != "distill_loss" && name != "accuracy") {
-    Refuse(path, "must be distill_loss or accuracy; 'objective' takes any other");
+    Refuse(path, "must be distill_loss or accuracy; set other metrics in 'objective.minimize'");
   }
   Own("/objective/minimize",
       json::array({"latency", name == "accuracy" ? "accuracy_drop" : "distill_loss"}), path);
@@ -51,7 +55,7 @@ void Translator::MaxTasks(const json& value, const std::string& path) {
   }
   // Compared with an unsigned number, -1 would equal the largest one.
   const bool all = !value.is_number_unsigned() && value == json(-1);
-  if (!all) Refuse(path, "must be a whole number from 1 on, or -1 for all");
+  if (!all) Refuse(path, "must be a whole number of at least 1, or -1 for all");
 }
 
 void Translator::GymAgent(const json& value, const std::string& path) {
@@ -105,8 +109,8 @@ void CheckArguments(const json& executor, const std::vector<std::string_view>& a
     const bool known = name == "method" || (name == "method_type" && value == "default") ||
                        std::find(arguments.begin(), arguments.end(), name) != arguments.end();
     if (known) continue;
-    throw UserError("'" + Below(path, name) + "' of the MSC config: is nothing that " +
-                    executor["method"].dump() + " takes");
+    throw UserError("'" + Below(path, name) + "' of the MSC config: is not an argument of " +
+                    executor["method"].dump() + "; remove it");
   }
 }
 
@@ -122,16 +126,18 @@ std::string Listed(const std::vector<std::string_view>& words) {
 
 void Translator::Loss(const json& executor, const std::string& path) {
   constexpr const char* kDivergence =
-      "outputs are compared by KL(softmax of the model's || softmax of the candidate's) over the "
-      "last axis, in nats, its mean over samples and outputs, where the original adds up the mean "
-      "|difference|^power of each output: that grows with the scale of the outputs, so no limit "
-      "on it would fit two models. Outputs whose last axis is 1 add nothing. The nearest to power "
-      "2 is 'mse' in the record of each trial, over the variance of the output";
+      "the search compares outputs by KL(softmax of the model || softmax of the candidate) over "
+      "the last axis, in nats, averaged over samples and outputs. The original MSC adds up the "
+      "mean |difference|^power of each output instead; that grows with the scale of the outputs, "
+      "so one limit would not suit two models. Outputs whose last axis has size 1 do not "
+      "contribute. The record of each trial has 'mse', the nearest equivalent of power 2, relative "
+      "to the variance of the output";
   const json arguments = executor.is_object() ? executor : json::object();
   const json type = arguments.value("loss_type", json("lp_norm"));
   const std::string config_path = path + ".loss_config";
   const json config = arguments.value("loss_config", json::object());
-  if (type != json("lp_norm")) Refuse(path + ".loss_type", "must be lp_norm, the original's only");
+  if (type != json("lp_norm"))
+    Refuse(path + ".loss_type", "must be lp_norm, the only loss of the original MSC");
   if (!config.is_object()) Refuse(config_path, "must be an object");
   for (const auto& [key, value] : config.items()) {
     if (key != "power") {
@@ -162,7 +168,7 @@ void Translator::Executors(const json& value, const std::string& path, Part part
       methods.push_back(one.method);
       if (one.method == method || one.method.empty()) found = &one;
     }
-    if (methods.empty()) Refuse(at, "is no executor of the original's");
+    if (methods.empty()) Refuse(at, "is not an executor of the original MSC; remove it");
     if (found == nullptr) {
       Refuse(at, "unknown method '" + method + "'; known here: " + Listed(methods));
     }
@@ -175,9 +181,9 @@ void Translator::Executors(const json& value, const std::string& path, Part part
       Reward("distill_loss", at);
       Loss(executor, at);
     } else if (method == "evaluate_by_thresh") {
-      Note(at, "no effect; what is good enough is a limit in 'objective.subject_to'");
+      Note(at, "no effect; set limits in 'objective.subject_to' instead");
     } else {
-      Note(at, "no effect; decisions and choices are the env's, see --dry-run");
+      Note(at, "no effect; the env defines the decisions and choices, see --dry-run");
     }
   }
 }

@@ -53,13 +53,13 @@ bool IsRecord(const fs::path& file) {
 
 /// Returns why a strategy must not be written there; empty if it may.
 std::string StrategyObstacle(const fs::path& file) {
-  if (Exists(file)) return IsStrategy(file) ? "" : "is there, and is no strategy of mscgym's";
+  if (Exists(file)) return IsStrategy(file) ? "" : "exists and is not a strategy of mscgym";
   if (!Exists(WeightsOf(file))) return "";
-  return "would have its weights in '" + WeightsOf(file).string() + "', which is there already";
+  return "would store its weights in '" + WeightsOf(file).string() + "', which already exists";
 }
 
 std::string RecordObstacle(const fs::path& file) {
-  return !Exists(file) || IsRecord(file) ? "" : "is there, and is no record of mscgym's";
+  return !Exists(file) || IsRecord(file) ? "" : "exists and is not a record of mscgym";
 }
 
 using Obstacle = std::string (*)(const fs::path& file);
@@ -70,8 +70,8 @@ void CheckEach(const std::vector<std::string>& names, const std::string& run, co
     const fs::path file = Place(name, run);
     const std::string why = obstacle(file);
     if (!why.empty()) {
-      throw UserError("'" + file.string() + "' " + why + "; move it away, or let '" + key +
-                      "' name another file");
+      throw UserError("'" + file.string() + "' " + why + "; move it away, or set '" + key +
+                      "' to another file");
     }
     if (fs::path(name).is_absolute()) CheckWritable(file.string());
   }
@@ -99,7 +99,7 @@ void WriteEach(const std::vector<std::string>& names, const std::string& run, co
     const bool again = Exists(file);
     MakeFolders(file.parent_path().string());
     write(file);
-    lines.push_back(line + (again ? ", in place of an earlier one" : ""));
+    lines.push_back(line + (again ? ", replacing an earlier one" : ""));
   }
 }
 
@@ -136,7 +136,7 @@ std::vector<std::string> WriteMscFiles(const MscFiles& files, const std::string&
   if (best.empty()) {
     for (const std::string& name : files.strategies) {
       lines.push_back("strategy_file: " + Place(name, run).string() +
-                      " was not written: nothing keeps the limits");
+                      " was not written: no candidate keeps the limits");
     }
   } else {
     WriteEach(

@@ -138,7 +138,7 @@ class Translator {
       place = value;
       Note(path, "becomes '" + name + "': " + value.dump());
     } else if (place != value) {
-      Note(path, "gives way to '" + name + "': " + place.dump());
+      Note(path, "ignored; '" + name + "' is already " + place.dump());
     }
   }
 

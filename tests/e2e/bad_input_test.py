@@ -44,11 +44,11 @@ class BadInput(e2e.SearchTest):
             ("no tool of the MSC config has a gym", {"workspace": "w"}),
             ("unknown key 'quantize.gyms'", {"quantize": {"gyms": []}}),
             ("unknown key 'quantize.gym[0].agents'", {"quantize": {"gym": [{"agents": 1}]}}),
-            ("must have a gym", {"quantize": {"gym": []}}),
+            ("must list at least one gym", {"quantize": {"gym": []}}),
             ("unknown agent 'oracle'", {"quantize": {"gym": {"agent": {"type": "oracle"}}}}),
-            ("nothing that the original's distiller has",
+            ("the distiller of the original MSC has no gym",
              {"distill": {"gym": [gym]}, "quantize": {"gym": [gym]}, "prune": {"gym": [gym]}}),
-            ("activations have 8 bits", {"quantize": {"gym": [gym], "strategys": [
+            ("must be 8 for activations", {"quantize": {"gym": [gym], "strategys": [
                 {"methods": {"input": {"method_name": "gather_maxmin", "nbits": 4}}}]}}),
             ("must be 2 to 8", {"quantize": {"gym": [gym], "strategys": [
                 {"methods": {"weights": {"method_name": "gather_maxmin", "nbits": 16}}}]}}),
@@ -60,10 +60,10 @@ class BadInput(e2e.SearchTest):
             ("must be an object", {"quantize": 3}),
             ("unknown key 'dataset.prepare.max_batches'", {"quantize": {"gym": [gym]}, "dataset": {
                 "prepare": {"loader": "from_random", "max_batches": 5}}}),
-            ("stands in one of 'quantize'",
+            ("but is set in a tool for 'quantize'",
              {"quantize": {"tool_type": "pruner", "gym": [gym]}}),
-            ("export them as ONNX", {"quantize": {"gym": [gym]}, "dynamic": True}),
-            ("does not fit together", {"calibration": 3, "quantize": {"gym": [gym], "strategys": [
+            ("export the model as ONNX", {"quantize": {"gym": [gym]}, "dynamic": True}),
+            ("is inconsistent", {"calibration": 3, "quantize": {"gym": [gym], "strategys": [
                 {"methods": {"input": "calibrate_maxmin"}}]}}),
         )
         for text, change in rows:

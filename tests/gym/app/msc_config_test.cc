@@ -47,8 +47,8 @@ std::string WithMaxTasks(const std::string& value) {
   return R"("quantize":{"gym":[{"env":{"max_tasks":)" + value + "}}]}";
 }
 constexpr const char* kBadMaxTasks =
-    "'quantize.gym[0].env.max_tasks' of the MSC config: must be a whole number from 1 on, or -1 "
-    "for all";
+    "'quantize.gym[0].env.max_tasks' of the MSC config: must be a whole number of at least 1, or "
+    "-1 for all";
 
 class MscConfigs : public ::testing::TestWithParam<Case> {};
 
@@ -81,8 +81,8 @@ TEST(MscConfig, TakesOurKeysBesideTheOriginalsInOneSection) {
                           R"("prune":{"align":4,"score":"l1"},"quantize":{"first_layers":3}})");
   EXPECT_EQ(config->notes,
             (std::vector<std::string>{
-                "'prune.strategys[0].methods.weights.stride': gives way to 'prune.align': 4",
-                "'quantize.gym[0].env.max_tasks': gives way to 'quantize.first_layers': 3"}));
+                "'prune.strategys[0].methods.weights.stride': ignored; 'prune.align' is already 4",
+                "'quantize.gym[0].env.max_tasks': ignored; 'quantize.first_layers' is already 3"}));
 }
 
 TEST(MscConfig, SaysWhatBecomesOfTheOriginalsLoss) {
@@ -93,12 +93,12 @@ TEST(MscConfig, SaysWhatBecomesOfTheOriginalsLoss) {
       {});
   const std::string slot = "'quantize.gym[0].env.executors.reward_runner";
   const std::string divergence =
-      "': outputs are compared by KL(softmax of the model's || softmax of the "
-      "candidate's) over the last axis, in nats, its mean over samples and outputs, where the "
-      "original adds up the mean |difference|^power of each output: that grows with the scale of "
-      "the outputs, so no limit on it would fit two models. Outputs whose last axis is 1 add "
-      "nothing. The nearest to power 2 is 'mse' in the record of each trial, over the variance of "
-      "the output";
+      "': the search compares outputs by KL(softmax of the model || softmax of the candidate) over "
+      "the last axis, in nats, averaged over samples and outputs. The original MSC adds up the "
+      "mean |difference|^power of each output instead; that grows with the scale of the outputs, "
+      "so one limit would not suit two models. Outputs whose last axis has size 1 do not "
+      "contribute. The record of each trial has 'mse', the nearest equivalent of power 2, relative "
+      "to the variance of the output";
   EXPECT_EQ(
       config->notes,
       (std::vector<std::string>{
@@ -117,9 +117,9 @@ TEST(MscConfig, KeepsTheFilesThatItsSearchIsToWrite) {
   EXPECT_EQ(config->files.records, std::vector<std::string>{"r.json"});
   EXPECT_EQ(config->notes.at(0),
             "'prune.plan_file': mscgym search writes the best strategy to '/w/p.json'");
-  EXPECT_EQ(config->notes.at(1),
-            "'quantize.gym[0].record': mscgym search writes what was tried to 'r.json' in the run "
-            "directory");
+  EXPECT_EQ(
+      config->notes.at(1),
+      "'quantize.gym[0].record': mscgym search writes the trials to 'r.json' in the run directory");
 }
 
 TEST(MscConfig, CalibratesOnTheFilesOfPrepareOrThoseNamedBeside) {
@@ -139,11 +139,12 @@ TEST(MscConfig, CalibratesOnTheFilesOfPrepareOrThoseNamedBeside) {
     EXPECT_EQ(own.text,
               R"({"calibration":{"data":{"format":"csv","images":"own.csv"}},"env":"quantize",)"
               R"("model":"net.onnx"})");
-    EXPECT_EQ(own.notes,
-              (std::vector<std::string>{
-                  R"('dataset.prepare.loader': gives way to 'calibration.data.images': "own.csv")",
-                  "'dataset.prepare.max_batch': no effect; see 'calibration.samples' and "
-                  "'quality.samples'"}));
+    EXPECT_EQ(
+        own.notes,
+        (std::vector<std::string>{
+            R"('dataset.prepare.loader': ignored; 'calibration.data.images' is already "own.csv")",
+            "'dataset.prepare.max_batch': no effect; see 'calibration.samples' and "
+            "'quality.samples'"}));
   }
 }
 
@@ -162,8 +163,8 @@ TEST(MscConfig, TakesTheFirstTasksOfEachTool) {
 }
 
 constexpr const char* kTwice =
-    " of the MSC config: is a second tool that would quantize; give every search a config of its "
-    "own, and share --cache";
+    " of the MSC config: is a second 'quantize' tool, but a search can have only one; write a "
+    "separate config for each search, and share results with --cache";
 
 INSTANTIATE_TEST_SUITE_P(
     All, MscConfigs,
@@ -186,19 +187,19 @@ INSTANTIATE_TEST_SUITE_P(
                                   R"({"method":"action_linear_space","start":0.2,"step":0.1})"),
              "no error"},
         Case{"odd_slot", WithExecutors("env", R"("evaluate":{"method":"evaluate_by_loss"})"),
-             "'quantize.gym[0].env.executors.evaluate' of the MSC config: is no executor of the "
-             "original's"},
+             "'quantize.gym[0].env.executors.evaluate' of the MSC config: is not an executor of "
+             "the original MSC; remove it"},
         Case{"method_of_another_slot",
              WithExecutors("env", R"("create_tasks":{"method":"action_linear_space"})"),
              "'quantize.gym[0].env.executors.create_tasks' of the MSC config: unknown method "
              "'action_linear_space'; known here: tasks_tool_extract"},
         Case{"odd_argument",
              WithExecutors("agent", R"("evaluate":{"method":"evaluate_by_loss","thresh":1})"),
-             "'quantize.gym[0].agent.executors.evaluate.thresh' of the MSC config: is nothing that "
-             "\"evaluate_by_loss\" takes"},
+             "'quantize.gym[0].agent.executors.evaluate.thresh' of the MSC config: is not an "
+             "argument of \"evaluate_by_loss\"; remove it"},
         Case{"tool_of_another_section", R"("quantize":{"tool_type":"pruner","gym":["default"]})",
-             "'quantize.tool_type' of the MSC config: is the tool of 'prune', and stands in one of "
-             "'quantize'"},
+             "'quantize.tool_type' of the MSC config: is a tool for 'prune', but is set in a tool "
+             "for 'quantize'"},
         Case{"odd_tool", R"("prune":{"tool_type":"prune","gym":["default"]})",
              "'prune.tool_type' of the MSC config: must be pruner, quantizer, distiller or "
              "tracker"},
@@ -223,12 +224,12 @@ INSTANTIATE_TEST_SUITE_P(
              "optimize, compile, golden"},
         Case{"arguments_of_a_loader",
              WithDataset(R"("prepare":{"loader":"x.npy","load_kwargs":{"shuffle":true}})"),
-             "'dataset.prepare.load_kwargs' of the MSC config: must be empty; 'calibration.data' "
-             "says how files are read"},
+             "'dataset.prepare.load_kwargs' of the MSC config: must be empty; use "
+             "'calibration.data' to set how files are read"},
         Case{"loader_of_another_kind", WithDataset(R"("prepare":{"loader":"from_random"})"),
              "'dataset.prepare.loader' of the MSC config: must be an IDX or NumPy file (*-ubyte, "
-             "*-ubyte.gz, *.npy); or let 'calibration.data.images' beside the keys of MSC name "
-             "samples of another kind"},
+             "*-ubyte.gz, *.npy); for other samples, set 'calibration.data.images' beside the keys "
+             "of MSC"},
         Case{"strategy_file_outside",
              R"("quantize":{"strategy_file":"a/../../s.json","gym":["default"]})",
              "'quantize.strategy_file' of the MSC config: must lie in the run directory, or be an "
@@ -237,7 +238,7 @@ INSTANTIATE_TEST_SUITE_P(
              "'quantize.gym[0].record' of the MSC config: must name a file"},
         Case{"odd_loss", WithLoss(R"("loss_type":"cosine")"),
              "'quantize.gym[0].env.executors.reward_outputs.loss_type' of the MSC config: must be "
-             "lp_norm, the original's only"},
+             "lp_norm, the only loss of the original MSC"},
         Case{"odd_key_of_a_loss", WithLoss(R"("loss_config":{"powr":2})"),
              "unknown key 'quantize.gym[0].env.executors.reward_outputs.loss_config.powr' of an "
              "MSC config; known here: power"},

@@ -92,8 +92,8 @@ TEST_F(MscFile, ReplacesAnEarlierOneOfOursAndSaysSo) {
   EXPECT_EQ(Refusal(), "none");
   EXPECT_EQ(Write(best()),
             (std::vector<std::string>{
-                "strategy_file: " + At("msc/quantize.json") + ", in place of an earlier one",
-                "record: " + At("searched.json") + ", in place of an earlier one"}));
+                "strategy_file: " + At("msc/quantize.json") + ", replacing an earlier one",
+                "record: " + At("searched.json") + ", replacing an earlier one"}));
   EXPECT_EQ(LoadStrategy(At("msc/quantize.json")).target, "onednn");
 }
 
@@ -102,14 +102,14 @@ TEST_F(MscFile, LeavesWhatIsNotOurs) {
   MakeFolders(At("msc"));
   WriteFileAtomic(At("msc/quantize.json"), plan);
   EXPECT_EQ(Refusal(), "'" + At("msc/quantize.json") +
-                           "' is there, and is no strategy of mscgym's; move it away, or let "
-                           "'strategy_file' name another file");
+                           "' exists and is not a strategy of mscgym; move it away, or set "
+                           "'strategy_file' to another file");
   WriteFileAtomic(At("searched.json"), "{}");
   EXPECT_EQ(Write(best()), (std::vector<std::string>{
                                "strategy_file: " + At("msc/quantize.json") +
-                                   " was not written: it is there, and is no strategy of mscgym's",
+                                   " was not written: it exists and is not a strategy of mscgym",
                                "record: " + At("searched.json") +
-                                   " was not written: it is there, and is no record of mscgym's"}));
+                                   " was not written: it exists and is not a record of mscgym"}));
   EXPECT_EQ(ReadFile(At("msc/quantize.json")), plan);
   EXPECT_EQ(ReadFile(At("searched.json")), "{}");
 }
@@ -117,7 +117,7 @@ TEST_F(MscFile, LeavesWhatIsNotOurs) {
 TEST_F(MscFile, LeavesTheWeightsOfAnother) {
   MakeFolders(At("msc"));
   WriteFileAtomic(At("msc/quantize.weights"), "not ours");
-  EXPECT_NE(Refusal().find("which is there already"), std::string::npos) << Refusal();
+  EXPECT_NE(Refusal().find("which already exists"), std::string::npos) << Refusal();
   (void)Write(best());
   EXPECT_FALSE(std::filesystem::exists(At("msc/quantize.json")));
   EXPECT_EQ(ReadFile(At("msc/quantize.weights")), "not ours");
@@ -126,7 +126,7 @@ TEST_F(MscFile, LeavesTheWeightsOfAnother) {
 TEST_F(MscFile, IsNoneWhereNothingKeepsTheLimits) {
   files_.records.clear();
   EXPECT_EQ(Write(""), std::vector<std::string>{"strategy_file: " + At("msc/quantize.json") +
-                                                " was not written: nothing keeps the limits"});
+                                                " was not written: no candidate keeps the limits"});
   EXPECT_FALSE(std::filesystem::exists(At("msc")));
 }
 
