@@ -18,29 +18,38 @@
 namespace msc::agents {
 
 void RegisterAll(AgentRegistry& registry) {
-  registry.Add("annealing", "simulated annealing, walks from neighbour to neighbour",
+  registry.Add("annealing",
+               "simulated annealing: moves between assignments that differ in one decision",
                MakeAnnealingAgent);
-  registry.Add("auto", "the portfolio: sensitivities, additive front, Gaussian process, evolution",
+  registry.Add("auto",
+               "portfolio of methods: sensitivities, additive front, Gaussian process, evolution",
                MakeAutoAgent);
-  registry.Add("bisection", "the strongest ordered choices that keep the constraints",
+  registry.Add("bisection", "bisection for the strongest ordered choices that keep the constraints",
                MakeBisectionAgent);
-  registry.Add("collage", "exact covers of regions where the problem declares them, best first",
+  registry.Add("collage", "exact covers of regions, best first, for problems that declare regions",
                MakeCollageAgent);
-  registry.Add("evolution", "crossover and mutation of the best", MakeEvolutionAgent);
+  registry.Add("evolution", "evolution: crossover and mutation of the best trials",
+               MakeEvolutionAgent);
   registry.Add("gp", "Bayesian optimisation with Gaussian processes, for small budgets",
                MakeGpAgent);
-  registry.Add("greedy", "single changes by what they gain, taken back where they do not",
-               MakeGreedyAgent);
-  registry.Add("grid", "every assignment once, in order; for small spaces", MakeGridAgent);
+  registry.Add(
+      "greedy",
+      "greedy search: makes single changes with the largest gain, and reverts those without gain",
+      MakeGreedyAgent);
+  registry.Add("grid", "every assignment once, in order, for small spaces", MakeGridAgent);
   registry.Add("ilp",
-               "knapsack over additive costs, declared or measured; exact where fronts are small",
+               "knapsack over additive costs, declared or measured; exact if fronts are small",
                MakeIlpAgent);
-  registry.Add("motpe", "tpe in search of the front of all objectives", MakeMotpeAgent);
-  registry.Add("nsga2", "evolution in search of the front of all objectives", MakeNsga2Agent);
-  registry.Add("policy", "a network that learns to walk the decisions, for budgets of hundreds",
+  registry.Add("motpe", "tree-structured Parzen estimator for the Pareto front of all objectives",
+               MakeMotpeAgent);
+  registry.Add("nsga2", "NSGA-II: evolution for the Pareto front of all objectives",
+               MakeNsga2Agent);
+  registry.Add("policy",
+               "a network that learns to make one decision after another, for hundreds of trials",
                MakePolicyAgent);
-  registry.Add("random", "uniform over what was not tried; the control", MakeRandomAgent);
-  registry.Add("sobol", "points that cover every decision evenly", MakeSobolAgent);
+  registry.Add("random", "uniformly random assignments that were not tried before, as a baseline",
+               MakeRandomAgent);
+  registry.Add("sobol", "Sobol points, which cover every decision evenly", MakeSobolAgent);
   registry.Add("sweep", "every choice of every decision alone, then the best of each together",
                MakeSweepAgent);
   registry.Add("tpe", "tree-structured Parzen estimator, for large budgets", MakeTpeAgent);

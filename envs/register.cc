@@ -12,41 +12,44 @@
 namespace msc::envs {
 
 void RegisterAll(EnvRegistry& registry) {
-  registry.Add(
-      {.id = "Compress-v0",
-       .summary =
-           "channels of every group, precision of every layer, and what else is offered, at once",
-       .nondeterministic = true},
-      [](const EnvContext& context) { return MakeCompressEnv(context); });
+  registry.Add({.id = "Compress-v0",
+                .summary = "channels of every group and precision of every layer, together with "
+                           "further decisions that the config adds; measured",
+                .nondeterministic = true},
+               [](const EnvContext& context) { return MakeCompressEnv(context); });
   registry.Add({.id = "Distill-v0",
-                .summary = "the recipe by which a compressed model is trained after the whole one"},
+                .summary = "the recipe for training a compressed model to imitate the original; "
+                           "trained and measured"},
                [](const EnvContext& context) { return MakeDistillEnv(context); });
   registry.Add({.id = "Partition-v0",
-                .summary = "who computes which node, in regions whose costs are known, measured",
+                .summary = "which target runs which node, in regions with known costs; measured",
                 .nondeterministic = true},
                [](const EnvContext& context) { return MakePartitionEnv(context); });
-  registry.Add({.id = "Prune-v0",
-                .summary = "channels that stay of every group that can only go together, measured",
-                .nondeterministic = true},
-               [](const EnvContext& context) { return MakePruneEnv(context); });
+  registry.Add(
+      {.id = "Prune-v0",
+       .summary = "channels to keep of every group of channels that belong together; measured",
+       .nondeterministic = true},
+      [](const EnvContext& context) { return MakePruneEnv(context); });
   registry.Add({.id = "Quantize-v0",
-                .summary = "precision of every layer: f32, bf16 or int8, measured",
+                .summary = "precision of every layer: f32, bf16 or int8; measured",
                 .nondeterministic = true},
                [](const EnvContext& context) { return MakeQuantizeEnv(context); });
   registry.Add({.id = "Schedule-v0",
-                .summary = "how every kernel is written: tiles, orders of loops, algorithms",
+                .summary = "how every kernel is written: tiles, loop orders, algorithms; measured",
                 .nondeterministic = true},
                [](const EnvContext& context) { return MakeScheduleEnv(context); });
-  registry.Add({.id = "Toy/MaskedKnapsack-v0",
-                .summary = "the same as PrecisionKnapsack, where bf16 and int8 are kept apart",
-                .max_steps = static_cast<std::int64_t>(KnapsackLayers().size())},
-               [](const EnvContext&) { return MakeMaskedKnapsackEnv(); });
+  registry.Add(
+      {.id = "Toy/MaskedKnapsack-v0",
+       .summary =
+           "the same as PrecisionKnapsack, but neighbouring layers must not be bf16 and int8",
+       .max_steps = static_cast<std::int64_t>(KnapsackLayers().size())},
+      [](const EnvContext&) { return MakeMaskedKnapsackEnv(); });
   registry.Add({.id = "Toy/OneMax-v0",
-                .summary = "turn on as many of 10 switches as you can; optimum known",
+                .summary = "switch on as many of 10 switches as possible; known optimum",
                 .max_steps = kOneMaxBits},
                [](const EnvContext&) { return MakeOneMaxEnv(); });
   registry.Add({.id = "Toy/PrecisionKnapsack-v0",
-                .summary = "precisions of 6 layers with additive costs; optimum known",
+                .summary = "precisions of 6 layers with additive costs; known optimum",
                 .max_steps = static_cast<std::int64_t>(KnapsackLayers().size())},
                [](const EnvContext&) { return MakeKnapsackEnv(); });
 }
