@@ -110,15 +110,15 @@ std::vector<TargetOption> TargetRegistry::CommonOptions() {
   return {{.key = "threads",
            .otherwise = "as --threads",
            .allowed = "between 1 and " + std::to_string(kMostThreads),
-           .help = "threads it runs on"},
+           .help = "number of threads"},
           {.key = "images",
            .otherwise = kDense,
            .allowed = std::string("one of ") + kDense + ", " + kChannelsLast,
-           .help = "how its regions of a partition exchange images with others"},
+           .help = "how its regions of a partition exchange images with other regions"},
           {.key = "precision",
            .otherwise = kAsStrategy,
            .allowed = std::string("one of ") + kAsStrategy + ", f32, bf16",
-           .help = "what the layers of its regions compute in, whatever a strategy says"}};
+           .help = "precision of the layers in its regions; overrides the strategy"}};
 }
 
 const TargetKind& TargetRegistry::KindFor(std::string_view name) const {

@@ -10,7 +10,7 @@ namespace msc::gym {
 void AddBatchOption(CLI::App& command, std::optional<std::int64_t>& batch) {
   command
       .add_option("--batch", batch,
-                  "samples of one call, where the model leaves them open; 1 without it")
+                  "number of samples per call, if the model leaves the batch size open; default: 1")
       ->check(CLI::Range(1, 65536));
 }
 

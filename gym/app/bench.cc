@@ -184,13 +184,13 @@ void Bench(const Options& options, AppContext& context) {
 
 void AddBench(CLI::App& app, AppContext& context) {
   auto options = std::make_shared<Options>();
-  CLI::App* command = app.add_subcommand("bench", "Latency of a model on each target, interleaved");
+  CLI::App* command = app.add_subcommand("bench", "Time a model on several targets, interleaved");
   command->add_option("model", options->model, "an .onnx file or a saved graph (.json)")
       ->required();
   AddShapeOption(*command, options->shapes);
   command->add_option("--input", options->inputs,
-                      "a .npy file of samples an input, in order; the first batch is timed, all "
-                      "calibrate int8; without it, random values");
+                      "one .npy file of samples per input, in order; the first batch is timed, and "
+                      "all samples calibrate int8; default: random values");
   command
       ->add_option("--targets,--target", options->targets,
                    "targets with their options, separated by commas: onednn,blas:library=xsmm")
@@ -198,32 +198,35 @@ void AddBench(CLI::App& app, AppContext& context) {
       ->capture_default_str();
   command
       ->add_option("--precision", options->precisions,
-                   "f32, bf16, int8, separated by commas; int8 scales are the least and largest "
-                   "values over the inputs, and good for timing alone; none: strategies alone")
+                   "precisions, separated by commas: f32, bf16, int8, or none to time only "
+                   "strategies; int8 scales come from the range of the inputs and suit only timing")
       ->delimiter(',')
       ->check(CLI::IsMember({"f32", "bf16", "int8", kNoPrecision}))
       ->capture_default_str();
   command
       ->add_option("--strategy", options->strategies,
-                   "also with this strategy applied; may be repeated")
+                   "also time the model with this strategy applied; may be repeated")
       ->allow_extra_args(false);
   command->add_flag("--peer", options->peer,
-                    "also ONNX Runtime by itself: on the file, and on the QDQ models");
-  command->add_option("--threads", options->threads, "threads")
+                    "also time ONNX Runtime itself, on the ONNX file and on the QDQ models");
+  command->add_option("--threads", options->threads, "number of threads")
       ->check(CLI::Range(1, 1024))
       ->capture_default_str();
   AddBatchOption(*command, options->batch);
-  command->add_option("--max-ms", options->max_ms, "budget of a row in milliseconds")
+  command->add_option("--max-ms", options->max_ms, "time limit of a row in milliseconds")
       ->check(CLI::Range(1, 1000000))
       ->capture_default_str();
-  command->add_option("--seed", options->seed, "of inputs and intervals")->capture_default_str();
-  command->add_flag("--profile", options->profile,
-                    "time and share of the roof of every step, and parts beside each other");
-  command->add_flag("--json", options->json, "for scripts");
+  command->add_option("--seed", options->seed, "seed of random inputs and of intervals")
+      ->capture_default_str();
+  command->add_flag(
+      "--profile", options->profile,
+      "also print time and share of the roof of every step, and compare parts between rows");
+  command->add_flag("--json", options->json, "print the results as JSON");
   command->footer(
-      "Exit code 1: no row has figures, or a row's outputs are not finite where the uncompressed "
-      "model's are.\n"
-      "Examples:\n  mscgym bench model.onnx --targets onednn,onnxruntime --precision f32,int8\n"
+      "Exit code 1: no row could be timed, or a row's outputs have values that are not finite, and "
+      "the uncompressed model's are finite there.\n"
+      "Examples:\n"
+      "  mscgym bench model.onnx --targets onednn,onnxruntime --precision f32,int8\n"
       "  mscgym bench model.onnx --strategy run/best/strategy.json --profile\n"
       "  mscgym bench model.onnx --precision none --strategy a.json --strategy b.json\n"
       "  mscgym bench model.onnx --input images.npy --precision f32,int8 --peer");

@@ -145,23 +145,26 @@ void CompileModel(const Options& options, AppContext& context) {
 
 void AddCompile(CLI::App& app, AppContext& context) {
   auto options = std::make_shared<Options>();
-  CLI::App* command =
-      app.add_subcommand("compile", "Replay a strategy without searching: write the artefact");
+  CLI::App* command = app.add_subcommand(
+      "compile", "Apply a strategy without searching, and write the compiled model");
   command->add_option("model", options->model, "an .onnx file or a saved graph (.json)")
       ->required();
   AddShapeOption(*command, options->shapes);
   command->add_option("--strategy", options->strategy,
-                      "strategy.json of a search; without one, nothing is compressed");
+                      "strategy.json of a search; default: compress nothing");
   command->add_option("--target", options->target,
-                      "run on this target, whatever the strategy says");
-  command->add_option("--out", options->out, "folder to write")->capture_default_str();
-  command->add_option("--threads", options->threads, "threads it will run on")
+                      "target that runs the model; overrides the strategy");
+  command->add_option("--out", options->out, "folder to write the artefact to")
+      ->capture_default_str();
+  command->add_option("--threads", options->threads, "number of threads that the artefact runs on")
       ->check(CLI::Range(1, 1024))
       ->capture_default_str();
   AddBatchOption(*command, options->batch);
   command->footer(
-      "Exit code 1: on random inputs an output is not finite where the uncompressed model's is.\n"
-      "Example:\n  mscgym compile model.onnx --strategy run/best/strategy.json --out artefact");
+      "Exit code 1: on random inputs, an output has values that are not finite, and the "
+      "uncompressed model's are finite there.\n"
+      "Example:\n"
+      "  mscgym compile model.onnx --strategy run/best/strategy.json --out artefact");
   command->callback([options, &context] { CompileModel(*options, context); });
 }
 

@@ -86,16 +86,16 @@ void Conformance(const Options& options, AppContext& context) {
 
 void AddConformance(CLI::App& app, AppContext& context) {
   auto options = std::make_shared<Options>();
-  CLI::App* command =
-      app.add_subcommand("conformance", "Run ONNX's backend tests: which operators are right here");
+  CLI::App* command = app.add_subcommand(
+      "conformance", "Run ONNX's backend tests: which operators give correct outputs");
   command
       ->add_option("folder", options->folder,
-                   "a tree of ONNX backend tests, a group of it, or one test")
+                   "folder of all ONNX backend tests, of a group, or of one test")
       ->required();
   command
-      ->add_option("--target", options->target,
-                   "who runs them: interpreter (the reference kernels one by one, any shape), or a "
-                   "target")
+      ->add_option(
+          "--target", options->target,
+          "target that runs the tests, or interpreter (reference kernels one by one, any shape)")
       ->capture_default_str();
   command->add_option("--rtol", options->tolerance.relative, "relative tolerance of floats")
       ->check(CLI::NonNegativeNumber)
@@ -103,11 +103,12 @@ void AddConformance(CLI::App& app, AppContext& context) {
   command->add_option("--atol", options->tolerance.absolute, "absolute tolerance of floats")
       ->check(CLI::NonNegativeNumber)
       ->capture_default_str();
-  command->add_flag("--verbose", options->verbose, "why tests failed or were skipped");
-  command->add_flag("--json", options->json, "for scripts, every test with its reason");
+  command->add_flag("--verbose", options->verbose, "print why tests failed or were skipped");
+  command->add_flag("--json", options->json, "print every test with its reason as JSON");
   command->footer(
-      "Example:\n  mscgym conformance onnx/backend/test/data --target onednn --verbose\n"
-      "Exit code 1 if a test failed; a skipped one does not count.");
+      "Example:\n"
+      "  mscgym conformance onnx/backend/test/data --target onednn --verbose\n"
+      "Exit code 1: a test failed; skipped tests do not count.");
   command->callback([options, &context] { Conformance(*options, context); });
 }
 

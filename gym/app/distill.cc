@@ -303,70 +303,83 @@ void AddRecipe(CLI::App& command, TrainSettings& settings) {
       [&settings](const std::string& file) {
         settings = FromJsonText<TrainSettings>(ReadFile(file), "'" + file + "'");
       },
-      "the options below out of a file, such as best/recipe.json of mscgym search --env distill; "
-      "what is given beside it counts");
+      "read the options below from a file, such as best/recipe.json of mscgym search --env "
+      "distill; options on the command line override it");
 }
 
 void AddTraining(CLI::App& command, TrainSettings& settings) {
-  command.add_option("--epochs", settings.epochs, "passes over the samples")
+  command.add_option("--epochs", settings.epochs, "number of passes over the samples")
       ->check(CLI::Range(1, 100000))
       ->capture_default_str();
-  command.add_option("--batch", settings.batch, "samples a step")
+  command.add_option("--batch", settings.batch, "samples per step")
       ->check(CLI::Range(1, 65536))
       ->capture_default_str();
-  command.add_option("--optimizer", settings.optimizer, "adam (decay apart) or sgd (Nesterov)")
+  command
+      .add_option("--optimizer", settings.optimizer,
+                  "optimizer: adam (with decoupled weight decay) or sgd (with Nesterov momentum)")
       ->check(CLI::IsMember({"adam", "sgd"}))
       ->capture_default_str();
-  command.add_option("--rate", settings.rate, "learning rate at its highest")
+  command.add_option("--rate", settings.rate, "highest learning rate")
       ->check(CLI::Range(0.0, 1e6))
       ->capture_default_str();
-  command.add_option("--momentum", settings.momentum, "of sgd")
+  command.add_option("--momentum", settings.momentum, "momentum of sgd")
       ->check(CLI::Range(0.0, 0.9999))
       ->capture_default_str();
   command.add_option("--decay", settings.decay, "weight decay")
       ->check(CLI::Range(0.0, 1.0))
       ->capture_default_str();
-  command.add_option("--clip", settings.clip, "largest norm of the gradient; 0 = any")
+  command.add_option("--clip", settings.clip, "largest norm of the gradient; 0 = no limit")
       ->check(CLI::Range(0.0, 1e9))
       ->capture_default_str();
   command.add_flag("--keep-zeros", settings.keep_zeros,
-                   "weights that are zero stay so: what `mscgym prune --sparsity` masked");
-  command.add_option("--schedule", settings.schedule, "how the rate goes on after the warm-up")
+                   "keep weights at zero that are zero, as after mscgym prune --sparsity");
+  command
+      .add_option("--schedule", settings.schedule, "course of the learning rate after the warm-up")
       ->check(CLI::IsMember({"constant", "cosine", "step"}))
       ->capture_default_str();
-  command.add_option("--step-epochs", settings.step_epochs, "of --schedule step: epochs a step")
+  command
+      .add_option("--step-epochs", settings.step_epochs,
+                  "number of epochs between steps of --schedule step")
       ->check(CLI::Range(1, 100000))
       ->capture_default_str();
-  command.add_option("--step-factor", settings.step_factor, "and what the rate is multiplied by")
-      ->check(CLI::Range(0.0, 1.0))
-      ->capture_default_str();
-  command.add_option("--warmup", settings.warmup, "share of all steps in which the rate grows")
+  command
+      .add_option("--step-factor", settings.step_factor,
+                  "factor of the rate at each step of --schedule step")
       ->check(CLI::Range(0.0, 1.0))
       ->capture_default_str();
   command
-      .add_option("--patience", settings.patience,
-                  "epochs without a better validation loss before it ends; 0 = never")
+      .add_option("--warmup", settings.warmup,
+                  "share of all training steps in which the rate grows")
+      ->check(CLI::Range(0.0, 1.0))
+      ->capture_default_str();
+  command
+      .add_option(
+          "--patience", settings.patience,
+          "number of epochs without a better validation loss after which training ends; 0 = never")
       ->check(CLI::Range(0, 100000))
       ->capture_default_str();
-  command.add_option("--seed", settings.seed, "of the order of samples")->capture_default_str();
-  command.add_option("--threads", settings.threads, "threads")
+  command.add_option("--seed", settings.seed, "seed of the order of samples")
+      ->capture_default_str();
+  command.add_option("--threads", settings.threads, "number of threads")
       ->check(CLI::Range(1, 1024))
       ->capture_default_str();
 }
 
 void AddLosses(CLI::App& command, Options& options) {
   TrainSettings& settings = options.settings;
-  command.add_option("--kl", settings.kl, "weight of the divergence of the outputs' softmax")
+  command.add_option("--kl", settings.kl, "weight of the KL divergence of the outputs' softmax")
       ->check(CLI::Range(0.0, 1e9))
       ->capture_default_str();
-  command.add_option("--temperature", settings.temperature, "outputs are divided by it first")
+  command
+      .add_option("--temperature", settings.temperature,
+                  "divisor of the outputs before the softmax")
       ->check(CLI::Range(1e-3, 1e3))
       ->capture_default_str();
   command
       .add_option("--lp", settings.lp, "weight of mean |student - teacher|^power of the outputs")
       ->check(CLI::Range(0.0, 1e9))
       ->capture_default_str();
-  command.add_option("--power", settings.power, "that power")
+  command.add_option("--power", settings.power, "power of --lp")
       ->check(CLI::Range(0.1, 16.0))
       ->capture_default_str();
   command.add_option("--hard", settings.hard, "weight of the cross entropy with --data-labels")
@@ -374,52 +387,61 @@ void AddLosses(CLI::App& command, Options& options) {
       ->capture_default_str();
   command
       .add_option("--feature", options.features,
-                  "a value inside the model that is to be as the teacher's: NAME, or "
-                  "NAME=NAME_IN_STUDENT")
+                  "match a value inside the model to that of the teacher: NAME, or "
+                  "NAME=NAME_IN_STUDENT; may be repeated")
       ->allow_extra_args(false);
   command
-      .add_option("--attention", options.attention,
-                  "likewise, but only where its channels are large")
+      .add_option(
+          "--attention", options.attention,
+          "match the attention map of a value: where its channels are large; may be repeated")
       ->allow_extra_args(false);
-  command.add_option("--feature-weight", options.feature_weight, "weight of each of these")
+  command
+      .add_option("--feature-weight", options.feature_weight,
+                  "weight of each --feature and --attention")
       ->check(CLI::Range(0.0, 1e9))
       ->capture_default_str();
-  command.add_option("--feature-power", options.feature_power, "power of their distance or maps")
+  command
+      .add_option("--feature-power", options.feature_power,
+                  "power of the distance for --feature, and of the maps for --attention")
       ->check(CLI::Range(0.1, 16.0))
       ->capture_default_str();
   command.add_option("--rules", options.rules,
-                     "a file of rules: losses of values inside, and of the outputs (mark \"loss\") "
-                     "instead of --kl and --lp");
+                     "file of rules with losses of values inside the model, and of the outputs "
+                     "(mark \"loss\") instead of --kl and --lp; see docs/rules.md");
   command.add_flag("--layerwise", options.layerwise,
-                   "train every layer by itself, fed by the teacher");
+                   "train every layer separately, with inputs from the teacher");
   command.add_flag("--blockwise", options.blockwise,
-                   "likewise every block: from where the model is one value to where it is again");
+                   "train every block separately, with inputs from the teacher; a block ends where "
+                   "everything after it depends on a single value");
 }
 
 void AddSamples(CLI::App& command, Options& options) {
-  command.add_option("--data", options.images, "samples to learn from; labels are not needed")
+  command.add_option("--data", options.images, "samples to train on; labels are not needed")
       ->required();
-  command.add_option("--data-labels", options.labels, "their class numbers, for --hard");
-  command.add_option("--samples", options.samples, "how many of them; 0 = all")
+  command.add_option("--data-labels", options.labels, "class numbers of --data, for --hard");
+  command.add_option("--samples", options.samples, "number of samples of --data; 0 = all")
       ->check(CLI::Range(0, 10000000))
       ->capture_default_str();
   command
       .add_option("--validation", options.validation,
-                  "so many of them, the last ones, choose the best epoch instead")
+                  "number of samples, the last ones of --data, that choose the best epoch and are "
+                  "not trained on")
       ->check(CLI::Range(0, 10000000))
       ->capture_default_str();
   AddFormOptions(command, options.data);
   command
       .add_option("--calibration-samples", options.calibration,
-                  "of --weight-bits: samples that scales are taken from")
+                  "number of samples that give the scales for --weight-bits")
       ->check(CLI::Range(1, 10000000))
       ->capture_default_str();
-  command.add_option("--test", options.test_images, "samples to compare teacher and student on");
-  command.add_option("--labels", options.test_labels, "their class numbers");
-  command.add_option("--test-samples", options.test_samples, "how many of them; 0 = all")
+  command.add_option("--test", options.test_images,
+                     "samples on which to compare teacher and student");
+  command.add_option("--labels", options.test_labels, "class numbers of --test");
+  command
+      .add_option("--test-samples", options.test_samples, "number of samples of --test; 0 = all")
       ->check(CLI::Range(0, 10000000))
       ->capture_default_str();
-  command.add_option("--target", options.target, "who runs the models for that")
+  command.add_option("--target", options.target, "target that runs the models on --test")
       ->capture_default_str();
 }
 
@@ -427,36 +449,37 @@ void AddSamples(CLI::App& command, Options& options) {
 
 void AddDistill(CLI::App& app, AppContext& context) {
   auto options = std::make_shared<Options>();
-  CLI::App* command = app.add_subcommand(
-      "distill", "Train what compression left of a model to do as the model did");
+  CLI::App* command =
+      app.add_subcommand("distill", "Train a compressed model to imitate the original model");
   command
       ->add_option("model", options->model, "the teacher: an .onnx file or a saved graph (.json)")
       ->required();
   AddShapeOption(*command, options->shapes);
-  command->add_option("--strategy", options->strategy,
-                      "the student is the model under this strategy: pruned, refitted, quantized");
-  command->add_option("--student", options->student, "the student is another model");
+  command->add_option(
+      "--strategy", options->strategy,
+      "make the student from the model with this strategy: pruned, refitted, quantized");
+  command->add_option("--student", options->student, "use another model as the student");
   command
       ->add_option("--weight-bits", options->weight_bits,
-                   "quantize the student: weights of 2 to 8 bits, activations of 8; steps are "
-                   "trained too")
+                   "quantize the student to weights of 2 to 8 bits and activations of 8 bits; "
+                   "quantization scales are trained, too")
       ->check(CLI::Range(2, 8));
   AddSamples(*command, *options);
   AddRecipe(*command, options->settings);
   AddLosses(*command, *options);
   AddTraining(*command, options->settings);
   command->add_option("--checkpoint", options->checkpoint,
-                      "file that keeps the training after every epoch and when it is stopped; "
-                      "beside what is written unless given");
+                      "file that stores the training after every epoch and when it is stopped; "
+                      "default: beside the output");
   command->add_flag("--resume", options->resume,
-                    "go on where an earlier call with the same options was stopped");
-  command->add_option("--out", options->out, "ONNX file to write");
+                    "continue where an earlier call with the same options was stopped");
+  command->add_option("--out", options->out, "write the trained model to this ONNX file");
   command->add_option("--save-strategy", options->save_strategy,
-                      "strategy.json to write, with the trained weights beside it");
-  command->add_option(
-      "--page", options->page,
-      "web page to write: how far each layer is from the teacher, before and after");
-  command->add_flag("--json", options->json, "for scripts");
+                      "write the student to this strategy file, and the trained weights beside it");
+  command->add_option("--page", options->page,
+                      "write a web page with the distance of each layer from the teacher, before "
+                      "and after training");
+  command->add_flag("--json", options->json, "print the results as JSON");
   command->footer(
       "Example:\n  mscgym distill model.onnx --strategy half.json --data train.npy --format npy\n"
       "    --epochs 3 --out half.onnx --save-strategy trained.json");

@@ -85,24 +85,27 @@ void AddExport(CLI::App& app, AppContext& /*context*/) {
       ->required();
   AddShapeOption(*command, options->shapes);
   command
-      ->add_option("--to", options->to,
-                   "the form: an ONNX file, or a folder of C++ that builds with no dependency")
+      ->add_option(
+          "--to", options->to,
+          "what to write: an ONNX file, or a folder with C++ code that builds without dependencies")
       ->check(CLI::IsMember({"onnx", "cpp"}))
       ->capture_default_str();
-  command->add_option("--strategy", options->strategy,
-                      "apply this strategy: int8 layers become QuantizeLinear/DequantizeLinear");
-  command->add_option("--out", options->out, "file, or new folder, to write")->required();
+  command->add_option(
+      "--strategy", options->strategy,
+      "apply this strategy; int8 layers get QuantizeLinear and DequantizeLinear nodes");
+  command->add_option("--out", options->out, "file or new folder to write")->required();
   command->add_option("--opset", options->opset, "ONNX opset")
       ->check(CLI::Range(7, 17))
       ->capture_default_str();
   command
       ->add_option("--isa", options->isas,
-                   "cpp: instruction sets to write kernels for, taken at run time by what the CPU "
-                   "has; default: all that this one runs")
+                   "cpp: instruction sets to write kernels for; the package selects one at run "
+                   "time by the CPU; default: all that this CPU supports")
       ->delimiter(',')
       ->check(CLI::IsMember({"baseline", "avx2", "avx512", "avx512_vnni", "avx512_vnni_bf16"}));
-  command->add_option("--input", options->inputs,
-                      "cpp: a .npy file an input, the example that the package's test reproduces");
+  command->add_option(
+      "--input", options->inputs,
+      "cpp: one .npy file per input; the test of the package reproduces the outputs for them");
   command->footer(
       "Examples:\n"
       "  mscgym export model.onnx --strategy run/best/strategy.json --out int8.onnx\n"

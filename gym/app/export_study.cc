@@ -40,11 +40,12 @@ int ExportStudy(const Options& options) {
 void AddExportStudy(CLI::App& app, AppContext& context) {
   auto options = std::make_shared<Options>();
   CLI::App* command =
-      app.add_subcommand("export-study", "Write the trials of a run for other people's tools");
+      app.add_subcommand("export-study", "Write the trials of a run for other tools");
   command->add_option("run", options->run, "run directory")
       ->required()
       ->check(CLI::ExistingDirectory);
-  command->add_option("--to", options->to, "the form: a table, or a journal file of Optuna")
+  command
+      ->add_option("--to", options->to, "what to write: a table (csv), or a journal file of Optuna")
       ->check(CLI::IsMember({"csv", "optuna"}))
       ->capture_default_str();
   command->add_option("--out", options->out, "file to write")->required();

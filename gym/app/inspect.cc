@@ -81,14 +81,15 @@ void Inspect(const Options& options) {
 
 void AddInspect(CLI::App& app, AppContext& /*context*/) {
   auto options = std::make_shared<Options>();
-  CLI::App* command = app.add_subcommand("inspect", "Look at a model: inputs, outputs, operators");
+  CLI::App* command =
+      app.add_subcommand("inspect", "Print inputs, outputs and operators of a model");
   command->add_option("model", options->model, "an .onnx file or a saved graph (.json)")
       ->required();
   AddShapeOption(*command, options->shapes);
   command->add_flag("--canonical", options->canonical,
-                    "after the passes that every search starts with");
-  command->add_flag("--text", options->text, "the whole graph as text");
-  command->add_flag("--json", options->json, "for scripts");
+                    "first run the passes that every search starts with");
+  command->add_flag("--text", options->text, "print the whole graph as text");
+  command->add_flag("--json", options->json, "print the results as JSON");
   command->footer("Example:\n  mscgym inspect experiments/models/fashion_resnet.onnx --text");
   command->callback([options] { Inspect(*options); });
 }

@@ -59,19 +59,20 @@ void Salvage(const Options& options) {
 
 void AddJournal(CLI::App& app, AppContext& context) {
   auto options = std::make_shared<Options>();
-  CLI::App* command = app.add_subcommand("journal", "Print, check or rescue a trials.journal");
+  CLI::App* command = app.add_subcommand("journal", "Print, check or repair a trials.journal");
   command->require_subcommand(1);
   const auto add = [&](const char* name, const char* help) {
     CLI::App* verb = command->add_subcommand(name, help);
-    verb->add_option("path", options->path, "a journal, or the run directory it is in")->required();
+    verb->add_option("path", options->path, "journal, or the run directory that contains it")
+        ->required();
     return verb;
   };
-  add("dump", "all records as JSON lines; exit code 1 if damaged ones are left out")
+  add("dump", "print all records as JSON lines; exit code 1 if damaged records were skipped")
       ->callback([options, &context] { context.exit_code = Dump(*options); });
-  add("verify", "say whether it is whole; exit code 2 if not, or if it is empty")
+  add("verify", "check the journal for damage; exit code 2 if it is damaged or empty")
       ->callback([options, &context] { context.exit_code = Verify(*options); });
-  CLI::App* salvage = add("salvage", "write every good record to a new journal");
-  salvage->add_option("--out", options->out, "the new file")->required();
+  CLI::App* salvage = add("salvage", "write all undamaged records to a new journal");
+  salvage->add_option("--out", options->out, "new file to write")->required();
   salvage->callback([options] { Salvage(*options); });
   command->footer("Example:\n  mscgym journal dump run | head");
 }

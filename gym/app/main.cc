@@ -60,10 +60,10 @@ int Main(int argc, char** argv) {
       "  mscgym inspect model.onnx\n"
       "  mscgym search experiments/quantize_fashion/config.json --out run\n"
       "  mpirun -n 3 mscgym search config.json --out run     a coordinator and two workers\n"
-      "  mscgym search config.json --out run --resume        go on where it stopped\n"
+      "  mscgym search config.json --out run --resume        continue where it stopped\n"
       "  mscgym compile model.onnx --strategy run/best/strategy.json --out artefact\n"
-      "Exit codes: 0 done, constraints met; 3 done, nothing meets them; 2 bad usage or input; "
-      "1 anything else.");
+      "Exit codes: 0 done, constraints met; 3 done, no candidate meets them; 2 bad usage or input; "
+      "1 any other failure.");
   AppContext context;
   context.self = ExecutablePath();
   // NOLINTNEXTLINE(concurrency-mt-unsafe): before any thread

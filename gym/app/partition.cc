@@ -360,53 +360,56 @@ void Partition(Options options, AppContext& context) {
 void AddPartition(CLI::App& app, AppContext& context) {
   auto options = std::make_shared<Options>();
   CLI::App* command =
-      app.add_subcommand("partition", "Find out which target is fastest for which part of a model");
+      app.add_subcommand("partition", "Find which target is fastest for which part of a model");
   command->add_option("model", options->model, "an .onnx file or a saved graph (.json)")
       ->required();
   AddShapeOption(*command, options->shapes);
   command
       ->add_option("--targets,--target", options->targets,
-                   "targets with their options, separated by commas; the first ones first for the "
-                   "greedy plan that is compared with")
+                   "targets with their options, separated by commas; the greedy plan that serves "
+                   "for comparison prefers earlier ones")
       ->delimiter(',')
       ->capture_default_str();
   command
       ->add_option("--precision", options->precision,
-                   "of all layers: f32, bf16, int8; int8 scales come from random inputs "
-                   "and are good for timing alone")
+                   "precision of all layers: f32, bf16 or int8; int8 scales come from random "
+                   "inputs and suit only timing")
       ->check(CLI::IsMember({"f32", "bf16", "int8"}))
       ->capture_default_str();
-  command->add_option("--strategy", options->strategy,
-                      "precisions of this strategy instead; its target and partition do not count");
+  command->add_option(
+      "--strategy", options->strategy,
+      "use the precisions of this strategy instead; its target and partition are ignored");
   command
       ->add_option("--or-in", options->or_in,
-                   "precisions in which a region may run instead, where that is faster: f32, bf16; "
-                   "as if every target were named with its option precision, too")
+                   "further precisions that a region may use if that is faster: f32, bf16; adds "
+                   "every target again with its option precision")
       ->delimiter(',')
       ->check(CLI::IsMember({"f32", "bf16"}));
   command
       ->add_option("--images", options->images,
-                   "how regions exchange images: dense, or both: channels last, too, where their "
-                   "targets lay them so")
+                   "how regions exchange images: dense, or both (dense, or channels last if their "
+                   "targets support it)")
       ->check(CLI::IsMember({"dense", "both"}))
       ->capture_default_str();
-  CLI::Option* costs = command->add_option(
-      "--costs", options->costs,
-      "file of costs in the form in which --images dense --dry-run --json lists "
-      "candidates: finds the cover of least cost and measures nothing");
+  CLI::Option* costs =
+      command->add_option("--costs", options->costs,
+                          "find the cover of least cost for the costs in this file, and measure "
+                          "nothing; --images dense --dry-run --json prints the format");
   command->add_option("--rules", options->rules,
-                      "file of rules whose sub-graphs are tried, too: patterns, siblings, nodes by "
+                      "file of rules that propose additional regions: patterns, siblings, nodes by "
                       "name; see docs/add_a_partition_rule.md");
-  command->add_option("--pin", options->pins, "NODE=TARGET: who must run a node; may be repeated")
+  command
+      ->add_option("--pin", options->pins,
+                   "NODE=TARGET: target that must run a node; may be repeated")
       ->allow_extra_args(false);
   command
       ->add_option("--max-regions", options->max_regions,
-                   "TARGET=COUNT: how many regions a target may get; may be repeated")
+                   "TARGET=COUNT: largest number of regions that a target may get; may be repeated")
       ->allow_extra_args(false);
   command
       ->add_option("--max-mb", options->max_mb,
-                   "MiB that all regions may hold together, weights and workspaces; with --search "
-                   "ilp")
+                   "largest memory of all regions together in MiB, for weights and workspaces; "
+                   "needs --search ilp")
       ->check(CLI::Range(0, 1 << 20));
   const auto is_search = [](const std::string& name) {
     try {
@@ -416,78 +419,87 @@ void AddPartition(CLI::App& app, AppContext& context) {
       return std::string(error.what());
     }
   };
-  command->add_option("--search", options->search, "how plans are found from costs")
+  command->add_option("--search", options->search, "search that finds plans from costs")
       ->check(is_search)
       ->capture_default_str();
   command
       ->add_option(
           "--compare", options->compare,
-          "further searches whose plans under the same costs are timed, separated by commas")
+          "further searches, separated by commas, whose plans under the same costs are timed, too")
       ->delimiter(',')
       ->check(is_search);
-  CLI::Option* lazy =
-      command->add_flag("--lazy", options->lazy,
-                        "measure only regions that may be in a better plan, by what others took");
+  CLI::Option* lazy = command->add_flag("--lazy", options->lazy,
+                                        "measure only regions that a better plan may contain, "
+                                        "according to the regions measured so far");
   command
-      ->add_option("--bounds", options->bounds,
-                   "what --lazy takes regions to cost at least: learned, from what others took, or "
-                   "roof, by what this machine can multiply, which is true but asks for more")
+      ->add_option(
+          "--bounds", options->bounds,
+          "lower bounds of costs for --lazy: learned from measured costs, or roof, from the "
+          "measured multiplication rate of this machine, which is safe but measures more")
       ->check(CLI::IsMember({"learned", "roof"}))
       ->needs(lazy)
       ->capture_default_str();
   command->add_flag(
       "--learned,!--no-learned", options->learned,
-      "measure only what may be in a better plan by what regions of other models took, where at "
-      "least three were measured here: on by default, without effect beside --lazy, --compare and "
-      "side conditions; --no-learned measures all, with proof");
-  command->add_option("--plans", options->plans, "best plans that are timed as whole models")
+      "measure only regions that a better plan may contain, according to regions of other models; "
+      "needs costs of at least three other models in the cache; on by default; no effect with "
+      "--lazy, --compare, --pin, --max-regions, --max-mb or a --search other than exact; "
+      "--no-learned measures all regions, which proves the result");
+  command
+      ->add_option("--plans", options->plans, "number of best plans that are timed as whole models")
       ->check(CLI::Range(1, 100))
       ->capture_default_str();
   command
       ->add_option("--rounds", options->rounds,
-                   "how often boundaries are fitted to what whole plans took, to search again")
+                   "largest number of times that costs of boundaries are fitted to the times of "
+                   "whole plans and the search repeated")
       ->check(CLI::Range(0, 100))
       ->capture_default_str();
   command
-      ->add_option("--minutes", options->minutes,
-                   "time for measuring, after which the answer is the best of what is known; what "
-                   "was measured is kept, so that the same command goes on from there; 0: no limit")
+      ->add_option(
+          "--minutes", options->minutes,
+          "time limit in minutes; the result is then the best of the known costs; measured costs "
+          "stay cached, so the same command continues from there; 0 = no limit")
       ->check(CLI::Range(0.0, 1e6))
       ->capture_default_str();
-  command->add_option("--threads", options->threads, "threads")
+  command->add_option("--threads", options->threads, "number of threads")
       ->check(CLI::Range(1, 1024))
       ->capture_default_str();
   AddBatchOption(*command, options->batch);
-  command->add_option("--max-ms", options->max_ms, "budget of a whole plan in milliseconds")
+  command
+      ->add_option("--max-ms", options->max_ms,
+                   "time limit for timing a whole plan in milliseconds")
       ->check(CLI::Range(1, 1000000))
       ->capture_default_str();
   command
       ->add_option("--patience-ms", options->patience_ms,
-                   "after which a region that is compiled or timed counts as hung")
+                   "milliseconds after which compiling or timing a region counts as hung")
       ->check(CLI::Range(1, 100000000))
       ->capture_default_str();
   command
       ->add_option("--cold-mb", options->cold_mb,
-                   "MiB of other memory that is read before every round of timing regions; 0: "
-                   "they are timed warm; by default as much as the model has weights")
+                   "MiB of other memory to read before every round of timing regions; 0 = time "
+                   "them with warm weights; default: as much as the model has weights")
       ->check(CLI::Range(0, 4096));
   command->add_flag("--fresh", options->fresh,
-                    "time whole plans again where their times are kept from an earlier run");
-  command->add_option("--cache", options->cache,
-                      "folder of costs and times; by default one for all studies of this user");
+                    "time whole plans again even if an earlier run cached their times");
+  command->add_option(
+      "--cache", options->cache,
+      "folder of cached costs and times; default: one folder for all runs of this user");
   command->add_option("--out", options->out,
-                      "folder for strategy.json, partition.html and partition.dot");
+                      "folder to write strategy.json, partition.html and partition.dot to");
   command->add_flag("--dry-run", options->dry_run,
-                    "only list what would be measured, why, and how long that may take");
-  command->add_flag("--json", options->json, "for scripts");
+                    "only list what would be measured, why, and how long it may take");
+  command->add_flag("--json", options->json, "print the results as JSON");
   for (const char* other :
        {"--images", "--lazy", "--minutes", "--compare", "--fresh", "--dry-run"}) {
     costs->excludes(command->get_option(other));
   }
   command->footer(
-      "Examples:\n  mscgym partition model.onnx --targets onednn,xnnpack --out plan\n"
+      "Examples:\n"
+      "  mscgym partition model.onnx --targets onednn,xnnpack --out plan\n"
       "  mscgym compile model.onnx --strategy plan/strategy.json --out artefact\n"
-      "  mscgym partition model.onnx --strategy int8.json --or-in f32    f32 where int8 is slower\n"
+      "  mscgym partition model.onnx --strategy int8.json --or-in f32    f32 if int8 is slower\n"
       "  mscgym partition model.onnx --rules rules.json --dry-run    with rules.json:\n"
       "    {\"rules\": [{\"name\": \"layer\", \"targets\": [\"onednn\"],\n"
       "                \"pattern\": \"Relu?(Add?(Conv, *))\"},\n"

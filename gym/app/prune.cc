@@ -335,61 +335,74 @@ void Prune(Options options) {
 
 void AddChoices(CLI::App& command, Options& options) {
   command.add_option("--density", options.request.density,
-                     "share of the channels of every group that stays, in (0, 1]");
-  command.add_option("--layer", options.densities, "the same for one group, as NAME=DENSITY")
+                     "share of the channels of every group to keep, in (0, 1]");
+  command
+      .add_option("--layer", options.densities,
+                  "NAME=DENSITY: share of the channels of one group to keep; may be repeated")
       ->allow_extra_args(false);
-  command.add_option("--macs", options.request.macs,
-                     "instead: share of the multiply-adds that may stay; the scores decide where");
-  command.add_option("--size", options.request.bytes, "instead: share of the weights' bytes");
+  command.add_option(
+      "--macs", options.request.macs,
+      "instead: largest share of the multiply-adds to keep; the scores decide which channels stay");
+  command.add_option("--size", options.request.bytes,
+                     "instead: largest share of the bytes of weights to keep");
   command.add_option("--latency", options.latency,
-                     "instead: share of the measured time on --target, by up to eight plans");
-  command.add_option("--rules", options.rules,
-                     "instead: what each layer keeps and by what score, a file of rules");
-  command.add_option("--plan", options.plan, "instead: replay a plan, as --save-plan writes it");
+                     "instead: largest share of the measured time on --target to keep; measures up "
+                     "to eight plans");
+  command.add_option(
+      "--rules", options.rules,
+      "instead: file of rules with density and score of each layer; see docs/rules.md");
+  command.add_option("--plan", options.plan, "instead: apply a plan that --save-plan wrote");
   command
       .add_option("--score", options.score,
-                  "what stays: l1, l2, fpgm, random; energy, obs or taylor from calibration data")
+                  "score that chooses the channels to keep: l1, l2, fpgm or random; energy, obs or "
+                  "taylor with --calibration")
       ->capture_default_str();
-  command.add_option("--align", options.request.align, "keep multiples of so many channels")
+  command
+      .add_option("--align", options.request.align, "keep a multiple of this number of channels")
       ->check(CLI::Range(1, 4096))
       ->capture_default_str();
   command
       .add_option("--least", options.request.least,
-                  "share of every group that a budget leaves, in (0, 1]")
+                  "smallest share of every group that a budget keeps, in (0, 1]")
       ->capture_default_str();
-  command.add_option("--seed", options.calibration.seed, "of random scores and sampled positions")
+  command
+      .add_option("--seed", options.calibration.seed,
+                  "seed of random scores and of sampled positions")
       ->capture_default_str();
 }
 
 void AddData(CLI::App& command, Options& options) {
   AddSampleOptions(command, options.samples);
-  command.add_option(
-      "--calibration-labels", options.sample_labels,
-      "class numbers of --calibration, for taylor; without, the model's own classes");
+  command.add_option("--calibration-labels", options.sample_labels,
+                     "class numbers of --calibration, for --score taylor; default: the classes "
+                     "that the model finds most likely");
   command.add_option("--sparsity", options.sparsity,
-                     "put zeros among the weights and refit: N:M, such as 2:4, or the share that "
-                     "stays, such as 0.5");
-  command.add_flag("--measure", options.measure, "time the model before and after on --target");
-  command.add_option("--max-ms", options.max_ms, "budget of one measurement in milliseconds")
+                     "set weights to zero and refit the others: N:M, such as 2:4, or the share of "
+                     "weights to keep, such as 0.5");
+  command.add_flag("--measure", options.measure,
+                   "time the model before and after pruning on --target");
+  command.add_option("--max-ms", options.max_ms, "time limit of one measurement in milliseconds")
       ->check(CLI::Range(1, 1000000))
       ->capture_default_str();
-  command.add_flag("--reconstruct", options.reconstruct,
-                   "fit the weights left to the outputs before, layer by layer, without training");
+  command.add_flag(
+      "--reconstruct", options.reconstruct,
+      "refit the remaining weights to the original outputs, layer by layer, without training");
   command
       .add_option("--ridge", options.calibration.ridge,
-                  "how firmly the fit holds on to the weights")
+                  "strength with which the fit holds weights near their original values")
       ->check(CLI::Range(1e-9, 1e9))
       ->capture_default_str();
   command
       .add_option("--positions", options.calibration.positions,
-                  "output positions a sample that a layer is judged at")
+                  "number of output positions per sample that scores and fit use")
       ->check(CLI::Range(1, 1000000))
       ->capture_default_str();
   command
       .add_option("--target", options.calibration.run.target,
-                  "who runs the model over the samples, and is timed")
+                  "target that runs the model on the samples and is timed")
       ->capture_default_str();
-  command.add_option("--threads", options.calibration.run.threads, "threads for that")
+  command
+      .add_option("--threads", options.calibration.run.threads, "number of threads of the target")
       ->check(CLI::Range(1, 1024))
       ->capture_default_str();
 }
@@ -399,23 +412,22 @@ void AddData(CLI::App& command, Options& options) {
 void AddPrune(CLI::App& app, AppContext& /*context*/) {
   auto options = std::make_shared<Options>();
   options->calibration.run.target = "onednn";
-  CLI::App* command =
-      app.add_subcommand("prune", "Remove channels: make every layer smaller for real");
+  CLI::App* command = app.add_subcommand("prune", "Remove channels of a model");
   command->add_option("model", options->model, "an .onnx file or a saved graph (.json)")
       ->required();
   AddShapeOption(*command, options->shapes);
   AddChoices(*command, *options);
   AddData(*command, *options);
-  command->add_option("--out", options->out, "ONNX file to write");
-  command->add_option(
-      "--masked", options->masked,
-      "ONNX file to write with all shapes as they were and the channels masked instead");
+  command->add_option("--out", options->out, "write the pruned model to this ONNX file");
+  command->add_option("--masked", options->masked,
+                      "write an ONNX file with the original shapes, in which the channels are "
+                      "masked instead of removed");
   command->add_option(
       "--save-plan", options->save_plan,
-      "strategy.json to write: which channels stay, with refitted weights beside it");
+      "write the remaining channels to this strategy file, and refitted weights beside it");
   command->add_option("--page", options->page,
-                      "web page to write: a bar and a line for every layer");
-  command->add_flag("--json", options->json, "for scripts");
+                      "write a web page with a bar and a line for every layer");
+  command->add_flag("--json", options->json, "print the results as JSON");
   command->footer(
       "Example:\n  mscgym prune model.onnx --macs 0.5 --score obs --calibration train.npy "
       "--format npy\n    --reconstruct --align 8 --out half.onnx --save-plan half.json");

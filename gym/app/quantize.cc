@@ -259,74 +259,79 @@ void Quantize(Options options, AppContext& context) {
 void AddMethods(CLI::App& command, QuantizeOptions& options) {
   command
       .add_option("--activations", options.activations,
-                  "int8: layers run on integers; f32: weights alone are quantized")
+                  "int8 = layers compute with integers; f32 = quantize only weights")
       ->check(CLI::IsMember({"int8", "f32"}))
       ->capture_default_str();
   command
       .add_option("--bits", options.bits,
-                  "bits of a weight; fewer than 8 run as 8-bit integers on a coarser grid")
+                  "bits of a weight; targets run fewer than 8 as 8-bit integers")
       ->check(CLI::Range(2, 8))
       ->capture_default_str();
   command
       .add_option("--method", options.scales.method,
-                  "ranges of activations: minmax, percentile, entropy, mse")
+                  "method that chooses ranges of activations: minmax, percentile, entropy or mse")
       ->check(CLI::IsMember({"minmax", "percentile", "entropy", "mse"}))
       ->capture_default_str();
   command
       .add_option("--percentile", options.scales.percentile,
-                  "share of values kept, in percent, for --method percentile")
+                  "percentage of absolute values that a range keeps, for --method percentile")
       ->check(CLI::Range(50.0, 100.0))
       ->capture_default_str();
   command
       .add_option("--activation-bits", options.scales.bits,
-                  "bits of an activation; fewer than 8 are cut to a coarser grid in 8-bit integers")
+                  "bits of an activation; fewer than 8 are stored as 8-bit integers")
       ->check(CLI::Range(2, 8))
       ->capture_default_str();
   command.add_flag("--affine", options.scales.affine,
-                   "a zero point where values have both signs; without it, symmetric");
+                   "use a zero point if values have both signs; default: symmetric");
   command
-      .add_option("--grid", options.grid,
-                  "scales of weights, by channel: largest magnitude, or least square error")
+      .add_option(
+          "--grid", options.grid,
+          "how scales of weights are chosen: max = largest magnitude, mse = least square error")
       ->check(CLI::IsMember({"max", "mse"}))
       ->capture_default_str();
   command
       .add_option("--per", options.per,
-                  "weights that share a scale: those of a channel, or all of a layer")
+                  "weights that share a scale: those of a channel, or all of a layer (tensor)")
       ->check(CLI::IsMember({"channel", "tensor"}))
       ->capture_default_str();
   command.add_flag("--affine-weights", options.affine_weights,
-                   "weights with zero points: one a channel or group with --activations f32, one a "
-                   "layer with --per tensor");
+                   "use zero points for weights: one per channel or group with --activations f32, "
+                   "one per layer with --per tensor");
   command
       .add_option(
           "--group", options.group,
-          "inputs of a channel that share a scale, with --activations f32; 0 = all of them; "
-          "layers with another number of inputs than a multiple of it keep one")
+          "number of inputs of a channel that share a scale, with --activations f32; 0 = all; "
+          "layers whose number of inputs is not a multiple of it keep one scale per channel")
       ->check(CLI::Range(0, 1000000))
       ->capture_default_str();
   command
       .add_option("--rounding", options.rounding,
-                  "of weights: nearest; gptq and descent keep outputs close on the samples")
+                  "how weights are rounded: nearest; gptq or descent, which keep outputs on the "
+                  "samples close")
       ->check(CLI::IsMember({"nearest", "gptq", "descent"}))
       ->capture_default_str();
   command.add_flag("--reconstruct", options.reconstruct,
-                   "refit weights to the quantized inputs before they are rounded");
+                   "refit weights to the quantized inputs before rounding them");
   command.add_flag("--correct-bias", options.correct_bias,
-                   "take the mean error of every channel out by its bias");
+                   "correct the mean error of every channel by its bias");
   command.add_flag("--equalize", options.equalize,
-                   "cross-layer equalization; the f32 outputs stay as they are");
+                   "apply cross-layer equalization; the f32 outputs stay the same");
   command.add_flag("--smooth", options.smooth,
-                   "SmoothQuant, alpha searched; the f32 outputs stay as they are");
-  command.add_option("--ridge", options.ridge, "how firmly a refit holds on to the weights")
+                   "apply SmoothQuant and search its alpha; the f32 outputs stay the same");
+  command
+      .add_option("--ridge", options.ridge,
+                  "strength with which a refit holds weights near their original values")
       ->check(CLI::Range(1e-9, 1e9))
       ->capture_default_str();
   command
       .add_option("--positions", options.positions,
-                  "output positions a sample that count; 0 = eight of all samples for every input "
-                  "of a layer")
+                  "number of output positions per sample that a fit uses; 0 = eight in all samples "
+                  "together for every input of a layer")
       ->check(CLI::Range(0, 1000000))
       ->capture_default_str();
-  command.add_option("--seed", options.seed, "which positions")->capture_default_str();
+  command.add_option("--seed", options.seed, "seed of the choice of positions")
+      ->capture_default_str();
 }
 
 }  // namespace
@@ -335,45 +340,50 @@ void AddQuantize(CLI::App& app, AppContext& context) {
   auto options = std::make_shared<Options>();
   options->run.target = "onednn";
   CLI::App* command =
-      app.add_subcommand("quantize", "Quantize a model from unlabelled samples, without training");
+      app.add_subcommand("quantize", "Quantize a model with unlabelled samples, without training");
   command->add_option("model", options->model, "an .onnx file or a saved graph (.json)")
       ->required();
   AddShapeOption(*command, options->shapes);
   command->add_option("--strategy", options->strategy,
-                      "start from this one's channels and fitted weights (mscgym prune, search)");
+                      "start from the channels and fitted weights of this strategy, written by "
+                      "mscgym prune or search");
   AddMethods(*command, options->quantize);
   command
       ->add_option("--layer", options->layers,
-                   "NAME=PRECISION (f32, bf16, int8) or NAME=BITS of one layer; may be repeated")
+                   "NAME=PRECISION (f32, bf16, int8) or NAME=BITS: precision or bits of one layer; "
+                   "may be repeated")
       ->allow_extra_args(false);
   command->add_option("--rules", options->rules,
-                      "which layers have how many bits and which ranges: a file of rules");
+                      "file of rules with bits and range methods of layers; see docs/rules.md");
   AddSampleOptions(*command, options->samples);
   command
       ->add_option("--target", options->run.target,
-                   "who runs the model over the samples, and later")
+                   "target that runs the model on the samples and deploys it")
       ->capture_default_str();
-  command->add_option("--threads", options->run.threads, "threads for that")
+  command->add_option("--threads", options->run.threads, "number of threads of the target")
       ->check(CLI::Range(1, 1024))
       ->capture_default_str();
-  command->add_option("--out", options->out, "ONNX file to write, with Q/DQ nodes");
+  command->add_option("--out", options->out,
+                      "write the quantized model to this ONNX file, with Q/DQ nodes");
   command->add_option("--save-plan", options->save_plan,
-                      "strategy.json to write, with its weights beside it");
+                      "write the quantization to this strategy file, and its weights beside it");
   command->add_option("--scale-table", options->scale_table,
-                      "ranges of activations to write: .json, else TensorRT's calibration cache");
-  command->add_option("--sensitivity", options->sensitivity,
-                      "CSV file to write: what each layer costs alone, and all of them without it, "
-                      "rounded to the nearest; N layers take 2 N + 1 passes over the test samples, "
-                      "and one more quantization where another rounding, --reconstruct or "
-                      "--correct-bias is asked for");
+                      "write ranges of activations to this file: JSON if it ends in .json, "
+                      "otherwise a calibration cache of TensorRT");
+  command->add_option(
+      "--sensitivity", options->sensitivity,
+      "write a CSV file with the loss from quantizing each layer alone, and from quantizing all "
+      "layers except that one, rounded to the nearest; N layers need 2 N + 1 passes over the test "
+      "samples, and one more quantization with another rounding, --reconstruct or --correct-bias");
   command->add_option("--page", options->page,
-                      "web page to write: a bar and a line for every layer");
-  command->add_flag("--json", options->json, "for scripts");
+                      "write a web page with a bar and a line for every layer");
+  command->add_flag("--json", options->json, "print the results as JSON");
   command->footer(
-      "Exit code 1: an output is not finite where the model's is in f32; what was asked for is "
-      "written all the same.\n"
-      "Example:\n  mscgym quantize model.onnx --calibration train.npy --format npy --bits 4 --grid "
-      "mse\n    --rounding descent --reconstruct --out w4a8.onnx --save-plan w4a8.json");
+      "Exit code 1: an output has values that are not finite, and those of the f32 model are "
+      "finite there; the requested files are written in any case.\n"
+      "Example:\n"
+      "  mscgym quantize model.onnx --calibration train.npy --format npy --bits 4 --grid mse\n"
+      "    --rounding descent --reconstruct --out w4a8.onnx --save-plan w4a8.json");
   command->callback([options, &context] { Quantize(*options, context); });
 }
 

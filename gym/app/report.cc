@@ -43,15 +43,15 @@ int Report(const Options& options) {
 
 void AddReport(CLI::App& app, AppContext& context) {
   auto options = std::make_shared<Options>();
-  CLI::App* command = app.add_subcommand(
-      "report",
-      "Rebuild report.html of a run directory from its trials.journal alone, or compare "
-      "several searches on one page");
-  command->add_option("run", options->runs, "run directory; several are compared")
+  CLI::App* command = app.add_subcommand("report",
+                                         "Rebuild report.html of a run directory from its "
+                                         "trials.journal, or compare several searches on one page");
+  command->add_option("run", options->runs, "run directory; several run directories are compared")
       ->required()
       ->check(CLI::ExistingDirectory);
-  command->add_option("--out", options->out,
-                      "file of the comparison; comparison.html in this folder by default");
+  command->add_option(
+      "--out", options->out,
+      "file to write the comparison to; default: comparison.html in the current folder");
   command->footer(
       "Examples:\n  mscgym report run\n"
       "  mscgym report auto_run tpe_run evolution_run --out agents.html");

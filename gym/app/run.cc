@@ -208,25 +208,27 @@ void Run(const Options& options, AppContext& context) {
 
 void AddRun(CLI::App& app, AppContext& context) {
   auto options = std::make_shared<Options>();
-  CLI::App* command = app.add_subcommand("run", "Outputs of a model or artefact on given inputs");
+  CLI::App* command = app.add_subcommand("run", "Run a model or an artefact on given inputs");
   command->add_option("model", options->model, "an artefact folder, an .onnx file or a saved graph")
       ->required();
   AddShapeOption(*command, options->shapes);
   command->add_option("--input", options->inputs,
-                      "a .npy file an input, in order; random values for those not given");
-  command->add_option("--out", options->out, "folder for output_0.npy, output_1.npy, ...");
-  command->add_option("--strategy", options->strategy, "apply this strategy first");
-  command->add_option("--target", options->target, "run on this target");
-  command->add_option("--threads", options->threads, "threads; 1 without it")
+                      "one .npy file per input, in order; the remaining inputs get random values");
+  command->add_option("--out", options->out, "folder to write output_0.npy, output_1.npy, ... to");
+  command->add_option("--strategy", options->strategy, "apply this strategy to the model first");
+  command->add_option("--target", options->target, "target that runs the model");
+  command->add_option("--threads", options->threads, "number of threads; default: 1")
       ->check(CLI::Range(1, 1024));
   AddBatchOption(*command, options->batch);
-  command->add_option("--seed", options->seed, "of random inputs")->capture_default_str();
+  command->add_option("--seed", options->seed, "seed of random inputs")->capture_default_str();
   command->add_flag("--any-version", options->any_version,
-                    "run an artefact although it was compiled with other libraries or for another "
+                    "run an artefact even if it was compiled with other libraries or for another "
                     "instruction set");
   command->footer(
-      "Exit code 1: an output is not finite where the uncompressed model's is.\n"
-      "Example:\n  mscgym run run/best/artefact --input image.npy --out outputs");
+      "Exit code 1: an output has values that are not finite, and the uncompressed model's are "
+      "finite there.\n"
+      "Example:\n"
+      "  mscgym run run/best/artefact --input image.npy --out outputs");
   command->callback([options, &context] { Run(*options, context); });
 }
 

@@ -63,38 +63,45 @@ double CosineSum(const Tensor& a, const Tensor& b) {
 
 void AddFormOptions(CLI::App& command, cost::DataConfig& data) {
   command
-      .add_option(
-          "--format", data.format,
-          "form of all samples: idx, npy, npz (FILE.npz:NAME; for several inputs, or "
-          "integers, FILE.npz with one array an input, by its name), csv, folder of images; "
-          "auto: what the name of each says")
+      .add_option("--format", data.format,
+                  "format of all samples: idx, npy, npz (FILE.npz:NAME; for several inputs or "
+                  "integers, FILE.npz with one array per input, under its name), csv, or folder of "
+                  "images; auto = recognised by the name")
       ->check(CLI::IsMember({"auto", "idx", "npy", "npz", "csv", "folder"}))
       ->capture_default_str();
-  command.add_option("--mean", data.mean, "subtracted from samples, one or one a channel");
-  command.add_option("--std", data.std, "samples are divided by it, likewise");
+  command.add_option("--mean", data.mean,
+                     "subtracted from samples: one number, or one per channel");
+  command.add_option("--std", data.std, "divisor of samples: one number, or one per channel");
   command
       .add_option("--layout", data.layout,
-                  "of arrays: as_is, or hwc where they have channels last and the model first")
+                  "layout of arrays: as_is, or hwc if they have channels last and the model has "
+                  "channels first")
       ->check(CLI::IsMember({"as_is", "hwc"}))
       ->capture_default_str();
-  command.add_flag("--resize", data.resize, "scale images of a folder to the model's sizes");
+  command.add_flag("--resize", data.resize,
+                   "scale images of a folder to the input size of the model");
   command
-      .add_option("--shuffle", data.shuffle,
-                  "seed of another order, to take some samples of all; 0 = the order of the file")
+      .add_option(
+          "--shuffle", data.shuffle,
+          "seed of a random order, for a random subset of the samples; 0 = order of the file")
       ->capture_default_str();
 }
 
 void AddSampleOptions(CLI::App& command, SampleOptions& options) {
-  command.add_option("--calibration", options.images, "samples like those of real use; no labels");
+  command.add_option(
+      "--calibration", options.images,
+      "samples that resemble the inputs in real use, for calibration; labels are not needed");
   command
       .add_option("--samples", options.samples,
-                  "how many of them; without it " + std::to_string(kCalibrationSamples) +
-                      ", or all where there are fewer")
+                  "number of samples of --calibration; default: " +
+                      std::to_string(kCalibrationSamples) + ", or all if there are fewer")
       ->check(CLI::Range(1, 10000000));
   AddFormOptions(command, options.data);
-  command.add_option("--test", options.test_images, "samples to compare both models on");
-  command.add_option("--labels", options.test_labels, "their class numbers");
-  command.add_option("--test-samples", options.test_samples, "how many of them; 0 = all")
+  command.add_option("--test", options.test_images,
+                     "samples on which to compare the models before and after");
+  command.add_option("--labels", options.test_labels, "class numbers of --test");
+  command
+      .add_option("--test-samples", options.test_samples, "number of samples of --test; 0 = all")
       ->check(CLI::Range(0, 10000000))
       ->capture_default_str();
 }

@@ -255,50 +255,58 @@ int Search(const AppContext& context, const Options& options) {
 
 void AddSearch(CLI::App& app, AppContext& context) {
   auto options = std::make_shared<Options>();
-  CLI::App* command =
-      app.add_subcommand("search", "The main job: search, measure, export the best");
-  command->add_option("config", options->config, "what to search for, a JSON file")
+  CLI::App* command = app.add_subcommand(
+      "search", "Search for the best compression: measure candidates, export the best one");
+  command
+      ->add_option("config", options->config,
+                   "JSON file that describes the search; see mscgym list config")
       ->required()
       ->check(CLI::ExistingFile);
-  command->add_option("--out", options->out, "run directory")->capture_default_str();
+  command->add_option("--out", options->out, "run directory: folder for all files of the search")
+      ->capture_default_str();
   command->add_option(
       "--env", options->env,
-      "what is decided: quantize (precisions), prune (channels), compress (both, and what the "
-      "config offers besides), partition (who "
-      "runs which part), schedule (how kernels are written) or distill (how what compression left "
-      "is "
-      "trained)");
-  command->add_option("--agent", options->agent, "who proposes; see mscgym list agents");
+      "what the search decides: quantize (precisions), prune (channels), compress (both, and "
+      "further decisions that the config adds), partition (which target runs which part), schedule "
+      "(how kernels are written) or distill (how the compressed model is trained)");
+  command->add_option("--agent", options->agent,
+                      "search algorithm that proposes candidates; see mscgym list agents");
   command
       ->add_option("--from", options->from,
-                   "run directory whose trials it begins with: taken as they are where all that is "
-                   "measured is the same, else the best of them measured first")
+                   "run directory of an earlier search to start from: reuses its results if the "
+                   "measurement conditions are the same, otherwise measures its best trials first")
       ->check(CLI::ExistingDirectory);
-  command->add_flag("--resume", options->resume, "go on with the search in the run directory");
+  command->add_flag("--resume", options->resume, "continue the search in the run directory");
   command
       ->add_flag("--dry-run", options->dry_run,
-                 "only say what would be decided, whether the goal is ruled out, and how long it "
-                 "takes, from one trial; writes no run directory")
+                 "only print the decisions, whether the goal is impossible, and how long the "
+                 "search takes, estimated from one trial; write no run directory")
       ->excludes("--resume");
   command->add_flag("--force-resume", options->force,
-                    "also where the journal was written with other settings");
-  command->add_option("--seed", options->seed, "same seed, same decisions");
-  command->add_option("--trials", options->trials, "trials in total, also after --resume");
+                    "resume even if the journal was written with other settings; implies --resume");
+  command->add_option("--seed", options->seed,
+                      "seed of the search; the same seed gives the same decisions");
+  command->add_option("--trials", options->trials,
+                      "number of trials in total, also after --resume");
   command->add_option("--time-budget", options->time_budget,
-                      "seconds for the whole search, preparing and finalists "
-                      "included, and what was used before --resume");
-  command->add_option("--threads", options->threads, "threads a candidate runs on")
+                      "time limit in seconds for the whole search, including preparation, "
+                      "finalists, and the time used before --resume");
+  command->add_option("--threads", options->threads, "number of threads that a candidate runs on")
       ->check(CLI::Range(1, 1024));
   command
-      ->add_option("--workers", options->workers,
-                   "candidates measured at a time without mpirun, each on cores of its own")
+      ->add_option(
+          "--workers", options->workers,
+          "number of candidates measured at the same time without mpirun, each on its own cores")
       ->check(CLI::Range(1, 1024))
       ->capture_default_str();
-  command->add_option("--log-level", options->log_level, "of logs/search.log in the run directory")
+  command
+      ->add_option("--log-level", options->log_level,
+                   "least severe level that logs/search.log in the run directory contains")
       ->check(CLI::IsMember({"debug", "info", "warning", "error", "off"}))
       ->capture_default_str();
-  command->add_option("--cache", options->cache,
-                      "folder of outcomes shared by searches; default: the run's own");
+  command->add_option(
+      "--cache", options->cache,
+      "folder of cached results that searches share; default: in the run directory");
   command->footer(
       "Examples:\n"
       "  mscgym search experiments/quantize_fashion/config.json --out run\n"

@@ -243,68 +243,76 @@ void Track(Options options, AppContext& context) {
 void AddTrack(CLI::App& app, AppContext& context) {
   auto options = std::make_shared<Options>();
   CLI::App* command = app.add_subcommand(
-      "track", "Compare the values inside a model from stage to stage: where it goes wrong");
+      "track",
+      "Compare the values inside a model from stage to stage, and find where they go wrong");
   command->add_option("model", options->model, "an .onnx file or a saved graph (.json)")
       ->required();
   AddShapeOption(*command, options->shapes);
-  command->add_option("--strategy", options->strategy, "compare the model under this strategy too");
+  command->add_option("--strategy", options->strategy,
+                      "also compare the model with this strategy applied");
   command
-      ->add_option("--targets", options->targets, "targets to compile it for, separated by commas")
+      ->add_option("--targets", options->targets,
+                   "targets to compile the model for, separated by commas")
       ->delimiter(',');
   command
       ->add_option("--artefact", options->artefacts,
-                   "an artefact of the model to compare; again "
-                   "for more")
+                   "artefact of the model to compare; may be repeated")
       ->allow_extra_args(false);
   CLI::Option* tensors =
       command
-          ->add_option("--tensors", options->tensors, "names of values, by commas; all without it")
+          ->add_option("--tensors", options->tensors,
+                       "names of values to compare, separated by commas; default: all")
           ->delimiter(',');
   CLI::Option* rules =
-      command->add_option("--rules", options->rules, "a file of rules that picks them instead");
+      command->add_option("--rules", options->rules,
+                          "file of rules that selects the values instead; see docs/rules.md");
   command
       ->add_option("--against", options->against,
-                   "what compiled stages are compared with, where there is a strategy: the "
-                   "optimized model, or the baseline as it was before")
+                   "stage that compiled stages are compared with if there is a strategy: the "
+                   "optimized model (with the strategy), or the baseline (without it)")
       ->check(CLI::IsMember({"optimized", "baseline"}))
       ->capture_default_str();
-  command->add_option("--input", options->inputs, "a .npy file an input, in order");
-  command->add_option("--data", options->images, "a file or folder of samples instead");
+  command->add_option("--input", options->inputs, "one .npy file per input, in order");
+  command->add_option("--data", options->images, "instead: file or folder with samples");
   AddFormOptions(*command, options->data);
-  command->add_option("--random", options->random, "normal random inputs instead, of this seed");
+  command->add_option("--random", options->random,
+                      "instead: use normally distributed random inputs with this seed");
   command
-      ->add_option("--samples", options->samples,
-                   "samples of one call, where the model leaves them open; 1 without it")
+      ->add_option(
+          "--samples", options->samples,
+          "number of samples per call, if the model leaves the batch size open; default: 1")
       ->check(CLI::Range(1, 65536));
-  command->add_option("--threads", options->threads, "threads of compiled stages")
+  command->add_option("--threads", options->threads, "number of threads of compiled stages")
       ->check(CLI::Range(1, 1024))
       ->capture_default_str();
   command
       ->add_option("--tolerance", options->tolerance,
-                   "largest error that is none, relative to a value's range; 0.001, or 0.05 where "
-                   "layers are int8 or bf16")
+                   "largest accepted error, relative to the range of a value; default: 0.001, or "
+                   "0.05 if layers are int8 or bf16")
       ->check(CLI::Range(1e-12, 1e6));
-  command->add_option("--store", options->store, "new folder to keep all values in, as .npy files");
-  command->add_option("--store-mb", options->store_mb, "and how many megabytes they may take")
+  command->add_option("--store", options->store,
+                      "new folder to store all values in, as .npy files");
+  command
+      ->add_option("--store-mb", options->store_mb,
+                   "largest size of the stored values in megabytes")
       ->check(CLI::Range(0.001, 1e9))
       ->capture_default_str();
   command
-      ->add_flag(
-          "--bisect", options->bisect,
-          "find the operator where a compiled stage departs, and whose fault it is; looks at "
-          "all values")
+      ->add_flag("--bisect", options->bisect,
+                 "find the operator where a compiled stage departs, and whether the lowered graph "
+                 "or the target causes it; uses all values")
       ->excludes(tensors)
       ->excludes(rules);
   command->add_flag("--any-version", options->any_version,
-                    "take artefacts that were compiled with other libraries");
+                    "accept artefacts that were compiled with other libraries");
   command->add_option("--page", options->page,
-                      "web page to write: a bar and a line for every value");
-  command->add_flag("--json", options->json, "for scripts");
+                      "write a web page with a bar and a line for every value");
+  command->add_flag("--json", options->json, "print the results as JSON");
   command->footer(
-      "Exit code 3: a compiled stage departs from what its operators mean.\nExample:\n  mscgym "
-      "track "
-      "model.onnx --strategy run/best/strategy.json --targets onednn,native\n    --input image.npy "
-      "--bisect");
+      "Exit code 3: a compiled stage departs: a value differs by more than --tolerance.\n"
+      "Example:\n"
+      "  mscgym track model.onnx --strategy run/best/strategy.json --targets onednn,native\n"
+      "    --input image.npy --bisect");
   command->callback([options, &context] { Track(*options, context); });
 }
 

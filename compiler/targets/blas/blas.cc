@@ -26,7 +26,8 @@ struct BlasOptions {
   std::string library = "openblas";
   template <class Self, class Visit>
   static void Fields(Self& self, Visit& visit) {
-    visit("library", self.library, "who multiplies", Within::OneOf({"openblas", "blis", "xsmm"}));
+    visit("library", self.library, "library that multiplies matrices",
+          Within::OneOf({"openblas", "blis", "xsmm"}));
   }
 };
 

@@ -22,7 +22,7 @@ struct NativeOptions {
   std::string isa = "auto";
   template <class Self, class Visit>
   static void Fields(Self& self, Visit& visit) {
-    visit("isa", self.isa, "instructions to use; auto is all that this CPU has",
+    visit("isa", self.isa, "instruction set to use; auto = all that this CPU supports",
           Within::OneOf({"auto", "baseline", "avx2", "avx512", "avx512_vnni", "avx512_vnni_bf16"}));
   }
 };

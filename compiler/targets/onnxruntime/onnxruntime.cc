@@ -24,7 +24,7 @@ struct OnnxRuntimeOptions {
   std::string optimize = "all";
   template <class Self, class Visit>
   static void Fields(Self& self, Visit& visit) {
-    visit("optimize", self.optimize, "graph optimizations of the library",
+    visit("optimize", self.optimize, "level of graph optimizations of ONNX Runtime",
           Within::OneOf({"none", "basic", "extended", "all"}));
   }
 };
