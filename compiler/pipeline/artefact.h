@@ -41,17 +41,19 @@ struct ArtefactManifest {
   template <class Self, class Visit>
   static void Fields(Self& self, Visit& visit) {
     visit("format", self.format, "version of this file's form", Within::OneOf({"msc-artefact-2"}));
-    visit("target", self.target, "who runs it, with its options");
+    visit("target", self.target, "target that runs the model, with its options");
     visit("versions", self.versions, "library and instruction set by target");
-    visit("regions", self.regions, "who runs which nodes of the lowered graph");
+    visit("regions", self.regions, "regions of the lowered graph and their targets");
     visit("refused", self.refused, "nodes that run on reference instead");
-    visit("precisions", self.precisions, "what layers run in, by node name");
-    visit("threads", self.threads, "threads it runs on", Within{1, 4096});
+    visit("precisions", self.precisions, "precision of layers, by node name");
+    visit("threads", self.threads, "number of threads", Within{1, 4096});
     visit("arena_bytes", self.arena_bytes, "memory for activations", Within{0, 1e15});
-    visit("arena_lower_bound", self.arena_lower_bound, "what any arena takes", Within{0, 1e15});
+    visit("arena_lower_bound", self.arena_lower_bound, "lower bound of the memory for activations",
+          Within{0, 1e15});
     visit("constant_bytes", self.constant_bytes, "memory for weights", Within{0, 1e15});
-    visit("conversions", self.conversions, "steps that compute no node", Within{0, 1e9});
-    visit("conversion_bytes", self.conversion_bytes, "what those read", Within{0, 1e15});
+    visit("conversions", self.conversions, "number of steps that compute no node", Within{0, 1e9});
+    visit("conversion_bytes", self.conversion_bytes, "bytes that these steps read",
+          Within{0, 1e15});
     visit("bindings", self.bindings, "sizes of symbolic dimensions");
     visit("model_hash", self.model_hash, "hash of the canonical graph");
     visit("strategy_hash", self.strategy_hash, "hash of the strategy");

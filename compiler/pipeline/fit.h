@@ -26,14 +26,16 @@ struct FitOptions {
   bool operator==(const FitOptions&) const = default;
   template <class Self, class Visit>
   static void Fields(Self& self, Visit& visit) {
-    visit("target", self.target, "who runs the model over the samples");
-    visit("threads", self.threads, "threads for that", Within{1, 1024});
-    visit("batch", self.batch, "samples a call", Within{1, 65536});
+    visit("target", self.target, "target that runs the model on the samples");
+    visit("threads", self.threads, "number of threads of the target", Within{1, 1024});
+    visit("batch", self.batch, "samples per call", Within{1, 65536});
     visit("reconstruct", self.reconstruct, "refit weights");
-    visit("ridge", self.ridge, "how firmly the fit holds on to the weights", Within{1e-9, 1e9});
-    visit("positions", self.positions, "output positions a sample", Within{1, 1e6});
-    visit("seed", self.seed, "which positions");
-    visit("scales", self.scales, "how ranges become scales");
+    visit("ridge", self.ridge,
+          "strength with which the fit holds weights near their original values",
+          Within{1e-9, 1e9});
+    visit("positions", self.positions, "output positions per sample", Within{1, 1e6});
+    visit("seed", self.seed, "seed of the choice of positions");
+    visit("scales", self.scales, "how scales are chosen from observed values");
   }
 };
 

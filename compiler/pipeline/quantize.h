@@ -49,27 +49,29 @@ struct QuantizeOptions {
   bool operator==(const QuantizeOptions&) const = default;
   template <class Self, class Visit>
   static void Fields(Self& self, Visit& visit) {
-    visit("activations", self.activations, "what layers read and write",
+    visit("activations", self.activations, "precision of the values that layers read and write",
           Within::OneOf({"int8", "f32"}));
     visit("bits", self.bits, "bits of a weight", Within{2, 8});
-    visit("scales", self.scales, "how ranges become scales");
-    visit("grid", self.grid, "scales of weights", Within::OneOf({"max", "mse"}));
+    visit("scales", self.scales, "how scales are chosen from observed values");
+    visit("grid", self.grid, "how scales of weights are chosen", Within::OneOf({"max", "mse"}));
     visit("per", self.per, "weights that share a scale", Within::OneOf({"channel", "tensor"}));
     visit("group", self.group, "inputs of a channel that share a scale; 0 = all", Within{0, 1e6});
-    visit("affine_weights", self.affine_weights, "weights with zero points");
+    visit("affine_weights", self.affine_weights, "use zero points for weights");
     visit("rounding", self.rounding, "how weights are rounded",
           Within::OneOf({"nearest", "gptq", "descent"}));
     visit("reconstruct", self.reconstruct, "refit weights to the quantized inputs");
-    visit("correct_bias", self.correct_bias, "take mean errors out by the biases");
+    visit("correct_bias", self.correct_bias, "correct mean errors by the biases");
     visit("equalize", self.equalize, "cross-layer equalization of weights");
     visit("smooth", self.smooth, "SmoothQuant with a search of alpha");
-    visit("ridge", self.ridge, "how firmly a refit holds on to the weights", Within{1e-9, 1e9});
-    visit("positions", self.positions, "output positions a sample; 0 = what a layer needs",
+    visit("ridge", self.ridge,
+          "strength with which a refit holds weights near their original values",
+          Within{1e-9, 1e9});
+    visit("positions", self.positions, "output positions per sample; 0 = as many as a layer needs",
           Within{0, 1e6});
-    visit("seed", self.seed, "which positions");
+    visit("seed", self.seed, "seed of the choice of positions");
     visit("layers", self.layers, "precision by node name", Within::OneOf({"f32", "bf16", "int8"}));
     visit("layer_bits", self.layer_bits, "bits by node name", Within{2, 8});
-    visit("tensor_scales", self.tensor_scales, "how ranges become scales, by name of the value");
+    visit("tensor_scales", self.tensor_scales, "how scales are chosen, by name of the value");
   }
 };
 

@@ -22,17 +22,16 @@ struct KernelSchedule {
   bool operator==(const KernelSchedule&) const = default;
   template <class Self, class Visit>
   static void Fields(Self& self, Visit& visit) {
-    visit("algorithm", self.algorithm, "how it is computed",
+    visit("algorithm", self.algorithm, "algorithm of the kernel",
           Within::OneOf({"direct", "depthwise", "winograd2", "winograd4"}));
     visit("columns", self.columns, "output pixels, or rows of a matrix, of a register tile",
           Within{1, 64});
     visit("vectors", self.vectors, "vectors of output channels of a register tile", Within{1, 8});
-    visit("unroll", self.unroll, "steps of the sum that are written out behind each other",
-          Within{1, 8});
+    visit("unroll", self.unroll, "unrolled steps of the sum", Within{1, 8});
     visit("order", self.order, "what the outer loop goes over: output rows, or tiles of channels",
           Within::OneOf({"rows", "channels"}));
     visit("join_rows", self.join_rows,
-          "an image as one long row of pixels, where no gaps lie between its rows");
+          "treat an image as one long row of pixels if there are no gaps between its rows");
   }
 };
 
@@ -55,10 +54,10 @@ struct ScheduledKernel {
   bool operator==(const ScheduledKernel&) const = default;
   template <class Self, class Visit>
   static void Fields(Self& self, Visit& visit) {
-    visit("kernel", self.kernel, "what it computes");
+    visit("kernel", self.kernel, "description of the kernel");
     visit("layers", self.layers, "names of the nodes that have it");
     visit("flops", self.flops, "work of these nodes", Within{0, 1e30});
-    visit("choices", self.choices, "schedules, first what it has by itself");
+    visit("choices", self.choices, "schedules to choose from, the default first");
   }
 };
 

@@ -132,11 +132,12 @@ struct TrainPlan {
   template <class Self, class Visit>
   static void Fields(Self& self, Visit& visit) {
     visit("epochs", self.epochs, "passes over the samples", Within{0, 100000});
-    visit("batch", self.batch, "samples a step", Within{1, 65536});
-    visit("rate", self.rate, "learning rate at its highest", Within{0, 1e6});
-    visit("temperature", self.temperature, "outputs are divided by it", Within{1e-3, 1e3});
+    visit("batch", self.batch, "samples per step", Within{1, 65536});
+    visit("rate", self.rate, "highest learning rate", Within{0, 1e6});
+    visit("temperature", self.temperature, "divisor of the outputs before the softmax",
+          Within{1e-3, 1e3});
     visit("lp", self.lp, "weight of the outputs' squared distance", Within{0, 1e9});
-    visit("schedule", self.schedule, "how the rate goes on after the warm-up",
+    visit("schedule", self.schedule, "course of the learning rate after the warm-up",
           Within::OneOf({"constant", "cosine"}));
   }
 };
@@ -158,7 +159,7 @@ struct FitPlan {
   static void Fields(Self& self, Visit& visit) {
     visit("samples", self.samples, "hash of the samples and of how they are used");
     visit("weights", self.weights, "SHA-256 of the fitted weights, a file beside this one");
-    visit("train", self.train, "how they are trained");
+    visit("train", self.train, "recipe of their training");
   }
 };
 
@@ -171,10 +172,8 @@ struct PartitionRegion {
   template <class Self, class Visit>
   static void Fields(Self& self, Visit& visit) {
     visit("nodes", self.nodes, "node names");
-    visit("target", self.target, "who runs them");
-    visit("micros", self.micros,
-          "what they took when the plan was made, in microseconds; decides "
-          "nothing",
+    visit("target", self.target, "target that runs them");
+    visit("micros", self.micros, "measured cost in microseconds when the plan was made; no effect",
           Within{0, 1e9});
   }
 };
@@ -200,11 +199,11 @@ struct Strategy {
   static void Fields(Self& self, Visit& visit) {
     visit("format", self.format, "version of this file's form", Within::OneOf({"msc-strategy-1"}));
     visit("model_hash", self.model_hash, "hash of the graph the names refer to");
-    visit("target", self.target, "target that runs the graph, or what the partition leaves of it");
+    visit("target", self.target, "target that runs the graph, or the nodes outside of all regions");
     visit("prune", self.prune, "channels that stay");
-    visit("fit", self.fit, "weights fitted to what pruning took away");
+    visit("fit", self.fit, "fitted weights");
     visit("quantize", self.quantize, "precision of every layer");
-    visit("partition", self.partition, "regions that targets of their own run");
+    visit("partition", self.partition, "regions that other targets run");
     visit("schedules", self.schedules, "how kernels are written, by node name");
   }
 };

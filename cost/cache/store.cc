@@ -26,9 +26,9 @@ struct Entry {
   template <class Self, class Visit>
   static void Fields(Self& self, Visit& visit) {
     visit("format", self.format, "version of this file's form", Within::OneOf({"msc-outcome-1"}));
-    visit("key", self.key, "what it is the value of");
+    visit("key", self.key, "key of the value");
     visit("value", self.value, "JSON text of an outcome");
-    visit("sha256", self.sha256, "of key and value");
+    visit("sha256", self.sha256, "SHA-256 of key and value");
   }
 };
 

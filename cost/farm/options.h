@@ -21,18 +21,18 @@ struct FarmOptions {
   bool operator==(const FarmOptions&) const = default;
   template <class Self, class Visit>
   static void Fields(Self& self, Visit& visit) {
-    visit("beat_seconds", self.beat_seconds, "between two signs of life of a worker",
+    visit("beat_seconds", self.beat_seconds, "seconds between two signs of life of a worker",
           Within{0.001, 60});
-    visit("ping_seconds", self.ping_seconds, "between two signs of life of the coordinator",
+    visit("ping_seconds", self.ping_seconds, "seconds between two signs of life of the coordinator",
           Within{0.001, 60});
     visit("worker_lease_seconds", self.worker_lease_seconds,
-          "silence after which a worker counts as lost", Within{0.01, 3600});
+          "seconds of silence after which a worker counts as lost", Within{0.01, 3600});
     visit("coordinator_lease_seconds", self.coordinator_lease_seconds,
-          "silence of the coordinator after which a worker exits", Within{0.01, 3600});
-    visit("stop_seconds", self.stop_seconds, "for a running evaluation to end when told to",
-          Within{0, 3600});
-    visit("max_attempts", self.max_attempts, "workers lost over one candidate before it fails",
-          Within{1, 100});
+          "seconds of silence of the coordinator after which a worker exits", Within{0.01, 3600});
+    visit("stop_seconds", self.stop_seconds,
+          "seconds that a running evaluation has to stop on request", Within{0, 3600});
+    visit("max_attempts", self.max_attempts,
+          "number of workers lost on one candidate before it fails", Within{1, 100});
   }
 };
 

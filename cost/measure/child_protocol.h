@@ -27,17 +27,17 @@ struct ChildRequest {
   template <class Self, class Visit>
   static void Fields(Self& self, Visit& visit) {
     visit("folder", self.folder, "prepared folder");
-    visit("mode", self.mode, "what to find out",
-          Within::OneOf({"fit", "quality", "latency", "profile"}));
+    visit("mode", self.mode, "what to do", Within::OneOf({"fit", "quality", "latency", "profile"}));
     visit("strategies", self.strategies, "candidates");
     visit("weights", self.weights, "folder of fitted weights");
-    visit("first", self.first, "sample to begin with", Within{0, 1e9});
+    visit("first", self.first, "first sample", Within{0, 1e9});
     visit("samples", self.samples, "samples to judge by; 0 = all", Within{0, 1e9});
-    visit("most", self.most, "samples while the verdict is open", Within{0, 1e9});
-    visit("fresh", self.fresh, "sample from which on they are also told apart; 0 = none",
+    visit("most", self.most, "largest number of samples while the verdict is undecided",
           Within{0, 1e9});
-    visit("repeats", self.repeats, "how often all is measured", Within{1, 1e6});
-    visit("part", self.part, "divides rounds and time", Within{1, 1000});
+    visit("fresh", self.fresh, "first sample of those that are also judged separately; 0 = none",
+          Within{0, 1e9});
+    visit("repeats", self.repeats, "number of repeats of all measurements", Within{1, 1e6});
+    visit("part", self.part, "divisor of rounds and time", Within{1, 1000});
   }
 };
 
@@ -53,11 +53,11 @@ struct StepProfile {
   template <class Self, class Visit>
   static void Fields(Self& self, Visit& visit) {
     visit("name", self.name, "step");
-    visit("target", self.target, "who made it");
+    visit("target", self.target, "target that built the step");
     visit("precision", self.precision, "arithmetic it ran in");
     visit("nodes", self.nodes, "graph nodes it computed");
     visit("median_ns", self.median_ns, "nanoseconds");
-    visit("precisions", self.precisions, "of its layers, where they are known one by one");
+    visit("precisions", self.precisions, "precisions of its layers, if known separately");
   }
 };
 
@@ -82,10 +82,10 @@ struct ChildAnswer {
   std::optional<std::string> user_error;  ///< why the request was rejected
   template <class Self, class Visit>
   static void Fields(Self& self, Visit& visit) {
-    visit("outcomes", self.outcomes, "what measuring gave");
+    visit("outcomes", self.outcomes, "results of the measurement");
     visit("profiles", self.profiles, "times of steps");
-    visit("fitted", self.fitted, "the candidate with what samples decide");
-    visit("user_error", self.user_error, "why the request makes no sense");
+    visit("fitted", self.fitted, "the candidate with all values that samples determine");
+    visit("user_error", self.user_error, "why the request is invalid");
   }
 };
 

@@ -48,14 +48,15 @@ struct Manifest {
           Within::OneOf({"msc-evaluation-1"}));
     visit("graph_hash", self.graph_hash, "hash of the canonical graph");
     visit("samples_hash", self.samples_hash, "hash of inputs and labels");
-    visit("samples", self.samples, "how many there are", Within{1, 1e9});
+    visit("samples", self.samples, "number of samples", Within{1, 1e9});
     visit("inputs", self.inputs, "inputs of the graph", Within{1, 1e6});
     visit("outputs", self.outputs, "outputs of the graph", Within{1, 1e6});
     visit("labelled", self.labelled, "whether there are labels");
     visit("settings", self.settings, "how candidates are judged");
     visit("fit", self.fit, "what candidates are fitted to");
-    visit("build_ms", self.build_ms, "to build the uncompressed model", Within{0, 1e12});
-    visit("run_ms", self.run_ms, "to run it on all samples", Within{0, 1e12});
+    visit("build_ms", self.build_ms, "milliseconds to build the uncompressed model",
+          Within{0, 1e12});
+    visit("run_ms", self.run_ms, "milliseconds to run it on all samples", Within{0, 1e12});
   }
 };
 

@@ -42,17 +42,21 @@ struct EvaluationSettings {
   bool operator==(const EvaluationSettings&) const = default;
   template <class Self, class Visit>
   static void Fields(Self& self, Visit& visit) {
-    visit("target", self.target, "who runs the uncompressed model");
-    visit("threads", self.threads, "threads a candidate runs on", Within{1, 1024});
-    visit("samples", self.samples, "samples a trial; 0 = all", Within{0, 1e9});
-    visit("limits", self.limits, "what quality must keep");
-    visit("most_samples", self.most_samples, "a trial that is open; 0 = all", Within{0, 1e9});
-    visit("batch", self.batch, "samples a call, for quality", Within{1, 65536});
+    visit("target", self.target, "target that runs the uncompressed model");
+    visit("threads", self.threads, "number of threads that a candidate runs on", Within{1, 1024});
+    visit("samples", self.samples, "samples per trial; 0 = all", Within{0, 1e9});
+    visit("limits", self.limits, "limits on quality");
+    visit("most_samples", self.most_samples,
+          "samples for a trial that is too close to a limit to decide; 0 = all", Within{0, 1e9});
+    visit("batch", self.batch, "samples per call, for quality", Within{1, 65536});
     visit("f32_tolerance", self.f32_tolerance, "largest relative error in f32", Within{0, 1});
     visit("bf16_tolerance", self.bf16_tolerance, "largest relative error in bf16", Within{0, 1});
-    visit("quality_ms", self.quality_ms, "patience with a quality child", Within{1, 1e8});
-    visit("latency_ms", self.latency_ms, "patience with a latency child", Within{1, 1e8});
-    visit("memory_mb", self.memory_mb, "memory of a child; 0 = a share", Within{0, 1e8});
+    visit("quality_ms", self.quality_ms, "time limit of a quality child in milliseconds",
+          Within{1, 1e8});
+    visit("latency_ms", self.latency_ms, "time limit of a latency child in milliseconds",
+          Within{1, 1e8});
+    visit("memory_mb", self.memory_mb, "memory limit of a child in MiB; 0 = an equal share",
+          Within{0, 1e8});
     visit("energy", self.energy, "measure energy beside time");
     visit("latency", self.latency, "how time is measured");
   }

@@ -24,9 +24,9 @@ struct MachineFacts {
   std::map<std::string, std::string> libraries;
   template <class Self, class Visit>
   static void Fields(Self& self, Visit& visit) {
-    visit("cpu", self.cpu, "model");
+    visit("cpu", self.cpu, "model of the CPU");
     visit("architecture", self.architecture, "instruction set");
-    visit("cpu_flags", self.cpu_flags, "extensions");
+    visit("cpu_flags", self.cpu_flags, "instruction set extensions");
     visit("cores", self.cores, "cores this process may use");
     visit("governor", self.governor, "frequency governor");
     visit("virtual_machine", self.virtual_machine, "whether there is a hypervisor");

@@ -29,8 +29,8 @@ struct StoredResult {
   std::optional<StoredFailure> failure;
   template <class Self, class Visit>
   static void Fields(Self& self, Visit& visit) {
-    visit("outcome", self.outcome, "what measuring gave");
-    visit("failure", self.failure, "why it gave nothing");
+    visit("outcome", self.outcome, "results of the measurement");
+    visit("failure", self.failure, "why there are no results");
   }
 };
 

@@ -20,11 +20,11 @@ struct Energy {
   bool operator==(const Energy&) const = default;
   template <class Self, class Visit>
   static void Fields(Self& self, Visit& visit) {
-    visit("joules", self.joules, "joules a call");
+    visit("joules", self.joules, "joules per call");
     visit("reference_joules", self.reference_joules, "of the uncompressed model");
     visit("ratio", self.ratio, "median of candidate / reference");
-    visit("ratio_low", self.ratio_low, "least of the rounds");
-    visit("ratio_high", self.ratio_high, "largest");
+    visit("ratio_low", self.ratio_low, "smallest ratio of the rounds");
+    visit("ratio_high", self.ratio_high, "largest ratio of the rounds");
   }
 };
 
@@ -45,14 +45,14 @@ struct Latency {
   bool operator==(const Latency&) const = default;
   template <class Self, class Visit>
   static void Fields(Self& self, Visit& visit) {
-    visit("median_ns", self.median_ns, "nanoseconds a call");
+    visit("median_ns", self.median_ns, "nanoseconds per call");
     visit("reference_median_ns", self.reference_median_ns, "of the uncompressed model");
     visit("ratio", self.ratio, "median of candidate / reference");
     visit("ratio_low", self.ratio_low, "lower end of the 95 % interval");
     visit("ratio_high", self.ratio_high, "upper end");
     visit("rounds", self.rounds, "interleaved rounds");
     visit("noisy", self.noisy, "the machine disturbed the measurement");
-    visit("energy", self.energy, "what it uses");
+    visit("energy", self.energy, "energy of a call");
   }
 };
 
@@ -82,7 +82,7 @@ struct Quality {
     visit("kl", self.kl, "distillation loss in nats");
     visit("mse", self.mse, "relative squared error");
     visit("agreement", self.agreement, "share of equal arg max");
-    visit("accuracy", self.accuracy, "share of labels hit");
+    visit("accuracy", self.accuracy, "share of correctly classified samples");
     visit("reference_accuracy", self.reference_accuracy, "of the uncompressed model");
     visit("samples", self.samples, "samples compared");
     visit("kl_error", self.kl_error, "standard error of kl");
@@ -104,10 +104,10 @@ struct Outcome {
   template <class Self, class Visit>
   static void Fields(Self& self, Visit& visit) {
     visit("latency", self.latency, "time");
-    visit("quality", self.quality, "closeness");
+    visit("quality", self.quality, "quality");
     visit("weight_bytes", self.weight_bytes, "size of the weights");
     visit("peak_bytes", self.peak_bytes, "size of the arena");
-    visit("fresh", self.fresh, "closeness on samples that no trial saw");
+    visit("fresh", self.fresh, "quality on samples that no trial saw");
   }
 };
 

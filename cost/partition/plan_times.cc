@@ -21,7 +21,7 @@ struct Entry {
   template <class Self, class Visit>
   static void Fields(Self& self, Visit& visit) {
     visit("taken", self.taken, "when it was measured");
-    visit("outcomes", self.outcomes, "what measuring gave, by runner");
+    visit("outcomes", self.outcomes, "results of the measurement, by runner");
   }
 };
 
@@ -29,7 +29,7 @@ struct RunnerList {
   std::vector<RegionRunner> runners;
   template <class Self, class Visit>
   static void Fields(Self& self, Visit& visit) {
-    visit("runners", self.runners, "who is compared");
+    visit("runners", self.runners, "runners that are compared");
   }
 };
 

@@ -35,7 +35,7 @@ struct SampleRecord {
     visit("target", self.sample.target, "spec and version");
     visit("model", self.sample.model, "hash of the graph");
     visit("features", self.sample.features, "of the region", Within{-1e30, 1e30});
-    visit("micros", self.sample.micros, "what it took", Within{0, 1e15});
+    visit("micros", self.sample.micros, "measured time in microseconds", Within{0, 1e15});
   }
 };
 

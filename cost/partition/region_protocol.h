@@ -20,7 +20,7 @@ struct RegionRunner {
   template <class Self, class Visit>
   static void Fields(Self& self, Visit& visit) {
     visit("target", self.target, "spec");
-    visit("partition", self.partition, "who runs what, where it is not all the target");
+    visit("partition", self.partition, "regions and their targets; empty = all on `target`");
   }
 };
 
@@ -33,9 +33,9 @@ struct RegionGroup {
   std::vector<std::int64_t> sources = {};
   template <class Self, class Visit>
   static void Fields(Self& self, Visit& visit) {
-    visit("nodes", self.nodes, "node names; none is the whole graph");
-    visit("runners", self.runners, "who is compared");
-    visit("sources", self.sources, "what it is cut out of, by runner", Within{0, 1e6});
+    visit("nodes", self.nodes, "node names; empty = the whole graph");
+    visit("runners", self.runners, "runners that are compared");
+    visit("sources", self.sources, "index of the source graph, by runner", Within{0, 1e6});
   }
 };
 
@@ -67,7 +67,7 @@ struct RegionTiming {
   static void Fields(Self& self, Visit& visit) {
     visit("latency", self.latency, "how time is measured");
     visit("tolerance", self.tolerance, "largest difference of outputs", Within{0, 1});
-    visit("give_up", self.give_up, "factor at which a slow runner is left", Within{0, 1e6});
+    visit("give_up", self.give_up, "factor at which a slow runner is dropped", Within{0, 1e6});
     visit("cold_bytes", self.cold_bytes, "memory read between rounds", Within{0, 1e10});
   }
 };
@@ -84,12 +84,12 @@ struct RegionRequest {
   std::vector<RegionGroup> groups;
   template <class Self, class Visit>
   static void Fields(Self& self, Visit& visit) {
-    visit("sources", self.sources, "what regions are cut out of");
+    visit("sources", self.sources, "graphs that regions are cut out of");
     visit("answers", self.answers, "file to append to");
     visit("threads", self.threads, "threads", Within{1, 1024});
     visit("only_kernels", self.only_kernels, "compile generated code, measure nothing");
     visit("timing", self.timing, "how runners are timed");
-    visit("groups", self.groups, "what is measured");
+    visit("groups", self.groups, "groups of runners to measure");
   }
 };
 
@@ -105,11 +105,11 @@ struct RegionAnswer {
   std::string outcome = {};  ///< JSON of a Result<Outcome> without quality
   template <class Self, class Visit>
   static void Fields(Self& self, Visit& visit) {
-    visit("state", self.state, "what happens", Within::OneOf({"builds", "times", "gave"}));
+    visit("state", self.state, "event", Within::OneOf({"builds", "times", "gave"}));
     visit("group", self.group, "index in the request");
     visit("runner", self.runner, "index in the group");
     visit("at", self.at, "seconds since the start", Within{0, 1e9});
-    visit("outcome", self.outcome, "what measuring gave");
+    visit("outcome", self.outcome, "results of the measurement");
   }
 };
 

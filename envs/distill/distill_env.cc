@@ -41,7 +41,7 @@ struct TrainRecord {
   template <class Self, class Visit>
   static void Fields(Self& self, Visit& visit) {
     visit("settings", self.settings, "the recipe");
-    visit("epochs", self.epochs, "what was reached after each");
+    visit("epochs", self.epochs, "loss after each epoch");
   }
 };
 

@@ -23,9 +23,9 @@ struct EstimateTable {
     visit("format", self.format, "version of this form; 1 had no key and no plan",
           Within::OneOf({"msc-estimates-1", "msc-estimates-2"}));
     visit("problem_hash", self.problem_hash, "hash of the search space");
-    visit("key", self.key, "hash of all that it depends on");
-    visit("planned", self.planned, "decisions to try alone", Within{.least = 0});
-    visit("tried", self.tried, "decisions tried alone", Within{.least = 0});
+    visit("key", self.key, "hash of everything that the estimates depend on");
+    visit("planned", self.planned, "number of decisions to try alone", Within{.least = 0});
+    visit("tried", self.tried, "number of decisions tried alone", Within{.least = 0});
     visit("costs", self.costs, "sums of effects by metric");
   }
 };

@@ -31,7 +31,7 @@ struct CandidateCost {
   std::string failure;
   template <class Self, class Visit>
   static void Fields(Self& self, Visit& visit) {
-    visit("micros", self.micros, "microseconds; absent where it cannot run",
+    visit("micros", self.micros, "microseconds; absent if it cannot run",
           Within{0, Cost::kMaxMicros});
     visit("failure", self.failure, "why it cannot run");
   }
@@ -47,7 +47,7 @@ struct TurnCost {
   static void Fields(Self& self, Visit& visit) {
     visit("tensor", self.tensor, "name");
     visit("from", self.from, "dense, or the target that has it channels last");
-    visit("to", self.to, "likewise");
+    visit("to", self.to, "the same form as `from`");
     visit("micros", self.micros, "microseconds", Within{0, Cost::kMaxMicros});
   }
 };
@@ -65,10 +65,10 @@ struct CoverFile {
   static void Fields(Self& self, Visit& visit) {
     visit("format", self.format, "version of this file's form", Within::OneOf({"msc-cover-2"}));
     visit("model_hash", self.model_hash, "hash of the canonical graph");
-    visit("targets", self.targets, "whose regions they are");
-    visit("rules", self.rules, "hash of the file partition.rules; empty where there is none");
-    visit("costs", self.costs, "by candidate");
-    visit("turns", self.turns, "of images between regions");
+    visit("targets", self.targets, "targets of the regions");
+    visit("rules", self.rules, "hash of the file partition.rules; empty without one");
+    visit("costs", self.costs, "costs by candidate");
+    visit("turns", self.turns, "costs of layout conversions of images between regions");
   }
 };
 

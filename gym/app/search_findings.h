@@ -25,7 +25,7 @@ struct LayerSensitivity {
   template <class Self, class Visit>
   static void Fields(Self& self, Visit& visit) {
     visit("layer", self.layer, "name of the decision");
-    visit("choice", self.choice, "what was chosen for it");
+    visit("choice", self.choice, "its choice");
     visit("distill_loss", self.distill_loss, "mean KL divergence");
     visit("mse", self.mse, "relative squared error");
     visit("accuracy_drop", self.accuracy_drop, "percentage points");
@@ -41,7 +41,7 @@ struct Finalist {
   template <class Self, class Visit>
   static void Fields(Self& self, Visit& visit) {
     visit("trial", self.trial, "number of the trial");
-    visit("strategy", self.strategy, "what was measured");
+    visit("strategy", self.strategy, "strategy that was measured");
     visit("result", self.result, "outcome or failure");
   }
 };
@@ -64,7 +64,7 @@ struct Compared {
   std::string result;  ///< JSON of a Result<cost::Outcome>, without quality
   template <class Self, class Visit>
   static void Fields(Self& self, Visit& visit) {
-    visit("target", self.target, "who ran the uncompressed model");
+    visit("target", self.target, "target that ran the uncompressed model");
     visit("result", self.result, "outcome or failure");
   }
 };
@@ -78,9 +78,9 @@ struct Neighbour {
   template <class Self, class Visit>
   static void Fields(Self& self, Visit& visit) {
     visit("decision", self.decision, "name of the decision");
-    visit("choice", self.choice, "in place of the winner's");
+    visit("choice", self.choice, "choice that replaces that of the winner");
     visit("result", self.result, "outcome or failure");
-    visit("winner", self.winner, "of the winner, measured beside it");
+    visit("winner", self.winner, "result of the winner, measured beside it");
   }
 };
 
@@ -90,7 +90,7 @@ struct RecipeRepeat {
   std::string result;  ///< JSON of a Result<cost::Outcome>, quality only
   template <class Self, class Visit>
   static void Fields(Self& self, Visit& visit) {
-    visit("seed", self.seed, "of the order of samples");
+    visit("seed", self.seed, "seed of the order of samples");
     visit("result", self.result, "outcome or failure");
   }
 };
@@ -113,9 +113,9 @@ struct RecipeFinalist {
     visit("recipe", self.recipe, "settings of the training");
     visit("repeats", self.repeats, "trainings with other seeds");
     visit("metrics", self.metrics, "means over the repeats that did not fail");
-    visit("margins", self.margins, "what 95 % intervals have on either side of a mean");
+    visit("margins", self.margins, "half widths of the 95 % intervals of the means");
     visit("fresh_metrics", self.fresh_metrics, "means on samples that no trial saw");
-    visit("fresh_margins", self.fresh_margins, "of these means");
+    visit("fresh_margins", self.fresh_margins, "half widths of their 95 % intervals");
   }
 };
 
@@ -148,31 +148,34 @@ struct Findings {
   std::map<std::string, double> kept;  ///< KeptShares of the best, if it prunes
   template <class Self, class Visit>
   static void Fields(Self& self, Visit& visit) {
-    visit("sensitivities", self.sensitivities, "one decision alone");
-    visit("probed", self.probed, "decisions that have one, or would have with more time",
+    visit("sensitivities", self.sensitivities, "losses with one decision changed alone");
+    visit("probed", self.probed,
+          "number of decisions that have a sensitivity, or would with more time",
           Within{.least = 0});
     visit("judged_from", self.judged_from, "first sample that finalists are judged on",
           Within{.least = 0});
-    visit("judged", self.judged, "samples that finalists are judged on", Within{.least = 0});
-    visit("fresh_from", self.fresh_from, "first of them that no trial saw; 0 = none told apart",
+    visit("judged", self.judged, "number of samples that finalists are judged on",
           Within{.least = 0});
-    visit("warnings", self.warnings, "about these samples");
-    visit("judged_hash", self.judged_hash, "of these samples and of what recipes trained");
-    visit("finalists", self.finalists, "measured again together");
-    visit("recipes", self.recipes, "trained again");
-    visit("rejected", self.rejected, "judged on all samples, and not timed");
-    visit("compared", self.compared, "the uncompressed model elsewhere");
+    visit("fresh_from", self.fresh_from,
+          "first of them that no trial saw; 0 = not judged separately", Within{.least = 0});
+    visit("warnings", self.warnings, "warnings about these samples");
+    visit("judged_hash", self.judged_hash, "hash of these samples and of the training of recipes");
+    visit("finalists", self.finalists, "candidates that were measured again together");
+    visit("recipes", self.recipes, "recipes that were trained again");
+    visit("rejected", self.rejected, "candidates that were judged on all samples and not timed");
+    visit("compared", self.compared, "the uncompressed model on other targets");
     visit("best", self.best, "index of the best finalist");
-    visit("nearest", self.nearest, "index of the nearest where none keeps the limits");
-    visit("neighbours", self.neighbours, "the best with one decision taken otherwise");
+    visit("nearest", self.nearest,
+          "index of the finalist nearest to the limits if none keeps them");
+    visit("neighbours", self.neighbours, "the best with one decision changed");
     visit("profiles", self.profiles, "step times of the uncompressed model and of the best");
     visit("timings", self.timings, "how often finalists were timed together; 0 = in their trials",
           Within{0, 1000});
-    visit("timing_part", self.timing_part, "each in one of so many parts of the time",
+    visit("timing_part", self.timing_part, "divisor of the time for each of these timings",
           Within{1, 1000});
-    visit("shortened", self.shortened, "what time_budget_s left no time for");
-    visit("used_s", self.used_s, "seconds that the search took to here", Within{0, 1e12});
-    visit("pairs", self.pairs, "what the best would lose on CPUs without VNNI");
+    visit("shortened", self.shortened, "phases that time_budget_s shortened");
+    visit("used_s", self.used_s, "seconds that the search has taken so far", Within{0, 1e12});
+    visit("pairs", self.pairs, "overflow of the best on CPUs without VNNI");
     visit("kept", self.kept, "share of its channels that a layer of the best keeps");
   }
 };

@@ -17,9 +17,9 @@ struct LayerEntry {
   bool operator==(const LayerEntry&) const = default;
   template <class Self, class Visit>
   static void Fields(Self& self, Visit& visit) {
-    visit("name", self.name, "of the node");
+    visit("name", self.name, "name of the node");
     visit("op", self.op, "operator");
-    visit("shape", self.shape, "of its input and its kernel");
+    visit("shape", self.shape, "shapes of its input and its kernel");
   }
 };
 

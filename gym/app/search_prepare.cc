@@ -59,8 +59,10 @@ struct LackedFile {
   template <class Self, class Visit>
   static void Fields(Self& self, Visit& visit) {
     visit("format", self.format, "version of this file's form", Within::OneOf({"msc-lacked-1"}));
-    visit("layers", self.layers, "precisions by layer", Within::OneOf({"bf16", "int8"}));
-    visit("others", self.others, "likewise, by other target", Within::OneOf({"bf16", "int8"}));
+    visit("layers", self.layers, "unsupported precisions by layer",
+          Within::OneOf({"bf16", "int8"}));
+    visit("others", self.others, "the same for every other target",
+          Within::OneOf({"bf16", "int8"}));
   }
 };
 
@@ -75,8 +77,8 @@ struct UnitScoresFile {
     visit("format", self.format, "version of this file's form",
           Within::OneOf({"msc-unit-scores-1"}));
     visit("model_hash", self.model_hash, "hash of the canonical graph");
-    visit("method", self.method, "how they were made");
-    visit("scores", self.scores, "by number of the unit", Within{0, 1e300});
+    visit("method", self.method, "method of the scores");
+    visit("scores", self.scores, "scores by number of the unit", Within{0, 1e300});
   }
 };
 

@@ -31,16 +31,18 @@ struct SearchSetup {
   EstimateTable estimates = {};  ///< that the agent started from
   template <class Self, class Visit>
   static void Fields(Self& self, Visit& visit) {
-    visit("config", self.config, "as it was resolved");
-    visit("machine", self.machine, "who coordinates, and versions");
+    visit("config", self.config, "resolved config");
+    visit("machine", self.machine, "machine of the coordinator, and versions");
     visit("model_hash", self.model_hash, "hash of the canonical graph");
-    visit("weight_bytes", self.weight_bytes, "of the uncompressed model", Within{.least = 0});
-    visit("samples", self.samples, "to judge candidates by", Within{.least = 0});
-    visit("decisions", self.decisions, "what assignments choose");
-    visit("layers", self.layers, "that can be quantized");
-    visit("lacked", self.lacked, "precisions that the target does not compute, by layer");
+    visit("weight_bytes", self.weight_bytes, "bytes of the uncompressed model's weights",
+          Within{.least = 0});
+    visit("samples", self.samples, "number of samples to judge candidates on", Within{.least = 0});
+    visit("decisions", self.decisions, "decisions that assignments make");
+    visit("layers", self.layers, "layers that can be quantized");
+    visit("lacked", self.lacked, "precisions that the target does not support, by layer");
     visit("known", self.known, "trials taken from an earlier search, not measured");
-    visit("estimates", self.estimates, "what decisions do alone, as the agent was told");
+    visit("estimates", self.estimates,
+          "estimated effects of single decisions that the agent received");
   }
 };
 

@@ -22,10 +22,10 @@ struct SeedsFile {
   template <class Self, class Visit>
   static void Fields(Self& self, Visit& visit) {
     visit("format", self.format, "version of this file's form", Within::OneOf({"msc-seeds-1"}));
-    visit("from", self.from, "run directory that they are from");
-    visit("note", self.note, "what became of its trials");
-    visit("trials", self.trials, "journal records of trials to begin with");
-    visit("known", self.known, "journal records of trials whose results hold");
+    visit("from", self.from, "run directory that the trials come from");
+    visit("note", self.note, "how its trials are used");
+    visit("trials", self.trials, "journal records of trials to start with");
+    visit("known", self.known, "journal records of trials whose results are reused");
   }
 };
 

@@ -32,10 +32,10 @@ struct Decision {
   [[nodiscard]] bool ordinal() const { return !values.empty(); }
   template <class Self, class Visit>
   static void Fields(Self& self, Visit& visit) {
-    visit("name", self.name, "of the decision");
-    visit("choices", self.choices, "what it chooses from");
-    visit("quantity", self.quantity, "what `values` count; empty where choices are names");
-    visit("values", self.values, "amounts that the choices stand for; none where they are names");
+    visit("name", self.name, "name of the decision");
+    visit("choices", self.choices, "choices of the decision");
+    visit("quantity", self.quantity, "quantity of `values`; empty if choices are names");
+    visit("values", self.values, "amounts that the choices stand for; empty if they are names");
   }
 };
 
@@ -88,7 +88,7 @@ struct AdditiveCost {
   bool operator==(const AdditiveCost&) const = default;
   template <class Self, class Visit>
   static void Fields(Self& self, Visit& visit) {
-    visit("offset", self.offset, "what all first choices have");
+    visit("offset", self.offset, "cost of all first choices together");
     visit("effects", self.effects, "by decision and choice");
   }
 };

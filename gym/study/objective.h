@@ -31,7 +31,7 @@ struct Objective {
   bool operator==(const Objective&) const = default;
   template <class Self, class Visit>
   static void Fields(Self& self, Visit& visit) {
-    visit("minimize", self.minimize, "metrics to make small, the most important first");
+    visit("minimize", self.minimize, "metrics to minimize, the most important first");
     visit("subject_to", self.subject_to, "limits to keep");
   }
 };

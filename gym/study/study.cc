@@ -42,9 +42,9 @@ struct GoalRecord {
   static void Fields(Self& self, Visit& visit) {
     visit("seq", self.seq, "place in the journal");
     visit("type", self.type, "kind of record", Within::OneOf({"goal"}));
-    visit("goal", self.goal, "what was to be reached");
-    visit("trials", self.trials, "that reached it");
-    visit("holds", self.holds, "whether one does when it is measured again");
+    visit("goal", self.goal, "metrics of the goal");
+    visit("trials", self.trials, "trials that reached it");
+    visit("holds", self.holds, "whether one of them reaches it when measured again");
   }
 };
 

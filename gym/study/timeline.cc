@@ -23,8 +23,8 @@ struct TaskRecord {
     constexpr double kMostSeconds = 1e9;
     visit("seq", self.seq, "place in the journal");
     visit("type", self.type, "kind of record", Within::OneOf({"task"}));
-    visit("worker", self.task.worker, "who was busy", Within{1, 1e9});
-    visit("strategy", self.task.strategy, "hash of what it was busy with");
+    visit("worker", self.task.worker, "number of the worker", Within{1, 1e9});
+    visit("strategy", self.task.strategy, "hash of the strategy that it evaluated");
     visit("from", self.task.from, "seconds since the program was started", Within{0, kMostSeconds});
     visit("to", self.task.to, "likewise", Within{0, kMostSeconds});
     visit("end", self.task.end, "how it ended", Within::OneOf({"result", "nothing", "lost"}));

@@ -25,7 +25,7 @@ struct FailureRecord {
   template <class Self, class Visit>
   static void Fields(Self& self, Visit& visit) {
     visit("kind", self.kind, "why it failed");
-    visit("detail", self.detail, "for a person");
+    visit("detail", self.detail, "description for a reader");
   }
 };
 
@@ -47,14 +47,14 @@ struct TrialRecord {
     visit("seq", self.seq, "place in the journal");
     visit("type", self.type, "kind of record", Within::OneOf({"trial"}));
     visit("trial", self.trial, "number of the trial");
-    visit("source", self.source, "who proposed it");
+    visit("source", self.source, "what proposed it: the agent, an anchor or an earlier search");
     visit("assignment", self.assignment, "one choice per decision", Within{0, 2147483647});
-    visit("metrics", self.metrics, "what was measured");
+    visit("metrics", self.metrics, "measured metrics");
     visit("failure", self.failure, "why there are no metrics");
     visit("seconds", self.seconds, "wall clock", Within{0, kMostSeconds});
     visit("repeated", self.repeated, "copied from an equal trial");
-    visit("rungs", self.rungs, "rough metrics that came first, roughest first");
-    visit("dropped", self.dropped, "no more than rough metrics were wanted");
+    visit("rungs", self.rungs, "rough metrics measured before, the roughest first");
+    visit("dropped", self.dropped, "whether the trial ended after rough metrics");
     visit("finished", self.finished, "seconds since 1970 UTC", Within{0, kLatestSeconds});
   }
 };
@@ -71,9 +71,9 @@ struct HeaderRecord {
     visit("problem", self.header.problem, "hash of the search problem");
     visit("agent", self.header.agent, "name of the agent");
     visit("seed", self.header.seed, "seed of the study");
-    visit("objective", self.header.objective, "what is sought");
+    visit("objective", self.header.objective, "metrics to minimize, and limits");
     visit("tool_version", self.header.tool_version, "version of the program");
-    visit("machine", self.header.machine, "where it was measured");
+    visit("machine", self.header.machine, "machine of the measurements");
   }
 };
 

@@ -41,26 +41,31 @@ struct TrainSettings {
   template <class Self, class Visit>
   static void Fields(Self& self, Visit& visit) {
     visit("epochs", self.epochs, "passes over the samples", Within{1, 100000});
-    visit("batch", self.batch, "samples a step", Within{1, 65536});
-    visit("seed", self.seed, "of the order of samples");
-    visit("threads", self.threads, "threads", Within{1, 1024});
-    visit("optimizer", self.optimizer, "how gradients become steps",
-          Within::OneOf({"adam", "sgd"}));
-    visit("rate", self.rate, "learning rate at its highest", Within{0, 1e6});
-    visit("momentum", self.momentum, "of sgd", Within{0, 0.9999});
+    visit("batch", self.batch, "samples per step", Within{1, 65536});
+    visit("seed", self.seed, "seed of the order of samples");
+    visit("threads", self.threads, "number of threads", Within{1, 1024});
+    visit("optimizer", self.optimizer, "optimizer", Within::OneOf({"adam", "sgd"}));
+    visit("rate", self.rate, "highest learning rate", Within{0, 1e6});
+    visit("momentum", self.momentum, "momentum of sgd", Within{0, 0.9999});
     visit("decay", self.decay, "weight decay", Within{0, 1});
-    visit("clip", self.clip, "largest norm of the gradient; 0 = any", Within{0, 1e9});
-    visit("keep_zeros", self.keep_zeros, "weights that are zero stay so");
-    visit("schedule", self.schedule, "how the rate goes on after the warm-up",
+    visit("clip", self.clip, "largest norm of the gradient; 0 = no limit", Within{0, 1e9});
+    visit("keep_zeros", self.keep_zeros, "keep weights at zero that are zero");
+    visit("schedule", self.schedule, "course of the learning rate after the warm-up",
           Within::OneOf({"constant", "cosine", "step"}));
-    visit("step_epochs", self.step_epochs, "epochs between two steps", Within{1, 100000});
-    visit("step_factor", self.step_factor, "what the rate is multiplied by", Within{0, 1});
-    visit("warmup", self.warmup, "share of all steps", Within{0, 1});
-    visit("patience", self.patience, "epochs to wait for a better one", Within{0, 100000});
-    visit("kl", self.kl, "weight of the divergence of outputs", Within{0, 1e9});
-    visit("temperature", self.temperature, "that outputs are divided by", Within{1e-3, 1e3});
+    visit("step_epochs", self.step_epochs, "epochs between steps of schedule step",
+          Within{1, 100000});
+    visit("step_factor", self.step_factor, "factor of the rate at each of these steps",
+          Within{0, 1});
+    visit("warmup", self.warmup, "share of all training steps in which the rate grows",
+          Within{0, 1});
+    visit("patience", self.patience,
+          "epochs without a better validation loss after which training ends; 0 = never",
+          Within{0, 100000});
+    visit("kl", self.kl, "weight of the KL divergence of outputs", Within{0, 1e9});
+    visit("temperature", self.temperature, "divisor of the outputs before the softmax",
+          Within{1e-3, 1e3});
     visit("lp", self.lp, "weight of the distance of outputs", Within{0, 1e9});
-    visit("power", self.power, "of that distance", Within{0.1, 16});
+    visit("power", self.power, "power of the distance of outputs", Within{0.1, 16});
     visit("hard", self.hard, "weight of the cross entropy with labels", Within{0, 1e9});
   }
 };

@@ -37,15 +37,15 @@ struct Entry {
   std::optional<std::int64_t> max_depth;
   template <class Self, class Visit>
   static void Fields(Self& self, Visit& visit) {
-    visit("name", self.name, "of its own, for the table");
-    visit("targets", self.targets, "whom it is for; empty: all");
-    visit("pattern", self.pattern, "of calls");
+    visit("name", self.name, "name of the rule, for the table");
+    visit("targets", self.targets, "targets that the rule applies to; empty = all");
+    visit("pattern", self.pattern, "pattern of operators");
     visit("siblings", self.siblings, "operator of calls that read the same tensors");
     visit("nodes", self.nodes, "names of nodes");
     visit("combine", self.combine, "names of rules before it");
-    visit("join", self.join, "what is joined",
+    visit("join", self.join, "which sub-graphs are joined",
           Within::OneOf({"anything", "anchors", "siblings", "tvm"}));
-    visit("max_depth", self.max_depth, "nodes on the longest way", Within{2, 64});
+    visit("max_depth", self.max_depth, "largest number of nodes on a path", Within{2, 64});
   }
 };
 
@@ -54,8 +54,8 @@ struct File {
   std::vector<std::string> only;
   template <class Self, class Visit>
   static void Fields(Self& self, Visit& visit) {
-    visit("rules", self.rules, "each offers sub-graphs");
-    visit("only", self.only, "targets that get single nodes and what rules offer");
+    visit("rules", self.rules, "rules that propose sub-graphs");
+    visit("only", self.only, "targets that get only single nodes and the sub-graphs of rules");
   }
 };
 
