@@ -223,8 +223,8 @@ void AddBench(CLI::App& app, AppContext& context) {
       "also print time and share of the roof of every step, and compare parts between rows");
   command->add_flag("--json", options->json, "print the results as JSON");
   command->footer(
-      "Exit code 1: no row could be timed, or a row's outputs have values that are not finite, and "
-      "the uncompressed model's are finite there.\n"
+      "Exit code 1: no row could be timed, or a row's outputs have a value that is not finite, but "
+      "is finite in the uncompressed model.\n"
       "Examples:\n"
       "  mscgym bench model.onnx --targets onednn,onnxruntime --precision f32,int8\n"
       "  mscgym bench model.onnx --strategy run/best/strategy.json --profile\n"

@@ -161,8 +161,8 @@ void AddCompile(CLI::App& app, AppContext& context) {
       ->capture_default_str();
   AddBatchOption(*command, options->batch);
   command->footer(
-      "Exit code 1: on random inputs, an output has values that are not finite, and the "
-      "uncompressed model's are finite there.\n"
+      "Exit code 1: on random inputs, an output has a value that is not finite, but is finite in "
+      "the uncompressed model.\n"
       "Example:\n"
       "  mscgym compile model.onnx --strategy run/best/strategy.json --out artefact");
   command->callback([options, &context] { CompileModel(*options, context); });

@@ -391,9 +391,9 @@ void AddLosses(CLI::App& command, Options& options) {
                   "NAME=NAME_IN_STUDENT; may be repeated")
       ->allow_extra_args(false);
   command
-      .add_option(
-          "--attention", options.attention,
-          "match the attention map of a value: where its channels are large; may be repeated")
+      .add_option("--attention", options.attention,
+                  "match the attention map of a value, which says where its channels are large; "
+                  "may be repeated")
       ->allow_extra_args(false);
   command
       .add_option("--feature-weight", options.feature_weight,

@@ -458,8 +458,8 @@ void AddPartition(CLI::App& app, AppContext& context) {
   command
       ->add_option(
           "--minutes", options->minutes,
-          "time limit in minutes; the result is then the best of the known costs; measured costs "
-          "stay cached, so the same command continues from there; 0 = no limit")
+          "time limit for measuring, in minutes; the result is then the best according to the "
+          "known costs; these stay cached, so the same command continues from there; 0 = no limit")
       ->check(CLI::Range(0.0, 1e6))
       ->capture_default_str();
   command->add_option("--threads", options->threads, "number of threads")

@@ -379,8 +379,8 @@ void AddQuantize(CLI::App& app, AppContext& context) {
                       "write a web page with a bar and a line for every layer");
   command->add_flag("--json", options->json, "print the results as JSON");
   command->footer(
-      "Exit code 1: an output has values that are not finite, and those of the f32 model are "
-      "finite there; the requested files are written in any case.\n"
+      "Exit code 1: an output has a value that is not finite, but is finite in the f32 model; the "
+      "requested files are written in any case.\n"
       "Example:\n"
       "  mscgym quantize model.onnx --calibration train.npy --format npy --bits 4 --grid mse\n"
       "    --rounding descent --reconstruct --out w4a8.onnx --save-plan w4a8.json");

@@ -225,8 +225,8 @@ void AddRun(CLI::App& app, AppContext& context) {
                     "run an artefact even if it was compiled with other libraries or for another "
                     "instruction set");
   command->footer(
-      "Exit code 1: an output has values that are not finite, and the uncompressed model's are "
-      "finite there.\n"
+      "Exit code 1: an output has a value that is not finite, but is finite in the uncompressed "
+      "model.\n"
       "Example:\n"
       "  mscgym run run/best/artefact --input image.npy --out outputs");
   command->callback([options, &context] { Run(*options, context); });
