@@ -62,7 +62,7 @@ Html Bar(const std::string& label, const std::vector<ReportStep>& steps, double 
   }
   return Markup("<p class='over'>", label, ": ", Significant(total, 4), " ms in ", steps.size(),
                 " steps</p><div class='strip' role='group' aria-label='Steps of the ", label,
-                ", as wide as their time' style='width:", 100 * total / longest, "%'>", cells,
+                ", each as wide as its time' style='width:", 100 * total / longest, "%'>", cells,
                 "</div>");
 }
 
@@ -94,11 +94,12 @@ Html BreakdownSection(const ReportInput& input) {
   const double longest = std::max(Total(before), Total(after));
   return Markup(
       "<section id='breakdown'><h2>Where the time goes</h2><p class='muted'>Each block is a step "
-      "of the compiled model. Steps were timed one by one, so their sum is not quite the latency. "
-      "What converts only changes a type or a layout; what moves data computes nothing.</p>",
+      "of the compiled model. Steps were timed one by one, so their sum differs from the latency. "
+      "Steps of the kind 'converting' only change a type or a layout; those of the kind 'moving "
+      "data' copy values without arithmetic.</p>",
       Bar("uncompressed model", before, longest, colors),
       Bar("best configuration", after, longest, colors),
-      "<div class='scroll'><table class='sortable'><thead><tr><th>what</th><th class='num'>"
+      "<div class='scroll'><table class='sortable'><thead><tr><th>kind</th><th class='num'>"
       "uncompressed (ms)</th><th class='num'>best (ms)</th></tr></thead><tbody>",
       Rows(ByKind(before), ByKind(after), longest, colors), "</tbody></table></div></section>");
 }

@@ -278,20 +278,20 @@ Html ChartLegend() {
       "<li><svg viewBox='0 0 18 18'><circle class='mark feasible' cx='9' cy='9' "
       "r='3.5'/></svg>keeps the constraint</li>"
       "<li><svg viewBox='0 0 18 18'><circle class='mark infeasible' cx='9' cy='9' "
-      "r='3.5'/></svg>misses it</li>"
+      "r='3.5'/></svg>misses the constraint</li>"
       "<li><svg viewBox='0 0 18 18'><polygon class='mark anchor' points='",
       Diamond(9, 9, 6),
       "'/></svg>baseline</li>"
       "<li><svg viewBox='0 0 18 18'><path class='mark failed' d='M6 6l6 6m0 -6l-6 6'/></svg>"
       "failed</li>"
       "<li><svg viewBox='0 0 18 18'><path class='mark infeasible' d='M5 13h8l-4 -7z'/></svg>"
-      "beyond the edge</li></ul><p class='muted hint'>Tab reaches a chart, the arrow keys its "
-      "points, "
-      "Escape closes what they show. ",
+      "outside the chart</li></ul><p class='muted hint'>Press Tab to reach a chart, the arrow keys "
+      "to go from point to point, and Escape to close the description of a point. ",
       ChartLibrary().empty() ? Html{"The program was built without D3, so charts cannot be zoomed."}
-                             : Html{"In a chart + and \xE2\x88\x92 zoom, 0 shows all of it, and "
-                                    "Shift with the arrow keys "
-                                    "moves it; by pointer drag it, and turn the wheel with Ctrl."},
+                             : Html{"In a chart, + and \xE2\x88\x92 zoom, 0 shows the whole chart, "
+                                    "and Shift with the arrow keys moves it. With a pointer, drag "
+                                    "the chart to move it, and turn the wheel while holding Ctrl "
+                                    "to zoom."},
       "</p>");
 }
 

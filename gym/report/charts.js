@@ -96,7 +96,7 @@
     const tools = document.createElement("div");
     tools.className = "tools";
     tools.append(button("Zoom in", "+", () => by(1.5)), button("Zoom out", "\u2212", () => by(1 / 1.5)),
-                 button("Show the whole chart", "whole", whenever["0"]));
+                 button("Show the whole chart", "whole chart", whenever["0"]));
     box.after(tools);
   };
   for (const chart of document.querySelectorAll(".plot[data-zoom]")) makeZoom(chart);
@@ -123,7 +123,7 @@
       const out = (node) => kept.size > 0 && !left.has(node.dataset.trial);
       for (const row of document.querySelectorAll("#trials tr[data-trial]")) row.hidden = out(row);
       for (const mark of document.querySelectorAll(".plot .mark[data-trial]")) mark.classList.toggle("out", out(mark));
-      said.textContent = kept.size > 0 ? `${left.size} of ${lines.length} lines, and their trials below. Escape shows all.` : "";
+      said.textContent = kept.size > 0 ? `Showing ${left.size} of ${lines.length} trials, here and in the table below. Escape shows all.` : "";
       clear.hidden = kept.size === 0;
     };
     const axes = Array.from(threads.querySelectorAll("[data-pole]"), (title) => {

@@ -170,16 +170,15 @@ Html Table(const ComparisonView& view) {
   for (std::size_t i = 0; i < view.runs.size(); ++i) rows += Row(view.runs[i], i);
   return Markup(
       "<section id='searches'><h2>Searches</h2><div class='scroll'><table class='sortable'><thead>"
-      "<tr><th>search</th><th>agent</th><th>decides</th><th class='num'>best</th>"
+      "<tr><th>search</th><th>agent</th><th>env</th><th class='num'>best</th>"
       "<th class='num'>speed-up</th><th class='num'>hypervolume</th><th class='num'>at trial</th>"
       "<th class='num'>at second</th><th class='num'>trials</th><th class='num'>seconds</th>"
       "<th class='num'>feasible</th><th class='num'>failed</th><th class='num'>repeated</th>"
       "<th class='num'>seed</th></tr></thead><tbody>",
       rows,
-      "</tbody></table></div><p class='muted hint'>Trials that were tried before are copied and "
-      "take "
-      "no time. The speed-up is that of the winner, measured again at the end, with its 95 % "
-      "interval. ",
+      "</tbody></table></div><p class='muted hint'>Repeated trials are copied from the first one "
+      "and take no time. The speed-up is that of the winner, measured again at the end, with its "
+      "95 % interval. ",
       view.tool, ", ", view.created, ".</p></section>");
 }
 
@@ -187,9 +186,9 @@ Html Heading(const ComparisonView& view) {
   return Markup(
       "<section><h1>", view.model, "</h1><p>", view.runs.size(),
       " searches: the best feasible trial so far of each; ",
-      view.constraint.empty() ? "no limit to keep" : "feasible where " + view.constraint,
-      ".</p><p class='muted'>One search of an agent is one draw: which agent is better takes "
-      "several seeds of each.</p></section>");
+      view.constraint.empty() ? "without constraints" : "feasible where " + view.constraint,
+      ".</p><p class='muted'>One search with an agent is one random sample. To find out which "
+      "agent is better, compare several seeds of each.</p></section>");
 }
 
 }  // namespace
@@ -216,9 +215,9 @@ std::string RenderComparison(const ComparisonView& view) {
       "Searches of " + view.model,
       Markup(Heading(view), "<section class='charts'><div class='pair'><figure><h2>By trials</h2>",
              Draw(view, by_trial), "</figure><figure><h2>By time</h2>", Draw(view, by_time),
-             "</figure></div><p class='muted hint'>Each point is a better trial than all before. "
-             "Tab reaches a chart, the arrow keys its points, Escape closes what they "
-             "show.</p></section>",
+             "</figure></div><p class='muted hint'>Each point is a trial that was better than all "
+             "before it. Press Tab to reach a chart, the arrow keys to go from point to point, and "
+             "Escape to close the description of a point.</p></section>",
              Table(view)));
 }
 

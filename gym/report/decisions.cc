@@ -90,9 +90,10 @@ std::vector<Html> ReasonsOf(const ReportInput& input, std::span<const ReportMark
 
 /// Returns the text for a decision without such a trial or measurement.
 std::string Fallback(const ReportInput& input, const std::optional<double>& alone) {
-  std::string unknown = "unknown: no trial differs in this alone";
+  std::string unknown = "unknown: no trial differs in this decision alone";
   if (!alone || input.sensitivity.empty()) return unknown;
-  return unknown + "; by itself it loses " + Significant(alone, 3) + " (" + input.sensitivity + ")";
+  return unknown + "; compressed alone it loses " + Significant(alone, 3) + " (" +
+         input.sensitivity + ")";
 }
 
 }  // namespace
@@ -132,13 +133,13 @@ Html DecisionSection(const ReportInput& input, std::span<const ReportMark> marks
                    "</td></tr>");
   }
   return Markup(
-      "<section id='decisions'><h2>Why it was decided so</h2><p class='muted'>For each decision of "
-      "the best configuration, the trials that differ from it in that decision alone; where there "
-      "are none, what it would do with another choice, "
-      "measured beside it.</p>"
+      "<section id='decisions'><h2>Why each decision was made</h2><p class='muted'>For each "
+      "decision of the best configuration, the trials that differ from it in that decision alone; "
+      "if there are none, a measurement of the best configuration with another choice, if time "
+      "allowed one.</p>"
       "<div class='scroll'><table class='sortable'><thead><tr><th>decision</th><th>chosen</th>",
       any_alone ? Html{"<th class='num'>loss alone</th>"} : Html{},
-      "<th data-unsortable>what the other choices did</th></tr></thead><tbody>", rows,
+      "<th data-unsortable>results of other choices</th></tr></thead><tbody>", rows,
       "</tbody></table></div></section>");
 }
 

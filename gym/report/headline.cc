@@ -95,7 +95,7 @@ Html EnergyTile(const ReportHeadline& headline) {
   const auto reference = Finite(headline.reference_joules);
   if (!joules || !reference || *reference <= 0) return {};
   return Tile({"Energy", Signed((*joules / *reference - 1) * 100, 0), "%",
-               Significant(*joules * 1e3, 3) + " mJ a call, was " +
+               Significant(*joules * 1e3, 3) + " mJ per call, was " +
                    Significant(*reference * 1e3, 3) + " mJ"});
 }
 

@@ -162,10 +162,10 @@ Html ImportanceSection(const ReportInput& input, std::span<const ReportMark> mar
                    BarCell(close, largest(quality), Percent(close, 1)), "</tr>");
   }
   return Markup(
-      "<section id='importance'><h2>Which decisions matter</h2><p class='muted'>What each "
-      "decision's "
-      "choices move, as a share of what all move: a sum of effects fitted to the order of the "
-      "trials. Read it by how well that sum predicts the order of trials left out.",
+      "<section id='importance'><h2>Which decisions matter</h2><p class='muted'>The effect of each "
+      "decision, as a share of the effects of all decisions, in an additive model fitted to the "
+      "ranks of the trials. The higher the share of variance that this model predicts for trials "
+      "left out of the fit, the more reliable are the shares.",
       Predicted(input.latency.title, latency), Predicted(input.quality.title, quality),
       "</p><div class='scroll'><table class='sortable'><thead><tr><th>decision</th><th "
       "class='num'>",
@@ -183,7 +183,7 @@ Html ParallelSection(const ReportInput& input, std::span<const ReportMark> marks
       (frame.right - frame.left) / std::max(1.0, static_cast<double>(poles.size()) - 1);
   Html svg = Markup("<svg class='plot' id='parallel' viewBox='0 0 ", frame.width, " ", frame.height,
                     "' data-brush='", frame.top, " ", frame.bottom,
-                    "' role='group' aria-label='Choices and results of each trial, a line each'>");
+                    "' role='group' aria-label='Choices and results, one line for each trial'>");
   for (std::size_t i = 0; i < poles.size(); ++i) {
     Pole& pole = poles[i];
     pole.axis.from = frame.bottom;
@@ -221,18 +221,18 @@ Html ParallelSection(const ReportInput& input, std::span<const ReportMark> marks
                   mark.number, "' data-tip='", mark.tip, "'/>");
   }
   return Markup(
-      "<section id='threads'><h2>Choices and results</h2><p class='muted'>A line a trial, through "
-      "what it chose and what that gave",
+      "<section id='threads'><h2>Choices and results</h2><p class='muted'>One line for each "
+      "trial, through its choices and results",
       input.subject == ReportSubject::kRecipe
           ? Html{}
           : Html{": the decisions that matter most, in the order of the network"},
       ". ",
       ChartLibrary().empty() ? Html{}
-                             : Html{"Drag along an axis, or press the up and down keys at its "
-                                    "name, to keep the trials "
-                                    "that pass there, here and in the table of trials; + and "
-                                    "\xE2\x88\x92 widen and narrow it, "
-                                    "Escape shows all."},
+                             : Html{"Drag along an axis, or focus its name and press the up and "
+                                    "down keys, to select a range. This chart and the table of "
+                                    "trials then show only the trials in that range. + and "
+                                    "\xE2\x88\x92 widen and narrow the range; Escape shows all "
+                                    "trials again."},
       "</p><div class='scroll'>", svg, "</svg></div></section>");
 }
 

@@ -81,7 +81,7 @@ std::string RenderLayers(const LayerView& view) {
   Html charts;
   for (const LayerChart& chart : view.charts) {
     const std::string key =
-        chart.before.empty() ? chart.after : chart.after + "; pale: " + chart.before;
+        chart.before.empty() ? chart.after : chart.after + "; pale bars: " + chart.before;
     charts += Markup("<section><h2>", chart.title, "</h2><p class='muted'>Bars: ", key,
                      ".</p><div class='scroll'>", Bars(chart), "</div></section><section>",
                      Table(chart), "</section>");

@@ -63,7 +63,7 @@ Html Strip(const ReportInput& input, const PrecisionColors& colors) {
                       ", " + Percent(layer.latency_share, 1) + " of the time";
     const std::optional<double> kept = Finite(layer.kept);
     if (!layer.how.empty()) tip += "\n" + layer.how;
-    if (kept) tip += "\n" + Percent(kept, 1) + " of its channels stay";
+    if (kept) tip += "\n" + Percent(kept, 1) + " of its channels kept";
     const Html color = colors.ClassOf(layer.chosen);
     cells += Markup(
         "<span", kept ? Filled(color.text, *kept) : Markup(" class='cell ", color, "' style='"),
@@ -195,7 +195,8 @@ Html LayerSection(const ReportInput& input) {
   return Markup(
       "<section id='layers'><h2>Layers of the best configuration</h2><p class='muted'>"
       "Each block is a layer, as wide as its share of the uncompressed model's time",
-      AnyKept(input) ? Html{", and filled as high as its share of channels that stay."} : Html{"."},
+      AnyKept(input) ? Html{", and filled up to the share of its channels that was kept."}
+                     : Html{"."},
       sensitivity, "</p>", Strip(input, colors), colors.Legend(),
       "<div class='scroll'><table class='sortable'><thead><tr><th class='num'>#</th>"
       "<th>layer</th><th>operator</th><th>shape</th><th class='num'>share of time</th>",
@@ -240,15 +241,16 @@ Html FrontSection(const ReportInput& input, std::span<const ReportMark> marks) {
   const bool kept = marks[front.front()].feasible;
   Html volume;
   if (!input.volume.empty()) {
-    volume = Markup("<p class='muted'>Of trials that keep the limits: ", input.volume, ".</p>");
+    volume = Markup("<p class='muted'>Of the trials that keep the limits: ", input.volume, ".</p>");
   }
   return Markup(
       "<section id='front'><h2>Pareto set</h2><p class='muted'>",
       input.subject == ReportSubject::kRecipe
-          ? Html{"Recipes that no other is as good as in every metric."}
-          : Html{"What each trade-off chose, a block a decision, in the order of the network."},
+          ? Html{"Recipes that no other recipe matches or beats in every metric."}
+          : Html{"The choices of each configuration, one block for each decision, in the order of "
+                 "the network."},
       kept ? Html{}
-           : Html{" <strong>No trial keeps the limits: these are the trade-offs among all that "
+           : Html{" <strong>No trial keeps the limits: this is the Pareto set of all trials that "
                   "succeeded.</strong>"},
       "</p>", volume,
       "<div class='scroll'><table><thead><tr><th class='num'>trial</th>"

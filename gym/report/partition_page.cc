@@ -148,9 +148,11 @@ Html Rows(const PartitionView& view) {
                "</td><td>", Percent(error, 1), "</td><td>", ratio, "</td></tr>");
   }
   return Markup(
-      "<section id='plans'><h2>Timed as whole models, in turn</h2><div class='scroll'><table>"
-      "<thead><tr><th>plan</th><th>regions</th><th>sum of its regions</th><th>measured whole</th>"
-      "<th>additive error</th><th>by the fastest single target, 95 %</th></tr></thead><tbody>",
+      "<section id='plans'><h2>Plans timed as whole models, interleaved</h2><div "
+      "class='scroll'><table>"
+      "<thead><tr><th>plan</th><th>regions</th><th>sum of its regions</th><th>whole model</th>"
+      "<th>whole model against sum</th><th>ratio to the fastest single target, 95 % "
+      "interval</th></tr></thead><tbody>",
       rows, "</tbody></table></div></section>");
 }
 
@@ -168,9 +170,9 @@ Html Boxes(const PartitionView& view) {
         "</td><td>", Micros(box.alternative_micros), "</td><td>", box.why, "</td></tr>");
   }
   return Markup(
-      "<section id='table'><h2>Regions in the order in which they run</h2><div class='scroll'>"
+      "<section id='table'><h2>Regions in order of execution</h2><div class='scroll'>"
       "<table><thead><tr><th>#</th><th>target</th><th>nodes</th><th>measured alone</th>"
-      "<th>next best</th><th>takes</th><th>why</th></tr></thead><tbody>",
+      "<th>next best target</th><th>its time</th><th>why</th></tr></thead><tbody>",
       rows, "</tbody></table></div></section>");
 }
 
@@ -183,7 +185,8 @@ Html Turns(const PartitionView& view) {
                    "</td><td>", Micros(turn.micros), "</td></tr>");
   }
   return Markup(
-      "<section id='turns'><h2>Images turned between regions</h2><div class='scroll'><table>"
+      "<section id='turns'><h2>Layout conversions of images between regions</h2><div "
+      "class='scroll'><table>"
       "<thead><tr><th>tensor</th><th>from</th><th>to</th><th>measured alone</th></tr></thead>"
       "<tbody>",
       rows, "</tbody></table></div></section>");

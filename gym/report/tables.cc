@@ -129,18 +129,18 @@ Html RecipeFinalists(const ReportInput& input) {
   Html rows;
   for (const ReportFinalist& finalist : input.finalists) rows += RecipeRow(finalist, input, scale);
   return Markup(
-      "<section id='finalists'><h2>Finalists</h2><p class='muted'>Trained again with seeds that no "
-      "trial had, one after another in turn",
+      "<section id='finalists'><h2>Finalists</h2><p class='muted'>Trained again in turn, with "
+      "seeds that no trial used",
       input.judged.empty() ? Html{} : Markup("; ", input.judged),
-      ". Means over the trainings, with 95 % intervals for want of seeds and of samples; the best "
-      "is the best by these.</p><div class='scroll'>"
+      ". Means over the trainings, with 95 % intervals that cover the choice of seeds and of "
+      "samples; the best recipe is chosen by these means.</p><div class='scroll'>"
       "<table class='sortable'><thead><tr><th>recipe</th>",
       heads, "<th>feasible</th></tr></thead><tbody>", rows, "</tbody></table></div></section>");
 }
 
 std::string SourceName(const std::string& source) {
   if (source == "anchor") return "baselines";
-  return source == "from" ? "an earlier search" : source;
+  return source == "from" ? "earlier search" : source;
 }
 
 Html Facts(const std::vector<ReportFact>& facts) {
@@ -164,10 +164,11 @@ Html FinalistSection(const ReportInput& input) {
   }
   return Markup(
       "<section id='finalists'><h2>Finalists</h2><p class='muted'>Timed ",
-      input.timed.empty() ? std::string("together, three times over") : input.timed,
+      input.timed.empty() ? std::string("together, 3 times") : input.timed,
       ", interleaved with the uncompressed model",
       input.judged.empty() ? Html{} : Markup("; ", input.judged),
-      ". The dashed line is its speed; an interval that crosses it is no significant difference. ",
+      ". The dashed line is the speed of that model; if an interval crosses the line, the "
+      "difference is not significant. ",
       input.left_out,
       "</p><div class='scroll'>"
       "<table class='sortable'><thead><tr><th>configuration</th><th class='num'>"
@@ -207,11 +208,12 @@ Html SourceSection(const ReportInput& input, std::span<const ReportMark> marks) 
         all > 0 ? BarCell(gained, 1, Percent(gained, 1)) : Html{}, "</tr>");
   }
   return Markup(
-      "<section id='sources'><h2>Who proposed</h2><p class='muted'>Best is the least feasible ",
+      "<section id='sources'><h2>Sources of trials</h2><p class='muted'>'best' is the lowest ",
       input.latency.title,
-      "; better are feasible trials that none before was as good as in all that is sought",
-      all > 0 ? Html{"; gained is what they added to the hypervolume, of what all added. Who comes "
-                     "first finds what is easy to find."}
+      " of a feasible trial; 'better' counts the feasible trials that no earlier trial matched in "
+      "all minimized metrics",
+      all > 0 ? Html{"; 'gained' is the hypervolume that these trials added, as a share of what "
+                     "all trials added. Sources that come first find the easy improvements."}
               : Html{"."},
       "</p><div class='scroll'><table class='sortable'><thead><tr><th>source</th><th class='num'>"
       "trials</th><th class='num'>numbers</th><th class='num'>feasible</th><th class='num'>failed"

@@ -54,11 +54,11 @@ Html Bar(const ReportTask& task, const ReportMark* mark, const PlotAxis& x, doub
     tip += "lost with the worker\n";
   } else if (task.end == "nothing") {
     state = "nothing";
-    tip += "cancelled, or tried again\n";
+    tip += "cancelled or retried\n";
   } else if (mark != nullptr) {
     state = mark->best ? "best" : StateOf(*mark);
   }
-  tip += mark != nullptr ? mark->tip : "no trial: one decision alone";
+  tip += mark != nullptr ? mark->tip : "no trial: a measurement of one decision alone";
   const double left = x.At(task.from / unit);
   const Html trial = mark != nullptr ? Markup(" data-trial='", mark->number, "'") : Html{};
   return Markup("<rect class='mark ", state, "' x='", left, "' y='", y + 3, "' width='",
@@ -120,7 +120,7 @@ Html TimelineSection(const ReportInput& input, std::span<const ReportMark> marks
   y.to = frame.bottom;
   Html plot = OpenPlot(frame,
                        {.id = "timeline-plot",
-                        .description = "Which worker was busy with which trial when",
+                        .description = "Trials of each worker over time",
                         .x = minutes ? "minutes since the start" : "seconds since the start",
                         .y = "worker"},
                        x, y);
@@ -137,15 +137,15 @@ Html TimelineSection(const ReportInput& input, std::span<const ReportMark> marks
   }
   Html first;
   if (rows.size() < loads.size()) {
-    first = Markup("<p class='muted'>Drawn are the first ", rows.size(), " of ", loads.size(),
+    first = Markup("<p class='muted'>The chart shows the first ", rows.size(), " of ", loads.size(),
                    " workers.</p>");
   }
-  return Markup(
-      "<section id='timeline'><h2>Who measured what when</h2>", first, "<div class='scroll'>", plot,
-      "</svg></div><ul class='legend'>", Swatch("feasible", "feasible"),
-      Swatch("infeasible", "infeasible"), Swatch("failed", "failed"), Swatch("best", "best"),
-      Swatch("other", "one decision alone"), Swatch("nothing", "cancelled, or tried again"),
-      Swatch("lost", "lost with its worker"), "</ul>", Table(loads, all.seconds()), "</section>");
+  return Markup("<section id='timeline'><h2>Workers over time</h2>", first, "<div class='scroll'>",
+                plot, "</svg></div><ul class='legend'>", Swatch("feasible", "feasible"),
+                Swatch("infeasible", "infeasible"), Swatch("failed", "failed"),
+                Swatch("best", "best"), Swatch("other", "one decision alone"),
+                Swatch("nothing", "cancelled or retried"), Swatch("lost", "lost with its worker"),
+                "</ul>", Table(loads, all.seconds()), "</section>");
 }
 
 }  // namespace msc::gym

@@ -77,10 +77,10 @@ TEST(RecipeReport, ShowsMeansAndIntervalsOfThoseTrainedAgain) {
        .trial = winner,
        .means = {Measured{0.002, 0.001, 0.003}, Measured{160, 160, 160}}},
   };
-  input.judged = "judged on all 200 samples, those of trials included";
+  input.judged = "judged on all 200 samples, including those of trials";
   const std::string html = RenderReport(input);
   const std::string section = SectionOf(html, "finalists");
-  EXPECT_THAT(section, HasSubstr("judged on all 200 samples, those of trials included. Means"));
+  EXPECT_THAT(section, HasSubstr("judged on all 200 samples, including those of trials. Means"));
   EXPECT_THAT(section, HasSubstr("<tr class='is-best'><td class='name'>the winner"
                                  "<div class='note'>8 epochs, rate 0.001</div></td>"
                                  "<td class='num' data-value='0.002'>0.002000 (0.00100 to "

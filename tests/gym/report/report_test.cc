@@ -312,7 +312,7 @@ TEST(Report, ShowsEnergyWhereItIsKnown) {
   const std::string html = RenderReport(input);
   EXPECT_THAT(html, HasSubstr("<dt>Energy</dt><dd><strong>\xE2\x88\x92"
                               "40 "));
-  EXPECT_THAT(html, HasSubstr("1.20 mJ a call, was 2.00 mJ"));
+  EXPECT_THAT(html, HasSubstr("1.20 mJ per call, was 2.00 mJ"));
 }
 
 TEST(Report, DrawsALineThroughEachTrialThatSucceeded) {
@@ -443,7 +443,7 @@ TEST(Report, SaysThatItIsSlower) {
 
 TEST(Report, GivesTheHypervolumeBesideTheParetoSet) {
   ReportInput input = SampleReport();
-  EXPECT_THAT(RenderReport(input), Not(HasSubstr("Of trials that keep the limits")));
+  EXPECT_THAT(RenderReport(input), Not(HasSubstr("Of the trials that keep the limits")));
   input.volume = "hypervolume 0.2 below cost 1 & more";
   EXPECT_THAT(RenderReport(input), HasSubstr("hypervolume 0.2 below cost 1 &amp; more."));
 }
@@ -479,7 +479,7 @@ TEST(Report, FillsLayersByTheChannelsThatStay) {
   const std::string html = RenderReport(input);
   EXPECT_EQ(Count(html, "class='cell part p"), input.layers.size());
   EXPECT_THAT(html, HasSubstr("style='--kept:75.00;flex-grow:"));
-  EXPECT_THAT(html, HasSubstr("75.0 % of its channels stay"));
+  EXPECT_THAT(html, HasSubstr("75.0 % of its channels kept"));
   EXPECT_THAT(html, HasSubstr(">channels kept</th>"));
   EXPECT_THAT(html, HasSubstr("class='cell part density' style='--kept:")) << "in the Pareto set";
   EXPECT_THAT(html, Not(HasSubstr(">0.5</span></li>"))) << "shares are no colours";
@@ -523,10 +523,12 @@ TEST(Report, SaysWhyADecisionWasTaken) {
   EXPECT_THAT(log, HasSubstr("(trial 11) as fast: "));
   EXPECT_THAT(log, HasSubstr("(trial 12) misses the constraint: "));
   EXPECT_THAT(log, HasSubstr("(trial 13) failed, timeout</li>"));
-  EXPECT_EQ(Count(log, "unknown: no trial differs in this alone"), input.decisions.size() - 4);
+  EXPECT_EQ(Count(log, "unknown: no trial differs in this decision alone"),
+            input.decisions.size() - 4);
   EXPECT_THAT(log, HasSubstr("<li>int8 instead would &lt;lose&gt; 0.60 points more (measured after "
                              "the search)</li>"));
-  EXPECT_EQ(Count(log, "differs in this alone; by itself it loses 0.500 (" + input.sensitivity),
+  EXPECT_EQ(Count(log, "differs in this decision alone; compressed alone it loses 0.500 (" +
+                           input.sensitivity),
             1U);
   EXPECT_EQ(Count(log, "<div class='note'>not offered: bf16</div>"), 1U);
 

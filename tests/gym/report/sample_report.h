@@ -21,7 +21,7 @@ inline ReportInput SampleReport(std::uint64_t trials = 120) {
   input.tool = "mscgym 0.1.0";
   input.latency = {"latency_ratio", "latency relative to f32", "", 1.0, std::nullopt};
   input.latency.inverse = "speed";
-  input.quality = {"accuracy_drop", "accuracy lost", "points", 0.0, 0.3};
+  input.quality = {"accuracy_drop", "accuracy drop", "points", 0.0, 0.3};
   input.sensitivity = "KL divergence in nats if this layer alone runs in int8";
 
   Rng rng(5);
