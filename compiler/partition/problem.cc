@@ -180,8 +180,8 @@ Result<std::vector<ConversionStep>> Conversions(const CoverProblem& problem,
       if (from == to) continue;
       const std::optional<double> micros = problem.conversions.Micros(from, to, tensor, flow.bytes);
       if (!micros) {
-        return Wrong("tensor '" + flow.name + "' cannot be turned from " + problem.labels.at(from) +
-                     " into " + problem.labels.at(to));
+        return Wrong("tensor '" + flow.name + "' cannot be converted from " +
+                     problem.labels.at(from) + " into " + problem.labels.at(to));
       }
       steps.push_back({.tensor = tensor, .from = from, .to = to, .micros = *micros});
     }

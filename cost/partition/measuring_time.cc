@@ -43,7 +43,7 @@ std::string MeasuringTime::Text(const RegionMeter::Progress& now, double seconds
   }
   std::string said = text.data();
   if (const auto left = left_.Seconds()) {
-    std::snprintf(text.data(), text.size(), ", about %.0f s left of that", *left);
+    std::snprintf(text.data(), text.size(), ", about %.0f s left for this", *left);
     said += text.data();
   }
   return said;

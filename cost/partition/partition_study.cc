@@ -66,7 +66,7 @@ class Measurer {
     }
     std::size_t done = 0;
     MeasuringTime time(costs_.ExpectedSeconds());
-    if (progress_) progress_("looking up what is known of regions");
+    if (progress_) progress_("looking up known costs of regions");
     costs_.Measure(
         regions,
         [&](std::size_t i, const Result<Outcome>& outcome) {
@@ -235,7 +235,7 @@ class Study {
                                                 std::ref(measure_), stop_measuring_);
       NoteLazy(cover);
     } else if (LearnsCosts()) {
-      if (progress_) progress_("predicting what regions cost");
+      if (progress_) progress_("predicting costs of regions");
       learned_.emplace(problem_, costs_, alike, std::ref(measure_), stop_measuring_);
       const Result<Cover> cover = learned_->Ask(Searching());
       NoteLazy(cover);
@@ -343,7 +343,7 @@ class Study {
     result_.seconds.search += SecondsSince(start);
     if (!cover.ok()) {
       return none(cover.failure().detail +
-                  (options_.lazy ? ", of the regions that lazy measuring asked for" : ""));
+                  (options_.lazy ? ", among the regions that lazy measuring requested" : ""));
     }
     (void)AddCover(search, cover.value());
   }

@@ -107,8 +107,8 @@ void PinNode(CoverProblem& problem, const std::string& node, const std::string& 
   const bool takes = std::any_of(specs.begin(), specs.end(),
                                  [&](const std::string& spec) { return takers.contains(spec); });
   if (!takes) {
-    std::string text = target + " does not take node '" + node + "' (" +
-                       problem.flow.node(index).op + ") that is pinned to it";
+    std::string text = target + " does not support node '" + node + "' (" +
+                       problem.flow.node(index).op + "), which is pinned to it";
     std::string separator = "; pin it to ";
     for (const std::string& taker : takers) text += std::exchange(separator, " or ") + taker;
     throw UserError(text);
@@ -130,7 +130,8 @@ void LimitRegions(CoverProblem& problem, const std::string& target, std::int64_t
   const bool there = std::any_of(problem.candidates.begin(), problem.candidates.end(),
                                  [&](const Candidate& c) { return c.target == target; });
   if (!there) {
-    throw UserError("regions of " + target + " are limited, which is none of the targets");
+    throw UserError("the number of regions is limited for " + target +
+                    ", which is none of the targets");
   }
   problem.conditions.max_regions.push_back({InAllForms(problem, target), most});
 }

@@ -197,7 +197,8 @@ class RegionChild {
       if (!group.nodes.empty()) {
         const std::vector<std::string> refused = RefusedNodes(lowered, targets_);
         if (!refused.empty()) {
-          return Failure{FailureKind::kUnsupported, "refuses node '" + refused.front() + "'"};
+          return Failure{FailureKind::kUnsupported,
+                         "does not support node '" + refused.front() + "'"};
         }
       }
       Result<Executable> built = BuildExecutable(lowered, targets_, options);

@@ -216,7 +216,7 @@ void SolveWithGivenCosts(const Options& options, const TargetRegistry& targets, 
   const GivenCosts given = ReadCosts(options.costs, problem);
   if (given.unknown > 0) {
     std::fprintf(stderr,
-                 "mscgym: %zu regions in '%s' are no candidates of these targets, such as %s\n",
+                 "mscgym: %zu regions in '%s' are not candidates of these targets, such as %s\n",
                  given.unknown, options.costs.c_str(), given.example.c_str());
   }
   cost::StudyOptions study;
@@ -267,7 +267,7 @@ void Partition(Options options, AppContext& context) {
   Limit(options.max_regions, targets, problem);
   if (options.max_mb >= 0) {
     if (!FindSearch(options.search).memory || options.lazy) {
-      throw UserError("--max-mb needs --search ilp, and does not go with --lazy");
+      throw UserError("--max-mb needs --search ilp and excludes --lazy");
     }
     problem.conditions.max_bytes = options.max_mb << 20U;
   }
@@ -313,7 +313,7 @@ void Partition(Options options, AppContext& context) {
   cost::StudyResult result;
   {
     ProgressLine progress;
-    progress.Show("measuring what turning images costs");
+    progress.Show("measuring layout conversions of images");
     turns.Measure(problem, StopRequested);
     if (options.minutes > 0) {
       // The time for reading the model and measuring image transposes counts against the same
@@ -342,7 +342,7 @@ void Partition(Options options, AppContext& context) {
   if (!result.best) {
     context.exit_code = kExitFailure;
     std::fprintf(stderr,
-                 result.stopped ? "mscgym: stopped; what was measured is kept in '%s'\n"
+                 result.stopped ? "mscgym: stopped; measured costs are kept in '%s'\n"
                                 : "mscgym: no plan could be timed; costs are in '%s'\n",
                  folder.c_str());
     for (const cost::TimedPlan& plan : result.plans) {

@@ -33,11 +33,11 @@ class Giver {
 
   void Give(const json& row) {
     ++rows_;
-    if (!row.is_object()) Refuse("it is no object");
+    if (!row.is_object()) Refuse("it is not an object");
     const json& target = At(row, "target");
     const json& names = At(row, "nodes");
-    if (!target.is_string()) Refuse("'target' is no text");
-    if (!names.is_array() || names.empty()) Refuse("'nodes' is no list of names");
+    if (!target.is_string()) Refuse("'target' is not text");
+    if (!names.is_array() || names.empty()) Refuse("'nodes' is not a list of names");
     Candidate* const candidate = Find(target.get_ref<const std::string&>(), names);
     if (candidate == nullptr) {
       if (given_.unknown++ == 0) given_.example = target.get<std::string>() + " " + Text(names);
@@ -75,7 +75,7 @@ class Giver {
     if (!(number >= 0 && number <= most)) {
       char text[32] = "";  // NOLINT(modernize-avoid-c-arrays): snprintf
       std::snprintf(text, sizeof text, "%g", most);
-      Refuse("'" + key + "' is no number from 0 to " + text);
+      Refuse("'" + key + "' is not a number from 0 to " + text);
     }
     return number;
   }
@@ -90,7 +90,7 @@ class Giver {
   [[nodiscard]] Candidate* Find(const std::string& target, const json& names) const {
     IndexSet nodes = problem_.flow.EmptySet();
     for (const json& name : names) {
-      if (!name.is_string()) Refuse("'nodes' is no list of names");
+      if (!name.is_string()) Refuse("'nodes' is not a list of names");
       const auto it = nodes_.find(name.get_ref<const std::string&>());
       if (it == nodes_.end()) return nullptr;
       nodes.Insert(it->second);
@@ -141,12 +141,12 @@ GivenCosts ReadCosts(const std::string& path, CoverProblem& problem) {
     const json rest = json::parse(text, read);
     listed = listed && rest.is_object();
   } catch (const json::exception& error) {
-    throw UserError("'" + path + "' is no JSON: " + error.what());
+    throw UserError("'" + path + "' is not valid JSON: " + error.what());
   }
   if (!listed) {
     throw UserError(
         "'" + path +
-        "' has no 'list' of costs: write one as `mscgym partition --dry-run --json` does");
+        "' has no 'list' of costs: write it in the form of `mscgym partition --dry-run --json`");
   }
   GivenCosts given = std::move(giver).Take();
   given.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
@@ -163,18 +163,18 @@ void DescribeGiven(const GivenCosts& given, const cost::StudyResult& result, dou
   constexpr double kMiB = 1 << 20;
   const cost::TimedPlan& best = result.plans[*result.best];
   view.summary = text(
-      "%s, %zu regions, sums to %.3f ms of given costs; nothing was "
+      "%s, %zu regions: the given costs sum to %.3f ms; nothing was "
       "measured",
       best.name.c_str(), best.chosen.size(), 1e-3 * *best.predicted_micros);
   view.facts = {
       text("%zu candidates have a given cost", given.given),
-      text("regions sum to no less than %.1f us, optimality gap %.2f %%", result.lower_bound,
+      text("lower bound of the sum of regions %.1f us, optimality gap %.2f %%", result.lower_bound,
            100 * result.gap),
       text("%.1f s in all: reading costs %.1f, searching %.3f, reading the model and proposing "
            "regions %.1f",
            seconds, given.seconds, result.seconds.search,
            seconds - given.seconds - result.seconds.all),
-      text("at most %.0f MiB held", static_cast<double>(peak_bytes) / kMiB)};
+      text("peak memory: %.0f MiB", static_cast<double>(peak_bytes) / kMiB)};
 }
 
 }  // namespace msc::gym

@@ -53,25 +53,27 @@ void Compare(const Rivals& rivals, const Candidate& chosen, PartitionBox& box) {
     if (next == nullptr || other.cost.micros() < next->cost.micros()) next = &other;
   }
   if (next == nullptr) {
-    box.why = others == refuse ? "no other target takes these nodes as one region"
-                               : "others were not measured on these nodes";
+    box.why = others == refuse ? "no other target runs these nodes as one region"
+                               : "other targets were not measured on these nodes";
     return;
   }
   box.alternative = next->target;
   box.alternative_micros = next->cost.micros();
   if (!chosen.cost.known()) {  // a whole graph whose cost as a region lazy measuring never needed
-    box.why = "was measured as a whole model alone";
+    box.why = "was measured only as a whole model";
     return;
   }
   const double factor = next->cost.micros() / std::max(chosen.cost.micros(), 1e-9);
   const bool whole = chosen.nodes.Count() == chosen.nodes.universe();
   if (factor < 1 && whole) {
-    box.why = Text("%.2fx as fast as the next as a region, and faster as a whole model", factor);
+    box.why =
+        Text("%.2fx as fast as the next best as a region, but faster as a whole model", factor);
     return;
   }
-  box.why = factor >= 1
-                ? Text("%.2fx as fast as the next", factor)
-                : Text("%.2fx as fast as the next, which would cost more elsewhere", factor);
+  box.why =
+      factor >= 1
+          ? Text("%.2fx as fast as the next best", factor)
+          : Text("%.2fx as fast as the next best, which would make other parts slower", factor);
 }
 
 PartitionBox BoxOf(const CoverProblem& problem, const Rivals& rivals, const Candidate& candidate) {
@@ -153,11 +155,11 @@ std::string Where(const PartitionOutcome& outcome) {
          Text("timing them %.1f, ", s.time_regions) +
          Text("building whole plans %.1f and ", s.build_plans) +
          Text("timing them %.1f, ", s.time_plans) +
-         Text("waiting for cores that others measured on %.1f, ", s.waiting) +
+         Text("waiting for cores in use by other measurements %.1f, ", s.waiting) +
          Text("searching %.3f, ", s.search) +
-         Text("finding what is known %.1f, ", s.all - s.kernels - s.build_regions - s.time_regions -
-                                                  s.build_plans - s.time_plans - s.waiting -
-                                                  s.search) +
+         Text("looking up known costs %.1f, ", s.all - s.kernels - s.build_regions -
+                                                   s.time_regions - s.build_plans - s.time_plans -
+                                                   s.waiting - s.search) +
          Text("reading the model and proposing regions %.1f", outcome.seconds - s.all);
 }
 
@@ -166,7 +168,8 @@ std::string Summary(const cost::StudyResult& result) {
   if (!best.measured_micros) return best.name;
   const std::string time = Text("%.3f ms", best.measured_micros.value() * 1e-3);
   if (best.chosen.empty()) {
-    return best.name + " alone is fastest: " + time + "; no mix was faster beyond the noise";
+    return best.name + " alone is fastest: " + time +
+           "; no combination of targets was faster beyond the noise";
   }
   return best.name + ", " + std::to_string(best.chosen.size()) + " regions, is fastest: " + time +
          Text(", %.3fx as fast as the fastest single target", 1 / best.ratio);
@@ -236,39 +239,40 @@ PartitionView ViewOf(const PartitionOutcome& outcome) {
                                      [](const Candidate& c) { return c.cost.invalid(); });
   view.facts = {
       std::to_string(problem.candidates.size()) + " candidates, " + std::to_string(invalid) +
-          " of which their target does not run; " + std::to_string(outcome.costs.measured) +
-          " measured, " + std::to_string(outcome.costs.found) + " known from regions like them; " +
-          std::to_string(outcome.turns.measured) + " turns of images measured, " +
+          " of which their target rejects; " + std::to_string(outcome.costs.measured) +
+          " measured, " + std::to_string(outcome.costs.found) +
+          " known from the cache or regions of the same structure; layout conversions of images: " +
+          std::to_string(outcome.turns.measured) + " measured, " +
           std::to_string(outcome.turns.found) + " known",
-      "regions sum to no less than " + Text("%.1f us", result.lower_bound) + ", optimality gap " +
-          Text("%.2f %%", 100 * result.gap) +
-          (result.bound_proven ? "" : ", if the bounds of costs that nobody asked for are true") +
-          (result.unmeasured > 0 ? ", among regions that were measured" : "") + "; boundaries " +
-          Text("cost %.2f us a region", result.boundary.micros_per_region) +
-          Text(" and %.3f ns a byte more than that sum", 1e3 * result.boundary.micros_per_byte),
+      "lower bound of the sum of regions " + Text("%.1f us", result.lower_bound) +
+          ", optimality gap " + Text("%.2f %%", 100 * result.gap) +
+          (result.bound_proven ? "" : ", if the bounds of costs that were not requested are true") +
+          (result.unmeasured > 0 ? ", among regions that were measured" : "") +
+          "; boundaries add " + Text("%.2f us per region", result.boundary.micros_per_region) +
+          Text(" and %.3f ns per byte to the sum", 1e3 * result.boundary.micros_per_byte),
       Where(outcome),
-      "at most " + Text("%.0f MiB held here and ", MiB(outcome.peak_bytes)) +
-          Text("%.0f MiB in one of the processes that compile and time",
+      "peak memory: " + Text("%.0f MiB in this process, ", MiB(outcome.peak_bytes)) +
+          Text("%.0f MiB in the largest process that compiled or timed",
                MiB(outcome.child_peak_bytes))};
   for (const cost::NoPlan& none : result.without_plan) {
     view.facts.push_back(none.search + " gave no plan: " + none.why);
   }
   if (result.unmeasured > 0) {
     view.facts.push_back(
-        "time was up: what " + std::to_string(result.unmeasured) + " of " +
+        "time ran out: the costs of " + std::to_string(result.unmeasured) + " of " +
         std::to_string(problem.candidates.size()) +
-        " candidates cost is unknown, and a plan with them may be faster; the same "
-        "command goes on from here");
+        " candidates are unknown, and a plan with them may be faster; run the same command again "
+        "to continue");
   }
   if (result.lazy.asked > 0) {
-    view.facts.push_back("asked for " + std::to_string(result.lazy.asked) + " costs; " +
+    view.facts.push_back("requested " + std::to_string(result.lazy.asked) + " costs; " +
                          std::to_string(result.lazy.violated) + " of " +
                          std::to_string(result.lazy.checked) + " were below their lower bounds");
   }
   for (std::string& fact : LearnedFacts(result.learned)) view.facts.push_back(std::move(fact));
   if (!result.taken.empty()) {
-    view.facts.push_back("times of whole plans were kept from an earlier run, taken at " +
-                         result.taken + "; --fresh takes them again");
+    view.facts.push_back("times of whole plans are cached from an earlier run, measured at " +
+                         result.taken + "; --fresh measures them again");
   }
   return view;
 }
@@ -276,7 +280,7 @@ PartitionView ViewOf(const PartitionOutcome& outcome) {
 void PrintPartition(const PartitionView& view) {
   std::printf("%s, %s\n%s\n", view.model.c_str(), view.machine.c_str(), view.summary.c_str());
   std::printf("  %3s  %-20s %10s  %-20s %10s  %s\n", "#", "target", "us", "next best", "us",
-              "nodes (offered by); why");
+              "nodes (proposed by); why");
   for (std::size_t i = 0; i < view.boxes.size(); ++i) {
     const PartitionBox& box = view.boxes[i];
     std::string nodes = box.nodes.front();
@@ -287,10 +291,10 @@ void PrintPartition(const PartitionView& view) {
                 box.why.c_str());
   }
   for (const PartitionTurn& turn : view.turns) {
-    std::printf("  turned: %s from %s to %s, %.1f us\n", turn.tensor.c_str(), turn.from.c_str(),
+    std::printf("  converted: %s from %s to %s, %.1f us\n", turn.tensor.c_str(), turn.from.c_str(),
                 turn.to.c_str(), turn.micros);
   }
-  std::printf("  %-20s %8s %12s %12s %8s   %s\n", "whole", "regions", "sum us", "measured us",
+  std::printf("  %-20s %8s %12s %12s %8s   %s\n", "plan", "regions", "sum us", "measured us",
               "error", "ratio to the fastest single target, 95 %");
   for (const PartitionRow& row : view.rows) {
     std::printf("%s %-20s %8zu %12s %12s", row.best ? " *" : "  ", row.name.c_str(), row.regions,

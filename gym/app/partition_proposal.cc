@@ -94,7 +94,7 @@ std::string CostText(const Row& row) {
   } else if (row.known) {
     return "does not run";
   } else if (row.as) {
-    std::snprintf(text, sizeof text, "as %zu", *row.as + 1);
+    std::snprintf(text, sizeof text, "same as %zu", *row.as + 1);
   } else {
     std::snprintf(text, sizeof text, "%.2f s", row.Seconds());
   }
@@ -102,7 +102,7 @@ std::string CostText(const Row& row) {
 }
 
 void PrintRows(const std::vector<Row>& rows) {
-  std::printf("  %5s  %-32s %12s  %s\n", "#", "target", "cost", "nodes (offered by)");
+  std::printf("  %5s  %-32s %12s  %s\n", "#", "target", "cost", "nodes (proposed by)");
   for (std::size_t i = 0; i < rows.size(); ++i) {
     constexpr std::size_t kMostNames = 4;
     const std::vector<std::string>& nodes = rows[i].nodes;
@@ -135,8 +135,9 @@ void PrintProposal(const CoverProblem& problem, cost::RegionCosts& costs, std::s
     std::printf("  %-32s %-20s %6zu\n", key.first.c_str(), key.second.c_str(), count);
   }
   std::printf(
-      "%zu of other structure than those known are to be measured, and %zu turns of images: "
-      "about %.0f s\n",
+      "still to be measured: %zu distinct structures and %zu layout conversions of images, in "
+      "about "
+      "%.0f s\n",
       unknown, turns, static_cast<double>(unknown + turns) * kSecondsEach);
 }
 

@@ -83,8 +83,8 @@ CoverFile ReadCover(const std::string& file) {
 
 void SetCosts(const CoverFile& found, const std::string& file, CoverProblem& problem) {
   if (found.costs.size() != problem.candidates.size()) {
-    throw UserError("'" + file + "' has the costs of other regions: the targets changed since; " +
-                    "choose another --out");
+    throw UserError("'" + file + "' has the costs of other regions, because the targets changed " +
+                    "since; choose another --out");
   }
   for (std::size_t i = 0; i < found.costs.size(); ++i) {
     const CandidateCost& cost = found.costs[i];
@@ -94,7 +94,8 @@ void SetCosts(const CoverFile& found, const std::string& file, CoverProblem& pro
   const auto label = [&](const std::string& name) {
     const auto it = std::find(problem.labels.begin(), problem.labels.end(), name);
     if (it == problem.labels.end()) {
-      throw UserError("'" + file + "' has turns of images for '" + name + "', which nobody wants");
+      throw UserError("'" + file + "' has costs of layout conversions for '" + name +
+                      "', which is none of the targets; choose another --out");
     }
     return static_cast<Label>(it - problem.labels.begin());
   };
@@ -105,7 +106,8 @@ void SetCosts(const CoverFile& found, const std::string& file, CoverProblem& pro
   for (const TurnCost& turn : found.turns) {
     const auto tensor = tensors.find(turn.tensor);
     if (tensor == tensors.end()) {
-      throw UserError("'" + file + "' turns '" + turn.tensor + "', which the model does not have");
+      throw UserError("'" + file + "' has costs of layout conversions of '" + turn.tensor +
+                      "', which the model does not have; choose another --out");
     }
     problem.conversions.SetFor(tensor->second, label(turn.from), label(turn.to), turn.micros);
   }
@@ -143,7 +145,7 @@ void NoteUnmeasured(const CoverProblem& problem, std::vector<std::string>& short
   if (missed == 0) return;
   shortened.push_back("regions: " + std::to_string(missed) + " of " +
                       std::to_string(problem.candidates.size()) +
-                      " were not measured, and so not offered");
+                      " were not measured, so the search does not use them");
 }
 
 }  // namespace
@@ -178,7 +180,7 @@ void PrepareCover(const AppContext& context, const SearchConfig& config, const R
     if (found.model_hash != start.model_hash || found.targets != targets ||
         found.rules != HashOfRules(config)) {
       throw UserError("'" + file +
-                      "' was made by another config, or with other rules; choose another --out");
+                      "' was made with another config or other rules; choose another --out");
     }
     SetCosts(found, file, *problem);
     NoteUnmeasured(*problem, prepared.shortened);
@@ -195,7 +197,7 @@ void PrepareCover(const AppContext& context, const SearchConfig& config, const R
   std::vector<std::string> learned;
   {
     ProgressLine line;
-    line.Show("[regions] measuring what turning images costs");
+    line.Show("[regions] measuring layout conversions of images");
     turns.Measure(*problem, StopRequested);
     const auto show = [&](const std::string& text) { line.Show("[regions] " + text); };
     const double end = PartEnd(time, time_parts::kRegions);
@@ -212,7 +214,7 @@ void PrepareCover(const AppContext& context, const SearchConfig& config, const R
   for (const std::string& fact : learned) std::fprintf(stderr, "[regions] %s\n", fact.c_str());
   NoteUnmeasured(*problem, prepared.shortened);
   if (StopRequested()) {
-    throw std::runtime_error("stopped; what was measured is kept in '" + folder + "'");
+    throw std::runtime_error("stopped; measured costs are kept in '" + folder + "'");
   }
   KeepCover(config, prepared, file);
 }

@@ -13,13 +13,13 @@ TEST(MeasuringTime, SaysHowFarItIs) {
   MeasuringTime time(0.25);
   EXPECT_EQ(time.Text({.groups = 20, .runners = 40}, 0), "compiling code for 40 regions");
   EXPECT_EQ(time.Text({.groups = 20, .compiled = 10, .runners = 40}, 5),
-            "compiling code for 40 regions, about 15 s left of that");
+            "compiling code for 40 regions, about 15 s left for this");
   EXPECT_EQ(time.Text({.groups = 20, .compiled = 20, .runners = 40}, 10),
-            "measured 0 of 40 regions, about 10 s left of that");
+            "measured 0 of 40 regions, about 10 s left for this");
   EXPECT_EQ(time.Text({.groups = 20, .compiled = 20, .runners = 40, .measured = 4}, 12),
-            "measured 4 of 40 regions, about 18 s left of that");
+            "measured 4 of 40 regions, about 18 s left for this");
   EXPECT_EQ(time.Text({.groups = 20, .compiled = 20, .runners = 40, .measured = 40}, 30),
-            "measured 40 of 40 regions, about 0 s left of that");
+            "measured 40 of 40 regions, about 0 s left for this");
 }
 
 TEST(MeasuringTime, IsWithinAFactorOfTwoAfterATenth) {

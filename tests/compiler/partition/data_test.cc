@@ -247,7 +247,7 @@ INSTANTIATE_TEST_SUITE_P(
                     CheckCase{"no_way_back",
                               {0, 1, 2, 7},
                               0,
-                              "tensor 'd' cannot be turned from nhwc into dense"}),
+                              "tensor 'd' cannot be converted from nhwc into dense"}),
     [](const testing::TestParamInfo<CheckCase>& row) { return row.param.label; });
 
 TEST(CoverProblem, OrdersRegionsOrNamesTheCycle) {
