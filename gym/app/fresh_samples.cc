@@ -31,9 +31,9 @@ constexpr const char* kMove = "move 'calibration.data.first' or 'quality.data.fi
 
 FinalPlan PlanOthers(const SearchConfig& config, std::int64_t learned, const SampleCounts& counts) {
   if (counts.trials >= counts.all) {
-    throw UserError("finalists are to be judged on others than the " +
-                    std::to_string(counts.trials) +
-                    " samples of trials, and there are no more than " + std::to_string(counts.all) +
+    throw UserError("'quality.finalists' is \"others\", but trials may use " +
+                    std::to_string(counts.trials) + " samples and there are only " +
+                    std::to_string(counts.all) +
                     ": lower 'quality.samples' or 'quality.most_samples'");
   }
   if (Calibrated(config, learned, counts.trials, counts.all)) {
@@ -62,9 +62,9 @@ FinalPlan PlanFinals(const SearchConfig& config, std::int64_t learned, const Sam
   const std::int64_t fresh = std::max<std::int64_t>(counts.all - counts.trials, 0);
   if (fresh < kLeastFresh) {
     plan.warnings.push_back(
-        "finalists are judged on samples that trials saw: of " + std::to_string(counts.all) +
-        " samples trials may see " + std::to_string(std::min(counts.trials, counts.all)) +
-        ", which leaves fewer than " + std::to_string(kLeastFresh) +
+        "finalists are judged on samples that trials saw: trials may use " +
+        std::to_string(std::min(counts.trials, counts.all)) + " of " + std::to_string(counts.all) +
+        " samples, which leaves fewer than " + std::to_string(kLeastFresh) +
         "; lower 'quality.samples' or 'quality.most_samples', or give more samples");
   } else if (!Calibrated(config, learned, counts.trials, counts.all)) {
     plan.trials = plan.fresh = counts.trials;
@@ -87,9 +87,9 @@ std::string ContradictionText(const ObjectiveConfig& objective, const cost::Outc
   if (!outcome.fresh) return "";
   std::string text;
   for (const std::string& metric : cost::MissedLimits(*outcome.fresh, LimitsOf(objective))) {
-    text += (text.empty() ? "the samples that no trial saw contradict: " : ", ") + metric +
+    text += (text.empty() ? "on the samples that no trial saw, " : ", and ") + metric +
             " <= " + nlohmann::json(objective.subject_to.at(metric)).dump() +
-            " is missed by more than its interval";
+            " is missed by more than the 95 % interval";
   }
   return text;
 }

@@ -278,7 +278,7 @@ std::string FreshText(const Objective& objective, const RecipeFinalist& recipe) 
     const auto margin = recipe.fresh_margins.find(limit.metric);
     if (mean == recipe.fresh_metrics.end() || margin == recipe.fresh_margins.end()) continue;
     if (mean->second - margin->second > limit.limit) {
-      text += "; they contradict: the limit of " + limit.metric + " is missed by more than that";
+      text += "; there " + limit.metric + " misses its limit by more than this interval";
     }
   }
   return text;

@@ -108,7 +108,8 @@ void TellRecipes(const SearchSetup& setup, const Findings& findings, const RunPa
   const bool on_axis = input.latency.metric == drop || input.quality.metric == drop;
   if (lost != metrics.end() && !on_axis) input.headline.accuracy_drop = lost->second;
   input.commands.push_back(
-      {"train by the best, with the form of the samples", TrainCommand(config, paths)});
+      {"train with the best recipe; add the options for the format of the samples",
+       TrainCommand(config, paths)});
 }
 
 }  // namespace msc::gym

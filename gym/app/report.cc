@@ -27,14 +27,16 @@ int Report(const Options& options) {
     return losses.empty() ? kExitOk : kExitFailure;
   }
   if (!options.out.empty()) {
-    throw UserError("--out is for a comparison: the report of one run stays with it");
+    throw UserError(
+        "--out is for a comparison: the report of a single run is written into its folder");
   }
   const RunPaths paths{options.runs.front()};
   const WrittenReport written = WriteReport(paths);
   std::printf("wrote %s\n", paths.At("report.html").c_str());
   if (!written.finished) {
     std::printf(
-        "the search was not finished: this shows its trials; mscgym search --resume goes on\n");
+        "the search was not finished, so the report shows its trials; continue with mscgym search "
+        "--resume\n");
   }
   return WarnOfLoss(written.loss);
 }

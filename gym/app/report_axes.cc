@@ -38,11 +38,11 @@ ReportAxis AxisOf(const std::string& metric, const SearchSetup& setup) {
     axis.unit = "nats";
     axis.baseline = 0;
   } else if (metric == envs::kDisagreement) {
-    axis.title = "answers that differ";
+    axis.title = "disagreement";
     axis.unit = "%";
     axis.baseline = 0;
   } else if (metric == envs::kAccuracyDrop) {
-    axis.title = "accuracy lost";
+    axis.title = "accuracy drop";
     axis.unit = "points";
     axis.baseline = 0;
   } else if (metric == envs::kWeightBytes) {
@@ -50,7 +50,7 @@ ReportAxis AxisOf(const std::string& metric, const SearchSetup& setup) {
     TellBytes(model_bytes, axis);
     axis.baseline = model_bytes / axis.scale;
   } else if (metric == envs::kPeakBytes) {
-    axis.title = "memory between layers";
+    axis.title = "memory for activations";
     TellBytes(model_bytes, axis);
   } else if (metric == envs::kTrainSteps) {
     axis.title = "training steps";

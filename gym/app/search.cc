@@ -83,8 +83,8 @@ void CheckRunFolder(const Options& options, const RunPaths& paths) {
   const bool exists = std::filesystem::exists(paths.journal(), error);
   if (exists && !options.resume && std::filesystem::file_size(paths.journal(), error) > 0) {
     throw UserError("'" + options.out +
-                    "' holds a search already; add --resume to go on with it, or name another "
-                    "folder with --out");
+                    "' already holds a search; add --resume to continue it, or name another folder "
+                    "with --out");
   }
   if (!exists && options.resume) {
     throw UserError("'" + options.out + "' holds no search to resume");
@@ -98,18 +98,23 @@ void CheckSameEnv(const Options& options, const SearchConfig& config, const RunP
       FromJsonText<SearchConfig>(ReadFile(paths.At("config.json")), "'config.json'");
   if (EnvId(before.env) == config.env) return;
   throw UserError("'" + options.out + "' holds a search of " + EnvId(before.env) + ", not of " +
-                  config.env + "; name that by --env, or another folder by --out");
+                  config.env + "; give --env " + EnvId(before.env) +
+                  ", or name another folder with --out");
 }
 
 /// Rejects settings that a search of recipes cannot honour: it runs in this process, one trial
 /// after another.
 void CheckAlone(const Options& options, const SearchConfig& config, bool farm) {
   if (farm || options.workers != 1) {
-    throw UserError("recipes are tried one after another: leave mpirun and --workers out");
+    throw UserError("a search of recipes tries one after another: leave out mpirun and --workers");
   }
-  if (!options.cache.empty()) throw UserError("outcomes of recipes are not cached: no --cache");
-  if (config.race) throw UserError("recipes cannot race: leave 'race' out");
-  if (!config.from.empty()) throw UserError("recipes begin with no other run: leave 'from' out");
+  if (!options.cache.empty()) {
+    throw UserError("a search of recipes caches no outcomes: leave out --cache");
+  }
+  if (config.race) throw UserError("a search of recipes cannot race: leave out 'race'");
+  if (!config.from.empty()) {
+    throw UserError("a search of recipes cannot start from another run: leave out 'from'");
+  }
 }
 
 /// Runs a search of training recipes.
@@ -141,7 +146,7 @@ int Coordinate(const AppContext& context, const Options& options, cost::FarmEval
   const SearchConfig config = ReadConfig(options, notes, files);
   if (Trains(config)) {
     if (!files.strategies.empty() || !files.records.empty()) {
-      notes.emplace_back("'strategy_file' and 'record': not written by searches of recipes");
+      notes.emplace_back("'strategy_file' and 'record': a search of recipes does not write them");
     }
     Say(notes);
     CheckAlone(options, config, farm != nullptr);
@@ -240,7 +245,7 @@ int Coordinate(const AppContext& context, const Options& options, cost::FarmEval
     std::printf("%s\n", line.c_str());
   }
   if (StopRequested()) {
-    std::printf("interrupted; --resume goes on\n");
+    std::printf("interrupted; continue with --resume\n");
     return kExitFailure;
   }
   return result.findings.best ? kExitOk : kExitInfeasible;

@@ -54,7 +54,7 @@ void DryRun(const AppContext& context, const SearchConfig& asked, std::size_t wo
   if (config.time_budget_s <= 0) return;
   const double left = config.time_budget_s - preparing.count() - tail;
   const double trials = std::max(left, 0.0) / std::max(trial->mean, 1e-3);
-  std::printf("time_budget_s %.6g is for all of that: it suffices for about %.0f trials\n",
+  std::printf("time_budget_s %.6g covers all of this and suffices for about %.0f trials\n",
               config.time_budget_s,
               std::clamp(std::floor(trials) * static_cast<double>(workers), 1.0,
                          static_cast<double>(config.trials)));

@@ -106,7 +106,7 @@ std::unique_ptr<Env> MakeSearchEnv(const SearchConfig& config, const envs::EnvCo
   envs::EnvRegistry envs;
   envs::RegisterAll(envs);
   std::unique_ptr<Env> env = envs.Make(EnvId(config.env), context);
-  if (env->problem() == nullptr) throw UserError("'" + config.env + "' is no search problem");
+  if (env->problem() == nullptr) throw UserError("'" + config.env + "' is not a search problem");
   return env;
 }
 

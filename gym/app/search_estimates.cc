@@ -453,7 +453,7 @@ std::optional<MeasuredTable> Measure(const Work& work, const Graph& graph, doubl
                                            [](const auto& of) { return WasLost(of.second); });
   }
   if (work.stop()) return std::nullopt;
-  work.say("[steps] of whole models with all layers alike");
+  work.say("[steps] timing whole models with all layers in one precision");
   cost::LocalEvaluator local(LocalFor(work.context, work.paths.folder));
   if (!TimeEstimates(work.problem, graph).Add(local, stop, table.costs)) {
     measured.whole = false;
@@ -467,13 +467,13 @@ void NoteShort(const SearchConfig& config, Prepared& prepared) {
   const EstimateTable& table = prepared.estimates;
   if (config.time_budget_s <= 0 || table.key.empty()) return;
   if (table.planned == 0) {
-    prepared.shortened.emplace_back("estimates: no decision was tried alone");
+    prepared.shortened.emplace_back("estimates: no decision was measured alone");
   } else if (table.tried < table.planned) {
     prepared.shortened.push_back("estimates: " + std::to_string(table.tried) + " of " +
-                                 std::to_string(table.planned) + " decisions were tried alone");
+                                 std::to_string(table.planned) + " decisions were measured alone");
   }
   if (!table.costs.contains(std::string(envs::kLatency))) {
-    prepared.shortened.emplace_back("estimates: no times of layers");
+    prepared.shortened.emplace_back("estimates: layers were not timed");
   }
 }
 
@@ -485,7 +485,7 @@ void PrepareEstimates(const AppContext& context, const SearchConfig& config, con
   if (auto own = TableOf(paths)) {
     if (!own->problem_hash.empty() && own->problem_hash != problem.Hash()) {
       throw UserError("'" + paths.folder +
-                      "' began with estimates of another model or config; choose another --out");
+                      "' has estimates of another model or config; choose another --out");
     }
     prepared.estimates = std::move(*own);
     NoteShort(config, prepared);

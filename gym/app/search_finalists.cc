@@ -236,7 +236,7 @@ class Finals {
 
   /// Judges the candidates with the smallest violations, if none is feasible.
   [[nodiscard]] bool TakeNearest(std::vector<Judged>& nearest) {
-    Tell("none of " + std::to_string(judged_) + " keeps the limits; the nearest",
+    Tell("none of " + std::to_string(judged_) + " keeps the limits; judging the nearest",
          static_cast<double>(config_.finalists) * JudgingSeconds() +
              TimingSeconds(config_.finalists));
     std::stable_sort(missed_.begin(), missed_.end(),
@@ -325,7 +325,7 @@ class Finals {
       compared.push_back(findings_.compared.size() - 1);
       strategies.emplace_back().target = spec;
     }
-    Tell(std::to_string(strategies.size()) + " timed together", TimingSeconds(group.size()));
+    Tell("timing " + std::to_string(strategies.size()) + " together", TimingSeconds(group.size()));
     const std::vector<Result<cost::Outcome>> timed = TimeAll(std::move(strategies));
     if (timed.size() != group.size() + compared.size()) {
       findings_.compared.clear();
@@ -373,7 +373,7 @@ class Finals {
     if (findings_.finalists.empty()) TakeTrial();
     Shorten(findings_.judged > 0
                 ? "finalists: they were not timed again"
-                : "finalists: the best is as its trial found it, not measured again");
+                : "finalists: the best was not measured again; its figures are those of its trial");
     TakeBest();
     if (!findings_.best) findings_.nearest = NearestFinalist(objective_, findings_.finalists);
   }
@@ -398,7 +398,7 @@ class Finals {
   }
 
   void ProfileBest() {
-    if (SecondsLeft() <= 0) return Shorten("steps of the best were not timed one by one");
+    if (SecondsLeft() <= 0) return Shorten("the steps of the best were not timed one by one");
     const std::vector<Strategy> best = {findings_.finalists[*findings_.best].strategy};
     Result<std::vector<cost::Profile>> profiles =
         evaluator_.ProfileSteps(best, kProfileRuns, stop_);

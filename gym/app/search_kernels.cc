@@ -125,7 +125,7 @@ std::shared_ptr<const std::vector<ScheduledKernel>> FindSchedules(const SearchCo
   if (std::filesystem::exists(path)) {
     auto found = FromJsonText<KernelsFile>(ReadFile(path), "'" + path + "'");
     if (found.model_hash != hash) {
-      throw UserError("'" + path + "' belongs to another model; choose another --out");
+      throw UserError("'" + path + "' was made for another model; choose another --out");
     }
     return std::make_shared<const std::vector<ScheduledKernel>>(std::move(found.kernels));
   }

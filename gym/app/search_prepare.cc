@@ -91,7 +91,7 @@ class CalibrationData {
   [[nodiscard]] const SampleSource& Get() {
     if (!samples_) {
       cost::DataConfig data = config_.data;
-      if (data.images.empty()) throw UserError("the config names no 'calibration.data.images'");
+      if (data.images.empty()) throw UserError("set 'calibration.data.images' in the config");
       if (data.count == 0 || data.count > config_.most()) {
         data.count = config_.most();
         data.or_fewer = !config_.samples.has_value();
@@ -140,7 +140,7 @@ ScalesFile Calibrate(const SearchConfig& config, const Prepared& prepared, Calib
       return found.by_range.contains(method);
     });
     if (found.model_hash == hash && complete) return found;
-    throw UserError("'" + file + "' belongs to another model or config; choose another --out");
+    throw UserError("'" + file + "' was made for another model or config; choose another --out");
   }
   ProgressLine line;
   const Calibrator calibrator = ObserveActivations(*prepared.graph, data.Get(), RunOf(config),
@@ -185,7 +185,7 @@ void FindLacked(const SearchConfig& config, const std::string& path, Prepared& p
       return !file.others.contains(target);
     });
     if (absent != others.end()) {
-      throw UserError("'" + path + "' was made by a config without the target '" + *absent +
+      throw UserError("'" + path + "' was made with a config without the target '" + *absent +
                       "'; choose another --out");
     }
   } else {
@@ -216,7 +216,7 @@ std::vector<double> ScoreUnits(const SearchConfig& config, const Prepared& prepa
     if (found.model_hash == hash && found.method == config.prune.score) {
       return std::move(found.scores);
     }
-    throw UserError("'" + file + "' was made by another config; choose another --out");
+    throw UserError("'" + file + "' was made with another config; choose another --out");
   }
   ProgressLine line;
   const PruneCalibration calibration{.run = RunOf(config), .positions = config.prune.positions};
@@ -248,8 +248,9 @@ void CheckSameSamples(const std::string& folder, const cost::EvaluationSettings&
   const std::string key = found.most_samples == 0
                               ? R"(set 'quality.finalists' to "all")"
                               : "set 'quality.finalists' and 'quality.most_samples' as they were";
-  throw UserError("trials in '" + folder + "' may see " + most(found.most_samples) + ", and now " +
-                  most(now.most_samples) + ": " + key + " to go on, or choose another --out");
+  throw UserError("trials in '" + folder + "' may use " + most(found.most_samples) +
+                  ", but the config now says " + most(now.most_samples) + ": " + key +
+                  " to continue, or choose another --out");
 }
 
 /// Writes the folder that measuring children read.
@@ -272,10 +273,10 @@ cost::PreparedFolder PrepareSamples(const SearchConfig& config, Prepared& prepar
                       found.graph_hash == GraphHash(*prepared.graph);
     if (fits && found.settings == settings) return found;
     if (fits) CheckSameSamples(folder, found.settings, settings);
-    throw UserError("'" + folder + "' was made by another config; choose another --out");
+    throw UserError("'" + folder + "' was made with another config; choose another --out");
   }
   cost::DataConfig data = config.quality.data;
-  if (data.images.empty()) throw UserError("the config names no 'quality.data.images'");
+  if (data.images.empty()) throw UserError("set 'quality.data.images' in the config");
   if (config.quality.final_samples > 0) data.count = config.quality.final_samples;
   const cost::SampleSet samples =
       cost::LoadSampleSet(data, FormsOf(*prepared.graph), ClassesOf(*prepared.graph));
@@ -293,9 +294,8 @@ cost::PreparedFolder PrepareSamples(const SearchConfig& config, Prepared& prepar
 /// decides the rest of it as well, or if it belongs to another model.
 Strategy LoadBase(const SearchConfig& config, const Graph& graph) {
   if (!Places(config) && !Schedules(config)) {
-    throw UserError(
-        "'strategy' is what a search of partitions, schedules or recipes begins with; '" +
-        config.env + "' decides precisions or channels itself: leave it out");
+    throw UserError("'strategy' is the start of a search of partitions, schedules or recipes; '" +
+                    config.env + "' decides precisions or channels itself: leave out 'strategy'");
   }
   Strategy base = LoadStrategy(config.strategy);
   (void)ApplyStrategy(graph, base);  // check before anything is measured
@@ -324,8 +324,8 @@ std::vector<std::string> RunnersOf(const SearchConfig& config, const Strategy* b
 void CheckTraining(const SearchConfig& config, const Graph& graph) {
   if (config.calibration.options.bits != 8) {
     throw UserError(
-        "'compress.distill' trains with activations of 8 bits; "
-        "'calibration.options.bits' asks for others");
+        "'compress.distill' trains with activations of 8 bits: set 'calibration.options.bits' to "
+        "8");
   }
   CheckTrainable(graph);
 }
@@ -345,7 +345,7 @@ void CheckAgent(const std::string& name) {
     if (agent == name) return;
     known += (known.empty() ? "" : ", ") + agent;
   }
-  throw UserError("unknown agent '" + name + "'; known here: " + known);
+  throw UserError("unknown agent '" + name + "'; known: " + known);
 }
 
 }  // namespace
@@ -362,7 +362,7 @@ Prepared LoadSearch(const SearchConfig& config) {
   const bool energy = NamesEnergy(config);
   if (energy) {
     const auto meter = cost::EnergyMeter::Open();
-    if (!meter.ok()) throw UserError("the config names 'energy': " + meter.failure().detail);
+    if (!meter.ok()) throw UserError("the config asks for 'energy': " + meter.failure().detail);
   }
   CheckObjective(
       ToObjective(config.objective),

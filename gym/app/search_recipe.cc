@@ -63,7 +63,7 @@ std::string FinalistLines(const Objective& objective, const Findings& findings) 
   text = "finalists, means with 95 % intervals:\n" + text;
   const std::string times =
       AllTrained(findings) ? std::to_string(kRecipeRepeats) + " times each " : "";
-  return text + "finalists were trained " + times + "with seeds that no trial had, and " +
+  return text + "finalists were trained " + times + "with seeds that no trial used, and " +
          JudgedText(findings) + "\n" + WarningLines(findings);
 }
 
@@ -79,7 +79,7 @@ std::string ClosingText(const SearchConfig& config, const RunPaths& paths,
   text += ShortenedLines(findings) + UsedText(findings.used_s, config.time_budget_s) + "\n";
   const bool trained = findings.best || (!findings.recipes.empty() && AllTrained(findings));
   if (!study.best || (trained && !findings.best)) {
-    text += "nothing keeps the constraints; pareto.json has the trade-offs\n";
+    text += "no recipe keeps the constraints; pareto.json lists the trade-offs\n";
     if (findings.nearest) text += "nearest: " + RecipeFile(paths.nearest()) + "\n";
     return text;
   }
@@ -94,7 +94,8 @@ std::string ClosingText(const SearchConfig& config, const RunPaths& paths,
     text += "\n";
   }
   return text + "recipe: " + RecipeFile(paths.best()) +
-         "\ntrain by it, with the form of the samples: " + TrainCommand(config, paths) + "\n";
+         "\ntrain with it, adding the options for the format of the samples: " +
+         TrainCommand(config, paths) + "\n";
 }
 
 /// Writes the best recipe: of the finalists, or of the trials until all finalists are trained.
@@ -285,7 +286,7 @@ int SearchRecipe(const SearchConfig& asked, const RunPaths& paths, const LiveRun
   run.log().Info(summary);
   std::printf("%s", summary.c_str());
   if (StopRequested()) {
-    std::printf("interrupted; --resume goes on\n");
+    std::printf("interrupted; continue with --resume\n");
     return kExitFailure;
   }
   const bool found = result.findings.best || (result.study.best && !AllTrained(result.findings));

@@ -95,7 +95,7 @@ JournalText ReadJournal(const std::string& path) {
     throw UserError(text.loss.empty() ? "'" + path + "' holds no record" : text.loss);
   }
   if (!text.loss.empty() && scan.damage.front().before == 0) {
-    throw UserError(text.loss + "; without its first record nothing is known of the study");
+    throw UserError(text.loss + "; its first record, which describes the study, is lost");
   }
   return text;
 }
@@ -117,11 +117,11 @@ SearchSetup SetupIn(const SearchRecords& found, const JournalText& journal,
     return *found.setup;
   }
   if (!journal.loss.empty()) {
-    throw UserError(journal.loss + "; what its search was asked for is among it");
+    throw UserError(journal.loss + "; the settings of its search are among the lost records");
   }
   throw UserError("'" + path +
-                  "' does not say what its search was asked for: it ended before its first trial, "
-                  "or an older mscgym wrote it");
+                  "' does not contain the settings of its search: the search ended before its "
+                  "first trial, or an older mscgym wrote the file");
 }
 
 }  // namespace msc::gym

@@ -269,9 +269,8 @@ std::string RejectedText(const Run& run) {
   for (const Rejected& rejected : run.findings.rejected) {
     trials += (trials.empty() ? "" : ", ") + std::to_string(rejected.trial);
   }
-  return "Not among them, since a limit that they keep on the samples of trials is missed on "
-         "these: "
-         "trials " +
+  return "Rejected, because they keep the limits on the samples of trials, but miss one on these "
+         "samples: trials " +
          trials + ".";
 }
 
@@ -302,7 +301,7 @@ std::vector<ReportFact> MakeFacts(const Run& run) {
   std::vector<ReportFact> facts = {
       {"CPU", machine.cpu},
       {"cores", std::to_string(machine.cores)},
-      {"threads a candidate", std::to_string(run.setup.config.threads)},
+      {"threads per candidate", std::to_string(run.setup.config.threads)},
       {"memory", std::to_string(machine.memory_bytes >> 20U) + " MiB"},
       {"virtual machine", machine.virtual_machine ? "yes" : "no"},
       {"kernel", machine.kernel},
@@ -311,16 +310,16 @@ std::vector<ReportFact> MakeFacts(const Run& run) {
   for (const auto& [name, version] : machine.libraries) facts.push_back({name, version});
   facts.push_back({"model hash", run.setup.model_hash});
   if (Trains(run.setup.config)) {
-    facts.push_back({"samples to learn from", std::to_string(run.setup.config.distill.most())});
+    facts.push_back({"training samples", std::to_string(run.setup.config.distill.most())});
   }
-  facts.push_back({"samples a trial", std::to_string(run.setup.config.quality.samples)});
+  facts.push_back({"samples per trial", std::to_string(run.setup.config.quality.samples)});
   if (run.findings.judged > 0) {
     facts.push_back({"samples of finalists", std::to_string(run.findings.judged)});
   }
   const bool energy = std::any_of(
       run.study.trials.begin(), run.study.trials.end(),
       [](const Trial& trial) { return Metric(trial.evaluation, envs::kEnergy).has_value(); });
-  if (energy) facts.push_back({"energy", "read beside time from the processor's counters"});
+  if (energy) facts.push_back({"energy", "read from the processor's counters during timing"});
   if (run.setup.known > 0) {
     facts.push_back({"trials of an earlier search", std::to_string(run.setup.known)});
   }
@@ -346,8 +345,8 @@ void TellOthers(const Run& run, ReportInput& input) {
     const auto absent = run.setup.lacked.find(decision.name);
     if (absent == run.setup.lacked.end()) continue;
     for (const std::string& precision : absent->second) {
-      lacked += (lacked.empty() ? "not offered, since " + run.setup.config.target +
-                                      " does not compute it here: "
+      lacked += (lacked.empty() ? "excluded, because " + run.setup.config.target +
+                                      " does not support it here: "
                                 : ", ") +
                 precision;
     }
@@ -359,11 +358,11 @@ void TellModels(const Run& run, const RunPaths& paths, ReportInput& input) {
   input.headline = MakeHeadline(run);
   TellAxes(run.setup, input);
   input.sensitivity = EnvId(run.setup.config.env) == "Prune-v0"
-                          ? "KL in nats, its group of channels alone cut to about half"
-                          : "KL in nats, this layer alone in int8";
+                          ? "KL in nats with this group of channels alone cut to about half"
+                          : "KL in nats with this layer alone in int8";
   const auto looked_at = std::ssize(run.findings.sensitivities);
   if (looked_at < run.findings.probed) {
-    input.sensitivity += "; time sufficed for " + std::to_string(looked_at) + " of " +
+    input.sensitivity += "; there was time for " + std::to_string(looked_at) + " of " +
                          std::to_string(run.findings.probed) + " decisions";
   }
   for (const Decision& decision : input.decisions) {
@@ -388,11 +387,12 @@ void TellModels(const Run& run, const RunPaths& paths, ReportInput& input) {
   input.judged = JudgedText(run.findings);
   input.left_out = RejectedText(run);
   input.tasks = MakeTasks(run);
-  input.commands.push_back({"compile the best", "mscgym compile " + run.setup.config.model +
-                                                    " --strategy " + paths.best() +
-                                                    "/strategy.json --out artefact"});
+  input.commands.push_back({"compile the best configuration",
+                            "mscgym compile " + run.setup.config.model + " --strategy " +
+                                paths.best() + "/strategy.json --out artefact"});
   input.commands.push_back(
-      {"run it", "mscgym run " + paths.best() + "/artefact --input image.npy --out outputs"});
+      {"run the compiled model",
+       "mscgym run " + paths.best() + "/artefact --input image.npy --out outputs"});
 }
 
 }  // namespace
@@ -414,9 +414,10 @@ WrittenReport WriteReport(const RunPaths& paths) {
   input.sources = SharesOf(objective, run.study.trials);
   input.machine = MakeFacts(run);
   input.config = ToJson(run.setup.config);
-  input.commands = {{"search again", "mscgym search " + paths.At("config.json") + " --out NEW_RUN"},
-                    {"go on searching", "mscgym search " + paths.At("config.json") + " --out " +
-                                            paths.folder + " --resume --trials N"}};
+  input.commands = {
+      {"repeat the search", "mscgym search " + paths.At("config.json") + " --out NEW_RUN"},
+      {"continue the search", "mscgym search " + paths.At("config.json") + " --out " +
+                                  paths.folder + " --resume --trials N"}};
   if (Trains(run.setup.config)) {
     input.headline.unfinished = !run.finished;
     input.judged = JudgedText(run.findings);

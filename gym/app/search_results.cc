@@ -108,8 +108,8 @@ std::string FreshLines(const SearchConfig& config, const cost::Outcome& best) {
   const std::string contradiction = ContradictionText(config.objective, best);
   if (contradiction.empty()) return text;
   return text + "warning: " + contradiction +
-         "; it was kept on all by those that chose it: judge by \"finalists\": \"others\" in "
-         "'quality', or with more samples\n";
+         "; the best was chosen because all samples together keep the limit: set \"finalists\": "
+         "\"others\" in 'quality', or give more samples\n";
 }
 
 /// Compares the best with the uncompressed model on other targets, one line each.
@@ -154,19 +154,19 @@ std::string JudgedText(const Findings& findings) {
   };
   if (findings.judged_from > 0) return "judged on samples " + apart(findings.judged_from);
   return "judged on all " + std::to_string(findings.judged) + " samples, " +
-         (findings.fresh_from > 0 ? "and on " + apart(findings.fresh_from) + ", by themselves"
-                                  : "those of trials included");
+         (findings.fresh_from > 0 ? "and separately on samples " + apart(findings.fresh_from)
+                                  : "including those of trials");
 }
 
 std::string TimedText(const Findings& findings) {
   if (findings.timings == 0) return "in their trials";
-  if (findings.timings == 3) return "together, three times over";
+  if (findings.timings == 3) return "together, 3 times";
   const std::string text =
-      "together, " + (findings.timings == 1 ? std::string("once")
-                                            : std::to_string(findings.timings) + " times over");
+      "together, " +
+      (findings.timings == 1 ? std::string("once") : std::to_string(findings.timings) + " times");
   return findings.timing_part == 1
              ? text
-             : text + ", in 1/" + std::to_string(findings.timing_part) + " of the time";
+             : text + ", for 1/" + std::to_string(findings.timing_part) + " of the usual time";
 }
 
 std::string ShortenedLines(const Findings& findings) {
@@ -233,7 +233,8 @@ std::string Summary(const SearchConfig& config, const RunPaths& paths, const Sea
   text << WarningLines(result.findings);
   if (!result.findings.rejected.empty()) {
     text << result.findings.rejected.size()
-         << " that looked better on the samples of trials miss a limit on these\n";
+         << " candidates were rejected: they keep the limits on the samples of trials, but miss "
+            "one on these samples\n";
   }
   if (result.findings.best) {
     text << "best: " << paths.best() << "/strategy.json, model.onnx, artefact\n";
@@ -250,8 +251,8 @@ std::string Summary(const SearchConfig& config, const RunPaths& paths, const Sea
          << "best so far, not measured again: " << paths.best()
          << "/strategy.json, model.onnx, artefact\n";
   } else if (!result.findings.finalists.empty()) {
-    text << "nothing keeps the constraints: " << ConstraintText(config.objective)
-         << "; pareto.json has the trade-offs\n";
+    text << "no candidate keeps the constraints: " << ConstraintText(config.objective)
+         << "; pareto.json lists the trade-offs\n";
     if (const auto nearest = result.findings.nearest) {
       text << "nearest: trial " << result.findings.finalists[*nearest].trial << ", "
            << paths.nearest() << "/strategy.json, model.onnx, artefact\n";

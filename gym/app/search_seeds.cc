@@ -74,7 +74,7 @@ std::string MeasuredBy(SearchConfig config) {
 /// Returns why results of `then` are invalid now; empty if they are valid.
 std::string Difference(const EarlierSearch& then, const SearchSetup& now,
                        const SearchProblem& problem) {
-  if (then.header.problem != problem.Hash()) return "the model or what is decided differs";
+  if (then.header.problem != problem.Hash()) return "the model or the decisions differ";
   if (cost::CpuFingerprint(then.setup.machine) != cost::CpuFingerprint(now.machine)) {
     return "the CPU differs";
   }
@@ -176,10 +176,10 @@ Seeds SeedsFrom(const EarlierSearch& earlier, const SearchSetup& now,
     seeds.trials.emplace_back("from:" + std::to_string(trial.number), std::move(trial.assignment));
   }
   seeds.note = std::to_string(fitting.size()) + " of " + std::to_string(earlier.trials.size()) +
-               " trials fit; ";
-  seeds.note += difference.empty() ? "they are not measured again"
+               " trials fit this search; ";
+  seeds.note += difference.empty() ? "their results are reused"
                                    : std::to_string(seeds.trials.size()) +
-                                         " of them are measured first, since " + difference;
+                                         " of them are measured first, because " + difference;
   return seeds;
 }
 
@@ -189,8 +189,8 @@ Seeds FindSeeds(const RunPaths& paths, const SearchSetup& now, const SearchProbl
   if (std::filesystem::exists(path)) {
     const auto file = FromJsonText<SeedsFile>(ReadFile(path), "'" + path + "'");
     if (!from.empty() && file.from != from) {
-      throw UserError("'" + paths.folder + "' holds a search that began with '" + file.from +
-                      "', not with '" + from + "'");
+      throw UserError("'" + paths.folder + "' holds a search that started from '" + file.from +
+                      "', not from '" + from + "': name that one, or another folder with --out");
     }
     return FromFile(file, path);
   }
@@ -198,8 +198,9 @@ Seeds FindSeeds(const RunPaths& paths, const SearchSetup& now, const SearchProbl
   std::error_code none;
   const auto size = std::filesystem::file_size(paths.journal(), none);
   if (!none && size > 0) {
-    throw UserError("'" + paths.folder + "' holds a search that began with no other: leave '" +
-                    from + "' out, or name another folder by --out");
+    throw UserError("'" + paths.folder +
+                    "' holds a search that started from no other: leave out '" + from +
+                    "', or name another folder with --out");
   }
   const std::string journal = RunPaths{from}.journal();
   const JournalText text = ReadJournal(journal);

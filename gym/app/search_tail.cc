@@ -62,7 +62,8 @@ std::optional<bool> SearchTail::Confirm(const std::vector<Trial>& claims) {
   SearchResult again;
   again.study.trials = claims;
   cost::LocalEvaluator local(LocalFor(setup_.context, setup_.paths.folder));
-  Say("[goal] " + std::to_string(claims.size()) + " trials reach it; the best again");
+  Say("[goal] " + std::to_string(claims.size()) +
+      " trials reach the goal; measuring the best again");
   const FinalTime time = FinalTimeOf(setup_.time, expected_);
   MeasureFinalists(
       setup_.config, setup_.problem, local, time, [&](const std::string& text) { Say(text); },
@@ -101,8 +102,8 @@ void SearchTail::MeasureSensitivities(SearchResult& result) {
       [&](const std::string& text) { Say(text); }, [&] { return Stop(); }, findings);
   const std::int64_t told = std::ssize(findings.sensitivities);
   if (setup_.time.limited() && told < findings.probed) {
-    findings.shortened.push_back("sensitivities: of " + std::to_string(told) + " of " +
-                                 std::to_string(findings.probed) + " decisions");
+    findings.shortened.push_back("sensitivities: " + std::to_string(told) + " of " +
+                                 std::to_string(findings.probed) + " decisions were measured");
   }
 }
 
@@ -112,7 +113,7 @@ void SearchTail::MeasureBest(SearchResult& result) {
   const auto stop = [&] { return Stop(); };
   cost::LocalEvaluator local(LocalFor(setup_.context, setup_.paths.folder));
   if (result.study.stop != StopReason::kGoal || !ReachesGoal(result.findings)) {
-    Say("[finalists] the best again, together");
+    Say("[finalists] measuring the best again, together");
     MeasureFinalists(setup_.config, setup_.problem, local, FinalTimeOf(setup_.time, expected_), say,
                      stop, result);
   }
@@ -128,9 +129,9 @@ void SearchTail::MeasureBest(SearchResult& result) {
   };
   ExplainWinner(seconds, after, setup_.problem, local, say, late, result);
   if (setup_.time.limited() && setup_.config.explain_s > 0 && setup_.time.Used() >= end) {
-    result.findings.shortened.push_back(
-        "explanation: " + std::to_string(result.findings.neighbours.size()) +
-        " other choices were measured");
+    result.findings.shortened.push_back("explanation: only " +
+                                        std::to_string(result.findings.neighbours.size()) +
+                                        " other choices were measured");
   }
 }
 

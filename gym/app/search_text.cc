@@ -115,13 +115,13 @@ std::string EnergyText(const cost::Outcome& outcome) {
 std::string EndText(StopReason reason, const StopRules& rules) {
   switch (reason) {
     case StopReason::kTrials:
-      return "as many as were asked for";
+      return "the requested number was reached";
     case StopReason::kTime:
-      return "the time for them is used up (time_budget_s)";
+      return "their part of time_budget_s is used up";
     case StopReason::kExhausted:
       return "the agent has nothing left to propose";
     case StopReason::kPlateau:
-      return "the last " + std::to_string(rules.plateau) + " were no improvement (stop.plateau)";
+      return "the last " + std::to_string(rules.plateau) + " brought no improvement (stop.plateau)";
     case StopReason::kGoal:
       return "the goal was reached (stop.goal)";
     case StopReason::kInterrupted:

@@ -121,7 +121,7 @@ StudyResult LiveRun::Try(SearchProblem& problem, Agent& agent, const SearchStart
         // The first call: the journal has accepted the resume, so the log may say so.
         if (progress.last == nullptr) {
           KeepSetup(start.setup);
-          log_.Info(resumed_ ? "trials go on" : "trials begin");
+          log_.Info(resumed_ ? "trials continue" : "trials begin");
         }
         const double tail = hooks.tail(progress);
         time_.Reserve(tail);

@@ -115,7 +115,7 @@ class BadInput(e2e.SearchTest):
         config = {**e2e.small_config(), "trials": 1, "finalists": 1}
         self.succeed("search", self.write("config.json", config), "--out", run)
         before = e2e.files_below(run)
-        rows = (("holds a search already; add --resume", []),
+        rows = (("already holds a search; add --resume", []),
                 ("it differs in seed", ["--resume", "--seed", "99"]))
         for text, arguments in rows:
             with self.subTest(text):

@@ -20,7 +20,7 @@ class Budget(e2e.SearchTest):
         if len(before) > 1:  # else preparing alone took all of it
             self.assertLess(e2e.records(run, b"end")[-1]["used"], 25, "nothing is left for finalists")
         self.assertIn("used of time_budget_s 25\n", done.stdout)
-        self.assertIn("trials ended: the time for them is used up (time_budget_s)", done.stdout)
+        self.assertIn("trials ended: their part of time_budget_s is used up", done.stdout)
         self.assertIsNotNone(e2e.results(run)["best"])
         self.assertGreater(e2e.results(run)["used_s"], 0)
         self.check_best(run)
@@ -52,9 +52,9 @@ class Budget(e2e.SearchTest):
         self.assertEqual([trial["source"] for trial in e2e.trials(run).values()], ["anchor:f32"])
         found = e2e.results(run)
         self.assertEqual(found["timings"], 0)
-        self.assertIn("finalists: the best is as its trial found it, not measured again",
+        self.assertIn("finalists: the best was not measured again; its figures are those of its trial",
                       found["shortened"])
-        self.assertIn("cut short by time_budget_s: finalists: the best is as its trial found it",
+        self.assertIn("cut short by time_budget_s: finalists: the best was not measured again",
                       done.stdout)
         self.check_best(run)
         self.check_journal_alone(run)
@@ -70,7 +70,7 @@ class Budget(e2e.SearchTest):
 
     def test_is_what_a_dry_run_tells_of(self):
         done = self.succeed("search", self.config(time_budget_s=30, estimate_s=0), "--dry-run")
-        self.assertRegex(done.stdout, r"time_budget_s 30 is for all of that: it suffices for about "
+        self.assertRegex(done.stdout, r"time_budget_s 30 covers all of this and suffices for about "
                                       r"\d+ trials\n")
         self.assertRegex(done.stdout, "sensitivities, 2 finalists and the explanation of the best: "
                                       r"about \d\d:\d\d:\d\d more\n")

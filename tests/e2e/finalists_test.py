@@ -32,14 +32,15 @@ class Finalists(e2e.SearchTest):
             self.assertLessEqual(sizes[row["trial"]], largest)
         for row in found["finalists"]:
             self.assertLessEqual(disagreement(row), 0.6)
-        self.assertIn("that looked better on the samples of trials miss a limit", done.stdout)
-        self.assertIn("judged on all 200 samples, those of trials included", done.stdout)
+        self.assertIn("candidates were rejected: they keep the limits on the samples of trials, but miss",
+                      done.stdout)
+        self.assertIn("judged on all 200 samples, including those of trials", done.stdout)
         self.assertRegex(done.stdout, r"the best is [\d.]+x as fast as f32 on onednn")
         report = e2e.read(os.path.join(run, "report.html")).decode()
         self.assertIn("f32 on onednn", report)
-        self.assertIn("judged on all 200 samples, those of trials included", report)
-        self.assertIn("is missed on these: trials", report)
-        self.assertIn("of its channels stay", report)
+        self.assertIn("judged on all 200 samples, including those of trials", report)
+        self.assertIn("but miss one on these samples: trials", report)
+        self.assertIn("of its channels kept", report)
         self.check_journal_alone(run)
         # With as many samples as it takes, no trial is flattered: none has to be left out.
         config["quality"]["most_samples"] = 0
@@ -65,7 +66,7 @@ class Finalists(e2e.SearchTest):
         for row in found["finalists"] + found["rejected"]:
             self.assertEqual(json.loads(row["result"])["outcome"]["quality"]["samples"], 100)
         text = "judged on samples 101 to 200, which no trial saw"
-        self.assertIn("timed together, three times over, and " + text, done.stdout)
+        self.assertIn("timed together, 3 times, and " + text, done.stdout)
         self.assertRegex(done.stdout, r"with 95 % intervals: [\d.]+x \([\d.]+ to [\d.]+\), ")
         self.assertIn(text, e2e.read(os.path.join(run, "report.html")).decode())
 
@@ -98,14 +99,14 @@ class Finalists(e2e.SearchTest):
         config["quality"]["finalists"] = "all"
         done = self.mscgym("search", self.write("all.json", config), "--out", run, "--resume")
         self.assertEqual(done.returncode, 2)
-        self.assertIn("may see 100 samples, and now all samples: set 'quality.finalists' and "
-                      "'quality.most_samples' as they were to go on, or choose another --out",
+        self.assertIn("may use 100 samples, but the config now says all samples: set "
+                      "'quality.finalists' and 'quality.most_samples' as they were to continue, or choose another --out",
                       done.stderr)
         # Trials of one that leaves the same samples are taken as they are.
         config["quality"]["finalists"] = "others"
         done = self.succeed("search", self.write("others.json", config), "--out", self.at("more"),
                             "--from", run, "--trials", "1")
-        self.assertIn("they are not measured again", done.stderr)
+        self.assertIn("their results are reused", done.stderr)
 
     def test_differ_where_many_assignments_come_to_the_same(self):
         config = e2e.small_config()
@@ -152,7 +153,7 @@ class Finalists(e2e.SearchTest):
                              other["latency"]["reference_median_ns"], "timed together")
             self.assertEqual(other["quality"]["samples"], 100)
             self.assertIn(f"<li>{row['choice']} instead would be ", report)
-        self.assertNotIn("unknown: no trial differs in this alone", report)
+        self.assertNotIn("unknown: no trial differs in this decision alone", report)
         self.check_journal_alone(run)
 
     def test_go_on_where_an_older_search_judged_them_on_all(self):
@@ -165,10 +166,10 @@ class Finalists(e2e.SearchTest):
         file = self.write("default.json", config)
         done = self.mscgym("search", file, "--out", run, "--resume")
         self.assertEqual(done.returncode, 2)
-        self.assertIn("may see all samples, and now 100 samples: set 'quality.finalists' to \"all\" "
-                      "to go on, or choose another --out", done.stderr)
+        self.assertIn("may use all samples, but the config now says 100 samples: set "
+                      "'quality.finalists' to \"all\" to continue, or choose another --out", done.stderr)
         done = self.succeed("search", file, "--out", self.at("more"), "--from", run)
-        self.assertIn("are measured first, since the config differs", done.stderr)
+        self.assertIn("are measured first, because the config differs", done.stderr)
 
     def test_say_where_their_samples_are_not_fresh(self):
         config = e2e.small_config()
@@ -176,7 +177,7 @@ class Finalists(e2e.SearchTest):
         config["quality"].update(samples=180, final_samples=200)
         run = self.at("few")
         done = self.succeed("search", self.write("few.json", config), "--out", run)
-        text = ("finalists are judged on samples that trials saw: of 200 samples trials may see 180, "
+        text = ("finalists are judged on samples that trials saw: trials may use 180 of 200 samples, "
                 "which leaves fewer than 30; lower 'quality.samples'")
         self.assertIn(text, done.stderr)
         self.assertIn("warning: " + text, done.stdout)
@@ -188,14 +189,14 @@ class Finalists(e2e.SearchTest):
         done = self.succeed("search", self.write("same.json", config), "--out", self.at("same"))
         self.assertIn("that are used for calibration, so they may look better than they are",
                       done.stdout)
-        self.assertIn("judged on all 200 samples, those of trials included", done.stdout)
+        self.assertIn("judged on all 200 samples, including those of trials", done.stdout)
 
     def test_need_fresh_samples_where_there_are_none(self):
         config = e2e.small_config()
         config["quality"].update(samples=200, final_samples=200, finalists="others")
         done = self.mscgym("search", self.write("none.json", config), "--out", self.at("run"))
         self.assertEqual(done.returncode, 2)
-        self.assertIn("there are no more than 200: lower 'quality.samples'", done.stderr)
+        self.assertIn("there are only 200: lower 'quality.samples'", done.stderr)
         config["quality"].update(samples=100)
         config["calibration"]["data"] = {**config["quality"]["data"], "first": 50}
         config["calibration"]["samples"] = 64

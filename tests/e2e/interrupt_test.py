@@ -43,7 +43,7 @@ class Interrupted(e2e.SearchTest):
         os.killpg(process.pid, number)  # to all, as Ctrl-C does
         shown, errors = process.communicate(timeout=e2e.DEADLINE_S)
         self.assertEqual(process.returncode, 1, errors)
-        self.assertIn("interrupted; --resume goes on", shown)
+        self.assertIn("interrupted; continue with --resume", shown)
         self.succeed("journal", "verify", run)
 
     def wait_for(self, process, phase):

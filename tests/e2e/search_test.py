@@ -202,7 +202,7 @@ class Search(e2e.SearchTest):
         run = self.at("run")
         done = self.mscgym("search", self.write("strict.json", config), "--out", run)
         self.assertEqual(done.returncode, 3, done.stderr)
-        self.assertIn("nothing keeps the constraints: latency <= 0.0001", done.stdout)
+        self.assertIn("no candidate keeps the constraints: latency <= 0.0001", done.stdout)
         self.assertRegex(done.stdout, r"nearest: trial \d+, .*/nearest/strategy.json")
         self.assertTrue(e2e.pareto(run))
         self.assertFalse(os.path.exists(os.path.join(run, "best")))
@@ -217,7 +217,7 @@ class Search(e2e.SearchTest):
         config["objective"]["minimize"] = ["energy", "distill_loss"]
         done = self.mscgym("search", self.write("energy.json", config), "--out", self.at("run"))
         self.assertEqual(done.returncode, 2)
-        self.assertIn("the config names 'energy': energy cannot be read: the kernel shows no package "
+        self.assertIn("the config asks for 'energy': energy cannot be read: the kernel shows no package "
                       "under /sys/class/powercap, as on most virtual machines", done.stderr)
         self.assertFalse(os.path.exists(self.at("run")))
 
@@ -226,7 +226,8 @@ class Search(e2e.SearchTest):
         self.search(first)
         second = self.at("second")
         done = self.search(second, "--from", first, "--agent", "tpe", "--trials", "3")
-        self.assertIn(f"{TRIALS} of {TRIALS} trials fit; they are not measured again", done.stderr)
+        self.assertIn(f"{TRIALS} of {TRIALS} trials fit this search; their results are reused",
+                      done.stderr)
         before = e2e.trials(first)
         after = e2e.trials(second)
         self.assertEqual(len(after), TRIALS + 3)
@@ -248,7 +249,7 @@ class Search(e2e.SearchTest):
         third = self.at("third")
         done = self.succeed("search", self.write("other.json", config), "--from", second, "--out",
                             third)
-        self.assertIn("2 of them are measured first, since the config differs", done.stderr)
+        self.assertIn("2 of them are measured first, because the config differs", done.stderr)
         sources = [trial["source"] for _, trial in sorted(e2e.trials(third).items())]
         self.assertEqual(len(sources), 4)
         self.assertTrue(any(source.startswith("from:") for source in sources), sources)

@@ -45,12 +45,12 @@ TEST(PlanFinals, TellsNoneApartWhereTooFewAreLeft) {
   ASSERT_EQ(few.warnings.size(), 1U);
   EXPECT_EQ(
       few.warnings[0],
-      "finalists are judged on samples that trials saw: of 129 samples trials may see 100, "
-      "which leaves fewer than 30; lower 'quality.samples' or 'quality.most_samples', or give "
+      "finalists are judged on samples that trials saw: trials may use 100 of 129 samples, which "
+      "leaves fewer than 30; lower 'quality.samples' or 'quality.most_samples', or give "
       "more samples");
   EXPECT_EQ(MessageOf<UserError>([] { (void)PlanOf(Judged("others"), 100); }),
-            "finalists are to be judged on others than the 100 samples of trials, and there are no "
-            "more than 100: lower 'quality.samples' or 'quality.most_samples'");
+            "'quality.finalists' is \"others\", but trials may use 100 samples and there are only "
+            "100: lower 'quality.samples' or 'quality.most_samples'");
 }
 
 TEST(PlanFinals, WarnsOfSamplesThatCalibrationUses) {
@@ -95,8 +95,8 @@ TEST(ContradictionText, SpeaksWhereALimitIsMissedByMoreThanTheInterval) {
   EXPECT_EQ(ContradictionText(objective, outcome), "") << "2 points lost, 1.6 off at most";
   outcome.fresh->accuracy_error = 0.007;
   EXPECT_EQ(ContradictionText(objective, outcome),
-            "the samples that no trial saw contradict: accuracy_drop <= 0.5 is missed by more than "
-            "its interval");
+            "on the samples that no trial saw, accuracy_drop <= 0.5 is missed by more than the 95 "
+            "% interval");
 }
 
 }  // namespace

@@ -125,10 +125,9 @@ TEST(RecipeFinalists, SayWhatFreshSamplesTold) {
   run.fresh_more = 0.08;
   findings = {};
   ASSERT_TRUE(TrainFinalists(limited, {MadeTrial(1, 2, 0.1)}, 1, run.How(), findings));
-  EXPECT_EQ(FreshText(limited, findings.recipes.at(0)),
-            told +
-                "0.28 \xC2\xB1 0.02; they contradict: the limit of distill_loss is missed by more "
-                "than that");
+  EXPECT_EQ(
+      FreshText(limited, findings.recipes.at(0)),
+      told + "0.28 \xC2\xB1 0.02; there distill_loss misses its limit by more than this interval");
 }
 
 TEST(RecipeFinalists, AreNoAnswerWhereATrainingFails) {

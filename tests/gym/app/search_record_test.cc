@@ -93,15 +93,15 @@ TEST(SearchRecords, AreRefusedByNumber) {
 
 TEST(SearchRecords, OfAnOlderJournalLackWhatAReportNeeds) {
   EXPECT_EQ(MessageOf<UserError>([] { (void)SetupIn(FindSearchRecords(Journal({})), {}, "a/b"); }),
-            "'a/b' does not say what its search was asked for: it ended before its first trial, or "
-            "an older mscgym wrote it");
+            "'a/b' does not contain the settings of its search: the search ended before its first "
+            "trial, or an older mscgym wrote the file");
 }
 
 TEST(SearchRecords, LackWhatADamagedJournalHasLost) {
   const JournalText damaged{.records = {}, .loss = "'a/b' is damaged"};
   EXPECT_EQ(
       MessageOf<UserError>([&] { (void)SetupIn(FindSearchRecords(Journal({})), damaged, "a/b"); }),
-      "'a/b' is damaged; what its search was asked for is among it");
+      "'a/b' is damaged; the settings of its search are among the lost records");
 }
 
 TEST(SearchRecords, OfNoModelAreRefused) {
@@ -162,7 +162,7 @@ TEST_F(ReadingAJournal, IsRefusedWithoutARecordOrItsFirst) {
                             "' is damaged, and 1 record is left out: byte 0, after 0 records: the "
                             "header is malformed (" +
                             std::to_string(Lines()[0].size()) + " bytes)";
-  EXPECT_EQ(refusal(damaged), where + "; without its first record nothing is known of the study");
+  EXPECT_EQ(refusal(damaged), where + "; its first record, which describes the study, is lost");
   EXPECT_EQ(refusal(damaged.substr(0, Lines()[0].size())), where);
 }
 

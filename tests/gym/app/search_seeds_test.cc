@@ -53,7 +53,7 @@ TEST(SeedsFrom, TheSameSearchAreAllKnown) {
             (Named{{"from:4", {2, 1, 0}}, {"from:3", {1, 0, 0}}, {"from:2", {2, 2, 2}}}));
   ASSERT_EQ(seeds.known.size(), 4U);
   EXPECT_EQ(seeds.known.at({0, 0, 0}), FakeProblem::Truth({0, 0, 0}));
-  EXPECT_EQ(seeds.note, "4 of 6 trials fit; they are not measured again");
+  EXPECT_EQ(seeds.note, "4 of 6 trials fit this search; their results are reused");
 }
 
 TEST(SeedsFrom, AnotherSearchAreTheBestOfItUpToHalfOfTheTrials) {
@@ -63,8 +63,9 @@ TEST(SeedsFrom, AnotherSearchAreTheBestOfItUpToHalfOfTheTrials) {
   const Seeds seeds = SeedsFrom(Earlier(), now, problem);
   EXPECT_TRUE(seeds.known.empty());
   EXPECT_EQ(seeds.trials, (Named{{"from:4", {2, 1, 0}}, {"from:3", {1, 0, 0}}}));
-  EXPECT_EQ(seeds.note,
-            "4 of 6 trials fit; 2 of them are measured first, since the config differs");
+  EXPECT_EQ(
+      seeds.note,
+      "4 of 6 trials fit this search; 2 of them are measured first, because the config differs");
 }
 
 TEST(SeedsFrom, SearchesThatDifferInWhatIsMeasuredAreMeasuredAgain) {
@@ -78,7 +79,7 @@ TEST(SeedsFrom, SearchesThatDifferInWhatIsMeasuredAreMeasuredAgain) {
     return text.find(part) != std::string::npos;
   };
   EXPECT_TRUE(has(note([](EarlierSearch& e) { e.header.problem = "other"; }),
-                  "since the model or what is decided differs"));
+                  "because the model or the decisions differ"));
   EXPECT_TRUE(
       has(note([](EarlierSearch& e) { e.setup.machine.cpu = "other"; }), "since the CPU differs"));
   EXPECT_TRUE(has(note([](EarlierSearch& e) { e.setup.machine.libraries["mscgym"] = "2"; }),
@@ -92,7 +93,7 @@ TEST(SeedsFrom, SearchesThatDifferInWhatIsMeasuredAreMeasuredAgain) {
                     e.setup.config.trials = 1;
                     e.setup.config.model = "elsewhere/model.onnx";
                   }),
-                  "they are not measured again"));
+                  "their results are reused"));
 }
 
 TEST(SeedsFrom, DecisionsAreMatchedByName) {
@@ -131,7 +132,7 @@ TEST_F(FindSeedsTest, StayAsTheyWereFound) {
   const Seeds found = FindSeeds(now_, setup, problem_);
   EXPECT_EQ(found.trials.size(), 3U);
   EXPECT_EQ(found.note,
-            "'" + setup.config.from + "': 4 of 6 trials fit; they are not measured again");
+            "'" + setup.config.from + "': 4 of 6 trials fit this search; their results are reused");
   // Whatever becomes of the earlier run.
   std::filesystem::remove_all(base_ + "/then");
   for (const char* from : {"/then", ""}) {
@@ -143,8 +144,8 @@ TEST_F(FindSeedsTest, StayAsTheyWereFound) {
   }
   setup.config.from = "other";
   EXPECT_EQ(MessageOf<UserError>([&] { (void)FindSeeds(now_, setup, problem_); }),
-            "'" + now_.folder + "' holds a search that began with '" + base_ +
-                "/then', not with 'other'");
+            "'" + now_.folder + "' holds a search that started from '" + base_ +
+                "/then', not from 'other': name that one, or another folder with --out");
 }
 
 TEST_F(FindSeedsTest, AreNoneWhereNoRunIsNamedAndNotAddedLater) {
@@ -154,8 +155,8 @@ TEST_F(FindSeedsTest, AreNoneWhereNoRunIsNamedAndNotAddedLater) {
   SearchSetup setup = MadeSetup();
   setup.config.from = base_ + "/then";
   EXPECT_EQ(MessageOf<UserError>([&] { (void)FindSeeds(now_, setup, problem_); }),
-            "'" + now_.folder + "' holds a search that began with no other: leave '" +
-                setup.config.from + "' out, or name another folder by --out");
+            "'" + now_.folder + "' holds a search that started from no other: leave out '" +
+                setup.config.from + "', or name another folder with --out");
 }
 
 }  // namespace

@@ -73,7 +73,7 @@ TEST(CountsText, CountsReasonsOfFailure) {
 
 TEST(EndText, NamesTheRuleThatEndedTheTrials) {
   EXPECT_EQ(EndText(StopReason::kPlateau, {.plateau = 20, .goal = {}}),
-            "the last 20 were no improvement (stop.plateau)");
+            "the last 20 brought no improvement (stop.plateau)");
   EXPECT_EQ(EndText(StopReason::kGoal, {}), "the goal was reached (stop.goal)");
 }
 
