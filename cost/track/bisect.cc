@@ -60,7 +60,7 @@ class Search {
   [[nodiscard]] double ErrorOf(const std::string& name, const Tensor& value) const {
     const Tensor wanted = store_.Get(reference_, name).value();
     if (wanted.size() != value.size()) {
-      throw UserError("'" + name + "' has other sizes in " + reference_ + " than in " +
+      throw UserError("'" + name + "' has different sizes in " + reference_ + " and in " +
                       stage_.name + ": compare with the stage that has the strategy's channels");
     }
     return ErrorOf(wanted.Reshaped(value.dims()), value);
@@ -182,19 +182,20 @@ std::string Explain(const BisectResult& result, const std::string& target) {
   std::string text;
   switch (result.blame) {
     case Blame::kNone:
-      return "the outputs are what they should be";
+      return "the outputs are correct";
     case Blame::kLowering:
-      text = "the lowered graph computes something else there, whoever runs it";
+      text = "the lowered graph computes something else at this node, on every target";
       break;
     case Blame::kTarget:
-      text = target + " computes this node wrongly, also by itself";
+      text = target + " computes this node wrongly, also when it runs the node alone";
       break;
     case Blame::kSurroundings:
-      text = "by itself " + target +
-             " computes this node rightly: look at memory, and at what it is joined with";
+      text = target +
+             " computes this node correctly when it runs the node alone: examine memory and fusion "
+             "with other nodes";
       break;
   }
-  if (result.vanishes) text += "; watching some values made the outputs right";
+  if (result.vanishes) text += "; reading some values as outputs made the outputs correct";
   return text;
 }
 

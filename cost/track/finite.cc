@@ -150,7 +150,7 @@ void Search(const TrackStage& stage, const TrackStage& reference, const TargetRe
         Bisect(stage, reference.name, store, inputs, kNotFiniteAlone, targets);
     found.node = result.node;
     found.op = result.op;
-    found.detail = result.blame == Blame::kNone ? "it is gone when it runs again"
+    found.detail = result.blame == Blame::kNone ? "it did not occur in another run"
                                                 : Explain(result, stage.name);
   } catch (const UserError& error) {
     found.detail = error.what();
@@ -214,10 +214,10 @@ std::string Explain(const NotFinite& found) {
   std::string text = "output '" + found.output + "' is not finite (" +
                      std::to_string(found.values) + " of " + std::to_string(found.of) + " values)";
   if (!found.node.empty()) {
-    text += "; first of all the result of " + found.op + " '" + found.node + "' is not";
+    text += "; the first result that is not is that of " + found.op + " '" + found.node + "'";
   }
   if (found.maker == Maker::kCompression) {
-    text += ", whoever computes it";
+    text += ", on every target";
   } else if (!found.detail.empty()) {
     text += ": " + found.detail;
   }

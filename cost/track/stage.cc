@@ -86,7 +86,7 @@ void Collect(const TrackStage& stage, std::span<const std::string> names,
   Result<Executable> built =
       BuildExecutable(tapped, registry, {.threads = stage.threads, .bindings = {}});
   if (!built.ok()) {
-    throw UserError("stage " + stage.name + " does not compile: " + built.failure().detail);
+    throw UserError("stage " + stage.name + " cannot be compiled: " + built.failure().detail);
   }
   const std::vector<Tensor> values = built.value().Run(inputs);
   for (std::size_t i = 0; i < names.size(); ++i) visit(names[i], values.at(i));

@@ -22,8 +22,9 @@ std::int64_t BatchFor(const Graph& graph, std::optional<std::int64_t> asked,
   const ValueId input = graph.inputs().front();
   throw UserError(option + " " + std::to_string(batch) + " does not fit input '" +
                   graph.value(input).name + "', which is " + ToString(graph.type(input)) +
-                  "; leave it out, write the size into --shape, or export the model with an open "
-                  "first dimension");
+                  "; leave out " + option +
+                  ", give the size in --shape, or export the model with "
+                  "an open first dimension");
 }
 
 }  // namespace msc::gym

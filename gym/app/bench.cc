@@ -84,7 +84,7 @@ std::vector<Variant> MakeVariants(const Options& options, const BenchSetup& setu
     variants.push_back({.name = name, .strategy = LoadStrategy(options.strategies[i])});
   }
   if (variants.empty()) {
-    throw UserError("--precision none times strategies alone: give one by --strategy");
+    throw UserError("--precision none times strategies only: give one with --strategy");
   }
   return variants;
 }

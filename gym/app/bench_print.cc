@@ -186,11 +186,12 @@ void PrintTable(const BenchTitle& title, const BenchSetup& setup,
   std::printf("%s, batch %lld, %d thread%s, %s, %.3f GFLOP\n", title.model.c_str(),
               static_cast<long long>(title.batch), title.threads, title.threads == 1 ? "" : "s",
               cost::ReadMachine().cpu.c_str(), title.flops * kGiga);
-  std::printf("roof here: f32 %.0f GFLOP/s (%s), bf16 %.0f (%s), int8 %.0f (%s), copy %.1f GB/s\n",
-              roof.f32.per_second * kGiga, roof.f32.instruction.c_str(),
-              roof.bf16.per_second * kGiga, roof.bf16.instruction.c_str(),
-              roof.int8.per_second * kGiga, roof.int8.instruction.c_str(),
-              roof.copy_bytes_per_second * kGiga);
+  std::printf(
+      "roof of this machine: f32 %.0f GFLOP/s (%s), bf16 %.0f (%s), int8 %.0f (%s), copy %.1f "
+      "GB/s\n",
+      roof.f32.per_second * kGiga, roof.f32.instruction.c_str(), roof.bf16.per_second * kGiga,
+      roof.bf16.instruction.c_str(), roof.int8.per_second * kGiga, roof.int8.instruction.c_str(),
+      roof.copy_bytes_per_second * kGiga);
   std::printf("  %-26s %9s   %-21s  %8s  %7s  %8s  %8s  %s\n", "", "median ms",
               "ratio to first, 95 %", "GFLOP/s", "of roof", "arena MB", "const MB", "error");
   for (const BenchRow& row : rows) PrintRow(title, row);
@@ -232,7 +233,7 @@ void PrintProfile(const BenchRow& row, const std::vector<StepTime>& times, const
   for (const StepTime& step : times) total += static_cast<double>(step.time.count());
   std::printf("\n%s %s: %zu steps, %.3f ms\n  %10s %6s  %-9s %-5s %8s  %-11s %s\n",
               row.target.c_str(), row.variant.c_str(), times.size(), total * 1e-6, "us", "share",
-              "target", "as", "GFLOP/s", "of roof", "step");
+              "target", "prec", "GFLOP/s", "of roof", "step");
   const std::vector<OpCost> work = WorkOfRow(times, row);
   for (std::size_t i = 0; i < times.size(); ++i) {
     const StepTime& step = times[i];
@@ -249,7 +250,8 @@ void PrintParts(const std::vector<BenchRow>& rows,
                 const std::vector<std::vector<StepTime>>& profiles) {
   for (const auto& [variant, chosen] : ComparableRows(rows, profiles)) {
     const cost::CommonParts common = PartsOf(rows, profiles, chosen);
-    std::printf("\n%s, microseconds by part (* fastest, - fused into another)\n ", variant.c_str());
+    std::printf("\n%s, microseconds by part (* fastest, - fused into another part)\n ",
+                variant.c_str());
     for (const std::size_t i : chosen) std::printf(" %14s", rows[i].target.c_str());
     std::printf("   nodes\n");
     std::vector<double> sums = common.conversions;
@@ -270,17 +272,17 @@ void PrintParts(const std::vector<BenchRow>& rows,
     }
     std::printf(" ");
     for (const double micros : common.conversions) std::printf(" %13.1f ", micros);
-    std::printf("   turning layouts\n ");
+    std::printf("   layout conversions\n ");
     for (const double sum : sums) std::printf(" %13.1f ", sum);
-    std::printf("   together\n");
+    std::printf("   sum\n");
     const double best = *std::min_element(sums.begin(), sums.end());
     if (const std::optional<double> ideal = common.Ideal()) {
       std::printf(
-          "Each part where it is fastest, with nothing to turn in between: %.1f (%.2fx); see "
-          "'mscgym partition'\n",
+          "Each part on its fastest target, without layout conversions: %.1f (%.2fx); see 'mscgym "
+          "partition'\n",
           *ideal, best / *ideal);
     } else {
-      std::printf("No sum of the fastest: these targets fuse other nodes.\n");
+      std::printf("No sum of the fastest parts: these targets fuse different nodes.\n");
     }
   }
 }

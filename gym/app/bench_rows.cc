@@ -191,7 +191,7 @@ std::vector<Tensor> RandomSamples(const BenchSetup& setup) {
   constexpr std::int64_t kBatches = 4;
   std::vector<ValueType> types = BoundInputs(*setup.graph, setup.compile.bindings);
   for (ValueType& type : types) {
-    if (type.shape->empty()) throw UserError("an input without dimensions has no batches");
+    if (type.shape->empty()) throw UserError("an input without dimensions has no batch dimension");
     type.shape->front() = Dim(BatchSize(*setup.graph, setup.batch) * kBatches);
   }
   return RandomInputs(types, 1);
@@ -245,7 +245,7 @@ Tensor FirstBatch(const Tensor& samples, const ValueType& type, const std::strin
   if (more) given[0] = dims[0];
   if (samples.dtype() != type.dtype || given != dims) {
     throw UserError("'" + file + "' holds " + std::string(Name(samples.dtype())) +
-                    ToString(samples.dims()) + ", where the model takes " +
+                    ToString(samples.dims()) + "; the model needs " +
                     std::string(Name(type.dtype)) + ToString(dims) +
                     ", or more along the first dimension");
   }
@@ -307,8 +307,8 @@ Variant AllLayersIn(Precision precision, const BenchSetup& setup, const TargetRe
     const bool random = setup.samples.empty();
     Calibrate(random ? RandomSamples(setup) : setup.samples, setup, targets, variant);
     std::fprintf(stderr,
-                 "note: int8 scales are least and largest values over %s; they are good for timing "
-                 "alone, not for what the model computes\n",
+                 "note: int8 scales are the smallest and largest values over %s; use them for "
+                 "timing only, not to judge outputs\n",
                  random ? "random inputs" : "the given samples");
   } catch (const UserError& error) {
     variant.why = error.what();
@@ -411,7 +411,7 @@ void CompareOutputs(const BenchSetup& setup, std::vector<BenchRow>& rows) {
     if (!IsAnother(*exact->second, row)) continue;
     const std::string text = DiffersText(*exact->second, *row.f32_error);
     if (random && HaveOneForm(exact->second->outputs, row.outputs)) {
-      std::fprintf(stderr, "note: %s %s: %s, on random inputs; real ones by --input tell more\n",
+      std::fprintf(stderr, "note: %s %s: %s, on random inputs; give real ones by --input\n",
                    row.target.c_str(), row.variant.c_str(), text.c_str());
     } else {
       row.why = text;

@@ -136,7 +136,8 @@ void CompileModel(const Options& options, AppContext& context) {
     std::printf("quantized with: %s\n", decided.c_str());
   }
   if (manifest.refused.empty()) return;
-  std::printf("on reference, as its target refuses it: %s", manifest.refused.front().c_str());
+  std::printf("runs on reference, because its target does not support it: %s",
+              manifest.refused.front().c_str());
   if (manifest.refused.size() > 1) std::printf(" and %zu more", manifest.refused.size() - 1);
   std::printf("; manifest.json lists them all\n");
 }

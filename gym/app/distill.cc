@@ -84,13 +84,13 @@ void CheckOptions(const Options& options) {
     throw UserError("--resume needs --checkpoint, --save-strategy or --out");
   }
   if (options.resume && !std::filesystem::exists(options.checkpoint)) {
-    throw UserError("--resume: there is no '" + options.checkpoint +
-                    "' to go on with; name the file with --checkpoint, or leave --resume out to "
-                    "train from the start");
+    throw UserError("--resume: '" + options.checkpoint +
+                    "' does not exist; name the checkpoint with --checkpoint, or leave out "
+                    "--resume to train from the start");
   }
   if (options.student.empty() && options.strategy.empty() && options.weight_bits == 0) {
     throw UserError(
-        "the student would be the model itself: give --strategy, --student or --weight-bits");
+        "the student is the same as the model: give --strategy, --student or --weight-bits");
   }
   if (options.layerwise && options.blockwise) {
     throw UserError("--layerwise and --blockwise exclude each other: leave one out");
@@ -98,7 +98,7 @@ void CheckOptions(const Options& options) {
   if ((options.layerwise || options.blockwise) &&
       !(options.features.empty() && options.rules.empty())) {
     throw UserError(std::string(options.layerwise ? "--layerwise" : "--blockwise") +
-                    " chooses what is compared; leave --feature and --rules out");
+                    " chooses which values are compared; leave out --feature and --rules");
   }
 }
 
@@ -262,7 +262,7 @@ void Distill(Options options, AppContext& context) {
   TrainState state;
   if (options.resume) {
     state = LoadTrainState(options.checkpoint, hash);
-    line.Say("going on after step " + std::to_string(state.step));
+    line.Say("continuing after step " + std::to_string(state.step));
   }
   CatchStopSignals();
   Watch watch(line);
@@ -274,8 +274,8 @@ void Distill(Options options, AppContext& context) {
   const TrainResult result = Train(job, hooks, state);
   if (result.stopped) {
     line.Say(options.checkpoint.empty()
-                 ? "stopped; nothing is kept, as no file was named"
-                 : "stopped after step " + std::to_string(state.step) + "; --resume goes on");
+                 ? "stopped; nothing is kept, because no file was named"
+                 : "stopped after step " + std::to_string(state.step) + "; continue with --resume");
     context.exit_code = kExitFailure;
     return;
   }

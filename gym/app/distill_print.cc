@@ -36,7 +36,7 @@ void PrintDistillTable(const DistillReport& report) {
   }
   std::printf("\n");
   PrintOne("before training", *report.before);
-  PrintOne("after", *report.after);
+  PrintOne("after training", *report.after);
 }
 
 void PrintDistillJson(const DistillReport& report) {

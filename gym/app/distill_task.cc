@@ -113,7 +113,7 @@ std::shared_ptr<const envs::DistillTask> MakeDistillTask(const SearchConfig& con
   const DistillConfig& distill = config.distill;
   if (config.strategy.empty() && distill.weight_bits == 0) {
     throw UserError(
-        "the student would be the model itself: give 'strategy' or 'distill.weight_bits'");
+        "the student is the same as the model: give 'strategy' or 'distill.weight_bits'");
   }
   if (const std::string problem = TrainerProblem(); !problem.empty()) {
     throw SystemError("training needs libtorch: " + problem);

@@ -55,8 +55,10 @@ void WriteCpp(const Options& options, const Graph& graph, const Strategy& strate
       ExportCpp(graph, strategy, MakeTargets(), inputs, cpp, options.out);
   std::string isas;
   for (const Isa& isa : summary.isas) isas += (isas.empty() ? "" : ", ") + ToString(isa);
-  std::printf("wrote %s: %zu kernels, for %s; outputs of these differ by %.2g of their range\n",
-              options.out.c_str(), summary.kernels, isas.c_str(), summary.spread);
+  std::printf(
+      "wrote %s: %zu kernels, for %s; outputs of these instruction sets differ by %.2g of their "
+      "range\n",
+      options.out.c_str(), summary.kernels, isas.c_str(), summary.spread);
   std::printf("try it: cmake -S %s -B build && cmake --build build && ctest --test-dir build\n",
               options.out.c_str());
 }

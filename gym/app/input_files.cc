@@ -33,12 +33,12 @@ std::string Advice(const Dims& given, const Dims& wanted, const CompiledInput& i
   }
   if (asked->shape && CanBe(*asked->shape, given)) {
     if (batch && input.batch_option && !asked->shape->front().symbol().empty()) {
-      return ": say --batch " + std::to_string(given[0]);
+      return ": give --batch " + std::to_string(given[0]);
     }
     std::string sizes;
     for (const std::int64_t size : given)
       sizes += (sizes.empty() ? "" : "x") + std::to_string(size);
-    return ": say --shape " + input.name + "=" + sizes;
+    return ": give --shape " + input.name + "=" + sizes;
   }
   return batch ? ": the model's batch is fixed" : "";
 }
@@ -60,7 +60,7 @@ Tensor ReadWholeInput(const std::string& file, const CompiledInput& input) {
   const Dims wanted = StaticDims(input.type.shape.value()).value();
   if (tensor.dims() == wanted) return tensor;
   throw UserError("'" + file + "' holds an array " + ToString(tensor.dims()) +
-                  "; the model's input '" + input.name + "' takes " + ToString(wanted) +
+                  "; the model's input '" + input.name + "' needs " + ToString(wanted) +
                   Advice(tensor.dims(), wanted, input));
 }
 

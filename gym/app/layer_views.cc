@@ -35,8 +35,8 @@ LayerChart SensitivityChart(const std::vector<SensitivityRow>& rows) {
   LayerChart chart{.title = "Sensitivity",
                    .before = "",
                    .after = "distillation loss in nats with this layer alone quantized",
-                   .columns = {"alone: loss", "alone: cosine", "alone: points of accuracy",
-                               "all but it: loss", "all but it: points of accuracy"},
+                   .columns = {"alone: loss", "alone: cosine", "alone: accuracy drop, points",
+                               "all others: loss", "all others: accuracy drop, points"},
                    .rows = {}};
   for (const SensitivityRow& row : rows) {
     const bool known = row.alone.failure.empty();
@@ -57,8 +57,8 @@ LayerView ViewOf(const QuantizeReport& report) {
       std::any_of(report.layers.begin(), report.layers.end(),
                   [](const QuantizedLayer& layer) { return layer.error_after.has_value(); });
   LayerChart chart{.title = fitted ? "Error of each layer's outputs" : "Bits of the weights",
-                   .before = fitted ? "weights rounded to the nearest" : "32, of f32",
-                   .after = fitted ? "share of the outputs' variance that is missed" : "bits",
+                   .before = fitted ? "weights rounded to the nearest" : "32 (f32)",
+                   .after = fitted ? "error as a share of the outputs' variance" : "bits",
                    .columns = {"precision", "weight bits", "output error", "runs in"},
                    .rows = {}};
   std::size_t quantized = 0;
@@ -95,7 +95,7 @@ LayerView ViewOf(const QuantizeReport& report) {
   if (!report.sensitivity) return view;
   view.facts.push_back(SensitivityText(*report.sensitivity) + ".");
   if (const auto ranks = RankSensitivity(*report.sensitivity)) {
-    view.facts.push_back("Rank correlation with the accuracy that a layer alone costs: KL " +
+    view.facts.push_back("Rank correlation with the accuracy drop of each layer alone: KL " +
                          Fixed(ranks->kl, 2) + ", MSE " + Fixed(ranks->mse, 2) + ", cosine " +
                          Fixed(ranks->cosine, 2) + ".");
   }
@@ -106,9 +106,9 @@ LayerView ViewOf(const QuantizeReport& report) {
 LayerView ViewOf(const PruneReport& report) {
   LayerChart chart{.title = "Multiply-adds of each layer",
                    .before = "before",
-                   .after = "millions that stay",
+                   .after = "after, in millions",
                    .columns = {"channels", "millions of multiply-adds", "score kept",
-                               "output error, refitted", "stays because"},
+                               "output error, refitted", "not pruned because"},
                    .rows = {}};
   for (const PrunedLayer& layer : report.layers) {
     const auto& fit = layer.reconstructed;
@@ -129,13 +129,13 @@ LayerView ViewOf(const PruneReport& report) {
   LayerView view{.tool = "prune",
                  .model = report.model,
                  .summary = share(report.macs_kept, report.macs) + " of the multiply-adds and " +
-                            share(report.bytes_kept, report.bytes) + " of the weights stay.",
+                            share(report.bytes_kept, report.bytes) + " of the weights are kept.",
                  .facts = {},
                  .charts = {}};
   if (report.quality) view.facts.push_back(QualityText(*report.quality));
   if (report.latency) {
     view.facts.push_back("On " + report.target + " it takes " + Percent(report.latency->ratio, 1) +
-                         " of the time (" + Percent(report.latency->ratio_low, 1) + " to " +
+                         " of the time before (" + Percent(report.latency->ratio_low, 1) + " to " +
                          Percent(report.latency->ratio_high, 1) + ").");
   }
   view.charts.push_back(std::move(chart));
@@ -143,11 +143,12 @@ LayerView ViewOf(const PruneReport& report) {
 }
 
 LayerView ViewOf(const DistillReport& report) {
-  LayerChart chart{.title = "What each layer computes, beside the teacher",
-                   .before = "before training",
-                   .after = "mean square of the difference over that of the teacher's values",
-                   .columns = {"difference from the teacher"},
-                   .rows = {}};
+  LayerChart chart{
+      .title = "Difference of each layer from the teacher",
+      .before = "before training",
+      .after = "mean square of the difference, divided by that of the teacher's values",
+      .columns = {"difference from the teacher"},
+      .rows = {}};
   for (const LearnedLayer& layer : report.layers) {
     chart.rows.push_back(
         {.name = layer.layer,
@@ -166,7 +167,7 @@ LayerView ViewOf(const DistillReport& report) {
                          " in the last.");
   }
   if (report.before) view.facts.push_back("Before training. " + QualityText(*report.before));
-  if (report.after) view.facts.push_back("After it. " + QualityText(*report.after));
+  if (report.after) view.facts.push_back("After training. " + QualityText(*report.after));
   if (!report.pairs.empty()) view.facts.push_back(report.pairs + ".");
   view.charts.push_back(std::move(chart));
   return view;
@@ -197,7 +198,7 @@ LayerView ViewOf(const TrackReport& report) {
       chart.rows.push_back(std::move(row));
     }
     if (stage.first) {
-      view.summary = "Values beyond the tolerance are marked where each stage first has one.";
+      view.summary = "The first value beyond the tolerance is marked in each stage.";
       view.facts.push_back(stage.stage + ": first beyond the tolerance is " +
                            stage.errors[*stage.first].name + ".");
     }

@@ -136,7 +136,7 @@ void CheckOptions(const Options& options) {
   const int ways = WaysToCut(options);
   if (ways > 1 || (ways == 0 && options.sparsity.empty())) {
     throw UserError(
-        "give one of --density, --layer, --macs, --size, --latency, --rules and --plan, or "
+        "give one of --density, --layer, --macs, --size, --latency, --rules and --plan, or give "
         "--sparsity");
   }
   const bool calibrates = NeedsCalibration(ParseScoreMethod(options.score)) &&
@@ -188,7 +188,9 @@ class Pruner {
     }
     Decide();
     if (!options_.masked.empty() && (fits || strategy_.fit != FitPlan{})) {
-      throw UserError("--masked is for channels alone: weights were refitted to their being gone");
+      throw UserError(
+          "--masked cannot be used with refitted weights, which suit removed channels: leave out "
+          "--masked or the refitting");
     }
     if (fits) strategy_.fit = {};  // to be refitted
     Graph pruned = Pruned(graph_, strategy_);

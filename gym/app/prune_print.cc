@@ -33,11 +33,12 @@ void PrintTimes(const PruneReport& report) {
   std::printf("%s: %.3f ms instead of %.3f, %.1f %% of the time (%.1f to %.1f)%s\n",
               report.target.c_str(), time.median_ns * 1e-6, time.reference_median_ns * 1e-6,
               100 * time.ratio, 100 * time.ratio_low, 100 * time.ratio_high,
-              time.noisy ? ", on a machine with other work" : "");
+              time.noisy ? ", noisy" : "");
   if (!report.sparsity.empty()) {
     std::printf(
-        "zeros are multiplied by like other weights here: what time there is to gain came "
-        "from channels\n");
+        "zeros save no time, because kernels multiply by them like by other weights: any gain "
+        "comes "
+        "from removed channels\n");
   }
 }
 

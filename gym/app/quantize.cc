@@ -176,7 +176,7 @@ void Quantize(Options options, AppContext& context) {
     throw UserError("--sensitivity needs --test");
   }
   if (options.samples.images.empty()) {
-    throw UserError("--calibration is needed: samples like those of real use, without labels");
+    throw UserError("give --calibration: samples like those of real use, without labels");
   }
   for (const std::string* file : {&options.out, &options.save_plan, &options.page,
                                   &options.sensitivity, &options.scale_table}) {

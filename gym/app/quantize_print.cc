@@ -96,7 +96,8 @@ std::string SensitivityText(const Sensitivity& sensitivity) {
       " layers, weights rounded to the nearest: " + std::to_string(sensitivity.passes) +
       " passes over " + std::to_string(sensitivity.samples) + " samples";
   if (sensitivity.calibration > 0) {
-    text += ", and a quantization from " + std::to_string(sensitivity.calibration);
+    text += ", and one quantization from " + std::to_string(sensitivity.calibration) +
+            " calibration samples";
   }
   return text;
 }
@@ -168,7 +169,8 @@ void PrintQuantizeTable(const QuantizeReport& report) {
     }
     if (const auto ranks = RankSensitivity(*report.sensitivity)) {
       std::printf(
-          "rank correlation with accuracy lost, a layer alone: KL %.2f, MSE %.2f, cosine %.2f\n",
+          "rank correlation with the accuracy drop of each layer alone: KL %.2f, MSE %.2f, cosine "
+          "%.2f\n",
           ranks->kl, ranks->mse, ranks->cosine);
     }
   }

@@ -174,7 +174,8 @@ void WriteOutputs(const std::vector<Tensor>& outputs, const std::string& folder)
   for (std::size_t i = 0; i < outputs.size(); ++i) {
     const Tensor* array = &outputs[i];
     if (array->dtype() == DType::kBF16) {
-      std::fprintf(stderr, "note: output %zu is bf16, which NumPy lacks; written as f32\n", i);
+      std::fprintf(stderr, "note: output %zu is bf16, which NumPy does not have; written as f32\n",
+                   i);
       array = &widened.emplace_back(cost::ConvertedTo(*array, DType::kF32, {}));
     }
     arrays.push_back({folder + "/output_" + std::to_string(i) + ".npy", array});

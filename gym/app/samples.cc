@@ -137,7 +137,7 @@ std::unique_ptr<cost::DatasetSamples> OpenCalibration(const SampleOptions& optio
 }
 
 cost::SampleSet LoadTest(const SampleOptions& options, const Graph& graph) {
-  if (options.test_images.empty()) throw UserError("--test is needed: samples to compare on");
+  if (options.test_images.empty()) throw UserError("give --test: samples to compare the models on");
   return cost::LoadSampleSet(
       Named(options.data, options.test_images, options.test_labels, options.test_samples),
       FormsOf(graph), ClassesOf(graph));

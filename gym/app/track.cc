@@ -106,7 +106,7 @@ Strategy StrategyFor(const Options& options) {
     return LoadStrategy(path);
   }
   throw UserError("'" + options.artefacts[0] +
-                  "' was compiled with fitted weights; name their strategy.json by --strategy");
+                  "' was compiled with fitted weights; name their strategy.json with --strategy");
 }
 
 /// Reads the rules that pick the compared values at each stage.
@@ -114,7 +114,7 @@ TrackRules ReadRules(const Options& options, const Graph& graph) {
   if (!options.tensors.empty()) throw UserError("give one of --tensors and --rules");
   TrackRules rules = ReadTrackRules(OpenRules(options.rules, "tracker", graph), graph);
   if (rules.all.empty()) {
-    throw UserError("'" + options.rules + "' has no rule that picks a value");
+    throw UserError("'" + options.rules + "' has no rule that selects a value");
   }
   return rules;
 }
@@ -161,8 +161,8 @@ std::vector<cost::TrackStage> CompiledStages(const Options& options, const Graph
 
 void CheckAllAreKept(const cost::TrackStore& store) {
   if (store.left_out() == 0) return;
-  throw UserError("--bisect needs every value, and there is no room for " +
-                  std::to_string(store.left_out()) + " of them: raise --store-mb");
+  throw UserError("--bisect needs all values, but " + std::to_string(store.left_out()) +
+                  " of them do not fit: raise --store-mb");
 }
 
 void Track(Options options, AppContext& context) {
@@ -211,7 +211,7 @@ void Track(Options options, AppContext& context) {
   for (const std::string& name : options.tensors) {
     if (store.TypeOf(reference, name) == DType::kUndefined) {
       std::string text = "stage " + reference;
-      text += " has no value '" + name + "', or no room for it";
+      text += " has no value '" + name + "', or --store-mb is too small for it";
       throw UserError(text);
     }
   }

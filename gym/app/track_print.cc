@@ -37,8 +37,8 @@ void PrintStage(const cost::StageComparison& stage) {
                 error.relative, error.noise, error.cosine);
   }
   if (!stage.other_shapes.empty()) {
-    std::printf("  %zu more have other sizes or types there, such as %s\n",
-                stage.other_shapes.size(), stage.other_shapes[0].c_str());
+    std::printf("  %zu more differ in size or type, such as %s\n", stage.other_shapes.size(),
+                stage.other_shapes[0].c_str());
   }
   if (stage.errors.empty()) std::printf("  no value can be compared\n");
   if (stage.first) {
@@ -54,16 +54,16 @@ void PrintTrackTable(const TrackReport& report) {
     std::printf("%s: %s\n", stage.c_str(), Explain(result, stage).c_str());
     if (result.blame == cost::Blame::kNone) continue;
     std::printf(
-        "  node %s (%s) makes %s: error %.3g of its range; the node alone %.3g, the "
-        "lowered graph by reference %.3g\n",
+        "  node %s (%s) computes %s: error %.3g of its range; the node run alone %.3g, the "
+        "lowered graph on reference %.3g\n",
         result.node.c_str(), result.op.c_str(), result.value.c_str(), result.error,
         result.alone_error, result.lowered_error);
-    if (!result.last_good.empty()) std::printf("  last right: %s\n", result.last_good.c_str());
+    if (!result.last_good.empty()) std::printf("  last correct: %s\n", result.last_good.c_str());
     std::printf("  found in %lld runs\n", static_cast<long long>(result.runs));
   }
   std::printf("tolerance: %g of a value's range\n", report.tolerance);
   if (report.left_out > 0) {
-    std::printf("%lld values were not kept: --store-mb is too small for them\n",
+    std::printf("%lld values were not stored: --store-mb is too small for them\n",
                 static_cast<long long>(report.left_out));
   }
 }

@@ -120,9 +120,10 @@ TEST_F(FindsNotFinite, TheOperatorThatCompressionMakesSo) {
   EXPECT_EQ(found->maker, Maker::kCompression);
   EXPECT_EQ(found->node, "ratio");
   EXPECT_EQ(found->op, "Div");
-  EXPECT_EQ(Explain(*found), "output 'y' is not finite (" + std::to_string(found->values) +
-                                 " of 12 values); first of all the result of Div 'ratio' is not, "
-                                 "whoever computes it");
+  EXPECT_EQ(
+      Explain(*found),
+      "output 'y' is not finite (" + std::to_string(found->values) +
+          " of 12 values); the first result that is not is that of Div 'ratio', on every target");
 }
 
 TEST_F(FindsNotFinite, TheOperatorThatATargetComputesWrongly) {
@@ -132,9 +133,10 @@ TEST_F(FindsNotFinite, TheOperatorThatATargetComputesWrongly) {
   ASSERT_TRUE(found.has_value());
   EXPECT_EQ(found->maker, Maker::kTarget);
   EXPECT_EQ(found->node, "below");
-  EXPECT_EQ(Explain(*found),
-            "output 'y' is not finite (1 of 12 values); first of all the result of MatMul 'below' "
-            "is not: spoiling computes this node wrongly, also by itself");
+  EXPECT_EQ(
+      Explain(*found),
+      "output 'y' is not finite (1 of 12 values); the first result that is not is that of MatMul "
+      "'below': spoiling computes this node wrongly, also when it runs the node alone");
 }
 
 TEST_F(FindsNotFinite, NoneThatIsTheModelsOwn) {

@@ -126,7 +126,8 @@ TEST_F(Track, FindsTheOperatorThatATargetComputesWrongly) {
   EXPECT_EQ(found.lowered_error, 0);
   EXPECT_FALSE(found.vanishes);
   EXPECT_LE(found.runs, 1 + 5 + 1) << "of 18 values";
-  EXPECT_EQ(Explain(found, "faulty"), "faulty computes this node wrongly, also by itself");
+  EXPECT_EQ(Explain(found, "faulty"),
+            "faulty computes this node wrongly, also when it runs the node alone");
 
   const StageComparison table = Compare(Compiled("faulty"));
   ASSERT_EQ(table.errors.size(), 18U);

@@ -48,20 +48,20 @@ class Batch(e2e.SearchTest):
                     ["distill", path, "--data", data, "--format", "npy", "--weight-bits", "4"])
         for command in commands:
             with self.subTest(command[0]):
-                self.refused("--batch 4 does not fit input 'x', which is f32[2,8]; leave it out, write the "
-                             "size into --shape, or export the model with an open first dimension",
+                self.refused("--batch 4 does not fit input 'x', which is f32[2,8]; leave out --batch, give the size in --shape, or "
+                             "export the model with an open first dimension",
                              *command, "--batch", "4")
         self.assertFalse(os.path.exists(self.at("none")))
-        self.refused("--samples 4 does not fit input 'x', which is f32[2,8]; leave it out, write the size "
-                     "into --shape, or export the model with an open first dimension",
+        self.refused("--samples 4 does not fit input 'x', which is f32[2,8]; leave out --samples, give the size in --shape, or "
+                     "export the model with an open first dimension",
                      "track", path, "--random", "1", "--samples", "4")
         for asked in ([], ["--batch", "2"]):
             self.assertIn("f32[2,4]", self.succeed("run", path, *asked).stdout)
 
     def test_a_shape_fixes_the_batch(self):
         path = self.saved("n")
-        self.refused("--batch 4 does not fit input 'x', which is f32[2,8]; leave it out, write the size "
-                     "into --shape, or export the model with an open first dimension",
+        self.refused("--batch 4 does not fit input 'x', which is f32[2,8]; leave out --batch, give the size in --shape, or "
+                     "export the model with an open first dimension",
                      "run", path, "--shape", "2x8", "--batch", "4")
         self.assertIn("f32[2,4]", self.succeed("run", path, "--shape", "2x8", "--batch", "2").stdout)
 

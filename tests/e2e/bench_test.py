@@ -73,7 +73,7 @@ class Bench(e2e.SearchTest):
     def test_targets_are_compared_part_by_part(self):
         done = self.bench("--targets", "reference,reference:threads=1", "--profile")
         self.assertEqual(done.returncode, 0, done.stderr)
-        self.assertRegex(done.stdout, r"Each part where it is fastest.*: [\d.]+ \(\d+\.\d\dx\)")
+        self.assertRegex(done.stdout, r"Each part on its fastest target.*: [\d.]+ \(\d+\.\d\dx\)")
 
     def test_parts_say_what_they_are_for_scripts(self):
         done = self.bench("--targets", "reference,reference:threads=1", "--profile", "--json")
@@ -107,7 +107,7 @@ class Bench(e2e.SearchTest):
         images = self.images(1, 3, 28, 28)
         done = self.bench("--targets", "reference", "--input", images)
         self.assertEqual(done.returncode, 2)
-        self.assertIn("images.npy' holds f32[1,3,28,28], where the model takes f32[1,1,28,28]",
+        self.assertIn("images.npy' holds f32[1,3,28,28]; the model needs f32[1,1,28,28]",
                       done.stderr)
         done = self.bench("--targets", "reference", "--input", images, images)
         self.assertEqual(done.returncode, 2)

@@ -65,7 +65,7 @@ class Distill(e2e.SearchTest):
         self.assertEqual(self.distill(*arguments, "--save-strategy", whole).returncode, 0)
         done = self.distill(*arguments, "--save-strategy", broken, "--resume")
         self.assertEqual(done.returncode, 2)
-        self.assertIn(f"there is no '{broken}.training' to go on with", done.stderr)
+        self.assertIn(f"'{broken}.training' does not exist", done.stderr)
         process = self.start("distill", self.model, "--data", self.images, *self.form, *arguments,
                              "--save-strategy", broken)
         end = time.monotonic() + e2e.DEADLINE_S
@@ -121,7 +121,7 @@ class Distill(e2e.SearchTest):
         self.assertRegex(shown, rf"best: trial {best['trial']}, accuracy_drop \S+ \u00b1 \S+, "
                                 rf"distill_loss {best['metrics']['distill_loss']:.4g} \u00b1 ")
         text = "judged on samples 51 to 200, which no trial saw"
-        self.assertIn("trained 3 times each with seeds that no trial had, and " + text, shown)
+        self.assertIn("trained 3 times each with seeds that no trial used, and " + text, shown)
         report = e2e.read(os.path.join(run, "report.html")).decode()
         self.assertIn("<section id='finalists'", report)
         self.assertIn(text, report)
@@ -150,7 +150,7 @@ class Distill(e2e.SearchTest):
         process.send_signal(signal.SIGINT)
         shown, errors = process.communicate(timeout=e2e.DEADLINE_S)
         self.assertEqual(process.returncode, 1, errors)
-        self.assertIn("interrupted; --resume goes on", shown)
+        self.assertIn("interrupted; continue with --resume", shown)
         self.assertIn("best so far, not trained again: trial ", shown)
         self.assertTrue(os.path.exists(os.path.join(run, "best", "recipe.json")))
         self.assertIn("The search was not finished.",
@@ -221,7 +221,7 @@ class Distill(e2e.SearchTest):
         if "needs libtorch" in done.stderr:
             self.skipTest("this build has no libtorch")
         self.assertEqual(done.returncode, 2)
-        self.assertIn("there are no more than 200: lower 'quality.samples'", done.stderr)
+        self.assertIn("there are only 200: lower 'quality.samples'", done.stderr)
         config["quality"].update(samples=100)
         config["calibration"]["data"] = {**config["quality"]["data"], "first": 90}
         done = self.mscgym("search", self.write("same.json", config), "--out", self.at("run"))
@@ -232,8 +232,8 @@ class Distill(e2e.SearchTest):
     def test_a_search_finds_a_recipe_to_train_by(self):
         config = self.recipe_config()
         file, run = self.write("recipe.json", config), self.at("run")
-        for text, options in (("one after another", ["--workers", "2"]),
-                              ("not cached", ["--cache", self.at("cache")])):
+        for text, options in (("tries one after another", ["--workers", "2"]),
+                              ("caches no outcomes", ["--cache", self.at("cache")])):
             done = self.mscgym("search", file, "--out", run, *options)
             self.assertEqual(done.returncode, 2)
             self.assertIn(text, done.stderr)
@@ -279,7 +279,7 @@ class Distill(e2e.SearchTest):
 
     def test_mistakes_are_refused_and_leave_nothing(self):
         rows = (
-            ("the student would be the model itself", []),
+            ("the student is the same as the model", []),
             ("--hard needs --data-labels", ["--weight-bits", "8", "--hard", "1"]),
             ("fewer than a batch of 128", ["--weight-bits", "8", "--samples", "100"]),
             ("none is left to learn from",
@@ -288,7 +288,7 @@ class Distill(e2e.SearchTest):
              ["--weight-bits", "8", "--samples", "128", "--rules", self.write("none.json", [])]),
             ("--layerwise and --blockwise exclude each other",
              ["--weight-bits", "8", "--layerwise", "--blockwise"]),
-            ("--blockwise chooses what is compared",
+            ("--blockwise chooses which values are compared",
              ["--weight-bits", "8", "--blockwise", "--feature", "nowhere"]),
             ("computes no value 'nowhere'",
              ["--weight-bits", "8", "--samples", "128", "--feature", "nowhere"]),
@@ -354,7 +354,7 @@ class Track(e2e.SearchTest):
             errors[against] = report["stages"][1]["errors"][-1]["relative"]
         self.assertLess(errors["optimized"], errors["baseline"])
         for options, text in ((["--tensors", "x"], "--tensors excludes --bisect"),
-                              (["--store-mb", "0.01"], "--bisect needs every value, and there is no room for ")):
+                              (["--store-mb", "0.01"], "--bisect needs all values, but ")):
             done = self.mscgym("track", model, "--random", "3", "--bisect", *options)
             self.assertEqual(done.returncode, 2)
             self.assertIn(text, done.stderr)

@@ -13,8 +13,8 @@ import unittest
 import e2e
 from onnx_bytes import field, model, node, value, weights
 
-MADE = ("output 'y' is not finite (%d of %d values); first of all the result of Div 'Div' is not, "
-        "whoever computes it")
+MADE = ("output 'y' is not finite (%d of %d values); the first result that is not is that of "
+        "Div 'Div', on every target")
 
 
 def two_layers(end, dims=("n", 4), out=("n", 4), columns=4):

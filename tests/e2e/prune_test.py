@@ -126,7 +126,7 @@ class Prune(e2e.ShippedModelTest):
              ["--rules", self.write("rules.json", {"strategies": []})]),
             ("--score obs needs --calibration", ["--density", "0.5", "--score", "obs"]),
             ("--reconstruct needs --calibration", ["--density", "0.5", "--reconstruct"]),
-            ("--masked is for channels alone",
+            ("--masked cannot be used with refitted weights",
              ["--density", "0.5", "--reconstruct", "--masked", "m.onnx", *self.calibration]),
             ("the graph has no group 'conv'", ["--plan", self.write("plan.json", plan)]),
             ("made for another model", ["--plan", self.write("other.json", other)]),

@@ -107,7 +107,7 @@ class Quantize(e2e.ShippedModelTest):
         cost = (f"sensitivity of {len(rows)} layers, weights rounded to the nearest: "
                 f"{2 * len(rows) + 1} passes over 100 samples")
         self.assertIn(cost + ".", text)
-        self.assertIn("Rank correlation with the accuracy that a layer alone costs: KL ", text)
+        self.assertIn("Rank correlation with the accuracy drop of each layer alone: KL ", text)
         self.assertEqual(text.count("<tr><td class='name'>"), len(made["layers"]) + len(rows))
         # One layer costs less than all but one, on the whole.
         self.assertLess(sum(float(row["alone_mse"]) for row in rows),
@@ -177,7 +177,7 @@ class Quantize(e2e.ShippedModelTest):
 
     def test_mistakes_are_refused_and_leave_nothing(self):
         rows = (
-            ("--calibration is needed", []),
+            ("give --calibration", []),
             ("write --layer NAME=PRECISION", [*self.calibration, "--layer", "conv=9"]),
             ("the model has no layer 'conv' to quantize", [*self.calibration, "--layer", "conv=4"]),
             ("--labels needs --test", [*self.calibration, *self.test[2:]]),
