@@ -243,7 +243,7 @@ Failure JudgeSignal(const End& end, const ChildLimits& limits) {
   }
   if (!IsFromOutside(signal)) return {FailureKind::kCrash, "died of " + SignalName(signal)};
   if (signal == SIGKILL && end.memory_ran_out) {
-    return {FailureKind::kLost, "killed while the kernel killed for want of memory"};
+    return {FailureKind::kLost, "killed while the kernel killed processes for lack of memory"};
   }
   return {FailureKind::kLost, "killed from outside by " + SignalName(signal)};
 }

@@ -56,7 +56,7 @@ Result<EnergyMeter> EnergyMeter::Open(const std::string& root) {
     if (!now) {
       return Failure{FailureKind::kUnsupported,
                      "energy cannot be read: '" + file +
-                         "' is not readable, which on most systems is for root to allow"};
+                         "' is not readable; on most systems root must allow it"};
     }
     meter.packages_.push_back({.file = file,
                                .range = ReadNumber(zone + "/max_energy_range_uj").value_or(0),

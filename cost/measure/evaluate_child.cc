@@ -263,7 +263,7 @@ Profile ProfileSteps(const Context& context, const Strategy& strategy, std::int6
 void Fit(const Context& context, const ChildRequest& request, ChildAnswer& answer) {
   Strategy strategy = request.strategies.at(0);
   if (context.folder.fit_hash != strategy.fit.samples) {
-    throw UserError("the candidate is to be fitted to other samples than were prepared");
+    throw UserError("the candidate must be fitted to other samples than the prepared ones");
   }
   const std::unique_ptr<SampleSource> samples = OpenCalibration(context.folder);
   const Result<Strategy> fitted =

@@ -199,7 +199,7 @@ std::optional<Failure> JudgeOutputs(const QualityMeter& meter, const Strategy& s
   const double error = meter.LargestError();
   if (tolerance && !(error <= *tolerance)) {
     return Failure{FailureKind::kWrongOutput, "an output is off by " + std::to_string(error) +
-                                                  " of its range; its precision excuses " +
+                                                  " of its range; its precision allows " +
                                                   std::to_string(*tolerance)};
   }
   return std::nullopt;

@@ -34,7 +34,7 @@ class RequestFolder {
 };
 
 Failure Nonsense() {
-  return Failure{FailureKind::kCrash, "sent an answer that makes no sense"};
+  return Failure{FailureKind::kCrash, "sent an invalid answer"};
 }
 
 bool Complete(const ChildAnswer& answer, const ChildRequest& request) {

@@ -114,7 +114,7 @@ Result<Outcome> OutcomeFromJson(std::string_view text) {
   }
   if (stored.failure) {
     const auto kind = ParseFailureKind(stored.failure->kind);
-    if (!kind) throw UserError("'" + stored.failure->kind + "' is no kind of failure");
+    if (!kind) throw UserError("'" + stored.failure->kind + "' is not a kind of failure");
     return Failure{*kind, std::move(stored.failure->detail)};
   }
   const auto numbers = Numbers(*stored.outcome);

@@ -36,8 +36,8 @@ RowRange Checked(const OpenedArray& array, RowRange rows) {
   if (rows.count == 0 && rows.first <= total) rows.count = total - rows.first;
   if (rows.first < 0 || rows.count < 0 || rows.first > total || rows.count > total - rows.first) {
     throw UserError("'" + array.source->path() + "' has " + std::to_string(total) + " samples; " +
-                    std::to_string(rows.count) + " from " + std::to_string(rows.first) +
-                    " on were asked for");
+                    std::to_string(rows.count) + " from number " + std::to_string(rows.first) +
+                    " on were requested");
   }
   return rows;
 }
@@ -138,7 +138,7 @@ ArrayForm ReadIdxHeader(ByteSource& source) {
   constexpr std::uint8_t kUnsignedByte = 0x08;
   if (magic[2] != kUnsignedByte) {
     throw UserError("'" + source.path() + "' holds IDX element type " + std::to_string(magic[2]) +
-                    "; only 8, unsigned bytes, is read");
+                    "; only 8 (unsigned bytes) is supported");
   }
   ArrayForm header{DType::kU8, {}};
   for (unsigned axis = 0; axis < magic[3]; ++axis) {

@@ -70,7 +70,7 @@ template <class T>
 [[noreturn]] void RefuseNumber(T number, DType wanted, const NumberSink& sink) {
   throw UserError("'" + sink.path + "' holds " + std::to_string(number) +
                   ", which the model's input '" + sink.name + "' of " + std::string(Name(wanted)) +
-                  " cannot be");
+                  " cannot represent");
 }
 
 template <class To>
@@ -153,7 +153,7 @@ Tensor ConvertedTo(const Tensor& raw, DType wanted, const NumberSink& sink) {
   const bool floats = IsFloat(raw.dtype()) && IsFloat(wanted);
   if (!floats && !(IsWhole(raw.dtype()) && IsWhole(wanted))) {
     throw UserError("'" + sink.path + "' holds " + std::string(Name(raw.dtype())) + sink.noun +
-                    "; the model's input '" + sink.name + "' wants " + std::string(Name(wanted)));
+                    "; the model's input '" + sink.name + "' needs " + std::string(Name(wanted)));
   }
   Tensor out(wanted, raw.dims());
   floats ? ConvertFloats(raw, sink, out) : ConvertIntegers(raw, sink, out);
@@ -176,7 +176,7 @@ std::vector<float> AsFloats(const Tensor& raw, const std::string& path) {
   });
   if (!real) {
     throw UserError("'" + path + "' holds " + std::string(Name(raw.dtype())) +
-                    " samples; read are real numbers");
+                    " samples; only real numbers are supported");
   }
   return floats;
 }
@@ -185,7 +185,7 @@ std::vector<std::int64_t> AsIntegers(const Tensor& raw, const std::string& path)
   std::vector<std::int64_t> integers;
   if (!IsWhole(raw.dtype())) {
     throw UserError("'" + path + "' holds " + std::string(Name(raw.dtype())) +
-                    " where integers are wanted");
+                    " where integers are needed");
   }
   VisitNumbers(raw, [&](const auto from) {
     using From = typename decltype(from)::value_type;

@@ -143,16 +143,16 @@ class Table {
     if (rows.first == 0 && taken == 0) throw UserError("'" + path_ + "' holds no numbers");
     if (taken == 0 || (rows.count > 0 && taken < rows.count)) {
       throw UserError("'" + path_ + "' has " + std::to_string(row) + " samples; " +
-                      std::to_string(rows.count) + " from " + std::to_string(rows.first) +
-                      " on were asked for");
+                      std::to_string(rows.count) + " from number " + std::to_string(rows.first) +
+                      " on were requested");
     }
     return taken;
   }
 
   [[noreturn]] void Refuse(std::size_t column, std::string_view cell, const char* wanted) const {
     throw UserError("'" + path_ + "', line " + std::to_string(lines_.number()) + ", column " +
-                    std::to_string(column) + ": '" + std::string(cell.substr(0, 40)) + "' is no " +
-                    wanted);
+                    std::to_string(column) + ": '" + std::string(cell.substr(0, 40)) +
+                    "' is not a " + wanted);
   }
 
  private:

@@ -78,7 +78,7 @@ std::vector<std::int32_t> LoadLabels(const DataConfig& config, const RawSamples&
       const std::int64_t row =
           raw.rows.empty() ? config.first + static_cast<std::int64_t>(at) : raw.rows[at];
       throw UserError("'" + config.labels + "' holds " + std::to_string(label) + " in row " +
-                      std::to_string(row) + ", counted from 0, which is no class number");
+                      std::to_string(row) + ", counted from 0, which is not a class number");
     }
     labels.push_back(static_cast<std::int32_t>(label));
   }
@@ -87,7 +87,7 @@ std::vector<std::int32_t> LoadLabels(const DataConfig& config, const RawSamples&
 
 [[noreturn]] void RefuseRange(std::int64_t all, std::int64_t first, std::int64_t count) {
   throw UserError("there are " + std::to_string(all) + " samples; " + std::to_string(count) +
-                  " from " + std::to_string(first) + " on were asked for");
+                  " from number " + std::to_string(first) + " on were requested");
 }
 
 }  // namespace

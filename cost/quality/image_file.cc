@@ -52,7 +52,7 @@ Tensor ReadPnm(const std::string& path, std::string_view bytes) {
     while (at < bytes.size() && bytes[at] >= '0' && bytes[at] <= '9' && at - first < 10) {
       value = value * 10 + static_cast<std::uint64_t>(bytes[at++] - '0');
     }
-    if (at == first) Refuse(path, "is no PGM or PPM image");
+    if (at == first) Refuse(path, "is not a PGM or PPM image");
     return value;
   };
   const std::uint64_t width = number();
@@ -189,7 +189,7 @@ Tensor ReadImage(const std::string& path) {
   if (bytes.starts_with("P5") || bytes.starts_with("P6")) return ReadPnm(path, bytes);
   if (bytes.starts_with("\x89PNG")) return ReadPng(path, bytes);
   if (bytes.starts_with("\xFF\xD8")) return ReadJpeg(path, bytes);
-  Refuse(path, "is no PGM, PPM, PNG or JPEG image");
+  Refuse(path, "is not a PGM, PPM, PNG or JPEG image");
 }
 
 Tensor FitImage(const Tensor& image, std::int64_t channels, std::int64_t height,

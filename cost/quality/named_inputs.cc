@@ -42,9 +42,10 @@ std::vector<std::string> ArraysOf(const DataConfig& config, std::span<const Inpu
   }
   if (config.format != "npz") {
     throw UserError(
-        "samples for " +
+        "give the samples for " +
         (inputs.size() == 1 ? "an input of integers" : std::to_string(inputs.size()) + " inputs") +
-        " are an archive with one array an input, by its name: format npz, not " + config.format);
+        " as an archive with one array for each input, by its name: format npz, not " +
+        config.format);
   }
   const std::vector<ZipMember> members = ZipMembers(config.images);
   std::vector<std::string> arrays;

@@ -111,7 +111,7 @@ class NpyHeaderReader {
       return;
     }
     throw UserError("'" + path_ + "' holds elements of type '" + std::string(descr) +
-                    "'; read are numbers: f2, f4, f8, i1 to i8, u1 to u8, b1, c8 and c16");
+                    "'; supported are numbers: f2, f4, f8, i1 to i8, u1 to u8, b1, c8 and c16");
   }
   Dims ReadDims() {
     Dims dims;

@@ -156,7 +156,7 @@ std::optional<Failure> QualityMeter::Add(std::span<const Tensor> reference,
     for (std::size_t row = 0; row < labels.size(); ++row) {
       if (static_cast<std::size_t>(labels[row]) >= classes) {
         throw UserError("the label " + std::to_string(labels[row]) +
-                        " is no class of an output of shape " + ToString(wanted.dims()));
+                        " is not a class of an output of shape " + ToString(wanted.dims()));
       }
       const std::int64_t hit = Hits(q, classes, row, labels[row]);
       const std::int64_t reference_hit = Hits(p, classes, row, labels[row]);

@@ -65,9 +65,9 @@ Dims FitDims(const Tensor& raw, const Shape& input, const std::string& path) {
   if (!turned.empty()) std::rotate(turned.begin(), turned.end() - 1, turned.end());
   const bool channels_last = own.size() >= 2 && Matched(turned, wanted).has_value();
   throw UserError("one sample of '" + path + "' is " + ToString(own) +
-                  "; the model's input wants " + ToString(wanted) +
-                  (channels_last ? ". Are channels its last axis? --layout hwc (in a config, "
-                                   "\"layout\": \"hwc\") turns them"
+                  "; the model's input needs " + ToString(wanted) +
+                  (channels_last ? ". If channels are its last axis, give --layout hwc (in a "
+                                   "config, \"layout\": \"hwc\")"
                                  : ""));
 }
 

@@ -71,14 +71,14 @@ std::vector<std::int64_t> ChosenRows(const DataConfig& config, std::int64_t all)
   const std::int64_t count = config.count == 0 ? all - config.first : config.count;
   if (config.first > all || count < 1 || count > all - config.first) {
     throw UserError("'" + config.images + "' has " + std::to_string(all) + " samples; " +
-                    std::to_string(std::max<std::int64_t>(count, 0)) + " from " +
-                    std::to_string(config.first) + " on were asked for");
+                    std::to_string(std::max<std::int64_t>(count, 0)) + " from number " +
+                    std::to_string(config.first) + " on were requested");
   }
   // The order takes eight bytes per sample: 1 GiB at most.
   constexpr std::int64_t kMostShuffled = std::int64_t{1} << 27U;
   if (config.shuffle != 0 && all > kMostShuffled) {
     throw UserError("'" + config.images + "' has " + std::to_string(all) +
-                    " samples, more than 2^27, which are not shuffled");
+                    " samples; at most 2^27 can be shuffled");
   }
   std::vector<std::int64_t> order(static_cast<std::size_t>(all));
   std::iota(order.begin(), order.end(), std::int64_t{0});
@@ -107,7 +107,7 @@ Tensor ChannelsFirst(const Tensor& images, const std::string& path) {
   const Dims& dims = images.dims();
   if (dims.size() < 3) {
     throw UserError("samples of '" + path + "' are " + ToString(dims) +
-                    ", the first of which counts them: there are no channels to turn");
+                    ", the first of which counts them: there are no channels to reorder");
   }
   const std::int64_t channels = dims.back();
   Dims turned = {dims[0], channels};
@@ -161,9 +161,9 @@ RawSamples ReadFolder(const DataConfig& config, const Shape& input, const Sample
     const Dims& size = image.dims();
     if (!config.resize && (size[0] != dims[2] || size[1] != dims[3])) {
       throw UserError("'" + file + "' is " + std::to_string(size[1]) + " x " +
-                      std::to_string(size[0]) + " pixels; the model's input wants " +
+                      std::to_string(size[0]) + " pixels; the model's input needs " +
                       std::to_string(dims[3]) + " x " + std::to_string(dims[2]) +
-                      ". 'resize' scales them");
+                      ". Set 'resize' to scale images");
     }
     visit(i, FitImage(image, dims[1], dims[2], dims[3]).Reshaped(dims));
   }
@@ -222,7 +222,8 @@ DataConfig Resolved(DataConfig config) {
 RawSamples ReadSamples(const DataConfig& config, const Shape& input, const SampleVisitor& visit) {
   const bool is_folder = config.format == "folder";
   if (is_folder && config.layout != "as_is") {
-    throw UserError("'layout' is for arrays: images of a folder are turned to channels first");
+    throw UserError(
+        "'layout' is for arrays: images of a folder are always read with channels first");
   }
   if (!is_folder && config.resize) {
     throw UserError("'resize' is for images of a folder; arrays must have the model's sizes");

@@ -108,7 +108,7 @@ class ZipReader {
     if ((flags & 1U) != 0) throw UserError("'" + path_ + "' is encrypted");
     if (method != 0 && method != 8) {
       throw UserError("'" + path_ + "': '" + member.name + "' is compressed by method " +
-                      std::to_string(method) + "; read are 0, stored, and 8, deflated");
+                      std::to_string(method) + "; supported are 0 (stored) and 8 (deflated)");
     }
     member.deflated = method == 8;
     const std::string local = Read(header, 30);

@@ -131,7 +131,7 @@ INSTANTIATE_TEST_SUITE_P(
         BadFile{"magic", "PK\x03\x04 and more", " is not an IDX file"},
         BadFile{"rank0", Idx({}, ""), " is not an IDX file"},
         BadFile{"type", Idx({1}, "abcd", '\x0D'),
-                " holds IDX element type 13; only 8, unsigned bytes, is read"},
+                " holds IDX element type 13; only 8 (unsigned bytes) is supported"},
         BadFile{"cut_header", Idx({4, 2}, "").substr(0, 9), " is truncated"},
         BadFile{"cut_values", Idx({4, 2}, Sequence(7)), " is truncated"},
         BadFile{"longer", Idx({4, 2}, Sequence(9)), " holds more than its header says"},
@@ -252,7 +252,7 @@ TEST(Npy, RefusesRowsThatAreNotThere) {
   EXPECT_EQ(MessageOf([&] {
               (void)ReadNpy(path, {2, 2});
             }),
-            "'" + path + "' has 3 samples; 2 from 2 on were asked for");
+            "'" + path + "' has 3 samples; 2 from number 2 on were requested");
 }
 
 class BadNpy : public testing::TestWithParam<BadFile> {};
@@ -270,9 +270,10 @@ INSTANTIATE_TEST_SUITE_P(
         BadFile{"short", "\x93NUM", " is truncated"},
         BadFile{"order", Npy("{'descr': '<f4', 'fortran_order': Maybe, 'shape': (1,)}", "abcd"),
                 " has a header that is not NumPy's"},
-        BadFile{"type", Npy("{'descr': '<U1', 'fortran_order': False, 'shape': (1,)}", "abcd"),
-                " holds elements of type '<U1'; read are numbers: f2, f4, f8, i1 to i8, u1 to u8, "
-                "b1, c8 and c16"},
+        BadFile{
+            "type", Npy("{'descr': '<U1', 'fortran_order': False, 'shape': (1,)}", "abcd"),
+            " holds elements of type '<U1'; supported are numbers: f2, f4, f8, i1 to i8, u1 to u8, "
+            "b1, c8 and c16"},
         BadFile{"records",
                 Npy("{'descr': [('a', '<f4')], 'fortran_order': False, 'shape': (1,)}", "abcd"),
                 " holds records, not numbers"},
@@ -350,7 +351,7 @@ TEST(Dataset, RefusesSamplesThatDoNotFitTheModel) {
   EXPECT_EQ(MessageOf([&] {
               (void)LoadDataset(config, {Dim::Symbol("batch"), 3, 2, 2});
             }),
-            "one sample of '" + config.images + "' is [2,2]; the model's input wants [3,2,2]");
+            "one sample of '" + config.images + "' is [2,2]; the model's input needs [3,2,2]");
 }
 
 TEST(Dataset, RefusesLabelsOfAnotherCount) {
@@ -414,7 +415,7 @@ TEST(Dataset, TakesAllWhereFewerWillDo) {
   config.or_fewer = false;
   config.count = 5;
   EXPECT_EQ(MessageOf([&] { (void)LoadDataset(config, ImageShape()); }),
-            "'" + config.images + "' has 3 samples; 5 from 0 on were asked for");
+            "'" + config.images + "' has 3 samples; 5 from number 0 on were requested");
 }
 
 TEST(Dataset, NamesALabelThatIsNoClassByItsRowInTheFile) {
@@ -505,7 +506,7 @@ TEST(Dataset, IsWrittenWithoutBeingHeld) {
   WriteNpy(Folder() + "parts.npy", samples);
   EXPECT_EQ(ReadFile(Folder() + "parts.npy"), ReadFile(Folder() + "whole.npy"));
   EXPECT_EQ(MessageOf([&] { (void)samples.Read(69, 2); }),
-            "there are 70 samples; 2 from 69 on were asked for");
+            "there are 70 samples; 2 from number 69 on were requested");
   EXPECT_EQ(samples.Read(70, 0)[0].dims(), (Dims{0, 1, 2, 2}));
 }
 
@@ -516,7 +517,7 @@ TEST(Slice, TakesSamplesAndTheirLabels) {
   EXPECT_EQ(slice.inputs.Values<float>()[0], data.inputs.Values<float>()[4]);
   EXPECT_EQ(slice.labels, (std::vector<std::int32_t>{1, 2}));
   EXPECT_EQ(MessageOf([&] { (void)Slice(data, 2, 2); }),
-            "there are 3 samples; 2 from 2 on were asked for");
+            "there are 3 samples; 2 from number 2 on were requested");
 }
 
 TEST(FashionMnist, IsReadAsItIsShipped) {

@@ -65,8 +65,8 @@ TEST_F(FakePowercap, SaysWhyThereIsNothingToRead) {
   Zone("intel-rapl:0", "package-0", "");
   EXPECT_EQ(EnergyMeter::Open(root_).failure().detail,
             "energy cannot be read: '" + root_ +
-                "/sys/class/powercap/intel-rapl:0/energy_uj' is not readable, which on most "
-                "systems is for root to allow");
+                "/sys/class/powercap/intel-rapl:0/energy_uj' is not readable; on most systems root "
+                "must allow it");
 }
 
 TEST_F(FakePowercap, ThrowsWhereACounterGoesAway) {

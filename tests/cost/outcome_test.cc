@@ -84,7 +84,7 @@ INSTANTIATE_TEST_SUITE_P(
                     BadText{"both", R"({"outcome":{},"failure":{"kind":"lost","detail":""}})",
                             "the outcome must have either 'outcome' or 'failure'"},
                     BadText{"kind", R"({"failure":{"kind":"bored","detail":""}})",
-                            "'bored' is no kind of failure"},
+                            "'bored' is not a kind of failure"},
                     BadText{"null", R"({"outcome":{"quality":{"kl":null}}})",
                             "'outcome.quality.kl' must be a number, not null"},
                     BadText{"overflow", R"({"outcome":{"quality":{"kl":1e999}}})",

@@ -242,7 +242,7 @@ TEST(Quality, RefusesALabelThatIsNoClass) {
     (void)Compare(p, p, labels);
     FAIL() << "no error";
   } catch (const UserError& error) {
-    EXPECT_STREQ(error.what(), "the label 2 is no class of an output of shape [2,2]");
+    EXPECT_STREQ(error.what(), "the label 2 is not a class of an output of shape [2,2]");
   }
 }
 

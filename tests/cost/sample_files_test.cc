@@ -164,7 +164,7 @@ TEST(Npz, RefusesWhatIsNoArchiveOfArrays) {
   EXPECT_EQ(message(npy), damaged);
   EXPECT_EQ(message(Zip({{"a.npy", npy}}, {.flags = 1})), " is encrypted");
   EXPECT_EQ(message(Zip({{"a.npy", npy}}, {.method = 12})),
-            ": 'a.npy' is compressed by method 12; read are 0, stored, and 8, deflated");
+            ": 'a.npy' is compressed by method 12; supported are 0 (stored) and 8 (deflated)");
   // More than DEFLATE can make of it, less than there is, and elsewhere.
   EXPECT_EQ(message(Zip({{"a.npy", npy}}, {.size = 0xFFFFFFF0})), damaged);
   EXPECT_EQ(message(Zip({{"a.npy", npy}}, {.zip64 = true, .size = std::uint64_t{1} << 62U})),
@@ -231,13 +231,13 @@ TEST(Csv, NamesLineAndColumnOfWhatIsNoNumber) {
   EXPECT_EQ(message("a,b\n"), " holds no numbers");
   EXPECT_EQ(message("a,b\n1,2\n\n1,nan\n"), ", line 4, column 1: 'nan' is no finite number");
   EXPECT_EQ(message("1,\n"), ", line 1, column 1: '' is no finite number");
-  EXPECT_EQ(message("1,?\n1,2"), ", line 1, column 1: '?' is no finite number");
+  EXPECT_EQ(message("1,?\n1,2"), ", line 1, column 1: '?' is not a finite number");
   EXPECT_EQ(message("inf,2\n"), ", line 1, column 0: 'inf' is no finite number");
   EXPECT_EQ(message("1e39\n"), ", line 1, column 0: '1e39' is no finite number");
   EXPECT_EQ(message("1 2\n"), ", line 1, column 0: '1 2' is no finite number");
   EXPECT_EQ(message("1,2\nx,y\n"), ", line 2, column 0: 'x' is no finite number");
   EXPECT_EQ(message("1,2\n1,2,3\n"), ", line 2 has 3 columns; the first has 2");
-  EXPECT_EQ(message("1\n2\n", {1, 2}), " has 2 samples; 2 from 1 on were asked for");
+  EXPECT_EQ(message("1\n2\n", {1, 2}), " has 2 samples; 2 from number 1 on were requested");
   EXPECT_EQ(message(std::string((1U << 24U) + 70000, '1')), " has a line of more than 16 MiB");
   const std::string path = Written("two.csv", "label,x\n1,2\n2.5,3\n");
   EXPECT_EQ(MessageOf([&] { return ReadCsvColumn(path, "y"); }),
@@ -307,9 +307,9 @@ TEST(Image, RefusesWhatIsDamagedOrHuge) {
     const std::string path = Written("bad", bytes);
     return MessageOf([&] { return ReadImage(path); }).substr(path.size() + 3);
   };
-  EXPECT_EQ(message(""), "is no PGM, PPM, PNG or JPEG image");
-  EXPECT_EQ(message("P5 x"), "is no PGM or PPM image");
-  EXPECT_EQ(message("P5"), "is no PGM or PPM image");
+  EXPECT_EQ(message(""), "is not a PGM, PPM, PNG or JPEG image");
+  EXPECT_EQ(message("P5 x"), "is not a PGM or PPM image");
+  EXPECT_EQ(message("P5"), "is not a PGM or PPM image");
   EXPECT_EQ(message("P5 2 2 65535 12345678"), "does not have 255 as its largest value");
   EXPECT_EQ(message("P6 2 2 255 12345678901"), "is truncated");
   const std::string huge = " pixels: none, or more than 64 million";
@@ -378,7 +378,8 @@ TEST(ImageFolder, HasItsClassesByName) {
   config.labels.clear();
   const std::string file = Folder() + "set/b/2.pgm";
   EXPECT_EQ(MessageOf([&] { return LoadDataset(config, InputOf(1, 2, 2)); }),
-            "'" + file + "' is 2 x 1 pixels; the model's input wants 2 x 2. 'resize' scales them");
+            "'" + file +
+                "' is 2 x 1 pixels; the model's input needs 2 x 2. Set 'resize' to scale images");
   config.resize = true;
   EXPECT_EQ(LoadDataset(config, InputOf(1, 4, 4)).inputs.dims(), (Dims{2, 1, 4, 4}));
   EXPECT_NE(MessageOf([&] { return LoadDataset(config, InputOf(4, 2, 2)); }).find("[N, 1 or 3,"),
@@ -456,7 +457,8 @@ TEST(Samples, AreTheSameInEveryFormAndPart) {
       config.count = 8;
       const std::string message =
           MessageOf([&] { return DatasetSamples(config, InputOf(1, 2, 3)).count(); });
-      EXPECT_TRUE(message.ends_with("' has 10 samples; 8 from 9 on were asked for")) << message;
+      EXPECT_TRUE(message.ends_with("' has 10 samples; 8 from number 9 on were requested"))
+          << message;
     }
   }
 }
@@ -540,10 +542,11 @@ TEST(Samples, OfOneInputOfIntegersAreAnyArray) {
   input[0].dtype = DType::kI32;
   EXPECT_EQ(MessageOf([&] { return LoadSampleSet(config, input); }),
             "'" + config.images +
-                "' holds 1099511627776, which the model's input 'ids' of i32 cannot be");
+                "' holds 1099511627776, which the model's input 'ids' of i32 cannot represent");
   input[0].dtype = DType::kBool;
-  EXPECT_EQ(MessageOf([&] { return LoadSampleSet(config, input); }),
-            "'" + config.images + "' holds 7, which the model's input 'ids' of bool cannot be");
+  EXPECT_EQ(
+      MessageOf([&] { return LoadSampleSet(config, input); }),
+      "'" + config.images + "' holds 7, which the model's input 'ids' of bool cannot represent");
   input[0].dtype = DType::kString;
   EXPECT_EQ(MessageOf([&] { return LoadSampleSet(config, input); }),
             "'" + config.images + "' holds i64 samples; the model's input 'ids' wants str");
@@ -565,16 +568,16 @@ TEST(Samples, ThatDoNotFitTheInputsAreRefusedByName) {
   inputs = kTwoInputs;
   inputs[1].dtype = DType::kI64;
   EXPECT_EQ(refusal(inputs),
-            "'" + config.images + ":x' holds f64 samples; the model's input 'x' wants i64");
+            "'" + config.images + ":x' holds f64 samples; the model's input 'x' needs i64");
   inputs = kTwoInputs;
   inputs[0].dtype = DType::kF32;
   EXPECT_EQ(refusal(inputs),
             "'" + config.images +
-                ":input/ids:0' holds i32 samples; the model's input 'input/ids:0' wants f32");
+                ":input/ids:0' holds i32 samples; the model's input 'input/ids:0' needs f32");
   inputs = kTwoInputs;
   inputs[0].shape = {Dim::Symbol("n"), 4};
   EXPECT_EQ(refusal(inputs), "one sample of '" + config.images +
-                                 ":input/ids:0' is [3]; the model's input wants [4]");
+                                 ":input/ids:0' is [3]; the model's input needs [4]");
   config.images = Written("uneven.npz", Zip({{"x.npy", Npy(3)}, {"input/ids:0.npy", Npy(4)}}));
   EXPECT_EQ(refusal(kTwoInputs),
             "'" + config.images + "' holds 4 samples for the input 'input/ids:0' and 3 for 'x'");
@@ -589,8 +592,8 @@ TEST(Samples, ThatDoNotFitTheInputsAreRefusedByName) {
   config.mean = {0};
   config.format = "csv";
   EXPECT_EQ(refusal(kTwoInputs),
-            "samples for 2 inputs are an archive with one array an input, by its name: format npz, "
-            "not csv");
+            "give the samples for 2 inputs as an archive with one array for each input, by its "
+            "name: format npz, not csv");
 }
 
 }  // namespace

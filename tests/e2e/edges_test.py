@@ -97,7 +97,7 @@ class Edges(e2e.SearchTest):
         done = self.succeed("run", model, "--input",
                             self.keep("x.npy", e2e.npy("<f4", "f", [2], [1.5, -3])), "--out",
                             self.at("out"))
-        self.assertIn("output 0 is bf16, which NumPy lacks; written as f32", done.stderr)
+        self.assertIn("output 0 is bf16, which NumPy does not have; written as f32", done.stderr)
         self.assertEqual(e2e.read(self.at("out", "output_0.npy"))[-8:], struct.pack("<2f", 1.5, -3))
 
     def test_inputs_that_do_not_fit_are_refused_with_a_way_out(self):
@@ -106,15 +106,15 @@ class Edges(e2e.SearchTest):
         three = self.images("three.npy", 3)
         self.refused("--input names 2 files; inputs of the model: 1", "run", model, "--input", one,
                      "--input", one)
-        self.refused("say --batch 3", "run", model, "--input", three)
+        self.refused("give --batch 3", "run", model, "--input", three)
         self.succeed("run", model, "--input", three, "--batch", "3")
         self.refused("the model's batch is fixed", "run", self.keep("f.onnx", classifier(1)),
                      "--input", three)
         whole = self.keep("i.npy", e2e.npy("<i4", "i", [1, 3, 8, 8], [1] * 192))
-        self.refused("holds i32; the model's input 'x' wants f32", "run", model, "--input", whole)
+        self.refused("holds i32; the model's input 'x' needs f32", "run", model, "--input", whole)
         ids = self.keep("ids.onnx", identity(3))
         large = self.keep("large.npy", e2e.npy("<i4", "i", [2, 3], [1, 2, 3, 4, 5, 128]))
-        self.refused("holds 128, which the model's input 'x' of i8 cannot be", "run", ids, "--input",
+        self.refused("holds 128, which the model's input 'x' of i8 cannot represent", "run", ids, "--input",
                      large)
 
     # --- samples ---
@@ -149,7 +149,7 @@ class Edges(e2e.SearchTest):
         self.succeed(*self.quantize("--calibration", images))
         self.succeed("prune", self.keep("p.onnx", classifier()), "--calibration", images, "--density",
                      "0.5", "--align", "1", "--score", "energy")
-        self.refused("has 30 samples; 31 from 0 on were asked for",
+        self.refused("has 30 samples; 31 from number 0 on were requested",
                      *self.quantize("--calibration", images, "--samples", "31"))
 
     def test_a_search_takes_all_samples_and_the_form_of_their_names(self):
@@ -163,21 +163,21 @@ class Edges(e2e.SearchTest):
         self.succeed("search", self.write("config.json", config), "--out", self.at("run"))
         config["calibration"]["samples"] = 41
         done = self.mscgym("search", self.write("config.json", config), "--out", self.at("more"))
-        self.assertIn("has 40 samples; 41 from 0 on were asked for", done.stderr)
+        self.assertIn("has 40 samples; 41 from number 0 on were requested", done.stderr)
 
     def test_samples_in_another_order_of_axes_are_refused(self):
         last = self.images("hwc.npy", 20, (8, 8, 3))
-        done = self.refused("is [8,8,3]; the model's input wants [3,8,8]",
+        done = self.refused("is [8,8,3]; the model's input needs [3,8,8]",
                             *self.quantize("--calibration", last))
         self.assertIn("--layout hwc", done.stderr)
         self.succeed(*self.quantize("--calibration", last, "--layout", "hwc"))
-        self.refused("is [3,4,16]; the model's input wants [3,8,8]",
+        self.refused("is [3,4,16]; the model's input needs [3,8,8]",
                      *self.quantize("--calibration", self.images("other.npy", 20, (3, 4, 16))))
 
     def test_labels_that_are_no_classes_are_named(self):
         images = self.images("images.npy", 20)
         for wrong, text in ((4, "holds 4 in row 7, counted from 0; the model has 4 classes, 0 to 3"),
-                            (-1, "holds -1 in row 7, counted from 0, which is no class number")):
+                            (-1, "holds -1 in row 7, counted from 0, which is not a class number")):
             labels = [i % 4 for i in range(20)]
             labels[7] = wrong
             file = self.keep("labels.npy", e2e.npy("<i8", "q", [20], labels))
