@@ -39,7 +39,7 @@ class Place {
                  std::initializer_list<std::string_view> optional = {}) const {
     if (!value_.is_object()) Fail("must be an object");
     for (const std::string_view key : required) {
-      if (!value_.contains(key)) Fail("lacks key '" + std::string(key) + "'");
+      if (!value_.contains(key)) Fail("has no key '" + std::string(key) + "'");
     }
     for (const auto& [key, item] : value_.items()) {
       const auto same = [&, &name = key](std::string_view known) { return known == name; };

@@ -15,7 +15,7 @@ namespace msc::envs {
 StrategyProblem::StrategyProblem(std::string_view id, const EnvContext& context)
     : id_(id), context_(context) {
   if (context.graph == nullptr || context.evaluator == nullptr) {
-    throw UserError(id_ + " needs a model and a way to measure; use it through a search");
+    throw UserError(id_ + " needs a model and an evaluator; use it through a search");
   }
   model_hash_ = GraphHash(*context.graph);
 }

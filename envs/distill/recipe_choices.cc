@@ -47,7 +47,7 @@ void RecipeChoices::Add(const std::string& name, const std::vector<T>& values,
                         Field TrainSettings::*field, RecipeWords words) {
   if (values.empty()) return;
   if (std::set<T>(values.begin(), values.end()).size() != values.size()) {
-    throw UserError("a recipe's '" + name + "' lists a thing twice");
+    throw UserError("a recipe's '" + name + "' lists a value twice");
   }
   const Setter set = [values, field](TrainSettings& settings, std::size_t choice) {
     settings.*field = static_cast<Field>(values.at(choice));

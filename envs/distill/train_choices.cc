@@ -11,7 +11,7 @@ namespace {
 
 template <class T>
 const std::vector<T>& Listed(const std::vector<T>& list, const char* what) {
-  if (list.empty()) throw UserError("'compress.distill." + std::string(what) + "' lists nothing");
+  if (list.empty()) throw UserError("'compress.distill." + std::string(what) + "' is empty");
   return list;
 }
 

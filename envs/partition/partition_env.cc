@@ -30,7 +30,7 @@ std::vector<double> PricesOf(const EnvContext& context) {
   if (std::find(prices.begin(), prices.end(), 0.0) == prices.end()) prices.push_back(0);
   std::sort(prices.begin(), prices.end());
   if (prices.front() < 0 || std::adjacent_find(prices.begin(), prices.end()) != prices.end()) {
-    throw UserError("'partition.prices' must be different times of at least 0");
+    throw UserError("'partition.prices' must be distinct times of at least 0");
   }
   return prices;
 }
@@ -100,7 +100,7 @@ class PartitionProblem final : public StrategyProblem {
  public:
   explicit PartitionProblem(const EnvContext& context) : StrategyProblem(kId, context) {
     if (context.cover == nullptr) {
-      throw UserError(std::string(kId) + " needs the candidates of targets and what they cost");
+      throw UserError(std::string(kId) + " needs the candidates of targets and their costs");
     }
     prices_ = PricesOf(context);
     for (const double price : prices_) priced_.push_back(Priced(*context.cover, price));
@@ -334,7 +334,7 @@ class CoverEvaluator final : public cost::Evaluator {
       const auto it = best_.find(KeyOf(region.target, nodes));
       if (it == best_.end()) {
         return Failure{FailureKind::kUnsupported,
-                       "nothing is known of " + region.target + " on " + ToString(nodes)};
+                       "the cost of " + region.target + " on " + ToString(nodes) + " is unknown"};
       }
       chosen.push_back(it->second);
     }

@@ -61,7 +61,7 @@ std::vector<double> OfferedDensities(const EnvContext& context) {
   std::sort(offered.rbegin(), offered.rend());
   if (offered.front() > 1 || !(offered.back() > 0) ||
       std::adjacent_find(offered.begin(), offered.end()) != offered.end()) {
-    throw UserError("'prune.densities' must be different shares above 0 and at most 1");
+    throw UserError("'prune.densities' must be distinct shares above 0 and at most 1");
   }
   return offered;
 }

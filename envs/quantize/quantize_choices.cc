@@ -19,9 +19,9 @@ constexpr std::int64_t kWholeBits = 8;
 
 template <class T>
 void CheckList(const std::vector<T>& list, bool may_be_empty, const std::string& what) {
-  if (list.empty() && !may_be_empty) throw UserError("'quantize." + what + "' lists nothing");
+  if (list.empty() && !may_be_empty) throw UserError("'quantize." + what + "' is empty");
   if (std::set<T>(list.begin(), list.end()).size() != list.size()) {
-    throw UserError("'quantize." + what + "' lists a thing twice");
+    throw UserError("'quantize." + what + "' lists a value twice");
   }
 }
 
@@ -95,7 +95,8 @@ std::vector<std::size_t> TiedLayers(const EnvContext& context,
         any = true;
       }
       if (!any) {
-        throw UserError("'quantize.tie' names '" + name + "', which is no layer to quantize");
+        throw UserError("'quantize.tie' names '" + name +
+                        "', which is not a layer that can be quantized");
       }
     }
     if (together.size() < 2) throw UserError("a list of 'quantize.tie' needs two layers or more");

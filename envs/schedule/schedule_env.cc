@@ -46,7 +46,7 @@ class ScheduleProblem final : public StrategyProblem {
       : StrategyProblem(kId, context), kernels_(context.kernels) {
     if (kernels_ == nullptr || kernels_->empty()) {
       throw UserError("target '" + context.target +
-                      "' leaves no choice of how this model's kernels are written; native does");
+                      "' has no choice of schedules for this model's kernels; native has");
     }
     for (const ScheduledKernel& kernel : *kernels_) {
       gym::Decision decision{.name = kernel.kernel, .choices = {}};

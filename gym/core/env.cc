@@ -11,7 +11,7 @@ namespace msc::gym {
 namespace {
 
 [[noreturn]] void RefuseOption(const EnvFacts& facts, const std::string& name) {
-  std::string text = "env '" + facts.id + "' knows no reset option '" + name + "'";
+  std::string text = "env '" + facts.id + "' has no reset option '" + name + "'";
   bool first = true;
   for (const std::string& word : facts.reset_options) {
     text += first ? "; known: " : ", ";
@@ -44,9 +44,9 @@ ResetResult Env::Reset(std::optional<std::uint64_t> seed, const ResetOptions& op
 }
 
 StepResult Env::Step(const Point& action) {
-  if (phase_ == Phase::kNew) throw UserError("env '" + facts().id + "': Reset comes before Step");
+  if (phase_ == Phase::kNew) throw UserError("env '" + facts().id + "': call Reset before Step");
   if (phase_ == Phase::kEnded) {
-    throw UserError("env '" + facts().id + "': the episode has ended; Reset starts another");
+    throw UserError("env '" + facts().id + "': the episode has ended; call Reset to start another");
   }
   if (!action_space().Contains(action)) {
     throw UserError("env '" + facts().id + "': action " + ToString(action) + " is not in " +

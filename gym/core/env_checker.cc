@@ -186,7 +186,7 @@ void CheckProblemForm(const EnvMaker& make, Findings& findings) {
   findings.Expect(problem->parallelism() >= 1, "problem: parallelism is 0");
   for (const Assignment& sample : Samples(*problem)) {
     const std::string text = problem->Describe(sample);
-    findings.Expect(nlohmann::json::accept(text), "problem: Describe is no JSON: " + text);
+    findings.Expect(nlohmann::json::accept(text), "problem: Describe is not JSON: " + text);
   }
   findings.Expect(!problem->Hash().empty(), "problem: the hash is empty");
   const auto other = make();
@@ -211,7 +211,7 @@ void CheckEvaluations(const EnvMaker& make, Repeats repeats, Findings& findings)
   const std::map<std::string, double> bounds = problem->LowerBounds();
   for (const Evaluation& evaluation : evaluations) {
     findings.Expect(evaluation.record.empty() || nlohmann::json::accept(evaluation.record),
-                    "problem: a record is no JSON: " + evaluation.record);
+                    "problem: a record is not JSON: " + evaluation.record);
     for (const auto& [metric, bound] : bounds) {
       if (evaluation.failure) continue;
       findings.Expect(evaluation.metrics.at(metric) >= bound,
@@ -249,8 +249,9 @@ void CheckSums(const EnvMaker& make, Findings& findings) {
   const std::vector<std::string> metrics = problem->metrics();
   const auto check_form = [&](const char* what, const std::map<std::string, AdditiveCost>& sums) {
     for (const auto& [metric, cost] : sums) {
-      findings.Expect(std::find(metrics.begin(), metrics.end(), metric) != metrics.end(),
-                      std::string("problem: ") + what + " of '" + metric + "', which is no metric");
+      findings.Expect(
+          std::find(metrics.begin(), metrics.end(), metric) != metrics.end(),
+          std::string("problem: ") + what + " of '" + metric + "', which is not a metric");
       bool finite = std::isfinite(cost.offset);
       for (const std::vector<double>& effects : cost.effects) {
         finite = finite && std::all_of(effects.begin(), effects.end(),
@@ -285,11 +286,11 @@ void CheckCovers(const EnvMaker& make, Findings& findings) {
   if (problem == nullptr) return;
   std::set<Assignment> seen;
   for (const CoverPoint& point : problem->CoverFront()) {
-    findings.Expect(seen.insert(point.assignment).second, "problem: a cover is there twice");
+    findings.Expect(seen.insert(point.assignment).second, "problem: a cover occurs twice");
     findings.Expect(std::isfinite(point.cost) && point.cost >= 0,
                     "problem: a cover costs less than nothing, or no number");
     findings.Expect(point.boundaries >= 0 && point.boundaries == std::floor(point.boundaries),
-                    "problem: the boundaries of a cover are no count");
+                    "problem: the boundaries of a cover are not a count");
   }
 }
 
@@ -391,7 +392,8 @@ void CheckWalks(const EnvMaker& make, Repeats repeats, Findings& findings) {
     for (const std::string& metric : problem->metrics()) {
       const auto note = info->find(metric);
       const auto* value = note == info->end() ? nullptr : std::get_if<double>(&note->second);
-      findings.Expect(value != nullptr, "problem: the last step's info lacks '" + metric + "'");
+      findings.Expect(value != nullptr,
+                      "problem: the last step's info does not contain '" + metric + "'");
       if (value == nullptr || measured || evaluations[i].failure) continue;
       findings.Expect(*value == evaluations[i].metrics.at(metric),
                       "problem: Step and Evaluate differ in '" + metric + "'");

@@ -48,10 +48,10 @@ void CheckDecisions(std::span<const Decision> decisions) {
   for (const Decision& decision : decisions) {
     if (decision.name.empty()) throw UserError("a decision needs a name");
     if (!names.insert(decision.name).second) {
-      throw UserError("decision '" + decision.name + "' is there twice");
+      throw UserError("decision '" + decision.name + "' occurs twice");
     }
     if (decision.choices.empty()) {
-      throw UserError("decision '" + decision.name + "' has nothing to choose from");
+      throw UserError("decision '" + decision.name + "' has no choices");
     }
     const std::set<std::string_view> choices(decision.choices.begin(), decision.choices.end());
     if (choices.size() != decision.choices.size()) {
@@ -142,7 +142,7 @@ void SearchProblem::CheckLegal(const Assignment& assignment) const {
     if (Mask(std::span(assignment).first(i))[choice]) continue;
     const Decision& decision = decisions()[i];
     throw UserError("choice '" + decision.choices[choice] + "' of decision '" + decision.name +
-                    "' is ruled out after the choices before it");
+                    "' is ruled out by earlier choices");
   }
 }
 

@@ -18,7 +18,7 @@ namespace msc::gym {
 
 Turn::Turn(std::atomic<bool>& taken) : taken_(taken) {
   if (taken_.exchange(true)) {
-    throw UserError("it is in use by another thread; make one for each, or take turns");
+    throw UserError("it is in use by another thread; make one for each thread, or use a lock");
   }
 }
 
@@ -66,7 +66,7 @@ std::optional<TrialTime> PythonEnv::TimeOneTrial(const std::function<bool()>& st
 
 SearchProblem& PythonEnv::problem() {
   SearchProblem* problem = env().problem();
-  if (problem == nullptr) throw UserError(env().facts().id + " is no search problem");
+  if (problem == nullptr) throw UserError(env().facts().id + " is not a search problem");
   return *problem;
 }
 

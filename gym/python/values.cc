@@ -80,7 +80,7 @@ Point ToPoint(const Space& space, const py::handle& value) {
             }},
         space.kind());
   } catch (const py::cast_error&) {
-    throw UserError("an element of " + space.ToString() + " is wanted, not " +
+    throw UserError("expected an element of " + space.ToString() + ", not " +
                     py::repr(value).cast<std::string>());
   }
 }

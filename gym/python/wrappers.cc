@@ -54,8 +54,7 @@ EnvWrapper TransformReward(const py::function& transform) {
       const py::gil_scoped_acquire acquired;
       const auto made = transform(reward).cast<double>();
       if (std::isfinite(made)) return made;
-      throw UserError("what a reward is transformed to must be a finite number, not " +
-                      std::to_string(made));
+      throw UserError("a transformed reward must be a finite number, not " + std::to_string(made));
     });
   }};
 }

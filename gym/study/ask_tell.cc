@@ -72,8 +72,8 @@ bool AskTell::Refill() {
     for (const auto& [number, trial] : open_) {
       waiting += (waiting.empty() ? "" : ", ") + std::to_string(number);
     }
-    throw UserError("'" + source_ + "' goes by results: tell those of the trials " + waiting +
-                    " before you ask for another");
+    throw UserError("'" + source_ + "' needs results to propose more: tell those of the trials " +
+                    waiting + " before you ask for another");
   }
   TellAgent();
   const std::size_t asked = agent_.round().value_or(kChunk);

@@ -65,7 +65,7 @@ std::string LimitLine(const char* begin, const Constraint& limit,
                       const std::map<std::string, double>& bounds) {
   std::string text = std::string("  ") + begin + " " + Text(limit) + ": ";
   const auto bound = bounds.find(limit.metric);
-  if (bound == bounds.end()) return text + "no bound known, only measuring tells\n";
+  if (bound == bounds.end()) return text + "no bound known; only measuring can tell\n";
   return text + (bound->second > limit.limit ? "CANNOT be met" : "not ruled out") +
          ", no assignment is below " + Number(bound->second) + "\n";
 }
@@ -92,7 +92,7 @@ std::string ExpectedLine(const SearchProblem& problem, const Objective& objectiv
     parts.push_back(name + " down to " + Number(least));
   }
   if (parts.empty()) return "";
-  return "expected by what each decision does alone: " + Joined(parts, ", ") + "\n";
+  return "expected from the effect of each decision alone: " + Joined(parts, ", ") + "\n";
 }
 
 }  // namespace

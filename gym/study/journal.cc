@@ -56,7 +56,7 @@ void Journal::CutTornTail(std::string_view tail) {
 void Journal::Append(std::string_view json) {
   if (broken_) {
     throw SystemError("'" + file_->Path() +
-                      "' had a disk error and takes no more records; resume the study");
+                      "' had a disk error and accepts no more records; resume the study");
   }
   const nlohmann::json parsed = ParseJson(json, "a journal record");
   Check(parsed.is_object() && !parsed.contains("seq"), "a journal record is an object without seq");

@@ -77,8 +77,8 @@ bool RacingProblem::AmongBest(const Rung& rung, const Rank& rank) const {
 void RacingProblem::LeaveOut(std::size_t number, const std::string& why) {
   rungs_[number].live = false;
   if (!say_) return;
-  say_(racing() ? "candidates skip rung " + std::to_string(number + 1) + " of the race: " + why
-                : "candidates race no longer: " + why);
+  say_(racing() ? "candidates skip stage " + std::to_string(number + 1) + " of the race: " + why
+                : "the race is over: " + why);
 }
 
 std::string RacingProblem::DoubtOf(const std::string& metric, std::span<const double> rough,
@@ -87,7 +87,7 @@ std::string RacingProblem::DoubtOf(const std::string& metric, std::span<const do
   if (const std::optional<double> correlation = RankCorrelation(rough, full)) {
     if (*correlation >= options_.least_correlation) return "";
     std::snprintf(text, sizeof text,
-                  "the ranks of '%.60s' in rough and in full results correlate by %.2f over %zu",
+                  "the rank correlation of rough and full '%.60s' is %.2f over %zu results",
                   metric.c_str(), *correlation, rough.size());
     return text;
   }
@@ -95,7 +95,7 @@ std::string RacingProblem::DoubtOf(const std::string& metric, std::span<const do
   const bool rough_differs = AnyDiffer(rough);
   if (!rough_differs && !AnyDiffer(full)) return "";
   std::snprintf(text, sizeof text,
-                "'%.60s' is the same in all %s results and differs in %s ones, over %zu",
+                "'%.60s' is constant in %s results but differs in %s ones, over %zu results",
                 metric.c_str(), rough_differs ? "full" : "rough", rough_differs ? "rough" : "full",
                 rough.size());
   return text;

@@ -127,7 +127,7 @@ class Compress(e2e.SearchTest):
             ("holds a search of Compress-v0, not of Prune-v0",
              ["--env", "prune", "--out", run, "--resume"]),
             ("'env' must be one of quantize, prune, compress", ["--env", "shrink", "--out", run]),
-            ("holds a search already", ["--env", "compress", "--out", run]),
+            ("already holds a search", ["--env", "compress", "--out", run]),
         )
         for text, arguments in rows:
             with self.subTest(text):
@@ -147,9 +147,9 @@ class Compress(e2e.SearchTest):
         self.assertEqual(sorted(os.listdir(self.folder)), before)
         for text in ("Compress-v0, ", " decisions, ", "baselines, tried first: f32, int8, 0.75 int8",
                      "weight_bytes <= 10: CANNOT be met, no assignment is below ",
-                     "accuracy_drop <= 0.3: no bound known, only measuring tells",
-                     "ends at peak_bytes <= 1: no bound known, only measuring tells",
-                     "expected by what each decision does alone: latency down to 0.",
+                     "accuracy_drop <= 0.3: no bound known; only measuring can tell",
+                     "ends at peak_bytes <= 1: no bound known; only measuring can tell",
+                     "expected from the effect of each decision alone: latency down to 0.",
                      "one trial, the baseline '0.75 int8': ", "4 trials, 1 at a time: about 00:"):
             self.assertIn(text, done.stdout)
         with open("/proc/cpuinfo", encoding="utf-8") as file:

@@ -373,7 +373,7 @@ TEST(CompressRecipes, RefuseWhatTheyCannotBeMadeOf) {
   EXPECT_EQ(refusal(context), "'compress.distill.rate' lists nothing");
   context = Trained();
   context.compress.distill.lp = {1, 1};
-  EXPECT_EQ(refusal(context), "a recipe's 'lp' lists a thing twice");
+  EXPECT_EQ(refusal(context), "a recipe's 'lp' lists a value twice");
 }
 
 }  // namespace

@@ -261,8 +261,8 @@ TEST(CoverEvaluator, SaysWhyAPlanHasNoCost) {
     return detail;
   };
   EXPECT_EQ(why({{{"n9"}, "x"}}), "there is no node 'n9'");
-  EXPECT_EQ(why({{{"n0"}, "x"}}), "nothing is known of x on {0}");
-  EXPECT_EQ(why({}), "nothing is known of x on {0..3}");
+  EXPECT_EQ(why({{{"n0"}, "x"}}), "the cost of x on {0} is unknown");
+  EXPECT_EQ(why({}), "the cost of x on {0..3} is unknown");
   EXPECT_EQ(why({{{"n0", "n3"}, "x"}}), "node 'n1' is not covered");
   EXPECT_NE(why({{{"n0", "n3"}, "x"}, {{"n1", "n2"}, "x"}}), "ok") << "they wait for each other";
 }

@@ -115,7 +115,7 @@ TEST(PruneEnv, OffersTheDensitiesThatTheContextLists) {
       ADD_FAILURE() << "accepted";
     } catch (const UserError& error) {
       EXPECT_EQ(std::string(error.what()),
-                "'prune.densities' must be different shares above 0 and at most 1");
+                "'prune.densities' must be distinct shares above 0 and at most 1");
     }
   }
 }

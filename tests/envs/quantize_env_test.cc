@@ -291,11 +291,11 @@ TEST_F(QuantizeEnv, RefusesOffersThatAreNone) {
   EXPECT_EQ(refusal({}), "accepted");
   EXPECT_EQ(refusal({.bits = {}}), "'quantize.bits' lists nothing");
   EXPECT_EQ(refusal({.rounding = {}}), "'quantize.rounding' lists nothing");
-  EXPECT_EQ(refusal({.ranges = {"mse", "mse"}}), "'quantize.ranges' lists a thing twice");
+  EXPECT_EQ(refusal({.ranges = {"mse", "mse"}}), "'quantize.ranges' lists a value twice");
   EXPECT_EQ(refusal({.rounding = {"descent"}}),
             "weights rounded by 'descent' need calibration samples");
   EXPECT_EQ(refusal({.tie = {{"first", "third*"}}}),
-            "'quantize.tie' names 'third*', which is no layer to quantize");
+            "'quantize.tie' names 'third*', which is not a layer that can be quantized");
   EXPECT_EQ(refusal({.tie = {{"first", "fir*"}}}),
             "a list of 'quantize.tie' needs two layers or more");
 }

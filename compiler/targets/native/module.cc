@@ -37,7 +37,7 @@ Result<std::shared_ptr<const kernel::Module>> BuildModule(std::span<const kernel
   for (const std::shared_ptr<void>& library : loaded.value()) {
     void* const symbol = ::dlsym(library.get(), FunctionSymbol(0).c_str());
     if (symbol == nullptr) {
-      return Failure{FailureKind::kCompile, "generated code lacks its function"};
+      return Failure{FailureKind::kCompile, "the function is missing in the generated code"};
     }
     entries.push_back(reinterpret_cast<kernel::Entry>(symbol));
   }

@@ -132,7 +132,7 @@ const std::vector<BadFile>& Files() {
       {"Format", "msc-graph-1", "msc-graph-9", ": 'format' must be msc-graph-1"},
       {"UnknownKey", "\"op\": \"Add\"", "\"op\": \"Add\", \"z\": 1",
        ": 'graph.nodes[0]' has the unknown key 'z'"},
-      {"LacksKey", "\"op\": \"Add\",", "", ": 'graph.nodes[0]' lacks key 'op'"},
+      {"LacksKey", "\"op\": \"Add\",", "", ": 'graph.nodes[0]' has no key 'op'"},
       {"Offset", "\"offset\": 64", "\"offset\": 0", ": 'tensors[1].offset' must be 64"},
       {"HugeOffset", "\"offset\": 64", "\"offset\": 18446744073709551615",
        ": 'tensors[1].offset' must be a 64-bit integer"},

@@ -225,7 +225,7 @@ INSTANTIATE_TEST_SUITE_P(
             "problem: parallelism is 0"),
         WithProblem(
             "ADescriptionThatIsNoJson", [](FakeProblemParts& parts) { parts.description = "int8"; },
-            "problem: Describe is no JSON: int8"),
+            "problem: Describe is not JSON: int8"),
         WithProblem(
             "NoHash", [](FakeProblemParts& parts) { parts.hash = ""; },
             "problem: the hash is empty"),
@@ -249,7 +249,7 @@ INSTANTIATE_TEST_SUITE_P(
                 return Evaluation{.metrics = {{"cost", 1}}, .failure = std::nullopt, .record = "{"};
               };
             },
-            "problem: a record is no JSON: {"),
+            "problem: a record is not JSON: {"),
         WithProblem(
             "AMissingMetric", [](FakeProblemParts& parts) { parts.metrics = {"size"}; },
             "must hold: an evaluation has every metric of its problem"),
@@ -276,13 +276,13 @@ INSTANTIATE_TEST_SUITE_P(
             [](FakeProblemParts& parts) {
               parts.costs = {{"size", {.offset = 0, .effects = {{0, 1}, {0, 1, 2}}}}};
             },
-            "problem: sums of 'size', which is no metric"),
+            "problem: sums of 'size', which is not a metric"),
         WithProblem(
             "EstimatesOfNoMetric",
             [](FakeProblemParts& parts) {
               parts.estimates = {{"size", {.offset = 0, .effects = {{0, 1}, {0, 1, 2}}}}};
             },
-            "problem: estimates of 'size', which is no metric"),
+            "problem: estimates of 'size', which is not a metric"),
         WithProblem(
             "EstimatesThatAreNotFinite",
             [](FakeProblemParts& parts) {
@@ -301,7 +301,7 @@ INSTANTIATE_TEST_SUITE_P(
             [](FakeProblemParts& parts) {
               parts.covers = {{{0, 1}, 1, 2}, {{0, 1}, 2, 1}};
             },
-            "problem: a cover is there twice"),
+            "problem: a cover occurs twice"),
         WithProblem(
             "ACoverThatIsNotLegal",
             [](FakeProblemParts& parts) {
@@ -319,7 +319,7 @@ INSTANTIATE_TEST_SUITE_P(
             [](FakeProblemParts& parts) {
               parts.covers = {{{0, 1}, 1, 0.5}};
             },
-            "problem: the boundaries of a cover are no count"),
+            "problem: the boundaries of a cover are not a count"),
         WithProblem(
             "RoughMetricsOfOtherNames",
             [](FakeProblemParts& parts) {
@@ -374,41 +374,39 @@ Broken WithWalk(std::string label, const std::function<StepResult(Rng&, std::int
   return {std::move(label), Offering(parts), std::move(finding)};
 }
 
-INSTANTIATE_TEST_SUITE_P(InWalks, CheckEnvFinds,
-                         testing::Values(WithWalk(
-                                             "AnEarlyEnd",
-                                             [](Rng&, std::int64_t) {
-                                               return StepResult{.observation = Point{0},
-                                                                 .terminated = true,
-                                                                 .info = {}};
-                                             },
-                                             "problem: the env ends before the last decision"),
-                                         WithWalk(
-                                             "AMetricThatIsNotInTheInfo",
-                                             [](Rng&, std::int64_t step) {
-                                               return StepResult{.observation = Point{0},
-                                                                 .terminated = step == 2,
-                                                                 .info = {}};
-                                             },
-                                             "problem: the last step's info lacks 'cost'"),
-                                         WithWalk(
-                                             "AnotherMetricInTheInfo",
-                                             [](Rng&, std::int64_t step) {
-                                               return StepResult{.observation = Point{0},
-                                                                 .terminated = step == 2,
-                                                                 .info = {{"cost", 77.0}}};
-                                             },
-                                             "problem: Step and Evaluate differ in 'cost'"),
-                                         WithWalk(
-                                             "AFailureThatEvaluateDoesNotHave",
-                                             [](Rng&, std::int64_t step) {
-                                               return StepResult{
-                                                   .observation = Point{0},
-                                                   .terminated = step == 2,
-                                                   .info = {{"failure", "crash: of its own"}}};
-                                             },
-                                             "problem: Step and Evaluate differ about a failure")),
-                         [](const auto& test) { return test.param.label; });
+INSTANTIATE_TEST_SUITE_P(
+    InWalks, CheckEnvFinds,
+    testing::Values(WithWalk(
+                        "AnEarlyEnd",
+                        [](Rng&, std::int64_t) {
+                          return StepResult{
+                              .observation = Point{0}, .terminated = true, .info = {}};
+                        },
+                        "problem: the env ends before the last decision"),
+                    WithWalk(
+                        "AMetricThatIsNotInTheInfo",
+                        [](Rng&, std::int64_t step) {
+                          return StepResult{
+                              .observation = Point{0}, .terminated = step == 2, .info = {}};
+                        },
+                        "problem: the last step's info does not contain 'cost'"),
+                    WithWalk(
+                        "AnotherMetricInTheInfo",
+                        [](Rng&, std::int64_t step) {
+                          return StepResult{.observation = Point{0},
+                                            .terminated = step == 2,
+                                            .info = {{"cost", 77.0}}};
+                        },
+                        "problem: Step and Evaluate differ in 'cost'"),
+                    WithWalk(
+                        "AFailureThatEvaluateDoesNotHave",
+                        [](Rng&, std::int64_t step) {
+                          return StepResult{.observation = Point{0},
+                                            .terminated = step == 2,
+                                            .info = {{"failure", "crash: of its own"}}};
+                        },
+                        "problem: Step and Evaluate differ about a failure")),
+    [](const auto& test) { return test.param.label; });
 
 TEST(CheckEnv, PassesSumsCoversAndRungsThatAreRight) {
   FakeProblemParts parts;

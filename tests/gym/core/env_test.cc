@@ -17,7 +17,7 @@ namespace {
 TEST(Env, RefusesAStepBeforeAReset) {
   FakeEnv env({});
   EXPECT_EQ(MessageOf<UserError>([&] { env.Step(Point{0}); }),
-            "env 'Fake-v0': Reset comes before Step");
+            "env 'Fake-v0': call Reset before Step");
 }
 
 TEST(Env, RefusesAStepAfterTheEnd) {
@@ -25,7 +25,7 @@ TEST(Env, RefusesAStepAfterTheEnd) {
   env.Reset();
   for (int i = 0; i < 3; ++i) env.Step(Point{0});
   EXPECT_EQ(MessageOf<UserError>([&] { env.Step(Point{0}); }),
-            "env 'Fake-v0': the episode has ended; Reset starts another");
+            "env 'Fake-v0': the episode has ended; call Reset to start another");
 }
 
 TEST(Env, RefusesAnActionOutsideTheSpaceAndGoesOn) {
@@ -54,7 +54,7 @@ TEST(Env, RefusesAResetOptionItDoesNotName) {
   EXPECT_EQ(MessageOf<UserError>([&] {
               env.Reset(1, {{"levle", 1.0}});
             }),
-            "env 'Fake-v0' knows no reset option 'levle'; known: level, start");
+            "env 'Fake-v0' has no reset option 'levle'; known: level, start");
   EXPECT_NO_THROW(env.Reset(1, {{"level", 1.0}}));
 }
 
@@ -149,7 +149,7 @@ TEST(Env, NeedsAResetAfterAStepThatThrew) {
   env.Reset();
   EXPECT_EQ(MessageOf<SystemError>([&] { env.Step(Point{0}); }), "disk full");
   EXPECT_EQ(MessageOf<UserError>([&] { env.Step(Point{0}); }),
-            "env 'Fake-v0': the episode has ended; Reset starts another");
+            "env 'Fake-v0': the episode has ended; call Reset to start another");
 }
 
 TEST(SampleAction, DrawsEveryLegalActionAndNoOther) {

@@ -77,8 +77,8 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Values(
         BadDecisions{"None", {}, "a search space needs at least one decision"},
         BadDecisions{"WithoutName", {{"", {"x"}}}, "a decision needs a name"},
-        BadDecisions{"TheSameTwice", {{"a", {"x"}}, {"a", {"x"}}}, "decision 'a' is there twice"},
-        BadDecisions{"WithoutChoices", {{"a", {}}}, "decision 'a' has nothing to choose from"},
+        BadDecisions{"TheSameTwice", {{"a", {"x"}}, {"a", {"x"}}}, "decision 'a' occurs twice"},
+        BadDecisions{"WithoutChoices", {{"a", {}}}, "decision 'a' has no choices"},
         BadDecisions{"AChoiceTwice", {{"a", {"x", "x"}}}, "decision 'a' has a choice twice"},
         BadDecisions{"ValuesOfNothing",
                      {{"a", {"x", "y"}, "", {1, 2}}},
@@ -119,7 +119,7 @@ TEST(SearchProblem, NeitherEvaluatesNorDescribesWhatItsMaskRulesOut) {
   FakeProblemParts parts;
   parts.mask = NoXAfterY;
   FakeProblem problem(std::move(parts));
-  const std::string refusal = "choice 'x' of decision 'b' is ruled out after the choices before it";
+  const std::string refusal = "choice 'x' of decision 'b' is ruled out by earlier choices";
   const std::vector<Assignment> batch = {{0, 0}, {1, 0}};
   EXPECT_EQ(
       MessageOf<UserError>([&] { problem.Evaluate(batch, [](std::size_t, const Evaluation&) {}); }),

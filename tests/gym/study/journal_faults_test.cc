@@ -182,7 +182,7 @@ TEST(Journal, TakesNothingAfterAFailedSync) {
             "cannot sync 'sim.journal': Input/output error");
   const int operations = disk.operations;
   EXPECT_EQ(ErrorOf<SystemError>([&] { journal.Append(Json(1)); }),
-            "'sim.journal' had a disk error and takes no more records; resume the study");
+            "'sim.journal' had a disk error and accepts no more records; resume the study");
   EXPECT_EQ(disk.operations, operations);
 }
 

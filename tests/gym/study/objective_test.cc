@@ -102,11 +102,11 @@ TEST(DescribeSpace, SaysWhatIsDecidedAndWhetherTheGoalIsRuledOut) {
             "goal: minimize cost, then error\n"
             "  subject to size <= 24: CANNOT be met, no assignment is below 25.5\n"
             "  subject to error <= 0.5: not ruled out, no assignment is below 0\n"
-            "  subject to cost <= 1: no bound known, only measuring tells\n"
-            "  ends at cost <= 2: no bound known, only measuring tells\n"
+            "  subject to cost <= 1: no bound known; only measuring can tell\n"
+            "  ends at cost <= 2: no bound known; only measuring can tell\n"
             "  ends at size <= 25: CANNOT be met, no assignment is below 25.5\n"
             "  ends at size <= 26: not ruled out, no assignment is below 25.5\n"
-            "expected by what each decision does alone: cost down to 6\n");
+            "expected from the effect of each decision alone: cost down to 6\n");
   EXPECT_EQ(DescribeSpace(problem, objective),
             "6 decisions, 96 assignments\n"
             "  5 of x, y: a, c, d, and 2 more\n"
@@ -115,8 +115,8 @@ TEST(DescribeSpace, SaysWhatIsDecidedAndWhetherTheGoalIsRuledOut) {
             "goal: minimize cost, then error\n"
             "  subject to size <= 24: CANNOT be met, no assignment is below 25\n"
             "  subject to error <= 0.5: not ruled out, no assignment is below 0\n"
-            "  subject to cost <= 1: no bound known, only measuring tells\n"
-            "expected by what each decision does alone: cost down to 6\n");
+            "  subject to cost <= 1: no bound known; only measuring can tell\n"
+            "expected from the effect of each decision alone: cost down to 6\n");
 }
 
 TEST(DescribeSpace, CountsWhatMasksLeaveWhereItCan) {

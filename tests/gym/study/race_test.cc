@@ -180,10 +180,9 @@ TEST(Race, EndsAndSaysSoWhereRoughRanksMeanNothing) {
   EXPECT_FALSE(race.racing);
   ASSERT_EQ(race.said.size(), 2U);
   EXPECT_TRUE(race.said[0].starts_with(
-      "candidates skip rung 1 of the race: the ranks of 'cost' in rough and in full results "
-      "correlate by"))
+      "candidates skip stage 1 of the race: the rank correlation of rough and full 'cost' is"))
       << race.said[0];
-  EXPECT_TRUE(race.said[1].starts_with("candidates race no longer: ")) << race.said[1];
+  EXPECT_TRUE(race.said[1].starts_with("the race is over: ")) << race.said[1];
   EXPECT_LE(problem.rough_tried.size(), 20U);
   for (const Trial& trial : race.result.trials) EXPECT_FALSE(trial.evaluation.dropped);
 }
@@ -195,10 +194,10 @@ TEST(Race, EndsWhereALimitedMetricIsAlwaysTheSameInTheRoughAndNotInFull) {
   const Race race = Hold(problem, disk, 100);
   EXPECT_FALSE(race.racing);
   EXPECT_EQ(race.said,
-            (std::vector<std::string>{"candidates skip rung 1 of the race: 'size' is the same in "
-                                      "all rough results and differs in full ones, over 10",
-                                      "candidates race no longer: 'size' is the same in all rough "
-                                      "results and differs in full ones, over 10"}));
+            (std::vector<std::string>{"candidates skip stage 1 of the race: 'size' is constant in "
+                                      "rough results but differs in full ones, over 10 results",
+                                      "the race is over: 'size' is constant in rough results but "
+                                      "differs in full ones, over 10 results"}));
   for (const Trial& trial : race.result.trials) EXPECT_FALSE(trial.evaluation.dropped);
 }
 
@@ -235,7 +234,7 @@ TEST(Race, GoesOnWithoutARungWhoseRanksMeanNothing) {
   const Race race = Hold(problem, disk, 120);
   EXPECT_TRUE(race.racing);
   ASSERT_EQ(race.said.size(), 1U);
-  EXPECT_TRUE(race.said[0].starts_with("candidates skip rung 1")) << race.said[0];
+  EXPECT_TRUE(race.said[0].starts_with("candidates skip stage 1")) << race.said[0];
   EXPECT_LE(problem.rough_tried.size(), 20U);
   EXPECT_LT(problem.tried.size(), problem.tried_again.size() * 6 / 10);
   for (const Trial& trial : race.result.trials) {
