@@ -38,7 +38,7 @@ class Contents(unittest.TestCase):
         self.assertEqual(load().contents(strategy(schedules={"a": {}}), "Schedule-v0"), "1 schedule")
 
     def test_says_all_that_is_done_to_a_model(self):
-        self.assertEqual(load().contents(strategy(), "Quantize-v0"), "as the model is")
+        self.assertEqual(load().contents(strategy(), "Quantize-v0"), "unchanged model")
         self.assertEqual(load().contents(strategy(
             quantize={"layers": {"a": "int8", "b": "f32", "c": "int8"}},
             prune={"groups": {"g": {"keep": [0], "units": 4}}},
