@@ -6,7 +6,7 @@ namespace msc::gym {
 namespace {
 
 std::string Text(const char* format, double value) {
-  char text[64] = "";  // NOLINT(modernize-avoid-c-arrays): snprintf
+  char text[128] = "";  // NOLINT(modernize-avoid-c-arrays): snprintf
   std::snprintf(text, sizeof text, format, value);
   return text;
 }
