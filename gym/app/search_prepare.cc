@@ -345,7 +345,7 @@ void CheckAgent(const std::string& name) {
     if (agent == name) return;
     known += (known.empty() ? "" : ", ") + agent;
   }
-  throw UserError("unknown agent '" + name + "'; known: " + known);
+  throw UserError("unknown agent '" + name + "'; known here: " + known);
 }
 
 }  // namespace

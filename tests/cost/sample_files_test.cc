@@ -549,7 +549,7 @@ TEST(Samples, OfOneInputOfIntegersAreAnyArray) {
       "'" + config.images + "' holds 7, which the model's input 'ids' of bool cannot represent");
   input[0].dtype = DType::kString;
   EXPECT_EQ(MessageOf([&] { return LoadSampleSet(config, input); }),
-            "'" + config.images + "' holds i64 samples; the model's input 'ids' wants str");
+            "'" + config.images + "' holds i64 samples; the model's input 'ids' needs str");
 }
 
 TEST(Samples, ThatDoNotFitTheInputsAreRefusedByName) {

@@ -77,7 +77,7 @@ class Distill(e2e.SearchTest):
                 break
         _, errors = process.communicate(timeout=e2e.DEADLINE_S)
         if process.returncode == 1:
-            self.assertIn("--resume goes on", errors)
+            self.assertIn("continue with --resume", errors)
             self.assertFalse(os.path.exists(broken))
         done = self.distill(*arguments, "--save-strategy", broken, "--resume")
         self.assertEqual(done.returncode, 0, done.stderr)

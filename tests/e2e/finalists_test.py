@@ -87,7 +87,7 @@ class Finalists(e2e.SearchTest):
             outcome = json.loads(row["result"])["outcome"]
             self.assertEqual(outcome["quality"]["samples"], 200)
             self.assertEqual(outcome["fresh"]["samples"], 100)
-        text = "judged on all 200 samples, and on 101 to 200, which no trial saw, by themselves"
+        text = "judged on all 200 samples, and separately on samples 101 to 200, which no trial saw"
         self.assertIn(text, done.stdout)
         self.assertRegex(done.stdout, "on the 100 samples that no trial saw: accuracy drop ")
         self.assertNotIn("warning", done.stdout)

@@ -370,7 +370,7 @@ TEST(CompressRecipes, RefuseWhatTheyCannotBeMadeOf) {
   EXPECT_EQ(refusal(context), "'compress.distill' needs calibration samples to train on");
   context = Trained();
   context.compress.distill.rate = {};
-  EXPECT_EQ(refusal(context), "'compress.distill.rate' lists nothing");
+  EXPECT_EQ(refusal(context), "'compress.distill.rate' is empty");
   context = Trained();
   context.compress.distill.lp = {1, 1};
   EXPECT_EQ(refusal(context), "a recipe's 'lp' lists a value twice");
