@@ -63,7 +63,7 @@ void PrintPruneTable(const PruneReport& report) {
         std::printf(", %s zeros", Share(layer.reconstructed->zeros).c_str());
       }
     }
-    if (!layer.fixed_because.empty()) std::printf("  stays: %s", layer.fixed_because.c_str());
+    if (!layer.fixed_because.empty()) std::printf("  not pruned: %s", layer.fixed_because.c_str());
     std::printf("\n");
   }
   std::printf("multiply-adds %.3f > %.3f million (%.1f %%), weights %.3f > %.3f MB (%.1f %%)\n",
