@@ -77,9 +77,15 @@ RULES = {
     "gym/wrappers": "gym/core compiler/base",
     "gym/study": "gym/core compiler/base",
     "gym/report": "gym/core gym/study compiler/base",
+    "gym/console": "compiler/base",
+    # Prints nothing, knows no exit code: what it needs of a program it is given (host.h).
+    "gym/search": "gym/core gym/study envs envs/* agents cost/* compiler/*",
+    "gym/search/report": "gym/search gym/report gym/core gym/study envs/* cost/* compiler/*",
+    "gym/msc_config": "gym/search gym/core gym/study envs/* compiler/*",
     "gym/app": "*",
-    # A front of the program for another language.
-    "gym/python": "gym/app gym/core gym/study gym/wrappers envs agents compiler/base",
+    "gym/python":
+        "gym/search gym/msc_config gym/console gym/core gym/study gym/wrappers envs agents"
+        " compiler/base",
     "envs": "envs/* gym/core cost/analytic cost/model compiler/*",
     # The joint one is made of the others.
     "envs/compress": "envs/* envs gym/core cost/analytic cost/model compiler/*",

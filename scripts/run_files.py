@@ -1,4 +1,4 @@
-"""Reads what `mscgym search` leaves in a run directory for other tools (gym/app/run_files.h writes it)."""
+"""Reads what `mscgym search` leaves in a run directory for other tools (gym/search/run_files.h writes it)."""
 import json
 import pathlib
 

@@ -17,9 +17,9 @@
 #include "gym/app/bench_print.h"
 #include "gym/app/bench_rows.h"
 #include "gym/app/command.h"
-#include "gym/app/model.h"
-#include "gym/app/registries.h"
 #include "gym/app/shape_option.h"
+#include "gym/search/model.h"
+#include "gym/search/registries.h"
 
 namespace msc::gym {
 namespace {

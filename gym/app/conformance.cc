@@ -10,7 +10,7 @@
 #include <nlohmann/json.hpp>
 
 #include "gym/app/command.h"
-#include "gym/app/registries.h"
+#include "gym/search/registries.h"
 
 namespace msc::gym {
 namespace {

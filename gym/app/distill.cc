@@ -13,6 +13,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include "compiler/base/duration_text.h"
 #include "compiler/base/error.h"
 #include "compiler/base/fields.h"
 #include "compiler/base/file.h"
@@ -29,13 +30,13 @@
 #include "gym/app/distill_layers.h"
 #include "gym/app/distill_print.h"
 #include "gym/app/layer_views.h"
-#include "gym/app/model.h"
-#include "gym/app/progress.h"
-#include "gym/app/registries.h"
 #include "gym/app/rules.h"
 #include "gym/app/samples.h"
 #include "gym/app/shape_option.h"
 #include "gym/app/stop.h"
+#include "gym/console/progress_line.h"
+#include "gym/search/model.h"
+#include "gym/search/registries.h"
 
 namespace msc::gym {
 namespace {
@@ -262,7 +263,7 @@ void Distill(Options options, AppContext& context) {
   TrainState state;
   if (options.resume) {
     state = LoadTrainState(options.checkpoint, hash);
-    line.Say("continuing after step " + std::to_string(state.step));
+    line.PrintLine("continuing after step " + std::to_string(state.step));
   }
   CatchStopSignals();
   Watch watch(line);
@@ -273,9 +274,10 @@ void Distill(Options options, AppContext& context) {
   };
   const TrainResult result = Train(job, hooks, state);
   if (result.stopped) {
-    line.Say(options.checkpoint.empty()
-                 ? "stopped; nothing is kept, because no file was named"
-                 : "stopped after step " + std::to_string(state.step) + "; continue with --resume");
+    line.PrintLine(options.checkpoint.empty()
+                       ? "stopped; nothing is kept, because no file was named"
+                       : "stopped after step " + std::to_string(state.step) +
+                             "; continue with --resume");
     context.exit_code = kExitFailure;
     return;
   }

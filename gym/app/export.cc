@@ -14,9 +14,9 @@
 #include "gym/app/bench_rows.h"
 #include "gym/app/command.h"
 #include "gym/app/input_files.h"
-#include "gym/app/model.h"
-#include "gym/app/registries.h"
 #include "gym/app/shape_option.h"
+#include "gym/search/model.h"
+#include "gym/search/registries.h"
 
 namespace msc::gym {
 namespace {

@@ -7,7 +7,8 @@
 
 #include "compiler/base/file.h"
 #include "gym/app/command.h"
-#include "gym/app/search_record.h"
+#include "gym/app/warn_of_loss.h"
+#include "gym/search/record.h"
 #include "gym/study/export.h"
 
 namespace msc::gym {

@@ -9,8 +9,8 @@
 #include "compiler/ir/graph.h"
 #include "compiler/ir/text.h"
 #include "gym/app/command.h"
-#include "gym/app/model.h"
 #include "gym/app/shape_option.h"
+#include "gym/search/model.h"
 
 namespace msc::gym {
 namespace {

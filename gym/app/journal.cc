@@ -8,7 +8,8 @@
 #include "compiler/base/error.h"
 #include "compiler/base/file.h"
 #include "gym/app/command.h"
-#include "gym/app/search_record.h"
+#include "gym/app/warn_of_loss.h"
+#include "gym/search/record.h"
 #include "gym/study/scan.h"
 
 namespace msc::gym {

@@ -10,9 +10,9 @@
 #include "compiler/ops/op.h"
 #include "envs/register.h"
 #include "gym/app/command.h"
-#include "gym/app/msc_config.h"
-#include "gym/app/registries.h"
-#include "gym/app/search_config.h"
+#include "gym/msc_config/msc_config.h"
+#include "gym/search/config.h"
+#include "gym/search/registries.h"
 
 namespace msc::gym {
 namespace {

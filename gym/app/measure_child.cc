@@ -6,7 +6,7 @@
 #include "cost/measure/evaluate_child.h"
 #include "cost/partition/region_child.h"
 #include "gym/app/command.h"
-#include "gym/app/registries.h"
+#include "gym/search/registries.h"
 
 namespace msc::gym {
 

@@ -28,16 +28,16 @@
 #include "gym/app/batch_option.h"
 #include "gym/app/bench_rows.h"
 #include "gym/app/command.h"
-#include "gym/app/model.h"
 #include "gym/app/partition_given.h"
 #include "gym/app/partition_print.h"
 #include "gym/app/partition_proposal.h"
-#include "gym/app/progress.h"
-#include "gym/app/regions.h"
-#include "gym/app/registries.h"
 #include "gym/app/shape_option.h"
 #include "gym/app/stop.h"
+#include "gym/console/progress_line.h"
 #include "gym/report/partition_page.h"
+#include "gym/search/model.h"
+#include "gym/search/regions.h"
+#include "gym/search/registries.h"
 
 namespace msc::gym {
 namespace {
@@ -243,7 +243,7 @@ void Partition(Options options, AppContext& context) {
   const Clock::time_point start = Clock::now();
   const TargetRegistry targets = MakeTargets();
   options.targets = Checked(InOtherPrecisions(options.targets, options.or_in), targets);
-  cost::RegionMeterOptions measuring = RegionMeterFor(context, options.threads);
+  cost::RegionMeterOptions measuring = RegionMeterFor(context.self, options.threads);
   measuring.patience_ms = options.patience_ms;
   const Graph graph = LoadModel(options.model, options.shapes);
   const std::int64_t batch = BatchFor(graph, options.batch);

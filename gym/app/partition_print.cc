@@ -10,7 +10,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "gym/app/learned_facts.h"
+#include "gym/search/learned_facts.h"
 
 namespace msc::gym {
 namespace {

@@ -21,14 +21,14 @@
 #include "compiler/pipeline/tool_rules.h"
 #include "gym/app/command.h"
 #include "gym/app/layer_views.h"
-#include "gym/app/model.h"
-#include "gym/app/progress.h"
 #include "gym/app/prune_print.h"
 #include "gym/app/prune_time.h"
-#include "gym/app/registries.h"
 #include "gym/app/rules.h"
 #include "gym/app/samples.h"
 #include "gym/app/shape_option.h"
+#include "gym/console/progress_line.h"
+#include "gym/search/model.h"
+#include "gym/search/registries.h"
 
 namespace msc::gym {
 namespace {

@@ -22,15 +22,15 @@
 #include "cost/track/finite.h"
 #include "gym/app/command.h"
 #include "gym/app/layer_views.h"
-#include "gym/app/model.h"
 #include "gym/app/not_finite.h"
-#include "gym/app/progress.h"
 #include "gym/app/quantize_print.h"
-#include "gym/app/registries.h"
 #include "gym/app/rules.h"
 #include "gym/app/samples.h"
 #include "gym/app/scale_table.h"
 #include "gym/app/shape_option.h"
+#include "gym/console/progress_line.h"
+#include "gym/search/model.h"
+#include "gym/search/registries.h"
 
 namespace msc::gym {
 namespace {

@@ -1,3 +1,5 @@
+#include "gym/search/report/report.h"
+
 #include <cstdio>
 #include <memory>
 #include <string>
@@ -7,8 +9,9 @@
 
 #include "compiler/base/error.h"
 #include "gym/app/command.h"
-#include "gym/app/search_record.h"
-#include "gym/app/search_run.h"
+#include "gym/app/warn_of_loss.h"
+#include "gym/search/record.h"
+#include "gym/search/run_paths.h"
 
 namespace msc::gym {
 namespace {

@@ -21,10 +21,10 @@
 #include "gym/app/batch_option.h"
 #include "gym/app/command.h"
 #include "gym/app/input_files.h"
-#include "gym/app/model.h"
 #include "gym/app/not_finite.h"
-#include "gym/app/registries.h"
 #include "gym/app/shape_option.h"
+#include "gym/search/model.h"
+#include "gym/search/registries.h"
 
 namespace msc::gym {
 namespace {

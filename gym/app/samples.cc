@@ -11,7 +11,7 @@
 #include "compiler/pipeline/batch.h"
 #include "compiler/pipeline/samples.h"
 #include "cost/quality/quality.h"
-#include "gym/app/model.h"
+#include "gym/search/model.h"
 
 namespace msc::gym {
 namespace {

@@ -1,34 +1,27 @@
-#include <algorithm>
+#include "gym/search/search.h"
+
 #include <cstdio>
 #include <filesystem>
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <CLI/CLI.hpp>
 
-#include "compiler/base/error.h"
 #include "compiler/base/fields.h"
-#include "compiler/base/file.h"
-#include "cost/measure/folder.h"
+#include "cost/farm/coordinator.h"
 #include "gym/app/command.h"
-#include "gym/app/msc_files.h"
-#include "gym/app/progress.h"
-#include "gym/app/registries.h"
-#include "gym/app/search_estimates.h"
-#include "gym/app/search_explain.h"
+#include "gym/app/console_listener.h"
+#include "gym/app/search_dry_run.h"
 #include "gym/app/search_farm.h"
-#include "gym/app/search_measuring.h"
-#include "gym/app/search_probes.h"
-#include "gym/app/search_recipe.h"
-#include "gym/app/search_record.h"
-#include "gym/app/search_run.h"
-#include "gym/app/search_tail.h"
-#include "gym/app/search_time.h"
-#include "gym/app/search_trials.h"
 #include "gym/app/stop.h"
-#include "gym/study/race.h"
+#include "gym/msc_config/msc_files.h"
+#include "gym/msc_config/read_config.h"
+#include "gym/search/config.h"
+#include "gym/search/env.h"
+#include "gym/search/report/report.h"
 
 namespace msc::gym {
 namespace {
@@ -51,8 +44,8 @@ struct Options {
   bool dry_run = false;
 };
 
-SearchConfig ReadConfig(const Options& options, std::vector<std::string>& notes, MscFiles& files) {
-  SearchConfig config = LoadSearchConfig(options.config, &notes, &files);
+/// Returns the config with the options that replace its keys.
+SearchConfig WithOptions(SearchConfig config, const Options& options) {
   if (options.from)
     config.from = std::filesystem::absolute(*options.from).lexically_normal().string();
   if (options.env) config.env = *options.env;
@@ -67,188 +60,57 @@ SearchConfig ReadConfig(const Options& options, std::vector<std::string>& notes,
   return config;
 }
 
-void Say(const std::vector<std::string>& notes) {
+void PrintNotes(const std::vector<std::string>& notes) {
   for (const std::string& note : notes) std::fprintf(stderr, "config: %s\n", note.c_str());
 }
 
-LiveRunOptions LiveOptions(const Options& options) {
-  return {.log_level = options.log_level,
-          .resume = options.force ? Resume::kForced : Resume::kSame};
+SearchOptions SearchOptionsOf(const Options& options, cost::FarmEvaluator* farm) {
+  return {.folder = options.out,
+          .resume = options.resume,
+          .force_resume = options.force,
+          .log_level = options.log_level,
+          .workers = options.workers,
+          .cache = options.cache,
+          .farm = farm};
 }
 
-/// Checks whether a search may use the run directory. An empty journal of a run that failed before
-/// its first record counts as no search.
-void CheckRunFolder(const Options& options, const RunPaths& paths) {
-  std::error_code error;
-  const bool exists = std::filesystem::exists(paths.journal(), error);
-  if (exists && !options.resume && std::filesystem::file_size(paths.journal(), error) > 0) {
-    throw UserError("'" + options.out +
-                    "' already holds a search; add --resume to continue it, or name another folder "
-                    "with --out");
+/// Writes the files that a config of the original MSC wants, and prints a line per file.
+void WriteWantedFiles(const MscFiles& files, const std::string& run, const SearchOutcome& outcome) {
+  const std::string best = outcome.best.empty() ? "" : outcome.best + "/strategy.json";
+  const std::string record = MscRecord(outcome.decisions, outcome.result.study.trials);
+  for (const std::string& line : WriteMscFiles(files, run, best, record)) {
+    std::printf("%s\n", line.c_str());
   }
-  if (!exists && options.resume) {
-    throw UserError("'" + options.out + "' holds no search to resume");
-  }
-}
-
-/// Rejects a resume with another env: its trials have other decisions.
-void CheckSameEnv(const Options& options, const SearchConfig& config, const RunPaths& paths) {
-  if (!options.resume || !std::filesystem::exists(paths.At("config.json"))) return;
-  const auto before =
-      FromJsonText<SearchConfig>(ReadFile(paths.At("config.json")), "'config.json'");
-  if (EnvId(before.env) == config.env) return;
-  throw UserError("'" + options.out + "' holds a search of " + EnvId(before.env) + ", not of " +
-                  config.env + "; give --env " + EnvId(before.env) +
-                  ", or name another folder with --out");
-}
-
-/// Rejects settings that a search of recipes cannot honour: it runs in this process, one trial
-/// after another.
-void CheckAlone(const Options& options, const SearchConfig& config, bool farm) {
-  if (farm || options.workers != 1) {
-    throw UserError("a search of recipes tries one after another: leave out mpirun and --workers");
-  }
-  if (!options.cache.empty()) {
-    throw UserError("a search of recipes caches no outcomes: leave out --cache");
-  }
-  if (config.race) throw UserError("a search of recipes cannot race: leave out 'race'");
-  if (!config.from.empty()) {
-    throw UserError("a search of recipes cannot start from another run: leave out 'from'");
-  }
-}
-
-/// Runs a search of training recipes.
-int CoordinateRecipe(const AppContext& context, const Options& options,
-                     const SearchConfig& config) {
-  if (options.dry_run) {
-    DryRun(context, config, 1);
-    return kExitOk;
-  }
-  const RunPaths paths{options.out};
-  CheckRunFolder(options, paths);
-  CheckSameEnv(options, config, paths);
-  return SearchRecipe(config, paths, LiveOptions(options));
-}
-
-std::unique_ptr<Agent> MakeAgent(const SearchConfig& config, const SearchProblem& problem,
-                                 const Seeds& seeds) {
-  std::vector<Assignment> first;
-  for (const auto& [source, assignment] : seeds.trials) first.push_back(assignment);
-  return MakeAgents().Make(
-      config.agent, AgentSetupFor(problem, ToObjective(config.objective), config.seed, first));
 }
 
 /// Runs the search in the coordinating process.
 int Coordinate(const AppContext& context, const Options& options, cost::FarmEvaluator* farm) {
   CatchStopSignals();
-  std::vector<std::string> notes;
-  MscFiles files;
-  const SearchConfig config = ReadConfig(options, notes, files);
-  if (Trains(config)) {
-    if (!files.strategies.empty() || !files.records.empty()) {
-      notes.emplace_back("'strategy_file' and 'record': a search of recipes does not write them");
-    }
-    Say(notes);
-    CheckAlone(options, config, farm != nullptr);
-    return CoordinateRecipe(context, options, config);
+  ConsoleListener listener;
+  const SearchHost host{.program = context.self, .listener = listener};
+  auto [read, notes, files] = ReadConfigFile(options.config);
+  const SearchConfig config = WithOptions(std::move(read), options);
+  if (Trains(config) && !(files.strategies.empty() && files.records.empty())) {
+    notes.emplace_back("'strategy_file' and 'record': a search of recipes does not write them");
+    files = {};
   }
+  PrintNotes(notes);
   if (options.dry_run) {
-    Say(notes);
-    DryRun(context, config,
+    DryRun(host, config,
            farm != nullptr ? farm->parallelism() : static_cast<std::size_t>(options.workers));
     return kExitOk;
   }
-  TimeBudget time(config.time_budget_s);
-  const RunPaths paths{options.out};
-  CheckRunFolder(options, paths);
-  CheckSameEnv(options, config, paths);
-  CheckMscFiles(files, paths.folder);
-  Prepared prepared = LoadSearch(config);
-  Say(notes);
-  LiveRun run(config, paths, time, LiveOptions(options));
-  MakeFolders(paths.At("scratch"));
-  PrepareSearch(context, config, paths, time, prepared);
-  run.Tick();
-  for (const std::string& warning : prepared.warnings) run.log().Warn(warning);
-  auto measuring = std::make_unique<Measuring>(
-      context, paths, prepared,
-      MeasuringOptions{.workers = options.workers,
-                       .cache = options.cache,
-                       .farm = farm,
-                       .watch = [&run](const cost::Attempt& attempt) { run.Note(attempt); }});
-
-  std::unique_ptr<Env> env =
-      MakeSearchEnv(config, SearchContext(config, prepared, measuring->evaluator()));
-  {
-    ProgressLine line;
-    PrepareEstimates(
-        context, config, paths, time, *env->problem(), *measuring,
-        [&](const std::string& text) { line.Show(text); },
-        [&] {
-          run.Tick();
-          return StopRequested();
-        },
-        prepared);
-  }
-  if (!prepared.estimates.costs.empty()) {  // again, with the estimates
-    env = MakeSearchEnv(config, SearchContext(config, prepared, measuring->evaluator()));
-  }
-  SearchProblem* problem = env->problem();
-  std::optional<RacingProblem> race;
-  if (config.race) {
-    race.emplace(*problem, ToObjective(config.objective), RaceOptions(),
-                 [&](const std::string& text) { run.log().Warn(text); });
-  }
-  SearchProblem& tried = race ? *race : *problem;
-  const std::int64_t samples = cost::OpenFolder(paths.prepared()).samples;
-  SearchStart start{.setup = SetupOf(config, prepared, problem->decisions(), samples)};
-  start.seeds = FindSeeds(paths, start.setup, tried);
-  start.setup.known = start.seeds.known.size();
-  if (!start.seeds.note.empty()) run.log().Warn("from " + start.seeds.note);
-  const std::unique_ptr<Agent> agent = MakeAgent(config, tried, start.seeds);
-
-  SearchResult result;
-  {
-    ProgressLine line;
-    SearchTail tail({.context = context,
-                     .config = config,
-                     .paths = paths,
-                     .time = time,
-                     .run = run,
-                     .problem = *problem,
-                     .prepared = prepared,
-                     .samples = samples,
-                     .line = line},
-                    *measuring);
-    result.study = run.Try(tried, *agent, start, tail.Hooks(), line);
-    tail.MeasureSensitivities(result);
-    measuring.reset();  // finalists use the machine alone
-    tail.MeasureBest(result);
-  }
-  result.findings.used_s = time.Used();
-  if (StopRequested() && result.findings.finalists.empty() && result.study.best) {
-    const Trial& trial = result.study.trials[*result.study.best];
-    cost::LocalEvaluator local(LocalFor(context, paths.folder));
-    auto fitted = local.Fit(StrategyFromJson(problem->Describe(trial.assignment), "a trial"));
-    if (fitted && fitted->ok()) result.so_far = std::move(*fitted).value();
-  }
-  run.Keep(WriteResults(config, paths, prepared, result));
-  (void)WriteReport(paths);
-  const std::string summary = Summary(config, paths, result);
-  run.log().Info(summary);
-  std::printf("%s", summary.c_str());
-  const bool found = result.findings.best || result.so_far;
-  for (const std::string& line :
-       WriteMscFiles(files, paths.folder, found ? paths.best() + "/strategy.json" : "",
-                     MscRecord(problem->decisions(), result.study.trials))) {
-    run.log().Info(line);
-    std::printf("%s\n", line.c_str());
-  }
-  if (StopRequested()) {
+  CheckMscFiles(files, options.out);
+  const SearchOutcome outcome = RunSearch(config, SearchOptionsOf(options, farm), host);
+  (void)WriteReport({options.out});
+  listener.End();
+  std::printf("%s", outcome.summary.c_str());
+  WriteWantedFiles(files, options.out, outcome);
+  if (outcome.interrupted) {
     std::printf("interrupted; continue with --resume\n");
     return kExitFailure;
   }
-  return result.findings.best ? kExitOk : kExitInfeasible;
+  return outcome.feasible ? kExitOk : kExitInfeasible;
 }
 
 int Search(const AppContext& context, const Options& options) {

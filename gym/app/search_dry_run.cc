@@ -1,3 +1,5 @@
+#include "gym/app/search_dry_run.h"
+
 #include <algorithm>
 #include <chrono>
 #include <cmath>
@@ -6,20 +8,20 @@
 #include <string>
 #include <vector>
 
-#include "gym/app/progress.h"
-#include "gym/app/recipe_finalists.h"
-#include "gym/app/search_run.h"
-#include "gym/app/search_session.h"
-#include "gym/app/stop.h"
+#include "compiler/base/duration_text.h"
+#include "gym/search/config.h"
+#include "gym/search/env.h"
+#include "gym/search/recipe_finalists.h"
+#include "gym/search/session.h"
 #include "gym/study/describe.h"
 #include "gym/study/study.h"
 
 namespace msc::gym {
 
-void DryRun(const AppContext& context, const SearchConfig& asked, std::size_t workers) {
+void DryRun(const SearchHost& host, const SearchConfig& asked, std::size_t workers) {
   using Clock = std::chrono::steady_clock;
   const auto start = Clock::now();
-  SearchSession session(asked, {.program = context.self, .folder = "", .cache = ""});
+  SearchSession session(asked, {}, host);
   const std::chrono::duration<double> preparing = Clock::now() - start;
   const SearchConfig& config = session.config();
   const SearchProblem& problem = *session.env().problem();
@@ -29,7 +31,8 @@ void DryRun(const AppContext& context, const SearchConfig& asked, std::size_t wo
   CheckGoal(goal, problem.metrics());
   std::printf("%s, %s%s, agent %s\n", config.env.c_str(), config.model.c_str(),
               Trains(config) ? "" : (" on " + config.target).c_str(), config.agent.c_str());
-  const std::optional<TrialTime> trial = session.TimeOneTrial(StopRequested);
+  const std::optional<TrialTime> trial =
+      session.TimeOneTrial([&host] { return host.listener.StopRequested(); });
   const DescribeOptions options{.goal = goal, .bounds = BoundsBy(trial, problem)};
   std::printf("%s", DescribeSpace(problem, objective, options).c_str());
   if (!trial) return;

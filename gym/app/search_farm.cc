@@ -6,7 +6,7 @@
 #include "compiler/base/error.h"
 #include "cost/farm/segments.h"
 #include "cost/farm/worker.h"
-#include "gym/app/search_measuring.h"
+#include "gym/search/measuring.h"
 #ifdef MSC_WITH_MPI
 #include "cost/farm/transport/mpi/mpi_transport.h"
 #endif
@@ -27,7 +27,7 @@ int Work(const AppContext& context, std::unique_ptr<cost::Transport> transport) 
       .options = {},
       .make_evaluator =
           [&](const std::string& run) {
-            return std::make_unique<cost::LocalEvaluator>(LocalFor(context, run, worker));
+            return std::make_unique<cost::LocalEvaluator>(LocalFor(context.self, run, worker));
           },
       .abandon = [] { cost::LeaveAfterLoss(kExitLostCoordinator); }};
   switch (cost::RunWorker(*transport, setup)) {

@@ -21,13 +21,13 @@
 #include "gym/app/command.h"
 #include "gym/app/input_files.h"
 #include "gym/app/layer_views.h"
-#include "gym/app/model.h"
-#include "gym/app/progress.h"
-#include "gym/app/registries.h"
 #include "gym/app/rules.h"
 #include "gym/app/samples.h"
 #include "gym/app/shape_option.h"
 #include "gym/app/track_print.h"
+#include "gym/console/progress_line.h"
+#include "gym/search/model.h"
+#include "gym/search/registries.h"
 
 namespace msc::gym {
 namespace {

@@ -9,11 +9,11 @@
 #include <pybind11/stl.h>
 
 #include "compiler/base/error.h"
-#include "gym/app/registries.h"
 #include "gym/python/python_env.h"
 #include "gym/python/python_study.h"
 #include "gym/python/python_vector_env.h"
 #include "gym/python/wrappers.h"
+#include "gym/search/registries.h"
 
 namespace py = pybind11;
 

@@ -7,6 +7,7 @@
 #include <pybind11/stl.h>
 
 #include "compiler/base/error.h"
+#include "gym/msc_config/read_config.h"
 #include "gym/python/values.h"
 #include "gym/study/describe.h"
 #include "gym/study/study.h"
@@ -29,16 +30,19 @@ envs::EnvRegistry Envs() {
 }
 
 PythonEnv::PythonEnv(const std::string& id, const std::optional<std::string>& config,
-                     const std::string& base, const SessionOptions& options) {
+                     const std::string& base, const std::string& program,
+                     const SessionOptions& options) {
   if (!config) {
     env_ = Envs().Make(id, envs::EnvContext{});
     live_ = env_.get();
     return;
   }
-  SearchConfig read = ParseSearchConfig(*config, base, "the config", &notes_);
-  read.env = id;
+  ReadConfig read = ParseConfig(*config, base, "the config");
+  notes_ = std::move(read.notes);
+  read.config.env = id;
   // Parsing once more checks the id against the limits of the key `env`.
-  session_.emplace(ParseSearchConfig(ToJson(read), base, "the config"), options);
+  session_.emplace(ParseSearchConfig(ToJson(read.config), base, "the config"), options,
+                   SearchHost{.program = program, .listener = listener_});
   live_ = &session_->env();
 }
 
@@ -174,9 +178,8 @@ void AddEnv(py::module_& core) {
                        const std::string& folder, const std::string& cache, int workers) {
              const py::gil_scoped_release released;
              return std::make_unique<PythonEnv>(
-                 id, config, base,
-                 SessionOptions{
-                     .program = program, .folder = folder, .cache = cache, .workers = workers});
+                 id, config, base, program,
+                 SessionOptions{.folder = folder, .cache = cache, .workers = workers});
            }),
            py::arg("id"), py::arg("config"), py::arg("base"), py::arg("program"), py::arg("folder"),
            py::arg("cache"), py::arg("workers"))

@@ -10,11 +10,12 @@
 #include <pybind11/pybind11.h>
 
 #include "envs/register.h"
-#include "gym/app/search_session.h"
-#include "gym/app/trial_time.h"
 #include "gym/core/env.h"
 #include "gym/core/problem.h"
+#include "gym/python/python_listener.h"
 #include "gym/python/wrappers.h"
+#include "gym/search/session.h"
+#include "gym/search/trial_time.h"
 
 namespace msc::gym {
 
@@ -37,9 +38,10 @@ class Turn {
 /// An env for Python, made from an id and a config or by wrapping another one.
 class PythonEnv {
  public:
-  /// `config` is a search's config as JSON, with paths relative to `base`.
+  /// `config` is a search's config as JSON, with paths relative to `base`; `program` is the path of
+  /// mscgym.
   PythonEnv(const std::string& id, const std::optional<std::string>& config,
-            const std::string& base, const SessionOptions& options);
+            const std::string& base, const std::string& program, const SessionOptions& options);
   /// Wraps `inner`, which outlives this object.
   PythonEnv(PythonEnv& inner, const EnvWrapper& wrapper);
 
@@ -64,6 +66,7 @@ class PythonEnv {
  private:
   PythonEnv(PythonEnv& inner, std::unique_ptr<Env> env);
 
+  PythonListener listener_;
   std::vector<std::string> notes_;
   std::optional<SearchSession> session_;
   std::unique_ptr<Env> env_;    // if there is no session

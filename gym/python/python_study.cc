@@ -12,10 +12,10 @@
 #include <pybind11/stl.h>
 
 #include "compiler/base/error.h"
-#include "gym/app/registries.h"
-#include "gym/app/search_config.h"
 #include "gym/python/python_env.h"
 #include "gym/python/values.h"
+#include "gym/search/config.h"
+#include "gym/search/registries.h"
 #include "gym/study/ask_tell.h"
 
 namespace py = pybind11;

@@ -1,0 +1,74 @@
+#include "gym/search/config.h"
+
+#include <filesystem>
+#include <string_view>
+
+#include "compiler/base/error.h"
+#include "compiler/base/fields.h"
+#include "gym/study/study.h"
+
+namespace msc::gym {
+namespace {
+
+void Resolve(const std::filesystem::path& folder, std::string& path) {
+  // Value of DataConfig's labels that is not a file.
+  constexpr std::string_view kNoFile = "folders";
+  if (!path.empty() && path != kNoFile && std::filesystem::path(path).is_relative()) {
+    path = std::filesystem::absolute(folder / path).lexically_normal().string();
+  }
+}
+
+}  // namespace
+
+SearchConfig ParseSearchConfig(std::string_view text, const std::string& folder,
+                               const std::string& what) {
+  SearchConfig config;
+  try {
+    config = FromJsonText<SearchConfig>(text, "the config");
+    if (!config.objective.minimize.empty()) CheckObjective(ToObjective(config.objective));
+  } catch (const UserError& error) {
+    throw UserError(what + ": " + error.what());
+  }
+  if (config.model.empty()) throw UserError(what + ": 'model' is missing");
+  if (config.objective.minimize.empty()) {
+    throw UserError(what + ": 'objective.minimize' must name a metric, such as latency");
+  }
+  for (std::string* file : {&config.model, &config.strategy, &config.from, &config.partition.rules,
+                            &config.calibration.data.images, &config.calibration.data.labels,
+                            &config.quality.data.images, &config.quality.data.labels}) {
+    Resolve(folder, *file);
+  }
+  return config;
+}
+
+std::string ToJson(const SearchConfig& config) {
+  return ToJsonText(config, 2) + "\n";
+}
+
+std::string EnvId(const std::string& name) {
+  if (name == "quantize") return "Quantize-v0";
+  if (name == "prune") return "Prune-v0";
+  if (name == "compress") return "Compress-v0";
+  if (name == "partition") return "Partition-v0";
+  if (name == "schedule") return "Schedule-v0";
+  if (name == "distill") return "Distill-v0";
+  return name;
+}
+
+Objective ToObjective(const ObjectiveConfig& config) {
+  Objective objective{.minimize = config.minimize, .subject_to = {}};
+  for (const auto& [metric, limit] : config.subject_to) {
+    objective.subject_to.push_back({.metric = metric, .limit = limit});
+  }
+  return objective;
+}
+
+StopRules ToStopRules(const StopConfig& config) {
+  StopRules rules{.plateau = config.plateau, .goal = {}};
+  for (const auto& [metric, limit] : config.goal) {
+    rules.goal.push_back({.metric = metric, .limit = limit});
+  }
+  return rules;
+}
+
+}  // namespace msc::gym

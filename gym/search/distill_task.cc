@@ -1,0 +1,185 @@
+#include "gym/search/distill_task.h"
+
+#include <algorithm>
+#include <functional>
+#include <optional>
+#include <span>
+#include <utility>
+
+#include "compiler/base/error.h"
+#include "compiler/base/hash.h"
+#include "compiler/pipeline/batch.h"
+#include "compiler/pipeline/distill.h"
+#include "compiler/pipeline/fitted.h"
+#include "compiler/pipeline/samples.h"
+#include "cost/quality/dataset.h"
+#include "cost/quality/quality.h"
+#include "gym/search/held_out.h"
+#include "gym/search/model.h"
+
+namespace msc::gym {
+namespace {
+
+/// Loads at most `count` samples; 0 = all.
+cost::Dataset Load(cost::DataConfig data, std::int64_t count, const Graph& graph, const char* key) {
+  if (data.images.empty()) throw UserError(std::string("the config names no '") + key + "'");
+  if (graph.inputs().size() != 1 || !graph.type(graph.inputs()[0]).shape) {
+    throw UserError("a model that is trained has one input of known rank");
+  }
+  if (count > 0 && (data.count == 0 || data.count > count)) {
+    data.count = count;
+  } else {
+    data.or_fewer = false;  // the config's own count must be available
+  }
+  return cost::LoadDataset(data, *graph.type(graph.inputs()[0]).shape, ClassesOf(graph));
+}
+
+using Stop = std::function<bool()>;
+
+/// Compares students with the teacher on samples, batch by batch, with the trainer's arithmetic.
+class Judge {
+ public:
+  /// Samples from index `fresh_from` on are held out and also judged separately; 0 = none.
+  Judge(cost::Dataset samples, std::int64_t fresh_from, std::int64_t batch, TrainProgram teacher,
+        TrainProgram student)
+      : samples_(std::move(samples)),
+        fresh_from_(fresh_from),
+        batch_(batch),
+        teacher_(std::move(teacher)),
+        student_(std::move(student)) {}
+
+  /// Computes the teacher's outputs, once. Returns false if stopped.
+  [[nodiscard]] bool Prepare(const Stop& stop) {
+    while (prepared_ < samples_.size()) {
+      if (stop && stop()) return false;
+      const cost::Dataset part = Part(prepared_);
+      prepared_ += part.size();
+      wanted_.push_back(RunProgram(teacher_, {&part.inputs, 1}));
+    }
+    return true;
+  }
+
+  [[nodiscard]] std::optional<cost::Quality> operator()(const TrainResult& result,
+                                                        const Stop& stop) {
+    if (!Prepare(stop)) return std::nullopt;
+    TrainProgram student = student_;
+    for (std::size_t i = 0; i < student.parameters.size(); ++i) {
+      student.constants.at(student.parameters[i].constant).values = result.values.at(i);
+    }
+    cost::QualityMeter meter;
+    cost::QualityMeter fresh;
+    std::size_t at = 0;
+    for (std::int64_t first = 0; first < samples_.size();) {
+      if (stop && stop()) return std::nullopt;
+      const cost::Dataset part = Part(first);
+      const std::vector<Tensor> outputs = RunProgram(student, {&part.inputs, 1});
+      const std::vector<Tensor>& wanted = wanted_.at(at++);
+      auto failure = meter.Add(wanted, outputs, part.labels);
+      if (!failure && IsFresh(first)) failure = fresh.Add(wanted, outputs, part.labels);
+      // The caller treats this like a training whose loss is no longer finite.
+      if (failure) throw UserError(failure->detail);
+      first += part.size();
+    }
+    if (fresh_from_ > 0) fresh_ = fresh.Total();
+    return meter.Total();
+  }
+  [[nodiscard]] const std::optional<cost::Quality>& fresh() const { return fresh_; }
+
+ private:
+  [[nodiscard]] bool IsFresh(std::int64_t sample) const {
+    return fresh_from_ > 0 && sample >= fresh_from_;
+  }
+  /// Returns a batch; no batch crosses the border to the held-out samples.
+  [[nodiscard]] cost::Dataset Part(std::int64_t first) const {
+    const std::int64_t end = first < fresh_from_ ? fresh_from_ : samples_.size();
+    return cost::Slice(samples_, first, std::min(batch_, end - first));
+  }
+
+  cost::Dataset samples_;
+  std::int64_t fresh_from_;
+  std::int64_t batch_;
+  TrainProgram teacher_;
+  TrainProgram student_;
+  std::vector<std::vector<Tensor>> wanted_;  // teacher's outputs by batch
+  std::int64_t prepared_ = 0;                // number of samples with teacher's outputs
+  std::optional<cost::Quality> fresh_;
+};
+
+}  // namespace
+
+std::shared_ptr<const envs::DistillTask> MakeDistillTask(const SearchConfig& config,
+                                                         const Graph& graph,
+                                                         const TargetRegistry& targets) {
+  const DistillConfig& distill = config.distill;
+  if (config.strategy.empty() && distill.weight_bits == 0) {
+    throw UserError(
+        "the student is the same as the model: give 'strategy' or 'distill.weight_bits'");
+  }
+  if (const std::string problem = TrainerProblem(); !problem.empty()) {
+    throw SystemError("training needs libtorch: " + problem);
+  }
+  cost::DataConfig learned = config.calibration.data;
+  learned.or_fewer = !distill.samples.has_value();
+  cost::DataConfig judged = config.quality.data;
+  judged.or_fewer = true;  // as in every other search
+  cost::Dataset train = Load(learned, distill.most(), graph, "calibration.data.images");
+  cost::Dataset test = Load(judged, config.quality.samples, graph, "quality.data.images");
+  const std::vector<Tensor> calibration = {
+      cost::Slice(train, 0, std::min(config.calibration.most(), train.size())).inputs};
+  const Student student = MakeStudent(
+      graph, config.strategy.empty() ? Strategy{} : LoadStrategy(config.strategy),
+      distill.weight_bits, TensorSamples(calibration),
+      {.target = config.target, .threads = config.threads, .batch = config.calibration.batch},
+      targets);
+  auto task = std::make_shared<envs::DistillTask>();
+  task->student = student.program;
+  task->teacher = MakeTrainProgram(graph);
+  task->settings.batch = BatchSize(graph, distill.batch);
+  task->settings.threads = config.threads;
+  task->settings.seed = config.seed;
+  Sha256 hash;
+  hash.Add(DistillHash(graph, student, task->settings, {}, {&train.inputs, train.labels}));
+  hash.Add(test.inputs.Raw());
+  hash.Add(std::as_bytes(std::span(test.labels)));
+  task->hash = hash.Hex();
+  const auto judge = std::make_shared<Judge>(
+      std::move(test), 0, BatchSize(graph, config.quality.batch), task->teacher, student.program);
+  (void)judge->Prepare({});
+  task->judge = [judge](const TrainResult& result, const Stop& stop) {
+    return (*judge)(result, stop);
+  };
+  task->inputs = std::move(train.inputs);
+  task->labels = std::move(train.labels);
+  return task;
+}
+
+FinalSamples MakeFinalSamples(const SearchConfig& config, const Graph& graph,
+                              const envs::DistillTask& task) {
+  const QualityConfig& quality = config.quality;
+  cost::DataConfig data = quality.data;
+  if (quality.final_samples > 0) data.count = quality.final_samples;
+  cost::Dataset samples = Load(data, 0, graph, "quality.data.images");
+  const SampleCounts counts{.trials = quality.samples, .all = samples.size()};
+  FinalPlan plan = PlanFinals(config, config.distill.most(), counts);
+  FinalSamples finals;
+  finals.from = plan.from;
+  finals.fresh_from = plan.fresh;
+  finals.warnings = std::move(plan.warnings);
+  if (plan.from > 0) samples = cost::Slice(samples, plan.from, counts.all - plan.from);
+  finals.count = samples.size();
+  Sha256 hash;
+  hash.Add(task.hash);
+  hash.Add(samples.inputs.Raw());
+  hash.Add(std::as_bytes(std::span(samples.labels)));
+  if (plan.fresh > 0) hash.Add(std::to_string(plan.fresh));
+  finals.hash = hash.Hex();
+  const auto judge = std::make_shared<Judge>(
+      std::move(samples), plan.fresh, BatchSize(graph, quality.batch), task.teacher, task.student);
+  finals.judge = [judge](const TrainResult& result, const Stop& stop) {
+    return (*judge)(result, stop);
+  };
+  finals.fresh = [judge] { return judge->fresh(); };
+  return finals;
+}
+
+}  // namespace msc::gym

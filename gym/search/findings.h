@@ -1,0 +1,197 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "compiler/base/within.h"
+#include "compiler/strategy/strategy.h"
+#include "cost/measure/child_protocol.h"
+#include "gym/core/problem.h"
+#include "gym/search/config.h"
+
+namespace msc::gym {
+
+/// Sensitivity to one decision: the effect of that decision alone on the uncompressed model.
+struct LayerSensitivity {
+  std::string layer;                    ///< name of the decision
+  std::string choice = "int8";          ///< the choice that was tried
+  double distill_loss = 0;              ///< mean KL divergence, nats
+  double mse = 0;                       ///< relative
+  std::optional<double> accuracy_drop;  ///< percentage points
+  std::string failure;                  ///< why numbers are missing; empty if they are not
+  template <class Self, class Visit>
+  static void Fields(Self& self, Visit& visit) {
+    visit("layer", self.layer, "name of the decision");
+    visit("choice", self.choice, "its choice");
+    visit("distill_loss", self.distill_loss, "mean KL divergence");
+    visit("mse", self.mse, "relative squared error");
+    visit("accuracy_drop", self.accuracy_drop, "percentage points");
+    visit("failure", self.failure, "why there are no numbers");
+  }
+};
+
+/// A candidate of the final measurement, on the samples of finalists.
+struct Finalist {
+  std::uint64_t trial = 0;
+  Strategy strategy;
+  std::string result;  ///< JSON of a Result<cost::Outcome>
+  template <class Self, class Visit>
+  static void Fields(Self& self, Visit& visit) {
+    visit("trial", self.trial, "number of the trial");
+    visit("strategy", self.strategy, "strategy that was measured");
+    visit("result", self.result, "outcome or failure");
+  }
+};
+[[nodiscard]] Evaluation EvaluationOf(const Finalist& finalist);
+
+/// A trial that ranked as a finalist but violates a limit on the samples of finalists.
+struct Rejected {
+  std::uint64_t trial = 0;
+  std::string result;  ///< JSON of a Result<cost::Outcome>, without latency
+  template <class Self, class Visit>
+  static void Fields(Self& self, Visit& visit) {
+    visit("trial", self.trial, "number of the trial");
+    visit("result", self.result, "outcome or failure");
+  }
+};
+
+/// The uncompressed model on another target, timed beside the finalists.
+struct Compared {
+  std::string target;  ///< spec
+  std::string result;  ///< JSON of a Result<cost::Outcome>, without quality
+  template <class Self, class Visit>
+  static void Fields(Self& self, Visit& visit) {
+    visit("target", self.target, "target that ran the uncompressed model");
+    visit("result", self.result, "outcome or failure");
+  }
+};
+
+/// The winner with one decision changed, measured beside it.
+struct Neighbour {
+  std::string decision;  ///< name of the decision
+  std::string choice;    ///< replaces the winner's choice
+  std::string result;    ///< JSON of a Result<cost::Outcome> on the samples of a trial
+  std::string winner;    ///< likewise for the winner, on the same samples and timed together
+  template <class Self, class Visit>
+  static void Fields(Self& self, Visit& visit) {
+    visit("decision", self.decision, "name of the decision");
+    visit("choice", self.choice, "choice that replaces that of the winner");
+    visit("result", self.result, "outcome or failure");
+    visit("winner", self.winner, "result of the winner, measured beside it");
+  }
+};
+
+/// An additional training by a recipe.
+struct RecipeRepeat {
+  std::uint64_t seed = 0;
+  std::string result;  ///< JSON of a Result<cost::Outcome>, quality only
+  template <class Self, class Visit>
+  static void Fields(Self& self, Visit& visit) {
+    visit("seed", self.seed, "seed of the order of samples");
+    visit("result", self.result, "outcome or failure");
+  }
+};
+
+/// A recipe that was trained several times with seeds that no trial used (recipe_finalists.h).
+struct RecipeFinalist {
+  std::uint64_t trial = 0;
+  std::string recipe;                     ///< JSON of the trial's TrainSettings
+  std::vector<RecipeRepeat> repeats;      ///< those finished so far
+  std::map<std::string, double> metrics;  ///< means over the trainings that did not fail
+  /// By metric, half the width of the 95 % interval of its mean; covers the spread of trainings and
+  /// the finite number of samples.
+  std::map<std::string, double> margins;
+  /// Means and margins on held-out samples, if these are judged separately.
+  std::map<std::string, double> fresh_metrics;
+  std::map<std::string, double> fresh_margins;
+  template <class Self, class Visit>
+  static void Fields(Self& self, Visit& visit) {
+    visit("trial", self.trial, "number of the trial");
+    visit("recipe", self.recipe, "settings of the training");
+    visit("repeats", self.repeats, "trainings with other seeds");
+    visit("metrics", self.metrics, "means over the repeats that did not fail");
+    visit("margins", self.margins, "half widths of the 95 % intervals of the means");
+    visit("fresh_metrics", self.fresh_metrics, "means on samples that no trial saw");
+    visit("fresh_margins", self.fresh_margins, "half widths of their 95 % intervals");
+  }
+};
+
+/// Results of a search after its trials. Stored in the journal (record.h), the only input of
+/// `mscgym report`, and in results.json for other tools.
+struct Findings {
+  std::vector<LayerSensitivity> sensitivities;
+  std::int64_t probed = 0;  ///< decisions with a sensitivity, or that would have one with more time
+  /// Index of the first sample that judges finalists; all later ones do, too.
+  std::int64_t judged_from = 0;
+  std::int64_t judged = 0;  ///< number of these samples; 0 = no finalist was judged
+  /// No trial used the samples from this index on; 0 = none are held out.
+  std::int64_t fresh_from = 0;
+  std::vector<std::string> warnings;  ///< about these samples, for a person
+  std::string judged_hash;            ///< for recipes: hash of these samples and of the student
+  std::vector<Finalist> finalists;
+  std::vector<RecipeFinalist> recipes;  ///< for a search of recipes, instead of finalists
+  std::vector<Rejected> rejected;
+  std::vector<Compared> compared;
+  std::optional<std::uint64_t> best;  ///< index into finalists or recipes; feasible on all samples
+  /// Likewise, if there is no best: has the smallest violation.
+  std::optional<std::uint64_t> nearest;
+  std::vector<Neighbour> neighbours;    ///< of the best, for decisions that no trial informs about
+  std::vector<cost::Profile> profiles;  ///< of the uncompressed model and of the best
+  std::int64_t timings = 3;  ///< how often finalists were timed together; 0 = only in their trials
+  std::int64_t timing_part = 1;        ///< each timing took one of so many parts of the time
+  std::vector<std::string> shortened;  ///< for a person: what time_budget_s left no time for
+  double used_s = 0;                   ///< part of time_budget_s used by then; 0 = unknown
+  std::string pairs;  ///< the best's loss by saturating pair sums (PairsText); empty = none
+  std::map<std::string, double> kept;  ///< KeptShares of the best, if it prunes
+  template <class Self, class Visit>
+  static void Fields(Self& self, Visit& visit) {
+    visit("sensitivities", self.sensitivities, "losses with one decision changed alone");
+    visit("probed", self.probed,
+          "number of decisions that have a sensitivity, or would with more time",
+          Within{.least = 0});
+    visit("judged_from", self.judged_from, "first sample that finalists are judged on",
+          Within{.least = 0});
+    visit("judged", self.judged, "number of samples that finalists are judged on",
+          Within{.least = 0});
+    visit("fresh_from", self.fresh_from,
+          "first of them that no trial saw; 0 = not judged separately", Within{.least = 0});
+    visit("warnings", self.warnings, "warnings about these samples");
+    visit("judged_hash", self.judged_hash, "hash of these samples and of the training of recipes");
+    visit("finalists", self.finalists, "candidates that were measured again together");
+    visit("recipes", self.recipes, "recipes that were trained again");
+    visit("rejected", self.rejected, "candidates that were judged on all samples and not timed");
+    visit("compared", self.compared, "the uncompressed model on other targets");
+    visit("best", self.best, "index of the best finalist");
+    visit("nearest", self.nearest,
+          "index of the finalist nearest to the limits if none keeps them");
+    visit("neighbours", self.neighbours, "the best with one decision changed");
+    visit("profiles", self.profiles, "step times of the uncompressed model and of the best");
+    visit("timings", self.timings, "how often finalists were timed together; 0 = in their trials",
+          Within{0, 1000});
+    visit("timing_part", self.timing_part, "divisor of the time for each of these timings",
+          Within{1, 1000});
+    visit("shortened", self.shortened, "phases that time_budget_s shortened");
+    visit("used_s", self.used_s, "seconds that the search has taken so far", Within{0, 1e12});
+    visit("pairs", self.pairs, "overflow of the best on CPUs without VNNI");
+    visit("kept", self.kept, "share of its channels that a layer of the best keeps");
+  }
+};
+
+/// Returns "accuracy_drop <= 0.3, distill_loss <= 0.1"; empty without constraints.
+[[nodiscard]] std::string ConstraintText(const ObjectiveConfig& objective);
+/// Returns "judged on all 200 samples, and on 101 to 200, which no trial saw, by themselves",
+/// "judged on samples 101 to 200, which no trial saw", or "judged on all 200 samples, those of
+/// trials included"; empty if no finalist was judged.
+[[nodiscard]] std::string JudgedText(const Findings& findings);
+/// Returns how finalists were timed: "together, three times over", "together, once, in 1/4 of the
+/// time", or "in their trials".
+[[nodiscard]] std::string TimedText(const Findings& findings);
+/// Returns one line "left out or cut short, by time_budget_s: ..." per item.
+[[nodiscard]] std::string ShortenedLines(const Findings& findings);
+/// Returns one line "warning: ..." per warning.
+[[nodiscard]] std::string WarningLines(const Findings& findings);
+
+}  // namespace msc::gym

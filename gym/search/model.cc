@@ -1,0 +1,50 @@
+#include "gym/search/model.h"
+
+#include "compiler/base/error.h"
+#include "compiler/import/onnx/import.h"
+#include "compiler/ir/serialize.h"
+#include "compiler/passes/passes.h"
+#include "compiler/pipeline/shapes.h"
+
+namespace msc::gym {
+
+namespace {
+
+Graph ReadModel(const std::string& path) {
+  if (path.ends_with(".onnx")) return ImportOnnx(path);
+  if (path.ends_with(".json")) return LoadGraph(path.substr(0, path.size() - 5));
+  throw UserError("'" + path + "': the name must end in .onnx or .json (a saved graph)");
+}
+
+}  // namespace
+
+Graph LoadModelAsIs(const std::string& path, const std::vector<std::string>& shapes) {
+  Graph graph = ReadModel(path);
+  SetInputShapes(graph, shapes);
+  return graph;
+}
+
+Graph LoadModel(const std::string& path, const std::vector<std::string>& shapes) {
+  Graph graph = LoadModelAsIs(path, shapes);
+  Canonicalize(graph);
+  return graph;
+}
+
+std::vector<cost::InputForm> FormsOf(const Graph& graph) {
+  std::vector<cost::InputForm> forms;
+  for (const ValueId id : graph.inputs()) {
+    const ValueType& type = graph.type(id);
+    if (!type.shape) throw UserError("the model's input has no known rank");
+    forms.push_back({.name = graph.value(id).name, .dtype = type.dtype, .shape = *type.shape});
+  }
+  return forms;
+}
+
+std::int64_t ClassesOf(const Graph& graph) {
+  if (graph.outputs().empty()) return 0;
+  const auto& shape = graph.type(graph.outputs()[0]).shape;
+  if (!shape || shape->size() < 2 || !shape->back().known()) return 0;
+  return shape->back().size();
+}
+
+}  // namespace msc::gym

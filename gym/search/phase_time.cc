@@ -1,0 +1,112 @@
+#include "gym/search/phase_time.h"
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <string>
+
+#include "gym/search/held_out.h"
+#include "gym/search/probes.h"
+
+namespace msc::gym {
+namespace {
+
+constexpr std::int64_t kFinalTimings = 3;
+
+}  // namespace
+
+double PartEnd(const TimeBudget& time, double part) {
+  constexpr double kTail = time_parts::kSensitivities + time_parts::kFinalists +
+                           time_parts::kExplanation + time_parts::kAnswer;
+  return std::min(time.Used() + part * time.seconds(), (1 - kTail) * time.seconds());
+}
+
+double TimingSeconds(const cost::LatencyOptions& latency, std::size_t candidates,
+                     std::int64_t times) {
+  const auto count = static_cast<double>(candidates);
+  const double once = count * static_cast<double>(latency.max_ms) +
+                      (count + 1) * static_cast<double>(latency.max_warmup_ms);
+  return static_cast<double>(times) * once * 1e-3;
+}
+
+TailTime ExpectedTail(const SearchConfig& config, const SearchProblem& problem,
+                      const TailFacts& facts) {
+  // A trial is judged, then timed; only the sum of both times is known.
+  const double timing = std::min(TimingSeconds(config.latency, 1, 1), facts.trial_s * 3 / 4);
+  const double judging = facts.trial_s - timing;
+  const FinalPlan plan =
+      PlanFinals(config, config.calibration.most(), CountsOf(config, facts.samples));
+  const auto seen =
+      std::clamp<std::int64_t>(config.quality.samples, 1, std::max<std::int64_t>(facts.samples, 1));
+  const double more =
+      std::max(1.0, static_cast<double>(facts.samples - plan.from) / static_cast<double>(seen));
+  const std::size_t probes = CountProbes(problem);
+  const auto tried = static_cast<std::size_t>(facts.tried);  // their results are cached
+  const auto finalists = static_cast<double>(config.finalists);
+  const auto compared = static_cast<double>(config.compare.size());
+  TailTime tail;
+  tail.judging = judging * more;
+  tail.timing = timing;
+  tail.sensitivities = judging * static_cast<double>(probes - std::min(probes, tried)) /
+                       static_cast<double>(std::max<std::size_t>(facts.workers, 1));
+  tail.finalists =
+      finalists * tail.judging + kFinalTimings * (finalists + compared) * timing + judging;
+  tail.explanation =
+      std::min(config.explain_s, static_cast<double>(problem.decisions().size()) * facts.trial_s);
+  tail.answer = 1 + judging;
+  if (config.time_budget_s <= 0) return tail;
+  const auto limit = [&](double& seconds, double part) {
+    seconds = std::min(seconds, part * config.time_budget_s);
+  };
+  limit(tail.sensitivities, time_parts::kSensitivities);
+  limit(tail.finalists, time_parts::kFinalists);
+  limit(tail.explanation, time_parts::kExplanation);
+  limit(tail.answer, time_parts::kAnswer);
+  return tail;
+}
+
+TailTime ShrunkTo(const TailTime& tail, double seconds) {
+  if (tail.All() <= seconds) return tail;
+  const double part = seconds / tail.All();
+  TailTime less = tail;
+  for (double* const phase :
+       {&less.sensitivities, &less.finalists, &less.explanation, &less.answer}) {
+    *phase *= part;
+  }
+  return less;
+}
+
+FinalTime FinalTimeOf(const TimeBudget& time, const TailTime& tail) {
+  FinalTime final_time{.time = time, .tail = tail};
+  if (!time.limited()) return final_time;
+  final_time.end = std::max(time.seconds() - tail.answer, 0.0);
+  final_time.until = std::max(final_time.end - tail.explanation, 0.0);
+  return final_time;
+}
+
+double SecondsOfTrial(std::span<const Trial> trials) {
+  constexpr std::size_t kFirst = 2;  // they ran with cold caches of libraries and kernels
+  double all = 0;
+  double later = 0;
+  std::size_t count = 0;
+  for (const Trial& trial : trials) {
+    if (trial.repeated) continue;
+    all += trial.seconds;
+    if (++count > kFirst) later += trial.seconds;
+  }
+  if (count == 0) return 0;
+  return count > 2 * kFirst ? later / static_cast<double>(count - kFirst)
+                            : all / static_cast<double>(count);
+}
+
+std::string UsedText(double used, double budget) {
+  std::array<char, 96> text{};
+  if (budget > 0) {
+    std::snprintf(text.data(), text.size(), "%.1f s used of time_budget_s %.6g", used, budget);
+  } else {
+    std::snprintf(text.data(), text.size(), "%.1f s used", used);
+  }
+  return text.data();
+}
+
+}  // namespace msc::gym

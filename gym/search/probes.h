@@ -1,0 +1,67 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <limits>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cost/model/evaluator.h"
+#include "gym/core/problem.h"
+#include "gym/search/findings.h"
+
+namespace msc::gym {
+
+/// Returns the value of a choice if its decision has `quantity` (envs/common/quantity.h).
+[[nodiscard]] std::optional<double> AmountOf(const Decision& decision, std::string_view quantity,
+                                             std::int32_t choice);
+/// Returns whether the choice gives weights 8 bits or fewer.
+[[nodiscard]] bool IsInt8(const Decision& decision, std::int32_t choice);
+/// Returns the choice by which a decision is probed: the first choice with 8 bits or fewer, or the
+/// density nearest to 0.5; nothing if the decision has neither.
+[[nodiscard]] std::optional<std::int32_t> ProbeOf(const Decision& decision);
+/// Returns the assignment with that choice, and all other decisions as in the uncompressed model.
+[[nodiscard]] Assignment Alone(const std::vector<Decision>& decisions, std::size_t decision,
+                               std::int32_t choice);
+
+/// Effects of single decisions, judged on the samples of a trial.
+struct ProbeRun {
+  std::size_t probes = 0;                               ///< decisions that can be probed
+  std::map<std::size_t, Result<cost::Outcome>> result;  ///< by decision; without latency
+};
+struct ProbeLimits {
+  std::size_t probes = std::numeric_limits<std::size_t>::max();  ///< number of probes
+  double seconds = 0;  ///< time limit; later probes are skipped
+  double after = 0;    ///< time of later phases, for the displayed eta
+};
+/// Probes decisions in an order that is spread over the model, until a limit is reached or `stop`
+/// returns true. `say` receives progress texts.
+[[nodiscard]] ProbeRun ProbeQuality(const SearchProblem& problem, cost::Evaluator& evaluator,
+                                    const ProbeLimits& limits,
+                                    const std::function<void(const std::string&)>& say,
+                                    const std::function<bool()>& stop);
+
+/// Returns the number of decisions that can be probed.
+[[nodiscard]] std::size_t CountProbes(const SearchProblem& problem);
+/// Returns the seconds of a probe: the mean of ProbeQuality's first ones, run one after another, so
+/// that the number of workers does not matter. Returns nothing without probes or if `stop` returned
+/// true.
+[[nodiscard]] std::optional<double> TimeProbe(const SearchProblem& problem,
+                                              cost::Evaluator& evaluator,
+                                              const std::function<bool()>& stop);
+/// Returns how many of `probes` to run in `seconds`, one after another, if one takes `each`: all,
+/// or a power of two, at least 2. The coarse steps make the result insensitive to small differences
+/// in time.
+[[nodiscard]] std::size_t PlannedProbes(std::size_t probes, double seconds, double each);
+
+/// Runs ProbeQuality for at most `seconds` and fills `sensitivities` and `probed` of the findings.
+/// `after` is the time of later phases, for the displayed eta.
+void MeasureSensitivity(const SearchProblem& problem, cost::Evaluator& evaluator, double seconds,
+                        double after, const std::function<void(const std::string&)>& say,
+                        const std::function<bool()>& stop, Findings& findings);
+
+}  // namespace msc::gym

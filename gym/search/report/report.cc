@@ -1,0 +1,437 @@
+#include "gym/search/report/report.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <filesystem>
+#include <map>
+
+#include <nlohmann/json.hpp>
+
+#include "compiler/base/error.h"
+#include "compiler/base/fields.h"
+#include "compiler/base/file.h"
+#include "envs/common/evaluation.h"
+#include "envs/quantize/offer.h"
+#include "gym/report/report.h"
+#include "gym/search/env.h"
+#include "gym/search/explain.h"
+#include "gym/search/findings.h"
+#include "gym/search/held_out.h"
+#include "gym/search/phase_time.h"
+#include "gym/search/recipe_finalists.h"
+#include "gym/search/record.h"
+#include "gym/search/report/axes.h"
+#include "gym/search/report/layer_time.h"
+#include "gym/search/report/recipe.h"
+#include "gym/search/report/recipe_words.h"
+#include "gym/search/report/text.h"
+#include "gym/search/run_paths.h"
+#include "gym/search/text.h"
+#include "gym/study/timeline.h"
+
+namespace msc::gym {
+namespace {
+
+/// Content of a journal for the report.
+struct Run {
+  SearchSetup setup;
+  StudyResult study;
+  Findings findings;
+  bool finished = false;  // there are findings
+  std::string loss;
+  std::vector<TaskSpan> tasks;
+};
+
+Run ReadRun(const RunPaths& paths) {
+  const JournalText journal = ReadJournal(paths.journal());
+  SearchRecords found = FindSearchRecords(journal.records);
+  Run run;
+  run.loss = journal.loss;
+  run.setup = SetupIn(found, journal, paths.journal());
+  run.study = ReadStudy(journal.records);
+  run.tasks = TasksOf(journal.records);
+  // Absent while a search runs, or after a kill.
+  run.finished = found.findings.has_value();
+  if (run.finished) run.findings = *std::move(found.findings);
+  // Findings of recipes are stored after every training.
+  if (Trains(run.setup.config)) {
+    run.finished = run.finished && run.study.stop != StopReason::kInterrupted &&
+                   (AllTrained(run.findings) || !run.findings.shortened.empty());
+  }
+  return run;
+}
+
+std::optional<double> Metric(const Evaluation& evaluation, std::string_view name) {
+  const auto it = evaluation.metrics.find(std::string(name));
+  if (it == evaluation.metrics.end()) return std::nullopt;
+  return it->second;
+}
+
+/// Returns the violated limits, "accuracy_drop <= 0.5"; empty if the trial failed or violates none.
+std::string MissedText(const Objective& objective, const Evaluation& evaluation) {
+  if (!evaluation.Complete()) return "";
+  std::string text;
+  for (const Constraint& limit : objective.subject_to) {
+    const auto value = Metric(evaluation, limit.metric);
+    if (!value || *value <= limit.limit) continue;
+    text += (text.empty() ? "" : ", ") + limit.metric + " <= " + nlohmann::json(limit.limit).dump();
+  }
+  return text;
+}
+
+ReportHeadline MakeHeadline(const Run& run) {
+  ReportHeadline headline;
+  headline.constraint = ConstraintText(run.setup.config.objective);
+  headline.unfinished =
+      !run.finished || (run.study.stop == StopReason::kInterrupted && !run.findings.best);
+  headline.reference_weight_bytes = static_cast<double>(run.setup.weight_bytes);
+  if (!run.findings.best) return headline;
+  const Finalist& best = run.findings.finalists.at(*run.findings.best);
+  const Result<cost::Outcome> result = cost::OutcomeFromJson(best.result);
+  if (!result.ok()) return headline;
+  const cost::Outcome& outcome = result.value();
+  headline.configuration = "trial " + std::to_string(best.trial);
+  const std::string trained = TrainText(best.strategy.fit.train);
+  if (!trained.empty()) headline.configuration += ", " + trained;
+  headline.constraint_met = true;
+  headline.speed_up = SpeedUp(outcome);
+  if (outcome.latency) {
+    headline.latency_ms = outcome.latency->median_ns * 1e-6;
+    headline.reference_ms = outcome.latency->reference_median_ns * 1e-6;
+    if (const auto& energy = outcome.latency->energy) {
+      headline.joules = energy->joules;
+      headline.reference_joules = energy->reference_joules;
+    }
+  }
+  headline.accuracy = outcome.quality.accuracy;
+  headline.reference_accuracy = outcome.quality.reference_accuracy;
+  headline.weight_bytes = static_cast<double>(outcome.weight_bytes);
+  return headline;
+}
+
+std::vector<ReportStep> MakeSteps(const std::vector<cost::Profile>& profiles, std::size_t index) {
+  std::vector<ReportStep> steps;
+  if (index >= profiles.size()) return steps;
+  for (const cost::StepProfile& profile : profiles[index].steps) {
+    ReportStep& step = steps.emplace_back();
+    step.name = profile.name;
+    step.target = profile.target;
+    step.precision = profile.precision;
+    for (const std::string& node : profile.nodes) {
+      step.nodes += (step.nodes.empty() ? "" : ", ") + node;
+    }
+    step.ms = profile.median_ns * 1e-6;
+  }
+  return steps;
+}
+
+/// Returns the target of a node.
+std::string RunnerOf(const Strategy& strategy, const std::string& node) {
+  for (const PartitionRegion& region : strategy.partition) {
+    if (std::find(region.nodes.begin(), region.nodes.end(), node) != region.nodes.end()) {
+      return region.target;
+    }
+  }
+  return strategy.target;
+}
+
+/// Returns "range by mse, rounded by gptq": decisions on an int8 layer besides its precision.
+std::string HowQuantized(const QuantizePlan& plan, const std::string& layer) {
+  const auto precision = plan.layers.find(layer);
+  if (precision == plan.layers.end() || precision->second != Name(Precision::kInt8)) return "";
+  std::string text;
+  if (const auto range = plan.ranges.find(layer); range != plan.ranges.end()) {
+    text = "range by " + range->second;
+  }
+  if (plan.rounding.empty()) return text;
+  return text + (text.empty() ? "rounded by " : ", rounded by ") + plan.rounding;
+}
+
+std::vector<ReportLayer> MakeLayers(const Run& run) {
+  std::vector<ReportLayer> layers;
+  const std::map<std::string, double>& kept = run.findings.kept;
+  for (const LayerEntry& layer : run.setup.layers) {
+    ReportLayer row{.name = layer.name,
+                    .op = layer.op,
+                    .shape = layer.shape,
+                    .latency_share = TimeOf(run.findings.profiles, 0, layer.name).share,
+                    .chosen = "",
+                    .achieved = TimeOf(run.findings.profiles, 1, layer.name).precision,
+                    .sensitivity = std::nullopt,
+                    .kept = std::nullopt,
+                    .how = ""};
+    if (run.findings.best) {
+      const Strategy& strategy = run.findings.finalists.at(*run.findings.best).strategy;
+      const auto& chosen = strategy.quantize.layers;
+      const auto it = chosen.find(layer.name);
+      row.chosen = it == chosen.end() ? "f32" : it->second;
+      row.how = HowQuantized(strategy.quantize, layer.name);
+      const auto grid = strategy.quantize.weights.find(layer.name);
+      if (row.chosen == Name(Precision::kInt8) && grid != strategy.quantize.weights.end()) {
+        row.chosen = envs::Int8Word(grid->second.bits);
+      }
+      if (!OfferedTargets(run.setup.config).empty()) {
+        row.how = "on " + RunnerOf(strategy, layer.name) + (row.how.empty() ? "" : ", ") + row.how;
+      }
+    }
+    if (const auto share = kept.find(layer.name); share != kept.end()) row.kept = share->second;
+    for (const LayerSensitivity& sensitivity : run.findings.sensitivities) {
+      if (sensitivity.layer == layer.name && sensitivity.failure.empty()) {
+        row.sensitivity = sensitivity.distill_loss;
+      }
+    }
+    row.before_ms = TimeOf(run.findings.profiles, 0, layer.name).ms;
+    row.after_ms = TimeOf(run.findings.profiles, 1, layer.name).ms;
+    layers.push_back(std::move(row));
+  }
+  return layers;
+}
+
+/// Returns a metric of a finalist in the unit of its axis.
+std::optional<double> OnAxisOf(const ReportAxis& axis, const Evaluation& evaluation) {
+  const auto value = Metric(evaluation, axis.metric);
+  if (!value) return std::nullopt;
+  return *value / axis.scale;
+}
+
+/// Returns the axes for which the table of finalists has no column of its own.
+std::vector<ReportAxis> FinalAxes(const ReportInput& input) {
+  std::vector<ReportAxis> axes;
+  const auto add = [&](const ReportAxis& axis) {
+    const bool shown = axis.metric == envs::kLatency || axis.metric == envs::kLatencyMs ||
+                       axis.metric == envs::kWeightBytes;
+    if (!shown) axes.push_back(axis);
+  };
+  add(input.latency);
+  add(input.quality);
+  for (const ReportAxis& axis : input.others) add(axis);
+  return axes;
+}
+
+/// Returns the values by final axis, without an interval: only the speed-up has one, in its own
+/// column.
+std::vector<std::optional<Measured>> MeansOf(const std::vector<ReportAxis>& axes,
+                                             const Evaluation& evaluation) {
+  std::vector<std::optional<Measured>> means;
+  for (const ReportAxis& axis : axes) {
+    const auto value = OnAxisOf(axis, evaluation);
+    means.push_back(value ? std::optional(Measured{*value, *value, *value}) : std::nullopt);
+  }
+  return means;
+}
+
+std::vector<ReportFinalist> MakeFinalists(const Run& run, const std::vector<ReportAxis>& axes) {
+  std::vector<ReportFinalist> rows;
+  const Objective objective = ToObjective(run.setup.config.objective);
+  for (const Finalist& finalist : run.findings.finalists) {
+    ReportFinalist row{.label = "trial " + std::to_string(finalist.trial)};
+    const Result<cost::Outcome> result = cost::OutcomeFromJson(finalist.result);
+    if (!result.ok()) {
+      row.feasible = false;
+      row.note = result.failure().detail;
+      rows.push_back(std::move(row));
+      continue;
+    }
+    const Evaluation evaluation = EvaluationOf(finalist);
+    row.speed_up = SpeedUp(result.value());
+    row.latency_ms = Metric(evaluation, envs::kLatencyMs);
+    row.means = MeansOf(axes, evaluation);
+    row.weight_bytes = Metric(evaluation, envs::kWeightBytes);
+    row.feasible = Violation(objective, evaluation) <= 0;
+    const auto& latency = result.value().latency;
+    if (latency && !latency->significant()) row.note = "difference not significant";
+    if (latency && latency->noisy) row.note += row.note.empty() ? "noisy" : ", noisy";
+    row.note += (row.note.empty() ? "" : ", ") + IntervalsText(result.value().quality);
+    if (const auto& fresh = result.value().fresh) {
+      row.note += "; on samples that no trial saw: " + IntervalsText(*fresh);
+    }
+    const std::string contradiction = ContradictionText(run.setup.config.objective, result.value());
+    if (!contradiction.empty()) row.note += "; " + contradiction;
+    if (!row.feasible) row.note = "misses " + MissedText(objective, evaluation) + "; " + row.note;
+    rows.push_back(std::move(row));
+  }
+  for (const Compared& compared : run.findings.compared) {
+    ReportFinalist row{.label = "f32 on " + compared.target};
+    const Result<cost::Outcome> result = cost::OutcomeFromJson(compared.result);
+    if (result.ok()) {
+      row.speed_up = SpeedUp(result.value());
+      const Evaluation evaluation = envs::ToEvaluation(result, "");
+      row.latency_ms = Metric(evaluation, envs::kLatencyMs);
+      row.means = MeansOf(axes, evaluation);
+      row.weight_bytes = Metric(evaluation, envs::kWeightBytes);
+    } else {
+      row.note = result.failure().detail;
+    }
+    rows.push_back(std::move(row));
+  }
+  return rows;
+}
+
+/// Returns which trials were rejected, and why.
+std::string RejectedText(const Run& run) {
+  if (run.findings.rejected.empty()) return "";
+  std::string trials;
+  for (const Rejected& rejected : run.findings.rejected) {
+    trials += (trials.empty() ? "" : ", ") + std::to_string(rejected.trial);
+  }
+  return "Rejected, because they keep the limits on the samples of trials, but miss one on these "
+         "samples: trials " +
+         trials + ".";
+}
+
+/// Assigns to each task the first trial with the same strategy.
+std::vector<ReportTask> MakeTasks(const Run& run) {
+  std::map<std::string, std::uint64_t> trials;
+  for (const Trial& trial : run.study.trials) {
+    if (trial.evaluation.record.empty()) continue;
+    const nlohmann::json record = ParseJson(trial.evaluation.record, "a trial's record");
+    const auto hash = record.find("strategy_hash");
+    if (hash != record.end() && hash->is_string())
+      trials.emplace(hash->get<std::string>(), trial.number);
+  }
+  std::vector<ReportTask> tasks;
+  for (const TaskSpan& span : run.tasks) {
+    ReportTask& task = tasks.emplace_back();
+    task.worker = span.worker;
+    if (const auto it = trials.find(span.strategy); it != trials.end()) task.trial = it->second;
+    task.from = span.from;
+    task.to = span.to;
+    task.end = span.end;
+  }
+  return tasks;
+}
+
+std::vector<ReportFact> MakeFacts(const Run& run) {
+  const cost::MachineFacts& machine = run.setup.machine;
+  std::vector<ReportFact> facts = {
+      {"CPU", machine.cpu},
+      {"cores", std::to_string(machine.cores)},
+      {"threads per candidate", std::to_string(run.setup.config.threads)},
+      {"memory", std::to_string(machine.memory_bytes >> 20U) + " MiB"},
+      {"virtual machine", machine.virtual_machine ? "yes" : "no"},
+      {"kernel", machine.kernel},
+      {"system", machine.os},
+  };
+  for (const auto& [name, version] : machine.libraries) facts.push_back({name, version});
+  facts.push_back({"model hash", run.setup.model_hash});
+  if (Trains(run.setup.config)) {
+    facts.push_back({"training samples", std::to_string(run.setup.config.distill.most())});
+  }
+  facts.push_back({"samples per trial", std::to_string(run.setup.config.quality.samples)});
+  if (run.findings.judged > 0) {
+    facts.push_back({"samples of finalists", std::to_string(run.findings.judged)});
+  }
+  const bool energy = std::any_of(
+      run.study.trials.begin(), run.study.trials.end(),
+      [](const Trial& trial) { return Metric(trial.evaluation, envs::kEnergy).has_value(); });
+  if (energy) facts.push_back({"energy", "read from the processor's counters during timing"});
+  if (run.setup.known > 0) {
+    facts.push_back({"trials of an earlier search", std::to_string(run.setup.known)});
+  }
+  if (run.findings.used_s > 0) {
+    facts.push_back({"time", UsedText(run.findings.used_s, run.setup.config.time_budget_s)});
+  }
+  for (const std::string& what : run.findings.shortened) {
+    facts.push_back({"cut short by time_budget_s", what});
+  }
+  if (!run.findings.pairs.empty()) facts.push_back({"8-bit sums", run.findings.pairs});
+  return facts;
+}
+
+/// Adds information on choices that the winner did not take, besides trials.
+void TellOthers(const Run& run, ReportInput& input) {
+  for (const Decision& decision : input.decisions) {
+    std::string& instead = input.instead.emplace_back();
+    for (const Neighbour& neighbour : run.findings.neighbours) {
+      if (neighbour.decision != decision.name) continue;
+      instead = NeighbourText(run.setup.config.objective, neighbour);
+    }
+    std::string& lacked = input.lacked.emplace_back();
+    const auto absent = run.setup.lacked.find(decision.name);
+    if (absent == run.setup.lacked.end()) continue;
+    for (const std::string& precision : absent->second) {
+      lacked += (lacked.empty() ? "excluded, because " + run.setup.config.target +
+                                      " does not support it here: "
+                                : ", ") +
+                precision;
+    }
+  }
+}
+
+/// Fills in the parts of a report that only a search of compressed models has.
+void TellModels(const Run& run, const RunPaths& paths, ReportInput& input) {
+  input.headline = MakeHeadline(run);
+  TellAxes(run.setup, input);
+  input.sensitivity = EnvId(run.setup.config.env) == "Prune-v0"
+                          ? "KL in nats with this group of channels alone cut to about half"
+                          : "KL in nats with this layer alone in int8";
+  const auto looked_at = std::ssize(run.findings.sensitivities);
+  if (looked_at < run.findings.probed) {
+    input.sensitivity += "; there was time for " + std::to_string(looked_at) + " of " +
+                         std::to_string(run.findings.probed) + " decisions";
+  }
+  for (const Decision& decision : input.decisions) {
+    std::optional<double>& alone = input.alone.emplace_back();
+    for (const LayerSensitivity& row : run.findings.sensitivities) {
+      if (row.layer == decision.name && row.failure.empty()) alone = row.distill_loss;
+    }
+  }
+  TellOthers(run, input);
+  const Finalist* best =
+      run.findings.best ? &run.findings.finalists.at(*run.findings.best) : nullptr;
+  if (best != nullptr) input.winner = best->trial;
+  if (TrainsCandidates(run.setup.config)) {
+    TellTraining(best == nullptr ? nullptr : &best->strategy, input);
+  }
+  input.layers = MakeLayers(run);
+  input.steps_before = MakeSteps(run.findings.profiles, 0);
+  input.steps_after = MakeSteps(run.findings.profiles, 1);
+  input.final_axes = FinalAxes(input);
+  input.finalists = MakeFinalists(run, input.final_axes);
+  input.timed = TimedText(run.findings);
+  input.judged = JudgedText(run.findings);
+  input.left_out = RejectedText(run);
+  input.tasks = MakeTasks(run);
+  input.commands.push_back({"compile the best configuration",
+                            "mscgym compile " + run.setup.config.model + " --strategy " +
+                                paths.best() + "/strategy.json --out artefact"});
+  input.commands.push_back(
+      {"run the compiled model",
+       "mscgym run " + paths.best() + "/artefact --input image.npy --out outputs"});
+}
+
+}  // namespace
+
+WrittenReport WriteReport(const RunPaths& paths) {
+  const Run run = ReadRun(paths);
+  ReportInput input;
+  input.model = std::filesystem::path(run.setup.config.model).filename().string();
+  input.created = NowText();
+  input.tool = std::string("mscgym ") + MSC_VERSION;
+  input.decisions = run.setup.decisions;
+  input.study = run.study;
+  const Objective objective = ToObjective(run.setup.config.objective);
+  for (const Trial& trial : run.study.trials) {
+    input.feasible.push_back(Feasible(objective, trial));
+    input.missed.push_back(MissedText(objective, trial.evaluation));
+  }
+  input.volume = VolumeText(objective, run.study.trials);
+  input.sources = SharesOf(objective, run.study.trials);
+  input.machine = MakeFacts(run);
+  input.config = ToJson(run.setup.config);
+  input.commands = {
+      {"repeat the search", "mscgym search " + paths.At("config.json") + " --out NEW_RUN"},
+      {"continue the search", "mscgym search " + paths.At("config.json") + " --out " +
+                                  paths.folder + " --resume --trials N"}};
+  if (Trains(run.setup.config)) {
+    input.headline.unfinished = !run.finished;
+    input.judged = JudgedText(run.findings);
+    TellRecipes(run.setup, run.findings, paths, input);
+  } else {
+    TellModels(run, paths, input);
+  }
+  WriteFileAtomic(paths.At("report.html"), RenderReport(input));
+  return {.finished = run.finished, .loss = run.loss};
+}
+
+}  // namespace msc::gym

@@ -1,0 +1,157 @@
+#include "gym/search/search.h"
+
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <system_error>
+#include <utility>
+
+#include "compiler/base/error.h"
+#include "compiler/base/fields.h"
+#include "compiler/base/file.h"
+#include "cost/measure/folder.h"
+#include "cost/measure/local_evaluator.h"
+#include "gym/search/env.h"
+#include "gym/search/estimates.h"
+#include "gym/search/live_run.h"
+#include "gym/search/measuring.h"
+#include "gym/search/recipe.h"
+#include "gym/search/record.h"
+#include "gym/search/registries.h"
+#include "gym/search/results.h"
+#include "gym/search/seeds.h"
+#include "gym/search/tail.h"
+#include "gym/study/race.h"
+#include "gym/study/time_budget.h"
+
+namespace msc::gym {
+namespace {
+
+/// Checks whether a search may use the run directory. An empty journal of a run that failed before
+/// its first record counts as no search.
+void CheckRunFolder(const SearchOptions& options, const RunPaths& paths) {
+  std::error_code error;
+  const bool exists = std::filesystem::exists(paths.journal(), error);
+  const bool resume = options.resume || options.force_resume;
+  if (exists && !resume && std::filesystem::file_size(paths.journal(), error) > 0) {
+    throw UserError("'" + paths.folder +
+                    "' already holds a search; add --resume to continue it, or name another folder "
+                    "with --out");
+  }
+  if (!exists && resume) {
+    throw UserError("'" + paths.folder + "' holds no search to resume");
+  }
+}
+
+/// Rejects a resume with another env: its trials have other decisions.
+void CheckSameEnv(const SearchOptions& options, const SearchConfig& config, const RunPaths& paths) {
+  if (!options.resume && !options.force_resume) return;
+  if (!std::filesystem::exists(paths.At("config.json"))) return;
+  const auto before =
+      FromJsonText<SearchConfig>(ReadFile(paths.At("config.json")), "'config.json'");
+  if (EnvId(before.env) == EnvId(config.env)) return;
+  throw UserError("'" + paths.folder + "' holds a search of " + EnvId(before.env) + ", not of " +
+                  EnvId(config.env) + "; give --env " + EnvId(before.env) +
+                  ", or name another folder with --out");
+}
+
+std::unique_ptr<Agent> MakeAgent(const SearchConfig& config, const SearchProblem& problem,
+                                 const Seeds& seeds) {
+  std::vector<Assignment> first;
+  for (const auto& [source, assignment] : seeds.trials) first.push_back(assignment);
+  return MakeAgents().Make(
+      config.agent, AgentSetupFor(problem, ToObjective(config.objective), config.seed, first));
+}
+
+/// Returns the fitted strategy of the best trial, for a search that was stopped before it measured
+/// finalists.
+std::optional<Strategy> BestSoFar(const SearchHost& host, const RunPaths& paths,
+                                  const SearchProblem& problem, const StudyResult& study) {
+  const Trial& trial = study.trials[*study.best];
+  cost::LocalEvaluator local(LocalFor(host.program, paths.folder));
+  auto fitted = local.Fit(StrategyFromJson(problem.Describe(trial.assignment), "a trial"));
+  if (!fitted || !fitted->ok()) return std::nullopt;
+  return std::move(*fitted).value();
+}
+
+}  // namespace
+
+SearchOutcome RunSearch(const SearchConfig& config, const SearchOptions& options,
+                        const SearchHost& host) {
+  const RunPaths paths{options.folder};
+  CheckRunFolder(options, paths);
+  CheckSameEnv(options, config, paths);
+  if (Trains(config)) return SearchRecipe(config, options, host);
+  TimeBudget time(config.time_budget_s);
+  Prepared prepared = LoadSearch(config);
+  LiveRun run(config, paths, time, LiveOptionsOf(options), host.listener);
+  MakeFolders(paths.At("scratch"));
+  PrepareSearch(host, config, paths, time, prepared);
+  run.Tick();
+  for (const std::string& warning : prepared.warnings) run.log().Warn(warning);
+  auto measuring = std::make_unique<Measuring>(
+      host, paths, prepared,
+      MeasuringOptions{.workers = options.workers,
+                       .cache = options.cache,
+                       .farm = options.farm,
+                       .watch = [&run](const cost::Attempt& attempt) { run.Note(attempt); }});
+
+  std::unique_ptr<Env> env =
+      MakeSearchEnv(config, SearchContext(config, prepared, measuring->evaluator()));
+  PrepareEstimates(
+      host, config, paths, time, *env->problem(), *measuring,
+      [&](const std::string& text) { host.listener.ReportProgress(text); },
+      [&] {
+        run.Tick();
+        return host.listener.StopRequested();
+      },
+      prepared);
+  if (!prepared.estimates.costs.empty()) {  // again, with the estimates
+    env = MakeSearchEnv(config, SearchContext(config, prepared, measuring->evaluator()));
+  }
+  SearchProblem& problem = *env->problem();
+  std::optional<RacingProblem> race;
+  if (config.race) {
+    race.emplace(problem, ToObjective(config.objective), RaceOptions(),
+                 [&](const std::string& text) { run.log().Warn(text); });
+  }
+  SearchProblem& tried = race ? *race : problem;
+  const std::int64_t samples = cost::OpenFolder(paths.prepared()).samples;
+  SearchStart start{.setup = SetupOf(config, prepared, problem.decisions(), samples)};
+  start.seeds = FindSeeds(paths, start.setup, tried);
+  start.setup.known = start.seeds.known.size();
+  if (!start.seeds.note.empty()) run.log().Warn("from " + start.seeds.note);
+  const std::unique_ptr<Agent> agent = MakeAgent(config, tried, start.seeds);
+
+  SearchOutcome outcome;
+  SearchResult& result = outcome.result;
+  {
+    SearchTail tail({.host = host,
+                     .config = config,
+                     .paths = paths,
+                     .time = time,
+                     .run = run,
+                     .problem = problem,
+                     .prepared = prepared,
+                     .samples = samples},
+                    *measuring);
+    result.study = run.Try(tried, *agent, start, tail.Hooks());
+    tail.MeasureSensitivities(result);
+    measuring.reset();  // finalists use the machine alone
+    tail.MeasureBest(result);
+  }
+  result.findings.used_s = time.Used();
+  outcome.interrupted = host.listener.StopRequested();
+  if (outcome.interrupted && result.findings.finalists.empty() && result.study.best) {
+    result.so_far = BestSoFar(host, paths, problem, result.study);
+  }
+  run.Keep(WriteResults(config, paths, prepared, result));
+  outcome.decisions = problem.decisions();
+  outcome.feasible = result.findings.best.has_value();
+  if (result.findings.best || result.so_far) outcome.best = paths.best();
+  outcome.summary = Summary(config, paths, result);
+  run.log().Info(outcome.summary);
+  return outcome;
+}
+
+}  // namespace msc::gym

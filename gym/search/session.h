@@ -1,0 +1,80 @@
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "compiler/base/passing_folder.h"
+#include "gym/core/env.h"
+#include "gym/search/config.h"
+#include "gym/search/host.h"
+#include "gym/search/measuring.h"
+#include "gym/search/phase_time.h"
+#include "gym/search/prepare.h"
+#include "gym/search/run_paths.h"
+#include "gym/search/trial_time.h"
+
+namespace msc::envs {
+struct DistillTask;
+}  // namespace msc::envs
+
+namespace msc::gym {
+
+/// A temporary run directory, removed with this object.
+class PassingRun {
+ public:
+  PassingRun();
+  [[nodiscard]] RunPaths paths() const { return {folder_.path()}; }
+
+ private:
+  PassingFolder folder_;
+};
+
+struct SessionOptions {
+  std::string folder;  ///< run directory; empty = a temporary one
+  std::string cache;   ///< folder of cached outcomes; empty = inside `folder`
+  int workers = 1;     ///< candidates measured in parallel, each on its own cores
+};
+
+/// The env of a config and everything below it, for callers that search by themselves: the model is
+/// loaded, calibrated and prepared, and candidates can be measured.
+class SearchSession {
+ public:
+  /// Takes as long as preparing a search. UserError as LoadSearch and PrepareSearch (for a search
+  /// of recipes as MakeDistillTask), if the folder holds a search, or if the number of workers is
+  /// not between 1 and 1024.
+  SearchSession(SearchConfig config, const SessionOptions& options, const SearchHost& host);
+  [[nodiscard]] Env& env() const { return *env_; }
+  /// Returns another env like it at once. It shares this session's model, scales, estimates and
+  /// measuring processes and must not outlive it. Only one env of a session may be in use at a
+  /// time.
+  [[nodiscard]] std::unique_ptr<Env> MakeEnv();
+  [[nodiscard]] const SearchConfig& config() const { return config_; }
+  [[nodiscard]] const Graph& graph() const { return *prepared_.graph; }  ///< canonical
+  /// Returns the expected time of the phases after the trials, from the time of a trial. Not for a
+  /// search of recipes.
+  [[nodiscard]] TailTime TailAfter(const TrialTime& trial, std::size_t workers) const;
+  /// Runs a trial unless this session has timed one before. Returns nothing if `stop` returned true
+  /// before its end.
+  [[nodiscard]] std::optional<TrialTime> TimeOneTrial(const std::function<bool()>& stop);
+  /// Returns the training task of a search of recipes, otherwise nullptr.
+  [[nodiscard]] const std::shared_ptr<const envs::DistillTask>& task() const { return task_; }
+
+ private:
+  void PrepareMeasuring(const SessionOptions& options);
+  void PrepareTraining();
+
+  SearchConfig config_;
+  SearchHost host_;
+  std::optional<PassingRun> passing_;
+  RunPaths paths_;
+  Prepared prepared_;
+  std::optional<Measuring> measuring_;
+  std::shared_ptr<const envs::DistillTask> task_;
+  std::unique_ptr<Env> env_;
+  std::optional<TrialTime> trial_time_;
+};
+
+}  // namespace msc::gym

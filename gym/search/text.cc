@@ -1,0 +1,133 @@
+#include "gym/search/text.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstddef>
+#include <cstdio>
+#include <map>
+#include <utility>
+#include <vector>
+
+#include "compiler/base/duration_text.h"
+
+namespace msc::gym {
+namespace {
+
+std::string Formatted(const char* format, double value) {
+  std::array<char, 400> text{};  // the longest double has 309 digits before the point
+  std::snprintf(text.data(), text.size(), format, value);
+  return text.data();
+}
+
+/// Returns "2 timeout, 1 crash", most frequent first.
+std::string ReasonsOf(const std::vector<Trial>& trials) {
+  std::map<std::string, std::size_t> counts;
+  for (const Trial& trial : trials) {
+    if (trial.evaluation.failure) ++counts[std::string(Name(trial.evaluation.failure->kind))];
+  }
+  std::vector<std::pair<std::string, std::size_t>> order(counts.begin(), counts.end());
+  std::stable_sort(order.begin(), order.end(),
+                   [](const auto& a, const auto& b) { return a.second > b.second; });
+  std::string text;
+  for (const auto& [kind, count] : order) {
+    text += (text.empty() ? "" : ", ") + std::to_string(count) + " " + kind;
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string SignedPoints(double points) {
+  const std::string text = Formatted("%+.2f", points);
+  return text.find_first_not_of("+-0.") == std::string::npos ? "0.00" : text;
+}
+
+std::string ProgressText(const Progress& progress, std::chrono::duration<double> after) {
+  std::string text =
+      "[trial " + std::to_string(progress.done) + "/" + std::to_string(progress.total) + "]";
+  if (progress.best != nullptr) {
+    const auto& metrics = progress.best->evaluation.metrics;
+    const auto ratio = metrics.find("latency");
+    const auto ms = metrics.find("latency_ms");
+    const auto loss = metrics.find("distill_loss");
+    const auto drop = metrics.find("accuracy_drop");
+    if (ratio != metrics.end() && ms != metrics.end()) {
+      text += Formatted(" best %.3f ms", ms->second) + Formatted(" (%.2fx)", 1 / ratio->second);
+    } else if (loss != metrics.end()) {
+      text += Formatted(" best loss %.5f", loss->second);
+    }
+    if (drop != metrics.end()) text += " acc " + SignedPoints(-drop->second);
+  }
+  if (progress.hypervolume) text += Formatted(" hv %.4g", *progress.hypervolume);
+  const bool known = progress.left.count() > 0 || progress.done >= progress.total;
+  text += " | eta " + (known ? FormatDuration(progress.left + after) : "unknown");
+  return text + " | " + std::to_string(progress.failed) + " failed";
+}
+
+std::string CountsText(const StudyResult& study) {
+  std::size_t failed = 0;
+  std::size_t dropped = 0;
+  for (const Trial& trial : study.trials) {
+    failed += trial.evaluation.failure ? 1 : 0;
+    dropped += trial.evaluation.dropped ? 1 : 0;
+  }
+  std::string text =
+      std::to_string(study.trials.size()) + " trials, " + std::to_string(failed) + " failed";
+  if (failed > 0) text += " (" + ReasonsOf(study.trials) + ")";
+  if (dropped > 0) text += ", " + std::to_string(dropped) + " dropped after a rough measurement";
+  return text;
+}
+
+std::string IntervalsText(const cost::Quality& quality) {
+  constexpr double kErrors = 1.96;  // standard errors on each side of a 95 % interval
+  constexpr const char* kPlusMinus = " \xC2\xB1 %.2f ";
+  const std::optional<double> drop = quality.AccuracyDrop();
+  const std::string lost =
+      drop ? Formatted("accuracy drop %.2f", *drop) +
+                 Formatted(kPlusMinus, 100 * kErrors * quality.accuracy_error) + "points"
+           : Formatted("disagreement %.2f", quality.Disagreement()) +
+                 Formatted(kPlusMinus, 100 * kErrors * quality.agreement_error) + "%";
+  return lost + Formatted(", loss %.3g", quality.kl) +
+         Formatted(" \xC2\xB1 %.2g nats", kErrors * quality.kl_error);
+}
+
+std::string IntervalsText(const cost::Outcome& outcome) {
+  if (!outcome.latency) return IntervalsText(outcome.quality);
+  const cost::Latency& latency = *outcome.latency;
+  std::string text = Formatted("%.3fx", 1 / latency.ratio) +
+                     Formatted(" (%.3f", 1 / latency.ratio_high) +
+                     Formatted(" to %.3f), ", 1 / latency.ratio_low);
+  if (latency.energy) {
+    text += Formatted("energy %.3f", latency.energy->ratio) +
+            Formatted(" (%.3f", latency.energy->ratio_low) +
+            Formatted(" to %.3f), ", latency.energy->ratio_high);
+  }
+  return text + IntervalsText(outcome.quality);
+}
+
+std::string EnergyText(const cost::Outcome& outcome) {
+  if (!outcome.latency || !outcome.latency->energy) return "";
+  const cost::Energy& energy = *outcome.latency->energy;
+  return Formatted("energy %.2f", energy.ratio) + Formatted(" (%.4g mJ)", 1e3 * energy.joules);
+}
+
+std::string EndText(StopReason reason, const StopRules& rules) {
+  switch (reason) {
+    case StopReason::kTrials:
+      return "the requested number was reached";
+    case StopReason::kTime:
+      return "their part of time_budget_s is used up";
+    case StopReason::kExhausted:
+      return "the agent has nothing left to propose";
+    case StopReason::kPlateau:
+      return "the last " + std::to_string(rules.plateau) + " brought no improvement (stop.plateau)";
+    case StopReason::kGoal:
+      return "the goal was reached (stop.goal)";
+    case StopReason::kInterrupted:
+      return "they were interrupted";
+  }
+  return "unknown";
+}
+
+}  // namespace msc::gym

@@ -1,0 +1,44 @@
+#include "gym/search/winner.h"
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include "envs/common/evaluation.h"
+
+namespace msc::gym {
+
+std::vector<std::size_t> Ranked(const Objective& objective, std::span<const Trial> trials) {
+  std::vector<std::size_t> ranked;
+  std::set<Assignment> seen;
+  for (std::size_t i = 0; i < trials.size(); ++i) {
+    if (trials[i].evaluation.Complete() && seen.insert(trials[i].assignment).second) {
+      ranked.push_back(i);
+    }
+  }
+  const auto key = [&](std::size_t i) {
+    return std::pair(Violation(objective, trials[i].evaluation),
+                     ObjectiveValues(objective, trials[i].evaluation));
+  };
+  std::stable_sort(ranked.begin(), ranked.end(),
+                   [&](std::size_t a, std::size_t b) { return key(a) < key(b); });
+  return ranked;
+}
+
+bool IsSlower(const cost::Outcome& outcome) {
+  return outcome.latency && outcome.latency->ratio_low > 1;
+}
+
+std::optional<std::size_t> Uncompressed(const Objective& objective, std::span<const Trial> trials) {
+  const std::string& first = objective.minimize.at(0);
+  if (first != envs::kLatency && first != envs::kLatencyMs) return std::nullopt;
+  const auto it = std::find_if(trials.begin(), trials.end(), [&](const Trial& trial) {
+    return std::all_of(trial.assignment.begin(), trial.assignment.end(),
+                       [](std::int32_t choice) { return choice == 0; }) &&
+           Feasible(objective, trial);
+  });
+  if (it == trials.end()) return std::nullopt;
+  return static_cast<std::size_t>(it - trials.begin());
+}
+
+}  // namespace msc::gym

@@ -1,0 +1,97 @@
+#include "gym/search/probes.h"
+
+#include <gtest/gtest.h>
+
+#include "compiler/strategy/strategy.h"
+
+namespace msc::gym {
+namespace {
+
+/// Layers that can be f32 or int8.
+class Layers final : public SearchProblem {
+ public:
+  explicit Layers(std::size_t count) {
+    for (std::size_t i = 0; i < count; ++i) {
+      decisions_.push_back({"layer" + std::to_string(i), {"f32", "int8"}, "bits", {32, 8}});
+    }
+  }
+
+ private:
+  const std::vector<Decision>& DoDecisions() const override { return decisions_; }
+  std::vector<std::string> DoMetrics() const override { return {"distill_loss"}; }
+  std::string DoHash() const override { return "layers"; }
+  std::string DoDescribe(const Assignment& assignment) const override {
+    Strategy strategy;
+    for (std::size_t i = 0; i < decisions_.size(); ++i) {
+      if (assignment[i] == 1) strategy.quantize.layers[decisions_[i].name] = "int8";
+    }
+    return ToJson(strategy);
+  }
+  void DoEvaluate(std::span<const Assignment> /*batch*/, const Done& /*done*/,
+                  const std::function<bool()>& /*stop*/) override {}
+
+  std::vector<Decision> decisions_;
+};
+
+/// As fast as it is asked; remembers how much it was asked for at a time.
+class Batches final : public cost::Evaluator {
+ public:
+  std::vector<std::size_t> sizes;
+
+ private:
+  void DoEvaluate(std::span<const cost::Candidate> batch, const Done& done,
+                  const std::function<bool()>& stop) override {
+    sizes.push_back(batch.size());
+    for (std::size_t i = 0; i < batch.size(); ++i) {
+      if (stop && stop()) return;
+      done(i, cost::Outcome());
+    }
+  }
+};
+
+const auto kSilent = [](const std::string&) {};
+const auto kNever = [] { return false; };
+
+TEST(ProbeOf, IsMostBitsOfIntegersOrTheDensityNearestToAHalf) {
+  const Decision bits{"conv", {"plain", "half", "whole", "narrow"}, "bits", {32, 16, 8, 4}};
+  EXPECT_EQ(ProbeOf(bits), 2);
+  EXPECT_EQ(ProbeOf({"group", {"all", "most", "some"}, "density", {1, 0.7, 0.4}}), 2);
+  EXPECT_EQ(ProbeOf({"conv", {"f32", "bf16"}, "bits", {32, 16}}), std::nullopt);
+}
+
+TEST(ProbeOf, GoesByWhatChoicesCountAndNotByTheirWords) {
+  EXPECT_EQ(ProbeOf({"rate", {"0.5", "0.1"}, "rate", {0.5, 0.1}}), std::nullopt);
+  EXPECT_EQ(ProbeOf({"kernel", {"0.5", "int8"}}), std::nullopt);
+}
+
+TEST(ProbeQuality, MakesAsManyAsArePlannedSpreadOverTheModel) {
+  Batches evaluator;
+  const ProbeRun run =
+      ProbeQuality(Layers(16), evaluator, {.probes = 4, .seconds = 1e9}, kSilent, kNever);
+  EXPECT_EQ(run.probes, 16U);
+  std::vector<std::size_t> decisions;
+  for (const auto& [decision, result] : run.result) decisions.push_back(decision);
+  EXPECT_EQ(decisions, (std::vector<std::size_t>{0, 4, 8, 12}));
+}
+
+TEST(TimeProbe, MakesTwoOneAfterAnother) {
+  Batches evaluator;
+  EXPECT_TRUE(TimeProbe(Layers(5), evaluator, kNever));
+  EXPECT_EQ(evaluator.sizes, (std::vector<std::size_t>{1, 1}));
+  EXPECT_TRUE(TimeProbe(Layers(1), evaluator, kNever));
+  EXPECT_FALSE(TimeProbe(Layers(5), evaluator, [] { return true; }));
+}
+
+TEST(PlannedProbes, AreAllOrAPowerOfTwo) {
+  EXPECT_EQ(PlannedProbes(100, 60, 0.6), 100U);
+  EXPECT_EQ(PlannedProbes(100, 60, 0), 100U);
+  EXPECT_EQ(PlannedProbes(100, 59, 0.6), 64U);
+  // Noise of a third changes nothing here.
+  for (const double each : {1.0, 1.2, 1.33, 1.5, 1.8}) EXPECT_EQ(PlannedProbes(100, 60, each), 32U);
+  EXPECT_EQ(PlannedProbes(100, 0.1, 5), 2U);
+  EXPECT_EQ(PlannedProbes(1, 0.1, 5), 1U);
+  EXPECT_EQ(PlannedProbes(0, 0.1, 5), 0U);
+}
+
+}  // namespace
+}  // namespace msc::gym

@@ -1,0 +1,34 @@
+#include "gym/search/winner.h"
+
+#include <vector>
+
+#include <gtest/gtest.h>
+
+namespace msc::gym {
+namespace {
+
+TEST(IsSlower, NeedsTheWholeInterval) {
+  cost::Outcome outcome;
+  EXPECT_FALSE(IsSlower(outcome)) << "not timed";
+  outcome.latency = cost::Latency{.ratio = 1.1, .ratio_low = 0.99, .ratio_high = 1.2};
+  EXPECT_FALSE(IsSlower(outcome));
+  outcome.latency->ratio_low = 1.01;
+  EXPECT_TRUE(IsSlower(outcome));
+}
+
+TEST(Uncompressed, IsTheFeasibleTrialOfAllFirstChoicesWhereSpeedIsSought) {
+  std::vector<Trial> trials(3);
+  trials[0].assignment = {0, 1};
+  trials[1].assignment = {0, 0};
+  trials[2].assignment = {1, 0};
+  for (Trial& trial : trials) trial.evaluation.metrics = {{"latency", 1}, {"weight_bytes", 9}};
+  EXPECT_EQ(Uncompressed({{"latency"}, {}}, trials), 1U);
+  EXPECT_EQ(Uncompressed({{"weight_bytes"}, {}}, trials), std::nullopt);
+  EXPECT_EQ(Uncompressed({{"latency"}, {{"weight_bytes", 8}}}, trials), std::nullopt);
+  trials[1].evaluation.failure = Failure{FailureKind::kTimeout, ""};
+  EXPECT_EQ(Uncompressed({{"latency"}, {}}, trials), std::nullopt);
+  EXPECT_EQ(Uncompressed({{"latency"}, {}}, {}), std::nullopt);
+}
+
+}  // namespace
+}  // namespace msc::gym
