@@ -229,13 +229,13 @@ TEST(Csv, NamesLineAndColumnOfWhatIsNoNumber) {
   };
   EXPECT_EQ(message(""), " holds no numbers");
   EXPECT_EQ(message("a,b\n"), " holds no numbers");
-  EXPECT_EQ(message("a,b\n1,2\n\n1,nan\n"), ", line 4, column 1: 'nan' is no finite number");
-  EXPECT_EQ(message("1,\n"), ", line 1, column 1: '' is no finite number");
+  EXPECT_EQ(message("a,b\n1,2\n\n1,nan\n"), ", line 4, column 1: 'nan' is not a finite number");
+  EXPECT_EQ(message("1,\n"), ", line 1, column 1: '' is not a finite number");
   EXPECT_EQ(message("1,?\n1,2"), ", line 1, column 1: '?' is not a finite number");
-  EXPECT_EQ(message("inf,2\n"), ", line 1, column 0: 'inf' is no finite number");
-  EXPECT_EQ(message("1e39\n"), ", line 1, column 0: '1e39' is no finite number");
-  EXPECT_EQ(message("1 2\n"), ", line 1, column 0: '1 2' is no finite number");
-  EXPECT_EQ(message("1,2\nx,y\n"), ", line 2, column 0: 'x' is no finite number");
+  EXPECT_EQ(message("inf,2\n"), ", line 1, column 0: 'inf' is not a finite number");
+  EXPECT_EQ(message("1e39\n"), ", line 1, column 0: '1e39' is not a finite number");
+  EXPECT_EQ(message("1 2\n"), ", line 1, column 0: '1 2' is not a finite number");
+  EXPECT_EQ(message("1,2\nx,y\n"), ", line 2, column 0: 'x' is not a finite number");
   EXPECT_EQ(message("1,2\n1,2,3\n"), ", line 2 has 3 columns; the first has 2");
   EXPECT_EQ(message("1\n2\n", {1, 2}), " has 2 samples; 2 from number 1 on were requested");
   EXPECT_EQ(message(std::string((1U << 24U) + 70000, '1')), " has a line of more than 16 MiB");
@@ -243,7 +243,7 @@ TEST(Csv, NamesLineAndColumnOfWhatIsNoNumber) {
   EXPECT_EQ(MessageOf([&] { return ReadCsvColumn(path, "y"); }),
             "'" + path + "' has no column 'y'; it has 2, numbered from 0, such as label, x");
   EXPECT_EQ(MessageOf([&] { return ReadCsvColumn(path, "0"); }),
-            "'" + path + "', line 3, column 0: '2.5' is no whole number");
+            "'" + path + "', line 3, column 0: '2.5' is not a whole number");
 }
 
 std::string Png(std::uint32_t width, std::uint32_t height, int channels, const std::string& bytes) {

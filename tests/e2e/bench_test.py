@@ -20,7 +20,7 @@ class Bench(e2e.SearchTest):
         done = self.bench("--targets", "reference,warp,reference:threads=1", "--precision",
                           "f32,int8", "--json", "--profile")
         self.assertEqual(done.returncode, 0, done.stderr)
-        self.assertIn("least and largest values over random inputs", done.stderr)
+        self.assertIn("smallest and largest values over random inputs", done.stderr)
         answer = json.loads(done.stdout)
         rows = {(row["target"], row["variant"]): row for row in answer["rows"]}
         self.assertEqual(len(rows), 6)
@@ -96,7 +96,7 @@ class Bench(e2e.SearchTest):
         common = ("--targets", "reference", "--batch", "2", "--precision", "f32,int8", "--json")
         done = self.bench(*common, "--input", self.images(8, 1, 28, 28))
         self.assertEqual(done.returncode, 0, done.stderr)
-        self.assertIn("least and largest values over the given samples", done.stderr)
+        self.assertIn("smallest and largest values over the given samples", done.stderr)
         answer = json.loads(done.stdout)
         self.assertEqual(answer["batch"], 2)
         self.assertTrue(all(row["median_ms"] > 0 for row in answer["rows"]))

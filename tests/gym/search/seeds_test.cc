@@ -80,12 +80,12 @@ TEST(SeedsFrom, SearchesThatDifferInWhatIsMeasuredAreMeasuredAgain) {
   };
   EXPECT_TRUE(has(note([](EarlierSearch& e) { e.header.problem = "other"; }),
                   "because the model or the decisions differ"));
-  EXPECT_TRUE(
-      has(note([](EarlierSearch& e) { e.setup.machine.cpu = "other"; }), "since the CPU differs"));
+  EXPECT_TRUE(has(note([](EarlierSearch& e) { e.setup.machine.cpu = "other"; }),
+                  "because the CPU differs"));
   EXPECT_TRUE(has(note([](EarlierSearch& e) { e.setup.machine.libraries["mscgym"] = "2"; }),
-                  "since versions differ"));
-  EXPECT_TRUE(
-      has(note([](EarlierSearch& e) { e.setup.config.threads = 2; }), "since the config differs"));
+                  "because versions differ"));
+  EXPECT_TRUE(has(note([](EarlierSearch& e) { e.setup.config.threads = 2; }),
+                  "because the config differs"));
   // Who proposed them, how many and in what order makes no difference.
   EXPECT_TRUE(has(note([](EarlierSearch& e) {
                     e.setup.config.agent = "tpe";
